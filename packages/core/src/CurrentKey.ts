@@ -1,0 +1,88 @@
+/**
+ * The calling key's information: GET `/key`.
+ *
+ * Specification: "2. GET /key", "Key record".
+ *
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+import { HttpApiEndpoint } from "effect/http-api"
+import { InternalServerError, Unauthorized } from "./GatewayError.ts"
+import { Timestamp } from "./Identifiers.ts"
+
+/**
+ * After which period, in UTC, a spending limit starts anew: the day from 00:00,
+ * the ISO week from Monday, the calendar month.
+ *
+ * @since 0.1.0
+ */
+export const LimitReset = Schema.Literals(["daily", "weekly", "monthly"])
+
+/** @since 0.1.0 */
+export type LimitReset = typeof LimitReset.Type
+
+/**
+ * What is known of a key. Money is in credits (1 credit = 1 USD). `byok_…` counts
+ * requests that used the caller's own provider key.
+ *
+ * @since 0.1.0
+ */
+export const KeyRecord = Schema.Struct({
+  /** The key's prefix and its last three characters; never the key. */
+  label: Schema.String,
+  /** Spending limit, or null for none but the workspace's credits. */
+  limit: Schema.NullOr(Schema.Finite),
+  limit_remaining: Schema.NullOr(Schema.Finite),
+  /** Null: the limit never resets. */
+  limit_reset: Schema.NullOr(LimitReset),
+  include_byok_in_limit: Schema.Boolean,
+  usage: Schema.Finite,
+  usage_daily: Schema.Finite,
+  usage_weekly: Schema.Finite,
+  usage_monthly: Schema.Finite,
+  byok_usage: Schema.Finite,
+  byok_usage_daily: Schema.Finite,
+  byok_usage_weekly: Schema.Finite,
+  byok_usage_monthly: Schema.Finite,
+  is_free_tier: Schema.Boolean,
+  is_management_key: Schema.Boolean,
+  /** Always the same as `is_management_key`. */
+  is_provisioning_key: Schema.Boolean,
+  creator_user_id: Schema.NullOr(Schema.String),
+  expires_at: Schema.NullOr(Timestamp),
+  /** Requests to free models on this UTC day. */
+  free_model_daily_requests: Schema.Struct({
+    limit: Schema.Int,
+    used: Schema.Int,
+    remaining: Schema.Int
+  }),
+  /** Deprecated; ignore it. The `RateLimit` headers say what holds. */
+  rate_limit: Schema.Struct({
+    requests: Schema.Int,
+    interval: Schema.String,
+    note: Schema.String
+  })
+})
+
+/** @since 0.1.0 */
+export type KeyRecord = typeof KeyRecord.Type
+
+/**
+ * The answer: the record under `data`.
+ *
+ * @since 0.1.0
+ */
+export const Response = Schema.Struct({ data: KeyRecord })
+
+/** @since 0.1.0 */
+export type Response = typeof Response.Type
+
+/**
+ * GET `/key`: 200, or one of 401 500.
+ *
+ * @since 0.1.0
+ */
+export const currentKey = HttpApiEndpoint.get("currentKey", "/key", {
+  success: Response,
+  error: [Unauthorized, InternalServerError]
+})

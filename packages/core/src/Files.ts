@@ -1,0 +1,187 @@
+/**
+ * Files: DELETE `/files/{file_id}`, and storing, listing and reading them.
+ *
+ * Specification: "1. DELETE /files/{file_id}", "File deletion confirmation".
+ *
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+import { HttpApiEndpoint, HttpApiSchema } from "effect/http-api"
+import * as Multipart from "effect/http/Multipart"
+import {
+  BadGateway,
+  BadRequest,
+  Forbidden,
+  InternalServerError,
+  NotFound,
+  PayloadTooLarge,
+  ServiceUnavailable,
+  TooManyRequests,
+  Unauthorized
+} from "./GatewayError.ts"
+import { FileId, Page, Timestamp, WorkspaceId } from "./Identifiers.ts"
+
+/**
+ * Where a file lies when it is not in the service's own storage: with that
+ * provider, by the caller's own key for it.
+ *
+ * Specification: DELETE `/files/{file_id}`, `provider`.
+ *
+ * @since 0.1.0
+ */
+export const FileProvider = Schema.Literals(["provider_a", "provider_b"])
+
+/** @since 0.1.0 */
+export type FileProvider = typeof FileProvider.Type
+
+/**
+ * The three shapes of a deletion confirmation.
+ *
+ * @since 0.1.0
+ */
+export const DeletionShape = Schema.Literals(["native", "compat_a", "compat_b"])
+
+/** @since 0.1.0 */
+export type DeletionShape = typeof DeletionShape.Type
+
+/**
+ * The confirmation that a file is gone, told apart by `_shape`.
+ *
+ * @since 0.1.0
+ */
+export const Deletion = Schema.Union([
+  Schema.Struct({ _shape: Schema.Literal("native"), id: Schema.String, type: Schema.Literal("file_deleted") }),
+  Schema.Struct({
+    _shape: Schema.Literal("compat_a"),
+    id: Schema.String,
+    object: Schema.Literal("file"),
+    deleted: Schema.Literal(true)
+  }),
+  Schema.Struct({ _shape: Schema.Literal("compat_b"), id: Schema.String, type: Schema.Literal("file_deleted") })
+])
+
+/** @since 0.1.0 */
+export type Deletion = typeof Deletion.Type
+
+/**
+ * A stored file.
+ *
+ * @since 0.1.0
+ */
+export const File = Schema.Struct({
+  id: Schema.String,
+  object: Schema.Literal("file"),
+  filename: Schema.String,
+  /** Its size. */
+  bytes: Schema.Int,
+  mime_type: Schema.String,
+  purpose: Schema.String,
+  created_at: Timestamp,
+  workspace_id: Schema.String
+})
+
+/** @since 0.1.0 */
+export type File = typeof File.Type
+
+/**
+ * A page of files, newest first.
+ *
+ * @since 0.1.0
+ */
+export const FileList = Schema.Struct({
+  object: Schema.Literal("list"),
+  data: Schema.Array(File),
+  has_more: Schema.Boolean,
+  first_id: Schema.NullOr(Schema.String),
+  last_id: Schema.NullOr(Schema.String)
+})
+
+/** @since 0.1.0 */
+export type FileList = typeof FileList.Type
+
+/**
+ * What an upload carries, as `multipart/form-data`.
+ *
+ * @since 0.1.0
+ */
+export const Form = Schema.Struct({
+  file: Multipart.SingleFileSchema,
+  /** What the file is for, in the caller's own words: 1 to 64 characters. */
+  purpose: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(64))
+})
+
+/** @since 0.1.0 */
+export type Form = typeof Form.Type
+
+const scope = { workspace_id: Schema.optionalKey(WorkspaceId) }
+
+/**
+ * DELETE `/files/{file_id}`: 200, or one of 401 403 404 429 500 502 503. A
+ * malformed parameter is a 404, as the set has no 400.
+ *
+ * @since 0.1.0
+ */
+export const deleteFile = HttpApiEndpoint.delete("deleteFile", "/files/:file_id", {
+  params: { file_id: FileId },
+  query: { ...scope, provider: Schema.optionalKey(FileProvider) },
+  success: Deletion,
+  error: [Unauthorized, Forbidden, NotFound, TooManyRequests, InternalServerError, BadGateway, ServiceUnavailable]
+})
+
+const supporting = [
+  BadRequest,
+  Unauthorized,
+  Forbidden,
+  NotFound,
+  TooManyRequests,
+  InternalServerError,
+  ServiceUnavailable
+] as const
+
+/**
+ * POST `/files`: 200, or one of 400 401 403 404 413 429 500 503.
+ *
+ * @since 0.1.0
+ */
+export const uploadFile = HttpApiEndpoint.post("uploadFile", "/files", {
+  query: scope,
+  payload: Form.pipe(HttpApiSchema.asMultipart()),
+  success: File,
+  error: [...supporting, PayloadTooLarge]
+})
+
+/**
+ * GET `/files`: 200, or one of 400 401 403 404 429 500 503.
+ *
+ * @since 0.1.0
+ */
+export const listFiles = HttpApiEndpoint.get("listFiles", "/files", {
+  query: { ...scope, ...Page },
+  success: FileList,
+  error: supporting
+})
+
+/**
+ * GET `/files/{file_id}`: 200, or one of 400 401 403 404 429 500 503.
+ *
+ * @since 0.1.0
+ */
+export const getFile = HttpApiEndpoint.get("getFile", "/files/:file_id", {
+  params: { file_id: FileId },
+  query: scope,
+  success: File,
+  error: supporting
+})
+
+/**
+ * GET `/files/{file_id}/content`: the bytes, whole (200) or the asked range
+ * (206), or one of 400 401 403 404 429 500 503.
+ *
+ * @since 0.1.0
+ */
+export const getFileContent = HttpApiEndpoint.get("getFileContent", "/files/:file_id/content", {
+  params: { file_id: FileId },
+  query: scope,
+  success: HttpApiSchema.StreamUint8Array(),
+  error: supporting
+})

@@ -1,0 +1,235 @@
+/**
+ * Guardrails: POST `/guardrails/{id}/assignments/keys`, and managing them.
+ *
+ * Specification: "6. POST /guardrails/{id}/assignments/keys", "Guardrail key
+ * assignment result".
+ *
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+import { HttpApiEndpoint } from "effect/http-api"
+import { LimitReset } from "./CurrentKey.ts"
+import { BadRequest, Forbidden, InternalServerError, NotFound, Unauthorized } from "./GatewayError.ts"
+import { GuardrailId, KeyHash, Page, Timestamp } from "./Identifiers.ts"
+import { SpendingLimit } from "./Keys.ts"
+
+const error = [BadRequest, Unauthorized, Forbidden, NotFound, InternalServerError] as const
+
+const params = { id: GuardrailId }
+
+const Name = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(256))
+const Description = Schema.NullOr(Schema.String.check(Schema.isMaxLength(2048)))
+const AllowList = Schema.NullOr(Schema.Array(Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(256))))
+
+/**
+ * What a set of keys may spend and use. Null in an allow-list: all.
+ *
+ * @since 0.1.0
+ */
+export const Guardrail = Schema.Struct({
+  id: Schema.String,
+  name: Schema.String,
+  description: Schema.NullOr(Schema.String),
+  /** Credits that all its keys together may spend in a period; null for no limit. */
+  limit: Schema.NullOr(Schema.Finite),
+  limit_reset: Schema.NullOr(LimitReset),
+  allowed_models: Schema.NullOr(Schema.Array(Schema.String)),
+  allowed_providers: Schema.NullOr(Schema.Array(Schema.String)),
+  created_at: Timestamp,
+  updated_at: Timestamp
+})
+
+/** @since 0.1.0 */
+export type Guardrail = typeof Guardrail.Type
+
+/** @since 0.1.0 */
+export const CreateRequest = Schema.Struct({
+  name: Name,
+  description: Schema.optionalKey(Description),
+  limit: Schema.optionalKey(SpendingLimit),
+  limit_reset: Schema.optionalKey(Schema.NullOr(LimitReset)),
+  allowed_models: Schema.optionalKey(AllowList),
+  allowed_providers: Schema.optionalKey(AllowList)
+})
+
+/** @since 0.1.0 */
+export type CreateRequest = typeof CreateRequest.Type
+
+/**
+ * What to change; fields left out stay as they are.
+ *
+ * @since 0.1.0
+ */
+export const UpdateRequest = Schema.Struct({
+  name: Schema.optionalKey(Name),
+  description: Schema.optionalKey(Description),
+  limit: Schema.optionalKey(SpendingLimit),
+  limit_reset: Schema.optionalKey(Schema.NullOr(LimitReset)),
+  allowed_models: Schema.optionalKey(AllowList),
+  allowed_providers: Schema.optionalKey(AllowList)
+})
+
+/** @since 0.1.0 */
+export type UpdateRequest = typeof UpdateRequest.Type
+
+/** @since 0.1.0 */
+export const Response = Schema.Struct({ data: Guardrail })
+
+/** @since 0.1.0 */
+export type Response = typeof Response.Type
+
+/** @since 0.1.0 */
+export const ListResponse = Schema.Struct({ data: Schema.Array(Guardrail), has_more: Schema.Boolean })
+
+/** @since 0.1.0 */
+export type ListResponse = typeof ListResponse.Type
+
+/** @since 0.1.0 */
+export const DeleteResponse = Schema.Struct({ deleted: Schema.Literal(true) })
+
+/** @since 0.1.0 */
+export type DeleteResponse = typeof DeleteResponse.Type
+
+/**
+ * The keys to assign: at least one hash.
+ *
+ * @since 0.1.0
+ */
+export const AssignRequest = Schema.Struct({ key_hashes: Schema.NonEmptyArray(KeyHash) })
+
+/** @since 0.1.0 */
+export type AssignRequest = typeof AssignRequest.Type
+
+/**
+ * What came of an assignment. `assigned_count` counts each known hash of the
+ * caller's organisation once, whether it changed or not.
+ *
+ * @since 0.1.0
+ */
+export const AssignResponse = Schema.Struct({
+  assigned_count: Schema.Int,
+  /** Hashes that name no key of the organisation. */
+  not_found: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** Keys that held another guardrail until now. */
+  replaced: Schema.optionalKey(Schema.Array(Schema.Struct({
+    key_hash: Schema.String,
+    previous_guardrail_id: Schema.String
+  })))
+})
+
+/** @since 0.1.0 */
+export type AssignResponse = typeof AssignResponse.Type
+
+/** @since 0.1.0 */
+export const UnassignResponse = Schema.Struct({ unassigned_count: Schema.Int })
+
+/** @since 0.1.0 */
+export type UnassignResponse = typeof UnassignResponse.Type
+
+/** @since 0.1.0 */
+export const AssignmentList = Schema.Struct({
+  data: Schema.Array(Schema.Struct({
+    key_hash: Schema.String,
+    key_name: Schema.String,
+    key_label: Schema.String,
+    guardrail_id: Schema.String
+  })),
+  has_more: Schema.Boolean
+})
+
+/** @since 0.1.0 */
+export type AssignmentList = typeof AssignmentList.Type
+
+/**
+ * POST `/guardrails/{id}/assignments/keys`: 200, or one of 400 401 403 404 500.
+ * A key holds at most one guardrail; assigning replaces. Management keys only, as
+ * all of `/guardrails`.
+ *
+ * @since 0.1.0
+ */
+export const assignKeys = HttpApiEndpoint.post("assignKeys", "/guardrails/:id/assignments/keys", {
+  params,
+  payload: AssignRequest,
+  success: AssignResponse,
+  error
+})
+
+/**
+ * POST `/guardrails/{id}/assignments/keys/remove`: 200, or one of 400 401 403 404 500.
+ *
+ * @since 0.1.0
+ */
+export const unassignKeys = HttpApiEndpoint.post("unassignKeys", "/guardrails/:id/assignments/keys/remove", {
+  params,
+  payload: AssignRequest,
+  success: UnassignResponse,
+  error
+})
+
+/**
+ * GET `/guardrails/{id}/assignments/keys`: 200, or one of 400 401 403 404 500.
+ *
+ * @since 0.1.0
+ */
+export const listAssignments = HttpApiEndpoint.get("listAssignments", "/guardrails/:id/assignments/keys", {
+  params,
+  query: Page,
+  success: AssignmentList,
+  error
+})
+
+/**
+ * POST `/guardrails`: 200, or one of 400 401 403 404 500.
+ *
+ * @since 0.1.0
+ */
+export const createGuardrail = HttpApiEndpoint.post("createGuardrail", "/guardrails", {
+  payload: CreateRequest,
+  success: Response,
+  error
+})
+
+/**
+ * GET `/guardrails`: 200, or one of 400 401 403 404 500.
+ *
+ * @since 0.1.0
+ */
+export const listGuardrails = HttpApiEndpoint.get("listGuardrails", "/guardrails", {
+  query: Page,
+  success: ListResponse,
+  error
+})
+
+/**
+ * GET `/guardrails/{id}`: 200, or one of 400 401 403 404 500.
+ *
+ * @since 0.1.0
+ */
+export const getGuardrail = HttpApiEndpoint.get("getGuardrail", "/guardrails/:id", {
+  params,
+  success: Response,
+  error
+})
+
+/**
+ * PATCH `/guardrails/{id}`: 200, or one of 400 401 403 404 500.
+ *
+ * @since 0.1.0
+ */
+export const updateGuardrail = HttpApiEndpoint.patch("updateGuardrail", "/guardrails/:id", {
+  params,
+  payload: UpdateRequest,
+  success: Response,
+  error
+})
+
+/**
+ * DELETE `/guardrails/{id}`: 200, or one of 400 401 403 404 500. Its keys hold none afterwards.
+ *
+ * @since 0.1.0
+ */
+export const deleteGuardrail = HttpApiEndpoint.delete("deleteGuardrail", "/guardrails/:id", {
+  params,
+  success: DeleteResponse,
+  error
+})

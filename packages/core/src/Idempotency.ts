@@ -1,0 +1,16 @@
+/**
+ * The `Idempotency-Key` header of every POST that costs money.
+ *
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+import { IdempotencyKey } from "./Identifiers.ts"
+
+/**
+ * Sent along with a paid POST: the same key with the same body answers the first
+ * answer again (marked `idempotent-replayed: true`) and costs nothing; the same
+ * key with another body is a 400. Scoped to the API key, kept 24 hours.
+ *
+ * @since 0.1.0
+ */
+export const idempotencyHeaders = { "idempotency-key": Schema.optionalKey(IdempotencyKey) }

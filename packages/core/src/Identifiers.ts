@@ -1,0 +1,101 @@
+/**
+ * Identifiers as they stand on the wire, with the bounds the specification sets.
+ *
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+
+/**
+ * A file's identifier: 1 to 256 word characters or hyphens.
+ *
+ * Specification: "File deletion confirmation", "Limits".
+ *
+ * @since 0.1.0
+ */
+export const FileId = Schema.String.check(Schema.isPattern(/^[\w-]{1,256}$/, {
+  expected: "1 to 256 letters, digits, underscores or hyphens"
+}))
+
+/**
+ * A workspace's identifier: a UUID. Left out, the caller's default workspace applies.
+ *
+ * Specification: DELETE `/files/{file_id}`.
+ *
+ * @since 0.1.0
+ */
+export const WorkspaceId = Schema.String.check(Schema.isUUID())
+
+/**
+ * A guardrail's identifier: a UUID.
+ *
+ * Specification: POST `/guardrails/{id}/assignments/keys`.
+ *
+ * @since 0.1.0
+ */
+export const GuardrailId = Schema.String.check(Schema.isUUID())
+
+/**
+ * The hash that names an API key: its SHA-256 in 64 hexadecimal digits. On the
+ * wire the specification asks only for at least one character; a hash that is
+ * none is unknown, not malformed.
+ *
+ * Specification: POST `/guardrails/{id}/assignments/keys`.
+ *
+ * @since 0.1.0
+ */
+export const KeyHash = Schema.String.check(Schema.isMinLength(1))
+
+/**
+ * A video job's identifier: 1 to 256 word characters or hyphens.
+ *
+ * Specification: "Video job".
+ *
+ * @since 0.1.0
+ */
+export const VideoId = Schema.String.check(Schema.isPattern(/^[\w-]{1,256}$/, {
+  expected: "1 to 256 letters, digits, underscores or hyphens"
+}))
+
+/**
+ * The caller's own name for its end user: at most 256 characters. It reaches
+ * broadcast destinations and private logs, never a provider.
+ *
+ * Specification: "end-user identifier", "Limits".
+ *
+ * @since 0.1.0
+ */
+export const EndUser = Schema.String.check(Schema.isMaxLength(256))
+
+/**
+ * A moment: ISO 8601 in UTC with `Z`, as `2026-11-20T22:30:00.000Z`.
+ *
+ * Specification: "Key record", `expires_at`.
+ *
+ * @since 0.1.0
+ */
+export const Timestamp = Schema.String.check(
+  Schema.isPattern(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?Z$/, {
+    expected: "an ISO 8601 time in UTC that ends in Z"
+  })
+)
+
+/**
+ * Names one submission, so that sending it again answers the first answer again:
+ * 1 to 255 printable ASCII characters, in the `Idempotency-Key` header, kept 24 hours.
+ *
+ * @since 0.1.0
+ */
+export const IdempotencyKey = Schema.String.check(Schema.isPattern(/^[\x20-\x7e]{1,255}$/, {
+  expected: "1 to 255 printable ASCII characters"
+}))
+
+/**
+ * A page of a list: `limit` items (1 to 1000, 100 unless told) that come after
+ * the one named `after`.
+ *
+ * @since 0.1.0
+ */
+export const Page = {
+  after: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(256))),
+  limit: Schema.optionalKey(Schema.FiniteFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: 1000 })))
+}

@@ -1,0 +1,168 @@
+/**
+ * API keys, managed by a management key: `/keys`.
+ *
+ * Beyond the specification, which leaves open how keys are issued.
+ *
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+import { HttpApiEndpoint } from "effect/http-api"
+import { LimitReset } from "./CurrentKey.ts"
+import { BadRequest, Forbidden, InternalServerError, NotFound, Unauthorized } from "./GatewayError.ts"
+import { KeyHash, Page, Timestamp, WorkspaceId } from "./Identifiers.ts"
+
+const Name = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(256))
+
+/**
+ * A spending limit: credits from 0, in steps of a millionth; null for none.
+ *
+ * @since 0.1.0
+ */
+export const SpendingLimit = Schema.NullOr(
+  Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000_000 }))
+)
+
+/**
+ * A key as management sees it. `hash` names it; the key itself is shown once, on
+ * creation.
+ *
+ * @since 0.1.0
+ */
+export const Key = Schema.Struct({
+  hash: Schema.String,
+  name: Schema.String,
+  label: Schema.String,
+  workspace_id: Schema.String,
+  disabled: Schema.Boolean,
+  is_management_key: Schema.Boolean,
+  limit: Schema.NullOr(Schema.Finite),
+  limit_remaining: Schema.NullOr(Schema.Finite),
+  limit_reset: Schema.NullOr(LimitReset),
+  include_byok_in_limit: Schema.Boolean,
+  usage: Schema.Finite,
+  guardrail_id: Schema.NullOr(Schema.String),
+  creator_user_id: Schema.NullOr(Schema.String),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+  expires_at: Schema.NullOr(Timestamp)
+})
+
+/** @since 0.1.0 */
+export type Key = typeof Key.Type
+
+/**
+ * What a new key is to be.
+ *
+ * @since 0.1.0
+ */
+export const CreateRequest = Schema.Struct({
+  name: Name,
+  /** The caller's default workspace unless told. */
+  workspace_id: Schema.optionalKey(WorkspaceId),
+  /** True: the key manages and cannot spend; false unless told. */
+  is_management_key: Schema.optionalKey(Schema.Boolean),
+  limit: Schema.optionalKey(SpendingLimit),
+  limit_reset: Schema.optionalKey(Schema.NullOr(LimitReset)),
+  include_byok_in_limit: Schema.optionalKey(Schema.Boolean),
+  expires_at: Schema.optionalKey(Schema.NullOr(Timestamp))
+})
+
+/** @since 0.1.0 */
+export type CreateRequest = typeof CreateRequest.Type
+
+/**
+ * The new key: `key` is shown this once.
+ *
+ * @since 0.1.0
+ */
+export const CreateResponse = Schema.Struct({ data: Key, key: Schema.String })
+
+/** @since 0.1.0 */
+export type CreateResponse = typeof CreateResponse.Type
+
+/**
+ * What to change; fields left out stay as they are.
+ *
+ * @since 0.1.0
+ */
+export const UpdateRequest = Schema.Struct({
+  name: Schema.optionalKey(Name),
+  disabled: Schema.optionalKey(Schema.Boolean),
+  limit: Schema.optionalKey(SpendingLimit),
+  limit_reset: Schema.optionalKey(Schema.NullOr(LimitReset)),
+  include_byok_in_limit: Schema.optionalKey(Schema.Boolean),
+  expires_at: Schema.optionalKey(Schema.NullOr(Timestamp))
+})
+
+/** @since 0.1.0 */
+export type UpdateRequest = typeof UpdateRequest.Type
+
+/** @since 0.1.0 */
+export const Response = Schema.Struct({ data: Key })
+
+/** @since 0.1.0 */
+export type Response = typeof Response.Type
+
+/** @since 0.1.0 */
+export const ListResponse = Schema.Struct({ data: Schema.Array(Key), has_more: Schema.Boolean })
+
+/** @since 0.1.0 */
+export type ListResponse = typeof ListResponse.Type
+
+/** @since 0.1.0 */
+export const DeleteResponse = Schema.Struct({ deleted: Schema.Literal(true) })
+
+/** @since 0.1.0 */
+export type DeleteResponse = typeof DeleteResponse.Type
+
+const error = [BadRequest, Unauthorized, Forbidden, NotFound, InternalServerError] as const
+
+const params = { hash: KeyHash }
+
+/**
+ * POST `/keys`: 200, or one of 400 401 403 404 500. Management keys only, as all of `/keys`.
+ *
+ * @since 0.1.0
+ */
+export const createKey = HttpApiEndpoint.post("createKey", "/keys", {
+  payload: CreateRequest,
+  success: CreateResponse,
+  error
+})
+
+/**
+ * GET `/keys`: 200, or one of 400 401 403 404 500. Newest first.
+ *
+ * @since 0.1.0
+ */
+export const listKeys = HttpApiEndpoint.get("listKeys", "/keys", {
+  query: { workspace_id: Schema.optionalKey(WorkspaceId), ...Page },
+  success: ListResponse,
+  error
+})
+
+/**
+ * GET `/keys/{hash}`: 200, or one of 400 401 403 404 500.
+ *
+ * @since 0.1.0
+ */
+export const getKey = HttpApiEndpoint.get("getKey", "/keys/:hash", { params, success: Response, error })
+
+/**
+ * PATCH `/keys/{hash}`: 200, or one of 400 401 403 404 500.
+ *
+ * @since 0.1.0
+ */
+export const updateKey = HttpApiEndpoint.patch("updateKey", "/keys/:hash", {
+  params,
+  payload: UpdateRequest,
+  success: Response,
+  error
+})
+
+/**
+ * DELETE `/keys/{hash}`: 200, or one of 400 401 403 404 500. The key stops at once.
+ *
+ * @since 0.1.0
+ */
+export const deleteKey = HttpApiEndpoint.delete("deleteKey", "/keys/:hash", { params, success: DeleteResponse, error })

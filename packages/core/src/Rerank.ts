@@ -1,0 +1,158 @@
+/**
+ * Rank documents by relevance to a query: POST `/rerank`.
+ *
+ * Specification: "3. POST /rerank", "Rerank response".
+ *
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+import { HttpApiEndpoint } from "effect/http-api"
+import {
+  BadGateway,
+  BadRequest,
+  Forbidden,
+  InternalServerError,
+  NotFound,
+  PayloadTooLarge,
+  PaymentRequired,
+  ProviderOverloaded,
+  ServiceUnavailable,
+  TooManyRequests,
+  Unauthorized,
+  UpstreamTimeout
+} from "./GatewayError.ts"
+import { EndUser } from "./Identifiers.ts"
+import { idempotencyHeaders } from "./Idempotency.ts"
+import * as Routing from "./Routing.ts"
+import * as Trace from "./Trace.ts"
+
+/**
+ * An image to rank: an HTTPS URL, or a `data:image/…;base64,` URI.
+ *
+ * @since 0.1.0
+ */
+export const ImageReference = Schema.String.check(
+  Schema.isPattern(/^(https:\/\/\S+|data:image\/[\w.+-]+;base64,[A-Za-z0-9+/]+={0,2})$/, {
+    expected: "an https:// URL or a data:image/…;base64, URI"
+  })
+)
+
+/**
+ * A document with a text, an image (for multimodal models), or both.
+ *
+ * @since 0.1.0
+ */
+export const DocumentObject = Schema.Struct({
+  text: Schema.optionalKey(Schema.String),
+  image: Schema.optionalKey(ImageReference)
+}).check(Schema.makeFilter(
+  (document) => document.text !== undefined || document.image !== undefined,
+  { expected: "a document with text, image or both" }
+))
+
+/**
+ * A document as it is sent: a plain string, or an object.
+ *
+ * @since 0.1.0
+ */
+export const Document = Schema.Union([Schema.String, DocumentObject])
+
+/** @since 0.1.0 */
+export type Document = typeof Document.Type
+
+/**
+ * What to rank.
+ *
+ * @example
+ * ```ts
+ * import type { Request } from "@model-gateway/core/Rerank"
+ *
+ * const request: Request = {
+ *   model: "sandbox/bm25",
+ *   query: "how do I reset my password",
+ *   documents: ["Billing", { text: "Reset a forgotten password" }],
+ *   top_n: 1
+ * }
+ * ```
+ *
+ * @since 0.1.0
+ */
+export const Request = Schema.Struct({
+  /** Identifier of the rerank model, as GET `/models` lists it. */
+  model: Schema.String.check(Schema.isMinLength(1)),
+  query: Schema.String,
+  /** At least one. */
+  documents: Schema.NonEmptyArray(Document),
+  /** How many of the most relevant to answer, at least 1; all unless told. */
+  top_n: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))),
+  provider: Schema.optionalKey(Routing.Preferences),
+  trace: Schema.optionalKey(Trace.Metadata),
+  user: Schema.optionalKey(EndUser)
+})
+
+/** @since 0.1.0 */
+export type Request = typeof Request.Type
+
+/**
+ * One document's place. `index` counts from 0 in the request's `documents`;
+ * `document` echoes it.
+ *
+ * @since 0.1.0
+ */
+export const Result = Schema.Struct({
+  index: Schema.Int,
+  relevance_score: Schema.Finite,
+  document: Schema.Struct({
+    text: Schema.optionalKey(Schema.String),
+    image: Schema.optionalKey(Schema.String)
+  })
+})
+
+/** @since 0.1.0 */
+export type Result = typeof Result.Type
+
+/**
+ * The ranking, most relevant first. `provider` names who served it; `usage.cost`
+ * is in credits.
+ *
+ * @since 0.1.0
+ */
+export const Response = Schema.Struct({
+  id: Schema.String,
+  model: Schema.String,
+  provider: Schema.optionalKey(Schema.String),
+  results: Schema.Array(Result),
+  usage: Schema.optionalKey(Schema.Struct({
+    search_units: Schema.optionalKey(Schema.Int),
+    total_tokens: Schema.optionalKey(Schema.Int),
+    cost: Schema.optionalKey(Schema.Finite)
+  }))
+})
+
+/** @since 0.1.0 */
+export type Response = typeof Response.Type
+
+/**
+ * POST `/rerank`: 200, or one of 400 401 402 403 404 413 429 500 502 503 524 529.
+ *
+ * @since 0.1.0
+ */
+export const rerank = HttpApiEndpoint.post("rerank", "/rerank", {
+  headers: idempotencyHeaders,
+  payload: Request,
+  success: Response,
+  error: [
+    BadRequest,
+    Unauthorized,
+    PaymentRequired,
+    Forbidden,
+    NotFound,
+    PayloadTooLarge,
+    TooManyRequests,
+    InternalServerError,
+    BadGateway,
+    ServiceUnavailable,
+    UpstreamTimeout,
+    ProviderOverloaded
+  ]
+})

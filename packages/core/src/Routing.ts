@@ -1,0 +1,59 @@
+/**
+ * Preferences for which provider serves a request: the `provider` field of
+ * rerank, transcription and video requests.
+ *
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+
+/**
+ * The most that a request may cost, in credits a unit; providers that are
+ * dearer are left out. Units a model is not priced in are ignored.
+ *
+ * @since 0.1.0
+ */
+export const MaxPrice = Schema.Struct({
+  /** Credits a search unit (rerank). */
+  search_unit: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0))),
+  /** Credits a second of audio or video. */
+  second: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0)))
+})
+
+/** @since 0.1.0 */
+export type MaxPrice = typeof MaxPrice.Type
+
+const ProviderNames = Schema.Array(Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(64)))
+
+/**
+ * Provider routing preferences. Unknown keys are accepted and ignored.
+ *
+ * Specification: rerank "routing preferences", transcription and video
+ * "provider passthrough" (here `options`).
+ *
+ * @example
+ * ```ts
+ * import type { Preferences } from "@model-gateway/core/Routing"
+ *
+ * const cheapestWithoutFallback: Preferences = { sort: "price", allow_fallbacks: false }
+ * ```
+ *
+ * @since 0.1.0
+ */
+export const Preferences = Schema.Struct({
+  /** Whether another provider may serve the request when the first fails; true unless told. */
+  allow_fallbacks: Schema.optionalKey(Schema.Boolean),
+  /** Providers to try first, in this order. */
+  order: Schema.optionalKey(ProviderNames),
+  /** The only providers to try. */
+  only: Schema.optionalKey(ProviderNames),
+  /** Providers never to try. */
+  ignore: Schema.optionalKey(ProviderNames),
+  /** What decides among those that `order` does not name. */
+  sort: Schema.optionalKey(Schema.Literals(["price", "latency", "throughput"])),
+  max_price: Schema.optionalKey(MaxPrice),
+  /** Passed through to the provider that serves, by its name; the others' entries stay here. */
+  options: Schema.optionalKey(Schema.Record(Schema.String, Schema.Record(Schema.String, Schema.Json)))
+})
+
+/** @since 0.1.0 */
+export type Preferences = typeof Preferences.Type

@@ -1,0 +1,211 @@
+/**
+ * Turn audio into text: POST `/audio/transcriptions`.
+ *
+ * Specification: "4. POST /audio/transcriptions", "Transcription response".
+ *
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+import { HttpApiEndpoint, HttpApiSchema } from "effect/http-api"
+import * as Multipart from "effect/http/Multipart"
+import {
+  BadGateway,
+  BadRequest,
+  Forbidden,
+  GatewayTimeout,
+  InternalServerError,
+  NotFound,
+  PayloadTooLarge,
+  PaymentRequired,
+  ProviderOverloaded,
+  ServiceUnavailable,
+  TooManyRequests,
+  Unauthorized,
+  UpstreamTimeout
+} from "./GatewayError.ts"
+import { idempotencyHeaders } from "./Idempotency.ts"
+import { EndUser } from "./Identifiers.ts"
+import * as Routing from "./Routing.ts"
+import * as Trace from "./Trace.ts"
+
+/**
+ * The containers that audio may come in.
+ *
+ * @since 0.1.0
+ */
+export const AudioFormat = Schema.Literals(["wav", "mp3", "flac", "m4a", "ogg", "webm", "aac"])
+
+/** @since 0.1.0 */
+export type AudioFormat = typeof AudioFormat.Type
+
+/**
+ * `json` answers `text` and `usage`; `verbose_json` adds task, language,
+ * duration and timestamps, where the provider can.
+ *
+ * @since 0.1.0
+ */
+export const ResponseFormat = Schema.Literals(["json", "verbose_json"])
+
+/** @since 0.1.0 */
+export type ResponseFormat = typeof ResponseFormat.Type
+
+/**
+ * How fine the timestamps are. Honoured with `verbose_json` only.
+ *
+ * @since 0.1.0
+ */
+export const TimestampGranularity = Schema.Literals(["word", "segment"])
+
+/** @since 0.1.0 */
+export type TimestampGranularity = typeof TimestampGranularity.Type
+
+const Model = Schema.String.check(Schema.isMinLength(1))
+
+const Language = Schema.String.check(Schema.isPattern(/^[A-Za-z]{2}$/, { expected: "a two-letter ISO 639-1 code" }))
+
+const temperatureBounds = Schema.isBetween({ minimum: 0, maximum: 1 })
+
+/**
+ * The JSON form: the audio in base64.
+ *
+ * @since 0.1.0
+ */
+export const Request = Schema.Struct({
+  /** Identifier of the speech-to-text model, as GET `/models` lists it. */
+  model: Model,
+  input_audio: Schema.Struct({
+    /** The file, in base64. */
+    data: Schema.String.check(Schema.isMinLength(1)),
+    format: AudioFormat
+  }),
+  /** ISO 639-1; detected where left out. */
+  language: Schema.optionalKey(Language),
+  /** `json` unless told. */
+  response_format: Schema.optionalKey(ResponseFormat),
+  /** Sampling temperature from 0 to 1; 0 unless told. */
+  temperature: Schema.optionalKey(Schema.Finite.check(temperatureBounds)),
+  /** `["segment"]` unless told. */
+  timestamp_granularities: Schema.optionalKey(Schema.Array(TimestampGranularity)),
+  provider: Schema.optionalKey(Routing.Preferences),
+  trace: Schema.optionalKey(Trace.Metadata),
+  user: Schema.optionalKey(EndUser)
+})
+
+/** @since 0.1.0 */
+export type Request = typeof Request.Type
+
+/**
+ * The form of the common transcription APIs: `multipart/form-data`, fields in any
+ * order, `timestamp_granularities[]` repeated, `provider` and `trace` as JSON text.
+ *
+ * @since 0.1.0
+ */
+export const Form = Schema.Struct({
+  file: Multipart.SingleFileSchema,
+  model: Model,
+  language: Schema.optionalKey(Language),
+  response_format: Schema.optionalKey(ResponseFormat),
+  temperature: Schema.optionalKey(Schema.FiniteFromString.check(temperatureBounds)),
+  "timestamp_granularities[]": Schema.optionalKey(
+    Schema.Union([TimestampGranularity, Schema.Array(TimestampGranularity)])
+  ),
+  provider: Schema.optionalKey(Schema.fromJsonString(Routing.Preferences)),
+  trace: Schema.optionalKey(Schema.fromJsonString(Trace.Metadata)),
+  user: Schema.optionalKey(EndUser)
+})
+
+/** @since 0.1.0 */
+export type Form = typeof Form.Type
+
+/**
+ * A stretch of speech. Times are seconds from the start of the audio; what
+ * follows `text` is there where the upstream gives it.
+ *
+ * @since 0.1.0
+ */
+export const Segment = Schema.Struct({
+  id: Schema.Int,
+  start: Schema.Finite,
+  end: Schema.Finite,
+  text: Schema.String,
+  seek: Schema.optionalKey(Schema.Finite),
+  tokens: Schema.optionalKey(Schema.Array(Schema.Int)),
+  temperature: Schema.optionalKey(Schema.Finite),
+  avg_logprob: Schema.optionalKey(Schema.Finite),
+  compression_ratio: Schema.optionalKey(Schema.Finite),
+  no_speech_prob: Schema.optionalKey(Schema.Finite),
+  speaker: Schema.optionalKey(Schema.String)
+})
+
+/** @since 0.1.0 */
+export type Segment = typeof Segment.Type
+
+/**
+ * A word with its time, in seconds from the start of the audio.
+ *
+ * @since 0.1.0
+ */
+export const Word = Schema.Struct({
+  word: Schema.String,
+  start: Schema.Finite,
+  end: Schema.Finite,
+  speaker: Schema.optionalKey(Schema.String)
+})
+
+/** @since 0.1.0 */
+export type Word = typeof Word.Type
+
+/**
+ * The transcript. All but `text` and `usage` come with `verbose_json` only;
+ * `words` only where the provider times words.
+ *
+ * @since 0.1.0
+ */
+export const Response = Schema.Struct({
+  text: Schema.String,
+  usage: Schema.optionalKey(Schema.Struct({
+    /** Credits. */
+    cost: Schema.optionalKey(Schema.Finite),
+    /** Seconds of audio charged for. */
+    seconds: Schema.optionalKey(Schema.Finite),
+    input_tokens: Schema.optionalKey(Schema.Int),
+    output_tokens: Schema.optionalKey(Schema.Int),
+    total_tokens: Schema.optionalKey(Schema.Int)
+  })),
+  task: Schema.optionalKey(Schema.String),
+  language: Schema.optionalKey(Schema.String),
+  /** Seconds of the input audio. */
+  duration: Schema.optionalKey(Schema.Finite),
+  segments: Schema.optionalKey(Schema.Array(Segment)),
+  words: Schema.optionalKey(Schema.Array(Word))
+})
+
+/** @since 0.1.0 */
+export type Response = typeof Response.Type
+
+/**
+ * POST `/audio/transcriptions`: 200, or one of 400 401 402 403 404 413 429 500
+ * 502 503 504 524 529.
+ *
+ * @since 0.1.0
+ */
+export const transcribe = HttpApiEndpoint.post("transcribe", "/audio/transcriptions", {
+  headers: idempotencyHeaders,
+  payload: [Request, Form.pipe(HttpApiSchema.asMultipart())],
+  success: Response,
+  error: [
+    BadRequest,
+    Unauthorized,
+    PaymentRequired,
+    Forbidden,
+    NotFound,
+    PayloadTooLarge,
+    TooManyRequests,
+    InternalServerError,
+    BadGateway,
+    ServiceUnavailable,
+    GatewayTimeout,
+    UpstreamTimeout,
+    ProviderOverloaded
+  ]
+})

@@ -1,0 +1,248 @@
+/**
+ * Submit a video generation job and follow it: POST `/videos`, and what the
+ * polling URL answers.
+ *
+ * Specification: "5. POST /videos", "Video job", "States and transitions".
+ *
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+import { HttpApiEndpoint, HttpApiSchema } from "effect/http-api"
+import {
+  BadRequest,
+  Forbidden,
+  InternalServerError,
+  NotFound,
+  PayloadTooLarge,
+  PaymentRequired,
+  ServiceUnavailable,
+  TooManyRequests,
+  Unauthorized
+} from "./GatewayError.ts"
+import { idempotencyHeaders } from "./Idempotency.ts"
+import { EndUser, Timestamp, VideoId } from "./Identifiers.ts"
+import * as Routing from "./Routing.ts"
+import * as Trace from "./Trace.ts"
+
+/** @since 0.1.0 */
+export const AspectRatio = Schema.Literals(["16:9", "9:16", "1:1", "4:3", "3:4", "3:2", "2:3", "21:9", "9:21"])
+
+/** @since 0.1.0 */
+export type AspectRatio = typeof AspectRatio.Type
+
+/** @since 0.1.0 */
+export const Resolution = Schema.Literals(["480p", "720p", "768p", "1080p", "1K", "2K", "4K"])
+
+/** @since 0.1.0 */
+export type Resolution = typeof Resolution.Type
+
+/**
+ * Exact pixels, `WIDTHxHEIGHT`; interchangeable with `resolution` plus
+ * `aspect_ratio`.
+ *
+ * @since 0.1.0
+ */
+export const Size = Schema.String.check(Schema.isPattern(/^[1-9]\d*x[1-9]\d*$/, {
+  expected: "WIDTHxHEIGHT in pixels, as 1280x720"
+}))
+
+const Url = Schema.Struct({ url: Schema.String.check(Schema.isMinLength(1)) })
+
+/**
+ * An image used as the video's first or last frame.
+ *
+ * @since 0.1.0
+ */
+export const FrameImage = Schema.Struct({
+  type: Schema.Literal("image_url"),
+  image_url: Url,
+  frame_type: Schema.Literals(["first_frame", "last_frame"])
+})
+
+/** @since 0.1.0 */
+export type FrameImage = typeof FrameImage.Type
+
+/**
+ * Something the video is made after. Providers that take no audio or video
+ * references ignore them.
+ *
+ * @since 0.1.0
+ */
+export const InputReference = Schema.Union([
+  Schema.Struct({ type: Schema.Literal("image_url"), image_url: Url }),
+  Schema.Struct({ type: Schema.Literal("audio_url"), audio_url: Url }),
+  Schema.Struct({ type: Schema.Literal("video_url"), video_url: Url })
+])
+
+/** @since 0.1.0 */
+export type InputReference = typeof InputReference.Type
+
+/**
+ * What to make.
+ *
+ * @example
+ * ```ts
+ * import type { Request } from "@model-gateway/core/Video"
+ *
+ * const request: Request = {
+ *   model: "sandbox/title-card",
+ *   prompt: "Dawn over the harbour",
+ *   duration: 3,
+ *   resolution: "720p",
+ *   aspect_ratio: "16:9"
+ * }
+ * ```
+ *
+ * @since 0.1.0
+ */
+export const Request = Schema.Struct({
+  /** Identifier of the video model, as GET `/models` lists it. */
+  model: Schema.String.check(Schema.isMinLength(1)),
+  /** What the video shows. Only models that can work from images alone do without. */
+  prompt: Schema.optionalKey(Schema.String),
+  /** Whole seconds, at least 1; the model's own default unless told. */
+  duration: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))),
+  resolution: Schema.optionalKey(Resolution),
+  aspect_ratio: Schema.optionalKey(AspectRatio),
+  size: Schema.optionalKey(Size),
+  /** HTTPS. Told when the job reaches a final state; overrides the workspace's default. */
+  callback_url: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^https:\/\/[^\s/]\S*$/i, {
+    expected: "an https:// URL"
+  }))),
+  frame_images: Schema.optionalKey(Schema.Array(FrameImage)),
+  input_references: Schema.optionalKey(Schema.Array(InputReference)),
+  /** The model's own default unless told. */
+  generate_audio: Schema.optionalKey(Schema.Boolean),
+  seed: Schema.optionalKey(Schema.Int),
+  /** For models that upscale; a 400 on others. */
+  creativity: Schema.optionalKey(Schema.Finite),
+  /** Greater than 0. For models that upscale; a 400 on others. */
+  upscale_factor: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThan(0))),
+  provider: Schema.optionalKey(Routing.Preferences),
+  trace: Schema.optionalKey(Trace.Metadata),
+  user: Schema.optionalKey(EndUser)
+})
+
+/** @since 0.1.0 */
+export type Request = typeof Request.Type
+
+/**
+ * `pending` → `in_progress` → `completed` or `failed`; either of the first two →
+ * `cancelled` or `expired`. The last four are final: the job never changes again.
+ *
+ * @since 0.1.0
+ */
+export const Status = Schema.Literals(["pending", "in_progress", "completed", "failed", "cancelled", "expired"])
+
+/** @since 0.1.0 */
+export type Status = typeof Status.Type
+
+/**
+ * A video job. `generation_id` is there once an upstream accepted it, `usage`
+ * and `unsigned_urls` once it completed, `error` once it failed.
+ *
+ * @since 0.1.0
+ */
+export const Job = Schema.Struct({
+  id: Schema.String,
+  /** `/api/v1/videos/{id}`; ask it with the same workspace's key. */
+  polling_url: Schema.String,
+  status: Status,
+  generation_id: Schema.optionalKey(Schema.String),
+  /** Cost in credits; `is_byok`: made with the caller's own provider key. */
+  usage: Schema.optionalKey(Schema.Struct({
+    cost: Schema.optionalKey(Schema.Finite),
+    is_byok: Schema.optionalKey(Schema.Boolean)
+  })),
+  /** Paths of the finished videos; they need the bearer token. */
+  unsigned_urls: Schema.optionalKey(Schema.Array(Schema.String)),
+  error: Schema.optionalKey(Schema.String),
+  model: Schema.optionalKey(Schema.String),
+  /** How much is done, from 0 to 1, where the upstream says so. */
+  progress: Schema.optionalKey(Schema.Finite),
+  created_at: Schema.optionalKey(Timestamp)
+})
+
+/** @since 0.1.0 */
+export type Job = typeof Job.Type
+
+/**
+ * Whether a job in that state never changes again.
+ *
+ * @since 0.1.0
+ */
+export const isFinal = (status: Status): boolean => status !== "pending" && status !== "in_progress"
+
+/**
+ * POST `/videos`: 202, or one of 400 401 402 403 404 413 429 500.
+ *
+ * @since 0.1.0
+ */
+export const submitVideo = HttpApiEndpoint.post("submitVideo", "/videos", {
+  headers: idempotencyHeaders,
+  payload: Request,
+  success: Job.pipe(HttpApiSchema.status(202)),
+  error: [
+    BadRequest,
+    Unauthorized,
+    PaymentRequired,
+    Forbidden,
+    NotFound,
+    PayloadTooLarge,
+    TooManyRequests,
+    InternalServerError
+  ]
+})
+
+const supporting = [
+  BadRequest,
+  Unauthorized,
+  Forbidden,
+  NotFound,
+  TooManyRequests,
+  InternalServerError,
+  ServiceUnavailable
+] as const
+
+/**
+ * GET `/videos/{id}`: 200, or one of 400 401 403 404 429 500 503. With `wait` it
+ * answers when the status changes, or after that many seconds (at most 60).
+ *
+ * @since 0.1.0
+ */
+export const getVideo = HttpApiEndpoint.get("getVideo", "/videos/:id", {
+  params: { id: VideoId },
+  query: {
+    wait: Schema.optionalKey(Schema.FiniteFromString.check(Schema.isBetween({ minimum: 0, maximum: 60 })))
+  },
+  success: Job,
+  error: supporting
+})
+
+/**
+ * GET `/videos/{id}/content`: the video itself, whole (200) or the asked range
+ * (206), or one of 400 401 403 404 429 500 503.
+ *
+ * @since 0.1.0
+ */
+export const getVideoContent = HttpApiEndpoint.get("getVideoContent", "/videos/:id/content", {
+  params: { id: VideoId },
+  query: {
+    /** Which of the job's videos, from 0; 0 unless told. */
+    index: Schema.optionalKey(Schema.FiniteFromString.check(Schema.isInt(), Schema.isGreaterThanOrEqualTo(0)))
+  },
+  success: HttpApiSchema.StreamUint8Array({ contentType: "video/mp4" }),
+  error: supporting
+})
+
+/**
+ * POST `/videos/{id}/cancel`: 200 with the job as it now is (a final job stays as
+ * it was), or one of 400 401 403 404 429 500 503.
+ *
+ * @since 0.1.0
+ */
+export const cancelVideo = HttpApiEndpoint.post("cancelVideo", "/videos/:id/cancel", {
+  params: { id: VideoId },
+  success: Job,
+  error: supporting
+})
