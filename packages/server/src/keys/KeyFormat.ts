@@ -1,0 +1,87 @@
+/**
+ * What an API key looks like, and what can be said of one without asking the database.
+ *
+ * `mg_sk_` (ordinary) or `mg_mk_` (management), 32 random base62 characters, and 6 base62 characters of the CRC-32 of all that precedes.
+ * The checksum is no secret: it tells a typo, a truncation or a leak scanner's false hit from a key.
+ */
+import { Effect, Redacted, Result } from "effect"
+import type { SecureRandom } from "effect/crypto/SecureRandom"
+import { hash } from "node:crypto"
+import { crc32 } from "node:zlib"
+
+/** An `ordinary` key spends; a `management` key manages and does not spend. */
+export type KeyKind = "ordinary" | "management"
+
+/** Why a text is no key: it has not the form, or its checksum does not fit. */
+export type Malformed = "malformed" | "checksum"
+
+/** What a text tells of itself. `hash` is the lower-case hex SHA-256 by which the key is stored and addressed. */
+export interface ParsedKey {
+  readonly kind: KeyKind
+  readonly hash: string
+}
+
+/** A new key: shown once as `key`, kept as `hash` and `label`. */
+export interface GeneratedKey extends ParsedKey {
+  readonly key: Redacted.Redacted<string>
+  readonly label: string
+}
+
+const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+const randomLength = 32
+const checksumLength = 6
+const prefixes: Record<KeyKind, string> = { ordinary: "mg_sk_", management: "mg_mk_" }
+const prefixLength = 6
+const form = /^mg_[sm]k_[0-9A-Za-z]{38}$/
+const hashForm = /^[0-9a-f]{64}$/
+
+const checksumOf = (body: string): string => {
+  let rest = crc32(body)
+  let out = ""
+  for (let i = 0; i < checksumLength; i++) {
+    out = alphabet.charAt(rest % 62) + out
+    rest = Math.floor(rest / 62)
+  }
+  return out
+}
+
+/** The lower-case hex SHA-256 of a key. */
+export const hashKey = (key: string): string => hash("sha256", key, "hex")
+
+/** Whether a text has the form of a key's hash: 64 lower-case hex digits. */
+export const isHash = (text: string): boolean => hashForm.test(text)
+
+/** The label under which a key is shown: its prefix and its last three characters, as in `mg_sk_…abc`. */
+export const labelOf = (key: string): string => `${key.slice(0, prefixLength)}…${key.slice(-3)}`
+
+/**
+ * Tells a key's kind and hash, or why the text is none. No lookup is made, and what is compared is public.
+ *
+ * @example
+ * ```ts
+ * import { Result } from "effect"
+ * import * as KeyFormat from "@model-gateway/server/keys/KeyFormat"
+ *
+ * KeyFormat.parse("mg_sk_nonsense") // Result.fail("malformed")
+ * ```
+ */
+export const parse = (key: string): Result.Result<ParsedKey, Malformed> => {
+  if (!form.test(key)) return Result.fail("malformed")
+  const body = key.slice(0, prefixLength + randomLength)
+  if (checksumOf(body) !== key.slice(prefixLength + randomLength)) return Result.fail("checksum")
+  return Result.succeed({ kind: key.charAt(3) === "m" ? "management" : "ordinary", hash: hashKey(key) })
+}
+
+/** Makes a key from the platform's secure random numbers. */
+export const generate = Effect.fnUntraced(function* (random: SecureRandom["Service"], kind: KeyKind) {
+  let body = prefixes[kind]
+  while (body.length < prefixLength + randomLength) {
+    for (const byte of yield* random.randomBytes(64)) {
+      // 248 = 4 × 62: larger bytes would make the first characters likelier than the rest.
+      if (byte < 248 && body.length < prefixLength + randomLength) body += alphabet.charAt(byte % 62)
+    }
+  }
+  const key = body + checksumOf(body)
+  const generated: GeneratedKey = { kind, hash: hashKey(key), key: Redacted.make(key), label: labelOf(key) }
+  return generated
+})

@@ -1,0 +1,85 @@
+/**
+ * Where SQLite and Postgres differ, in one place, and a quick way to run fixed SQL.
+ *
+ * The statements of this service keep to what both understand: `BIGINT` for integers and epoch milliseconds, `0`/`1` for
+ * booleans, `TEXT` for identifiers and JSON, `ON CONFLICT`, `RETURNING`, partial indexes. Parameters are written `?1`, `?2`, …
+ */
+import { Context, Effect } from "effect"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { Row } from "effect/sql/SqlConnection"
+import { ConnectionError, SqlError } from "effect/sql/SqlError"
+
+/** A value that both databases can bind. */
+export type Parameter = string | number | null
+
+/** A fixed statement: give it parameters, get rows. It must run inside `sql.withTransaction`. */
+export type Prepared = (...params: ReadonlyArray<Parameter>) => Effect.Effect<ReadonlyArray<Row>, SqlError>
+
+/**
+ * Makes a statement whose text never changes, for hot paths inside a transaction.
+ *
+ * It goes straight to the transaction's connection: no template to assemble, no span of its own (the transaction has one).
+ */
+export const prepare = (sql: SqlClient, text: string): Prepared => {
+  const compiled = placeholders(sql, text)
+  return (...params) =>
+    Effect.withFiber((fiber) => {
+      const transaction = Context.getOrUndefined(fiber.context, sql.transactionService)
+      if (transaction === undefined) return Effect.fail(outsideTransaction())
+      return transaction[0].execute(compiled, params, undefined)
+    })
+}
+
+const outsideTransaction = () =>
+  new SqlError({
+    reason: new ConnectionError({
+      cause: new Error("A prepared statement ran outside a transaction"),
+      operation: "prepare"
+    })
+  })
+
+/** Rewrites `?1` as the dialect's numbered parameter. */
+const placeholders = (sql: SqlClient, text: string): string =>
+  sql.onDialectOrElse({
+    pg: () => text.replaceAll(/\?(\d+)/g, "$$$1"),
+    orElse: () => text
+  })
+
+/** Appended to `CREATE TABLE` of a table found by its text key alone: SQLite then keeps one tree instead of two. */
+export const withoutRowId = (sql: SqlClient) =>
+  sql.onDialectOrElse({ sqlite: () => sql.literal("WITHOUT ROWID"), orElse: () => sql.literal("") })
+
+const mistyped = (column: string, wanted: string): never => {
+  throw new TypeError(`Column ${column} holds no ${wanted}`)
+}
+
+/** Reads an integer column; Postgres answers `BIGINT` as a bigint or a string, SQLite as a number. */
+export const int = (row: Row, column: string): number => intOrNull(row, column) ?? mistyped(column, "integer")
+
+/** Reads an integer column that may be null. */
+export const intOrNull = (row: Row, column: string): number | null => {
+  const value = row[column]
+  if (typeof value === "number") return value
+  if (value === null || value === undefined) return null
+  if (typeof value === "bigint" || typeof value === "string") {
+    const number = Number(value)
+    if (Number.isSafeInteger(number)) return number
+  }
+  return mistyped(column, "safe integer")
+}
+
+/** Reads a text column. */
+export const text = (row: Row, column: string): string => textOrNull(row, column) ?? mistyped(column, "text")
+
+/** Reads a text column that may be null. */
+export const textOrNull = (row: Row, column: string): string | null => {
+  const value = row[column]
+  if (typeof value === "string") return value
+  return value === null || value === undefined ? null : mistyped(column, "text")
+}
+
+/** Reads a boolean kept as `0` or `1`. */
+export const bool = (row: Row, column: string): boolean => int(row, column) !== 0
+
+/** Writes a boolean as `0` or `1`. */
+export const fromBool = (value: boolean): 0 | 1 => (value ? 1 : 0)

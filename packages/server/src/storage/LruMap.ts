@@ -1,0 +1,46 @@
+/**
+ * A map of bounded size that forgets what was used longest ago.
+ *
+ * It rests on `Map` keeping insertion order: using an entry moves it to the end, so the first entry is the one to forget.
+ */
+
+/** A bounded map; every operation takes constant time. */
+export interface LruMap<K, V> {
+  readonly size: () => number
+  /** The value, marked as just used. */
+  readonly get: (key: K) => V | undefined
+  readonly set: (key: K, value: V) => void
+  readonly delete: (key: K) => void
+  readonly clear: () => void
+}
+
+/** Makes an empty {@link LruMap} that holds at most `capacity` entries; `onForget` hears of those pushed out. */
+export const make = <K, V>(capacity: number, onForget?: (key: K, value: V) => void): LruMap<K, V> => {
+  const entries = new Map<K, V>()
+  return {
+    size: () => entries.size,
+    get: (key) => {
+      const value = entries.get(key)
+      if (value !== undefined) {
+        entries.delete(key)
+        entries.set(key, value)
+      }
+      return value
+    },
+    set: (key, value) => {
+      entries.delete(key)
+      if (entries.size >= capacity) {
+        for (const [oldest, forgotten] of entries) {
+          entries.delete(oldest)
+          onForget?.(oldest, forgotten)
+          break
+        }
+      }
+      entries.set(key, value)
+    },
+    delete: (key) => {
+      entries.delete(key)
+    },
+    clear: () => entries.clear()
+  }
+}

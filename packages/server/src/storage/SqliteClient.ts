@@ -1,0 +1,246 @@
+/**
+ * `effect/sql` over Node's own SQLite: one connection, lent to one fiber at a time.
+ *
+ * SQLite has one writer, and `node:sqlite` is synchronous, so more connections in one process would only wait for each other.
+ * Other processes may write to the same file: every transaction begins as a writer (`BEGIN IMMEDIATE`), so that it waits
+ * its turn at its first statement and never fails half-way for a stale snapshot.
+ */
+import { Context, Effect, Layer, Semaphore, Stream } from "effect"
+import { Reactivity, layer as layerReactivity } from "effect/reactivity/Reactivity"
+import * as SqlClient from "effect/sql/SqlClient"
+import type { Connection } from "effect/sql/SqlConnection"
+import { classifySqliteError, SqlError } from "effect/sql/SqlError"
+import { makeCompilerSqlite } from "effect/sql/Statement"
+import { accessSync, constants, existsSync, mkdirSync } from "node:fs"
+import { dirname } from "node:path"
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite"
+import * as LruMap from "./LruMap.ts"
+import { describe, StorageError } from "./StorageError.ts"
+
+/** Where and how the database is opened. */
+export interface Options {
+  /** Path of the database file; its folder is made when missing. `:memory:` keeps it in memory. */
+  readonly filename: string
+  /** How long a statement waits for another process's lock, in milliseconds. Default 5000. */
+  readonly busyTimeout?: number | undefined
+  /** How many prepared statements are kept. Default 500. */
+  readonly preparedStatements?: number | undefined
+}
+
+/** Columns that `node:sqlite` cannot bind as they are (booleans, undefined) are a mistake of the caller and are refused by it. */
+const isInput = (value: unknown): value is SQLInputValue =>
+  value === null ||
+  typeof value === "number" ||
+  typeof value === "bigint" ||
+  typeof value === "string" ||
+  ArrayBuffer.isView(value)
+
+interface Prepared {
+  readonly statement: StatementSync
+  readonly returnsRows: boolean
+}
+
+const sqlError = (cause: unknown, message: string, operation: string): SqlError => {
+  // The classifier reads `errno`; node:sqlite calls the same number `errcode`.
+  if (typeof cause === "object" && cause !== null && "errcode" in cause && !("errno" in cause)) {
+    Object.assign(cause, { errno: cause.errcode })
+  }
+  return new SqlError({ reason: classifySqliteError(cause, { message, operation }) })
+}
+
+const makeConnection = (db: DatabaseSync, capacity: number): Connection => {
+  const prepared = LruMap.make<string, Prepared>(capacity)
+
+  const prepare = (text: string, keep: boolean): Prepared => {
+    const known = prepared.get(text)
+    if (known !== undefined) return known
+    const statement = db.prepare(text)
+    const made: Prepared = { statement, returnsRows: statement.columns().length > 0 }
+    if (keep) prepared.set(text, made)
+    return made
+  }
+
+  const bind = (params: ReadonlyArray<unknown>): Array<SQLInputValue> => {
+    const values: Array<SQLInputValue> = Array.from({ length: params.length })
+    for (let i = 0; i < params.length; i++) {
+      const value = params[i]
+      if (!isInput(value)) throw new TypeError(`Parameter ${i + 1} is a ${typeof value}, which SQLite cannot hold`)
+      values[i] = value
+    }
+    return values
+  }
+
+  const use = <A>(
+    text: string,
+    params: ReadonlyArray<unknown>,
+    keep: boolean,
+    read: (prepared: Prepared, values: Array<SQLInputValue>) => A
+  ): Effect.Effect<A, SqlError> =>
+    Effect.withFiber((fiber) => {
+      try {
+        const made = prepare(text, keep)
+        made.statement.setReadBigInts(fiber.getRef(SqlClient.SafeIntegers))
+        return Effect.succeed(read(made, bind(params)))
+      } catch (cause) {
+        return Effect.fail(sqlError(cause, "Failed to execute statement", "execute"))
+      }
+    })
+
+  const rows = ({ returnsRows, statement }: Prepared, values: Array<SQLInputValue>): ReadonlyArray<object> => {
+    if (returnsRows) return statement.all(...values)
+    statement.run(...values)
+    return []
+  }
+
+  const arrays = ({ returnsRows, statement }: Prepared, values: Array<SQLInputValue>) => {
+    if (!returnsRows) {
+      statement.run(...values)
+      return []
+    }
+    statement.setReturnArrays(true)
+    try {
+      // With arrays on, `all` answers arrays; its declared type knows only of records.
+      return statement.all(...values).map((row): ReadonlyArray<unknown> => Object.values(row))
+    } finally {
+      statement.setReturnArrays(false)
+    }
+  }
+
+  const execute: Connection["execute"] = (text, params, transformRows) => {
+    const result = use(text, params, true, rows)
+    return transformRows === undefined ? result : Effect.map(result, transformRows)
+  }
+
+  return {
+    execute,
+    executeRaw: (text, params) =>
+      use(text, params, true, ({ returnsRows, statement }, values) =>
+        returnsRows ? statement.all(...values) : statement.run(...values)
+      ),
+    executeStream: (text, params, transformRows) =>
+      Stream.unwrap(Effect.map(execute(text, params, transformRows), (all) => Stream.fromIterable(all))),
+    executeValues: (text, params) => use(text, params, true, arrays),
+    executeValuesUnprepared: (text, params) => use(text, params, false, arrays),
+    executeUnprepared: (text, params, transformRows) => {
+      const result = use(text, params, false, rows)
+      return transformRows === undefined ? result : Effect.map(result, transformRows)
+    }
+  }
+}
+
+const unopened = (filename: string, why: string, cause: unknown) =>
+  new StorageError({
+    operation: "SqliteClient.open",
+    message: `The database ${filename} cannot be opened: ${why}.`,
+    retryable: false,
+    cause
+  })
+
+const codeOf = (cause: unknown): string | undefined =>
+  typeof cause === "object" && cause !== null && "code" in cause && typeof cause.code === "string"
+    ? cause.code
+    : undefined
+
+const folderProblem = (cause: unknown): string => {
+  switch (codeOf(cause)) {
+    case "EACCES":
+    case "EPERM":
+    case "EROFS":
+      return "its folder is not writable"
+    case "ENOTDIR":
+    case "EEXIST":
+      return "its folder is a file"
+    case "ENOSPC":
+      return "the disk is full"
+    default:
+      return "its folder cannot be made"
+  }
+}
+
+/** `PRAGMA journal_mode` gives up at once when another process is switching too, whatever the busy timeout. */
+const attempts = 50
+
+const prepareFolder = (filename: string): void => {
+  const folder = dirname(filename)
+  mkdirSync(folder, { recursive: true })
+  accessSync(folder, constants.W_OK | constants.X_OK)
+  if (existsSync(filename)) accessSync(filename, constants.R_OK | constants.W_OK)
+}
+
+const open = Effect.fnUntraced(function* (options: Options) {
+  const { filename } = options
+  const busyTimeout = options.busyTimeout ?? 5000
+  if (filename !== ":memory:") {
+    yield* Effect.try({
+      try: () => prepareFolder(filename),
+      catch: (cause) => unopened(filename, folderProblem(cause), cause)
+    })
+  }
+  const db = yield* Effect.acquireRelease(
+    Effect.try({
+      try: () => new DatabaseSync(filename, { timeout: busyTimeout, enableForeignKeyConstraints: true }),
+      catch: (cause) => unopened(filename, lowerFirst(describe(cause)) ?? "the file cannot be opened", cause)
+    }),
+    (db) => Effect.sync(() => db.close())
+  )
+  yield* Effect.try({
+    try: () =>
+      db.exec(
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY"
+      ),
+    catch: (cause) => cause
+  }).pipe(
+    Effect.retry({
+      times: attempts,
+      while: (cause) => describe(cause) === "The database is locked by another process."
+    }),
+    Effect.mapError((cause) => unopened(filename, lowerFirst(describe(cause)) ?? "it does not answer", cause))
+  )
+  return db
+})
+
+const lowerFirst = (sentence: string | undefined): string | undefined =>
+  sentence === undefined ? undefined : sentence.charAt(0).toLowerCase() + sentence.slice(1).replace(/\.$/, "")
+
+/**
+ * Opens the database and makes the client. The connection closes with the scope.
+ *
+ * Fails with a {@link StorageError} whose message is one plain sentence when the folder is not writable, the file is no
+ * database, or the disk is full.
+ */
+export const make = Effect.fnUntraced(function* (options: Options) {
+  const db = yield* open(options)
+  const connection = makeConnection(db, options.preparedStatements ?? 500)
+  const semaphore = yield* Semaphore.make(1)
+  const acquirers = SqlClient.makeSqliteAcquirers({
+    connection: Effect.succeed(connection),
+    semaphore,
+    isTransaction: () => db.isTransaction
+  })
+  return yield* SqlClient.make({
+    ...acquirers,
+    compiler: makeCompilerSqlite(),
+    driver: "node-sqlite",
+    prepareTransactionControls: true,
+    beginTransaction: "BEGIN IMMEDIATE",
+    releaseSavepoint: (name) => `RELEASE SAVEPOINT ${name}`,
+    spanAttributes: [["db.system.name", "sqlite"]]
+  })
+})
+
+/**
+ * The SQLite database as a {@link SqlClient.SqlClient}, for as long as the layer lives.
+ *
+ * @example
+ * ```ts
+ * import { Layer } from "effect"
+ * import * as Migrations from "@model-gateway/server/storage/Migrations"
+ * import * as SqliteClient from "@model-gateway/server/storage/SqliteClient"
+ *
+ * const Storage = Migrations.layer.pipe(Layer.provideMerge(SqliteClient.layer({ filename: ".data/gateway.db" })))
+ * ```
+ */
+export const layer = (options: Options): Layer.Layer<SqlClient.SqlClient | Reactivity, StorageError> =>
+  Layer.effectContext(Effect.map(make(options), (client) => Context.make(SqlClient.SqlClient, client))).pipe(
+    Layer.provideMerge(layerReactivity)
+  )

@@ -1,0 +1,88 @@
+/**
+ * Processes, open intents, the usage ledger, the credit ledger, free-model days, kept answers.
+ *
+ * An intent is money held for a request that has not ended; the table stays as small as the number of requests under way, so the reaper reads little.
+ * Usage is what came of it, one row a request, only ever appended to. Neither refers to keys or workspaces by a constraint: the ledger outlives them, and
+ * the check would cost every paid request.
+ */
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import { withoutRowId } from "../Dialect.ts"
+
+/** Creates the tables. */
+export const migration = Effect.gen(function* () {
+  const sql = yield* SqlClient
+
+  yield* sql`CREATE TABLE processes (
+    id TEXT NOT NULL PRIMARY KEY,
+    started_at BIGINT NOT NULL,
+    heartbeat_at BIGINT NOT NULL
+  ) ${withoutRowId(sql)}`
+
+  yield* sql`CREATE TABLE intents (
+    id TEXT NOT NULL PRIMARY KEY,
+    state TEXT NOT NULL,
+    owner TEXT,
+    job_id TEXT,
+    key_hash TEXT NOT NULL,
+    workspace_id TEXT NOT NULL,
+    guardrail_id TEXT,
+    operation TEXT NOT NULL,
+    model TEXT NOT NULL,
+    amount_micro BIGINT NOT NULL,
+    is_byok INTEGER NOT NULL,
+    day_start BIGINT NOT NULL,
+    reserved_at BIGINT NOT NULL,
+    abandoned_at BIGINT
+  ) ${withoutRowId(sql)}`
+
+  yield* sql`CREATE TABLE usage_ledger (
+    id TEXT NOT NULL PRIMARY KEY,
+    key_hash TEXT NOT NULL,
+    workspace_id TEXT NOT NULL,
+    guardrail_id TEXT,
+    job_id TEXT,
+    operation TEXT NOT NULL,
+    model TEXT NOT NULL,
+    provider TEXT NOT NULL,
+    upstream_model TEXT NOT NULL,
+    is_byok INTEGER NOT NULL,
+    is_late INTEGER NOT NULL,
+    reserved_micro BIGINT NOT NULL,
+    cost_micro BIGINT NOT NULL,
+    usage TEXT,
+    reserved_at BIGINT NOT NULL,
+    settled_at BIGINT NOT NULL
+  ) ${withoutRowId(sql)}`
+
+  yield* sql`CREATE TABLE credit_ledger (
+    id TEXT NOT NULL PRIMARY KEY,
+    workspace_id TEXT NOT NULL REFERENCES workspaces (id),
+    amount_micro BIGINT NOT NULL,
+    balance_micro BIGINT NOT NULL,
+    note TEXT,
+    created_at BIGINT NOT NULL
+  )`
+  yield* sql`CREATE INDEX credit_ledger_workspace ON credit_ledger (workspace_id, created_at, id)`
+
+  yield* sql`CREATE TABLE free_model_days (
+    key_hash TEXT NOT NULL,
+    day_start BIGINT NOT NULL,
+    used BIGINT NOT NULL,
+    PRIMARY KEY (key_hash, day_start)
+  ) ${withoutRowId(sql)}`
+
+  yield* sql`CREATE TABLE idempotency (
+    scope TEXT NOT NULL,
+    idempotency_key TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    owner TEXT,
+    status INTEGER,
+    headers TEXT,
+    body TEXT,
+    created_at BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL,
+    PRIMARY KEY (scope, idempotency_key)
+  ) ${withoutRowId(sql)}`
+  yield* sql`CREATE INDEX idempotency_expiry ON idempotency (expires_at)`
+})

@@ -1,0 +1,39 @@
+/**
+ * Video jobs. The row is the truth and the queue only wakes it: `step` grows with every move, and a message that carries an older
+ * step is skipped. Provider, upstream model and credential are pinned when the job is submitted.
+ */
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import { withoutRowId } from "../Dialect.ts"
+
+/** Creates the table. */
+export const migration = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  yield* sql`CREATE TABLE video_jobs (
+    id TEXT NOT NULL PRIMARY KEY,
+    workspace_id TEXT NOT NULL REFERENCES workspaces (id),
+    key_hash TEXT NOT NULL,
+    status TEXT NOT NULL,
+    step INTEGER NOT NULL,
+    model TEXT NOT NULL,
+    request TEXT NOT NULL,
+    provider TEXT NOT NULL,
+    upstream_model TEXT NOT NULL,
+    credential TEXT,
+    upstream_job_id TEXT,
+    generation_id TEXT,
+    intent_id TEXT NOT NULL,
+    is_byok INTEGER NOT NULL,
+    cost_micro BIGINT,
+    outputs TEXT,
+    error TEXT,
+    callback_url TEXT,
+    cancel_requested_at BIGINT,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    deadline_at BIGINT NOT NULL,
+    completed_at BIGINT
+  ) ${withoutRowId(sql)}`
+  yield* sql`CREATE INDEX video_jobs_workspace ON video_jobs (workspace_id, created_at, id)`
+  yield* sql`CREATE INDEX video_jobs_open ON video_jobs (deadline_at) WHERE completed_at IS NULL`
+})
