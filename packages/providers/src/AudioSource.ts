@@ -1,0 +1,63 @@
+/**
+ * Audio that a request brought along: in memory when it came as base64, in a file when it was uploaded.
+ *
+ * @since 0.1.0
+ */
+import { Effect, FileSystem, type PlatformError, Stream } from "effect"
+
+/**
+ * Where the audio is.
+ *
+ * @since 0.1.0
+ */
+export type Location =
+  | { readonly _tag: "Memory"; readonly bytes: Uint8Array }
+  | { readonly _tag: "File"; readonly path: string }
+
+/**
+ * Audio, to be read whole or piece by piece, as often as needed.
+ *
+ * @since 0.1.0
+ */
+export interface AudioSource {
+  /** For libraries that want a path or a buffer of their own. */
+  readonly location: Location
+  /** The whole audio in memory. */
+  readonly bytes: Effect.Effect<Uint8Array, PlatformError.PlatformError>
+  /** The audio in pieces, without holding all of it. */
+  readonly stream: Stream.Stream<Uint8Array, PlatformError.PlatformError>
+}
+
+/**
+ * Audio that is in memory.
+ *
+ * @since 0.1.0
+ */
+export const fromBytes = (bytes: Uint8Array): AudioSource => ({
+  location: { _tag: "Memory", bytes },
+  bytes: Effect.succeed(bytes),
+  stream: Stream.succeed(bytes)
+})
+
+/**
+ * Audio in a file. Nothing is read until `bytes` or `stream` runs; the file must stay until then.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { fromPath } from "@model-gateway/providers/AudioSource"
+ *
+ * const size = Effect.gen(function* () {
+ *   const source = yield* fromPath("/tmp/upload.wav")
+ *   return (yield* source.bytes).byteLength
+ * })
+ * ```
+ *
+ * @since 0.1.0
+ */
+export const fromPath = (path: string): Effect.Effect<AudioSource, never, FileSystem.FileSystem> =>
+  Effect.map(FileSystem.FileSystem, (fs) => ({
+    location: { _tag: "File", path },
+    bytes: fs.readFile(path),
+    stream: fs.stream(path)
+  }))

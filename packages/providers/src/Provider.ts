@@ -1,0 +1,198 @@
+/**
+ * An upstream provider as the service sees it: a name, a catalogue, and whichever of the three capabilities it has.
+ *
+ * Requests arrive checked against the contract and carry the contract's field names. Answers leave free of whatever
+ * is peculiar to the upstream.
+ *
+ * @since 0.1.0
+ */
+import type { Effect, Schema, Stream } from "effect"
+import type { AudioSource } from "./AudioSource.ts"
+import type { AspectRatio, AudioFormat, Model, Resolution } from "./Model.ts"
+import type { ProviderError } from "./ProviderError.ts"
+
+/**
+ * The entry of `provider.options` that is meant for the serving provider, passed on as it is.
+ *
+ * @since 0.1.0
+ */
+export type Options = Schema.JsonObject
+
+/**
+ * A document to rank: text, an image (HTTPS URL or `data:` URI), or both.
+ *
+ * @since 0.1.0
+ */
+export interface RerankDocument {
+  readonly text?: string
+  readonly image?: string
+}
+
+/** @since 0.1.0 */
+export interface RerankRequest {
+  readonly model: string
+  readonly query: string
+  readonly documents: ReadonlyArray<RerankDocument>
+  /** All documents when left out. */
+  readonly top_n?: number
+  readonly options?: Options
+}
+
+/** @since 0.1.0 */
+export interface RerankResult {
+  /** Position in the request's `documents`. */
+  readonly index: number
+  /** Finite; greater is more relevant. */
+  readonly relevance_score: number
+}
+
+/** @since 0.1.0 */
+export interface RerankResponse {
+  /** Most relevant first, at most `top_n`. */
+  readonly results: ReadonlyArray<RerankResult>
+  readonly total_tokens: number
+}
+
+/** @since 0.1.0 */
+export type TimestampGranularity = "word" | "segment"
+
+/** @since 0.1.0 */
+export interface TranscriptionRequest {
+  readonly model: string
+  readonly audio: {
+    readonly source: AudioSource
+    readonly format: AudioFormat
+    /** As measured from the container, see `AudioDuration`. */
+    readonly durationSeconds: number
+  }
+  /** ISO-639-1. Detected when left out. */
+  readonly language?: string
+  readonly temperature?: number
+  readonly timestamp_granularities: ReadonlyArray<TimestampGranularity>
+  readonly options?: Options
+}
+
+/** @since 0.1.0 */
+export interface TranscriptionSegment {
+  readonly id: number
+  /** Seconds from the start of the audio. */
+  readonly start: number
+  readonly end: number
+  readonly text: string
+  readonly seek?: number
+  readonly tokens?: ReadonlyArray<number>
+  readonly temperature?: number
+  readonly avg_logprob?: number
+  readonly compression_ratio?: number
+  readonly no_speech_prob?: number
+  readonly speaker?: string
+}
+
+/** @since 0.1.0 */
+export interface TranscriptionWord {
+  readonly word: string
+  /** Seconds from the start of the audio. */
+  readonly start: number
+  readonly end: number
+  readonly speaker?: string
+}
+
+/** @since 0.1.0 */
+export interface TranscriptionResponse {
+  readonly text: string
+  readonly language?: string
+  /** Seconds of audio that were transcribed. */
+  readonly duration: number
+  readonly segments: ReadonlyArray<TranscriptionSegment>
+  /** Only when `word` was asked for. */
+  readonly words?: ReadonlyArray<TranscriptionWord>
+  readonly usage?: { readonly input_tokens?: number; readonly output_tokens?: number }
+}
+
+/** @since 0.1.0 */
+export interface FrameImage {
+  readonly type: "image_url"
+  readonly image_url: { readonly url: string }
+  readonly frame_type: "first_frame" | "last_frame"
+}
+
+/** @since 0.1.0 */
+export interface VideoRequest {
+  readonly model: string
+  readonly prompt?: string
+  /** Whole seconds. The model's default when left out. */
+  readonly duration?: number
+  readonly resolution?: Resolution
+  readonly aspect_ratio?: AspectRatio
+  /** `WIDTHxHEIGHT`. */
+  readonly size?: string
+  readonly seed?: number
+  readonly frame_images?: ReadonlyArray<FrameImage>
+  readonly generate_audio?: boolean
+  readonly options?: Options
+}
+
+/**
+ * How far an upstream has come with a video.
+ *
+ * @since 0.1.0
+ */
+export type VideoStatus =
+  | { readonly status: "in_progress"; /** From 0 to 1. */ readonly progress?: number }
+  | { readonly status: "completed"; /** How many videos came out. */ readonly outputs: number }
+  | { readonly status: "failed"; readonly message: string }
+
+/**
+ * One job at an upstream. The request comes along because a job outlives the process that submitted it, and not
+ * every upstream keeps its own copy.
+ *
+ * @since 0.1.0
+ */
+export interface VideoJob {
+  readonly upstreamId: string
+  readonly request: VideoRequest
+}
+
+/**
+ * Making videos: a job is submitted, polled, fetched. Every step but `submit` may run in another process than the
+ * step before it.
+ *
+ * @since 0.1.0
+ */
+export interface VideoCapability {
+  /**
+   * Says whether the provider would take the request, without asking the upstream. The service calls it before it
+   * accepts a job, so that what is known to be wrong is refused at once and not by a job that fails later.
+   */
+  readonly check: (request: VideoRequest) => Effect.Effect<void, ProviderError>
+  readonly submit: (request: VideoRequest) => Effect.Effect<{ readonly upstreamId: string }, ProviderError>
+  readonly poll: (job: VideoJob) => Effect.Effect<VideoStatus, ProviderError>
+  /** The bytes of output `index` of a completed job. */
+  readonly content: (job: VideoJob & { readonly index: number }) => Stream.Stream<Uint8Array, ProviderError>
+  /** Succeeds too when there is nothing left to cancel. */
+  readonly cancel: (job: { readonly upstreamId: string }) => Effect.Effect<void, ProviderError>
+}
+
+/**
+ * A provider. A capability that it lacks is absent.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import type { Provider } from "@model-gateway/providers/Provider"
+ *
+ * const rank = (provider: Provider, query: string, texts: ReadonlyArray<string>) =>
+ *   provider.rerank?.({ model: "sandbox/bm25", query, documents: texts.map((text) => ({ text })) }) ??
+ *   Effect.die(`${provider.name} does not rank`)
+ * ```
+ *
+ * @since 0.1.0
+ */
+export interface Provider {
+  /** As callers write it in `provider.order`, `provider.only` and the keys of `provider.options`. */
+  readonly name: string
+  readonly models: ReadonlyArray<Model>
+  readonly rerank?: (request: RerankRequest) => Effect.Effect<RerankResponse, ProviderError>
+  readonly transcribe?: (request: TranscriptionRequest) => Effect.Effect<TranscriptionResponse, ProviderError>
+  readonly video?: VideoCapability
+}

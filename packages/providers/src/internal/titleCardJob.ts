@@ -1,0 +1,20 @@
+/** What the service's thread and the rendering thread say to each other. */
+import * as Schema from "effect/Schema"
+
+export const Job = Schema.Struct({
+  width: Schema.Int,
+  height: Schema.Int,
+  prompt: Schema.String,
+  duration: Schema.Int,
+  seed: Schema.Finite,
+  frameRate: Schema.Int
+})
+
+export type Job = typeof Job.Type
+
+export const Message = Schema.Union([
+  Schema.TaggedStruct("Progress", { share: Schema.Finite }),
+  Schema.TaggedStruct("Done", { video: Schema.Uint8Array })
+])
+
+export type Message = typeof Message.Type

@@ -1,0 +1,102 @@
+/** Sets a prompt in large type, as a mask of how much of each pixel is covered by ink. */
+import { createCanvas, GlobalFonts, type SKRSContext2D } from "@napi-rs/canvas"
+import { createRequire } from "node:module"
+
+export interface Lettering {
+  readonly width: number
+  readonly height: number
+  /** Row by row, 0 to 255. */
+  readonly ink: Uint8Array
+}
+
+const require = createRequire(import.meta.url)
+
+// A canvas takes one file for one family, and these families come in one file for each script.
+const families = [
+  ["noto-sans", ["latin", "latin-ext", "cyrillic", "cyrillic-ext", "greek", "greek-ext", "vietnamese", "devanagari"]],
+  ["noto-sans-arabic", ["arabic"]],
+  ["noto-sans-hebrew", ["hebrew"]]
+] as const
+
+const registerFonts = (): string =>
+  families
+    .flatMap(([family, scripts]) =>
+      scripts.map((script) => {
+        const alias = `card ${family} ${script}`
+        if (!GlobalFonts.has(alias)) {
+          GlobalFonts.registerFromPath(
+            require.resolve(`@fontsource/${family}/files/${family}-${script}-700-normal.woff2`),
+            alias
+          )
+        }
+        return `"${alias}"`
+      })
+    )
+    .concat("sans-serif")
+    .join(", ")
+
+/** More than this never fits, and measuring it would take long. */
+const longestPrompt = 2000
+const lineHeight = 1.25
+const rightToLeft = /^[^\p{L}]*[\p{Script=Hebrew}\p{Script=Arabic}]/u
+const graphemes = new Intl.Segmenter("und", { granularity: "grapheme" })
+
+const wrap = (context: SKRSContext2D, prompt: string, width: number): Array<string> => {
+  const fits = (text: string) => context.measureText(text).width <= width
+  const lines: Array<string> = []
+  let line = ""
+  for (const word of prompt.split(" ")) {
+    const longer = line === "" ? word : `${line} ${word}`
+    if (fits(longer)) {
+      line = longer
+      continue
+    }
+    if (line !== "") lines.push(line)
+    line = ""
+    // A word that is wider than the card, or a script without spaces, breaks wherever it must.
+    for (const { segment } of graphemes.segment(word)) {
+      if (line !== "" && !fits(line + segment)) {
+        lines.push(line)
+        line = ""
+      }
+      line += segment
+    }
+  }
+  return line === "" ? lines : [...lines, line]
+}
+
+/** The prompt in the largest type that fits into the given space. */
+export const letter = (prompt: string, width: number, height: number): Lettering => {
+  const text = prompt
+    .slice(0, longestPrompt)
+    .toWellFormed()
+    .replaceAll(/[\s\p{Cc}]+/gu, " ")
+    .trim()
+  const canvas = createCanvas(width, height)
+  const context = canvas.getContext("2d")
+  const family = registerFonts()
+
+  const smallest = Math.max(10, Math.round(Math.min(width, height) / 22))
+  let size = Math.round(Math.min(width / 5, height / 2.5))
+  let lines: Array<string> = []
+  for (;;) {
+    context.font = `700 ${size}px ${family}`
+    lines = wrap(context, text, width)
+    if (lines.length * size * lineHeight <= height || size <= smallest) break
+    size = Math.max(smallest, Math.floor(size * 0.9))
+  }
+  const room = Math.max(1, Math.floor(height / (size * lineHeight)))
+  if (lines.length > room) lines = lines.slice(0, room).map((line, at) => (at === room - 1 ? `${line}…` : line))
+
+  context.fillStyle = "#fff"
+  context.textAlign = "center"
+  context.textBaseline = "middle"
+  context.direction = rightToLeft.test(text) ? "rtl" : "ltr"
+  const top = height / 2 - ((lines.length - 1) * size * lineHeight) / 2
+  for (const [at, line] of lines.entries()) context.fillText(line, width / 2, top + at * size * lineHeight, width)
+
+  const pixels = context.getImageData(0, 0, width, height).data
+  const ink = new Uint8Array(width * height)
+  for (let at = 0; at < ink.length; at++) ink[at] = pixels[at * 4 + 3] ?? 0
+  return { width, height, ink }
+}

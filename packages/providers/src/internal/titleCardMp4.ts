@@ -1,0 +1,57 @@
+/** Packs an encoded video anew so that it plays while it loads, and so that the same video is the same bytes. */
+import {
+  BufferSource,
+  BufferTarget,
+  EncodedPacketSink,
+  EncodedVideoPacketSource,
+  Input,
+  MP4,
+  Mp4OutputFormat,
+  Output
+} from "mediabunny"
+
+export const repack = async (mp4: Uint8Array): Promise<Uint8Array> => {
+  const input = new Input({ source: new BufferSource(mp4), formats: [MP4] })
+  const track = await input.getPrimaryVideoTrack()
+  const decoderConfig = await track?.getDecoderConfig()
+  if (track == null || decoderConfig == null) throw new Error("the encoder made no video track")
+
+  const target = new BufferTarget()
+  const output = new Output({ format: new Mp4OutputFormat({ fastStart: "in-memory" }), target })
+  const source = new EncodedVideoPacketSource("avc")
+  output.addVideoTrack(source)
+  await output.start()
+  let first = true
+  for await (const packet of new EncodedPacketSink(track).packets()) {
+    await source.add(packet, first ? { decoderConfig } : undefined)
+    first = false
+  }
+  await output.finalize()
+  if (target.buffer === null) throw new Error("the packed video is missing")
+  const packed = new Uint8Array(target.buffer)
+  forgetTimes(packed)
+  return packed
+}
+
+/** Boxes that hold the time of creation and of modification, and the boxes around them. */
+const timed = new Set(["mvhd", "tkhd", "mdhd"])
+const around = new Set(["moov", "trak", "mdia"])
+
+const forgetTimes = (mp4: Uint8Array): void => {
+  const view = new DataView(mp4.buffer, mp4.byteOffset, mp4.byteLength)
+  const walk = (start: number, end: number): void => {
+    for (let at = start; at + 8 <= end;) {
+      const size = view.getUint32(at)
+      const name = String.fromCharCode(...mp4.subarray(at + 4, at + 8))
+      if (around.has(name)) walk(at + 8, at + size)
+      if (timed.has(name)) {
+        const version = view.getUint8(at + 8)
+        mp4.fill(0, at + 12, at + 12 + (version === 1 ? 16 : 8))
+      }
+      // 0 and 1 mean "to the end" and "64 bits", which only the media data's box would use, and it comes last.
+      if (size < 8) return
+      at += size
+    }
+  }
+  walk(0, mp4.length)
+}

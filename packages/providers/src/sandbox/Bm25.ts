@@ -1,0 +1,206 @@
+/**
+ * Ranks documents by Okapi BM25 over Unicode words.
+ *
+ * Words are runs of letters, marks and digits, compared without case, width or Latin accents. Where a script writes no
+ * spaces (Han, kana, Thai, Lao, Khmer, Myanmar) the words come from `Intl.Segmenter`, which is some fifty times slower and
+ * therefore only asked there.
+ *
+ * A score is the share, from 0 to 1, that a document reaches of what the query could earn at most. It is 0 exactly
+ * when no word of the query is in the document.
+ *
+ * @since 0.1.0
+ */
+import { Effect } from "effect"
+
+/** How soon further occurrences of a word stop to count. */
+const k1 = 1.2
+/** How much a long document is held back. */
+const b = 0.75
+
+const nonAscii = /[\u0080-\uffff]/
+const asciiWord = /[a-z0-9]+/g
+const anyRun = /[a-z0-9\u0080-\uffff]+/g
+const unicodeWord = /[\p{L}\p{M}\p{N}]+/gu
+const latinAccent = /(\p{Script=Latin})[\u0300-\u036f]+/gu
+const unspaced =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
+
+const segmenter = new Intl.Segmenter("und", { granularity: "word" })
+const noWords: ReadonlyArray<string> = []
+
+/**
+ * The words of a text, in order, folded for comparison.
+ *
+ * @example
+ * ```ts
+ * import { words } from "@model-gateway/providers/sandbox/Bm25"
+ *
+ * words("The Café's 2nd menu") // ["the", "cafe", "s", "2nd", "menu"]
+ * words("東京都に住む") // ["東京", "都", "に", "住む"]
+ * ```
+ *
+ * @since 0.1.0
+ */
+export const words = (text: string): ReadonlyArray<string> => {
+  const lower = text.toLowerCase()
+  if (!nonAscii.test(lower)) return lower.match(asciiWord) ?? noWords
+  // Folding costs some thirty times what matching does, so it is kept to the few runs that need it.
+  const found: Array<string> = []
+  for (const run of lower.match(anyRun) ?? noWords) {
+    if (!nonAscii.test(run)) found.push(run)
+    else for (const word of foldedWords(run)) found.push(word)
+  }
+  return found
+}
+
+const foldedWords = (run: string): ReadonlyArray<string> => {
+  const folded = run.normalize("NFKD").replace(latinAccent, "$1").normalize("NFC").toLowerCase()
+  const found = folded.match(unicodeWord) ?? noWords
+  if (!unspaced.test(folded)) return found
+  return found.flatMap((word) =>
+    unspaced.test(word) ? Array.from(segmenter.segment(word), ({ segment }) => segment) : [word]
+  )
+}
+
+/** @since 0.1.0 */
+export interface Ranking {
+  /** Best first; equal scores in the order of the documents. */
+  readonly results: ReadonlyArray<{ readonly index: number; readonly relevance_score: number }>
+  /** Words in the query and in all documents. */
+  readonly total_tokens: number
+}
+
+interface Index {
+  readonly add: (document: number, words: ReadonlyArray<string>) => void
+  readonly rank: (top_n: number) => Ranking
+}
+
+const makeIndex = (query: ReadonlyArray<string>, documents: number): Index => {
+  const terms = new Map<string, number>()
+  const weights: Array<number> = []
+  for (const word of query) {
+    const term = terms.get(word)
+    if (term === undefined) {
+      terms.set(word, weights.length)
+      weights.push(1)
+    } else {
+      weights[term] = (weights[term] ?? 0) + 1
+    }
+  }
+  // For each term, the documents that hold it and how often: [document, count, document, count, …]. A table of
+  // terms by documents would be simpler, and gigabytes for a long query over many documents.
+  const holders: Array<Array<number>> = weights.map(() => [])
+  const lengths = new Uint32Array(documents)
+  let total = 0
+
+  return {
+    add(document, found) {
+      lengths[document] = (lengths[document] ?? 0) + found.length
+      total += found.length
+      for (const word of found) {
+        const term = terms.get(word)
+        const list = term === undefined ? undefined : holders[term]
+        if (list === undefined) continue
+        if (list[list.length - 2] === document) list[list.length - 1] = (list[list.length - 1] ?? 0) + 1
+        else list.push(document, 1)
+      }
+    },
+    rank(top_n) {
+      const scores = new Float64Array(documents)
+      const average = total / documents || 1
+      let most = 0
+      for (const [term, list] of holders.entries()) {
+        const held = list.length / 2
+        const rarity = Math.log(1 + (documents - held + 0.5) / (held + 0.5)) * (weights[term] ?? 0) * (k1 + 1)
+        most += rarity
+        for (let at = 0; at < list.length; at += 2) {
+          const document = list[at] ?? 0
+          const count = list[at + 1] ?? 0
+          const length = (lengths[document] ?? 0) / average
+          scores[document] = (scores[document] ?? 0) + (rarity * count) / (count + k1 * (1 - b + b * length))
+        }
+      }
+      const results = Array.from(scores, (score, index) => ({
+        index,
+        relevance_score: most === 0 ? 0 : score / most
+      }))
+      results.sort((left, right) => right.relevance_score - left.relevance_score || left.index - right.index)
+      return {
+        results: top_n < results.length ? results.slice(0, top_n) : results,
+        total_tokens: query.length + total
+      }
+    }
+  }
+}
+
+/** How much text is read in one go: about a millisecond's worth of plain text. */
+const slice = 32_768
+
+/** A place at or before `end` where the text can be cut without cutting a word. */
+const cut = (text: string, start: number, end: number): number => {
+  if (end >= text.length) return text.length
+  for (let at = end; at > start; at--) {
+    if (text.charCodeAt(at) <= 32) return at
+  }
+  // No space in sight: cut anywhere but inside a surrogate pair.
+  const code = text.charCodeAt(end)
+  return code >= 0xdc00 && code <= 0xdfff ? end - 1 : end
+}
+
+/**
+ * Ranks texts against a query. A small request is ranked in one go; a large one lets other fibers run in between,
+ * so that one caller's megabytes do not hold up another's request.
+ *
+ * @param top_n how many results to give; all when left out
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { rank } from "@model-gateway/providers/sandbox/Bm25"
+ *
+ * const program = Effect.gen(function* () {
+ *   const { results } = yield* rank("forgotten password", ["Billing", "Reset a forgotten password"])
+ *   return results[0]?.index // 1
+ * })
+ * ```
+ *
+ * @since 0.1.0
+ */
+export const rank = (query: string, documents: ReadonlyArray<string>, top_n?: number): Effect.Effect<Ranking> => {
+  let size = query.length
+  for (const document of documents) size += document.length
+  const limit = top_n ?? documents.length
+  return size <= slice ? Effect.sync(() => rankAtOnce(query, documents, limit)) : rankInSlices(query, documents, limit)
+}
+
+const rankAtOnce = (query: string, documents: ReadonlyArray<string>, top_n: number): Ranking => {
+  const index = makeIndex(words(query), documents.length)
+  for (let at = 0; at < documents.length; at++) index.add(at, words(documents[at] ?? ""))
+  return index.rank(top_n)
+}
+
+const rankInSlices = Effect.fnUntraced(function* (query: string, documents: ReadonlyArray<string>, top_n: number) {
+  let unread = slice
+  const eachSlice = Effect.fnUntraced(function* (text: string, use: (words: ReadonlyArray<string>) => void) {
+    for (let start = 0; start < text.length;) {
+      const end = cut(text, start, start + slice)
+      use(words(text.slice(start, end)))
+      unread -= end - start
+      start = end
+      if (unread <= 0) {
+        unread = slice
+        yield* Effect.yieldNow
+      }
+    }
+  })
+
+  const queryWords: Array<string> = []
+  yield* eachSlice(query, (found) => {
+    for (const word of found) queryWords.push(word)
+  })
+  const index = makeIndex(queryWords, documents.length)
+  for (const [at, text] of documents.entries()) {
+    yield* eachSlice(text, (found) => index.add(at, found))
+  }
+  return index.rank(top_n)
+})

@@ -1,0 +1,139 @@
+/**
+ * Keypad (DTMF) tones: the sixteen keys, their two frequencies each, and WAV audio of them being pressed.
+ *
+ * @since 0.1.0
+ */
+
+/**
+ * The lower frequency of each row of the keypad, in hertz.
+ *
+ * @since 0.1.0
+ */
+export const rows = [697, 770, 852, 941] as const
+
+/**
+ * The higher frequency of each column of the keypad, in hertz.
+ *
+ * @since 0.1.0
+ */
+export const columns = [1209, 1336, 1477, 1633] as const
+
+/**
+ * The keys, row by row.
+ *
+ * @since 0.1.0
+ */
+export const keys = "123A456B789C*0#D"
+
+/** @since 0.1.0 */
+export interface WavOptions {
+  /** Samples a second, 8000 to 48 000. Default 8000. */
+  readonly sampleRate?: number
+  /** Default 16. */
+  readonly bitsPerSample?: 8 | 16
+  /** Default 1. */
+  readonly channels?: 1 | 2
+  /** How long a key is held, in seconds. Default 0.1. */
+  readonly tone?: number
+  /** Silence between two keys, in seconds. Default 0.1. */
+  readonly gap?: number
+  /** Silence for every character that is no key, in seconds. Default 0.6. */
+  readonly pause?: number
+  /** The peak of the two tones together, as a share of full scale. Default 0.5. */
+  readonly amplitude?: number
+  /** How much louder the column's tone is than the row's, in decibels. Default 0. */
+  readonly twist?: number
+  /** White noise over the whole audio: decibels between tone and noise, and what the noise is drawn from. */
+  readonly noise?: { readonly signalToNoise: number; readonly seed: number }
+}
+
+/**
+ * WAV audio of the keys of a text being pressed one after the other. Characters that are no keys make a pause.
+ *
+ * @example
+ * ```ts
+ * import { wav } from "@model-gateway/providers/sandbox/DtmfTone"
+ *
+ * const bytes = wav("555 0199", { sampleRate: 16_000 })
+ * ```
+ *
+ * @since 0.1.0
+ */
+export const wav = (text: string, options?: WavOptions): Uint8Array<ArrayBuffer> => {
+  const rate = options?.sampleRate ?? 8000
+  const bits = options?.bitsPerSample ?? 16
+  const channels = options?.channels ?? 1
+  const samples = synthesise(text, rate, options)
+
+  const frame = (channels * bits) / 8
+  const size = samples.length * frame
+  const bytes = new Uint8Array(44 + size + (size % 2))
+  const view = new DataView(bytes.buffer)
+  const tag = (at: number, name: string) => bytes.set(new TextEncoder().encode(name), at)
+  tag(0, "RIFF")
+  view.setUint32(4, bytes.length - 8, true)
+  tag(8, "WAVEfmt ")
+  view.setUint32(16, 16, true)
+  view.setUint16(20, 1, true)
+  view.setUint16(22, channels, true)
+  view.setUint32(24, rate, true)
+  view.setUint32(28, rate * frame, true)
+  view.setUint16(32, frame, true)
+  view.setUint16(34, bits, true)
+  tag(36, "data")
+  view.setUint32(40, size, true)
+  let at = 44
+  for (const sample of samples) {
+    const clipped = Math.max(-1, Math.min(1, sample))
+    for (let channel = 0; channel < channels; channel++) {
+      if (bits === 8) view.setUint8(at, Math.round(128 + clipped * 127))
+      else view.setInt16(at, Math.round(clipped * 32_767), true)
+      at += bits / 8
+    }
+  }
+  return bytes
+}
+
+const synthesise = (text: string, rate: number, options: WavOptions | undefined): Float64Array => {
+  const tone = Math.round((options?.tone ?? 0.1) * rate)
+  const gap = Math.round((options?.gap ?? 0.1) * rate)
+  const pause = Math.round((options?.pause ?? 0.6) * rate)
+  const amplitude = options?.amplitude ?? 0.5
+  const ratio = 10 ** ((options?.twist ?? 0) / 20)
+  const low = amplitude / (1 + ratio)
+  const high = amplitude - low
+
+  const pressed = Array.from(text.toUpperCase(), (character) => keys.indexOf(character))
+  const samples = new Float64Array(gap + pressed.reduce((length, key) => length + (key === -1 ? pause : tone + gap), 0))
+  let at = gap
+  for (const key of pressed) {
+    if (key === -1) {
+      at += pause
+      continue
+    }
+    const row = (2 * Math.PI * (rows[key >> 2] ?? 0)) / rate
+    const column = (2 * Math.PI * (columns[key & 3] ?? 0)) / rate
+    for (let i = 0; i < tone; i++) samples[at + i] = low * Math.sin(row * i) + high * Math.sin(column * i)
+    at += tone + gap
+  }
+
+  if (options?.noise !== undefined) {
+    const power = (low ** 2 + high ** 2) / 2
+    const spread = Math.sqrt(power / 10 ** (options.noise.signalToNoise / 10))
+    const random = normal(options.noise.seed)
+    for (let i = 0; i < samples.length; i++) samples[i] = (samples[i] ?? 0) + spread * random()
+  }
+  return samples
+}
+
+/** Numbers from the normal distribution (Box-Muller over mulberry32): the same for the same seed, everywhere. */
+const normal = (seed: number): (() => number) => {
+  let state = seed | 0
+  const uniform = () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return (((mixed ^ (mixed >>> 14)) >>> 0) + 0.5) / 4_294_967_296
+  }
+  return () => Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform())
+}

@@ -1,0 +1,191 @@
+/**
+ * Renders a prompt as a moving title card: an H.264 video in an MP4 file that starts playing before it is wholly
+ * loaded. The same card always gives the same bytes.
+ *
+ * The work is done in a worker thread, so the event loop stays free; interrupting the effect ends the thread.
+ *
+ * @since 0.1.0
+ */
+import { Effect, Option, Schema } from "effect"
+import { Worker } from "node:worker_threads"
+import { Job, Message } from "../internal/titleCardJob.ts"
+import type { AspectRatio, Resolution } from "../Model.ts"
+
+/**
+ * The card cannot be had in this size. The message says what can.
+ *
+ * @since 0.1.0
+ */
+export class SizeError extends Schema.TaggedError<SizeError>("@model-gateway/providers/sandbox/SizeError")(
+  "SizeError",
+  { message: Schema.String }
+) {}
+
+/**
+ * The rendering thread broke: it ran out of memory, or one of its libraries failed.
+ *
+ * @since 0.1.0
+ */
+export class RenderError extends Schema.TaggedError<RenderError>("@model-gateway/providers/sandbox/RenderError")(
+  "RenderError",
+  { message: Schema.String, cause: Schema.Defect() }
+) {}
+
+/**
+ * Width and height in pixels, both even.
+ *
+ * @since 0.1.0
+ */
+export interface Size {
+  readonly width: number
+  readonly height: number
+}
+
+/**
+ * The resolutions that title cards come in. Those in `p` name the shorter side; `1K` is 1024 pixels on the longer
+ * side, as 2K and 4K are 2048 and 4096.
+ *
+ * @since 0.1.0
+ */
+export const resolutions = ["480p", "720p", "768p", "1080p", "1K"] as const satisfies ReadonlyArray<Resolution>
+
+const shortestSide = 64
+const greatestShortSide = 1080
+/** 1080p at 21:9. */
+const greatestLongSide = 2520
+
+const even = (length: number): number => 2 * Math.round(length / 2)
+
+/**
+ * The size that a request asks for: `size` as it is, else the size of `resolution` (default 720p) at `aspect_ratio`
+ * (default 16:9). Where both are given they must agree.
+ *
+ * Fails with `SizeError` above 1080p, below 64 pixels, for an odd side, and for a contradiction.
+ *
+ * @example
+ * ```ts
+ * import { sizeOf } from "@model-gateway/providers/sandbox/TitleCard"
+ *
+ * sizeOf({ resolution: "1080p", aspect_ratio: "21:9" }) // 2520 × 1080
+ * sizeOf({ size: "640x360" }) // 640 × 360
+ * ```
+ *
+ * @since 0.1.0
+ */
+export const sizeOf = (request: {
+  readonly resolution?: Resolution
+  readonly aspect_ratio?: AspectRatio
+  readonly size?: string
+}): Effect.Effect<Size, SizeError> => {
+  const refuse = (message: string) => Effect.fail(new SizeError({ message }))
+  const { resolution = "720p", aspect_ratio = "16:9", size } = request
+  const named = Option.fromUndefinedOr(resolution === "2K" || resolution === "4K" ? undefined : resolution).pipe(
+    Option.map((known) => namedSize(known, aspect_ratio))
+  )
+  if (size === undefined) {
+    return Option.match(named, {
+      onNone: () => refuse(`${resolution} is above 1080p, the greatest resolution of title cards`),
+      onSome: Effect.succeed
+    })
+  }
+
+  const [width = Number.NaN, height = Number.NaN] = size.split("x").map(Number)
+  if (!Number.isSafeInteger(width) || !Number.isSafeInteger(height)) return refuse(`${size} is no WIDTHxHEIGHT`)
+  const [short, long] = width < height ? [width, height] : [height, width]
+  if (short > greatestShortSide || long > greatestLongSide) {
+    return refuse(`${size} is above 1080p, the greatest resolution of title cards`)
+  }
+  if (short < shortestSide) return refuse(`${size} is too small: a side has at least ${shortestSide} pixels`)
+  if (width % 2 !== 0 || height % 2 !== 0) return refuse(`${size} has an odd side; H.264 needs even ones`)
+  const contradicts =
+    request.resolution === undefined
+      ? request.aspect_ratio !== undefined && !hasRatio({ width, height }, request.aspect_ratio)
+      : !Option.exists(
+          named,
+          (expected) =>
+            Math.min(expected.width, expected.height) === short &&
+            (request.aspect_ratio === undefined || (expected.width === width && expected.height === height))
+        )
+  return contradicts
+    ? refuse(`size ${size} contradicts resolution ${resolution} or aspect ratio ${aspect_ratio}`)
+    : Effect.succeed({ width, height })
+}
+
+const parseRatio = (ratio: AspectRatio): number => {
+  const [across = 1, down = 1] = ratio.split(":").map(Number)
+  return across / down
+}
+
+const hasRatio = ({ width, height }: Size, ratio: AspectRatio): boolean => {
+  const expected = parseRatio(ratio)
+  // The even pixel nearest to the exact length may be one off on either side.
+  return Math.abs(width - height * expected) <= 1 + expected
+}
+
+const namedSize = (resolution: (typeof resolutions)[number], aspect_ratio: AspectRatio): Size => {
+  const ratio = parseRatio(aspect_ratio)
+  const wide = Math.max(ratio, 1 / ratio)
+  const long = resolution === "1K" ? 1024 : even(Number.parseInt(resolution, 10) * wide)
+  const short = resolution === "1K" ? even(1024 / wide) : Number.parseInt(resolution, 10)
+  return ratio >= 1 ? { width: long, height: short } : { width: short, height: long }
+}
+
+/**
+ * Pictures a second.
+ *
+ * @since 0.1.0
+ */
+export const frameRate = 24
+
+/**
+ * What to render.
+ *
+ * @since 0.1.0
+ */
+export interface Card extends Size {
+  /** Any text. What does not fit in the smallest lettering is left out and marked with an ellipsis. */
+  readonly prompt: string
+  /** In seconds, a whole number. */
+  readonly duration: number
+  /** Chooses colours and motion. */
+  readonly seed: number
+}
+
+// The compiled worker lies beside the compiled module; from the sources, Node runs the TypeScript itself.
+const worker = new URL(`../internal/titleCardWorker.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`, import.meta.url)
+
+/**
+ * Renders a card to the bytes of an MP4 file.
+ *
+ * @param onProgress hears the share that is done, from 0 to 1, a few times a second
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { render, sizeOf } from "@model-gateway/providers/sandbox/TitleCard"
+ *
+ * const mp4 = Effect.gen(function* () {
+ *   const size = yield* sizeOf({ resolution: "480p", aspect_ratio: "1:1" })
+ *   return yield* render({ ...size, prompt: "A quiet harbour", duration: 2, seed: 7 })
+ * })
+ * ```
+ *
+ * @since 0.1.0
+ */
+export const render = (
+  card: Card,
+  onProgress: (share: number) => void = () => {}
+): Effect.Effect<Uint8Array, RenderError> =>
+  Effect.callback<Uint8Array, RenderError>((resume) => {
+    const broke = (message: string, cause: unknown) => resume(Effect.fail(new RenderError({ message, cause })))
+    const job = new Worker(worker, { name: "title-card", workerData: Job.make({ ...card, frameRate }) })
+    job.on("message", (message: unknown) => {
+      const known = Schema.decodeUnknownOption(Message)(message)
+      if (Option.isNone(known)) return broke("the rendering thread said something unknown", message)
+      if (known.value._tag === "Progress") return onProgress(known.value.share)
+      return resume(Effect.succeed(known.value.video))
+    })
+    job.on("error", (cause) => broke("the rendering thread broke", cause))
+    job.on("exit", (code) => broke("the rendering thread ended early", `exit code ${code}`))
+    return Effect.promise(() => job.terminate())
+  })
