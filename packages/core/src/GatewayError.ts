@@ -19,6 +19,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import * as SchemaAST from "effect/SchemaAST"
 
 /**
  * Free-form details of an error. The keys this service uses: `issues` on a 400,
@@ -269,3 +270,12 @@ export type GatewayError =
   | GatewayTimeout
   | UpstreamTimeout
   | ProviderOverloaded
+
+/**
+ * The status that an endpoint's error schema stands for.
+ *
+ * @since 0.1.0
+ */
+export const statusOf = (schema: Schema.Top): number | undefined => resolveStatus(schema.ast)
+
+const resolveStatus = SchemaAST.resolveAt<number>("httpApiStatus")

@@ -1,1 +1,2 @@
-export {}
+export * as NodeFile from "./NodeFile.ts"
+export * as NodeGateway from "./NodeGateway.ts"

@@ -1,0 +1,346 @@
+/**
+ * The client: every operation of the contract as an Effect, whose errors are
+ * exactly the operation's statuses and what never reached one
+ * ({@link ClientError.TransportError}, {@link ClientError.TimeoutError},
+ * {@link ClientError.InvalidResponse}).
+ *
+ * It runs over any `HttpClient`; `@model-gateway/node` and
+ * `@model-gateway/browser` bring one along.
+ *
+ * @example
+ * ```ts
+ * import { Gateway } from "@model-gateway/core"
+ * import { Effect } from "effect"
+ *
+ * const program = Effect.gen(function*() {
+ *   const gateway = yield* Gateway.Gateway
+ *   return yield* gateway.rerank({ model: "sandbox/bm25", query: "pears", documents: ["apples", "pears"] })
+ * }).pipe(
+ *   Effect.catchTag("PaymentRequired", (error) => Effect.fail(`add credits: ${error.message}`))
+ * )
+ * ```
+ *
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as HttpClient from "effect/http/HttpClient"
+import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
+import { TransportError } from "./ClientError.ts"
+import * as CurrentKey from "./CurrentKey.ts"
+import * as Files from "./Files.ts"
+import { GatewayConfig } from "./GatewayConfig.ts"
+import * as Guardrails from "./Guardrails.ts"
+import * as Execute from "./internal/execute.ts"
+import * as Form from "./internal/form.ts"
+import * as Keys from "./Keys.ts"
+import * as Models from "./Models.ts"
+import * as Rerank from "./Rerank.ts"
+import * as Transcription from "./Transcription.ts"
+import * as Video from "./Video.ts"
+import * as Workspaces from "./Workspaces.ts"
+
+/**
+ * What a call of that endpoint fails with.
+ *
+ * @since 0.1.0
+ */
+export type Failure<E extends Execute.Endpoint> = Execute.Failure<E>
+
+/**
+ * For an operation that costs money: names this submission, so that giving it
+ * again answers the first answer again instead of paying twice. Made anew for
+ * every call unless told.
+ *
+ * @since 0.1.0
+ */
+export interface PaidOptions {
+  readonly idempotencyKey?: string | undefined
+}
+
+/**
+ * A page of a list: `limit` items (1 to 1000) after the one named `after`.
+ *
+ * @since 0.1.0
+ */
+export interface PageOptions {
+  readonly after?: string | undefined
+  readonly limit?: number | undefined
+}
+
+/**
+ * The workspace to act in; the configuration's, or the key's own, unless told.
+ *
+ * @since 0.1.0
+ */
+export interface ScopeOptions {
+  readonly workspace_id?: string | undefined
+}
+
+/**
+ * Audio to transcribe: in base64 as the wire's `input_audio`, or as bytes or a
+ * Blob in `file`. A Blob is streamed, never held whole; a File brings its name.
+ *
+ * @since 0.1.0
+ */
+export type TranscriptionRequest =
+  & Omit<Transcription.Request, "input_audio">
+  & (
+    | { readonly input_audio: Transcription.Request["input_audio"]; readonly file?: undefined }
+    | { readonly file: Blob | Uint8Array; readonly filename?: string | undefined; readonly input_audio?: undefined }
+  )
+
+/**
+ * A file to store, streamed from its Blob.
+ *
+ * @since 0.1.0
+ */
+export interface UploadRequest extends ScopeOptions {
+  readonly file: Blob | Uint8Array
+  /** A File's own name, else `file`, unless told. */
+  readonly filename?: string | undefined
+  /** What it is for, in the caller's own words: 1 to 64 characters. */
+  readonly purpose: string
+}
+
+/**
+ * Bytes `start` to `end`, both included, from 0; to the end where `end` is left out.
+ *
+ * @since 0.1.0
+ */
+export interface RangeOptions {
+  readonly range?: { readonly start: number; readonly end?: number | undefined } | undefined
+}
+
+/** @since 0.1.0 */
+export class Gateway extends Context.Service<Gateway, {
+  /**
+   * Deletes a file, for ever. `shape` asks for one of the three confirmations.
+   * Deleting twice is a {@link NotFound} the second time, also where the first
+   * answer got lost on its way and the call was tried again.
+   */
+  readonly deleteFile: (
+    fileId: string,
+    options?: ScopeOptions & {
+      readonly provider?: Files.FileProvider | undefined
+      readonly shape?: Files.DeletionShape | undefined
+    }
+  ) => Effect.Effect<Files.Deletion, Failure<typeof Files.deleteFile>>
+  /** What the service knows of the calling key: limits, usage, free requests. */
+  readonly currentKey: Effect.Effect<CurrentKey.KeyRecord, Failure<typeof CurrentKey.currentKey>>
+  /** Ranks documents by relevance to a query, most relevant first. */
+  readonly rerank: (
+    request: Rerank.Request,
+    options?: PaidOptions
+  ) => Effect.Effect<Rerank.Response, Failure<typeof Rerank.rerank>>
+  /** Turns audio into text. */
+  readonly transcribe: (
+    request: TranscriptionRequest,
+    options?: PaidOptions
+  ) => Effect.Effect<Transcription.Response, Failure<typeof Transcription.transcribe>>
+  /** Submits a video job; `VideoProgress` follows it. */
+  readonly submitVideo: (
+    request: Video.Request,
+    options?: PaidOptions
+  ) => Effect.Effect<Video.Job, Failure<typeof Video.submitVideo>>
+  /** Gives keys (by their hashes) to a guardrail, in place of what they held. Management keys only. */
+  readonly assignKeys: (
+    guardrailId: string,
+    request: Guardrails.AssignRequest
+  ) => Effect.Effect<Guardrails.AssignResponse, Failure<typeof Guardrails.assignKeys>>
+
+  /** Stores a file. Tried again only where nothing can have been stored. */
+  readonly uploadFile: (request: UploadRequest) => Effect.Effect<Files.File, Failure<typeof Files.uploadFile>>
+  /** Newest first. */
+  readonly listFiles: (
+    options?: ScopeOptions & PageOptions
+  ) => Effect.Effect<Files.FileList, Failure<typeof Files.listFiles>>
+  readonly getFile: (fileId: string, options?: ScopeOptions) => Effect.Effect<Files.File, Failure<typeof Files.getFile>>
+  readonly fileContent: (
+    fileId: string,
+    options?: ScopeOptions & RangeOptions
+  ) => Stream.Stream<Uint8Array, Failure<typeof Files.getFileContent>>
+
+  /** A job as it stands; with `wait`, as soon as its status changes, at the latest after that many seconds (60 at most). */
+  readonly getVideo: (
+    id: string,
+    options?: { readonly wait?: number | undefined }
+  ) => Effect.Effect<Video.Job, Failure<typeof Video.getVideo>>
+  /** One of a finished job's videos; the first unless told. */
+  readonly videoContent: (
+    id: string,
+    options?: RangeOptions & { readonly index?: number | undefined }
+  ) => Stream.Stream<Uint8Array, Failure<typeof Video.getVideoContent>>
+  /** Cancels a job that is not final yet; a final one stays as it was. */
+  readonly cancelVideo: (id: string) => Effect.Effect<Video.Job, Failure<typeof Video.cancelVideo>>
+
+  readonly listModels: (
+    options?: { readonly kind?: Models.ModelKind | undefined }
+  ) => Effect.Effect<ReadonlyArray<Models.Model>, Failure<typeof Models.listModels>>
+
+  /** Makes a key; its text is in this answer and nowhere else. Management keys only, as all that follow. */
+  readonly createKey: (
+    request: Keys.CreateRequest
+  ) => Effect.Effect<Keys.CreateResponse, Failure<typeof Keys.createKey>>
+  readonly listKeys: (
+    options?: ScopeOptions & PageOptions
+  ) => Effect.Effect<Keys.ListResponse, Failure<typeof Keys.listKeys>>
+  readonly getKey: (hash: string) => Effect.Effect<Keys.Key, Failure<typeof Keys.getKey>>
+  readonly updateKey: (
+    hash: string,
+    request: Keys.UpdateRequest
+  ) => Effect.Effect<Keys.Key, Failure<typeof Keys.updateKey>>
+  readonly deleteKey: (hash: string) => Effect.Effect<void, Failure<typeof Keys.deleteKey>>
+
+  readonly createGuardrail: (
+    request: Guardrails.CreateRequest
+  ) => Effect.Effect<Guardrails.Guardrail, Failure<typeof Guardrails.createGuardrail>>
+  readonly listGuardrails: (
+    options?: PageOptions
+  ) => Effect.Effect<Guardrails.ListResponse, Failure<typeof Guardrails.listGuardrails>>
+  readonly getGuardrail: (
+    id: string
+  ) => Effect.Effect<Guardrails.Guardrail, Failure<typeof Guardrails.getGuardrail>>
+  readonly updateGuardrail: (
+    id: string,
+    request: Guardrails.UpdateRequest
+  ) => Effect.Effect<Guardrails.Guardrail, Failure<typeof Guardrails.updateGuardrail>>
+  readonly deleteGuardrail: (id: string) => Effect.Effect<void, Failure<typeof Guardrails.deleteGuardrail>>
+  readonly unassignKeys: (
+    guardrailId: string,
+    request: Guardrails.AssignRequest
+  ) => Effect.Effect<Guardrails.UnassignResponse, Failure<typeof Guardrails.unassignKeys>>
+  readonly listAssignments: (
+    guardrailId: string,
+    options?: PageOptions
+  ) => Effect.Effect<Guardrails.AssignmentList, Failure<typeof Guardrails.listAssignments>>
+
+  readonly getWorkspace: (
+    id: string
+  ) => Effect.Effect<Workspaces.Workspace, Failure<typeof Workspaces.getWorkspace>>
+  readonly updateWorkspace: (
+    id: string,
+    request: Workspaces.UpdateRequest
+  ) => Effect.Effect<Workspaces.Workspace, Failure<typeof Workspaces.updateWorkspace>>
+  readonly addCredits: (
+    id: string,
+    request: Workspaces.AddCreditsRequest,
+    options?: PaidOptions
+  ) => Effect.Effect<Workspaces.Workspace, Failure<typeof Workspaces.addCredits>>
+}>()("@model-gateway/core/Gateway") {}
+
+/**
+ * A client over the `HttpClient` and the configuration in the context.
+ *
+ * @since 0.1.0
+ */
+export const make: Effect.Effect<Gateway["Service"], never, GatewayConfig | HttpClient.HttpClient> = Effect.gen(
+  function*() {
+    const config = yield* GatewayConfig
+    const { call, open } = Execute.make(yield* HttpClient.HttpClient, config)
+
+    const deleteFile = call(Files.deleteFile)
+    const currentKey = call(CurrentKey.currentKey)
+    const rerank = call(Rerank.rerank, { paid: true })
+    const transcribe = call(Transcription.transcribe, { paid: true })
+    const submitVideo = call(Video.submitVideo, { paid: true })
+    const assignKeys = call(Guardrails.assignKeys, { repeatable: true })
+    const uploadFile = call(Files.uploadFile)
+    const listFiles = call(Files.listFiles)
+    const getFile = call(Files.getFile)
+    const getVideo = call(Video.getVideo)
+    const cancelVideo = call(Video.cancelVideo, { repeatable: true })
+    const listModels = call(Models.listModels)
+    const createKey = call(Keys.createKey)
+    const listKeys = call(Keys.listKeys)
+    const getKey = call(Keys.getKey)
+    const updateKey = call(Keys.updateKey)
+    const deleteKey = call(Keys.deleteKey)
+    const createGuardrail = call(Guardrails.createGuardrail)
+    const listGuardrails = call(Guardrails.listGuardrails)
+    const getGuardrail = call(Guardrails.getGuardrail)
+    const updateGuardrail = call(Guardrails.updateGuardrail)
+    const deleteGuardrail = call(Guardrails.deleteGuardrail)
+    const unassignKeys = call(Guardrails.unassignKeys, { repeatable: true })
+    const listAssignments = call(Guardrails.listAssignments)
+    const getWorkspace = call(Workspaces.getWorkspace)
+    const updateWorkspace = call(Workspaces.updateWorkspace)
+    const addCredits = call(Workspaces.addCredits, { paid: true })
+
+    const content = <E extends typeof Files.getFileContent | typeof Video.getVideoContent>(endpoint: E) => {
+      const response = open(endpoint)
+      return (parts: Execute.Parts, options: RangeOptions | undefined): Stream.Stream<Uint8Array, Failure<E>> =>
+        Stream.unwrap(Effect.map(response({ ...parts, headers: rangeHeader(options) }), ({ stream }) =>
+          Stream.mapError(stream, (error) =>
+            new TransportError({
+              operation: endpoint.identifier,
+              reason: "connection",
+              cause: error.reason.cause,
+              attempts: 1
+            }))))
+    }
+    const fileContent = content(Files.getFileContent)
+    const videoContent = content(Video.getVideoContent)
+
+    const scope = (options: ScopeOptions | undefined) => options?.workspace_id ?? config.workspaceId
+
+    return Gateway.of({
+      deleteFile: (file_id, options) =>
+        deleteFile({
+          params: { file_id },
+          query: { workspace_id: scope(options), provider: options?.provider },
+          headers: { accept: options?.shape === undefined ? undefined : `application/json; shape=${options.shape}` }
+        }),
+      currentKey: Effect.map(currentKey({}), ({ data }) => data),
+      rerank: (request, options) => rerank({ json: request, headers: paidHeaders(options) }),
+      transcribe: (request, options) =>
+        request.file === undefined
+          ? transcribe({ json: request, headers: paidHeaders(options) })
+          : transcribe({ form: Form.transcription(request), headers: paidHeaders(options) }),
+      submitVideo: (request, options) => submitVideo({ json: request, headers: paidHeaders(options) }),
+      assignKeys: (id, request) => assignKeys({ params: { id }, json: request }),
+      uploadFile: (request) =>
+        uploadFile({ query: { workspace_id: scope(request) }, form: Form.upload(request) }),
+      listFiles: (options) => listFiles({ query: { ...options, workspace_id: scope(options) } }),
+      getFile: (file_id, options) => getFile({ params: { file_id }, query: { workspace_id: scope(options) } }),
+      fileContent: (file_id, options) =>
+        fileContent({ params: { file_id }, query: { workspace_id: scope(options) } }, options),
+      getVideo: (id, options) => getVideo({ params: { id }, query: { wait: options?.wait } }),
+      videoContent: (id, options) => videoContent({ params: { id }, query: { index: options?.index } }, options),
+      cancelVideo: (id) => cancelVideo({ params: { id } }),
+      listModels: (options) => Effect.map(listModels({ query: { kind: options?.kind } }), ({ data }) => data),
+      createKey: (request) => createKey({ json: request }),
+      listKeys: (options) => listKeys({ query: { ...options, workspace_id: scope(options) } }),
+      getKey: (hash) => Effect.map(getKey({ params: { hash } }), ({ data }) => data),
+      updateKey: (hash, request) => Effect.map(updateKey({ params: { hash }, json: request }), ({ data }) => data),
+      deleteKey: (hash) => Effect.asVoid(deleteKey({ params: { hash } })),
+      createGuardrail: (request) => Effect.map(createGuardrail({ json: request }), ({ data }) => data),
+      listGuardrails: (options) => listGuardrails({ query: { ...options } }),
+      getGuardrail: (id) => Effect.map(getGuardrail({ params: { id } }), ({ data }) => data),
+      updateGuardrail: (id, request) =>
+        Effect.map(updateGuardrail({ params: { id }, json: request }), ({ data }) => data),
+      deleteGuardrail: (id) => Effect.asVoid(deleteGuardrail({ params: { id } })),
+      unassignKeys: (id, request) => unassignKeys({ params: { id }, json: request }),
+      listAssignments: (id, options) => listAssignments({ params: { id }, query: { ...options } }),
+      getWorkspace: (id) => Effect.map(getWorkspace({ params: { id } }), ({ data }) => data),
+      updateWorkspace: (id, request) =>
+        Effect.map(updateWorkspace({ params: { id }, json: request }), ({ data }) => data),
+      addCredits: (id, request, options) =>
+        Effect.map(addCredits({ params: { id }, json: request, headers: paidHeaders(options) }), ({ data }) => data)
+    })
+  }
+)
+
+const paidHeaders = (options: PaidOptions | undefined): Execute.Parts["headers"] =>
+  options?.idempotencyKey === undefined ? undefined : { "idempotency-key": options.idempotencyKey }
+
+const rangeHeader = (options: RangeOptions | undefined): Execute.Parts["headers"] =>
+  options?.range === undefined ? undefined : { range: `bytes=${options.range.start}-${options.range.end ?? ""}` }
+
+/**
+ * The client, over the `HttpClient` and the configuration in the context.
+ *
+ * @since 0.1.0
+ */
+export const layer: Layer.Layer<Gateway, never, GatewayConfig | HttpClient.HttpClient> = Layer.effect(Gateway, make)

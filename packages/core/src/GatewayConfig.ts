@@ -1,0 +1,100 @@
+/**
+ * Where the gateway is, and who calls it.
+ *
+ * @since 0.1.0
+ */
+import * as Config from "effect/Config"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import type * as RetryBudget from "./RetryBudget.ts"
+
+/**
+ * A key, or an Effect that yields a token. The Effect is asked before every
+ * attempt, so a rotated secret needs no restart and a browser can fetch a
+ * short-lived token; cache inside it what is worth caching.
+ *
+ * @since 0.1.0
+ */
+export type Credential = Redacted.Redacted<string> | Effect.Effect<Redacted.Redacted<string>, unknown>
+
+/**
+ * @since 0.1.0
+ */
+export class GatewayConfig extends Context.Service<GatewayConfig, {
+  /** Without a slash at its end; its path ends in `/api/v1`. */
+  readonly baseUrl: string
+  readonly credential: Credential
+  /** For the operations that take a `workspace_id` and are given none. */
+  readonly workspaceId: string | undefined
+  readonly retryBudget: RetryBudget.Options | undefined
+}>()("@model-gateway/core/GatewayConfig") {}
+
+/**
+ * @since 0.1.0
+ */
+export interface Options {
+  /** Default `http://127.0.0.1:8787/api/v1`, where `npm start` serves. */
+  readonly baseUrl?: string | undefined
+  readonly credential: Credential
+  /** Default: the service takes the key's own workspace. */
+  readonly workspaceId?: string | undefined
+  /** The budget that all retries of the layer share. */
+  readonly retryBudget?: RetryBudget.Options | undefined
+}
+
+const defaultBaseUrl = "http://127.0.0.1:8787/api/v1"
+
+/**
+ * From values.
+ *
+ * @example
+ * ```ts
+ * import { GatewayConfig } from "@model-gateway/core"
+ * import { Redacted } from "effect"
+ *
+ * const config = GatewayConfig.make({ credential: Redacted.make("mg_sk_…") })
+ * ```
+ *
+ * @since 0.1.0
+ */
+export const make = (options: Options): GatewayConfig["Service"] => ({
+  baseUrl: (options.baseUrl ?? defaultBaseUrl).replace(/\/+$/, ""),
+  credential: options.credential,
+  workspaceId: options.workspaceId,
+  retryBudget: options.retryBudget
+})
+
+/**
+ * From values.
+ *
+ * @since 0.1.0
+ */
+export const layer = (options: Options): Layer.Layer<GatewayConfig> => Layer.succeed(GatewayConfig, make(options))
+
+/**
+ * The settings as they stand in the environment: `MODEL_GATEWAY_BASE_URL` (default
+ * `http://127.0.0.1:8787/api/v1`), `MODEL_GATEWAY_API_KEY` (required) and
+ * `MODEL_GATEWAY_WORKSPACE_ID` (optional).
+ *
+ * @since 0.1.0
+ */
+export const config: Config.Config<GatewayConfig["Service"]> = Config.all({
+  baseUrl: Config.URL("MODEL_GATEWAY_BASE_URL").pipe(
+    Config.map((url) => url.href),
+    Config.withDefault(defaultBaseUrl)
+  ),
+  credential: Config.Redacted("MODEL_GATEWAY_API_KEY"),
+  workspaceId: Config.option(Config.NonEmptyString("MODEL_GATEWAY_WORKSPACE_ID"))
+}).pipe(Config.map(({ baseUrl, credential, workspaceId }) =>
+  make({ baseUrl, credential, workspaceId: Option.getOrUndefined(workspaceId) })
+))
+
+/**
+ * From the `Config` in force; see {@link config} for the names.
+ *
+ * @since 0.1.0
+ */
+export const layerConfig: Layer.Layer<GatewayConfig, Config.ConfigError> = Layer.effect(GatewayConfig, Effect.suspend(() => config))

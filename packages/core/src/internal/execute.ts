@@ -1,0 +1,358 @@
+/**
+ * Runs any endpoint of the contract over an `HttpClient`: the request from its
+ * parts, the retries by the policy, the answer through the endpoint's own schemas.
+ *
+ * Requests go out as they are typed. The contract's request schemas encode to
+ * themselves (numbers in a query apart, which are written out), so there is
+ * nothing to encode; and checking them is the service's part, whose answer names
+ * every field.
+ */
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as HttpBody from "effect/http/HttpBody"
+import type * as HttpClient from "effect/http/HttpClient"
+import type { HttpClientError } from "effect/http/HttpClientError"
+import * as HttpClientRequest from "effect/http/HttpClientRequest"
+import type { HttpClientResponse } from "effect/http/HttpClientResponse"
+import type { HttpMethod } from "effect/http/HttpMethod"
+import * as Predicate from "effect/Predicate"
+import * as Random from "effect/Random"
+import * as Redacted from "effect/Redacted"
+import * as Result from "effect/Result"
+import * as Schedule from "effect/Schedule"
+import * as Schema from "effect/Schema"
+import type * as SchemaIssue from "effect/SchemaIssue"
+import { type ClientError, InvalidResponse, TimeoutError, TransportError } from "../ClientError.ts"
+import type { GatewayConfig } from "../GatewayConfig.ts"
+import { type RetryableStatus, retryableStatuses, statusOf } from "../GatewayError.ts"
+import * as RetryBudget from "../RetryBudget.ts"
+import { RetryPolicy, type RetryReason } from "../RetryPolicy.ts"
+
+/** What the executor reads of an endpoint of the contract. */
+export interface Endpoint {
+  readonly identifier: string
+  readonly method: HttpMethod
+  readonly path: string
+  readonly success: ReadonlySet<Schema.Top>
+  readonly error: ReadonlySet<Schema.Top>
+  readonly "~Success": Schema.Top
+  readonly "~Error": Schema.Top
+}
+
+/** What an endpoint answers. */
+export type Success<E extends Endpoint> = E["~Success"]["Type"]
+
+/** What a call of an endpoint fails with: its statuses, and what never reached one. */
+export type Failure<E extends Endpoint> = E["~Error"]["Type"] | ClientError
+
+/** The parts of one request. */
+export interface Parts {
+  readonly params?: { readonly [name: string]: string } | undefined
+  readonly query?: { readonly [name: string]: string | number | undefined } | undefined
+  readonly headers?: { readonly [name: string]: string | undefined } | undefined
+  /** Goes out as JSON. */
+  readonly json?: unknown
+  /** Goes out as `multipart/form-data`. */
+  readonly form?: FormData | undefined
+}
+
+/** What an endpoint can be told, once. */
+export interface Traits {
+  /** Costs money: every call carries an `Idempotency-Key`, the same on each of its attempts. */
+  readonly paid?: boolean | undefined
+  /** Doing it twice is the same as doing it once. Default: true, but for POST. */
+  readonly repeatable?: boolean | undefined
+}
+
+/** A way to call the endpoints of the contract. */
+export interface Execute {
+  /** The whole answer, decoded. */
+  readonly call: <E extends Endpoint>(
+    endpoint: E,
+    traits?: Traits
+  ) => (parts: Parts) => Effect.Effect<Success<E>, Failure<E>>
+  /** The response as soon as its head is there, for a body that is streamed. */
+  readonly open: <E extends Endpoint>(
+    endpoint: E
+  ) => (parts: Parts) => Effect.Effect<HttpClientResponse, Failure<E>>
+}
+
+/** An attempt that brought no answer: whether and when another is worth it, and the error if none is made. */
+interface Setback<E extends Endpoint> {
+  /** Undefined: trying again is of no use. */
+  readonly reason: RetryReason | undefined
+  /** Seconds that the service asked to wait. */
+  readonly retryAfter?: number | undefined
+  readonly error: (attempts: number) => Effect.Effect<Failure<E>>
+}
+
+/** Ends an attempt for good; `describe` says why the answer is none. */
+const invalid = (operation: string, response: HttpClientResponse, description: string) => ({
+  reason: isRetryable(response.status) ? response.status : undefined,
+  error: (attempts: number) =>
+    Effect.succeed(
+      new InvalidResponse({
+        operation,
+        status: response.status,
+        requestId: response.headers["x-request-id"],
+        description,
+        attempts
+      })
+    )
+})
+
+/**
+ * An executor over one `HttpClient`, with one retry budget for all calls made
+ * through it.
+ */
+export const make = (client: HttpClient.HttpClient, config: GatewayConfig["Service"]): Execute => {
+  const budget = RetryBudget.make(config.retryBudget)
+  const credential = Redacted.isRedacted(config.credential) ? Effect.succeed(config.credential) : config.credential
+
+  const run = <E extends Endpoint, A>(
+    endpoint: E,
+    traits: Traits,
+    onSuccess: (response: HttpClientResponse) => Effect.Effect<A, Setback<E>>
+  ) => {
+    const operation = endpoint.identifier
+    const onStatus = statusDecoder(endpoint)
+    const path = pathWriter(endpoint.path)
+    const repeatable = traits.repeatable ?? (traits.paid === true || endpoint.method !== "POST")
+
+    const onResponse = (response: HttpClientResponse): Effect.Effect<A, Setback<E>> =>
+      response.status >= 200 && response.status < 300
+        ? onSuccess(response)
+        : Effect.flatMap(readText(operation, response), (text) => onStatus(response, text))
+
+    return Effect.fnUntraced(function*(parts: Parts): Effect.fn.Return<A, Failure<E>> {
+      const policy = yield* RetryPolicy
+      const startedAt = yield* Clock.currentTimeNanos
+      const deadline = Duration.toMillis(policy.deadline)
+      const limit = policy.attemptTimeout === undefined ? deadline : Duration.toMillis(policy.attemptTimeout)
+      const nextWait = waiter(policy)
+      const request = traits.paid === true && parts.headers?.["idempotency-key"] === undefined
+        ? HttpClientRequest.setHeader(requestOf(endpoint.method, config.baseUrl + path(parts.params), parts), "idempotency-key", yield* idempotencyKey)
+        : requestOf(endpoint.method, config.baseUrl + path(parts.params), parts)
+
+      for (let attempts = 1, left = deadline;; attempts++) {
+        const token = yield* Effect.mapError(
+          credential,
+          (cause) => new TransportError({ operation, reason: "credential", cause, attempts: attempts - 1 })
+        )
+        const result = yield* client.execute(
+          HttpClientRequest.setHeader(request, "authorization", `Bearer ${Redacted.value(token)}`)
+        ).pipe(
+          Effect.mapError(cutOff(operation)),
+          Effect.flatMap(onResponse),
+          Effect.timeoutOrElse({
+            duration: Math.min(left, limit),
+            orElse: () => Effect.fail(ranOut(operation, left < limit ? deadline : limit))
+          }),
+          Effect.result
+        )
+        if (Result.isSuccess(result)) {
+          budget.deposit()
+          return result.success
+        }
+        const setback = result.failure
+        left = deadline - Number((yield* Clock.currentTimeNanos) - startedAt) / 1e6
+        const mayRepeat = repeatable || setback.reason === 429 || setback.reason === 503
+        const wait = setback.reason !== undefined && mayRepeat && attempts <= policy.maxRetries
+          ? yield* nextWait(setback.reason, setback.retryAfter)
+          : undefined
+        if (wait === undefined || wait >= left || !(yield* budget.take)) {
+          return yield* Effect.fail(yield* setback.error(attempts))
+        }
+        yield* Effect.sleep(wait)
+        left -= wait
+      }
+    })
+  }
+
+  return {
+    call: (endpoint, traits = {}) => run(endpoint, traits, successDecoder(endpoint)),
+    open: (endpoint) => run(endpoint, {}, Effect.succeed)
+  }
+}
+
+const isRetryable = (status: number): status is RetryableStatus =>
+  retryableStatuses.some((retryable) => retryable === status)
+
+const cutOff = (operation: string) => (error: HttpClientError): Setback<never> => ({
+  reason: "transport",
+  // The platform's own error alone: Effect's carries the request, and that the bearer token.
+  error: (attempts) =>
+    Effect.succeed(new TransportError({ operation, reason: "connection", cause: error.reason.cause, attempts }))
+})
+
+const ranOut = (operation: string, milliseconds: number): Setback<never> => ({
+  reason: "timeout",
+  error: (attempts) => Effect.succeed(new TimeoutError({ operation, milliseconds, attempts }))
+})
+
+/** The waits of one call: each reason goes through its own schedule, from its start. */
+const waiter = (policy: RetryPolicy) => {
+  const steps = new Map<RetryReason, Step>()
+  return Effect.fnUntraced(function*(
+    reason: RetryReason,
+    retryAfter: number | undefined
+  ): Effect.fn.Return<number | undefined> {
+    const step = steps.get(reason) ?? (yield* Schedule.toStep(policy.schedule(reason)))
+    steps.set(reason, step)
+    const next = yield* step(yield* Clock.currentTimeMillis, reason).pipe(
+      Effect.map(([, wait]) => Duration.toMillis(wait)),
+      Effect.catch(() => Effect.succeed(undefined))
+    )
+    if (next === undefined || retryAfter === undefined) return next
+    return Math.max(next, Math.min(retryAfter * 1000, Duration.toMillis(policy.maxRetryAfter)))
+  })
+}
+
+type Step = Effect.Success<ReturnType<typeof Schedule.toStep<unknown, RetryReason, never, never>>>
+
+const requestOf = (method: HttpMethod, url: string, parts: Parts): HttpClientRequest.HttpClientRequest => {
+  const request = HttpClientRequest.make(method)(url, {
+    acceptJson: true,
+    body: parts.form !== undefined
+      ? HttpBody.formData(parts.form)
+      : parts.json !== undefined
+      ? HttpBody.text(JSON.stringify(parts.json), "application/json")
+      : HttpBody.empty,
+    ...(parts.query === undefined ? undefined : { urlParams: parts.query })
+  })
+  return parts.headers === undefined ? request : HttpClientRequest.setHeaders(request, present(parts.headers))
+}
+
+const present = (headers: { readonly [name: string]: string | undefined }): Array<[string, string]> =>
+  Object.entries(headers).flatMap(([name, value]) => value === undefined ? [] : [[name, value]])
+
+/** Fills `/files/:file_id` with what it names, escaped. */
+const pathWriter = (path: string): (params: Parts["params"]) => string => {
+  const names = Array.from(path.matchAll(/:(\w+)/g), (match) => match[1] ?? "")
+  return names.length === 0
+    ? () => path
+    : (params) =>
+      names.reduce((filled, name) => filled.replace(`:${name}`, () => encodeURIComponent(params?.[name] ?? "")), path)
+}
+
+/** 128 random bits in hexadecimal: unlike any other of the same API key. */
+const idempotencyKey = Random.Random.pipe(Effect.map((random) => {
+  let key = ""
+  for (let i = 0; i < 4; i++) {
+    key += Math.floor(random.nextDoubleUnsafe() * 0x1_0000_0000).toString(16).padStart(8, "0")
+  }
+  return key
+}))
+
+const readText = (operation: string, response: HttpClientResponse): Effect.Effect<string, Setback<never>> =>
+  Effect.mapError(response.text, cutOff(operation))
+
+/** Undefined where the text is no JSON; JSON itself has no undefined. */
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const successDecoder = <E extends Endpoint>(endpoint: E) => {
+  const decode = decoder<Success<E>>(Array.from(endpoint.success))
+  return (response: HttpClientResponse): Effect.Effect<Success<E>, Setback<E>> =>
+    Effect.flatMap(readText(endpoint.identifier, response), (text) => {
+      const json = parse(text)
+      if (json === undefined) {
+        return Effect.fail({ ...invalid(endpoint.identifier, response, "a body that is no JSON"), reason: undefined })
+      }
+      return Effect.mapError(decode(json), (error) => ({
+        // The work is done, and may be paid for: asking again would only repeat it.
+        ...invalid(endpoint.identifier, response, `a body that does not fit the contract: ${where(error)}`),
+        reason: undefined
+      }))
+    })
+}
+
+/** Picks the error class by the status, and completes its envelope by what only the headers or the client know. */
+const statusDecoder = <E extends Endpoint>(endpoint: E) => {
+  const decoders = new Map(
+    Array.from(endpoint.error, (schema) => [statusOf(schema), decoder<E["~Error"]["Type"]>([schema])])
+  )
+  return (response: HttpClientResponse, text: string): Effect.Effect<never, Setback<E>> => {
+    const decode = decoders.get(response.status)
+    const envelope = parse(text)
+    const retryAfter = retryAfterOf(response, envelope)
+    if (decode === undefined || !isEnvelope(envelope)) {
+      const description = decode === undefined ? "a status the operation does not have" : "a body that is no error envelope"
+      return Effect.fail({ ...invalid(endpoint.identifier, response, description), retryAfter })
+    }
+    return Effect.fail({
+      reason: isRetryable(response.status) ? response.status : undefined,
+      retryAfter,
+      error: (attempts) =>
+        Effect.catch(
+          decode(complete(envelope, response, retryAfter, attempts)),
+          () => invalid(endpoint.identifier, response, "a body that is no error envelope").error(attempts)
+        )
+    })
+  }
+}
+
+type Envelope = { readonly error: object; readonly service_metadata?: unknown }
+
+const isEnvelope = (json: unknown): json is Envelope =>
+  Predicate.hasProperty(json, "error") && Predicate.isObject(json.error)
+
+const complete = (
+  envelope: Envelope,
+  response: HttpClientResponse,
+  retryAfter: number | undefined,
+  attempts: number
+): unknown => {
+  const metadata = {
+    ...(retryAfter === undefined ? undefined : { retry_after: retryAfter }),
+    ...objectAt(envelope.error, "metadata")
+  }
+  const requestId = response.headers["x-request-id"]
+  const serviceMetadata = {
+    ...(requestId === undefined ? undefined : { request_id: requestId }),
+    ...objectAt(envelope, "service_metadata")
+  }
+  return { ...envelope, error: { ...envelope.error, metadata }, service_metadata: serviceMetadata, attempts }
+}
+
+const objectAt = (self: object, key: string): object | undefined =>
+  Predicate.hasProperty(self, key) && Predicate.isObject(self[key]) ? self[key] : undefined
+
+/** Seconds, from the header (a number, or a date told from the response's own) or else from the envelope. */
+const retryAfterOf = (response: HttpClientResponse, envelope: unknown): number | undefined => {
+  const header = response.headers["retry-after"]
+  if (header !== undefined) {
+    const seconds = /^\d+$/.test(header)
+      ? Number(header)
+      : (Date.parse(header) - Date.parse(response.headers["date"] ?? "")) / 1000
+    if (seconds >= 0) return seconds
+  }
+  const metadata = isEnvelope(envelope) ? objectAt(envelope.error, "metadata") : undefined
+  const seconds = Predicate.hasProperty(metadata, "retry_after") ? metadata.retry_after : undefined
+  return typeof seconds === "number" && seconds >= 0 ? seconds : undefined
+}
+
+/** Where in the body the first thing is that does not fit. */
+const where = (error: Schema.SchemaError): string => {
+  const path: Array<string> = []
+  let issue: SchemaIssue.Issue | undefined = error.issue
+  while (issue !== undefined) {
+    if (issue._tag === "Pointer") path.push(...issue.path.map(String))
+    issue = "issues" in issue ? issue.issues[0] : "issue" in issue ? issue.issue : undefined
+  }
+  return path.length === 0 ? "at its root" : `at ${path.join(".")}`
+}
+
+/**
+ * An endpoint keeps its schemas in a set that has forgotten their types, and
+ * `~Success` and `~Error` remember them. This is the one place that puts the two
+ * together again.
+ */
+const decoder = <A>(schemas: ReadonlyArray<Schema.Top>) =>
+  Schema.decodeUnknownEffect((schemas.length === 1 ? schemas[0] : Schema.Union(schemas)) as Schema.Codec<A, unknown>)

@@ -1,0 +1,33 @@
+/** The multipart forms of the contract, from what the client was given. A Blob stays a Blob: it is streamed. */
+import type { TranscriptionRequest, UploadRequest } from "../Gateway.ts"
+
+const appendFile = (form: FormData, file: Blob | Uint8Array, filename: string | undefined): void => {
+  // A copy that owns its memory: a view into a shared buffer is no part of a Blob.
+  const blob = file instanceof Blob ? file : new Blob([new Uint8Array(file)])
+  form.append("file", blob, filename ?? (blob instanceof File ? blob.name : "file"))
+}
+
+/** The form of POST `/files`. */
+export const upload = (request: UploadRequest): FormData => {
+  const form = new FormData()
+  form.append("purpose", request.purpose)
+  appendFile(form, request.file, request.filename)
+  return form
+}
+
+/** The form of POST `/audio/transcriptions`. */
+export const transcription = (
+  request: Extract<TranscriptionRequest, { readonly file: Blob | Uint8Array }>
+): FormData => {
+  const form = new FormData()
+  const { file, filename, input_audio: _, provider, temperature, timestamp_granularities, trace, ...texts } = request
+  for (const [name, text] of Object.entries(texts)) {
+    if (text !== undefined) form.append(name, text)
+  }
+  if (temperature !== undefined) form.append("temperature", String(temperature))
+  for (const granularity of timestamp_granularities ?? []) form.append("timestamp_granularities[]", granularity)
+  if (provider !== undefined) form.append("provider", JSON.stringify(provider))
+  if (trace !== undefined) form.append("trace", JSON.stringify(trace))
+  appendFile(form, file, filename)
+  return form
+}
