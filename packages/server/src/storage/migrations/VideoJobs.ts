@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { withoutRowId } from "../Dialect.ts"
 
-/** Creates the table. */
+/** Creates the tables. */
 export const migration = Effect.gen(function* () {
   const sql = yield* SqlClient
   yield* sql`CREATE TABLE video_jobs (
@@ -16,12 +16,12 @@ export const migration = Effect.gen(function* () {
     status TEXT NOT NULL,
     step INTEGER NOT NULL,
     model TEXT NOT NULL,
-    request TEXT NOT NULL,
     provider TEXT NOT NULL,
     upstream_model TEXT NOT NULL,
     credential TEXT,
     upstream_job_id TEXT,
     generation_id TEXT,
+    progress REAL,
     intent_id TEXT NOT NULL,
     is_byok INTEGER NOT NULL,
     cost_micro BIGINT,
@@ -34,6 +34,11 @@ export const migration = Effect.gen(function* () {
     deadline_at BIGINT NOT NULL,
     completed_at BIGINT
   ) ${withoutRowId(sql)}`
+  // Apart from the job, because it may hold megabytes of images and the job is read and written often.
+  yield* sql`CREATE TABLE video_requests (
+    job_id TEXT NOT NULL PRIMARY KEY REFERENCES video_jobs (id),
+    request TEXT NOT NULL
+  )`
   yield* sql`CREATE INDEX video_jobs_workspace ON video_jobs (workspace_id, created_at, id)`
   yield* sql`CREATE INDEX video_jobs_open ON video_jobs (deadline_at) WHERE completed_at IS NULL`
 })

@@ -1,0 +1,295 @@
+/**
+ * Where bytes lie: uploaded files and finished videos, each whole under a key or not there at all.
+ *
+ * A key is made of identifiers of the service's own (`files/file_…`, `videos/video_…-0`); nothing that a caller wrote becomes part of one. The database says
+ * which objects count. An object without a row is rubbish that a crash left behind, and {@link ObjectStore}'s `list` is there to find it.
+ *
+ * The interface asks for nothing that S3 could not do: whole puts, ranged gets, listing by prefix.
+ */
+import { Clock, Context, Data, Effect, Layer, Option, Schedule, Stream } from "effect"
+import * as ByteSize from "effect/ByteSize"
+import { SecureRandom } from "effect/crypto/SecureRandom"
+import { FileSystem } from "effect/FileSystem"
+import { Path } from "effect/Path"
+import type { PlatformError } from "effect/PlatformError"
+import type { Scope } from "effect/Scope"
+import { createHash } from "node:crypto"
+
+/** What became of a put. */
+export interface StoredObject {
+  readonly key: string
+  readonly bytes: number
+  /** Lower-case hex SHA-256 of the bytes. */
+  readonly sha256: string
+}
+
+/** Which bytes of an object: `length` of them from `start`, counted from 0. */
+export interface ByteWindow {
+  readonly start: number
+  readonly length: number
+}
+
+/** An object that the store holds. */
+export interface ListedObject {
+  readonly key: string
+  /** Epoch milliseconds. */
+  readonly modifiedAt: number
+}
+
+/**
+ * The store failed (status 503). `full`: no room left, nothing of the object stays behind. `unavailable`: anything else. `message` holds no path.
+ */
+export class ObjectStoreError extends Data.TaggedError("ObjectStoreError")<{
+  readonly operation: string
+  readonly reason: "full" | "unavailable"
+  readonly message: string
+  readonly cause?: unknown
+}> {}
+
+/** There is no object of that key. */
+export class ObjectNotFound extends Data.TaggedError("ObjectNotFound")<{ readonly key: string }> {
+  override readonly message = "There is no such object."
+}
+
+/** More bytes came than were allowed (status 413); nothing of the object stays behind. */
+export class ObjectTooLarge extends Data.TaggedError("ObjectTooLarge")<{ readonly limit: number }> {
+  override get message(): string {
+    return `More than ${this.limit} bytes.`
+  }
+}
+
+/** The object store. */
+export class ObjectStore extends Context.Service<
+  ObjectStore,
+  {
+    /**
+     * Stores a whole object under the key, in place of any that was there. It becomes visible all at once and only when it is safely on disk; a failure or an interruption leaves
+     * nothing. Fails as the content does, with {@link ObjectTooLarge} as soon as `maxBytes` (default: no bound) is passed, or with {@link ObjectStoreError}.
+     */
+    readonly put: <E, R>(
+      key: string,
+      content: Stream.Stream<Uint8Array, E, R>,
+      options?: { readonly maxBytes?: number | undefined }
+    ) => Effect.Effect<StoredObject, E | ObjectTooLarge | ObjectStoreError, R>
+    /** The object's size in bytes. */
+    readonly size: (key: string) => Effect.Effect<number, ObjectNotFound | ObjectStoreError>
+    /** The object's bytes, or a window of them. */
+    readonly get: (key: string, window?: ByteWindow) => Stream.Stream<Uint8Array, ObjectNotFound | ObjectStoreError>
+    /** Deletes it; succeeds too when there is none. */
+    readonly remove: (key: string) => Effect.Effect<void, ObjectStoreError>
+    /** Every object whose key begins with `<kind>/`. */
+    readonly list: (kind: string) => Stream.Stream<ListedObject, ObjectStoreError>
+  }
+>()("@model-gateway/server/files/ObjectStore") {}
+
+/** The key of an object: its kind (`files`, `videos`) and a name of the service's own making. */
+export const keyOf = (kind: "files" | "videos", name: string): string => `${kind}/${name}`
+
+const keyForm = /^([a-z]{1,32})\/([\w-]{1,200})$/
+
+interface Place {
+  readonly kind: string
+  readonly name: string
+}
+
+/** A key that has not the form is one that nothing is stored under; no path is ever made of it. */
+const parse = (key: string): Option.Option<Place> => {
+  const match = keyForm.exec(key)
+  return match?.[1] === undefined || match[2] === undefined
+    ? Option.none()
+    : Option.some({ kind: match[1], name: match[2] })
+}
+
+const full = new Set(["ENOSPC", "EDQUOT", "EFBIG"])
+
+const codeOf = (error: PlatformError): string | undefined => {
+  const cause = error.reason.cause
+  return typeof cause === "object" && cause !== null && "code" in cause && typeof cause.code === "string"
+    ? cause.code
+    : undefined
+}
+
+const failed = (operation: string) => (error: PlatformError) => {
+  const isFull = full.has(codeOf(error) ?? "")
+  return new ObjectStoreError({
+    operation,
+    reason: isFull ? "full" : "unavailable",
+    message: isFull ? "The disk that holds the files is full." : "The store of files did not answer as expected.",
+    cause: error
+  })
+}
+
+const isMissing = (error: PlatformError): boolean => error.reason._tag === "NotFound"
+
+/** A partial upload that nothing was written to for an hour belongs to a process that died. */
+const partialTimeToLive = 3_600_000
+
+/**
+ * Keeps objects in a folder of this machine: `<dir>/<kind>/<two characters>/<name>`, and what is being written in `<dir>/.partial`, on the same file system so that a rename
+ * publishes it.
+ */
+export const makeLocal = Effect.fnUntraced(function* (
+  dir: string
+): Effect.fn.Return<ObjectStore["Service"], ObjectStoreError, FileSystem | Path | SecureRandom | Scope> {
+  const fs = yield* FileSystem
+  const path = yield* Path
+  const random = yield* SecureRandom
+  const partials = path.join(dir, ".partial")
+  yield* fs.makeDirectory(partials, { recursive: true }).pipe(Effect.mapError(failed("open")))
+
+  // Names end in random digits; their last two spread a folder's entries evenly, where their first are all alike.
+  const folderOf = ({ kind, name }: Place) => path.join(dir, kind, name.slice(-2))
+
+  const fileOf = (key: string) => Option.map(parse(key), (place) => path.join(folderOf(place), place.name))
+
+  /** Without it a power cut can undo a rename that was reported as done. Not every platform lets a folder be opened. */
+  const syncFolder = (folder: string) =>
+    Effect.ignore(Effect.scoped(Effect.flatMap(fs.open(folder, { flag: "r" }), (file) => file.sync)))
+
+  /** A name for what is being written; whatever is left under it goes with the scope. */
+  const partialFile = Effect.acquireRelease(
+    Effect.map(random.uuidV4(), (id) => path.join(partials, id)),
+    (partial) => Effect.ignore(fs.remove(partial, { force: true }))
+  )
+
+  const write = Effect.fnUntraced(function* <E, R>(
+    partial: string,
+    content: Stream.Stream<Uint8Array, E, R>,
+    maxBytes: number
+  ): Effect.fn.Return<Omit<StoredObject, "key">, E | ObjectTooLarge | ObjectStoreError, R | Scope> {
+    const hash = createHash("sha256")
+    const file = yield* fs.open(partial, { flag: "wx" }).pipe(Effect.mapError(failed("put")))
+    let bytes = 0
+    yield* Stream.runForEach(content, (chunk): Effect.Effect<void, ObjectTooLarge | ObjectStoreError> => {
+      bytes += chunk.length
+      if (bytes > maxBytes) return Effect.fail(new ObjectTooLarge({ limit: maxBytes }))
+      hash.update(chunk)
+      return Effect.mapError(file.writeAll(chunk), failed("put"))
+    })
+    yield* Effect.mapError(file.sync, failed("put"))
+    return { bytes, sha256: hash.digest("hex") }
+  })
+
+  const put = Effect.fn("ObjectStore.put")(function* <E, R>(
+    key: string,
+    content: Stream.Stream<Uint8Array, E, R>,
+    options?: { readonly maxBytes?: number | undefined }
+  ) {
+    const place = parse(key)
+    if (Option.isNone(place)) return yield* Effect.die(new RangeError("An object's key has not the form of one"))
+    const folder = folderOf(place.value)
+    return yield* Effect.scoped(
+      Effect.gen(function* () {
+        const partial = yield* partialFile
+        const written = yield* Effect.scoped(write(partial, content, options?.maxBytes ?? Number.POSITIVE_INFINITY))
+        yield* fs.makeDirectory(folder, { recursive: true }).pipe(
+          Effect.andThen(fs.rename(partial, path.join(folder, place.value.name))),
+          Effect.mapError(failed("put"))
+        )
+        yield* syncFolder(folder)
+        return { key, ...written }
+      })
+    )
+  })
+
+  const located = (key: string) =>
+    Option.match(fileOf(key), {
+      onNone: () => Effect.fail(new ObjectNotFound({ key })),
+      onSome: Effect.succeed
+    })
+
+  const orMissing = (operation: string, key: string) => (error: PlatformError) =>
+    isMissing(error) ? new ObjectNotFound({ key }) : failed(operation)(error)
+
+  const size = Effect.fn("ObjectStore.size")(function* (key: string) {
+    const file = yield* located(key)
+    const info = yield* fs.stat(file).pipe(Effect.mapError(orMissing("size", key)))
+    return ByteSize.toNumberUnsafe(info.size)
+  })
+
+  const get = (key: string, window?: ByteWindow) =>
+    Stream.unwrap(
+      Effect.map(located(key), (file) =>
+        fs
+          .stream(
+            file,
+            window === undefined
+              ? undefined
+              : { offset: ByteSize.bytes(window.start), bytesToRead: ByteSize.bytes(window.length) }
+          )
+          .pipe(Stream.mapError(orMissing("get", key)))
+      )
+    )
+
+  const remove = Effect.fn("ObjectStore.remove")(function* (key: string) {
+    const file = fileOf(key)
+    if (Option.isNone(file)) return
+    yield* fs.remove(file.value, { force: true }).pipe(Effect.mapError(failed("remove")))
+  })
+
+  const entries = (folder: string) =>
+    fs.readDirectory(folder).pipe(
+      Effect.catchIf(isMissing, () => Effect.succeed([])),
+      Effect.mapError(failed("list"))
+    )
+
+  const modifiedAt = (file: string) =>
+    fs.stat(file).pipe(
+      Effect.map((info) => Option.map(info.mtime, (time) => time.getTime())),
+      // Deleted since the folder was read.
+      Effect.catchIf(isMissing, () => Effect.succeed(Option.none<number>())),
+      Effect.mapError(failed("list"))
+    )
+
+  const list = (kind: string) =>
+    Stream.fromIterableEffect(entries(path.join(dir, kind))).pipe(
+      Stream.flatMap((shard) =>
+        Stream.fromIterableEffect(entries(path.join(dir, kind, shard))).pipe(
+          Stream.mapEffect((name) =>
+            Effect.map(
+              modifiedAt(path.join(dir, kind, shard, name)),
+              Option.map((time): ListedObject => ({ key: `${kind}/${name}`, modifiedAt: time }))
+            )
+          )
+        )
+      ),
+      Stream.filter(Option.isSome),
+      Stream.map((listed) => listed.value)
+    )
+
+  const removeDeadPartials = Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    for (const name of yield* entries(partials)) {
+      const file = path.join(partials, name)
+      const time = yield* modifiedAt(file)
+      if (Option.isSome(time) && now - time.value > partialTimeToLive) {
+        yield* fs.remove(file, { force: true }).pipe(Effect.mapError(failed("sweep")))
+      }
+    }
+  })
+  yield* removeDeadPartials.pipe(
+    Effect.catch((error) => Effect.logWarning("Partial uploads could not be cleared away", error.message)),
+    Effect.repeat(Schedule.spaced("1 hour")),
+    Effect.forkScoped
+  )
+
+  return ObjectStore.of({ put, size, get, remove, list })
+})
+
+/**
+ * Objects in a folder of this machine, made when missing.
+ *
+ * @example
+ * ```ts
+ * import { NodeFileSystem, NodePath } from "@effect/platform-node"
+ * import { Layer } from "effect"
+ * import { SecureRandom } from "effect/crypto"
+ * import * as ObjectStore from "@model-gateway/server/files/ObjectStore"
+ *
+ * const Objects = ObjectStore.layerLocal(".data/objects").pipe(
+ *   Layer.provide([NodeFileSystem.layer, NodePath.layer, SecureRandom.layerWebCrypto])
+ * )
+ * ```
+ */
+export const layerLocal = (dir: string): Layer.Layer<ObjectStore, ObjectStoreError, FileSystem | Path | SecureRandom> =>
+  Layer.effect(ObjectStore, makeLocal(dir))
