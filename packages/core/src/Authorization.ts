@@ -15,17 +15,20 @@ import { Forbidden, Unauthorized } from "./GatewayError.ts"
  *
  * @since 0.1.0
  */
-export class Caller extends Context.Service<Caller, {
-  /** SHA-256 of the key, in 64 hexadecimal digits. */
-  readonly keyHash: string
-  readonly organizationId: string
-  /** The workspace that applies where a request names none. */
-  readonly workspaceId: string
-  /** Who made the key; null where nobody is on record. */
-  readonly userId: string | null
-  readonly isManagementKey: boolean
-  readonly guardrailId: string | null
-}>()("@model-gateway/core/Authorization/Caller") {}
+export class Caller extends Context.Service<
+  Caller,
+  {
+    /** SHA-256 of the key, in 64 hexadecimal digits. */
+    readonly keyHash: string
+    readonly organizationId: string
+    /** The workspace that applies where a request names none. */
+    readonly workspaceId: string
+    /** Who made the key; null where nobody is on record. */
+    readonly userId: string | null
+    readonly isManagementKey: boolean
+    readonly guardrailId: string | null
+  }
+>()("@model-gateway/core/Authorization/Caller") {}
 
 /**
  * `Authorization: Bearer <API_KEY>`. A missing, malformed or unknown key is a 401.

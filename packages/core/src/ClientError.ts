@@ -79,8 +79,14 @@ export class InvalidResponse extends Data.TaggedError("InvalidResponse")<{
 
   /** Whether the status alone says that trying again may help. */
   get isRetryable(): boolean {
-    return this.status === 429 || this.status === 502 || this.status === 503 || this.status === 504 ||
-      this.status === 524 || this.status === 529
+    return (
+      this.status === 429 ||
+      this.status === 502 ||
+      this.status === 503 ||
+      this.status === 504 ||
+      this.status === 524 ||
+      this.status === 529
+    )
   }
 }
 
@@ -89,7 +95,7 @@ export class InvalidResponse extends Data.TaggedError("InvalidResponse")<{
  */
 export type ClientError = TransportError | TimeoutError | InvalidResponse
 
-const tries = (attempts: number): string => attempts === 1 ? "attempt" : "attempts"
+const tries = (attempts: number): string => (attempts === 1 ? "attempt" : "attempts")
 
 const describe = (cause: unknown): string => {
   if (!(cause instanceof Error)) return "the connection failed"

@@ -113,6 +113,28 @@ export const Form = Schema.Struct({
 /** @since 0.1.0 */
 export type Form = typeof Form.Type
 
+/**
+ * The workspace to act in; the configuration's, or the key's own, unless told.
+ *
+ * @since 0.1.0
+ */
+export interface Scope {
+  readonly workspace_id?: string | undefined
+}
+
+/**
+ * A file for the client to store, streamed from its Blob.
+ *
+ * @since 0.1.0
+ */
+export interface Upload extends Scope {
+  readonly file: Blob | Uint8Array
+  /** A File's own name, else `file`, unless told. */
+  readonly filename?: string | undefined
+  /** What it is for, in the caller's own words: 1 to 64 characters. */
+  readonly purpose: string
+}
+
 const scope = { workspace_id: Schema.optionalKey(WorkspaceId) }
 
 /**

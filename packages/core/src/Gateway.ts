@@ -70,41 +70,6 @@ export interface PageOptions {
 }
 
 /**
- * The workspace to act in; the configuration's, or the key's own, unless told.
- *
- * @since 0.1.0
- */
-export interface ScopeOptions {
-  readonly workspace_id?: string | undefined
-}
-
-/**
- * Audio to transcribe: in base64 as the wire's `input_audio`, or as bytes or a
- * Blob in `file`. A Blob is streamed, never held whole; a File brings its name.
- *
- * @since 0.1.0
- */
-export type TranscriptionRequest =
-  & Omit<Transcription.Request, "input_audio">
-  & (
-    | { readonly input_audio: Transcription.Request["input_audio"]; readonly file?: undefined }
-    | { readonly file: Blob | Uint8Array; readonly filename?: string | undefined; readonly input_audio?: undefined }
-  )
-
-/**
- * A file to store, streamed from its Blob.
- *
- * @since 0.1.0
- */
-export interface UploadRequest extends ScopeOptions {
-  readonly file: Blob | Uint8Array
-  /** A File's own name, else `file`, unless told. */
-  readonly filename?: string | undefined
-  /** What it is for, in the caller's own words: 1 to 64 characters. */
-  readonly purpose: string
-}
-
-/**
  * Bytes `start` to `end`, both included, from 0; to the end where `end` is left out.
  *
  * @since 0.1.0
@@ -114,121 +79,123 @@ export interface RangeOptions {
 }
 
 /** @since 0.1.0 */
-export class Gateway extends Context.Service<Gateway, {
-  /**
-   * Deletes a file, for ever. `shape` asks for one of the three confirmations.
-   * Deleting twice is a {@link NotFound} the second time, also where the first
-   * answer got lost on its way and the call was tried again.
-   */
-  readonly deleteFile: (
-    fileId: string,
-    options?: ScopeOptions & {
-      readonly provider?: Files.FileProvider | undefined
-      readonly shape?: Files.DeletionShape | undefined
-    }
-  ) => Effect.Effect<Files.Deletion, Failure<typeof Files.deleteFile>>
-  /** What the service knows of the calling key: limits, usage, free requests. */
-  readonly currentKey: Effect.Effect<CurrentKey.KeyRecord, Failure<typeof CurrentKey.currentKey>>
-  /** Ranks documents by relevance to a query, most relevant first. */
-  readonly rerank: (
-    request: Rerank.Request,
-    options?: PaidOptions
-  ) => Effect.Effect<Rerank.Response, Failure<typeof Rerank.rerank>>
-  /** Turns audio into text. */
-  readonly transcribe: (
-    request: TranscriptionRequest,
-    options?: PaidOptions
-  ) => Effect.Effect<Transcription.Response, Failure<typeof Transcription.transcribe>>
-  /** Submits a video job; `VideoProgress` follows it. */
-  readonly submitVideo: (
-    request: Video.Request,
-    options?: PaidOptions
-  ) => Effect.Effect<Video.Job, Failure<typeof Video.submitVideo>>
-  /** Gives keys (by their hashes) to a guardrail, in place of what they held. Management keys only. */
-  readonly assignKeys: (
-    guardrailId: string,
-    request: Guardrails.AssignRequest
-  ) => Effect.Effect<Guardrails.AssignResponse, Failure<typeof Guardrails.assignKeys>>
+export class Gateway extends Context.Service<
+  Gateway,
+  {
+    /**
+     * Deletes a file, for ever. `shape` asks for one of the three confirmations.
+     * Deleting twice is a {@link NotFound} the second time, also where the first
+     * answer got lost on its way and the call was tried again.
+     */
+    readonly deleteFile: (
+      fileId: string,
+      options?: Files.Scope & {
+        readonly provider?: Files.FileProvider | undefined
+        readonly shape?: Files.DeletionShape | undefined
+      }
+    ) => Effect.Effect<Files.Deletion, Failure<typeof Files.deleteFile>>
+    /** What the service knows of the calling key: limits, usage, free requests. */
+    readonly currentKey: Effect.Effect<CurrentKey.KeyRecord, Failure<typeof CurrentKey.currentKey>>
+    /** Ranks documents by relevance to a query, most relevant first. */
+    readonly rerank: (
+      request: Rerank.Request,
+      options?: PaidOptions
+    ) => Effect.Effect<Rerank.Response, Failure<typeof Rerank.rerank>>
+    /** Turns audio into text. */
+    readonly transcribe: (
+      request: Transcription.Input,
+      options?: PaidOptions
+    ) => Effect.Effect<Transcription.Response, Failure<typeof Transcription.transcribe>>
+    /** Submits a video job; `VideoProgress` follows it. */
+    readonly submitVideo: (
+      request: Video.Request,
+      options?: PaidOptions
+    ) => Effect.Effect<Video.Job, Failure<typeof Video.submitVideo>>
+    /** Gives keys (by their hashes) to a guardrail, in place of what they held. Management keys only. */
+    readonly assignKeys: (
+      guardrailId: string,
+      request: Guardrails.AssignRequest
+    ) => Effect.Effect<Guardrails.AssignResponse, Failure<typeof Guardrails.assignKeys>>
 
-  /** Stores a file. Tried again only where nothing can have been stored. */
-  readonly uploadFile: (request: UploadRequest) => Effect.Effect<Files.File, Failure<typeof Files.uploadFile>>
-  /** Newest first. */
-  readonly listFiles: (
-    options?: ScopeOptions & PageOptions
-  ) => Effect.Effect<Files.FileList, Failure<typeof Files.listFiles>>
-  readonly getFile: (fileId: string, options?: ScopeOptions) => Effect.Effect<Files.File, Failure<typeof Files.getFile>>
-  readonly fileContent: (
-    fileId: string,
-    options?: ScopeOptions & RangeOptions
-  ) => Stream.Stream<Uint8Array, Failure<typeof Files.getFileContent>>
+    /** Stores a file. Tried again only where nothing can have been stored. */
+    readonly uploadFile: (request: Files.Upload) => Effect.Effect<Files.File, Failure<typeof Files.uploadFile>>
+    /** Newest first. */
+    readonly listFiles: (
+      options?: Files.Scope & PageOptions
+    ) => Effect.Effect<Files.FileList, Failure<typeof Files.listFiles>>
+    readonly getFile: (
+      fileId: string,
+      options?: Files.Scope
+    ) => Effect.Effect<Files.File, Failure<typeof Files.getFile>>
+    readonly fileContent: (
+      fileId: string,
+      options?: Files.Scope & RangeOptions
+    ) => Stream.Stream<Uint8Array, Failure<typeof Files.getFileContent>>
 
-  /** A job as it stands; with `wait`, as soon as its status changes, at the latest after that many seconds (60 at most). */
-  readonly getVideo: (
-    id: string,
-    options?: { readonly wait?: number | undefined }
-  ) => Effect.Effect<Video.Job, Failure<typeof Video.getVideo>>
-  /** One of a finished job's videos; the first unless told. */
-  readonly videoContent: (
-    id: string,
-    options?: RangeOptions & { readonly index?: number | undefined }
-  ) => Stream.Stream<Uint8Array, Failure<typeof Video.getVideoContent>>
-  /** Cancels a job that is not final yet; a final one stays as it was. */
-  readonly cancelVideo: (id: string) => Effect.Effect<Video.Job, Failure<typeof Video.cancelVideo>>
+    /** A job as it stands; with `wait`, as soon as its status changes, at the latest after that many seconds (60 at most). */
+    readonly getVideo: (
+      id: string,
+      options?: { readonly wait?: number | undefined }
+    ) => Effect.Effect<Video.Job, Failure<typeof Video.getVideo>>
+    /** One of a finished job's videos; the first unless told. */
+    readonly videoContent: (
+      id: string,
+      options?: RangeOptions & { readonly index?: number | undefined }
+    ) => Stream.Stream<Uint8Array, Failure<typeof Video.getVideoContent>>
+    /** Cancels a job that is not final yet; a final one stays as it was. */
+    readonly cancelVideo: (id: string) => Effect.Effect<Video.Job, Failure<typeof Video.cancelVideo>>
 
-  readonly listModels: (
-    options?: { readonly kind?: Models.ModelKind | undefined }
-  ) => Effect.Effect<ReadonlyArray<Models.Model>, Failure<typeof Models.listModels>>
+    readonly listModels: (options?: {
+      readonly kind?: Models.ModelKind | undefined
+    }) => Effect.Effect<ReadonlyArray<Models.Model>, Failure<typeof Models.listModels>>
 
-  /** Makes a key; its text is in this answer and nowhere else. Management keys only, as all that follow. */
-  readonly createKey: (
-    request: Keys.CreateRequest
-  ) => Effect.Effect<Keys.CreateResponse, Failure<typeof Keys.createKey>>
-  readonly listKeys: (
-    options?: ScopeOptions & PageOptions
-  ) => Effect.Effect<Keys.ListResponse, Failure<typeof Keys.listKeys>>
-  readonly getKey: (hash: string) => Effect.Effect<Keys.Key, Failure<typeof Keys.getKey>>
-  readonly updateKey: (
-    hash: string,
-    request: Keys.UpdateRequest
-  ) => Effect.Effect<Keys.Key, Failure<typeof Keys.updateKey>>
-  readonly deleteKey: (hash: string) => Effect.Effect<void, Failure<typeof Keys.deleteKey>>
+    /** Makes a key; its text is in this answer and nowhere else. Management keys only, as all that follow. */
+    readonly createKey: (
+      request: Keys.CreateRequest
+    ) => Effect.Effect<Keys.CreateResponse, Failure<typeof Keys.createKey>>
+    readonly listKeys: (
+      options?: Files.Scope & PageOptions
+    ) => Effect.Effect<Keys.ListResponse, Failure<typeof Keys.listKeys>>
+    readonly getKey: (hash: string) => Effect.Effect<Keys.Key, Failure<typeof Keys.getKey>>
+    readonly updateKey: (
+      hash: string,
+      request: Keys.UpdateRequest
+    ) => Effect.Effect<Keys.Key, Failure<typeof Keys.updateKey>>
+    readonly deleteKey: (hash: string) => Effect.Effect<void, Failure<typeof Keys.deleteKey>>
 
-  readonly createGuardrail: (
-    request: Guardrails.CreateRequest
-  ) => Effect.Effect<Guardrails.Guardrail, Failure<typeof Guardrails.createGuardrail>>
-  readonly listGuardrails: (
-    options?: PageOptions
-  ) => Effect.Effect<Guardrails.ListResponse, Failure<typeof Guardrails.listGuardrails>>
-  readonly getGuardrail: (
-    id: string
-  ) => Effect.Effect<Guardrails.Guardrail, Failure<typeof Guardrails.getGuardrail>>
-  readonly updateGuardrail: (
-    id: string,
-    request: Guardrails.UpdateRequest
-  ) => Effect.Effect<Guardrails.Guardrail, Failure<typeof Guardrails.updateGuardrail>>
-  readonly deleteGuardrail: (id: string) => Effect.Effect<void, Failure<typeof Guardrails.deleteGuardrail>>
-  readonly unassignKeys: (
-    guardrailId: string,
-    request: Guardrails.AssignRequest
-  ) => Effect.Effect<Guardrails.UnassignResponse, Failure<typeof Guardrails.unassignKeys>>
-  readonly listAssignments: (
-    guardrailId: string,
-    options?: PageOptions
-  ) => Effect.Effect<Guardrails.AssignmentList, Failure<typeof Guardrails.listAssignments>>
+    readonly createGuardrail: (
+      request: Guardrails.CreateRequest
+    ) => Effect.Effect<Guardrails.Guardrail, Failure<typeof Guardrails.createGuardrail>>
+    readonly listGuardrails: (
+      options?: PageOptions
+    ) => Effect.Effect<Guardrails.ListResponse, Failure<typeof Guardrails.listGuardrails>>
+    readonly getGuardrail: (id: string) => Effect.Effect<Guardrails.Guardrail, Failure<typeof Guardrails.getGuardrail>>
+    readonly updateGuardrail: (
+      id: string,
+      request: Guardrails.UpdateRequest
+    ) => Effect.Effect<Guardrails.Guardrail, Failure<typeof Guardrails.updateGuardrail>>
+    readonly deleteGuardrail: (id: string) => Effect.Effect<void, Failure<typeof Guardrails.deleteGuardrail>>
+    readonly unassignKeys: (
+      guardrailId: string,
+      request: Guardrails.AssignRequest
+    ) => Effect.Effect<Guardrails.UnassignResponse, Failure<typeof Guardrails.unassignKeys>>
+    readonly listAssignments: (
+      guardrailId: string,
+      options?: PageOptions
+    ) => Effect.Effect<Guardrails.AssignmentList, Failure<typeof Guardrails.listAssignments>>
 
-  readonly getWorkspace: (
-    id: string
-  ) => Effect.Effect<Workspaces.Workspace, Failure<typeof Workspaces.getWorkspace>>
-  readonly updateWorkspace: (
-    id: string,
-    request: Workspaces.UpdateRequest
-  ) => Effect.Effect<Workspaces.Workspace, Failure<typeof Workspaces.updateWorkspace>>
-  readonly addCredits: (
-    id: string,
-    request: Workspaces.AddCreditsRequest,
-    options?: PaidOptions
-  ) => Effect.Effect<Workspaces.Workspace, Failure<typeof Workspaces.addCredits>>
-}>()("@model-gateway/core/Gateway") {}
+    readonly getWorkspace: (id: string) => Effect.Effect<Workspaces.Workspace, Failure<typeof Workspaces.getWorkspace>>
+    readonly updateWorkspace: (
+      id: string,
+      request: Workspaces.UpdateRequest
+    ) => Effect.Effect<Workspaces.Workspace, Failure<typeof Workspaces.updateWorkspace>>
+    readonly addCredits: (
+      id: string,
+      request: Workspaces.AddCreditsRequest,
+      options?: PaidOptions
+    ) => Effect.Effect<Workspaces.Workspace, Failure<typeof Workspaces.addCredits>>
+  }
+>()("@model-gateway/core/Gateway") {}
 
 /**
  * A client over the `HttpClient` and the configuration in the context.
@@ -236,7 +203,7 @@ export class Gateway extends Context.Service<Gateway, {
  * @since 0.1.0
  */
 export const make: Effect.Effect<Gateway["Service"], never, GatewayConfig | HttpClient.HttpClient> = Effect.gen(
-  function*() {
+  function* () {
     const config = yield* GatewayConfig
     const { call, open } = Execute.make(yield* HttpClient.HttpClient, config)
 
@@ -271,19 +238,25 @@ export const make: Effect.Effect<Gateway["Service"], never, GatewayConfig | Http
     const content = <E extends typeof Files.getFileContent | typeof Video.getVideoContent>(endpoint: E) => {
       const response = open(endpoint)
       return (parts: Execute.Parts, options: RangeOptions | undefined): Stream.Stream<Uint8Array, Failure<E>> =>
-        Stream.unwrap(Effect.map(response({ ...parts, headers: rangeHeader(options) }), ({ stream }) =>
-          Stream.mapError(stream, (error) =>
-            new TransportError({
-              operation: endpoint.identifier,
-              reason: "connection",
-              cause: error.reason.cause,
-              attempts: 1
-            }))))
+        Stream.unwrap(
+          Effect.map(response({ ...parts, headers: rangeHeader(options) }), ({ stream }) =>
+            Stream.mapError(
+              stream,
+              (error) =>
+                new TransportError({
+                  operation: endpoint.identifier,
+                  reason: "connection",
+                  cause: error.reason.cause,
+                  attempts: 1
+                })
+            )
+          )
+        )
     }
     const fileContent = content(Files.getFileContent)
     const videoContent = content(Video.getVideoContent)
 
-    const scope = (options: ScopeOptions | undefined) => options?.workspace_id ?? config.workspaceId
+    const scope = (options: Files.Scope | undefined) => options?.workspace_id ?? config.workspaceId
 
     return Gateway.of({
       deleteFile: (file_id, options) =>
@@ -300,8 +273,7 @@ export const make: Effect.Effect<Gateway["Service"], never, GatewayConfig | Http
           : transcribe({ form: Form.transcription(request), headers: paidHeaders(options) }),
       submitVideo: (request, options) => submitVideo({ json: request, headers: paidHeaders(options) }),
       assignKeys: (id, request) => assignKeys({ params: { id }, json: request }),
-      uploadFile: (request) =>
-        uploadFile({ query: { workspace_id: scope(request) }, form: Form.upload(request) }),
+      uploadFile: (request) => uploadFile({ query: { workspace_id: scope(request) }, form: Form.upload(request) }),
       listFiles: (options) => listFiles({ query: { ...options, workspace_id: scope(options) } }),
       getFile: (file_id, options) => getFile({ params: { file_id }, query: { workspace_id: scope(options) } }),
       fileContent: (file_id, options) =>

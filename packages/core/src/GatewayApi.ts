@@ -20,38 +20,33 @@ import * as Workspaces from "./Workspaces.ts"
 export class FilesGroup extends HttpApiGroup.make("files")
   .add(Files.deleteFile, Files.uploadFile, Files.listFiles, Files.getFile, Files.getFileContent)
   .middleware(Authorization)
-  .annotateMerge(OpenApi.annotations({ title: "Files" }))
-{}
+  .annotateMerge(OpenApi.annotations({ title: "Files" })) {}
 
 /** @since 0.1.0 */
 export class CurrentKeyGroup extends HttpApiGroup.make("key")
   .add(CurrentKey.currentKey)
   .middleware(Authorization)
-  .annotateMerge(OpenApi.annotations({ title: "Current key" }))
-{}
+  .annotateMerge(OpenApi.annotations({ title: "Current key" })) {}
 
 /** @since 0.1.0 */
 export class RerankGroup extends HttpApiGroup.make("rerank")
   .add(Rerank.rerank)
   .middleware(SpendingKey)
   .middleware(Authorization)
-  .annotateMerge(OpenApi.annotations({ title: "Rerank" }))
-{}
+  .annotateMerge(OpenApi.annotations({ title: "Rerank" })) {}
 
 /** @since 0.1.0 */
 export class TranscriptionGroup extends HttpApiGroup.make("transcription")
   .add(Transcription.transcribe)
   .middleware(SpendingKey)
   .middleware(Authorization)
-  .annotateMerge(OpenApi.annotations({ title: "Transcription" }))
-{}
+  .annotateMerge(OpenApi.annotations({ title: "Transcription" })) {}
 
 /** @since 0.1.0 */
 export class VideoGroup extends HttpApiGroup.make("videos")
   .add(Video.submitVideo.middleware(SpendingKey), Video.getVideo, Video.getVideoContent, Video.cancelVideo)
   .middleware(Authorization)
-  .annotateMerge(OpenApi.annotations({ title: "Videos" }))
-{}
+  .annotateMerge(OpenApi.annotations({ title: "Videos" })) {}
 
 /** @since 0.1.0 */
 export class GuardrailsGroup extends HttpApiGroup.make("guardrails")
@@ -67,31 +62,27 @@ export class GuardrailsGroup extends HttpApiGroup.make("guardrails")
   )
   .middleware(ManagementKey)
   .middleware(Authorization)
-  .annotateMerge(OpenApi.annotations({ title: "Guardrails" }))
-{}
+  .annotateMerge(OpenApi.annotations({ title: "Guardrails" })) {}
 
 /** @since 0.1.0 */
 export class KeysGroup extends HttpApiGroup.make("keys")
   .add(Keys.createKey, Keys.listKeys, Keys.getKey, Keys.updateKey, Keys.deleteKey)
   .middleware(ManagementKey)
   .middleware(Authorization)
-  .annotateMerge(OpenApi.annotations({ title: "Keys" }))
-{}
+  .annotateMerge(OpenApi.annotations({ title: "Keys" })) {}
 
 /** @since 0.1.0 */
 export class WorkspacesGroup extends HttpApiGroup.make("workspaces")
   .add(Workspaces.getWorkspace, Workspaces.updateWorkspace, Workspaces.addCredits)
   .middleware(ManagementKey)
   .middleware(Authorization)
-  .annotateMerge(OpenApi.annotations({ title: "Workspaces" }))
-{}
+  .annotateMerge(OpenApi.annotations({ title: "Workspaces" })) {}
 
 /** @since 0.1.0 */
 export class ModelsGroup extends HttpApiGroup.make("models")
   .add(Models.listModels)
   .middleware(Authorization)
-  .annotateMerge(OpenApi.annotations({ title: "Models" }))
-{}
+  .annotateMerge(OpenApi.annotations({ title: "Models" })) {}
 
 /**
  * The contract.
@@ -112,10 +103,12 @@ export class GatewayApi extends HttpApi.make("model-gateway")
   )
   .prefix("/api/v1")
   .annotate(HttpApi.ParseOptions, { errors: "all" })
-  .annotateMerge(OpenApi.annotations({
-    title: "Model Gateway",
-    version: "1.0.0",
-    description: "Many AI providers through one HTTP/JSON API: files, keys, rerank, transcription, video, guardrails.",
-    license: { name: "MIT" }
-  }))
-{}
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "Model Gateway",
+      version: "1.0.0",
+      description:
+        "Many AI providers through one HTTP/JSON API: files, keys, rerank, transcription, video, guardrails.",
+      license: { name: "MIT" }
+    })
+  ) {}

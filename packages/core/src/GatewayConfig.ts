@@ -23,14 +23,17 @@ export type Credential = Redacted.Redacted<string> | Effect.Effect<Redacted.Reda
 /**
  * @since 0.1.0
  */
-export class GatewayConfig extends Context.Service<GatewayConfig, {
-  /** Without a slash at its end; its path ends in `/api/v1`. */
-  readonly baseUrl: string
-  readonly credential: Credential
-  /** For the operations that take a `workspace_id` and are given none. */
-  readonly workspaceId: string | undefined
-  readonly retryBudget: RetryBudget.Options | undefined
-}>()("@model-gateway/core/GatewayConfig") {}
+export class GatewayConfig extends Context.Service<
+  GatewayConfig,
+  {
+    /** Without a slash at its end; its path ends in `/api/v1`. */
+    readonly baseUrl: string
+    readonly credential: Credential
+    /** For the operations that take a `workspace_id` and are given none. */
+    readonly workspaceId: string | undefined
+    readonly retryBudget: RetryBudget.Options | undefined
+  }
+>()("@model-gateway/core/GatewayConfig") {}
 
 /**
  * @since 0.1.0
@@ -88,13 +91,18 @@ export const config: Config.Config<GatewayConfig["Service"]> = Config.all({
   ),
   credential: Config.Redacted("MODEL_GATEWAY_API_KEY"),
   workspaceId: Config.option(Config.NonEmptyString("MODEL_GATEWAY_WORKSPACE_ID"))
-}).pipe(Config.map(({ baseUrl, credential, workspaceId }) =>
-  make({ baseUrl, credential, workspaceId: Option.getOrUndefined(workspaceId) })
-))
+}).pipe(
+  Config.map(({ baseUrl, credential, workspaceId }) =>
+    make({ baseUrl, credential, workspaceId: Option.getOrUndefined(workspaceId) })
+  )
+)
 
 /**
  * From the `Config` in force; see {@link config} for the names.
  *
  * @since 0.1.0
  */
-export const layerConfig: Layer.Layer<GatewayConfig, Config.ConfigError> = Layer.effect(GatewayConfig, Effect.suspend(() => config))
+export const layerConfig: Layer.Layer<GatewayConfig, Config.ConfigError> = Layer.effect(
+  GatewayConfig,
+  Effect.suspend(() => config)
+)

@@ -136,7 +136,9 @@ const status = <const Tag extends string, const Status extends number>(tag: Tag,
  *
  * @since 0.1.0
  */
-export class BadRequest extends EnvelopeError.extend<BadRequest>("BadRequest")(status("BadRequest", 400), { httpApiStatus: 400 }) {}
+export class BadRequest extends EnvelopeError.extend<BadRequest>("BadRequest")(status("BadRequest", 400), {
+  httpApiStatus: 400
+}) {}
 
 /**
  * 401: no credential, a malformed one, or one that is unknown, expired, disabled
@@ -146,7 +148,9 @@ export class BadRequest extends EnvelopeError.extend<BadRequest>("BadRequest")(s
  *
  * @since 0.1.0
  */
-export class Unauthorized extends EnvelopeError.extend<Unauthorized>("Unauthorized")(status("Unauthorized", 401), { httpApiStatus: 401 }) {}
+export class Unauthorized extends EnvelopeError.extend<Unauthorized>("Unauthorized")(status("Unauthorized", 401), {
+  httpApiStatus: 401
+}) {}
 
 /**
  * 402: no credits, or the spending limit of the key or of its guardrail is used
@@ -156,7 +160,10 @@ export class Unauthorized extends EnvelopeError.extend<Unauthorized>("Unauthoriz
  *
  * @since 0.1.0
  */
-export class PaymentRequired extends EnvelopeError.extend<PaymentRequired>("PaymentRequired")(status("PaymentRequired", 402), { httpApiStatus: 402 }) {}
+export class PaymentRequired extends EnvelopeError.extend<PaymentRequired>("PaymentRequired")(
+  status("PaymentRequired", 402),
+  { httpApiStatus: 402 }
+) {}
 
 /**
  * 403: authenticated, but this key may not do that (the wrong kind of key, a
@@ -166,7 +173,9 @@ export class PaymentRequired extends EnvelopeError.extend<PaymentRequired>("Paym
  *
  * @since 0.1.0
  */
-export class Forbidden extends EnvelopeError.extend<Forbidden>("Forbidden")(status("Forbidden", 403), { httpApiStatus: 403 }) {}
+export class Forbidden extends EnvelopeError.extend<Forbidden>("Forbidden")(status("Forbidden", 403), {
+  httpApiStatus: 403
+}) {}
 
 /**
  * 404: no such file, model, job or guardrail within the caller's reach.
@@ -175,7 +184,9 @@ export class Forbidden extends EnvelopeError.extend<Forbidden>("Forbidden")(stat
  *
  * @since 0.1.0
  */
-export class NotFound extends EnvelopeError.extend<NotFound>("NotFound")(status("NotFound", 404), { httpApiStatus: 404 }) {}
+export class NotFound extends EnvelopeError.extend<NotFound>("NotFound")(status("NotFound", 404), {
+  httpApiStatus: 404
+}) {}
 
 /**
  * 413: the body is larger than the operation takes.
@@ -184,7 +195,10 @@ export class NotFound extends EnvelopeError.extend<NotFound>("NotFound")(status(
  *
  * @since 0.1.0
  */
-export class PayloadTooLarge extends EnvelopeError.extend<PayloadTooLarge>("PayloadTooLarge")(status("PayloadTooLarge", 413), { httpApiStatus: 413 }) {}
+export class PayloadTooLarge extends EnvelopeError.extend<PayloadTooLarge>("PayloadTooLarge")(
+  status("PayloadTooLarge", 413),
+  { httpApiStatus: 413 }
+) {}
 
 /**
  * 429: too many requests for this key, or a free model's requests of the day are
@@ -194,7 +208,10 @@ export class PayloadTooLarge extends EnvelopeError.extend<PayloadTooLarge>("Payl
  *
  * @since 0.1.0
  */
-export class TooManyRequests extends EnvelopeError.extend<TooManyRequests>("TooManyRequests")(status("TooManyRequests", 429), { httpApiStatus: 429 }) {}
+export class TooManyRequests extends EnvelopeError.extend<TooManyRequests>("TooManyRequests")(
+  status("TooManyRequests", 429),
+  { httpApiStatus: 429 }
+) {}
 
 /**
  * 500: the gateway failed in a way that nobody foresaw. Hand on the `requestId`.
@@ -203,7 +220,10 @@ export class TooManyRequests extends EnvelopeError.extend<TooManyRequests>("TooM
  *
  * @since 0.1.0
  */
-export class InternalServerError extends EnvelopeError.extend<InternalServerError>("InternalServerError")(status("InternalServerError", 500), { httpApiStatus: 500 }) {}
+export class InternalServerError extends EnvelopeError.extend<InternalServerError>("InternalServerError")(
+  status("InternalServerError", 500),
+  { httpApiStatus: 500 }
+) {}
 
 /**
  * 502: the upstream refused the gateway's credentials, broke, or answered
@@ -213,7 +233,9 @@ export class InternalServerError extends EnvelopeError.extend<InternalServerErro
  *
  * @since 0.1.0
  */
-export class BadGateway extends EnvelopeError.extend<BadGateway>("BadGateway")(status("BadGateway", 502), { httpApiStatus: 502 }) {}
+export class BadGateway extends EnvelopeError.extend<BadGateway>("BadGateway")(status("BadGateway", 502), {
+  httpApiStatus: 502
+}) {}
 
 /**
  * 503: the gateway, or every provider of the model, is out of service for now.
@@ -222,7 +244,10 @@ export class BadGateway extends EnvelopeError.extend<BadGateway>("BadGateway")(s
  *
  * @since 0.1.0
  */
-export class ServiceUnavailable extends EnvelopeError.extend<ServiceUnavailable>("ServiceUnavailable")(status("ServiceUnavailable", 503), { httpApiStatus: 503 }) {}
+export class ServiceUnavailable extends EnvelopeError.extend<ServiceUnavailable>("ServiceUnavailable")(
+  status("ServiceUnavailable", 503),
+  { httpApiStatus: 503 }
+) {}
 
 /**
  * 504: the gateway's own deadline for a transcription ran out.
@@ -231,7 +256,10 @@ export class ServiceUnavailable extends EnvelopeError.extend<ServiceUnavailable>
  *
  * @since 0.1.0
  */
-export class GatewayTimeout extends EnvelopeError.extend<GatewayTimeout>("GatewayTimeout")(status("GatewayTimeout", 504), { httpApiStatus: 504 }) {}
+export class GatewayTimeout extends EnvelopeError.extend<GatewayTimeout>("GatewayTimeout")(
+  status("GatewayTimeout", 504),
+  { httpApiStatus: 504 }
+) {}
 
 /**
  * 524: no upstream answered in time, fallbacks included.
@@ -240,7 +268,10 @@ export class GatewayTimeout extends EnvelopeError.extend<GatewayTimeout>("Gatewa
  *
  * @since 0.1.0
  */
-export class UpstreamTimeout extends EnvelopeError.extend<UpstreamTimeout>("UpstreamTimeout")(status("UpstreamTimeout", 524), { httpApiStatus: 524 }) {}
+export class UpstreamTimeout extends EnvelopeError.extend<UpstreamTimeout>("UpstreamTimeout")(
+  status("UpstreamTimeout", 524),
+  { httpApiStatus: 524 }
+) {}
 
 /**
  * 529: the upstream is overloaded, or limits the gateway's rate.
@@ -249,7 +280,10 @@ export class UpstreamTimeout extends EnvelopeError.extend<UpstreamTimeout>("Upst
  *
  * @since 0.1.0
  */
-export class ProviderOverloaded extends EnvelopeError.extend<ProviderOverloaded>("ProviderOverloaded")(status("ProviderOverloaded", 529), { httpApiStatus: 529 }) {}
+export class ProviderOverloaded extends EnvelopeError.extend<ProviderOverloaded>("ProviderOverloaded")(
+  status("ProviderOverloaded", 529),
+  { httpApiStatus: 529 }
+) {}
 
 /**
  * Every error that carries a status.

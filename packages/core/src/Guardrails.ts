@@ -111,10 +111,14 @@ export const AssignResponse = Schema.Struct({
   /** Hashes that name no key of the organisation. */
   not_found: Schema.optionalKey(Schema.Array(Schema.String)),
   /** Keys that held another guardrail until now. */
-  replaced: Schema.optionalKey(Schema.Array(Schema.Struct({
-    key_hash: Schema.String,
-    previous_guardrail_id: Schema.String
-  })))
+  replaced: Schema.optionalKey(
+    Schema.Array(
+      Schema.Struct({
+        key_hash: Schema.String,
+        previous_guardrail_id: Schema.String
+      })
+    )
+  )
 })
 
 /** @since 0.1.0 */
@@ -128,12 +132,14 @@ export type UnassignResponse = typeof UnassignResponse.Type
 
 /** @since 0.1.0 */
 export const AssignmentList = Schema.Struct({
-  data: Schema.Array(Schema.Struct({
-    key_hash: Schema.String,
-    key_name: Schema.String,
-    key_label: Schema.String,
-    guardrail_id: Schema.String
-  })),
+  data: Schema.Array(
+    Schema.Struct({
+      key_hash: Schema.String,
+      key_name: Schema.String,
+      key_label: Schema.String,
+      guardrail_id: Schema.String
+    })
+  ),
   has_more: Schema.Boolean
 })
 

@@ -12,9 +12,11 @@ import * as Schema from "effect/Schema"
  *
  * @since 0.1.0
  */
-export const FileId = Schema.String.check(Schema.isPattern(/^[\w-]{1,256}$/, {
-  expected: "1 to 256 letters, digits, underscores or hyphens"
-}))
+export const FileId = Schema.String.check(
+  Schema.isPattern(/^[\w-]{1,256}$/, {
+    expected: "1 to 256 letters, digits, underscores or hyphens"
+  })
+)
 
 /**
  * A workspace's identifier: a UUID. Left out, the caller's default workspace applies.
@@ -52,9 +54,11 @@ export const KeyHash = Schema.String.check(Schema.isMinLength(1))
  *
  * @since 0.1.0
  */
-export const VideoId = Schema.String.check(Schema.isPattern(/^[\w-]{1,256}$/, {
-  expected: "1 to 256 letters, digits, underscores or hyphens"
-}))
+export const VideoId = Schema.String.check(
+  Schema.isPattern(/^[\w-]{1,256}$/, {
+    expected: "1 to 256 letters, digits, underscores or hyphens"
+  })
+)
 
 /**
  * The caller's own name for its end user: at most 256 characters. It reaches
@@ -85,9 +89,11 @@ export const Timestamp = Schema.String.check(
  *
  * @since 0.1.0
  */
-export const IdempotencyKey = Schema.String.check(Schema.isPattern(/^[\x20-\x7e]{1,255}$/, {
-  expected: "1 to 255 printable ASCII characters"
-}))
+export const IdempotencyKey = Schema.String.check(
+  Schema.isPattern(/^[\x20-\x7e]{1,255}$/, {
+    expected: "1 to 255 printable ASCII characters"
+  })
+)
 
 /**
  * A page of a list: `limit` items (1 to 1000, 100 unless told) that come after
@@ -97,5 +103,7 @@ export const IdempotencyKey = Schema.String.check(Schema.isPattern(/^[\x20-\x7e]
  */
 export const Page = {
   after: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(256))),
-  limit: Schema.optionalKey(Schema.FiniteFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: 1000 })))
+  limit: Schema.optionalKey(
+    Schema.FiniteFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: 1000 }))
+  )
 }

@@ -7,7 +7,14 @@
  */
 import * as Schema from "effect/Schema"
 import { HttpApiEndpoint } from "effect/http-api"
-import { BadRequest, Forbidden, InternalServerError, NotFound, ServiceUnavailable, Unauthorized } from "./GatewayError.ts"
+import {
+  BadRequest,
+  Forbidden,
+  InternalServerError,
+  NotFound,
+  ServiceUnavailable,
+  Unauthorized
+} from "./GatewayError.ts"
 import { AudioFormat } from "./Transcription.ts"
 import { AspectRatio, Resolution } from "./Video.ts"
 

@@ -45,10 +45,11 @@ export const ImageReference = Schema.String.check(
 export const DocumentObject = Schema.Struct({
   text: Schema.optionalKey(Schema.String),
   image: Schema.optionalKey(ImageReference)
-}).check(Schema.makeFilter(
-  (document) => document.text !== undefined || document.image !== undefined,
-  { expected: "a document with text, image or both" }
-))
+}).check(
+  Schema.makeFilter((document) => document.text !== undefined || document.image !== undefined, {
+    expected: "a document with text, image or both"
+  })
+)
 
 /**
  * A document as it is sent: a plain string, or an object.
@@ -122,11 +123,13 @@ export const Response = Schema.Struct({
   model: Schema.String,
   provider: Schema.optionalKey(Schema.String),
   results: Schema.Array(Result),
-  usage: Schema.optionalKey(Schema.Struct({
-    search_units: Schema.optionalKey(Schema.Int),
-    total_tokens: Schema.optionalKey(Schema.Int),
-    cost: Schema.optionalKey(Schema.Finite)
-  }))
+  usage: Schema.optionalKey(
+    Schema.Struct({
+      search_units: Schema.optionalKey(Schema.Int),
+      total_tokens: Schema.optionalKey(Schema.Int),
+      cost: Schema.optionalKey(Schema.Finite)
+    })
+  )
 })
 
 /** @since 0.1.0 */

@@ -48,7 +48,7 @@ export const make = (options: Options = {}): RetryBudget => {
   return {
     take: Effect.map(Clock.currentTimeNanos, (now) => {
       if (refilledAt !== undefined && now > refilledAt) {
-        tokens = Math.min(capacity, tokens + Number(now - refilledAt) / 1e9 * perSecond)
+        tokens = Math.min(capacity, tokens + (Number(now - refilledAt) / 1e9) * perSecond)
       }
       refilledAt = now
       if (tokens < 1) return false

@@ -118,6 +118,19 @@ export const Form = Schema.Struct({
 export type Form = typeof Form.Type
 
 /**
+ * Audio for the client to transcribe: in base64 as the wire's `input_audio`, or as
+ * bytes or a Blob in `file`. A Blob is streamed, never held whole; a File brings
+ * its name, which tells the format.
+ *
+ * @since 0.1.0
+ */
+export type Input = Omit<Request, "input_audio"> &
+  (
+    | { readonly input_audio: Request["input_audio"]; readonly file?: undefined }
+    | { readonly file: Blob | Uint8Array; readonly filename?: string | undefined; readonly input_audio?: undefined }
+  )
+
+/**
  * A stretch of speech. Times are seconds from the start of the audio; what
  * follows `text` is there where the upstream gives it.
  *
@@ -163,15 +176,17 @@ export type Word = typeof Word.Type
  */
 export const Response = Schema.Struct({
   text: Schema.String,
-  usage: Schema.optionalKey(Schema.Struct({
-    /** Credits. */
-    cost: Schema.optionalKey(Schema.Finite),
-    /** Seconds of audio charged for. */
-    seconds: Schema.optionalKey(Schema.Finite),
-    input_tokens: Schema.optionalKey(Schema.Int),
-    output_tokens: Schema.optionalKey(Schema.Int),
-    total_tokens: Schema.optionalKey(Schema.Int)
-  })),
+  usage: Schema.optionalKey(
+    Schema.Struct({
+      /** Credits. */
+      cost: Schema.optionalKey(Schema.Finite),
+      /** Seconds of audio charged for. */
+      seconds: Schema.optionalKey(Schema.Finite),
+      input_tokens: Schema.optionalKey(Schema.Int),
+      output_tokens: Schema.optionalKey(Schema.Int),
+      total_tokens: Schema.optionalKey(Schema.Int)
+    })
+  ),
   task: Schema.optionalKey(Schema.String),
   language: Schema.optionalKey(Schema.String),
   /** Seconds of the input audio. */

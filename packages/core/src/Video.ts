@@ -42,9 +42,11 @@ export type Resolution = typeof Resolution.Type
  *
  * @since 0.1.0
  */
-export const Size = Schema.String.check(Schema.isPattern(/^[1-9]\d*x[1-9]\d*$/, {
-  expected: "WIDTHxHEIGHT in pixels, as 1280x720"
-}))
+export const Size = Schema.String.check(
+  Schema.isPattern(/^[1-9]\d*x[1-9]\d*$/, {
+    expected: "WIDTHxHEIGHT in pixels, as 1280x720"
+  })
+)
 
 const Url = Schema.Struct({ url: Schema.String.check(Schema.isMinLength(1)) })
 
@@ -106,9 +108,13 @@ export const Request = Schema.Struct({
   aspect_ratio: Schema.optionalKey(AspectRatio),
   size: Schema.optionalKey(Size),
   /** HTTPS. Told when the job reaches a final state; overrides the workspace's default. */
-  callback_url: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^https:\/\/[^\s/]\S*$/i, {
-    expected: "an https:// URL"
-  }))),
+  callback_url: Schema.optionalKey(
+    Schema.String.check(
+      Schema.isPattern(/^https:\/\/[^\s/]\S*$/i, {
+        expected: "an https:// URL"
+      })
+    )
+  ),
   frame_images: Schema.optionalKey(Schema.Array(FrameImage)),
   input_references: Schema.optionalKey(Schema.Array(InputReference)),
   /** The model's own default unless told. */
@@ -150,10 +156,12 @@ export const Job = Schema.Struct({
   status: Status,
   generation_id: Schema.optionalKey(Schema.String),
   /** Cost in credits; `is_byok`: made with the caller's own provider key. */
-  usage: Schema.optionalKey(Schema.Struct({
-    cost: Schema.optionalKey(Schema.Finite),
-    is_byok: Schema.optionalKey(Schema.Boolean)
-  })),
+  usage: Schema.optionalKey(
+    Schema.Struct({
+      cost: Schema.optionalKey(Schema.Finite),
+      is_byok: Schema.optionalKey(Schema.Boolean)
+    })
+  ),
   /** Paths of the finished videos; they need the bearer token. */
   unsigned_urls: Schema.optionalKey(Schema.Array(Schema.String)),
   error: Schema.optionalKey(Schema.String),

@@ -50,19 +50,22 @@ export const watch = (
   options?: Options
 ): Stream.Stream<Video.Job, Failure<typeof Video.getVideo>, Gateway> => {
   const interval = Math.min(Duration.toMillis(Duration.fromInputUnsafe(options?.interval ?? "1 second")), 60_000)
-  return Stream.unwrap(Effect.map(Gateway, (gateway) =>
-    Stream.paginate<Video.Job | undefined, Video.Job, Failure<typeof Video.getVideo>>(
-      undefined,
-      Effect.fnUntraced(function*(previous) {
-        const askedAt = yield* Clock.currentTimeMillis
-        const job = yield* gateway.getVideo(id, previous === undefined ? {} : { wait: interval / 1000 })
-        const changed = previous?.status !== job.status || previous.progress !== job.progress
-        // A service that does not know `wait` answers at once; it is asked no more often for that.
-        const early = interval - ((yield* Clock.currentTimeMillis) - askedAt)
-        if (previous !== undefined && previous.status === job.status && early > 0) yield* Effect.sleep(early)
-        return [changed ? [job] : [], Video.isFinal(job.status) ? Option.none() : Option.some(job)] as const
-      })
-    )))
+  return Stream.unwrap(
+    Effect.map(Gateway, (gateway) =>
+      Stream.paginate<Video.Job | undefined, Video.Job, Failure<typeof Video.getVideo>>(
+        undefined,
+        Effect.fnUntraced(function* (previous) {
+          const askedAt = yield* Clock.currentTimeMillis
+          const job = yield* gateway.getVideo(id, previous === undefined ? {} : { wait: interval / 1000 })
+          const changed = previous?.status !== job.status || previous.progress !== job.progress
+          // A service that does not know `wait` answers at once; it is asked no more often for that.
+          const early = interval - ((yield* Clock.currentTimeMillis) - askedAt)
+          if (previous !== undefined && previous.status === job.status && early > 0) yield* Effect.sleep(early)
+          return [changed ? [job] : [], Video.isFinal(job.status) ? Option.none() : Option.some(job)] as const
+        })
+      )
+    )
+  )
 }
 
 /**
@@ -74,6 +77,4 @@ export const awaitFinal = (
   id: string,
   options?: Options
 ): Effect.Effect<Video.Job, Failure<typeof Video.getVideo>, Gateway> =>
-  Stream.runLast(watch(id, options)).pipe(
-    Effect.map(Option.getOrThrow)
-  )
+  Stream.runLast(watch(id, options)).pipe(Effect.map(Option.getOrThrow))

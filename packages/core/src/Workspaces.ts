@@ -40,9 +40,9 @@ export type Workspace = typeof Workspace.Type
  */
 export const UpdateRequest = Schema.Struct({
   name: Schema.optionalKey(Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(256))),
-  default_callback_url: Schema.optionalKey(Schema.NullOr(
-    Schema.String.check(Schema.isPattern(/^https:\/\/[^\s/]\S*$/i, { expected: "an https:// URL" }))
-  )),
+  default_callback_url: Schema.optionalKey(
+    Schema.NullOr(Schema.String.check(Schema.isPattern(/^https:\/\/[^\s/]\S*$/i, { expected: "an https:// URL" })))
+  ),
   file_shape: Schema.optionalKey(DeletionShape)
 })
 

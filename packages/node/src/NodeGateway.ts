@@ -67,10 +67,7 @@ export const layerHttpClient = (options: PoolOptions = {}): Layer.Layer<HttpClie
 export const layer = (
   options: GatewayConfig.Options & { readonly pool?: PoolOptions | undefined }
 ): Layer.Layer<Gateway.Gateway> =>
-  Gateway.layer.pipe(
-    Layer.provide(layerHttpClient(options.pool)),
-    Layer.provide(GatewayConfig.layer(options))
-  )
+  Gateway.layer.pipe(Layer.provide(layerHttpClient(options.pool)), Layer.provide(GatewayConfig.layer(options)))
 
 /**
  * The client from the `Config` in force: `MODEL_GATEWAY_BASE_URL`,
@@ -82,10 +79,7 @@ export const layer = (
 export const layerConfig = (
   options: { readonly pool?: PoolOptions | undefined } = {}
 ): Layer.Layer<Gateway.Gateway, Config.ConfigError> =>
-  Gateway.layer.pipe(
-    Layer.provide(layerHttpClient(options.pool)),
-    Layer.provide(GatewayConfig.layerConfig)
-  )
+  Gateway.layer.pipe(Layer.provide(layerHttpClient(options.pool)), Layer.provide(GatewayConfig.layerConfig))
 
 /**
  * Adds a `.env` file to the configuration in force, where there is one: what the
@@ -93,12 +87,11 @@ export const layerConfig = (
  *
  * @since 0.1.0
  */
-export const layerDotEnv = (options?: { readonly path?: string | undefined }): Layer.Layer<
-  never,
-  PlatformError.PlatformError
-> =>
+export const layerDotEnv = (options?: {
+  readonly path?: string | undefined
+}): Layer.Layer<never, PlatformError.PlatformError> =>
   ConfigProvider.layerAdd(
-    Effect.gen(function*() {
+    Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       return (yield* fs.exists(options?.path ?? ".env"))
         ? yield* ConfigProvider.fromDotEnv(options)

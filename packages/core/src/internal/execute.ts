@@ -73,9 +73,7 @@ export interface Execute {
     traits?: Traits
   ) => (parts: Parts) => Effect.Effect<Success<E>, Failure<E>>
   /** The response as soon as its head is there, for a body that is streamed. */
-  readonly open: <E extends Endpoint>(
-    endpoint: E
-  ) => (parts: Parts) => Effect.Effect<HttpClientResponse, Failure<E>>
+  readonly open: <E extends Endpoint>(endpoint: E) => (parts: Parts) => Effect.Effect<HttpClientResponse, Failure<E>>
 }
 
 /** An attempt that brought no answer: whether and when another is worth it, and the error if none is made. */
@@ -125,32 +123,37 @@ export const make = (client: HttpClient.HttpClient, config: GatewayConfig["Servi
         ? onSuccess(response)
         : Effect.flatMap(readText(operation, response), (text) => onStatus(response, text))
 
-    return Effect.fnUntraced(function*(parts: Parts): Effect.fn.Return<A, Failure<E>> {
+    return Effect.fnUntraced(function* (parts: Parts): Effect.fn.Return<A, Failure<E>> {
       const policy = yield* RetryPolicy
       const startedAt = yield* Clock.currentTimeNanos
       const deadline = Duration.toMillis(policy.deadline)
       const limit = policy.attemptTimeout === undefined ? deadline : Duration.toMillis(policy.attemptTimeout)
       const nextWait = waiter(policy)
-      const request = traits.paid === true && parts.headers?.["idempotency-key"] === undefined
-        ? HttpClientRequest.setHeader(requestOf(endpoint.method, config.baseUrl + path(parts.params), parts), "idempotency-key", yield* idempotencyKey)
-        : requestOf(endpoint.method, config.baseUrl + path(parts.params), parts)
+      const request =
+        traits.paid === true && parts.headers?.["idempotency-key"] === undefined
+          ? HttpClientRequest.setHeader(
+              requestOf(endpoint.method, config.baseUrl + path(parts.params), parts),
+              "idempotency-key",
+              yield* idempotencyKey
+            )
+          : requestOf(endpoint.method, config.baseUrl + path(parts.params), parts)
 
-      for (let attempts = 1, left = deadline;; attempts++) {
+      for (let attempts = 1, left = deadline; ; attempts++) {
         const token = yield* Effect.mapError(
           credential,
           (cause) => new TransportError({ operation, reason: "credential", cause, attempts: attempts - 1 })
         )
-        const result = yield* client.execute(
-          HttpClientRequest.setHeader(request, "authorization", `Bearer ${Redacted.value(token)}`)
-        ).pipe(
-          Effect.mapError(cutOff(operation)),
-          Effect.flatMap(onResponse),
-          Effect.timeoutOrElse({
-            duration: Math.min(left, limit),
-            orElse: () => Effect.fail(ranOut(operation, left < limit ? deadline : limit))
-          }),
-          Effect.result
-        )
+        const result = yield* client
+          .execute(HttpClientRequest.setHeader(request, "authorization", `Bearer ${Redacted.value(token)}`))
+          .pipe(
+            Effect.mapError(cutOff(operation)),
+            Effect.flatMap(onResponse),
+            Effect.timeoutOrElse({
+              duration: Math.min(left, limit),
+              orElse: () => Effect.fail(ranOut(operation, left < limit ? deadline : limit))
+            }),
+            Effect.result
+          )
         if (Result.isSuccess(result)) {
           budget.deposit()
           return result.success
@@ -158,9 +161,10 @@ export const make = (client: HttpClient.HttpClient, config: GatewayConfig["Servi
         const setback = result.failure
         left = deadline - Number((yield* Clock.currentTimeNanos) - startedAt) / 1e6
         const mayRepeat = repeatable || setback.reason === 429 || setback.reason === 503
-        const wait = setback.reason !== undefined && mayRepeat && attempts <= policy.maxRetries
-          ? yield* nextWait(setback.reason, setback.retryAfter)
-          : undefined
+        const wait =
+          setback.reason !== undefined && mayRepeat && attempts <= policy.maxRetries
+            ? yield* nextWait(setback.reason, setback.retryAfter)
+            : undefined
         if (wait === undefined || wait >= left || !(yield* budget.take)) {
           return yield* Effect.fail(yield* setback.error(attempts))
         }
@@ -179,12 +183,14 @@ export const make = (client: HttpClient.HttpClient, config: GatewayConfig["Servi
 const isRetryable = (status: number): status is RetryableStatus =>
   retryableStatuses.some((retryable) => retryable === status)
 
-const cutOff = (operation: string) => (error: HttpClientError): Setback<never> => ({
-  reason: "transport",
-  // The platform's own error alone: Effect's carries the request, and that the bearer token.
-  error: (attempts) =>
-    Effect.succeed(new TransportError({ operation, reason: "connection", cause: error.reason.cause, attempts }))
-})
+const cutOff =
+  (operation: string) =>
+  (error: HttpClientError): Setback<never> => ({
+    reason: "transport",
+    // The platform's own error alone: Effect's carries the request, and that the bearer token.
+    error: (attempts) =>
+      Effect.succeed(new TransportError({ operation, reason: "connection", cause: error.reason.cause, attempts }))
+  })
 
 const ranOut = (operation: string, milliseconds: number): Setback<never> => ({
   reason: "timeout",
@@ -194,7 +200,7 @@ const ranOut = (operation: string, milliseconds: number): Setback<never> => ({
 /** The waits of one call: each reason goes through its own schedule, from its start. */
 const waiter = (policy: RetryPolicy) => {
   const steps = new Map<RetryReason, Step>()
-  return Effect.fnUntraced(function*(
+  return Effect.fnUntraced(function* (
     reason: RetryReason,
     retryAfter: number | undefined
   ): Effect.fn.Return<number | undefined> {
@@ -214,36 +220,41 @@ type Step = Effect.Success<ReturnType<typeof Schedule.toStep<unknown, RetryReaso
 const requestOf = (method: HttpMethod, url: string, parts: Parts): HttpClientRequest.HttpClientRequest => {
   const request = HttpClientRequest.make(method)(url, {
     acceptJson: true,
-    body: parts.form !== undefined
-      ? HttpBody.formData(parts.form)
-      : parts.json !== undefined
-      ? HttpBody.text(JSON.stringify(parts.json), "application/json")
-      : HttpBody.empty,
+    body:
+      parts.form !== undefined
+        ? HttpBody.formData(parts.form)
+        : parts.json !== undefined
+          ? HttpBody.text(JSON.stringify(parts.json), "application/json")
+          : HttpBody.empty,
     ...(parts.query === undefined ? undefined : { urlParams: parts.query })
   })
   return parts.headers === undefined ? request : HttpClientRequest.setHeaders(request, present(parts.headers))
 }
 
 const present = (headers: { readonly [name: string]: string | undefined }): Array<[string, string]> =>
-  Object.entries(headers).flatMap(([name, value]) => value === undefined ? [] : [[name, value]])
+  Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))
 
 /** Fills `/files/:file_id` with what it names, escaped. */
-const pathWriter = (path: string): (params: Parts["params"]) => string => {
+const pathWriter = (path: string): ((params: Parts["params"]) => string) => {
   const names = Array.from(path.matchAll(/:(\w+)/g), (match) => match[1] ?? "")
   return names.length === 0
     ? () => path
     : (params) =>
-      names.reduce((filled, name) => filled.replace(`:${name}`, () => encodeURIComponent(params?.[name] ?? "")), path)
+        names.reduce((filled, name) => filled.replace(`:${name}`, () => encodeURIComponent(params?.[name] ?? "")), path)
 }
 
 /** 128 random bits in hexadecimal: unlike any other of the same API key. */
-const idempotencyKey = Random.Random.pipe(Effect.map((random) => {
-  let key = ""
-  for (let i = 0; i < 4; i++) {
-    key += Math.floor(random.nextDoubleUnsafe() * 0x1_0000_0000).toString(16).padStart(8, "0")
-  }
-  return key
-}))
+const idempotencyKey = Random.Random.pipe(
+  Effect.map((random) => {
+    let key = ""
+    for (let i = 0; i < 4; i++) {
+      key += Math.floor(random.nextDoubleUnsafe() * 0x1_0000_0000)
+        .toString(16)
+        .padStart(8, "0")
+    }
+    return key
+  })
+)
 
 const readText = (operation: string, response: HttpClientResponse): Effect.Effect<string, Setback<never>> =>
   Effect.mapError(response.text, cutOff(operation))
@@ -283,16 +294,16 @@ const statusDecoder = <E extends Endpoint>(endpoint: E) => {
     const envelope = parse(text)
     const retryAfter = retryAfterOf(response, envelope)
     if (decode === undefined || !isEnvelope(envelope)) {
-      const description = decode === undefined ? "a status the operation does not have" : "a body that is no error envelope"
+      const description =
+        decode === undefined ? "a status the operation does not have" : "a body that is no error envelope"
       return Effect.fail({ ...invalid(endpoint.identifier, response, description), retryAfter })
     }
     return Effect.fail({
       reason: isRetryable(response.status) ? response.status : undefined,
       retryAfter,
       error: (attempts) =>
-        Effect.catch(
-          decode(complete(envelope, response, retryAfter, attempts)),
-          () => invalid(endpoint.identifier, response, "a body that is no error envelope").error(attempts)
+        Effect.catch(decode(complete(envelope, response, retryAfter, attempts)), () =>
+          invalid(endpoint.identifier, response, "a body that is no error envelope").error(attempts)
         )
     })
   }
@@ -355,4 +366,5 @@ const where = (error: Schema.SchemaError): string => {
  * together again.
  */
 const decoder = <A>(schemas: ReadonlyArray<Schema.Top>) =>
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   Schema.decodeUnknownEffect((schemas.length === 1 ? schemas[0] : Schema.Union(schemas)) as Schema.Codec<A, unknown>)

@@ -1,5 +1,6 @@
 /** The multipart forms of the contract, from what the client was given. A Blob stays a Blob: it is streamed. */
-import type { TranscriptionRequest, UploadRequest } from "../Gateway.ts"
+import type { Upload } from "../Files.ts"
+import type { Input } from "../Transcription.ts"
 
 const appendFile = (form: FormData, file: Blob | Uint8Array, filename: string | undefined): void => {
   // A copy that owns its memory: a view into a shared buffer is no part of a Blob.
@@ -8,7 +9,7 @@ const appendFile = (form: FormData, file: Blob | Uint8Array, filename: string | 
 }
 
 /** The form of POST `/files`. */
-export const upload = (request: UploadRequest): FormData => {
+export const upload = (request: Upload): FormData => {
   const form = new FormData()
   form.append("purpose", request.purpose)
   appendFile(form, request.file, request.filename)
@@ -16,9 +17,7 @@ export const upload = (request: UploadRequest): FormData => {
 }
 
 /** The form of POST `/audio/transcriptions`. */
-export const transcription = (
-  request: Extract<TranscriptionRequest, { readonly file: Blob | Uint8Array }>
-): FormData => {
+export const transcription = (request: Extract<Input, { readonly file: Blob | Uint8Array }>): FormData => {
   const form = new FormData()
   const { file, filename, input_audio: _, provider, temperature, timestamp_granularities, trace, ...texts } = request
   for (const [name, text] of Object.entries(texts)) {
