@@ -1,0 +1,178 @@
+// Installs and builds everything: `npm run setup`, and the first step of `npm start`, `npm test` and the others.
+//
+// It runs on whatever Node (20 or newer) the machine has. What follows runs on the Node 24 that it installs into
+// node_modules/.bin. When nothing changed it costs well under a second and prints nothing.
+import { spawnSync } from "node:child_process"
+import { createHash } from "node:crypto"
+import { existsSync, linkSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { delimiter, dirname, join, relative } from "node:path"
+import { fileURLToPath } from "node:url"
+
+export const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const bin = join(root, "node_modules", ".bin")
+const stampFile = join(root, "node_modules", ".setup")
+const sourcesFile = join(root, "node_modules", ".setup-sources.json")
+const lockFile = join(root, ".setup.lock")
+
+/** The environment of every command started here: our own Node, pnpm and turbo come before the machine's. */
+export const env = {
+  // Into a file or a CI log: no colours, unless they are asked for.
+  ...(process.stdout.isTTY || process.env.FORCE_COLOR ? {} : { NO_COLOR: "1" }),
+  ...process.env,
+  PATH: `${bin}${delimiter}${process.env.PATH ?? ""}`,
+  TURBO_TELEMETRY_DISABLED: "1",
+  TURBO_NO_UPDATE_NOTIFIER: "1",
+  npm_config_update_notifier: "false"
+}
+
+/** Runs a command to its end; gives what it printed where `quiet`, else lets it print. */
+export const run = (command, args, { quiet = false } = {}) => {
+  const result = spawnSync(command, args, {
+    cwd: root,
+    env: quiet && process.stdout.isTTY ? { ...env, FORCE_COLOR: "1" } : env,
+    stdio: quiet ? ["ignore", "pipe", "pipe"] : ["ignore", "inherit", "inherit"],
+    encoding: "utf8",
+    maxBuffer: 64 * 1024 * 1024
+  })
+  return { ok: result.status === 0, output: `${result.stdout ?? ""}${result.stderr ?? ""}${result.error ?? ""}` }
+}
+
+const readJson = (path) => JSON.parse(readFileSync(path, "utf8"))
+
+/** The folders that have a package.json of their own: the root, packages/* and apps/*. */
+const workspaces = () => [
+  root,
+  ...["packages", "apps"].flatMap((group) =>
+    readdirSync(join(root, group))
+      .map((name) => join(root, group, name))
+      .filter((folder) => existsSync(join(folder, "package.json")))
+  )
+]
+
+/** Changes when an install is due: another lock file, another manifest, another kind of machine. */
+const installStamp = () => {
+  const hash = createHash("sha256").update(`${process.platform} ${process.arch}\n`)
+  const files = ["pnpm-lock.yaml", "pnpm-workspace.yaml"].map((name) => join(root, name))
+  for (const file of [...files, ...workspaces().map((folder) => join(folder, "package.json"))]) {
+    hash.update(`${relative(root, file)}\n`).update(readFileSync(file))
+  }
+  return hash.digest("hex")
+}
+
+/** The stamp alone would not notice that somebody deleted a node_modules folder or what it links to. */
+const everythingIsThere = () =>
+  workspaces().every((folder) => {
+    const { dependencies, devDependencies } = readJson(join(folder, "package.json"))
+    return Object.keys({ ...dependencies, ...devDependencies }).every((name) =>
+      existsSync(join(folder, "node_modules", name, "package.json"))
+    )
+  })
+
+const install = () => {
+  const stamp = installStamp()
+  if (existsSync(stampFile) && readFileSync(stampFile, "utf8") === stamp && everythingIsThere()) return
+
+  console.log("Installing what the project needs (the first time takes about half a minute) …")
+  rmSync(stampFile, { force: true })
+  // The machine need not have pnpm; npx fetches the pinned one. An interrupted install can leave one that does not run.
+  const pinned = readJson(join(root, "package.json")).packageManager
+  const [command, ...args] = run(join(bin, "pnpm"), ["--version"], { quiet: true }).ok
+    ? [join(bin, "pnpm")]
+    : ["npx", "--yes", pinned]
+  if (!run(command, [...args, "install", "--frozen-lockfile"]).ok) {
+    fail("The install did not finish; the reason is above.")
+  }
+  // What tests need beyond npm packages (browsers, say) is installed here, before the stamp says that all is there.
+  writeFileSync(stampFile, stamp)
+}
+
+/** tsc leaves the output of a source that is gone, and others could go on importing it: start such a package anew. */
+const dropStaleOutput = () => {
+  const now = Object.fromEntries(
+    workspaces()
+      .filter((folder) => existsSync(join(folder, "src")))
+      .map((folder) => [relative(root, folder), readdirSync(join(folder, "src"), { recursive: true }).toSorted()])
+  )
+  const before = existsSync(sourcesFile) ? readJson(sourcesFile) : {}
+  for (const [folder, files] of Object.entries(before)) {
+    const present = new Set(now[folder])
+    if (files.some((file) => !present.has(file))) rmSync(join(root, folder, "dist"), { recursive: true, force: true })
+  }
+  writeFileSync(sourcesFile, JSON.stringify(now))
+}
+
+const build = () => {
+  dropStaleOutput()
+  if (workspaces().some((folder) => folder !== root && !existsSync(join(folder, "dist")))) console.log("Building …")
+  // turbo compares what the sources were with what they are, and restores deleted output from its cache.
+  const started = performance.now()
+  const { ok, output } = run("turbo", ["run", "build", "--output-logs=errors-only", "--log-prefix=none"], {
+    quiet: true
+  })
+  if (!ok) {
+    console.error(output)
+    fail("The build failed; the reason is above.")
+  }
+  const seconds = (performance.now() - started) / 1000
+  if (seconds > 2) console.log(`Built in ${seconds.toFixed(1)} s.`)
+}
+
+/** One setup at a time in a folder: `npm run sample` may be typed while the first `npm start` still installs. */
+const exclusively = (work) => {
+  let told = false
+  while (!acquire()) {
+    if (!holderIsAlive()) {
+      rmSync(lockFile, { force: true })
+      continue
+    }
+    if (!told) console.log("Waiting for another setup in this folder to finish …")
+    told = true
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200)
+  }
+  const release = () => rmSync(lockFile, { force: true })
+  process.once("exit", release)
+  work()
+  process.removeListener("exit", release)
+  release()
+}
+
+/** A link appears with its contents, so that nobody reads a lock that does not name its holder yet. */
+const acquire = () => {
+  const mine = `${lockFile}.${process.pid}`
+  writeFileSync(mine, String(process.pid))
+  try {
+    linkSync(mine, lockFile)
+    return true
+  } catch (error) {
+    if (error.code === "EEXIST") return false
+    throw error
+  } finally {
+    rmSync(mine, { force: true })
+  }
+}
+
+const holderIsAlive = () => {
+  try {
+    const pid = Number(readFileSync(lockFile, "utf8"))
+    return pid > 0 && process.kill(pid, 0)
+  } catch (error) {
+    return error.code === "EPERM"
+  }
+}
+
+const fail = (sentence) => {
+  console.error(sentence)
+  process.exit(1)
+}
+
+export const setup = () => {
+  if (Number(process.versions.node.split(".")[0]) < 20) {
+    fail(`Node 20 or newer is needed to start with; this is ${process.version}.`)
+  }
+  exclusively(() => {
+    install()
+    build()
+  })
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) setup()

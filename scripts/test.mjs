@@ -1,0 +1,66 @@
+// `npm test`: sets up, then checks format, lint and types and runs every test. Every step runs, whatever failed before
+// it, so that one run shows all there is to mend; the last lines say what failed and how many tests passed.
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { join, relative } from "node:path"
+import { root, run, setup } from "./setup.mjs"
+
+/** The folders that have tests: the root has those of the workspace as a whole. */
+const tested = [
+  root,
+  ...["packages", "apps"].flatMap((group) => readdirSync(join(root, group)).map((name) => join(root, group, name)))
+].filter((folder) => existsSync(join(folder, "vitest.config.ts")))
+
+// What an earlier run left is no result of this one. turbo brings back the reports of tests that it need not repeat.
+for (const folder of tested) rmSync(join(folder, "test-results"), { recursive: true, force: true })
+
+setup()
+
+const failedSteps = []
+const step = (title, command, args) => {
+  console.log(`\n── ${title}`)
+  const started = performance.now()
+  if (!run(command, args).ok) failedSteps.push(title)
+  else console.log(`   ok, ${((performance.now() - started) / 1000).toFixed(1)} s`)
+}
+
+step("format", "oxfmt", ["--check"])
+step("lint", "oxlint", ["--quiet"])
+// Two at a time suits two cores: a package's tests use several processes themselves.
+const turbo = ["--continue", "--concurrency=2", "--log-order=grouped", "--log-prefix=none"]
+step("types", "turbo", ["run", "check", ...turbo, "--output-logs=errors-only"])
+step("tests", "turbo", ["run", "test", "test:workspace", ...turbo, "--output-logs=new-only"])
+
+/** One row a package from the reports that vitest wrote; a package with tests and no report has failed. */
+const rows = tested.map((folder) => {
+  const name = relative(root, folder) || "workspace"
+  const file = join(folder, "test-results", "vitest.json")
+  if (!existsSync(file)) return { name, passed: 0, failed: 0, problems: ["its tests did not run to an end"] }
+  const report = JSON.parse(readFileSync(file, "utf8"))
+  const problems = report.testResults.flatMap((suite) => {
+    const where = relative(folder, suite.name)
+    const failures = suite.assertionResults.filter((test) => test.status === "failed")
+    // A file that does not even load has no tests to count; it counts as one failure.
+    if (failures.length === 0 && suite.status === "failed") return [where]
+    return failures.map((test) => `${where} > ${[...test.ancestorTitles, test.title].join(" > ")}`)
+  })
+  return { name, passed: report.numPassedTests, failed: problems.length, problems }
+})
+
+console.log("\n── summary")
+const width = Math.max(...rows.map((row) => row.name.length))
+for (const { failed, name, passed, problems } of rows) {
+  console.log(`   ${name.padEnd(width)}  ${passed} passed${problems.length > 0 ? `, ${failed} failed` : ""}`)
+  for (const problem of problems) console.log(`      ✗ ${problem}`)
+}
+for (const title of failedSteps) console.log(`   failed: ${title}`)
+
+const passed = rows.reduce((sum, row) => sum + row.passed, 0)
+const failed = rows.reduce((sum, row) => sum + row.failed, 0)
+const summary = `${passed} passed, ${failed} failed`
+mkdirSync(join(root, "test-results"), { recursive: true })
+writeFileSync(join(root, "test-results", "summary.txt"), `${summary}\n`)
+console.log(`\n${summary}`)
+
+// No test at all is a failure too: it means that the run looked in the wrong place.
+const good = failedSteps.length === 0 && passed > 0 && rows.every((row) => row.problems.length === 0)
+process.exitCode = good ? 0 : 1

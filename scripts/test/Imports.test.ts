@@ -1,0 +1,103 @@
+// The direction of imports: core ← node, browser, testing, providers ← server ← apps.
+import { describe, expect, it } from "vitest"
+import { imports, type Package, packages, sources, withoutComments } from "./Workspace.ts"
+
+const scope = "@model-gateway/"
+
+/** Which packages of this project a package's sources may import. */
+const mayImport = (from: Package, to: string): boolean => {
+  const outer = ["core", "node", "browser", "testing", "providers"]
+  if (from.group === "apps") return packages.some((other) => other.group === "packages" && other.name === to)
+  if (from.name === "core") return false
+  if (from.name === "server") return outer.includes(to)
+  return to === "core"
+}
+
+/** `@scope/name/deep/path` → `@scope/name`, `effect/Schema` → `effect`. */
+const packageOf = (specifier: string): string =>
+  specifier
+    .split("/")
+    .slice(0, specifier.startsWith("@") ? 2 : 1)
+    .join("/")
+
+const isRelative = (specifier: string) => specifier.startsWith(".")
+const isBuiltin = (specifier: string) => specifier.startsWith("node:")
+
+/** What is wrong with the imports of one file, as sentences; none where all is well. */
+const wrong = (from: Package, folder: "src" | "test", path: string, code: string): ReadonlyArray<string> =>
+  imports(code).flatMap((specifier) => {
+    const at = `${from.group}/${from.name}/${path} imports ${specifier}`
+    if (isRelative(specifier)) {
+      const depth = path.split("/").length - 1
+      const ups = specifier.split("/").filter((part) => part === "..").length
+      return ups > depth - (folder === "src" ? 1 : 0) ? [`${at}, which lies outside its package's ${folder}`] : []
+    }
+    if (isBuiltin(specifier)) {
+      return from.name === "core" && folder === "src" ? [`${at}; core has no platform code`] : []
+    }
+    const name = packageOf(specifier)
+    if (name === from.manifest.name) return folder === "src" ? [`${at}, which is itself`] : []
+    if (specifier.includes("/internal/") || specifier.includes("/src/") || specifier.includes("/dist/")) {
+      return [`${at}, which is not public`]
+    }
+    if (folder === "src" && name.startsWith(scope) && !mayImport(from, name.slice(scope.length))) {
+      return [`${at}, against the direction of imports`]
+    }
+    if (folder === "src" && from.name === "core" && name !== "effect") {
+      return [`${at}; core depends on effect alone`]
+    }
+    const { dependencies, devDependencies } = from.manifest
+    const declared = folder === "src" ? { ...dependencies } : { ...rootTools, ...devDependencies, ...dependencies }
+    return name in declared ? [] : [`${at}, which its package.json does not declare`]
+  })
+
+/** What the root installs for every package's tests. */
+const rootTools = { effect: "", vitest: "", "@effect/vitest": "" }
+
+describe("imports", () => {
+  it("finds the packages and their sources", () => {
+    expect(packages.map((each) => each.name)).toEqual(expect.arrayContaining(["core", "node", "server", "gateway"]))
+    for (const each of packages) expect(sources(each, "src").length, each.name).toBeGreaterThan(0)
+  })
+
+  it.each(packages)("$group/$name: sources import in one direction, public modules only, all declared", (each) => {
+    expect(sources(each, "src").flatMap(({ code, path }) => wrong(each, "src", path, code))).toEqual([])
+  })
+
+  it.each(packages)("$group/$name: tests import public modules only, all declared", (each) => {
+    expect(sources(each, "test").flatMap(({ code, path }) => wrong(each, "test", path, code))).toEqual([])
+  })
+
+  it.each(packages)("$group/$name: its manifest depends on nothing that its sources may not import", (each) => {
+    const own = Object.keys(each.manifest.dependencies ?? {}).filter((name) => name.startsWith(scope))
+    expect(own.filter((name) => !mayImport(each, name.slice(scope.length)))).toEqual([])
+    if (each.name === "core") expect(Object.keys(each.manifest.dependencies ?? {})).toEqual(["effect"])
+  })
+
+  it("would notice each kind of wrong import", () => {
+    const find = (name: string) => {
+      const found = packages.find((each) => each.name === name)
+      if (found === undefined) throw new Error(`no package ${name}`)
+      return found
+    }
+    const complaint = (name: string, line: string) =>
+      wrong(find(name), "src", "src/A.ts", withoutComments(line)).join("\n")
+
+    expect(complaint("core", `import { readFile } from "node:fs"`)).toContain("no platform code")
+    expect(complaint("core", `export * from "@model-gateway/node"`)).toContain("against the direction")
+    expect(complaint("core", `import { request } from "undici"`)).toContain("effect alone")
+    expect(complaint("providers", `import type { A } from "@model-gateway/server/keys/KeyStore"`)).toContain(
+      "direction"
+    )
+    expect(complaint("server", `const a = await import("@model-gateway/core/internal/execute")`)).toContain(
+      "not public"
+    )
+    expect(complaint("server", `import {\n  a\n} from "../../core/src/Rerank.ts"`)).toContain("outside its package")
+    expect(complaint("node", `import "left-pad"`)).toContain("does not declare")
+    expect(complaint("gateway", `import { a } from "@model-gateway/sample"`)).toContain("against the direction")
+    expect(
+      complaint("core", `// import { a } from "undici"\n/** import "undici" */\nimport { Effect } from "effect"`)
+    ).toBe("")
+    expect(complaint("server", `import { Gateway } from "@model-gateway/core/Gateway"`)).toBe("")
+  })
+})

@@ -1,0 +1,90 @@
+// What the tests of the workspace read: its packages, their sources, and what those import and export.
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { dirname, join, relative, sep } from "node:path"
+import { fileURLToPath } from "node:url"
+
+export const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
+
+export interface Manifest {
+  readonly name: string
+  readonly private?: boolean
+  readonly exports?: Readonly<Record<string, unknown>>
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly devDependencies?: Readonly<Record<string, string>>
+}
+
+export interface Package {
+  /** The folder's name: `core`, `gateway`. */
+  readonly name: string
+  readonly group: "packages" | "apps"
+  readonly folder: string
+  readonly manifest: Manifest
+}
+
+export interface Source {
+  /** Relative to the package's folder, with forward slashes: `src/keys/KeyStore.ts`. */
+  readonly path: string
+  /** Without comments, whose examples import what they like. */
+  readonly code: string
+}
+
+const isManifest = (value: unknown): value is Manifest =>
+  typeof value === "object" && value !== null && "name" in value && typeof value.name === "string"
+
+const readManifest = (folder: string): Manifest => {
+  const value: unknown = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"))
+  if (!isManifest(value)) throw new Error(`${folder}/package.json has no name`)
+  return value
+}
+
+export const packages: ReadonlyArray<Package> = (["packages", "apps"] as const).flatMap((group) =>
+  readdirSync(join(root, group))
+    .map((name) => ({ name, group, folder: join(root, group, name) }))
+    .filter(({ folder }) => existsSync(join(folder, "package.json")))
+    .map((entry) => ({ ...entry, manifest: readManifest(entry.folder) }))
+)
+
+/** The TypeScript files below one folder of a package (`src`, `test`); none where it has no such folder. */
+export const sources = (of: Package, folder: "src" | "test"): ReadonlyArray<Source> => {
+  const base = join(of.folder, folder)
+  if (!existsSync(base)) return []
+  return readdirSync(base, { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".ts") || name.endsWith(".tsx"))
+    .toSorted()
+    .map((name) => ({
+      path: relative(of.folder, join(base, name)).split(sep).join("/"),
+      code: withoutComments(readFileSync(join(base, name), "utf8"))
+    }))
+}
+
+/** Drops comments, and leaves strings, template literals and everything else as they are. */
+export const withoutComments = (code: string): string =>
+  code.replace(
+    /("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\[\s\S]|[^`\\])*`)|\/\*[\s\S]*?\*\/|\/\/[^\n]*/g,
+    (_, literal: string | undefined) => literal ?? ""
+  )
+
+/** The module names in `import … from`, `export … from`, `import "…"` and `import("…")`. */
+export const imports = (code: string): ReadonlyArray<string> =>
+  Array.from(
+    code.matchAll(/(?:^|[;}\s])(?:from|import)\s*\(?\s*["']([^"'\n]+)["']/g),
+    (match) => match[1] ?? ""
+  ).filter((name) => name !== "")
+
+/** The names a module exports: `const`, `class`, `interface` and the rest, and `export { a, b as c }`, `export * as x`. */
+export const exportedNames = (code: string): ReadonlyArray<string> => {
+  const declared = code.matchAll(
+    /^export\s+(?:declare\s+)?(?:abstract\s+)?(?:async\s+)?(?:const|let|function\*?|class|interface|type|enum)\s+([\w$]+)/gm
+  )
+  const listed = Array.from(code.matchAll(/^export\s+(?:type\s+)?\{([^}]*)\}/gm), (match) => match[1] ?? "").flatMap(
+    (list) =>
+      list
+        .split(",")
+        .map((item) => item.trim().split(/\s+/).at(-1) ?? "")
+        .filter((name) => name !== "")
+  )
+  const stars = Array.from(
+    code.matchAll(/^export\s+(?:type\s+)?\*\s+(?:as\s+([\w$]+)\s+)?from\s+["']([^"']+)["']/gm)
+  ).map((match) => match[1] ?? `* from ${match[2] ?? ""}`)
+  return [...new Set([...Array.from(declared, (match) => match[1] ?? ""), ...listed, ...stars])].toSorted()
+}

@@ -1,0 +1,11 @@
+// What every package's tests have in common. A package's vitest.config.ts merges this with what is its own.
+import { defineConfig } from "vitest/config"
+
+export default defineConfig({
+  test: {
+    include: ["test/**/*.test.ts"],
+    allowOnly: false,
+    // The file is what `npm test` counts; turbo keeps it with the cached result.
+    reporters: ["default", ["json", { outputFile: "test-results/vitest.json" }]]
+  }
+})
