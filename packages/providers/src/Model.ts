@@ -1,38 +1,12 @@
 /**
  * What the service needs to know of a model before it sends a request there: its kind, its price, its limits.
+ * Capabilities are named as in the answer of GET `/models`.
  *
  * @since 0.1.0
  */
 
-/**
- * The audio formats of `input_audio.format`.
- *
- * @since 0.1.0
- */
-export const audioFormats = ["wav", "mp3", "flac", "m4a", "ogg", "webm", "aac"] as const
-
-/** @since 0.1.0 */
-export type AudioFormat = (typeof audioFormats)[number]
-
-/**
- * The resolutions of a video request.
- *
- * @since 0.1.0
- */
-export const resolutions = ["480p", "720p", "768p", "1080p", "1K", "2K", "4K"] as const
-
-/** @since 0.1.0 */
-export type Resolution = (typeof resolutions)[number]
-
-/**
- * The aspect ratios of a video request.
- *
- * @since 0.1.0
- */
-export const aspectRatios = ["16:9", "9:16", "1:1", "4:3", "3:4", "3:2", "2:3", "21:9", "9:21"] as const
-
-/** @since 0.1.0 */
-export type AspectRatio = (typeof aspectRatios)[number]
+import type { AudioFormat } from "@model-gateway/core/Transcription"
+import type { AspectRatio, Resolution } from "@model-gateway/core/Video"
 
 /**
  * What one unit costs, in integer micro-credits (1 credit = 1 000 000 micro-credits).
@@ -64,8 +38,8 @@ export interface RerankModel extends ModelBase {
   readonly kind: "rerank"
   readonly pricing: Pricing & { readonly unit: "search_unit" }
   readonly capabilities: {
-    /** Whether documents may be images. */
-    readonly images: boolean
+    /** Documents may be images. */
+    readonly image_documents: boolean
   }
 }
 
@@ -78,11 +52,12 @@ export interface TranscriptionModel extends ModelBase {
   readonly kind: "transcription"
   readonly pricing: Pricing & { readonly unit: "second" }
   readonly capabilities: {
-    readonly formats: ReadonlyArray<AudioFormat>
-    /** Whether `response_format: "verbose_json"` is supported. */
+    /** The containers it takes. */
+    readonly audio_formats: ReadonlyArray<AudioFormat>
+    /** It can answer `response_format: "verbose_json"`. */
     readonly verbose: boolean
-    /** Whether word times can be asked for. */
-    readonly wordTimestamps: boolean
+    /** It times words. */
+    readonly word_timestamps: boolean
   }
 }
 
@@ -96,16 +71,19 @@ export interface VideoModel extends ModelBase {
   readonly pricing: Pricing & { readonly unit: "second" }
   readonly capabilities: {
     readonly resolutions: ReadonlyArray<Resolution>
-    readonly aspectRatios: ReadonlyArray<AspectRatio>
-    /** The length in seconds when a request names none. */
-    readonly defaultDuration: number
-    /** The greatest length in seconds. */
-    readonly maxDuration: number
-    readonly promptRequired: boolean
-    readonly frameImages: boolean
-    readonly generateAudio: boolean
-    /** Whether it enlarges a given video (`creativity`, `upscale_factor`) instead of making one. */
-    readonly upscaling: boolean
+    readonly aspect_ratios: ReadonlyArray<AspectRatio>
+    /** Seconds when a request names none. */
+    readonly default_duration: number
+    /** The longest, in seconds. */
+    readonly max_duration: number
+    /** Images alone are enough. */
+    readonly prompt_optional: boolean
+    /** It takes `frame_images`. */
+    readonly frame_images: boolean
+    /** It makes sound unless told otherwise. */
+    readonly generate_audio: boolean
+    /** It takes `upscale_factor` and `creativity`, and enlarges a given video instead of making one. */
+    readonly upscale: boolean
   }
 }
 

@@ -6,9 +6,11 @@
  *
  * @since 0.1.0
  */
+import type { AudioFormat, TimestampGranularity } from "@model-gateway/core/Transcription"
+import type * as Video from "@model-gateway/core/Video"
 import type { Effect, Schema, Stream } from "effect"
 import type { AudioSource } from "./AudioSource.ts"
-import type { AspectRatio, AudioFormat, Model, Resolution } from "./Model.ts"
+import type { Model } from "./Model.ts"
 import type { ProviderError } from "./ProviderError.ts"
 
 /**
@@ -52,9 +54,6 @@ export interface RerankResponse {
   readonly results: ReadonlyArray<RerankResult>
   readonly total_tokens: number
 }
-
-/** @since 0.1.0 */
-export type TimestampGranularity = "word" | "segment"
 
 /** @since 0.1.0 */
 export interface TranscriptionRequest {
@@ -109,26 +108,26 @@ export interface TranscriptionResponse {
   readonly usage?: { readonly input_tokens?: number; readonly output_tokens?: number }
 }
 
-/** @since 0.1.0 */
-export interface FrameImage {
-  readonly type: "image_url"
-  readonly image_url: { readonly url: string }
-  readonly frame_type: "first_frame" | "last_frame"
-}
-
-/** @since 0.1.0 */
-export interface VideoRequest {
-  readonly model: string
-  readonly prompt?: string
-  /** Whole seconds. The model's default when left out. */
-  readonly duration?: number
-  readonly resolution?: Resolution
-  readonly aspect_ratio?: AspectRatio
-  /** `WIDTHxHEIGHT`. */
-  readonly size?: string
-  readonly seed?: number
-  readonly frame_images?: ReadonlyArray<FrameImage>
-  readonly generate_audio?: boolean
+/**
+ * What a provider needs to know of a video request. `duration` is the model's default when left out.
+ *
+ * @since 0.1.0
+ */
+export interface VideoRequest extends Pick<
+  Video.Request,
+  | "model"
+  | "prompt"
+  | "duration"
+  | "resolution"
+  | "aspect_ratio"
+  | "size"
+  | "seed"
+  | "frame_images"
+  | "input_references"
+  | "generate_audio"
+  | "creativity"
+  | "upscale_factor"
+> {
   readonly options?: Options
 }
 

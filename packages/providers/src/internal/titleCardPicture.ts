@@ -74,7 +74,8 @@ export const makePicture = (width: number, height: number, seed: number, letteri
           y * height + Math.sin(turn) * side * 0.2
         )
       }
-      const fade = Math.min(1, seconds / 0.6, Math.max(0.2, (1 - share) * 6))
+      // Never from nothing: the first picture is the one that file managers show.
+      const fade = Math.min(1, 0.35 + seconds)
       const x = even(left + drift * Math.sin(phase + seconds * 0.9))
       const y = even(top + drift * 0.5 * Math.cos(phase + seconds * 0.7))
       ink(picture, width, height, lettering, x, y, fade)

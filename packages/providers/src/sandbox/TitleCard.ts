@@ -6,10 +6,10 @@
  *
  * @since 0.1.0
  */
+import type { AspectRatio, Resolution } from "@model-gateway/core/Video"
 import { Effect, Option, Schema } from "effect"
 import { Worker } from "node:worker_threads"
 import { Job, Message } from "../internal/titleCardJob.ts"
-import type { AspectRatio, Resolution } from "../Model.ts"
 
 /**
  * The card cannot be had in this size. The message says what can.
@@ -176,16 +176,23 @@ export const render = (
   card: Card,
   onProgress: (share: number) => void = () => {}
 ): Effect.Effect<Uint8Array, RenderError> =>
-  Effect.callback<Uint8Array, RenderError>((resume) => {
-    const broke = (message: string, cause: unknown) => resume(Effect.fail(new RenderError({ message, cause })))
-    const job = new Worker(worker, { name: "title-card", workerData: Job.make({ ...card, frameRate }) })
-    job.on("message", (message: unknown) => {
-      const known = Schema.decodeUnknownOption(Message)(message)
-      if (Option.isNone(known)) return broke("the rendering thread said something unknown", message)
-      if (known.value._tag === "Progress") return onProgress(known.value.share)
-      return resume(Effect.succeed(known.value.video))
-    })
-    job.on("error", (cause) => broke("the rendering thread broke", cause))
-    job.on("exit", (code) => broke("the rendering thread ended early", `exit code ${code}`))
-    return Effect.promise(() => job.terminate())
-  })
+  Effect.acquireUseRelease(
+    Effect.sync(
+      () =>
+        // No flags of the service's own process (inspector, preloads) for the thread.
+        new Worker(worker, { name: "title-card", execArgv: [], workerData: Job.make({ ...card, frameRate }) })
+    ),
+    (thread) =>
+      Effect.callback<Uint8Array, RenderError>((resume) => {
+        const broke = (message: string, cause: unknown) => resume(Effect.fail(new RenderError({ message, cause })))
+        thread.on("message", (message: unknown) => {
+          const known = Schema.decodeUnknownOption(Message)(message)
+          if (Option.isNone(known)) broke("the rendering thread said something unknown", undefined)
+          else if (known.value._tag === "Progress") onProgress(known.value.share)
+          else resume(Effect.succeed(known.value.video))
+        })
+        thread.on("error", (cause) => broke("the rendering thread broke", cause))
+        thread.on("exit", (code) => broke(`the rendering thread ended early with code ${code}`, undefined))
+      }),
+    (thread) => Effect.promise(() => thread.terminate())
+  )

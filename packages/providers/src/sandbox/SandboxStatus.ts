@@ -1,0 +1,51 @@
+/**
+ * `sandbox/status-<code>`: models that answer with a failure, so that people can try their error handling.
+ *
+ * There is one for every failure in the closed status set of every operation that runs a model.
+ *
+ * @since 0.1.0
+ */
+import { Duration, Effect } from "effect"
+import type { ModelKind } from "../Model.ts"
+import { ProviderError, Simulated, type SimulatedStatus, simulatedStatuses } from "../ProviderError.ts"
+
+/**
+ * The failures that each kind of operation may answer with.
+ *
+ * @since 0.1.0
+ */
+export const statuses: Readonly<Record<ModelKind, ReadonlyArray<SimulatedStatus>>> = {
+  rerank: simulatedStatuses.filter((status) => status !== 504),
+  transcription: simulatedStatuses,
+  video: [400, 401, 402, 403, 404, 413, 429, 500]
+}
+
+/**
+ * The model that answers with a status.
+ *
+ * @example
+ * ```ts
+ * import { modelId } from "@model-gateway/providers/sandbox/SandboxStatus"
+ *
+ * modelId(429) // "sandbox/status-429"
+ * ```
+ *
+ * @since 0.1.0
+ */
+export const modelId = <Status extends SimulatedStatus>(status: Status): `sandbox/status-${Status}` =>
+  `sandbox/status-${status}`
+
+/** Those that come with `Retry-After`, kept short for people who try their retries. */
+const waiting: ReadonlySet<SimulatedStatus> = new Set([429, 503, 529])
+
+/**
+ * Fails with the model's status where the model is one of these and the operation may answer so; else does nothing.
+ *
+ * @since 0.1.0
+ */
+export const failFor = (kind: ModelKind, model: string): Effect.Effect<void, ProviderError> => {
+  const status = statuses[kind].find((candidate) => modelId(candidate) === model)
+  if (status === undefined) return Effect.void
+  const reason = new Simulated(waiting.has(status) ? { status, retryAfter: Duration.seconds(1) } : { status })
+  return Effect.fail(new ProviderError({ reason }))
+}

@@ -1,0 +1,158 @@
+/**
+ * Title cards as a video provider: jobs that are rendered in this process.
+ *
+ * A render does not outlive the process, and need not: a job that this process has never heard of is rendered
+ * from its request, and comes out the same, because everything in it follows from the request and the job's id.
+ *
+ * @since 0.1.0
+ */
+import { Deferred, Effect, Fiber, Hash, Random, type Scope, Semaphore, Stream } from "effect"
+import type { VideoCapability, VideoJob, VideoRequest, VideoStatus } from "../Provider.ts"
+import { BadResponse, invalidRequest, ProviderError } from "../ProviderError.ts"
+import * as TitleCard from "./TitleCard.ts"
+
+/**
+ * Seconds of a card when the request names none.
+ *
+ * @since 0.1.0
+ */
+export const defaultDuration = 5
+
+/**
+ * The greatest length in seconds.
+ *
+ * @since 0.1.0
+ */
+export const maxDuration = 60
+
+/** @since 0.1.0 */
+export interface Options {
+  /** How many cards are rendered at once; the others wait. Each takes a processor core. Default 1. */
+  readonly concurrency?: number
+  /** How many finished cards are kept in memory; older ones are rendered again when asked for. Default 4. */
+  readonly kept?: number
+}
+
+interface Render {
+  state: VideoStatus
+  readonly video: Deferred.Deferred<Uint8Array, ProviderError>
+  fiber: Fiber.Fiber<void> | undefined
+}
+
+/** What `content` sends in one piece. */
+const pieceSize = 65_536
+
+const cancelled: VideoStatus = { status: "failed", message: "the job was cancelled" }
+
+/**
+ * The capability. Closing the scope ends every render.
+ *
+ * @since 0.1.0
+ */
+export const make = Effect.fnUntraced(function* (
+  options?: Options
+): Effect.fn.Return<VideoCapability, never, Scope.Scope> {
+  const scope = yield* Effect.scope
+  const slots = yield* Semaphore.make(options?.concurrency ?? 1)
+  const kept = options?.kept ?? 4
+  const renders = new Map<string, Render>()
+
+  const forgetOldest = () => {
+    const finished = Array.from(renders).filter(([, { state }]) => state.status !== "in_progress")
+    for (const [upstreamId] of finished.slice(0, Math.max(0, finished.length - kept))) renders.delete(upstreamId)
+  }
+
+  const settle = (render: Render, state: VideoStatus) => {
+    // Final is final: a render that ends while it is being cancelled stays cancelled.
+    if (render.state.status !== "in_progress") return
+    render.state = state
+    forgetOldest()
+  }
+
+  const run = (upstreamId: string, render: Render, request: VideoRequest) =>
+    cardOf(request, upstreamId).pipe(
+      Effect.flatMap((card) =>
+        slots.withPermit(
+          TitleCard.render(card, (progress) => {
+            if (render.state.status === "in_progress") render.state = { status: "in_progress", progress }
+          })
+        )
+      ),
+      Effect.mapError((error) =>
+        error._tag === "ProviderError"
+          ? error
+          : new ProviderError({ reason: new BadResponse({ description: error.message }) })
+      ),
+      Effect.onExit((exit) => Deferred.done(render.video, exit)),
+      Effect.matchEffect({
+        onSuccess: () => Effect.sync(() => settle(render, { status: "completed", outputs: 1 })),
+        onFailure: (error) => Effect.sync(() => settle(render, { status: "failed", message: error.message }))
+      })
+    )
+
+  /** The job's render, begun now if this process does not have it. */
+  const renderOf = Effect.fnUntraced(function* ({ request, upstreamId }: VideoJob) {
+    const known = renders.get(upstreamId)
+    if (known !== undefined) return known
+    const begun: Render = {
+      state: { status: "in_progress", progress: 0 },
+      video: Deferred.makeUnsafe<Uint8Array, ProviderError>(),
+      fiber: undefined
+    }
+    renders.set(upstreamId, begun)
+    begun.fiber = yield* Effect.forkIn(run(upstreamId, begun, request), scope)
+    return begun
+  }, Effect.uninterruptible)
+
+  return {
+    check: (request) => Effect.asVoid(cardOf(request, "")),
+    submit: Effect.fnUntraced(function* (request) {
+      yield* cardOf(request, "")
+      const upstreamId = yield* newId
+      yield* renderOf({ upstreamId, request })
+      return { upstreamId }
+    }),
+    poll: (job) => Effect.map(renderOf(job), (render) => render.state),
+    content: (job) =>
+      Stream.unwrap(
+        Effect.gen(function* () {
+          if (job.index !== 0) return yield* invalidRequest(`the job has one output and no output ${job.index}`)
+          const render = yield* renderOf(job)
+          return Stream.fromIterable(pieces(yield* Deferred.await(render.video)))
+        })
+      ),
+    cancel: Effect.fnUntraced(function* ({ upstreamId }) {
+      const render = renders.get(upstreamId)
+      if (render === undefined || render.state.status !== "in_progress") return
+      settle(render, cancelled)
+      yield* Deferred.fail(render.video, invalidRequest(cancelled.message))
+      if (render.fiber !== undefined) yield* Fiber.interrupt(render.fiber)
+    })
+  }
+})
+
+const newId = Effect.map(
+  Effect.all(Array.from({ length: 4 }, () => Random.nextIntBetween(0, 0xffff_ffff))),
+  (parts) => `card_${parts.map((part) => part.toString(16).padStart(8, "0")).join("")}`
+)
+
+const pieces = function* (bytes: Uint8Array): Generator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += pieceSize) yield bytes.subarray(at, at + pieceSize)
+}
+
+/** What to render, or why the request cannot be. */
+const cardOf = (request: VideoRequest, upstreamId: string): Effect.Effect<TitleCard.Card, ProviderError> =>
+  Effect.gen(function* () {
+    const prompt = request.prompt?.trim() ?? ""
+    if (prompt === "") return yield* invalidRequest("a title card needs a prompt")
+    const duration = request.duration ?? defaultDuration
+    if (!Number.isSafeInteger(duration) || duration < 1 || duration > maxDuration) {
+      return yield* invalidRequest(`a title card lasts from 1 to ${maxDuration} seconds`)
+    }
+    if (request.frame_images !== undefined && request.frame_images.length > 0) {
+      return yield* invalidRequest("a title card takes no frame images")
+    }
+    if (request.generate_audio === true) return yield* invalidRequest("a title card has no audio")
+    const size = yield* Effect.mapError(TitleCard.sizeOf(request), (error) => invalidRequest(error.message))
+    return { ...size, prompt, duration, seed: request.seed ?? Hash.string(upstreamId) }
+  })
