@@ -1,12 +1,18 @@
 /**
  * Guardrails of an organisation, and which keys hold them. A key holds at most one; assigning another replaces it.
  */
-import { Context, Data, type Effect } from "effect"
+import { Clock, Context, Data, Effect, Layer } from "effect"
+import { SecureRandom } from "effect/crypto/SecureRandom"
+import { SqlClient } from "effect/sql/SqlClient"
 import type { MicroCredits } from "../accounting/MicroCredits.ts"
+import { KeyCache } from "../keys/KeyCache.ts"
 import type { LimitReset } from "../keys/Periods.ts"
-import type { Page, PageRequest } from "../storage/Page.ts"
-import type { StorageError } from "../storage/StorageError.ts"
-import type { Guardrail } from "./Guardrail.ts"
+import * as Dialect from "../storage/Dialect.ts"
+import { bounds, type Page, type PageRequest } from "../storage/Page.ts"
+import { refine, type StorageError } from "../storage/StorageError.ts"
+import { type Guardrail, guardrailColumns, guardrailRow } from "./Guardrail.ts"
+
+export type { Guardrail } from "./Guardrail.ts"
 
 /** What a new guardrail is; what is left out is null. */
 export interface CreateGuardrail {
@@ -89,3 +95,184 @@ export class GuardrailStore extends Context.Service<
     ) => Effect.Effect<Page<AssignedKey>, GuardrailNotFound | StorageError>
   }
 >()("@model-gateway/server/guardrails/GuardrailStore") {}
+
+/** Below the number of parameters that every build of both databases takes in one statement. */
+const chunkSize = 500
+
+const chunks = <A>(items: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> =>
+  Array.from({ length: Math.ceil(items.length / chunkSize) }, (_, i) => items.slice(i * chunkSize, (i + 1) * chunkSize))
+
+const json = (names: ReadonlyArray<string> | null | undefined): string | null =>
+  names === null || names === undefined ? null : JSON.stringify(names)
+
+/** Makes the store over the database of the context. */
+export const make = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const random = yield* SecureRandom
+  const cache = yield* KeyCache
+  const columns = sql.literal(guardrailColumns)
+
+  const find = Effect.fnUntraced(function* (organizationId: string, id: string) {
+    const rows = yield* sql`SELECT ${columns} FROM guardrails g JOIN budgets gb ON gb.id = g.id
+      WHERE g.id = ${id} AND g.organization_id = ${organizationId}`
+    const row = rows[0]
+    return row === undefined ? yield* new GuardrailNotFound({ id }) : guardrailRow(row)
+  })
+
+  const total = (row: Parameters<typeof Dialect.int>[0] | undefined) =>
+    row === undefined ? 0 : Dialect.int(row, "total")
+
+  const create = Effect.fn("GuardrailStore.create")(
+    function* (input: CreateGuardrail) {
+      const now = yield* Clock.currentTimeMillis
+      const id = yield* random.uuidV4()
+      yield* sql`INSERT INTO guardrails ${sql.insert({
+        id,
+        organization_id: input.organizationId,
+        name: input.name,
+        description: input.description ?? null,
+        allowed_models: json(input.allowedModels),
+        allowed_providers: json(input.allowedProviders),
+        created_at: now,
+        updated_at: now
+      })}`
+      yield* sql`INSERT INTO budgets ${sql.insert({
+        id,
+        kind: "guardrail",
+        limit_micro: input.limit ?? null,
+        limit_reset: input.limitReset ?? null,
+        include_byok: 0
+      })}`
+      return yield* Effect.catchTag(find(input.organizationId, id), "GuardrailNotFound", Effect.die)
+    },
+    sql.withTransaction,
+    refine("GuardrailStore.create")
+  )
+
+  const list = Effect.fn("GuardrailStore.list")(function* (organizationId: string, page?: PageRequest) {
+    const { limit, offset } = bounds(page)
+    const rows = yield* sql`SELECT ${columns} FROM guardrails g JOIN budgets gb ON gb.id = g.id
+      WHERE g.organization_id = ${organizationId} ORDER BY g.created_at DESC, g.id DESC LIMIT ${limit} OFFSET ${offset}`
+    const [counted] = yield* sql`SELECT COUNT(*) AS total FROM guardrails WHERE organization_id = ${organizationId}`
+    return { items: rows.map(guardrailRow), total: total(counted) }
+  }, refine("GuardrailStore.list"))
+
+  const update = Effect.fn("GuardrailStore.update")(
+    function* (organizationId: string, id: string, change: UpdateGuardrail) {
+      const before = yield* find(organizationId, id)
+      const chosen = <A>(now: A | undefined, was: A): A => (now === undefined ? was : now)
+      yield* sql`UPDATE guardrails SET ${sql.update({
+        name: chosen(change.name, before.name),
+        description: chosen(change.description, before.description),
+        allowed_models: json(chosen(change.allowedModels, before.allowedModels)),
+        allowed_providers: json(chosen(change.allowedProviders, before.allowedProviders)),
+        updated_at: yield* Clock.currentTimeMillis
+      })} WHERE id = ${id}`
+      yield* sql`UPDATE budgets SET ${sql.update({
+        limit_micro: chosen(change.limit, before.limit),
+        limit_reset: chosen(change.limitReset, before.limitReset)
+      })} WHERE id = ${id}`
+      yield* sql.afterCommit(cache.forgetAll)
+      return yield* find(organizationId, id)
+    },
+    sql.withTransaction,
+    refine("GuardrailStore.update")
+  )
+
+  const remove = Effect.fn("GuardrailStore.remove")(
+    function* (organizationId: string, id: string) {
+      yield* find(organizationId, id)
+      yield* sql`UPDATE keys SET guardrail_id = NULL WHERE guardrail_id = ${id}`
+      yield* sql`DELETE FROM guardrails WHERE id = ${id}`
+      yield* sql`DELETE FROM budgets WHERE id = ${id}`
+      yield* sql.afterCommit(cache.forgetAll)
+    },
+    sql.withTransaction,
+    refine("GuardrailStore.remove")
+  )
+
+  /** The known keys among the hashes with the guardrail each holds, and the unknown hashes. */
+  const lookUp = Effect.fnUntraced(function* (organizationId: string, hashes: ReadonlyArray<string>) {
+    const wanted = [...new Set(hashes)]
+    const held = new Map<string, string | null>()
+    for (const some of chunks(wanted)) {
+      const rows = yield* sql`SELECT hash, guardrail_id FROM keys
+        WHERE organization_id = ${organizationId} AND deleted_at IS NULL AND ${sql.in("hash", some)}`
+      for (const row of rows) held.set(Dialect.text(row, "hash"), Dialect.textOrNull(row, "guardrail_id"))
+    }
+    return { held, notFound: wanted.filter((hash) => !held.has(hash)) }
+  })
+
+  const setGuardrail = Effect.fnUntraced(function* (id: string | null, hashes: ReadonlyArray<string>) {
+    const now = yield* Clock.currentTimeMillis
+    for (const some of chunks(hashes)) {
+      yield* sql`UPDATE keys SET guardrail_id = ${id}, updated_at = ${now} WHERE ${sql.in("hash", some)}`
+    }
+    yield* sql.afterCommit(Effect.forEach(hashes, cache.forget, { discard: true }))
+  })
+
+  const assign = Effect.fn("GuardrailStore.assign")(
+    function* (organizationId: string, id: string, keyHashes: ReadonlyArray<string>) {
+      yield* find(organizationId, id)
+      const { held, notFound } = yield* lookUp(organizationId, keyHashes)
+      const changed = [...held].filter(([, previous]) => previous !== id)
+      yield* setGuardrail(
+        id,
+        changed.map(([hash]) => hash)
+      )
+      const replaced = changed.flatMap(([keyHash, previousGuardrailId]) =>
+        previousGuardrailId === null ? [] : [{ keyHash, previousGuardrailId }]
+      )
+      return { assignedCount: held.size, notFound, replaced }
+    },
+    sql.withTransaction,
+    refine("GuardrailStore.assign")
+  )
+
+  const unassign = Effect.fn("GuardrailStore.unassign")(
+    function* (organizationId: string, id: string, keyHashes: ReadonlyArray<string>) {
+      yield* find(organizationId, id)
+      const { held, notFound } = yield* lookUp(organizationId, keyHashes)
+      const holding = [...held].flatMap(([hash, guardrail]) => (guardrail === id ? [hash] : []))
+      yield* setGuardrail(null, holding)
+      return { removedCount: holding.length, notFound }
+    },
+    sql.withTransaction,
+    refine("GuardrailStore.unassign")
+  )
+
+  const assignments = Effect.fn("GuardrailStore.assignments")(function* (
+    organizationId: string,
+    id: string,
+    page?: PageRequest
+  ) {
+    yield* find(organizationId, id)
+    const { limit, offset } = bounds(page)
+    const rows = yield* sql`SELECT hash, name, label FROM keys WHERE guardrail_id = ${id} AND deleted_at IS NULL
+      ORDER BY created_at, hash LIMIT ${limit} OFFSET ${offset}`
+    const [counted] = yield* sql`SELECT COUNT(*) AS total FROM keys WHERE guardrail_id = ${id} AND deleted_at IS NULL`
+    const items = rows.map((row) => ({
+      keyHash: Dialect.text(row, "hash"),
+      name: Dialect.text(row, "name"),
+      label: Dialect.text(row, "label")
+    }))
+    return { items, total: total(counted) }
+  }, refine("GuardrailStore.assignments"))
+
+  return GuardrailStore.of({
+    create,
+    get: (organizationId, id) => find(organizationId, id).pipe(refine("GuardrailStore.get")),
+    list,
+    update,
+    remove,
+    assign,
+    unassign,
+    assignments
+  })
+})
+
+/** The store over the database. */
+export const layerSql: Layer.Layer<GuardrailStore, never, SqlClient | SecureRandom | KeyCache> = Layer.effect(
+  GuardrailStore,
+  make
+)

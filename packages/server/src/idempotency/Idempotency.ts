@@ -5,8 +5,13 @@
  * its answer; one with another body is a conflict. Answers that a retry could better (402, 408, 409, 425, 429 and all 5xx) are not kept, and neither is a failure: the next
  * request with the key goes ahead afresh. So it does when the process that held the key has died. This holds across processes that share the database.
  */
-import { Context, Data, type Effect } from "effect"
-import type { StorageError } from "../storage/StorageError.ts"
+import { Clock, Context, Data, Deferred, type Duration, Effect, Exit, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { Row } from "effect/sql/SqlConnection"
+import { createHash } from "node:crypto"
+import * as Dialect from "../storage/Dialect.ts"
+import { ProcessInstance } from "../storage/ProcessInstance.ts"
+import { refine, type StorageError } from "../storage/StorageError.ts"
 
 /** A request that carries an idempotency key. */
 export interface IdempotentRequest {
@@ -74,3 +79,212 @@ export class Idempotency extends Context.Service<
     readonly purge: Effect.Effect<number, StorageError>
   }
 >()("@model-gateway/server/idempotency/Idempotency") {}
+
+const keyForm = /^[\x20-\x7e]{1,255}$/
+
+/** Whether a header's value can be an idempotency key: 1 to 255 printable ASCII characters. */
+export const isValidKey = (key: string): boolean => keyForm.test(key)
+
+/** The fingerprint of what a request asks for: its operation, then its body or the parts of it. */
+export const fingerprintOf = (...parts: ReadonlyArray<string | Uint8Array>): string => {
+  const hash = createHash("sha256")
+  for (const part of parts) {
+    const bytes = typeof part === "string" ? Buffer.from(part) : part
+    // With its length before it no part can be taken for two, nor two for one.
+    hash.update(`${bytes.byteLength}:`).update(bytes)
+  }
+  return hash.digest("hex")
+}
+
+/** Whether an answer of that status is kept: it would come out the same again. */
+export const keeps = (status: number): boolean =>
+  status >= 200 && status < 500 && ![402, 408, 409, 425, 429].includes(status)
+
+const lifetime = 86_400_000
+const pollEvery = "100 millis"
+
+const decodeHeaders = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Record(Schema.String, Schema.String)))
+
+const answerOf = (row: Row, status: number): Answer => ({
+  status,
+  headers: decodeHeaders(Dialect.text(row, "headers")),
+  body: Dialect.text(row, "body")
+})
+
+const conflict = () =>
+  Effect.fail(
+    new IdempotencyConflict({
+      message: "invalid request parameters: this Idempotency-Key was used before with another body"
+    })
+  )
+
+/** Makes a part of an uninterruptible effect interruptible again. */
+type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+
+interface Held {
+  readonly fingerprint: string
+  readonly ended: Deferred.Deferred<void>
+  /** Whether the request has the key, or is only asking for it. */
+  claimed: boolean
+}
+
+/** Makes the service over the database of the context. */
+export const make = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const owner = yield* ProcessInstance
+  /** Keys that a request of this process holds or is about to; the others wait, so that at most one of them asks the database. */
+  const held = new Map<string, Held>()
+
+  const nameOf = ({ key, scope }: IdempotentRequest) => `${scope} ${key}`
+
+  const free = (request: IdempotentRequest) =>
+    Effect.suspend(() => {
+      const slot = held.get(nameOf(request))
+      held.delete(nameOf(request))
+      return slot === undefined ? Effect.void : Effect.asVoid(Deferred.succeed(slot.ended, undefined))
+    })
+
+  const drop = ({ key, scope }: IdempotentRequest) =>
+    sql`DELETE FROM idempotency WHERE scope = ${scope} AND idempotency_key = ${key} AND owner = ${owner.id}`
+
+  const claimOf = (request: IdempotentRequest): Claim => {
+    const { key, scope } = request
+    const slot = held.get(nameOf(request))
+    if (slot !== undefined) slot.claimed = true
+    const keep = (answer: Answer) =>
+      sql`UPDATE idempotency SET owner = NULL, status = ${answer.status}, headers = ${JSON.stringify(answer.headers)}, body = ${answer.body}
+        WHERE scope = ${scope} AND idempotency_key = ${key} AND owner = ${owner.id}`
+    return {
+      complete: (answer) =>
+        Effect.suspend(() => (keeps(answer.status) ? keep(answer) : drop(request))).pipe(
+          Effect.andThen(sql.afterCommit(free(request))),
+          refine("Idempotency.complete"),
+          Effect.uninterruptible
+        ),
+      abandon: drop(request).pipe(
+        Effect.asVoid,
+        refine("Idempotency.abandon"),
+        // Even when the row could not be removed: whoever waits then finds it held by nobody and takes it over.
+        Effect.ensuring(free(request)),
+        Effect.uninterruptible
+      )
+    }
+  }
+
+  const insert = Effect.fnUntraced(function* ({ fingerprint, key, scope }: IdempotentRequest, now: number) {
+    const rows = yield* sql`INSERT INTO idempotency (scope, idempotency_key, fingerprint, owner, created_at, expires_at)
+      VALUES (${scope}, ${key}, ${fingerprint}, ${owner.id}, ${now}, ${now + lifetime})
+      ON CONFLICT (scope, idempotency_key) DO NOTHING RETURNING scope`
+    return rows.length > 0
+  })
+
+  const takeOver = Effect.fnUntraced(function* ({ key, scope }: IdempotentRequest, from: string, now: number) {
+    const rows =
+      yield* sql`UPDATE idempotency SET owner = ${owner.id}, created_at = ${now}, expires_at = ${now + lifetime}
+      WHERE scope = ${scope} AND idempotency_key = ${key} AND status IS NULL AND owner = ${from} RETURNING scope`
+    return rows.length > 0
+  })
+
+  /** What the database says of the key: what the request is told, or undefined to look again. */
+  const contend = Effect.fnUntraced(function* (request: IdempotentRequest, restore: Restore) {
+    const now = yield* Clock.currentTimeMillis
+    if (yield* insert(request, now)) return Begun.First({ claim: claimOf(request) })
+    const [row] =
+      yield* sql`SELECT * FROM idempotency WHERE scope = ${request.scope} AND idempotency_key = ${request.key}`
+    if (row === undefined) return undefined
+    const holder = Dialect.textOrNull(row, "owner")
+    const status = Dialect.intOrNull(row, "status")
+    const expiresAt = Dialect.int(row, "expires_at")
+    if (holder === null && expiresAt <= now) {
+      yield* sql`DELETE FROM idempotency WHERE scope = ${request.scope} AND idempotency_key = ${request.key}
+        AND owner IS NULL AND expires_at = ${expiresAt}`
+      return undefined
+    }
+    if (Dialect.text(row, "fingerprint") !== request.fingerprint) return yield* conflict()
+    if (status !== null) return Begun.Replay({ answer: answerOf(row, status) })
+    // Held by this process with no request that holds it: the row of a claim that could not be ended.
+    const isDead = holder === null || holder === owner.id || !(yield* owner.isAlive(holder))
+    if (!isDead) {
+      yield* restore(Effect.sleep(pollEvery))
+      return undefined
+    }
+    return (yield* takeOver(request, holder ?? "", now)) ? Begun.First({ claim: claimOf(request) }) : undefined
+  })
+
+  /** One look at the key: what the request is told, or undefined to look again. */
+  const look = (request: IdempotentRequest, restore: Restore) =>
+    Effect.suspend(() => {
+      const slot = held.get(nameOf(request))
+      if (slot === undefined) {
+        held.set(nameOf(request), {
+          fingerprint: request.fingerprint,
+          ended: Deferred.makeUnsafe(),
+          claimed: false
+        })
+        return Effect.onExit(contend(request, restore), (exit) =>
+          Exit.isSuccess(exit) && exit.value?._tag === "First" ? Effect.void : free(request)
+        )
+      }
+      if (slot.claimed && slot.fingerprint !== request.fingerprint) return conflict()
+      return Effect.as(restore(Deferred.await(slot.ended)), undefined)
+    })
+
+  const beginWith = Effect.fnUntraced(function* (request: IdempotentRequest, restore: Restore) {
+    while (true) {
+      const begun = yield* look(request, restore)
+      if (begun !== undefined) return begun
+    }
+  }, refine("Idempotency.begin"))
+
+  const lost = (error: StorageError) =>
+    Effect.logWarning(`An answer could not be kept for its idempotency key: ${error.message}`)
+
+  const run: Idempotency["Service"]["run"] = (request, effect) =>
+    Effect.uninterruptibleMask((restore) =>
+      Effect.flatMap(beginWith(request, restore), (begun) =>
+        Begun.$match(begun, {
+          Replay: ({ answer }) => Effect.succeed({ answer, replayed: true }),
+          First: ({ claim }) =>
+            restore(effect).pipe(
+              Effect.onExit((exit) =>
+                Exit.isSuccess(exit)
+                  ? // The answer is true whether or not it could be kept; failing now would only make the client pay again.
+                    Effect.catch(claim.complete(exit.value), (error) =>
+                      Effect.andThen(lost(error), Effect.ignore(claim.abandon))
+                    )
+                  : Effect.catch(claim.abandon, lost)
+              ),
+              Effect.map((answer) => ({ answer, replayed: false }))
+            )
+        })
+      )
+    )
+
+  return Idempotency.of({
+    begin: (request) => Effect.uninterruptibleMask((restore) => beginWith(request, restore)),
+    run,
+    purge: Effect.gen(function* () {
+      const now = yield* Clock.currentTimeMillis
+      const rows = yield* sql`DELETE FROM idempotency WHERE expires_at <= ${now} RETURNING scope`
+      return rows.length
+    }).pipe(refine("Idempotency.purge"))
+  })
+})
+
+/** The service over the database; does not purge by itself: see {@link layerPurge}. */
+export const layerSql: Layer.Layer<Idempotency, never, SqlClient | ProcessInstance> = Layer.effect(Idempotency, make)
+
+/** Forgets what is older than 24 hours when it starts, and then every so often (default an hour). */
+export const layerPurge = (options?: {
+  readonly every?: Duration.Input | undefined
+}): Layer.Layer<never, never, Idempotency> =>
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      const idempotency = yield* Idempotency
+      const purge = Effect.catch(idempotency.purge, (error) =>
+        Effect.logError(`Old idempotency keys could not be purged: ${error.message}`)
+      )
+      yield* purge
+      yield* purge.pipe(Effect.delay(options?.every ?? "1 hour"), Effect.forever, Effect.forkScoped)
+    })
+  )

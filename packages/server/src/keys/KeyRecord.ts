@@ -3,10 +3,14 @@
  *
  * Specification: "Key record (`data` of GET `/key`)". Names are the wire's, money is credits.
  */
-import { Context, type Effect } from "effect"
-import type { StorageError } from "../storage/StorageError.ts"
-import type { Key } from "./KeyStore.ts"
-import type { LimitReset } from "./Periods.ts"
+import { Clock, Context, DateTime, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import * as Budgets from "../accounting/Budgets.ts"
+import { toCredits } from "../accounting/MicroCredits.ts"
+import * as Dialect from "../storage/Dialect.ts"
+import { refine, StorageError } from "../storage/StorageError.ts"
+import type { Key } from "./Key.ts"
+import * as Periods from "./Periods.ts"
 
 /** Every field of the specification's table; numbers of money are credits, times ISO 8601 UTC. */
 export interface KeyRecord {
@@ -25,7 +29,7 @@ export interface KeyRecord {
   readonly limit: number | null
   /** What can still be spent in the period: `limit` less what is used and what requests under way hold; never below 0. */
   readonly limit_remaining: number | null
-  readonly limit_reset: LimitReset | null
+  readonly limit_reset: Periods.LimitReset | null
   readonly rate_limit: { readonly interval: string; readonly requests: number; readonly note: string }
   readonly usage: number
   readonly usage_daily: number
@@ -41,3 +45,61 @@ export class KeyRecords extends Context.Service<
     readonly of: (key: Key) => Effect.Effect<KeyRecord, StorageError>
   }
 >()("@model-gateway/server/keys/KeyRecords") {}
+
+/** The deprecated field, the same for every key. */
+const rateLimit = { requests: -1, interval: "10s", note: "This field is deprecated and safe to ignore." } as const
+
+/** The record of a key from its budget and its free requests of the day. */
+export const make = (key: Key, budget: Budgets.Budget, freeUsed: number): KeyRecord => {
+  const remaining = Budgets.remaining(budget)
+  return {
+    byok_usage: toCredits(budget.byok.total),
+    byok_usage_daily: toCredits(budget.byok.daily),
+    byok_usage_weekly: toCredits(budget.byok.weekly),
+    byok_usage_monthly: toCredits(budget.byok.monthly),
+    creator_user_id: key.creatorUserId,
+    expires_at: key.expiresAt === null ? null : DateTime.formatIso(DateTime.makeUnsafe(key.expiresAt)),
+    free_model_daily_requests: {
+      limit: key.freeDailyLimit,
+      remaining: Math.max(0, key.freeDailyLimit - freeUsed),
+      used: freeUsed
+    },
+    include_byok_in_limit: budget.includeByok,
+    is_free_tier: key.isFreeTier,
+    is_management_key: key.isManagement,
+    is_provisioning_key: key.isManagement,
+    label: key.label,
+    limit: budget.limit === null ? null : toCredits(budget.limit),
+    limit_remaining: remaining === null ? null : toCredits(remaining),
+    limit_reset: budget.limitReset,
+    rate_limit: rateLimit,
+    usage: toCredits(budget.usage.total),
+    usage_daily: toCredits(budget.usage.daily),
+    usage_weekly: toCredits(budget.usage.weekly),
+    usage_monthly: toCredits(budget.usage.monthly)
+  }
+}
+
+/** Reads records from the database of the context. */
+export const layerSql: Layer.Layer<KeyRecords, never, SqlClient> = Layer.effect(
+  KeyRecords,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    return KeyRecords.of({
+      of: Effect.fnUntraced(function* (key: Key) {
+        const now = yield* Clock.currentTimeMillis
+        const [row] = yield* sql`SELECT b.*, f.used AS free_used FROM budgets b
+          LEFT JOIN free_model_days f ON f.key_hash = b.id AND f.day_start = ${Periods.startOfDay(now)}
+          WHERE b.id = ${key.hash}`
+        if (row === undefined) {
+          return yield* new StorageError({
+            operation: "KeyRecords.of",
+            message: "The key is not in the database.",
+            retryable: false
+          })
+        }
+        return make(key, Budgets.fromRow(row, now), Dialect.intOrNull(row, "free_used") ?? 0)
+      }, refine("KeyRecords.of"))
+    })
+  })
+)

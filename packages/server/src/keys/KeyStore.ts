@@ -5,42 +5,20 @@
  * authentication finds is kept for a few seconds ({@link KeyCache}); a change made in this process is felt at once, one made in another process within that time. Expiry
  * is judged by the clock at every use.
  */
-import { Context, Data, type Effect, type Redacted } from "effect"
-import type { MicroCredits } from "../accounting/MicroCredits.ts"
-import type { Guardrail } from "../guardrails/Guardrail.ts"
-import type { Page, PageRequest } from "../storage/Page.ts"
-import type { StorageError } from "../storage/StorageError.ts"
-import type { LimitReset } from "./Periods.ts"
+import { Clock, Context, Data, Effect, Layer, Redacted, Result } from "effect"
+import { SecureRandom } from "effect/crypto/SecureRandom"
+import { SqlClient } from "effect/sql/SqlClient"
+import type * as MicroCredits from "../accounting/MicroCredits.ts"
+import { guardrailColumns, guardrailRow } from "../guardrails/Guardrail.ts"
+import * as Dialect from "../storage/Dialect.ts"
+import { bounds, type Page, type PageRequest } from "../storage/Page.ts"
+import { refine, type StorageError } from "../storage/StorageError.ts"
+import * as KeyFormat from "./KeyFormat.ts"
+import { type Caller, type Key, keyColumns, keyRow } from "./Key.ts"
+import { KeyCache } from "./KeyCache.ts"
+import type * as Periods from "./Periods.ts"
 
-/** A key as it is stored. Times are epoch milliseconds, money is micro-credits. */
-export interface Key {
-  /** Lower-case hex SHA-256 of the key; its name wherever a key is addressed. */
-  readonly hash: string
-  readonly organizationId: string
-  readonly workspaceId: string
-  readonly guardrailId: string | null
-  readonly name: string
-  /** Such as `mg_sk_…abc`. */
-  readonly label: string
-  readonly isManagement: boolean
-  readonly isFreeTier: boolean
-  readonly creatorUserId: string | null
-  readonly expiresAt: number | null
-  readonly disabled: boolean
-  readonly limit: MicroCredits | null
-  readonly limitReset: LimitReset | null
-  readonly includeByokInLimit: boolean
-  /** Requests to free models a UTC day. */
-  readonly freeDailyLimit: number
-  readonly createdAt: number
-  readonly updatedAt: number
-}
-
-/** Who sent a request: the key, and the guardrail it holds. */
-export interface Caller {
-  readonly key: Key
-  readonly guardrail: Guardrail | null
-}
+export type { Caller, Key } from "./Key.ts"
 
 /** What a new key is. */
 export interface CreateKey {
@@ -56,9 +34,9 @@ export interface CreateKey {
   /** Epoch milliseconds; default null: never. */
   readonly expiresAt?: number | null | undefined
   /** Default null: no limit. */
-  readonly limit?: MicroCredits | null | undefined
+  readonly limit?: MicroCredits.MicroCredits | null | undefined
   /** Default null: the limit never starts anew. */
-  readonly limitReset?: LimitReset | null | undefined
+  readonly limitReset?: Periods.LimitReset | null | undefined
   /** Default false. */
   readonly includeByokInLimit?: boolean | undefined
   /** Default 200. */
@@ -70,8 +48,8 @@ export interface UpdateKey {
   readonly name?: string | undefined
   readonly disabled?: boolean | undefined
   readonly expiresAt?: number | null | undefined
-  readonly limit?: MicroCredits | null | undefined
-  readonly limitReset?: LimitReset | null | undefined
+  readonly limit?: MicroCredits.MicroCredits | null | undefined
+  readonly limitReset?: Periods.LimitReset | null | undefined
   readonly includeByokInLimit?: boolean | undefined
   readonly freeDailyLimit?: number | undefined
 }
@@ -125,3 +103,164 @@ export class KeyStore extends Context.Service<
     readonly authenticate: (key: Redacted.Redacted<string>) => Effect.Effect<Caller, InvalidKey | StorageError>
   }
 >()("@model-gateway/server/keys/KeyStore") {}
+
+/** How many requests to free models a key has a UTC day unless it says otherwise. */
+export const defaultFreeDailyLimit = 200
+
+const sentences: Record<InvalidKey["reason"], string> = {
+  malformed: "invalid API key: it does not have the form of a key",
+  checksum: "invalid API key: its checksum does not fit, so it was mistyped or cut off",
+  unknown: "invalid API key",
+  deleted: "invalid API key",
+  disabled: "invalid API key: it is disabled",
+  expired: "invalid API key: it has expired"
+}
+
+const invalid = (reason: InvalidKey["reason"]) => new InvalidKey({ reason, message: sentences[reason] })
+
+/** Makes the store over the database of the context. */
+export const make = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const random = yield* SecureRandom
+  const cache = yield* KeyCache
+  const columns = sql.literal(keyColumns)
+
+  const find = Effect.fnUntraced(function* (organizationId: string, hash: string) {
+    const rows = yield* sql`SELECT ${columns} FROM keys k JOIN budgets b ON b.id = k.hash
+      WHERE k.hash = ${hash} AND k.organization_id = ${organizationId} AND k.deleted_at IS NULL`
+    const row = rows[0]
+    return row === undefined ? yield* new KeyNotFound({ hash }) : keyRow(row)
+  })
+
+  const create = Effect.fn("KeyStore.create")(
+    function* (input: CreateKey) {
+      const now = yield* Clock.currentTimeMillis
+      const generated = yield* KeyFormat.generate(random, input.isManagement === true ? "management" : "ordinary")
+      const { hash, label } = generated
+      yield* sql`INSERT INTO keys ${sql.insert({
+        hash,
+        organization_id: input.organizationId,
+        workspace_id: input.workspaceId,
+        guardrail_id: null,
+        name: input.name,
+        label,
+        is_management: Dialect.fromBool(input.isManagement === true),
+        is_free_tier: Dialect.fromBool(input.isFreeTier === true),
+        creator_user_id: input.creatorUserId ?? null,
+        expires_at: input.expiresAt ?? null,
+        disabled: 0,
+        deleted_at: null,
+        free_daily_limit: input.freeDailyLimit ?? defaultFreeDailyLimit,
+        created_at: now,
+        updated_at: now
+      })}`
+      yield* sql`INSERT INTO budgets ${sql.insert({
+        id: hash,
+        kind: "key",
+        limit_micro: input.limit ?? null,
+        limit_reset: input.limitReset ?? null,
+        include_byok: Dialect.fromBool(input.includeByokInLimit === true)
+      })}`
+      return {
+        plain: generated.key,
+        key: yield* Effect.catchTag(find(input.organizationId, hash), "KeyNotFound", Effect.die)
+      }
+    },
+    sql.withTransaction,
+    refine("KeyStore.create")
+  )
+
+  const list: KeyStore["Service"]["list"] = Effect.fn("KeyStore.list")(function* (filter, page) {
+    const { limit, offset } = bounds(page)
+    const where = sql.and([
+      sql`k.organization_id = ${filter.organizationId}`,
+      sql`k.deleted_at IS NULL`,
+      ...(filter.workspaceId === undefined ? [] : [sql`k.workspace_id = ${filter.workspaceId}`])
+    ])
+    const rows = yield* sql`SELECT ${columns} FROM keys k JOIN budgets b ON b.id = k.hash WHERE ${where}
+      ORDER BY k.created_at DESC, k.hash DESC LIMIT ${limit} OFFSET ${offset}`
+    const [counted] = yield* sql`SELECT COUNT(*) AS total FROM keys k WHERE ${where}`
+    return { items: rows.map(keyRow), total: counted === undefined ? 0 : Dialect.int(counted, "total") }
+  }, refine("KeyStore.list"))
+
+  const update = Effect.fn("KeyStore.update")(
+    function* (organizationId: string, hash: string, change: UpdateKey) {
+      const before = yield* find(organizationId, hash)
+      const after = { ...before, ...given(change) }
+      yield* sql`UPDATE keys SET ${sql.update({
+        name: after.name,
+        disabled: Dialect.fromBool(after.disabled),
+        expires_at: after.expiresAt,
+        free_daily_limit: after.freeDailyLimit,
+        updated_at: yield* Clock.currentTimeMillis
+      })} WHERE hash = ${hash}`
+      yield* sql`UPDATE budgets SET ${sql.update({
+        limit_micro: after.limit,
+        limit_reset: after.limitReset,
+        include_byok: Dialect.fromBool(after.includeByokInLimit)
+      })} WHERE id = ${hash}`
+      yield* sql.afterCommit(cache.forget(hash))
+      return yield* find(organizationId, hash)
+    },
+    sql.withTransaction,
+    refine("KeyStore.update")
+  )
+
+  const remove = Effect.fn("KeyStore.remove")(
+    function* (organizationId: string, hash: string) {
+      const now = yield* Clock.currentTimeMillis
+      const rows = yield* sql`UPDATE keys SET deleted_at = ${now}, updated_at = ${now}, guardrail_id = NULL
+      WHERE hash = ${hash} AND organization_id = ${organizationId} AND deleted_at IS NULL RETURNING hash`
+      if (rows.length === 0) return yield* new KeyNotFound({ hash })
+      yield* sql.afterCommit(cache.forget(hash))
+    },
+    sql.withTransaction,
+    refine("KeyStore.remove")
+  )
+
+  const lookup = Effect.fnUntraced(function* (hash: string) {
+    const rows = yield* sql`SELECT ${columns}, ${sql.literal(guardrailColumns)}
+      FROM keys k JOIN budgets b ON b.id = k.hash
+      LEFT JOIN guardrails g ON g.id = k.guardrail_id LEFT JOIN budgets gb ON gb.id = g.id
+      WHERE k.hash = ${hash}`
+    const row = rows[0]
+    if (row === undefined) return yield* invalid("unknown")
+    if (row.deleted_at !== null) return yield* invalid("deleted")
+    const caller: Caller = { key: keyRow(row), guardrail: row.g_id === null ? null : guardrailRow(row) }
+    return caller
+  })
+
+  const authenticate = Effect.fnUntraced(function* (plain: Redacted.Redacted<string>) {
+    const parsed = KeyFormat.parse(Redacted.value(plain))
+    if (Result.isFailure(parsed)) return yield* invalid(parsed.failure)
+    const { hash } = parsed.success
+    const caller = yield* cache.get(hash, lookup(hash))
+    if (caller.key.disabled) return yield* invalid("disabled")
+    const { expiresAt } = caller.key
+    if (expiresAt !== null && expiresAt <= (yield* Clock.currentTimeMillis)) return yield* invalid("expired")
+    return caller
+  }, refine("KeyStore.authenticate"))
+
+  return KeyStore.of({
+    create,
+    get: (organizationId, hash) => find(organizationId, hash).pipe(refine("KeyStore.get")),
+    list,
+    update,
+    remove,
+    authenticate
+  })
+})
+
+/** What of a change is given, without the fields that are `undefined`. */
+const given = (change: UpdateKey) => ({
+  ...(change.name === undefined ? {} : { name: change.name }),
+  ...(change.disabled === undefined ? {} : { disabled: change.disabled }),
+  ...(change.expiresAt === undefined ? {} : { expiresAt: change.expiresAt }),
+  ...(change.limit === undefined ? {} : { limit: change.limit }),
+  ...(change.limitReset === undefined ? {} : { limitReset: change.limitReset }),
+  ...(change.includeByokInLimit === undefined ? {} : { includeByokInLimit: change.includeByokInLimit }),
+  ...(change.freeDailyLimit === undefined ? {} : { freeDailyLimit: change.freeDailyLimit })
+})
+
+/** The store over the database. */
+export const layerSql: Layer.Layer<KeyStore, never, SqlClient | SecureRandom | KeyCache> = Layer.effect(KeyStore, make)

@@ -63,3 +63,7 @@ export const nextReset = (reset: LimitReset | null, millis: number): number | nu
     }
   }
 }
+
+/** The {@link LimitReset} of that name, or null for any other text. */
+export const limitResetOf = (text: string | null): LimitReset | null =>
+  limitResets.find((reset) => reset === text) ?? null

@@ -1,8 +1,11 @@
 /**
  * Requests to free models, counted for a key and a UTC day.
  */
-import { Context, Data, type Effect } from "effect"
-import type { StorageError } from "../storage/StorageError.ts"
+import { Clock, Context, Data, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import * as Periods from "../keys/Periods.ts"
+import * as Dialect from "../storage/Dialect.ts"
+import { refine, type StorageError } from "../storage/StorageError.ts"
 
 /** As in the key record's `free_model_daily_requests`. */
 export interface FreeModelDay {
@@ -41,3 +44,55 @@ export class FreeModelDays extends Context.Service<
     readonly read: (keyHash: string, limit: number) => Effect.Effect<FreeModelDay, StorageError>
   }
 >()("@model-gateway/server/rates/FreeModelDays") {}
+
+const dayOf = (limit: number, used: number): FreeModelDay => ({ limit, used, remaining: Math.max(0, limit - used) })
+
+/** Makes the counter over the database of the context. */
+export const make = Effect.gen(function* () {
+  const sql = yield* SqlClient
+
+  const usedOn = Effect.fnUntraced(function* (keyHash: string, day: number) {
+    const [row] = yield* sql`SELECT used FROM free_model_days WHERE key_hash = ${keyHash} AND day_start = ${day}`
+    return row === undefined ? 0 : Dialect.int(row, "used")
+  })
+
+  const count = Effect.fnUntraced(function* (keyHash: string, day: number, limit: number) {
+    if (limit < 1) return undefined
+    const [row] = yield* sql`INSERT INTO free_model_days (key_hash, day_start, used) VALUES (${keyHash}, ${day}, 1)
+      ON CONFLICT (key_hash, day_start) DO UPDATE SET used = free_model_days.used + 1 WHERE free_model_days.used < ${limit}
+      RETURNING used`
+    return row === undefined ? undefined : Dialect.int(row, "used")
+  })
+
+  return FreeModelDays.of({
+    take: Effect.fnUntraced(function* (keyHash: string, limit: number) {
+      const now = yield* Clock.currentTimeMillis
+      const day = Periods.startOfDay(now)
+      const used = yield* count(keyHash, day, limit)
+      if (used === undefined) {
+        const retryAfter = Math.max(1, Math.ceil((day + Periods.dayMillis - now) / 1000))
+        return yield* new FreeModelDayUsedUp({
+          limit,
+          used: yield* usedOn(keyHash, day),
+          retryAfter,
+          message: `rate limit exceeded: all ${limit} free model requests of this UTC day are used`
+        })
+      }
+      // The first of a day is the moment to forget the days before.
+      if (used === 1) yield* sql`DELETE FROM free_model_days WHERE key_hash = ${keyHash} AND day_start < ${day}`
+      return { ...dayOf(limit, used), keyHash, day }
+    }, refine("FreeModelDays.take")),
+    giveBack: ({ day, keyHash }) =>
+      sql`UPDATE free_model_days SET used = used - 1 WHERE key_hash = ${keyHash} AND day_start = ${day} AND used > 0`.pipe(
+        Effect.asVoid,
+        refine("FreeModelDays.giveBack")
+      ),
+    read: Effect.fnUntraced(function* (keyHash: string, limit: number) {
+      const now = yield* Clock.currentTimeMillis
+      return dayOf(limit, yield* usedOn(keyHash, Periods.startOfDay(now)))
+    }, refine("FreeModelDays.read"))
+  })
+})
+
+/** The counter over the database. */
+export const layerSql: Layer.Layer<FreeModelDays, never, SqlClient> = Layer.effect(FreeModelDays, make)

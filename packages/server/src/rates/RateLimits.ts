@@ -1,7 +1,13 @@
 /**
  * How often a key may ask, and how often an address may fail to authenticate.
+ *
+ * The algorithm is GCRA, a token bucket in one number: the instant at which the bucket will be full again. A key may use its whole quota at once and gets it back evenly, one
+ * request every `window / requests`; nothing happens at window borders. The number lives in a {@link RateLimitStore}, so the limit can be shared by several processes.
  */
-import { Context, Data, type Duration, type Effect } from "effect"
+import { Clock, Context, Data, Duration, Effect, Layer } from "effect"
+import { RateLimitStore, type RateLimitUnavailable } from "./RateLimitStore.ts"
+
+export { RateLimitUnavailable } from "./RateLimitStore.ts"
 
 /** At most `requests` at once, refilled evenly over `window`. */
 export interface RatePolicy {
@@ -24,12 +30,6 @@ export class RateLimited extends Data.TaggedError("RateLimited")<{
   readonly message: string
 }> {}
 
-/** The store of limits does not answer (status 503 or 500). */
-export class RateLimitUnavailable extends Data.TaggedError("RateLimitUnavailable")<{
-  readonly message: string
-  readonly cause?: unknown
-}> {}
-
 /** The rate limiter. */
 export class RateLimits extends Context.Service<
   RateLimits,
@@ -42,3 +42,81 @@ export class RateLimits extends Context.Service<
     readonly authenticationFailed: (address: string) => Effect.Effect<void, RateLimitUnavailable>
   }
 >()("@model-gateway/server/rates/RateLimits") {}
+
+/** The two policies. */
+export interface Options {
+  /** Requests of one key. Default 600 a minute. */
+  readonly requests?: RatePolicy | undefined
+  /** Failed authentications of one address. Default 30 a minute. */
+  readonly failedAuthentications?: RatePolicy | undefined
+}
+
+interface Policy {
+  readonly limit: number
+  readonly window: number
+  /** Milliseconds in which one request comes back. */
+  readonly interval: number
+}
+
+const policyOf = (policy: RatePolicy): Policy => {
+  const limit = Math.max(1, Math.floor(policy.requests))
+  const window = Math.max(1, Duration.toMillis(Duration.fromInputUnsafe(policy.window)))
+  return { limit, window, interval: window / limit }
+}
+
+/** Milliseconds by which sums of fractions of milliseconds may be off. */
+const noise = 1e-3
+
+const seconds = (millis: number): number => Math.ceil((millis - noise) / 1000)
+
+const statusOf = (policy: Policy, fullAt: number, now: number): RateStatus => {
+  const used = Math.max(0, fullAt - now)
+  return {
+    limit: policy.limit,
+    windowSeconds: seconds(policy.window),
+    remaining: Math.min(policy.limit, Math.max(0, Math.floor((policy.window - used + noise) / policy.interval))),
+    resetSeconds: Math.max(0, seconds(used))
+  }
+}
+
+/** Makes the limiter over the store of the context. */
+export const make = Effect.fnUntraced(function* (options?: Options) {
+  const store = yield* RateLimitStore
+  const requests = policyOf(options?.requests ?? { requests: 600, window: "1 minute" })
+  const failures = policyOf(options?.failedAuthentications ?? { requests: 30, window: "1 minute" })
+
+  return RateLimits.of({
+    request: Effect.fnUntraced(function* (keyHash: string) {
+      const now = yield* Clock.currentTimeMillis
+      const { interval, window } = requests
+      const { fullAt, taken } = yield* store.take({
+        scope: "request",
+        key: keyHash,
+        interval,
+        window: window + noise,
+        now
+      })
+      const status = statusOf(requests, fullAt, now)
+      if (taken) return status
+      const retryAfter = Math.max(1, seconds(fullAt + interval - window - now))
+      return yield* new RateLimited({
+        status,
+        retryAfter,
+        message: `rate limit exceeded: try again in ${retryAfter} s`
+      })
+    }),
+    isBlocked: Effect.fnUntraced(function* (address: string) {
+      const now = yield* Clock.currentTimeMillis
+      return statusOf(failures, yield* store.read("authentication", address), now).remaining === 0
+    }),
+    authenticationFailed: Effect.fnUntraced(function* (address: string) {
+      const now = yield* Clock.currentTimeMillis
+      const { interval, window } = failures
+      yield* store.take({ scope: "authentication", key: address, interval, window: window + noise, now })
+    })
+  })
+})
+
+/** The limiter with these policies, over the store of the context. */
+export const layer = (options?: Options): Layer.Layer<RateLimits, never, RateLimitStore> =>
+  Layer.effect(RateLimits, make(options))

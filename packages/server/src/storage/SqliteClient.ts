@@ -6,7 +6,7 @@
  * its turn at its first statement and never fails half-way for a stale snapshot.
  */
 import { Context, Effect, Layer, Semaphore, Stream } from "effect"
-import { Reactivity, layer as layerReactivity } from "effect/reactivity/Reactivity"
+import { layer as layerReactivity, type Reactivity } from "effect/reactivity/Reactivity"
 import * as SqlClient from "effect/sql/SqlClient"
 import type { Connection } from "effect/sql/SqlConnection"
 import { classifySqliteError, SqlError } from "effect/sql/SqlError"
@@ -136,10 +136,8 @@ const unopened = (filename: string, why: string, cause: unknown) =>
     cause
   })
 
-const codeOf = (cause: unknown): string | undefined =>
-  typeof cause === "object" && cause !== null && "code" in cause && typeof cause.code === "string"
-    ? cause.code
-    : undefined
+const codeOf = (cause: unknown): string =>
+  typeof cause === "object" && cause !== null && "code" in cause && typeof cause.code === "string" ? cause.code : ""
 
 const folderProblem = (cause: unknown): string => {
   switch (codeOf(cause)) {
@@ -186,7 +184,7 @@ const open = Effect.fnUntraced(function* (options: Options) {
   yield* Effect.try({
     try: () =>
       db.exec(
-        "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY"
+        "PRAGMA page_size = 2048; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY"
       ),
     catch: (cause) => cause
   }).pipe(

@@ -3,11 +3,16 @@
  *
  * An ordinary key is a member of its own workspace, a management key of all of its organisation's.
  */
-import { Context, Data, type Effect, type Redacted } from "effect"
-import type { MicroCredits } from "../accounting/MicroCredits.ts"
-import type { Key } from "../keys/KeyStore.ts"
-import type { Page, PageRequest } from "../storage/Page.ts"
-import type { StorageError } from "../storage/StorageError.ts"
+import { Clock, Context, Data, Effect, Layer, type Redacted } from "effect"
+import { SecureRandom } from "effect/crypto/SecureRandom"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { Row } from "effect/sql/SqlConnection"
+import * as MicroCredits from "../accounting/MicroCredits.ts"
+import type { Key } from "../keys/Key.ts"
+import { KeyStore } from "../keys/KeyStore.ts"
+import * as Dialect from "../storage/Dialect.ts"
+import { bounds, type Page, type PageRequest } from "../storage/Page.ts"
+import { refine, type StorageError } from "../storage/StorageError.ts"
 
 /** The form of a file deletion's answer. */
 export type FileShape = "native" | "compat_a" | "compat_b"
@@ -24,7 +29,7 @@ export interface Workspace {
   readonly defaultCallbackUrl: string | null
   /** Default `native`. */
   readonly fileShape: FileShape
-  readonly balance: MicroCredits
+  readonly balance: MicroCredits.MicroCredits
   readonly createdAt: number
   readonly updatedAt: number
 }
@@ -46,7 +51,7 @@ export interface Bootstrapped {
 /** What the first run makes. */
 export interface BootstrapOptions {
   /** Credits of the default workspace; default 10 credits. */
-  readonly credits?: MicroCredits | undefined
+  readonly credits?: MicroCredits.MicroCredits | undefined
 }
 
 /** There is no such workspace in the organisation (status 404). */
@@ -82,10 +87,7 @@ export class WorkspaceStore extends Context.Service<
      * The workspace a request acts in: the one it names, or the caller's default (an ordinary key's own, a management key's organisation's default). Fails with
      * {@link NotAMember} when the caller may not act there.
      */
-    readonly resolve: (
-      key: Key,
-      workspaceId?: string | undefined
-    ) => Effect.Effect<Workspace, NotAMember | StorageError>
+    readonly resolve: (key: Key, workspaceId?: string) => Effect.Effect<Workspace, NotAMember | StorageError>
     /** The first organisation's default workspace, made with its credits when there is none yet. What the command line acts on. */
     readonly ensureDefault: (options?: BootstrapOptions) => Effect.Effect<Workspace, StorageError>
     /**
@@ -95,3 +97,181 @@ export class WorkspaceStore extends Context.Service<
     readonly bootstrap: (options?: BootstrapOptions) => Effect.Effect<Bootstrapped | null, StorageError>
   }
 >()("@model-gateway/server/workspaces/WorkspaceStore") {}
+
+const fileShapes: ReadonlyArray<FileShape> = ["native", "compat_a", "compat_b"]
+const defaultCredits = MicroCredits.make(10 * MicroCredits.perCredit)
+
+const workspaceRow = (row: Row): Workspace => ({
+  id: Dialect.text(row, "id"),
+  organizationId: Dialect.text(row, "organization_id"),
+  name: Dialect.text(row, "name"),
+  isDefault: Dialect.bool(row, "is_default"),
+  defaultCallbackUrl: Dialect.textOrNull(row, "default_callback_url"),
+  fileShape: fileShapes.find((shape) => shape === row.file_shape) ?? "native",
+  balance: MicroCredits.make(Dialect.int(row, "balance_micro")),
+  createdAt: Dialect.int(row, "created_at"),
+  updatedAt: Dialect.int(row, "updated_at")
+})
+
+/** Makes the store over the database of the context. */
+export const make = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const random = yield* SecureRandom
+  const keys = yield* KeyStore
+
+  const find = Effect.fnUntraced(function* (id: string) {
+    const [row] = yield* sql`SELECT * FROM workspaces WHERE id = ${id}`
+    return row === undefined ? yield* new WorkspaceNotFound({ id }) : workspaceRow(row)
+  })
+
+  const get = Effect.fnUntraced(function* (organizationId: string, id: string) {
+    const workspace = yield* find(id)
+    return workspace.organizationId === organizationId ? workspace : yield* new WorkspaceNotFound({ id })
+  })
+
+  const insert = Effect.fnUntraced(function* (
+    organizationId: string,
+    name: string,
+    isDefault: boolean,
+    credits: MicroCredits.MicroCredits
+  ) {
+    const now = yield* Clock.currentTimeMillis
+    const id = yield* random.uuidV4()
+    yield* sql`INSERT INTO workspaces ${sql.insert({
+      id,
+      organization_id: organizationId,
+      name,
+      is_default: Dialect.fromBool(isDefault),
+      default_callback_url: null,
+      file_shape: "native",
+      balance_micro: credits,
+      reserved_micro: 0,
+      created_at: now,
+      updated_at: now
+    })}`
+    if (credits !== 0) {
+      yield* sql`INSERT INTO credit_ledger ${sql.insert({
+        id: yield* random.uuidV7(),
+        workspace_id: id,
+        amount_micro: credits,
+        balance_micro: credits,
+        note: "first run",
+        created_at: now
+      })}`
+    }
+    return yield* Effect.catchTag(find(id), "WorkspaceNotFound", Effect.die)
+  })
+
+  const list = Effect.fn("WorkspaceStore.list")(function* (organizationId: string, page?: PageRequest) {
+    const { limit, offset } = bounds(page)
+    const rows = yield* sql`SELECT * FROM workspaces WHERE organization_id = ${organizationId}
+      ORDER BY created_at, id LIMIT ${limit} OFFSET ${offset}`
+    const [counted] = yield* sql`SELECT COUNT(*) AS total FROM workspaces WHERE organization_id = ${organizationId}`
+    return { items: rows.map(workspaceRow), total: counted === undefined ? 0 : Dialect.int(counted, "total") }
+  }, refine("WorkspaceStore.list"))
+
+  const update = Effect.fn("WorkspaceStore.update")(
+    function* (organizationId: string, id: string, change: UpdateWorkspace) {
+      const before = yield* get(organizationId, id)
+      yield* sql`UPDATE workspaces SET ${sql.update({
+        name: change.name ?? before.name,
+        default_callback_url:
+          change.defaultCallbackUrl === undefined ? before.defaultCallbackUrl : change.defaultCallbackUrl,
+        file_shape: change.fileShape ?? before.fileShape,
+        updated_at: yield* Clock.currentTimeMillis
+      })} WHERE id = ${id}`
+      return yield* find(id)
+    },
+    sql.withTransaction,
+    refine("WorkspaceStore.update")
+  )
+
+  const defaultOf = Effect.fnUntraced(function* (organizationId: string) {
+    const [row] = yield* sql`SELECT * FROM workspaces WHERE organization_id = ${organizationId} AND is_default = 1`
+    return row === undefined ? undefined : workspaceRow(row)
+  })
+
+  const resolve = Effect.fnUntraced(
+    function* (key: Key, workspaceId?: string) {
+      if (key.isManagement && workspaceId === undefined) {
+        const workspace = yield* defaultOf(key.organizationId)
+        if (workspace !== undefined) return workspace
+      }
+      const id = workspaceId ?? key.workspaceId
+      // Asked before looking, so that the answer does not tell whether the workspace exists.
+      if (!key.isManagement && id !== key.workspaceId) return yield* new NotAMember({ workspaceId: id })
+      return yield* get(key.organizationId, id)
+    },
+    Effect.catchTag("WorkspaceNotFound", ({ id }) => Effect.fail(new NotAMember({ workspaceId: id }))),
+    refine("WorkspaceStore.resolve")
+  )
+
+  /** Whether this transaction is the first ever to come here; others that try at the same time wait for it and answer false. */
+  const reach = Effect.fnUntraced(function* (milestone: string) {
+    const now = yield* Clock.currentTimeMillis
+    const rows = yield* sql`INSERT INTO milestones (name, reached_at) VALUES (${milestone}, ${now})
+      ON CONFLICT (name) DO NOTHING RETURNING name`
+    return rows.length > 0
+  })
+
+  const first = Effect.fnUntraced(function* (options?: BootstrapOptions) {
+    if (yield* reach("default-workspace")) {
+      const organizationId = yield* random.uuidV4()
+      const now = yield* Clock.currentTimeMillis
+      yield* sql`INSERT INTO organizations (id, name, created_at) VALUES (${organizationId}, ${"Default"}, ${now})`
+      return yield* insert(organizationId, "Default", true, options?.credits ?? defaultCredits)
+    }
+    const [row] = yield* sql`SELECT w.* FROM workspaces w JOIN organizations o ON o.id = w.organization_id
+      WHERE w.is_default = 1 ORDER BY o.created_at, o.id LIMIT 1`
+    return row === undefined ? yield* Effect.die(new Error("The default workspace is gone")) : workspaceRow(row)
+  })
+
+  const ensureDefault = Effect.fn("WorkspaceStore.ensureDefault")(
+    function* (options?: BootstrapOptions) {
+      return yield* first(options)
+    },
+    sql.withTransaction,
+    refine("WorkspaceStore.ensureDefault")
+  )
+
+  const bootstrap = Effect.fn("WorkspaceStore.bootstrap")(
+    function* (options?: BootstrapOptions) {
+      const workspace = yield* first(options)
+      if (!(yield* reach("first-keys"))) return null
+      const { id: workspaceId, organizationId } = workspace
+      const management = yield* keys.create({
+        organizationId,
+        workspaceId,
+        name: "First management key",
+        isManagement: true
+      })
+      const ordinary = yield* keys.create({ organizationId, workspaceId, name: "First key" })
+      return { workspace, managementKey: management.plain, ordinaryKey: ordinary.plain }
+    },
+    sql.withTransaction,
+    refine("WorkspaceStore.bootstrap")
+  )
+
+  return WorkspaceStore.of({
+    get: (organizationId, id) => get(organizationId, id).pipe(refine("WorkspaceStore.get")),
+    find: (id) => find(id).pipe(refine("WorkspaceStore.find")),
+    list,
+    create: Effect.fn("WorkspaceStore.create")(
+      function* (organizationId: string, name: string) {
+        return yield* insert(organizationId, name, false, MicroCredits.zero)
+      },
+      sql.withTransaction,
+      refine("WorkspaceStore.create")
+    ),
+    update,
+    resolve,
+    ensureDefault,
+    bootstrap
+  })
+})
+
+/** The store over the database. */
+export const layerSql: Layer.Layer<WorkspaceStore, never, SqlClient | SecureRandom | KeyStore> = Layer.effect(
+  WorkspaceStore,
+  make
+)

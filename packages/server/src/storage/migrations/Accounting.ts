@@ -54,6 +54,9 @@ export const migration = Effect.gen(function* () {
     reserved_at BIGINT NOT NULL,
     settled_at BIGINT NOT NULL
   ) ${withoutRowId(sql)}`
+  // Holds only what a person should look at, so an ordinary request does not pay for it.
+  yield* sql`CREATE INDEX usage_ledger_notable ON usage_ledger (settled_at)
+    WHERE cost_micro > reserved_micro OR is_late = 1`
 
   yield* sql`CREATE TABLE credit_ledger (
     id TEXT NOT NULL PRIMARY KEY,

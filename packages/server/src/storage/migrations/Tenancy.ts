@@ -71,7 +71,7 @@ export const migration = Effect.gen(function* () {
     kind TEXT NOT NULL,
     limit_micro BIGINT,
     limit_reset TEXT,
-    include_byok INTEGER NOT NULL,
+    include_byok BIGINT NOT NULL,
     day_start BIGINT NOT NULL DEFAULT 0,
     week_start BIGINT NOT NULL DEFAULT 0,
     month_start BIGINT NOT NULL DEFAULT 0,

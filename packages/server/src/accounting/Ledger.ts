@@ -1,0 +1,86 @@
+/** What the books hold: intents under way and usage recorded, and how their rows are read. */
+import { Schema } from "effect"
+import type { Row } from "effect/sql/SqlConnection"
+import * as Dialect from "../storage/Dialect.ts"
+import * as MicroCredits from "./MicroCredits.ts"
+
+/** One line of the usage ledger. Amounts in micro-credits, times in epoch milliseconds. */
+export interface UsageRow {
+  readonly id: string
+  readonly keyHash: string
+  readonly workspaceId: string
+  readonly guardrailId: string | null
+  readonly jobId: string | null
+  readonly operation: string
+  readonly model: string
+  readonly provider: string
+  readonly upstreamModel: string
+  readonly isByok: boolean
+  /** Settled after the reaper had freed it. */
+  readonly isLate: boolean
+  readonly reserved: MicroCredits.MicroCredits
+  readonly cost: MicroCredits.MicroCredits
+  readonly usage: Readonly<Record<string, number>> | null
+  readonly reservedAt: number
+  readonly settledAt: number
+}
+
+/** An intent that has neither been settled nor released. */
+export interface IntentRow {
+  readonly id: string
+  readonly state: "open" | "abandoned"
+  /** The process that holds it; null for a job's. */
+  readonly owner: string | null
+  readonly jobId: string | null
+  readonly keyHash: string
+  readonly workspaceId: string
+  readonly guardrailId: string | null
+  readonly operation: string
+  readonly model: string
+  readonly amount: MicroCredits.MicroCredits
+  readonly isByok: boolean
+  readonly reservedAt: number
+  readonly abandonedAt: number | null
+}
+
+const decodeUsage = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Record(Schema.String, Schema.Finite)))
+
+/** Reads a row of `usage_ledger`. */
+export const usageRow = (row: Row): UsageRow => {
+  const usage = Dialect.textOrNull(row, "usage")
+  return {
+    id: Dialect.text(row, "id"),
+    keyHash: Dialect.text(row, "key_hash"),
+    workspaceId: Dialect.text(row, "workspace_id"),
+    guardrailId: Dialect.textOrNull(row, "guardrail_id"),
+    jobId: Dialect.textOrNull(row, "job_id"),
+    operation: Dialect.text(row, "operation"),
+    model: Dialect.text(row, "model"),
+    provider: Dialect.text(row, "provider"),
+    upstreamModel: Dialect.text(row, "upstream_model"),
+    isByok: Dialect.bool(row, "is_byok"),
+    isLate: Dialect.bool(row, "is_late"),
+    reserved: MicroCredits.make(Dialect.int(row, "reserved_micro")),
+    cost: MicroCredits.make(Dialect.int(row, "cost_micro")),
+    usage: usage === null ? null : decodeUsage(usage),
+    reservedAt: Dialect.int(row, "reserved_at"),
+    settledAt: Dialect.int(row, "settled_at")
+  }
+}
+
+/** Reads a row of `intents`. */
+export const intentRow = (row: Row): IntentRow => ({
+  id: Dialect.text(row, "id"),
+  state: Dialect.text(row, "state") === "open" ? "open" : "abandoned",
+  owner: Dialect.textOrNull(row, "owner"),
+  jobId: Dialect.textOrNull(row, "job_id"),
+  keyHash: Dialect.text(row, "key_hash"),
+  workspaceId: Dialect.text(row, "workspace_id"),
+  guardrailId: Dialect.textOrNull(row, "guardrail_id"),
+  operation: Dialect.text(row, "operation"),
+  model: Dialect.text(row, "model"),
+  amount: MicroCredits.make(Dialect.int(row, "amount_micro")),
+  isByok: Dialect.bool(row, "is_byok"),
+  reservedAt: Dialect.int(row, "reserved_at"),
+  abandonedAt: Dialect.intOrNull(row, "abandoned_at")
+})

@@ -1,0 +1,65 @@
+/** A key as it is stored, and the caller that authentication makes of it. */
+import type { Row } from "effect/sql/SqlConnection"
+import * as MicroCredits from "../accounting/MicroCredits.ts"
+import type { Guardrail } from "../guardrails/Guardrail.ts"
+import * as Dialect from "../storage/Dialect.ts"
+import * as Periods from "./Periods.ts"
+
+/** A key as it is stored. Times are epoch milliseconds, money is micro-credits. */
+export interface Key {
+  /** Lower-case hex SHA-256 of the key; its name wherever a key is addressed. */
+  readonly hash: string
+  readonly organizationId: string
+  readonly workspaceId: string
+  readonly guardrailId: string | null
+  readonly name: string
+  /** Such as `mg_sk_…abc`. */
+  readonly label: string
+  readonly isManagement: boolean
+  readonly isFreeTier: boolean
+  readonly creatorUserId: string | null
+  readonly expiresAt: number | null
+  readonly disabled: boolean
+  readonly limit: MicroCredits.MicroCredits | null
+  readonly limitReset: Periods.LimitReset | null
+  readonly includeByokInLimit: boolean
+  /** Requests to free models a UTC day. */
+  readonly freeDailyLimit: number
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+/** Who sent a request: the key, and the guardrail it holds. */
+export interface Caller {
+  readonly key: Key
+  readonly guardrail: Guardrail | null
+}
+
+/** The columns that {@link keyRow} reads, of `keys k JOIN budgets b ON b.id = k.hash`. */
+export const keyColumns = `k.hash, k.organization_id, k.workspace_id, k.guardrail_id, k.name, k.label, k.is_management, k.is_free_tier,
+  k.creator_user_id, k.expires_at, k.disabled, k.deleted_at, k.free_daily_limit, k.created_at, k.updated_at,
+  b.limit_micro, b.limit_reset, b.include_byok`
+
+/** Reads a key. */
+export const keyRow = (row: Row): Key => {
+  const limit = Dialect.intOrNull(row, "limit_micro")
+  return {
+    hash: Dialect.text(row, "hash"),
+    organizationId: Dialect.text(row, "organization_id"),
+    workspaceId: Dialect.text(row, "workspace_id"),
+    guardrailId: Dialect.textOrNull(row, "guardrail_id"),
+    name: Dialect.text(row, "name"),
+    label: Dialect.text(row, "label"),
+    isManagement: Dialect.bool(row, "is_management"),
+    isFreeTier: Dialect.bool(row, "is_free_tier"),
+    creatorUserId: Dialect.textOrNull(row, "creator_user_id"),
+    expiresAt: Dialect.intOrNull(row, "expires_at"),
+    disabled: Dialect.bool(row, "disabled"),
+    limit: limit === null ? null : MicroCredits.make(limit),
+    limitReset: Periods.limitResetOf(Dialect.textOrNull(row, "limit_reset")),
+    includeByokInLimit: Dialect.bool(row, "include_byok"),
+    freeDailyLimit: Dialect.int(row, "free_daily_limit"),
+    createdAt: Dialect.int(row, "created_at"),
+    updatedAt: Dialect.int(row, "updated_at")
+  }
+}
