@@ -1,0 +1,340 @@
+/**
+ * The moves of video jobs. The rows are the truth.
+ *
+ * Every move is one conditional update in one transaction with what belongs to it: the reservation with the insert, the settlement with `completed`, the release with the other final states, the
+ * next wake-up with the moves that leave it open. So whoever dies when, a job is paid for once or not at all, and an open job always has a wake-up on its way. `step` grows with each move; a mover
+ * that read an older row moves nothing and is told so by `null`.
+ */
+import { isFinal, Request, type Status } from "@model-gateway/core/Video"
+import { Clock, Context, Data, Duration, Effect, Layer, Schema } from "effect"
+import { SecureRandom } from "effect/crypto/SecureRandom"
+import { SqlClient } from "effect/sql/SqlClient"
+import { Accounting, type InsufficientCredits, type Payer } from "../accounting/Accounting.ts"
+import type { MicroCredits } from "../accounting/MicroCredits.ts"
+import * as Dialect from "../storage/Dialect.ts"
+import { refine, type StorageError } from "../storage/StorageError.ts"
+import * as JobStatus from "./JobStatus.ts"
+import { fromRow, type Output, OutputsJson, type VideoJob } from "./VideoJob.ts"
+import { VideoQueue } from "./VideoQueue.ts"
+import { VideoSignals } from "./VideoSignals.ts"
+
+/** A job to be. */
+export interface SubmitVideo {
+  readonly payer: Payer
+  /** Complete: `duration` is filled in. */
+  readonly request: Request
+  readonly provider: string
+  readonly upstreamModel: string
+  readonly credential?: string | null | undefined
+  readonly isByok?: boolean | undefined
+  /** What it costs when it completes; held until then. */
+  readonly cost: MicroCredits
+  readonly callbackUrl: string | null
+  /** From now until the job expires. */
+  readonly lifetime: Duration.Duration
+}
+
+/** The workspace has no such job (status 404); whether another has is not told. */
+export class VideoJobNotFound extends Data.TaggedError("VideoJobNotFound")<{ readonly id: string }> {
+  override readonly message = "There is no such video job."
+}
+
+/** Which row a mover has read. */
+export type Seen = Pick<VideoJob, "id" | "step">
+
+/** The jobs. Movers answer the row as it then is, or null when it had moved on and nothing was done. */
+export class VideoJobs extends Context.Service<
+  VideoJobs,
+  {
+    /**
+     * Holds the money, inserts the row and wakes a worker: all or none. `alongside` runs in the same transaction; when it fails there is no job either.
+     */
+    readonly submit: <E = never, R = never>(
+      input: SubmitVideo,
+      alongside?: (job: VideoJob) => Effect.Effect<void, E, R>
+    ) => Effect.Effect<VideoJob, E | InsufficientCredits | StorageError, R>
+    readonly get: (workspaceId: string, id: string) => Effect.Effect<VideoJob, VideoJobNotFound | StorageError>
+    /** Of whatever workspace; null when there is none. For workers. */
+    readonly find: (id: string) => Effect.Effect<VideoJob | null, StorageError>
+    readonly requestOf: (id: string) => Effect.Effect<Request, VideoJobNotFound | StorageError>
+    /** A worker takes it up: `in_progress`. */
+    readonly start: (seen: Seen) => Effect.Effect<VideoJob | null, StorageError>
+    /** An upstream has accepted it: from now on it has a generation id. Wakes a worker after `pollAfter`. */
+    readonly accepted: (
+      seen: Seen,
+      upstreamId: string,
+      pollAfter: Duration.Duration
+    ) => Effect.Effect<VideoJob | null, StorageError>
+    /** Notes how far it is; no move. False when the row has moved on. */
+    readonly progress: (seen: Seen, progress: number) => Effect.Effect<boolean, StorageError>
+    /** Lets go of it and wakes a worker after `after`. `failures` goes into the wake-up. */
+    readonly postpone: (
+      seen: Seen,
+      after: Duration.Duration,
+      failures: number
+    ) => Effect.Effect<VideoJob | null, StorageError>
+    /** `completed`: charges it. `usage` is what the ledger counts. */
+    readonly complete: (
+      seen: Seen,
+      outputs: ReadonlyArray<Output>,
+      usage: Readonly<Record<string, number>>
+    ) => Effect.Effect<VideoJob | null, StorageError>
+    /** `failed`: gives the money back. `error` is shown to the caller. */
+    readonly fail: (seen: Seen, error: string) => Effect.Effect<VideoJob | null, StorageError>
+    /** `expired`: gives the money back. */
+    readonly expire: (seen: Seen) => Effect.Effect<VideoJob | null, StorageError>
+    /** `cancelled`, whatever its step: gives the money back. A final job stays as it was. Answers the job as it then is. */
+    readonly cancel: (workspaceId: string, id: string) => Effect.Effect<VideoJob, VideoJobNotFound | StorageError>
+    /** Open jobs whose deadline has passed; at most 100. */
+    readonly overdue: Effect.Effect<ReadonlyArray<VideoJob>, StorageError>
+    /** Which of these identifiers, of whatever workspace, are jobs that have videos or may yet. */
+    readonly withContent: (ids: ReadonlyArray<string>) => Effect.Effect<ReadonlySet<string>, StorageError>
+  }
+>()("@model-gateway/server/video/VideoJobs") {}
+
+const encodeOutputs = Schema.encodeSync(OutputsJson)
+const RequestJson = Schema.fromJsonString(Request)
+const encodeRequest = Schema.encodeEffect(RequestJson)
+const decodeRequest = Schema.decodeEffect(RequestJson)
+
+/** What a move writes besides state, step and times. */
+interface Change {
+  readonly upstream_job_id?: string
+  readonly outputs?: string
+  readonly error?: string
+  readonly cancel_requested_at?: number
+}
+
+/** Over the database of the service. */
+export const make = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const random = yield* SecureRandom
+  const accounting = yield* Accounting
+  const queue = yield* VideoQueue
+  const signals = yield* VideoSignals
+
+  const nextId = (prefix: string) => Effect.map(random.uuidV7(), (uuid) => `${prefix}_${uuid.replaceAll("-", "")}`)
+
+  const submit = Effect.fn("VideoJobs.submit")(function* <E = never, R = never>(
+    input: SubmitVideo,
+    alongside?: (job: VideoJob) => Effect.Effect<void, E, R>
+  ) {
+    const now = yield* Clock.currentTimeMillis
+    const job: VideoJob = {
+      id: yield* nextId("video"),
+      workspaceId: input.payer.workspaceId,
+      keyHash: input.payer.keyHash,
+      status: "pending",
+      step: 0,
+      model: input.request.model,
+      provider: input.provider,
+      upstreamModel: input.upstreamModel,
+      credential: input.credential ?? null,
+      upstreamId: null,
+      generationId: null,
+      progress: null,
+      intentId: yield* nextId("gen"),
+      isByok: input.isByok ?? false,
+      cost: input.cost,
+      outputs: [],
+      error: null,
+      callbackUrl: input.callbackUrl,
+      createdAt: now,
+      updatedAt: now,
+      deadlineAt: now + Math.ceil(Duration.toMillis(input.lifetime)),
+      completedAt: null
+    }
+    const request = yield* Effect.orDie(encodeRequest(input.request))
+    yield* sql.withTransaction(
+      Effect.gen(function* () {
+        yield* accounting.reserve({
+          id: job.intentId,
+          payer: input.payer,
+          operation: "video",
+          model: job.model,
+          amount: job.cost,
+          isByok: job.isByok,
+          jobId: job.id
+        })
+        yield* sql`INSERT INTO video_jobs ${sql.insert({
+          id: job.id,
+          workspace_id: job.workspaceId,
+          key_hash: job.keyHash,
+          status: job.status,
+          step: job.step,
+          model: job.model,
+          provider: job.provider,
+          upstream_model: job.upstreamModel,
+          credential: job.credential,
+          intent_id: job.intentId,
+          is_byok: Dialect.fromBool(job.isByok),
+          cost_micro: job.cost,
+          callback_url: job.callbackUrl,
+          created_at: job.createdAt,
+          updated_at: job.updatedAt,
+          deadline_at: job.deadlineAt
+        })}`
+        yield* sql`INSERT INTO video_requests ${sql.insert({ job_id: job.id, request })}`
+        yield* queue.offer({ job_id: job.id, step: job.step, failures: 0 })
+        if (alongside !== undefined) yield* alongside(job)
+      })
+    )
+    return job
+  }, refine("VideoJobs.submit"))
+
+  /** One move and what belongs to it, in one transaction; null when the row is not as `where` says. */
+  const move = (
+    operation: string,
+    from: ReadonlyArray<Status>,
+    where: { readonly id: string; readonly step?: number; readonly workspaceId?: string },
+    to: Status | undefined,
+    change: Change,
+    belonging: (job: VideoJob) => Effect.Effect<void, StorageError>
+  ) =>
+    sql
+      .withTransaction(
+        Effect.gen(function* () {
+          const now = yield* Clock.currentTimeMillis
+          const columns = {
+            ...change,
+            updated_at: now,
+            ...(to === undefined ? {} : { status: to }),
+            ...(to !== undefined && isFinal(to) ? { completed_at: now } : {})
+          }
+          const [row] = yield* sql`UPDATE video_jobs SET ${sql.update(columns)}, step = step + 1
+            ${change.upstream_job_id === undefined ? sql.literal("") : sql`, generation_id = intent_id`}
+            WHERE ${sql.and([
+              sql`id = ${where.id}`,
+              sql.in("status", from),
+              ...(where.step === undefined ? [] : [sql`step = ${where.step}`]),
+              ...(where.workspaceId === undefined ? [] : [sql`workspace_id = ${where.workspaceId}`])
+            ])} RETURNING *`
+          if (row === undefined) return null
+          const job = fromRow(row)
+          yield* belonging(job)
+          yield* sql.afterCommit(signals.notify(job.id))
+          return job
+        })
+      )
+      .pipe(refine(operation))
+
+  const wake = (after?: Duration.Duration, failures = 0) => (job: VideoJob) =>
+    queue.offer({ job_id: job.id, step: job.step, failures }, after)
+
+  /** Gives the money back; an upstream that may still be working is told by a wake-up of its own. */
+  const release = (job: VideoJob) =>
+    Effect.andThen(accounting.release({ id: job.intentId }), job.upstreamId === null ? Effect.void : wake()(job))
+
+  const start = Effect.fn("VideoJobs.start")((seen: Seen) =>
+    move("VideoJobs.start", JobStatus.sourcesOf("in_progress"), seen, "in_progress", {}, wake())
+  )
+
+  const accepted = Effect.fn("VideoJobs.accepted")((seen: Seen, upstreamId: string, pollAfter: Duration.Duration) =>
+    move("VideoJobs.accepted", ["in_progress"], seen, undefined, { upstream_job_id: upstreamId }, wake(pollAfter))
+  )
+
+  const postpone = Effect.fn("VideoJobs.postpone")((seen: Seen, after: Duration.Duration, failures: number) =>
+    move("VideoJobs.postpone", JobStatus.open, seen, undefined, {}, wake(after, failures))
+  )
+
+  const complete = Effect.fn("VideoJobs.complete")(
+    (seen: Seen, outputs: ReadonlyArray<Output>, usage: Readonly<Record<string, number>>) =>
+      move(
+        "VideoJobs.complete",
+        JobStatus.sourcesOf("completed"),
+        seen,
+        "completed",
+        { outputs: encodeOutputs(outputs) },
+        (job) =>
+          Effect.asVoid(
+            accounting.settle(
+              { id: job.intentId },
+              { cost: job.cost, provider: job.provider, upstreamModel: job.upstreamModel, usage, isByok: job.isByok }
+            )
+          )
+      )
+  )
+
+  const fail = Effect.fn("VideoJobs.fail")((seen: Seen, error: string) =>
+    move("VideoJobs.fail", JobStatus.sourcesOf("failed"), seen, "failed", { error }, (job) =>
+      Effect.asVoid(accounting.release({ id: job.intentId }))
+    )
+  )
+
+  const expire = Effect.fn("VideoJobs.expire")((seen: Seen) =>
+    move("VideoJobs.expire", JobStatus.sourcesOf("expired"), seen, "expired", {}, release)
+  )
+
+  const get = Effect.fn("VideoJobs.get")(function* (workspaceId: string, id: string) {
+    const [row] = yield* sql`SELECT * FROM video_jobs WHERE id = ${id} AND workspace_id = ${workspaceId}`
+    return row === undefined ? yield* new VideoJobNotFound({ id }) : fromRow(row)
+  }, refine("VideoJobs.get"))
+
+  const cancel = Effect.fn("VideoJobs.cancel")(function* (workspaceId: string, id: string) {
+    const now = yield* Clock.currentTimeMillis
+    const moved = yield* move(
+      "VideoJobs.cancel",
+      JobStatus.sourcesOf("cancelled"),
+      { id, workspaceId },
+      "cancelled",
+      { cancel_requested_at: now },
+      release
+    )
+    return moved ?? (yield* get(workspaceId, id))
+  })
+
+  const find = Effect.fn("VideoJobs.find")(function* (id: string) {
+    const [row] = yield* sql`SELECT * FROM video_jobs WHERE id = ${id}`
+    return row === undefined ? null : fromRow(row)
+  }, refine("VideoJobs.find"))
+
+  const requestOf = Effect.fn("VideoJobs.requestOf")(function* (id: string) {
+    const [row] = yield* sql`SELECT request FROM video_requests WHERE job_id = ${id}`
+    if (row === undefined) return yield* new VideoJobNotFound({ id })
+    return yield* Effect.orDie(decodeRequest(Dialect.text(row, "request")))
+  }, refine("VideoJobs.requestOf"))
+
+  const progress = Effect.fn("VideoJobs.progress")(function* (seen: Seen, progress: number) {
+    const rows = yield* sql`UPDATE video_jobs SET progress = ${progress}
+      WHERE id = ${seen.id} AND step = ${seen.step} AND status = 'in_progress' RETURNING id`
+    return rows.length > 0
+  }, refine("VideoJobs.progress"))
+
+  const overdue = Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    const rows = yield* sql`SELECT * FROM video_jobs WHERE completed_at IS NULL AND deadline_at <= ${now}
+      ORDER BY deadline_at LIMIT 100`
+    return rows.map(fromRow)
+  }).pipe(refine("VideoJobs.overdue"))
+
+  const withContent = Effect.fn("VideoJobs.withContent")(function* (ids: ReadonlyArray<string>) {
+    if (ids.length === 0) return new Set<string>()
+    const rows = yield* sql`SELECT id FROM video_jobs WHERE ${sql.in("id", ids)}
+      AND ${sql.in("status", [...JobStatus.open, "completed"])}`
+    return new Set(rows.map((row) => Dialect.text(row, "id")))
+  }, refine("VideoJobs.withContent"))
+
+  return VideoJobs.of({
+    submit,
+    get,
+    find,
+    requestOf,
+    start,
+    accepted,
+    progress,
+    postpone,
+    complete,
+    fail,
+    expire,
+    cancel,
+    overdue,
+    withContent
+  })
+})
+
+/** Jobs in the database of the service. */
+export const layerSql: Layer.Layer<
+  VideoJobs,
+  never,
+  SqlClient | SecureRandom | Accounting | VideoQueue | VideoSignals
+> = Layer.effect(VideoJobs, make)

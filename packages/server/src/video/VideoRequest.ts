@@ -1,0 +1,149 @@
+/**
+ * What a video request must satisfy beyond its schema, and what of it goes to a provider.
+ *
+ * Specification: "5. POST `/videos`"; names and the agreement of `size` with the others are the contract's.
+ */
+import type { Issue } from "@model-gateway/core/GatewayError"
+import type { AspectRatio, Request, Resolution } from "@model-gateway/core/Video"
+import type { VideoModel } from "@model-gateway/providers/Model"
+import type { VideoRequest } from "@model-gateway/providers/Provider"
+
+const parseRatio = (ratio: AspectRatio): number => {
+  const [across = 1, down = 1] = ratio.split(":").map(Number)
+  return across / down
+}
+
+/** A resolution in `p` names the shorter side in pixels. */
+const shorterSide: Readonly<Partial<Record<Resolution, number>>> = { "480p": 480, "720p": 720, "768p": 768, "1080p": 1080 }
+
+/** A resolution in `K` names the longer side; for 2K and 4K the cinema's and the television's width are both in use. */
+const longerSides: Readonly<Partial<Record<Resolution, ReadonlyArray<number>>>> = {
+  "1K": [1024],
+  "2K": [1920, 2048, 2560],
+  "4K": [3840, 4096]
+}
+
+const hasResolution = (width: number, height: number, resolution: Resolution): boolean =>
+  shorterSide[resolution] === Math.min(width, height) ||
+  longerSides[resolution]?.includes(Math.max(width, height)) === true
+
+const hasRatio = (width: number, height: number, ratio: AspectRatio): boolean => {
+  const expected = parseRatio(ratio)
+  // Codecs want even sides, and the even pixel nearest to the exact length may be one off on either side.
+  return Math.abs(width - height * expected) <= 1 + expected
+}
+
+const sizeIssues = ({ aspect_ratio, resolution, size }: Request): ReadonlyArray<Issue> => {
+  if (size === undefined) return []
+  const [width = Number.NaN, height = Number.NaN] = size.split("x").map(Number)
+  if (!Number.isSafeInteger(width) || !Number.isSafeInteger(height)) {
+    return [{ path: "size", message: "Expected sides of at most 9007199254740991 pixels" }]
+  }
+  return [
+    ...(resolution === undefined || hasResolution(width, height, resolution)
+      ? []
+      : [{ path: "size", message: `${size} does not agree with resolution ${resolution}` }]),
+    ...(aspect_ratio === undefined || hasRatio(width, height, aspect_ratio)
+      ? []
+      : [{ path: "size", message: `${size} does not agree with aspect_ratio ${aspect_ratio}` }])
+  ]
+}
+
+const isUrl = (url: string): boolean => url.startsWith("data:") || (/^https:\/\//i.test(url) && URL.canParse(url))
+
+const urlIssue = (path: string, url: string): ReadonlyArray<Issue> =>
+  isUrl(url) ? [] : [{ path, message: "Expected an https:// URL or a data: URI" }]
+
+const urlOf = (reference: NonNullable<Request["input_references"]>[number]): string => {
+  switch (reference.type) {
+    case "image_url":
+      return reference.image_url.url
+    case "audio_url":
+      return reference.audio_url.url
+    case "video_url":
+      return reference.video_url.url
+  }
+}
+
+const linkIssues = (request: Request): ReadonlyArray<Issue> => [
+  ...(request.callback_url === undefined || URL.canParse(request.callback_url)
+    ? []
+    : [{ path: "callback_url", message: "Expected an https:// URL" }]),
+  ...(request.frame_images ?? []).flatMap((image, index) =>
+    urlIssue(`frame_images.${index}.image_url.url`, image.image_url.url)
+  ),
+  ...(request.input_references ?? []).flatMap((reference, index) =>
+    urlIssue(`input_references.${index}.${reference.type}.url`, urlOf(reference))
+  )
+]
+
+/** What is wrong with a request whatever its model: contradictions, and links that are none. */
+export const issues = (request: Request): ReadonlyArray<Issue> => [...sizeIssues(request), ...linkIssues(request)]
+
+const hasImages = (request: Request): boolean =>
+  (request.frame_images?.length ?? 0) > 0 ||
+  (request.input_references?.some((reference) => reference.type === "image_url") ?? false)
+
+const hasPrompt = (request: Request): boolean => (request.prompt ?? "").trim() !== ""
+
+const promptIssues = (request: Request, { capabilities, id }: VideoModel): ReadonlyArray<Issue> => {
+  if (hasPrompt(request) || (capabilities.prompt_optional && hasImages(request))) return []
+  return [
+    {
+      path: "prompt",
+      message: capabilities.prompt_optional
+        ? `Expected a prompt or an image for the model ${id}`
+        : `Expected a prompt: the model ${id} needs one`
+    }
+  ]
+}
+
+const notOneOf = <A extends string>(
+  path: string,
+  value: A | undefined,
+  known: ReadonlyArray<A>,
+  model: string
+): ReadonlyArray<Issue> =>
+  value === undefined || known.includes(value)
+    ? []
+    : [{ path, message: `${value} is beyond the model ${model}: expected one of ${known.join(", ")}` }]
+
+/** What is beyond the model: each issue names the field and the bound. */
+export const issuesForModel = (request: Request, model: VideoModel): ReadonlyArray<Issue> => {
+  const { capabilities, id } = model
+  return [
+    ...promptIssues(request, model),
+    ...((request.duration ?? 1) <= capabilities.max_duration
+      ? []
+      : [{ path: "duration", message: `Expected at most ${capabilities.max_duration} seconds for the model ${id}` }]),
+    ...notOneOf("resolution", request.resolution, capabilities.resolutions, id),
+    ...notOneOf("aspect_ratio", request.aspect_ratio, capabilities.aspect_ratios, id),
+    ...((request.frame_images?.length ?? 0) === 0 || capabilities.frame_images
+      ? []
+      : [{ path: "frame_images", message: `The model ${id} takes no frame images` }]),
+    ...(["creativity", "upscale_factor"] as const).flatMap((path) =>
+      request[path] === undefined || capabilities.upscale
+        ? []
+        : [{ path, message: `The model ${id} does not upscale` }]
+    )
+  ]
+}
+
+/** The request as its job keeps it: what the model would choose is filled in, so that price and answer stay the same. */
+export const complete = (
+  request: Request,
+  { capabilities }: VideoModel
+): Request & { readonly duration: number; readonly generate_audio: boolean } => ({
+  ...request,
+  duration: request.duration ?? capabilities.default_duration,
+  generate_audio: request.generate_audio ?? capabilities.generate_audio
+})
+
+/**
+ * What a provider is told: nothing of routing, tracing or the end user, and only its own entry of `provider.options`.
+ */
+export const forProvider = (request: Request, provider: string, upstreamModel: string): VideoRequest => {
+  const { callback_url: _callback, model: _model, provider: preferences, trace: _trace, user: _user, ...rest } = request
+  const options = preferences?.options?.[provider]
+  return { ...rest, model: upstreamModel, ...(options === undefined ? {} : { options }) }
+}
