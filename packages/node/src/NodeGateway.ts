@@ -37,13 +37,19 @@ export interface PoolOptions {
  * @since 0.1.0
  */
 export const layerHttpClient = (options: PoolOptions = {}): Layer.Layer<HttpClient.HttpClient> =>
-  NodeHttpClient.layerUndiciOptions({
-    connections: options.connections ?? 64,
-    keepAliveTimeout: options.keepAliveTimeout ?? 30_000,
-    // Requests on one connection wait for each other's answers otherwise, and a rerank would wait for a transcription.
-    pipelining: 1,
-    ...options.agent
-  })
+  // Fresh, here and below: an application builds one layer once, however often and over whatever it is provided, so two
+  // clients with two keys would be one client with one of them.
+  Layer.fresh(NodeHttpClient.layerUndiciNoDispatcher).pipe(
+    Layer.provide(
+      NodeHttpClient.layerDispatcherOptions({
+        connections: options.connections ?? 64,
+        keepAliveTimeout: options.keepAliveTimeout ?? 30_000,
+        // Requests on one connection wait for each other's answers otherwise, and a rerank would wait for a transcription.
+        pipelining: 1,
+        ...options.agent
+      })
+    )
+  )
 
 /**
  * The client from values.
@@ -67,7 +73,10 @@ export const layerHttpClient = (options: PoolOptions = {}): Layer.Layer<HttpClie
 export const layer = (
   options: GatewayConfig.Options & { readonly pool?: PoolOptions | undefined }
 ): Layer.Layer<Gateway.Gateway> =>
-  Gateway.layer.pipe(Layer.provide(layerHttpClient(options.pool)), Layer.provide(GatewayConfig.layer(options)))
+  Layer.fresh(Gateway.layer).pipe(
+    Layer.provide(layerHttpClient(options.pool)),
+    Layer.provide(GatewayConfig.layer(options))
+  )
 
 /**
  * The client from the `Config` in force: `MODEL_GATEWAY_BASE_URL`,
@@ -79,7 +88,10 @@ export const layer = (
 export const layerConfig = (
   options: { readonly pool?: PoolOptions | undefined } = {}
 ): Layer.Layer<Gateway.Gateway, Config.ConfigError> =>
-  Gateway.layer.pipe(Layer.provide(layerHttpClient(options.pool)), Layer.provide(GatewayConfig.layerConfig))
+  Layer.fresh(Gateway.layer).pipe(
+    Layer.provide(layerHttpClient(options.pool)),
+    Layer.provide(Layer.fresh(GatewayConfig.layerConfig))
+  )
 
 /**
  * Adds a `.env` file to the configuration in force, where there is one: what the
