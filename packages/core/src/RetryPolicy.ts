@@ -27,7 +27,7 @@
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import { constant } from "effect/Function"
+import { constant, constUndefined } from "effect/Function"
 import * as Schedule from "effect/Schedule"
 import type { RetryableStatus } from "./GatewayError.ts"
 
@@ -117,4 +117,26 @@ export const none: RetryPolicy = make({ maxRetries: 0 })
  */
 export const RetryPolicy = Context.Reference<RetryPolicy>("@model-gateway/core/RetryPolicy", {
   defaultValue: constant(make())
+})
+
+/**
+ * Which attempt of which call a request is: for an `HttpClient` that counts,
+ * records or marks its requests. Undefined outside a call of the client.
+ *
+ * @since 0.1.0
+ */
+export interface Attempt {
+  /** The operation's name in the contract: `rerank`. */
+  readonly operation: string
+  /** 1 for the first; each retry is one more. */
+  readonly number: number
+}
+
+/**
+ * The attempt that the `HttpClient` is asked to make.
+ *
+ * @since 0.1.0
+ */
+export const CurrentAttempt = Context.Reference<Attempt | undefined>("@model-gateway/core/RetryPolicy/CurrentAttempt", {
+  defaultValue: constUndefined
 })

@@ -27,7 +27,7 @@ import { type ClientError, InvalidResponse, TimeoutError, TransportError } from 
 import type { GatewayConfig } from "../GatewayConfig.ts"
 import { type RetryableStatus, retryableStatuses, statusOf } from "../GatewayError.ts"
 import * as RetryBudget from "../RetryBudget.ts"
-import { RetryPolicy, type RetryReason } from "../RetryPolicy.ts"
+import { CurrentAttempt, RetryPolicy, type RetryReason } from "../RetryPolicy.ts"
 
 /** What the executor reads of an endpoint of the contract. */
 export interface Endpoint {
@@ -116,6 +116,7 @@ export const make = (client: HttpClient.HttpClient, config: GatewayConfig["Servi
     const operation = endpoint.identifier
     const onStatus = statusDecoder(endpoint)
     const path = pathWriter(endpoint.path)
+    const authorize = authorizer(operation, credential)
     const repeatable = traits.repeatable ?? (traits.paid === true || endpoint.method !== "POST")
 
     const onResponse = (response: HttpClientResponse): Effect.Effect<A, Setback<E>> =>
@@ -139,21 +140,17 @@ export const make = (client: HttpClient.HttpClient, config: GatewayConfig["Servi
           : requestOf(endpoint.method, config.baseUrl + path(parts.params), parts)
 
       for (let attempts = 1, left = deadline; ; attempts++) {
-        const token = yield* Effect.mapError(
-          credential,
-          (cause) => new TransportError({ operation, reason: "credential", cause, attempts: attempts - 1 })
+        const result = yield* Effect.flatMap(authorize(request), (request) =>
+          Effect.mapError(client.execute(request), cutOff(operation))
+        ).pipe(
+          Effect.flatMap(onResponse),
+          Effect.timeoutOrElse({
+            duration: Math.min(left, limit),
+            orElse: () => Effect.fail(ranOut(operation, left < limit ? deadline : limit))
+          }),
+          Effect.provideService(CurrentAttempt, { operation, number: attempts }),
+          Effect.result
         )
-        const result = yield* client
-          .execute(HttpClientRequest.setHeader(request, "authorization", `Bearer ${Redacted.value(token)}`))
-          .pipe(
-            Effect.mapError(cutOff(operation)),
-            Effect.flatMap(onResponse),
-            Effect.timeoutOrElse({
-              duration: Math.min(left, limit),
-              orElse: () => Effect.fail(ranOut(operation, left < limit ? deadline : limit))
-            }),
-            Effect.result
-          )
         if (Result.isSuccess(result)) {
           budget.deposit()
           return result.success
@@ -183,10 +180,33 @@ export const make = (client: HttpClient.HttpClient, config: GatewayConfig["Servi
 const isRetryable = (status: number): status is RetryableStatus =>
   retryableStatuses.some((retryable) => retryable === status)
 
+/** Adds the bearer token, asked for anew. */
+const authorizer =
+  (operation: string, credential: Effect.Effect<Redacted.Redacted<string>, unknown>) =>
+  (request: HttpClientRequest.HttpClientRequest): Effect.Effect<HttpClientRequest.HttpClientRequest, Setback<never>> =>
+    Effect.flatMap(Effect.mapError(credential, unauthorized(operation)), (token) => {
+      const text = Redacted.value(token)
+      return isToken.test(text)
+        ? Effect.succeed(HttpClientRequest.setHeader(request, "authorization", `Bearer ${text}`))
+        : // The platform would refuse the header as well, and quote the token in its error.
+          Effect.fail(unauthorized(operation)(new Error("it is empty, or has characters that no header can carry")))
+    })
+
+const isToken = /^[\x21-\x7e]+$/
+
+const unauthorized =
+  (operation: string) =>
+  (cause: unknown): Setback<never> => ({
+    reason: undefined,
+    error: (attempts) =>
+      Effect.succeed(new TransportError({ operation, reason: "credential", cause, attempts: attempts - 1 }))
+  })
+
 const cutOff =
   (operation: string) =>
   (error: HttpClientError): Setback<never> => ({
-    reason: "transport",
+    // A request that cannot be put on the wire will be no better the next time.
+    reason: error.reason._tag === "InvalidUrlError" || error.reason._tag === "EncodeError" ? undefined : "transport",
     // The platform's own error alone: Effect's carries the request, and that the bearer token.
     error: (attempts) =>
       Effect.succeed(new TransportError({ operation, reason: "connection", cause: error.reason.cause, attempts }))
@@ -239,9 +259,15 @@ const pathWriter = (path: string): ((params: Parts["params"]) => string) => {
   const names = Array.from(path.matchAll(/:(\w+)/g), (match) => match[1] ?? "")
   return names.length === 0
     ? () => path
-    : (params) =>
-        names.reduce((filled, name) => filled.replace(`:${name}`, () => encodeURIComponent(params?.[name] ?? "")), path)
+    : (params) => names.reduce((filled, name) => filled.replace(`:${name}`, () => segment(params?.[name] ?? "")), path)
 }
+
+/**
+ * One segment of a path. Nothing, `.` and `..` would make it another path, escaped
+ * or not; they are sent as what no identifier is, so that the service says so.
+ */
+const segment = (text: string): string =>
+  text === "" ? "%20" : text === "." || text === ".." ? `%25${text}` : encodeURIComponent(text.toWellFormed())
 
 /** 128 random bits in hexadecimal: unlike any other of the same API key. */
 const idempotencyKey = Random.Random.pipe(
@@ -292,19 +318,21 @@ const statusDecoder = <E extends Endpoint>(endpoint: E) => {
   return (response: HttpClientResponse, text: string): Effect.Effect<never, Setback<E>> => {
     const decode = decoders.get(response.status)
     const envelope = parse(text)
-    const retryAfter = retryAfterOf(response, envelope)
-    if (decode === undefined || !isEnvelope(envelope)) {
-      const description =
-        decode === undefined ? "a status the operation does not have" : "a body that is no error envelope"
-      return Effect.fail({ ...invalid(endpoint.identifier, response, description), retryAfter })
-    }
-    return Effect.fail({
-      reason: isRetryable(response.status) ? response.status : undefined,
-      retryAfter,
-      error: (attempts) =>
-        Effect.catch(decode(complete(envelope, response, retryAfter, attempts)), () =>
-          invalid(endpoint.identifier, response, "a body that is no error envelope").error(attempts)
-        )
+    return Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      const retryAfter = retryAfterOf(response, envelope, now)
+      if (decode === undefined || !isEnvelope(envelope)) {
+        const description =
+          decode === undefined ? "a status the operation does not have" : "a body that is no error envelope"
+        return Effect.fail({ ...invalid(endpoint.identifier, response, description), retryAfter })
+      }
+      return Effect.fail({
+        reason: isRetryable(response.status) ? response.status : undefined,
+        retryAfter,
+        error: (attempts: number) =>
+          Effect.catch(decode(complete(envelope, response, retryAfter, attempts)), () =>
+            invalid(endpoint.identifier, response, "a body that is no error envelope").error(attempts)
+          )
+      })
     })
   }
 }
@@ -335,13 +363,17 @@ const complete = (
 const objectAt = (self: object, key: string): object | undefined =>
   Predicate.hasProperty(self, key) && Predicate.isObject(self[key]) ? self[key] : undefined
 
-/** Seconds, from the header (a number, or a date told from the response's own) or else from the envelope. */
-const retryAfterOf = (response: HttpClientResponse, envelope: unknown): number | undefined => {
+/**
+ * Seconds, from the header (a number, or a date told from the response's own, or
+ * from ours where a browser hides that) or else from the envelope.
+ */
+const retryAfterOf = (response: HttpClientResponse, envelope: unknown, now: number): number | undefined => {
   const header = response.headers["retry-after"]
   if (header !== undefined) {
+    const date = response.headers["date"]
     const seconds = /^\d+$/.test(header)
       ? Number(header)
-      : (Date.parse(header) - Date.parse(response.headers["date"] ?? "")) / 1000
+      : (Date.parse(header) - (date === undefined ? now : Date.parse(date))) / 1000
     if (seconds >= 0) return seconds
   }
   const metadata = isEnvelope(envelope) ? objectAt(envelope.error, "metadata") : undefined
