@@ -1,0 +1,179 @@
+/**
+ * What can be set on the service, with its defaults. Sizes are bytes; times are anything that is a `Duration`.
+ */
+import { ByteSize, Config, Context, Duration, Layer, Schema } from "effect"
+
+/** How much of a request's body is read before it is refused with a 413. */
+export interface BodyLimits {
+  /** POST `/rerank`. Default 8 MiB. */
+  readonly rerank: number
+  /** POST `/audio/transcriptions` with a JSON body. Default 36 MiB, which is 25 MiB of audio in base64 and some room. */
+  readonly transcription: number
+  /** The file of a multipart POST `/audio/transcriptions`. Default 25 MiB; its other fields may have 1 MiB more. */
+  readonly transcriptionFile: number
+  /** POST `/videos`. Default 24 MiB. */
+  readonly videos: number
+  /** The file of POST `/files`. Default 2 GiB; it is streamed, never held. */
+  readonly files: number
+  /** Every other operation. Default 1 MiB. */
+  readonly other: number
+}
+
+/** How long an upstream may take. */
+export interface Deadlines {
+  /** One attempt at a rerank. Default 20 seconds. */
+  readonly rerankAttempt: Duration.Duration
+  /** A rerank with all its fallbacks; past it the answer is 524. Default 60 seconds. */
+  readonly rerank: Duration.Duration
+  /** One attempt at a transcription. Default 2 minutes. */
+  readonly transcriptionAttempt: Duration.Duration
+  /** A transcription with all its fallbacks; past it the answer is 504. Default 5 minutes. */
+  readonly transcription: Duration.Duration
+}
+
+/** When a model's endpoint is left alone for a while. */
+export interface Circuits {
+  /** So many failures in a row open it. Default 5. */
+  readonly failures: number
+  /** How long it stays open before one request may try it again. Default 10 seconds. */
+  readonly openFor: Duration.Duration
+}
+
+/** So many in that time. */
+export interface Rate {
+  readonly requests: number
+  readonly window: Duration.Duration
+}
+
+/** Every setting. */
+export interface Settings {
+  readonly bodyLimits: BodyLimits
+  readonly deadlines: Deadlines
+  readonly circuits: Circuits
+  /** How often a key may ask. Default 1000 requests in 10 seconds. */
+  readonly rateLimit: Rate
+  /** How often an address may fail to authenticate. Default 20 times a minute. */
+  readonly failedAuthentications: Rate
+  /** Requests to free models that a new key has a UTC day. Default 200. */
+  readonly freeDailyRequests: number
+}
+
+/** Settings, each of which may be left out. */
+export interface Options {
+  readonly bodyLimits?: Partial<BodyLimits> | undefined
+  readonly deadlines?: Partial<Deadlines> | undefined
+  readonly circuits?: Partial<Circuits> | undefined
+  readonly rateLimit?: Rate | undefined
+  readonly failedAuthentications?: Rate | undefined
+  readonly freeDailyRequests?: number | undefined
+}
+
+const mebibyte = 1024 * 1024
+
+/** The defaults. */
+export const defaults: Settings = {
+  bodyLimits: {
+    rerank: 8 * mebibyte,
+    transcription: 36 * mebibyte,
+    transcriptionFile: 25 * mebibyte,
+    videos: 24 * mebibyte,
+    files: 2048 * mebibyte,
+    other: mebibyte
+  },
+  deadlines: {
+    rerankAttempt: Duration.seconds(20),
+    rerank: Duration.seconds(60),
+    transcriptionAttempt: Duration.minutes(2),
+    transcription: Duration.minutes(5)
+  },
+  circuits: { failures: 5, openFor: Duration.seconds(10) },
+  rateLimit: { requests: 1000, window: Duration.seconds(10) },
+  failedAuthentications: { requests: 20, window: Duration.minutes(1) },
+  freeDailyRequests: 200
+}
+
+/** Completes the options with the defaults. */
+export const make = (options: Options = {}): Settings => ({
+  bodyLimits: { ...defaults.bodyLimits, ...options.bodyLimits },
+  deadlines: { ...defaults.deadlines, ...options.deadlines },
+  circuits: { ...defaults.circuits, ...options.circuits },
+  rateLimit: options.rateLimit ?? defaults.rateLimit,
+  failedAuthentications: options.failedAuthentications ?? defaults.failedAuthentications,
+  freeDailyRequests: options.freeDailyRequests ?? defaults.freeDailyRequests
+})
+
+/** The settings in force: {@link defaults} unless a layer says otherwise. */
+export const GatewayServerConfig = Context.Reference<Settings>("@model-gateway/server/GatewayServerConfig", {
+  defaultValue: () => defaults
+})
+
+/**
+ * Settings from values.
+ *
+ * @example
+ * ```ts
+ * import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
+ *
+ * const Settings = GatewayServerConfig.layer({ bodyLimits: { rerank: 1_000_000 } })
+ * ```
+ */
+export const layer = (options?: Options): Layer.Layer<never> => Layer.succeed(GatewayServerConfig, make(options))
+
+const Positive = Schema.FiniteFromString.check(Schema.isInt(), Schema.isGreaterThan(0))
+
+const count = (name: string, fallback: number): Config.Config<number> =>
+  Config.schema(Positive, name).pipe(Config.withDefault(fallback))
+
+const size = (name: string, fallback: number): Config.Config<number> =>
+  Config.ByteSize(name).pipe(Config.map(ByteSize.toNumberUnsafe), Config.withDefault(fallback))
+
+const duration = (name: string, fallback: Duration.Duration): Config.Config<Duration.Duration> =>
+  Config.Duration(name).pipe(Config.withDefault(fallback))
+
+const policy = (name: string, fallback: { readonly requests: number; readonly window: Duration.Duration }) =>
+  Config.all({
+    requests: count(`${name}_REQUESTS`, fallback.requests),
+    window: duration(`${name}_WINDOW`, fallback.window)
+  })
+
+/**
+ * Every setting from `Config`. Sizes are written as `8 MiB` or in bytes, times as `20 seconds`.
+ *
+ * | Name | Setting |
+ * |---|---|
+ * | `MODEL_GATEWAY_BODY_LIMIT_RERANK`, `…_TRANSCRIPTION`, `…_TRANSCRIPTION_FILE`, `…_VIDEOS`, `…_FILES`, `…_OTHER` | {@link BodyLimits} |
+ * | `MODEL_GATEWAY_DEADLINE_RERANK_ATTEMPT`, `…_RERANK`, `…_TRANSCRIPTION_ATTEMPT`, `…_TRANSCRIPTION` | {@link Deadlines} |
+ * | `MODEL_GATEWAY_CIRCUIT_FAILURES`, `MODEL_GATEWAY_CIRCUIT_OPEN_FOR` | {@link Circuits} |
+ * | `MODEL_GATEWAY_RATE_LIMIT_REQUESTS`, `…_WINDOW` | `rateLimit` |
+ * | `MODEL_GATEWAY_FAILED_AUTHENTICATIONS_REQUESTS`, `…_WINDOW` | `failedAuthentications` |
+ * | `MODEL_GATEWAY_FREE_DAILY_REQUESTS` | `freeDailyRequests` |
+ */
+export const config: Config.Config<Settings> = Config.all({
+  bodyLimits: Config.all({
+    rerank: size("MODEL_GATEWAY_BODY_LIMIT_RERANK", defaults.bodyLimits.rerank),
+    transcription: size("MODEL_GATEWAY_BODY_LIMIT_TRANSCRIPTION", defaults.bodyLimits.transcription),
+    transcriptionFile: size("MODEL_GATEWAY_BODY_LIMIT_TRANSCRIPTION_FILE", defaults.bodyLimits.transcriptionFile),
+    videos: size("MODEL_GATEWAY_BODY_LIMIT_VIDEOS", defaults.bodyLimits.videos),
+    files: size("MODEL_GATEWAY_BODY_LIMIT_FILES", defaults.bodyLimits.files),
+    other: size("MODEL_GATEWAY_BODY_LIMIT_OTHER", defaults.bodyLimits.other)
+  }),
+  deadlines: Config.all({
+    rerankAttempt: duration("MODEL_GATEWAY_DEADLINE_RERANK_ATTEMPT", defaults.deadlines.rerankAttempt),
+    rerank: duration("MODEL_GATEWAY_DEADLINE_RERANK", defaults.deadlines.rerank),
+    transcriptionAttempt: duration(
+      "MODEL_GATEWAY_DEADLINE_TRANSCRIPTION_ATTEMPT",
+      defaults.deadlines.transcriptionAttempt
+    ),
+    transcription: duration("MODEL_GATEWAY_DEADLINE_TRANSCRIPTION", defaults.deadlines.transcription)
+  }),
+  circuits: Config.all({
+    failures: count("MODEL_GATEWAY_CIRCUIT_FAILURES", defaults.circuits.failures),
+    openFor: duration("MODEL_GATEWAY_CIRCUIT_OPEN_FOR", defaults.circuits.openFor)
+  }),
+  rateLimit: policy("MODEL_GATEWAY_RATE_LIMIT", defaults.rateLimit),
+  failedAuthentications: policy("MODEL_GATEWAY_FAILED_AUTHENTICATIONS", defaults.failedAuthentications),
+  freeDailyRequests: count("MODEL_GATEWAY_FREE_DAILY_REQUESTS", defaults.freeDailyRequests)
+})
+
+/** Settings from `Config`; a malformed one fails with its name. */
+export const layerConfig: Layer.Layer<never, Config.ConfigError> = Layer.effect(GatewayServerConfig, config)

@@ -1,0 +1,106 @@
+/**
+ * Who calls, and whether that kind of key may: the implementation of the contract's three middlewares.
+ *
+ * They run outside of everything else that belongs to an operation, in the order of the checks: 401, 403, then the body's size.
+ */
+import { Authorization, Caller, ManagementKey, SpendingKey } from "@model-gateway/core/Authorization"
+import { Forbidden, Unauthorized } from "@model-gateway/core/GatewayError"
+import { Context, Effect, Layer, Option, Redacted } from "effect"
+import { HttpServerRequest } from "effect/http"
+import type * as Key from "../keys/Key.ts"
+import { KeyStore } from "../keys/KeyStore.ts"
+import { RateLimits } from "../rates/RateLimits.ts"
+import * as BodyLimit from "./BodyLimit.ts"
+import * as Failures from "./Failures.ts"
+import { RequestContext } from "./RequestContext.ts"
+
+const unauthorized = (message: string) => new Unauthorized({ error: { message } })
+
+const missing = unauthorized(Failures.phrases[401])
+
+const blocked = unauthorized("invalid API key: too many failed attempts from this address, try again in a minute")
+
+const notBearer = unauthorized('invalid authentication header: expected "Authorization: Bearer <API_KEY>"')
+
+const toCaller = ({ guardrail, key }: Key.Caller): Caller["Service"] => ({
+  keyHash: key.hash,
+  organizationId: key.organizationId,
+  workspaceId: key.workspaceId,
+  userId: key.creatorUserId,
+  isManagementKey: key.isManagement,
+  guardrailId: guardrail?.id ?? null
+})
+
+const makeAuthorization = Effect.gen(function* () {
+  const keys = yield* KeyStore
+  const limits = yield* RateLimits
+  // One `Caller` a key record: the cache of the key store answers the same record again for a while.
+  const callers = new WeakMap<Key.Caller, Caller["Service"]>()
+
+  const callerOf = (found: Key.Caller): Caller["Service"] => {
+    const known = callers.get(found)
+    if (known !== undefined) return known
+    const made = toCaller(found)
+    callers.set(found, made)
+    return made
+  }
+
+  const authenticate = Effect.fnUntraced(function* (
+    credential: Redacted.Redacted<string>,
+    request: HttpServerRequest.HttpServerRequest
+  ) {
+    if (Redacted.value(credential) === "") {
+      return yield* request.headers["authorization"] === undefined ? missing : notBearer
+    }
+    const address = Option.getOrElse(request.remoteAddress, () => "unknown")
+    if (yield* limits.isBlocked(address)) return yield* blocked
+    return yield* Effect.catchTag(keys.authenticate(credential), "InvalidKey", (invalid) =>
+      Effect.andThen(limits.authenticationFailed(address), unauthorized(invalid.message))
+    )
+  }, Failures.orUnavailable)
+
+  return Authorization.of({
+    bearer: (httpEffect, { credential, endpoint }) => {
+      const guarded =
+        endpoint.middlewares.has(ManagementKey) || endpoint.middlewares.has(SpendingKey)
+          ? httpEffect
+          : BodyLimit.guard(endpoint, httpEffect)
+      return Effect.withFiber((fiber) => {
+        const record = Context.getUnsafe(fiber.context, RequestContext)
+        const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
+        record.endpoint = endpoint
+        return Effect.flatMap(authenticate(credential, request), (found) => {
+          record.caller = found
+          return Effect.provideService(guarded, Caller, callerOf(found))
+        })
+      })
+    }
+  })
+})
+
+const onlyManagement = new Forbidden({
+  error: { message: "only management keys can perform this operation" }
+})
+
+const onlySpending = new Forbidden({
+  error: { message: "insufficient permissions: a management key manages and cannot spend, use an ordinary key" }
+})
+
+const permit = <A, E, R>(
+  may: (caller: Caller["Service"]) => boolean,
+  refusal: Forbidden,
+  effect: Effect.Effect<A, E, R>
+): Effect.Effect<A, E | Forbidden, R | Caller> =>
+  Effect.flatMap(Caller, (caller): Effect.Effect<A, E | Forbidden, R> => (may(caller) ? effect : Effect.fail(refusal)))
+
+/** The three middlewares, over the key store. */
+export const layer: Layer.Layer<Authorization | ManagementKey | SpendingKey, never, KeyStore | RateLimits> =
+  Layer.mergeAll(
+    Layer.effect(Authorization, makeAuthorization),
+    Layer.succeed(ManagementKey, (httpEffect, { endpoint }) =>
+      permit((caller) => caller.isManagementKey, onlyManagement, BodyLimit.guard(endpoint, httpEffect))
+    ),
+    Layer.succeed(SpendingKey, (httpEffect, { endpoint }) =>
+      permit((caller) => !caller.isManagementKey, onlySpending, BodyLimit.guard(endpoint, httpEffect))
+    )
+  )

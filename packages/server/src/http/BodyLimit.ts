@@ -1,0 +1,65 @@
+/**
+ * How large a request's body may be, by operation: refused by its `Content-Length` before a byte is read, or as soon as more than the limit has come.
+ */
+import { ByteSize, Context, Effect } from "effect"
+import {
+  HttpIncomingMessage,
+  HttpMethod,
+  HttpServerError,
+  HttpServerRequest,
+  type HttpServerResponse,
+  Multipart
+} from "effect/http"
+import type { HttpApiEndpoint } from "effect/http-api"
+import { GatewayServerConfig, type BodyLimits } from "../GatewayServerConfig.ts"
+
+/** Room for a form's other fields and the lines between its parts. */
+const formOverhead = 1024 * 1024
+
+interface Limit {
+  readonly body: number
+  readonly file?: number
+}
+
+const limitOf = (limits: BodyLimits, operation: string, isForm: boolean): Limit => {
+  switch (operation) {
+    case "rerank":
+      return { body: limits.rerank }
+    case "transcribe":
+      return isForm
+        ? { body: limits.transcriptionFile + formOverhead, file: limits.transcriptionFile }
+        : { body: limits.transcription }
+    case "submitVideo":
+      return { body: limits.videos }
+    case "uploadFile":
+      return { body: limits.files + formOverhead, file: limits.files }
+    default:
+      return { body: limits.other }
+  }
+}
+
+/**
+ * Runs an operation under its limit. A body that declares itself too large is not read at all; one that does not say its size is read up to the limit.
+ */
+export const guard = <E, R>(
+  endpoint: HttpApiEndpoint.Top,
+  httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R | HttpServerRequest.HttpServerRequest> =>
+  HttpMethod.hasBody(endpoint.method)
+    ? Effect.withFiber((fiber) => {
+        const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
+        const isForm = request.headers["content-type"]?.toLowerCase().startsWith("multipart/") ?? false
+        const limit = limitOf(fiber.getRef(GatewayServerConfig).bodyLimits, endpoint.identifier, isForm)
+        if (Number(request.headers["content-length"] ?? 0) > limit.body) {
+          return Effect.die(
+            new HttpServerError.HttpServerError({
+              reason: new HttpServerError.RequestParseError({ request, reason: "BodyTooLarge" })
+            })
+          )
+        }
+        const bounded = Effect.provideService(httpEffect, HttpIncomingMessage.MaxBodySize, ByteSize.bytes(limit.body))
+        return limit.file === undefined
+          ? bounded
+          : Effect.provideService(bounded, Multipart.MaxFileSize, ByteSize.bytes(limit.file))
+      })
+    : httpEffect

@@ -1,0 +1,67 @@
+/**
+ * The error envelope on the wire: what every answer that is no success looks like.
+ *
+ * Specification: "Error envelope (every error response)".
+ */
+import { Metadata } from "@model-gateway/core/GatewayError"
+import { Option, Schema } from "effect"
+import { HttpServerResponse } from "effect/http"
+import type { RequestRecord } from "./RequestContext.ts"
+
+/** What went wrong, as the caller is told. */
+export interface Failure {
+  readonly status: number
+  readonly message: string
+  readonly metadata?: Metadata | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
+}
+
+/** Statuses that come with `Retry-After` where it is known how long to wait. */
+const waits = new Set([429, 503, 529])
+
+const Body = Schema.fromJsonString(
+  Schema.Struct({
+    error: Schema.Struct({
+      code: Schema.Int,
+      message: Schema.String,
+      metadata: Schema.optionalKey(Schema.NullOr(Metadata))
+    })
+  })
+)
+
+const decodeBody = Schema.decodeUnknownOption(Body)
+
+/** The answer that tells of a failure. */
+export const respond = (record: RequestRecord, failure: Failure): HttpServerResponse.HttpServerResponse => {
+  const retryAfter = failure.metadata?.["retry_after"]
+  const headers: Record<string, string> = { ...record.headers, ...failure.headers, "x-request-id": record.id }
+  if (waits.has(failure.status) && typeof retryAfter === "number") {
+    headers["retry-after"] = String(Math.max(1, Math.ceil(retryAfter)))
+  }
+  return HttpServerResponse.jsonUnsafe(
+    {
+      error: {
+        code: failure.status,
+        message: failure.message,
+        ...(failure.metadata === undefined ? {} : { metadata: failure.metadata })
+      },
+      service_metadata: { request_id: record.id },
+      user_id: record.caller?.key.creatorUserId ?? null
+    },
+    { status: failure.status, headers }
+  )
+}
+
+/**
+ * What a handler's own error said, read back from the answer that the contract's schemas made of it, so that request id and user can be added in one place;
+ * `None` when the answer is no envelope.
+ */
+export const read = (response: HttpServerResponse.HttpServerResponse): Option.Option<Failure> => {
+  const body = response.body
+  if (body._tag !== "Uint8Array") return Option.none()
+  return Option.map(decodeBody(body.text ?? new TextDecoder().decode(body.body)), ({ error }) => ({
+    status: response.status,
+    message: error.message,
+    metadata: error.metadata ?? undefined
+  }))
+}

@@ -1,0 +1,242 @@
+/**
+ * Turns everything that can go wrong into a status of the operation's closed set.
+ *
+ * Handlers fail with the contract's errors. What is left arrives here: input that does not fit the schemas, bodies too large or cut short, unknown routes, a database that
+ * does not answer, and defects. Nobody else decides what they become.
+ */
+import { EnvelopeError, type Issue } from "@model-gateway/core/GatewayError"
+import { Cause, Effect, SchemaIssue } from "effect"
+import { HttpServerError, Multipart } from "effect/http"
+import { HttpApiError } from "effect/http-api"
+import { RateLimitUnavailable } from "../rates/RateLimits.ts"
+import { StorageError } from "../storage/StorageError.ts"
+import type { Failure } from "./Envelope.ts"
+import * as Operations from "./Operations.ts"
+
+/** The specification's example words, with which messages begin. */
+export const phrases = {
+  400: "invalid request parameters",
+  401: "missing authentication header",
+  402: "insufficient credits",
+  403: "insufficient permissions",
+  404: "resource not found",
+  413: "request payload too large",
+  429: "rate limit exceeded",
+  500: "internal server error",
+  502: "provider returned error",
+  503: "service temporarily unavailable",
+  504: "the operation was aborted due to timeout",
+  524: "request timed out, try again later",
+  529: "provider returned error"
+} as const
+
+/** A failure, and whether an operator should hear of it. */
+export interface Classified {
+  readonly failure: Failure
+  readonly unexpected: boolean
+}
+
+const expected = (failure: Failure): Classified => ({ failure, unexpected: false })
+
+const internal: Classified = { failure: { status: 500, message: phrases[500] }, unexpected: true }
+
+const unavailable: Classified = { failure: { status: 503, message: phrases[503] }, unexpected: true }
+
+const tooLarge = expected({ status: 413, message: phrases[413] })
+
+const badRequest = (reason: string, issues: ReadonlyArray<Issue>): Classified =>
+  expected({ status: 400, message: `${phrases[400]}: ${reason}`, metadata: { issues } })
+
+/** A request with a million wrong fields is not answered with a million issues. */
+const mostIssues = 1000
+
+const longestPath = 256
+
+// The input stays out of the messages: it may be a secret, and the caller has it.
+const format = SchemaIssue.makeFormatterStandardSchemaV1()
+
+const issuesOf = (issue: SchemaIssue.Issue): ReadonlyArray<Issue> => {
+  const seen = new Set<string>()
+  const issues: Array<Issue> = []
+  for (const { message, path } of format(issue).issues) {
+    const dotted = (path ?? [])
+      .map((segment) => String(typeof segment === "object" ? segment.key : segment))
+      .join(".")
+      .slice(0, longestPath)
+    const key = `${dotted}\n${message}`
+    if (seen.has(key)) continue
+    seen.add(key)
+    issues.push({ path: dotted, message })
+    if (issues.length === mostIssues) break
+  }
+  return issues
+}
+
+const summary = (issues: ReadonlyArray<Issue>): string => {
+  const first = issues[0]
+  if (first === undefined) return "the request does not fit"
+  const more = issues.length === 1 ? "" : ` (and ${issues.length - 1} more)`
+  return `${first.path === "" ? "" : `${first.path}: `}${first.message}${more}`
+}
+
+const fromSchema = (error: HttpApiError.HttpApiSchemaError): Classified => {
+  if (error.kind === "Body" || error.kind === "ResponseHeaders") return internal
+  const issues = issuesOf(error.cause.issue)
+  return badRequest(summary(issues), issues)
+}
+
+const codeOf = (error: unknown): string | undefined =>
+  typeof error === "object" && error !== null && "code" in error && typeof error.code === "string"
+    ? error.code
+    : undefined
+
+/** Errors of the disk that ends up full or broken while an upload is kept. */
+const diskErrors = new Set(["ENOSPC", "EDQUOT", "EIO", "EROFS", "EMFILE", "ENFILE", "EACCES", "EPERM", "ENOENT"])
+
+const causeChain = function* (error: unknown): Generator<unknown> {
+  let current = error
+  for (let depth = 0; depth < 8 && current !== undefined && current !== null; depth++) {
+    yield current
+    current = typeof current === "object" && "cause" in current ? current.cause : undefined
+  }
+}
+
+const isReachedLimit = (error: unknown): boolean => {
+  for (const inner of causeChain(error)) {
+    if (typeof inner === "object" && inner !== null && "_tag" in inner && inner._tag === "ReachedLimit") return true
+  }
+  return false
+}
+
+const isDiskError = (error: unknown): boolean => {
+  for (const inner of causeChain(error)) {
+    const code = codeOf(inner)
+    if (code !== undefined && diskErrors.has(code)) return true
+  }
+  return false
+}
+
+const fromMultipart = (error: Multipart.MultipartError): Classified => {
+  switch (error.reason._tag) {
+    case "FileTooLarge":
+    case "FieldTooLarge":
+    case "BodyTooLarge":
+    case "TooManyParts":
+      return tooLarge
+    case "Parse":
+    case "InternalError":
+      // What goes wrong with the body surfaces where its file is being written, as that file's broken stream.
+      if (isReachedLimit(error.reason.cause)) return tooLarge
+      return isDiskError(error.reason.cause) ? unavailable : truncated
+  }
+}
+
+const truncated = badRequest("the multipart body is malformed or cut short", [
+  { path: "", message: "Expected a complete multipart/form-data body" }
+])
+
+const fromServer = (error: HttpServerError.HttpServerError): Classified => {
+  const reason = error.reason
+  switch (reason._tag) {
+    case "RouteNotFound": {
+      const allow = Operations.allowedMethods(reason.request.url)
+      return allow === undefined || reason.description !== undefined
+        ? expected({ status: 404, message: `${phrases[404]}: no such path` })
+        : expected({ status: 405, message: `method not allowed: this path knows ${allow}`, headers: { allow } })
+    }
+    case "RequestParseError":
+      return reason.reason === "BodyTooLarge"
+        ? tooLarge
+        : badRequest("the body could not be read to its end", [{ path: "", message: "Expected a complete body" }])
+    case "InternalError":
+    case "ResponseError":
+      return internal
+  }
+}
+
+/** What one error or defect means, before the operation's set is looked at. */
+export const classify = (error: unknown): Classified => {
+  if (error instanceof EnvelopeError) {
+    return expected({
+      status: error.error.code,
+      message: error.error.message,
+      metadata: error.error.metadata ?? undefined
+    })
+  }
+  if (HttpApiError.HttpApiSchemaError.is(error)) return fromSchema(error)
+  if (HttpApiError.HttpApiPayloadTooLarge.is(error)) return tooLarge
+  if (HttpServerError.isHttpServerError(error)) return fromServer(error)
+  if (Multipart.isMultipartError(error)) return fromMultipart(error)
+  if (error instanceof StorageError || error instanceof RateLimitUnavailable) return unavailable
+  return isDiskError(error) ? unavailable : internal
+}
+
+const closest: Readonly<Record<number, ReadonlyArray<number>>> = {
+  400: [404],
+  413: [400, 404],
+  503: [500]
+}
+
+/** Holds a failure to the operation's set; what has no place in it becomes a 500 that an operator hears of. */
+export const close = (operation: Operations.Operation | undefined, classified: Classified): Classified => {
+  const { failure } = classified
+  if (operation === undefined || operation.errors.has(failure.status)) return classified
+  const status = closest[failure.status]?.find((candidate) => operation.errors.has(candidate))
+  if (status === undefined) return internal
+  if (status === 500) return { ...internal, unexpected: classified.unexpected }
+  const reason = failure.message.replace(/^invalid request parameters: /, "")
+  return {
+    failure: {
+      ...failure,
+      status,
+      message: status === 404 ? `${phrases[404]}: ${reason}` : `${phrases[400]}: ${reason}`,
+      metadata: failure.status === 413 ? { issues: [{ path: "", message: failure.message }] } : failure.metadata
+    },
+    unexpected: classified.unexpected
+  }
+}
+
+/** The error or defect that a cause is about; the first one, as it came first. */
+export const errorOf = (cause: Cause.Cause<unknown>): unknown => {
+  for (const reason of cause.reasons) {
+    if (reason._tag === "Fail") return reason.error
+    if (reason._tag === "Die") return reason.defect
+  }
+  return undefined
+}
+
+/**
+ * What may be logged of an error: what it is and where it arose. The message of a parser quotes what it parsed, so that one stays out.
+ */
+export const describe = (error: unknown): string => {
+  if (error instanceof StorageError) return `${error.operation}: ${error.message}`
+  if (error instanceof SyntaxError || !(error instanceof Error)) {
+    return error instanceof Error ? error.name : `a defect that is no error (${typeof error})`
+  }
+  const frames = (error.stack ?? "")
+    .split("\n")
+    .filter((line) => /^\s+at /.test(line))
+    .slice(0, 8)
+  return [`${error.name}: ${error.message.slice(0, 200)}`, ...frames].join("\n")
+}
+
+/**
+ * Lets a store's failure pass beside the contract's errors, as a defect that {@link classify} knows: 503 where the set has it, else 500.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import * as Failures from "@model-gateway/server/http/Failures"
+ * import { StorageError } from "@model-gateway/server/storage/StorageError"
+ *
+ * const read: Effect.Effect<string, StorageError> = Effect.succeed("row")
+ * const inHandler: Effect.Effect<string> = Failures.orUnavailable(read)
+ * ```
+ */
+export const orUnavailable = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.catchIf(
+    effect,
+    (error: E): error is Extract<E, StorageError | RateLimitUnavailable> =>
+      error instanceof StorageError || error instanceof RateLimitUnavailable,
+    (error) => Effect.die(error)
+  )

@@ -1,0 +1,94 @@
+/**
+ * What the service counts, for `/metrics`. Labels are operations, statuses, providers and outcomes: never a key, a workspace or a model.
+ */
+import { type Context, Effect, Metric } from "effect"
+
+const labelled = <const Labels extends ReadonlyArray<string>, M>(make: (labels: Labels) => M) => {
+  const made = new Map<string, M>()
+  return (...labels: Labels): M => {
+    const key = labels.join("\n")
+    let metric = made.get(key)
+    if (metric === undefined) {
+      metric = make(labels)
+      made.set(key, metric)
+    }
+    return metric
+  }
+}
+
+const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
+
+const requests = labelled<readonly [operation: string, status: string], Metric.Counter<number>>(([operation, status]) =>
+  Metric.counter("model_gateway_requests_total", {
+    description: "Requests answered, by operation and status",
+    attributes: { operation, status },
+    incremental: true
+  })
+)
+
+const durations = labelled<readonly [operation: string], Metric.Histogram<number>>(([operation]) =>
+  Metric.histogram("model_gateway_request_duration_seconds", {
+    description: "Time from a request's head to its answer's head, by operation",
+    attributes: { operation },
+    boundaries: seconds
+  })
+)
+
+const attempts = labelled<readonly [provider: string, outcome: string], Metric.Counter<number>>(([provider, outcome]) =>
+  Metric.counter("model_gateway_upstream_attempts_total", {
+    description: "Attempts at an upstream, by provider and outcome",
+    attributes: { provider, outcome },
+    incremental: true
+  })
+)
+
+const attemptDurations = labelled<readonly [provider: string], Metric.Histogram<number>>(([provider]) =>
+  Metric.histogram("model_gateway_upstream_attempt_duration_seconds", {
+    description: "How long an upstream took, by provider",
+    attributes: { provider },
+    boundaries: seconds
+  })
+)
+
+const credits = labelled<readonly [operation: string], Metric.Counter<number>>(([operation]) =>
+  Metric.counter("model_gateway_micro_credits_spent_total", {
+    description: "Micro-credits charged, by operation",
+    attributes: { operation },
+    incremental: true
+  })
+)
+
+const jobs = labelled<readonly [status: string], Metric.Counter<number>>(([status]) =>
+  Metric.counter("model_gateway_video_jobs_total", {
+    description: "Video jobs that entered a state, by state",
+    attributes: { status },
+    incremental: true
+  })
+)
+
+/** A request was answered. Runs on the hot path, hence without an Effect. */
+export const answeredUnsafe = (
+  context: Context.Context<never>,
+  operation: string,
+  status: number,
+  durationSeconds: number
+): void => {
+  requests(operation, String(status)).updateUnsafe(1, context)
+  durations(operation).updateUnsafe(durationSeconds, context)
+}
+
+/** An upstream was tried; `outcome` is `success` or the reason of its failure. */
+export const attempted = (provider: string, outcome: string, durationSeconds: number): Effect.Effect<void> =>
+  Effect.contextWith((context: Context.Context<never>) =>
+    Effect.sync(() => {
+      attempts(provider, outcome).updateUnsafe(1, context)
+      attemptDurations(provider).updateUnsafe(durationSeconds, context)
+    })
+  )
+
+/** So many micro-credits were charged for an operation. */
+export const spent = (operation: string, microCredits: number): Effect.Effect<void> =>
+  Metric.update(credits(operation), microCredits)
+
+/** A video job entered a state. */
+export const jobEntered = (status: string): Effect.Effect<void> => Metric.update(jobs(status), 1)

@@ -1,0 +1,160 @@
+/** `/keys`: API keys, managed by a management key. */
+import { GatewayApi } from "@model-gateway/core/GatewayApi"
+import { BadRequest, Forbidden, NotFound } from "@model-gateway/core/GatewayError"
+import type * as Keys from "@model-gateway/core/Keys"
+import { Clock, DateTime, Effect, Option, Redacted } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import * as MicroCredits from "../accounting/MicroCredits.ts"
+import { GatewayServerConfig } from "../GatewayServerConfig.ts"
+import { orUnavailable, phrases } from "../http/Failures.ts"
+import * as Paging from "../http/Paging.ts"
+import * as RequestContext from "../http/RequestContext.ts"
+import { WorkspaceStore } from "../workspaces/WorkspaceStore.ts"
+import type { Key } from "./Key.ts"
+import { KeyRecords } from "./KeyRecord.ts"
+import { KeyStore } from "./KeyStore.ts"
+
+const iso = (millis: number): string => DateTime.formatIso(DateTime.makeUnsafe(millis))
+
+const invalid = (path: string, message: string) =>
+  new BadRequest({
+    error: { message: `${phrases[400]}: ${path}: ${message}`, metadata: { issues: [{ path, message }] } }
+  })
+
+/** A limit from the wire; its bounds are the contract's, so it can be counted. */
+const limitOf = (limit: number | null): Effect.Effect<MicroCredits.MicroCredits | null, BadRequest> =>
+  limit === null
+    ? Effect.succeed(null)
+    : Option.match(MicroCredits.fromCredits(limit), {
+        onNone: () => Effect.fail(invalid("limit", "Expected a number of credits that can be counted")),
+        onSome: Effect.succeed
+      })
+
+/** A time from the wire, which must lie ahead: a key that has expired already is a mistake. */
+const expiryOf = Effect.fnUntraced(function* (expiresAt: string | null) {
+  if (expiresAt === null) return null
+  const time = DateTime.make(expiresAt)
+  if (Option.isNone(time)) return yield* invalid("expires_at", "Expected a time that exists")
+  const millis = DateTime.toEpochMillis(time.value)
+  if (millis <= (yield* Clock.currentTimeMillis)) return yield* invalid("expires_at", "Expected a time in the future")
+  return millis
+})
+
+const missing = () => new NotFound({ error: { message: `${phrases[404]}: there is no such key` } })
+
+const make = Effect.gen(function* () {
+  const keys = yield* KeyStore
+  const records = yield* KeyRecords
+  const workspaces = yield* WorkspaceStore
+  const { freeDailyRequests } = yield* GatewayServerConfig
+
+  const toWire = (key: Key): Effect.Effect<Keys.Key> =>
+    Effect.map(orUnavailable(records.of(key)), (record) => ({
+      hash: key.hash,
+      name: key.name,
+      label: key.label,
+      workspace_id: key.workspaceId,
+      disabled: key.disabled,
+      is_management_key: key.isManagement,
+      limit: record.limit,
+      limit_remaining: record.limit_remaining,
+      limit_reset: record.limit_reset,
+      include_byok_in_limit: record.include_byok_in_limit,
+      usage: record.usage,
+      guardrail_id: key.guardrailId,
+      creator_user_id: key.creatorUserId,
+      created_at: iso(key.createdAt),
+      updated_at: iso(key.updatedAt),
+      expires_at: key.expiresAt === null ? null : iso(key.expiresAt)
+    }))
+
+  const workspaceOf = (caller: Key, workspaceId: string | undefined) =>
+    orUnavailable(workspaces.resolve(caller, workspaceId)).pipe(
+      Effect.catchTag("NotAMember", () =>
+        Effect.fail(new Forbidden({ error: { message: `${phrases[403]}: this key is not a member of the workspace` } }))
+      )
+    )
+
+  const create = Effect.fnUntraced(function* (request: Keys.CreateRequest) {
+    const { key: caller } = yield* RequestContext.caller
+    const expiresAt = yield* expiryOf(request.expires_at ?? null)
+    const limit = yield* limitOf(request.limit ?? null)
+    const workspace = yield* workspaceOf(caller, request.workspace_id)
+    const created = yield* orUnavailable(
+      keys.create({
+        organizationId: caller.organizationId,
+        workspaceId: workspace.id,
+        name: request.name,
+        isManagement: request.is_management_key,
+        creatorUserId: caller.creatorUserId,
+        expiresAt,
+        limit,
+        limitReset: request.limit_reset,
+        includeByokInLimit: request.include_byok_in_limit,
+        freeDailyLimit: freeDailyRequests
+      })
+    )
+    return { data: yield* toWire(created.key), key: Redacted.value(created.plain) }
+  })
+
+  const list = Effect.fnUntraced(function* ({
+    workspace_id,
+    ...cursor
+  }: Paging.Cursor & { readonly workspace_id?: string }) {
+    const { key: caller } = yield* RequestContext.caller
+    const workspace = workspace_id === undefined ? undefined : yield* workspaceOf(caller, workspace_id)
+    const filter = { organizationId: caller.organizationId, workspaceId: workspace?.id }
+    const page = yield* Paging.slice(
+      cursor,
+      ({ hash }: Key) => hash,
+      (request) => orUnavailable(keys.list(filter, request))
+    )
+    return { data: yield* Effect.forEach(page.items, toWire), has_more: page.hasMore }
+  })
+
+  const get = Effect.fnUntraced(function* (hash: string) {
+    const { key: caller } = yield* RequestContext.caller
+    const key = yield* orUnavailable(keys.get(caller.organizationId, hash)).pipe(
+      Effect.catchTag("KeyNotFound", () => Effect.fail(missing()))
+    )
+    return { data: yield* toWire(key) }
+  })
+
+  const update = Effect.fnUntraced(function* (hash: string, request: Keys.UpdateRequest) {
+    const { key: caller } = yield* RequestContext.caller
+    const change = {
+      name: request.name,
+      disabled: request.disabled,
+      limitReset: request.limit_reset,
+      includeByokInLimit: request.include_byok_in_limit,
+      limit: request.limit === undefined ? undefined : yield* limitOf(request.limit),
+      expiresAt: request.expires_at === undefined ? undefined : yield* expiryOf(request.expires_at)
+    }
+    const key = yield* orUnavailable(keys.update(caller.organizationId, hash, change)).pipe(
+      Effect.catchTag("KeyNotFound", () => Effect.fail(missing()))
+    )
+    return { data: yield* toWire(key) }
+  })
+
+  const remove = Effect.fnUntraced(function* (hash: string) {
+    const { key: caller } = yield* RequestContext.caller
+    yield* orUnavailable(keys.remove(caller.organizationId, hash)).pipe(
+      Effect.catchTag("KeyNotFound", () => Effect.fail(missing()))
+    )
+    return { deleted: true as const }
+  })
+
+  return { create, list, get, update, remove }
+})
+
+/** The `keys` group of the contract. */
+export const layer = HttpApiBuilder.group(GatewayApi, "keys", (handlers) =>
+  Effect.map(make, (keys) =>
+    handlers
+      .handle("createKey", ({ payload }) => keys.create(payload))
+      .handle("listKeys", ({ query }) => keys.list(query))
+      .handle("getKey", ({ params }) => keys.get(params.hash))
+      .handle("updateKey", ({ params, payload }) => keys.update(params.hash, payload))
+      .handle("deleteKey", ({ params }) => keys.remove(params.hash))
+  )
+)
