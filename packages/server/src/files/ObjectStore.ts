@@ -182,10 +182,9 @@ export const makeLocal = Effect.fnUntraced(function* (
       Effect.gen(function* () {
         const partial = yield* partialFile
         const written = yield* Effect.scoped(write(partial, content, options?.maxBytes ?? Number.POSITIVE_INFINITY))
-        yield* fs.makeDirectory(folder, { recursive: true }).pipe(
-          Effect.andThen(fs.rename(partial, path.join(folder, place.value.name))),
-          Effect.mapError(failed("put"))
-        )
+        yield* fs
+          .makeDirectory(folder, { recursive: true })
+          .pipe(Effect.andThen(fs.rename(partial, path.join(folder, place.value.name))), Effect.mapError(failed("put")))
         yield* syncFolder(folder)
         return { key, ...written }
       })

@@ -218,8 +218,10 @@ export const make = Effect.gen(function* () {
       )
       .pipe(refine(operation))
 
-  const wake = (after?: Duration.Duration, failures = 0) => (job: VideoJob) =>
-    queue.offer({ job_id: job.id, step: job.step, failures }, after)
+  const wake =
+    (after?: Duration.Duration, failures = 0) =>
+    (job: VideoJob) =>
+      queue.offer({ job_id: job.id, step: job.step, failures }, after)
 
   /** Gives the money back; an upstream that may still be working is told by a wake-up of its own. */
   const release = (job: VideoJob) =>

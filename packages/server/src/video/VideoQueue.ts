@@ -40,7 +40,12 @@ export class VideoQueue extends Context.Service<
 export const lockExpiration = Duration.seconds(10)
 
 const unavailable = (operation: string) => (cause: unknown) =>
-  new StorageError({ operation, message: "The queue of video jobs did not answer as expected.", retryable: true, cause })
+  new StorageError({
+    operation,
+    message: "The queue of video jobs did not answer as expected.",
+    retryable: true,
+    cause
+  })
 
 /** On whatever store of queues is provided. */
 export const make = Effect.gen(function* () {
@@ -53,11 +58,13 @@ export const make = Effect.gen(function* () {
   })
   return VideoQueue.of({
     offer: (message, delay) =>
-      queue.offer(message, { id: `${message.job_id}:${message.step}`, delay }).pipe(
-        Effect.catchTag("SchemaError", Effect.die),
-        Effect.mapError(unavailable("VideoQueue.offer")),
-        Effect.asVoid
-      ),
+      queue
+        .offer(message, { id: `${message.job_id}:${message.step}`, delay })
+        .pipe(
+          Effect.catchTag("SchemaError", Effect.die),
+          Effect.mapError(unavailable("VideoQueue.offer")),
+          Effect.asVoid
+        ),
     take: (handle) =>
       queue
         .take((message, { attempts }) => handle(message, attempts))

@@ -14,7 +14,12 @@ const parseRatio = (ratio: AspectRatio): number => {
 }
 
 /** A resolution in `p` names the shorter side in pixels. */
-const shorterSide: Readonly<Partial<Record<Resolution, number>>> = { "480p": 480, "720p": 720, "768p": 768, "1080p": 1080 }
+const shorterSide: Readonly<Partial<Record<Resolution, number>>> = {
+  "480p": 480,
+  "720p": 720,
+  "768p": 768,
+  "1080p": 1080
+}
 
 /** A resolution in `K` names the longer side; for 2K and 4K the cinema's and the television's width are both in use. */
 const longerSides: Readonly<Partial<Record<Resolution, ReadonlyArray<number>>>> = {
@@ -122,9 +127,7 @@ export const issuesForModel = (request: Request, model: VideoModel): ReadonlyArr
       ? []
       : [{ path: "frame_images", message: `The model ${id} takes no frame images` }]),
     ...(["creativity", "upscale_factor"] as const).flatMap((path) =>
-      request[path] === undefined || capabilities.upscale
-        ? []
-        : [{ path, message: `The model ${id} does not upscale` }]
+      request[path] === undefined || capabilities.upscale ? [] : [{ path, message: `The model ${id} does not upscale` }]
     )
   ]
 }

@@ -102,8 +102,10 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
   const mostAttempts = options?.attempts ?? 10
   const contentTimeout = options?.contentTimeout ?? "15 minutes"
 
-  const timed = <A>(call: Effect.Effect<A, ProviderError>, duration: Duration.Input = options?.callTimeout ?? "60 seconds") =>
-    Effect.timeoutOrElse(call, { duration, orElse: () => Effect.fail(timedOut) })
+  const timed = <A>(
+    call: Effect.Effect<A, ProviderError>,
+    duration: Duration.Input = options?.callTimeout ?? "60 seconds"
+  ) => Effect.timeoutOrElse(call, { duration, orElse: () => Effect.fail(timedOut) })
 
   const entered = (job: VideoJob | null) => (job === null ? Effect.void : Metrics.jobEntered(job.status))
 
@@ -139,7 +141,11 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
       yield* note(job, "A video job was not accepted upstream", submitted.failure)
       const verdict = verdictOf(reason)
       // Without an answer nobody knows whether the upstream is at work already; asking again might have it work, and bill, twice.
-      return yield* failedOnce(job, failures + 1, reason._tag === "Timeout" ? { ...verdict, isPassing: false } : verdict)
+      return yield* failedOnce(
+        job,
+        failures + 1,
+        reason._tag === "Timeout" ? { ...verdict, isPassing: false } : verdict
+      )
     }
     const { upstreamId } = submitted.success
     const accepted = yield* jobs.accepted(job, upstreamId, Duration.zero)
@@ -149,7 +155,13 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
   const removeOutputs = (outputs: ReadonlyArray<Output>) =>
     Effect.forEach(outputs, (output) => Effect.ignore(objects.remove(output.object_key)), { discard: true })
 
-  const fetchOutput = (job: VideoJob, video: VideoCapability, request: VideoRequest, upstreamId: string, index: number) =>
+  const fetchOutput = (
+    job: VideoJob,
+    video: VideoCapability,
+    request: VideoRequest,
+    upstreamId: string,
+    index: number
+  ) =>
     objects.put(keyOf("videos", `${job.id}-${index}`), video.content({ upstreamId, request, index })).pipe(
       Effect.timeoutOrElse({ duration: contentTimeout, orElse: () => Effect.fail(timedOut) }),
       Effect.map(({ bytes, key, sha256 }): Output => ({ object_key: key, bytes, sha256 })),

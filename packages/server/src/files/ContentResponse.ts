@@ -1,0 +1,67 @@
+/**
+ * The answer that carries an object's bytes: whole or a range of them, streamed.
+ */
+import { Effect } from "effect"
+import { type HttpServerRequest, HttpServerResponse } from "effect/http"
+import * as ByteRange from "./ByteRange.ts"
+import type { ObjectNotFound, ObjectStore, ObjectStoreError } from "./ObjectStore.ts"
+
+/** What is answered. */
+export interface Content {
+  readonly objectKey: string
+  /** Lower-case hex, of the whole: its strong entity tag. */
+  readonly sha256: string
+  readonly contentType: string
+  /** The name under which a browser saves it. */
+  readonly filename: string
+  /** `inline` where a browser may show it. A caller's own upload is an `attachment`, or else it could run scripts in the service's name. */
+  readonly disposition: "inline" | "attachment"
+}
+
+/** Characters that RFC 5987 lets stand in `filename*` as they are. */
+const percentEncoded = (text: string): string =>
+  encodeURIComponent(text).replace(/['()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
+
+/**
+ * The `Content-Disposition` header (RFC 6266): the name in ASCII for old clients, and as it is where it is more than that.
+ *
+ * @example
+ * ```ts
+ * import { dispositionOf } from "@model-gateway/server/files/ContentResponse"
+ *
+ * dispositionOf("attachment", "caf\u00e9.txt") // attachment; filename="caf_.txt"; filename*=UTF-8''caf%C3%A9.txt
+ * ```
+ */
+export const dispositionOf = (disposition: Content["disposition"], filename: string): string => {
+  const wellFormed = filename.toWellFormed()
+  const plain = wellFormed.replace(/[^\x20-\x7e]|["\\%/]/g, "_")
+  return plain === wellFormed
+    ? `${disposition}; filename="${plain}"`
+    : `${disposition}; filename="${plain}"; filename*=UTF-8''${percentEncoded(wellFormed)}`
+}
+
+/** 200 with all of it, or 206 with what was asked for. That it is there is known before the first byte of the answer. */
+export const make = Effect.fnUntraced(function* (
+  objects: ObjectStore["Service"],
+  request: HttpServerRequest.HttpServerRequest,
+  content: Content
+): Effect.fn.Return<HttpServerResponse.HttpServerResponse, ObjectNotFound | ObjectStoreError> {
+  const size = yield* objects.size(content.objectKey)
+  const etag = `"${content.sha256}"`
+  const window = ByteRange.parse({ range: request.headers["range"], ifRange: request.headers["if-range"] }, size, etag)
+  return HttpServerResponse.stream(objects.get(content.objectKey, window), {
+    status: window === undefined ? 200 : 206,
+    contentType: content.contentType,
+    contentLength: window?.length ?? size,
+    headers: {
+      "accept-ranges": "bytes",
+      etag,
+      "cache-control": "private",
+      "content-disposition": dispositionOf(content.disposition, content.filename),
+      "x-content-type-options": "nosniff",
+      ...(window === undefined
+        ? {}
+        : { "content-range": `bytes ${window.start}-${window.start + window.length - 1}/${size}` })
+    }
+  })
+})

@@ -1,0 +1,199 @@
+/**
+ * DELETE `/files/{file_id}`, and storing, listing and reading files.
+ *
+ * Specification: "1. DELETE `/files/{file_id}`", "File deletion confirmation".
+ */
+import { type File, type FileProvider } from "@model-gateway/core/Files"
+import { GatewayApi } from "@model-gateway/core/GatewayApi"
+import {
+  BadRequest,
+  Forbidden,
+  InternalServerError,
+  NotFound,
+  ServiceUnavailable
+} from "@model-gateway/core/GatewayError"
+import { Effect } from "effect"
+import type { HttpServerRequest } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import { GatewayServerConfig } from "../GatewayServerConfig.ts"
+import { orUnavailable, phrases } from "../http/Failures.ts"
+import * as PaidRequest from "../http/PaidRequest.ts"
+import * as RequestContext from "../http/RequestContext.ts"
+import { WorkspaceStore } from "../workspaces/WorkspaceStore.ts"
+import * as ContentResponse from "./ContentResponse.ts"
+import * as DeletionShape from "./DeletionShape.ts"
+import { type FileRecord, FileStore } from "./FileStore.ts"
+import { keyOf, ObjectStore, type ObjectStoreError } from "./ObjectStore.ts"
+import * as Upload from "./Upload.ts"
+
+/** The file as it stands on the wire. */
+export const toWire = (file: FileRecord): File => ({
+  id: file.id,
+  object: "file",
+  filename: file.filename,
+  bytes: file.bytes,
+  mime_type: file.contentType,
+  purpose: file.purpose,
+  created_at: new Date(file.createdAt).toISOString(),
+  workspace_id: file.workspaceId
+})
+
+const noSuchFile = (id: string) => new NotFound({ error: { message: `${phrases[404]}: there is no file ${id}` } })
+
+/** The 503 of an object store that is full or broken. */
+export const storeUnavailable = (error: ObjectStoreError): ServiceUnavailable =>
+  new ServiceUnavailable({
+    error: {
+      message: error.reason === "full" ? `${phrases[503]}: there is no room left for files` : phrases[503]
+    }
+  })
+
+/** A record whose object is gone: nothing a caller did, and nothing that trying again mends. */
+export const contentLost = (key: string): Effect.Effect<never, InternalServerError> =>
+  Effect.andThen(
+    Effect.logError("An object that the database knows of is missing").pipe(Effect.annotateLogs({ object: key })),
+    new InternalServerError({ error: { message: phrases[500] } })
+  )
+
+/** Files of the caller's at a provider need the caller's own key for it, and nobody has given one to this gateway. */
+const noProviderKey = (provider: FileProvider) =>
+  new Forbidden({
+    error: { message: `${phrases[403]}: the gateway has no key of yours for ${provider}, on which this file would be` }
+  })
+
+/** The services that the operations need, found once. */
+const make = Effect.gen(function* () {
+  const files = yield* FileStore
+  const objects = yield* ObjectStore
+  const workspaces = yield* WorkspaceStore
+  const { bodyLimits } = yield* GatewayServerConfig
+
+  /** The workspace the request acts in; one that the caller is no member of is a 403. */
+  const scopeOf = Effect.fnUntraced(function* (workspaceId: string | undefined) {
+    const { key } = yield* RequestContext.caller
+    return yield* orUnavailable(workspaces.resolve(key, workspaceId)).pipe(
+      Effect.catchTag("NotAMember", (refusal) =>
+        Effect.fail(new Forbidden({ error: { message: `${phrases[403]}: ${refusal.message}` } }))
+      )
+    )
+  })
+
+  const find = (workspaceId: string, id: string) =>
+    orUnavailable(files.get(workspaceId, id)).pipe(Effect.catchTag("FileNotFound", () => Effect.fail(noSuchFile(id))))
+
+  const upload = Effect.fnUntraced(
+    function* (request: HttpServerRequest.HttpServerRequest, workspaceId: string | undefined) {
+      const { key } = yield* RequestContext.caller
+      const workspace = yield* scopeOf(workspaceId)
+      yield* PaidRequest.withinRate
+      const id = yield* files.nextId
+      return yield* Upload.receive(
+        request,
+        { key: keyOf("files", id), maxBytes: bodyLimits.files },
+        ({ bytes, contentType, filename, key: objectKey, purpose, sha256 }) =>
+          orUnavailable(
+            files.create({
+              id,
+              workspaceId: workspace.id,
+              keyHash: key.hash,
+              filename,
+              purpose,
+              contentType,
+              bytes,
+              sha256,
+              objectKey
+            })
+          )
+      ).pipe(Effect.provideService(ObjectStore, objects))
+    },
+    Effect.catchTag("ObjectStoreError", (error) => Effect.fail(storeUnavailable(error)))
+  )
+
+  const list = Effect.fnUntraced(function* (query: {
+    readonly workspace_id?: string
+    readonly after?: string
+    readonly limit?: number
+  }) {
+    const workspace = yield* scopeOf(query.workspace_id)
+    yield* PaidRequest.withinRate
+    const page = yield* orUnavailable(files.list(workspace.id, { after: query.after, limit: query.limit })).pipe(
+      Effect.catchTag("InvalidCursor", ({ message }) =>
+        Effect.fail(
+          new BadRequest({
+            error: { message: `${phrases[400]}: ${message}`, metadata: { issues: [{ path: "after", message }] } }
+          })
+        )
+      )
+    )
+    const data = page.items.map(toWire)
+    return {
+      object: "list" as const,
+      data,
+      has_more: page.hasMore,
+      first_id: data[0]?.id ?? null,
+      last_id: data.at(-1)?.id ?? null
+    }
+  })
+
+  const get = Effect.fnUntraced(function* (id: string, workspaceId: string | undefined) {
+    const workspace = yield* scopeOf(workspaceId)
+    const file = yield* find(workspace.id, id)
+    yield* PaidRequest.withinRate
+    return file
+  })
+
+  const content = Effect.fnUntraced(function* (
+    request: HttpServerRequest.HttpServerRequest,
+    id: string,
+    workspaceId: string | undefined
+  ) {
+    const file = yield* get(id, workspaceId)
+    return yield* ContentResponse.make(objects, request, { ...file, disposition: "attachment" }).pipe(
+      Effect.catchTags({
+        ObjectNotFound: () => contentLost(file.objectKey),
+        ObjectStoreError: (error) => Effect.fail(storeUnavailable(error))
+      })
+    )
+  })
+
+  const remove = Effect.fnUntraced(function* (
+    request: HttpServerRequest.HttpServerRequest,
+    id: string,
+    query: { readonly workspace_id?: string; readonly provider?: FileProvider }
+  ) {
+    const workspace = yield* scopeOf(query.workspace_id)
+    if (query.provider !== undefined) {
+      yield* PaidRequest.withinRate
+      return yield* noProviderKey(query.provider)
+    }
+    yield* find(workspace.id, id)
+    yield* PaidRequest.withinRate
+    const file = yield* orUnavailable(files.remove(workspace.id, id)).pipe(
+      Effect.catchTag("FileNotFound", () => Effect.fail(noSuchFile(id)))
+    )
+    // The file is gone with its record. Should this fail, the sweep clears the object away.
+    yield* objects
+      .remove(file.objectKey)
+      .pipe(Effect.catch((error) => Effect.logWarning("A deleted file's object is left to the sweep", error.message)))
+    const shape = DeletionShape.negotiate({
+      accept: request.headers["accept"],
+      provider: query.provider,
+      workspace: workspace.fileShape
+    })
+    return DeletionShape.confirm(shape, file.id)
+  })
+
+  return { upload, list, get, content, remove }
+})
+
+/** The `files` group of the contract. */
+export const layer = HttpApiBuilder.group(GatewayApi, "files", (handlers) =>
+  Effect.map(make, ({ content, get, list, remove, upload }) =>
+    handlers
+      .handle("deleteFile", ({ params, query, request }) => remove(request, params.file_id, query))
+      .handleRaw("uploadFile", ({ query, request }) => Effect.map(upload(request, query.workspace_id), toWire))
+      .handle("listFiles", ({ query }) => list(query))
+      .handle("getFile", ({ params, query }) => Effect.map(get(params.file_id, query.workspace_id), toWire))
+      .handle("getFileContent", ({ params, query, request }) => content(request, params.file_id, query.workspace_id))
+  )
+)

@@ -1,0 +1,82 @@
+/**
+ * Clears away objects that no record speaks of: what is left when a process dies between storing an object and recording it, or between deleting a record and its object.
+ *
+ * The records are the truth, so nobody can read such an object; it only takes up room. Young objects are left alone: their record may be on its way.
+ */
+import { Clock, Context, Duration, Effect, Layer, Schedule, Stream } from "effect"
+import type { StorageError } from "../storage/StorageError.ts"
+import { ObjectStore, type ObjectStoreError } from "./ObjectStore.ts"
+
+/** Whoever records objects of a kind. */
+export interface Keeper {
+  /** The part of a key before the slash. */
+  readonly kind: string
+  /** Which of these keys a record speaks of, or may yet. */
+  readonly keeps: (keys: ReadonlyArray<string>) => Effect.Effect<ReadonlySet<string>, StorageError>
+}
+
+/** The sweep. */
+export class ObjectSweep extends Context.Service<
+  ObjectSweep,
+  {
+    /** Looks at every object once; answers how many were cleared away. */
+    readonly run: Effect.Effect<number, StorageError | ObjectStoreError>
+  }
+>()("@model-gateway/server/files/ObjectSweep") {}
+
+/** When and what is swept. */
+export interface Options {
+  /** Default 1 hour. */
+  readonly every?: Duration.Input | undefined
+  /** Objects younger than this are left alone. Default 1 hour. */
+  readonly grace?: Duration.Input | undefined
+}
+
+/** Over the object store. */
+export const make = Effect.fnUntraced(function* (keepers: ReadonlyArray<Keeper>, options?: Options) {
+  const objects = yield* ObjectStore
+  const grace = Duration.toMillis(Duration.fromInputUnsafe(options?.grace ?? "1 hour"))
+
+  const sweep = Effect.fnUntraced(function* ({ keeps, kind }: Keeper) {
+    const youngest = (yield* Clock.currentTimeMillis) - grace
+    let cleared = 0
+    yield* objects.list(kind).pipe(
+      Stream.filter(({ modifiedAt }) => modifiedAt < youngest),
+      Stream.map(({ key }) => key),
+      Stream.grouped(200),
+      Stream.runForEach((keys) =>
+        Effect.flatMap(keeps(keys), (kept) =>
+          Effect.forEach(
+            keys.filter((key) => !kept.has(key)),
+            (key) => {
+              cleared++
+              return objects.remove(key)
+            },
+            { discard: true }
+          )
+        )
+      )
+    )
+    return cleared
+  })
+
+  return ObjectSweep.of({
+    run: Effect.map(Effect.forEach(keepers, sweep), (cleared) => cleared.reduce((sum, count) => sum + count, 0))
+  })
+})
+
+/** The sweep alone: it runs when it is told to. */
+export const layer = (
+  keepers: ReadonlyArray<Keeper>,
+  options?: Options
+): Layer.Layer<ObjectSweep, never, ObjectStore> => Layer.effect(ObjectSweep, make(keepers, options))
+
+/** Sweeps at the start and then as often as told, for as long as the layer lives. */
+export const run = (options?: Options): Effect.Effect<void, never, ObjectSweep> =>
+  Effect.flatMap(ObjectSweep, (sweep) =>
+    sweep.run.pipe(
+      Effect.catch((error) => Effect.logWarning("Objects without a record could not be swept", error.message)),
+      Effect.repeat(Schedule.spaced(options?.every ?? "1 hour")),
+      Effect.asVoid
+    )
+  )

@@ -1,0 +1,233 @@
+/**
+ * POST `/videos`, and following, fetching and cancelling what came of it.
+ *
+ * Specification: "5. POST `/videos`", "Video job", "States and transitions".
+ */
+import { GatewayApi } from "@model-gateway/core/GatewayApi"
+import { BadRequest, NotFound, TooManyRequests } from "@model-gateway/core/GatewayError"
+import { isFinal, type Request, type Status } from "@model-gateway/core/Video"
+import { cost } from "@model-gateway/providers/Model"
+import { Clock, Duration, Effect } from "effect"
+import { type HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import * as MicroCredits from "../accounting/MicroCredits.ts"
+import * as ContentResponse from "../files/ContentResponse.ts"
+import { contentLost, storeUnavailable } from "../files/FilesHandlers.ts"
+import { ObjectStore } from "../files/ObjectStore.ts"
+import { orUnavailable, phrases } from "../http/Failures.ts"
+import * as Metrics from "../http/Metrics.ts"
+import * as PaidRequest from "../http/PaidRequest.ts"
+import * as RequestContext from "../http/RequestContext.ts"
+import * as Idempotency from "../idempotency/Idempotency.ts"
+import type { Caller } from "../keys/Key.ts"
+import { ModelCatalogue } from "../models/ModelCatalogue.ts"
+import { FreeModelDays } from "../rates/FreeModelDays.ts"
+import { WorkspaceStore } from "../workspaces/WorkspaceStore.ts"
+import * as VideoAcceptance from "./VideoAcceptance.ts"
+import { toWire, type VideoJob } from "./VideoJob.ts"
+import { VideoJobs } from "./VideoJobs.ts"
+import { VideoSignals } from "./VideoSignals.ts"
+
+/** What can be set. */
+export interface Options {
+  /** From its submission until a job that is not done expires. Default 24 hours. */
+  readonly lifetime?: Duration.Input | undefined
+}
+
+const noSuchJob = (id: string) => new NotFound({ error: { message: `${phrases[404]}: there is no video job ${id}` } })
+
+const noSuchVideo = (why: string) => new NotFound({ error: { message: `${phrases[404]}: ${why}` } })
+
+const conflicting = ({ message }: Idempotency.IdempotencyConflict) =>
+  Effect.fail(new BadRequest({ error: { message, metadata: { issues: [{ path: "idempotency-key", message }] } } }))
+
+const answerOf = (job: VideoJob): Idempotency.Answer => ({
+  status: 202,
+  headers: {},
+  body: JSON.stringify(toWire(job))
+})
+
+const respond = (answer: Idempotency.Answer) =>
+  HttpServerResponse.text(answer.body, {
+    status: answer.status,
+    headers: answer.headers,
+    contentType: "application/json"
+  })
+
+/** A change made by another process gives no signal here: the row is read again at least this often. */
+const rereadEvery = 1000
+
+/** The services that the operations need, found once. */
+const make = Effect.fnUntraced(function* (options?: Options) {
+  const catalogue = yield* ModelCatalogue
+  const days = yield* FreeModelDays
+  const idempotency = yield* Idempotency.Idempotency
+  const jobs = yield* VideoJobs
+  const objects = yield* ObjectStore
+  const signals = yield* VideoSignals
+  const workspaces = yield* WorkspaceStore
+  const lifetime = Duration.fromInputUnsafe(options?.lifetime ?? "24 hours")
+
+  /** Row, reservation, free request and kept answer: all in one transaction. */
+  const insert = Effect.fnUntraced(function* (
+    { guardrail, key }: Caller,
+    { endpoint: { model, provider }, request }: VideoAcceptance.Accepted,
+    claim: Idempotency.Claim | undefined
+  ) {
+    const workspace = yield* Effect.catchTag(workspaces.find(key.workspaceId), "WorkspaceNotFound", Effect.die)
+    const job = yield* jobs.submit(
+      {
+        payer: { keyHash: key.hash, workspaceId: key.workspaceId, guardrailId: guardrail?.id ?? null },
+        request,
+        provider: provider.name,
+        upstreamModel: model.id,
+        cost: MicroCredits.make(model.free ? 0 : cost(model.pricing, request.duration)),
+        callbackUrl: request.callback_url ?? workspace.defaultCallbackUrl,
+        lifetime
+      },
+      Effect.fnUntraced(function* (job) {
+        if (model.free) yield* days.take(key.hash, key.freeDailyLimit)
+        if (claim !== undefined) yield* claim.complete(answerOf(job))
+      })
+    )
+    yield* Metrics.jobEntered(job.status)
+    return answerOf(job)
+  })
+
+  /** The first answer, or the one that was given before to the same `Idempotency-Key`. */
+  const once = (
+    caller: Caller,
+    accepted: VideoAcceptance.Accepted,
+    wanted: Request,
+    idempotencyKey: string | undefined
+  ) =>
+    idempotencyKey === undefined
+      ? Effect.map(insert(caller, accepted, undefined), respond)
+      : Effect.uninterruptibleMask(
+          Effect.fnUntraced(function* (restore) {
+            const fingerprint = Idempotency.fingerprintOf("video", JSON.stringify(wanted))
+            const begun = yield* restore(
+              idempotency.begin({ scope: caller.key.hash, key: idempotencyKey, fingerprint })
+            )
+            if (begun._tag === "Replay") {
+              return HttpServerResponse.setHeader(respond(begun.answer), "idempotent-replayed", "true")
+            }
+            const { claim } = begun
+            // The answer is kept with the job. When there is no job, the key is free again.
+            return yield* restore(insert(caller, accepted, claim)).pipe(
+              Effect.onError(() => Effect.ignore(claim.abandon)),
+              Effect.map(respond)
+            )
+          })
+        )
+
+  const submit = Effect.fnUntraced(function* (wanted: Request, idempotencyKey: string | undefined) {
+    const caller = yield* RequestContext.caller
+    const accepted = yield* VideoAcceptance.decide(catalogue, caller, wanted)
+    yield* PaidRequest.withinRate
+    return yield* once(caller, accepted, wanted, idempotencyKey).pipe(
+      orUnavailable,
+      Effect.catchTags({
+        IdempotencyConflict: conflicting,
+        InsufficientCredits: (refusal) => Effect.fail(PaidRequest.paymentRequired(refusal)),
+        FreeModelDayUsedUp: ({ message, retryAfter }) =>
+          Effect.fail(
+            new TooManyRequests({
+              error: { message: `${phrases[429]}: ${message}`, metadata: { retry_after: retryAfter } }
+            })
+          )
+      })
+    )
+  })
+
+  /** A job that the caller may see: its workspace's; for a management key any of its organisation's. */
+  const find = Effect.fnUntraced(
+    function* (id: string) {
+      const { key } = yield* RequestContext.caller
+      if (!key.isManagement) return yield* jobs.get(key.workspaceId, id)
+      const job = yield* jobs.find(id)
+      if (job === null) return yield* noSuchJob(id)
+      yield* workspaces.get(key.organizationId, job.workspaceId)
+      return job
+    },
+    (effect, id) =>
+      Effect.catchTags(orUnavailable(effect), {
+        VideoJobNotFound: () => Effect.fail(noSuchJob(id)),
+        WorkspaceNotFound: () => Effect.fail(noSuchJob(id))
+      })
+  )
+
+  /** The job as soon as its state is another than was seen, or as it is when the time is over. */
+  const awaitChange = Effect.fnUntraced(function* (id: string, seen: Status, seconds: number) {
+    const changed = yield* signals.watch(id)
+    const end = (yield* Clock.currentTimeMillis) + seconds * 1000
+    let job = yield* find(id)
+    while (job.status === seen) {
+      const left = end - (yield* Clock.currentTimeMillis)
+      if (left <= 0) break
+      yield* Effect.race(changed.await, Effect.sleep(Duration.millis(Math.min(left, rereadEvery))))
+      yield* changed.close
+      job = yield* find(id)
+    }
+    return job
+  }, Effect.scoped)
+
+  const get = Effect.fnUntraced(function* (id: string, wait: number | undefined) {
+    const job = yield* find(id)
+    yield* PaidRequest.withinRate
+    return toWire(
+      wait === undefined || wait === 0 || isFinal(job.status) ? job : yield* awaitChange(id, job.status, wait)
+    )
+  })
+
+  const content = Effect.fnUntraced(function* (
+    request: HttpServerRequest.HttpServerRequest,
+    id: string,
+    index: number
+  ) {
+    const job = yield* find(id)
+    yield* PaidRequest.withinRate
+    if (job.status !== "completed") return yield* noSuchVideo(`the video job is ${job.status} and has no video`)
+    const output = job.outputs[index]
+    if (output === undefined) return yield* noSuchVideo(`the video job has no video ${index}`)
+    return yield* ContentResponse.make(objects, request, {
+      objectKey: output.object_key,
+      sha256: output.sha256,
+      contentType: "video/mp4",
+      filename: `${id}-${index}.mp4`,
+      disposition: "inline"
+    }).pipe(
+      Effect.catchTags({
+        ObjectNotFound: () => contentLost(output.object_key),
+        ObjectStoreError: (error) => Effect.fail(storeUnavailable(error))
+      })
+    )
+  })
+
+  const cancel = Effect.fnUntraced(function* (id: string) {
+    const before = yield* find(id)
+    yield* PaidRequest.withinRate
+    const job = yield* orUnavailable(jobs.cancel(before.workspaceId, id)).pipe(
+      Effect.catchTag("VideoJobNotFound", () => Effect.fail(noSuchJob(id)))
+    )
+    if (job.status === "cancelled" && before.status !== "cancelled") yield* Metrics.jobEntered(job.status)
+    return toWire(job)
+  })
+
+  return { submit, get, content, cancel }
+})
+
+/** The `videos` group of the contract. */
+export const layerWith = (options?: Options) =>
+  HttpApiBuilder.group(GatewayApi, "videos", (handlers) =>
+    Effect.map(make(options), ({ cancel, content, get, submit }) =>
+      handlers
+        .handle("submitVideo", ({ headers, payload }) => submit(payload, headers["idempotency-key"]))
+        .handle("getVideo", ({ params, query }) => get(params.id, query.wait))
+        .handle("getVideoContent", ({ params, query, request }) => content(request, params.id, query.index ?? 0))
+        .handle("cancelVideo", ({ params }) => cancel(params.id))
+    )
+  )
+
+/** The `videos` group of the contract, with the defaults. */
+export const layer = layerWith()
