@@ -5,6 +5,8 @@
  */
 import { Clock, Context, Duration, Effect, Layer, Schedule, Stream } from "effect"
 import type { StorageError } from "../storage/StorageError.ts"
+import { VideoJobs } from "../video/VideoJobs.ts"
+import { FileStore } from "./FileStore.ts"
 import { ObjectStore, type ObjectStoreError } from "./ObjectStore.ts"
 
 /** Whoever records objects of a kind. */
@@ -65,18 +67,41 @@ export const make = Effect.fnUntraced(function* (keepers: ReadonlyArray<Keeper>,
   })
 })
 
-/** The sweep alone: it runs when it is told to. */
-export const layer = (
-  keepers: ReadonlyArray<Keeper>,
-  options?: Options
-): Layer.Layer<ObjectSweep, never, ObjectStore> => Layer.effect(ObjectSweep, make(keepers, options))
+const nameOf = (key: string): string => key.slice(key.indexOf("/") + 1)
+
+const matching = (keys: ReadonlyArray<string>, ownerOf: (key: string) => string, owners: ReadonlySet<string>) =>
+  new Set(keys.filter((key) => owners.has(ownerOf(key))))
+
+/** Uploads, named by their file. */
+const files = Effect.map(FileStore, ({ known }): Keeper => ({
+  kind: "files",
+  keeps: (keys) => Effect.map(known(keys.map(nameOf)), (ids) => matching(keys, nameOf, ids))
+}))
+
+/** The job of a video's key, which ends in the video's number. */
+const jobOf = (key: string): string => nameOf(key).replace(/-\d+$/, "")
+
+/** Finished videos, named by their job. */
+const videos = Effect.map(VideoJobs, ({ withContent }): Keeper => ({
+  kind: "videos",
+  keeps: (keys) => Effect.map(withContent(keys.map(jobOf)), (ids) => matching(keys, jobOf, ids))
+}))
+
+/** The sweep over uploads and finished videos; it runs when it is told to. */
+export const layer = (options?: Options): Layer.Layer<ObjectSweep, never, ObjectStore | FileStore | VideoJobs> =>
+  Layer.effect(
+    ObjectSweep,
+    Effect.flatMap(Effect.all([files, videos]), (keepers) => make(keepers, options))
+  )
 
 /** Sweeps at the start and then as often as told, for as long as the layer lives. */
-export const run = (options?: Options): Effect.Effect<void, never, ObjectSweep> =>
-  Effect.flatMap(ObjectSweep, (sweep) =>
-    sweep.run.pipe(
-      Effect.catch((error) => Effect.logWarning("Objects without a record could not be swept", error.message)),
-      Effect.repeat(Schedule.spaced(options?.every ?? "1 hour")),
-      Effect.asVoid
+export const layerRunning = (options?: Options): Layer.Layer<never, never, ObjectStore | FileStore | VideoJobs> =>
+  Layer.effectDiscard(
+    Effect.flatMap(ObjectSweep, (sweep) =>
+      sweep.run.pipe(
+        Effect.catch((error) => Effect.logWarning("Objects without a record could not be swept", error.message)),
+        Effect.repeat(Schedule.spaced(options?.every ?? "1 hour")),
+        Effect.forkScoped
+      )
     )
-  )
+  ).pipe(Layer.provide(layer(options)))

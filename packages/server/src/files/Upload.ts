@@ -6,7 +6,7 @@
 import { Form } from "@model-gateway/core/Files"
 import { BadRequest, type Issue, PayloadTooLarge } from "@model-gateway/core/GatewayError"
 import { Effect, Schema, Stream } from "effect"
-import { type HttpServerRequest, Multipart } from "effect/http"
+import type { HttpServerRequest, Multipart } from "effect/http"
 import { phrases } from "../http/Failures.ts"
 import { ObjectStore, type ObjectStoreError, type StoredObject } from "./ObjectStore.ts"
 
