@@ -1,0 +1,172 @@
+/**
+ * The service put together: nothing but composition.
+ *
+ * {@link layer} serves the contract over whatever stores, providers and HTTP server it is given; {@link layerSqlite} gives it a folder on this machine and the sandbox models.
+ */
+import { GatewayApi } from "@model-gateway/core/GatewayApi"
+import type { Provider } from "@model-gateway/providers/Provider"
+import * as Sandbox from "@model-gateway/providers/sandbox/Sandbox"
+import { Effect, Layer, Path } from "effect"
+import * as SecureRandom from "effect/crypto/SecureRandom"
+import { HttpRouter } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import * as Accounting from "./accounting/Accounting.ts"
+import * as FilesHandlers from "./files/FilesHandlers.ts"
+import * as FileStore from "./files/FileStore.ts"
+import * as ObjectStore from "./files/ObjectStore.ts"
+import { GatewayServerConfig } from "./GatewayServerConfig.ts"
+import * as GuardrailsHandlers from "./guardrails/GuardrailsHandlers.ts"
+import * as GuardrailStore from "./guardrails/GuardrailStore.ts"
+import * as Authorization from "./http/Authorization.ts"
+import * as Docs from "./http/Docs.ts"
+import * as Health from "./http/Health.ts"
+import * as Lifecycle from "./http/Lifecycle.ts"
+import * as RequestMiddleware from "./http/RequestMiddleware.ts"
+import * as UploadFolder from "./http/UploadFolder.ts"
+import * as Idempotency from "./idempotency/Idempotency.ts"
+import * as CurrentKeyHandlers from "./keys/CurrentKeyHandlers.ts"
+import * as KeyCache from "./keys/KeyCache.ts"
+import * as KeyRecord from "./keys/KeyRecord.ts"
+import * as KeysHandlers from "./keys/KeysHandlers.ts"
+import * as KeyStore from "./keys/KeyStore.ts"
+import * as ModelCatalogue from "./models/ModelCatalogue.ts"
+import * as ModelsHandlers from "./models/ModelsHandlers.ts"
+import * as FreeModelDays from "./rates/FreeModelDays.ts"
+import * as RateLimits from "./rates/RateLimits.ts"
+import * as RateLimitStore from "./rates/RateLimitStore.ts"
+import * as RerankHandlers from "./rerank/RerankHandlers.ts"
+import * as Router from "./routing/Router.ts"
+import * as Migrations from "./storage/Migrations.ts"
+import * as ProcessInstance from "./storage/ProcessInstance.ts"
+import * as SqliteClient from "./storage/SqliteClient.ts"
+import * as TranscriptionHandlers from "./transcription/TranscriptionHandlers.ts"
+import * as VideoHandlers from "./video/VideoHandlers.ts"
+import * as VideoJobs from "./video/VideoJobs.ts"
+import * as VideoQueue from "./video/VideoQueue.ts"
+import * as VideoSignals from "./video/VideoSignals.ts"
+import * as VideoWorker from "./video/VideoWorker.ts"
+import * as WorkspacesHandlers from "./workspaces/WorkspacesHandlers.ts"
+import * as WorkspaceStore from "./workspaces/WorkspaceStore.ts"
+
+const handlers = Layer.mergeAll(
+  FilesHandlers.layer,
+  CurrentKeyHandlers.layer,
+  RerankHandlers.layer,
+  TranscriptionHandlers.layer,
+  VideoHandlers.layer,
+  GuardrailsHandlers.layer,
+  KeysHandlers.layer,
+  WorkspacesHandlers.layer,
+  ModelsHandlers.layer
+).pipe(Layer.provide([Authorization.layer, Router.layer]))
+
+const api = HttpApiBuilder.layer(GatewayApi, { openapiPath: "/openapi.json" }).pipe(Layer.provide(handlers))
+
+const routes = Layer.mergeAll(api, Health.layer, Docs.layer).pipe(Layer.provide(RequestMiddleware.layer))
+
+/** Longer than any identifier of the contract, so that those too long are refused with a reason. */
+const maxParamLength = 1024
+
+const served = HttpRouter.serve(routes, {
+  routerConfig: { maxParamLength },
+  disableLogger: true,
+  disableListenLog: true
+})
+
+/**
+ * The contract, health, metrics and documentation over the HTTP server of the context. When the layer closes, the service first says that it is not ready, accepts nothing new, and
+ * lets requests in flight finish within the HTTP server's `gracefulShutdownTimeout` (give it 30 seconds).
+ */
+export const layer = Lifecycle.layerStopFirst.pipe(
+  Layer.provideMerge(served),
+  Layer.provideMerge(Lifecycle.layer),
+  Layer.provideMerge(SecureRandom.layerWebCrypto)
+)
+
+const limits = Layer.unwrap(
+  Effect.map(GatewayServerConfig, ({ failedAuthentications, rateLimit }) =>
+    RateLimits.layer({ requests: rateLimit, failedAuthentications })
+  )
+).pipe(Layer.provide(RateLimitStore.layerMemory()))
+
+/** Every store, over the SQL database of the context; its tables must be there. */
+export const layerStoresSql = Layer.mergeAll(
+  WorkspaceStore.layerSql,
+  GuardrailStore.layerSql,
+  KeyRecord.layerSql,
+  Idempotency.layerSql,
+  FreeModelDays.layerSql,
+  FileStore.layerSql
+).pipe(
+  Layer.provideMerge(KeyStore.layerSql),
+  Layer.provideMerge(Accounting.layerSql),
+  Layer.provideMerge(Layer.mergeAll(KeyCache.layer(), ProcessInstance.layerSql())),
+  Layer.provideMerge(SecureRandom.layerWebCrypto)
+)
+
+/** Where the data lies. */
+export interface DataOptions {
+  /** The folder that holds all of it: the database `gateway.db`, the files under `files/`, uploads under way in `uploads/`. Made when it is not there. */
+  readonly dataDir: string
+}
+
+/**
+ * The stores alone, over SQLite in a folder: for the command line, which works on the database itself, before the service runs or beside it.
+ */
+export const layerStoresSqlite = ({ dataDir }: DataOptions) =>
+  layerStoresSql.pipe(
+    Layer.provideMerge(
+      Layer.unwrap(
+        Effect.map(Path.Path, (path) =>
+          Migrations.layer.pipe(Layer.provideMerge(SqliteClient.layer({ filename: path.join(dataDir, "gateway.db") })))
+        )
+      )
+    )
+  )
+
+/** What runs beside the requests: the workers of video jobs, and what clears up. */
+const background = Layer.mergeAll(VideoWorker.layerRunning(), Accounting.layerReaper(), Idempotency.layerPurge())
+
+const jobs = VideoJobs.layerSql.pipe(Layer.provideMerge(Layer.mergeAll(VideoQueue.layerSql, VideoSignals.layer)))
+
+const inFolder = <A, E, R>(dataDir: string, name: string, make: (folder: string) => Layer.Layer<A, E, R>) =>
+  Layer.unwrap(Effect.map(Path.Path, (path) => make(path.join(dataDir, name))))
+
+/** How the service on one machine is made. */
+export interface SqliteOptions extends DataOptions {
+  /** Who serves the models. Default: the sandbox alone, which needs no upstream. */
+  readonly providers?: ReadonlyArray<Provider> | undefined
+}
+
+const catalogue = (providers: ReadonlyArray<Provider> | undefined) =>
+  providers === undefined
+    ? Layer.unwrap(Effect.map(Sandbox.Sandbox, (sandbox) => ModelCatalogue.layer([sandbox]))).pipe(
+        Layer.provide(Sandbox.layer)
+      )
+    : ModelCatalogue.layer(providers)
+
+/**
+ * The whole service on one machine: SQLite and a folder, over the HTTP server of the context. Its stores are provided too, so that who composes it can make the first keys.
+ *
+ * Settings are those of `GatewayServerConfig` in the context.
+ *
+ * @example
+ * ```ts
+ * import { NodeHttpServer } from "@effect/platform-node"
+ * import { Layer } from "effect"
+ * import { createServer } from "node:http"
+ * import * as GatewayServer from "@model-gateway/server/GatewayServer"
+ *
+ * const Gateway = GatewayServer.layerSqlite({ dataDir: ".data" }).pipe(
+ *   Layer.provide(NodeHttpServer.layer(createServer, { port: 8787, gracefulShutdownTimeout: "30 seconds" }))
+ * )
+ * ```
+ */
+export const layerSqlite = ({ dataDir, providers }: SqliteOptions) =>
+  Layer.merge(layer.pipe(Layer.provide(inFolder(dataDir, "uploads", UploadFolder.layer))), background).pipe(
+    Layer.provideMerge(jobs),
+    Layer.provideMerge(
+      Layer.mergeAll(catalogue(providers), limits, inFolder(dataDir, "files", ObjectStore.layerLocal))
+    ),
+    Layer.provideMerge(layerStoresSqlite({ dataDir }))
+  )
