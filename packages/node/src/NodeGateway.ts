@@ -11,8 +11,9 @@ import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import type * as Undici from "@effect/platform-node/Undici"
 import { Gateway, GatewayConfig } from "@model-gateway/core"
-import { type Config, ConfigProvider, Effect, FileSystem, Layer, type PlatformError } from "effect"
-import type { HttpClient } from "effect/http"
+import { type Config, ConfigProvider, Effect, FileSystem, Layer, type PlatformError, Tracer } from "effect"
+import { HttpClient, type HttpClientError } from "effect/http"
+import { canDispatch, dispatch } from "./internal/dispatch.ts"
 
 /**
  * The pool's settings that are worth a change.
@@ -32,14 +33,30 @@ export interface PoolOptions {
 }
 
 /**
- * An `HttpClient` over an undici pool, closed with the layer.
+ * An `HttpClient` over an undici pool, closed with the layer. Where a tracer is
+ * installed every request has a client span and carries the trace on; where none
+ * is, nothing is spent on spans that nobody sees.
  *
  * @since 0.1.0
  */
 export const layerHttpClient = (options: PoolOptions = {}): Layer.Layer<HttpClient.HttpClient> =>
-  // Fresh, here and below: an application builds one layer once, however often and over whatever it is provided, so two
-  // clients with two keys would be one client with one of them.
-  Layer.fresh(NodeHttpClient.layerUndiciNoDispatcher).pipe(
+  Layer.effect(
+    HttpClient.HttpClient,
+    Effect.gen(function* () {
+      const dispatcher = yield* NodeHttpClient.Dispatcher
+      const platform = yield* NodeHttpClient.makeUndici
+      return HttpClient.makeWith<never, never, HttpClientError.HttpClientError, never>(
+        Effect.flatMap((request) =>
+          Effect.withFiber((fiber) =>
+            canDispatch(request) && fiber.getRef(Tracer.Tracer) === Tracer.nativeTracer
+              ? dispatch(dispatcher, request)
+              : platform.execute(request)
+          )
+        ),
+        Effect.succeed
+      )
+    })
+  ).pipe(
     Layer.provide(
       NodeHttpClient.layerDispatcherOptions({
         connections: options.connections ?? 64,

@@ -1,0 +1,122 @@
+/**
+ * The clients that are compared, each set up as its own documentation says and
+ * kept for all calls.
+ */
+import { Gateway } from "@model-gateway/core"
+import { NodeGateway } from "@model-gateway/node"
+import { OpenRouter } from "@openrouter/sdk"
+import { CohereClientV2 } from "cohere-ai"
+import { ManagedRuntime, Redacted } from "effect"
+import OpenAI, { toFile } from "openai"
+import * as Undici from "undici"
+import type { Contender } from "../rounds.ts"
+import { rerankRequest, wav } from "./messages.ts"
+
+export const apiKey = "mg_sk_benchmark"
+
+export interface Clients {
+  readonly rerank: ReadonlyArray<Contender>
+  readonly transcription: ReadonlyArray<Contender>
+  readonly close: () => Promise<void>
+}
+
+const authorization = `Bearer ${apiKey}`
+
+/** `origin` is the peer's, without a path. */
+export const make = async (origin: string): Promise<Clients> => {
+  const pool = new Undici.Agent({ connections: 64 })
+  const runtime = ManagedRuntime.make(
+    NodeGateway.layer({ baseUrl: `${origin}/api/v1`, credential: Redacted.make(apiKey) })
+  )
+  const gateway = await runtime.runPromise(Gateway.Gateway)
+  const openai = new OpenAI({ apiKey, baseURL: `${origin}/api/v1` })
+  const cohere = new CohereClientV2({ token: apiKey, environment: origin })
+  const openrouter = new OpenRouter({ apiKey, serverURL: `${origin}/api/v1` })
+  const audio = wav()
+
+  const form = <Form extends { append: (name: string, value: string | Blob, filename?: string) => void }>(
+    form: Form
+  ): Form => {
+    form.append("file", new Blob([audio]), "audio.wav")
+    form.append("model", "sandbox/tones")
+    return form
+  }
+
+  return {
+    rerank: [
+      {
+        name: "undici.request",
+        call: async () => {
+          const { body } = await Undici.request(`${origin}/api/v1/rerank`, {
+            dispatcher: pool,
+            method: "POST",
+            headers: { authorization, "content-type": "application/json" },
+            body: JSON.stringify(rerankRequest)
+          })
+          return body.json()
+        }
+      },
+      {
+        name: "@model-gateway/node",
+        call: () => runtime.runPromise(gateway.rerank(rerankRequest))
+      },
+      {
+        name: "fetch",
+        call: async () => {
+          const response = await fetch(`${origin}/api/v1/rerank`, {
+            method: "POST",
+            headers: { authorization, "content-type": "application/json" },
+            body: JSON.stringify(rerankRequest)
+          })
+          return response.json()
+        }
+      },
+      { name: "cohere-ai", call: () => cohere.rerank(rerankRequest) },
+      {
+        name: "@openrouter/sdk",
+        call: () => openrouter.rerank.rerank({ requestBody: rerankRequest })
+      }
+    ],
+    transcription: [
+      {
+        name: "undici.request",
+        call: async () => {
+          const { body } = await Undici.request(`${origin}/api/v1/audio/transcriptions`, {
+            dispatcher: pool,
+            method: "POST",
+            headers: { authorization },
+            body: form(new Undici.FormData())
+          })
+          return body.json()
+        }
+      },
+      {
+        name: "@model-gateway/node",
+        call: () =>
+          runtime.runPromise(
+            gateway.transcribe({ model: "sandbox/tones", file: new Blob([audio]), filename: "audio.wav" })
+          )
+      },
+      {
+        name: "fetch",
+        call: async () => {
+          const response = await fetch(`${origin}/api/v1/audio/transcriptions`, {
+            method: "POST",
+            headers: { authorization },
+            body: form(new FormData())
+          })
+          return response.json()
+        }
+      },
+      {
+        name: "openai",
+        call: async () =>
+          openai.audio.transcriptions.create({ model: "sandbox/tones", file: await toFile(audio, "audio.wav") })
+      }
+    ],
+    close: async () => {
+      await runtime.dispose()
+      await pool.close()
+    }
+  }
+}

@@ -1,0 +1,19 @@
+/**
+ * The server that all clients talk to, in a process of its own: reads the request
+ * to its end and answers the same JSON, whoever asks.
+ */
+import { createServer } from "node:http"
+import { rerankResponse, transcriptionResponse } from "./messages.ts"
+
+const rerank = Buffer.from(JSON.stringify(rerankResponse))
+const transcription = Buffer.from(JSON.stringify(transcriptionResponse))
+
+const server = createServer((request, response) => {
+  request.resume().on("end", () => {
+    const body = request.url?.endsWith("/rerank") === true ? rerank : transcription
+    response.writeHead(200, { "content-type": "application/json", "content-length": body.length }).end(body)
+  })
+})
+
+server.listen(0, "127.0.0.1", () => process.send?.(server.address()))
+process.on("disconnect", () => process.exit())

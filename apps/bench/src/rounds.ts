@@ -1,0 +1,104 @@
+/**
+ * Interleaved rounds: every contender runs a batch in each round, in a rotating
+ * order, so that a machine that slows down slows all of them. What is told is the
+ * ratio to the reference, round by round.
+ */
+export interface Contender {
+  readonly name: string
+  /** One call, start to end. */
+  readonly call: () => Promise<unknown>
+}
+
+export interface Spread {
+  readonly min: number
+  readonly median: number
+  readonly max: number
+}
+
+export interface Row {
+  readonly name: string
+  /** Microseconds a call took, of the whole process' time. */
+  readonly microseconds: Spread
+  /** How many times the reference's time it took in the same round. */
+  readonly ratio: Spread
+}
+
+export interface Options {
+  readonly rounds: number
+  /** Calls a contender makes in a round. */
+  readonly calls: number
+  /** Calls under way at once. */
+  readonly concurrency: number
+}
+
+export const spread = (values: ReadonlyArray<number>): Spread => {
+  const sorted = values.toSorted((a, b) => a - b)
+  const at = (i: number): number => sorted[i] ?? Number.NaN
+  const middle = (sorted.length - 1) / 2
+  return {
+    min: at(0),
+    median: (at(Math.floor(middle)) + at(Math.ceil(middle))) / 2,
+    max: at(sorted.length - 1)
+  }
+}
+
+/** Runs a batch and answers the microseconds a call took. */
+const batch = async (contender: Contender, options: Options): Promise<number> => {
+  let left = options.calls
+  const worker = async () => {
+    while (left-- > 0) await contender.call()
+  }
+  const startedAt = process.hrtime.bigint()
+  await Promise.all(Array.from({ length: options.concurrency }, worker))
+  return Number(process.hrtime.bigint() - startedAt) / 1000 / options.calls
+}
+
+/** The first contender is the reference. */
+export const compare = async (contenders: ReadonlyArray<Contender>, options: Options): Promise<ReadonlyArray<Row>> => {
+  const times = contenders.map((): Array<number> => [])
+  for (const contender of contenders) await batch(contender, options)
+  for (let round = 0; round < options.rounds; round++) {
+    for (let turn = 0; turn < contenders.length; turn++) {
+      const i = (turn + round) % contenders.length
+      const contender = contenders[i]
+      if (contender !== undefined) times[i]?.push(await batch(contender, options))
+    }
+  }
+  const reference = times[0] ?? []
+  return contenders.map(({ name }, i) => {
+    const own = times[i] ?? []
+    return {
+      name,
+      microseconds: spread(own),
+      ratio: spread(own.map((time, round) => time / (reference[round] ?? Number.NaN)))
+    }
+  })
+}
+
+const cells = ({ min, median, max }: Spread, digits: number): [string, string, string] => [
+  min.toFixed(digits),
+  median.toFixed(digits),
+  max.toFixed(digits)
+]
+
+/** A table in Markdown, so that it can be pasted. */
+export const table = (
+  title: string,
+  ratioTitle: string,
+  rows: ReadonlyArray<Row>,
+  target: (row: Row) => string
+): string => {
+  const header = ["", `${ratioTitle} min`, "median", "max", "µs a call min", "median", "max", "to reach"]
+  const lines = rows.map((row) => [row.name, ...cells(row.ratio, 2), ...cells(row.microseconds, 0), target(row)])
+  const widths = header.map((title, i) => Math.max(title.length, ...lines.map((line) => line[i]?.length ?? 0)))
+  const format = (line: ReadonlyArray<string>): string =>
+    `| ${line.map((cell, i) => (i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))).join(" | ")} |`
+  return [
+    `### ${title}`,
+    "",
+    format(header),
+    `| ${widths.map((width, i) => (i === 0 ? "-".repeat(width) : `${"-".repeat(width - 1)}:`)).join(" | ")} |`,
+    ...lines.map(format),
+    ""
+  ].join("\n")
+}
