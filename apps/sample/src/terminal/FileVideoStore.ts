@@ -1,0 +1,26 @@
+/** Saves the video to a file as it arrives. */
+import { Effect, FileSystem, Layer, Sink, Stream } from "effect"
+import { VideoNotSaved, VideoStore } from "../Program.ts"
+
+/** Saves to that path. What was there before stays until the whole video is. */
+export const layer = (path: string): Layer.Layer<VideoStore, never, FileSystem.FileSystem> =>
+  Layer.effect(
+    VideoStore,
+    Effect.map(FileSystem.FileSystem, (fs) => {
+      const part = `${path}.part`
+      const notSaved = (cause: unknown) => new VideoNotSaved({ location: path, cause })
+      return VideoStore.of({
+        save: (content) =>
+          Effect.suspend(() => {
+            let bytes = 0
+            return content.pipe(
+              Stream.tap((chunk) => Effect.sync(() => (bytes += chunk.length))),
+              Stream.run(Sink.mapError(fs.sink(part), notSaved)),
+              Effect.andThen(Effect.mapError(fs.rename(part, path), notSaved)),
+              Effect.onError(() => Effect.ignore(fs.remove(part))),
+              Effect.map(() => ({ location: path, bytes }))
+            )
+          })
+      })
+    })
+  )

@@ -1,0 +1,120 @@
+/**
+ * Shows the program's events in a terminal: each step's outcome as it comes and, where the output is watched, a
+ * progress bar that is drawn over itself. In a file or a pipe there are whole lines only.
+ */
+import type { Video } from "@model-gateway/core"
+import { Clock, Effect, Terminal } from "effect"
+import { TerminalCapabilities } from "effect/cli"
+import { explain, type Hints } from "../Explanation.ts"
+import { type Event, type Outcome, type Step, succeeded } from "../Program.ts"
+import * as Report from "./Report.ts"
+import { bar, clean, coloured, plain, type Style } from "./Style.ts"
+
+/** What the composition tells of a run. */
+export interface Presenter {
+  /** Before the first step. */
+  readonly begin: Effect.Effect<void>
+  readonly present: (event: Event) => Effect.Effect<void>
+  /** After the last. */
+  readonly end: (outcomes: ReadonlyArray<Outcome>) => Effect.Effect<void>
+  /** When the person wants to stop, before what is running is cancelled. */
+  readonly interrupted: Effect.Effect<void>
+}
+
+const indent = "     "
+
+/** A presenter for the terminal in the context. */
+export const make = Effect.fnUntraced(function* (hints: Hints) {
+  const terminal = yield* Terminal.Terminal
+  const { canAnimate, canColor } = yield* TerminalCapabilities.TerminalCapabilities
+  const style: Style = canColor ? coloured : plain
+  const columns = (yield* terminal.columns) || 80
+  const width = Math.max(40, Math.min(100, columns) - indent.length)
+  /** Of the progress bar: with what stands around it, a line must fit, or it cannot be drawn over. */
+  const cells = Math.max(4, Math.min(32, columns - 44))
+
+  // Whoever closed the other end of a pipe does not want to read on, and the program goes on without.
+  const write = (text: string) => Effect.ignore(terminal.display(text))
+  /** What stands on the last line until something else does. */
+  let transient = false
+  const lines = (texts: ReadonlyArray<string>) => {
+    const erase = transient ? "\r\u001b[2K" : ""
+    transient = false
+    return write(erase + texts.map((text) => `${text}\n`).join(""))
+  }
+  const overwrite = (text: string) => {
+    const erase = transient ? "\r\u001b[2K" : ""
+    transient = true
+    return write(erase + text)
+  }
+
+  let startedAt = 0
+  let stepStartedAt = 0
+  const since = (start: number) =>
+    Effect.map(Clock.currentTimeMillis, (now) =>
+      now - start < 1000 ? `${Math.round(now - start)} ms` : `${((now - start) / 1000).toFixed(1)} s`
+    )
+  const heading = (step: Step, mark: string) =>
+    `${String(Report.order.indexOf(step) + 1).padStart(2)} ${mark} ${style.bold(Report.titles[step])}`
+
+  let shown: Video.Job | undefined
+  const videoChanged = (job: Video.Job): Effect.Effect<void> => {
+    const before = shown
+    shown = job
+    const state = clean(job.status.replace("_", " "))
+    if (job.status === "cancelled") return lines([`${indent}The job ${clean(job.id)} is cancelled.`])
+    if (canAnimate) {
+      const drawn = bar(job.status === "completed" ? 1 : (job.progress ?? 0), cells)
+      const filled = `${style.green(drawn)}${style.dim("·".repeat(cells - drawn.length))}`
+      return overwrite(`${heading("video", "…")}  ${filled} ${percent(job)}${state}`)
+    }
+    const quarter = (of: Video.Job | undefined) => Math.floor((of?.progress ?? 0) * 4)
+    return before?.status !== job.status || quarter(before) !== quarter(job)
+      ? lines([`${indent}${percent(job)}${state}`])
+      : Effect.void
+  }
+
+  const presenter: Presenter = {
+    begin: Effect.gen(function* () {
+      startedAt = yield* Clock.currentTimeMillis
+      yield* lines([`${style.bold("Model gateway sample")} ${style.dim(`· ${clean(hints.baseUrl)}`)}`, ""])
+    }),
+    present: (event) =>
+      Effect.gen(function* () {
+        switch (event._tag) {
+          case "Started":
+            stepStartedAt = yield* Clock.currentTimeMillis
+            shown = undefined
+            return yield* canAnimate ? overwrite(heading(event.step, "…")) : Effect.void
+          case "VideoChanged":
+            return yield* videoChanged(event.job)
+          case "Done":
+            return yield* lines([
+              `${heading(event.step, style.green("✔"))} ${style.dim(yield* since(stepStartedAt))}`,
+              ...Report.done(event, style, width).map((line) => indent + line)
+            ])
+          case "Failed":
+            return yield* lines([
+              `${heading(event.step, style.red("✘"))} ${style.dim(yield* since(stepStartedAt))}`,
+              ...Report.failed(explain(event.step, event.error, hints), style).map((line) => indent + line)
+            ])
+          case "Skipped":
+            return yield* lines([
+              heading(event.step, style.yellow("–")),
+              `${indent}Not tried, for what went wrong in step ${Report.order.indexOf(event.because) + 1}.`
+            ])
+        }
+      }),
+    end: (outcomes) =>
+      Effect.gen(function* () {
+        const worked = outcomes.filter(({ _tag }) => _tag === "Done").length
+        const sum = `${worked} of ${outcomes.length} steps worked`
+        yield* lines(["", `${(succeeded(outcomes) ? style.green : style.red)(sum)}, in ${yield* since(startedAt)}.`])
+      }),
+    interrupted: Effect.suspend(() => lines(["Stopping …"]))
+  }
+  return presenter
+})
+
+const percent = (job: Video.Job): string =>
+  job.progress === undefined ? "" : `${String(Math.round(job.progress * 100)).padStart(3)} % `

@@ -1,0 +1,120 @@
+/** The program's outcomes as lines of text. */
+import type { CurrentKey, Transcription } from "@model-gateway/core"
+import type { Explanation } from "../Explanation.ts"
+import type { Assignment, Done, FinishedVideo, Ranking, Step, StoredFile } from "../Program.ts"
+import { bar, clean, clip, type Style } from "./Style.ts"
+
+/** What each step is called. */
+export const titles: { readonly [S in Step]: string } = {
+  file: "Store a file and delete it",
+  key: "Read the key's usage",
+  rerank: "Rank documents",
+  transcription: "Transcribe a recording",
+  video: "Make a video",
+  guardrail: "Assign two keys to a guardrail"
+}
+
+/** The steps in their order. */
+export const order = [
+  "file",
+  "key",
+  "rerank",
+  "transcription",
+  "video",
+  "guardrail"
+] as const satisfies ReadonlyArray<Step>
+
+/** What came of a step that worked. */
+export const done = (outcome: Done, style: Style, width: number): ReadonlyArray<string> => {
+  switch (outcome.step) {
+    case "file":
+      return file(outcome.result)
+    case "key":
+      return key(outcome.result)
+    case "rerank":
+      return ranking(outcome.result, style, width)
+    case "transcription":
+      return transcript(outcome.result, style, width)
+    case "video":
+      return video(outcome.result, style)
+    case "guardrail":
+      return assignment(outcome.result)
+  }
+}
+
+/** What went wrong with one that did not. */
+export const failed = ({ requestId, sentence, tag }: Explanation, style: Style): ReadonlyArray<string> => [
+  clean(sentence),
+  style.dim([tag, ...(requestId === undefined ? [] : [`request id ${clean(requestId)}`])].join(" · "))
+]
+
+const file = ({ deletion, file }: StoredFile) => [
+  `${clean(file.filename)} (${size(file.bytes)}) was stored as ${clean(file.id)},`,
+  `and deleted again (confirmed in the ${deletion._shape} shape).`
+]
+
+const key = (record: CurrentKey.KeyRecord) => [
+  `${clean(record.label)} has used ${credits(record.usage)}, ${amount(record.usage_daily)} of them today.`,
+  record.limit === null
+    ? "It has no limit of its own."
+    : `${amount(record.limit_remaining ?? 0)} of its limit of ${credits(record.limit)} remain${
+        record.limit_reset === null ? "" : ` (it starts anew ${record.limit_reset})`
+      }.`,
+  `Free requests today: ${record.free_model_daily_requests.used} of ${record.free_model_daily_requests.limit}.`
+]
+
+const ranking = ({ query, response }: Ranking, style: Style, width: number) => {
+  const best = Math.max(...response.results.map(({ relevance_score }) => relevance_score))
+  const cells = 12
+  return [
+    `“${clean(query)}”`,
+    ...response.results.map(({ document, index, relevance_score }) => {
+      const drawn = bar(best > 0 ? relevance_score / best : 0, cells)
+      const text = clip(clean(document.text ?? `document ${index}`), width - cells - 10)
+      return `${relevance_score.toFixed(3).padStart(6)} ${style.green(drawn)}${" ".repeat(cells - drawn.length)}  ${text}`
+    }),
+    ...paid(response.usage?.cost, style)
+  ]
+}
+
+const transcript = (response: Transcription.Response, style: Style, width: number) => {
+  const words = response.words ?? []
+  const times = words.map(({ start, word }) => `${start.toFixed(1)}s ${clean(word)}`).join("  ")
+  const heard = response.duration === undefined ? "" : `, heard in ${response.duration.toFixed(1)} s of audio`
+  return [
+    `“${clean(response.text)}”${heard}.`,
+    ...(times === "" ? [] : [style.dim(clip(times, width))]),
+    ...paid(response.usage?.cost, style)
+  ]
+}
+
+const video = ({ job, saved }: FinishedVideo, style: Style) => [
+  `Saved to ${saved.location} (${size(saved.bytes)}).`,
+  ...paid(job.usage?.cost, style)
+]
+
+const assignment = ({ guardrail, keys, response }: Assignment) => [
+  `${response.assigned_count} of ${keys.length} keys now hold “${clean(guardrail.name)}”${
+    guardrail.limit === null
+      ? ""
+      : `, which lets them spend ${credits(guardrail.limit)} together${
+          guardrail.limit_reset === null ? "" : `, ${guardrail.limit_reset}`
+        }`
+  }.`,
+  `They were made for this: ${keys.map(({ label }) => clean(label)).join(" and ")}.`
+]
+
+const paid = (cost: number | undefined, style: Style): ReadonlyArray<string> =>
+  cost === undefined ? [] : [style.dim(cost === 0 ? "It was free." : `It cost ${credits(cost)}.`)]
+
+/** Micro-credits are the least there is. */
+const amount = (value: number): string => String(Number(value.toFixed(6)))
+
+const credits = (value: number): string => `${amount(value)} ${value === 1 ? "credit" : "credits"}`
+
+const size = (bytes: number): string =>
+  bytes < 1000
+    ? `${bytes} bytes`
+    : bytes < 1_000_000
+      ? `${(bytes / 1000).toFixed(1)} kB`
+      : `${(bytes / 1e6).toFixed(1)} MB`

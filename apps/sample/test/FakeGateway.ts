@@ -1,0 +1,210 @@
+/**
+ * A gateway in memory, behind the client's own contract: it answers HTTP requests, and remembers them.
+ */
+import { Gateway, GatewayConfig, RetryPolicy } from "@model-gateway/core"
+import { Effect, Layer, Redacted } from "effect"
+import { HttpClient, HttpClientError, HttpClientResponse } from "effect/http"
+import { ManagementGateway, VideoStore } from "../src/Program.ts"
+import { Stream } from "effect"
+
+/** An answer; `never`: none comes; `refused`: the connection is. */
+export type Answer = { readonly status: number; readonly body: unknown } | "never" | "refused"
+
+/** Answers by method and path, as `POST /rerank`; several are given one after the other, the last for good. */
+export type Script = Readonly<Record<string, Answer | ReadonlyArray<Answer>>>
+
+/** A request as it arrived. */
+export interface Arrived {
+  readonly call: string
+  readonly bearer: string | undefined
+  readonly idempotencyKey: string | undefined
+}
+
+export const baseUrl = "http://gateway.test/api/v1"
+
+export const ok = (body: unknown): Answer => ({ status: 200, body })
+
+export const failure = (status: number, message: string, metadata: Record<string, unknown> = {}): Answer => ({
+  status,
+  body: {
+    error: { code: status, message, metadata },
+    service_metadata: { request_id: `req_${status}` },
+    user_id: null
+  }
+})
+
+export const job = (status: string, more: Record<string, unknown> = {}): Answer => ({
+  status: status === "pending" ? 202 : 200,
+  body: { id: "video_1", polling_url: "/api/v1/videos/video_1", status, ...more }
+})
+
+const now = "2026-11-20T12:00:00Z"
+const guardrail = {
+  id: "0197a000-0000-7000-8000-000000000001",
+  name: "Sample guardrail",
+  description: null,
+  limit: 1,
+  limit_reset: "daily",
+  allowed_models: null,
+  allowed_providers: null,
+  created_at: now,
+  updated_at: now
+}
+const key = (hash: string) =>
+  ok({
+    key: "mg_sk_shown_once",
+    data: {
+      hash,
+      name: hash,
+      label: `mg_sk_…${hash}`,
+      workspace_id: "0197a000-0000-7000-8000-000000000002",
+      disabled: false,
+      is_management_key: false,
+      limit: 0,
+      limit_remaining: 0,
+      limit_reset: null,
+      include_byok_in_limit: false,
+      usage: 0,
+      guardrail_id: null,
+      creator_user_id: null,
+      created_at: now,
+      updated_at: now,
+      expires_at: "2026-11-20T12:10:00Z"
+    }
+  })
+
+/** A gateway where all goes well. */
+export const wellBehaved: Script = {
+  "POST /files": ok({
+    id: "file_1",
+    object: "file",
+    filename: "hello.txt",
+    bytes: 65,
+    mime_type: "text/plain",
+    purpose: "sample",
+    created_at: now,
+    workspace_id: "0197a000-0000-7000-8000-000000000002"
+  }),
+  "DELETE /files/file_1": ok({ _shape: "native", id: "file_1", type: "file_deleted" }),
+  "GET /key": ok({
+    data: {
+      label: "mg_sk_…abc",
+      limit: 5,
+      limit_remaining: 4.9865,
+      limit_reset: "daily",
+      include_byok_in_limit: false,
+      usage: 0.0135,
+      usage_daily: 0.0035,
+      usage_weekly: 0.0135,
+      usage_monthly: 0.0135,
+      byok_usage: 0,
+      byok_usage_daily: 0,
+      byok_usage_weekly: 0,
+      byok_usage_monthly: 0,
+      is_free_tier: false,
+      is_management_key: false,
+      is_provisioning_key: false,
+      creator_user_id: null,
+      expires_at: null,
+      free_model_daily_requests: { limit: 200, used: 3, remaining: 197 },
+      rate_limit: { requests: -1, interval: "10s", note: "deprecated" }
+    }
+  }),
+  "POST /rerank": ok({
+    id: "rerank_1",
+    model: "sandbox/bm25",
+    provider: "sandbox",
+    results: [
+      { index: 1, relevance_score: 0.9, document: { text: "To reset a forgotten password, open the sign-in page." } },
+      { index: 0, relevance_score: 0.1, document: { text: "Invoices are sent on the first." } }
+    ],
+    usage: { search_units: 1, total_tokens: 40, cost: 0.001 }
+  }),
+  "POST /audio/transcriptions": ok({
+    text: "555 0199",
+    task: "transcribe",
+    language: "en",
+    duration: 1.9,
+    segments: [{ id: 0, start: 0, end: 0.6, text: "555" }],
+    words: [{ word: "5", start: 0, end: 0.12 }],
+    usage: { seconds: 1.9, cost: 0.00019 }
+  }),
+  "POST /videos": job("pending"),
+  "GET /videos/video_1": [
+    job("pending", { progress: 0 }),
+    job("in_progress", { progress: 0.5 }),
+    job("completed", { progress: 1, usage: { cost: 0.04, is_byok: false } })
+  ],
+  "GET /videos/video_1/content": { status: 200, body: new Uint8Array([0, 0, 0, 8, 102, 116, 121, 112]) },
+  "POST /videos/video_1/cancel": job("cancelled"),
+  "POST /guardrails": ok({ data: guardrail }),
+  "POST /keys": [key("a".repeat(64)), key("b".repeat(64))],
+  [`POST /guardrails/${guardrail.id}/assignments/keys`]: ok({ assigned_count: 2, not_found: [], replaced: [] }),
+  [`DELETE /keys/${"a".repeat(64)}`]: ok({ deleted: true }),
+  [`DELETE /keys/${"b".repeat(64)}`]: ok({ deleted: true }),
+  [`DELETE /guardrails/${guardrail.id}`]: ok({ deleted: true })
+}
+
+/** Both clients and a store in memory, over a script; and what arrived. */
+export const make = (script: Script) => {
+  const arrived: Array<Arrived> = []
+  const given = new Map<string, number>()
+
+  const next = (call: string): Answer => {
+    const answers = script[call] ?? failure(404, `nothing is scripted for ${call}`)
+    if (!isList(answers)) return answers
+    const index = given.get(call) ?? 0
+    given.set(call, index + 1)
+    return answers[Math.min(index, answers.length - 1)] ?? "never"
+  }
+
+  const client = HttpClient.make((request, url) =>
+    Effect.suspend(() => {
+      const call = `${request.method} ${url.pathname.replace("/api/v1", "")}`
+      arrived.push({
+        call,
+        bearer: request.headers["authorization"],
+        idempotencyKey: request.headers["idempotency-key"]
+      })
+      const answer = next(call)
+      if (answer === "never") return Effect.never
+      if (answer === "refused") {
+        const cause = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" })
+        return Effect.fail(
+          new HttpClientError.HttpClientError({ reason: new HttpClientError.TransportError({ request, cause }) })
+        )
+      }
+      const body = answer.body instanceof Uint8Array ? new Uint8Array(answer.body) : JSON.stringify(answer.body)
+      return Effect.succeed(HttpClientResponse.fromWeb(request, new Response(body, { status: answer.status })))
+    })
+  )
+
+  const gateway = (key: string) =>
+    Gateway.make.pipe(
+      Effect.provideService(HttpClient.HttpClient, client),
+      Effect.provideService(
+        GatewayConfig.GatewayConfig,
+        GatewayConfig.make({ baseUrl, credential: Redacted.make(key) })
+      )
+    )
+
+  const layer = Layer.mergeAll(
+    Layer.effect(Gateway.Gateway, gateway("ordinary")),
+    Layer.effect(ManagementGateway, gateway("management")),
+    Layer.succeed(
+      VideoStore,
+      VideoStore.of({
+        save: (bytes) =>
+          Effect.map(Stream.runCollect(bytes), (chunks) => ({
+            location: "memory",
+            bytes: chunks.reduce((sum, chunk) => sum + chunk.length, 0)
+          }))
+      })
+    ),
+    Layer.succeed(RetryPolicy.RetryPolicy, RetryPolicy.none)
+  )
+
+  return { layer, arrived }
+}
+
+const isList = (answers: Answer | ReadonlyArray<Answer>): answers is ReadonlyArray<Answer> => Array.isArray(answers)
