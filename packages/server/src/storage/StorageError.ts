@@ -48,7 +48,7 @@ const sentenceOfCode = (code: number): string | undefined => {
     case 13:
       return "The disk holding the database is full."
     case 14:
-      return "The database file cannot be opened."
+      return "The path does not lead to a readable file."
     default:
       return undefined
   }

@@ -1,0 +1,368 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Duration, Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { Accounting, layerReaper, type Outcome } from "../../src/accounting/Accounting.ts"
+import * as MicroCredits from "../../src/accounting/MicroCredits.ts"
+import { GuardrailStore } from "../../src/guardrails/GuardrailStore.ts"
+import { KeyRecords } from "../../src/keys/KeyRecord.ts"
+import { type CreateKey, KeyStore } from "../../src/keys/KeyStore.ts"
+import { WorkspaceStore } from "../../src/workspaces/WorkspaceStore.ts"
+import { run, runAndKill } from "../storage/Processes.ts"
+import { layer, layerAt, temporaryFolder } from "../storage/TestStorage.ts"
+
+const micro = MicroCredits.make
+
+/** A workspace with `credits` micro-credits and a key in it. */
+const payerWith = Effect.fnUntraced(function* (credits: number, key?: Partial<CreateKey>) {
+  const workspaces = yield* WorkspaceStore
+  const workspace = yield* workspaces.ensureDefault({ credits: micro(credits) })
+  const { id: workspaceId, organizationId } = workspace
+  const made = yield* (yield* KeyStore).create({ organizationId, workspaceId, name: "k", ...key })
+  return { organizationId, key: made.key, payer: { keyHash: made.key.hash, workspaceId, guardrailId: null } }
+})
+
+const outcome = (cost: number, more?: Partial<Outcome>): Outcome => ({
+  cost: micro(cost),
+  provider: "sandbox",
+  upstreamModel: "bm25",
+  ...more
+})
+
+const reserve = Effect.fnUntraced(function* (
+  id: string,
+  payer: { readonly keyHash: string; readonly workspaceId: string; readonly guardrailId: string | null },
+  amount: number,
+  more?: { readonly isByok?: boolean; readonly jobId?: string }
+) {
+  const accounting = yield* Accounting
+  return yield* accounting.reserve({
+    id,
+    payer,
+    operation: "rerank",
+    model: "sandbox/bm25",
+    amount: micro(amount),
+    ...more
+  })
+})
+
+const refusal = (...args: Parameters<typeof reserve>) =>
+  Effect.map(Effect.flip(reserve(...args)), (error) =>
+    error._tag === "InsufficientCredits"
+      ? { scope: error.scope, limit: error.limit, remaining: error.remaining }
+      : { error }
+  )
+
+describe("Accounting", () => {
+  it.effect("takes what a request cost from the balance and gives the rest back", () =>
+    Effect.gen(function* () {
+      const accounting = yield* Accounting
+      const { payer } = yield* payerWith(1000)
+      const held = yield* reserve("gen-1", payer, 400)
+      expect(yield* accounting.balanceOf(payer.workspaceId)).toEqual({ balance: 1000, held: 400, available: 600 })
+      expect(yield* accounting.settle(held, outcome(250, { usage: { search_units: 1 } }))).toBe("done")
+      expect(yield* accounting.balanceOf(payer.workspaceId)).toEqual({ balance: 750, held: 0, available: 750 })
+      const usage = yield* accounting.usageOf({ keyHash: payer.keyHash })
+      expect(usage.items).toMatchObject([
+        { id: "gen-1", cost: 250, reserved: 400, provider: "sandbox", usage: { search_units: 1 }, isLate: false }
+      ])
+      expect(yield* accounting.openIntents).toEqual([])
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("gives all of it back on release, and records nothing", () =>
+    Effect.gen(function* () {
+      const accounting = yield* Accounting
+      const { payer } = yield* payerWith(1000)
+      const held = yield* reserve("gen-1", payer, 400)
+      expect(yield* accounting.release(held)).toBe("done")
+      expect(yield* accounting.release(held)).toBe("already")
+      expect(yield* accounting.settle(held, outcome(100))).toBe("already")
+      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 1000, held: 0 })
+      expect((yield* accounting.usageOf()).total).toBe(0)
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("settles once, however often and at once it is asked to", () =>
+    Effect.gen(function* () {
+      const accounting = yield* Accounting
+      const { payer } = yield* payerWith(1000)
+      const held = yield* reserve("gen-1", payer, 400)
+      const answers = yield* Effect.all(
+        Array.from({ length: 20 }, () => accounting.settle(held, outcome(100))),
+        { concurrency: "unbounded" }
+      )
+      expect(answers.filter((answer) => answer === "done").length).toBe(1)
+      expect(answers.filter((answer) => answer === "already").length).toBe(19)
+      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 900, held: 0 })
+      expect((yield* accounting.usageOf()).total).toBe(1)
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("holds once for an id that is reserved twice, and charges nothing for one that was settled before", () =>
+    Effect.gen(function* () {
+      const accounting = yield* Accounting
+      const { payer } = yield* payerWith(1000)
+      const first = yield* reserve("gen-1", payer, 400)
+      const again = yield* reserve("gen-1", payer, 400)
+      expect(again).toMatchObject({ id: first.id, amount: first.amount })
+      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ held: 400 })
+      yield* accounting.settle(first, outcome(100))
+      const third = yield* reserve("gen-1", payer, 400)
+      expect(yield* accounting.settle(third, outcome(100))).toBe("already")
+      expect(yield* accounting.balanceOf(payer.workspaceId)).toEqual({ balance: 900, held: 0, available: 900 })
+      expect((yield* accounting.usageOf()).total).toBe(1)
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("says which budget is used up, its limit and what remains, and then holds nothing", () =>
+    Effect.gen(function* () {
+      const accounting = yield* Accounting
+      const guardrails = yield* GuardrailStore
+      const { key, organizationId, payer } = yield* payerWith(1000, { limit: micro(500) })
+      const guardrail = yield* guardrails.create({ organizationId, name: "g", limit: micro(300) })
+      const guarded = { ...payer, guardrailId: guardrail.id }
+
+      expect(yield* refusal("gen-1", guarded, 301)).toEqual({ scope: "guardrail", limit: 300, remaining: 300 })
+      expect(yield* refusal("gen-2", guarded, 501)).toEqual({ scope: "key", limit: 500, remaining: 500 })
+      yield* (yield* KeyStore).update(organizationId, key.hash, { limit: null })
+      expect(yield* refusal("gen-3", payer, 1001)).toEqual({ scope: "workspace", limit: 1000, remaining: 1000 })
+
+      expect(yield* accounting.openIntents).toEqual([])
+      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ held: 0 })
+      yield* reserve("gen-4", guarded, 200)
+      expect(yield* refusal("gen-5", guarded, 101)).toEqual({ scope: "guardrail", limit: 300, remaining: 100 })
+      const error = yield* Effect.flip(reserve("gen-5", guarded, 101))
+      expect(error.message).toMatch(/^insufficient credits: .*guardrail.*0\.0001 of 0\.0003/)
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("shares a guardrail's limit among all keys that hold it", () =>
+    Effect.gen(function* () {
+      const { organizationId, payer } = yield* payerWith(1000)
+      const other = yield* payerWith(0)
+      const guardrail = yield* (yield* GuardrailStore).create({ organizationId, name: "g", limit: micro(300) })
+      yield* reserve("gen-1", { ...payer, guardrailId: guardrail.id }, 200)
+      expect(yield* refusal("gen-2", { ...other.payer, guardrailId: guardrail.id }, 200)).toMatchObject({
+        scope: "guardrail",
+        remaining: 100
+      })
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("lets exactly 100 of 200 concurrent requests through a limit for 100, and books each once", () =>
+    Effect.gen(function* () {
+      const accounting = yield* Accounting
+      const { key, payer } = yield* payerWith(1_000_000, { limit: micro(100 * 700) })
+      const results = yield* Effect.all(
+        Array.from({ length: 200 }, (_, i) =>
+          reserve(`gen-${i}`, payer, 700).pipe(
+            Effect.tap(() => Effect.yieldNow),
+            Effect.tap((held) => accounting.settle(held, outcome(700))),
+            Effect.as("through"),
+            Effect.catchTag("InsufficientCredits", ({ scope }) => Effect.succeed(scope))
+          )
+        ),
+        { concurrency: "unbounded" }
+      )
+      expect(results.filter((result) => result === "through").length).toBe(100)
+      expect(results.filter((result) => result === "key").length).toBe(100)
+      const usage = yield* accounting.usageOf({}, { limit: 1000 })
+      expect(new Set(usage.items.map((row) => row.id)).size).toBe(100)
+      expect(usage.total).toBe(100)
+      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 930_000, held: 0 })
+      const record = yield* (yield* KeyRecords).of(key)
+      expect(record).toMatchObject({ usage: 0.07, usage_daily: 0.07, limit_remaining: 0 })
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("lets a free request in whatever is used up, and records it", () =>
+    Effect.gen(function* () {
+      const accounting = yield* Accounting
+      const { payer } = yield* payerWith(0, { limit: micro(0) })
+      const held = yield* reserve("gen-1", payer, 0)
+      yield* accounting.settle(held, outcome(0))
+      expect((yield* accounting.usageOf()).items).toMatchObject([{ id: "gen-1", cost: 0 }])
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("charges a cost beyond what was held in full, and lists it", () =>
+    Effect.gen(function* () {
+      const accounting = yield* Accounting
+      const { payer } = yield* payerWith(100)
+      const held = yield* reserve("gen-1", payer, 100)
+      yield* accounting.settle(held, outcome(130))
+      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: -30, held: 0 })
+      expect(yield* accounting.reconciliation).toMatchObject({ abandoned: [], late: [], overruns: [{ id: "gen-1" }] })
+      expect(yield* refusal("gen-2", payer, 1)).toEqual({ scope: "workspace", limit: -30, remaining: 0 })
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("counts a caller's own provider keys apart and leaves the balance alone", () =>
+    Effect.gen(function* () {
+      const accounting = yield* Accounting
+      const { key, organizationId, payer } = yield* payerWith(10, { limit: micro(500) })
+      const held = yield* reserve("gen-1", payer, 400, { isByok: true })
+      yield* accounting.settle(held, outcome(400))
+      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 10, held: 0 })
+      expect(yield* (yield* KeyRecords).of(key)).toMatchObject({
+        usage: 0,
+        byok_usage: 0.0004,
+        byok_usage_monthly: 0.0004,
+        limit_remaining: 0.0005
+      })
+      const counting = yield* (yield* KeyStore).update(organizationId, key.hash, { includeByokInLimit: true })
+      expect(yield* (yield* KeyRecords).of(counting)).toMatchObject({ limit_remaining: 0.0001 })
+      expect(yield* refusal("gen-2", payer, 101, { isByok: true })).toMatchObject({ scope: "key", remaining: 100 })
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("charges credits when the caller's own key was meant and the service's was used in the end", () =>
+    Effect.gen(function* () {
+      const accounting = yield* Accounting
+      const { key, payer } = yield* payerWith(1000)
+      const held = yield* reserve("gen-1", payer, 400, { isByok: true })
+      yield* accounting.settle(held, outcome(300, { isByok: false }))
+      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 700, held: 0 })
+      expect(yield* (yield* KeyRecords).of(key)).toMatchObject({ usage: 0.0003, byok_usage: 0 })
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("starts a daily limit anew at 00:00 UTC and charges a request to the day it began", () =>
+    Effect.gen(function* () {
+      const accounting = yield* Accounting
+      const records = yield* KeyRecords
+      yield* TestClock.setTime(Date.UTC(2026, 10, 20, 23, 59, 59, 999))
+      const { key, payer } = yield* payerWith(10_000, { limit: micro(500), limitReset: "daily" })
+      const straddling = yield* reserve("gen-1", payer, 400)
+      expect(yield* refusal("gen-2", payer, 200)).toMatchObject({ scope: "key", remaining: 100 })
+
+      yield* TestClock.adjust("1 millis")
+      const today = yield* reserve("gen-3", payer, 500)
+      yield* accounting.settle(straddling, outcome(400))
+      yield* accounting.settle(today, outcome(450))
+      expect(yield* records.of(key)).toMatchObject({
+        usage: 0.00085,
+        usage_daily: 0.00045,
+        usage_weekly: 0.00085,
+        usage_monthly: 0.00085,
+        limit_remaining: 0.00005
+      })
+      yield* TestClock.adjust("1 day")
+      expect(yield* records.of(key)).toMatchObject({ usage: 0.00085, usage_daily: 0, limit_remaining: 0.0005 })
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("never admits more for a clock that is behind", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(Date.UTC(2026, 10, 21, 0, 0, 1))
+      const { payer } = yield* payerWith(10_000, { limit: micro(500), limitReset: "daily" })
+      yield* reserve("gen-1", payer, 400)
+      yield* TestClock.setTime(Date.UTC(2026, 10, 20, 23, 59, 59))
+      expect(yield* refusal("gen-2", payer, 101)).toMatchObject({ scope: "key", remaining: 100 })
+      yield* reserve("gen-3", payer, 100)
+      yield* TestClock.setTime(Date.UTC(2026, 10, 21, 0, 0, 2))
+      expect(yield* refusal("gen-4", payer, 1)).toMatchObject({ scope: "key", remaining: 0 })
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("adds credits, and tells an unknown workspace from a sum that cannot be counted", () =>
+    Effect.gen(function* () {
+      const accounting = yield* Accounting
+      const { payer } = yield* payerWith(100)
+      expect(yield* accounting.addCredits(payer.workspaceId, micro(900), "gift")).toMatchObject({ balance: 1000 })
+      expect(yield* accounting.addCredits("nowhere", micro(1))).toBe(null)
+      const error = yield* Effect.flip(accounting.addCredits(payer.workspaceId, micro(Number.MAX_SAFE_INTEGER)))
+      expect(error._tag).toBe("BalanceOutOfRange")
+      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 1000 })
+    }).pipe(Effect.provide(layer))
+  )
+})
+
+describe("after a crash", () => {
+  it.live("frees what a killed process held, keeps what a job holds, and lists both", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const filename = `${folder}/gateway.db`
+      const payer = yield* Effect.map(payerWith(10_000), ({ payer }) => payer).pipe(Effect.provide(layerAt(filename)))
+      yield* runAndKill("reserveAndHang.ts", filename, payer.keyHash, payer.workspaceId)
+
+      yield* Effect.gen(function* () {
+        const accounting = yield* Accounting
+        expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 10_000, held: 1400 })
+        // The dead process beat less than 30 seconds ago, so it may still be alive for all anyone knows.
+        expect(yield* accounting.reap).toBe(0)
+      }).pipe(Effect.provide(layerAt(filename)))
+
+      yield* Effect.gen(function* () {
+        const accounting = yield* Accounting
+        yield* TestClock.setTime(yield* TestClock.withLive(Effect.clockWith((clock) => clock.currentTimeMillis)))
+        yield* TestClock.adjust("31 seconds")
+        expect(yield* accounting.reap).toBe(1)
+        expect(yield* accounting.reap).toBe(0)
+        expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 10_000, held: 700 })
+        expect(yield* accounting.openIntents).toMatchObject([{ id: "gen-job", jobId: "job-1", owner: null }])
+        expect(yield* accounting.reconciliation).toMatchObject({
+          abandoned: [{ id: "gen-killed", state: "abandoned", amount: 700 }]
+        })
+        expect(yield* accounting.settle({ id: "gen-job" }, outcome(650))).toBe("done")
+        expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 9350, held: 0 })
+      }).pipe(Effect.provide(layerAt(filename)), Effect.provide(TestClock.layer()))
+    })
+  )
+
+  it.effect("charges a settle that comes after the reaper, and says so", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const filename = `${folder}/gateway.db`
+      // A process that sleeps beats no more: here it is one whose layer was built and whose clock stands still.
+      const sleeper = yield* Layer.build(layerAt(filename))
+      const { payer } = yield* payerWith(1000).pipe(Effect.provide(sleeper))
+      const held = yield* reserve("gen-1", payer, 400).pipe(Effect.provide(sleeper))
+      yield* Effect.gen(function* () {
+        const accounting = yield* Accounting
+        yield* TestClock.setTime(Duration.toMillis("1 minute"))
+        expect(yield* accounting.reap).toBe(1)
+        expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 1000, held: 0 })
+      }).pipe(Effect.provide(layerAt(filename)), Effect.provide(TestClock.layer()))
+      yield* Effect.gen(function* () {
+        const accounting = yield* Accounting
+        expect(yield* accounting.settle(held, outcome(300))).toBe("late")
+        expect(yield* accounting.settle(held, outcome(300))).toBe("already")
+        expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 700, held: 0 })
+        expect(yield* accounting.reconciliation).toMatchObject({ abandoned: [], late: [{ id: "gen-1", isLate: true }] })
+      }).pipe(Effect.provide(sleeper))
+    })
+  )
+
+  it.effect("reaps by itself at the start and every so often", () =>
+    Effect.gen(function* () {
+      const accounting = yield* Accounting
+      const { payer } = yield* payerWith(1000)
+      yield* reserve("gen-1", payer, 400)
+      yield* Layer.build(layerReaper({ every: "30 seconds" }))
+      yield* TestClock.adjust("5 minutes")
+      // Its own intents are never taken from a process that lives.
+      expect((yield* accounting.openIntents).length).toBe(1)
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.live(
+    "holds a limit across processes that spend at the same time",
+    () =>
+      Effect.gen(function* () {
+        const folder = yield* temporaryFolder
+        const filename = `${folder}/gateway.db`
+        const { key, payer } = yield* payerWith(10_000, { limit: micro(150) }).pipe(Effect.provide(layerAt(filename)))
+        const spend = (name: string) => run("spend.ts", filename, payer.keyHash, payer.workspaceId, name, "100")
+        const counts = yield* Effect.all([spend("a"), spend("b"), spend("c")], { concurrency: "unbounded" })
+        expect(counts.reduce((sum, count) => sum + Number(count), 0)).toBe(150)
+        yield* Effect.gen(function* () {
+          const accounting = yield* Accounting
+          expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 9850, held: 0 })
+          expect((yield* accounting.usageOf()).total).toBe(150)
+          expect(yield* (yield* KeyRecords).of(key)).toMatchObject({ usage: 0.00015, limit_remaining: 0 })
+        }).pipe(Effect.provide(layerAt(filename)))
+      }),
+    60_000
+  )
+})

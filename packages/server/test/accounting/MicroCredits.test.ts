@@ -1,0 +1,42 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Option, Schema } from "effect"
+import * as MicroCredits from "../../src/accounting/MicroCredits.ts"
+
+const amounts = Schema.Int.check(Schema.isBetween({ minimum: -(10 ** 15), maximum: 10 ** 15 }))
+
+describe("MicroCredits", () => {
+  it.prop("come back from the wire as they went, up to a thousand million credits", [amounts], ([micro]) => {
+    expect(MicroCredits.fromCredits(MicroCredits.toCredits(micro))).toEqual(Option.some(micro))
+    const parsed: unknown = JSON.parse(JSON.stringify(MicroCredits.toCredits(micro)))
+    expect(MicroCredits.fromCredits(Number(parsed))).toEqual(Option.some(micro))
+  })
+
+  it("round what is finer than a micro-credit, and float noise away", () => {
+    expect(MicroCredits.fromCredits(0.1 + 0.2)).toEqual(Option.some(300_000))
+    expect(MicroCredits.fromCredits(1.005)).toEqual(Option.some(1_005_000))
+    expect(MicroCredits.fromCredits(0.000_000_4)).toEqual(Option.some(0))
+    expect(Object.is(Option.getOrThrow(MicroCredits.fromCredits(-0.000_000_1)), 0)).toBe(true)
+  })
+
+  it("are refused where they cannot be counted", () => {
+    for (const credits of [Number.NaN, Infinity, -Infinity, 1e10]) {
+      expect(Option.isNone(MicroCredits.fromCredits(credits))).toBe(true)
+    }
+    expect(() => MicroCredits.make(0.5)).toThrow(RangeError)
+    expect(() => MicroCredits.add(Number.MAX_SAFE_INTEGER, 1)).toThrow(RangeError)
+  })
+
+  it("round prices up, but not for float noise", () => {
+    expect(MicroCredits.ofPrice(0.001, 1)).toBe(1000)
+    expect(MicroCredits.ofPrice(0.0001, 3)).toBe(300)
+    expect(MicroCredits.ofPrice(0.0001, 0.7)).toBe(70)
+    expect(MicroCredits.ofPrice(0.0001, 1.0001)).toBe(101)
+    expect(MicroCredits.ofPrice(0.1, 3)).toBe(300_000)
+    expect(MicroCredits.ofPrice(0, 12)).toBe(0)
+  })
+
+  it("read as plain decimals on the wire", () => {
+    expect(JSON.stringify(MicroCredits.toCredits(100_000))).toBe("0.1")
+    expect(JSON.stringify(MicroCredits.toCredits(9_999_999_999))).toBe("9999.999999")
+  })
+})

@@ -1,0 +1,105 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { layer, RateLimits } from "../../src/rates/RateLimits.ts"
+import { layerMemory } from "../../src/rates/RateLimitStore.ts"
+
+const limits = (requests: number, seconds: number, capacity?: number) =>
+  layer({
+    requests: { requests, window: `${seconds} seconds` },
+    failedAuthentications: { requests: 3, window: "1 minute" }
+  }).pipe(Layer.provide(layerMemory({ capacity })))
+
+const refused = (key: string) => Effect.flatMap(RateLimits, (rates) => Effect.flip(rates.request(key)))
+
+describe("RateLimits", () => {
+  it.effect("lets a quota through at once, says where the caller stands, and then when to come back", () =>
+    Effect.gen(function* () {
+      const rates = yield* RateLimits
+      const seen = yield* Effect.forEach([1, 2, 3], () => rates.request("k"))
+      expect(seen).toEqual([
+        { limit: 3, windowSeconds: 60, remaining: 2, resetSeconds: 20 },
+        { limit: 3, windowSeconds: 60, remaining: 1, resetSeconds: 40 },
+        { limit: 3, windowSeconds: 60, remaining: 0, resetSeconds: 60 }
+      ])
+      const error = yield* refused("k")
+      expect(error).toMatchObject({
+        _tag: "RateLimited",
+        retryAfter: 20,
+        status: { limit: 3, remaining: 0, resetSeconds: 60 }
+      })
+      expect(error.message).toMatch(/^rate limit exceeded/)
+    }).pipe(Effect.provide(limits(3, 60)))
+  )
+
+  it.effect("lets exactly one in once the time it named is over, and no earlier", () =>
+    Effect.gen(function* () {
+      const rates = yield* RateLimits
+      yield* Effect.forEach([1, 2, 3], () => rates.request("k"))
+      yield* TestClock.adjust("19999 millis")
+      expect(yield* refused("k")).toMatchObject({ retryAfter: 1 })
+      yield* TestClock.adjust("1 millis")
+      expect((yield* rates.request("k")).remaining).toBe(0)
+      expect((yield* refused("k"))._tag).toBe("RateLimited")
+      yield* TestClock.adjust("1 minute")
+      expect((yield* rates.request("k")).remaining).toBe(2)
+    }).pipe(Effect.provide(limits(3, 60)))
+  )
+
+  it.effect("has nothing to give away for waiting longer than the window", () =>
+    Effect.gen(function* () {
+      const rates = yield* RateLimits
+      yield* TestClock.adjust("1 hour")
+      yield* Effect.forEach([1, 2, 3], () => rates.request("k"))
+      expect((yield* refused("k"))._tag).toBe("RateLimited")
+    }).pipe(Effect.provide(limits(3, 60)))
+  )
+
+  it.effect("does not lose a request to fractions of milliseconds", () =>
+    Effect.gen(function* () {
+      const rates = yield* RateLimits
+      for (let i = 6; i >= 0; i--) expect((yield* rates.request("k")).remaining).toBe(i)
+      expect((yield* refused("k"))._tag).toBe("RateLimited")
+    }).pipe(Effect.provide(limits(7, 1)))
+  )
+
+  it.effect("counts each key for itself", () =>
+    Effect.gen(function* () {
+      const rates = yield* RateLimits
+      yield* rates.request("a")
+      expect((yield* rates.request("b")).remaining).toBe(0)
+      expect((yield* refused("a"))._tag).toBe("RateLimited")
+    }).pipe(Effect.provide(limits(1, 60)))
+  )
+
+  it.effect("blocks an address after too many failures, for a time, and asking whether does not count", () =>
+    Effect.gen(function* () {
+      const rates = yield* RateLimits
+      for (let i = 0; i < 3; i++) {
+        for (let asked = 0; asked < 10; asked++) expect(yield* rates.isBlocked("192.0.2.1")).toBe(false)
+        yield* rates.authenticationFailed("192.0.2.1")
+      }
+      expect(yield* rates.isBlocked("192.0.2.1")).toBe(true)
+      expect(yield* rates.isBlocked("192.0.2.2")).toBe(false)
+      yield* rates.authenticationFailed("192.0.2.1")
+      yield* TestClock.adjust("20 seconds")
+      expect(yield* rates.isBlocked("192.0.2.1")).toBe(false)
+    }).pipe(Effect.provide(limits(1, 60)))
+  )
+
+  it.effect("keeps a bounded number of keys, the latest used, and addresses do not push keys out", () =>
+    Effect.gen(function* () {
+      const rates = yield* RateLimits
+      yield* rates.request("old")
+      yield* rates.request("kept")
+      yield* Effect.forEach(
+        Array.from({ length: 10 }, (_, i) => `192.0.2.${i}`),
+        rates.authenticationFailed
+      )
+      expect((yield* refused("kept"))._tag).toBe("RateLimited")
+      yield* rates.request("new")
+      expect((yield* refused("kept"))._tag).toBe("RateLimited")
+      expect((yield* rates.request("old")).remaining).toBe(0)
+    }).pipe(Effect.provide(limits(1, 60, 2)))
+  )
+})

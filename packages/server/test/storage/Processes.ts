@@ -1,0 +1,35 @@
+/** Runs a fixture as a process of its own, so that tests can see what several processes do to one database. */
+import { Effect, Stream } from "effect"
+import { ChildProcess } from "effect/process"
+import { NodeServices } from "@effect/platform-node"
+import { fileURLToPath } from "node:url"
+
+const command = (fixture: string, args: ReadonlyArray<string>) =>
+  ChildProcess.make(process.execPath, [fileURLToPath(new URL(`./fixtures/${fixture}`, import.meta.url)), ...args], {
+    env: { NODE_NO_WARNINGS: "1" },
+    extendEnv: true
+  })
+
+/** Runs it to its end and answers what it printed; a non-zero code fails the test. */
+export const run = (fixture: string, ...args: ReadonlyArray<string>) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const child = yield* command(fixture, args)
+      const [out, code] = yield* Effect.all([Stream.mkString(Stream.decodeText(child.all)), child.exitCode], {
+        concurrency: 2
+      })
+      if (code !== 0) return yield* Effect.die(new Error(`${fixture} ended with ${code}: ${out}`))
+      return out.trim()
+    })
+  ).pipe(Effect.provide(NodeServices.layer))
+
+/** Runs it until it has printed a line, then kills it without warning (SIGKILL), and answers that line. */
+export const runAndKill = (fixture: string, ...args: ReadonlyArray<string>) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const child = yield* command(fixture, args)
+      const line = yield* Stream.runHead(child.all.pipe(Stream.decodeText, Stream.splitLines))
+      yield* child.kill({ killSignal: "SIGKILL" })
+      return line
+    })
+  ).pipe(Effect.provide(NodeServices.layer))

@@ -1,0 +1,36 @@
+/** A real SQLite database in a folder of its own, with every store over it, for one test. */
+import { Effect, FileSystem, Layer } from "effect"
+import { NodeFileSystem } from "@effect/platform-node"
+import { layerWebCrypto } from "effect/crypto/SecureRandom"
+import * as Accounting from "../../src/accounting/Accounting.ts"
+import * as GuardrailStore from "../../src/guardrails/GuardrailStore.ts"
+import * as Idempotency from "../../src/idempotency/Idempotency.ts"
+import * as KeyCache from "../../src/keys/KeyCache.ts"
+import * as KeyRecord from "../../src/keys/KeyRecord.ts"
+import * as KeyStore from "../../src/keys/KeyStore.ts"
+import * as FreeModelDays from "../../src/rates/FreeModelDays.ts"
+import * as Migrations from "../../src/storage/Migrations.ts"
+import * as ProcessInstance from "../../src/storage/ProcessInstance.ts"
+import * as SqliteClient from "../../src/storage/SqliteClient.ts"
+import * as WorkspaceStore from "../../src/workspaces/WorkspaceStore.ts"
+
+/** A folder that is gone when the scope closes. */
+export const temporaryFolder = Effect.gen(function* () {
+  const fs = yield* FileSystem.FileSystem
+  return yield* fs.makeTempDirectoryScoped({ prefix: "model-gateway-" })
+}).pipe(Effect.provide(NodeFileSystem.layer))
+
+/** The stores over a database file; each use is a process of its own as far as the database can tell. */
+export const layerAt = (filename: string) =>
+  Layer.mergeAll(WorkspaceStore.layerSql, GuardrailStore.layerSql, KeyRecord.layerSql, FreeModelDays.layerSql).pipe(
+    Layer.provideMerge(Layer.mergeAll(KeyStore.layerSql, Accounting.layerSql, Idempotency.layerSql)),
+    // A test that moves its clock by years should not beat every five seconds of them.
+    Layer.provideMerge(Layer.mergeAll(ProcessInstance.layerSql({ heartbeatEvery: "1000 days" }), KeyCache.layer())),
+    Layer.provideMerge(Migrations.layer),
+    Layer.provideMerge(SqliteClient.layer({ filename })),
+    Layer.provideMerge(layerWebCrypto),
+    Layer.fresh
+  )
+
+/** The stores over a new database. */
+export const layer = Layer.unwrap(Effect.map(temporaryFolder, (folder) => layerAt(`${folder}/gateway.db`)))
