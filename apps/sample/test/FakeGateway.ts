@@ -2,10 +2,9 @@
  * A gateway in memory, behind the client's own contract: it answers HTTP requests, and remembers them.
  */
 import { Gateway, GatewayConfig, RetryPolicy } from "@model-gateway/core"
-import { Effect, Layer, Redacted } from "effect"
+import { Effect, Layer, Redacted, Stream } from "effect"
 import { HttpClient, HttpClientError, HttpClientResponse } from "effect/http"
 import { ManagementGateway, VideoStore } from "../src/Program.ts"
-import { Stream } from "effect"
 
 /** An answer; `never`: none comes; `refused`: the connection is. */
 export type Answer = { readonly status: number; readonly body: unknown } | "never" | "refused"

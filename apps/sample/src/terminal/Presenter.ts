@@ -96,7 +96,7 @@ export const make = Effect.fnUntraced(function* (hints: Hints) {
           case "Failed":
             return yield* lines([
               `${heading(event.step, style.red("✘"))} ${style.dim(yield* since(stepStartedAt))}`,
-              ...Report.failed(explain(event.step, event.error, hints), style).map((line) => indent + line)
+              ...Report.failed(explain(event.step, event.error, hints), style, width).map((line) => indent + line)
             ])
           case "Skipped":
             return yield* lines([

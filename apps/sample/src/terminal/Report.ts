@@ -2,7 +2,7 @@
 import type { CurrentKey, Transcription } from "@model-gateway/core"
 import type { Explanation } from "../Explanation.ts"
 import type { Assignment, Done, FinishedVideo, Ranking, Step, StoredFile } from "../Program.ts"
-import { bar, clean, clip, type Style } from "./Style.ts"
+import { bar, clean, clip, type Style, wrap } from "./Style.ts"
 
 /** What each step is called. */
 export const titles: { readonly [S in Step]: string } = {
@@ -43,8 +43,12 @@ export const done = (outcome: Done, style: Style, width: number): ReadonlyArray<
 }
 
 /** What went wrong with one that did not. */
-export const failed = ({ requestId, sentence, tag }: Explanation, style: Style): ReadonlyArray<string> => [
-  clean(sentence),
+export const failed = (
+  { requestId, sentence, tag }: Explanation,
+  style: Style,
+  width: number
+): ReadonlyArray<string> => [
+  ...wrap(clean(sentence), width),
   style.dim([tag, ...(requestId === undefined ? [] : [`request id ${clean(requestId)}`])].join(" · "))
 ]
 

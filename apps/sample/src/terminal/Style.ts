@@ -35,6 +35,17 @@ export const clean = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\s]
 export const clip = (text: string, width: number): string =>
   text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`
 
+/** Broken between words into lines of at most so many characters; a longer word has a line of its own. */
+export const wrap = (text: string, width: number): ReadonlyArray<string> => {
+  const lines: Array<string> = []
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1)
+    if (last === undefined || last.length + 1 + word.length > width) lines.push(word)
+    else lines[lines.length - 1] = `${last} ${word}`
+  }
+  return lines
+}
+
 /** A bar that is full to a share from 0 to 1. */
 export const bar = (share: number, width: number): string => {
   const eighths = Math.round(Math.min(1, Math.max(0, share)) * width * 8)
