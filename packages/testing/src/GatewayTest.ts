@@ -1,0 +1,325 @@
+/**
+ * A gateway in process whose answers a test writes down. Requests go through the
+ * real client (its encoding, decoding, retries, time limits) and the real contract
+ * (what does not fit is refused as the service refuses it); there is no server, no
+ * socket and no clock but the test's. It runs wherever the client does, a browser
+ * included.
+ *
+ * @example
+ * ```ts
+ * import { Gateway } from "@model-gateway/core"
+ * import { GatewayTest, Samples } from "@model-gateway/testing"
+ * import { Effect } from "effect"
+ *
+ * const program = Effect.gen(function*() {
+ *   const gateway = yield* Gateway.Gateway
+ *   return yield* gateway.rerank({ model: "m", query: "pears", documents: ["apples", "pears"] })
+ * }).pipe(Effect.provide(GatewayTest.layer({ rerank: Samples.rerankResponse })))
+ * ```
+ *
+ * @since 0.1.0
+ */
+import * as Gateway from "@model-gateway/core/Gateway"
+import * as GatewayConfig from "@model-gateway/core/GatewayConfig"
+import * as RetryPolicy from "@model-gateway/core/RetryPolicy"
+import * as Context from "effect/Context"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as HttpClient from "effect/http/HttpClient"
+import type { HttpClientError } from "effect/http/HttpClientError"
+import type { HttpClientRequest } from "effect/http/HttpClientRequest"
+import * as HttpClientResponse from "effect/http/HttpClientResponse"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import * as Schedule from "effect/Schedule"
+import * as Stream from "effect/Stream"
+import * as Faults from "./Faults.ts"
+import * as Endpoint from "./internal/endpoint.ts"
+import * as Envelope from "./internal/envelope.ts"
+import type { Failure, Operation, Request, Status, Success } from "./Operation.ts"
+import * as Recorder from "./Recorder.ts"
+
+/**
+ * A request as a handler sees it: its parts, decoded, and
+ *
+ * - `call`: 1 for the operation's first request, one more for each that follows,
+ *   retries included;
+ * - `http`: the request itself, for what the contract does not name.
+ *
+ * @since 0.1.0
+ */
+export type Call<Op extends Operation> = Request<Op> & { readonly call: number; readonly http: HttpClientRequest }
+
+/**
+ * An answer: the success as it stands on the wire, an Effect that succeeds with it
+ * or fails with one of the operation's own errors (an error is such an Effect
+ * itself), or a fault in its place.
+ *
+ * @since 0.1.0
+ */
+export type Answer<Op extends Operation> =
+  | Success<Op>
+  | Effect.Effect<Success<Op>, Failure<Op>>
+  | Faults.Fault<Status<Op>>
+
+/**
+ * What answers one request: an answer, or a function from the request to it.
+ *
+ * @since 0.1.0
+ */
+export type Script<Op extends Operation> = Answer<Op> | ((call: Call<Op>) => Answer<Op>)
+
+/**
+ * What answers an operation: one script for every request, or a list of them, one a
+ * request in turn, retries included. A request past a list's end fails the test.
+ *
+ * @since 0.1.0
+ */
+export type Handler<Op extends Operation> = Script<Op> | ReadonlyArray<Script<Op>>
+
+/**
+ * A handler for each operation that the program under test may call. Calling any
+ * other fails the test with a {@link ScriptError}.
+ *
+ * @since 0.1.0
+ */
+export type Handlers = { readonly [Op in Operation]?: Handler<Op> }
+
+/**
+ * The test is wrong, not the program's input: an operation was called that is not
+ * scripted, or its script answers what the contract does not allow. Arrives as a
+ * defect, so that no program handles it by mistake.
+ *
+ * @since 0.1.0
+ */
+export class ScriptError extends Data.TaggedError("ScriptError")<{
+  readonly operation: Operation
+  readonly message: string
+}> {}
+
+/**
+ * @since 0.1.0
+ */
+export interface Options extends Partial<GatewayConfig.Options> {
+  /** What goes wrong before the handlers are asked. */
+  readonly faults?: Faults.Plans | undefined
+}
+
+/**
+ * The `HttpClient` that those handlers answer, for other clients than
+ * `Gateway`.
+ *
+ * @since 0.1.0
+ */
+export const makeHttpClient = (handlers: Handlers): Effect.Effect<HttpClient.HttpClient> =>
+  Effect.sync(() => {
+    const calls = new Map<Operation, number>()
+    let requests = 0
+    return HttpClient.make((request, url) =>
+      Effect.suspend(() => {
+        const requestId = `req_test_${++requests}`
+        const found = Endpoint.find(request.method, url.pathname)
+        if (found === undefined) return refuse(request, requestId, 404, `${Envelope.phrases[404]}: no such path`)
+        if (found._tag === "WrongMethod") {
+          const message = `method not allowed: this path knows ${found.allow}`
+          return refuse(request, requestId, 405, message, { headers: { allow: found.allow } })
+        }
+        if (!/^Bearer \S/.test(request.headers["authorization"] ?? "")) {
+          return refuse(request, requestId, 401, Envelope.phrases[401])
+        }
+        return Endpoint.decode(found, request, url).pipe(
+          Effect.matchEffect({
+            onFailure: (issues) => {
+              // A malformed parameter is a 404 where the operation has no 400.
+              const status = Endpoint.statusesOf(found.endpoint).includes(400) ? 400 : 404
+              const message = `${Envelope.phrases[status]}: ${Envelope.summary(issues)}`
+              return refuse(request, requestId, status, message, { metadata: { issues } })
+            },
+            onSuccess: (parts) => {
+              const call = (calls.get(found.operation) ?? 0) + 1
+              calls.set(found.operation, call)
+              return run(found, handlers[found.operation], request, requestId, {
+                ...parts,
+                operation: found.operation,
+                call,
+                http: request
+              })
+            }
+          })
+        )
+      })
+    )
+  })
+
+type Response = Effect.Effect<HttpClientResponse.HttpClientResponse, HttpClientError>
+
+const run = (
+  found: Endpoint.Found,
+  handler: unknown,
+  request: HttpClientRequest,
+  requestId: string,
+  call: Endpoint.Parts & { readonly operation: Operation; readonly call: number; readonly http: HttpClientRequest }
+): Response => {
+  const { endpoint, operation } = found
+  const problem = (message: string) => Effect.die(new ScriptError({ operation, message }))
+  if (handler === undefined) {
+    return problem(
+      `the program called "${operation}" (${endpoint.method} ${endpoint.path}), and this test does not script it. ` +
+        `Script it: GatewayTest.layer({ ${operation}: … }) with what it is to answer.`
+    )
+  }
+  const script: unknown = Array.isArray(handler) ? handler[call.call - 1] : handler
+  if (script === undefined) {
+    return problem(
+      `the program called "${operation}" ${call.call} times (retries count), and its list has ` +
+        `${Array.isArray(handler) ? handler.length : 0} answers. Add one, or give one answer that is no list for all requests.`
+    )
+  }
+  const answer: unknown = isFunction(script) ? script(call) : script
+  if (Faults.isFault(answer)) return answer.answer(request)
+  return Effect.matchEffect(isEffect(answer) ? answer : Effect.succeed(answer), {
+    onSuccess: (value) =>
+      Effect.matchEffect(Endpoint.encodeSuccess(endpoint, value), {
+        onSuccess: (encoded) => Effect.sync(() => succeed(request, requestId, encoded)),
+        onFailure: (issues) =>
+          problem(`the script of "${operation}" answers what the contract does not allow: ${Envelope.summary(issues)}`)
+      }),
+    onFailure: (error) =>
+      Effect.matchEffect(Endpoint.encodeFailure(endpoint, error), {
+        onSuccess: (failure) => Effect.sync(() => fail(request, requestId, failure)),
+        onFailure: (issues) =>
+          problem(`the script of "${operation}" fails with what is none of its errors: ${Envelope.summary(issues)}`)
+      })
+  })
+}
+
+const isEffect = (value: unknown): value is Effect.Effect<unknown, unknown> => Effect.isEffect(value)
+
+const isFunction = (value: unknown): value is (call: unknown) => unknown => typeof value === "function"
+
+const refuse = (
+  request: HttpClientRequest,
+  requestId: string,
+  status: number,
+  message: string,
+  options: Parameters<typeof reply>[3] & { readonly metadata?: Parameters<typeof Envelope.make>[3] } = {}
+): Response =>
+  Effect.sync(() =>
+    reply(request, requestId, status, {
+      ...options,
+      body: JSON.stringify(Envelope.make(status, message, requestId, options.metadata))
+    })
+  )
+
+const reply = (
+  request: HttpClientRequest,
+  requestId: string,
+  status: number,
+  options: {
+    readonly headers?: { readonly [name: string]: string } | undefined
+    readonly body?: BodyInit | undefined
+  }
+): HttpClientResponse.HttpClientResponse =>
+  HttpClientResponse.fromWeb(
+    request,
+    new globalThis.Response(options.body ?? null, {
+      status,
+      headers: { "content-type": "application/json", "x-request-id": requestId, ...options.headers }
+    })
+  )
+
+const succeed = (
+  request: HttpClientRequest,
+  requestId: string,
+  encoded: Endpoint.Encoded
+): HttpClientResponse.HttpClientResponse => {
+  if (encoded._tag === "Json") {
+    return reply(request, requestId, encoded.status, { body: JSON.stringify(encoded.json) })
+  }
+  const headers = { "content-type": encoded.contentType, "accept-ranges": "bytes" }
+  if (!(encoded.bytes instanceof Uint8Array)) {
+    return reply(request, requestId, 200, { headers, body: Stream.toReadableStream(encoded.bytes) })
+  }
+  const bytes = new Uint8Array(encoded.bytes)
+  const range = /^bytes=(\d+)-(\d*)$/.exec(request.headers["range"] ?? "")
+  const start = Number(range?.[1] ?? 0)
+  if (range === null || start >= bytes.length) return reply(request, requestId, 200, { headers, body: bytes })
+  const end = range[2] === "" ? bytes.length : Math.min(Number(range[2]) + 1, bytes.length)
+  return reply(request, requestId, 206, {
+    headers: { ...headers, "content-range": `bytes ${start}-${end - 1}/${bytes.length}` },
+    body: bytes.subarray(start, end)
+  })
+}
+
+/** An error of the script, completed as the service does it: with the request's id, and when to come back. */
+const fail = (
+  request: HttpClientRequest,
+  requestId: string,
+  failure: Endpoint.EncodedFailure
+): HttpClientResponse.HttpClientResponse => {
+  const { json, retryAfter, status } = failure
+  const id = failure.requestId ?? requestId
+  return reply(request, id, status, {
+    headers:
+      waits.has(status) && retryAfter !== undefined ? { "retry-after": String(Math.ceil(retryAfter)) } : undefined,
+    body: JSON.stringify(
+      failure.requestId === undefined
+        ? { ...json, service_metadata: { ...failure.serviceMetadata, request_id: id } }
+        : json
+    )
+  })
+}
+
+/** Statuses that come with `Retry-After` where it is known how long to wait. */
+const waits: ReadonlySet<number> = new Set([429, 503, 529])
+
+/**
+ * A gateway that answers as scripted, and a recorder of what it was asked. The
+ * retry policy in force is the client's own; {@link layerNoWaits} takes the waits
+ * out of it.
+ *
+ * `options` also takes what `GatewayConfig.make` takes, to test with a credential
+ * that fails, another base URL or a small retry budget. Base URL unless told:
+ * `http://gateway.test/api/v1`.
+ *
+ * @since 0.1.0
+ */
+export const layer = (handlers: Handlers, options: Options = {}): Layer.Layer<Gateway.Gateway | Recorder.Recorder> =>
+  Layer.effectContext(
+    Effect.gen(function* () {
+      const recorder = yield* Recorder.make
+      const scripted = yield* makeHttpClient(handlers)
+      const client = recorder.record(yield* Faults.before(scripted, options.faults ?? Faults.none))
+      const gateway = yield* Gateway.make.pipe(
+        Effect.provideService(HttpClient.HttpClient, client),
+        Effect.provideService(
+          GatewayConfig.GatewayConfig,
+          GatewayConfig.make({
+            ...options,
+            baseUrl: options.baseUrl ?? "http://gateway.test/api/v1",
+            credential: options.credential ?? Redacted.make("test")
+          })
+        )
+      )
+      return Context.make(Gateway.Gateway, gateway).pipe(Context.add(Recorder.Recorder, recorder))
+    })
+  )
+
+/**
+ * The scripted gateway as an `HttpClient`.
+ *
+ * @since 0.1.0
+ */
+export const layerHttpClient = (handlers: Handlers): Layer.Layer<HttpClient.HttpClient> =>
+  Layer.effect(HttpClient.HttpClient, makeHttpClient(handlers))
+
+/**
+ * The default retry policy without its waits, a `Retry-After` included: a test of
+ * retries then needs no clock. A program that sets its own policy keeps that.
+ *
+ * @since 0.1.0
+ */
+export const layerNoWaits: Layer.Layer<never> = Layer.succeed(
+  RetryPolicy.RetryPolicy,
+  RetryPolicy.make({ schedule: () => Schedule.forever, maxRetryAfter: 0 })
+)

@@ -1,0 +1,85 @@
+/**
+ * The operations of the contract, by their names, and the types of what goes in
+ * and out of them: all of it read off `GatewayApi`.
+ *
+ * @since 0.1.0
+ */
+import type { GatewayApi } from "@model-gateway/core/GatewayApi"
+import type { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
+import type * as Multipart from "effect/http/Multipart"
+import type * as Stream from "effect/Stream"
+import { endpoints } from "./internal/contract.ts"
+
+type Groups = (typeof GatewayApi)["groups"]
+
+type Endpoints = HttpApiGroup.Endpoints<Groups[keyof Groups]>
+
+/**
+ * An operation's name in the contract: `"rerank"`, `"deleteFile"`, …
+ *
+ * @since 0.1.0
+ */
+export type Operation = Endpoints["identifier"]
+
+/**
+ * An operation's definition.
+ *
+ * @since 0.1.0
+ */
+export type Endpoint<Op extends Operation> = HttpApiEndpoint.WithIdentifier<Endpoints, Op>
+
+/**
+ * What an operation fails with: the errors of its own statuses and no other.
+ *
+ * @since 0.1.0
+ */
+export type Failure<Op extends Operation> = Endpoint<Op>["~Error"]["Type"]
+
+/**
+ * The error statuses of an operation.
+ *
+ * @since 0.1.0
+ */
+export type Status<Op extends Operation> = Failure<Op>["error"]["code"]
+
+/**
+ * What an operation answers, in the form of the wire: GET `/key` answers
+ * `{ data: … }`. Where the contract answers bytes, a stream of them or all at once.
+ *
+ * @since 0.1.0
+ */
+export type Success<Op extends Operation> = Endpoint<Op>["~Success"] extends HttpApiSchema.StreamUint8Array
+  ? Uint8Array | Stream.Stream<Uint8Array>
+  : Endpoint<Op>["~Success"]["Type"]
+
+/**
+ * A request, decoded by the operation's schemas. There are only the parts that
+ * the operation has. An uploaded file is a `File`.
+ *
+ * @since 0.1.0
+ */
+export type Request<Op extends Operation> = { readonly operation: Op } & Part<"params", Endpoint<Op>["~Params"]> &
+  Part<"query", Endpoint<Op>["~Query"]> &
+  Part<"headers", Endpoint<Op>["~Headers"]> &
+  PayloadPart<Endpoint<Op>["~Payload"]>
+
+type Part<Name extends string, S extends { readonly Type: unknown }> = [S] extends [never]
+  ? unknown
+  : { readonly [_ in Name]: S["Type"] }
+
+type PayloadPart<S extends { readonly Type: unknown }> = [S] extends [never]
+  ? unknown
+  : { readonly payload: Payload<S["Type"]> }
+
+type Payload<A> = A extends { readonly file: Multipart.PersistedFile }
+  ? {
+      readonly [K in keyof A as K extends `~${string}` ? never : K]: A[K] extends Multipart.PersistedFile ? File : A[K]
+    }
+  : A
+
+/**
+ * Every operation's name.
+ *
+ * @since 0.1.0
+ */
+export const all: ReadonlyArray<Operation> = Array.from(endpoints, ({ identifier }) => identifier)

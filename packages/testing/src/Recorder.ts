@@ -1,0 +1,210 @@
+/**
+ * What a program sent: every request in order, with the attempt that it was and
+ * what came of it.
+ *
+ * `GatewayTest.layer` brings a recorder along; {@link layer} puts one before any
+ * other `HttpClient`.
+ *
+ * @example
+ * ```ts
+ * import { Recorder } from "@model-gateway/testing"
+ * import { Effect } from "effect"
+ *
+ * const attempts = Effect.map(Recorder.of("rerank"), (sent) => sent.map(({ attempt, outcome }) => [attempt, outcome]))
+ * ```
+ *
+ * @since 0.1.0
+ */
+import type { Issue } from "@model-gateway/core/GatewayError"
+import { CurrentAttempt } from "@model-gateway/core/RetryPolicy"
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as HttpClient from "effect/http/HttpClient"
+import * as HttpClientRequest from "effect/http/HttpClientRequest"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Endpoint from "./internal/endpoint.ts"
+import type { Operation, Request } from "./Operation.ts"
+
+/**
+ * What came of a request: the status that answered it, `"cut"` where the
+ * connection failed, `"abandoned"` where the program stopped waiting, `"pending"`
+ * while it waits.
+ *
+ * @since 0.1.0
+ */
+export type Outcome = number | "cut" | "abandoned" | "pending"
+
+/**
+ * What there is to say of any request that was sent.
+ *
+ * @since 0.1.0
+ */
+export interface Sent {
+  readonly method: string
+  /** With its query: `/api/v1/files?limit=2`. */
+  readonly path: string
+  /** 1 for a call's first attempt, one more for each retry; undefined where something else than the gateway's client sent it. */
+  readonly attempt: number | undefined
+  /** The same on every attempt of a call that costs money. */
+  readonly idempotencyKey: string | undefined
+  /** Names in lower case. The credential is `<redacted>`. */
+  readonly headers: { readonly [name: string]: string }
+  /** Why the request does not fit the contract; empty where it does. */
+  readonly issues: ReadonlyArray<Issue>
+  readonly outcome: Outcome
+}
+
+/**
+ * A request of one operation.
+ *
+ * @since 0.1.0
+ */
+export interface RecordedOf<Op extends Operation> extends Sent {
+  readonly operation: Op
+  /** The parts, decoded by the operation's schemas; undefined where they do not fit. */
+  readonly request: Request<Op> | undefined
+}
+
+/**
+ * A request, told apart by `operation`, which is undefined where the contract has
+ * no such path and method.
+ *
+ * @since 0.1.0
+ */
+export type Recorded =
+  | { readonly [Op in Operation]: RecordedOf<Op> }[Operation]
+  | (Sent & { readonly operation: undefined; readonly request: undefined })
+
+/**
+ * @since 0.1.0
+ */
+export class Recorder extends Context.Service<
+  Recorder,
+  {
+    /** All requests so far, oldest first. */
+    readonly requests: Effect.Effect<ReadonlyArray<Recorded>>
+    /** The requests of one operation, oldest first. */
+    readonly of: <Op extends Operation>(operation: Op) => Effect.Effect<ReadonlyArray<RecordedOf<Op>>>
+    /** Forgets them. */
+    readonly clear: Effect.Effect<void>
+    /** That client, with all that is sent through it recorded here. */
+    readonly record: (client: HttpClient.HttpClient) => HttpClient.HttpClient
+  }
+>()("@model-gateway/testing/Recorder") {}
+
+/**
+ * An empty recorder.
+ *
+ * @since 0.1.0
+ */
+export const make: Effect.Effect<Recorder["Service"]> = Effect.sync(() => {
+  let entries: Array<Entry> = []
+
+  const add = Effect.fnUntraced(function* (request: HttpClientRequest.HttpClientRequest) {
+    const attempt = yield* CurrentAttempt
+    const url = Option.getOrUndefined(HttpClientRequest.toUrl(request))
+    const found = url === undefined ? undefined : Endpoint.find(request.method, url.pathname)
+    const entry: Entry = {
+      operation: found?._tag === "Found" ? found.operation : undefined,
+      method: request.method,
+      path: url === undefined ? request.url : url.pathname + url.search,
+      attempt: attempt?.number,
+      idempotencyKey: request.headers["idempotency-key"],
+      headers: redact(request.headers),
+      ...(yield* read(found, request, url)),
+      outcome: "pending"
+    }
+    entries.push(entry)
+    return entry
+  })
+
+  // That the parts are those of the operation is what their decoding by its endpoint says, beyond the reach of types.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  const snapshot = (): ReadonlyArray<Recorded> => entries.map((entry) => ({ ...entry }) as Recorded)
+
+  return {
+    requests: Effect.sync(snapshot),
+    of: (operation) => Effect.sync(() => snapshot().filter(isOf(operation))),
+    clear: Effect.sync(() => {
+      entries = []
+    }),
+    record: (client) =>
+      HttpClient.transform(client, (answer, request) =>
+        Effect.flatMap(add(request), (entry) =>
+          Effect.onExit(answer, (exit) =>
+            Effect.sync(() => {
+              entry.outcome = Exit.isSuccess(exit)
+                ? exit.value.status
+                : Cause.hasFails(exit.cause)
+                  ? "cut"
+                  : "abandoned"
+            })
+          )
+        )
+      )
+  }
+})
+
+interface Entry extends Sent {
+  readonly operation: Operation | undefined
+  readonly request: object | undefined
+  outcome: Outcome
+}
+
+const isOf =
+  <Op extends Operation>(operation: Op) =>
+  (recorded: Recorded): recorded is Extract<Recorded, RecordedOf<Op>> =>
+    recorded.operation === operation
+
+const read = (
+  found: ReturnType<typeof Endpoint.find>,
+  request: HttpClientRequest.HttpClientRequest,
+  url: URL | undefined
+): Effect.Effect<Pick<Entry, "request" | "issues">> =>
+  found?._tag !== "Found" || url === undefined
+    ? Effect.succeed({ request: undefined, issues: [] })
+    : Effect.match(Endpoint.decode(found, request, url), {
+        onSuccess: (parts) => ({ request: { operation: found.operation, ...parts }, issues: [] }),
+        onFailure: (issues): Pick<Entry, "request" | "issues"> => ({ request: undefined, issues })
+      })
+
+const redact = (headers: { readonly [name: string]: string }): { readonly [name: string]: string } =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, name === "authorization" ? "<redacted>" : value])
+  )
+
+/**
+ * All requests so far, oldest first.
+ *
+ * @since 0.1.0
+ */
+export const requests: Effect.Effect<ReadonlyArray<Recorded>, never, Recorder> = Effect.flatMap(
+  Recorder,
+  (recorder) => recorder.requests
+)
+
+/**
+ * The requests of one operation, oldest first.
+ *
+ * @since 0.1.0
+ */
+export const of = <Op extends Operation>(
+  operation: Op
+): Effect.Effect<ReadonlyArray<RecordedOf<Op>>, never, Recorder> =>
+  Effect.flatMap(Recorder, (recorder) => recorder.of(operation))
+
+/**
+ * The `HttpClient` in the context with a recorder before it: a real one too.
+ *
+ * @since 0.1.0
+ */
+export const layer: Layer.Layer<Recorder | HttpClient.HttpClient, never, HttpClient.HttpClient> = Layer.effectContext(
+  Effect.gen(function* () {
+    const recorder = yield* make
+    const client = recorder.record(yield* HttpClient.HttpClient)
+    return Context.make(Recorder, recorder).pipe(Context.add(HttpClient.HttpClient, client))
+  })
+)

@@ -1,0 +1,236 @@
+/**
+ * The service's side of the contract, without a service: which operation a request
+ * is for, what it says, and what an answer looks like on the wire. All by the
+ * endpoints' own schemas.
+ */
+import { EnvelopeError, type Issue, type Metadata, statusOf } from "@model-gateway/core/GatewayError"
+import * as Effect from "effect/Effect"
+import type * as HttpBody from "effect/http/HttpBody"
+import type { HttpClientRequest } from "effect/http/HttpClientRequest"
+import * as Multipart from "effect/http/Multipart"
+import * as Predicate from "effect/Predicate"
+import * as Schema from "effect/Schema"
+import * as SchemaIssue from "effect/SchemaIssue"
+import * as Stream from "effect/Stream"
+import type { Operation } from "../Operation.ts"
+import { type Endpoint, endpoints } from "./contract.ts"
+
+/** An endpoint of the contract, and what its path says. */
+export interface Found {
+  readonly _tag: "Found"
+  readonly operation: Operation
+  readonly endpoint: Endpoint
+  readonly params: { readonly [name: string]: string }
+}
+
+/** A path of the contract, asked with a method that it does not know. */
+export interface WrongMethod {
+  readonly _tag: "WrongMethod"
+  readonly allow: string
+}
+
+/** The parts of a request, decoded; those that the operation does not have are left out. */
+export interface Parts {
+  readonly params?: unknown
+  readonly query?: unknown
+  readonly headers?: unknown
+  readonly payload?: unknown
+}
+
+const routes = endpoints.map((endpoint) => ({
+  endpoint,
+  pattern: new RegExp(`${endpoint.path.replaceAll("/", "\\/").replaceAll(/:(\w+)/g, "(?<$1>[^/]*)")}$`)
+}))
+
+/** The operation at that path; whatever stands before `/api/v1` belongs to the host. */
+export const find = (method: string, pathname: string): Found | WrongMethod | undefined => {
+  const known = routes.filter(({ pattern }) => pattern.test(pathname))
+  const route = known.find(({ endpoint }) => endpoint.method === method)
+  if (route !== undefined) {
+    const groups = Object.entries(route.pattern.exec(pathname)?.groups ?? {})
+    const params = Object.fromEntries(groups.map(([name, text]) => [name, unescape(text)]))
+    return { _tag: "Found", operation: route.endpoint.identifier, endpoint: route.endpoint, params }
+  }
+  return known.length === 0
+    ? undefined
+    : { _tag: "WrongMethod", allow: known.map(({ endpoint }) => endpoint.method).join(", ") }
+}
+
+const unescape = (text: string): string => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** The request's parts, or everything that is wrong with the first part that does not fit. */
+export const decode = Effect.fnUntraced(function* (
+  { endpoint, params }: Found,
+  request: HttpClientRequest,
+  url: URL
+): Effect.fn.Return<Parts, ReadonlyArray<Issue>> {
+  const parts: { -readonly [name in keyof Parts]: unknown } = {}
+  if (endpoint.params !== undefined) parts.params = yield* decodeWith(endpoint.params, params)
+  if (endpoint.headers !== undefined) parts.headers = yield* decodeWith(endpoint.headers, { ...request.headers })
+  if (endpoint.query !== undefined) {
+    parts.query = yield* decodeWith(Schema.toCodecArrayFromSingle(endpoint.query), collect(url.searchParams))
+  }
+  if (endpoint.payload.size > 0) parts.payload = yield* decodePayload(endpoint, request)
+  return parts
+})
+
+const decodePayload = (
+  endpoint: Endpoint,
+  request: HttpClientRequest
+): Effect.Effect<unknown, ReadonlyArray<Issue>> => {
+  const { body } = request
+  const contentType = body._tag === "FormData" ? "multipart/form-data" : mediaType(request.headers["content-type"])
+  const form = endpoint.payload.get(contentType)
+  if (form === undefined) {
+    return fail(`Expected a body of ${Array.from(endpoint.payload.keys()).join(" or ")}, got ${contentType}`)
+  }
+  const schema = Schema.Union(form.schemas)
+  if (body._tag === "FormData") return decodeForm(schema, body.formData)
+  const text = textOf(body)
+  if (text === undefined) return fail("Expected a body that is held in memory")
+  return Effect.flatMap(
+    Effect.try({
+      try: (): unknown => JSON.parse(text),
+      catch: () => [{ path: "", message: "Expected a valid JSON body" }]
+    }),
+    (json) => decodeWith(schema, json)
+  )
+}
+
+const fail = (message: string): Effect.Effect<never, ReadonlyArray<Issue>> => Effect.fail([{ path: "", message }])
+
+const mediaType = (contentType: string | undefined): string => (contentType ?? "").split(";", 1)[0]?.trim() ?? ""
+
+const textOf = (body: HttpBody.HttpBody): string | undefined => {
+  if (body._tag === "Uint8Array") return new TextDecoder().decode(body.body)
+  if (body._tag === "Raw" && typeof body.body === "string") return body.body
+  return body._tag === "Empty" ? "" : undefined
+}
+
+const toPersisted = Schema.decodeSync(Schema.toCodecJson(Multipart.PersistedFileSchema))
+
+/** A form as the service keeps it while it handles a request, but with the files themselves in place of their paths. */
+const decodeForm = (schema: Schema.Top, form: FormData): Effect.Effect<unknown, ReadonlyArray<Issue>> => {
+  const files: Array<File> = []
+  const persisted = Object.fromEntries(
+    Array.from(new Set(form.keys()), (key) => {
+      const values = form.getAll(key).map((value) => {
+        if (typeof value === "string") return value
+        files.push(value)
+        return toPersisted({ key, name: value.name, contentType: value.type, path: String(files.length - 1) })
+      })
+      return [key, values.length === 1 && typeof values[0] === "string" ? values[0] : values]
+    })
+  )
+  return Effect.map(decodeWith(schema, persisted), (decoded) =>
+    Object.fromEntries(
+      Object.entries(decoded ?? {}).map(([key, value]: [string, unknown]) => [
+        key,
+        Multipart.isPersistedFile(value) ? files[Number(value.path)] : value
+      ])
+    )
+  )
+}
+
+const collect = (params: URLSearchParams): { readonly [name: string]: string | ReadonlyArray<string> } =>
+  Object.fromEntries(
+    Array.from(new Set(params.keys()), (name) => {
+      const values = params.getAll(name)
+      return [name, values.length === 1 ? (values[0] ?? "") : values]
+    })
+  )
+
+/** A success as it goes out: JSON, or the bytes themselves. */
+export type Encoded =
+  | { readonly _tag: "Json"; readonly status: number; readonly json: unknown }
+  | {
+      readonly _tag: "Bytes"
+      readonly contentType: string
+      readonly bytes: Uint8Array | Stream.Stream<Uint8Array, unknown>
+    }
+
+const isByteStream = (schema: Schema.Top): schema is Schema.Top & { readonly contentType: string } =>
+  Predicate.isTagged(schema, "StreamUint8Array") &&
+  Predicate.hasProperty(schema, "contentType") &&
+  typeof schema.contentType === "string"
+
+const isBytes = (value: unknown): value is Uint8Array | Stream.Stream<Uint8Array, unknown> =>
+  value instanceof Uint8Array || Stream.isStream(value)
+
+/** The wire's form of a success; fails with what does not fit the contract. */
+export const encodeSuccess = (endpoint: Endpoint, value: unknown): Effect.Effect<Encoded, ReadonlyArray<Issue>> => {
+  const schemas = Array.from(endpoint.success)
+  const bytes = schemas.find(isByteStream)
+  if (bytes !== undefined) {
+    return isBytes(value)
+      ? Effect.succeed({ _tag: "Bytes", contentType: bytes.contentType, bytes: value })
+      : fail("Expected a Uint8Array or a Stream of them")
+  }
+  return Effect.map(encodeWith(Schema.Union(schemas), value), (json) => ({
+    _tag: "Json",
+    status: schemas.map(statusOf).find((status) => status !== undefined) ?? 200,
+    json
+  }))
+}
+
+/** An error as it goes out, and what its headers are made from. */
+export interface EncodedFailure {
+  readonly status: number
+  readonly json: object
+  readonly requestId: string | undefined
+  /** Seconds. */
+  readonly retryAfter: number | undefined
+  readonly serviceMetadata: Metadata | undefined
+}
+
+/** The wire's form of an error of the operation's own set; fails where it is none of them. */
+export const encodeFailure = (
+  endpoint: Endpoint,
+  error: unknown
+): Effect.Effect<EncodedFailure, ReadonlyArray<Issue>> => {
+  const unknown = fail(`Expected an error of the statuses ${statusesOf(endpoint).join(", ")}`)
+  if (!(error instanceof EnvelopeError)) return unknown
+  const schema = Array.from(endpoint.error).find((schema) => statusOf(schema) === error.status)
+  return schema === undefined
+    ? unknown
+    : Effect.flatMap(encodeWith(schema, error), (json) =>
+        Predicate.isObject(json)
+          ? Effect.succeed({
+              status: error.status,
+              json,
+              requestId: error.requestId,
+              retryAfter: error.retryAfter,
+              serviceMetadata: error.service_metadata ?? undefined
+            })
+          : unknown
+      )
+}
+
+/** The error statuses of an endpoint. */
+export const statusesOf = (endpoint: Endpoint): ReadonlyArray<number> =>
+  Array.from(endpoint.error, statusOf).filter((status) => status !== undefined)
+
+const formatIssue = SchemaIssue.makeFormatterStandardSchemaV1()
+
+const issuesOf = (error: Schema.SchemaError): ReadonlyArray<Issue> =>
+  formatIssue(error.issue).issues.map(({ message, path }) => ({
+    path: (path ?? []).map((segment) => String(typeof segment === "object" ? segment.key : segment)).join("."),
+    message
+  }))
+
+const decodeWith = (schema: Schema.Top, value: unknown): Effect.Effect<unknown, ReadonlyArray<Issue>> =>
+  Effect.mapError(Schema.decodeUnknownEffect(codec(schema), { errors: "all" })(value), issuesOf)
+
+const encodeWith = (schema: Schema.Top, value: unknown): Effect.Effect<unknown, ReadonlyArray<Issue>> =>
+  Effect.mapError(Schema.encodeUnknownEffect(codec(schema), { errors: "all" })(value), issuesOf)
+
+/** An endpoint's schemas have forgotten that they need no services; none of the contract's does. */
+const codec = (schema: Schema.Top) =>
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  schema as Schema.Codec<unknown, unknown>
