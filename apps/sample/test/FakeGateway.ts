@@ -144,18 +144,22 @@ export const wellBehaved: Script = {
   [`DELETE /guardrails/${guardrail.id}`]: ok({ deleted: true })
 }
 
-/** Both clients and a store in memory, over a script; and what arrived. */
-export const make = (script: Script) => {
-  const arrived: Array<Arrived> = []
+/** Plays a script: each call's next answer. */
+export const play = (script: Script) => {
   const given = new Map<string, number>()
-
-  const next = (call: string): Answer => {
+  return (call: string): Answer => {
     const answers = script[call] ?? failure(404, `nothing is scripted for ${call}`)
     if (!isList(answers)) return answers
     const index = given.get(call) ?? 0
     given.set(call, index + 1)
     return answers[Math.min(index, answers.length - 1)] ?? "never"
   }
+}
+
+/** Both clients and a store in memory, over a script; and what arrived. */
+export const make = (script: Script) => {
+  const arrived: Array<Arrived> = []
+  const next = play(script)
 
   const client = HttpClient.make((request, url) =>
     Effect.suspend(() => {

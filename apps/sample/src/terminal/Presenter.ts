@@ -17,7 +17,7 @@ export interface Presenter {
   readonly present: (event: Event) => Effect.Effect<void>
   /** After the last. */
   readonly end: (outcomes: ReadonlyArray<Outcome>) => Effect.Effect<void>
-  /** When the person wants to stop, before what is running is cancelled. */
+  /** When the person stopped it, after what was running is cancelled. */
   readonly interrupted: Effect.Effect<void>
 }
 
@@ -70,7 +70,7 @@ export const make = Effect.fnUntraced(function* (hints: Hints) {
     }
     const quarter = (of: Video.Job | undefined) => Math.floor((of?.progress ?? 0) * 4)
     return before?.status !== job.status || quarter(before) !== quarter(job)
-      ? lines([`${indent}${percent(job)}${state}`])
+      ? lines([`${indent}${style.dim(`${Report.titles.video}: ${percent(job)}${state}`)}`])
       : Effect.void
   }
 
@@ -111,10 +111,9 @@ export const make = Effect.fnUntraced(function* (hints: Hints) {
         const sum = `${worked} of ${outcomes.length} steps worked`
         yield* lines(["", `${(succeeded(outcomes) ? style.green : style.red)(sum)}, in ${yield* since(startedAt)}.`])
       }),
-    interrupted: Effect.suspend(() => lines(["Stopping …"]))
+    interrupted: Effect.suspend(() => lines(["", "Stopped."]))
   }
   return presenter
 })
 
-const percent = (job: Video.Job): string =>
-  job.progress === undefined ? "" : `${String(Math.round(job.progress * 100)).padStart(3)} % `
+const percent = (job: Video.Job): string => (job.progress === undefined ? "" : `${Math.round(job.progress * 100)} % `)
