@@ -292,3 +292,56 @@ export const makeLocal = Effect.fnUntraced(function* (
  */
 export const layerLocal = (dir: string): Layer.Layer<ObjectStore, ObjectStoreError, FileSystem | Path | SecureRandom> =>
   Layer.effect(ObjectStore, makeLocal(dir))
+
+/** Keeps objects in this process's memory: for tests of what uses the store. */
+export const makeMemory = Effect.sync(() => {
+  const stored = new Map<string, { readonly content: Uint8Array; readonly modifiedAt: number }>()
+
+  const found = (key: string) =>
+    Effect.suspend(() => {
+      const object = stored.get(key)
+      return object === undefined ? Effect.fail(new ObjectNotFound({ key })) : Effect.succeed(object.content)
+    })
+
+  return ObjectStore.of({
+    put: Effect.fnUntraced(function* <E, R>(
+      key: string,
+      content: Stream.Stream<Uint8Array, E, R>,
+      options?: { readonly maxBytes?: number | undefined }
+    ): Effect.fn.Return<StoredObject, E | ObjectTooLarge, R> {
+      const limit = options?.maxBytes ?? Number.POSITIVE_INFINITY
+      const chunks: Array<Uint8Array> = []
+      let bytes = 0
+      yield* Stream.runForEach(content, (chunk): Effect.Effect<void, ObjectTooLarge> => {
+        bytes += chunk.length
+        chunks.push(chunk)
+        return bytes > limit ? Effect.fail(new ObjectTooLarge({ limit })) : Effect.void
+      })
+      const whole = Buffer.concat(chunks)
+      stored.set(key, { content: whole, modifiedAt: yield* Clock.currentTimeMillis })
+      return { key, bytes, sha256: createHash("sha256").update(whole).digest("hex") }
+    }),
+    size: (key) => Effect.map(found(key), (content) => content.length),
+    get: (key, window) =>
+      Stream.fromEffect(
+        Effect.map(found(key), (content) =>
+          window === undefined ? content : content.subarray(window.start, window.start + window.length)
+        )
+      ),
+    remove: (key) =>
+      Effect.sync(() => {
+        stored.delete(key)
+      }),
+    list: (kind) =>
+      Stream.suspend(() =>
+        Stream.fromIterable(
+          [...stored]
+            .filter(([key]) => key.startsWith(`${kind}/`))
+            .map(([key, { modifiedAt }]): ListedObject => ({ key, modifiedAt }))
+        )
+      )
+  })
+})
+
+/** Objects in this process's memory, gone with it: for tests. */
+export const layerMemory: Layer.Layer<ObjectStore> = Layer.effect(ObjectStore, makeMemory)

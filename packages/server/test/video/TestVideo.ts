@@ -1,0 +1,129 @@
+/** The services of video jobs over a real database, with an upstream whose every word the test decides. */
+import type { Request } from "@model-gateway/core/Video"
+import type { VideoModel } from "@model-gateway/providers/Model"
+import type { Provider, VideoRequest, VideoStatus } from "@model-gateway/providers/Provider"
+import type { ProviderError } from "@model-gateway/providers/ProviderError"
+import { Duration, Effect, Layer, Stream } from "effect"
+import * as MicroCredits from "../../src/accounting/MicroCredits.ts"
+import * as ObjectStore from "../../src/files/ObjectStore.ts"
+import { KeyStore } from "../../src/keys/KeyStore.ts"
+import * as ModelCatalogue from "../../src/models/ModelCatalogue.ts"
+import { VideoJobs, layerSql } from "../../src/video/VideoJobs.ts"
+import * as VideoQueue from "../../src/video/VideoQueue.ts"
+import * as VideoSignals from "../../src/video/VideoSignals.ts"
+import { WorkspaceStore } from "../../src/workspaces/WorkspaceStore.ts"
+import * as TestStorage from "../storage/TestStorage.ts"
+
+/** What the upstream was asked, and what it will answer. */
+export interface Upstream {
+  readonly provider: Provider
+  readonly submitted: Array<VideoRequest>
+  readonly cancelled: Array<string>
+  polls: number
+  submit: (request: VideoRequest) => Effect.Effect<{ readonly upstreamId: string }, ProviderError>
+  poll: (upstreamId: string) => Effect.Effect<VideoStatus, ProviderError>
+  content: (index: number) => Stream.Stream<Uint8Array, ProviderError>
+}
+
+/** The test's model: 480p and 720p, up to 10 seconds, a cent a second. */
+export const model: VideoModel = {
+  kind: "video",
+  id: "test/film",
+  name: "Film",
+  provider: "test",
+  free: false,
+  pricing: { unit: "second", microCredits: 10_000 },
+  capabilities: {
+    resolutions: ["480p", "720p"],
+    aspect_ratios: ["16:9", "9:16"],
+    default_duration: 5,
+    max_duration: 10,
+    prompt_optional: true,
+    frame_images: true,
+    generate_audio: false,
+    upscale: false
+  }
+}
+
+/** An upstream that accepts every job, finishes it at once, and hands out one short video. */
+export const makeUpstream = (models: ReadonlyArray<VideoModel> = [model]): Upstream => {
+  const upstream: Upstream = {
+    submitted: [],
+    cancelled: [],
+    polls: 0,
+    submit: () => Effect.succeed({ upstreamId: `up-${upstream.submitted.length}` }),
+    poll: () => Effect.succeed({ status: "completed", outputs: 1 }),
+    content: (index) => Stream.make(new TextEncoder().encode(`video ${index}`)),
+    provider: {
+      name: "test",
+      models,
+      video: {
+        check: () => Effect.void,
+        submit: (request) =>
+          Effect.suspend(() => {
+            upstream.submitted.push(request)
+            return upstream.submit(request)
+          }),
+        poll: ({ upstreamId }) =>
+          Effect.suspend(() => {
+            upstream.polls++
+            return upstream.poll(upstreamId)
+          }),
+        content: ({ index }) => Stream.suspend(() => upstream.content(index)),
+        cancel: ({ upstreamId }) =>
+          Effect.sync(() => {
+            upstream.cancelled.push(upstreamId)
+          })
+      }
+    }
+  }
+  return upstream
+}
+
+/** All that jobs need over a database file; each use is a process of its own as far as the database can tell. */
+export const layerAt = <E1, R1, E2, R2>(
+  filename: string,
+  provider: Provider,
+  queue: Layer.Layer<VideoQueue.VideoQueue, E1, R1>,
+  objects: Layer.Layer<ObjectStore.ObjectStore, E2, R2>
+) =>
+  layerSql.pipe(
+    Layer.provideMerge(Layer.mergeAll(queue, objects, VideoSignals.layer, ModelCatalogue.layer([provider]))),
+    Layer.provideMerge(TestStorage.layerAt(filename)),
+    Layer.fresh
+  )
+
+/** With a queue that goes by the test's clock, and objects in memory. */
+export const layer = (provider: Provider) =>
+  Layer.unwrap(
+    Effect.map(TestStorage.temporaryFolder, (folder) =>
+      layerAt(`${folder}/gateway.db`, provider, VideoQueue.layerMemory, ObjectStore.layerMemory)
+    )
+  )
+
+/** The default workspace, with a credit unless told otherwise, and a key in it. */
+export const payer = Effect.fnUntraced(function* (credits = 1_000_000) {
+  const workspace = yield* (yield* WorkspaceStore).ensureDefault({ credits: MicroCredits.make(credits) })
+  const { key } = yield* (yield* KeyStore).create({
+    organizationId: workspace.organizationId,
+    workspaceId: workspace.id,
+    name: "k"
+  })
+  return { keyHash: key.hash, workspaceId: workspace.id, guardrailId: null }
+})
+
+/** Submits a job of 5 seconds, which costs 50 000 micro-credits. */
+export const submit = Effect.fnUntraced(function* (
+  by: { readonly keyHash: string; readonly workspaceId: string; readonly guardrailId: null },
+  more?: { readonly lifetime?: Duration.Duration; readonly request?: Partial<Request> }
+) {
+  return yield* (yield* VideoJobs).submit({
+    payer: by,
+    request: { model: "test/film", prompt: "a harbour", duration: 5, ...more?.request },
+    provider: "test",
+    upstreamModel: "test/film",
+    cost: MicroCredits.make(50_000),
+    callbackUrl: null,
+    lifetime: more?.lifetime ?? Duration.hours(24)
+  })
+})

@@ -1,0 +1,234 @@
+import { describe, expect, it } from "@effect/vitest"
+import { isFinal, type Status } from "@model-gateway/core/Video"
+import { Duration, Effect, Schema } from "effect"
+import { Accounting } from "../../src/accounting/Accounting.ts"
+import * as MicroCredits from "../../src/accounting/MicroCredits.ts"
+import * as JobStatus from "../../src/video/JobStatus.ts"
+import { toWire, type VideoJob } from "../../src/video/VideoJob.ts"
+import { VideoJobs } from "../../src/video/VideoJobs.ts"
+import { WorkspaceStore } from "../../src/workspaces/WorkspaceStore.ts"
+import { layer, makeUpstream, payer, submit } from "./TestVideo.ts"
+
+const output = { object_key: "videos/x-0", bytes: 7, sha256: "00" }
+
+const money = Effect.fnUntraced(function* (workspaceId: string) {
+  const accounting = yield* Accounting
+  const balance = yield* accounting.balanceOf(workspaceId)
+  const usage = yield* accounting.usageOf({ workspaceId })
+  return { balance: balance?.balance, held: balance?.held, rows: usage.items.length }
+})
+
+const moves = ["start", "accepted", "postpone", "complete", "fail", "expire", "cancel", "progress"] as const
+
+/** Makes the move, by a mover that has read the row as it is, or as it was one move ago. */
+const apply = Effect.fnUntraced(function* (move: (typeof moves)[number], job: VideoJob) {
+  const jobs = yield* VideoJobs
+  switch (move) {
+    case "start":
+      return yield* jobs.start(job)
+    case "accepted":
+      return yield* jobs.accepted(job, "up-1", Duration.zero)
+    case "postpone":
+      return yield* jobs.postpone(job, Duration.seconds(1), 1)
+    case "complete":
+      return yield* jobs.complete(job, [output], { seconds: 5 })
+    case "fail":
+      return yield* jobs.fail(job, "why")
+    case "expire":
+      return yield* jobs.expire(job)
+    case "cancel":
+      return yield* jobs.cancel(job.workspaceId, job.id)
+    case "progress":
+      yield* jobs.progress(job, 0.5)
+      return null
+  }
+})
+
+const allowed: Readonly<Record<Status, ReadonlyArray<Status>>> = {
+  pending: ["in_progress", "cancelled", "expired"],
+  in_progress: ["completed", "failed", "cancelled", "expired"],
+  completed: [],
+  failed: [],
+  cancelled: [],
+  expired: []
+}
+
+describe("JobStatus", () => {
+  it("knows the moves of the contract and no other", () => {
+    for (const from of JobStatus.all) {
+      for (const to of JobStatus.all) {
+        expect(JobStatus.canMove(from, to), `${from} to ${to}`).toBe(allowed[from].includes(to))
+      }
+    }
+    expect(JobStatus.open).toEqual(["pending", "in_progress"])
+  })
+})
+
+describe("VideoJobs", () => {
+  it.effect("holds the money of a new job and charges it once when it completes", () =>
+    Effect.gen(function* () {
+      const jobs = yield* VideoJobs
+      const by = yield* payer()
+      const job = yield* submit(by)
+      expect(yield* jobs.get(by.workspaceId, job.id)).toEqual(job)
+      expect(yield* money(by.workspaceId)).toEqual({ balance: 1_000_000, held: 50_000, rows: 0 })
+      const started = yield* jobs.start(job)
+      const accepted = yield* jobs.accepted(started ?? job, "up-1", Duration.zero)
+      const done = yield* jobs.complete(accepted ?? job, [output], { seconds: 5 })
+      expect(done).toMatchObject({ status: "completed", outputs: [output], generationId: job.intentId })
+      expect(yield* money(by.workspaceId)).toEqual({ balance: 950_000, held: 0, rows: 1 })
+      expect(yield* jobs.complete(done ?? job, [output], { seconds: 5 })).toBeNull()
+      expect(yield* money(by.workspaceId)).toEqual({ balance: 950_000, held: 0, rows: 1 })
+      const usage = yield* (yield* Accounting).usageOf({ workspaceId: by.workspaceId })
+      expect(usage.items[0]).toMatchObject({
+        id: job.intentId,
+        jobId: job.id,
+        operation: "video",
+        provider: "test",
+        cost: 50_000,
+        usage: { seconds: 5 }
+      })
+    }).pipe(Effect.provide(layer(makeUpstream().provider)))
+  )
+
+  it.effect("makes no job of one that cannot be paid", () =>
+    Effect.gen(function* () {
+      const by = yield* payer(49_999)
+      expect((yield* Effect.flip(submit(by)))._tag).toBe("InsufficientCredits")
+      expect(yield* (yield* VideoJobs).overdue).toEqual([])
+      expect(yield* money(by.workspaceId)).toEqual({ balance: 49_999, held: 0, rows: 0 })
+    }).pipe(Effect.provide(layer(makeUpstream().provider)))
+  )
+
+  it.effect("makes no job and holds no money when what belongs to it fails", () =>
+    Effect.gen(function* () {
+      const jobs = yield* VideoJobs
+      const by = yield* payer()
+      const id = yield* jobs
+        .submit(
+          {
+            payer: by,
+            request: { model: "test/film", prompt: "x", duration: 5 },
+            provider: "test",
+            upstreamModel: "test/film",
+            cost: (yield* submit(by)).cost,
+            callbackUrl: null,
+            lifetime: Duration.hours(1)
+          },
+          (job) => Effect.fail(job.id)
+        )
+        .pipe(Effect.flip)
+      expect(yield* jobs.find(String(id))).toBeNull()
+      expect((yield* money(by.workspaceId)).held).toBe(50_000)
+    }).pipe(Effect.provide(layer(makeUpstream().provider)))
+  )
+
+  it.effect("shows a job to its own workspace only, and lets no other cancel it", () =>
+    Effect.gen(function* () {
+      const jobs = yield* VideoJobs
+      const by = yield* payer()
+      const workspaces = yield* WorkspaceStore
+      const ours = yield* workspaces.find(by.workspaceId)
+      const theirs = yield* workspaces.create(ours.organizationId, "theirs")
+      const job = yield* submit(by)
+      expect((yield* Effect.flip(jobs.get(theirs.id, job.id)))._tag).toBe("VideoJobNotFound")
+      expect((yield* Effect.flip(jobs.cancel(theirs.id, job.id)))._tag).toBe("VideoJobNotFound")
+      expect((yield* jobs.get(by.workspaceId, job.id)).status).toBe("pending")
+    }).pipe(Effect.provide(layer(makeUpstream().provider)))
+  )
+
+  it.effect("keeps the request as it was", () =>
+    Effect.gen(function* () {
+      const by = yield* payer()
+      const request = {
+        seed: 7,
+        size: "1280x720",
+        frame_images: [
+          { type: "image_url", image_url: { url: "https://example.com/a.png" }, frame_type: "first_frame" }
+        ],
+        trace: { trace_id: "t", team: { id: 1 } },
+        user: "someone"
+      } as const
+      const job = yield* submit(by, { request })
+      const kept = yield* (yield* VideoJobs).requestOf(job.id)
+      expect(kept).toEqual({ model: "test/film", prompt: "a harbour", duration: 5, ...request })
+    }).pipe(Effect.provide(layer(makeUpstream().provider)))
+  )
+
+  it.effect("stands on the wire without what is not there yet", () =>
+    Effect.gen(function* () {
+      const jobs = yield* VideoJobs
+      const by = yield* payer()
+      const job = yield* submit(by)
+      const base = {
+        id: job.id,
+        polling_url: `/api/v1/videos/${job.id}`,
+        model: "test/film",
+        created_at: "1970-01-01T00:00:00.000Z"
+      }
+      expect(toWire(job)).toEqual({ ...base, status: "pending" })
+      const started = (yield* jobs.start(job)) ?? job
+      const accepted = (yield* jobs.accepted(started, "up-1", Duration.zero)) ?? job
+      yield* jobs.progress(accepted, 0.25)
+      expect(toWire(yield* jobs.get(by.workspaceId, job.id))).toEqual({
+        ...base,
+        status: "in_progress",
+        generation_id: job.intentId,
+        progress: 0.25
+      })
+      const done = (yield* jobs.complete(accepted, [output, output], {})) ?? job
+      expect(toWire(done)).toEqual({
+        ...base,
+        status: "completed",
+        generation_id: job.intentId,
+        progress: 1,
+        usage: { cost: 0.05, is_byok: false },
+        unsigned_urls: [`${base.polling_url}/content?index=0`, `${base.polling_url}/content?index=1`]
+      })
+      const other = (yield* jobs.start(yield* submit(by))) ?? job
+      expect(toWire((yield* jobs.fail(other, "no")) ?? job)).toMatchObject({ status: "failed", error: "no" })
+    }).pipe(Effect.provide(layer(makeUpstream().provider)))
+  )
+})
+
+const Sequence = Schema.Array(Schema.Struct({ move: Schema.Literals(moves), isLate: Schema.Boolean })).check(
+  Schema.isMaxLength(12)
+)
+
+/** A payer in a workspace of its own, with a credit. */
+const newPayer = Effect.gen(function* () {
+  const workspaces = yield* WorkspaceStore
+  const { organizationId } = yield* workspaces.ensureDefault()
+  const { id: workspaceId } = yield* workspaces.create(organizationId, "w")
+  yield* (yield* Accounting).addCredits(workspaceId, MicroCredits.make(1_000_000))
+  const { keyHash } = yield* payer()
+  return { keyHash, workspaceId, guardrailId: null }
+})
+
+it.layer(layer(makeUpstream().provider))("any sequence of moves", (it) => {
+  it.effect.prop(
+    "goes only where the contract lets it, never leaves a final state, and settles its money once",
+    [Sequence],
+    ([sequence]) =>
+      Effect.gen(function* () {
+        const jobs = yield* VideoJobs
+        const by = yield* newPayer
+        let before = yield* submit(by)
+        let stale = before
+        for (const { isLate, move } of sequence) {
+          const answer = yield* apply(move, isLate ? stale : before)
+          const now = yield* jobs.get(by.workspaceId, before.id)
+          if (now.status !== before.status) expect(allowed[before.status]).toContain(now.status)
+          if (isFinal(before.status)) expect(now).toEqual(before)
+          if (isLate && stale.step !== before.step && move !== "cancel") expect(answer).toBeNull()
+          if (now.step !== before.step) stale = before
+          before = now
+        }
+        const { balance, held, rows } = yield* money(by.workspaceId)
+        expect(held).toBe(isFinal(before.status) ? 0 : 50_000)
+        expect(rows).toBe(before.status === "completed" ? 1 : 0)
+        expect(balance).toBe(before.status === "completed" ? 950_000 : 1_000_000)
+      }),
+    { timeout: 60_000 }
+  )
+})

@@ -1,0 +1,116 @@
+import { NodeServices } from "@effect/platform-node"
+import { describe, expect, it } from "@effect/vitest"
+import * as Sandbox from "@model-gateway/providers/sandbox/Sandbox"
+import { isFinal } from "@model-gateway/core/Video"
+import { Duration, Effect, Layer, Schedule, Stream } from "effect"
+import { ChildProcess } from "effect/process"
+import { fileURLToPath } from "node:url"
+import { Accounting } from "../../src/accounting/Accounting.ts"
+import * as MicroCredits from "../../src/accounting/MicroCredits.ts"
+import * as ObjectStore from "../../src/files/ObjectStore.ts"
+import { VideoJobs } from "../../src/video/VideoJobs.ts"
+import * as VideoQueue from "../../src/video/VideoQueue.ts"
+import * as VideoWorker from "../../src/video/VideoWorker.ts"
+import { temporaryFolder } from "../storage/TestStorage.ts"
+import { layerAt, makeUpstream, payer, submit } from "./TestVideo.ts"
+
+const objectsIn = (folder: string) =>
+  ObjectStore.layerLocal(`${folder}/objects`).pipe(Layer.provide(NodeServices.layer))
+
+/** Reads the rows until all these jobs are over. */
+const untilFinal = (ids: ReadonlyArray<string>) =>
+  Effect.gen(function* () {
+    const jobs = yield* VideoJobs
+    const rows = yield* Effect.forEach(ids, (id) => jobs.find(id))
+    return rows.flatMap((row) => (row === null ? [] : [row]))
+  }).pipe(
+    Effect.repeat({
+      until: (rows) => rows.every((row) => isFinal(row.status)),
+      schedule: Schedule.spaced("100 millis")
+    })
+  )
+
+const child = (folder: string, jobId: string) =>
+  ChildProcess.make(
+    process.execPath,
+    [fileURLToPath(new URL("./fixtures/worker.ts", import.meta.url)), folder, jobId],
+    { env: { NODE_NO_WARNINGS: "1" }, extendEnv: true }
+  )
+
+describe("video jobs of several processes", () => {
+  it.live(
+    "do each job once between two workers on one database",
+    () =>
+      Effect.gen(function* () {
+        const folder = yield* temporaryFolder
+        const upstream = makeUpstream()
+        upstream.poll = () =>
+          upstream.polls % 3 === 0
+            ? Effect.succeed({ status: "completed", outputs: 1 })
+            : Effect.succeed({ status: "in_progress" })
+        const process = layerAt(`${folder}/gateway.db`, upstream.provider, VideoQueue.layerSql, objectsIn(folder))
+        const working = VideoWorker.layerRunning({ concurrency: 4 }).pipe(Layer.provideMerge(process))
+        yield* Effect.gen(function* () {
+          const by = yield* payer()
+          const jobs = yield* Effect.forEach(Array.from({ length: 20 }), (_, n) =>
+            submit(by, { request: { prompt: `job ${n}` } })
+          )
+          // Another process over the same file, as far as file and database can tell.
+          yield* Layer.build(Layer.fresh(working))
+          const rows = yield* untilFinal(jobs.map(({ id }) => id))
+          expect(rows.map(({ status }) => status)).toEqual(jobs.map(() => "completed"))
+          expect(upstream.submitted.map(({ prompt }) => prompt).toSorted()).toEqual(
+            jobs.map((_, n) => `job ${n}`).toSorted()
+          )
+          const accounting = yield* Accounting
+          expect((yield* accounting.usageOf({ workspaceId: by.workspaceId })).total).toBe(20)
+          expect(yield* accounting.balanceOf(by.workspaceId)).toMatchObject({ balance: 0, held: 0 })
+        }).pipe(Effect.provide(working))
+      }).pipe(Effect.scoped),
+    60_000
+  )
+
+  it.live(
+    "complete a job once whose process was killed in the middle of its render",
+    () =>
+      Effect.gen(function* () {
+        const folder = yield* temporaryFolder
+        const sandbox = yield* Sandbox.make()
+        const process = layerAt(`${folder}/gateway.db`, sandbox, VideoQueue.layerSql, objectsIn(folder))
+        const { by, id } = yield* Effect.gen(function* () {
+          const by = yield* payer()
+          const job = yield* (yield* VideoJobs).submit({
+            payer: by,
+            request: { model: "sandbox/title-card", prompt: "a harbour", duration: 8, resolution: "1080p" },
+            provider: "sandbox",
+            upstreamModel: "sandbox/title-card",
+            cost: MicroCredits.make(80_000),
+            callbackUrl: null,
+            lifetime: Duration.hours(1)
+          })
+          return { by, id: job.id }
+        }).pipe(Effect.provide(Layer.fresh(process)))
+
+        yield* Effect.gen(function* () {
+          const worker = yield* child(folder, id)
+          const said = yield* Stream.runHead(worker.stdout.pipe(Stream.decodeText, Stream.splitLines))
+          expect(said).toMatchObject({ value: expect.stringMatching(/^rendering 0\.\d+/) })
+          yield* worker.kill({ killSignal: "SIGKILL" })
+        }).pipe(Effect.provide(NodeServices.layer), Effect.scoped)
+
+        yield* Effect.gen(function* () {
+          const accounting = yield* Accounting
+          expect(yield* accounting.balanceOf(by.workspaceId)).toMatchObject({ balance: 1_000_000, held: 80_000 })
+          const [job] = yield* untilFinal([id])
+          expect(job).toMatchObject({ status: "completed", error: null })
+          const objects = yield* ObjectStore.ObjectStore
+          const output = job?.outputs[0]
+          expect(yield* objects.size(output?.object_key ?? "")).toBe(output?.bytes)
+          const usage = yield* accounting.usageOf({ workspaceId: by.workspaceId })
+          expect(usage.items).toMatchObject([{ jobId: id, cost: 80_000 }])
+          expect(yield* accounting.balanceOf(by.workspaceId)).toMatchObject({ balance: 920_000, held: 0 })
+        }).pipe(Effect.provide(VideoWorker.layerRunning().pipe(Layer.provideMerge(Layer.fresh(process)))))
+      }).pipe(Effect.scoped),
+    120_000
+  )
+})
