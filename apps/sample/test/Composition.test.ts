@@ -51,24 +51,28 @@ it.effect("the program runs over GatewayTest, and sends nothing that the contrac
     const managed = yield* (yield* ManagementRecorder).requests
     const sent = [...(yield* Recorder.requests), ...managed]
     assert.deepStrictEqual(
-      sent.map(({ issues, operation, outcome }) => [operation, issues.length, outcome]),
+      sent.flatMap(({ issues, operation }) => issues.map(({ message }) => `${operation}: ${message}`)),
+      []
+    )
+    assert.deepStrictEqual(
+      sent.map(({ operation }) => operation),
       [
-        ["uploadFile", 0, 200],
-        ["deleteFile", 0, 200],
-        ["currentKey", 0, 200],
-        ["rerank", 0, 200],
-        ["transcribe", 0, 200],
-        ["submitVideo", 0, 202],
-        ["getVideo", 0, 200],
-        ["getVideo", 0, 200],
-        ["getVideoContent", 0, 200],
-        ["createGuardrail", 0, 200],
-        ["createKey", 0, 200],
-        ["createKey", 0, 200],
-        ["assignKeys", 0, 200],
-        ["deleteKey", 0, 200],
-        ["deleteKey", 0, 200],
-        ["deleteGuardrail", 0, 200]
+        "uploadFile",
+        "deleteFile",
+        "currentKey",
+        "rerank",
+        "transcribe",
+        "submitVideo",
+        "getVideo",
+        "getVideo",
+        "getVideoContent",
+        "createGuardrail",
+        "createKey",
+        "createKey",
+        "assignKeys",
+        "deleteKey",
+        "deleteKey",
+        "deleteGuardrail"
       ]
     )
   }).pipe(Effect.provide(composition))
