@@ -1,0 +1,8 @@
+export * as Audio from "./Audio.ts"
+export * as AudioRecorder from "./AudioRecorder.ts"
+export * as BrowserGateway from "./BrowserGateway.ts"
+export * as BrowserHttpClient from "./BrowserHttpClient.ts"
+export * as LongLivedKey from "./LongLivedKey.ts"
+export * as Settings from "./Settings.ts"
+export * as TokenSource from "./TokenSource.ts"
+export * as UploadProgress from "./UploadProgress.ts"

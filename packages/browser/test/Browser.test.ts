@@ -1,0 +1,255 @@
+// In a real Chromium, against a server that reads uploads only as far as it is told.
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
+import type { Browser, Page } from "playwright-core"
+import type { Actions } from "./pages/page.ts"
+import { chromiumPath, launch } from "./support/Chromium.ts"
+import { bundle, host, open } from "./support/Page.ts"
+import { envelope, json, readUpTo, serve, type Server } from "./support/Server.ts"
+
+declare const actions: Actions
+
+const megabyte = 1024 * 1024
+
+const ranking = {
+  id: "rr-1",
+  model: "sandbox/bm25",
+  results: [{ index: 1, relevance_score: 1.2, document: { text: "pears" } }]
+}
+
+const stored = {
+  id: "file-1",
+  object: "file",
+  filename: "zeros.bin",
+  bytes: 1,
+  mime_type: "application/octet-stream",
+  purpose: "test",
+  created_at: "2026-11-20T10:00:00Z",
+  workspace_id: "w"
+}
+
+describe.skipIf(chromiumPath === undefined)("in a browser", () => {
+  let browser: Browser
+  let code: string
+  let server: Server
+  let page: Page
+  let complaints: ReadonlyArray<string>
+
+  /** Tokens handed out so far: `mg_ek_1`, `mg_ek_2` and so on, good for five minutes. */
+  let tokens = 0
+  const handOutTokens = (key = () => `mg_ek_${tokens}`) =>
+    server.on("/token", (_, response) => {
+      tokens++
+      json(response, 200, { key: key(), expires_at: new Date(Date.now() + 300_000).toISOString() })
+    })
+
+  const outcome = (): Promise<string> => page.evaluate(() => actions.outcome()).then((text) => text ?? "nothing ran")
+  const progress = () => page.evaluate(() => actions.progress())
+  const sent = (path: string) => server.seen.filter((each) => each.path === path)
+
+  beforeAll(async () => {
+    // A microphone that plays beeps, so that recording can be tried where there is none.
+    ;[browser, code] = await Promise.all([launch(["--use-fake-device-for-media-stream"]), bundle()])
+  }, 60_000)
+  afterAll(() => browser.close())
+
+  beforeEach(async () => {
+    tokens = 0
+    server = await serve()
+    handOutTokens()
+    host(server, code, `<meta name="model-gateway-token-endpoint" content="/token" />`)
+    ;({ complaints, page } = await open(browser, server))
+  })
+  afterEach(async () => {
+    await page.context().close()
+    await server.close()
+  })
+
+  it("calls the gateway at the page's own origin with a short-lived token", async () => {
+    server.on("/api/v1/rerank", (_, response) => json(response, 200, ranking))
+    await page.evaluate(() => actions.rerank())
+    expect(await outcome()).toBe(`ok: ${JSON.stringify(ranking)}`)
+    expect(sent("/api/v1/rerank").map((each) => each.authorization)).toEqual(["Bearer mg_ek_1"])
+    expect(sent("/api/v1/rerank")[0]?.headers).not.toHaveProperty("traceparent")
+    expect(complaints).toEqual([])
+  })
+
+  it("tells an upload's progress while it grows, and its result at the end", async () => {
+    let more = () => {}
+    server.on("/api/v1/files", (request, response, seen) => {
+      more = readUpTo(request, seen, 2 * megabyte).more
+      request.on("end", () => json(response, 200, stored))
+    })
+    for (const action of ["uploadWatched", "uploadStreamed"] as const) {
+      await page.evaluate(([action, bytes]) => actions[action](bytes), [action, 64 * megabyte] as const)
+      await page.waitForFunction(() => actions.progress().some((step) => step.loaded > 0))
+      const before = await progress()
+      expect(before[0]).toEqual({ ...before[0], loaded: 0 })
+      expect(before.at(-1)?.loaded).toBeLessThan(64 * megabyte)
+      expect(before.at(-1)?.total).toBeGreaterThan(64 * megabyte)
+
+      more()
+      expect(await outcome()).toMatch(/^ok: .*file-1/)
+      const steps = (await progress()).map((step) => step.loaded)
+      expect(steps).toEqual(steps.toSorted((a, b) => a - b))
+      expect(steps.at(-1)).toBe((await progress()).at(-1)?.total)
+      expect(new Set(steps).size).toBeGreaterThan(2)
+    }
+    expect(complaints).toEqual([])
+  })
+
+  it.each(["upload", "uploadWatched", "uploadStreamed"] as const)(
+    "%s: cancelling stops it at the server",
+    async (action) => {
+      let more = () => {}
+      server.on("/api/v1/files", (request, _, seen) => {
+        more = readUpTo(request, seen, megabyte).more
+      })
+      const arrived = server.next("/api/v1/files")
+      await page.evaluate(([action, bytes]) => actions[action](bytes), [action, 64 * megabyte] as const)
+      const upload = await arrived
+      await page.evaluate(() => actions.cancel())
+      expect(await outcome()).toBe("interrupted")
+      // Only who reads on learns that no more comes.
+      more()
+      expect(await upload.ended).toBe("aborted")
+      expect(upload.received).toBeLessThan(64 * megabyte)
+      expect(sent("/api/v1/files")).toHaveLength(1)
+    }
+  )
+
+  it("cancelling while a retry waits ends the call at once", async () => {
+    server.on("/api/v1/rerank", (_, response) => json(response, 503, envelope(503, "down"), { "retry-after": "60" }))
+    const arrived = server.next("/api/v1/rerank")
+    const answered = page.waitForResponse("**/api/v1/rerank")
+    await page.evaluate(() => actions.rerank())
+    await arrived
+    await answered
+    await page.evaluate(() => actions.cancel())
+    expect(await outcome()).toBe("interrupted")
+    expect(sent("/api/v1/rerank")).toHaveLength(1)
+  })
+
+  it("streams an answer as it comes", async () => {
+    let finish = () => {}
+    server.on("/api/v1/files/file-1/content", (_, response) => {
+      response.writeHead(200, { "content-type": "application/octet-stream" }).write(new Uint8Array(10))
+      finish = () => response.end(new Uint8Array(20))
+    })
+    await page.evaluate(() => actions.download())
+    await page.waitForFunction(() => actions.progress().length === 1)
+    finish()
+    expect(await outcome()).toBe("ok: undefined")
+    expect((await progress()).map((step) => step.loaded)).toEqual([10, 20])
+  })
+
+  it("refuses a long-lived key with a sentence, and sends nothing", async () => {
+    server.on("/api/v1/rerank", (_, response) => json(response, 200, ranking))
+    await page.evaluate(() => actions.rerankWithKey("mg_sk_secret", false))
+    const sentence = await outcome()
+    expect(sentence).toMatch(/^LongLivedKeyRefused: This is a long-lived key \(mg_sk_…\)\. Everyone who opens the page/)
+    expect(sentence).toContain("dangerouslyAllowLongLivedKey: true")
+    expect(sentence).not.toContain("secret")
+    expect(sent("/api/v1/rerank")).toEqual([])
+
+    await page.evaluate(() => actions.rerankWithKey("mg_sk_secret", true))
+    expect(await outcome()).toMatch(/^ok/)
+    expect(sent("/api/v1/rerank").map((each) => each.authorization)).toEqual(["Bearer mg_sk_secret"])
+  })
+
+  it("refuses a long-lived key that the token endpoint hands out", async () => {
+    handOutTokens(() => "mg_mk_secret")
+    await page.evaluate(() => actions.rerank())
+    const sentence = await outcome()
+    expect(sentence).toMatch(/^TransportError: rerank: the credential could not be had.* < LongLivedKeyRefused: /)
+    expect(sentence).not.toContain("secret")
+    expect(sent("/api/v1/rerank")).toEqual([])
+  })
+
+  it("says in a sentence that no token could be had", async () => {
+    server.on("/token", (_, response) => json(response, 403, {}))
+    await page.evaluate(() => actions.rerank())
+    expect(await outcome()).toContain("TokenUnavailable: No token: /token answered with status 403.")
+  })
+
+  it("shares one token among calls made at once, and replaces a refused one once", async () => {
+    server.on("/api/v1/rerank", (request, response) =>
+      request.headers.authorization === "Bearer mg_ek_1"
+        ? json(response, 401, envelope(401, "expired key"))
+        : json(response, 200, ranking)
+    )
+    await page.evaluate(() => actions.rerankTimes(5))
+    expect(await outcome()).toMatch(/^ok/)
+    expect(tokens).toBe(2)
+  })
+
+  it("an expired token that nothing replaces ends in a sentence", async () => {
+    server.on("/api/v1/rerank", (_, response) => json(response, 401, envelope(401, "this key has expired")))
+    await page.evaluate(() => actions.rerank())
+    expect(await outcome()).toBe("Unauthorized: this key has expired")
+    expect(tokens).toBe(2)
+    expect(sent("/api/v1/rerank")).toHaveLength(2)
+  })
+
+  it("takes its settings from <meta> elements or a JSON document", async () => {
+    server.on("/api/v1/rerank", (_, response) => json(response, 200, ranking))
+    server.on("/elsewhere/api/v1/rerank", (_, response) => json(response, 200, { ...ranking, id: "elsewhere" }))
+    server.on("/settings.json", (_, response) =>
+      json(response, 200, { base_url: "/elsewhere/api/v1", token_endpoint: "/token" })
+    )
+    await page.evaluate(() => actions.rerankFromMeta())
+    expect(await outcome()).toMatch(/^ok: .*rr-1/)
+    await page.evaluate(() => actions.rerankFromJson("/settings.json"))
+    expect(await outcome()).toMatch(/^ok: .*elsewhere/)
+
+    await page.evaluate(() => actions.rerankFromJson("/nowhere.json"))
+    expect(await outcome()).toBe(
+      "InvalidSettings: The settings in /nowhere.json cannot be used: it answered with status 404."
+    )
+    await page.evaluate(() => document.querySelector("meta[name^=model-gateway]")?.remove())
+    await page.evaluate(() => actions.rerankFromMeta())
+    expect(await outcome()).toMatch(
+      /^InvalidSettings: The settings in the page's <meta> elements cannot be used: .*token_endpoint/
+    )
+  })
+
+  it("a gateway that nobody serves is a transport error", async () => {
+    const gone = await serve()
+    await gone.close()
+    await page.evaluate((origin) => actions.rerankAt(`${origin}/api/v1`), gone.origin)
+    // It is tried again first, as any failed transport; what is waited for here is the browser's own back-off.
+    expect(await outcome()).toMatch(/^TransportError: rerank: no answer came/)
+  })
+
+  it("records the microphone, tells its level, and sends the recording by its format's name", async () => {
+    await page.context().grantPermissions(["microphone"])
+    let form = ""
+    server.on("/api/v1/audio/transcriptions", (request, response) => {
+      request.setEncoding("latin1")
+      request.on("data", (text: string) => (form += text))
+      request.on("end", () => json(response, 200, { text: "beep" }))
+    })
+    await page.evaluate(() => actions.record())
+    const told = await outcome()
+    expect(told).toMatch(/^ok: /)
+    const result: unknown = JSON.parse(told.slice(4))
+    expect(result).toMatchObject({ text: "beep", type: "audio/webm;codecs=opus", filename: "recording.webm" })
+    expect(form).toContain(`filename="recording.webm"`)
+    // EBML's magic number, with which every WebM begins.
+    expect(form).toContain("\x1aE\xdf\xa3")
+    const levels = await page.evaluate(() => actions.levels())
+    expect(levels.every((level) => level >= 0 && level <= 1)).toBe(true)
+    expect(levels.at(-1)).toBeGreaterThan(0.01)
+  })
+
+  it("says in a sentence that the microphone is blocked", async () => {
+    await page.evaluate(() => actions.record())
+    expect(await outcome()).toMatch(/^RecordingFailed: The microphone is blocked for this page\./)
+  })
+
+  it("says in a sentence which audio it takes", async () => {
+    await page.evaluate(() => actions.dropped("notes.txt", "text/plain"))
+    expect(await outcome()).toBe(
+      "UnsupportedAudio: “notes.txt” is not in a format that can be transcribed (text/plain). Use WAV, MP3, FLAC, M4A, OGG, WebM or AAC."
+    )
+  })
+})

@@ -1,0 +1,131 @@
+// What the browser tests drive: calls of the gateway by this package, with what came of them left on the page.
+import {
+  Audio,
+  AudioRecorder,
+  BrowserGateway,
+  type LongLivedKey,
+  type Settings,
+  UploadProgress
+} from "@model-gateway/browser"
+import { Gateway } from "@model-gateway/core"
+import { Cause, Effect, Exit, Fiber, type Layer, Redacted, Stream } from "effect"
+
+type GatewayLayer = Layer.Layer<Gateway.Gateway, Settings.InvalidSettings | LongLivedKey.LongLivedKeyRefused>
+
+/** `ok: …` with the value, `interrupted`, or the error's name, its sentence and that of its cause. */
+const tell = Exit.match({
+  onSuccess: (value: unknown) => `ok: ${JSON.stringify(value)}`,
+  onFailure: (cause: Cause.Cause<unknown>) => {
+    if (Cause.hasInterruptsOnly(cause)) return "interrupted"
+    const error = Cause.squash(cause)
+    if (!(error instanceof Error)) return `thrown: ${String(error)}`
+    const inner = error.cause instanceof Error ? ` < ${error.cause.name}: ${error.cause.message}` : ""
+    return `${error.name}: ${error.message}${inner}`
+  }
+})
+
+/** The bytes of the progress told so far. */
+const progress: Array<UploadProgress.Progress> = []
+const levels: Array<number> = []
+let fiber: Fiber.Fiber<unknown, unknown> | undefined
+let outcome: Promise<string> | undefined
+
+const start = <A, E>(program: Effect.Effect<A, E, Gateway.Gateway>, layer: GatewayLayer) => {
+  progress.length = 0
+  const running = Effect.runFork(Effect.provide(program, layer))
+  fiber = running
+  outcome = Effect.runPromise(Fiber.await(running)).then(tell)
+}
+
+const rerank = Effect.flatMap(Gateway.Gateway, (gateway) =>
+  gateway.rerank({ model: "sandbox/bm25", query: "pears", documents: ["apples", "pears"] })
+)
+
+const upload = (bytes: number) =>
+  Effect.flatMap(Gateway.Gateway, (gateway) =>
+    gateway.uploadFile({ file: new Blob([new Uint8Array(bytes)]), filename: "zeros.bin", purpose: "test" })
+  )
+
+const withTokens = BrowserGateway.layer({ tokenEndpoint: "/token" })
+
+const actions = {
+  /** What came of the last call. */
+  outcome: () => outcome,
+  progress: () => progress,
+  levels: () => levels,
+  cancel: () => {
+    if (fiber !== undefined) Effect.runFork(Fiber.interrupt(fiber))
+  },
+  rerank: () => start(rerank, withTokens),
+  rerankFromMeta: () => start(rerank, BrowserGateway.layerMeta()),
+  rerankFromJson: (url: string) => start(rerank, BrowserGateway.layerJson(url)),
+  rerankWithKey: (key: string, dangerouslyAllowLongLivedKey: boolean) =>
+    start(rerank, BrowserGateway.layer({ credential: Redacted.make(key), dangerouslyAllowLongLivedKey })),
+  rerankAt: (baseUrl: string) => start(rerank, BrowserGateway.layer({ baseUrl, tokenEndpoint: "/token" })),
+  /** Several at once over one layer, so that they share its token. */
+  rerankTimes: (times: number) =>
+    start(
+      Effect.all(
+        Array.from({ length: times }, () => rerank),
+        { concurrency: "unbounded" }
+      ),
+      withTokens
+    ),
+  upload: (bytes: number) => start(upload(bytes), withTokens),
+  uploadWatched: (bytes: number) =>
+    start(upload(bytes).pipe(UploadProgress.withUploadProgress((step) => progress.push(step))), withTokens),
+  uploadStreamed: (bytes: number) =>
+    start(
+      UploadProgress.stream(upload(bytes)).pipe(
+        Stream.runFold(
+          () => "",
+          (last, event) => {
+            if (event._tag === "Done") return event.value.id
+            progress.push(event)
+            return last
+          }
+        )
+      ),
+      withTokens
+    ),
+  /** Reads a file's content piece by piece; each piece's length is told as progress. */
+  download: () =>
+    start(
+      Stream.unwrap(Effect.map(Gateway.Gateway, (gateway) => gateway.fileContent("file-1"))).pipe(
+        Stream.runForEach((bytes) =>
+          Effect.sync(() => {
+            progress.push({ loaded: bytes.length, total: undefined })
+          })
+        )
+      ),
+      withTokens
+    ),
+  /** Records until it is loud, and sends what it has. */
+  record: () =>
+    start(
+      Effect.scoped(
+        Effect.gen(function* () {
+          const recording = yield* AudioRecorder.start()
+          yield* recording.level.pipe(
+            Stream.takeUntil((level) => level > 0.01),
+            Stream.runForEach((level) =>
+              Effect.sync(() => {
+                levels.push(level)
+              })
+            )
+          )
+          const audio = yield* recording.stop
+          const gateway = yield* Gateway.Gateway
+          const { text } = yield* gateway.transcribe({ model: "sandbox/tones", ...audio })
+          return { text, type: audio.file.type, filename: audio.filename, size: audio.file.size }
+        })
+      ),
+      withTokens
+    ),
+  dropped: (name: string, type: string) =>
+    start(Audio.fromBlob(new File([new Uint8Array(4)], name, { type })), withTokens)
+}
+
+export type Actions = typeof actions
+
+Object.assign(globalThis, { actions })

@@ -1,0 +1,49 @@
+// Bundles test/pages/page.ts as an application would, and opens it in the browser.
+import { fileURLToPath } from "node:url"
+import type { Browser, Page } from "playwright-core"
+import { build } from "vite"
+import type { Server } from "./Server.ts"
+
+const entry = fileURLToPath(new URL("../pages/page.ts", import.meta.url))
+
+/** The page's code, by Vite's bundler. */
+export const bundle = async (): Promise<string> => {
+  const built = await build({
+    configFile: false,
+    logLevel: "error",
+    build: { write: false, modulePreload: false, rolldownOptions: { input: entry } }
+  })
+  const outputs = Array.isArray(built) ? built : [built]
+  const chunk = outputs.flatMap((each) => ("output" in each ? each.output : [])).find((each) => each.type === "chunk")
+  if (chunk === undefined || chunk.type !== "chunk") throw new Error("the page was not built")
+  return chunk.code
+}
+
+/** Serves the page at `/`, with this in its head. */
+export const host = (server: Server, code: string, head = "") => {
+  server.on("/", (_, response) =>
+    response
+      .writeHead(200, { "content-type": "text/html; charset=utf-8" })
+      .end(
+        `<!doctype html><html lang="en"><head><title>test</title><link rel="icon" href="data:," />${head}</head>` +
+          `<body><script type="module" src="/page.js"></script></body></html>`
+      )
+  )
+  server.on("/page.js", (_, response) => response.writeHead(200, { "content-type": "text/javascript" }).end(code))
+}
+
+/** Opens it and waits until its actions are there; `complaints` collects what the console and the page complain of. */
+export const open = async (
+  browser: Browser,
+  server: Server
+): Promise<{ readonly page: Page; readonly complaints: ReadonlyArray<string> }> => {
+  const page = await (await browser.newContext()).newPage()
+  const complaints: Array<string> = []
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") complaints.push(message.text())
+  })
+  page.on("pageerror", (error) => complaints.push(error.message))
+  await page.goto(server.origin)
+  await page.waitForFunction(() => "actions" in globalThis)
+  return { page, complaints }
+}
