@@ -2,6 +2,7 @@
 // it, so that one run shows all there is to mend; the last lines say what failed and how many tests passed.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join, relative } from "node:path"
+import { ensureChromium, noChromium } from "./chromium.mjs"
 import { root, run, setup } from "./setup.mjs"
 
 /** The folders that have tests: the root has those of the workspace as a whole. */
@@ -16,6 +17,11 @@ for (const folder of tested) rmSync(join(folder, "test-results"), { recursive: t
 setup()
 
 const failedSteps = []
+if (ensureChromium() === undefined) {
+  console.error(noChromium)
+  if (process.env.CI) failedSteps.push("a browser to test in")
+}
+
 const step = (title, command, args) => {
   console.log(`\n── ${title}`)
   const started = performance.now()

@@ -1,0 +1,108 @@
+// Finds a Chromium for the browser tests, or installs one: Debian's package as root, else Playwright's own.
+//
+//   node scripts/chromium.mjs            finds or installs, prints its path
+//   node scripts/chromium.mjs --find     only finds; prints nothing and exits with 1 where there is none
+//
+// `npm test` calls it before the tests. Where none can be had it says so; with CI=true that is a failure, else the
+// browser tests are left out, and say so as well.
+import { spawnSync } from "node:child_process"
+import { existsSync, readdirSync } from "node:fs"
+import { createRequire } from "node:module"
+import { homedir } from "node:os"
+import { delimiter, dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+
+/** Debian and Fedora say chromium, Ubuntu's package chromium-browser; Chrome will do as well. */
+const names = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome"]
+
+const macApplications = ["Chromium.app/Contents/MacOS/Chromium", "Google Chrome.app/Contents/MacOS/Google Chrome"]
+
+/** playwright-core is a devDependency of the packages that test in a browser; pnpm links it there and nowhere else. */
+const playwrightFolder = () => {
+  for (const group of ["packages", "apps"]) {
+    for (const name of readdirSync(join(root, group))) {
+      const manifest = join(root, group, name, "node_modules", "playwright-core", "package.json")
+      if (existsSync(manifest)) return dirname(manifest)
+    }
+  }
+  return undefined
+}
+
+const playwrightChromium = () => {
+  const folder = playwrightFolder()
+  if (folder === undefined) return undefined
+  const path = createRequire(import.meta.url)(folder).chromium.executablePath()
+  return existsSync(path) ? path : undefined
+}
+
+/** It is there and it starts: Ubuntu has a `chromium-browser` that is a note on how to get one. */
+const runs = (path) => {
+  const { status, stdout } = spawnSync(path, ["--version"], { encoding: "utf8", timeout: 20_000 })
+  return status === 0 && /Chrom/.test(stdout)
+}
+
+/** The path of a Chromium that starts, or undefined. */
+export const findChromium = () => {
+  const candidates = [
+    process.env.CHROMIUM_PATH,
+    ...(process.env.PATH ?? "").split(delimiter).flatMap((folder) => names.map((name) => join(folder, name))),
+    ...["/Applications", join(homedir(), "Applications")].flatMap((folder) =>
+      macApplications.map((name) => join(folder, name))
+    ),
+    playwrightChromium()
+  ]
+  return candidates.find((path) => path !== undefined && path !== "" && existsSync(path) && runs(path))
+}
+
+const isRoot = process.getuid?.() === 0
+
+const run = (command, args, env = {}) =>
+  spawnSync(command, args, {
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "ignore", "inherit"],
+    timeout: 600_000
+  }).status === 0
+
+/** Debian's own package, where there is one and this may install it. */
+const installDebian = () => {
+  if (!isRoot || spawnSync("apt-get", ["--version"]).status !== 0) return false
+  const env = { DEBIAN_FRONTEND: "noninteractive" }
+  const options = ["-qq", "-o", "DPkg::Lock::Timeout=120"]
+  const install = [...options, "install", "-y", "--no-install-recommends", "chromium"]
+  return run("apt-get", [...options, "update"], env) && run("apt-get", install, env)
+}
+
+const installPlaywright = () => {
+  const folder = playwrightFolder()
+  if (folder === undefined) return false
+  return run(process.execPath, [join(folder, "cli.js"), "install", ...(isRoot ? ["--with-deps"] : []), "chromium"])
+}
+
+/** The path of a Chromium, installed if need be; undefined where none can be had. */
+export const ensureChromium = () => {
+  const found = findChromium()
+  if (found !== undefined) return found
+  console.log("Installing Chromium for the browser tests (about a minute) …")
+  for (const install of [installDebian, installPlaywright]) {
+    if (install()) {
+      const installed = findChromium()
+      if (installed !== undefined) return installed
+    }
+  }
+  return undefined
+}
+
+export const noChromium =
+  "No Chromium is on this machine and none could be installed, so nothing can be tested in a browser. " +
+  "Install one (Debian: apt-get install chromium) or name yours in CHROMIUM_PATH."
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const path = process.argv.includes("--find") ? findChromium() : ensureChromium()
+  if (path !== undefined) console.log(path)
+  else {
+    if (!process.argv.includes("--find")) console.error(noChromium)
+    process.exitCode = 1
+  }
+}
