@@ -10,6 +10,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
 import { createHash } from "node:crypto"
 import * as Dialect from "../storage/Dialect.ts"
+import { GroupCommit } from "../storage/GroupCommit.ts"
 import { ProcessInstance } from "../storage/ProcessInstance.ts"
 import { refine, type StorageError } from "../storage/StorageError.ts"
 
@@ -123,8 +124,10 @@ type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, 
 
 interface Held {
   readonly fingerprint: string
+  /** Done when the database has said whether the request has the key. */
+  readonly asked: Deferred.Deferred<void>
+  /** Done when the request has the key no longer. */
   readonly ended: Deferred.Deferred<void>
-  /** Whether the request has the key, or is only asking for it. */
   claimed: boolean
 }
 
@@ -132,16 +135,19 @@ interface Held {
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const owner = yield* ProcessInstance
+  const transactions = yield* GroupCommit
   /** Keys that a request of this process holds or is about to; the others wait, so that at most one of them asks the database. */
   const held = new Map<string, Held>()
 
   const nameOf = ({ key, scope }: IdempotentRequest) => `${scope} ${key}`
 
   const free = (request: IdempotentRequest) =>
-    Effect.suspend(() => {
+    Effect.sync(() => {
       const slot = held.get(nameOf(request))
+      if (slot === undefined) return
       held.delete(nameOf(request))
-      return slot === undefined ? Effect.void : Effect.asVoid(Deferred.succeed(slot.ended, undefined))
+      Deferred.doneUnsafe(slot.asked, Exit.void)
+      Deferred.doneUnsafe(slot.ended, Exit.void)
     })
 
   const drop = ({ key, scope }: IdempotentRequest) =>
@@ -150,7 +156,10 @@ export const make = Effect.gen(function* () {
   const claimOf = (request: IdempotentRequest): Claim => {
     const { key, scope } = request
     const slot = held.get(nameOf(request))
-    if (slot !== undefined) slot.claimed = true
+    if (slot !== undefined) {
+      slot.claimed = true
+      Deferred.doneUnsafe(slot.asked, Exit.void)
+    }
     const keep = (answer: Answer) =>
       sql`UPDATE idempotency SET owner = NULL, status = ${answer.status}, headers = ${JSON.stringify(answer.headers)}, body = ${answer.body}
         WHERE scope = ${scope} AND idempotency_key = ${key} AND owner = ${owner.id}`
@@ -158,10 +167,10 @@ export const make = Effect.gen(function* () {
       complete: (answer) =>
         Effect.suspend(() => (keeps(answer.status) ? keep(answer) : drop(request))).pipe(
           Effect.andThen(sql.afterCommit(free(request))),
-          refine("Idempotency.complete"),
-          Effect.uninterruptible
+          transactions.run,
+          refine("Idempotency.complete")
         ),
-      abandon: drop(request).pipe(
+      abandon: transactions.run(drop(request)).pipe(
         Effect.asVoid,
         refine("Idempotency.abandon"),
         // Even when the row could not be removed: whoever waits then finds it held by nobody and takes it over.
@@ -188,7 +197,7 @@ export const make = Effect.gen(function* () {
   /** What the database says of the key: what the request is told, or undefined to look again. */
   const contend = Effect.fnUntraced(function* (request: IdempotentRequest, restore: Restore) {
     const now = yield* Clock.currentTimeMillis
-    if (yield* insert(request, now)) return Begun.First({ claim: claimOf(request) })
+    if (yield* transactions.run(insert(request, now))) return Begun.First({ claim: claimOf(request) })
     const [row] =
       yield* sql`SELECT * FROM idempotency WHERE scope = ${request.scope} AND idempotency_key = ${request.key}`
     if (row === undefined) return undefined
@@ -218,6 +227,7 @@ export const make = Effect.gen(function* () {
       if (slot === undefined) {
         held.set(nameOf(request), {
           fingerprint: request.fingerprint,
+          asked: Deferred.makeUnsafe(),
           ended: Deferred.makeUnsafe(),
           claimed: false
         })
@@ -225,7 +235,8 @@ export const make = Effect.gen(function* () {
           Exit.isSuccess(exit) && exit.value?._tag === "First" ? Effect.void : free(request)
         )
       }
-      if (slot.claimed && slot.fingerprint !== request.fingerprint) return conflict()
+      if (!slot.claimed) return Effect.as(restore(Deferred.await(slot.asked)), undefined)
+      if (slot.fingerprint !== request.fingerprint) return conflict()
       return Effect.as(restore(Deferred.await(slot.ended)), undefined)
     })
 
@@ -272,7 +283,10 @@ export const make = Effect.gen(function* () {
 })
 
 /** The service over the database; does not purge by itself: see {@link layerPurge}. */
-export const layerSql: Layer.Layer<Idempotency, never, SqlClient | ProcessInstance> = Layer.effect(Idempotency, make)
+export const layerSql: Layer.Layer<Idempotency, never, SqlClient | GroupCommit | ProcessInstance> = Layer.effect(
+  Idempotency,
+  make
+)
 
 /** Forgets what is older than 24 hours when it starts, and then every so often (default an hour). */
 export const layerPurge = (options?: {

@@ -5,6 +5,7 @@ import { Clock, Context, Data, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as Periods from "../keys/Periods.ts"
 import * as Dialect from "../storage/Dialect.ts"
+import { GroupCommit } from "../storage/GroupCommit.ts"
 import { refine, type StorageError } from "../storage/StorageError.ts"
 
 /** As in the key record's `free_model_daily_requests`. */
@@ -50,6 +51,7 @@ const dayOf = (limit: number, used: number): FreeModelDay => ({ limit, used, rem
 /** Makes the counter over the database of the context. */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
+  const transactions = yield* GroupCommit
 
   const usedOn = Effect.fnUntraced(function* (keyHash: string, day: number) {
     const [row] = yield* sql`SELECT used FROM free_model_days WHERE key_hash = ${keyHash} AND day_start = ${day}`
@@ -57,18 +59,21 @@ export const make = Effect.gen(function* () {
   })
 
   const count = Effect.fnUntraced(function* (keyHash: string, day: number, limit: number) {
-    if (limit < 1) return undefined
     const [row] = yield* sql`INSERT INTO free_model_days (key_hash, day_start, used) VALUES (${keyHash}, ${day}, 1)
       ON CONFLICT (key_hash, day_start) DO UPDATE SET used = free_model_days.used + 1 WHERE free_model_days.used < ${limit}
       RETURNING used`
-    return row === undefined ? undefined : Dialect.int(row, "used")
+    if (row === undefined) return undefined
+    const used = Dialect.int(row, "used")
+    // The first of a day is the moment to forget the days before.
+    if (used === 1) yield* sql`DELETE FROM free_model_days WHERE key_hash = ${keyHash} AND day_start < ${day}`
+    return used
   })
 
   return FreeModelDays.of({
     take: Effect.fnUntraced(function* (keyHash: string, limit: number) {
       const now = yield* Clock.currentTimeMillis
       const day = Periods.startOfDay(now)
-      const used = yield* count(keyHash, day, limit)
+      const used = yield* limit < 1 ? Effect.undefined : transactions.run(count(keyHash, day, limit))
       if (used === undefined) {
         const retryAfter = Math.max(1, Math.ceil((day + Periods.dayMillis - now) / 1000))
         return yield* new FreeModelDayUsedUp({
@@ -78,8 +83,6 @@ export const make = Effect.gen(function* () {
           message: `rate limit exceeded: all ${limit} free model requests of this UTC day are used`
         })
       }
-      // The first of a day is the moment to forget the days before.
-      if (used === 1) yield* sql`DELETE FROM free_model_days WHERE key_hash = ${keyHash} AND day_start < ${day}`
       return { ...dayOf(limit, used), keyHash, day }
     }, refine("FreeModelDays.take")),
     giveBack: ({ day, keyHash }) =>
@@ -95,4 +98,4 @@ export const make = Effect.gen(function* () {
 })
 
 /** The counter over the database. */
-export const layerSql: Layer.Layer<FreeModelDays, never, SqlClient> = Layer.effect(FreeModelDays, make)
+export const layerSql: Layer.Layer<FreeModelDays, never, SqlClient | GroupCommit> = Layer.effect(FreeModelDays, make)

@@ -14,6 +14,7 @@ import { makeCompilerSqlite } from "effect/sql/Statement"
 import { accessSync, constants, existsSync, mkdirSync } from "node:fs"
 import { dirname } from "node:path"
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite"
+import * as GroupCommit from "./GroupCommit.ts"
 import * as LruMap from "./LruMap.ts"
 import { describe, StorageError } from "./StorageError.ts"
 
@@ -227,7 +228,7 @@ export const make = Effect.fnUntraced(function* (options: Options) {
 })
 
 /**
- * The SQLite database as a {@link SqlClient.SqlClient}, for as long as the layer lives.
+ * The SQLite database as a {@link SqlClient.SqlClient}, with commits shared ({@link GroupCommit.GroupCommit}), for as long as the layer lives.
  *
  * @example
  * ```ts
@@ -238,7 +239,12 @@ export const make = Effect.fnUntraced(function* (options: Options) {
  * const Storage = Migrations.layer.pipe(Layer.provideMerge(SqliteClient.layer({ filename: ".data/gateway.db" })))
  * ```
  */
-export const layer = (options: Options): Layer.Layer<SqlClient.SqlClient | Reactivity, StorageError> =>
-  Layer.effectContext(Effect.map(make(options), (client) => Context.make(SqlClient.SqlClient, client))).pipe(
+export const layer = (
+  options: Options
+): Layer.Layer<SqlClient.SqlClient | GroupCommit.GroupCommit | Reactivity, StorageError> =>
+  GroupCommit.layer.pipe(
+    Layer.provideMerge(
+      Layer.effectContext(Effect.map(make(options), (client) => Context.make(SqlClient.SqlClient, client)))
+    ),
     Layer.provideMerge(layerReactivity)
   )

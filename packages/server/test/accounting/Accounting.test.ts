@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Duration, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
 import { TestClock } from "effect/testing"
 import { Accounting, layerReaper, type Outcome } from "../../src/accounting/Accounting.ts"
 import * as MicroCredits from "../../src/accounting/MicroCredits.ts"
@@ -332,6 +333,24 @@ describe("after a crash", () => {
         expect(yield* accounting.reconciliation).toMatchObject({ abandoned: [], late: [{ id: "gen-1", isLate: true }] })
       }).pipe(Effect.provide(sleeper))
     })
+  )
+
+  it.effect("frees in time what a settle that failed has left behind", () =>
+    Effect.gen(function* () {
+      const accounting = yield* Accounting
+      const sql = yield* SqlClient
+      const { payer } = yield* payerWith(1000)
+      const held = yield* reserve("gen-1", payer, 400)
+      const other = yield* reserve("gen-2", payer, 300)
+      yield* sql`ALTER TABLE usage_ledger RENAME TO elsewhere`
+      expect((yield* Effect.flip(accounting.settle(held, outcome(100))))._tag).toBe("StorageError")
+      yield* sql`ALTER TABLE elsewhere RENAME TO usage_ledger`
+      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ held: 700 })
+      expect(yield* accounting.reap).toBe(1)
+      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 1000, held: 300 })
+      expect(yield* accounting.reconciliation).toMatchObject({ abandoned: [{ id: "gen-1" }] })
+      expect(yield* accounting.settle(other, outcome(300))).toBe("done")
+    }).pipe(Effect.provide(layer))
   )
 
   it.effect("reaps by itself at the start and every so often", () =>

@@ -1,0 +1,225 @@
+/**
+ * The entries that reserving, settling and releasing make in the books, each to be run inside one transaction.
+ *
+ * Every one touches intent, ledger, key, guardrail, workspace in this order, so that two of them never wait for each other. Limits are guarded by the updates themselves, so they
+ * hold on a database that lets transactions run side by side, too.
+ */
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import * as Periods from "../keys/Periods.ts"
+import * as Dialect from "../storage/Dialect.ts"
+import { StorageError } from "../storage/StorageError.ts"
+import * as Budgets from "./Budgets.ts"
+import { intentRow, type IntentRow } from "./Ledger.ts"
+import * as MicroCredits from "./MicroCredits.ts"
+import { InsufficientCredits, type Outcome, type ReserveRequest, type Settlement } from "./Reservation.ts"
+
+const insufficient = (
+  scope: InsufficientCredits["scope"],
+  amount: number,
+  limit: number,
+  remaining: number
+): InsufficientCredits => {
+  const credits = (micro: number) => String(MicroCredits.toCredits(micro))
+  const left = `${credits(remaining)} of ${credits(limit)} credits are left and this request may cost ${credits(amount)}`
+  const message =
+    scope === "workspace"
+      ? `insufficient credits: the workspace has ${credits(remaining)} credits left and this request may cost ${credits(amount)}; add credits to the workspace`
+      : `insufficient credits: the spending limit of this ${scope === "key" ? "key" : "key's guardrail"} is used up (${left}); raise the limit or wait for its reset`
+  return new InsufficientCredits({
+    scope,
+    limit: MicroCredits.make(limit),
+    remaining: MicroCredits.make(remaining),
+    message
+  })
+}
+
+const missing = (what: string) =>
+  new StorageError({
+    operation: "Accounting.reserve",
+    message: `The ${what} is not in the database.`,
+    retryable: false
+  })
+
+/** Prepares the entries for a process that owns its intents by the id `owner`. */
+export const make = (sql: SqlClient, owner: string) => {
+  const budgets = Budgets.make(sql)
+
+  const insertIntent = Dialect.prepare(
+    sql,
+    `INSERT INTO intents (id, state, owner, job_id, key_hash, workspace_id, guardrail_id, operation, model, amount_micro, is_byok, day_start, reserved_at)
+     VALUES (?1, 'open', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) ON CONFLICT (id) DO NOTHING RETURNING id`
+  )
+  const selectIntent = Dialect.prepare(sql, `SELECT * FROM intents WHERE id = ?1`)
+  const takeIntent = Dialect.prepare(sql, `DELETE FROM intents WHERE id = ?1 RETURNING *`)
+  const abandonIntent = Dialect.prepare(
+    sql,
+    `UPDATE intents SET state = 'abandoned', abandoned_at = ?3 WHERE id = ?1 AND owner = ?2 AND state = 'open' RETURNING *`
+  )
+  const insertUsage = Dialect.prepare(
+    sql,
+    `INSERT INTO usage_ledger (id, key_hash, workspace_id, guardrail_id, job_id, operation, model, provider, upstream_model, is_byok, is_late,
+       reserved_micro, cost_micro, usage, reserved_at, settled_at)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16) ON CONFLICT (id) DO NOTHING RETURNING id`
+  )
+  const holdWorkspace = Dialect.prepare(
+    sql,
+    `UPDATE workspaces SET reserved_micro = reserved_micro + ?2
+     WHERE id = ?1 AND (CAST(?2 AS BIGINT) = 0 OR balance_micro - reserved_micro >= ?2) RETURNING id`
+  )
+  const chargeWorkspace = Dialect.prepare(
+    sql,
+    `UPDATE workspaces SET balance_micro = balance_micro - ?2, reserved_micro = reserved_micro - ?3 WHERE id = ?1`
+  )
+  const selectBalance = Dialect.prepare(sql, `SELECT balance_micro, reserved_micro FROM workspaces WHERE id = ?1`)
+
+  const refuseBudget = Effect.fnUntraced(function* (
+    scope: "key" | "guardrail",
+    id: string,
+    amount: number,
+    now: number
+  ) {
+    const budget = yield* budgets.read(id, now)
+    if (budget === null) return yield* missing(scope)
+    return yield* insufficient(scope, amount, budget.limit ?? 0, Budgets.remaining(budget) ?? 0)
+  })
+
+  const refuseWorkspace = Effect.fnUntraced(function* (id: string, amount: number) {
+    const [row] = yield* selectBalance(id)
+    if (row === undefined) return yield* missing("workspace")
+    const balance = Dialect.int(row, "balance_micro")
+    return yield* insufficient("workspace", amount, balance, Math.max(0, balance - Dialect.int(row, "reserved_micro")))
+  })
+
+  /** The reservation that an id was given before; an abandoned one is forgotten, so that the id can be reserved anew. */
+  const known = Effect.fnUntraced(function* (request: ReserveRequest) {
+    const [row] = yield* selectIntent(request.id)
+    if (row === undefined) return undefined
+    const intent = intentRow(row)
+    if (intent.state === "open") return intent
+    yield* takeIntent(request.id)
+    return undefined
+  })
+
+  /** Holds the amount in the periods of `day`, or fails with what does not allow it. */
+  const hold = Effect.fnUntraced(function* (request: ReserveRequest, now: number, day: number) {
+    const { amount, payer } = request
+    const byok = request.isByok === true
+    const held = byok ? 0 : amount
+    const starts = Periods.startsOf(day)
+    const write = insertIntent(
+      request.id,
+      request.jobId === undefined ? owner : null,
+      request.jobId ?? null,
+      payer.keyHash,
+      payer.workspaceId,
+      payer.guardrailId,
+      request.operation,
+      request.model,
+      amount,
+      Dialect.fromBool(byok),
+      day,
+      now
+    )
+    if ((yield* write).length === 0) {
+      const intent = yield* known(request)
+      if (intent !== undefined) return intent
+      yield* write
+    }
+    if (!(yield* budgets.hold(payer.keyHash, starts, held, byok ? amount : 0))) {
+      return yield* refuseBudget("key", payer.keyHash, amount, day)
+    }
+    if (!byok) {
+      if (payer.guardrailId !== null && !(yield* budgets.hold(payer.guardrailId, starts, held, 0))) {
+        return yield* refuseBudget("guardrail", payer.guardrailId, amount, day)
+      }
+      if ((yield* holdWorkspace(payer.workspaceId, held)).length === 0) {
+        return yield* refuseWorkspace(payer.workspaceId, amount)
+      }
+    }
+    return { id: request.id, amount, reservedAt: now }
+  })
+
+  /** Gives back what an intent held, and charges `cost` as credits or as the caller's own. */
+  const move = Effect.fnUntraced(function* (
+    intent: IntentRow,
+    day: number,
+    held: number,
+    cost: number,
+    costIsByok: boolean
+  ) {
+    const starts = Periods.startsOf(day)
+    const usage = costIsByok ? 0 : cost
+    const heldCredits = intent.isByok ? 0 : held
+    yield* budgets.apply(intent.keyHash, starts, {
+      usage,
+      byok: costIsByok ? cost : 0,
+      held: -heldCredits,
+      byokHeld: intent.isByok ? -held : 0
+    })
+    if (usage === 0 && heldCredits === 0) return
+    if (intent.guardrailId !== null) {
+      yield* budgets.apply(intent.guardrailId, starts, { usage, byok: 0, held: -heldCredits, byokHeld: 0 })
+    }
+    yield* chargeWorkspace(intent.workspaceId, usage, heldCredits)
+  })
+
+  /** Charges an intent, open or abandoned, and writes its line of the usage ledger. */
+  const settle = Effect.fnUntraced(function* (
+    id: string,
+    outcome: Outcome,
+    now: number
+  ): Effect.fn.Return<Settlement, SqlError> {
+    const [row] = yield* takeIntent(id)
+    if (row === undefined) return "already"
+    const intent = intentRow(row)
+    const late = intent.state === "abandoned"
+    const byok = outcome.isByok ?? intent.isByok
+    const written = yield* insertUsage(
+      id,
+      intent.keyHash,
+      intent.workspaceId,
+      intent.guardrailId,
+      intent.jobId,
+      intent.operation,
+      intent.model,
+      outcome.provider,
+      outcome.upstreamModel,
+      Dialect.fromBool(byok),
+      Dialect.fromBool(late),
+      intent.amount,
+      outcome.cost,
+      outcome.usage === undefined ? null : JSON.stringify(outcome.usage),
+      intent.reservedAt,
+      now
+    )
+    const first = written.length > 0
+    yield* move(intent, Dialect.int(row, "day_start"), late ? 0 : intent.amount, first ? outcome.cost : 0, byok)
+    return first ? (late ? "late" : "done") : "already"
+  })
+
+  /** Gives back what an intent holds. */
+  const release = Effect.fnUntraced(function* (id: string): Effect.fn.Return<Settlement, SqlError> {
+    const [row] = yield* takeIntent(id)
+    if (row === undefined) return "already"
+    const intent = intentRow(row)
+    if (intent.state === "abandoned") return "late"
+    yield* move(intent, Dialect.int(row, "day_start"), intent.amount, 0, intent.isByok)
+    return "done"
+  })
+
+  /** Frees open intents whose owner is gone; answers how many still were open. */
+  const abandon = Effect.fnUntraced(function* (intents: ReadonlyArray<IntentRow>, now: number) {
+    let freed = 0
+    for (const { id, owner } of intents) {
+      const [row] = yield* abandonIntent(id, owner, now)
+      if (row === undefined) continue
+      yield* move(intentRow(row), Dialect.int(row, "day_start"), Dialect.int(row, "amount_micro"), 0, false)
+      freed++
+    }
+    return freed
+  })
+
+  return { hold, settle, release, abandon }
+}

@@ -1,0 +1,112 @@
+/**
+ * Many small transactions in one: those that come while another is running share the next commit.
+ *
+ * On SQLite the commit is most of what a small transaction costs, and all wait for one writer anyway. Each still stands or falls by itself: it has a savepoint of its own, and what
+ * it failed with is its own. Nobody is answered before the commit that holds its writes, so what is answered is kept. On a database whose connections commit side by side this would only
+ * make them wait: there every transaction is its own ({@link layerEach}).
+ */
+import { Cause, Context, Deferred, Effect, Exit, Layer } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import { ParentSpan } from "effect/Tracer"
+import * as Dialect from "./Dialect.ts"
+
+/** Runs transactions. */
+export class GroupCommit extends Context.Service<
+  GroupCommit,
+  {
+    /**
+     * Runs `body` in a transaction and answers once it is committed; a failure undoes what it wrote. Inside a `sql.withTransaction` of the caller it is part of that one. Statements must not wait for
+     * anything but the database, for everybody else waits with them. It cannot be interrupted.
+     */
+    readonly run: <A, E>(body: Effect.Effect<A, E>) => Effect.Effect<A, E | SqlError>
+  }
+>()("@model-gateway/server/storage/GroupCommit") {}
+
+interface Item {
+  /** Runs the body in its savepoint; fails only where the whole transaction is lost. */
+  readonly execute: Effect.Effect<void, SqlError>
+  /** Tells the one who waits how the transaction ended. */
+  readonly finish: (transaction: Exit.Exit<void, SqlError>) => void
+}
+
+/** So that one long group does not make the first of it wait for the last of many. */
+const atMost = 100
+
+/** Makes a service that groups. */
+export const make = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const scope = yield* Effect.scope
+  const savepoint = Dialect.prepare(sql, "SAVEPOINT group_item")
+  const rollback = Dialect.prepare(sql, "ROLLBACK TO SAVEPOINT group_item")
+  const release = Dialect.prepare(sql, "RELEASE SAVEPOINT group_item")
+
+  let waiting: Array<Item> = []
+  let running = false
+
+  const group = Effect.suspend(() => {
+    const items = waiting.slice(0, atMost)
+    waiting = waiting.slice(atMost)
+    return sql.withTransaction(Effect.forEach(items, (item) => item.execute, { discard: true })).pipe(
+      Effect.exit,
+      Effect.map((exit) => {
+        for (const item of items) item.finish(exit)
+      })
+    )
+  })
+
+  const worker = Effect.gen(function* () {
+    while (waiting.length > 0) yield* group
+  }).pipe(
+    Effect.ensuring(
+      Effect.sync(() => {
+        running = false
+      })
+    ),
+    // A group belongs to many requests, so to the trace of none.
+    Effect.updateContext((context: Context.Context<never>) => Context.omit(ParentSpan)(context)),
+    Effect.uninterruptible
+  )
+
+  const enqueue = <A, E>(body: Effect.Effect<A, E>): Effect.Effect<A, E | SqlError> =>
+    Effect.suspend(() => {
+      const deferred = Deferred.makeUnsafe<A, E | SqlError>()
+      let result: Exit.Exit<A, E | SqlError> = Exit.failCause(Cause.empty)
+      waiting.push({
+        execute: Effect.gen(function* () {
+          yield* savepoint()
+          result = yield* Effect.exit(body)
+          if (Exit.isFailure(result)) yield* rollback()
+          yield* release()
+        }),
+        finish: (transaction) => {
+          Deferred.doneUnsafe(deferred, Exit.isFailure(transaction) ? Exit.failCause(transaction.cause) : result)
+        }
+      })
+      const wait = Deferred.await(deferred)
+      if (running) return wait
+      running = true
+      // The worker starts after the fibers that are ready to run now, so that what they write is in its first group.
+      return Effect.andThen(Effect.forkIn(worker, scope), wait)
+    })
+
+  return GroupCommit.of({
+    run: (body) =>
+      Effect.uninterruptible(
+        Effect.withFiber((fiber) =>
+          Context.getOrUndefined(fiber.context, sql.transactionService) === undefined
+            ? enqueue(body)
+            : sql.withTransaction(body)
+        )
+      )
+  })
+})
+
+/** Groups what is written at the same time. */
+export const layer: Layer.Layer<GroupCommit, never, SqlClient> = Layer.effect(GroupCommit, make)
+
+/** Every transaction by itself. */
+export const layerEach: Layer.Layer<GroupCommit, never, SqlClient> = Layer.effect(
+  GroupCommit,
+  Effect.map(SqlClient, (sql) => GroupCommit.of({ run: (body) => Effect.uninterruptible(sql.withTransaction(body)) }))
+)
