@@ -155,6 +155,12 @@ export type Encoded =
       readonly bytes: Uint8Array | Stream.Stream<Uint8Array, unknown>
     }
 
+/** `HttpApiSchema.status` notes it beside the schema, not in it. */
+const successStatusOf = ({ ast }: Schema.Top): number | undefined => {
+  const status = ast.context?.annotations?.["httpApiStatus"]
+  return typeof status === "number" ? status : undefined
+}
+
 const isByteStream = (schema: Schema.Top): schema is Schema.Top & { readonly contentType: string } =>
   Predicate.isTagged(schema, "StreamUint8Array") &&
   Predicate.hasProperty(schema, "contentType") &&
@@ -174,7 +180,7 @@ export const encodeSuccess = (endpoint: Endpoint, value: unknown): Effect.Effect
   }
   return Effect.map(encodeWith(Schema.Union(schemas), value), (json) => ({
     _tag: "Json",
-    status: schemas.map(statusOf).find((status) => status !== undefined) ?? 200,
+    status: schemas.map(successStatusOf).find((status) => status !== undefined) ?? 200,
     json
   }))
 }

@@ -1,0 +1,172 @@
+import { expect, it } from "@effect/vitest"
+import { Gateway, GatewayConfig, RetryPolicy } from "@model-gateway/core"
+import { Faults, GatewayTest, Recorder, Samples } from "@model-gateway/testing"
+import { Effect, Fiber, Layer, Redacted } from "effect"
+import { TestClock } from "effect/testing"
+
+const gateway = Gateway.Gateway
+
+const handlers: GatewayTest.Handlers = {
+  rerank: Samples.rerankResponse,
+  currentKey: Samples.currentKeyResponse,
+  listModels: Samples.modelListResponse
+}
+
+const run = (faults: Faults.Plans) =>
+  Effect.provide([GatewayTest.layer(handlers, { faults }), GatewayTest.layerNoWaits])
+
+const once = Effect.provideService(RetryPolicy.RetryPolicy, RetryPolicy.none)
+
+const outcomes = Effect.map(Recorder.requests, (requests) => requests.map(({ outcome }) => outcome))
+
+/** How a single attempt of GET `/key` ends under a fault that is always there. */
+const single = (fault: Faults.Fault | Faults.Disturbance) =>
+  Effect.gen(function* () {
+    const error = yield* Effect.flip(once((yield* gateway).currentKey))
+    return { error, outcomes: yield* outcomes }
+  }).pipe(run({ currentKey: fault }))
+
+it.effect("first: the first requests only", () =>
+  Effect.gen(function* () {
+    yield* (yield* gateway).currentKey
+    yield* (yield* gateway).currentKey
+    expect(yield* outcomes).toEqual(["cut", "cut", 200, 200])
+  }).pipe(run({ currentKey: Faults.first(2, Faults.cut) }))
+)
+
+it.effect("a list is met in turn; none lets one through", () =>
+  Effect.gen(function* () {
+    const { currentKey } = yield* gateway
+    yield* currentKey
+    yield* currentKey
+    expect(yield* outcomes).toEqual([200, 503, "cut", 200])
+  }).pipe(run([Faults.none, Faults.status(503), Faults.cut]))
+)
+
+it.effect("a single fault is met always, and operations count apart", () =>
+  Effect.gen(function* () {
+    const client = yield* gateway
+    const error = yield* Effect.flip(client.rerank(Samples.rerankRequest))
+    expect(error).toMatchObject({ _tag: "ServiceUnavailable", attempts: 4 })
+    yield* client.currentKey
+    yield* client.listModels()
+    expect(yield* outcomes).toEqual([503, 503, 503, 503, "cut", 200, 200])
+  }).pipe(run({ rerank: Faults.status(503), currentKey: Faults.first(1, Faults.cut) }))
+)
+
+it.effect("status: the contract's error with what the service would say", () =>
+  Effect.gen(function* () {
+    const error = yield* Effect.flip(once((yield* gateway).rerank(Samples.rerankRequest)))
+    expect(error).toMatchObject({
+      _tag: "TooManyRequests",
+      message: "slow down",
+      retryAfter: 3,
+      requestId: "req_fault",
+      metadata: { retry_after: 3, bucket: "a" }
+    })
+  }).pipe(run({ rerank: Faults.status(429, { message: "slow down", retryAfter: 3, metadata: { bucket: "a" } }) }))
+)
+
+it.effect("cut: a TransportError that says so and holds no credential", () =>
+  Effect.gen(function* () {
+    const { error, outcomes } = yield* single(Faults.cut)
+    expect(error).toMatchObject({ _tag: "TransportError", reason: "connection", cause: { code: "ECONNRESET" } })
+    expect(error.message).toContain("ECONNRESET")
+    expect(outcomes).toEqual(["cut"])
+  })
+)
+
+it.effect("html, notJson, wrongShape, response: an InvalidResponse", () =>
+  Effect.gen(function* () {
+    expect((yield* single(Faults.html())).error).toMatchObject({ _tag: "InvalidResponse", status: 502 })
+    expect((yield* single(Faults.html({ status: 200 }))).error).toMatchObject({ _tag: "InvalidResponse", status: 200 })
+    expect((yield* single(Faults.notJson())).error).toMatchObject({
+      _tag: "InvalidResponse",
+      status: 200,
+      description: "a body that is no JSON"
+    })
+    expect((yield* single(Faults.wrongShape())).error).toMatchObject({ _tag: "InvalidResponse", status: 200 })
+    expect((yield* single(Faults.wrongShape({ status: 500, json: { error: "text" } }))).error).toMatchObject({
+      _tag: "InvalidResponse",
+      status: 500
+    })
+    expect((yield* single(Faults.response({ status: 418, headers: { "x-request-id": "r" } }))).error).toMatchObject({
+      _tag: "InvalidResponse",
+      status: 418,
+      requestId: "r"
+    })
+  })
+)
+
+it.effect("slow: the true answer, later by the test's clock", () =>
+  Effect.gen(function* () {
+    const call = yield* Effect.forkChild((yield* gateway).currentKey)
+    yield* TestClock.adjust("2999 millis")
+    expect(yield* outcomes).toEqual(["pending"])
+    yield* TestClock.adjust("1 millis")
+    expect(yield* Fiber.join(call)).toEqual(Samples.keyRecord)
+    expect(yield* outcomes).toEqual([200])
+  }).pipe(run({ currentKey: Faults.slow("3 seconds") }))
+)
+
+it.effect("silence: the call ends at its deadline", () =>
+  Effect.gen(function* () {
+    const call = yield* Effect.forkChild(Effect.flip((yield* gateway).currentKey))
+    yield* TestClock.adjust("299999 millis")
+    expect(yield* outcomes).toEqual(["pending"])
+    yield* TestClock.adjust("1 millis")
+    expect(yield* Fiber.join(call)).toMatchObject({ _tag: "TimeoutError", attempts: 1, milliseconds: 300_000 })
+    expect(yield* outcomes).toEqual(["abandoned"])
+  }).pipe(run({ currentKey: Faults.silence }))
+)
+
+it.effect("cutBody: the work is done, its answer gets lost", () => {
+  let done = 0
+  return Effect.gen(function* () {
+    expect(yield* (yield* gateway).rerank(Samples.rerankRequest)).toEqual(Samples.rerankResponse)
+    expect(done).toBe(2)
+    expect(yield* outcomes).toEqual([200, 200])
+    expect(yield* Effect.flip(once((yield* gateway).listModels()))).toMatchObject({ _tag: "TransportError" })
+  }).pipe(
+    Effect.provide([
+      GatewayTest.layer(
+        {
+          rerank: () => {
+            done++
+            return Samples.rerankResponse
+          },
+          listModels: Samples.modelListResponse
+        },
+        { faults: { rerank: [Faults.cutBody()], listModels: Faults.cutBody({ after: 0 }) } }
+      ),
+      GatewayTest.layerNoWaits
+    ])
+  )
+})
+
+it.effect("layer: before any HttpClient, under a recorder", () =>
+  Effect.gen(function* () {
+    const { rerank } = yield* gateway
+    expect(yield* rerank(Samples.rerankRequest)).toEqual(Samples.rerankResponse)
+    expect((yield* Recorder.of("rerank")).map(({ attempt, outcome, path }) => [attempt, outcome, path])).toEqual([
+      [1, "cut", "/behind/a/proxy/api/v1/rerank"],
+      [2, 529, "/behind/a/proxy/api/v1/rerank"],
+      [3, 200, "/behind/a/proxy/api/v1/rerank"]
+    ])
+  }).pipe(
+    Effect.provide(
+      Gateway.layer.pipe(
+        Layer.provideMerge(Recorder.layer),
+        Layer.provide(Faults.layer({ rerank: [Faults.cut, Faults.status(529)] })),
+        Layer.provide(GatewayTest.layerHttpClient(handlers)),
+        Layer.provide(
+          GatewayConfig.layer({
+            baseUrl: "https://gateway.example/behind/a/proxy/api/v1/",
+            credential: Redacted.make("secret")
+          })
+        )
+      )
+    ),
+    Effect.provide(GatewayTest.layerNoWaits)
+  )
+)

@@ -1,0 +1,511 @@
+import { describe, expect, it } from "@effect/vitest"
+import { type ClientError, Gateway, GatewayError, RetryPolicy } from "@model-gateway/core"
+import { Faults, GatewayTest, Operation, Recorder, Samples } from "@model-gateway/testing"
+import { Cause, Effect, Exit, Fiber, Stream } from "effect"
+import { HttpClient, HttpClientRequest } from "effect/http"
+import { TestClock } from "effect/testing"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+
+type Client = Gateway.Gateway["Service"]
+
+/** Every operation: how the client is asked, what the wire answers, what the client makes of it. */
+const operations: {
+  readonly [Op in Operation.Operation]: {
+    readonly call: (gateway: Client) => Effect.Effect<unknown, GatewayError.GatewayError | ClientError.ClientError>
+    readonly answer: GatewayTest.Handler<Op>
+    readonly result: unknown
+  }
+} = {
+  deleteFile: {
+    call: (gateway) =>
+      gateway.deleteFile(Samples.fileId, { workspace_id: Samples.workspaceId, provider: "provider_a" }),
+    answer: Samples.deletions.compat_a,
+    result: Samples.deletions.compat_a
+  },
+  currentKey: {
+    call: (gateway) => gateway.currentKey,
+    answer: Samples.currentKeyResponse,
+    result: Samples.keyRecord
+  },
+  rerank: {
+    call: (gateway) => gateway.rerank(Samples.rerankRequest),
+    answer: Samples.rerankResponse,
+    result: Samples.rerankResponse
+  },
+  transcribe: {
+    call: (gateway) => gateway.transcribe(Samples.transcriptionRequest),
+    answer: Samples.transcriptionVerboseResponse,
+    result: Samples.transcriptionVerboseResponse
+  },
+  submitVideo: {
+    call: (gateway) => gateway.submitVideo(Samples.videoRequest),
+    answer: Samples.videoJobs.pending,
+    result: Samples.videoJobs.pending
+  },
+  assignKeys: {
+    call: (gateway) => gateway.assignKeys(Samples.guardrailId, Samples.assignRequest),
+    answer: Samples.assignResponse,
+    result: Samples.assignResponse
+  },
+  uploadFile: { call: (gateway) => gateway.uploadFile(Samples.upload), answer: Samples.file, result: Samples.file },
+  listFiles: {
+    call: (gateway) => gateway.listFiles({ limit: 3, after: "x" }),
+    answer: Samples.fileList,
+    result: Samples.fileList
+  },
+  getFile: { call: (gateway) => gateway.getFile(Samples.fileId), answer: Samples.file, result: Samples.file },
+  getFileContent: {
+    call: (gateway) => Stream.mkUint8Array(gateway.fileContent(Samples.fileId)),
+    answer: Samples.wav,
+    result: Samples.wav
+  },
+  getVideo: {
+    call: (gateway) => gateway.getVideo(Samples.videoId, { wait: 2.5 }),
+    answer: Samples.videoJobs.in_progress,
+    result: Samples.videoJobs.in_progress
+  },
+  getVideoContent: {
+    call: (gateway) => Stream.mkUint8Array(gateway.videoContent(Samples.videoId, { index: 1 })),
+    answer: Stream.make(Samples.wav.subarray(0, 400), Samples.wav.subarray(400)),
+    result: Samples.wav
+  },
+  cancelVideo: {
+    call: (gateway) => gateway.cancelVideo(Samples.videoId),
+    answer: Samples.videoJobs.cancelled,
+    result: Samples.videoJobs.cancelled
+  },
+  listModels: {
+    call: (gateway) => gateway.listModels({ kind: "video" }),
+    answer: Samples.modelListResponse,
+    result: [Samples.model]
+  },
+  createKey: {
+    call: (gateway) => gateway.createKey(Samples.keyCreateRequest),
+    answer: Samples.keyCreateResponse,
+    result: Samples.keyCreateResponse
+  },
+  listKeys: {
+    call: (gateway) => gateway.listKeys({ workspace_id: Samples.workspaceId }),
+    answer: Samples.keyListResponse,
+    result: Samples.keyListResponse
+  },
+  getKey: { call: (gateway) => gateway.getKey(Samples.keyHash), answer: Samples.keyResponse, result: Samples.key },
+  updateKey: {
+    call: (gateway) => gateway.updateKey(Samples.keyHash, Samples.keyUpdateRequest),
+    answer: Samples.keyResponse,
+    result: Samples.key
+  },
+  deleteKey: {
+    call: (gateway) => gateway.deleteKey(Samples.keyHash),
+    answer: Samples.keyDeleteResponse,
+    result: undefined
+  },
+  createGuardrail: {
+    call: (gateway) => gateway.createGuardrail(Samples.guardrailCreateRequest),
+    answer: Samples.guardrailResponse,
+    result: Samples.guardrail
+  },
+  listGuardrails: {
+    call: (gateway) => gateway.listGuardrails({ limit: 1 }),
+    answer: Samples.guardrailListResponse,
+    result: Samples.guardrailListResponse
+  },
+  getGuardrail: {
+    call: (gateway) => gateway.getGuardrail(Samples.guardrailId),
+    answer: Samples.guardrailResponse,
+    result: Samples.guardrail
+  },
+  updateGuardrail: {
+    call: (gateway) => gateway.updateGuardrail(Samples.guardrailId, Samples.guardrailUpdateRequest),
+    answer: Samples.guardrailResponse,
+    result: Samples.guardrail
+  },
+  deleteGuardrail: {
+    call: (gateway) => gateway.deleteGuardrail(Samples.guardrailId),
+    answer: Samples.guardrailDeleteResponse,
+    result: undefined
+  },
+  unassignKeys: {
+    call: (gateway) => gateway.unassignKeys(Samples.guardrailId, Samples.assignRequest),
+    answer: Samples.unassignResponse,
+    result: Samples.unassignResponse
+  },
+  listAssignments: {
+    call: (gateway) => gateway.listAssignments(Samples.guardrailId),
+    answer: Samples.assignmentList,
+    result: Samples.assignmentList
+  },
+  getWorkspace: {
+    call: (gateway) => gateway.getWorkspace(Samples.workspaceId),
+    answer: Samples.workspaceResponse,
+    result: Samples.workspace
+  },
+  updateWorkspace: {
+    call: (gateway) => gateway.updateWorkspace(Samples.workspaceId, Samples.workspaceUpdateRequest),
+    answer: Samples.workspaceResponse,
+    result: Samples.workspace
+  },
+  addCredits: {
+    call: (gateway) => gateway.addCredits(Samples.workspaceId, Samples.addCreditsRequest),
+    answer: Samples.workspaceResponse,
+    result: Samples.workspace
+  }
+}
+
+const run = (handlers: GatewayTest.Handlers, options?: GatewayTest.Options) =>
+  Effect.provide([GatewayTest.layer(handlers, options), GatewayTest.layerNoWaits])
+
+const gateway = Gateway.Gateway
+
+/** The defect that a test of a wrong script fails with. */
+const defectOf = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.map(Effect.exit(effect), (exit) => {
+    const defect: unknown = Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
+    expect(defect).toBeInstanceOf(GatewayTest.ScriptError)
+    return defect instanceof GatewayTest.ScriptError ? defect.message : ""
+  })
+
+describe("every operation of the contract", () => {
+  it("is named here", () => {
+    expect(new Set(Object.keys(operations))).toEqual(new Set(Operation.all))
+  })
+
+  for (const operation of Operation.all) {
+    const { answer, call, result } = operations[operation]
+
+    it.effect(`${operation} answers as scripted, and is recorded as it was sent`, () =>
+      Effect.gen(function* () {
+        expect(yield* call(yield* gateway)).toEqual(result)
+        const [sent, ...others] = yield* Recorder.requests
+        expect(others).toEqual([])
+        expect(sent).toMatchObject({ operation, attempt: 1, issues: [], request: { operation } })
+        expect(sent?.outcome).toBe(operation === "submitVideo" ? 202 : 200)
+      }).pipe(run({ [operation]: answer }))
+    )
+
+    it.effect(`${operation} that is not scripted fails the test, past every handler of errors`, () =>
+      Effect.gen(function* () {
+        const message = yield* defectOf(Effect.ignore(call(yield* gateway)))
+        expect(message).toContain(`called "${operation}" (`)
+        expect(message).toContain(`GatewayTest.layer({ ${operation}: … })`)
+      }).pipe(run({}))
+    )
+  }
+})
+
+describe("a handler", () => {
+  it.effect("that is an error fails with it as the service would put it", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip((yield* gateway).rerank(Samples.rerankRequest))
+      expect(error).toBeInstanceOf(GatewayError.PaymentRequired)
+      expect(error).toMatchObject({ status: 402, attempts: 1, requestId: "req_test_1" })
+      expect(error.message).toBe(Samples.errors[402].message)
+    }).pipe(run({ rerank: Samples.errors[402] }))
+  )
+
+  it.effect("keeps the request id that it gives", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip((yield* gateway).currentKey)
+      expect(error).toMatchObject({ _tag: "InternalServerError", requestId: "req_mine" })
+    }).pipe(
+      run({
+        currentKey: new GatewayError.InternalServerError({
+          error: { message: "internal server error" },
+          service_metadata: { request_id: "req_mine" }
+        })
+      })
+    )
+  )
+
+  it.effect("of each error comes back as that error", () =>
+    Effect.gen(function* () {
+      const { transcribe } = yield* gateway
+      const failures = yield* Effect.forEach(Object.values(Samples.errors), () =>
+        Effect.flip(transcribe(Samples.transcriptionRequest)).pipe(
+          Effect.provideService(RetryPolicy.RetryPolicy, RetryPolicy.none)
+        )
+      )
+      expect(failures.map(({ _tag, message }) => ({ _tag, message }))).toEqual(
+        Object.values(Samples.errors).map(({ _tag, message }) => ({ _tag, message }))
+      )
+    }).pipe(run({ transcribe: Object.values(Samples.errors) }))
+  )
+
+  it.effect("puts retry_after into the header that the client waits for", () =>
+    Effect.gen(function* () {
+      const call = yield* Effect.forkChild((yield* gateway).rerank(Samples.rerankRequest))
+      yield* TestClock.adjust("6999 millis")
+      expect(yield* Recorder.of("rerank")).toHaveLength(1)
+      yield* TestClock.adjust("1 millis")
+      expect(yield* Fiber.join(call)).toEqual(Samples.rerankResponse)
+    }).pipe(
+      Effect.provide(
+        GatewayTest.layer({
+          rerank: [
+            new GatewayError.ServiceUnavailable({ error: { message: "later", metadata: { retry_after: 7 } } }),
+            Samples.rerankResponse
+          ]
+        })
+      )
+    )
+  )
+
+  it.effect("that is an Effect is run for each request", () => {
+    let runs = 0
+    return Effect.gen(function* () {
+      const { currentKey } = yield* gateway
+      yield* currentKey
+      yield* currentKey
+      expect(runs).toBe(2)
+    }).pipe(
+      run({
+        currentKey: Effect.sync(() => {
+          runs++
+          return Samples.currentKeyResponse
+        })
+      })
+    )
+  })
+
+  it.effect("that is a function sees the decoded request and how often it was asked", () =>
+    Effect.gen(function* () {
+      const { getVideo } = yield* gateway
+      expect((yield* getVideo("v-1", { wait: 1.5 })).id).toBe("v-1 waits 1.5")
+      expect((yield* getVideo("v-2")).id).toBe("v-2 waits undefined")
+      expect((yield* getVideo("v-3")).status).toBe("completed")
+    }).pipe(
+      run({
+        getVideo: ({ call, params, query }) =>
+          call === 3
+            ? Samples.videoJobs.completed
+            : { ...Samples.videoJobs.pending, id: `${params.id} waits ${query.wait}` }
+      })
+    )
+  )
+
+  it.effect("that is a list answers in turn, retries included, then fails the test", () =>
+    Effect.gen(function* () {
+      const { rerank } = yield* gateway
+      expect(yield* rerank(Samples.rerankRequest)).toEqual(Samples.rerankResponse)
+      expect((yield* Effect.flip(rerank(Samples.rerankRequest)))._tag).toBe("NotFound")
+      expect(yield* defectOf(rerank(Samples.rerankRequest))).toContain(
+        "4 times (retries count), and its list has 3 answers"
+      )
+    }).pipe(run({ rerank: [Faults.cut, () => Samples.rerankResponse, Samples.errors[404]] }))
+  )
+
+  it.effect("gets an upload as a file with its name, type and bytes", () =>
+    Effect.gen(function* () {
+      const { transcribe, uploadFile } = yield* gateway
+      expect((yield* transcribe(Samples.transcriptionUpload)).text).toBe("silence.wav audio/wav 844 word true")
+      expect((yield* uploadFile({ file: new Uint8Array([1, 2, 3]), purpose: "p" })).filename).toBe("file 3")
+    }).pipe(
+      run({
+        transcribe: ({ payload }) =>
+          "file" in payload
+            ? {
+                text: [
+                  payload.file.name,
+                  payload.file.type,
+                  payload.file.size,
+                  payload["timestamp_granularities[]"]?.[1],
+                  payload.provider?.allow_fallbacks
+                ].join(" ")
+              }
+            : Samples.errors[400],
+        uploadFile: ({ payload }) =>
+          Effect.map(
+            Effect.promise(() => payload.file.bytes()),
+            (bytes) => ({ ...Samples.file, filename: `${payload.file.name} ${bytes.length}` })
+          )
+      })
+    )
+  )
+
+  it.effect("of bytes answers the range that is asked for", () =>
+    Effect.gen(function* () {
+      const { fileContent } = yield* gateway
+      const bytes = (range: { readonly start: number; readonly end?: number }) =>
+        Stream.mkUint8Array(fileContent(Samples.fileId, { range }))
+      expect(yield* bytes({ start: 0, end: 3 })).toEqual(Samples.wav.slice(0, 4))
+      expect(yield* bytes({ start: 840 })).toEqual(Samples.wav.slice(840))
+      expect((yield* Recorder.requests).map(({ headers, outcome }) => [headers["range"], outcome])).toEqual([
+        ["bytes=0-3", 206],
+        ["bytes=840-", 206]
+      ])
+    }).pipe(run({ getFileContent: Samples.wav }))
+  )
+
+  it.effect("may throw the test's own assertion", () =>
+    Effect.gen(function* () {
+      const exit = yield* Effect.exit(Effect.ignore((yield* gateway).rerank(Samples.rerankRequest)))
+      expect(Exit.isFailure(exit) && Cause.squash(exit.cause)).toMatchObject({ name: "AssertionError" })
+    }).pipe(
+      run({
+        rerank: ({ payload }) => {
+          expect(payload.model).toBe("another")
+          return Samples.rerankResponse
+        }
+      })
+    )
+  )
+
+  it.effect("that answers what the contract does not allow fails the test", () =>
+    Effect.gen(function* () {
+      const client = yield* gateway
+      expect(yield* defectOf(client.rerank(Samples.rerankRequest))).toMatch(
+        /the script of "rerank" answers what the contract does not allow: .*relevance_score/
+      )
+      expect(yield* defectOf(Stream.runDrain(client.fileContent(Samples.fileId)))).toContain(
+        "Expected a Uint8Array or a Stream"
+      )
+    }).pipe(
+      run({
+        rerank: {
+          ...Samples.rerankResponse,
+          results: [{ index: 0, relevance_score: Number.NaN, document: {} }]
+        },
+        // @ts-expect-error it is no bytes
+        getFileContent: "text"
+      })
+    )
+  )
+
+  it.effect("that fails with an error of another operation fails the test", () =>
+    Effect.gen(function* () {
+      expect(yield* defectOf((yield* gateway).currentKey)).toContain(
+        'the script of "currentKey" fails with what is none of its errors: Expected an error of the statuses 401, 500'
+      )
+    }).pipe(
+      run({
+        // @ts-expect-error a ServiceUnavailable is none of GET /key
+        currentKey: Samples.errors[503]
+      })
+    )
+  )
+})
+
+describe("a request that does not fit the contract", () => {
+  it.effect("is a 400 with every issue, and never reaches the handler", () =>
+    Effect.gen(function* () {
+      const client = yield* gateway
+      const error = yield* Effect.flip(
+        client.rerank({
+          ...Samples.rerankRequest,
+          top_n: 0,
+          user: "u".repeat(257),
+          documents: ["fine", {}]
+        })
+      )
+      expect(error).toBeInstanceOf(GatewayError.BadRequest)
+      expect("issues" in error ? error.issues.map(({ path }) => path) : []).toEqual(["documents.1", "top_n", "user"])
+      expect(error.message).toMatch(/^invalid request parameters: documents\.1: .* \(and 2 more\)$/)
+      const [sent] = yield* Recorder.of("rerank")
+      expect(sent).toMatchObject({ request: undefined, outcome: 400 })
+      expect(sent?.issues.map(({ path }) => path)).toEqual(["documents.1", "top_n", "user"])
+    }).pipe(run({}))
+  )
+
+  it.effect("is a 404 where the operation has no 400", () =>
+    Effect.gen(function* () {
+      const client = yield* gateway
+      for (const id of ["a b", "", "..", "a/../b", "x".repeat(257)]) {
+        const error = yield* Effect.flip(client.deleteFile(id))
+        expect([id, error._tag]).toEqual([id, "NotFound"])
+        expect(error.message).toContain("file_id: Expected 1 to 256 letters")
+      }
+      const error = yield* Effect.flip(client.deleteFile("ok", { workspace_id: "none" }))
+      expect(error.message).toContain("workspace_id: ")
+    }).pipe(run({}))
+  )
+
+  it.effect("is told apart in every part: path, query, header, form", () =>
+    Effect.gen(function* () {
+      const client = yield* gateway
+      const paths = (effect: Effect.Effect<unknown, GatewayError.GatewayError | ClientError.ClientError>) =>
+        Effect.map(Effect.flip(effect), (error) => ("issues" in error ? error.issues.map(({ path }) => path) : error))
+      expect(yield* paths(client.getGuardrail("no-uuid"))).toEqual(["id"])
+      expect(yield* paths(client.listFiles({ limit: 1001 }))).toEqual(["limit"])
+      expect(yield* paths(client.getVideo("v", { wait: 61 }))).toEqual(["wait"])
+      expect(yield* paths(client.rerank(Samples.rerankRequest, { idempotencyKey: "x".repeat(256) }))).toEqual([
+        "idempotency-key"
+      ])
+      expect(yield* paths(client.uploadFile({ ...Samples.upload, purpose: "" }))).toEqual(["purpose"])
+      expect(
+        yield* paths(client.transcribe({ ...Samples.transcriptionUpload, temperature: 2, language: "eng" }))
+      ).toEqual(["language", "temperature"])
+    }).pipe(run({}))
+  )
+})
+
+describe("layerHttpClient", () => {
+  const execute = (request: HttpClientRequest.HttpClientRequest) =>
+    Effect.gen(function* () {
+      const client = yield* HttpClient.HttpClient
+      const response = yield* client.execute(HttpClientRequest.prependUrl(request, "http://any.host/some/api/v1"))
+      return { status: response.status, headers: response.headers, body: yield* response.json }
+    }).pipe(Effect.provide(GatewayTest.layerHttpClient({ rerank: Samples.rerankResponse })))
+
+  const bearer = HttpClientRequest.bearerToken("test")
+
+  it.effect("answers as the service at its edges", () =>
+    Effect.gen(function* () {
+      const unknown = yield* execute(HttpClientRequest.get("/nothing").pipe(bearer))
+      expect(unknown).toMatchObject({ status: 404, body: { error: { code: 404 } } })
+
+      const method = yield* execute(HttpClientRequest.put("/files/abc").pipe(bearer))
+      expect(method).toMatchObject({ status: 405, headers: { allow: "DELETE, GET" }, body: { error: { code: 405 } } })
+
+      const anonymous = yield* execute(HttpClientRequest.post("/rerank"))
+      expect(anonymous).toMatchObject({ status: 401, body: { error: { message: "missing authentication header" } } })
+
+      const broken = yield* execute(
+        HttpClientRequest.post("/rerank").pipe(bearer, HttpClientRequest.bodyText("{", "application/json"))
+      )
+      expect(broken).toMatchObject({
+        status: 400,
+        body: { error: { metadata: { issues: [{ path: "", message: "Expected a valid JSON body" }] } } }
+      })
+
+      const text = yield* execute(HttpClientRequest.post("/rerank").pipe(bearer, HttpClientRequest.bodyText("hello")))
+      expect(text).toMatchObject({ status: 400 })
+
+      const fine = yield* execute(
+        HttpClientRequest.post("/rerank").pipe(bearer, HttpClientRequest.bodyJsonUnsafe(Samples.rerankRequest))
+      )
+      expect(fine).toMatchObject({
+        status: 200,
+        headers: { "x-request-id": "req_test_1" },
+        body: Samples.rerankResponse
+      })
+    })
+  )
+})
+
+it.effect("the README quotes what a test without a script says", () =>
+  Effect.gen(function* () {
+    const readme = readFileSync(join(import.meta.dirname, "../README.md"), "utf8")
+    expect(readme).toContain(`> ScriptError: ${yield* defectOf((yield* gateway).listModels())}\n`)
+  }).pipe(run({}))
+)
+
+it.effect("two layers share nothing", () =>
+  Effect.gen(function* () {
+    const program = Effect.gen(function* () {
+      yield* (yield* gateway).currentKey
+      return (yield* Recorder.requests).length
+    })
+    const layer = () => GatewayTest.layer({ currentKey: [Samples.currentKeyResponse] })
+    expect(yield* Effect.provide(program, layer())).toBe(1)
+    expect(yield* Effect.provide(program, layer())).toBe(1)
+  })
+)
+
+it.effect("the configuration is the client's own: a credential that fails is never sent", () =>
+  Effect.gen(function* () {
+    const error = yield* Effect.flip((yield* gateway).currentKey)
+    expect(error).toMatchObject({ _tag: "TransportError", reason: "credential", attempts: 0 })
+    expect(yield* Recorder.requests).toEqual([])
+  }).pipe(run({ currentKey: Samples.currentKeyResponse }, { credential: Effect.fail("signed out") }))
+)

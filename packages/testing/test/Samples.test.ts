@@ -1,0 +1,139 @@
+import { describe, expect, it } from "@effect/vitest"
+import {
+  CurrentKey,
+  Files,
+  GatewayError,
+  Guardrails,
+  Identifiers,
+  Keys,
+  Models,
+  Rerank,
+  Routing,
+  Trace,
+  Transcription,
+  Video,
+  Workspaces
+} from "@model-gateway/core"
+import { Arbitraries, Samples } from "@model-gateway/testing"
+import { Arbitrary, Effect, Schema } from "effect"
+
+/** The schema of each sample and each arbitrary, by its name. */
+const schemas = {
+  workspaceId: Identifiers.WorkspaceId,
+  guardrailId: Identifiers.GuardrailId,
+  fileId: Identifiers.FileId,
+  videoId: Identifiers.VideoId,
+  keyHash: Identifiers.KeyHash,
+  timestamp: Identifiers.Timestamp,
+  idempotencyKey: Identifiers.IdempotencyKey,
+  preferences: Routing.Preferences,
+  trace: Trace.Metadata,
+  rerankRequest: Rerank.Request,
+  rerankResponse: Rerank.Response,
+  transcriptionRequest: Transcription.Request,
+  transcriptionResponse: Transcription.Response,
+  transcriptionVerboseResponse: Transcription.Response,
+  videoRequest: Video.Request,
+  videoJob: Video.Job,
+  deletion: Files.Deletion,
+  file: Files.File,
+  fileList: Files.FileList,
+  keyRecord: CurrentKey.KeyRecord,
+  currentKeyResponse: CurrentKey.Response,
+  guardrail: Guardrails.Guardrail,
+  guardrailCreateRequest: Guardrails.CreateRequest,
+  guardrailUpdateRequest: Guardrails.UpdateRequest,
+  guardrailResponse: Guardrails.Response,
+  guardrailListResponse: Guardrails.ListResponse,
+  guardrailDeleteResponse: Guardrails.DeleteResponse,
+  assignRequest: Guardrails.AssignRequest,
+  assignResponse: Guardrails.AssignResponse,
+  unassignResponse: Guardrails.UnassignResponse,
+  assignmentList: Guardrails.AssignmentList,
+  key: Keys.Key,
+  keyCreateRequest: Keys.CreateRequest,
+  keyCreateResponse: Keys.CreateResponse,
+  keyUpdateRequest: Keys.UpdateRequest,
+  keyResponse: Keys.Response,
+  keyListResponse: Keys.ListResponse,
+  keyDeleteResponse: Keys.DeleteResponse,
+  model: Models.Model,
+  modelListResponse: Models.ListResponse,
+  workspace: Workspaces.Workspace,
+  workspaceUpdateRequest: Workspaces.UpdateRequest,
+  addCreditsRequest: Workspaces.AddCreditsRequest,
+  workspaceResponse: Workspaces.Response
+} satisfies { readonly [name: string]: Schema.Codec<unknown, unknown> }
+
+const { deletions, errors, transcriptionUpload, upload, videoJobs, wav, wavFile, ...samples } = Samples
+
+describe("Samples", () => {
+  it("has every wire type but those that are trivial", () => {
+    const named = new Set([...Object.keys(samples), "idempotencyKey", "videoJob", "deletion"])
+    expect(named).toEqual(new Set(Object.keys(schemas)))
+  })
+
+  for (const [name, sample] of Object.entries<unknown>(samples)) {
+    it(`${name} decodes to itself, all of it known to the contract`, () => {
+      const schema: Schema.Codec<unknown, unknown> =
+        Object.entries(schemas).find(([key]) => key === name)?.[1] ?? Schema.Never
+      const decoded = Schema.decodeUnknownSync(schema, { onExcessProperty: "error" })(
+        JSON.parse(JSON.stringify(sample))
+      )
+      expect(decoded).toEqual(sample)
+    })
+  }
+
+  it("video jobs and deletions are one of each kind", () => {
+    for (const [status, job] of Object.entries(videoJobs)) {
+      expect(Schema.decodeUnknownSync(Video.Job, { onExcessProperty: "error" })(job)).toEqual(job)
+      expect(job.status).toBe(status)
+    }
+    expect(Object.keys(videoJobs)).toEqual(Video.Status.literals)
+    for (const [shape, deletion] of Object.entries(deletions)) {
+      expect(Schema.decodeUnknownSync(Files.Deletion, { onExcessProperty: "error" })(deletion)).toEqual(deletion)
+      expect(deletion._shape).toBe(shape)
+    }
+    expect(Object.keys(deletions)).toEqual(Files.DeletionShape.literals)
+  })
+
+  it("has an error of each status of the specification", () => {
+    const statuses = [400, 401, 402, 403, 404, 413, 429, 500, 502, 503, 504, 524, 529]
+    expect(Object.keys(errors)).toEqual(statuses.map(String))
+    for (const [status, error] of Object.entries(errors)) {
+      expect(error).toBeInstanceOf(GatewayError.EnvelopeError)
+      expect([error.status, error.isRetryable]).toEqual([
+        Number(status),
+        GatewayError.retryableStatuses.some((retryable) => retryable === Number(status))
+      ])
+    }
+  })
+
+  it("the audio is a WAV that is as long as it says", async () => {
+    const view = new DataView(wav.buffer)
+    const text = new TextDecoder("latin1").decode(wav.subarray(0, 40))
+    expect([text.slice(0, 4), text.slice(8, 16), text.slice(36, 40)]).toEqual(["RIFF", "WAVEfmt ", "data"])
+    expect([view.getUint32(4, true), view.getUint32(40, true)]).toEqual([wav.length - 8, wav.length - 44])
+    expect(await wavFile.bytes()).toEqual(wav)
+    expect(transcriptionUpload.file).toBe(wavFile)
+    expect(upload.file).toBe(wavFile)
+    expect(Buffer.from(samples.transcriptionRequest.input_audio.data, "base64")).toEqual(Buffer.from(wav))
+  })
+})
+
+describe("Arbitraries", () => {
+  it.effect("each generates values that JSON carries as they are and its schema takes", () =>
+    Effect.gen(function* () {
+      expect(Object.keys(Arbitraries).length).toBeGreaterThanOrEqual(40)
+      for (const [name, arbitrary] of Object.entries<Arbitrary.Arbitrary<unknown>>(Arbitraries)) {
+        const schema: Schema.Codec<unknown, unknown> =
+          Object.entries(schemas).find(([key]) => key === name)?.[1] ?? Schema.Never
+        const values = yield* Arbitrary.sampleEffect(arbitrary, { count: 20, seed: name })
+        for (const value of values) {
+          const wire: unknown = JSON.parse(JSON.stringify(value))
+          expect(Schema.decodeUnknownSync(schema)(wire)).toEqual(value)
+        }
+      }
+    })
+  )
+})

@@ -1,0 +1,86 @@
+/**
+ * What the README and the docstrings show, taken from them as it stands: the
+ * README's tests run here, and all of it is compiled.
+ */
+import { execFile } from "node:child_process"
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { describe, expect, it } from "vitest"
+
+const root = join(import.meta.dirname, "..")
+// Inside the package, so that it finds itself by its name as a user does.
+const folder = join(root, "dist", "readme")
+
+const readme = readFileSync(join(root, "README.md"), "utf8")
+
+const blocks = Array.from(readme.matchAll(/^```ts(?: file=(\S+))?\n([\s\S]*?)^```$/gm), (match, index) => ({
+  name: match[1] ?? `block-${index}.ts`,
+  code: match[2] ?? ""
+}))
+
+const examples = readdirSync(join(root, "src"))
+  .filter((name) => name.endsWith(".ts"))
+  .flatMap((name) =>
+    Array.from(
+      readFileSync(join(root, "src", name), "utf8").matchAll(/ \* ```ts\n([\s\S]*?) \* ```/g),
+      (match, index) => ({
+        name: `example-${name.replace(".ts", "")}-${index}.ts`,
+        code: (match[1] ?? "").replaceAll(/^ \* ?/gm, "")
+      })
+    )
+  )
+
+rmSync(folder, { recursive: true, force: true })
+mkdirSync(folder, { recursive: true })
+for (const { code, name } of [...blocks, ...examples]) writeFileSync(join(folder, name), code)
+writeFileSync(
+  join(folder, "tsconfig.json"),
+  JSON.stringify({
+    extends: "../../../../tsconfig.base.json",
+    compilerOptions: {
+      lib: ["ES2024", "DOM", "DOM.Iterable"],
+      types: ["node"],
+      composite: false,
+      declaration: false,
+      declarationMap: false,
+      noEmit: true,
+      // An example names what it shows and goes no further.
+      noUnusedLocals: false,
+      rewriteRelativeImportExtensions: false,
+      allowImportingTsExtensions: true
+    },
+    include: ["*.ts"]
+  })
+)
+
+const tests = blocks.filter(({ code }) => /^it\./m.test(code))
+
+describe("README", async () => {
+  for (const { name } of tests) await import(join(folder, name))
+
+  it("has tests, and all its other code beside them", () => {
+    expect(tests.length).toBeGreaterThanOrEqual(6)
+    expect(blocks.length).toBeGreaterThanOrEqual(tests.length + 2)
+  })
+
+  it("shows a retry in ten lines", () => {
+    const body = tests[0]?.code.split("it.effect(")[1]?.trim().split("\n") ?? []
+    expect(body.length).toBeLessThanOrEqual(10)
+  })
+
+  it("quotes the message of an operation that is not scripted", async () => {
+    expect(readme).toContain('the program called "listModels" (GET /api/v1/models), and this test does not script it.')
+  })
+})
+
+describe("README and docstrings", () => {
+  it("compile", { timeout: 60_000 }, async () => {
+    expect(examples.length).toBeGreaterThanOrEqual(4)
+    const tsc = join(root, "../../node_modules/.bin/tsc")
+    const result = await promisify(execFile)(tsc, ["-p", folder, "--pretty", "false"]).catch(
+      (error: { readonly stdout: string }) => error
+    )
+    expect(result.stdout).toBe("")
+  })
+})
