@@ -2,6 +2,7 @@
  * Errors as people read them: one sentence that says what is wrong and what to do, and what to hand on to whoever
  * runs the gateway.
  */
+import type { Models } from "./Inputs.ts"
 import type { Step, StepError } from "./Program.ts"
 
 /** What to do about it, where the answer depends on where the program runs. */
@@ -15,7 +16,7 @@ export interface Hints {
   /** A management key is missing or refused. */
   readonly managementKey: string
   /** The gateway has no such model. */
-  readonly model: string
+  readonly model: { readonly [S in keyof Models]: string }
   /** Credits or a limit are used up. */
   readonly credits: string
   /** The video cannot be kept. */
@@ -63,7 +64,7 @@ const sentence = (step: Step, error: StepError, hints: Hints): string => {
       return `This key may not do that (${error.message}): ${step === "guardrail" ? key : "use another key, or change what its guardrail allows"}.`
     case "NotFound":
       return step === "rerank" || step === "transcription" || step === "video"
-        ? `The gateway does not have it (${error.message}): ${hints.model}.`
+        ? `The gateway does not have it (${error.message}): ${hints.model[step]}.`
         : `It is not there (${error.message}): somebody else may have deleted it, so try again.`
     case "PayloadTooLarge":
       return `That is more than the gateway takes at once (${error.message}): send less.`

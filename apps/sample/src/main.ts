@@ -71,9 +71,13 @@ const layer = (settings: Settings.Settings) => {
 const hints = (settings: Settings.Settings): Hints => ({
   baseUrl: settings.baseUrl,
   unreachable: "start it with npm start, or name another with --base-url",
-  key: "give one with --api-key or MODEL_GATEWAY_API_KEY",
-  managementKey: "give one with --management-key or MODEL_GATEWAY_MANAGEMENT_KEY",
-  model: "name a model of this gateway with --rerank-model, --transcription-model or --video-model",
+  key: "give a working one with --api-key or MODEL_GATEWAY_API_KEY",
+  managementKey: "give a working one with --management-key or MODEL_GATEWAY_MANAGEMENT_KEY",
+  model: {
+    rerank: "name one of its rerank models with --rerank-model",
+    transcription: "name one of its transcription models with --transcription-model",
+    video: "name one of its video models with --video-model"
+  },
   credits: "add credits to the workspace (model-gateway credits add --amount 10) or raise the limit",
   save: "name another place with --out"
 })

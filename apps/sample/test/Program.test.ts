@@ -13,7 +13,7 @@ const hints: Hints = {
   unreachable: "start it",
   key: "give a key",
   managementKey: "give a management key",
-  model: "name a model",
+  model: { rerank: "name a model", transcription: "name a model", video: "name a model" },
   credits: "add credits",
   save: "name another place"
 }

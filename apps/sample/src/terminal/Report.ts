@@ -61,9 +61,7 @@ const key = (record: CurrentKey.KeyRecord) => [
   `${clean(record.label)} has used ${credits(record.usage)}, ${amount(record.usage_daily)} of them today.`,
   record.limit === null
     ? "It has no limit of its own."
-    : `${amount(record.limit_remaining ?? 0)} of its limit of ${credits(record.limit)} remain${
-        record.limit_reset === null ? "" : ` (it starts anew ${record.limit_reset})`
-      }.`,
+    : `${amount(record.limit_remaining ?? 0)} of its limit of ${credits(record.limit)}${period(record.limit_reset)} remain.`,
   `Free requests today: ${record.free_model_daily_requests.used} of ${record.free_model_daily_requests.limit}.`
 ]
 
@@ -101,12 +99,13 @@ const assignment = ({ guardrail, keys, response }: Assignment) => [
   `${response.assigned_count} of ${keys.length} keys now hold “${clean(guardrail.name)}”${
     guardrail.limit === null
       ? ""
-      : `, which lets them spend ${credits(guardrail.limit)} together${
-          guardrail.limit_reset === null ? "" : `, ${guardrail.limit_reset}`
-        }`
+      : `, which lets them spend ${credits(guardrail.limit)}${period(guardrail.limit_reset)} together`
   }.`,
   `They were made for this: ${keys.map(({ label }) => clean(label)).join(" and ")}.`
 ]
+
+const period = (reset: CurrentKey.LimitReset | null): string =>
+  reset === null ? "" : { daily: " a day", weekly: " a week", monthly: " a month" }[reset]
 
 const paid = (cost: number | undefined, style: Style): ReadonlyArray<string> =>
   cost === undefined ? [] : [style.dim(cost === 0 ? "It was free." : `It cost ${credits(cost)}.`)]

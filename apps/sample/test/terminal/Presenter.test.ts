@@ -13,7 +13,7 @@ const hints: Hints = {
   unreachable: "start it",
   key: "give a key",
   managementKey: "give a management key",
-  model: "name a model",
+  model: { rerank: "name a model", transcription: "name a model", video: "name a model" },
   credits: "add credits",
   save: "name another place"
 }
@@ -59,7 +59,7 @@ describe("the terminal", () => {
       for (const words of [
         "hello.txt (65 bytes) was stored as file_1",
         "mg_sk_…abc has used 0.0135 credits, 0.0035 of them today.",
-        "4.9865 of its limit of 5 credits remain",
+        "4.9865 of its limit of 5 credits a day remain.",
         "0.900 ████████████  To reset a forgotten password",
         "“555 0199”, heard in 1.9 s of audio.",
         "It cost 0.00019 credits.",

@@ -1,0 +1,104 @@
+// The whole path: the gateway's executable on a free port, with a database of its own, and the sample beside it.
+import { NodeServices } from "@effect/platform-node"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, FileSystem } from "effect"
+import { fileURLToPath } from "node:url"
+import { sample, start } from "./Processes.ts"
+
+const gateway = fileURLToPath(new URL("./dist/main.js", import.meta.resolve("@model-gateway/gateway/package.json")))
+
+/** A gateway on a free port, over a folder of its own; and the two keys that its first run prints. */
+const serve = Effect.gen(function* () {
+  const fs = yield* FileSystem.FileSystem
+  const folder = yield* fs.makeTempDirectoryScoped()
+  const args = ["serve", "--port", "0", "--data-dir", `${folder}/.data`]
+  const { output, said } = yield* start(gateway, args, { cwd: folder })
+  const printed = (pattern: RegExp) =>
+    Effect.map(said(pattern), () => {
+      const [found] = output().match(pattern) ?? []
+      assert.isDefined(found, output())
+      return found
+    })
+  const env = {
+    MODEL_GATEWAY_BASE_URL: yield* printed(/http:\/\/127\.0\.0\.1:\d+\/api\/v1/),
+    MODEL_GATEWAY_API_KEY: yield* printed(/mg_sk_\w{38}/),
+    MODEL_GATEWAY_MANAGEMENT_KEY: yield* printed(/mg_mk_\w{38}/)
+  }
+  return { folder, env }
+})
+
+/** The top-level boxes of an MP4: their types, and whether they fill the file to its last byte. */
+const boxes = (file: Uint8Array) => {
+  const view = new DataView(file.buffer, file.byteOffset, file.byteLength)
+  const types: Array<string> = []
+  let at = 0
+  while (at + 8 <= file.length) {
+    const size = view.getUint32(at)
+    types.push(String.fromCharCode(...file.subarray(at + 4, at + 8)))
+    if (size < 8) break
+    at += size
+  }
+  return { types, whole: at === file.length }
+}
+
+describe("the sample beside a real gateway", () => {
+  it.live(
+    "on its first run: six results, and a video that plays",
+    () =>
+      Effect.gen(function* () {
+        const fs = yield* FileSystem.FileSystem
+        const { env, folder } = yield* serve
+        const run = yield* start(sample, [], { cwd: folder, env })
+        assert.strictEqual(yield* run.exit, 0, run.output())
+        for (const words of [
+          "hello.txt (65 bytes) was stored as",
+          "has used 0 credits",
+          "To reset a forgotten password",
+          "“555 0199”, heard in",
+          "Saved to ./sample.mp4",
+          "2 of 2 keys now hold “Sample guardrail”",
+          "6 of 6 steps worked"
+        ]) {
+          assert.include(run.output(), words)
+        }
+        const { types, whole } = boxes(yield* fs.readFile(`${folder}/sample.mp4`))
+        assert.isTrue(whole)
+        assert.strictEqual(types[0], "ftyp")
+        assert.includeMembers(types, ["moov", "mdat"])
+
+        // Its first run cost something, and its keys and guardrail are gone.
+        const again = yield* start(sample, ["--out", "again.mp4"], { cwd: folder, env })
+        assert.strictEqual(yield* again.exit, 0, again.output())
+        assert.match(again.output(), /has used 0\.0\d+ credits/)
+      }).pipe(Effect.provide(NodeServices.layer)),
+    60_000
+  )
+
+  it.live(
+    "Ctrl-C while the video is made cancels its job",
+    () =>
+      Effect.gen(function* () {
+        const { env, folder } = yield* serve
+        const run = yield* start(sample, [], { cwd: folder, env })
+        yield* run.said(/Make a video: /)
+        yield* run.signal("SIGINT")
+        assert.strictEqual(yield* run.exit, 130, run.output())
+        assert.match(run.output(), /The job [\w-]+ is cancelled\./)
+      }).pipe(Effect.provide(NodeServices.layer)),
+    60_000
+  )
+
+  it.live(
+    "with a key that nobody made: says so and goes on with the management key",
+    () =>
+      Effect.gen(function* () {
+        const { env, folder } = yield* serve
+        const run = yield* start(sample, ["--api-key", "mg_sk_nobody"], { cwd: folder, env })
+        assert.strictEqual(yield* run.exit, 1)
+        assert.include(run.output(), "The gateway refuses the key")
+        assert.match(run.output(), /Unauthorized · request id \S+/)
+        assert.include(run.output(), "1 of 6 steps worked")
+      }).pipe(Effect.provide(NodeServices.layer)),
+    60_000
+  )
+})
