@@ -6,7 +6,7 @@
 import { Form } from "@model-gateway/core/Files"
 import { BadRequest, type Issue, PayloadTooLarge } from "@model-gateway/core/GatewayError"
 import { Effect, Schema, Stream } from "effect"
-import type { HttpServerRequest, Multipart } from "effect/http"
+import { type HttpServerRequest, Multipart } from "effect/http"
 import { phrases } from "../http/Failures.ts"
 import { ObjectStore, type ObjectStoreError, type StoredObject } from "./ObjectStore.ts"
 
@@ -121,6 +121,8 @@ const read = Effect.fnUntraced(function* (
   })
 
   yield* request.multipartStream.pipe(
+    // The store counts the file's bytes, exactly; the body as a whole has a limit of its own.
+    Stream.provideService(Multipart.MaxFileSize, undefined),
     Stream.runForEach((part) => (part._tag === "Field" ? onField(part) : onFile(part))),
     Effect.catchTags({
       MultipartError: (error) => Effect.fail(reachedLimit(error) ? tooLarge : cutShort),

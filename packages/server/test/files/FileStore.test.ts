@@ -7,7 +7,7 @@ import * as TestStorage from "../storage/TestStorage.ts"
 
 const layer = layerSql.pipe(Layer.provideMerge(TestStorage.layer))
 
-const addTo = Effect.fnUntraced(function* (workspaceId: string, filename = "notes.txt") {
+const addTo = Effect.fnUntraced(function* (workspaceId: string, filename: string = "notes.txt") {
   const files = yield* FileStore
   const id = yield* files.nextId
   return yield* files.create({

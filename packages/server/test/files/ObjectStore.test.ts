@@ -41,7 +41,8 @@ const fullAfter = (room: number) =>
             (file) =>
               new Proxy(file, {
                 get: (target, property) => {
-                  if (property !== "writeAll") return Reflect.get(target, property, target)
+                  const found: unknown = Reflect.get(target, property, target)
+                  if (property !== "writeAll") return found
                   return (chunk: Uint8Array) => {
                     left -= chunk.length
                     return left >= 0

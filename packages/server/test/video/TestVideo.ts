@@ -102,7 +102,7 @@ export const layer = (provider: Provider) =>
   )
 
 /** The default workspace, with a credit unless told otherwise, and a key in it. */
-export const payer = Effect.fnUntraced(function* (credits = 1_000_000) {
+export const payer = Effect.fnUntraced(function* (credits: number = 1_000_000) {
   const workspace = yield* (yield* WorkspaceStore).ensureDefault({ credits: MicroCredits.make(credits) })
   const { key } = yield* (yield* KeyStore).create({
     organizationId: workspace.organizationId,

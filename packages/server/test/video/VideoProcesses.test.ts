@@ -2,7 +2,7 @@ import { NodeServices } from "@effect/platform-node"
 import { describe, expect, it } from "@effect/vitest"
 import * as Sandbox from "@model-gateway/providers/sandbox/Sandbox"
 import { isFinal } from "@model-gateway/core/Video"
-import { Duration, Effect, Layer, Schedule, Stream } from "effect"
+import { Duration, Effect, Layer, Option, Schedule, Stream } from "effect"
 import { ChildProcess } from "effect/process"
 import { fileURLToPath } from "node:url"
 import { Accounting } from "../../src/accounting/Accounting.ts"
@@ -59,9 +59,8 @@ describe("video jobs of several processes", () => {
           yield* Layer.build(Layer.fresh(working))
           const rows = yield* untilFinal(jobs.map(({ id }) => id))
           expect(rows.map(({ status }) => status)).toEqual(jobs.map(() => "completed"))
-          expect(upstream.submitted.map(({ prompt }) => prompt).toSorted()).toEqual(
-            jobs.map((_, n) => `job ${n}`).toSorted()
-          )
+          expect(upstream.submitted.length).toBe(20)
+          expect(new Set(upstream.submitted.map(({ prompt }) => prompt)).size).toBe(20)
           const accounting = yield* Accounting
           expect((yield* accounting.usageOf({ workspaceId: by.workspaceId })).total).toBe(20)
           expect(yield* accounting.balanceOf(by.workspaceId)).toMatchObject({ balance: 0, held: 0 })
@@ -94,7 +93,7 @@ describe("video jobs of several processes", () => {
         yield* Effect.gen(function* () {
           const worker = yield* child(folder, id)
           const said = yield* Stream.runHead(worker.stdout.pipe(Stream.decodeText, Stream.splitLines))
-          expect(said).toMatchObject({ value: expect.stringMatching(/^rendering 0\.\d+/) })
+          expect(Option.getOrElse(said, () => "nothing")).toMatch(/^rendering 0\.\d+/)
           yield* worker.kill({ killSignal: "SIGKILL" })
         }).pipe(Effect.provide(NodeServices.layer), Effect.scoped)
 
