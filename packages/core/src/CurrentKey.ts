@@ -6,9 +6,9 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
-import { HttpApiEndpoint } from "effect/http-api"
 import { InternalServerError, Unauthorized } from "./GatewayError.ts"
 import { Timestamp } from "./Identifiers.ts"
+import * as Operation from "./Operation.ts"
 
 /**
  * After which period, in UTC, a spending limit starts anew: the day from 00:00,
@@ -82,7 +82,7 @@ export type Response = typeof Response.Type
  *
  * @since 0.1.0
  */
-export const currentKey = HttpApiEndpoint.get("currentKey", "/key", {
+export const currentKey = Operation.make("currentKey", "GET", "/key", {
   success: Response,
   error: [Unauthorized, InternalServerError]
 })

@@ -6,8 +6,7 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
-import { HttpApiEndpoint, HttpApiSchema } from "effect/http-api"
-import * as Multipart from "effect/http/Multipart"
+import { SingleFileSchema } from "effect/http/Multipart"
 import {
   BadGateway,
   BadRequest,
@@ -19,7 +18,8 @@ import {
   TooManyRequests,
   Unauthorized
 } from "./GatewayError.ts"
-import { FileId, Page, Timestamp, WorkspaceId } from "./Identifiers.ts"
+import { Timestamp } from "./Identifiers.ts"
+import * as Operation from "./Operation.ts"
 
 /**
  * Where a file lies when it is not in the service's own storage: with that
@@ -105,7 +105,7 @@ export type FileList = typeof FileList.Type
  * @since 0.1.0
  */
 export const Form = Schema.Struct({
-  file: Multipart.SingleFileSchema,
+  file: SingleFileSchema,
   /** What the file is for, in the caller's own words: 1 to 64 characters. */
   purpose: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(64))
 })
@@ -135,17 +135,13 @@ export interface Upload extends Scope {
   readonly purpose: string
 }
 
-const scope = { workspace_id: Schema.optionalKey(WorkspaceId) }
-
 /**
  * DELETE `/files/{file_id}`: 200, or one of 401 403 404 429 500 502 503. A
  * malformed parameter is a 404, as the set has no 400.
  *
  * @since 0.1.0
  */
-export const deleteFile = HttpApiEndpoint.delete("deleteFile", "/files/:file_id", {
-  params: { file_id: FileId },
-  query: { ...scope, provider: Schema.optionalKey(FileProvider) },
+export const deleteFile = Operation.make("deleteFile", "DELETE", "/files/:file_id", {
   success: Deletion,
   error: [Unauthorized, Forbidden, NotFound, TooManyRequests, InternalServerError, BadGateway, ServiceUnavailable]
 })
@@ -165,9 +161,7 @@ const supporting = [
  *
  * @since 0.1.0
  */
-export const uploadFile = HttpApiEndpoint.post("uploadFile", "/files", {
-  query: scope,
-  payload: Form.pipe(HttpApiSchema.asMultipart()),
+export const uploadFile = Operation.make("uploadFile", "POST", "/files", {
   success: File,
   error: [...supporting, PayloadTooLarge]
 })
@@ -177,23 +171,14 @@ export const uploadFile = HttpApiEndpoint.post("uploadFile", "/files", {
  *
  * @since 0.1.0
  */
-export const listFiles = HttpApiEndpoint.get("listFiles", "/files", {
-  query: { ...scope, ...Page },
-  success: FileList,
-  error: supporting
-})
+export const listFiles = Operation.make("listFiles", "GET", "/files", { success: FileList, error: supporting })
 
 /**
  * GET `/files/{file_id}`: 200, or one of 400 401 403 404 429 500 503.
  *
  * @since 0.1.0
  */
-export const getFile = HttpApiEndpoint.get("getFile", "/files/:file_id", {
-  params: { file_id: FileId },
-  query: scope,
-  success: File,
-  error: supporting
-})
+export const getFile = Operation.make("getFile", "GET", "/files/:file_id", { success: File, error: supporting })
 
 /**
  * GET `/files/{file_id}/content`: the bytes, whole (200) or the asked range
@@ -201,9 +186,7 @@ export const getFile = HttpApiEndpoint.get("getFile", "/files/:file_id", {
  *
  * @since 0.1.0
  */
-export const getFileContent = HttpApiEndpoint.get("getFileContent", "/files/:file_id/content", {
-  params: { file_id: FileId },
-  query: scope,
-  success: HttpApiSchema.StreamUint8Array(),
+export const getFileContent = Operation.make("getFileContent", "GET", "/files/:file_id/content", {
+  success: Schema.Void,
   error: supporting
 })

@@ -36,6 +36,7 @@ import * as Execute from "./internal/execute.ts"
 import * as Form from "./internal/form.ts"
 import * as Keys from "./Keys.ts"
 import * as Models from "./Models.ts"
+import type { Operation } from "./Operation.ts"
 import * as Rerank from "./Rerank.ts"
 import * as Transcription from "./Transcription.ts"
 import * as Video from "./Video.ts"
@@ -46,7 +47,7 @@ import * as Workspaces from "./Workspaces.ts"
  *
  * @since 0.1.0
  */
-export type Failure<E extends Execute.Endpoint> = Execute.Failure<E>
+export type Failure<E extends Operation> = Execute.Failure<E>
 
 /**
  * For an operation that costs money: names this submission, so that giving it

@@ -7,15 +7,13 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
-import { HttpApiEndpoint } from "effect/http-api"
 import { LimitReset } from "./CurrentKey.ts"
 import { BadRequest, Forbidden, InternalServerError, NotFound, Unauthorized } from "./GatewayError.ts"
-import { GuardrailId, KeyHash, Page, Timestamp } from "./Identifiers.ts"
+import { KeyHash, Timestamp } from "./Identifiers.ts"
 import { SpendingLimit } from "./Keys.ts"
+import * as Operation from "./Operation.ts"
 
 const error = [BadRequest, Unauthorized, Forbidden, NotFound, InternalServerError] as const
-
-const params = { id: GuardrailId }
 
 const Name = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(256))
 const Description = Schema.NullOr(Schema.String.check(Schema.isMaxLength(2048)))
@@ -153,9 +151,7 @@ export type AssignmentList = typeof AssignmentList.Type
  *
  * @since 0.1.0
  */
-export const assignKeys = HttpApiEndpoint.post("assignKeys", "/guardrails/:id/assignments/keys", {
-  params,
-  payload: AssignRequest,
+export const assignKeys = Operation.make("assignKeys", "POST", "/guardrails/:id/assignments/keys", {
   success: AssignResponse,
   error
 })
@@ -165,9 +161,7 @@ export const assignKeys = HttpApiEndpoint.post("assignKeys", "/guardrails/:id/as
  *
  * @since 0.1.0
  */
-export const unassignKeys = HttpApiEndpoint.post("unassignKeys", "/guardrails/:id/assignments/keys/remove", {
-  params,
-  payload: AssignRequest,
+export const unassignKeys = Operation.make("unassignKeys", "POST", "/guardrails/:id/assignments/keys/remove", {
   success: UnassignResponse,
   error
 })
@@ -177,9 +171,7 @@ export const unassignKeys = HttpApiEndpoint.post("unassignKeys", "/guardrails/:i
  *
  * @since 0.1.0
  */
-export const listAssignments = HttpApiEndpoint.get("listAssignments", "/guardrails/:id/assignments/keys", {
-  params,
-  query: Page,
+export const listAssignments = Operation.make("listAssignments", "GET", "/guardrails/:id/assignments/keys", {
   success: AssignmentList,
   error
 })
@@ -189,42 +181,28 @@ export const listAssignments = HttpApiEndpoint.get("listAssignments", "/guardrai
  *
  * @since 0.1.0
  */
-export const createGuardrail = HttpApiEndpoint.post("createGuardrail", "/guardrails", {
-  payload: CreateRequest,
-  success: Response,
-  error
-})
+export const createGuardrail = Operation.make("createGuardrail", "POST", "/guardrails", { success: Response, error })
 
 /**
  * GET `/guardrails`: 200, or one of 400 401 403 404 500.
  *
  * @since 0.1.0
  */
-export const listGuardrails = HttpApiEndpoint.get("listGuardrails", "/guardrails", {
-  query: Page,
-  success: ListResponse,
-  error
-})
+export const listGuardrails = Operation.make("listGuardrails", "GET", "/guardrails", { success: ListResponse, error })
 
 /**
  * GET `/guardrails/{id}`: 200, or one of 400 401 403 404 500.
  *
  * @since 0.1.0
  */
-export const getGuardrail = HttpApiEndpoint.get("getGuardrail", "/guardrails/:id", {
-  params,
-  success: Response,
-  error
-})
+export const getGuardrail = Operation.make("getGuardrail", "GET", "/guardrails/:id", { success: Response, error })
 
 /**
  * PATCH `/guardrails/{id}`: 200, or one of 400 401 403 404 500.
  *
  * @since 0.1.0
  */
-export const updateGuardrail = HttpApiEndpoint.patch("updateGuardrail", "/guardrails/:id", {
-  params,
-  payload: UpdateRequest,
+export const updateGuardrail = Operation.make("updateGuardrail", "PATCH", "/guardrails/:id", {
   success: Response,
   error
 })
@@ -234,8 +212,7 @@ export const updateGuardrail = HttpApiEndpoint.patch("updateGuardrail", "/guardr
  *
  * @since 0.1.0
  */
-export const deleteGuardrail = HttpApiEndpoint.delete("deleteGuardrail", "/guardrails/:id", {
-  params,
+export const deleteGuardrail = Operation.make("deleteGuardrail", "DELETE", "/guardrails/:id", {
   success: DeleteResponse,
   error
 })

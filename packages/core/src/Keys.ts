@@ -6,10 +6,10 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
-import { HttpApiEndpoint } from "effect/http-api"
 import { LimitReset } from "./CurrentKey.ts"
 import { BadRequest, Forbidden, InternalServerError, NotFound, Unauthorized } from "./GatewayError.ts"
-import { KeyHash, Page, Timestamp, WorkspaceId } from "./Identifiers.ts"
+import { Timestamp, WorkspaceId } from "./Identifiers.ts"
+import * as Operation from "./Operation.ts"
 
 const Name = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(256))
 
@@ -117,52 +117,37 @@ export type DeleteResponse = typeof DeleteResponse.Type
 
 const error = [BadRequest, Unauthorized, Forbidden, NotFound, InternalServerError] as const
 
-const params = { hash: KeyHash }
-
 /**
  * POST `/keys`: 200, or one of 400 401 403 404 500. Management keys only, as all of `/keys`.
  *
  * @since 0.1.0
  */
-export const createKey = HttpApiEndpoint.post("createKey", "/keys", {
-  payload: CreateRequest,
-  success: CreateResponse,
-  error
-})
+export const createKey = Operation.make("createKey", "POST", "/keys", { success: CreateResponse, error })
 
 /**
  * GET `/keys`: 200, or one of 400 401 403 404 500. Newest first.
  *
  * @since 0.1.0
  */
-export const listKeys = HttpApiEndpoint.get("listKeys", "/keys", {
-  query: { workspace_id: Schema.optionalKey(WorkspaceId), ...Page },
-  success: ListResponse,
-  error
-})
+export const listKeys = Operation.make("listKeys", "GET", "/keys", { success: ListResponse, error })
 
 /**
  * GET `/keys/{hash}`: 200, or one of 400 401 403 404 500.
  *
  * @since 0.1.0
  */
-export const getKey = HttpApiEndpoint.get("getKey", "/keys/:hash", { params, success: Response, error })
+export const getKey = Operation.make("getKey", "GET", "/keys/:hash", { success: Response, error })
 
 /**
  * PATCH `/keys/{hash}`: 200, or one of 400 401 403 404 500.
  *
  * @since 0.1.0
  */
-export const updateKey = HttpApiEndpoint.patch("updateKey", "/keys/:hash", {
-  params,
-  payload: UpdateRequest,
-  success: Response,
-  error
-})
+export const updateKey = Operation.make("updateKey", "PATCH", "/keys/:hash", { success: Response, error })
 
 /**
  * DELETE `/keys/{hash}`: 200, or one of 400 401 403 404 500. The key stops at once.
  *
  * @since 0.1.0
  */
-export const deleteKey = HttpApiEndpoint.delete("deleteKey", "/keys/:hash", { params, success: DeleteResponse, error })
+export const deleteKey = Operation.make("deleteKey", "DELETE", "/keys/:hash", { success: DeleteResponse, error })

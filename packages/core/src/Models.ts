@@ -6,7 +6,6 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
-import { HttpApiEndpoint } from "effect/http-api"
 import {
   BadRequest,
   Forbidden,
@@ -15,6 +14,7 @@ import {
   ServiceUnavailable,
   Unauthorized
 } from "./GatewayError.ts"
+import * as Operation from "./Operation.ts"
 import { AudioFormat } from "./Transcription.ts"
 import { AspectRatio, Resolution } from "./Video.ts"
 
@@ -90,8 +90,7 @@ export type ListResponse = typeof ListResponse.Type
  *
  * @since 0.1.0
  */
-export const listModels = HttpApiEndpoint.get("listModels", "/models", {
-  query: { kind: Schema.optionalKey(ModelKind) },
+export const listModels = Operation.make("listModels", "GET", "/models", {
   success: ListResponse,
   error: [BadRequest, Unauthorized, Forbidden, NotFound, InternalServerError, ServiceUnavailable]
 })

@@ -6,7 +6,6 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
-import { HttpApiEndpoint } from "effect/http-api"
 import {
   BadGateway,
   BadRequest,
@@ -22,7 +21,7 @@ import {
   UpstreamTimeout
 } from "./GatewayError.ts"
 import { EndUser } from "./Identifiers.ts"
-import { idempotencyHeaders } from "./Idempotency.ts"
+import * as Operation from "./Operation.ts"
 import * as Routing from "./Routing.ts"
 import * as Trace from "./Trace.ts"
 
@@ -140,9 +139,7 @@ export type Response = typeof Response.Type
  *
  * @since 0.1.0
  */
-export const rerank = HttpApiEndpoint.post("rerank", "/rerank", {
-  headers: idempotencyHeaders,
-  payload: Request,
+export const rerank = Operation.make("rerank", "POST", "/rerank", {
   success: Response,
   error: [
     BadRequest,

@@ -6,8 +6,7 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
-import { HttpApiEndpoint, HttpApiSchema } from "effect/http-api"
-import * as Multipart from "effect/http/Multipart"
+import { SingleFileSchema } from "effect/http/Multipart"
 import {
   BadGateway,
   BadRequest,
@@ -23,8 +22,8 @@ import {
   Unauthorized,
   UpstreamTimeout
 } from "./GatewayError.ts"
-import { idempotencyHeaders } from "./Idempotency.ts"
 import { EndUser } from "./Identifiers.ts"
+import * as Operation from "./Operation.ts"
 import * as Routing from "./Routing.ts"
 import * as Trace from "./Trace.ts"
 
@@ -101,7 +100,7 @@ export type Request = typeof Request.Type
  * @since 0.1.0
  */
 export const Form = Schema.Struct({
-  file: Multipart.SingleFileSchema,
+  file: SingleFileSchema,
   model: Model,
   language: Schema.optionalKey(Language),
   response_format: Schema.optionalKey(ResponseFormat),
@@ -204,9 +203,7 @@ export type Response = typeof Response.Type
  *
  * @since 0.1.0
  */
-export const transcribe = HttpApiEndpoint.post("transcribe", "/audio/transcriptions", {
-  headers: idempotencyHeaders,
-  payload: [Request, Form.pipe(HttpApiSchema.asMultipart())],
+export const transcribe = Operation.make("transcribe", "POST", "/audio/transcriptions", {
   success: Response,
   error: [
     BadRequest,

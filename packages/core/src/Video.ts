@@ -7,7 +7,6 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
-import { HttpApiEndpoint, HttpApiSchema } from "effect/http-api"
 import {
   BadRequest,
   Forbidden,
@@ -19,8 +18,8 @@ import {
   TooManyRequests,
   Unauthorized
 } from "./GatewayError.ts"
-import { idempotencyHeaders } from "./Idempotency.ts"
-import { EndUser, Timestamp, VideoId } from "./Identifiers.ts"
+import { EndUser, Timestamp } from "./Identifiers.ts"
+import * as Operation from "./Operation.ts"
 import * as Routing from "./Routing.ts"
 import * as Trace from "./Trace.ts"
 
@@ -186,10 +185,8 @@ export const isFinal = (status: Status): boolean => status !== "pending" && stat
  *
  * @since 0.1.0
  */
-export const submitVideo = HttpApiEndpoint.post("submitVideo", "/videos", {
-  headers: idempotencyHeaders,
-  payload: Request,
-  success: Job.pipe(HttpApiSchema.status(202)),
+export const submitVideo = Operation.make("submitVideo", "POST", "/videos", {
+  success: Job.annotate({ httpApiStatus: 202 }),
   error: [
     BadRequest,
     Unauthorized,
@@ -218,14 +215,7 @@ const supporting = [
  *
  * @since 0.1.0
  */
-export const getVideo = HttpApiEndpoint.get("getVideo", "/videos/:id", {
-  params: { id: VideoId },
-  query: {
-    wait: Schema.optionalKey(Schema.FiniteFromString.check(Schema.isBetween({ minimum: 0, maximum: 60 })))
-  },
-  success: Job,
-  error: supporting
-})
+export const getVideo = Operation.make("getVideo", "GET", "/videos/:id", { success: Job, error: supporting })
 
 /**
  * GET `/videos/{id}/content`: the video itself, whole (200) or the asked range
@@ -233,13 +223,8 @@ export const getVideo = HttpApiEndpoint.get("getVideo", "/videos/:id", {
  *
  * @since 0.1.0
  */
-export const getVideoContent = HttpApiEndpoint.get("getVideoContent", "/videos/:id/content", {
-  params: { id: VideoId },
-  query: {
-    /** Which of the job's videos, from 0; 0 unless told. */
-    index: Schema.optionalKey(Schema.FiniteFromString.check(Schema.isInt(), Schema.isGreaterThanOrEqualTo(0)))
-  },
-  success: HttpApiSchema.StreamUint8Array({ contentType: "video/mp4" }),
+export const getVideoContent = Operation.make("getVideoContent", "GET", "/videos/:id/content", {
+  success: Schema.Void,
   error: supporting
 })
 
@@ -249,8 +234,7 @@ export const getVideoContent = HttpApiEndpoint.get("getVideoContent", "/videos/:
  *
  * @since 0.1.0
  */
-export const cancelVideo = HttpApiEndpoint.post("cancelVideo", "/videos/:id/cancel", {
-  params: { id: VideoId },
+export const cancelVideo = Operation.make("cancelVideo", "POST", "/videos/:id/cancel", {
   success: Job,
   error: supporting
 })

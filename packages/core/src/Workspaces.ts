@@ -6,11 +6,10 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
-import { HttpApiEndpoint } from "effect/http-api"
 import { DeletionShape } from "./Files.ts"
 import { BadRequest, Forbidden, InternalServerError, NotFound, Unauthorized } from "./GatewayError.ts"
-import { idempotencyHeaders } from "./Idempotency.ts"
-import { Timestamp, WorkspaceId } from "./Identifiers.ts"
+import { Timestamp } from "./Identifiers.ts"
+import * as Operation from "./Operation.ts"
 
 /**
  * A workspace: what its keys share.
@@ -69,27 +68,19 @@ export type Response = typeof Response.Type
 
 const error = [BadRequest, Unauthorized, Forbidden, NotFound, InternalServerError] as const
 
-const params = { id: WorkspaceId }
-
 /**
  * GET `/workspaces/{id}`: 200, or one of 400 401 403 404 500.
  *
  * @since 0.1.0
  */
-export const getWorkspace = HttpApiEndpoint.get("getWorkspace", "/workspaces/:id", {
-  params,
-  success: Response,
-  error
-})
+export const getWorkspace = Operation.make("getWorkspace", "GET", "/workspaces/:id", { success: Response, error })
 
 /**
  * PATCH `/workspaces/{id}`: 200, or one of 400 401 403 404 500.
  *
  * @since 0.1.0
  */
-export const updateWorkspace = HttpApiEndpoint.patch("updateWorkspace", "/workspaces/:id", {
-  params,
-  payload: UpdateRequest,
+export const updateWorkspace = Operation.make("updateWorkspace", "PATCH", "/workspaces/:id", {
   success: Response,
   error
 })
@@ -100,10 +91,4 @@ export const updateWorkspace = HttpApiEndpoint.patch("updateWorkspace", "/worksp
  *
  * @since 0.1.0
  */
-export const addCredits = HttpApiEndpoint.post("addCredits", "/workspaces/:id/credits", {
-  params,
-  headers: idempotencyHeaders,
-  payload: AddCreditsRequest,
-  success: Response,
-  error
-})
+export const addCredits = Operation.make("addCredits", "POST", "/workspaces/:id/credits", { success: Response, error })

@@ -26,25 +26,18 @@ import type * as SchemaIssue from "effect/SchemaIssue"
 import { type ClientError, InvalidResponse, TimeoutError, TransportError } from "../ClientError.ts"
 import type { GatewayConfig } from "../GatewayConfig.ts"
 import { type RetryableStatus, retryableStatuses, statusOf } from "../GatewayError.ts"
+import type { Operation } from "../Operation.ts"
 import * as RetryBudget from "../RetryBudget.ts"
 import { CurrentAttempt, RetryPolicy, type RetryReason } from "../RetryPolicy.ts"
 
-/** What the executor reads of an endpoint of the contract. */
-export interface Endpoint {
-  readonly identifier: string
-  readonly method: HttpMethod
-  readonly path: string
-  readonly success: ReadonlySet<Schema.Top>
-  readonly error: ReadonlySet<Schema.Top>
-  readonly "~Success": Schema.Top
-  readonly "~Error": Schema.Top
-}
+/** What an operation answers. */
+export type Success<E extends Operation> = E["success"]["Type"]
 
-/** What an endpoint answers. */
-export type Success<E extends Endpoint> = E["~Success"]["Type"]
+/** The errors of its statuses. */
+type StatusError<E extends Operation> = E["error"][number]["Type"]
 
-/** What a call of an endpoint fails with: its statuses, and what never reached one. */
-export type Failure<E extends Endpoint> = E["~Error"]["Type"] | ClientError
+/** What a call of an operation fails with: its statuses, and what never reached one. */
+export type Failure<E extends Operation> = StatusError<E> | ClientError
 
 /** The parts of one request. */
 export interface Parts {
@@ -68,16 +61,16 @@ export interface Traits {
 /** A way to call the endpoints of the contract. */
 export interface Execute {
   /** The whole answer, decoded. */
-  readonly call: <E extends Endpoint>(
+  readonly call: <E extends Operation>(
     endpoint: E,
     traits?: Traits
   ) => (parts: Parts) => Effect.Effect<Success<E>, Failure<E>>
   /** The response as soon as its head is there, for a body that is streamed. */
-  readonly open: <E extends Endpoint>(endpoint: E) => (parts: Parts) => Effect.Effect<HttpClientResponse, Failure<E>>
+  readonly open: <E extends Operation>(endpoint: E) => (parts: Parts) => Effect.Effect<HttpClientResponse, Failure<E>>
 }
 
 /** An attempt that brought no answer: whether and when another is worth it, and the error if none is made. */
-interface Setback<E extends Endpoint> {
+interface Setback<E extends Operation> {
   /** Undefined: trying again is of no use. */
   readonly reason: RetryReason | undefined
   /** Seconds that the service asked to wait. */
@@ -108,7 +101,7 @@ export const make = (client: HttpClient.HttpClient, config: GatewayConfig["Servi
   const budget = RetryBudget.make(config.retryBudget)
   const credential = Redacted.isRedacted(config.credential) ? Effect.succeed(config.credential) : config.credential
 
-  const run = <E extends Endpoint, A>(
+  const run = <E extends Operation, A>(
     endpoint: E,
     traits: Traits,
     onSuccess: (response: HttpClientResponse) => Effect.Effect<A, Setback<E>>
@@ -294,8 +287,8 @@ const parse = (text: string): unknown => {
   }
 }
 
-const successDecoder = <E extends Endpoint>(endpoint: E) => {
-  const decode = decoder<Success<E>>(Array.from(endpoint.success))
+const successDecoder = <E extends Operation>(endpoint: E) => {
+  const decode = decoder<Success<E>>(endpoint.success)
   return (response: HttpClientResponse): Effect.Effect<Success<E>, Setback<E>> =>
     Effect.flatMap(readText(endpoint.identifier, response), (text) => {
       const json = parse(text)
@@ -311,10 +304,8 @@ const successDecoder = <E extends Endpoint>(endpoint: E) => {
 }
 
 /** Picks the error class by the status, and completes its envelope by what only the headers or the client know. */
-const statusDecoder = <E extends Endpoint>(endpoint: E) => {
-  const decoders = new Map(
-    Array.from(endpoint.error, (schema) => [statusOf(schema), decoder<E["~Error"]["Type"]>([schema])])
-  )
+const statusDecoder = <E extends Operation>(endpoint: E) => {
+  const decoders = new Map(endpoint.error.map((schema) => [statusOf(schema), decoder<StatusError<E>>(schema)]))
   return (response: HttpClientResponse, text: string): Effect.Effect<never, Setback<E>> => {
     const decode = decoders.get(response.status)
     const envelope = parse(text)
@@ -392,11 +383,4 @@ const where = (error: Schema.SchemaError): string => {
   return path.length === 0 ? "at its root" : `at ${path.join(".")}`
 }
 
-/**
- * An endpoint keeps its schemas in a set that has forgotten their types, and
- * `~Success` and `~Error` remember them. This is the one place that puts the two
- * together again.
- */
-const decoder = <A>(schemas: ReadonlyArray<Schema.Top>) =>
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  Schema.decodeUnknownEffect((schemas.length === 1 ? schemas[0] : Schema.Union(schemas)) as Schema.Codec<A, unknown>)
+const decoder = <A>(schema: Schema.Codec<A, unknown>) => Schema.decodeUnknownEffect(schema)
