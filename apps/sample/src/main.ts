@@ -24,7 +24,10 @@ const sample = Command.make(
   "sample",
   Settings.flags,
   Effect.fnUntraced(function* (flags) {
-    const settings = yield* Settings.resolve(flags)
+    const settings = yield* Settings.resolve(flags).pipe(
+      Effect.provide(NodeGateway.layerDotEnv()),
+      Effect.catchTag("PlatformError", ({ message }) => Settings.complain(`The file .env cannot be read (${message}).`))
+    )
     const recording = yield* Option.match(settings.audio, {
       onNone: () => Effect.succeed(undefined),
       onSome: (path) =>
@@ -87,7 +90,6 @@ Command.run(sample, { version: "0.1.0" }).pipe(
     TerminalCapabilities.layer,
     CliConfig.layer({ builtIns: [GlobalFlag.Help, GlobalFlag.Version, GlobalFlag.Completions] })
   ]),
-  Effect.provide(NodeGateway.layerDotEnv()),
   Effect.provide(NodeServices.layer),
   NodeRuntime.runMain
 )

@@ -42,63 +42,54 @@ const boxes = (file: Uint8Array) => {
 }
 
 describe("the sample beside a real gateway", () => {
-  it.live(
-    "on its first run: six results, and a video that plays",
-    () =>
-      Effect.gen(function* () {
-        const fs = yield* FileSystem.FileSystem
-        const { env, folder } = yield* serve
-        const run = yield* start(sample, [], { cwd: folder, env })
-        assert.strictEqual(yield* run.exit, 0, run.output())
-        for (const words of [
-          "hello.txt (65 bytes) was stored as",
-          "has used 0 credits",
-          "To reset a forgotten password",
-          "“555 0199”, heard in",
-          "Saved to ./sample.mp4",
-          "2 of 2 keys now hold “Sample guardrail”",
-          "6 of 6 steps worked"
-        ]) {
-          assert.include(run.output(), words)
-        }
-        const { types, whole } = boxes(yield* fs.readFile(`${folder}/sample.mp4`))
-        assert.isTrue(whole)
-        assert.strictEqual(types[0], "ftyp")
-        assert.includeMembers(types, ["moov", "mdat"])
+  it.live("on its first run: six results, and a video that plays", () =>
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const { env, folder } = yield* serve
+      const run = yield* start(sample, [], { cwd: folder, env })
+      assert.strictEqual(yield* run.exit, 0, run.output())
+      for (const words of [
+        "hello.txt (65 bytes) was stored as",
+        "has used 0 credits",
+        "To reset a forgotten password",
+        "“555 0199”, heard in",
+        "Saved to ./sample.mp4",
+        "2 of 2 keys now hold “Sample guardrail”",
+        "6 of 6 steps worked"
+      ]) {
+        assert.include(run.output(), words)
+      }
+      const { types, whole } = boxes(yield* fs.readFile(`${folder}/sample.mp4`))
+      assert.isTrue(whole)
+      assert.strictEqual(types[0], "ftyp")
+      assert.includeMembers(types, ["moov", "mdat"])
 
-        // Its first run cost something, and its keys and guardrail are gone.
-        const again = yield* start(sample, ["--out", "again.mp4"], { cwd: folder, env })
-        assert.strictEqual(yield* again.exit, 0, again.output())
-        assert.match(again.output(), /has used 0\.0\d+ credits/)
-      }).pipe(Effect.provide(NodeServices.layer)),
-    60_000
+      // Its first run cost something, and its keys and guardrail are gone.
+      const again = yield* start(sample, ["--out", "again.mp4"], { cwd: folder, env })
+      assert.strictEqual(yield* again.exit, 0, again.output())
+      assert.match(again.output(), /has used 0\.0\d+ credits/)
+    }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.live(
-    "Ctrl-C while the video is made cancels its job",
-    () =>
-      Effect.gen(function* () {
-        const { env, folder } = yield* serve
-        const run = yield* start(sample, [], { cwd: folder, env })
-        yield* run.said(/Make a video: /)
-        yield* run.signal("SIGINT")
-        assert.strictEqual(yield* run.exit, 130, run.output())
-        assert.match(run.output(), /The job [\w-]+ is cancelled\./)
-      }).pipe(Effect.provide(NodeServices.layer)),
-    60_000
+  it.live("Ctrl-C while the video is made cancels its job", () =>
+    Effect.gen(function* () {
+      const { env, folder } = yield* serve
+      const run = yield* start(sample, [], { cwd: folder, env })
+      yield* run.said(/Make a video: /)
+      yield* run.signal("SIGINT")
+      assert.strictEqual(yield* run.exit, 130, run.output())
+      assert.match(run.output(), /The job [\w-]+ is cancelled\./)
+    }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.live(
-    "with a key that nobody made: says so and goes on with the management key",
-    () =>
-      Effect.gen(function* () {
-        const { env, folder } = yield* serve
-        const run = yield* start(sample, ["--api-key", "mg_sk_nobody"], { cwd: folder, env })
-        assert.strictEqual(yield* run.exit, 1)
-        assert.include(run.output(), "The gateway refuses the key")
-        assert.match(run.output(), /Unauthorized · request id \S+/)
-        assert.include(run.output(), "1 of 6 steps worked")
-      }).pipe(Effect.provide(NodeServices.layer)),
-    60_000
+  it.live("with a key that nobody made: says so and goes on with the management key", () =>
+    Effect.gen(function* () {
+      const { env, folder } = yield* serve
+      const run = yield* start(sample, ["--api-key", "mg_sk_nobody"], { cwd: folder, env })
+      assert.strictEqual(yield* run.exit, 1)
+      assert.include(run.output(), "The gateway refuses the key")
+      assert.match(run.output(), /Unauthorized · request id \S+/)
+      assert.include(run.output(), "1 of 6 steps worked")
+    }).pipe(Effect.provide(NodeServices.layer))
   )
 })

@@ -82,6 +82,18 @@ describe("the executable", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
+  it.live("says in one sentence that .env cannot be read", () =>
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const cwd = yield* fs.makeTempDirectoryScoped()
+      yield* fs.makeDirectory(`${cwd}/.env`)
+      const run = yield* start(sample, [], { cwd })
+      assert.strictEqual(yield* run.exit, 1)
+      assert.include(run.output(), "The file .env cannot be read")
+      assert.notInclude(run.output(), "    at ")
+    }).pipe(Effect.provide(NodeServices.layer))
+  )
+
   it.live("says in one sentence what is wrong with an address", () =>
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem

@@ -1,0 +1,17 @@
+// What a web page takes over as it is must not bring a platform or a gateway along.
+import { assert, it } from "@effect/vitest"
+import { readFileSync } from "node:fs"
+
+it.each(["Program", "Inputs", "Tones", "Explanation"])(
+  "%s.ts knows the client and nothing of where it runs",
+  (name) => {
+    const code = readFileSync(new URL(`../src/${name}.ts`, import.meta.url), "utf8")
+    const imported = Array.from(code.matchAll(/from "([^"]+)"/g), ([, specifier]) => specifier ?? "")
+    const allowed = ["effect", "@model-gateway/core", "./Program.ts", "./Inputs.ts", "./Tones.ts"]
+    assert.deepStrictEqual(
+      imported.filter((specifier) => !allowed.includes(specifier)),
+      []
+    )
+    assert.notMatch(code, /\b(process|document|window|Buffer|console)\b\./)
+  }
+)
