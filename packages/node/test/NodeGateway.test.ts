@@ -1,70 +1,317 @@
-import { Gateway } from "@model-gateway/core"
-import { NodeGateway } from "@model-gateway/node"
-import { assert, it } from "@effect/vitest"
-import { ConfigProvider, Context, Effect, Layer, Redacted } from "effect"
-import { createServer, type Server } from "node:http"
+import { assert, describe, it } from "@effect/vitest"
+import { Gateway, RetryPolicy } from "@model-gateway/core"
+import { NodeFile, NodeGateway } from "@model-gateway/node"
+import { ConfigProvider, Deferred, Effect, Fiber, Layer, Redacted, Stream, Tracer } from "effect"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { mkdtemp, rm, truncate, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Peer, layer as layerPeer } from "./support/server.ts"
 
-class Second extends Context.Service<Second, Gateway.Gateway["Service"]>()("test/Second") {}
+const ranking = { id: "r1", model: "m", results: [{ index: 0, relevance_score: 1, document: { text: "pears" } }] }
 
-/** A server that keeps the bearer tokens it is shown, and answers nothing of the contract. */
-const bearers = Effect.acquireRelease(
-  Effect.callback<{ readonly server: Server; readonly baseUrl: string; readonly seen: Array<string | undefined> }>(
-    (resume) => {
-      const seen: Array<string | undefined> = []
-      const server = createServer((request, response) => {
-        seen.push(request.headers.authorization)
-        response.writeHead(200).end("{}")
-      })
-      server.listen(0, "127.0.0.1", () => {
-        const address = server.address()
-        const port = typeof address === "object" && address !== null ? address.port : 0
-        resume(Effect.succeed({ server, baseUrl: `http://127.0.0.1:${port}/api/v1`, seen }))
-      })
-    }
-  ),
-  ({ server }) =>
-    Effect.callback<void>((resume) => {
-      server.closeAllConnections()
-      server.close(() => resume(Effect.void))
-    })
-)
+const json = (response: ServerResponse, body: unknown): void => {
+  response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body))
+}
 
-const callBoth = Effect.gen(function* () {
-  const first = yield* Gateway.Gateway
-  const second = yield* Second
-  yield* Effect.exit(first.currentKey)
-  yield* Effect.exit(second.currentKey)
-})
+const read = async (request: IncomingMessage): Promise<Buffer> => {
+  const chunks: Array<Buffer> = []
+  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}
 
-it.live("two clients of one application keep their keys apart", () =>
-  Effect.gen(function* () {
-    const { baseUrl, seen } = yield* bearers
-    const client = (key: string) => NodeGateway.layer({ baseUrl, credential: Redacted.make(key) })
-    const clients = Layer.merge(
-      client("ordinary"),
-      Layer.effect(Second, Gateway.Gateway).pipe(Layer.provide(client("management")))
+/** The client over a server that answers as told. */
+const client = (answer: (request: IncomingMessage, response: ServerResponse) => void) =>
+  Layer.unwrap(
+    Effect.map(Peer, ({ origin }) =>
+      NodeGateway.layer({ baseUrl: `${origin}/api/v1`, credential: Redacted.make("mg_sk_test") })
     )
-    yield* callBoth.pipe(Effect.provide(clients))
-    assert.deepStrictEqual(seen, ["Bearer ordinary", "Bearer management"])
-  })
+  ).pipe(Layer.provideMerge(layerPeer(answer)))
+
+const rerank = Effect.flatMap(Gateway.Gateway, (gateway) =>
+  gateway.rerank({ model: "m", query: "pears", documents: ["pears"] })
 )
 
-it.live("two clients from two configurations keep their keys apart", () =>
-  Effect.gen(function* () {
-    const { baseUrl, seen } = yield* bearers
-    const client = (key: string) =>
-      NodeGateway.layerConfig().pipe(
-        Layer.provide(
-          ConfigProvider.layer(
-            ConfigProvider.fromUnknown({ MODEL_GATEWAY_BASE_URL: baseUrl, MODEL_GATEWAY_API_KEY: key })
-          )
+const once = Effect.provideService(RetryPolicy.RetryPolicy, RetryPolicy.none)
+
+const temporaryFolder = Effect.acquireRelease(
+  Effect.promise(() => mkdtemp(join(tmpdir(), "model-gateway-node-"))),
+  (folder) => Effect.promise(() => rm(folder, { recursive: true }))
+)
+
+describe("NodeGateway", () => {
+  it.live("sends what the contract says and decodes what comes", () => {
+    const seen: Array<{
+      readonly headers: IncomingMessage["headers"]
+      readonly method: string | undefined
+      readonly url: string | undefined
+      readonly body: unknown
+    }> = []
+    return Effect.gen(function* () {
+      const { results } = yield* rerank
+      assert.deepStrictEqual(results, ranking.results)
+      assert.strictEqual(seen[0]?.method, "POST")
+      assert.strictEqual(seen[0]?.url, "/api/v1/rerank")
+      assert.strictEqual(seen[0]?.headers.authorization, "Bearer mg_sk_test")
+      assert.strictEqual(seen[0]?.headers["content-type"], "application/json")
+      assert.deepStrictEqual(seen[0]?.body, { model: "m", query: "pears", documents: ["pears"] })
+    }).pipe(
+      Effect.provide(
+        client((request, response) => {
+          void read(request).then((body) => {
+            seen.push({
+              headers: request.headers,
+              method: request.method,
+              url: request.url,
+              body: JSON.parse(body.toString())
+            })
+            json(response, ranking)
+          })
+        })
+      )
+    )
+  })
+
+  it.live("keeps its connection for the layer's life and closes it with the layer", () =>
+    Effect.gen(function* () {
+      const peer = yield* Peer
+      yield* Effect.gen(function* () {
+        for (let i = 0; i < 10; i++) yield* rerank
+        // Two, as a call may begin while undici still winds up the one before.
+        assert.isAtMost(peer.connections(), 2)
+        assert.isAtLeast(peer.open(), 1)
+      }).pipe(Effect.provide(NodeGateway.layer({ baseUrl: `${peer.origin}/api/v1`, credential: Redacted.make("k") })))
+      yield* Effect.repeat(
+        Effect.sync(() => peer.open()),
+        { until: (open) => open === 0 }
+      ).pipe(Effect.timeout("5 seconds"))
+    }).pipe(
+      Effect.provide(
+        layerPeer((request, response) => {
+          request.resume().on("end", () => json(response, ranking))
+        })
+      )
+    )
+  )
+
+  it.live("reads an answer that comes in pieces, whatever a piece cuts through", () =>
+    Effect.gen(function* () {
+      const { results } = yield* rerank
+      assert.strictEqual(results[0]?.document.text, "päars 🍐".repeat(50_000))
+    }).pipe(
+      Effect.provide(
+        client((request, response) => {
+          request.resume().on("end", () => {
+            const body = Buffer.from(
+              JSON.stringify({
+                ...ranking,
+                results: [{ index: 0, relevance_score: 1, document: { text: "päars 🍐".repeat(50_000) } }]
+              })
+            )
+            response.writeHead(200, { "content-type": "application/json" })
+            for (let at = 0; at < body.length; at += 9973) response.write(body.subarray(at, at + 9973))
+            response.end()
+          })
+        })
+      )
+    )
+  )
+
+  it.live("a connection that is cut in the answer is a TransportError, and is tried again", () => {
+    let requests = 0
+    return Effect.gen(function* () {
+      const error = yield* Effect.flip(once(rerank))
+      assert.strictEqual(error._tag, "TransportError")
+      assert.strictEqual(requests, 1)
+      const { results } = yield* rerank
+      assert.strictEqual(results.length, 1)
+      assert.strictEqual(requests, 3)
+    }).pipe(
+      Effect.provide(
+        client((request, response) => {
+          requests++
+          request.resume().on("end", () => {
+            if (requests === 3) return json(response, ranking)
+            response.writeHead(200, { "content-type": "application/json", "content-length": 1000 })
+            response.write('{"id":', () => response.destroy())
+          })
+        })
+      )
+    )
+  })
+
+  it.live("a port where nobody listens is a TransportError that says so", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(once(rerank))
+      assert.strictEqual(error._tag, "TransportError")
+      assert.match(error.message, /ECONNREFUSED/)
+    }).pipe(Effect.provide(NodeGateway.layer({ baseUrl: "http://127.0.0.1:1/api/v1", credential: Redacted.make("k") })))
+  )
+
+  it.live("a base URL that is none is a TransportError, and no crash", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(once(rerank))
+      assert.strictEqual(error._tag, "TransportError")
+    }).pipe(Effect.provide(NodeGateway.layer({ baseUrl: "nowhere", credential: Redacted.make("k") })))
+  )
+
+  it.live("interruption ends the request on the wire", () => {
+    const arrived = Deferred.makeUnsafe<void>()
+    const left = Deferred.makeUnsafe<void>()
+    return Effect.gen(function* () {
+      const fiber = yield* Effect.forkChild(rerank)
+      yield* Deferred.await(arrived)
+      yield* Fiber.interrupt(fiber)
+      yield* Deferred.await(left).pipe(Effect.timeout("5 seconds"))
+    }).pipe(
+      Effect.provide(
+        client((request, response) => {
+          response.on("close", () => Deferred.doneUnsafe(left, Effect.void))
+          request.resume().on("end", () => Deferred.doneUnsafe(arrived, Effect.void))
+        })
+      )
+    )
+  })
+
+  it.live("content streams: no faster than it is read, and leaving early ends it on the wire", () => {
+    const left = Deferred.makeUnsafe<void>()
+    let written = 0
+    return Effect.gen(function* () {
+      const gateway = yield* Gateway.Gateway
+      const first = yield* gateway
+        .fileContent("file_1", { range: { start: 5 } })
+        .pipe(Stream.take(3), Stream.runCollect)
+      assert.strictEqual(first.length, 3)
+      yield* Deferred.await(left).pipe(Effect.timeout("5 seconds"))
+      assert.isBelow(written, 64 * 1024 * 1024)
+    }).pipe(
+      Effect.provide(
+        client((request, response) => {
+          assert.strictEqual(request.headers.range, "bytes=5-")
+          response.writeHead(206, { "content-type": "application/octet-stream" })
+          const chunk = Buffer.alloc(65_536, 1)
+          const more = (): void => {
+            while (!response.destroyed && response.write(chunk)) written += chunk.length
+          }
+          response.on("drain", more).on("close", () => Deferred.doneUnsafe(left, Effect.void))
+          more()
+        })
+      )
+    )
+  })
+
+  it.live("with a tracer installed, the trace goes on to the service", () => {
+    let traceparent: string | undefined
+    const spans: Array<string> = []
+    const tracer = Tracer.make({
+      span: (options) => {
+        spans.push(options.name)
+        return new Tracer.NativeSpan(options)
+      }
+    })
+    return Effect.gen(function* () {
+      yield* rerank.pipe(Effect.withSpan("checkout"), Effect.provideService(Tracer.Tracer, tracer))
+      assert.match(traceparent ?? "", /^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/)
+      assert.isTrue(spans.some((name) => name.includes("POST")))
+    }).pipe(
+      Effect.provide(
+        client((request, response) => {
+          traceparent = request.headers["traceparent"]?.toString()
+          request.resume().on("end", () => json(response, ranking))
+        })
+      )
+    )
+  })
+
+  it.live(
+    "a file from disk is sent as it is read: 160 MiB do not become memory",
+    () => {
+      let received = 0
+      let form = ""
+      return Effect.gen(function* () {
+        const gateway = yield* Gateway.Gateway
+        const folder = yield* temporaryFolder
+        const path = join(folder, "meeting.wav")
+        yield* Effect.promise(() => writeFile(path, "RIFF").then(() => truncate(path, 160 * 1024 * 1024)))
+        const { blob, filename } = yield* NodeFile.fromPath(path)
+        const before = process.memoryUsage().rss
+        const { text } = yield* gateway.transcribe({ model: "sandbox/tones", file: blob, filename, temperature: 0.5 })
+        assert.strictEqual(text, "done")
+        assert.isAbove(received, 160 * 1024 * 1024)
+        assert.isBelow(process.memoryUsage().rss - before, 80 * 1024 * 1024)
+        assert.include(form, 'filename="meeting.wav"')
+        assert.include(form, 'name="temperature"\r\n\r\n0.5')
+      }).pipe(
+        Effect.scoped,
+        Effect.provide(
+          client((request, response) => {
+            request.on("data", (chunk: Buffer) => {
+              if (received < 4096) form += chunk.toString("latin1")
+              received += chunk.length
+            })
+            request.on("end", () => json(response, { text: "done" }))
+          })
         )
       )
-    const clients = Layer.merge(
-      client("ordinary"),
-      Layer.effect(Second, Gateway.Gateway).pipe(Layer.provide(client("management")))
-    )
-    yield* callBoth.pipe(Effect.provide(clients))
-    assert.deepStrictEqual(seen, ["Bearer ordinary", "Bearer management"])
+    },
+    60_000
+  )
+
+  it.live("a path that is no file is told by its name", () =>
+    Effect.gen(function* () {
+      for (const path of ["/nowhere/at.wav", tmpdir()]) {
+        const error = yield* Effect.flip(NodeFile.fromPath(path))
+        assert.strictEqual(error._tag, "UnreadableFile")
+        assert.include(error.message, path)
+      }
+    })
+  )
+})
+
+describe("configuration", () => {
+  const peer = layerPeer((request, response) => {
+    request.resume().on("end", () => json(response, { ...ranking, id: request.headers.authorization ?? "" }))
   })
-)
+
+  it.live("comes from the environment, and from a .env file for what the environment does not say", () =>
+    Effect.gen(function* () {
+      const { origin } = yield* Peer
+      const folder = yield* temporaryFolder
+      const path = join(folder, ".env")
+      yield* Effect.promise(() =>
+        writeFile(path, `MODEL_GATEWAY_API_KEY=from-file\nMODEL_GATEWAY_BASE_URL=${origin}/api/v1/\n`)
+      )
+      const key = (env: Record<string, string>) =>
+        Effect.map(rerank, ({ id }) => id).pipe(
+          Effect.provide(
+            NodeGateway.layerConfig().pipe(
+              Layer.provide(NodeGateway.layerDotEnv({ path })),
+              Layer.provide(ConfigProvider.layer(ConfigProvider.fromEnvRecord(env)))
+            )
+          )
+        )
+      assert.strictEqual(yield* key({}), "Bearer from-file")
+      assert.strictEqual(yield* key({ MODEL_GATEWAY_API_KEY: "from-environment" }), "Bearer from-environment")
+    }).pipe(Effect.scoped, Effect.provide(peer))
+  )
+
+  it.live("a missing key and a malformed URL are named", () =>
+    Effect.gen(function* () {
+      const failure = (env: Record<string, string>) =>
+        Effect.flip(
+          Effect.provide(
+            rerank,
+            NodeGateway.layerConfig().pipe(
+              Layer.provide(NodeGateway.layerDotEnv({ path: "/nowhere/.env" })),
+              Layer.provide(ConfigProvider.layer(ConfigProvider.fromEnvRecord(env)))
+            )
+          )
+        )
+      assert.include(String(yield* failure({})), "MODEL_GATEWAY_API_KEY")
+      assert.include(
+        String(yield* failure({ MODEL_GATEWAY_API_KEY: "k", MODEL_GATEWAY_BASE_URL: "no url" })),
+        "MODEL_GATEWAY_BASE_URL"
+      )
+    })
+  )
+})

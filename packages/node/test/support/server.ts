@@ -1,0 +1,47 @@
+import { Context, Effect, Layer } from "effect"
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import type { Socket } from "node:net"
+
+/** What a test's server saw, and where it listens. */
+export class Peer extends Context.Service<
+  Peer,
+  {
+    readonly origin: string
+    /** Connections that were ever opened. */
+    readonly connections: () => number
+    /** Connections that are open now. */
+    readonly open: () => number
+  }
+>()("test/Peer") {}
+
+/** A loopback server that answers as told. */
+export const layer = (answer: (request: IncomingMessage, response: ServerResponse) => void): Layer.Layer<Peer> =>
+  Layer.effect(
+    Peer,
+    Effect.acquireRelease(
+      Effect.callback<{ readonly peer: Peer["Service"]; readonly stop: () => void }>((resume) => {
+        const sockets = new Set<Socket>()
+        let connections = 0
+        const server = createServer(answer)
+        server.on("connection", (socket) => {
+          connections++
+          sockets.add(socket)
+          socket.on("close", () => sockets.delete(socket))
+        })
+        server.listen(0, "127.0.0.1", () => {
+          const address = server.address()
+          const port = address !== null && typeof address === "object" ? address.port : 0
+          resume(
+            Effect.succeed({
+              peer: { origin: `http://127.0.0.1:${port}`, connections: () => connections, open: () => sockets.size },
+              stop: () => {
+                server.close()
+                for (const socket of sockets) socket.destroy()
+              }
+            })
+          )
+        })
+      }),
+      ({ stop }) => Effect.sync(stop)
+    ).pipe(Effect.map(({ peer }) => peer))
+  )
