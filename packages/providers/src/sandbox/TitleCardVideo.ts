@@ -6,7 +6,7 @@
  *
  * @since 0.1.0
  */
-import { Deferred, Effect, Fiber, Hash, Random, type Scope, Semaphore, Stream } from "effect"
+import { Cause, Deferred, Effect, Exit, Fiber, Hash, Option, Random, type Scope, Semaphore, Stream } from "effect"
 import type { VideoCapability, VideoJob, VideoRequest, VideoStatus } from "../Provider.ts"
 import { BadResponse, invalidRequest, ProviderError } from "../ProviderError.ts"
 import * as TitleCard from "./TitleCard.ts"
@@ -36,7 +36,7 @@ export interface Options {
 interface Render {
   state: VideoStatus
   readonly video: Deferred.Deferred<Uint8Array, ProviderError>
-  fiber: Fiber.Fiber<void> | undefined
+  fiber: Fiber.Fiber<unknown> | undefined
 }
 
 /** What `content` sends in one piece. */
@@ -83,11 +83,12 @@ export const make = Effect.fnUntraced(function* (
           ? error
           : new ProviderError({ reason: new BadResponse({ description: error.message }) })
       ),
-      Effect.onExit((exit) => Deferred.done(render.video, exit)),
-      Effect.matchEffect({
-        onSuccess: () => Effect.sync(() => settle(render, { status: "completed", outputs: 1 })),
-        onFailure: (error) => Effect.sync(() => settle(render, { status: "failed", message: error.message }))
-      })
+      Effect.onExit((exit) => {
+        // A render that is stopped with the process has not failed: the next process begins it again.
+        if (!(Exit.isFailure(exit) && Cause.hasInterrupts(exit.cause))) settle(render, stateAfter(exit))
+        return Deferred.done(render.video, exit)
+      }),
+      Effect.exit
     )
 
   /** The job's render, begun now if this process does not have it. */
@@ -130,6 +131,18 @@ export const make = Effect.fnUntraced(function* (
     })
   }
 })
+
+const stateAfter = (exit: Exit.Exit<Uint8Array, ProviderError>): VideoStatus =>
+  Exit.match(exit, {
+    onSuccess: () => ({ status: "completed", outputs: 1 }),
+    onFailure: (cause) => ({
+      status: "failed",
+      message: Option.match(Cause.findErrorOption(cause), {
+        onNone: () => "the renderer broke",
+        onSome: (error) => error.message
+      })
+    })
+  })
 
 const newId = Effect.map(
   Effect.all(Array.from({ length: 4 }, () => Random.nextIntBetween(0, 0xffff_ffff))),

@@ -1,0 +1,19 @@
+/** What the service's thread and the measuring thread say to each other. */
+import * as Schema from "effect/Schema"
+import { AudioFormat } from "@model-gateway/core/Transcription"
+
+export const Location = Schema.Union([
+  Schema.TaggedStruct("Memory", { bytes: Schema.Uint8Array }),
+  Schema.TaggedStruct("File", { path: Schema.String })
+])
+
+export type Location = typeof Location.Type
+
+export const Answer = Schema.Union([
+  Schema.TaggedStruct("Measured", { format: AudioFormat, duration: Schema.Finite }),
+  /** No audio, or none that is understood. */
+  Schema.TaggedStruct("NotAudio", { message: Schema.String }),
+  Schema.TaggedStruct("Unreadable", { message: Schema.String })
+])
+
+export type Answer = typeof Answer.Type

@@ -1,0 +1,95 @@
+/** The measuring thread: one question, one answer, in turn. */
+import * as Schema from "effect/Schema"
+import type { AudioFormat } from "@model-gateway/core/Transcription"
+import * as Media from "mediabunny"
+import { type FileHandle, open } from "node:fs/promises"
+import { parentPort } from "node:worker_threads"
+import { type Answer, Location } from "./audioJob.ts"
+import { flacDuration } from "./flacDuration.ts"
+
+// The library prints what it finds odd in a file; what matters comes back as an error.
+Media.Logging.level = Media.LogLevel.Silent
+
+const containers = [Media.WAVE, Media.MP3, Media.FLAC, Media.MP4, Media.QTFF, Media.OGG, Media.WEBM, Media.ADTS]
+
+const formatOf = (format: Media.InputFormat): AudioFormat | undefined => {
+  switch (format) {
+    case Media.WAVE:
+      return "wav"
+    case Media.MP3:
+      return "mp3"
+    case Media.FLAC:
+      return "flac"
+    case Media.MP4:
+    case Media.QTFF:
+      return "m4a"
+    case Media.OGG:
+      return "ogg"
+    case Media.WEBM:
+      return "webm"
+    case Media.ADTS:
+      return "aac"
+    default:
+      return undefined
+  }
+}
+
+const notAudio = (message: string): Answer => ({ _tag: "NotAudio", message })
+
+const measure = async (source: Media.Source, read: Read): Promise<Answer> => {
+  const input = new Media.Input({ source, formats: containers })
+  try {
+    const format = formatOf(await input.getFormat())
+    if (format === undefined) return notAudio("the audio is in a format that is not known")
+    // The library spins for ever on a FLAC file that is cut short (seen in 1.61.0).
+    const duration = format === "flac" ? await flacDuration(read) : await trackDuration(input)
+    if (duration === null) return notAudio(`the ${format} file has no audio track`)
+    return Number.isFinite(duration) && duration > 0
+      ? { _tag: "Measured", format, duration }
+      : notAudio(`the ${format} file holds no audio`)
+  } finally {
+    input.dispose()
+  }
+}
+
+const trackDuration = async (input: Media.Input): Promise<number | null> =>
+  (await (await input.getPrimaryAudioTrack())?.computeDuration()) ?? null
+
+/** Up to `length` bytes from `start` on; fewer at the end of the audio. */
+type Read = (start: number, length: number) => Promise<Uint8Array>
+
+const readFile =
+  (file: FileHandle): Read =>
+  async (start, length) => {
+    const { buffer, bytesRead } = await file.read(new Uint8Array(length), 0, length, start)
+    return buffer.subarray(0, bytesRead)
+  }
+
+const answer = async (location: Location): Promise<Answer> => {
+  if (location._tag === "Memory") {
+    const { bytes } = location
+    return measure(new Media.BufferSource(bytes), (start, length) =>
+      Promise.resolve(bytes.subarray(start, start + length))
+    )
+  }
+  const file = await open(location.path)
+  try {
+    // Every read is awaited, so what is left to handle is the abort of a read ahead.
+    const source = new Media.FilePathSource(location.path, { maxCacheSize: 1 << 20, handleUnhandledError: () => {} })
+    return await measure(source, readFile(file))
+  } finally {
+    await file.close()
+  }
+}
+
+/** A system error carries a code (`ENOENT`, `EIO`); everything else is the parser giving up on the contents. */
+const failure = (error: unknown): Answer =>
+  error instanceof Error && "code" in error && typeof error.code === "string"
+    ? { _tag: "Unreadable", message: error.code }
+    : notAudio("the audio cannot be understood")
+
+parentPort?.on("message", (message: unknown) => {
+  void answer(Schema.decodeUnknownSync(Location)(message))
+    .catch(failure)
+    .then((reply) => parentPort?.postMessage(reply))
+})

@@ -1,0 +1,137 @@
+import { assert, describe, it, vi } from "@effect/vitest"
+import { Effect, Exit, Fiber, Scope, Stream } from "effect"
+import type { VideoCapability, VideoJob, VideoRequest } from "../../src/Provider.ts"
+import * as TitleCardVideo from "../../src/sandbox/TitleCardVideo.ts"
+import { inspect } from "../support/mp4.ts"
+
+// A render takes a second or two, and longer where the processor is shared.
+vi.setConfig({ testTimeout: 60_000 })
+
+const request: VideoRequest = { model: "sandbox/title-card", prompt: "A quiet harbour", duration: 1, size: "160x90" }
+const long: VideoRequest = { ...request, duration: 60, size: "1280x720" }
+
+const download = (video: VideoCapability, job: VideoJob) =>
+  Effect.map(
+    Stream.runCollect(video.content({ ...job, index: 0 })),
+    (pieces) => new Uint8Array(Buffer.concat(Array.from(pieces)))
+  )
+
+const submit = (video: VideoCapability, request: VideoRequest) =>
+  Effect.map(video.submit(request), ({ upstreamId }): VideoJob => ({ upstreamId, request }))
+
+describe("TitleCardVideo", () => {
+  it.live("a job is in progress, then completed, and its video can be fetched more than once", () =>
+    Effect.gen(function* () {
+      const video = yield* TitleCardVideo.make()
+      const job = yield* submit(video, request)
+      assert.strictEqual((yield* video.poll(job)).status, "in_progress")
+      const bytes = yield* download(video, job)
+      assert.deepStrictEqual(yield* video.poll(job), { status: "completed", outputs: 1 })
+      assert.deepStrictEqual(yield* download(video, job), bytes)
+      const { codec, duration, height, width } = yield* inspect(bytes)
+      assert.deepStrictEqual({ codec, duration, height, width }, { codec: "avc1", duration: 1, height: 90, width: 160 })
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("a job that this process never heard of is rendered anew, and is the same", () =>
+    Effect.gen(function* () {
+      const before = yield* TitleCardVideo.make()
+      const job = yield* submit(before, request)
+      const expected = yield* download(before, job)
+
+      const after = yield* TitleCardVideo.make()
+      assert.strictEqual((yield* after.poll(job)).status, "in_progress")
+      assert.deepStrictEqual(yield* download(after, job), expected)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("jobs without a seed differ, jobs with one do not", () =>
+    Effect.gen(function* () {
+      const video = yield* TitleCardVideo.make({ concurrency: 2 })
+      const videoOf = (request: VideoRequest) => Effect.flatMap(submit(video, request), (job) => download(video, job))
+      assert.notDeepEqual(yield* videoOf(request), yield* videoOf(request))
+      assert.deepStrictEqual(yield* videoOf({ ...request, seed: 7 }), yield* videoOf({ ...request, seed: 7 }))
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("a cancelled job ends, gives its place to the next, and stays cancelled", () =>
+    Effect.gen(function* () {
+      const video = yield* TitleCardVideo.make({ concurrency: 1 })
+      const first = yield* submit(video, long)
+      const fetching = yield* Effect.forkChild(Effect.exit(download(video, first)))
+      const second = yield* submit(video, request)
+      assert.deepStrictEqual(yield* video.poll(second), { status: "in_progress", progress: 0 })
+      yield* video.cancel(first)
+      assert.isTrue(Exit.isFailure(yield* Fiber.join(fetching)))
+      yield* download(video, second)
+      assert.deepStrictEqual(yield* video.poll(first), { status: "failed", message: "the job was cancelled" })
+      yield* video.cancel(first)
+      yield* video.cancel({ upstreamId: "never-heard-of" })
+      yield* video.cancel(second)
+      assert.strictEqual((yield* video.poll(second)).status, "completed")
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("a render stopped with its process has not failed", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const video = yield* Scope.provide(TitleCardVideo.make(), scope)
+      const job = yield* submit(video, long)
+      yield* Scope.close(scope, Exit.void)
+      assert.strictEqual((yield* video.poll(job)).status, "in_progress")
+    })
+  )
+
+  it.live("forgets the oldest finished cards and can still give them", () =>
+    Effect.gen(function* () {
+      const video = yield* TitleCardVideo.make({ kept: 1 })
+      const first = yield* submit(video, request)
+      const bytes = yield* download(video, first)
+      yield* download(video, yield* submit(video, request))
+      assert.strictEqual((yield* video.poll(first)).status, "in_progress")
+      assert.deepStrictEqual(yield* download(video, first), bytes)
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect.each([
+    [{ prompt: undefined }, "a title card needs a prompt"],
+    [{ prompt: "  \n" }, "a title card needs a prompt"],
+    [{ duration: 61 }, "a title card lasts from 1 to 60 seconds"],
+    [{ resolution: "4K" }, "4K is above 1080p"],
+    [{ size: "161x90" }, "161x90 has an odd side"],
+    [{ generate_audio: true }, "a title card has no audio"],
+    [
+      {
+        frame_images: [{ type: "image_url", image_url: { url: "https://a.example/b.png" }, frame_type: "first_frame" }]
+      },
+      "a title card takes no frame images"
+    ]
+  ] as const)("says before the job is accepted that it cannot do %j", ([change, message]) =>
+    Effect.gen(function* () {
+      const video = yield* TitleCardVideo.make()
+      const { size: _, prompt, ...rest } = request
+      const changed: VideoRequest = {
+        ...rest,
+        ...("prompt" in change
+          ? change.prompt === undefined
+            ? {}
+            : { prompt: change.prompt }
+          : { prompt: prompt ?? "" }),
+        ...("prompt" in change ? {} : change)
+      }
+      for (const attempt of [video.check(changed), video.submit(changed)]) {
+        const error = yield* Effect.flip(attempt)
+        assert.strictEqual(error.reason._tag, "InvalidRequest")
+        assert.include(error.message, message)
+      }
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("has one output", () =>
+    Effect.gen(function* () {
+      const video = yield* TitleCardVideo.make()
+      const error = yield* Effect.flip(Stream.runDrain(video.content({ upstreamId: "card_1", request, index: 1 })))
+      assert.strictEqual(error.reason._tag, "InvalidRequest")
+    }).pipe(Effect.scoped)
+  )
+})
