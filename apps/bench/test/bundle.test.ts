@@ -1,0 +1,41 @@
+// A size that grows by more than 5 % fails here. When it is meant, in apps/bench:
+//   UPDATE_BUNDLE_SIZES=1 ../../node_modules/.bin/vitest run test/bundle.test.ts
+// It measures what `pnpm build` made: tsc alone leaves out the marks that bundlers drop unused code by.
+import { readFileSync, writeFileSync } from "node:fs"
+import { Schema } from "effect"
+import { expect, it } from "vitest"
+import { measureAll, type Page, pages, type Size, targets } from "../src/bundle/index.ts"
+
+const file = new URL("./bundle-sizes.json", import.meta.url)
+
+const Baseline = Schema.Record(Schema.String, Schema.Struct({ minified: Schema.Int, gzipped: Schema.Int }))
+
+const baselineOf = (page: Page): Size => {
+  const size = Schema.decodeSync(Schema.fromJsonString(Baseline))(readFileSync(file, "utf8"))[page]
+  if (size === undefined) throw new Error(`${page} has no baseline`)
+  return size
+}
+
+const sizes = await measureAll()
+
+const sizeOf = (page: Page): Size => {
+  const size = sizes.get(page)
+  if (size === undefined) throw new Error(`${page} was not measured`)
+  return size
+}
+
+if (process.env["UPDATE_BUNDLE_SIZES"]) {
+  writeFileSync(file, `${JSON.stringify(Object.fromEntries(sizes), null, 2)}\n`)
+}
+
+it.each(pages)("$name grew by no more than 5 %", ({ page }) => {
+  const baseline = baselineOf(page)
+  expect(sizeOf(page).gzipped).toBeLessThanOrEqual(baseline.gzipped * 1.05)
+  // A baseline that is far too large would let a page grow unseen.
+  expect(sizeOf(page).gzipped).toBeGreaterThan(baseline.gzipped * 0.9)
+})
+
+it("a page with this project is at most 52 KB gzipped, and 10 KB more than with Effect alone", () => {
+  expect(sizeOf("this-project").gzipped).toBeLessThanOrEqual(targets.gzipped)
+  expect(sizeOf("this-project").gzipped - sizeOf("effect-by-hand").gzipped).toBeLessThanOrEqual(targets.overEffect)
+})
