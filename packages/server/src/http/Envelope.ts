@@ -38,6 +38,7 @@ export const respond = (record: RequestRecord, failure: Failure): HttpServerResp
   if (waits.has(failure.status) && typeof retryAfter === "number") {
     headers["retry-after"] = String(Math.max(1, Math.ceil(retryAfter)))
   }
+  if (failure.status === 401) headers["www-authenticate"] = "Bearer"
   return HttpServerResponse.jsonUnsafe(
     {
       error: {

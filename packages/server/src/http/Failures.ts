@@ -5,7 +5,7 @@
  * does not answer, and defects. Nobody else decides what they become.
  */
 import { EnvelopeError, type Issue } from "@model-gateway/core/GatewayError"
-import { Cause, Effect, SchemaIssue } from "effect"
+import { type Cause, Effect, SchemaIssue } from "effect"
 import { HttpServerError, Multipart } from "effect/http"
 import { HttpApiError } from "effect/http-api"
 import { RateLimitUnavailable } from "../rates/RateLimits.ts"

@@ -1,16 +1,19 @@
 /**
  * For whoever watches over the process: `/healthz` says that it runs, `/readyz` that it can serve, `/metrics` what it has done.
  */
+import { ServiceUnavailable } from "@model-gateway/core/GatewayError"
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
 import { SqlClient } from "effect/sql/SqlClient"
+import { phrases } from "./Failures.ts"
 import { Lifecycle } from "./Lifecycle.ts"
 
-const answer = (status: number, state: string) =>
-  HttpServerResponse.jsonUnsafe({ status: state }, { status, headers: { "cache-control": "no-store" } })
+const fine = (status: string) => HttpServerResponse.jsonUnsafe({ status }, { headers: { "cache-control": "no-store" } })
 
-const health = HttpRouter.add("GET", "/healthz", Effect.succeed(answer(200, "ok")))
+const notReady = (why: string) => new ServiceUnavailable({ error: { message: `${phrases[503]}: ${why}` } })
+
+const health = HttpRouter.add("GET", "/healthz", Effect.succeed(fine("ok")))
 
 const ready = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
@@ -18,15 +21,15 @@ const ready = HttpRouter.use(
     const sql = yield* SqlClient
     const check = sql`SELECT 1`.pipe(
       Effect.timeout("2 seconds"),
-      Effect.match({
-        onSuccess: () => answer(200, "ready"),
-        onFailure: () => answer(503, "the database does not answer")
+      Effect.matchEffect({
+        onSuccess: () => Effect.succeed(fine("ready")),
+        onFailure: () => Effect.fail(notReady("the database does not answer"))
       })
     )
     yield* router.add(
       "GET",
       "/readyz",
-      Effect.suspend(() => (lifecycle.isStopping ? Effect.succeed(answer(503, "stopping")) : check))
+      Effect.suspend(() => (lifecycle.isStopping ? Effect.fail(notReady("the service is stopping")) : check))
     )
   })
 )

@@ -3,7 +3,7 @@
  *
  * It is the one place that all answers pass, so that none leaves without an id or outside of its operation's set.
  */
-import { Cause, Clock, type Context, Effect, Option } from "effect"
+import { Cause, Clock, Context, Effect, Option } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import * as Envelope from "./Envelope.ts"
@@ -13,7 +13,7 @@ import * as Metrics from "./Metrics.ts"
 import * as Operations from "./Operations.ts"
 import * as RequestContext from "./RequestContext.ts"
 
-const shuttingDown: Failures.Classified = {
+const stopping: Failures.Classified = {
   failure: { status: 503, message: `${Failures.phrases[503]}: the service is stopping` },
   unexpected: false
 }
@@ -47,9 +47,59 @@ const reviewed = (
 const logged = (
   record: RequestContext.RequestRecord,
   operation: Operations.Operation | undefined,
-  what: string
+  why: unknown
 ): Effect.Effect<void> =>
-  Effect.logError(what).pipe(Effect.annotateLogs({ request_id: record.id, operation: operation?.name ?? "none" }))
+  Effect.logError(Failures.describe(why)).pipe(
+    Effect.annotateLogs({ request_id: record.id, operation: operation?.name ?? "none" })
+  )
+
+const operationOf = ({ endpoint }: RequestContext.RequestRecord): Operations.Operation | undefined =>
+  endpoint === undefined ? undefined : Operations.of(endpoint)
+
+/** Tells the caller, and the operator where it is news. */
+const refuse = (
+  record: RequestContext.RequestRecord,
+  operation: Operations.Operation | undefined,
+  { failure, unexpected }: Failures.Classified,
+  why: unknown
+): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
+  const response = Effect.succeed(Envelope.respond(record, failure))
+  return unexpected ? Effect.andThen(logged(record, operation, why), response) : response
+}
+
+const onFailure = (
+  record: RequestContext.RequestRecord,
+  request: HttpServerRequest.HttpServerRequest,
+  cause: Cause.Cause<unknown>
+): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
+  const operation = operationOf(record)
+  if (Cause.hasInterruptsOnly(cause)) return refuse(record, operation, Failures.close(operation, stopping), cause)
+  const allow = request.method === "OPTIONS" ? Operations.allowedMethods(request.url) : undefined
+  if (allow !== undefined) {
+    return Effect.succeed(HttpServerResponse.empty({ status: 204, headers: { allow, "x-request-id": record.id } }))
+  }
+  const error = Failures.errorOf(cause)
+  return refuse(record, operation, Failures.close(operation, Failures.classify(error)), error)
+}
+
+const onAnswer = (
+  record: RequestContext.RequestRecord,
+  response: HttpServerResponse.HttpServerResponse,
+  isStopping: boolean
+): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
+  if (response.status >= 400) {
+    const operation = operationOf(record)
+    return refuse(
+      record,
+      operation,
+      reviewed(operation, response),
+      new Error(`an answer with status ${response.status} that is outside of the operation's set or no envelope`)
+    )
+  }
+  record.headers["x-request-id"] = record.id
+  if (isStopping) record.headers["connection"] = "close"
+  return Effect.succeed(HttpServerResponse.setHeaders(response, record.headers))
+}
 
 const make = Effect.gen(function* () {
   const random = yield* SecureRandom
@@ -57,6 +107,11 @@ const make = Effect.gen(function* () {
   // Ids need to be unlike each other, not unguessable: one random part a process and a counter.
   const prefix = `req_${(yield* random.uuidV7()).replaceAll("-", "")}`
   let count = 0
+
+  const idOf = (request: HttpServerRequest.HttpServerRequest): string => {
+    const chosen = request.headers["x-request-id"]
+    return chosen !== undefined && RequestContext.isSafeId(chosen) ? chosen : `${prefix}${(count++).toString(36)}`
+  }
 
   return <E, R>(
     effect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
@@ -66,62 +121,23 @@ const make = Effect.gen(function* () {
     Exclude<R, RequestContext.RequestContext> | HttpServerRequest.HttpServerRequest
   > =>
     Effect.withFiber((fiber) => {
+      const context = fiber.context
       const clock = fiber.getRef(Clock.Clock)
       const startedAt = clock.monotonicTimeNanosUnsafe()
-      return Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
-        const chosen = request.headers["x-request-id"]
-        const id =
-          chosen !== undefined && RequestContext.isSafeId(chosen) ? chosen : `${prefix}${(count++).toString(36)}`
-        const record = RequestContext.make(id)
+      const request = Context.getUnsafe(context, HttpServerRequest.HttpServerRequest)
+      const record = RequestContext.make(idOf(request))
 
-        const finish = (response: HttpServerResponse.HttpServerResponse, context: Context.Context<never>) => {
-          const operation = record.endpoint === undefined ? "none" : record.endpoint.identifier
-          const nanos = clock.monotonicTimeNanosUnsafe() - startedAt
-          Metrics.answeredUnsafe(context, operation, response.status, Number(nanos) / 1e9)
-          return Effect.succeed(response)
-        }
+      const counted = (response: HttpServerResponse.HttpServerResponse): HttpServerResponse.HttpServerResponse => {
+        const seconds = Number(clock.monotonicTimeNanosUnsafe() - startedAt) / 1e9
+        Metrics.answeredUnsafe(context, record.endpoint?.identifier ?? "none", response.status, seconds)
+        return response
+      }
 
-        const refuse = (classified: Failures.Classified, operation: Operations.Operation | undefined, why: unknown) => {
-          const response = finish(Envelope.respond(record, classified.failure), fiber.context)
-          return classified.unexpected
-            ? Effect.andThen(logged(record, operation, Failures.describe(why)), response)
-            : response
-        }
-
-        return Effect.matchCauseEffect(Effect.provideService(effect, RequestContext.RequestContext, record), {
-          onSuccess: (response) => {
-            if (response.status >= 400) {
-              const operation = record.endpoint === undefined ? undefined : Operations.of(record.endpoint)
-              return refuse(
-                reviewed(operation, response),
-                operation,
-                new Error(`an answer with status ${response.status} and no envelope`)
-              )
-            }
-            record.headers["x-request-id"] = id
-            if (lifecycle.isStopping) record.headers["connection"] = "close"
-            return finish(HttpServerResponse.setHeaders(response, record.headers), fiber.context)
-          },
-          onFailure: (cause) => {
-            const operation = record.endpoint === undefined ? undefined : Operations.of(record.endpoint)
-            if (Cause.hasInterruptsOnly(cause)) {
-              return isClientAbort(cause)
-                ? Effect.failCause(cause)
-                : refuse(Failures.close(operation, shuttingDown), operation, cause)
-            }
-            const error = Failures.errorOf(cause)
-            if (request.method === "OPTIONS") {
-              const allow = Operations.allowedMethods(request.url)
-              if (allow !== undefined) {
-                return finish(
-                  HttpServerResponse.empty({ status: 204, headers: { allow, "x-request-id": id } }),
-                  fiber.context
-                )
-              }
-            }
-            return refuse(Failures.close(operation, Failures.classify(error)), operation, error)
-          }
-        })
+      return Effect.matchCauseEffect(Effect.provideService(effect, RequestContext.RequestContext, record), {
+        onSuccess: (response) => Effect.map(onAnswer(record, response, lifecycle.isStopping), counted),
+        onFailure: (cause) =>
+          // Nobody is there to be answered.
+          isClientAbort(cause) ? Effect.failCause(cause) : Effect.map(onFailure(record, request, cause), counted)
       })
     })
 })

@@ -5,7 +5,7 @@ import { BadRequest, type Issue } from "@model-gateway/core/GatewayError"
 import type * as Transcription from "@model-gateway/core/Transcription"
 import * as AudioDuration from "@model-gateway/providers/AudioDuration"
 import * as AudioSource from "@model-gateway/providers/AudioSource"
-import { Effect, FileSystem, Stream } from "effect"
+import { Effect, type FileSystem, Stream } from "effect"
 import { createHash } from "node:crypto"
 import { phrases } from "../http/Failures.ts"
 
