@@ -143,6 +143,7 @@ export const make = Effect.gen(function* () {
 
   const reserve = (request: ReserveRequest) =>
     Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      if (request.amount < 0) return Effect.die(new RangeError("An amount to hold is never below 0"))
       if (request.jobId === undefined) underWay.add(request.id)
       return Effect.onError(reserveOn(request, now, Periods.startOfDay(now)), () => ended(request.id))
     }).pipe(Effect.uninterruptible)
@@ -227,7 +228,11 @@ export const make = Effect.gen(function* () {
   return Accounting.of({
     reserve,
     settle: ({ id }, outcome) =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) => transactions.run(books.settle(id, outcome, now))).pipe(
+      Effect.flatMap(Clock.currentTimeMillis, (now) =>
+        outcome.cost < 0
+          ? Effect.die(new RangeError("A cost is never below 0"))
+          : transactions.run(books.settle(id, outcome, now))
+      ).pipe(
         refine("Accounting.settle"),
         Effect.ensuring(ended(id)),
         // What has been spent must be written down even when nobody waits for the answer any more.

@@ -85,12 +85,15 @@ export const layerSql: Layer.Layer<KeyRecords, never, SqlClient> = Layer.effect(
   KeyRecords,
   Effect.gen(function* () {
     const sql = yield* SqlClient
+    const select = Dialect.fixed(
+      sql,
+      `SELECT b.*, f.used AS free_used FROM budgets b
+       LEFT JOIN free_model_days f ON f.key_hash = b.id AND f.day_start = ?2 WHERE b.id = ?1`
+    )
     return KeyRecords.of({
       of: Effect.fnUntraced(function* (key: Key) {
         const now = yield* Clock.currentTimeMillis
-        const [row] = yield* sql`SELECT b.*, f.used AS free_used FROM budgets b
-          LEFT JOIN free_model_days f ON f.key_hash = b.id AND f.day_start = ${Periods.startOfDay(now)}
-          WHERE b.id = ${key.hash}`
+        const [row] = yield* select(key.hash, Periods.startOfDay(now))
         if (row === undefined) {
           return yield* new StorageError({
             operation: "KeyRecords.of",

@@ -12,11 +12,11 @@ import { ConnectionError, SqlError } from "effect/sql/SqlError"
 /** A value that both databases can bind. */
 export type Parameter = string | number | null
 
-/** A fixed statement: give it parameters, get rows. It must run inside `sql.withTransaction`. */
+/** A fixed statement: give it parameters, get rows. */
 export type Prepared = (...params: ReadonlyArray<Parameter>) => Effect.Effect<ReadonlyArray<Row>, SqlError>
 
 /**
- * Makes a statement whose text never changes, for hot paths inside a transaction.
+ * Makes a statement whose text never changes, for hot paths inside a `sql.withTransaction`; outside of one it fails.
  *
  * It goes straight to the transaction's connection: no template to assemble, no span of its own (the transaction has one).
  */
@@ -28,6 +28,12 @@ export const prepare = (sql: SqlClient, text: string): Prepared => {
       if (transaction === undefined) return Effect.fail(outsideTransaction())
       return transaction[0].execute(compiled, params, undefined)
     })
+}
+
+/** As {@link prepare}, for a statement that needs no transaction; it has a span of its own. */
+export const fixed = (sql: SqlClient, text: string): Prepared => {
+  const compiled = placeholders(sql, text)
+  return (...params) => sql.unsafe<Row>(compiled, params)
 }
 
 const outsideTransaction = () =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Duration, Effect, Layer } from "effect"
+import { Duration, Effect, Exit, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { TestClock } from "effect/testing"
 import { Accounting, layerReaper, type Outcome } from "../../src/accounting/Accounting.ts"
@@ -263,6 +263,17 @@ describe("Accounting", () => {
       yield* reserve("gen-3", payer, 100)
       yield* TestClock.setTime(Date.UTC(2026, 10, 21, 0, 0, 2))
       expect(yield* refusal("gen-4", payer, 1)).toMatchObject({ scope: "key", remaining: 0 })
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("takes an amount below zero for the defect it is", () =>
+    Effect.gen(function* () {
+      const accounting = yield* Accounting
+      const { payer } = yield* payerWith(100)
+      expect(Exit.hasDies(yield* Effect.exit(reserve("gen-1", payer, -1)))).toBe(true)
+      const held = yield* reserve("gen-2", payer, 10)
+      expect(Exit.hasDies(yield* Effect.exit(accounting.settle(held, outcome(-1))))).toBe(true)
+      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 100 })
     }).pipe(Effect.provide(layer))
   )
 

@@ -110,8 +110,10 @@ describe("SqliteClient", () => {
         const said = yield* Stream.runHead(child.stdout.pipe(Stream.decodeText, Stream.splitLines))
         expect(said).toMatchObject({ value: "locked" })
         const sql = yield* SqlClient
-        const seen = yield* sql.withTransaction(Effect.andThen(insert("ours"), names))
-        expect(seen).toEqual(["ours", "theirs"])
+        // Reads first: a transaction that did not begin as a writer would read the old state and then fail to write.
+        const seen = yield* sql.withTransaction(Effect.tap(names, insert("ours")))
+        expect(seen).toEqual(["theirs"])
+        expect(yield* names).toEqual(["ours", "theirs"])
         expect(yield* child.exitCode).toBe(0)
       }).pipe(Effect.provide([layerAt(filename), NodeServices.layer]))
     })
