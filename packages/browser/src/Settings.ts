@@ -38,12 +38,6 @@ export class InvalidSettings extends Data.TaggedError("InvalidSettings")<{
   }
 }
 
-const decode = (source: string, fields: unknown) =>
-  Effect.mapError(
-    Schema.decodeUnknownEffect(Settings)(fields),
-    (error) => new InvalidSettings({ source, description: error.message.replaceAll("\n", " ") })
-  )
-
 /**
  * From the page:
  *
@@ -58,14 +52,23 @@ const decode = (source: string, fields: unknown) =>
  * @since 0.1.0
  */
 export const fromMeta: Effect.Effect<Settings, InvalidSettings> = Effect.suspend(() => {
-  const fields = Object.fromEntries(
-    (["base_url", "token_endpoint", "workspace_id"] as const).flatMap((field) => {
-      const name = `model-gateway-${field.replaceAll("_", "-")}`
-      const content = document.querySelector(`meta[name="${name}"]`)?.getAttribute("content")
-      return content == null || content === "" ? [] : [[field, content]]
-    })
-  )
-  return decode("the page's <meta> elements", fields)
+  const content = (name: string) =>
+    document.querySelector(`meta[name="model-gateway-${name}"]`)?.getAttribute("content") || undefined
+  const token_endpoint = content("token-endpoint")
+  const base_url = content("base-url")
+  const workspace_id = content("workspace-id")
+  return token_endpoint === undefined
+    ? Effect.fail(
+        new InvalidSettings({
+          source: "the page's <meta> elements",
+          description: `<meta name="model-gateway-token-endpoint"> is missing or empty`
+        })
+      )
+    : Effect.succeed({
+        token_endpoint,
+        ...(base_url === undefined ? undefined : { base_url }),
+        ...(workspace_id === undefined ? undefined : { workspace_id })
+      })
 })
 
 /**
@@ -82,5 +85,8 @@ export const fromJson = (url: string): Effect.Effect<Settings, InvalidSettings, 
       unusable("it could not be reached")
     )
     if (response.status !== 200) return yield* unusable(`it answered with status ${response.status}`)
-    return yield* decode(url, yield* Effect.mapError(response.json, () => unusable("it is no JSON")))
+    const json = yield* Effect.mapError(response.json, () => unusable("it is no JSON"))
+    return yield* Effect.mapError(Schema.decodeUnknownEffect(Settings)(json), (error) =>
+      unusable(error.message.replace(/\s+/g, " ").trim())
+    )
   })

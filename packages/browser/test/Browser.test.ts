@@ -97,6 +97,19 @@ describe.skipIf(chromiumPath === undefined)("in a browser", () => {
     expect(complaints).toEqual([])
   })
 
+  it("a watched upload has the same errors as any other", async () => {
+    server.on("/api/v1/files", (request, response) => {
+      request.resume()
+      request.on("end", () => json(response, 400, envelope(400, "purpose is too long")))
+    })
+    await page.evaluate(() => actions.uploadWatched(10))
+    expect(await outcome()).toBe("BadRequest: purpose is too long")
+
+    server.on("/api/v1/files", (request) => request.destroy())
+    await page.evaluate(() => actions.uploadWatched(10))
+    expect(await outcome()).toMatch(/^TransportError: uploadFile: no answer came \(the network failed/)
+  })
+
   it.each(["upload", "uploadWatched", "uploadStreamed"] as const)(
     "%s: cancelling stops it at the server",
     async (action) => {
@@ -207,8 +220,13 @@ describe.skipIf(chromiumPath === undefined)("in a browser", () => {
     )
     await page.evaluate(() => document.querySelector("meta[name^=model-gateway]")?.remove())
     await page.evaluate(() => actions.rerankFromMeta())
+    expect(await outcome()).toBe(
+      `InvalidSettings: The settings in the page's <meta> elements cannot be used: <meta name="model-gateway-token-endpoint"> is missing or empty.`
+    )
+    server.on("/settings.json", (_, response) => json(response, 200, {}))
+    await page.evaluate(() => actions.rerankFromJson("/settings.json"))
     expect(await outcome()).toMatch(
-      /^InvalidSettings: The settings in the page's <meta> elements cannot be used: .*token_endpoint/
+      /^InvalidSettings: The settings in \/settings.json cannot be used: .*token_endpoint/
     )
   })
 

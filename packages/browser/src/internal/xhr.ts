@@ -90,6 +90,7 @@ export const send = (
       xhr.onabort = () => fail(new DOMException("the request was aborted", "AbortError"))
       signal.addEventListener("abort", abort, { once: true })
 
+      onProgress({ loaded: 0, total: undefined })
       try {
         xhr.open(request.method, url)
         xhr.responseType = "arraybuffer"
@@ -98,7 +99,6 @@ export const send = (
         for (const [name, value] of Object.entries(Headers.remove(request.headers, "content-length"))) {
           xhr.setRequestHeader(name, value)
         }
-        onProgress({ loaded: 0, total: undefined })
         xhr.send(body)
       } catch (cause) {
         fail(cause)

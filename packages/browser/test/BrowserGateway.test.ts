@@ -1,0 +1,165 @@
+// What needs no browser: with a scripted fetch, by the test's clock.
+import { assert, describe, it } from "@effect/vitest"
+import {
+  BrowserGateway,
+  BrowserHttpClient,
+  type LongLivedKey,
+  type Settings,
+  UploadProgress
+} from "@model-gateway/browser"
+import { Gateway } from "@model-gateway/core"
+import { Effect, Exit, Fiber, type Layer, Redacted, Stream } from "effect"
+import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
+import { TestClock } from "effect/testing"
+import { expectTypeOf } from "vitest"
+
+const baseUrl = "https://gateway.example/api/v1"
+
+const ranking = { id: "rr-1", model: "sandbox/bm25", results: [] }
+
+const envelope = (code: number) => ({ error: { code, message: "no" }, user_id: null })
+
+/** A `fetch` that answers so, and notes what it was asked and which requests were aborted. */
+const scripted = (answer: (request: Request) => Response | Promise<Response>) => {
+  const requests: Array<Request> = []
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    const request = new Request(input, init)
+    requests.push(request)
+    return answer(request)
+  }
+  return { requests, fetch }
+}
+
+const rerank = Effect.flatMap(Gateway.Gateway, (gateway) =>
+  gateway.rerank({ model: "sandbox/bm25", query: "q", documents: ["d"] })
+)
+
+const run = <E>(layer: Layer.Layer<Gateway.Gateway, E>, fetch: typeof globalThis.fetch) =>
+  rerank.pipe(Effect.provide(layer), Effect.provideService(FetchHttpClient.Fetch, fetch))
+
+describe("BrowserGateway", () => {
+  it.effect.each(["mg_sk_abc", "mg_mk_abc"])("refuses %s before anything is sent", (key) =>
+    Effect.gen(function* () {
+      const { fetch, requests } = scripted(() => Response.json(ranking))
+      const error = yield* Effect.flip(run(BrowserGateway.layer({ baseUrl, credential: Redacted.make(key) }), fetch))
+      assert.strictEqual(error._tag, "LongLivedKeyRefused")
+      assert.include(error.message, key.slice(0, 6))
+      assert.notInclude(error.message, "abc")
+      assert.lengthOf(requests, 0)
+    })
+  )
+
+  it.effect("refuses it from an Effect too, as the call's cause", () =>
+    Effect.gen(function* () {
+      const { fetch, requests } = scripted(() => Response.json(ranking))
+      const layer = BrowserGateway.layer({ baseUrl, credential: Effect.succeed(Redacted.make("mg_sk_abc")) })
+      const error = yield* Effect.flip(run(layer, fetch))
+      assert(error._tag === "TransportError")
+      assert.strictEqual(error.reason, "credential")
+      assert.propertyVal(error.cause, "_tag", "LongLivedKeyRefused")
+      assert.lengthOf(requests, 0)
+    })
+  )
+
+  it.effect("lets it pass where the risk is named", () =>
+    Effect.gen(function* () {
+      const { fetch, requests } = scripted(() => Response.json(ranking))
+      yield* run(
+        BrowserGateway.layer({
+          baseUrl,
+          credential: Redacted.make("mg_sk_abc"),
+          dangerouslyAllowLongLivedKey: true
+        }),
+        fetch
+      )
+      assert.strictEqual(requests[0]?.headers.get("authorization"), "Bearer mg_sk_abc")
+    })
+  )
+
+  it.effect("sends no trace headers unless told", () =>
+    Effect.gen(function* () {
+      const { fetch, requests } = scripted(() => Response.json(ranking))
+      const credential = Redacted.make("mg_ek_1")
+      yield* run(BrowserGateway.layer({ baseUrl, credential }), fetch)
+      yield* run(BrowserGateway.layer({ baseUrl, credential, http: { traceHeaders: true } }), fetch)
+      assert.deepStrictEqual(
+        requests.map((request) => request.headers.has("traceparent")),
+        [false, true]
+      )
+    })
+  )
+
+  it.effect("an interrupted call aborts its request, and one that waits to retry makes no other", () =>
+    Effect.gen(function* () {
+      const layer = BrowserGateway.layer({ baseUrl, credential: Redacted.make("mg_ek_1") })
+      const hanging = scripted(() => new Promise(() => {}))
+      const calling = yield* Effect.forkChild(run(layer, hanging.fetch), { startImmediately: true })
+      yield* Effect.yieldNow
+      assert.isFalse(hanging.requests[0]?.signal.aborted)
+      yield* Fiber.interrupt(calling)
+      assert.isTrue(hanging.requests[0]?.signal.aborted)
+
+      const down = scripted(() => Response.json(envelope(503), { status: 503, headers: { "retry-after": "30" } }))
+      const waiting = yield* Effect.forkChild(run(layer, down.fetch), { startImmediately: true })
+      yield* TestClock.adjust("10 seconds")
+      assert.lengthOf(down.requests, 1)
+      yield* Fiber.interrupt(waiting)
+      yield* TestClock.adjust("10 minutes")
+      assert.lengthOf(down.requests, 1)
+    })
+  )
+
+  it("has exact errors", () => {
+    expectTypeOf(BrowserGateway.layer).returns.toEqualTypeOf<
+      Layer.Layer<Gateway.Gateway, LongLivedKey.LongLivedKeyRefused>
+    >()
+    expectTypeOf(BrowserGateway.layerMeta).returns.toEqualTypeOf<
+      Layer.Layer<Gateway.Gateway, Settings.InvalidSettings>
+    >()
+    expectTypeOf(BrowserGateway.layerJson).returns.toEqualTypeOf<
+      Layer.Layer<Gateway.Gateway, Settings.InvalidSettings>
+    >()
+    expectTypeOf(BrowserHttpClient.layer).returns.toEqualTypeOf<Layer.Layer<HttpClient.HttpClient>>()
+  })
+})
+
+describe("UploadProgress", () => {
+  it.effect("a watched call without a body goes through fetch, and its Stream ends in its result", () =>
+    Effect.gen(function* () {
+      const { fetch, requests } = scripted(() => new Response("hello"))
+      const call = Effect.flatMap(HttpClient.HttpClient, (client) =>
+        Effect.flatMap(client.execute(HttpClientRequest.get(baseUrl)), (response) => response.text)
+      )
+      const events = yield* UploadProgress.stream(call).pipe(
+        Stream.runCollect,
+        Effect.provide(BrowserHttpClient.layer()),
+        Effect.provideService(FetchHttpClient.Fetch, fetch)
+      )
+      assert.deepStrictEqual(events, [{ _tag: "Done", value: "hello" }])
+      assert.lengthOf(requests, 1)
+    })
+  )
+
+  it.effect("its Stream fails with what the call fails with", () =>
+    Effect.gen(function* () {
+      const exit = yield* Effect.exit(Stream.runDrain(UploadProgress.stream(Effect.fail("no"))))
+      assert.deepStrictEqual(exit, Exit.fail("no"))
+    })
+  )
+
+  it.effect("a slow consumer misses steps in between, never the last", () =>
+    Effect.gen(function* () {
+      const busy = Effect.gen(function* () {
+        const tell = yield* UploadProgress.UploadProgress
+        for (let loaded = 1; loaded <= 100; loaded++) tell?.({ loaded, total: 100 })
+        return "done"
+      })
+      const events = yield* Stream.runCollect(UploadProgress.stream(busy))
+      assert.isBelow(events.length, 100)
+      assert.deepStrictEqual(events.slice(-2), [
+        { _tag: "Uploading", loaded: 100, total: 100 },
+        { _tag: "Done", value: "done" }
+      ])
+    })
+  )
+})

@@ -1,0 +1,217 @@
+import { assert, describe, it } from "@effect/vitest"
+import { TokenSource } from "@model-gateway/browser"
+import { Data, Deferred, Duration, Effect, Exit, Fiber, Layer, Redacted } from "effect"
+import { HttpClient, HttpClientResponse } from "effect/http"
+import { TestClock } from "effect/testing"
+
+class Down extends Data.TaggedError("Down")<{}> {}
+
+/** Hands out `token-1`, `token-2` and so on, each good for a minute unless told. */
+const counting = (lifetime: Duration.Input | undefined = "1 minute") => {
+  const state = { asked: 0, down: false }
+  return {
+    state,
+    acquire: Effect.suspend(() => {
+      state.asked++
+      return state.down
+        ? Effect.fail(new Down())
+        : Effect.succeed({
+            key: Redacted.make(`token-${state.asked}`),
+            lifetime: lifetime === undefined ? undefined : Duration.fromInputUnsafe(lifetime)
+          })
+    })
+  }
+}
+
+const read = <E>(source: TokenSource.TokenSource<E>) => Effect.map(source.token, Redacted.value)
+
+describe("TokenSource", () => {
+  it.effect("keeps a token and replaces it shortly before it expires", () =>
+    Effect.gen(function* () {
+      const { acquire, state } = counting("10 minutes")
+      const source = yield* TokenSource.make(acquire)
+      assert.strictEqual(yield* read(source), "token-1")
+      yield* TestClock.adjust("9 minutes")
+      assert.strictEqual(yield* read(source), "token-1")
+      yield* TestClock.adjust("31 seconds")
+      assert.strictEqual(yield* read(source), "token-2")
+      assert.strictEqual(state.asked, 2)
+    })
+  )
+
+  it.effect("uses a short token for two thirds of its life at least", () =>
+    Effect.gen(function* () {
+      const { acquire } = counting("30 seconds")
+      const source = yield* TokenSource.make(acquire)
+      yield* read(source)
+      yield* TestClock.adjust("19 seconds")
+      assert.strictEqual(yield* read(source), "token-1")
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(yield* read(source), "token-2")
+    })
+  )
+
+  it.effect("never replaces one whose life nobody told, until it is refused", () =>
+    Effect.gen(function* () {
+      const { acquire } = counting(undefined)
+      const source = yield* TokenSource.make(Effect.map(acquire, ({ key }) => ({ key, lifetime: undefined })))
+      const first = yield* source.token
+      yield* TestClock.adjust("1000 days")
+      assert.strictEqual(yield* source.token, first)
+      yield* source.refuse(Redacted.make("another"))
+      assert.strictEqual(yield* source.token, first)
+      yield* source.refuse(first)
+      assert.strictEqual(yield* read(source), "token-2")
+    })
+  )
+
+  it.effect("asks once for all that wait, and the answer reaches those that stay when one leaves", () =>
+    Effect.gen(function* () {
+      const { acquire, state } = counting()
+      const gate = yield* Deferred.make<void>()
+      const source = yield* TokenSource.make(Effect.andThen(Deferred.await(gate), acquire))
+      const leaving = yield* Effect.forkChild(source.token, { startImmediately: true })
+      const staying = yield* Effect.forkChild(Effect.all([read(source), read(source)], { concurrency: 2 }), {
+        startImmediately: true
+      })
+      yield* Fiber.interrupt(leaving)
+      yield* Deferred.succeed(gate, undefined)
+      assert.deepStrictEqual(yield* Fiber.join(staying), ["token-1", "token-1"])
+      assert.strictEqual(state.asked, 1)
+    })
+  )
+
+  it.effect("a failure reaches all that wait, and is not kept", () =>
+    Effect.gen(function* () {
+      const { acquire, state } = counting()
+      const source = yield* TokenSource.make(acquire)
+      state.down = true
+      const exits = yield* Effect.all([Effect.exit(source.token), Effect.exit(source.token)], { concurrency: 2 })
+      assert.deepStrictEqual(exits, [Exit.fail(new Down()), Exit.fail(new Down())])
+      assert.strictEqual(state.asked, 1)
+      state.down = false
+      assert.strictEqual(yield* read(source), "token-2")
+    })
+  )
+
+  it.effect("where the replacing fails, the old token serves on until its end", () =>
+    Effect.gen(function* () {
+      const { acquire, state } = counting("10 minutes")
+      const source = yield* TokenSource.make(acquire)
+      yield* read(source)
+      state.down = true
+      yield* TestClock.adjust(Duration.seconds(585))
+      assert.strictEqual(yield* read(source), "token-1")
+      yield* TestClock.adjust("15 seconds")
+      assert.deepStrictEqual(yield* Effect.exit(source.token), Exit.fail(new Down()))
+    })
+  )
+
+  it.effect("ends a pending question with its scope", () =>
+    Effect.gen(function* () {
+      let ended = false
+      const asked = yield* Deferred.make<void>()
+      const forever = Effect.andThen(Deferred.succeed(asked, undefined), Effect.never)
+      const waiting = yield* Effect.scoped(
+        Effect.gen(function* () {
+          const source = yield* TokenSource.make(
+            Effect.onInterrupt(forever, () =>
+              Effect.sync(() => {
+                ended = true
+              })
+            )
+          )
+          const fiber = yield* Effect.forkDetach(source.token)
+          yield* Deferred.await(asked)
+          return fiber
+        })
+      )
+      assert.isTrue(Exit.hasInterrupts(yield* Fiber.await(waiting)))
+      assert.isTrue(ended)
+    })
+  )
+})
+
+/** An HTTP client that answers so, and notes what it was asked. */
+const answering = (answer: (asked: number) => Response) => {
+  const asked: Array<{ readonly method: string; readonly url: string; readonly headers: object }> = []
+  return {
+    asked,
+    layer: Layer.succeed(HttpClient.HttpClient)(
+      HttpClient.make((request, url) => {
+        asked.push({ method: request.method, url: url.href, headers: request.headers })
+        return Effect.succeed(HttpClientResponse.fromWeb(request, answer(asked.length)))
+      })
+    )
+  }
+}
+
+const url = "https://app.example/token"
+
+describe("TokenSource.fromEndpoint", () => {
+  it.effect("posts, and tells a token's life by the server's own clock", () =>
+    Effect.gen(function* () {
+      const { asked, layer } = answering(() =>
+        Response.json(
+          { key: "mg_ek_1", expires_at: "2030-01-01T00:10:00Z" },
+          { headers: { date: "Tue, 01 Jan 2030 00:00:00 GMT" } }
+        )
+      )
+      const token = yield* TokenSource.fromEndpoint({ url, headers: { "x-csrf": "c" } }).pipe(Effect.provide(layer))
+      assert.strictEqual(Redacted.value(token.key), "mg_ek_1")
+      assert.deepStrictEqual(token.lifetime, Duration.minutes(10))
+      assert.strictEqual(asked[0]?.method, "POST")
+      assert.strictEqual(asked[0]?.url, url)
+      assert.include(asked[0]?.headers, { "x-csrf": "c" })
+    })
+  )
+
+  it.effect("tells it by the page's clock where the server's is not told", () =>
+    Effect.gen(function* () {
+      const { layer } = answering(() => Response.json({ key: "mg_ek_1", expires_at: "1970-01-01T00:01:00Z" }))
+      yield* TestClock.adjust("20 seconds")
+      const { lifetime } = yield* TokenSource.fromEndpoint({ url }).pipe(Effect.provide(layer))
+      assert.deepStrictEqual(lifetime, Duration.seconds(40))
+    })
+  )
+
+  const failing: ReadonlyArray<readonly [name: string, answer: () => Response, sentence: string]> = [
+    ["a status", () => new Response("", { status: 500 }), `No token: ${url} answered with status 500.`],
+    [
+      "no JSON",
+      () => new Response("<html>"),
+      `No token: ${url} answered something other than {"key": …, "expires_at": …}.`
+    ],
+    [
+      "no key",
+      () => Response.json({ expires_at: "2030-01-01T00:10:00Z" }),
+      `No token: ${url} answered something other than {"key": …, "expires_at": …}.`
+    ],
+    [
+      "no time",
+      () => Response.json({ key: "mg_ek_secret", expires_at: "soon" }),
+      `No token: ${url} answered something other than {"key": …, "expires_at": …}.`
+    ]
+  ]
+
+  it.effect.each(failing)("%s is told in a sentence", ([, answer, sentence]) =>
+    Effect.gen(function* () {
+      const error = yield* TokenSource.fromEndpoint({ url }).pipe(Effect.provide(answering(answer).layer), Effect.flip)
+      assert.strictEqual(error._tag, "TokenUnavailable")
+      assert.strictEqual(error.message, sentence)
+    })
+  )
+
+  it.effect("waits 10 seconds for it", () =>
+    Effect.gen(function* () {
+      const silent = Layer.succeed(HttpClient.HttpClient)(HttpClient.make(() => Effect.never))
+      const asking = yield* TokenSource.fromEndpoint({ url }).pipe(
+        Effect.provide(silent),
+        Effect.flip,
+        Effect.forkChild({ startImmediately: true })
+      )
+      yield* TestClock.adjust("10 seconds")
+      assert.strictEqual((yield* Fiber.join(asking)).message, `No token: ${url} could not be reached.`)
+    })
+  )
+})
