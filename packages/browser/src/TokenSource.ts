@@ -155,7 +155,7 @@ export interface EndpointOptions {
 /** What POST `/keys/ephemeral` of the gateway answers, handed on by the application's server. */
 const Answer = Schema.Struct({ key: Schema.NonEmptyString, expires_at: Schema.NullOr(Schema.String) })
 
-const decodeAnswer = Schema.decodeUnknownEffect(Schema.fromJsonString(Answer))
+const decodeAnswer = Schema.decodeUnknownEffect(Answer)
 
 /**
  * A token from the application's own server, which is asked with POST and hands on
@@ -178,10 +178,9 @@ export const fromEndpoint = (
       (error) => unavailable("unreachable", undefined, error.reason.cause)
     )
     if (response.status < 200 || response.status > 299) return yield* unavailable("refused", response.status)
-    const text = yield* Effect.mapError(response.text, (error) =>
-      unavailable("unreachable", response.status, error.reason.cause)
+    const answer = yield* Effect.mapError(Effect.flatMap(response.json, decodeAnswer), () =>
+      unavailable("invalid", response.status)
     )
-    const answer = yield* Effect.mapError(decodeAnswer(text), () => unavailable("invalid", response.status))
     if (answer.expires_at === null) return { key: Redacted.make(answer.key), lifetime: undefined }
     const now = Date.parse(response.headers["date"] ?? "")
     const life = Date.parse(answer.expires_at) - (Number.isNaN(now) ? yield* Clock.currentTimeMillis : now)
