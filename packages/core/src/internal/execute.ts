@@ -362,10 +362,13 @@ const retryAfterOf = (response: HttpClientResponse, envelope: unknown, now: numb
   const header = response.headers["retry-after"]
   if (header !== undefined) {
     const date = response.headers["date"]
+    // Left to itself, `Date.parse` takes "-3" for a day in March 2001.
     const seconds = /^\d+$/.test(header)
       ? Number(header)
-      : (Date.parse(header) - (date === undefined ? now : Date.parse(date))) / 1000
-    if (seconds >= 0) return seconds
+      : header.endsWith("GMT")
+        ? (Date.parse(header) - (date === undefined ? now : Date.parse(date))) / 1000
+        : undefined
+    if (seconds !== undefined && seconds >= 0) return seconds
   }
   const metadata = isEnvelope(envelope) ? objectAt(envelope.error, "metadata") : undefined
   const seconds = Predicate.hasProperty(metadata, "retry_after") ? metadata.retry_after : undefined
