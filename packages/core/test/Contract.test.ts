@@ -1,0 +1,386 @@
+import { describe, expect, it } from "@effect/vitest"
+import { GatewayApi, GatewayError } from "@model-gateway/core"
+import { Schema } from "effect"
+import { OpenApi } from "effect/http-api"
+import { codec, endpoint, endpoints, issuesOf, jsonOf } from "./contract.ts"
+
+/** The specification's "Endpoints" for the six, contract.md for those that support them. */
+const operations: {
+  readonly [identifier: string]: readonly [line: string, success: number, errors: ReadonlyArray<number>]
+} = {
+  deleteFile: ["DELETE /api/v1/files/:file_id", 200, [401, 403, 404, 429, 500, 502, 503]],
+  currentKey: ["GET /api/v1/key", 200, [401, 500]],
+  rerank: ["POST /api/v1/rerank", 200, [400, 401, 402, 403, 404, 413, 429, 500, 502, 503, 524, 529]],
+  transcribe: [
+    "POST /api/v1/audio/transcriptions",
+    200,
+    [400, 401, 402, 403, 404, 413, 429, 500, 502, 503, 504, 524, 529]
+  ],
+  submitVideo: ["POST /api/v1/videos", 202, [400, 401, 402, 403, 404, 413, 429, 500]],
+  assignKeys: ["POST /api/v1/guardrails/:id/assignments/keys", 200, [400, 401, 403, 404, 500]],
+
+  uploadFile: ["POST /api/v1/files", 200, [400, 401, 403, 404, 413, 429, 500, 503]],
+  listFiles: ["GET /api/v1/files", 200, [400, 401, 403, 404, 429, 500, 503]],
+  getFile: ["GET /api/v1/files/:file_id", 200, [400, 401, 403, 404, 429, 500, 503]],
+  getFileContent: ["GET /api/v1/files/:file_id/content", 200, [400, 401, 403, 404, 429, 500, 503]],
+  getVideo: ["GET /api/v1/videos/:id", 200, [400, 401, 403, 404, 429, 500, 503]],
+  getVideoContent: ["GET /api/v1/videos/:id/content", 200, [400, 401, 403, 404, 429, 500, 503]],
+  cancelVideo: ["POST /api/v1/videos/:id/cancel", 200, [400, 401, 403, 404, 429, 500, 503]],
+  listModels: ["GET /api/v1/models", 200, [400, 401, 403, 404, 500, 503]],
+  createKey: ["POST /api/v1/keys", 200, [400, 401, 403, 404, 500]],
+  listKeys: ["GET /api/v1/keys", 200, [400, 401, 403, 404, 500]],
+  getKey: ["GET /api/v1/keys/:hash", 200, [400, 401, 403, 404, 500]],
+  updateKey: ["PATCH /api/v1/keys/:hash", 200, [400, 401, 403, 404, 500]],
+  deleteKey: ["DELETE /api/v1/keys/:hash", 200, [400, 401, 403, 404, 500]],
+  createGuardrail: ["POST /api/v1/guardrails", 200, [400, 401, 403, 404, 500]],
+  listGuardrails: ["GET /api/v1/guardrails", 200, [400, 401, 403, 404, 500]],
+  getGuardrail: ["GET /api/v1/guardrails/:id", 200, [400, 401, 403, 404, 500]],
+  updateGuardrail: ["PATCH /api/v1/guardrails/:id", 200, [400, 401, 403, 404, 500]],
+  deleteGuardrail: ["DELETE /api/v1/guardrails/:id", 200, [400, 401, 403, 404, 500]],
+  unassignKeys: ["POST /api/v1/guardrails/:id/assignments/keys/remove", 200, [400, 401, 403, 404, 500]],
+  listAssignments: ["GET /api/v1/guardrails/:id/assignments/keys", 200, [400, 401, 403, 404, 500]],
+  getWorkspace: ["GET /api/v1/workspaces/:id", 200, [400, 401, 403, 404, 500]],
+  updateWorkspace: ["PATCH /api/v1/workspaces/:id", 200, [400, 401, 403, 404, 500]],
+  addCredits: ["POST /api/v1/workspaces/:id/credits", 200, [400, 401, 403, 404, 500]]
+}
+
+const document = OpenApi.fromApi(GatewayApi.GatewayApi)
+
+describe("the contract", () => {
+  it("has these operations and no other", () => {
+    expect(new Set(endpoints.map(({ identifier }) => identifier))).toEqual(new Set(Object.keys(operations)))
+    expect(document.info).toMatchObject({ version: "1.0.0" })
+  })
+
+  for (const [identifier, [line, success, errors]] of Object.entries(operations)) {
+    it(`${identifier}: ${line} answers ${success}, or one of ${errors.join(" ")}`, () => {
+      const { error, method, path } = endpoint(identifier)
+      expect(`${method} ${path}`).toBe(line)
+      const statuses = Array.from(error, GatewayError.statusOf)
+      expect(new Set(statuses)).toEqual(new Set(errors))
+      expect(statuses).toHaveLength(errors.length)
+
+      // What authorization adds is in the set already: the document has no status besides.
+      const operation = Object.entries(document.paths)
+        .flatMap(([at, methods]) => Object.entries(methods).map(([verb, operation]) => ({ at, verb, operation })))
+        .find(({ at, verb }) => `${verb.toUpperCase()} ${at.replaceAll(/\{(\w+)\}/g, ":$1")}` === line)?.operation
+      const responses = operation !== undefined && "responses" in operation ? operation.responses : {}
+      expect(Object.keys(responses)).toEqual([success, ...errors].map(String))
+    })
+  }
+})
+
+const uuid = "7d9d1f9e-3a55-4f0c-9a35-0e4d1b9f6a10"
+const long = (length: number) => "x".repeat(length)
+
+const rerank = { model: "m", query: "q", documents: ["d"] }
+const audio = { model: "m", input_audio: { data: "AAAA", format: "wav" } }
+const video = { model: "m" }
+const image = { url: "https://example.com/a.png" }
+
+/** Fields within and beyond the bounds of "Limits" and of the endpoints' tables. */
+const bodies: ReadonlyArray<
+  readonly [
+    operation: string,
+    valid: object,
+    field: string,
+    within: ReadonlyArray<unknown>,
+    beyond: ReadonlyArray<unknown>
+  ]
+> = [
+  ["rerank", rerank, "model", ["m"], ["", 1, null, undefined]],
+  ["rerank", rerank, "query", ["q", ""], [1, null, undefined]],
+  [
+    "rerank",
+    rerank,
+    "documents",
+    [
+      ["a"],
+      [""],
+      [{ text: "a" }],
+      [{ image: "https://e.com/a" }],
+      [{ text: "", image: "data:image/png;base64,AAAA" }],
+      Array.from({ length: 5000 }, () => "d")
+    ],
+    [
+      [],
+      "d",
+      [1],
+      [{}],
+      [{ text: 1 }],
+      [{ image: "http://e.com/a" }],
+      [{ image: "data:text/html;base64,AAAA" }],
+      [null],
+      null,
+      undefined
+    ]
+  ],
+  ["rerank", rerank, "top_n", [1, 100], [0, -1, 1.5, "1", null]],
+  ["rerank", rerank, "user", ["", long(256)], [long(257), 1, null]],
+  [
+    "rerank",
+    rerank,
+    "provider",
+    [
+      {},
+      { allow_fallbacks: false },
+      { sort: "price" },
+      { order: ["a"], only: [], ignore: ["b"] },
+      { shiny: 1 },
+      { options: { a: { b: [1] } } }
+    ],
+    [
+      { allow_fallbacks: "no" },
+      { sort: "best" },
+      { order: [""] },
+      { order: "a" },
+      { max_price: { second: -1 } },
+      { options: { a: 1 } },
+      null,
+      "a"
+    ]
+  ],
+  [
+    "rerank",
+    rerank,
+    "trace",
+    [
+      {},
+      { trace_id: "t", trace_name: "", span_name: "s", generation_name: "g", parent_span_id: "p" },
+      { anything: { at: ["all"] } }
+    ],
+    [{ trace_id: 1 }, { span_name: null }, null, "t"]
+  ],
+
+  ["transcribe", audio, "model", ["m"], ["", null, undefined]],
+  [
+    "transcribe",
+    audio,
+    "input_audio",
+    ["wav", "mp3", "flac", "m4a", "ogg", "webm", "aac"].map((format) => ({ data: "AAAA", format })),
+    [
+      { data: "", format: "wav" },
+      { data: "AAAA", format: "midi" },
+      { data: "AAAA" },
+      { format: "wav" },
+      null,
+      undefined
+    ]
+  ],
+  ["transcribe", audio, "language", ["de", "EN"], ["eng", "", "d1", null]],
+  ["transcribe", audio, "response_format", ["json", "verbose_json"], ["text", null]],
+  ["transcribe", audio, "temperature", [0, 0.5, 1], [-0.1, 1.1, "0", null, Number.NaN]],
+  ["transcribe", audio, "timestamp_granularities", [["word"], ["segment", "word"], []], [["letter"], "word", null]],
+  ["transcribe", audio, "user", [long(256)], [long(257)]],
+  ["transcribe", audio, "trace", [{ x: 1 }], [{ trace_name: 1 }]],
+  ["transcribe", audio, "provider", [{ options: { a: {} } }], [{ options: [] }]],
+
+  ["submitVideo", video, "model", ["m"], ["", null, undefined]],
+  ["submitVideo", video, "prompt", ["p", "", undefined], [1, null]],
+  ["submitVideo", video, "duration", [1, 600], [0, -1, 1.5, "1", null]],
+  [
+    "submitVideo",
+    video,
+    "aspect_ratio",
+    ["16:9", "9:16", "1:1", "4:3", "3:4", "3:2", "2:3", "21:9", "9:21"],
+    ["16:10", "", null]
+  ],
+  ["submitVideo", video, "resolution", ["480p", "720p", "768p", "1080p", "1K", "2K", "4K"], ["8K", "1k", null]],
+  ["submitVideo", video, "size", ["1x1", "1280x720"], ["0x1", "01x1", "1280X720", "1280", "-1x1", "1x1 ", null]],
+  [
+    "submitVideo",
+    video,
+    "callback_url",
+    ["https://e.com", "https://e.com/hook?a=b"],
+    ["http://e.com", "ftp://e.com", "https://", "e.com", "https:///x", "https://e.com/a b", null]
+  ],
+  [
+    "submitVideo",
+    video,
+    "frame_images",
+    [[], ...["first_frame", "last_frame"].map((frame_type) => [{ type: "image_url", image_url: image, frame_type }])],
+    [
+      [{ type: "image_url", image_url: image, frame_type: "middle_frame" }],
+      [{ type: "image_url", image_url: image }],
+      [{ type: "video_url", image_url: image, frame_type: "first_frame" }],
+      [{ type: "image_url", image_url: { url: "" }, frame_type: "first_frame" }],
+      null
+    ]
+  ],
+  [
+    "submitVideo",
+    video,
+    "input_references",
+    [
+      [
+        { type: "image_url", image_url: image },
+        { type: "audio_url", audio_url: image },
+        { type: "video_url", video_url: image }
+      ]
+    ],
+    [[{ type: "image_url", audio_url: image }], [{ type: "text", text: "t" }], [{ image_url: image }], null]
+  ],
+  ["submitVideo", video, "generate_audio", [true, false], ["true", null]],
+  ["submitVideo", video, "seed", [0, -5, 7], [1.5, "1", null]],
+  ["submitVideo", video, "creativity", [0, 0.5], ["0", null, Number.POSITIVE_INFINITY]],
+  ["submitVideo", video, "upscale_factor", [0.1, 2], [0, -1, "2", null]],
+  ["submitVideo", video, "user", [long(256)], [long(257)]],
+
+  ["assignKeys", {}, "key_hashes", [["h"], ["h", "i"], [long(1000)]], [[], [""], ["h", ""], "h", [1], null, undefined]],
+  ["unassignKeys", {}, "key_hashes", [["h"]], [[], [""]]],
+
+  ["createKey", { name: "n" }, "name", ["n", long(256)], ["", long(257), null, undefined]],
+  ["createKey", { name: "n" }, "limit", [0, 0.000001, 1e9, null], [-1, 1e9 + 1, "1"]],
+  ["createKey", { name: "n" }, "limit_reset", ["daily", "weekly", "monthly", null], ["yearly"]],
+  [
+    "createKey",
+    { name: "n" },
+    "expires_at",
+    ["2026-11-20T22:30:00Z", "2026-11-20T22:30:00.123456789Z", null],
+    ["2026-11-20", "2026-11-20T22:30:00", "2026-11-20T22:30:00+01:00", "soon", 0]
+  ],
+  ["createGuardrail", { name: "n" }, "allowed_models", [[], ["m"], null], [[""], "m", [long(257)]]],
+  ["updateWorkspace", {}, "default_callback_url", ["https://e.com/hook", null], ["http://e.com", ""]],
+  ["updateWorkspace", {}, "file_shape", ["native", "compat_a", "compat_b"], ["other", null]],
+  ["addCredits", {}, "amount", [0.000001, 1e9], [0, -1, 1e9 + 1, "1", null, undefined]]
+]
+
+describe("a body's bounds", () => {
+  for (const [operation, valid, field, within, beyond] of bodies) {
+    it(`${operation}: ${field}`, () => {
+      const schema = jsonOf(endpoint(operation))
+      const withField = (value: unknown) => {
+        const { [field]: _, ...rest }: { readonly [name: string]: unknown } = { ...valid }
+        return value === undefined ? rest : { ...rest, [field]: value }
+      }
+      for (const value of within) expect([value, issuesOf(schema, withField(value))]).toEqual([value, []])
+      for (const value of beyond) {
+        const issues = issuesOf(schema, withField(value))
+        expect([value, issues.length > 0 && issues.every((path) => path.split(".")[0] === field)]).toEqual([
+          value,
+          true
+        ])
+      }
+    })
+  }
+
+  it("every issue is told, not the first alone", () => {
+    expect(
+      issuesOf(jsonOf(endpoint("rerank")), {
+        model: "",
+        documents: [{}],
+        top_n: 0,
+        user: long(257),
+        trace: { trace_id: 1 }
+      })
+    ).toEqual(["model", "query", "documents.0", "top_n", "trace.trace_id", "user"])
+  })
+
+  it("unknown fields are ignored, at any depth", () => {
+    const schema = jsonOf(endpoint("rerank"))
+    expect(
+      issuesOf(schema, { ...rerank, shiny: 1, documents: [{ text: "t", score: 2 }], provider: { shiny: 1 } })
+    ).toEqual([])
+  })
+})
+
+describe("a parameter's bounds", () => {
+  const bounds: ReadonlyArray<
+    readonly [
+      operation: string,
+      part: "params" | "query" | "headers",
+      name: string,
+      within: ReadonlyArray<string>,
+      beyond: ReadonlyArray<string>
+    ]
+  > = [
+    [
+      "deleteFile",
+      "params",
+      "file_id",
+      ["a", "file_A-9", long(256)],
+      ["", long(257), "a b", "a/b", "..", "a.b", "ä", "a\n", "%2e"]
+    ],
+    [
+      "deleteFile",
+      "query",
+      "workspace_id",
+      [uuid, uuid.toUpperCase()],
+      ["", "none", `${uuid}0`, uuid.replaceAll("-", "")]
+    ],
+    ["deleteFile", "query", "provider", ["provider_a", "provider_b"], ["provider_c", ""]],
+    ["assignKeys", "params", "id", [uuid], ["", "none", `${uuid} `]],
+    ["getVideo", "params", "id", ["v_1", long(256)], ["", long(257), "a/b"]],
+    ["getVideo", "query", "wait", ["0", "2.5", "60"], ["-1", "61", "abc", "NaN", "Infinity"]],
+    ["getVideoContent", "query", "index", ["0", "7"], ["-1", "1.5", "abc"]],
+    ["listFiles", "query", "limit", ["1", "1000"], ["0", "1001", "1.5", "abc", ""]],
+    ["listFiles", "query", "after", ["", long(256)], [long(257)]],
+    ["getKey", "params", "hash", ["h", long(64), "any thing"], [""]],
+    ["listModels", "query", "kind", ["rerank", "transcription", "video"], ["chat", ""]],
+    ...["rerank", "transcribe", "submitVideo", "addCredits"].map(
+      (operation) =>
+        [
+          operation,
+          "headers",
+          "idempotency-key",
+          ["a", "a b~!", long(255)],
+          ["", long(256), "ä", "a\tb", "a\n"]
+        ] as const
+    )
+  ]
+
+  for (const [operation, part, name, within, beyond] of bounds) {
+    it(`${operation}: ${name}`, () => {
+      const schema = endpoint(operation)[part]
+      for (const value of within) expect([value, issuesOf(schema, { [name]: value })]).toEqual([value, []])
+      for (const value of beyond) expect([value, issuesOf(schema, { [name]: value })]).toEqual([value, [name]])
+      if (part !== "params") expect(issuesOf(schema, {})).toEqual([])
+    })
+  }
+})
+
+describe("an answer", () => {
+  it("knows a field that the service adds later, by ignoring it", () => {
+    for (const { identifier, success } of endpoints) {
+      for (const schema of success) {
+        if ("contentType" in schema) continue
+        expect([identifier, issuesOf(schema, { shiny: 1 }).includes("shiny")]).toEqual([identifier, false])
+      }
+    }
+    const job = { id: "v", polling_url: "/api/v1/videos/v", status: "pending", shiny: 1 }
+    for (const schema of endpoint("submitVideo").success) {
+      expect(Schema.decodeUnknownSync(codec(schema))(job)).toEqual({
+        id: "v",
+        polling_url: "/api/v1/videos/v",
+        status: "pending"
+      })
+    }
+  })
+
+  it("of a video job has one of six states", () => {
+    const job = { id: "v", polling_url: "/api/v1/videos/v" }
+    for (const schema of endpoint("getVideo").success) {
+      for (const status of ["pending", "in_progress", "completed", "failed", "cancelled", "expired"]) {
+        expect(issuesOf(schema, { ...job, status })).toEqual([])
+      }
+      expect(issuesOf(schema, { ...job, status: "done" })).toEqual(["status"])
+    }
+  })
+
+  it("of a deletion has one of three shapes, whole", () => {
+    for (const schema of endpoint("deleteFile").success) {
+      expect(issuesOf(schema, { _shape: "native", id: "f", type: "file_deleted" })).toEqual([])
+      expect(issuesOf(schema, { _shape: "compat_a", id: "f", object: "file", deleted: true })).toEqual([])
+      expect(issuesOf(schema, { _shape: "compat_b", id: "f", type: "file_deleted" })).toEqual([])
+      for (const wrong of [
+        { id: "f", type: "file_deleted" },
+        { _shape: "other", id: "f", type: "file_deleted" },
+        { _shape: "native", id: "f" },
+        { _shape: "compat_a", id: "f", object: "file", deleted: false },
+        { _shape: "compat_b", id: "f", object: "file", deleted: true }
+      ]) {
+        expect([wrong, issuesOf(schema, wrong).length > 0]).toEqual([wrong, true])
+      }
+    }
+  })
+})

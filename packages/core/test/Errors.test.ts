@@ -1,0 +1,267 @@
+import { describe, expect, it } from "@effect/vitest"
+import { ClientError, Gateway, GatewayConfig, GatewayError, RetryPolicy } from "@model-gateway/core"
+import { Cause, Effect, Layer, Redacted, Schema, Stream, Tracer } from "effect"
+import { FetchHttpClient } from "effect/http"
+import { inspect } from "node:util"
+import * as Stub from "./stub.ts"
+
+const gateway = Gateway.Gateway
+
+const request = { model: "m", query: "q", documents: ["d"] } as const
+
+const once = Effect.provideService(RetryPolicy.RetryPolicy, RetryPolicy.none)
+
+/** How one attempt of a rerank ends on that answer. */
+const failureOn = (answer: () => Stub.Answer) => {
+  const stub = Stub.make(answer)
+  return Effect.flatMap(gateway, ({ rerank }) => Effect.flip(rerank(request))).pipe(once, stub.run())
+}
+
+describe("an error of the service", () => {
+  it.effect("says what happened: status, message, request id, retry after, attempts, user", () =>
+    Effect.gen(function* () {
+      const error = yield* failureOn(() =>
+        Stub.json(
+          {
+            error: { code: 429, message: "rate limit exceeded", metadata: { bucket: "key" } },
+            service_metadata: { region: "eu" },
+            user_id: "user_1"
+          },
+          429,
+          { "x-request-id": "req_1", "retry-after": "3" }
+        )
+      )
+      expect(error).toBeInstanceOf(GatewayError.TooManyRequests)
+      expect(error).toMatchObject({
+        _tag: "TooManyRequests",
+        status: 429,
+        message: "rate limit exceeded",
+        requestId: "req_1",
+        retryAfter: 3,
+        attempts: 1,
+        metadata: { bucket: "key" },
+        service_metadata: { region: "eu", request_id: "req_1" },
+        user_id: "user_1",
+        issues: [],
+        isRetryable: true
+      })
+      expect(String(error)).toContain("rate limit exceeded")
+    })
+  )
+
+  it.effect("lists the issues of a 400", () =>
+    Effect.gen(function* () {
+      const issues = [{ path: "top_n", message: "at least 1" }]
+      const error = yield* failureOn(() => Stub.failure(400, { metadata: { issues } }))
+      expect(error).toMatchObject({ _tag: "BadRequest", issues })
+      const odd = yield* failureOn(() => Stub.failure(400, { metadata: { issues: ["top_n"] } }))
+      expect(odd).toMatchObject({ _tag: "BadRequest", issues: [], metadata: { issues: ["top_n"] } })
+    })
+  )
+
+  it.effect("takes the request id of the envelope where it has one", () =>
+    Effect.gen(function* () {
+      const error = yield* failureOn(() =>
+        Stub.json({ error: { code: 500, message: "m" }, service_metadata: { request_id: "req_body" } }, 500, {
+          "x-request-id": "req_header"
+        })
+      )
+      expect(error).toMatchObject({ requestId: "req_body" })
+    })
+  )
+
+  it.effect("needs no more of the envelope than code and message", () =>
+    Effect.gen(function* () {
+      for (const rest of [{}, { service_metadata: null, user_id: null }, { shiny: true }]) {
+        const error = yield* failureOn(() =>
+          Stub.json({ error: { code: 402, message: "m", metadata: null }, ...rest }, 402)
+        )
+        expect(error).toMatchObject({
+          _tag: "PaymentRequired",
+          status: 402,
+          requestId: undefined,
+          retryAfter: undefined
+        })
+      }
+    })
+  )
+
+  it("keeps its tag and its attempts off the wire", () => {
+    const error = new GatewayError.NotFound({ error: { message: "no such file" }, attempts: 3 })
+    expect(Schema.encodeSync(GatewayError.NotFound)(error)).toEqual({ error: { code: 404, message: "no such file" } })
+  })
+
+  it.effect("is caught by its tag", () => {
+    const stub = Stub.make(() => Stub.failure(402))
+    return Effect.gen(function* () {
+      const answer = yield* (yield* gateway)
+        .rerank(request)
+        .pipe(Effect.catchTag("PaymentRequired", (error) => Effect.succeed(error.status)))
+      expect(answer).toBe(402)
+    }).pipe(stub.run())
+  })
+})
+
+describe("an answer that the contract does not allow is an InvalidResponse", () => {
+  const secret = "s3cr3t-content"
+  const cases: ReadonlyArray<readonly [string, () => Response, object]> = [
+    [
+      "HTML with a success",
+      () => new Response(`<html>${secret}`),
+      { status: 200, description: "a body that is no JSON" }
+    ],
+    ["an empty success", () => new Response(""), { status: 200, description: "a body that is no JSON" }],
+    ["a success without content", () => new Response(null, { status: 204 }), { status: 204 }],
+    [
+      "a success of another shape",
+      () => Stub.json({ ...Stub.ranking, results: [{ index: 0, relevance_score: secret, document: {} }] }),
+      { status: 200, description: "a body that does not fit the contract: at results.0.relevance_score" }
+    ],
+    [
+      "a success that is no object",
+      () => Stub.json([secret]),
+      { status: 200, description: "a body that does not fit the contract: at its root" }
+    ],
+    [
+      "a number that JSON cannot carry",
+      () => new Response(JSON.stringify({ ...Stub.ranking, usage: { cost: "NaN" } })),
+      { status: 200, description: "a body that does not fit the contract: at usage.cost" }
+    ],
+    [
+      "a status that the operation does not have",
+      () => Stub.failure(418),
+      { status: 418, description: "a status the operation does not have" }
+    ],
+    ["a status of another operation", () => Stub.failure(504), { status: 504, isRetryable: true }],
+    [
+      "a redirect",
+      () => new Response(null, { status: 302, headers: { location: `https://${secret}` } }),
+      { status: 302 }
+    ],
+    [
+      "HTML with a failure",
+      () => new Response(`<html>${secret}`, { status: 502 }),
+      { status: 502, description: "a body that is no error envelope", isRetryable: true }
+    ],
+    ["an envelope that is none", () => Stub.json({ error: secret }, 500), { status: 500, isRetryable: false }],
+    ["an envelope without a message", () => Stub.json({ error: { code: 500 } }, 500), { status: 500 }],
+    [
+      "an envelope whose code is not its status",
+      () => Stub.json({ error: { code: 404, message: secret } }, 400),
+      { status: 400, description: "a body that is no error envelope" }
+    ]
+  ]
+
+  for (const [name, answer, expected] of cases) {
+    it.effect(name, () =>
+      Effect.gen(function* () {
+        const error = yield* failureOn(() => {
+          const response = answer()
+          response.headers.set("x-request-id", "req_1")
+          return response
+        })
+        expect(error).toBeInstanceOf(ClientError.InvalidResponse)
+        expect(error).toMatchObject({
+          _tag: "InvalidResponse",
+          operation: "rerank",
+          requestId: "req_1",
+          attempts: 1,
+          ...expected
+        })
+        expect(shown(error)).not.toContain(secret)
+      })
+    )
+  }
+
+  it.effect("a success that does not fit is not asked for again: the work is done", () => {
+    const stub = Stub.make(() => new Response("<html>"))
+    return Effect.gen(function* () {
+      yield* Effect.flip((yield* gateway).rerank(request))
+      expect(stub.sent).toHaveLength(1)
+    }).pipe(stub.run())
+  })
+
+  it.effect("as is a stream of bytes with a status that the operation does not have", () => {
+    const stub = Stub.make(() => new Response("<html>", { status: 418 }))
+    return Effect.gen(function* () {
+      const error = yield* Effect.flip(Stream.runDrain((yield* gateway).fileContent("f")))
+      expect(error).toMatchObject({ _tag: "InvalidResponse", operation: "getFileContent", status: 418 })
+    }).pipe(stub.run())
+  })
+})
+
+/** Every way in which a program may show an error. */
+const shown = (error: object): string =>
+  [
+    inspect(error, { depth: Infinity, showHidden: true, getters: true }),
+    JSON.stringify(error),
+    error instanceof Error ? `${String(error)}${error.stack}${error.message}` : "",
+    Cause.pretty(Cause.fail(error))
+  ].join("\n")
+
+describe("the credential", () => {
+  const secret = "mg_sk_secret"
+
+  const answers: { readonly [name: string]: () => Stub.Answer } = {
+    "an error of the service": () => Stub.failure(402),
+    "an invalid response": () => new Response("<html>", { status: 502 }),
+    "a success that does not fit": () => Stub.json({}),
+    "a cut connection": () => "cut",
+    "a time-out": () => Effect.never
+  }
+
+  for (const [name, answer] of Object.entries(answers)) {
+    it.effect(`is in no form of ${name}, nor in a span`, () => {
+      const stub = Stub.make(answer)
+      const spans: Array<Tracer.NativeSpan> = []
+      const tracer = Tracer.make({
+        span: (options) => {
+          const span = new Tracer.NativeSpan(options)
+          spans.push(span)
+          return span
+        }
+      })
+      return Effect.gen(function* () {
+        const error = yield* Effect.flip((yield* gateway).rerank(request))
+        expect(stub.sent[0]?.headers["authorization"]).toBe(`Bearer ${secret}`)
+        expect(shown(error)).not.toContain(secret)
+        expect(spans.length).toBeGreaterThan(0)
+        for (const span of spans) {
+          expect(inspect([Array.from(span.attributes), span.events, span.status], { depth: 12 })).not.toContain(secret)
+          expect(Array.from(span.attributes.values())).toContain("POST")
+        }
+      }).pipe(
+        stub.run({ credential: Redacted.make(secret) }),
+        Effect.provideService(RetryPolicy.RetryPolicy, RetryPolicy.make({ maxRetries: 0, deadline: 0 })),
+        Effect.withTracer(tracer)
+      )
+    })
+  }
+
+  it.effect("is not quoted by the platform, even where no header can carry it", () => {
+    const call = (token: string) =>
+      Effect.flatMap(gateway, ({ currentKey }) => Effect.flip(currentKey)).pipe(
+        once,
+        Effect.provide(
+          Gateway.layer.pipe(
+            Layer.provide(FetchHttpClient.layer),
+            Layer.provide(
+              GatewayConfig.layer({ baseUrl: "http://127.0.0.1:1/api/v1", credential: Redacted.make(token) })
+            )
+          )
+        )
+      )
+    return Effect.gen(function* () {
+      for (const token of [secret, `${secret}\n`, `${secret}\r\nx: y`, `${secret}\u0000`, `${secret}☃`]) {
+        const error = yield* call(token)
+        expect(error._tag).toBe("TransportError")
+        expect(shown(error)).not.toContain(secret)
+      }
+    })
+  })
+
+  it("is in no form of the configuration", () => {
+    const config = GatewayConfig.make({ credential: Redacted.make(secret) })
+    expect(shown(config)).not.toContain(secret)
+  })
+})

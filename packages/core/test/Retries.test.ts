@@ -1,0 +1,525 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Gateway, GatewayError, RetryPolicy } from "@model-gateway/core"
+import { Effect, Fiber, Layer, Random, Redacted, Schedule } from "effect"
+import { TestClock } from "effect/testing"
+import * as Stub from "./stub.ts"
+
+const gateway = Gateway.Gateway
+
+const request = { model: "m", query: "q", documents: ["d"] } as const
+
+const audio = { model: "m", input_audio: { data: "AAAA", format: "wav" } } as const
+
+/** Waits of a fixed length, so that times can be told. */
+const every = (wait: "1 second" | "0 millis", options: RetryPolicy.Options = {}) =>
+  Effect.provideService(
+    RetryPolicy.RetryPolicy,
+    RetryPolicy.make({ schedule: () => Schedule.spaced(wait), ...options })
+  )
+
+/** What comes of a call by the time its deadline is over. */
+const outcome = <A, E, R>(call: Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const fiber = yield* Effect.forkChild(Effect.result(call))
+    yield* TestClock.adjust("1 hour")
+    return yield* Fiber.join(fiber)
+  })
+
+/** The error of a call by the time its deadline is over. */
+const failureOf = <A, E, R>(call: Effect.Effect<A, E, R>) =>
+  outcome(Effect.flip(call)).pipe(Effect.flatMap(Effect.fromResult))
+
+describe("what is tried again", () => {
+  for (const status of GatewayError.retryableStatuses) {
+    it.effect(`${status}: three times after the first, then its error`, () => {
+      const stub = Stub.make(() => Stub.failure(status, { headers: { "x-request-id": "req_9" } }))
+      return Effect.gen(function* () {
+        const error = yield* failureOf((yield* gateway).transcribe(audio))
+        expect(error).toBeInstanceOf(GatewayError.EnvelopeError)
+        expect(error).toMatchObject({ status, attempts: 4, requestId: "req_9", isRetryable: true })
+        expect(stub.sent).toHaveLength(4)
+      }).pipe(stub.run())
+    })
+  }
+
+  for (const status of [400, 401, 402, 403, 404, 413, 500]) {
+    it.effect(`not ${status}`, () => {
+      const stub = Stub.make(() => Stub.failure(status))
+      return Effect.gen(function* () {
+        const error = yield* Effect.flip((yield* gateway).transcribe(audio))
+        expect(error).toMatchObject({ status, attempts: 1, isRetryable: false })
+        expect(stub.sent).toHaveLength(1)
+      }).pipe(stub.run())
+    })
+  }
+
+  it.effect("a cut connection", () => {
+    const stub = Stub.make(() => "cut")
+    return Effect.gen(function* () {
+      const error = yield* failureOf((yield* gateway).currentKey)
+      expect(error).toMatchObject({ _tag: "TransportError", reason: "connection", attempts: 4, cause: Stub.reset })
+      expect(error.message).toBe("currentKey: no answer came (ECONNRESET) in 4 attempts")
+    }).pipe(stub.run())
+  })
+
+  it.effect("a body that breaks off, as a cut connection", () => {
+    const broken = () =>
+      new Response(
+        new ReadableStream({
+          start: (controller) => {
+            controller.enqueue(new TextEncoder().encode('{"id":'))
+            controller.error(Stub.reset)
+          }
+        })
+      )
+    const stub = Stub.make((_, number) => (number < 3 ? broken() : Stub.json(Stub.ranking)))
+    return Effect.gen(function* () {
+      const result = yield* outcome((yield* gateway).rerank(request))
+      expect(result).toMatchObject({ _tag: "Success", success: Stub.ranking })
+      expect(stub.sent).toHaveLength(3)
+    }).pipe(stub.run())
+  })
+
+  it.effect("a success ends it", () => {
+    const stub = Stub.make((_, number) =>
+      number === 1 ? "cut" : number === 2 ? Stub.failure(503) : Stub.json(Stub.ranking)
+    )
+    return Effect.gen(function* () {
+      expect(yield* outcome((yield* gateway).rerank(request))).toMatchObject({ success: Stub.ranking })
+      expect(stub.sent).toHaveLength(3)
+    }).pipe(stub.run())
+  })
+
+  it.effect("a proxy's page, where its status is worth it", () => {
+    const stub = Stub.make((_, number) =>
+      number === 1 ? new Response("<html>busy", { status: 503 }) : Stub.json({ data: Stub.keyRecord })
+    )
+    return Effect.gen(function* () {
+      expect(yield* outcome((yield* gateway).currentKey)).toMatchObject({ success: Stub.keyRecord })
+    }).pipe(stub.run())
+  })
+
+  it.effect("not a URL that is none", () => {
+    const stub = Stub.make(() => Stub.json({}))
+    return Effect.gen(function* () {
+      const error = yield* Effect.flip((yield* gateway).currentKey)
+      expect(error).toMatchObject({ _tag: "TransportError", attempts: 1 })
+      expect(stub.sent).toEqual([])
+    }).pipe(stub.run({ baseUrl: "http://[none]/api/v1" }))
+  })
+})
+
+type Call = (client: Gateway.Gateway["Service"]) => Effect.Effect<unknown, { readonly attempts: number }>
+
+describe("a POST that makes something", () => {
+  const calls: { readonly [name: string]: Call } = {
+    createKey: (client) => client.createKey({ name: "n" }),
+    createGuardrail: (client) => client.createGuardrail({ name: "n" }),
+    uploadFile: (client) => client.uploadFile({ file: new Uint8Array(3), purpose: "p" })
+  }
+
+  for (const [name, call] of Object.entries(calls)) {
+    it.effect(`${name} is not sent again when it may have been done`, () =>
+      Effect.gen(function* () {
+        for (const answer of [() => "cut" as const, () => Stub.failure(502), () => Stub.failure(504)]) {
+          const stub = Stub.make(answer)
+          const error = yield* failureOf(Effect.flatMap(gateway, call).pipe(stub.run()))
+          expect(error).toMatchObject({ attempts: 1 })
+          expect(stub.sent).toHaveLength(1)
+        }
+        const silent = Stub.make(() => Effect.never)
+        expect(yield* failureOf(Effect.flatMap(gateway, call).pipe(silent.run()))).toMatchObject({
+          _tag: "TimeoutError",
+          attempts: 1
+        })
+        expect(silent.sent).toHaveLength(1)
+      })
+    )
+
+    it.effect(`${name} is sent again after a 429 or a 503, which promise that nothing was done`, () =>
+      Effect.gen(function* () {
+        for (const status of [429, 503]) {
+          const stub = Stub.make(() => Stub.failure(status))
+          expect(yield* failureOf(Effect.flatMap(gateway, call).pipe(stub.run()))).toMatchObject({ attempts: 4 })
+          expect(stub.sent).toHaveLength(4)
+        }
+      })
+    )
+  }
+
+  it.effect("assigning, unassigning and cancelling are the same twice, and sent again", () =>
+    Effect.gen(function* () {
+      const calls: ReadonlyArray<Call> = [
+        (client) => client.assignKeys("g", { key_hashes: ["h"] }),
+        (client) => client.unassignKeys("g", { key_hashes: ["h"] }),
+        (client) => client.cancelVideo("v")
+      ]
+      for (const call of calls) {
+        const stub = Stub.make(() => "cut")
+        yield* failureOf(Effect.flatMap(gateway, call).pipe(stub.run()))
+        expect(stub.sent).toHaveLength(4)
+      }
+    })
+  )
+})
+
+describe("how long it waits", () => {
+  it.effect("doubles from a quarter of a second, with 20 % of jitter", () => {
+    const stub = Stub.make(() => "cut")
+    return Effect.gen(function* () {
+      yield* failureOf((yield* gateway).currentKey)
+      const [first = 0, second = 0, third = 0, fourth = 0] = stub.times()
+      expect(first).toBe(0)
+      for (const [wait, about] of [
+        [second - first, 250],
+        [third - second, 500],
+        [fourth - third, 1000]
+      ] as const) {
+        expect(wait).toBeGreaterThanOrEqual(about * 0.8)
+        expect(wait).toBeLessThanOrEqual(about * 1.2)
+      }
+    }).pipe(stub.run())
+  })
+
+  it.effect("doubles from a second where the service asked for fewer requests", () =>
+    Effect.gen(function* () {
+      for (const status of [429, 529]) {
+        const stub = Stub.make(() => Stub.failure(status))
+        const start = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
+        yield* failureOf(Effect.flatMap(gateway, ({ rerank }) => rerank(request)).pipe(stub.run()))
+        const [, second = 0, third = 0] = stub.times()
+        expect(second - start).toBeGreaterThanOrEqual(800)
+        expect(second - start).toBeLessThanOrEqual(1200)
+        expect(third - second).toBeGreaterThanOrEqual(1600)
+        expect(third - second).toBeLessThanOrEqual(2400)
+      }
+    })
+  )
+
+  it.effect("has its jitter from Random, so that clients do not come back together", () => {
+    const stub = Stub.make(() => "cut")
+    const waits = (seed: string) =>
+      Effect.gen(function* () {
+        stub.sent.length = 0
+        yield* failureOf((yield* gateway).currentKey.pipe(Random.withSeed(seed)))
+        return stub.times().map((time) => Math.round(time - (stub.times()[0] ?? 0)))
+      }).pipe(stub.run())
+    return Effect.gen(function* () {
+      const a = yield* waits("a")
+      expect(yield* waits("a")).toEqual(a)
+      expect(yield* waits("b")).not.toEqual(a)
+    })
+  })
+
+  const waitOf = (response: () => Response, policy?: RetryPolicy.Options) =>
+    Effect.gen(function* () {
+      const stub = Stub.make((_, number) => (number === 1 ? response() : Stub.json(Stub.ranking)))
+      const start = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
+      yield* outcome(
+        Effect.flatMap(gateway, ({ rerank }) => rerank(request)).pipe(stub.run(), every("1 second", policy))
+      )
+      const second = stub.times()[1]
+      return second === undefined ? undefined : (second - start) / 1000
+    })
+
+  it.effect("is Retry-After, in seconds", () =>
+    Effect.gen(function* () {
+      expect(yield* waitOf(() => Stub.failure(503, { headers: { "retry-after": "7" } }))).toBe(7)
+    })
+  )
+
+  it.effect("is Retry-After, as a date told from the response's own", () =>
+    Effect.gen(function* () {
+      const headers = { date: "Fri, 20 Nov 2026 22:00:00 GMT", "retry-after": "Fri, 20 Nov 2026 22:00:25 GMT" }
+      expect(yield* waitOf(() => Stub.failure(503, { headers }))).toBe(25)
+    })
+  )
+
+  it.effect("is Retry-After, as a date told from our clock where a browser hides the response's", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(Date.parse("Fri, 20 Nov 2026 22:00:00 GMT"))
+      const headers = { "retry-after": "Fri, 20 Nov 2026 22:00:25 GMT" }
+      expect(yield* waitOf(() => Stub.failure(503, { headers }))).toBe(25)
+    })
+  )
+
+  it.effect("is retry_after of the envelope where there is no header", () =>
+    Effect.gen(function* () {
+      expect(yield* waitOf(() => Stub.failure(429, { metadata: { retry_after: 4.5 } }))).toBe(4.5)
+      expect(
+        yield* waitOf(() => Stub.failure(429, { headers: { "retry-after": "9" }, metadata: { retry_after: 4 } }))
+      ).toBe(9)
+    })
+  )
+
+  it.effect("is never longer than a minute for Retry-After, and otherwise as the policy says", () =>
+    Effect.gen(function* () {
+      const response = () => Stub.failure(503, { headers: { "retry-after": "3600" } })
+      expect(yield* waitOf(response)).toBe(60)
+      expect(yield* waitOf(response, { maxRetryAfter: "2 seconds" })).toBe(2)
+      expect(yield* waitOf(response, { maxRetryAfter: "2 hours" })).toBe(undefined)
+    })
+  )
+
+  it.effect("is the policy's own where that is longer, or where Retry-After says nothing", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(Date.parse("Fri, 20 Nov 2026 22:00:00 GMT"))
+      for (const value of ["0", "soon", "-3", "Fri, 20 Nov 1980 22:00:00 GMT", ""]) {
+        expect([value, yield* waitOf(() => Stub.failure(503, { headers: { "retry-after": value } }))]).toEqual([
+          value,
+          1
+        ])
+      }
+    })
+  )
+
+  it.effect("tells the caller of a failed call what the service said", () => {
+    const stub = Stub.make(() => Stub.failure(429, { headers: { "retry-after": "11" } }))
+    return Effect.gen(function* () {
+      const error = yield* Effect.flip((yield* gateway).rerank(request))
+      expect(error).toMatchObject({ _tag: "TooManyRequests", retryAfter: 11 })
+    }).pipe(stub.run(), Effect.provideService(RetryPolicy.RetryPolicy, RetryPolicy.none))
+  })
+})
+
+describe("the deadline", () => {
+  it.effect("is over all attempts and waits", () => {
+    const stub = Stub.make(() => Effect.never)
+    return Effect.gen(function* () {
+      const fiber = yield* Effect.forkChild(Effect.flip((yield* gateway).currentKey))
+      yield* TestClock.adjust("9999 millis")
+      expect(fiber.pollUnsafe()).toBe(undefined)
+      yield* TestClock.adjust("1 millis")
+      const error = yield* Fiber.join(fiber)
+      // At 0, 4 and 8 seconds: three of attempt, one of waiting.
+      expect(error).toMatchObject({ _tag: "TimeoutError", milliseconds: 10_000, attempts: 3, isRetryable: true })
+      expect(stub.times()).toEqual([0, 4000, 8000])
+      expect(stub.sent.every(({ signal }) => signal.aborted)).toBe(true)
+    }).pipe(stub.run(), every("1 second", { deadline: "10 seconds", attemptTimeout: "3 seconds", maxRetries: 10 }))
+  })
+
+  it.effect("of an attempt is told apart from the call's", () => {
+    const stub = Stub.make(() => Effect.never)
+    return Effect.gen(function* () {
+      const error = yield* failureOf((yield* gateway).currentKey)
+      expect(error).toMatchObject({ _tag: "TimeoutError", milliseconds: 3000, attempts: 2 })
+      expect(error.message).toBe("currentKey: no answer within 3000 ms, in 2 attempts")
+    }).pipe(stub.run(), every("1 second", { attemptTimeout: "3 seconds", maxRetries: 1 }))
+  })
+
+  it.effect("holds for a body that never ends", () => {
+    const stub = Stub.make(() => new Response(new ReadableStream()))
+    return Effect.gen(function* () {
+      expect(yield* failureOf((yield* gateway).currentKey)).toMatchObject({ _tag: "TimeoutError" })
+    }).pipe(stub.run(), every("1 second", { deadline: "5 seconds" }))
+  })
+
+  it.effect("lets no wait begin that does not fit: the error comes at once", () => {
+    const stub = Stub.make(() => Stub.failure(503, { headers: { "retry-after": "30" } }))
+    return Effect.gen(function* () {
+      const error = yield* Effect.flip((yield* gateway).rerank(request))
+      expect(error).toMatchObject({ _tag: "ServiceUnavailable", attempts: 1, retryAfter: 30 })
+      expect(stub.times()).toEqual([0])
+    }).pipe(stub.run(), every("1 second", { deadline: "30 seconds" }))
+  })
+
+  it.effect("counts the time that attempts took", () => {
+    const stub = Stub.make(() => Effect.delay(Effect.succeed(Stub.failure(503)), "4 seconds"))
+    return Effect.gen(function* () {
+      const error = yield* failureOf((yield* gateway).rerank(request))
+      // 4 + 1 + 4 + 1: of the ten seconds none is left for a third attempt.
+      expect(error).toMatchObject({ _tag: "ServiceUnavailable", attempts: 2 })
+    }).pipe(stub.run(), every("1 second", { deadline: "10 seconds" }))
+  })
+
+  it.effect("is five minutes unless told", () => {
+    const stub = Stub.make(() => Effect.never)
+    return Effect.gen(function* () {
+      const error = yield* failureOf((yield* gateway).currentKey)
+      expect(error).toMatchObject({ _tag: "TimeoutError", milliseconds: 300_000, attempts: 1 })
+    }).pipe(stub.run())
+  })
+
+  it.effect("may be none", () => {
+    const stub = Stub.make(() => Effect.delay(Effect.succeed(Stub.json({ data: Stub.keyRecord })), "30 minutes"))
+    return Effect.gen(function* () {
+      expect(yield* outcome((yield* gateway).currentKey)).toMatchObject({ _tag: "Success" })
+    }).pipe(stub.run(), every("1 second", { deadline: "Infinity" }))
+  })
+})
+
+describe("the policy", () => {
+  it.effect("none: one attempt", () => {
+    const stub = Stub.make(() => "cut")
+    return Effect.gen(function* () {
+      expect(yield* Effect.flip((yield* gateway).currentKey)).toMatchObject({ attempts: 1 })
+    }).pipe(stub.run(), Effect.provideService(RetryPolicy.RetryPolicy, RetryPolicy.none))
+  })
+
+  it.effect("is set for a layer, and otherwise for one call", () => {
+    const stub = Stub.make(() => "cut")
+    return Effect.gen(function* () {
+      const { currentKey } = yield* gateway
+      expect(yield* Effect.flip(currentKey)).toMatchObject({ attempts: 2 })
+      const more = currentKey.pipe(every("0 millis", { maxRetries: 5 }))
+      expect(yield* Effect.flip(more)).toMatchObject({ attempts: 6 })
+      expect(yield* Effect.flip(currentKey)).toMatchObject({ attempts: 2 })
+    }).pipe(
+      stub.run(),
+      Effect.provide(
+        Layer.succeed(
+          RetryPolicy.RetryPolicy,
+          RetryPolicy.make({ maxRetries: 1, schedule: () => Schedule.spaced("0 millis") })
+        )
+      )
+    )
+  })
+
+  it.effect("has a schedule for each reason, each from its own start", () => {
+    const answers = ["cut", 503, "cut", 429, 503] as const
+    const stub = Stub.make((_, number) => {
+      const answer = answers[number - 1]
+      return answer === undefined ? Stub.json(Stub.ranking) : answer === "cut" ? answer : Stub.failure(answer)
+    })
+    const asked: Array<RetryPolicy.RetryReason> = []
+    return Effect.gen(function* () {
+      yield* outcome((yield* gateway).rerank(request))
+      const waits = stub.times().map((time, index, times) => (time - (times[index - 1] ?? 0)) / 1000)
+      expect(waits).toEqual([0, 1, 10, 2, 100, 20])
+      expect(asked).toEqual(["transport", 503, 429])
+    }).pipe(
+      stub.run(),
+      Effect.provideService(
+        RetryPolicy.RetryPolicy,
+        RetryPolicy.make({
+          maxRetries: 9,
+          schedule: (reason) => {
+            asked.push(reason)
+            return Schedule.exponential(
+              reason === "transport" ? "1 second" : reason === 503 ? "10 seconds" : "100 seconds"
+            )
+          }
+        })
+      )
+    )
+  })
+
+  it.effect("ends with its schedule, though retries are left", () => {
+    const stub = Stub.make(() => "cut")
+    return Effect.gen(function* () {
+      expect(yield* Effect.flip((yield* gateway).currentKey)).toMatchObject({ attempts: 2 })
+    }).pipe(
+      stub.run(),
+      Effect.provideService(RetryPolicy.RetryPolicy, RetryPolicy.make({ schedule: () => Schedule.recurs(1) }))
+    )
+  })
+})
+
+describe("the attempt", () => {
+  it.effect("is known to the HttpClient while it is made", () => {
+    const seen: Array<RetryPolicy.Attempt | undefined> = []
+    const stub = Stub.make((_, number) =>
+      Effect.gen(function* () {
+        seen.push(yield* RetryPolicy.CurrentAttempt)
+        return number < 3 ? "cut" : Stub.json({ data: Stub.keyRecord })
+      })
+    )
+    return Effect.gen(function* () {
+      yield* (yield* gateway).currentKey
+      yield* (yield* gateway).currentKey
+      expect(seen).toEqual([1, 2, 3, 1].map((number) => ({ operation: "currentKey", number })))
+      expect(yield* RetryPolicy.CurrentAttempt).toBe(undefined)
+    }).pipe(stub.run(), every("0 millis"))
+  })
+})
+
+describe("interruption", () => {
+  it.effect("stops at once, aborts the request and tries no more", () => {
+    const stub = Stub.make(() => Effect.never)
+    return Effect.gen(function* () {
+      const fiber = yield* Effect.forkChild((yield* gateway).currentKey, { startImmediately: true })
+      yield* Effect.yieldNow
+      expect(stub.sent.map(({ signal }) => signal.aborted)).toEqual([false])
+      yield* Fiber.interrupt(fiber)
+      expect(stub.sent.map(({ signal }) => signal.aborted)).toEqual([true])
+      yield* TestClock.adjust("1 hour")
+      expect(stub.sent).toHaveLength(1)
+    }).pipe(stub.run())
+  })
+
+  it.effect("stops a wait as well", () => {
+    const stub = Stub.make(() => "cut")
+    return Effect.gen(function* () {
+      const fiber = yield* Effect.forkChild((yield* gateway).currentKey, { startImmediately: true })
+      yield* TestClock.adjust("1 millis")
+      yield* Fiber.interrupt(fiber)
+      yield* TestClock.adjust("1 hour")
+      expect(stub.sent).toHaveLength(1)
+    }).pipe(stub.run())
+  })
+})
+
+describe("the credential", () => {
+  it.effect("that is an Effect is asked before every attempt", () => {
+    let asked = 0
+    const stub = Stub.make((_, number) => (number < 3 ? "cut" : Stub.json({ data: Stub.keyRecord })))
+    return Effect.gen(function* () {
+      yield* (yield* gateway).currentKey
+      expect(stub.sent.map(({ headers }) => headers["authorization"])).toEqual([
+        "Bearer token_1",
+        "Bearer token_2",
+        "Bearer token_3"
+      ])
+    }).pipe(stub.run({ credential: Effect.sync(() => Redacted.make(`token_${++asked}`)) }), every("0 millis"))
+  })
+
+  it.effect("that cannot be had: nothing is sent, nothing is tried again", () => {
+    const stub = Stub.make(() => Stub.json({}))
+    return Effect.gen(function* () {
+      const error = yield* Effect.flip((yield* gateway).currentKey)
+      expect(error).toMatchObject({
+        _tag: "TransportError",
+        reason: "credential",
+        cause: "signed out",
+        attempts: 0,
+        isRetryable: false
+      })
+      expect(error.message).toBe("currentKey: the credential could not be had, so nothing was sent")
+      expect(stub.sent).toEqual([])
+    }).pipe(stub.run({ credential: Effect.fail("signed out") }))
+  })
+
+  it.effect("that can no longer be had on a retry ends the call", () => {
+    let asked = 0
+    const stub = Stub.make(() => "cut")
+    return Effect.gen(function* () {
+      expect(yield* Effect.flip((yield* gateway).currentKey)).toMatchObject({ reason: "credential", attempts: 1 })
+    }).pipe(
+      stub.run({
+        credential: Effect.suspend(() => (++asked === 1 ? Effect.succeed(Redacted.make("t")) : Effect.fail("gone")))
+      }),
+      every("0 millis")
+    )
+  })
+
+  it.effect("that never comes is bounded by the deadline", () => {
+    const stub = Stub.make(() => Stub.json({}))
+    return Effect.gen(function* () {
+      expect(yield* failureOf((yield* gateway).currentKey)).toMatchObject({ _tag: "TimeoutError" })
+      expect(stub.sent).toEqual([])
+    }).pipe(stub.run({ credential: Effect.never }), every("1 second", { deadline: "5 seconds" }))
+  })
+
+  it.effect("that no header can carry is refused here, and not quoted", () =>
+    Effect.gen(function* () {
+      for (const token of ["", "mg_sk_secret\n", "mg_sk_secret\r\nx: y", "mg sk secret", "mg_sk_secrét"]) {
+        const stub = Stub.make(() => Stub.json({}))
+        const error = yield* Effect.flip(
+          Effect.flatMap(gateway, ({ currentKey }) => currentKey).pipe(stub.run({ credential: Redacted.make(token) }))
+        )
+        expect(error).toMatchObject({ _tag: "TransportError", reason: "credential", attempts: 0 })
+        expect(stub.sent).toEqual([])
+      }
+    })
+  )
+})

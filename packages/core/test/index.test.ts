@@ -1,0 +1,63 @@
+import * as Core from "@model-gateway/core"
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { expect, it } from "vitest"
+
+const source = join(import.meta.dirname, "../src")
+
+const modules = readdirSync(source)
+  .filter((name) => name.endsWith(".ts") && name !== "index.ts")
+  .map((name) => name.slice(0, -3))
+
+it("the public surface is this and no more", () => {
+  expect(Object.keys(Core).toSorted((a, b) => a.localeCompare(b))).toEqual([
+    "Authorization",
+    "ClientError",
+    "CurrentKey",
+    "Files",
+    "Gateway",
+    "GatewayApi",
+    "GatewayConfig",
+    "GatewayError",
+    "Guardrails",
+    "Idempotency",
+    "Identifiers",
+    "Keys",
+    "Models",
+    "Operation",
+    "Rerank",
+    "RetryBudget",
+    "RetryPolicy",
+    "Routing",
+    "Trace",
+    "Transcription",
+    "Video",
+    "VideoProgress",
+    "Workspaces"
+  ])
+})
+
+it("each module has a subpath of its own, and what is internal has none", async () => {
+  expect(new Set(modules)).toEqual(new Set(Object.keys(Core)))
+  for (const name of modules) {
+    const module: unknown = await import(`@model-gateway/core/${name}`)
+    expect([name, module]).toEqual([name, Object.entries(Core).find(([key]) => key === name)?.[1]])
+  }
+  const specifier = "@model-gateway/core/internal/execute"
+  await expect(import(specifier)).rejects.toThrow("internal/execute")
+})
+
+it("depends on effect alone", () => {
+  for (const name of [...modules.map((name) => `${name}.ts`), "index.ts", "internal/execute.ts", "internal/form.ts"]) {
+    const imports = Array.from(
+      readFileSync(join(source, name), "utf8").matchAll(/^(?:import|export) .* from "([^"]+)"/gm)
+    )
+    for (const [, specifier = ""] of imports) {
+      expect([name, specifier, /^(effect(\/[\w-]+)*|\.\.?\/[\w/]+\.ts)$/i.test(specifier)]).toEqual([
+        name,
+        specifier,
+        true
+      ])
+    }
+  }
+})

@@ -1,0 +1,168 @@
+import type {
+  ClientError,
+  CurrentKey,
+  Files,
+  Gateway,
+  GatewayError,
+  Rerank,
+  Transcription,
+  Video,
+  VideoProgress
+} from "@model-gateway/core"
+import type { Effect, Stream } from "effect"
+import { describe, expectTypeOf, it } from "vitest"
+
+type Client = Gateway.Gateway["Service"]
+
+type ErrorsOf<A> = A extends (...args: ReadonlyArray<never>) => infer R
+  ? ErrorsOf<R>
+  : A extends Effect.Effect<infer _A, infer E, infer _R>
+    ? E
+    : A extends Stream.Stream<infer _A, infer E, infer _R>
+      ? E
+      : "neither Effect nor Stream"
+
+type ServicesOf<A> = A extends (...args: ReadonlyArray<never>) => infer R
+  ? ServicesOf<R>
+  : A extends Effect.Effect<infer _A, infer _E, infer R>
+    ? R
+    : A extends Stream.Stream<infer _A, infer _E, infer R>
+      ? R
+      : "neither Effect nor Stream"
+
+type AnswerOf<A> = A extends (...args: ReadonlyArray<never>) => infer R
+  ? AnswerOf<R>
+  : A extends Effect.Effect<infer A, infer _E, infer _R>
+    ? A
+    : A extends Stream.Stream<infer A, infer _E, infer _R>
+      ? A
+      : never
+
+interface ByStatus {
+  400: GatewayError.BadRequest
+  401: GatewayError.Unauthorized
+  402: GatewayError.PaymentRequired
+  403: GatewayError.Forbidden
+  404: GatewayError.NotFound
+  413: GatewayError.PayloadTooLarge
+  429: GatewayError.TooManyRequests
+  500: GatewayError.InternalServerError
+  502: GatewayError.BadGateway
+  503: GatewayError.ServiceUnavailable
+  504: GatewayError.GatewayTimeout
+  524: GatewayError.UpstreamTimeout
+  529: GatewayError.ProviderOverloaded
+}
+
+/** Those statuses' errors, and what never reached a status. */
+type Only<S extends keyof ByStatus> =
+  | ByStatus[S]
+  | ClientError.TransportError
+  | ClientError.TimeoutError
+  | ClientError.InvalidResponse
+
+/** The specification's sets for the six, contract.md's for the rest. */
+interface Expected {
+  deleteFile: Only<401 | 403 | 404 | 429 | 500 | 502 | 503>
+  currentKey: Only<401 | 500>
+  rerank: Only<400 | 401 | 402 | 403 | 404 | 413 | 429 | 500 | 502 | 503 | 524 | 529>
+  transcribe: Only<400 | 401 | 402 | 403 | 404 | 413 | 429 | 500 | 502 | 503 | 504 | 524 | 529>
+  submitVideo: Only<400 | 401 | 402 | 403 | 404 | 413 | 429 | 500>
+  assignKeys: Only<400 | 401 | 403 | 404 | 500>
+  uploadFile: Only<400 | 401 | 403 | 404 | 413 | 429 | 500 | 503>
+  listFiles: Only<400 | 401 | 403 | 404 | 429 | 500 | 503>
+  getFile: Only<400 | 401 | 403 | 404 | 429 | 500 | 503>
+  fileContent: Only<400 | 401 | 403 | 404 | 429 | 500 | 503>
+  getVideo: Only<400 | 401 | 403 | 404 | 429 | 500 | 503>
+  videoContent: Only<400 | 401 | 403 | 404 | 429 | 500 | 503>
+  cancelVideo: Only<400 | 401 | 403 | 404 | 429 | 500 | 503>
+  listModels: Only<400 | 401 | 403 | 404 | 500 | 503>
+  createKey: Only<400 | 401 | 403 | 404 | 500>
+  listKeys: Only<400 | 401 | 403 | 404 | 500>
+  getKey: Only<400 | 401 | 403 | 404 | 500>
+  updateKey: Only<400 | 401 | 403 | 404 | 500>
+  deleteKey: Only<400 | 401 | 403 | 404 | 500>
+  createGuardrail: Only<400 | 401 | 403 | 404 | 500>
+  listGuardrails: Only<400 | 401 | 403 | 404 | 500>
+  getGuardrail: Only<400 | 401 | 403 | 404 | 500>
+  updateGuardrail: Only<400 | 401 | 403 | 404 | 500>
+  deleteGuardrail: Only<400 | 401 | 403 | 404 | 500>
+  unassignKeys: Only<400 | 401 | 403 | 404 | 500>
+  listAssignments: Only<400 | 401 | 403 | 404 | 500>
+  getWorkspace: Only<400 | 401 | 403 | 404 | 500>
+  updateWorkspace: Only<400 | 401 | 403 | 404 | 500>
+  addCredits: Only<400 | 401 | 403 | 404 | 500>
+}
+
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+
+type IsVague<A> = [unknown] extends [A] ? true : [A] extends [never] ? true : false
+
+describe("the errors of an operation", () => {
+  it("of each of the six are exactly its statuses and what never reached one", () => {
+    expectTypeOf<ErrorsOf<Client["deleteFile"]>>().toEqualTypeOf<Expected["deleteFile"]>()
+    expectTypeOf<ErrorsOf<Client["currentKey"]>>().toEqualTypeOf<Expected["currentKey"]>()
+    expectTypeOf<ErrorsOf<Client["rerank"]>>().toEqualTypeOf<Expected["rerank"]>()
+    expectTypeOf<ErrorsOf<Client["transcribe"]>>().toEqualTypeOf<Expected["transcribe"]>()
+    expectTypeOf<ErrorsOf<Client["submitVideo"]>>().toEqualTypeOf<Expected["submitVideo"]>()
+    expectTypeOf<ErrorsOf<Client["assignKeys"]>>().toEqualTypeOf<Expected["assignKeys"]>()
+  })
+
+  it("of all the others as well", () => {
+    expectTypeOf<keyof Client>().toEqualTypeOf<keyof Expected>()
+    expectTypeOf<
+      { [Op in keyof Client]: Same<ErrorsOf<Client[Op]>, Expected[Op]> }[keyof Client]
+    >().toEqualTypeOf<true>()
+  })
+
+  it("are never any, unknown or never; nor are the answers", () => {
+    expectTypeOf<{ [Op in keyof Client]: IsVague<ErrorsOf<Client[Op]>> }[keyof Client]>().toEqualTypeOf<false>()
+    expectTypeOf<{ [Op in keyof Client]: IsVague<AnswerOf<Client[Op]>> }[keyof Client]>().toEqualTypeOf<false>()
+  })
+
+  it("of a watched job are those of asking for it", () => {
+    expectTypeOf<ErrorsOf<typeof VideoProgress.watch>>().toEqualTypeOf<Expected["getVideo"]>()
+    expectTypeOf<ErrorsOf<typeof VideoProgress.awaitFinal>>().toEqualTypeOf<Expected["getVideo"]>()
+    expectTypeOf<ServicesOf<typeof VideoProgress.awaitFinal>>().toEqualTypeOf<Gateway.Gateway>()
+  })
+
+  it("carry their status as a literal", () => {
+    expectTypeOf<GatewayError.TooManyRequests["error"]["code"]>().toEqualTypeOf<429>()
+    expectTypeOf<GatewayError.GatewayError["error"]["code"]>().toEqualTypeOf<keyof ByStatus>()
+    expectTypeOf<GatewayError.GatewayError>().toEqualTypeOf<ByStatus[keyof ByStatus]>()
+  })
+})
+
+describe("an operation", () => {
+  it("needs no services", () => {
+    expectTypeOf<{ [Op in keyof Client]: ServicesOf<Client[Op]> }[keyof Client]>().toEqualTypeOf<never>()
+  })
+
+  it("answers what the contract says", () => {
+    expectTypeOf<AnswerOf<Client["deleteFile"]>>().toEqualTypeOf<Files.Deletion>()
+    expectTypeOf<AnswerOf<Client["currentKey"]>>().toEqualTypeOf<CurrentKey.KeyRecord>()
+    expectTypeOf<AnswerOf<Client["rerank"]>>().toEqualTypeOf<Rerank.Response>()
+    expectTypeOf<AnswerOf<Client["transcribe"]>>().toEqualTypeOf<Transcription.Response>()
+    expectTypeOf<AnswerOf<Client["submitVideo"]>>().toEqualTypeOf<Video.Job>()
+    expectTypeOf<AnswerOf<Client["fileContent"]>>().toEqualTypeOf<Uint8Array>()
+  })
+
+  it("takes only what its request has", () => {
+    const typed = (client: Client) => {
+      void client.rerank({ model: "m", query: "q", documents: ["d", { text: "t" }] })
+      // @ts-expect-error at least one document
+      void client.rerank({ model: "m", query: "q", documents: [] })
+      // @ts-expect-error no such field
+      void client.rerank({ model: "m", query: "q", documents: ["d"], topN: 1 })
+      // @ts-expect-error no such ratio
+      void client.submitVideo({ model: "m", aspect_ratio: "16:10" })
+      // @ts-expect-error either the audio in base64 or a file
+      void client.transcribe({ model: "m" })
+      // @ts-expect-error not both
+      void client.transcribe({ model: "m", file: new Blob([]), input_audio: { data: "AAAA", format: "wav" } })
+      // @ts-expect-error at least one hash
+      void client.assignKeys("g", { key_hashes: [] })
+    }
+    expectTypeOf(typed).toBeFunction()
+  })
+})
