@@ -23,6 +23,14 @@ export interface StoredObject {
   readonly sha256: string
 }
 
+/** How an object is put. */
+export interface PutOptions {
+  /** Default: no bound. */
+  readonly maxBytes?: number | undefined
+  /** Told of each chunk of the content, in order, when the store needs it no more. */
+  readonly onStored?: ((chunk: Uint8Array) => void) | undefined
+}
+
 /** Which bytes of an object: `length` of them from `start`, counted from 0. */
 export interface ByteWindow {
   readonly start: number
@@ -64,12 +72,12 @@ export class ObjectStore extends Context.Service<
   {
     /**
      * Stores a whole object under the key, in place of any that was there. It becomes visible all at once and only when it is safely on disk; a failure or an interruption leaves
-     * nothing. Fails as the content does, with {@link ObjectTooLarge} as soon as `maxBytes` (default: no bound) is passed, or with {@link ObjectStoreError}.
+     * nothing. Fails as the content does, with {@link ObjectTooLarge} as soon as `maxBytes` is passed, or with {@link ObjectStoreError}.
      */
     readonly put: <E, R>(
       key: string,
       content: Stream.Stream<Uint8Array, E, R>,
-      options?: { readonly maxBytes?: number | undefined }
+      options?: PutOptions
     ) => Effect.Effect<StoredObject, E | ObjectTooLarge | ObjectStoreError, R>
     /** The object's size in bytes. */
     readonly size: (key: string) => Effect.Effect<number, ObjectNotFound | ObjectStoreError>
@@ -155,7 +163,7 @@ export const makeLocal = Effect.fnUntraced(function* (
   const write = Effect.fnUntraced(function* <E, R>(
     partial: string,
     content: Stream.Stream<Uint8Array, E, R>,
-    maxBytes: number
+    { maxBytes = Number.POSITIVE_INFINITY, onStored }: PutOptions
   ): Effect.fn.Return<Omit<StoredObject, "key">, E | ObjectTooLarge | ObjectStoreError, R | Scope> {
     const hash = createHash("sha256")
     const file = yield* fs.open(partial, { flag: "wx" }).pipe(Effect.mapError(failed("put")))
@@ -164,7 +172,8 @@ export const makeLocal = Effect.fnUntraced(function* (
       bytes += chunk.length
       if (bytes > maxBytes) return Effect.fail(new ObjectTooLarge({ limit: maxBytes }))
       hash.update(chunk)
-      return Effect.mapError(file.writeAll(chunk), failed("put"))
+      const written = Effect.mapError(file.writeAll(chunk), failed("put"))
+      return onStored === undefined ? written : Effect.map(written, () => onStored(chunk))
     })
     yield* Effect.mapError(file.sync, failed("put"))
     return { bytes, sha256: hash.digest("hex") }
@@ -173,7 +182,7 @@ export const makeLocal = Effect.fnUntraced(function* (
   const put = Effect.fn("ObjectStore.put")(function* <E, R>(
     key: string,
     content: Stream.Stream<Uint8Array, E, R>,
-    options?: { readonly maxBytes?: number | undefined }
+    options?: PutOptions
   ) {
     const place = parse(key)
     if (Option.isNone(place)) return yield* Effect.die(new RangeError("An object's key has not the form of one"))
@@ -181,7 +190,7 @@ export const makeLocal = Effect.fnUntraced(function* (
     return yield* Effect.scoped(
       Effect.gen(function* () {
         const partial = yield* partialFile
-        const written = yield* Effect.scoped(write(partial, content, options?.maxBytes ?? Number.POSITIVE_INFINITY))
+        const written = yield* Effect.scoped(write(partial, content, options ?? {}))
         yield* fs
           .makeDirectory(folder, { recursive: true })
           .pipe(Effect.andThen(fs.rename(partial, path.join(folder, place.value.name))), Effect.mapError(failed("put")))
@@ -307,7 +316,7 @@ export const makeMemory = Effect.sync(() => {
     put: Effect.fnUntraced(function* <E, R>(
       key: string,
       content: Stream.Stream<Uint8Array, E, R>,
-      options?: { readonly maxBytes?: number | undefined }
+      options?: PutOptions
     ): Effect.fn.Return<StoredObject, E | ObjectTooLarge, R> {
       const limit = options?.maxBytes ?? Number.POSITIVE_INFINITY
       const chunks: Array<Uint8Array> = []

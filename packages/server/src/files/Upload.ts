@@ -8,6 +8,7 @@ import { BadRequest, type Issue, PayloadTooLarge } from "@model-gateway/core/Gat
 import { Effect, Schema, Stream } from "effect"
 import { type HttpServerRequest, Multipart } from "effect/http"
 import { phrases } from "../http/Failures.ts"
+import * as SpentBlocks from "./SpentBlocks.ts"
 import { ObjectStore, type ObjectStoreError, type StoredObject } from "./ObjectStore.ts"
 
 /** What came in: stored, and not yet recorded. */
@@ -116,7 +117,7 @@ const read = Effect.fnUntraced(function* (
   const onFile = Effect.fnUntraced(function* (part: Multipart.File) {
     if (part.key !== "file") return yield* Stream.runDrain(part.content)
     if (stored !== undefined) return yield* badForm([{ path: "file", message: "Expected one file" }])
-    const object = yield* objects.put(key, part.content, { maxBytes })
+    const object = yield* objects.put(key, part.content, { maxBytes, onStored: SpentBlocks.make() })
     stored = { ...object, filename: filenameOf(part.name), contentType: contentTypeOf(part) }
   })
 

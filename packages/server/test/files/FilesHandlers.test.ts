@@ -1,7 +1,7 @@
 import { NodeServices } from "@effect/platform-node"
 import { describe, expect, it, layer } from "@effect/vitest"
 import { File, FileList } from "@model-gateway/core/Files"
-import { Effect, FileSystem, Redacted, Schedule, Schema } from "effect"
+import { Duration, Effect, FileSystem, Redacted, Schedule, Schema } from "effect"
 import { connect } from "node:net"
 import { ObjectStore } from "../../src/files/ObjectStore.ts"
 import { KeyStore } from "../../src/keys/KeyStore.ts"
@@ -455,9 +455,9 @@ describe("files over HTTP, limited", () => {
       yield* refused(429, limited)
       expect(Number(limited.headers["retry-after"])).toBeGreaterThan(0)
       expect(limited.headers).toMatchObject({
-        ratelimit: expect.stringMatching(/r=0/) as string,
         "ratelimit-policy": '"default";q=2;w=60'
       })
-    }).pipe(Effect.provide(TestGateway.layer({ rateLimit: { requests: 2, window: "1 minute" } })))
+      expect(limited.headers["ratelimit"]).toContain("r=0")
+    }).pipe(Effect.provide(TestGateway.layer({ rateLimit: { requests: 2, window: Duration.minutes(1) } })))
   )
 })

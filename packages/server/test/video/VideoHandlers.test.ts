@@ -27,9 +27,7 @@ const gateway = Layer.unwrap(
       },
       { ...model, id: "test/free", free: true, pricing: { unit: "second", microCredits: 0 } }
     ])
-    return TestGateway.layer(undefined, [upstream.provider]).pipe(
-      Layer.provideMerge(Layer.succeed(Scripted, upstream))
-    )
+    return TestGateway.layer(undefined, [upstream.provider]).pipe(Layer.provideMerge(Layer.succeed(Scripted, upstream)))
   })
 )
 
@@ -130,7 +128,11 @@ layer(gateway, { excludeTestServices: true })("videos over HTTP", (it) => {
     Effect.gen(function* () {
       const { ask } = yield* TestGateway.TestGateway
       const accepted = yield* submit(film({ duration: 4 }))
-      expect(accepted).toMatchObject({ status: "pending", model: "test/film", polling_url: `/api/v1/videos/${accepted.id}` })
+      expect(accepted).toMatchObject({
+        status: "pending",
+        model: "test/film",
+        polling_url: `/api/v1/videos/${accepted.id}`
+      })
       expect(accepted).not.toHaveProperty("usage")
       expect(accepted).not.toHaveProperty("generation_id")
       const done = yield* follow(accepted)
@@ -174,7 +176,10 @@ layer(gateway, { excludeTestServices: true })("videos over HTTP", (it) => {
         ["model", { prompt: "x" }],
         ["prompt", { model: "test/film" }],
         ["prompt", film({ prompt: "  " })],
-        ["prompt", { model: "test/words-only", input_references: [{ type: "image_url", image_url: { url: "https://x.y/z" } }] }],
+        [
+          "prompt",
+          { model: "test/words-only", input_references: [{ type: "image_url", image_url: { url: "https://x.y/z" } }] }
+        ],
         ["prompt", film({ prompt: 7 })],
         ["duration", film({ duration: 0 })],
         ["duration", film({ duration: 1.5 })],
@@ -191,8 +196,14 @@ layer(gateway, { excludeTestServices: true })("videos over HTTP", (it) => {
         ["callback_url", film({ callback_url: "https://exa mple.com" })],
         ["frame_images", { model: "test/words-only", prompt: "x", frame_images: [image] }],
         ["frame_images.0.frame_type", film({ frame_images: [{ ...image, frame_type: "middle" }] })],
-        ["frame_images.0.image_url.url", film({ frame_images: [{ ...image, image_url: { url: "file:///etc/passwd" } }] })],
-        ["input_references.0.video_url.url", film({ input_references: [{ type: "video_url", video_url: { url: "x" } }] })],
+        [
+          "frame_images.0.image_url.url",
+          film({ frame_images: [{ ...image, image_url: { url: "file:///etc/passwd" } }] })
+        ],
+        [
+          "input_references.0.video_url.url",
+          film({ input_references: [{ type: "video_url", video_url: { url: "x" } }] })
+        ],
         ["creativity", film({ creativity: 0.5 })],
         ["upscale_factor", film({ upscale_factor: 2 })],
         ["upscale_factor", { model: "test/upscale", prompt: "x", upscale_factor: 0 }],
@@ -202,7 +213,10 @@ layer(gateway, { excludeTestServices: true })("videos over HTTP", (it) => {
       for (const [path, body] of cases) {
         const error = yield* refused(400, yield* post(body))
         expect(error.message).toMatch(/^invalid request parameters/)
-        expect(error.metadata?.issues?.map((issue) => issue.path), JSON.stringify(body)).toContain(path)
+        expect(
+          error.metadata?.issues?.map((issue) => issue.path),
+          JSON.stringify(body)
+        ).toContain(path)
       }
       const broken = yield* ask("/api/v1/videos", {
         method: "POST",
@@ -381,7 +395,7 @@ layer(gateway, { excludeTestServices: true })("videos over HTTP", (it) => {
       Effect.gen(function* () {
         const { ask } = yield* TestGateway.TestGateway
         let job = yield* submit()
-        while (job.status === "pending") job = yield* get(`${job.polling_url}?wait=10`)
+        while (job.status === "pending") job = yield* get(job.polling_url)
         const startedAt = yield* Clock.currentTimeMillis
         const waited = yield* get(`${job.polling_url}?wait=1`)
         const waitedFor = (yield* Clock.currentTimeMillis) - startedAt
@@ -408,12 +422,14 @@ layer(gateway, { excludeTestServices: true })("videos over HTTP", (it) => {
       Effect.gen(function* () {
         const { folder } = yield* TestGateway.TestGateway
         let job = yield* submit()
-        while (job.status === "pending") job = yield* get(`${job.polling_url}?wait=10`)
+        while (job.status === "pending") job = yield* get(job.polling_url)
         const polling = yield* Effect.forkChild(get(`${job.polling_url}?wait=60`))
         yield* Effect.sleep("100 millis")
         const { DatabaseSync } = yield* Effect.promise(() => import("node:sqlite"))
         const other = new DatabaseSync(`${folder}/gateway.db`, { timeout: 5000 })
-        other.prepare("UPDATE video_jobs SET status = 'expired', step = step + 1, completed_at = 1 WHERE id = ?").run(job.id)
+        other
+          .prepare("UPDATE video_jobs SET status = 'expired', step = step + 1, completed_at = 1 WHERE id = ?")
+          .run(job.id)
         other.close()
         expect((yield* Effect.timeout(Fiber.join(polling), "5 seconds")).status).toBe("expired")
       })
