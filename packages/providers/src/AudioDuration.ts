@@ -57,8 +57,9 @@ export interface Measured {
 /**
  * Format and length of audio.
  *
- * A file is read piece by piece, never held whole, and in a thread of its own: audio that leads its parser astray is
- * given up after 3 seconds as `NotAudio`, and holds up nobody meanwhile. Fails with `NotAudio`, with `WrongFormat` when a format is
+ * The work is done in a thread of its own: audio that leads its parser astray is given up after a second (and a fifth
+ * of a second more for each megabyte) as `NotAudio`, and holds up nobody meanwhile. A file up to 64 MiB is in memory
+ * while it is measured, a larger one is read piece by piece. Fails with `NotAudio`, with `WrongFormat` when a format is
  * declared and the contents are in another, and with `Unreadable`.
  *
  * @example

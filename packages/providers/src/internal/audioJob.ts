@@ -9,6 +9,9 @@ export const Location = Schema.Union([
 
 export type Location = typeof Location.Type
 
+/** Where an answer begins: the audio is at hand, and this long in bytes. */
+export const Begun = Schema.TaggedStruct("Begun", { size: Schema.Finite })
+
 export const Answer = Schema.Union([
   Schema.TaggedStruct("Measured", { format: AudioFormat, duration: Schema.Finite }),
   /** No audio, or none that is understood. */
@@ -17,3 +20,7 @@ export const Answer = Schema.Union([
 ])
 
 export type Answer = typeof Answer.Type
+
+export const Message = Schema.Union([Begun, Answer])
+
+export type Message = typeof Message.Type

@@ -5,9 +5,9 @@
  * timer fires while it spins. A thread can be ended. Threads start when first needed, are kept for the next question,
  * and do not keep the process alive.
  */
-import { Clock, Context, Effect, Option, Schema, Semaphore } from "effect"
+import { Clock, Context, Data, Deferred, Duration, Effect, Exit, Schema, Semaphore } from "effect"
 import { Worker } from "node:worker_threads"
-import { Answer, type Location } from "./audioJob.ts"
+import { type Answer, type Location, Message } from "./audioJob.ts"
 
 export interface AudioThread {
   readonly ask: (location: Location) => Effect.Effect<Answer>
@@ -15,13 +15,20 @@ export interface AudioThread {
 
 /** How many files are measured at once. */
 const threads = 2
-/** A file of 25 MiB takes about a tenth of it. */
-const deadline = "3 seconds"
+
+/** For the thread to start and to lay hands on the audio. */
+const startDeadline = Duration.seconds(10)
+
+/**
+ * For the parser, some ten times what it needs. It grows with the audio, so that the small file that costs a
+ * caller nothing to send does not hold a thread for long either.
+ */
+const deadlineFor = (size: number): Duration.Duration => Duration.millis(1000 + size / 5000)
+
+class Stuck extends Data.TaggedError("Stuck") {}
+class Broken extends Data.TaggedError("Broken") {}
 
 const worker = new URL(`./audioWorker.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`, import.meta.url)
-
-const notInTime: Answer = { _tag: "NotAudio", message: "the audio cannot be understood in reasonable time" }
-const broke: Answer = { _tag: "NotAudio", message: "the audio cannot be understood" }
 
 const makeUnsafe = (): AudioThread => {
   const slots = Semaphore.makeUnsafe(threads)
@@ -39,41 +46,63 @@ const makeUnsafe = (): AudioThread => {
     return thread
   }
 
-  const askThread = (location: Location) =>
-    Effect.callback<Answer>((resume) => {
-      const thread = idle.pop() ?? start()
-      const onMessage = (message: unknown) => {
-        release()
-        thread.unref()
-        idle.push(thread)
-        resume(Effect.succeed(Option.getOrElse(Schema.decodeUnknownOption(Answer)(message), () => broke)))
-      }
-      const onEnd = () => {
-        release()
-        resume(Effect.succeed(broke))
-      }
-      const release = () => thread.off("message", onMessage).off("error", onEnd).off("exit", onEnd)
-      thread.on("message", onMessage).on("error", onEnd).on("exit", onEnd)
-      thread.ref()
-      thread.postMessage(location)
-      return Effect.promise(() => {
-        release()
-        return thread.terminate()
-      })
-    })
+  const askThread = Effect.fnUntraced(function* (thread: Worker, location: Location) {
+    const begun = Deferred.makeUnsafe<number, Broken>()
+    const answered = Deferred.makeUnsafe<Answer, Broken>()
+    const onMessage = (message: unknown) => {
+      const known = Schema.decodeUnknownExit(Message)(message)
+      if (Exit.isFailure(known)) onEnd()
+      else if (known.value._tag === "Begun") Deferred.doneUnsafe(begun, Exit.succeed(known.value.size))
+      else Deferred.doneUnsafe(answered, Exit.succeed(known.value))
+    }
+    const onEnd = () => {
+      Deferred.doneUnsafe(begun, Exit.fail(new Broken()))
+      Deferred.doneUnsafe(answered, Exit.fail(new Broken()))
+    }
+    const within = (limit: Duration.Duration) =>
+      Effect.timeoutOrElse({ duration: limit, orElse: () => Effect.fail(new Stuck()) })
+
+    thread.on("message", onMessage).on("error", onEnd).on("exit", onEnd)
+    thread.postMessage(location)
+    return yield* Deferred.await(begun).pipe(
+      within(startDeadline),
+      Effect.flatMap((size) => within(deadlineFor(size))(Deferred.await(answered))),
+      // A file that cannot be read is answered without a beginning.
+      Effect.raceFirst(Deferred.await(answered)),
+      Effect.ensuring(Effect.sync(() => thread.off("message", onMessage).off("error", onEnd).off("exit", onEnd)))
+    )
+  })
+
+  const askOnce = (location: Location) =>
+    Effect.acquireUseRelease(
+      Effect.sync(() => {
+        const thread = idle.pop() ?? start()
+        thread.ref()
+        return thread
+      }),
+      (thread) => askThread(thread, location),
+      (thread, exit) =>
+        Effect.promise(async () => {
+          thread.unref()
+          if (Exit.isSuccess(exit)) idle.push(thread)
+          else await thread.terminate()
+        })
+    )
 
   return {
     ask: (location) =>
-      slots.withPermit(
-        askThread(location).pipe(
-          Effect.timeoutOption(deadline),
-          // The thread spends real time, whatever clock the program runs by.
-          Effect.provideService(Clock.Clock, Clock.Clock.defaultValue()),
-          Effect.map(Option.getOrElse(() => notInTime))
-        )
+      slots.withPermit(askOnce(location)).pipe(
+        Effect.catchTags({
+          Stuck: () => notAudio("the audio cannot be understood in reasonable time"),
+          Broken: () => notAudio("the audio cannot be understood")
+        }),
+        // The thread spends real time, whatever clock the program runs by.
+        Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
       )
   }
 }
+
+const notAudio = (message: string): Effect.Effect<Answer> => Effect.succeed({ _tag: "NotAudio", message })
 
 /** One set of threads for the process, unless a program brings its own. */
 export const AudioThread = Context.Reference<AudioThread>("@model-gateway/providers/AudioThread", {

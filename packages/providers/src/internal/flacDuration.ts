@@ -5,7 +5,8 @@
  * never filled it in. Every frame carries its own number, so one frame near the end is enough.
  */
 
-type Read = (start: number, length: number) => Promise<Uint8Array>
+/** Up to `length` bytes from `start` on; fewer at the end of the audio. */
+export type Read = (start: number, length: number) => Promise<Uint8Array>
 
 /** How much of the file is searched at a time, from its end. */
 const windowSize = 65_536
@@ -13,13 +14,13 @@ const windowSize = 65_536
 const longestHeader = 16
 
 /** In seconds; 0 where there is no frame. */
-export const flacDuration = async (read: Read): Promise<number> => {
+export const flacDuration = async (read: Read, size: number): Promise<number> => {
   const stream = await readStreamInfo(read)
   if (stream === undefined) return 0
   const first = parseFrame(await read(stream.firstFrame, longestHeader), 0)
   if (first === undefined) return 0
 
-  for (let end = await endOf(read, stream.firstFrame); end > stream.firstFrame; end -= windowSize) {
+  for (let end = size; end > stream.firstFrame; end -= windowSize) {
     const start = Math.max(stream.firstFrame, end - windowSize)
     const bytes = await read(start, end - start + longestHeader)
     for (let at = Math.min(bytes.length, end - start) - 1; at >= 0; at--) {
@@ -58,22 +59,6 @@ const readStreamInfo = async (read: Read): Promise<StreamInfo | undefined> => {
     at += 4 + ((byte(block, 1) << 16) | (byte(block, 2) << 8) | byte(block, 3))
     if ((type & 0x80) !== 0) return sampleRate > 0 ? { sampleRate, firstFrame: at } : undefined
   }
-}
-
-/** The size of the audio, found with the reads that are there: doubling, then halving. */
-const endOf = async (read: Read, from: number): Promise<number> => {
-  const exists = async (at: number) => (await read(at, 1)).length === 1
-  if (!(await exists(from))) return from
-  let step = 1
-  while (await exists(from + step)) step *= 2
-  let low = from + Math.floor(step / 2)
-  let high = from + step
-  while (high - low > 1) {
-    const middle = Math.floor((low + high) / 2)
-    if (await exists(middle)) low = middle
-    else high = middle
-  }
-  return high
 }
 
 interface Frame {
