@@ -5,6 +5,9 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     allowOnly: false,
+    // Generous, because a busy machine with two cores must not turn a good test into a failed one.
+    testTimeout: 20_000,
+    hookTimeout: 30_000,
     // The file is what `npm test` counts; turbo keeps it with the cached result.
     reporters: ["default", ["json", { outputFile: "test-results/vitest.json" }]]
   }

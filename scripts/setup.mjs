@@ -82,7 +82,7 @@ const install = () => {
   if (!run(command, [...args, "install", "--frozen-lockfile"]).ok) {
     fail("The install did not finish; the reason is above.")
   }
-  // What tests need beyond npm packages (browsers, say) is installed here, before the stamp says that all is there.
+  // What only tests need beyond npm packages (a browser) is for scripts/test.mjs to find or install.
   writeFileSync(stampFile, stamp)
 }
 
