@@ -77,7 +77,9 @@ const installDebian = () => {
 const installPlaywright = () => {
   const folder = playwrightFolder()
   if (folder === undefined) return false
-  return run(process.execPath, [join(folder, "cli.js"), "install", ...(isRoot ? ["--with-deps"] : []), "chromium"])
+  const install = (...options) => run(process.execPath, [join(folder, "cli.js"), "install", ...options, "chromium"])
+  // The libraries that it needs come from the system's packages, which only root can install.
+  return (isRoot && install("--with-deps")) || install()
 }
 
 /** The path of a Chromium, installed if need be; undefined where none can be had. */
