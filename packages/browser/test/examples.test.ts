@@ -1,0 +1,52 @@
+/** The examples of the docstrings, compiled as they stand. */
+import { execFile } from "node:child_process"
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { expect, it } from "vitest"
+
+const root = join(import.meta.dirname, "..")
+// Inside the package, so that it finds itself by its name as a user does.
+const folder = join(root, "dist", "examples")
+
+const examples = readdirSync(join(root, "src"))
+  .filter((name) => name.endsWith(".ts"))
+  .flatMap((name) =>
+    Array.from(
+      readFileSync(join(root, "src", name), "utf8").matchAll(/ \* ```ts\n([\s\S]*?) \* ```/g),
+      (match, index) => ({
+        name: `${name.replace(".ts", "")}-${index}.ts`,
+        code: (match[1] ?? "").replaceAll(/^ \* ?/gm, "")
+      })
+    )
+  )
+
+it("compile", { timeout: 60_000 }, async () => {
+  expect(examples.length).toBeGreaterThanOrEqual(5)
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true })
+  for (const { code, name } of examples) writeFileSync(join(folder, name), `${code}\nexport {}\n`)
+  writeFileSync(
+    join(folder, "tsconfig.json"),
+    JSON.stringify({
+      extends: "../../../../tsconfig.base.json",
+      compilerOptions: {
+        lib: ["ES2024", "DOM", "DOM.Iterable"],
+        composite: false,
+        declaration: false,
+        declarationMap: false,
+        noEmit: true,
+        // An example names what it shows and goes no further.
+        noUnusedLocals: false
+      },
+      include: ["*.ts"]
+    })
+  )
+  const result = await promisify(execFile)(join(root, "../../node_modules/.bin/tsc"), [
+    "-p",
+    folder,
+    "--pretty",
+    "false"
+  ]).catch((error: { readonly stdout: string }) => error)
+  expect(result.stdout).toBe("")
+})
