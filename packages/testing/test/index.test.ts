@@ -1,5 +1,5 @@
 import * as Testing from "@model-gateway/testing"
-import { readdirSync } from "node:fs"
+import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, it } from "vitest"
 
@@ -11,5 +11,22 @@ it("the public surface is this and no more", () => {
 
 it("what is internal stays internal", async () => {
   const specifier = "@model-gateway/testing/internal/endpoint"
-  await expect(import(/* @vite-ignore */ specifier)).rejects.toThrow()
+  await expect(import(/* @vite-ignore */ specifier)).rejects.toThrow("internal/endpoint")
+})
+
+it("needs the client and effect alone, and no platform: it runs in a browser", () => {
+  const root = join(import.meta.dirname, "../src")
+  const files = readdirSync(root, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"))
+  expect(files.length).toBeGreaterThanOrEqual(10)
+  for (const name of files) {
+    const text = readFileSync(join(root, name), "utf8")
+    for (const [, specifier = ""] of text.matchAll(/^(?:import|export) .* from "([^"]+)"/gm)) {
+      const known = /^(effect(\/[\w-]+)*|@model-gateway\/core\/\w+|\.\.?\/[\w/]+\.ts)$/i.test(specifier)
+      expect([name, specifier, known]).toEqual([name, specifier, true])
+    }
+    expect([
+      name,
+      /\b(process|Buffer|require|__dirname)\b/.test(text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, ""))
+    ]).toEqual([name, false])
+  }
 })

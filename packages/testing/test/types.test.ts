@@ -65,6 +65,7 @@ describe("a handler", () => {
     GatewayTest.layer({ rerank: Effect.fail("broken") })
     // @ts-expect-error a handler asks for no services
     GatewayTest.layer({ rerank: Effect.map(Recorder.requests, () => Samples.rerankResponse) })
+    expectTypeOf<GatewayTest.Handlers["currentKey"]>().not.toBeAny()
   })
 
   it("answers only what its operation answers", () => {
@@ -74,6 +75,7 @@ describe("a handler", () => {
     GatewayTest.layer({ transcribe: Samples.rerankResponse })
     // @ts-expect-error no such operation
     GatewayTest.layer({ rank: Samples.rerankResponse })
+    expectTypeOf<GatewayTest.Handlers["transcribe"]>().not.toBeAny()
   })
 
   it("knows its request", () => {

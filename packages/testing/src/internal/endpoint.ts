@@ -155,10 +155,10 @@ export type Encoded =
       readonly bytes: Uint8Array | Stream.Stream<Uint8Array, unknown>
     }
 
-/** `HttpApiSchema.status` notes it beside the schema, not in it. */
-const successStatusOf = ({ ast }: Schema.Top): number | undefined => {
-  const status = ast.context?.annotations?.["httpApiStatus"]
-  return typeof status === "number" ? status : undefined
+/** A status stands in the schema, or beside it where `HttpApiSchema.status` noted it. */
+const successStatusOf = (schema: Schema.Top): number | undefined => {
+  const beside = schema.ast.context?.annotations?.["httpApiStatus"]
+  return typeof beside === "number" ? beside : statusOf(schema)
 }
 
 const isByteStream = (schema: Schema.Top): schema is Schema.Top & { readonly contentType: string } =>
