@@ -135,7 +135,9 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
     request: VideoRequest,
     failures: number
   ) {
-    const submitted = yield* Effect.result(timed(video.submit(request)))
+    const [took, submitted] = yield* Effect.timed(Effect.result(timed(video.submit(request))))
+    const outcome = Result.isFailure(submitted) ? submitted.failure.reason._tag : "success"
+    yield* Metrics.attempted(job.provider, outcome, Duration.toSeconds(took))
     if (Result.isFailure(submitted)) {
       const reason = submitted.failure.reason
       yield* note(job, "A video job was not accepted upstream", submitted.failure)
@@ -193,7 +195,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
     }
     const outputs = fetched.success
     const completed = yield* jobs.complete(job, outputs, { seconds: request.duration ?? 0, videos: outputs.length })
-    if (completed !== null) return yield* entered(completed)
+    if (completed !== null) return yield* Effect.andThen(entered(completed), Metrics.spent("video", completed.cost))
     const now = yield* jobs.find(job.id)
     // Unless another worker completed it: then these are its copies, under the same keys.
     if (now?.status !== "completed" && (now === null || isFinal(now.status))) yield* removeOutputs(outputs)
@@ -208,6 +210,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
     failures: number
   ) {
     const changed = yield* signals.watch(job.id)
+    let progress = job.progress
     while (true) {
       const polled = yield* Effect.result(timed(video.poll({ upstreamId, request })))
       if (Result.isFailure(polled)) {
@@ -220,9 +223,9 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
       }
       if (status.status === "failed") return yield* failJob(job, status.message)
       yield* changed.close
-      if (status.progress !== undefined && status.progress !== job.progress) {
-        yield* jobs.progress(job, Math.min(1, Math.max(0, status.progress)))
-      }
+      const reached = status.progress === undefined ? progress : Math.min(1, Math.max(0, status.progress))
+      if (reached !== null && reached !== progress) yield* jobs.progress(job, reached)
+      progress = reached
       const age = Duration.millis((yield* Clock.currentTimeMillis) - job.createdAt)
       const delay = pollDelay(age)
       if (Duration.isGreaterThanOrEqualTo(delay, longestStay)) {
@@ -268,8 +271,12 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
   return VideoWorker.of({ handle, expireOverdue })
 })
 
-const reasonOf = (error: ProviderError | ObjectStoreError): string =>
-  error._tag === "ProviderError" ? error.reason._tag : error.reason
+/** For the log: nothing of the request, and of the upstream's answer only what was wrong with it. */
+const reasonOf = (error: ProviderError | ObjectStoreError): string => {
+  if (error._tag === "ObjectStoreError") return error.reason
+  const { reason } = error
+  return reason._tag === "BadResponse" ? `BadResponse: ${reason.description}` : reason._tag
+}
 
 /** The steps alone: nothing runs by itself. */
 export const layer = (

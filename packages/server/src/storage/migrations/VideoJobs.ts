@@ -21,7 +21,7 @@ export const migration = Effect.gen(function* () {
     credential TEXT,
     upstream_job_id TEXT,
     generation_id TEXT,
-    progress REAL,
+    progress DOUBLE PRECISION,
     intent_id TEXT NOT NULL,
     is_byok INTEGER NOT NULL,
     cost_micro BIGINT,
