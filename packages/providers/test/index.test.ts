@@ -1,0 +1,39 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import * as Providers from "../src/index.ts"
+
+describe("the public surface", () => {
+  it("is this list of modules", () => {
+    assert.deepStrictEqual(Object.keys(Providers).toSorted(), [
+      "AudioDuration",
+      "AudioSource",
+      "Bm25",
+      "DtmfTone",
+      "Model",
+      "Provider",
+      "ProviderError",
+      "Sandbox",
+      "SandboxStatus",
+      "TitleCard",
+      "TitleCardVideo",
+      "Tones",
+      "Wav"
+    ])
+  })
+
+  const load = (module: string) => Effect.exit(Effect.tryPromise(() => import(`@model-gateway/providers/${module}`)))
+
+  it.effect.each(["AudioDuration", "Model", "ProviderError", "sandbox/Sandbox", "sandbox/DtmfTone"])(
+    "has the subpath %s",
+    (module) =>
+      Effect.gen(function* () {
+        assert.strictEqual((yield* load(module))._tag, "Success")
+      })
+  )
+
+  it.effect.each(["internal/audioThread", "internal/titleCardWorker"])("keeps %s to itself", (module) =>
+    Effect.gen(function* () {
+      assert.strictEqual((yield* load(module))._tag, "Failure")
+    })
+  )
+})
