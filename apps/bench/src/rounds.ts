@@ -75,22 +75,20 @@ export const compare = async (contenders: ReadonlyArray<Contender>, options: Opt
   })
 }
 
-const cells = ({ min, median, max }: Spread, digits: number): [string, string, string] => [
+const three = ({ min, median, max }: Spread, digits: number): [string, string, string] => [
   min.toFixed(digits),
   median.toFixed(digits),
   max.toFixed(digits)
 ]
 
-/** A table in Markdown, so that it can be pasted. */
+/** A table in Markdown, so that it can be pasted; the first cell of a line names it. */
 export const table = (
   title: string,
-  ratioTitle: string,
-  rows: ReadonlyArray<Row>,
-  target: (row: Row) => string
+  columns: ReadonlyArray<string>,
+  lines: ReadonlyArray<ReadonlyArray<string>>
 ): string => {
-  const header = ["", `${ratioTitle} min`, "median", "max", "µs a call min", "median", "max", "to reach"]
-  const lines = rows.map((row) => [row.name, ...cells(row.ratio, 2), ...cells(row.microseconds, 0), target(row)])
-  const widths = header.map((title, i) => Math.max(title.length, ...lines.map((line) => line[i]?.length ?? 0)))
+  const header = ["", ...columns]
+  const widths = header.map((column, i) => Math.max(column.length, ...lines.map((line) => line[i]?.length ?? 0)))
   const format = (line: ReadonlyArray<string>): string =>
     `| ${line.map((cell, i) => (i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))).join(" | ")} |`
   return [
@@ -102,3 +100,16 @@ export const table = (
     ""
   ].join("\n")
 }
+
+/** The table of a comparison. */
+export const comparisonTable = (
+  title: string,
+  reference: string,
+  rows: ReadonlyArray<Row>,
+  target: (row: Row) => string
+): string =>
+  table(
+    title,
+    [`× ${reference} min`, "median", "max", "µs a call min", "median", "max", "to reach"],
+    rows.map((row) => [row.name, ...three(row.ratio, 2), ...three(row.microseconds, 0), target(row)])
+  )

@@ -24,7 +24,7 @@ export class TransportError extends Data.TaggedError("TransportError")<{
 }> {
   override get message(): string {
     return this.reason === "credential"
-      ? `${this.operation}: the credential could not be had, so nothing was sent`
+      ? `${this.operation}: the credential could not be had, so nothing was sent${reasonOf(this.cause)}`
       : `${this.operation}: no answer came (${describe(this.cause)}) in ${this.attempts} ${tries(this.attempts)}`
   }
 
@@ -94,6 +94,9 @@ export class InvalidResponse extends Data.TaggedError("InvalidResponse")<{
  * @since 0.1.0
  */
 export type ClientError = TransportError | TimeoutError | InvalidResponse
+
+const reasonOf = (cause: unknown): string =>
+  cause instanceof Error && cause.message !== "" ? `: ${cause.message}` : ""
 
 const tries = (attempts: number): string => (attempts === 1 ? "attempt" : "attempts")
 

@@ -1,4 +1,5 @@
 /** What is asked and answered, the same for every client. */
+import type { KeyRecord } from "@model-gateway/core/CurrentKey"
 import type * as Rerank from "@model-gateway/core/Rerank"
 import type * as Transcription from "@model-gateway/core/Transcription"
 
@@ -44,4 +45,27 @@ export const wav = (): Uint8Array<ArrayBuffer> => {
 export const transcriptionResponse: Transcription.Response = {
   text: "0123456789",
   usage: { seconds: 1, cost: 0.0001 }
+}
+
+export const keyRecord: KeyRecord = {
+  label: "mg_sk_…abc",
+  limit: null,
+  limit_remaining: null,
+  limit_reset: null,
+  include_byok_in_limit: false,
+  usage: 1.234,
+  usage_daily: 0.1,
+  usage_weekly: 0.2,
+  usage_monthly: 0.3,
+  byok_usage: 0,
+  byok_usage_daily: 0,
+  byok_usage_weekly: 0,
+  byok_usage_monthly: 0,
+  is_free_tier: false,
+  is_management_key: false,
+  is_provisioning_key: false,
+  creator_user_id: null,
+  expires_at: null,
+  free_model_daily_requests: { limit: 200, used: 0, remaining: 200 },
+  rate_limit: { requests: -1, interval: "10s", note: "This field is deprecated and safe to ignore." }
 }

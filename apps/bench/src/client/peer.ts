@@ -3,6 +3,7 @@
  * to its end and answers the same JSON, whoever asks.
  */
 import { createServer } from "node:http"
+import { listening } from "../child.ts"
 import { rerankResponse, transcriptionResponse } from "./messages.ts"
 
 const rerank = Buffer.from(JSON.stringify(rerankResponse))
@@ -15,5 +16,9 @@ const server = createServer((request, response) => {
   })
 })
 
-server.listen(0, "127.0.0.1", () => process.send?.(server.address()))
-process.on("disconnect", () => process.exit())
+server.listen(0, "127.0.0.1", () => {
+  const address = server.address()
+  if (address !== null && typeof address === "object") {
+    listening({ port: address.port, apiKey: "" }, () => process.exit())
+  }
+})

@@ -1,0 +1,30 @@
+/**
+ * The least that could answer: `node:http` that parses and answers the same JSON,
+ * with no key looked up, nothing ranked, nothing counted and nothing kept.
+ */
+import { createServer, type ServerResponse } from "node:http"
+import { listening } from "../child.ts"
+import { keyRecord, rerankResponse } from "../client/messages.ts"
+
+const answer = (response: ServerResponse, json: unknown): void => {
+  const body = JSON.stringify(json)
+  response.writeHead(200, { "content-type": "application/json", "content-length": Buffer.byteLength(body) }).end(body)
+}
+
+const server = createServer((request, response) => {
+  if (request.method === "GET") return answer(response, { data: keyRecord })
+  const chunks: Array<Buffer> = []
+  request
+    .on("data", (chunk: Buffer) => chunks.push(chunk))
+    .on("end", () => {
+      const { model }: { model: string } = JSON.parse(Buffer.concat(chunks).toString())
+      answer(response, { ...rerankResponse, model })
+    })
+})
+
+server.listen(0, "127.0.0.1", () => {
+  const address = server.address()
+  if (address !== null && typeof address === "object") {
+    listening({ port: address.port, apiKey: "none" }, () => process.exit())
+  }
+})

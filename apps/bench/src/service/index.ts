@@ -1,0 +1,102 @@
+/** Second table: what the service answers in a second, beside the least that could answer. */
+import autocannon from "autocannon"
+import * as Child from "../child.ts"
+import { rerankRequest } from "../client/messages.ts"
+import { spread, type Spread, table } from "../rounds.ts"
+
+interface Operation {
+  readonly title: string
+  /** The part of the bare server's throughput to reach. */
+  readonly target: number
+  readonly request: { readonly path: string; readonly method: "GET" | "POST"; readonly body?: string }
+}
+
+const operations: ReadonlyArray<Operation> = [
+  { title: "GET /key", target: 0.4, request: { path: "/api/v1/key", method: "GET" } },
+  {
+    title: "rerank of 20 documents, usage recorded",
+    target: 0.25,
+    request: { path: "/api/v1/rerank", method: "POST", body: JSON.stringify(rerankRequest) }
+  }
+]
+
+/** Requests a second that the child answered, 32 at once. */
+const throughput = async (
+  child: Child.Child,
+  { path, ...request }: Operation["request"],
+  seconds: number
+): Promise<number> => {
+  const result = await autocannon({
+    url: `${child.origin}${path}`,
+    connections: 32,
+    duration: seconds,
+    ...request,
+    headers: {
+      authorization: `Bearer ${child.apiKey}`,
+      ...(request.body === undefined ? undefined : { "content-type": "application/json" })
+    }
+  })
+  if (result.non2xx + result.errors > 0) {
+    throw new Error(
+      `${path}: answers that were no success: ${JSON.stringify(result.statusCodeStats)}, ${result.errors} errors`
+    )
+  }
+  return result["2xx"] / result.duration
+}
+
+interface Measured {
+  readonly operation: Operation
+  readonly bare: Spread
+  readonly gateway: Spread
+  readonly ratio: Spread
+}
+
+const measure = async (
+  operation: Operation,
+  bare: Child.Child,
+  gateway: Child.Child,
+  options: { readonly rounds: number; readonly seconds: number }
+): Promise<Measured> => {
+  const rounds: Array<{ readonly bare: number; readonly gateway: number }> = []
+  for (let round = -1; round < options.rounds; round++) {
+    const first = round % 2 === 0
+    const before = first ? await throughput(bare, operation.request, options.seconds) : 0
+    const ours = await throughput(gateway, operation.request, options.seconds)
+    const after = first ? before : await throughput(bare, operation.request, options.seconds)
+    // The first round warms both up.
+    if (round >= 0) rounds.push({ bare: after, gateway: ours })
+  }
+  return {
+    operation,
+    bare: spread(rounds.map(({ bare }) => bare)),
+    gateway: spread(rounds.map(({ gateway }) => gateway)),
+    ratio: spread(rounds.map(({ bare, gateway }) => gateway / bare))
+  }
+}
+
+/** The table. */
+export const run = async (quick: boolean): Promise<ReadonlyArray<string>> => {
+  const [bare, gateway] = await Promise.all([Child.start("./service/bare.js"), Child.start("./service/gateway.js")])
+  const options = { rounds: quick ? 2 : 9, seconds: quick ? 1 : 3 }
+  try {
+    const measured: Array<Measured> = []
+    for (const operation of operations) measured.push(await measure(operation, bare, gateway, options))
+    return [
+      table(
+        "Service: throughput, 32 connections",
+        ["× bare node:http min", "median", "max", "requests/s", "bare requests/s", "to reach"],
+        measured.map(({ operation, bare, gateway, ratio }) => [
+          operation.title,
+          ratio.min.toFixed(2),
+          ratio.median.toFixed(2),
+          ratio.max.toFixed(2),
+          gateway.median.toFixed(0),
+          bare.median.toFixed(0),
+          `≥ ${operation.target.toFixed(2)}: ${ratio.median >= operation.target ? "reached" : "missed"}`
+        ])
+      )
+    ]
+  } finally {
+    await Promise.all([bare.stop(), gateway.stop()])
+  }
+}
