@@ -22,6 +22,7 @@ import * as Docs from "./http/Docs.ts"
 import * as Health from "./http/Health.ts"
 import * as Lifecycle from "./http/Lifecycle.ts"
 import * as RequestMiddleware from "./http/RequestMiddleware.ts"
+import * as StaticSite from "./http/StaticSite.ts"
 import * as UploadFolder from "./http/UploadFolder.ts"
 import * as Idempotency from "./idempotency/Idempotency.ts"
 import * as CurrentKeyHandlers from "./keys/CurrentKeyHandlers.ts"
@@ -62,7 +63,9 @@ const handlers = Layer.mergeAll(
 
 const api = HttpApiBuilder.layer(GatewayApi, { openapiPath: "/openapi.json" }).pipe(Layer.provide(handlers))
 
-const routes = Layer.mergeAll(api, Health.layer, Docs.layer).pipe(Layer.provide(RequestMiddleware.layer))
+const routes = Layer.mergeAll(api, Health.layer, Docs.layer, StaticSite.layer).pipe(
+  Layer.provide(RequestMiddleware.layer)
+)
 
 /** Longer than any identifier of the contract, so that those too long are refused with a reason. */
 const maxParamLength = 1024
@@ -136,6 +139,8 @@ const inFolder = <A, E, R>(dataDir: string, name: string, make: (folder: string)
 export interface SqliteOptions extends DataOptions {
   /** Who serves the models. Default: the sandbox alone, which needs no upstream. */
   readonly providers?: ReadonlyArray<Provider> | undefined
+  /** A folder of built files to serve at `/`, beside the API. Default: none. */
+  readonly web?: StaticSite.Options | undefined
 }
 
 const catalogue = (providers: ReadonlyArray<Provider> | undefined) =>
@@ -162,11 +167,12 @@ const catalogue = (providers: ReadonlyArray<Provider> | undefined) =>
  * )
  * ```
  */
-export const layerSqlite = ({ dataDir, providers }: SqliteOptions) =>
+export const layerSqlite = ({ dataDir, providers, web }: SqliteOptions) =>
   Layer.merge(layer.pipe(Layer.provide(inFolder(dataDir, "uploads", UploadFolder.layer))), background).pipe(
     Layer.provideMerge(jobs),
     Layer.provideMerge(
       Layer.mergeAll(catalogue(providers), limits, inFolder(dataDir, "files", ObjectStore.layerLocal))
     ),
-    Layer.provideMerge(layerStoresSqlite({ dataDir }))
+    Layer.provideMerge(layerStoresSqlite({ dataDir })),
+    Layer.provide(Layer.succeed(StaticSite.StaticSite, web))
   )
