@@ -27,6 +27,7 @@ const operations: {
   getVideoContent: ["GET /api/v1/videos/:id/content", 200, [400, 401, 403, 404, 429, 500, 503]],
   cancelVideo: ["POST /api/v1/videos/:id/cancel", 200, [400, 401, 403, 404, 429, 500, 503]],
   listModels: ["GET /api/v1/models", 200, [400, 401, 403, 404, 500, 503]],
+  createEphemeralKey: ["POST /api/v1/keys/ephemeral", 200, [400, 401, 403, 429, 500]],
   createKey: ["POST /api/v1/keys", 200, [400, 401, 403, 404, 500]],
   listKeys: ["GET /api/v1/keys", 200, [400, 401, 403, 404, 500]],
   getKey: ["GET /api/v1/keys/:hash", 200, [400, 401, 403, 404, 500]],
@@ -239,6 +240,7 @@ const bodies: ReadonlyArray<
     ["2026-11-20T22:30:00Z", "2026-11-20T22:30:00.123456789Z", null],
     ["2026-11-20", "2026-11-20T22:30:00", "2026-11-20T22:30:00+01:00", "soon", 0]
   ],
+  ["createEphemeralKey", {}, "expires_in", [1, 900, undefined], [0, 901, -1, 1.5, "60", null]],
   ["createGuardrail", { name: "n" }, "allowed_models", [[], ["m"], null], [[""], "m", [long(257)]]],
   ["updateWorkspace", {}, "default_callback_url", ["https://e.com/hook", null], ["http://e.com", ""]],
   ["updateWorkspace", {}, "file_shape", ["native", "compat_a", "compat_b"], ["other", null]],

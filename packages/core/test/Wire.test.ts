@@ -245,6 +245,7 @@ describe("what the client sends is what the service's schemas read", () => {
     submitVideo: (client, body) => client.submitVideo(body),
     assignKeys: (client, body) => client.assignKeys("g", body),
     unassignKeys: (client, body) => client.unassignKeys("g", body),
+    createEphemeralKey: (client, body) => client.createEphemeralKey(body),
     createKey: (client, body) => client.createKey(body),
     updateKey: (client, body) => client.updateKey("h", body),
     createGuardrail: (client, body) => client.createGuardrail(body),

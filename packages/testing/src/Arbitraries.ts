@@ -182,6 +182,16 @@ export const keyCreateResponse: Arbitrary.Arbitrary<typeof Keys.CreateResponse.T
 )
 
 /** @since 0.1.0 */
+export const ephemeralKeyRequest: Arbitrary.Arbitrary<typeof Keys.EphemeralRequest.Type> = /* @__PURE__ */ wire(
+  Keys.EphemeralRequest
+)
+
+/** @since 0.1.0 */
+export const ephemeralKeyResponse: Arbitrary.Arbitrary<typeof Keys.EphemeralResponse.Type> = /* @__PURE__ */ wire(
+  Keys.EphemeralResponse
+)
+
+/** @since 0.1.0 */
 export const keyUpdateRequest: Arbitrary.Arbitrary<typeof Keys.UpdateRequest.Type> = /* @__PURE__ */ wire(
   Keys.UpdateRequest
 )

@@ -356,8 +356,7 @@ export const assignmentList: Guardrails.AssignmentList = {
   has_more: false
 }
 
-/** @since 0.1.0 */
-export const key: Keys.Key = {
+const keyFields: Keys.Key = {
   hash: keyHash,
   name: "search",
   label: "mg_sk_…a1Z",
@@ -374,6 +373,22 @@ export const key: Keys.Key = {
   created_at: timestamp,
   updated_at: timestamp,
   expires_at: null
+}
+
+/** @since 0.1.0 */
+export const key: Keys.Key = { ...keyFields, ephemeral_keys: 1 }
+
+/**
+ * As `listKeys({ parent_hash })` shows one: limits and usage are its parent's.
+ *
+ * @since 0.1.0
+ */
+export const ephemeralKey: Keys.Key = {
+  ...keyFields,
+  hash: "41f8ae8bc4a4bd2f2f8a7d4e6d5f1f0c9a6d9c1f8d2b7e3a5c4b6a7988d1e2f3",
+  label: "mg_ek_…b2Y",
+  expires_at: "2026-11-20T22:35:00.000Z",
+  parent_hash: keyHash
 }
 
 /** @since 0.1.0 */
@@ -395,6 +410,19 @@ export const keyCreateRequest: Keys.CreateRequest = {
 export const keyCreateResponse: Keys.CreateResponse = {
   data: key,
   key: "mg_sk_00000000000000000000000000000000000000"
+}
+
+/** @since 0.1.0 */
+export const ephemeralKeyRequest: Keys.EphemeralRequest = { expires_in: 300 }
+
+/**
+ * The key itself is made up: no gateway knows it, and its checksum is wrong.
+ *
+ * @since 0.1.0
+ */
+export const ephemeralKeyResponse: Keys.EphemeralResponse = {
+  key: "mg_ek_00000000000000000000000000000000000000",
+  expires_at: "2026-11-20T22:35:00.000Z"
 }
 
 /** @since 0.1.0 */

@@ -80,6 +80,11 @@ const operations: {
     answer: Samples.modelListResponse,
     result: [Samples.model]
   },
+  createEphemeralKey: {
+    call: (gateway) => gateway.createEphemeralKey(Samples.ephemeralKeyRequest),
+    answer: Samples.ephemeralKeyResponse,
+    result: Samples.ephemeralKeyResponse
+  },
   createKey: {
     call: (gateway) => gateway.createKey(Samples.keyCreateRequest),
     answer: Samples.keyCreateResponse,

@@ -9,8 +9,8 @@ import { promisify } from "node:util"
 import { describe, expect, it } from "vitest"
 
 const root = join(import.meta.dirname, "..")
-// Inside the package, so that it finds itself by its name as a user does.
-const folder = join(root, "dist", "readme")
+// Inside the package but not of what is published, so that it finds itself by its name as a user does.
+const folder = join(root, "test-results", "readme")
 
 const readme = readFileSync(join(root, "README.md"), "utf8")
 
