@@ -124,8 +124,12 @@ const Positive = Schema.FiniteFromString.check(Schema.isInt(), Schema.isGreaterT
 const count = (name: string, fallback: number): Config.Config<number> =>
   Config.schema(Positive, name).pipe(Config.withDefault(fallback))
 
+/** As `8 MiB`, or a plain number of bytes. */
 const size = (name: string, fallback: number): Config.Config<number> =>
-  Config.ByteSize(name).pipe(Config.map(ByteSize.toNumberUnsafe), Config.withDefault(fallback))
+  Config.schema(Positive, name).pipe(
+    Config.orElse(() => Config.map(Config.ByteSize(name), ByteSize.toNumberUnsafe)),
+    Config.withDefault(fallback)
+  )
 
 const duration = (name: string, fallback: Duration.Duration): Config.Config<Duration.Duration> =>
   Config.Duration(name).pipe(Config.withDefault(fallback))

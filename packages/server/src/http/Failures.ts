@@ -140,7 +140,8 @@ const fromServer = (error: HttpServerError.HttpServerError): Classified => {
   switch (reason._tag) {
     case "RouteNotFound": {
       const allow = Operations.allowedMethods(reason.request.url)
-      return allow === undefined || reason.description !== undefined
+      // A path whose method is known has a parameter that is malformed or too long.
+      return allow === undefined || allow.split(", ").includes(reason.request.method)
         ? expected({ status: 404, message: `${phrases[404]}: no such path` })
         : expected({ status: 405, message: `method not allowed: this path knows ${allow}`, headers: { allow } })
     }

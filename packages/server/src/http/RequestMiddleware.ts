@@ -3,8 +3,9 @@
  *
  * It is the one place that all answers pass, so that none leaves without an id or outside of its operation's set.
  */
-import { Cause, Clock, Context, Effect, Option } from "effect"
+import { Cause, Clock, Context, Effect, type Layer, Option } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
+import type * as Types from "effect/Types"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import * as Envelope from "./Envelope.ts"
 import * as Failures from "./Failures.ts"
@@ -113,13 +114,9 @@ const make = Effect.gen(function* () {
     return chosen !== undefined && RequestContext.isSafeId(chosen) ? chosen : `${prefix}${(count++).toString(36)}`
   }
 
-  return <E, R>(
-    effect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
-  ): Effect.Effect<
-    HttpServerResponse.HttpServerResponse,
-    E,
-    Exclude<R, RequestContext.RequestContext> | HttpServerRequest.HttpServerRequest
-  > =>
+  return (
+    effect: Effect.Effect<HttpServerResponse.HttpServerResponse, Types.unhandled, RequestContext.RequestContext>
+  ): Effect.Effect<HttpServerResponse.HttpServerResponse, Types.unhandled, HttpServerRequest.HttpServerRequest> =>
     Effect.withFiber((fiber) => {
       const context = fiber.context
       const clock = fiber.getRef(Clock.Clock)
@@ -142,7 +139,12 @@ const make = Effect.gen(function* () {
     })
 })
 
-/** Serves every route under it. */
-export const layer = HttpRouter.middleware<{ provides: RequestContext.RequestContext; handles: unknown }>()(make, {
+/** Serves every route under it. Its type is written out, as what the compiler infers hangs on which file it checks first. */
+export const layer: Layer.Layer<
+  | HttpRouter.Request<"Requires", RequestContext.RequestContext>
+  | HttpRouter.Request<"GlobalRequires", RequestContext.RequestContext>,
+  never,
+  HttpRouter.HttpRouter | Lifecycle | SecureRandom
+> = HttpRouter.middleware<{ provides: RequestContext.RequestContext }>()(make, {
   global: true
 })

@@ -146,9 +146,9 @@ export const make = Effect.gen(function* () {
       const startedAt = now()
       const left = end - startedAt
       if (left <= 0) return yield* new DeadlinePassed({ provider, attempts })
-      const limit = Math.min(Duration.toSeconds(attemptTimeout), left)
+      const most = Duration.toSeconds(attemptTimeout)
       const attempt = call(endpoint).pipe(
-        Effect.timeoutOrElse({ duration: Duration.seconds(limit), orElse: () => Effect.fail(timedOut) }),
+        Effect.timeoutOrElse({ duration: Duration.seconds(Math.min(most, left)), orElse: () => Effect.fail(timedOut) }),
         Effect.interruptible
       )
       const exit = yield* Effect.exit(circuits.execute(attempt, { key: endpoint.key, classify }))
@@ -167,7 +167,7 @@ export const make = Effect.gen(function* () {
         yield* Metrics.attempted(provider, error.reason._tag, seconds)
         attempts.push({ provider, outcome: error.reason._tag, seconds: Math.round(seconds * 1000) / 1000 })
         failure = { reason: error.reason, provider }
-        if (error === timedOut && now() >= end) return yield* new DeadlinePassed({ provider, attempts })
+        if (error === timedOut && left <= most) return yield* new DeadlinePassed({ provider, attempts })
         if (!error.canFallBack) break
       } else {
         attempts.push({ provider, outcome: "CircuitOpen", seconds: 0 })

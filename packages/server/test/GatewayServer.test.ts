@@ -1,0 +1,142 @@
+import { NodeHttpServer } from "@effect/platform-node"
+import type { ObjectStoreError } from "../src/files/ObjectStore.ts"
+import type { StorageError } from "../src/storage/StorageError.ts"
+import { describe, expect, expectTypeOf, it } from "@effect/vitest"
+import { ConfigProvider, Context, Duration, Effect, Exit, Fiber, Latch, Layer, type PlatformError, Scope } from "effect"
+import type { FileSystem } from "effect/FileSystem"
+import type { Path } from "effect/Path"
+import type { Etag, HttpPlatform, HttpServer } from "effect/http"
+import { Agent, createServer, request as httpRequest } from "node:http"
+import * as GatewayServer from "../src/GatewayServer.ts"
+import * as GatewayServerConfig from "../src/GatewayServerConfig.ts"
+import { layer, layerAt, TestGateway } from "./files/TestGateway.ts"
+import { post } from "./http/Gateway.ts"
+import { temporaryFolder } from "./storage/TestStorage.ts"
+import { asTheyCame, scripted } from "./TestProvider.ts"
+
+type ErrorOf<L> = L extends Layer.Layer<infer _A, infer E, infer _R> ? E : never
+type NeedsOf<L> = L extends Layer.Layer<infer _A, infer _E, infer R> ? R : never
+
+/** Statuses and ports of several requests over one kept connection. */
+const overOne = (port: number, key: string, times: number) =>
+  Effect.callback<ReadonlyArray<readonly [status: number, localPort: number]>>((resume) => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    const seen: Array<readonly [number, number]> = []
+    const next = () => {
+      if (seen.length === times) {
+        agent.destroy()
+        return resume(Effect.succeed(seen))
+      }
+      httpRequest(
+        { agent, host: "127.0.0.1", port, path: "/api/v1/key", headers: { authorization: `Bearer ${key}` } },
+        (response) => {
+          const localPort = response.socket.localPort ?? 0
+          response.resume()
+          response.on("end", () => {
+            seen.push([response.statusCode ?? 0, localPort])
+            setImmediate(next)
+          })
+        }
+      ).end()
+    }
+    next()
+  })
+
+describe("GatewayServer", () => {
+  it("asks for an HTTP server and what goes with it, and for nothing else", () => {
+    type Sqlite = ReturnType<typeof GatewayServer.layerSqlite>
+    expectTypeOf<NeedsOf<Sqlite>>().toEqualTypeOf<
+      HttpServer.HttpServer | HttpPlatform.HttpPlatform | Etag.Generator | FileSystem | Path
+    >()
+    expectTypeOf<ErrorOf<Sqlite>>().toEqualTypeOf<StorageError | ObjectStoreError | PlatformError.PlatformError>()
+    expect(NodeHttpServer.layerHttpServices).toBeDefined()
+    expect(createServer).toBeDefined()
+  })
+
+  it.live("keeps connections open, after refusals too", () =>
+    Effect.gen(function* () {
+      const { ordinaryKey, port } = yield* TestGateway
+      const good = yield* overOne(port, ordinaryKey, 3)
+      expect(good.map(([status]) => status)).toEqual([200, 200, 200])
+      expect(new Set(good.map(([, local]) => local)).size).toBe(1)
+      const bad = yield* overOne(port, "nonsense", 3)
+      expect(bad.map(([status]) => status)).toEqual([401, 401, 401])
+      expect(new Set(bad.map(([, local]) => local)).size).toBe(1)
+    }).pipe(Effect.provide(layer()))
+  )
+
+  it.live("lets requests in flight finish when it stops, and keeps what they cost", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const asked = yield* Latch.make()
+      const answer = yield* Latch.make()
+      const provider = scripted({
+        name: "slow",
+        rerank: (request) => asked.open.pipe(Effect.andThen(answer.await), Effect.as(asTheyCame(request)))
+      })
+      const scope = yield* Scope.make()
+      const context = yield* Layer.buildWithScope(layerAt(folder, {}, [provider]), scope)
+      const gateway = Context.get(context, TestGateway)
+      const inFlight = yield* Effect.forkChild(
+        post("/api/v1/rerank", { model: "test/rank", query: "a", documents: ["b"] }).pipe(
+          Effect.provideService(TestGateway, gateway)
+        )
+      )
+      yield* asked.await
+      const stopped = yield* Effect.forkChild(Scope.close(scope, Exit.void))
+      yield* Effect.yieldNow
+      yield* answer.open
+      const finished = yield* Fiber.join(inFlight)
+      expect([finished.status, finished.headers["connection"]]).toEqual([200, "close"])
+      yield* Fiber.join(stopped)
+      const refused = yield* Effect.exit(gateway.ask("/healthz"))
+      expect(Exit.isFailure(refused)).toBe(true)
+    }).pipe(Effect.scoped)
+  )
+})
+
+describe("GatewayServerConfig", () => {
+  const read = (env: Record<string, string>) =>
+    GatewayServerConfig.config.pipe(
+      Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromUnknown(env))
+    )
+
+  it.effect("has the defaults of the issue", () =>
+    Effect.gen(function* () {
+      const settings = yield* read({})
+      expect(settings).toEqual(GatewayServerConfig.defaults)
+      const mib = 1024 * 1024
+      expect(settings.bodyLimits).toMatchObject({
+        rerank: 8 * mib,
+        transcription: 36 * mib,
+        transcriptionFile: 25 * mib,
+        videos: 24 * mib,
+        other: mib
+      })
+    })
+  )
+
+  it.effect("reads sizes, times and counts, and names what is malformed", () =>
+    Effect.gen(function* () {
+      const settings = yield* read({
+        MODEL_GATEWAY_BODY_LIMIT_RERANK: "2 MiB",
+        MODEL_GATEWAY_BODY_LIMIT_OTHER: "4096",
+        MODEL_GATEWAY_DEADLINE_RERANK: "90 seconds",
+        MODEL_GATEWAY_RATE_LIMIT_REQUESTS: "5",
+        MODEL_GATEWAY_RATE_LIMIT_WINDOW: "1 minute"
+      })
+      expect([settings.bodyLimits.rerank, settings.bodyLimits.other]).toEqual([2 * 1024 * 1024, 4096])
+      expect(Duration.toSeconds(settings.deadlines.rerank)).toBe(90)
+      expect([settings.rateLimit.requests, Duration.toSeconds(settings.rateLimit.window)]).toEqual([5, 60])
+      for (const env of [
+        { MODEL_GATEWAY_RATE_LIMIT_REQUESTS: "0" },
+        { MODEL_GATEWAY_RATE_LIMIT_REQUESTS: "many" },
+        { MODEL_GATEWAY_DEADLINE_RERANK: "soon" },
+        { MODEL_GATEWAY_BODY_LIMIT_RERANK: "-1" }
+      ]) {
+        const error = yield* Effect.flip(read(env))
+        expect(error.message).toContain(Object.keys(env)[0])
+      }
+    })
+  )
+})

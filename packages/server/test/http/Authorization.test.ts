@@ -1,0 +1,110 @@
+import { expect, it } from "@effect/vitest"
+import { Duration, Effect } from "effect"
+import { layer, TestGateway } from "../files/TestGateway.ts"
+import { all } from "../../src/http/Operations.ts"
+import { KeyStore } from "../../src/keys/KeyStore.ts"
+import { Redacted } from "effect"
+import { envelopeOf, post } from "./Gateway.ts"
+
+const pathOf = (path: string): string => path.replaceAll(/:\w+/g, "6f5ebeb1-4ff8-4235-a8b3-44a3f6d926cd")
+
+it.layer(layer({ failedAuthentications: { requests: 1000, window: Duration.minutes(1) } }), {
+  excludeTestServices: true
+})("authorization", (it) => {
+  it.effect("every operation refuses who brings no key, whatever else is wrong", () =>
+    Effect.gen(function* () {
+      const { ask } = yield* TestGateway
+      for (const { method, name, path } of all) {
+        const answer = yield* ask(pathOf(path), { method, key: null, body: method === "GET" ? undefined : "{" })
+        expect([name, answer.status, envelopeOf(answer).error.message]).toEqual([
+          name,
+          401,
+          "missing authentication header"
+        ])
+        expect(answer.headers["www-authenticate"]).toBe("Bearer")
+      }
+    })
+  )
+
+  it.effect("says what is wrong with a key as far as the key itself tells", () =>
+    Effect.gen(function* () {
+      const { ask, ordinaryKey } = yield* TestGateway
+      const messageFor = (key: string) =>
+        Effect.map(ask("/api/v1/key", { key }), (answer) => [answer.status, envelopeOf(answer).error.message] as const)
+      expect(yield* messageFor("nonsense")).toEqual([401, "invalid API key: it does not have the form of a key"])
+      const last = ordinaryKey.endsWith("A") ? "B" : "A"
+      expect(yield* messageFor(`${ordinaryKey.slice(0, -1)}${last}`)).toEqual([
+        401,
+        "invalid API key: its checksum does not fit, so it was mistyped or cut off"
+      ])
+      const basic = yield* ask("/api/v1/key", { key: null, headers: { authorization: "Basic YTpi" } })
+      expect([basic.status, envelopeOf(basic).error.message]).toEqual([
+        401,
+        'invalid authentication header: expected "Authorization: Bearer <API_KEY>"'
+      ])
+    })
+  )
+
+  it.effect("an expired, a disabled and a deleted key are none", () =>
+    Effect.gen(function* () {
+      const { ask, workspace } = yield* TestGateway
+      const keys = yield* KeyStore
+      const base = { organizationId: workspace.organizationId, workspaceId: workspace.id }
+      const expired = yield* keys.create({ ...base, name: "expired", expiresAt: 1 })
+      const disabled = yield* keys.create({ ...base, name: "disabled" })
+      const deleted = yield* keys.create({ ...base, name: "deleted" })
+      expect((yield* ask("/api/v1/key", { key: Redacted.value(disabled.plain) })).status).toBe(200)
+      yield* keys.update(workspace.organizationId, disabled.key.hash, { disabled: true })
+      yield* keys.remove(workspace.organizationId, deleted.key.hash)
+      const messages = yield* Effect.forEach([expired, disabled, deleted], ({ plain }) =>
+        Effect.map(ask("/api/v1/key", { key: Redacted.value(plain) }), (answer) => {
+          expect(answer.status).toBe(401)
+          return envelopeOf(answer).error.message
+        })
+      )
+      expect(messages).toEqual([
+        "invalid API key: it has expired",
+        "invalid API key: it is disabled",
+        "invalid API key"
+      ])
+    })
+  )
+
+  it.effect("only management keys manage, and only ordinary keys spend", () =>
+    Effect.gen(function* () {
+      const { ask, managementKey } = yield* TestGateway
+      const manage = all.filter(({ path }) => /^\/api\/v1\/(keys|guardrails|workspaces)/.test(path))
+      expect(manage.length).toBeGreaterThan(12)
+      for (const { method, path } of manage) {
+        const answer = yield* ask(pathOf(path), { method, body: method === "GET" ? undefined : "{" })
+        expect([path, answer.status, envelopeOf(answer).error.message]).toEqual([
+          path,
+          403,
+          "only management keys can perform this operation"
+        ])
+      }
+      for (const path of ["/api/v1/rerank", "/api/v1/audio/transcriptions", "/api/v1/videos"]) {
+        const answer = yield* post(path, "{", { key: managementKey })
+        expect([path, answer.status]).toEqual([path, 403])
+        envelopeOf(answer)
+      }
+    })
+  )
+})
+
+it.layer(layer({ failedAuthentications: { requests: 3, window: Duration.minutes(1) } }), { excludeTestServices: true })(
+  "an address that fails too often",
+  (it) => {
+    it.effect("is refused without a lookup, and still with a 401", () =>
+      Effect.gen(function* () {
+        const { ask } = yield* TestGateway
+        for (let i = 0; i < 3; i++) yield* ask("/api/v1/key", { key: "nonsense" })
+        const answer = yield* ask("/api/v1/key")
+        expect([answer.status, envelopeOf(answer).error.message]).toEqual([
+          401,
+          "invalid API key: too many failed attempts from this address, try again in a minute"
+        ])
+      })
+    )
+  }
+)

@@ -1,0 +1,142 @@
+import { expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestGateway, layer } from "../files/TestGateway.ts"
+import { envelopeOf, issuePaths, post } from "./Gateway.ts"
+
+it.layer(layer({ bodyLimits: { other: 2000 } }), { excludeTestServices: true })("every answer", (it) => {
+  it.effect("carries an id, the caller's own where it is safe", () =>
+    Effect.gen(function* () {
+      const { ask } = yield* TestGateway
+      const made = yield* ask("/api/v1/key")
+      expect(made.headers["x-request-id"]).toMatch(/^req_[0-9a-z]+$/)
+      const chosen = yield* ask("/api/v1/key", { headers: { "x-request-id": "trace-7:a/b" } })
+      expect(chosen.headers["x-request-id"]).toBe("trace-7:a/b")
+      const unsafe = yield* ask("/api/v1/key", { headers: { "x-request-id": "<script>" } })
+      expect(unsafe.headers["x-request-id"]).toMatch(/^req_/)
+      const long = yield* ask("/api/v1/key", { headers: { "x-request-id": "a".repeat(129) } })
+      expect(long.headers["x-request-id"]).toMatch(/^req_/)
+      expect(new Set([made, unsafe, long].map(({ headers }) => headers["x-request-id"])).size).toBe(3)
+    })
+  )
+
+  it.effect("is an envelope when the path is unknown", () =>
+    Effect.gen(function* () {
+      const { ask } = yield* TestGateway
+      for (const path of [
+        "/",
+        "/api/v1",
+        "/api/v1/nothing",
+        "/api/v2/key",
+        "/api/v1/files/a/b/c",
+        "/api/v1/keys/%zz"
+      ]) {
+        const answer = yield* ask(path, { key: null })
+        expect([path, answer.status, envelopeOf(answer).user_id]).toEqual([path, 404, null])
+      }
+    })
+  )
+
+  it.effect("names the methods of a path that is asked with another", () =>
+    Effect.gen(function* () {
+      const { ask } = yield* TestGateway
+      const wrong = yield* ask("/api/v1/rerank", { method: "PUT" })
+      expect([wrong.status, wrong.headers["allow"]]).toEqual([405, "OPTIONS, POST"])
+      envelopeOf(wrong)
+      const files = yield* ask("/api/v1/files/abc", { method: "POST" })
+      expect([files.status, files.headers["allow"]]).toEqual([405, "DELETE, GET, HEAD, OPTIONS"])
+      const options = yield* ask("/api/v1/key", { method: "OPTIONS", key: null })
+      expect([options.status, options.headers["allow"], options.text]).toEqual([204, "GET, HEAD, OPTIONS", ""])
+      const nowhere = yield* ask("/nowhere", { method: "OPTIONS", key: null })
+      expect(nowhere.status).toBe(404)
+    })
+  )
+
+  it.effect("to HEAD is that to GET without its body", () =>
+    Effect.gen(function* () {
+      const { ask } = yield* TestGateway
+      const head = yield* ask("/api/v1/key", { method: "HEAD" })
+      expect([head.status, head.text]).toEqual([200, ""])
+      expect(Number(head.headers["content-length"])).toBeGreaterThan(100)
+      const refused = yield* ask("/api/v1/key", { method: "HEAD", key: null })
+      expect([refused.status, refused.text]).toEqual([401, ""])
+    })
+  )
+
+  it.effect("to input that is no request says what is wrong with it", () =>
+    Effect.gen(function* () {
+      const { managementKey: key } = yield* TestGateway
+      const broken = yield* post("/api/v1/keys", '{"name": ', { key })
+      expect([broken.status, issuePaths(broken)]).toEqual([400, [""]])
+      const empty = yield* post("/api/v1/keys", "", { key })
+      expect([empty.status, issuePaths(empty)]).toEqual([400, [""]])
+      const type = yield* post("/api/v1/keys", "name=a", {
+        key,
+        headers: { "content-type": "application/x-www-form-urlencoded" }
+      })
+      expect([type.status, issuePaths(type)]).toEqual([400, ["content-type"]])
+      const fields = yield* post(
+        "/api/v1/keys",
+        { name: "", limit: -1, expires_at: "tomorrow", is_management_key: 1 },
+        { key }
+      )
+      expect([fields.status, issuePaths(fields).toSorted()]).toEqual([
+        400,
+        ["expires_at", "is_management_key", "limit", "name"]
+      ])
+      expect(fields.text).not.toContain("tomorrow")
+    })
+  )
+
+  it.effect("to a body past the limit is of the operation's set", () =>
+    Effect.gen(function* () {
+      const { managementKey: key } = yield* TestGateway
+      const large = yield* post("/api/v1/keys", { name: "a".repeat(3000) }, { key })
+      expect([large.status, envelopeOf(large).error.message]).toEqual([
+        400,
+        "invalid request parameters: request payload too large"
+      ])
+    })
+  )
+
+  it.effect("says who the caller is once that is known", () =>
+    Effect.gen(function* () {
+      const { ask, managementKey } = yield* TestGateway
+      const answer = yield* ask("/api/v1/models?kind=nonsense", { key: managementKey })
+      expect([answer.status, issuePaths(answer)]).toEqual([400, ["kind"]])
+    })
+  )
+})
+
+it.layer(layer(), { excludeTestServices: true })("for whoever watches", (it) => {
+  it.effect("the process runs and is ready, with nothing to authenticate", () =>
+    Effect.gen(function* () {
+      const { ask } = yield* TestGateway
+      expect((yield* ask("/healthz", { key: null })).text).toBe('{"status":"ok"}')
+      expect((yield* ask("/readyz", { key: null })).text).toBe('{"status":"ready"}')
+    })
+  )
+
+  it.effect("requests are counted by operation and status", () =>
+    Effect.gen(function* () {
+      const { ask } = yield* TestGateway
+      yield* ask("/api/v1/key")
+      const { headers, text } = yield* ask("/metrics", { key: null })
+      expect(headers["content-type"]).toContain("text/plain")
+      expect(text).toMatch(/model_gateway_requests_total\{operation="currentKey",status="200"\} \d+/)
+      expect(text).toMatch(/model_gateway_request_duration_seconds_bucket\{operation="currentKey",le="\+Inf"\} \d+/)
+    })
+  )
+
+  it.effect("the contract and its page need nothing from elsewhere", () =>
+    Effect.gen(function* () {
+      const { ask } = yield* TestGateway
+      const document = yield* ask("/openapi.json", { key: null })
+      expect(document.text).toContain('"/api/v1/rerank"')
+      const page = yield* ask("/docs", { key: null })
+      expect(page.status).toBe(200)
+      expect(page.headers["content-security-policy"]).toContain("default-src 'none'")
+      const links = page.text.match(/<(?:script|link|img)[^>]+(?:src|href)=["']?https?:/g)
+      expect(links).toBeNull()
+    })
+  )
+})

@@ -1,0 +1,227 @@
+import type { Model } from "@model-gateway/providers/Model"
+import {
+  BadResponse,
+  InvalidRequest,
+  Overloaded,
+  ProviderError,
+  RateLimited,
+  type Reason,
+  simulatedStatuses,
+  Simulated,
+  Timeout,
+  Unauthorized,
+  Unavailable,
+  UnknownModel
+} from "@model-gateway/providers/ProviderError"
+import { describe, expect, it } from "@effect/vitest"
+import { Duration, Effect, Fiber, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
+import * as ModelCatalogue from "../../src/models/ModelCatalogue.ts"
+import * as Candidates from "../../src/routing/Candidates.ts"
+import * as ProviderFailures from "../../src/routing/ProviderFailures.ts"
+import * as Router from "../../src/routing/Router.ts"
+import { asTheyCame, scripted } from "../TestProvider.ts"
+
+const fail = (reason: Reason) => Effect.fail(new ProviderError({ reason }))
+
+const layer = Router.layer.pipe(
+  Layer.provide(GatewayServerConfig.layer({ circuits: { failures: 2, openFor: Duration.seconds(10) } }))
+)
+
+const answers = (names: ReadonlyArray<string>, prices: ReadonlyArray<number> = []) => {
+  const catalogue = ModelCatalogue.make(
+    names.map((name, i) =>
+      scripted({ name, price: prices[i] ?? 1000, rerank: (request) => Effect.succeed(asTheyCame(request)) })
+    )
+  )
+  const entry = catalogue.rerank("test/rank")
+  if (entry === undefined) throw new Error("no such model")
+  return entry
+}
+
+const namesOf = (endpoints: ReadonlyArray<ModelCatalogue.Endpoint>) => endpoints.map(({ provider }) => provider.name)
+
+/** Routes over providers named after what they do. */
+const route = (script: Readonly<Record<string, Effect.Effect<string, ProviderError>>>) =>
+  Effect.gen(function* () {
+    const router = yield* Router.Router
+    return yield* router.route({
+      candidates: answers(Object.keys(script)).endpoints,
+      call: ({ provider }) => script[provider.name] ?? Effect.die(new Error("not scripted")),
+      attemptTimeout: Duration.seconds(5),
+      deadline: Duration.seconds(8),
+      units: 1
+    })
+  })
+
+describe("Router", () => {
+  it.effect("falls back until one answers, and tells who failed", () =>
+    Effect.gen(function* () {
+      const { answer, endpoint, failed } = yield* route({
+        a: fail(new Overloaded({})),
+        b: fail(new BadResponse({ description: "no JSON" })),
+        c: Effect.succeed("from c"),
+        d: Effect.die(new Error("never asked"))
+      })
+      expect([answer, endpoint.provider.name]).toEqual(["from c", "c"])
+      expect(failed.map(({ outcome, provider }) => [provider, outcome])).toEqual([
+        ["a", "Overloaded"],
+        ["b", "BadResponse"]
+      ])
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("asks nobody else when the input itself is wrong", () =>
+    Effect.gen(function* () {
+      const failure = yield* Effect.flip(
+        route({ a: fail(new InvalidRequest({ message: "too long" })), b: Effect.die(new Error("never asked")) })
+      )
+      expect(failure).toMatchObject({ _tag: "AttemptsFailed", provider: "a", reason: { _tag: "InvalidRequest" } })
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("gives each attempt its time and all of them theirs", () =>
+    Effect.gen(function* () {
+      const fiber = yield* Effect.forkChild(
+        Effect.flip(route({ a: Effect.never, b: Effect.never, c: Effect.succeed("late") }))
+      )
+      yield* TestClock.adjust("5 seconds")
+      yield* TestClock.adjust("3 seconds")
+      expect(yield* Fiber.join(fiber)).toMatchObject({
+        _tag: "DeadlinePassed",
+        provider: "b",
+        attempts: [
+          { provider: "a", outcome: "Timeout", seconds: 5 },
+          { provider: "b", outcome: "Timeout", seconds: 3 }
+        ]
+      })
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("leaves an endpoint alone after failures in a row, and tries it again later", () =>
+    Effect.gen(function* () {
+      let asked = 0
+      const a = Effect.suspend(() => {
+        asked++
+        return fail(new Unavailable({}))
+      })
+      const once = Effect.flip(route({ a }))
+      yield* once
+      expect((yield* once)._tag).toBe("AttemptsFailed")
+      const open = yield* once
+      expect([open._tag, asked]).toEqual(["NoneUp", 2])
+      if (open._tag === "NoneUp") expect(Duration.toSeconds(open.retryAfter)).toBe(10)
+      const { endpoint, failed } = yield* route({ a, b: Effect.succeed("b") })
+      expect([endpoint.provider.name, failed.map(({ outcome }) => outcome), asked]).toEqual(["b", ["CircuitOpen"], 2])
+      yield* TestClock.adjust("11 seconds")
+      expect((yield* route({ a: Effect.succeed("well again") })).answer).toBe("well again")
+      expect((yield* route({ a: Effect.succeed("still") })).answer).toBe("still")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("holds no wrong input and no simulation against an endpoint", () =>
+    Effect.gen(function* () {
+      for (let i = 0; i < 5; i++) {
+        yield* Effect.flip(route({ a: fail(new InvalidRequest({ message: "no" })) }))
+        yield* Effect.flip(route({ a: fail(new Simulated({ status: 500 })) }))
+      }
+      expect((yield* route({ a: Effect.succeed("up") })).answer).toBe("up")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("passes a defect on", () =>
+    Effect.gen(function* () {
+      const exit = yield* Effect.exit(route({ a: Effect.die(new Error("a bug")), b: Effect.succeed("b") }))
+      expect(String(exit)).toContain("a bug")
+    }).pipe(Effect.provide(layer))
+  )
+})
+
+describe("Candidates", () => {
+  const select = (
+    preferences: Candidates.Choice["preferences"],
+    observed: Candidates.Choice["observed"] = () => undefined
+  ) =>
+    Effect.map(
+      Candidates.select(answers(["a", "b", "c"], [3000, 1000, 2000]), { preferences, guardrail: null, observed }),
+      namesOf
+    )
+
+  it.effect("keeps the catalogue's order unless told", () =>
+    Effect.gen(function* () {
+      expect(yield* select(undefined)).toEqual(["a", "b", "c"])
+      expect(yield* select({ order: ["c", "x"] })).toEqual(["c", "a", "b"])
+      expect(yield* select({ only: ["c", "a"] })).toEqual(["a", "c"])
+      expect(yield* select({ ignore: ["a"] })).toEqual(["b", "c"])
+      expect(yield* select({ sort: "price" })).toEqual(["b", "c", "a"])
+      expect(yield* select({ sort: "price", order: ["a"] })).toEqual(["a", "b", "c"])
+      expect(yield* select({ max_price: { search_unit: 0.002 } })).toEqual(["b", "c"])
+      expect(yield* select({ allow_fallbacks: false, sort: "price" })).toEqual(["b"])
+    })
+  )
+
+  it.effect("sorts by what was observed, those never seen first", () =>
+    Effect.gen(function* () {
+      const figures: Readonly<Record<string, Candidates.Observed>> = {
+        a: { latency: 1, throughput: 5 },
+        c: { latency: 2, throughput: 9 }
+      }
+      const observed = ({ provider }: { readonly provider: { readonly name: string } }) => figures[provider.name]
+      expect(yield* select({ sort: "latency" }, observed)).toEqual(["b", "a", "c"])
+      expect(yield* select({ sort: "throughput" }, observed)).toEqual(["b", "c", "a"])
+    })
+  )
+})
+
+describe("ProviderFailures", () => {
+  const failed = (reason: Reason): Router.RoutingFailure =>
+    new Router.AttemptsFailed({
+      reason,
+      provider: "p",
+      attempts: [{ provider: "p", outcome: reason._tag, seconds: 1 }]
+    })
+
+  it("gives every reason its status", () => {
+    const statuses = [
+      [new InvalidRequest({ message: "m" }), 400],
+      [new UnknownModel({ model: "m" }), 404],
+      [new Unauthorized({}), 502],
+      [new Unavailable({}), 502],
+      [new BadResponse({ description: "d" }), 502],
+      [new RateLimited({}), 529],
+      [new Overloaded({}), 529],
+      [new Timeout({}), 524]
+    ] as const
+    for (const [reason, status] of statuses) {
+      expect([reason._tag, ProviderFailures.forRerank(failed(reason)).status]).toEqual([reason._tag, status])
+    }
+    for (const status of simulatedStatuses) {
+      expect(ProviderFailures.forTranscription(failed(new Simulated({ status }))).status).toBe(status)
+    }
+    const none = new Router.NoneUp({ retryAfter: Duration.millis(2500), attempts: [] })
+    expect([ProviderFailures.forRerank(none).status, ProviderFailures.forRerank(none).retryAfter]).toEqual([503, 3])
+    const late = new Router.DeadlinePassed({ provider: "p", attempts: [] })
+    expect([ProviderFailures.forRerank(late).status, ProviderFailures.forTranscription(late).status]).toEqual([
+      524, 504
+    ])
+  })
+
+  it("says nothing of what a provider answered", () => {
+    const error = ProviderFailures.forRerank(failed(new BadResponse({ description: "secret answer" })))
+    expect(JSON.stringify(error.error)).not.toContain("secret answer")
+  })
+})
+
+const kinds: ReadonlyArray<Model["kind"]> = ["rerank", "transcription", "video"]
+
+describe("ModelCatalogue", () => {
+  it("joins the providers of one model, and tells kinds apart", () => {
+    const { endpoints } = answers(["a", "b"])
+    expect(namesOf(endpoints)).toEqual(["a", "b"])
+    expect(new Set(endpoints.map(({ key }) => key)).size).toBe(2)
+    const catalogue = ModelCatalogue.make([scripted({ name: "a", rerank: () => Effect.never })])
+    expect(catalogue.kindsOf("test/rank")).toEqual(kinds.slice(0, 1))
+    expect(catalogue.transcription("test/rank")).toBeUndefined()
+  })
+})
