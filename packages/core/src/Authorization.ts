@@ -18,7 +18,7 @@ import { Forbidden, Unauthorized } from "./GatewayError.ts"
 export class Caller extends Context.Service<
   Caller,
   {
-    /** SHA-256 of the key, in 64 hexadecimal digits. */
+    /** SHA-256 of the key, in 64 hexadecimal digits; for an ephemeral key, of the key that it was made from. */
     readonly keyHash: string
     readonly organizationId: string
     /** The workspace that applies where a request names none. */

@@ -150,12 +150,23 @@ export class Gateway extends Context.Service<
       readonly kind?: Models.ModelKind | undefined
     }) => Effect.Effect<ReadonlyArray<Models.Model>, Failure<typeof Models.listModels>>
 
+    /**
+     * Makes a key that lives for at most 15 minutes and spends the calling key's budget,
+     * for a place that cannot keep a secret: a server calls this and hands the answer to
+     * its page. `expires_in` is in seconds, 1 to 900; 900 unless told. Ordinary keys only:
+     * {@link Forbidden} for a management key and for an ephemeral one. A try that got lost
+     * may leave a key that nobody knows, which ends by itself.
+     */
+    readonly createEphemeralKey: (
+      request?: Keys.EphemeralRequest
+    ) => Effect.Effect<Keys.EphemeralResponse, Failure<typeof Keys.createEphemeralKey>>
     /** Makes a key; its text is in this answer and nowhere else. Management keys only, as all that follow. */
     readonly createKey: (
       request: Keys.CreateRequest
     ) => Effect.Effect<Keys.CreateResponse, Failure<typeof Keys.createKey>>
+    /** Newest first; with `parent_hash`, the ephemeral keys made from that key which can be used now. */
     readonly listKeys: (
-      options?: Files.Scope & PageOptions
+      options?: Files.Scope & PageOptions & { readonly parent_hash?: string | undefined }
     ) => Effect.Effect<Keys.ListResponse, Failure<typeof Keys.listKeys>>
     readonly getKey: (hash: string) => Effect.Effect<Keys.Key, Failure<typeof Keys.getKey>>
     readonly updateKey: (
@@ -220,6 +231,7 @@ export const make: Effect.Effect<Gateway["Service"], never, GatewayConfig | Http
     const getVideo = call(Video.getVideo)
     const cancelVideo = call(Video.cancelVideo, { repeatable: true })
     const listModels = call(Models.listModels)
+    const createEphemeralKey = call(Keys.createEphemeralKey, { repeatable: true })
     const createKey = call(Keys.createKey)
     const listKeys = call(Keys.listKeys)
     const getKey = call(Keys.getKey)
@@ -283,6 +295,7 @@ export const make: Effect.Effect<Gateway["Service"], never, GatewayConfig | Http
       videoContent: (id, options) => videoContent({ params: { id }, query: { index: options?.index } }, options),
       cancelVideo: (id) => cancelVideo({ params: { id } }),
       listModels: (options) => Effect.map(listModels({ query: { kind: options?.kind } }), ({ data }) => data),
+      createEphemeralKey: (request = {}) => createEphemeralKey({ json: request }),
       createKey: (request) => createKey({ json: request }),
       listKeys: (options) => listKeys({ query: { ...options, workspace_id: scope(options) } }),
       getKey: (hash) => Effect.map(getKey({ params: { hash } }), ({ data }) => data),

@@ -195,7 +195,12 @@ export class KeysGroup extends HttpApiGroup.make("keys")
     }),
     HttpApiEndpoint.make(Keys.listKeys.method)(Keys.listKeys.identifier, Keys.listKeys.path, {
       ...Keys.listKeys,
-      query: { ...scope, ...Page }
+      query: {
+        ...scope,
+        ...Page,
+        /** The ephemeral keys made from that one which can be used now, in place of all other keys. */
+        parent_hash: Schema.optionalKey(KeyHash)
+      }
     }),
     HttpApiEndpoint.make(Keys.getKey.method)(Keys.getKey.identifier, Keys.getKey.path, { ...Keys.getKey, params: key }),
     HttpApiEndpoint.make(Keys.updateKey.method)(Keys.updateKey.identifier, Keys.updateKey.path, {
@@ -209,6 +214,14 @@ export class KeysGroup extends HttpApiGroup.make("keys")
     })
   )
   .middleware(ManagementKey)
+  .add(
+    HttpApiEndpoint.make(Keys.createEphemeralKey.method)(
+      Keys.createEphemeralKey.identifier,
+      Keys.createEphemeralKey.path,
+      // Null stands for no body at all.
+      { ...Keys.createEphemeralKey, payload: [Keys.EphemeralRequest, Schema.Null] }
+    ).middleware(SpendingKey)
+  )
   .middleware(Authorization)
   .annotateMerge(OpenApi.annotations({ title: "Keys" })) {}
 

@@ -1,5 +1,6 @@
 /**
- * API keys, managed by a management key: `/keys`.
+ * API keys, managed by a management key: `/keys`; and the short-lived ones that an
+ * ordinary key makes of itself: `/keys/ephemeral`.
  *
  * Beyond the specification, which leaves open how keys are issued.
  *
@@ -7,7 +8,7 @@
  */
 import * as Schema from "effect/Schema"
 import { LimitReset } from "./CurrentKey.ts"
-import { BadRequest, Forbidden, InternalServerError, NotFound, Unauthorized } from "./GatewayError.ts"
+import { BadRequest, Forbidden, InternalServerError, NotFound, TooManyRequests, Unauthorized } from "./GatewayError.ts"
 import { Timestamp, WorkspaceId } from "./Identifiers.ts"
 import * as Operation from "./Operation.ts"
 
@@ -44,7 +45,14 @@ export const Key = Schema.Struct({
   creator_user_id: Schema.NullOr(Schema.String),
   created_at: Timestamp,
   updated_at: Timestamp,
-  expires_at: Schema.NullOr(Timestamp)
+  expires_at: Schema.NullOr(Timestamp),
+  /**
+   * Only on an ephemeral key: the hash of the key that it was made from. Limits, usage,
+   * guardrail and workspace are then that key's.
+   */
+  parent_hash: Schema.optionalKey(Schema.String),
+  /** Only on an ordinary key: how many ephemeral keys made from it can be used now. */
+  ephemeral_keys: Schema.optionalKey(Schema.Int)
 })
 
 /** @since 0.1.0 */
@@ -115,6 +123,35 @@ export const DeleteResponse = Schema.Struct({ deleted: Schema.Literal(true) })
 /** @since 0.1.0 */
 export type DeleteResponse = typeof DeleteResponse.Type
 
+/**
+ * How long the new ephemeral key is to live; nothing need be said.
+ *
+ * @since 0.1.0
+ */
+export const EphemeralRequest = Schema.Struct({
+  /** Seconds from 1 to 900; 900, which is 15 minutes, unless told. */
+  expires_in: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 900 })))
+})
+
+/** @since 0.1.0 */
+export type EphemeralRequest = typeof EphemeralRequest.Type
+
+/**
+ * The new ephemeral key. It holds nothing of the key that it was made from, so that
+ * a server may hand it on to a page as it is. `expires_at` is never later than the
+ * end of that key.
+ *
+ * @since 0.1.0
+ */
+export const EphemeralResponse = Schema.Struct({
+  /** `mg_ek_…`, shown this once. */
+  key: Schema.String,
+  expires_at: Timestamp
+})
+
+/** @since 0.1.0 */
+export type EphemeralResponse = typeof EphemeralResponse.Type
+
 const error = [BadRequest, Unauthorized, Forbidden, NotFound, InternalServerError] as const
 
 /**
@@ -125,7 +162,23 @@ const error = [BadRequest, Unauthorized, Forbidden, NotFound, InternalServerErro
 export const createKey = Operation.make("createKey", "POST", "/keys", { success: CreateResponse, error })
 
 /**
- * GET `/keys`: 200, or one of 400 401 403 404 500. Newest first.
+ * POST `/keys/ephemeral`: 200, or one of 400 401 403 429 500. Any ordinary key.
+ *
+ * Makes a key (`mg_ek_…`) that lives for at most 15 minutes, for places that cannot
+ * keep a secret, such as a page. It does what the key that it was made from does, and
+ * spends that key's budget under its limits, its rate and its guardrail; it ends with
+ * it. It cannot make another, nor can a management key: 403.
+ *
+ * @since 0.1.0
+ */
+export const createEphemeralKey = Operation.make("createEphemeralKey", "POST", "/keys/ephemeral", {
+  success: EphemeralResponse,
+  error: [BadRequest, Unauthorized, Forbidden, TooManyRequests, InternalServerError]
+})
+
+/**
+ * GET `/keys`: 200, or one of 400 401 403 404 500. Newest first. Ephemeral keys are not
+ * among them, unless `parent_hash` asks for those of one key.
  *
  * @since 0.1.0
  */
@@ -139,14 +192,16 @@ export const listKeys = Operation.make("listKeys", "GET", "/keys", { success: Li
 export const getKey = Operation.make("getKey", "GET", "/keys/:hash", { success: Response, error })
 
 /**
- * PATCH `/keys/{hash}`: 200, or one of 400 401 403 404 500.
+ * PATCH `/keys/{hash}`: 200, or one of 400 401 403 404 500. An ephemeral key follows the
+ * key that it was made from and cannot be changed: 400.
  *
  * @since 0.1.0
  */
 export const updateKey = Operation.make("updateKey", "PATCH", "/keys/:hash", { success: Response, error })
 
 /**
- * DELETE `/keys/{hash}`: 200, or one of 400 401 403 404 500. The key stops at once.
+ * DELETE `/keys/{hash}`: 200, or one of 400 401 403 404 500. The key stops at once, and
+ * the ephemeral keys made from it with it.
  *
  * @since 0.1.0
  */
