@@ -50,9 +50,9 @@ export class VideoWorker extends Context.Service<
 /** Beyond this wait a job goes back to the queue, whose clock counts whole seconds. */
 const longestStay = Duration.seconds(2)
 
-/** How long to wait before an upstream is asked again: a twentieth of the job's age, within bounds. */
+/** How long to wait before an upstream is asked again: a fortieth of the job's age, from a quarter of a second to 5 seconds. */
 export const pollDelay = (age: Duration.Duration): Duration.Duration =>
-  Duration.clamp(Duration.times(age, 0.05), { minimum: Duration.millis(250), maximum: Duration.seconds(10) })
+  Duration.clamp(Duration.times(age, 1 / 40), { minimum: Duration.millis(250), maximum: Duration.seconds(5) })
 
 /** How long to wait after so many failures in a row: 1, 2, 4, … seconds, at most 60, and no less than the upstream asks for. */
 export const backoff = (failures: number, retryAfter?: Duration.Duration): Duration.Duration =>
@@ -150,7 +150,12 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
       )
     }
     const { upstreamId } = submitted.success
-    const accepted = yield* jobs.accepted(job, upstreamId, Duration.zero)
+    // Forgetting what the upstream has accepted would have it submitted again.
+    const accepted = yield* Effect.retry(jobs.accepted(job, upstreamId, Duration.zero), {
+      schedule: Schedule.exponential("100 millis"),
+      times: 3,
+      while: (error) => error.retryable
+    })
     if (accepted === null) yield* cancelUpstream(job, video, upstreamId)
   })
 
