@@ -22,7 +22,10 @@ export const repack = async (mp4: Uint8Array): Promise<Uint8Array> => {
   output.addVideoTrack(source)
   await output.start()
   let first = true
-  for await (const packet of new EncodedPacketSink(track).packets()) {
+  // The encoder marks every picture as one to start from. Only those that are may be marked so, else players seek to
+  // pictures that they cannot decode.
+  const packets = new EncodedPacketSink(track).packets(undefined, undefined, { verifyKeyPackets: true })
+  for await (const packet of packets) {
     await source.add(packet, first ? { decoderConfig } : undefined)
     first = false
   }

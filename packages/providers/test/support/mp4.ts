@@ -11,7 +11,7 @@ export const inspect = (bytes: Uint8Array) =>
     const decoder = await track.getDecoderConfig()
     let frames = 0
     let keyFrames = 0
-    for await (const packet of new EncodedPacketSink(track).packets(undefined, undefined, { verifyKeyPackets: true })) {
+    for await (const packet of new EncodedPacketSink(track).packets()) {
       frames++
       if (packet.type === "key") keyFrames++
     }
