@@ -1,0 +1,53 @@
+/** The folder that holds the database and the files: made when missing, and refused with a plain sentence when it cannot be used. */
+import { Effect } from "effect"
+import { accessSync, constants, mkdirSync, statSync } from "node:fs"
+import { dirname } from "node:path"
+import { Failure } from "./Failure.ts"
+
+const codeOf = (cause: unknown): string =>
+  typeof cause === "object" && cause !== null && "code" in cause && typeof cause.code === "string" ? cause.code : ""
+
+/** One level at a time: `mkdirSync` with `recursive` never returns below folders such as /proc that take no children. */
+const make = (folder: string): void => {
+  try {
+    if (!statSync(folder).isDirectory()) throw Object.assign(new Error(), { code: "ENOTDIR" })
+  } catch (cause) {
+    if (codeOf(cause) !== "ENOENT" || dirname(folder) === folder) throw cause
+    make(dirname(folder))
+    try {
+      mkdirSync(folder)
+    } catch (cause) {
+      // Another process was quicker.
+      if (codeOf(cause) !== "EEXIST") throw cause
+    }
+  }
+}
+
+const reasonOf = (cause: unknown): string => {
+  switch (codeOf(cause)) {
+    case "EACCES":
+    case "EPERM":
+      return "this user may not write there"
+    case "EROFS":
+      return "its file system is read-only"
+    case "ENOTDIR":
+      return "a file is in its place"
+    case "ENOSPC":
+      return "the disk is full"
+    default:
+      return "the system allows no folder there"
+  }
+}
+
+/** Makes sure that the folder is there and can be written to. */
+export const prepare = (dataDir: string): Effect.Effect<void, Failure> =>
+  Effect.try({
+    try: () => {
+      make(dataDir)
+      accessSync(dataDir, constants.W_OK | constants.X_OK)
+    },
+    catch: (cause) =>
+      new Failure({
+        message: `The data folder ${dataDir} cannot be used: ${reasonOf(cause)}; choose another with --data-dir.`
+      })
+  })

@@ -1,0 +1,330 @@
+/**
+ * Every setting of the executable: one table, from which come the flags, the environment variables, the keys of a settings file,
+ * the help texts, the sentences that complain of a malformed value, and the table in the documentation.
+ *
+ * A flag wins over the environment, the environment over the file, the file over the default.
+ */
+import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
+import * as MicroCredits from "@model-gateway/server/accounting/MicroCredits"
+import {
+  Config,
+  ConfigProvider,
+  Duration,
+  Effect,
+  FileSystem,
+  Option,
+  Path,
+  Predicate,
+  Schema,
+  SchemaIssue
+} from "effect"
+import { Flag } from "effect/cli"
+import { Failure } from "./Failure.ts"
+
+/** One row of the table. */
+export interface Setting {
+  /** The flag without its dashes, and the key in a settings file: `data-dir`. */
+  readonly name: string
+  /** The environment variable: `MODEL_GATEWAY_DATA_DIR`. */
+  readonly variable: string
+  /** What a value must be, to follow "is not": `a port from 0 to 65535`. */
+  readonly form: string
+  /** The default as a person writes it. */
+  readonly fallback: string
+  readonly description: string
+}
+
+const prefix = "MODEL_GATEWAY_"
+
+const setting = (name: string, form: string, fallback: string, description: string): Setting => ({
+  name,
+  variable: prefix + name.toUpperCase().replaceAll("-", "_"),
+  form,
+  fallback,
+  description
+})
+
+const size = (bytes: number): string => {
+  const units = [
+    [1024 ** 3, "GiB"],
+    [1024 ** 2, "MiB"],
+    [1024, "KiB"]
+  ] as const
+  const unit = units.find(([one]) => bytes >= one && bytes % one === 0)
+  return unit === undefined ? `${bytes} B` : `${bytes / unit[0]} ${unit[1]}`
+}
+
+/** A length of time as a person writes it: `30 seconds`. */
+export const span = (duration: Duration.Duration): string => {
+  const millis = Duration.toMillis(duration)
+  const units = [
+    [3_600_000, "hour"],
+    [60_000, "minute"],
+    [1000, "second"]
+  ] as const
+  const unit = units.find(([one]) => millis >= one && millis % one === 0)
+  if (unit === undefined) return `${millis} millis`
+  const count = millis / unit[0]
+  return `${count} ${unit[1]}${count === 1 ? "" : "s"}`
+}
+
+const logFormats = ["pretty", "json"] as const
+const logLevels = ["Trace", "Debug", "Info", "Warn", "Error", "None"] as const
+
+const aSize = "a size such as 8 MiB"
+const aTime = "a length of time such as 20 seconds"
+const aCount = "a whole number from 1"
+const { bodyLimits, circuits, deadlines, failedAuthentications, freeDailyRequests, rateLimit } =
+  GatewayServerConfig.defaults
+
+/** Where the data lies: the one setting that every command has. */
+export const dataDir = setting(
+  "data-dir",
+  "a folder",
+  ".data",
+  "Folder of the database and the files; made when missing"
+)
+
+/** What a first run gives the workspace; the commands that may be that first run read it too. */
+export const initialCredits = setting(
+  "initial-credits",
+  "a number of credits from 0",
+  "10",
+  "Credits of the workspace that the first run makes (1 credit = 1 USD)"
+)
+
+/** The table, in the order in which it is shown. */
+export const settings: ReadonlyArray<Setting> = [
+  setting("host", "a host name or address", "127.0.0.1", "Address to listen on; 0.0.0.0 for every one of this machine"),
+  setting("port", "a port from 0 to 65535", "8787", "Port to listen on; 0 takes any free one"),
+  dataDir,
+  initialCredits,
+  setting(
+    "shutdown-timeout",
+    aTime,
+    "30 seconds",
+    "How long requests in flight may take to finish after Ctrl-C or SIGTERM"
+  ),
+  setting(
+    "log-format",
+    `one of ${logFormats.join(", ")}`,
+    "pretty",
+    "Logs go to stderr, for people (pretty) or for machines (json)"
+  ),
+  setting("log-level", `one of ${logLevels.join(", ")}`, "Info", "The least serious log entries that are written"),
+  setting("body-limit-rerank", aSize, size(bodyLimits.rerank), "Largest body of POST /rerank"),
+  setting(
+    "body-limit-transcription",
+    aSize,
+    size(bodyLimits.transcription),
+    "Largest JSON body of POST /audio/transcriptions"
+  ),
+  setting(
+    "body-limit-transcription-file",
+    aSize,
+    size(bodyLimits.transcriptionFile),
+    "Largest file of a multipart POST /audio/transcriptions"
+  ),
+  setting("body-limit-videos", aSize, size(bodyLimits.videos), "Largest body of POST /videos"),
+  setting("body-limit-files", aSize, size(bodyLimits.files), "Largest file of POST /files"),
+  setting("body-limit-other", aSize, size(bodyLimits.other), "Largest body of every other operation"),
+  setting(
+    "deadline-rerank-attempt",
+    aTime,
+    span(deadlines.rerankAttempt),
+    "How long one provider may take for a rerank"
+  ),
+  setting(
+    "deadline-rerank",
+    aTime,
+    span(deadlines.rerank),
+    "How long a rerank may take with all its fallbacks; then 524"
+  ),
+  setting(
+    "deadline-transcription-attempt",
+    aTime,
+    span(deadlines.transcriptionAttempt),
+    "How long one provider may take for a transcription"
+  ),
+  setting(
+    "deadline-transcription",
+    aTime,
+    span(deadlines.transcription),
+    "How long a transcription may take with all its fallbacks; then 504"
+  ),
+  setting(
+    "circuit-failures",
+    aCount,
+    String(circuits.failures),
+    "So many failures in a row and a model's endpoint is left alone"
+  ),
+  setting("circuit-open-for", aTime, span(circuits.openFor), "How long it is left alone before one request may try it"),
+  setting("rate-limit-requests", aCount, String(rateLimit.requests), "How many requests a key may make in each window"),
+  setting("rate-limit-window", aTime, span(rateLimit.window), "The length of that window"),
+  setting(
+    "failed-authentications-requests",
+    aCount,
+    String(failedAuthentications.requests),
+    "How often an address may fail to authenticate in each window"
+  ),
+  setting("failed-authentications-window", aTime, span(failedAuthentications.window), "The length of that window"),
+  setting(
+    "free-daily-requests",
+    aCount,
+    String(freeDailyRequests),
+    "Requests to free models that a new key has a UTC day"
+  )
+]
+
+/** What of the settings concerns the executable itself; the service reads its own. */
+export interface Settings {
+  readonly host: string
+  readonly port: number
+  /** Absolute. */
+  readonly dataDir: string
+  readonly initialCredits: MicroCredits.MicroCredits
+  readonly shutdownTimeout: Duration.Duration
+  readonly logFormat: (typeof logFormats)[number]
+  readonly logLevel: (typeof logLevels)[number]
+}
+
+const Port = Schema.FiniteFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: 65_535 }))
+
+const Credits = Schema.FiniteFromString.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000_000 }))
+
+/** The settings of the executable, from `Config`. */
+export const config: Config.Config<Settings> = Config.all({
+  host: Config.NonEmptyString("MODEL_GATEWAY_HOST").pipe(Config.withDefault("127.0.0.1")),
+  port: Config.schema(Port, "MODEL_GATEWAY_PORT").pipe(Config.withDefault(8787)),
+  dataDir: Config.NonEmptyString(dataDir.variable).pipe(Config.withDefault(dataDir.fallback)),
+  initialCredits: Config.schema(Credits, initialCredits.variable).pipe(
+    Config.withDefault(Number(initialCredits.fallback)),
+    Config.map((credits) => Option.getOrThrow(MicroCredits.fromCredits(credits)))
+  ),
+  shutdownTimeout: Config.Duration("MODEL_GATEWAY_SHUTDOWN_TIMEOUT").pipe(Config.withDefault(Duration.seconds(30))),
+  logFormat: Config.Literals(logFormats, "MODEL_GATEWAY_LOG_FORMAT").pipe(Config.withDefault("pretty")),
+  logLevel: Config.Literals(logLevels, "MODEL_GATEWAY_LOG_LEVEL").pipe(Config.withDefault("Info"))
+})
+
+/** Names the settings file; a flag of every command. */
+export const configFlag = Flag.String("config").pipe(
+  Flag.withMetavar("file"),
+  Flag.withDescription(
+    'JSON file of settings, such as { "port": 9000, "data-dir": "/var/lib/gateway" } (MODEL_GATEWAY_CONFIG)'
+  ),
+  Flag.optional
+)
+
+/** A flag for each of the rows. They are read as text: what they mean is for {@link config} to say, wherever the text came from. */
+export const flagsOf = (rows: ReadonlyArray<Setting>): Record<string, Flag.Flag<Option.Option<string>>> =>
+  Object.fromEntries(
+    rows.map(({ description, fallback, name, variable }) => [
+      name,
+      Flag.String(name).pipe(
+        Flag.withMetavar("value"),
+        Flag.withDescription(`${description}. Default ${fallback} (${variable})`),
+        Flag.optional
+      )
+    ])
+  )
+
+/** Where values were given: by variable, the text and how to name its source in a sentence. */
+interface Given {
+  readonly text: string
+  readonly source: string
+}
+
+/** Reads one part of the settings, or fails with a sentence that names the malformed one and where it came from. */
+export interface Loaded {
+  readonly read: <A>(part: Config.Config<A>) => Effect.Effect<A, Failure>
+}
+
+const byName = new Map(settings.map((row) => [row.name, row]))
+const byVariable = new Map(settings.map((row) => [row.variable, row]))
+
+const fromFile = Effect.fnUntraced(function* (file: string) {
+  const fs = yield* FileSystem.FileSystem
+  const text = yield* fs
+    .readFileString(file)
+    .pipe(Effect.mapError(() => new Failure({ message: `The settings file ${file} cannot be read.` })))
+  const json = yield* Effect.try({
+    try: (): unknown => JSON.parse(text),
+    catch: () => new Failure({ message: `The settings file ${file} is not JSON.` })
+  })
+  if (!Predicate.isObject(json)) {
+    return yield* new Failure({ message: `The settings file ${file} must hold one JSON object.` })
+  }
+  const given = new Map<string, Given>()
+  for (const [name, value] of Object.entries(json)) {
+    const row = byName.get(name)
+    if (row === undefined) {
+      return yield* new Failure({ message: `The settings file ${file} has an unknown setting "${name}".` })
+    }
+    if (typeof value !== "string" && typeof value !== "number") {
+      return yield* new Failure({ message: `"${name}" in ${file} is not ${row.form}.` })
+    }
+    given.set(row.variable, { text: String(value), source: `"${name}" in ${file}` })
+  }
+  return given
+})
+
+/** Puts together what was given by flag, environment and file. */
+export const load = Effect.fnUntraced(function* (
+  flags: Readonly<Record<string, Option.Option<string>>>,
+  file: Option.Option<string>,
+  environment: Readonly<Record<string, string | undefined>>
+) {
+  const path = Option.getOrElse(file, () => environment.MODEL_GATEWAY_CONFIG ?? "")
+  const given = path === "" ? new Map<string, Given>() : new Map(yield* fromFile(path))
+  for (const { name, variable } of settings) {
+    const text = environment[variable]
+    // An empty variable is how compose files and shells say "not set".
+    if (text !== undefined && text !== "") given.set(variable, { text, source: `${variable} in the environment` })
+    const flag = flags[name]
+    if (flag !== undefined && Option.isSome(flag)) given.set(variable, { text: flag.value, source: `--${name}` })
+  }
+
+  const provider = ConfigProvider.fromUnknown(
+    Object.fromEntries(Array.from(given, ([variable, { text }]) => [variable, text])),
+    { preserveEmptyStrings: true }
+  )
+  const complain = (error: Config.ConfigError): Failure => {
+    const variable = error.cause._tag === "SchemaError" ? variableOf(error.cause.issue) : undefined
+    const row = byVariable.get(variable ?? "")
+    const value = given.get(variable ?? "")
+    return new Failure({
+      message:
+        row === undefined || value === undefined
+          ? `The settings cannot be read: ${error.message}`
+          : `${value.source} is "${value.text}", which is not ${row.form}.`
+    })
+  }
+  const loaded: Loaded = { read: (part) => Effect.mapError(part.parse(provider), complain) }
+  return loaded
+})
+
+const formatIssue = SchemaIssue.makeFormatterStandardSchemaV1()
+
+const variableOf = (issue: SchemaIssue.Issue): string | undefined => {
+  const [first] = formatIssue(issue).issues
+  const segment = first?.path?.[0]
+  return segment === undefined ? undefined : String(typeof segment === "object" ? segment.key : segment)
+}
+
+/** The executable's own settings, with the data folder made absolute. */
+export const read = Effect.fnUntraced(function* (loaded: Loaded) {
+  const path = yield* Path.Path
+  const values = yield* loaded.read(config)
+  return { ...values, dataDir: path.resolve(values.dataDir) }
+})
+
+/** The table in Markdown, as the documentation shows it. */
+export const markdown = (): string =>
+  [
+    "| Flag, key in a file | Environment | Default | Meaning |",
+    "|---|---|---|---|",
+    ...settings.map(
+      ({ description, fallback, name, variable }) =>
+        `| \`--${name}\` | \`${variable}\` | \`${fallback}\` | ${description} |`
+    )
+  ].join("\n") + "\n"

@@ -1,0 +1,64 @@
+/** `model-gateway credits`: money for a workspace, straight into its database. */
+import { Accounting } from "@model-gateway/server/accounting/Accounting"
+import * as MicroCredits from "@model-gateway/server/accounting/MicroCredits"
+import { Console, Effect, Option } from "effect"
+import { Command, Flag } from "effect/cli"
+import { Failure } from "../Failure.ts"
+import * as Output from "../Output.ts"
+import * as Storage from "../Storage.ts"
+
+/** Credits as a person types them: more than nothing, to the millionth. */
+const amount = Flag.Finite("amount").pipe(
+  Flag.withMetavar("credits"),
+  Flag.withDescription("How many credits to add; 1 credit = 1 USD, the smallest amount is 0.000001"),
+  Flag.filterMap(
+    (credits) => Option.filter(MicroCredits.fromCredits(credits), (micro) => micro > 0),
+    () => "Expected a number of credits from 0.000001"
+  )
+)
+
+const add = Command.make(
+  "add",
+  {
+    amount,
+    note: Flag.String("note").pipe(
+      Flag.withMetavar("text"),
+      Flag.withDescription("What the credits are for, kept in the ledger"),
+      Flag.optional
+    ),
+    ...Storage.flags
+  },
+  Effect.fn("credits add")(function* (input) {
+    yield* Storage.withWorkspace(
+      input,
+      Effect.fnUntraced(function* (workspace) {
+        const accounting = yield* Accounting
+        const balance = yield* accounting.addCredits(workspace.id, input.amount, Option.getOrUndefined(input.note))
+        if (balance === null) return yield* new Failure({ message: `The workspace ${workspace.id} was just deleted.` })
+        const credits = MicroCredits.toCredits
+        if (input.json) {
+          return yield* Output.json({
+            workspace_id: workspace.id,
+            added: credits(input.amount),
+            balance: credits(balance.balance),
+            available: credits(balance.available)
+          })
+        }
+        yield* Console.log(
+          `Added ${credits(input.amount)} credits to workspace ${workspace.id}; it has ${credits(balance.balance)} now.`
+        )
+      })
+    )
+  })
+).pipe(
+  Command.withDescription("Add credits to a workspace"),
+  Command.withExamples([
+    { command: "model-gateway credits add --amount 25", description: "Add 25 credits to the default workspace" }
+  ])
+)
+
+/** The `credits` command. */
+export const command = Command.make("credits").pipe(
+  Command.withDescription("Manage the credits of a workspace, on the database itself"),
+  Command.withSubcommands([add])
+)

@@ -1,0 +1,236 @@
+/** `model-gateway keys`: API keys, straight in their database. */
+import type * as Wire from "@model-gateway/core/Keys"
+import * as MicroCredits from "@model-gateway/server/accounting/MicroCredits"
+import * as KeyFormat from "@model-gateway/server/keys/KeyFormat"
+import { KeyRecords } from "@model-gateway/server/keys/KeyRecord"
+import { type Key, KeyStore } from "@model-gateway/server/keys/KeyStore"
+import * as Periods from "@model-gateway/server/keys/Periods"
+import type { Workspace } from "@model-gateway/server/workspaces/WorkspaceStore"
+import { Clock, Console, DateTime, Effect, Option, Redacted, Result } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { Failure } from "../Failure.ts"
+import * as Output from "../Output.ts"
+import * as Storage from "../Storage.ts"
+
+const iso = (millis: number): string => DateTime.formatIso(DateTime.makeUnsafe(millis))
+
+/** A key as GET `/keys` answers it. */
+const wire = Effect.fnUntraced(function* (key: Key) {
+  const records = yield* KeyRecords
+  const record = yield* records.of(key)
+  const shown: Wire.Key = {
+    hash: key.hash,
+    name: key.name,
+    label: key.label,
+    workspace_id: key.workspaceId,
+    disabled: key.disabled,
+    is_management_key: key.isManagement,
+    limit: record.limit,
+    limit_remaining: record.limit_remaining,
+    limit_reset: record.limit_reset,
+    include_byok_in_limit: record.include_byok_in_limit,
+    usage: record.usage,
+    guardrail_id: key.guardrailId,
+    creator_user_id: key.creatorUserId,
+    created_at: iso(key.createdAt),
+    updated_at: iso(key.updatedAt),
+    expires_at: record.expires_at
+  }
+  return shown
+})
+
+const limitText = ({ limit, limit_remaining, limit_reset }: Wire.Key): string =>
+  limit === null ? "none" : `${limit_remaining} of ${limit} left${limit_reset === null ? "" : `, ${limit_reset}`}`
+
+const create = Command.make(
+  "create",
+  {
+    name: Flag.String("name").pipe(
+      Flag.withMetavar("text"),
+      Flag.withDescription('What the key is called, at most 256 characters. Default "Key"'),
+      Flag.filter(
+        (name) => name.length >= 1 && name.length <= 256,
+        () => "Expected 1 to 256 characters"
+      ),
+      Flag.withDefault("Key")
+    ),
+    management: Flag.Boolean("management").pipe(
+      Flag.withDescription("A key that manages keys, guardrails and credits, and cannot spend"),
+      Flag.withDefault(false)
+    ),
+    limit: Flag.Finite("limit").pipe(
+      Flag.withMetavar("credits"),
+      Flag.withDescription("How many credits the key may spend. Default: no limit of its own"),
+      Flag.filterMap(
+        (credits) => Option.filter(MicroCredits.fromCredits(credits), (micro) => micro >= 0),
+        () => "Expected a number of credits from 0"
+      ),
+      Flag.optional
+    ),
+    limitReset: Flag.Literals("limit-reset", Periods.limitResets).pipe(
+      Flag.withDescription("When the limit starts anew, by UTC day, ISO week or month. Default: never"),
+      Flag.optional
+    ),
+    expiresAt: Flag.String("expires-at").pipe(
+      Flag.withMetavar("time"),
+      Flag.withDescription("When the key stops working, in ISO 8601: 2027-01-01T00:00:00Z. Default: never"),
+      Flag.filterMap(
+        (text) => (isoTime.test(text) ? Option.map(DateTime.make(text), DateTime.toEpochMillis) : Option.none()),
+        () => "Expected a time in ISO 8601 with its zone, such as 2027-01-01T00:00:00Z"
+      ),
+      Flag.optional
+    ),
+    ...Storage.flags
+  },
+  Effect.fn("keys create")(function* (input) {
+    if (Option.isSome(input.limitReset) && Option.isNone(input.limit)) {
+      return yield* new Failure({ message: "--limit-reset needs a --limit that it resets." })
+    }
+    if (Option.isSome(input.expiresAt) && input.expiresAt.value <= (yield* Clock.currentTimeMillis)) {
+      return yield* new Failure({ message: `--expires-at ${iso(input.expiresAt.value)} has already passed.` })
+    }
+    yield* Storage.withWorkspace(
+      input,
+      Effect.fnUntraced(function* ({ id: workspaceId, organizationId }) {
+        const keys = yield* KeyStore
+        const { key, plain } = yield* keys.create({
+          organizationId,
+          workspaceId,
+          name: input.name,
+          isManagement: input.management,
+          limit: Option.getOrNull(input.limit),
+          limitReset: Option.getOrNull(input.limitReset),
+          expiresAt: Option.getOrNull(input.expiresAt)
+        })
+        const shown = yield* wire(key)
+        if (input.json) return yield* Output.json({ data: shown, key: Redacted.value(plain) })
+        yield* Console.log(
+          [
+            "The key, shown this once:",
+            "",
+            `  ${Redacted.value(plain)}`,
+            "",
+            Output.fields([
+              ["name", shown.name],
+              ["kind", shown.is_management_key ? "management" : "ordinary"],
+              ["workspace", shown.workspace_id],
+              ["limit", limitText(shown)],
+              ["expires", shown.expires_at ?? "never"],
+              ["hash", shown.hash]
+            ])
+          ].join("\n")
+        )
+      })
+    )
+  })
+).pipe(
+  Command.withDescription("Make a key and print it, this once"),
+  Command.withExamples([
+    { command: "model-gateway keys create --name laptop", description: "A key that may spend all the workspace has" },
+    {
+      command: "model-gateway keys create --name ci --limit 5 --limit-reset daily --expires-at 2027-01-01T00:00:00Z",
+      description: "A key for 5 credits a day, until the new year"
+    },
+    { command: "model-gateway keys create --management --json", description: "A management key, for a script" }
+  ])
+)
+
+const isoTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/
+
+/** All keys of the workspace, newest first, however many pages they are. */
+const allOf = Effect.fnUntraced(function* ({ id: workspaceId, organizationId }: Workspace) {
+  const keys = yield* KeyStore
+  const found: Array<Key> = []
+  for (;;) {
+    const page = yield* keys.list({ organizationId, workspaceId }, { offset: found.length, limit: 1000 })
+    found.push(...page.items)
+    if (page.items.length === 0 || found.length >= page.total) return found
+  }
+})
+
+const list = Command.make(
+  "list",
+  Storage.flags,
+  Effect.fn("keys list")(function* (input) {
+    yield* Storage.withWorkspace(
+      input,
+      Effect.fnUntraced(function* (workspace) {
+        const keys = yield* Effect.forEach(yield* allOf(workspace), wire)
+        if (input.json) return yield* Output.json({ data: keys })
+        if (keys.length === 0) {
+          return yield* Console.log("This workspace has no keys; model-gateway keys create makes one.")
+        }
+        const now = yield* Clock.currentTimeMillis
+        yield* Console.log(
+          Output.table(
+            ["KEY", "NAME", "KIND", "STATE", "USED", "LIMIT", "EXPIRES", "HASH"],
+            keys.map((key) => [
+              key.label,
+              key.name,
+              key.is_management_key ? "management" : "ordinary",
+              key.disabled
+                ? "disabled"
+                : key.expires_at !== null && Date.parse(key.expires_at) <= now
+                  ? "expired"
+                  : "active",
+              String(key.usage),
+              limitText(key),
+              key.expires_at ?? "never",
+              key.hash.slice(0, 16)
+            ])
+          )
+        )
+      })
+    )
+  })
+).pipe(Command.withDescription("List the keys of a workspace, newest first"))
+
+/** The keys that a person may mean: by hash, by its beginning, or by the key itself. */
+const meant = (text: string, keys: ReadonlyArray<Key>): ReadonlyArray<Key> => {
+  const hash = Result.match(KeyFormat.parse(text), { onFailure: () => text, onSuccess: (parsed) => parsed.hash })
+  return keys.filter((key) => key.hash.startsWith(hash))
+}
+
+const revoke = Command.make(
+  "revoke",
+  {
+    key: Argument.String("key").pipe(
+      Argument.withDescription(
+        "The key's hash, as keys list shows it (its first 8 characters or more), or the key itself"
+      ),
+      Argument.filter(
+        (text) => /^[0-9a-f]{8,64}$/.test(text) || Result.isSuccess(KeyFormat.parse(text)),
+        () => "Expected 8 to 64 hex digits of the key's hash, or the key itself"
+      )
+    ),
+    ...Storage.flags
+  },
+  Effect.fn("keys revoke")(function* (input) {
+    yield* Storage.withWorkspace(
+      input,
+      Effect.fnUntraced(function* (workspace) {
+        const keys = yield* KeyStore
+        const [key, another] = meant(input.key, yield* allOf(workspace))
+        const missing = new Failure({ message: `The workspace ${workspace.id} has no such key.` })
+        if (key === undefined) return yield* missing
+        if (another !== undefined) {
+          return yield* new Failure({ message: `Several keys begin with ${input.key}; give more of the hash.` })
+        }
+        yield* keys
+          .remove(key.organizationId, key.hash)
+          .pipe(Effect.catchTag("KeyNotFound", () => Effect.fail(missing)))
+        if (input.json) return yield* Output.json({ deleted: true, hash: key.hash })
+        yield* Console.log(`Revoked ${key.label} (${key.name}). A running gateway refuses it within 3 seconds.`)
+      })
+    )
+  })
+).pipe(
+  Command.withDescription("Revoke a key for good; what it used stays on record"),
+  Command.withExamples([{ command: "model-gateway keys revoke 3f9a1c0e", description: "By the beginning of its hash" }])
+)
+
+/** The `keys` command. */
+export const command = Command.make("keys").pipe(
+  Command.withDescription("Manage API keys, on the database itself: before the first serve or beside a running one"),
+  Command.withSubcommands([create, list, revoke])
+)

@@ -1,0 +1,129 @@
+/** `model-gateway serve`: the whole service on this machine. */
+import * as MicroCredits from "@model-gateway/server/accounting/MicroCredits"
+import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
+import { type Bootstrapped, WorkspaceStore } from "@model-gateway/server/workspaces/WorkspaceStore"
+import { Console, Duration, Effect, Layer, Logger, Redacted, References } from "effect"
+import { Command } from "effect/cli"
+import { HttpServer } from "effect/http"
+import type { ServeError } from "effect/http/HttpServerError"
+import * as Connections from "../Connections.ts"
+import * as DataFolder from "../DataFolder.ts"
+import { Failure } from "../Failure.ts"
+import * as Output from "../Output.ts"
+import * as Settings from "../Settings.ts"
+
+/** Loaded when it is to run: the other commands, the help and the complaints start without it, twice as fast. */
+const layerService = Effect.fnUntraced(function* (settings: Settings.Settings, { server }: Connections.Connections) {
+  const [GatewayServer, NodeHttpServer] = yield* Effect.promise(() =>
+    Promise.all([import("@model-gateway/server/GatewayServer"), import("@effect/platform-node/NodeHttpServer")])
+  )
+  const { dataDir, host, port, shutdownTimeout } = settings
+  return GatewayServer.layerSqlite({ dataDir }).pipe(
+    Layer.provideMerge(
+      NodeHttpServer.layer(() => server, { host, port, gracefulShutdownTimeout: shutdownTimeout }).pipe(
+        Layer.catchTag("ServeError", (error) => Layer.effectContext(Effect.fail(refused(error, host, port))))
+      )
+    )
+  )
+})
+
+const refused = ({ cause }: ServeError, host: string, port: number): Failure => {
+  const code = typeof cause === "object" && cause !== null && "code" in cause ? cause.code : undefined
+  switch (code) {
+    case "EADDRINUSE":
+      return new Failure({
+        message: `Port ${port} on ${host} is taken by another program; choose another with --port.`
+      })
+    case "EACCES":
+      return new Failure({
+        message: `Port ${port} on ${host} is not open to this user; choose one above 1023 with --port.`
+      })
+    case "EADDRNOTAVAIL":
+    case "EINVAL":
+    case "ENOTFOUND":
+    case "EAI_AGAIN":
+      return new Failure({ message: `${host} is no address of this machine; choose another with --host.` })
+    default:
+      return new Failure({ message: `The gateway cannot listen on ${host}, port ${port} (${String(code ?? cause)}).` })
+  }
+}
+
+/** Logs go to stderr, so that stdout holds what a person or a script waits for. */
+const layerLogs = ({ logFormat, logLevel }: Settings.Settings) =>
+  Layer.mergeAll(
+    Logger.layer([logFormat === "json" ? Logger.withConsoleError(Logger.formatJson) : Logger.consolePretty()]),
+    Layer.succeed(Logger.LogToStderr, true),
+    Layer.succeed(References.MinimumLogLevel, logLevel)
+  )
+
+/** The address as a person on this machine would type it. */
+const origin = (host: string, port: number): string => {
+  const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host
+  return `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`
+}
+
+const firstRun = ({ managementKey, ordinaryKey, workspace }: Bootstrapped, base: string): string =>
+  [
+    "",
+    `This is the first run. It made a workspace with ${MicroCredits.toCredits(workspace.balance)} credits and two keys, which are shown this once:`,
+    "",
+    Output.fields([
+      ["workspace", workspace.id],
+      ["management key", Redacted.value(managementKey)],
+      ["API key", Redacted.value(ordinaryKey)]
+    ]),
+    "",
+    "Try it:",
+    "",
+    `  curl ${base}/api/v1/rerank -H "Authorization: Bearer ${Redacted.value(ordinaryKey)}" -H "Content-Type: application/json" ` +
+      `-d '{"model":"sandbox/bm25","query":"capital of France","documents":["Berlin is in Germany","Paris is the capital of France"]}'`,
+    ""
+  ].join("\n")
+
+const running = Effect.fnUntraced(function* (settings: Settings.Settings, connections: Connections.Connections) {
+  const { address } = yield* HttpServer.HttpServer
+  const base = origin(settings.host, "port" in address ? address.port : settings.port)
+  yield* Console.log(`Model gateway at ${base}/api/v1 (data in ${settings.dataDir}, API reference at ${base}/docs)`)
+  // Only now, with the port its own: a run that cannot listen must not make keys that nobody gets to see.
+  const workspaces = yield* WorkspaceStore
+  const made = yield* workspaces.bootstrap({ credits: settings.initialCredits })
+  if (made !== null) yield* Console.log(firstRun(made, base))
+  const patience = settings.shutdownTimeout
+  return yield* Effect.never.pipe(
+    Effect.onInterrupt(() =>
+      Effect.andThen(
+        Console.log(
+          `Stopping. Requests in flight may take ${Settings.span(patience)} to finish; Ctrl-C again stops at once.`
+        ),
+        Effect.sync(() => connections.stop(Duration.toMillis(patience)))
+      )
+    )
+  )
+})
+
+/** The `serve` command. */
+export const command = Command.make(
+  "serve",
+  { config: Settings.configFlag, settings: Settings.flagsOf(Settings.settings) },
+  Effect.fnUntraced(function* (input) {
+    const loaded = yield* Settings.load(input.settings, input.config, process.env)
+    const settings = yield* Settings.read(loaded)
+    const limits = yield* loaded.read(GatewayServerConfig.config)
+    yield* DataFolder.prepare(settings.dataDir)
+    const connections = Connections.make()
+    const service = yield* layerService(settings, connections)
+    yield* running(settings, connections).pipe(
+      Effect.provide(Layer.provide(service, [GatewayServerConfig.layer(limits), layerLogs(settings)]))
+    )
+  })
+).pipe(
+  Command.withDescription(
+    "Run the gateway. The first run makes a workspace with credits, a management key and an ordinary key, and prints them. " +
+      "Every setting can be given as a flag, in the environment or in a file; the flag wins, then the environment."
+  ),
+  Command.withShortDescription("Run the gateway"),
+  Command.withExamples([
+    { command: "model-gateway serve", description: "At http://127.0.0.1:8787/api/v1, with its data in .data" },
+    { command: "model-gateway serve --host 0.0.0.0 --port 80 --log-format json", description: "For a container" }
+  ])
+)

@@ -1,0 +1,46 @@
+import { existsSync } from "node:fs"
+import { join } from "node:path"
+import { describe, expect, it } from "vitest"
+import { folder, run } from "./Executable.ts"
+
+describe("credits add", () => {
+  it("adds to the default workspace, exactly", async () => {
+    const dataDir = folder()
+    await run(["credits", "add", "--amount", "0.1", "--data-dir", dataDir])
+    await run(["credits", "add", "--amount", "0.2", "--note", "gift", "--data-dir", dataDir])
+    const { code, stdout } = await run(["credits", "add", "--amount", "0.000001", "--json", "--data-dir", dataDir])
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({ added: 0.000001, balance: 10.300001, available: 10.300001 })
+  })
+
+  it("begins with the credits that the settings give a first run", async () => {
+    const { stdout } = await run(["credits", "add", "--amount", "1", "--data-dir", folder()], {
+      MODEL_GATEWAY_INITIAL_CREDITS: "2.5"
+    })
+    expect(stdout).toMatch(/^Added 1 credits to workspace \S+; it has 3\.5 now\.\n$/)
+  })
+
+  it.each(["-5", "0.0000001", "Infinity", "much"])("refuses %s credits", async (amount) => {
+    const dataDir = folder()
+    const { code, stderr, stdout } = await run(["credits", "add", `--amount=${amount}`, "--data-dir", dataDir])
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
+    expect(stderr).toContain("--amount")
+    expect(existsSync(join(dataDir, "gateway.db"))).toBe(false)
+    const after = await run(["credits", "add", "--amount", "1", "--json", "--data-dir", dataDir])
+    expect(JSON.parse(after.stdout)).toMatchObject({ balance: 11 })
+  })
+
+  it("refuses more than can be counted, and adds nothing", async () => {
+    const dataDir = folder()
+    const { code, stderr } = await run(["credits", "add", "--amount", "9007199254", "--data-dir", dataDir])
+    expect({ code, stderr }).toEqual({ code: 1, stderr: "The balance would be larger than can be counted.\n" })
+    const after = await run(["credits", "add", "--amount", "1", "--json", "--data-dir", dataDir])
+    expect(JSON.parse(after.stdout)).toMatchObject({ balance: 11 })
+  })
+
+  it("says that the amount is missing", async () => {
+    const { code, stderr } = await run(["credits", "add", "--data-dir", folder()])
+    expect(code).toBe(1)
+    expect(stderr).toContain("--amount")
+  })
+})

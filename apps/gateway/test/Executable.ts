@@ -1,0 +1,86 @@
+/** Runs the built executable as a person does: as a process of its own, with arguments, environment, output and signals. */
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { onTestFinished } from "vitest"
+
+const main = fileURLToPath(new URL("../dist/main.js", import.meta.url))
+
+/** How a process ended. */
+export interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** A running process. */
+export interface Running {
+  readonly ended: Promise<Ended>
+  readonly signal: (name: "SIGINT" | "SIGTERM") => void
+  /** Waits until its stdout matches and answers the match; fails with all of its output when it ends before. */
+  readonly prints: (pattern: RegExp) => Promise<RegExpExecArray>
+}
+
+/** An empty folder for one test. */
+export const folder = (): string => {
+  const path = mkdtempSync(join(tmpdir(), "model-gateway-"))
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }))
+  return path
+}
+
+/** Starts it; ends with the test at the latest. Of this process's settings it inherits none. */
+export const start = (args: ReadonlyArray<string>, environment: Readonly<Record<string, string>> = {}): Running => {
+  const child = spawn(process.execPath, [main, ...args], {
+    env: { PATH: process.env.PATH, NO_COLOR: "1", ...environment },
+    stdio: ["ignore", "pipe", "pipe"]
+  })
+  onTestFinished(() => void child.kill("SIGKILL"))
+  let stdout = ""
+  let stderr = ""
+  child.stdout.setEncoding("utf8").on("data", (chunk: string) => (stdout += chunk))
+  child.stderr.setEncoding("utf8").on("data", (chunk: string) => (stderr += chunk))
+  const ended = once(child, "close").then((): Ended => ({ code: child.exitCode, stdout, stderr }))
+
+  return {
+    ended,
+    signal: (name) => void child.kill(name),
+    prints: async (pattern) => {
+      for (;;) {
+        const match = pattern.exec(stdout)
+        if (match !== null) return match
+        const more = await Promise.race([once(child.stdout, "data"), ended.then(() => undefined)])
+        if (more === undefined && !pattern.test(stdout)) {
+          throw new Error(`It ended without printing ${String(pattern)}:\n${stdout}\n${stderr}`)
+        }
+      }
+    }
+  }
+}
+
+/** Runs it to its end. */
+export const run = (args: ReadonlyArray<string>, environment?: Readonly<Record<string, string>>): Promise<Ended> =>
+  start(args, environment).ended
+
+/** A served gateway. */
+export interface Served extends Running {
+  readonly origin: string
+  readonly port: number
+}
+
+/** Serves on a free port, and answers when it listens. */
+export const serve = async (
+  dataDir: string,
+  args: ReadonlyArray<string> = [],
+  environment?: Readonly<Record<string, string>>
+): Promise<Served> => {
+  const running = start(["serve", "--port", "0", "--data-dir", dataDir, ...args], environment)
+  const [, origin = "", port = ""] = await running.prints(/Model gateway at (http:\/\/127\.0\.0\.1:(\d+))\/api\/v1/)
+  return { ...running, origin, port: Number(port) }
+}
+
+/** Asks GET `/key` with a key. */
+export const currentKey = (origin: string, key: string): Promise<Response> =>
+  fetch(`${origin}/api/v1/key`, { headers: { authorization: `Bearer ${key}`, connection: "close" } })

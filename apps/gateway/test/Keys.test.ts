@@ -1,0 +1,112 @@
+import { Keys } from "@model-gateway/core"
+import { Schema } from "effect"
+import { existsSync } from "node:fs"
+import { join } from "node:path"
+import { describe, expect, it } from "vitest"
+import { currentKey, folder, run, serve } from "./Executable.ts"
+
+const Created = Schema.fromJsonString(Keys.CreateResponse)
+const Listed = Schema.fromJsonString(Schema.Struct({ data: Schema.Array(Keys.Key) }))
+const created = Schema.decodeUnknownSync(Created)
+const listed = Schema.decodeUnknownSync(Listed)
+
+const keyForm = /mg_[sm]k_[0-9A-Za-z]{38}/
+
+describe("keys", () => {
+  it("makes keys before the first serve, which then knows them and still makes its own", async () => {
+    const dataDir = folder()
+    const { code, stdout } = await run(["keys", "create", "--name", "early", "--data-dir", dataDir])
+    expect(code).toBe(0)
+    const [key = ""] = keyForm.exec(stdout) ?? []
+    expect(key).toMatch(/^mg_sk_/)
+
+    const gateway = await serve(dataDir)
+    await gateway.prints(/management key +mg_mk_/)
+    expect((await currentKey(gateway.origin, key)).status).toBe(200)
+  })
+
+  it("makes a key as it is told to, and lists it without the key itself", async () => {
+    const dataDir = folder()
+    const args = [
+      "--name",
+      "ci",
+      "--limit",
+      "5.5",
+      "--limit-reset",
+      "daily",
+      "--expires-at",
+      "2100-01-01T00:00:00+01:00"
+    ]
+    const { data, key } = created((await run(["keys", "create", "--json", ...args, "--data-dir", dataDir])).stdout)
+    expect(key).toMatch(keyForm)
+    expect(data).toMatchObject({
+      name: "ci",
+      is_management_key: false,
+      limit: 5.5,
+      limit_remaining: 5.5,
+      limit_reset: "daily",
+      expires_at: "2099-12-31T23:00:00.000Z"
+    })
+    await run(["keys", "create", "--management", "--data-dir", dataDir])
+
+    const list = await run(["keys", "list", "--json", "--data-dir", dataDir])
+    expect(list.stdout).not.toMatch(keyForm)
+    const all = listed(list.stdout).data
+    expect(all).toContainEqual(data)
+    expect(all.map((each) => each.is_management_key)).toEqual(expect.arrayContaining([false, true]))
+
+    const table = await run(["keys", "list", "--data-dir", dataDir])
+    expect(table.stdout).not.toMatch(keyForm)
+    expect(table.stdout).toContain("5.5 of 5.5 left, daily")
+    expect(table.stdout).toContain("management")
+  })
+
+  it("revokes beside a running gateway, which refuses the key within seconds", async () => {
+    const dataDir = folder()
+    const gateway = await serve(dataDir)
+    const { data, key } = created((await run(["keys", "create", "--json", "--data-dir", dataDir])).stdout)
+    expect((await currentKey(gateway.origin, key)).status).toBe(200)
+
+    const revoked = await run(["keys", "revoke", data.hash.slice(0, 12), "--data-dir", dataDir])
+    expect(revoked).toMatchObject({ code: 0, stderr: "" })
+    await expect.poll(async () => (await currentKey(gateway.origin, key)).status, { timeout: 10_000 }).toBe(401)
+
+    const again = await run(["keys", "revoke", data.hash, "--data-dir", dataDir])
+    expect(again.code).toBe(1)
+    expect(again.stderr).toMatch(/^The workspace \S+ has no such key\.\n$/)
+  })
+
+  it("revokes a key that is given itself, and tells a mistyped one", async () => {
+    const dataDir = folder()
+    const { key } = created((await run(["keys", "create", "--json", "--data-dir", dataDir])).stdout)
+    const typo = `${key.slice(0, -1)}${key.endsWith("a") ? "b" : "a"}`
+    expect((await run(["keys", "revoke", typo, "--data-dir", dataDir])).code).toBe(1)
+    expect((await run(["keys", "revoke", key, "--data-dir", dataDir])).code).toBe(0)
+    expect(listed((await run(["keys", "list", "--json", "--data-dir", dataDir])).stdout).data).toEqual([])
+  })
+
+  it("keeps to the workspace that is named", async () => {
+    const { code, stderr } = await run(["keys", "list", "--workspace", "elsewhere", "--data-dir", folder()])
+    expect(code).toBe(1)
+    expect(stderr).toBe("There is no workspace elsewhere in this database.\n")
+  })
+
+  it.each([
+    [["--limit", "-1"], /--limit/],
+    [["--limit", "much"], /--limit/],
+    [["--limit-reset", "daily"], /--limit-reset needs a --limit/],
+    [["--limit", "1", "--limit-reset", "hourly"], /--limit-reset/],
+    [["--expires-at", "tomorrow"], /ISO 8601/],
+    [["--expires-at", "2020-01-01T00:00:00Z"], /has already passed/],
+    [["--name", ""], /1 to 256 characters/],
+    [["--name", "n".repeat(257)], /1 to 256 characters/],
+    [["--colour", "red"], /--colour/]
+  ])("refuses create %j and makes no key", async (args, sentence) => {
+    const dataDir = folder()
+    const { code, stderr, stdout } = await run(["keys", "create", ...args, "--data-dir", dataDir])
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
+    expect(stderr).toMatch(sentence)
+    expect(stderr).not.toMatch(/^ +at /m)
+    expect(existsSync(join(dataDir, "gateway.db"))).toBe(false)
+  })
+})

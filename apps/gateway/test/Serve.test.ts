@@ -1,0 +1,182 @@
+import { connect, type Socket } from "node:net"
+import { describe, expect, it, onTestFinished } from "vitest"
+import { currentKey, folder, run, serve, type Served, start } from "./Executable.ts"
+
+/** An upload of which the rest is still to be sent: a request that is in flight for as long as a test likes. */
+interface Upload {
+  readonly finish: () => void
+  /** All that came back, once the connection has closed. */
+  readonly answer: Promise<string>
+}
+
+const upload = async ({ port }: Served, key: string): Promise<Upload> => {
+  const body = [
+    '--x\r\ncontent-disposition: form-data; name="purpose"\r\n\r\nuser_data\r\n',
+    '--x\r\ncontent-disposition: form-data; name="file"; filename="a.txt"\r\ncontent-type: text/plain\r\n\r\n',
+    "a".repeat(100_000),
+    "\r\n--x--\r\n"
+  ].join("")
+  const socket = await open(port)
+  socket.write(
+    `POST /api/v1/files HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${key}\r\nexpect: 100-continue\r\n` +
+      `content-type: multipart/form-data; boundary=x\r\ncontent-length: ${body.length}\r\n\r\n`
+  )
+  let received = ""
+  const answer = new Promise<string>((resolve) => socket.once("close", () => resolve(received)))
+  // "100 Continue" says that the request has reached its handler.
+  await new Promise<void>((resolve) =>
+    socket.setEncoding("utf8").on("data", (chunk: string) => {
+      received += chunk
+      if (received.includes("100 Continue")) resolve()
+    })
+  )
+  socket.write(body.slice(0, 1000))
+  return { finish: () => void socket.write(body.slice(1000)), answer }
+}
+
+const open = (port: number): Promise<Socket> =>
+  new Promise((resolve, reject) => {
+    const socket = connect(port, "127.0.0.1", () => resolve(socket))
+    socket.on("error", reject)
+    onTestFinished(() => void socket.destroy())
+  })
+
+const firstKey = async (gateway: Served): Promise<string> => (await gateway.prints(/API key +(mg_sk_\w{38})/))[1] ?? ""
+
+describe("serve", () => {
+  it("makes a workspace and two keys on its first run, and a curl line that works; later runs keep them", async () => {
+    const dataDir = folder()
+    const first = await serve(dataDir)
+    const key = await firstKey(first)
+    const [, managementKey = ""] = await first.prints(/management key +(mg_mk_\w{38})/)
+    const [, url = "", header = "", body = ""] = await first.prints(
+      /curl (\S+\/rerank) -H "Authorization: (Bearer \w+)" -H "Content-Type: application\/json" -d '([^']+)'/
+    )
+    const answer = await fetch(url, {
+      method: "POST",
+      headers: { authorization: header, "content-type": "application/json", connection: "close" },
+      body
+    })
+    expect(answer.status).toBe(200)
+    expect(await answer.json()).toMatchObject({ model: "sandbox/bm25", results: [{ index: 1 }, { index: 0 }] })
+
+    first.signal("SIGINT")
+    const ended = await first.ended
+    expect(ended).toMatchObject({ code: 0, stderr: "" })
+
+    const second = await serve(dataDir)
+    const record = await currentKey(second.origin, key)
+    expect(await record.json()).toMatchObject({ data: { usage: 0.001 } })
+    expect((await currentKey(second.origin, managementKey)).status).toBe(200)
+    second.signal("SIGTERM")
+    const { code, stdout } = await second.ended
+    expect(code).toBe(0)
+    expect(stdout).not.toContain("first run")
+    expect(stdout).not.toMatch(/mg_[sm]k_/)
+  })
+
+  it("ends with a sentence when its port is taken, and makes no keys that nobody sees", async () => {
+    const first = await serve(folder())
+    const dataDir = folder()
+    const { code, stderr, stdout } = await run(["serve", "--port", `${first.port}`, "--data-dir", dataDir])
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
+    expect(stderr).toBe(`Port ${first.port} on 127.0.0.1 is taken by another program; choose another with --port.\n`)
+    const again = await serve(dataDir)
+    await again.prints(/API key +mg_sk_/)
+  })
+
+  it.each(["nowhere.invalid", "192.0.2.1"])("ends with a sentence when %s is not its host", async (host) => {
+    const { code, stderr } = await run(["serve", "--host", host, "--port", "0", "--data-dir", folder()])
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `${host} is no address of this machine; choose another with --host.\n`
+    })
+  })
+
+  it("finishes what is in flight after Ctrl-C, however often the one keypress arrives, and takes nothing new", async () => {
+    const gateway = await serve(folder())
+    const { answer, finish } = await upload(gateway, await firstKey(gateway))
+    const idle = await open(gateway.port)
+    // As under npm, where the terminal and npm both send it.
+    gateway.signal("SIGINT")
+    gateway.signal("SIGINT")
+    await gateway.prints(/Stopping/)
+    await expect
+      .poll(() =>
+        open(gateway.port).then(
+          () => "open",
+          () => "refused"
+        )
+      )
+      .toBe("refused")
+    finish()
+    expect(await answer).toMatch(/HTTP\/1\.1 200 OK[\s\S]*"bytes":100000/)
+    expect(await gateway.ended).toMatchObject({ code: 0, stderr: "" })
+    idle.destroy()
+  })
+
+  it("gives requests in flight the time that is set, then answers them 503 and ends", async () => {
+    const gateway = await serve(folder(), ["--shutdown-timeout", "1 second"])
+    const { answer } = await upload(gateway, await firstKey(gateway))
+    gateway.signal("SIGTERM")
+    expect((await gateway.ended).code).toBe(0)
+    expect(await answer).toContain('"code":503')
+  })
+
+  it("ends at once on a second Ctrl-C", async () => {
+    const gateway = await serve(folder())
+    await upload(gateway, await firstKey(gateway))
+    gateway.signal("SIGINT")
+    await gateway.prints(/Stopping/)
+    const repeated = setInterval(() => gateway.signal("SIGINT"), 50)
+    onTestFinished(() => clearInterval(repeated))
+    expect((await gateway.ended).code).toBe(130)
+  })
+})
+
+describe("the command line", () => {
+  it("explains itself", async () => {
+    const { code, stdout } = await run(["--help"])
+    expect(code).toBe(0)
+    for (const name of ["serve", "keys", "credits"]) expect(stdout).toMatch(new RegExp(`\\b${name}\\b`))
+    for (const [command, flags] of [
+      ["keys create", ["management", "name", "limit", "limit-reset", "expires-at", "workspace", "data-dir", "json"]],
+      ["keys list", ["workspace", "data-dir", "json", "config"]],
+      ["keys revoke", ["workspace", "data-dir", "json", "config"]],
+      ["credits add", ["amount", "note", "workspace", "data-dir", "json", "config"]],
+      ["serve", ["host", "port", "data-dir", "config"]]
+    ] as const) {
+      const help = await run([...command.split(" "), "--help"])
+      for (const flag of flags) expect(help.stdout).toContain(`--${flag}`)
+    }
+  })
+
+  it("tells its version", async () => {
+    expect((await run(["--version"])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
+  })
+
+  it("refuses an unknown command in a sentence", async () => {
+    const { code, stderr, stdout } = await run(["srve"])
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
+    expect(stderr).toContain("srve")
+  })
+
+  it("says which logs it writes: none to stdout, JSON where asked", async () => {
+    const gateway = start([
+      "serve",
+      "--port",
+      "0",
+      "--data-dir",
+      folder(),
+      "--log-format",
+      "json",
+      "--log-level",
+      "Trace"
+    ])
+    await gateway.prints(/Try it/)
+    gateway.signal("SIGINT")
+    const { stderr } = await gateway.ended
+    for (const line of stderr.split("\n").filter((each) => each !== ""))
+      expect(JSON.parse(line)).toHaveProperty("level")
+  })
+})
