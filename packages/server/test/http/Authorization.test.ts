@@ -1,9 +1,8 @@
 import { expect, it } from "@effect/vitest"
-import { Duration, Effect } from "effect"
+import { Duration, Effect, Redacted } from "effect"
 import { layer, TestGateway } from "../files/TestGateway.ts"
 import { all } from "../../src/http/Operations.ts"
 import { KeyStore } from "../../src/keys/KeyStore.ts"
-import { Redacted } from "effect"
 import { envelopeOf, post } from "./Gateway.ts"
 
 const pathOf = (path: string): string => path.replaceAll(/:\w+/g, "6f5ebeb1-4ff8-4235-a8b3-44a3f6d926cd")

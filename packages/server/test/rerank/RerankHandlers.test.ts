@@ -60,7 +60,7 @@ it.layer(layer({ bodyLimits: { rerank: 4000 } }), { excludeTestServices: true })
         results
           .map(({ index }) => index)
           .slice(0, 2)
-          .toSorted()
+          .toSorted((a, b) => a - b)
       ).toEqual([1, 3])
       expect(results.find(({ index }) => index === 3)?.document).toEqual({ text: "tea, green" })
       expect(usage).toMatchObject({ search_units: 1, cost: 0.001 })
