@@ -450,7 +450,14 @@ describe("layerHttpClient", () => {
       const client = yield* HttpClient.HttpClient
       const response = yield* client.execute(HttpClientRequest.prependUrl(request, "http://any.host/some/api/v1"))
       return { status: response.status, headers: response.headers, body: yield* response.json }
-    }).pipe(Effect.provide(GatewayTest.layerHttpClient({ rerank: Samples.rerankResponse })))
+    }).pipe(
+      Effect.provide(
+        GatewayTest.layerHttpClient({
+          rerank: Samples.rerankResponse,
+          createEphemeralKey: ({ payload }) => (payload === null ? Samples.ephemeralKeyResponse : Samples.errors[500])
+        })
+      )
+    )
 
   const bearer = HttpClientRequest.bearerToken("test")
 
@@ -472,6 +479,12 @@ describe("layerHttpClient", () => {
         status: 400,
         body: { error: { metadata: { issues: [{ path: "", message: "Expected a valid JSON body" }] } } }
       })
+
+      const none = yield* execute(HttpClientRequest.post("/rerank").pipe(bearer))
+      expect(none).toMatchObject({ status: 400, body: { error: { metadata: { issues: [{ path: "" }] } } } })
+
+      const optional = yield* execute(HttpClientRequest.post("/keys/ephemeral").pipe(bearer))
+      expect(optional).toMatchObject({ status: 200, body: Samples.ephemeralKeyResponse })
 
       const text = yield* execute(HttpClientRequest.post("/rerank").pipe(bearer, HttpClientRequest.bodyText("hello")))
       expect(text).toMatchObject({ status: 400 })

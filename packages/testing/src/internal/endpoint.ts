@@ -85,7 +85,8 @@ const decodePayload = (
   request: HttpClientRequest
 ): Effect.Effect<unknown, ReadonlyArray<Issue>> => {
   const { body } = request
-  const contentType = body._tag === "FormData" ? "multipart/form-data" : mediaType(request.headers["content-type"])
+  const contentType =
+    body._tag === "FormData" ? "multipart/form-data" : mediaType(request.headers["content-type"] ?? "application/json")
   const form = endpoint.payload.get(contentType)
   if (form === undefined) {
     return fail(`Expected a body of ${Array.from(endpoint.payload.keys()).join(" or ")}, got ${contentType}`)
@@ -94,6 +95,8 @@ const decodePayload = (
   if (body._tag === "FormData") return decodeForm(schema, body.formData)
   const text = textOf(body)
   if (text === undefined) return fail("Expected a body that is held in memory")
+  // No body at all is a null, where the operation knows that.
+  if (text === "") return Effect.catch(decodeWith(schema, null), () => decodeWith(schema, undefined))
   return Effect.flatMap(
     Effect.try({
       try: (): unknown => JSON.parse(text),
@@ -105,7 +108,7 @@ const decodePayload = (
 
 const fail = (message: string): Effect.Effect<never, ReadonlyArray<Issue>> => Effect.fail([{ path: "", message }])
 
-const mediaType = (contentType: string | undefined): string => (contentType ?? "").split(";", 1)[0]?.trim() ?? ""
+const mediaType = (contentType: string): string => contentType.split(";", 1)[0]?.trim().toLowerCase() ?? ""
 
 const textOf = (body: HttpBody.HttpBody): string | undefined => {
   if (body._tag === "Uint8Array") return new TextDecoder().decode(body.body)
