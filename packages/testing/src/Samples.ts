@@ -7,35 +7,16 @@
 import type * as CurrentKey from "@model-gateway/core/CurrentKey"
 import type * as Files from "@model-gateway/core/Files"
 import * as GatewayError from "@model-gateway/core/GatewayError"
-import type * as Guardrails from "@model-gateway/core/Guardrails"
-import type * as Keys from "@model-gateway/core/Keys"
-import type * as Models from "@model-gateway/core/Models"
 import type * as Rerank from "@model-gateway/core/Rerank"
 import type * as Routing from "@model-gateway/core/Routing"
 import type * as Trace from "@model-gateway/core/Trace"
 import type * as Transcription from "@model-gateway/core/Transcription"
 import type * as Video from "@model-gateway/core/Video"
-import type * as Workspaces from "@model-gateway/core/Workspaces"
 import * as Base64 from "effect/encoding/Base64"
 import { phrases } from "./internal/envelope.ts"
+import { workspaceId, fileId, videoId, timestamp } from "./internal/managementSamples.ts"
 
-/** @since 0.1.0 */
-export const workspaceId = "7d9d1f9e-3a55-4f0c-9a35-0e4d1b9f6a10"
-
-/** @since 0.1.0 */
-export const guardrailId = "c1b9a3f2-6f0e-4c57-8d5b-2f6f0a7e9b31"
-
-/** @since 0.1.0 */
-export const fileId = "file-8f3kq2"
-
-/** @since 0.1.0 */
-export const videoId = "video-5m1xd7"
-
-/** @since 0.1.0 */
-export const keyHash = "9b74c9897bac770ffc029102a200c5de5d1b0d1a6a5f4d7b0e6d3b6f2c8a1e44"
-
-/** @since 0.1.0 */
-export const timestamp = "2026-11-20T22:30:00.000Z"
+export * from "./internal/managementSamples.ts"
 
 /** @since 0.1.0 */
 export const preferences: Routing.Preferences = {
@@ -301,182 +282,6 @@ export const keyRecord: CurrentKey.KeyRecord = {
 
 /** @since 0.1.0 */
 export const currentKeyResponse: CurrentKey.Response = { data: keyRecord }
-
-/** @since 0.1.0 */
-export const guardrail: Guardrails.Guardrail = {
-  id: guardrailId,
-  name: "Interns",
-  description: "What interns may use",
-  limit: 25,
-  limit_reset: "weekly",
-  allowed_models: ["sandbox/bm25"],
-  allowed_providers: null,
-  created_at: timestamp,
-  updated_at: timestamp
-}
-
-/** @since 0.1.0 */
-export const guardrailCreateRequest: Guardrails.CreateRequest = {
-  name: "Interns",
-  description: "What interns may use",
-  limit: 25,
-  limit_reset: "weekly",
-  allowed_models: ["sandbox/bm25"],
-  allowed_providers: null
-}
-
-/** @since 0.1.0 */
-export const guardrailUpdateRequest: Guardrails.UpdateRequest = { limit: 50, allowed_providers: ["sandbox"] }
-
-/** @since 0.1.0 */
-export const guardrailResponse: Guardrails.Response = { data: guardrail }
-
-/** @since 0.1.0 */
-export const guardrailListResponse: Guardrails.ListResponse = { data: [guardrail], has_more: false }
-
-/** @since 0.1.0 */
-export const guardrailDeleteResponse: Guardrails.DeleteResponse = { deleted: true }
-
-/** @since 0.1.0 */
-export const assignRequest: Guardrails.AssignRequest = { key_hashes: [keyHash, "unknown"] }
-
-/** @since 0.1.0 */
-export const assignResponse: Guardrails.AssignResponse = {
-  assigned_count: 1,
-  not_found: ["unknown"],
-  replaced: [{ key_hash: keyHash, previous_guardrail_id: "0f6b8f0e-7a52-4d0e-9c1f-6f1d2f0c3b22" }]
-}
-
-/** @since 0.1.0 */
-export const unassignResponse: Guardrails.UnassignResponse = { unassigned_count: 1 }
-
-/** @since 0.1.0 */
-export const assignmentList: Guardrails.AssignmentList = {
-  data: [{ key_hash: keyHash, key_name: "search", key_label: "mg_sk_…a1Z", guardrail_id: guardrailId }],
-  has_more: false
-}
-
-const keyFields: Keys.Key = {
-  hash: keyHash,
-  name: "search",
-  label: "mg_sk_…a1Z",
-  workspace_id: workspaceId,
-  disabled: false,
-  is_management_key: false,
-  limit: 10,
-  limit_remaining: 7.5,
-  limit_reset: "monthly",
-  include_byok_in_limit: false,
-  usage: 2.5,
-  guardrail_id: guardrailId,
-  creator_user_id: "user_01",
-  created_at: timestamp,
-  updated_at: timestamp,
-  expires_at: null
-}
-
-/** @since 0.1.0 */
-export const key: Keys.Key = { ...keyFields, ephemeral_keys: 1 }
-
-/**
- * As `listKeys({ parent_hash })` shows one: limits and usage are its parent's.
- *
- * @since 0.1.0
- */
-export const ephemeralKey: Keys.Key = {
-  ...keyFields,
-  hash: "41f8ae8bc4a4bd2f2f8a7d4e6d5f1f0c9a6d9c1f8d2b7e3a5c4b6a7988d1e2f3",
-  label: "mg_ek_…b2Y",
-  expires_at: "2026-11-20T22:35:00.000Z",
-  parent_hash: keyHash
-}
-
-/** @since 0.1.0 */
-export const keyCreateRequest: Keys.CreateRequest = {
-  name: "search",
-  workspace_id: workspaceId,
-  is_management_key: false,
-  limit: 10,
-  limit_reset: "monthly",
-  include_byok_in_limit: false,
-  expires_at: null
-}
-
-/**
- * The key itself is made up: no gateway knows it, and its checksum is wrong.
- *
- * @since 0.1.0
- */
-export const keyCreateResponse: Keys.CreateResponse = {
-  data: key,
-  key: "mg_sk_00000000000000000000000000000000000000"
-}
-
-/** @since 0.1.0 */
-export const ephemeralKeyRequest: Keys.EphemeralRequest = { expires_in: 300 }
-
-/**
- * The key itself is made up: no gateway knows it, and its checksum is wrong.
- *
- * @since 0.1.0
- */
-export const ephemeralKeyResponse: Keys.EphemeralResponse = {
-  key: "mg_ek_00000000000000000000000000000000000000",
-  expires_at: "2026-11-20T22:35:00.000Z"
-}
-
-/** @since 0.1.0 */
-export const keyUpdateRequest: Keys.UpdateRequest = { disabled: true, limit: null }
-
-/** @since 0.1.0 */
-export const keyResponse: Keys.Response = { data: key }
-
-/** @since 0.1.0 */
-export const keyListResponse: Keys.ListResponse = { data: [key], has_more: false }
-
-/** @since 0.1.0 */
-export const keyDeleteResponse: Keys.DeleteResponse = { deleted: true }
-
-/** @since 0.1.0 */
-export const model: Models.Model = {
-  id: "sandbox/title-card",
-  name: "Title card",
-  kind: "video",
-  is_free: false,
-  providers: ["sandbox"],
-  pricing: { second: 0.01 },
-  capabilities: {
-    resolutions: ["480p", "720p", "1080p"],
-    aspect_ratios: ["16:9", "9:16", "1:1"],
-    max_duration: 60,
-    prompt_optional: false,
-    generate_audio: false,
-    upscale: false
-  }
-}
-
-/** @since 0.1.0 */
-export const modelListResponse: Models.ListResponse = { object: "list", data: [model] }
-
-/** @since 0.1.0 */
-export const workspace: Workspaces.Workspace = {
-  id: workspaceId,
-  name: "Default",
-  is_default: true,
-  credits: 100,
-  default_callback_url: "https://example.com/hooks/video",
-  file_shape: "native",
-  created_at: timestamp
-}
-
-/** @since 0.1.0 */
-export const workspaceUpdateRequest: Workspaces.UpdateRequest = { name: "Search", file_shape: "compat_a" }
-
-/** @since 0.1.0 */
-export const addCreditsRequest: Workspaces.AddCreditsRequest = { amount: 25 }
-
-/** @since 0.1.0 */
-export const workspaceResponse: Workspaces.Response = { data: workspace }
 
 /**
  * An error of each status, with the metadata that the service gives it. A handler
