@@ -14,6 +14,7 @@ import * as Accounting from "./accounting/Accounting.ts"
 import * as FilesHandlers from "./files/FilesHandlers.ts"
 import * as FileStore from "./files/FileStore.ts"
 import * as ObjectStore from "./files/ObjectStore.ts"
+import * as ObjectSweep from "./files/ObjectSweep.ts"
 import { GatewayServerConfig } from "./GatewayServerConfig.ts"
 import * as GuardrailsHandlers from "./guardrails/GuardrailsHandlers.ts"
 import * as GuardrailStore from "./guardrails/GuardrailStore.ts"
@@ -128,7 +129,12 @@ export const layerStoresSqlite = ({ dataDir }: DataOptions) =>
   )
 
 /** What runs beside the requests: the workers of video jobs, and what clears up. */
-const background = Layer.mergeAll(VideoWorker.layerRunning(), Accounting.layerReaper(), Idempotency.layerPurge())
+const background = Layer.mergeAll(
+  VideoWorker.layerRunning(),
+  Accounting.layerReaper(),
+  Idempotency.layerPurge(),
+  ObjectSweep.layerRunning()
+)
 
 const jobs = VideoJobs.layerSql.pipe(Layer.provideMerge(Layer.mergeAll(VideoQueue.layerSql, VideoSignals.layer)))
 
