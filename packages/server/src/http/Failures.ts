@@ -40,7 +40,10 @@ const expected = (failure: Failure): Classified => ({ failure, unexpected: false
 
 const internal: Classified = { failure: { status: 500, message: phrases[500] }, unexpected: true }
 
-const unavailable: Classified = { failure: { status: 503, message: phrases[503] }, unexpected: true }
+const unavailable: Classified = {
+  failure: { status: 503, message: phrases[503], metadata: { retry_after: 1 } },
+  unexpected: true
+}
 
 const tooLarge = expected({ status: 413, message: phrases[413] })
 

@@ -6,12 +6,15 @@ import { BadRequest, PaymentRequired, TooManyRequests } from "@model-gateway/cor
 import { Effect, Exit, Schedule } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { HttpServerResponse } from "effect/http"
+import type { SqlClient } from "effect/sql/SqlClient"
+import { isSqlError } from "effect/sql/SqlError"
 import { Accounting, type Outcome, type Reservation } from "../accounting/Accounting.ts"
 import type { MicroCredits } from "../accounting/MicroCredits.ts"
 import * as Idempotency from "../idempotency/Idempotency.ts"
 import type { Caller } from "../keys/Key.ts"
 import { FreeModelDays } from "../rates/FreeModelDays.ts"
 import { RateLimits, type RateStatus } from "../rates/RateLimits.ts"
+import { fromSql } from "../storage/StorageError.ts"
 import { orUnavailable } from "./Failures.ts"
 import * as Metrics from "./Metrics.ts"
 import * as RequestContext from "./RequestContext.ts"
@@ -44,6 +47,12 @@ export const withinRate: Effect.Effect<void, TooManyRequests, RateLimits | Reque
   }
 )
 
+/** In one transaction; a database that does not answer is a defect, as with {@link orUnavailable}. */
+const together = <A, E, R>(sql: SqlClient, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.catch(sql.withTransaction(effect), (error): Effect.Effect<never, E> =>
+    isSqlError(error) ? Effect.die(fromSql("PaidRequest.once", error)) : Effect.fail(error)
+  )
+
 /** What is asked of {@link once}. */
 export interface OnceOptions<A> {
   /** The operation's name; the same key may be used with another operation. */
@@ -56,6 +65,11 @@ export interface OnceOptions<A> {
   readonly status?: number | undefined
   /** The body of a success as it goes over the wire. */
   readonly encode: (answer: A) => string
+  /**
+   * The database in which the effect does all of its work, where it has no other: then work and kept answer are one transaction, and a crash between the two cannot have the work done
+   * twice.
+   */
+  readonly transaction?: SqlClient | undefined
 }
 
 const respond = (answer: Idempotency.Answer): HttpServerResponse.HttpServerResponse =>
@@ -80,7 +94,7 @@ const conflicting = (conflict: Idempotency.IdempotencyConflict) =>
  * `idempotent-replayed: true`. The key with another body is a 400. A failure or an interruption frees the key.
  */
 export const once = <A, E, R>(
-  { encode, idempotencyKey, operation, payload, status = 200 }: OnceOptions<A>,
+  { encode, idempotencyKey, operation, payload, status = 200, transaction }: OnceOptions<A>,
   effect: Effect.Effect<A, E, R>
 ): Effect.Effect<
   HttpServerResponse.HttpServerResponse,
@@ -103,9 +117,16 @@ export const once = <A, E, R>(
       if (begun._tag === "Replay") {
         return HttpServerResponse.setHeader(respond(begun.answer), "idempotent-replayed", "true")
       }
-      const kept = yield* restore(answer).pipe(Effect.onError(() => ignored(begun.claim.abandon)))
-      // The work is done and paid for: an answer that could not be kept is still this caller's answer.
-      yield* ignored(begun.claim.complete(kept))
+      const { claim } = begun
+      const kept = yield* (
+        transaction === undefined
+          ? // The work is done and paid for: an answer that could not be kept is still this caller's answer.
+            Effect.tap(restore(answer), (kept) => ignored(claim.complete(kept)))
+          : together(
+              transaction,
+              Effect.tap(answer, (kept) => orUnavailable(claim.complete(kept)))
+            )
+      ).pipe(Effect.onError(() => ignored(claim.abandon)))
       return respond(kept)
     })
   )

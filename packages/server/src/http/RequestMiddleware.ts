@@ -15,7 +15,7 @@ import * as Operations from "./Operations.ts"
 import * as RequestContext from "./RequestContext.ts"
 
 const stopping: Failures.Classified = {
-  failure: { status: 503, message: `${Failures.phrases[503]}: the service is stopping` },
+  failure: { status: 503, message: `${Failures.phrases[503]}: the service is stopping`, metadata: { retry_after: 1 } },
   unexpected: false
 }
 

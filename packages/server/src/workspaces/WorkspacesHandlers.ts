@@ -4,6 +4,7 @@ import { BadRequest, NotFound } from "@model-gateway/core/GatewayError"
 import type * as Workspaces from "@model-gateway/core/Workspaces"
 import { DateTime, Effect, Option } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
+import { SqlClient } from "effect/sql/SqlClient"
 import { Accounting } from "../accounting/Accounting.ts"
 import * as MicroCredits from "../accounting/MicroCredits.ts"
 import { orUnavailable, phrases } from "../http/Failures.ts"
@@ -46,6 +47,7 @@ const encode = (response: Workspaces.Response): string => JSON.stringify(respons
 const make = Effect.gen(function* () {
   const workspaces = yield* WorkspaceStore
   const accounting = yield* Accounting
+  const sql = yield* SqlClient
 
   const get = Effect.fnUntraced(function* (id: string) {
     return { data: toWire(yield* found(workspaces.get(yield* organization, id))) }
@@ -70,7 +72,13 @@ const make = Effect.gen(function* () {
     // Looked up first: accounting knows workspaces by their id alone, of whatever organisation.
     yield* found(workspaces.get(organizationId, id))
     return yield* PaidRequest.once(
-      { operation: "addCredits", idempotencyKey, payload: Effect.succeed([id, String(amount)]), encode },
+      {
+        operation: "addCredits",
+        idempotencyKey,
+        payload: Effect.succeed([id, String(amount)]),
+        encode,
+        transaction: sql
+      },
       Effect.gen(function* () {
         const balance = yield* orUnavailable(accounting.addCredits(id, amount)).pipe(
           Effect.catchTag("BalanceOutOfRange", (error) => Effect.fail(badAmount(error.message)))
