@@ -27,6 +27,7 @@ import * as StaticSite from "./http/StaticSite.ts"
 import * as UploadFolder from "./http/UploadFolder.ts"
 import * as Idempotency from "./idempotency/Idempotency.ts"
 import * as CurrentKeyHandlers from "./keys/CurrentKeyHandlers.ts"
+import * as EphemeralKeys from "./keys/EphemeralKeys.ts"
 import * as KeyCache from "./keys/KeyCache.ts"
 import * as KeyRecord from "./keys/KeyRecord.ts"
 import * as KeysHandlers from "./keys/KeysHandlers.ts"
@@ -133,6 +134,7 @@ const background = Layer.mergeAll(
   VideoWorker.layerRunning(),
   Accounting.layerReaper(),
   Idempotency.layerPurge(),
+  EphemeralKeys.layerPurge(),
   ObjectSweep.layerRunning()
 )
 

@@ -10,7 +10,7 @@ import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { orUnavailable } from "../http/Failures.ts"
 import * as RequestContext from "../http/RequestContext.ts"
-import { KeyRecords } from "./KeyRecord.ts"
+import { forEphemeral, KeyRecords } from "./KeyRecord.ts"
 
 /**
  * The wire form is the record as it is, and this is the operation that dashboards and clients ask most: writing it out here spares it the walk through its schema. A test
@@ -23,8 +23,10 @@ const respond = (response: Response) =>
 export const layer = HttpApiBuilder.group(GatewayApi, "key", (handlers) =>
   Effect.map(KeyRecords, (records) =>
     handlers.handle("currentKey", () =>
-      Effect.flatMap(RequestContext.caller, ({ key }) =>
-        Effect.map(orUnavailable(records.of(key)), (data) => respond({ data }))
+      Effect.flatMap(RequestContext.caller, ({ ephemeral, key }) =>
+        Effect.map(orUnavailable(records.of(key)), (data) =>
+          respond({ data: ephemeral === null ? data : forEphemeral(data, ephemeral, key) })
+        )
       )
     )
   )

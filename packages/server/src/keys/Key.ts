@@ -1,4 +1,4 @@
-/** A key as it is stored, and the caller that authentication makes of it. */
+/** Keys as they are stored, and the caller that authentication makes of it. */
 import type { Row } from "effect/sql/SqlConnection"
 import * as MicroCredits from "../accounting/MicroCredits.ts"
 import type { Guardrail } from "../guardrails/Guardrail.ts"
@@ -29,11 +29,29 @@ export interface Key {
   readonly updatedAt: number
 }
 
+/** A key that lives for some minutes and stands for the one that it was made from. Times are epoch milliseconds. */
+export interface EphemeralKey {
+  readonly hash: string
+  readonly parentHash: string
+  /** Such as `mg_ek_…abc`. */
+  readonly label: string
+  readonly createdAt: number
+  /** It may end sooner, with its parent: see {@link endOf}. */
+  readonly expiresAt: number
+}
+
 /** Who sent a request: the key, and the guardrail it holds. */
 export interface Caller {
+  /** Whom all that is spent, counted and kept belongs to; for an ephemeral key, the one that it was made from. */
   readonly key: Key
   readonly guardrail: Guardrail | null
+  /** What was sent in the key's stead, if it was not the key itself. */
+  readonly ephemeral: EphemeralKey | null
 }
+
+/** When an ephemeral key ends: never later than its parent. */
+export const endOf = (ephemeral: EphemeralKey, parent: Key): number =>
+  Math.min(ephemeral.expiresAt, parent.expiresAt ?? ephemeral.expiresAt)
 
 /** The columns that {@link keyRow} reads, of `keys k JOIN budgets b ON b.id = k.hash`. */
 export const keyColumns = `k.hash, k.organization_id, k.workspace_id, k.guardrail_id, k.name, k.label, k.is_management, k.is_free_tier,

@@ -6,7 +6,7 @@
  */
 import { Clock, Context, Duration, Effect, Layer } from "effect"
 import * as LruMap from "../storage/LruMap.ts"
-import type { Caller } from "./Key.ts"
+import type { Caller, EphemeralKey } from "./Key.ts"
 
 /** The cache. */
 export class KeyCache extends Context.Service<
@@ -18,6 +18,16 @@ export class KeyCache extends Context.Service<
     readonly forget: (hash: string) => Effect.Effect<void>
     /** Forgets all keys. */
     readonly forgetAll: Effect.Effect<void>
+    /**
+     * The ephemeral key of that hash, in the same way; null, where there is none, is not remembered. Apart from the callers, because who stands behind it is for its parent's entry to say: what forgets the parent
+     * is felt by all that were made from it.
+     */
+    readonly getEphemeral: <E, R>(
+      hash: string,
+      lookup: Effect.Effect<EphemeralKey | null, E, R>
+    ) => Effect.Effect<EphemeralKey | null, E, R>
+    /** Forgets one ephemeral key. */
+    readonly forgetEphemeral: (hash: string) => Effect.Effect<void>
   }
 >()("@model-gateway/server/keys/KeyCache") {}
 
@@ -25,34 +35,31 @@ export class KeyCache extends Context.Service<
 export interface Options {
   /** Default 3 seconds: the longest that a key revoked in another process still works here. */
   readonly timeToLive?: Duration.Input | undefined
-  /** Default 10,000 keys. */
+  /** Default 10,000 keys, and as many ephemeral ones. */
   readonly capacity?: number | undefined
 }
 
-interface Entry {
-  readonly caller: Caller
+interface Entry<A> {
+  readonly found: A
   readonly until: number
 }
 
-/** Makes an empty cache. */
-export const make = (options?: Options): KeyCache["Service"] => {
-  const timeToLive = Duration.toMillis(Duration.fromInputUnsafe(options?.timeToLive ?? "3 seconds"))
-  const entries = LruMap.make<string, Entry>(options?.capacity ?? 10_000)
+const remembering = <A>(capacity: number, timeToLive: number) => {
+  const entries = LruMap.make<string, Entry<A>>(capacity)
   // A lookup that began before a change must not be remembered after it.
   let generation = 0
-
-  return KeyCache.of({
-    get: (hash, lookup) =>
+  return {
+    get: <E, R>(hash: string, lookup: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => {
         const entry = entries.get(hash)
-        if (entry !== undefined && entry.until > now) return Effect.succeed(entry.caller)
+        if (entry !== undefined && entry.until > now) return Effect.succeed(entry.found)
         const began = generation
-        return Effect.map(lookup, (caller) => {
-          if (generation === began) entries.set(hash, { caller, until: now + timeToLive })
-          return caller
+        return Effect.map(lookup, (found) => {
+          if (generation === began && found !== null) entries.set(hash, { found, until: now + timeToLive })
+          return found
         })
       }),
-    forget: (hash) =>
+    forget: (hash: string) =>
       Effect.sync(() => {
         generation++
         entries.delete(hash)
@@ -61,7 +68,16 @@ export const make = (options?: Options): KeyCache["Service"] => {
       generation++
       entries.clear()
     })
-  })
+  }
+}
+
+/** Makes an empty cache. */
+export const make = (options?: Options): KeyCache["Service"] => {
+  const timeToLive = Duration.toMillis(Duration.fromInputUnsafe(options?.timeToLive ?? "3 seconds"))
+  const capacity = options?.capacity ?? 10_000
+  const callers = remembering<Caller>(capacity, timeToLive)
+  const ephemeral = remembering<EphemeralKey | null>(capacity, timeToLive)
+  return KeyCache.of({ ...callers, getEphemeral: ephemeral.get, forgetEphemeral: ephemeral.forget })
 }
 
 /** A cache of this process. */

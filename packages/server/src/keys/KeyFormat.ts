@@ -1,7 +1,7 @@
 /**
  * What an API key looks like, and what can be said of one without asking the database.
  *
- * `mg_sk_` (ordinary) or `mg_mk_` (management), 32 random base62 characters, and 6 base62 characters of the CRC-32 of all that precedes.
+ * `mg_sk_` (ordinary), `mg_mk_` (management) or `mg_ek_` (ephemeral), 32 random base62 characters, and 6 base62 characters of the CRC-32 of all that precedes.
  * The checksum is no secret: it tells a typo, a truncation or a leak scanner's false hit from a key.
  */
 import { Effect, Redacted, Result } from "effect"
@@ -9,8 +9,8 @@ import type { SecureRandom } from "effect/crypto/SecureRandom"
 import { hash } from "node:crypto"
 import { crc32 } from "node:zlib"
 
-/** An `ordinary` key spends; a `management` key manages and does not spend. */
-export type KeyKind = "ordinary" | "management"
+/** An `ordinary` key spends; a `management` key manages and does not spend; an `ephemeral` key stands for an ordinary one for some minutes. */
+export type KeyKind = "ordinary" | "management" | "ephemeral"
 
 /** Why a text is no key: it has not the form, or its checksum does not fit. */
 export type Malformed = "malformed" | "checksum"
@@ -30,9 +30,10 @@ export interface GeneratedKey extends ParsedKey {
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 const randomLength = 32
 const checksumLength = 6
-const prefixes: Record<KeyKind, string> = { ordinary: "mg_sk_", management: "mg_mk_" }
+const prefixes: Record<KeyKind, string> = { ordinary: "mg_sk_", management: "mg_mk_", ephemeral: "mg_ek_" }
+const kinds: Record<string, KeyKind> = { mg_sk_: "ordinary", mg_mk_: "management", mg_ek_: "ephemeral" }
 const prefixLength = 6
-const form = /^mg_[sm]k_[0-9A-Za-z]{38}$/
+const form = /^mg_[sme]k_[0-9A-Za-z]{38}$/
 const hashForm = /^[0-9a-f]{64}$/
 
 const checksumOf = (body: string): string => {
@@ -66,10 +67,11 @@ export const labelOf = (key: string): string => `${key.slice(0, prefixLength)}â€
  * ```
  */
 export const parse = (key: string): Result.Result<ParsedKey, Malformed> => {
-  if (!form.test(key)) return Result.fail("malformed")
+  const kind = kinds[key.slice(0, prefixLength)]
+  if (kind === undefined || !form.test(key)) return Result.fail("malformed")
   const body = key.slice(0, prefixLength + randomLength)
   if (checksumOf(body) !== key.slice(prefixLength + randomLength)) return Result.fail("checksum")
-  return Result.succeed({ kind: key.charAt(3) === "m" ? "management" : "ordinary", hash: hashKey(key) })
+  return Result.succeed({ kind, hash: hashKey(key) })
 }
 
 /** Makes a key from the platform's secure random numbers. */

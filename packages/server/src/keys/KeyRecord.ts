@@ -9,7 +9,7 @@ import * as Budgets from "../accounting/Budgets.ts"
 import { toCredits } from "../accounting/MicroCredits.ts"
 import * as Dialect from "../storage/Dialect.ts"
 import { refine, StorageError } from "../storage/StorageError.ts"
-import type { Key } from "./Key.ts"
+import { endOf, type EphemeralKey, type Key } from "./Key.ts"
 import * as Periods from "./Periods.ts"
 
 /** Every field of the specification's table; numbers of money are credits, times ISO 8601 UTC. */
@@ -79,6 +79,13 @@ export const make = (key: Key, budget: Budgets.Budget, freeUsed: number): KeyRec
     usage_monthly: toCredits(budget.usage.monthly)
   }
 }
+
+/** What the bearer of an ephemeral key is shown: its parent's record, under the label and the end of its own. */
+export const forEphemeral = (record: KeyRecord, ephemeral: EphemeralKey, parent: Key): KeyRecord => ({
+  ...record,
+  label: ephemeral.label,
+  expires_at: DateTime.formatIso(DateTime.makeUnsafe(endOf(ephemeral, parent)))
+})
 
 /** Reads records from the database of the context. */
 export const layerSql: Layer.Layer<KeyRecords, never, SqlClient> = Layer.effect(

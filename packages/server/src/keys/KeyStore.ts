@@ -4,6 +4,8 @@
  * A key is known by the SHA-256 of its text and never stored otherwise. The lookup goes by that hash, which tells an attacker who measures its time nothing about any key. What
  * authentication finds is kept for a few seconds ({@link KeyCache}); a change made in this process is felt at once, one made in another process within that time. Expiry
  * is judged by the clock at every use.
+ *
+ * An ephemeral key is looked up first and its parent after it, each with its own memory, so that it is no more than its parent at any time.
  */
 import { Clock, Context, Data, Effect, Layer, Redacted, Result } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
@@ -13,6 +15,7 @@ import { guardrailColumns, guardrailRow } from "../guardrails/Guardrail.ts"
 import * as Dialect from "../storage/Dialect.ts"
 import { bounds, type Page, type PageRequest } from "../storage/Page.ts"
 import { refine, type StorageError } from "../storage/StorageError.ts"
+import * as EphemeralKeys from "./EphemeralKeys.ts"
 import * as KeyFormat from "./KeyFormat.ts"
 import { type Caller, type Key, keyColumns, keyRow } from "./Key.ts"
 import { KeyCache } from "./KeyCache.ts"
@@ -97,9 +100,9 @@ export class KeyStore extends Context.Service<
       hash: string,
       change: UpdateKey
     ) => Effect.Effect<Key, KeyNotFound | StorageError>
-    /** Deletes for good: the key stops at once, its usage is kept. Deleting it again fails with {@link KeyNotFound}. */
+    /** Deletes for good: the key and the ephemeral keys made from it stop at once, its usage is kept. Deleting it again fails with {@link KeyNotFound}. */
     readonly remove: (organizationId: string, hash: string) => Effect.Effect<void, KeyNotFound | StorageError>
-    /** Who the bearer of this text is. */
+    /** Who the bearer of this text is; of an ephemeral key, the key that it was made from. */
     readonly authenticate: (key: Redacted.Redacted<string>) => Effect.Effect<Caller, InvalidKey | StorageError>
   }
 >()("@model-gateway/server/keys/KeyStore") {}
@@ -123,6 +126,7 @@ export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const random = yield* SecureRandom
   const cache = yield* KeyCache
+  const ephemerals = yield* EphemeralKeys.EphemeralKeys
   const columns = sql.literal(keyColumns)
 
   const find = Effect.fnUntraced(function* (organizationId: string, hash: string) {
@@ -212,6 +216,7 @@ export const make = Effect.gen(function* () {
       const rows = yield* sql`UPDATE keys SET deleted_at = ${now}, updated_at = ${now}, guardrail_id = NULL
       WHERE hash = ${hash} AND organization_id = ${organizationId} AND deleted_at IS NULL RETURNING hash`
       if (rows.length === 0) return yield* new KeyNotFound({ hash })
+      yield* ephemerals.removeAllOf(hash)
       yield* sql.afterCommit(cache.forget(hash))
     },
     sql.withTransaction,
@@ -226,19 +231,36 @@ export const make = Effect.gen(function* () {
     const row = rows[0]
     if (row === undefined) return yield* invalid("unknown")
     if (row.deleted_at !== null) return yield* invalid("deleted")
-    const caller: Caller = { key: keyRow(row), guardrail: row.g_id === null ? null : guardrailRow(row) }
+    const caller: Caller = {
+      key: keyRow(row),
+      guardrail: row.g_id === null ? null : guardrailRow(row),
+      ephemeral: null
+    }
+    return caller
+  })
+
+  const usable = Effect.fnUntraced(function* (hash: string) {
+    const caller = yield* cache.get(hash, lookup(hash))
+    if (caller.key.disabled) return yield* invalid("disabled")
+    const { expiresAt } = caller.key
+    if (expiresAt !== null && expiresAt <= (yield* Clock.currentTimeMillis)) return yield* invalid("expired")
+    return caller
+  })
+
+  const usableEphemeral = Effect.fnUntraced(function* (hash: string) {
+    const ephemeral = yield* ephemerals.find(hash)
+    if (ephemeral === null) return yield* invalid("unknown")
+    if (ephemeral.expiresAt <= (yield* Clock.currentTimeMillis)) return yield* invalid("expired")
+    const parent = yield* usable(ephemeral.parentHash)
+    const caller: Caller = { ...parent, ephemeral }
     return caller
   })
 
   const authenticate = Effect.fnUntraced(function* (plain: Redacted.Redacted<string>) {
     const parsed = KeyFormat.parse(Redacted.value(plain))
     if (Result.isFailure(parsed)) return yield* invalid(parsed.failure)
-    const { hash } = parsed.success
-    const caller = yield* cache.get(hash, lookup(hash))
-    if (caller.key.disabled) return yield* invalid("disabled")
-    const { expiresAt } = caller.key
-    if (expiresAt !== null && expiresAt <= (yield* Clock.currentTimeMillis)) return yield* invalid("expired")
-    return caller
+    const { hash, kind } = parsed.success
+    return yield* kind === "ephemeral" ? usableEphemeral(hash) : usable(hash)
   }, refine("KeyStore.authenticate"))
 
   return KeyStore.of({
@@ -262,5 +284,6 @@ const given = (change: UpdateKey) => ({
   ...(change.freeDailyLimit === undefined ? {} : { freeDailyLimit: change.freeDailyLimit })
 })
 
-/** The store over the database. */
-export const layerSql: Layer.Layer<KeyStore, never, SqlClient | SecureRandom | KeyCache> = Layer.effect(KeyStore, make)
+/** The store over the database, with the ephemeral keys that it knows. */
+export const layerSql: Layer.Layer<KeyStore | EphemeralKeys.EphemeralKeys, never, SqlClient | SecureRandom | KeyCache> =
+  Layer.effect(KeyStore, make).pipe(Layer.provideMerge(EphemeralKeys.layerSql))

@@ -1,4 +1,4 @@
-/** `/keys`: API keys, managed by a management key. */
+/** `/keys`: API keys, managed by a management key; `/keys/ephemeral`: what an ordinary key makes of itself. */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import { BadRequest, Forbidden, NotFound } from "@model-gateway/core/GatewayError"
 import type * as Keys from "@model-gateway/core/Keys"
@@ -8,10 +8,12 @@ import * as MicroCredits from "../accounting/MicroCredits.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import { orUnavailable, phrases } from "../http/Failures.ts"
 import * as Paging from "../http/Paging.ts"
+import { withinRate } from "../http/PaidRequest.ts"
 import * as RequestContext from "../http/RequestContext.ts"
 import { WorkspaceStore } from "../workspaces/WorkspaceStore.ts"
-import type { Key } from "./Key.ts"
-import { KeyRecords } from "./KeyRecord.ts"
+import { type Descendant, EphemeralKeys } from "./EphemeralKeys.ts"
+import { endOf, type Key } from "./Key.ts"
+import { type KeyRecord, KeyRecords } from "./KeyRecord.ts"
 import { KeyStore } from "./KeyStore.ts"
 
 const iso = (millis: number): string => DateTime.formatIso(DateTime.makeUnsafe(millis))
@@ -42,31 +44,69 @@ const expiryOf = Effect.fnUntraced(function* (expiresAt: string | null) {
 
 const missing = () => new NotFound({ error: { message: `${phrases[404]}: there is no such key` } })
 
+/** Default and longest life of an ephemeral key, in seconds. */
+const longestLife = 900
+
+const cannotDescend = new Forbidden({
+  error: {
+    message: `${phrases[403]}: an ephemeral key cannot make another; ask for one with the key that it was made from`
+  }
+})
+
+const follows = new BadRequest({
+  error: {
+    message: `${phrases[400]}: an ephemeral key follows the key that it was made from; change that key, or delete this one`,
+    metadata: { issues: [{ path: "hash", message: "Expected the hash of a key that is not ephemeral" }] }
+  }
+})
+
+const keyToWire = (key: Key, record: KeyRecord): Keys.Key => ({
+  hash: key.hash,
+  name: key.name,
+  label: key.label,
+  workspace_id: key.workspaceId,
+  disabled: key.disabled,
+  is_management_key: key.isManagement,
+  limit: record.limit,
+  limit_remaining: record.limit_remaining,
+  limit_reset: record.limit_reset,
+  include_byok_in_limit: record.include_byok_in_limit,
+  usage: record.usage,
+  guardrail_id: key.guardrailId,
+  creator_user_id: key.creatorUserId,
+  created_at: iso(key.createdAt),
+  updated_at: iso(key.updatedAt),
+  expires_at: key.expiresAt === null ? null : iso(key.expiresAt)
+})
+
+const descendantToWire = ({ ephemeral, parent }: Descendant, record: KeyRecord): Keys.Key => ({
+  ...keyToWire(parent, record),
+  hash: ephemeral.hash,
+  label: ephemeral.label,
+  created_at: iso(ephemeral.createdAt),
+  updated_at: iso(ephemeral.createdAt),
+  expires_at: iso(endOf(ephemeral, parent)),
+  parent_hash: parent.hash
+})
+
 const make = Effect.gen(function* () {
   const keys = yield* KeyStore
+  const ephemerals = yield* EphemeralKeys
   const records = yield* KeyRecords
   const workspaces = yield* WorkspaceStore
   const { freeDailyRequests } = yield* GatewayServerConfig
 
-  const toWire = (key: Key): Effect.Effect<Keys.Key> =>
-    Effect.map(orUnavailable(records.of(key)), (record) => ({
-      hash: key.hash,
-      name: key.name,
-      label: key.label,
-      workspace_id: key.workspaceId,
-      disabled: key.disabled,
-      is_management_key: key.isManagement,
-      limit: record.limit,
-      limit_remaining: record.limit_remaining,
-      limit_reset: record.limit_reset,
-      include_byok_in_limit: record.include_byok_in_limit,
-      usage: record.usage,
-      guardrail_id: key.guardrailId,
-      creator_user_id: key.creatorUserId,
-      created_at: iso(key.createdAt),
-      updated_at: iso(key.updatedAt),
-      expires_at: key.expiresAt === null ? null : iso(key.expiresAt)
-    }))
+  const toWire = (key: Key, descendants: ReadonlyMap<string, number>): Effect.Effect<Keys.Key> =>
+    Effect.map(orUnavailable(records.of(key)), (record) => {
+      const wire = keyToWire(key, record)
+      return key.isManagement ? wire : { ...wire, ephemeral_keys: descendants.get(key.hash) ?? 0 }
+    })
+
+  const oneToWire = (key: Key) =>
+    Effect.flatMap(orUnavailable(ephemerals.counts([key.hash])), (descendants) => toWire(key, descendants))
+
+  const found = (organizationId: string, hash: string) =>
+    orUnavailable(keys.get(organizationId, hash)).pipe(Effect.catchTag("KeyNotFound", () => Effect.fail(missing())))
 
   const workspaceOf = (caller: Key, workspaceId: string | undefined) =>
     orUnavailable(workspaces.resolve(caller, workspaceId)).pipe(
@@ -94,34 +134,65 @@ const make = Effect.gen(function* () {
         freeDailyLimit: freeDailyRequests
       })
     )
-    return { data: yield* toWire(created.key), key: Redacted.value(created.plain) }
+    return { data: yield* oneToWire(created.key), key: Redacted.value(created.plain) }
   })
 
-  const list = Effect.fnUntraced(function* ({
-    workspace_id,
-    ...cursor
-  }: Paging.Cursor & { readonly workspace_id?: string }) {
-    const { key: caller } = yield* RequestContext.caller
-    const workspace = workspace_id === undefined ? undefined : yield* workspaceOf(caller, workspace_id)
-    const filter = { organizationId: caller.organizationId, workspaceId: workspace?.id }
+  const createEphemeral = Effect.fnUntraced(function* (request: Keys.EphemeralRequest | null) {
+    const { ephemeral, key } = yield* RequestContext.caller
+    if (ephemeral !== null) return yield* cannotDescend
+    yield* withinRate
+    const created = yield* orUnavailable(ephemerals.create(key, (request?.expires_in ?? longestLife) * 1000))
+    return { key: Redacted.value(created.plain), expires_at: iso(created.ephemeral.expiresAt) }
+  })
+
+  const listOrdinary = Effect.fnUntraced(function* (
+    filter: { readonly organizationId: string; readonly workspaceId: string | undefined },
+    cursor: Paging.Cursor
+  ) {
     const page = yield* Paging.slice(
       cursor,
       ({ hash }: Key) => hash,
       (request) => orUnavailable(keys.list(filter, request))
     )
-    return { data: yield* Effect.forEach(page.items, toWire), has_more: page.hasMore }
+    const descendants = yield* orUnavailable(ephemerals.counts(page.items.map(({ hash }) => hash)))
+    return { data: yield* Effect.forEach(page.items, (key) => toWire(key, descendants)), has_more: page.hasMore }
+  })
+
+  const listDescendants = Effect.fnUntraced(function* (parent: Key, cursor: Paging.Cursor) {
+    const page = yield* Paging.slice(
+      cursor,
+      ({ ephemeral }: Descendant) => ephemeral.hash,
+      (request) => orUnavailable(ephemerals.list(parent, request))
+    )
+    const record = yield* orUnavailable(records.of(parent))
+    return { data: page.items.map((one) => descendantToWire(one, record)), has_more: page.hasMore }
+  })
+
+  const list = Effect.fnUntraced(function* ({
+    parent_hash,
+    workspace_id,
+    ...cursor
+  }: Paging.Cursor & { readonly workspace_id?: string; readonly parent_hash?: string }) {
+    const { key: caller } = yield* RequestContext.caller
+    const workspace = workspace_id === undefined ? undefined : yield* workspaceOf(caller, workspace_id)
+    const { organizationId } = caller
+    if (parent_hash === undefined) return yield* listOrdinary({ organizationId, workspaceId: workspace?.id }, cursor)
+    const parent = yield* found(organizationId, parent_hash)
+    if (workspace !== undefined && parent.workspaceId !== workspace.id) return { data: [], has_more: false }
+    return yield* listDescendants(parent, cursor)
   })
 
   const get = Effect.fnUntraced(function* (hash: string) {
-    const { key: caller } = yield* RequestContext.caller
-    const key = yield* orUnavailable(keys.get(caller.organizationId, hash)).pipe(
-      Effect.catchTag("KeyNotFound", () => Effect.fail(missing()))
-    )
-    return { data: yield* toWire(key) }
+    const { organizationId } = (yield* RequestContext.caller).key
+    const descendant = yield* orUnavailable(ephemerals.get(organizationId, hash))
+    if (descendant === null) return { data: yield* oneToWire(yield* found(organizationId, hash)) }
+    const { parent } = descendant
+    return { data: descendantToWire(descendant, yield* orUnavailable(records.of(parent))) }
   })
 
   const update = Effect.fnUntraced(function* (hash: string, request: Keys.UpdateRequest) {
-    const { key: caller } = yield* RequestContext.caller
+    const { organizationId } = (yield* RequestContext.caller).key
+    if ((yield* orUnavailable(ephemerals.get(organizationId, hash))) !== null) return yield* follows
     const change = {
       name: request.name,
       disabled: request.disabled,
@@ -130,21 +201,23 @@ const make = Effect.gen(function* () {
       limit: request.limit === undefined ? undefined : yield* limitOf(request.limit),
       expiresAt: request.expires_at === undefined ? undefined : yield* expiryOf(request.expires_at)
     }
-    const key = yield* orUnavailable(keys.update(caller.organizationId, hash, change)).pipe(
+    const key = yield* orUnavailable(keys.update(organizationId, hash, change)).pipe(
       Effect.catchTag("KeyNotFound", () => Effect.fail(missing()))
     )
-    return { data: yield* toWire(key) }
+    return { data: yield* oneToWire(key) }
   })
 
   const remove = Effect.fnUntraced(function* (hash: string) {
-    const { key: caller } = yield* RequestContext.caller
-    yield* orUnavailable(keys.remove(caller.organizationId, hash)).pipe(
-      Effect.catchTag("KeyNotFound", () => Effect.fail(missing()))
-    )
+    const { organizationId } = (yield* RequestContext.caller).key
+    if (!(yield* orUnavailable(ephemerals.remove(organizationId, hash)))) {
+      yield* orUnavailable(keys.remove(organizationId, hash)).pipe(
+        Effect.catchTag("KeyNotFound", () => Effect.fail(missing()))
+      )
+    }
     return { deleted: true as const }
   })
 
-  return { create, list, get, update, remove }
+  return { create, createEphemeral, list, get, update, remove }
 })
 
 /** The `keys` group of the contract. */
@@ -152,6 +225,7 @@ export const layer = HttpApiBuilder.group(GatewayApi, "keys", (handlers) =>
   Effect.map(make, (keys) =>
     handlers
       .handle("createKey", ({ payload }) => keys.create(payload))
+      .handle("createEphemeralKey", ({ payload }) => keys.createEphemeral(payload))
       .handle("listKeys", ({ query }) => keys.list(query))
       .handle("getKey", ({ params }) => keys.get(params.hash))
       .handle("updateKey", ({ params, payload }) => keys.update(params.hash, payload))

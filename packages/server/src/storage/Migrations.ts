@@ -8,6 +8,7 @@ import { Effect, Layer } from "effect"
 import * as Migrator from "effect/sql/Migrator"
 import type { SqlClient } from "effect/sql/SqlClient"
 import * as accounting from "./migrations/Accounting.ts"
+import * as ephemeralKeys from "./migrations/EphemeralKeys.ts"
 import * as files from "./migrations/Files.ts"
 import * as tenancy from "./migrations/Tenancy.ts"
 import * as videoJobs from "./migrations/VideoJobs.ts"
@@ -18,7 +19,8 @@ export const migrations = {
   "0001_tenancy": tenancy.migration,
   "0002_accounting": accounting.migration,
   "0003_files": files.migration,
-  "0004_video_jobs": videoJobs.migration
+  "0004_video_jobs": videoJobs.migration,
+  "0005_ephemeral_keys": ephemeralKeys.migration
 }
 
 const migrate = Migrator.make({})

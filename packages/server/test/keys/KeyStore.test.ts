@@ -28,7 +28,7 @@ describe("KeyStore", () => {
       const sql = yield* SqlClient
       const { key, plain } = yield* keys.create({ ...(yield* tenancy), isManagement: true, creatorUserId: "user_1" })
       const caller = yield* keys.authenticate(plain)
-      expect(caller).toEqual({ key, guardrail: null })
+      expect(caller).toEqual({ key, guardrail: null, ephemeral: null })
       expect(key).toMatchObject({
         isManagement: true,
         creatorUserId: "user_1",

@@ -1,0 +1,179 @@
+/**
+ * Short-lived keys (`mg_ek_…`) that an ordinary key makes of itself, for places that cannot keep a secret.
+ *
+ * An ephemeral key has no budget, no guardrail and no rights of its own: whoever bears it is its parent, until it expires. So there is nothing that could be out of step with the parent, and what
+ * stops the parent stops it. Its row is all that there is of it, and goes some time after its end.
+ */
+import { Clock, Context, type Duration, Effect, Layer, Redacted } from "effect"
+import { SecureRandom } from "effect/crypto/SecureRandom"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { Row } from "effect/sql/SqlConnection"
+import * as Dialect from "../storage/Dialect.ts"
+import { bounds, type Page, type PageRequest } from "../storage/Page.ts"
+import { refine, type StorageError } from "../storage/StorageError.ts"
+import { type EphemeralKey, type Key, keyColumns, keyRow } from "./Key.ts"
+import { KeyCache } from "./KeyCache.ts"
+import * as KeyFormat from "./KeyFormat.ts"
+
+/** An ephemeral key with the key that it was made from. */
+export interface Descendant {
+  readonly ephemeral: EphemeralKey
+  readonly parent: Key
+}
+
+/** A new ephemeral key. `plain` is shown once and cannot be had again. */
+export interface CreatedEphemeralKey {
+  readonly plain: Redacted.Redacted<string>
+  readonly ephemeral: EphemeralKey
+}
+
+/** The service. */
+export class EphemeralKeys extends Context.Service<
+  EphemeralKeys,
+  {
+    /** Makes one that lives for that many milliseconds, but not longer than its parent. */
+    readonly create: (parent: Key, lifetime: number) => Effect.Effect<CreatedEphemeralKey, StorageError>
+    /** The one of that hash, whether expired or not, remembered for a few seconds; null when there is none. */
+    readonly find: (hash: string) => Effect.Effect<EphemeralKey | null, StorageError>
+    /** One of the organisation that has not expired; null when there is none. */
+    readonly get: (organizationId: string, hash: string) => Effect.Effect<Descendant | null, StorageError>
+    /** Those made from one key which have not expired, newest first. */
+    readonly list: (parent: Key, page?: PageRequest) => Effect.Effect<Page<Descendant>, StorageError>
+    /** How many have not expired, by the hashes of the keys that they were made from; a key without any is left out. */
+    readonly counts: (parentHashes: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, number>, StorageError>
+    /** Revokes one of the organisation at once; answers whether there was one. */
+    readonly remove: (organizationId: string, hash: string) => Effect.Effect<boolean, StorageError>
+    /** Forgets all that were made from a key. */
+    readonly removeAllOf: (parentHash: string) => Effect.Effect<void, StorageError>
+    /** Forgets those that expired an hour ago or before; answers how many. Runs by itself under `layerPurge`. */
+    readonly purge: Effect.Effect<number, StorageError>
+  }
+>()("@model-gateway/server/keys/EphemeralKeys") {}
+
+/** So long an expired one is kept, so that its bearer is told that it has expired and not that there is no such key. */
+const keptFor = 3_600_000
+
+const columns = `e.hash AS e_hash, e.parent_hash AS e_parent_hash, e.label AS e_label, e.created_at AS e_created_at, e.expires_at AS e_expires_at`
+
+const ephemeralRow = (row: Row): EphemeralKey => ({
+  hash: Dialect.text(row, "e_hash"),
+  parentHash: Dialect.text(row, "e_parent_hash"),
+  label: Dialect.text(row, "e_label"),
+  createdAt: Dialect.int(row, "e_created_at"),
+  expiresAt: Dialect.int(row, "e_expires_at")
+})
+
+const descendantRow = (row: Row): Descendant => ({ ephemeral: ephemeralRow(row), parent: keyRow(row) })
+
+/** Makes the service over the database of the context. */
+export const make = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const random = yield* SecureRandom
+  const cache = yield* KeyCache
+  const select = Dialect.fixed(sql, `SELECT ${columns} FROM ephemeral_keys e WHERE e.hash = ?1`)
+  const selectAll = sql.literal(`SELECT ${columns}, ${keyColumns} FROM ephemeral_keys e
+    JOIN keys k ON k.hash = e.parent_hash JOIN budgets b ON b.id = k.hash`)
+
+  const create = Effect.fn("EphemeralKeys.create")(function* (parent: Key, lifetime: number) {
+    const now = yield* Clock.currentTimeMillis
+    const { hash, key, label } = yield* KeyFormat.generate(random, "ephemeral")
+    const ephemeral: EphemeralKey = {
+      hash,
+      parentHash: parent.hash,
+      label,
+      createdAt: now,
+      expiresAt: Math.min(now + lifetime, parent.expiresAt ?? Number.MAX_SAFE_INTEGER)
+    }
+    yield* sql`INSERT INTO ephemeral_keys ${sql.insert({
+      hash,
+      parent_hash: parent.hash,
+      label,
+      created_at: now,
+      expires_at: ephemeral.expiresAt
+    })}`
+    return { plain: key, ephemeral }
+  }, refine("EphemeralKeys.create"))
+
+  const get = Effect.fn("EphemeralKeys.get")(function* (organizationId: string, hash: string) {
+    const now = yield* Clock.currentTimeMillis
+    const [row] = yield* sql`${selectAll} WHERE e.hash = ${hash} AND e.expires_at > ${now}
+      AND k.organization_id = ${organizationId} AND k.deleted_at IS NULL`
+    return row === undefined ? null : descendantRow(row)
+  }, refine("EphemeralKeys.get"))
+
+  const list: EphemeralKeys["Service"]["list"] = Effect.fn("EphemeralKeys.list")(function* (parent, page) {
+    const now = yield* Clock.currentTimeMillis
+    const { limit, offset } = bounds(page)
+    const rows = yield* sql`${selectAll} WHERE e.parent_hash = ${parent.hash} AND e.expires_at > ${now}
+      ORDER BY e.created_at DESC, e.hash DESC LIMIT ${limit} OFFSET ${offset}`
+    const [counted] = yield* sql`SELECT COUNT(*) AS total FROM ephemeral_keys
+      WHERE parent_hash = ${parent.hash} AND expires_at > ${now}`
+    return { items: rows.map(descendantRow), total: counted === undefined ? 0 : Dialect.int(counted, "total") }
+  }, refine("EphemeralKeys.list"))
+
+  const counts = Effect.fn("EphemeralKeys.counts")(function* (parentHashes: ReadonlyArray<string>) {
+    if (parentHashes.length === 0) return new Map<string, number>()
+    const now = yield* Clock.currentTimeMillis
+    const rows = yield* sql`SELECT parent_hash, COUNT(*) AS total FROM ephemeral_keys
+      WHERE ${sql.in("parent_hash", parentHashes)} AND expires_at > ${now} GROUP BY parent_hash`
+    return new Map(rows.map((row) => [Dialect.text(row, "parent_hash"), Dialect.int(row, "total")]))
+  }, refine("EphemeralKeys.counts"))
+
+  const remove = Effect.fn("EphemeralKeys.remove")(
+    function* (organizationId: string, hash: string) {
+      const now = yield* Clock.currentTimeMillis
+      const rows = yield* sql`DELETE FROM ephemeral_keys WHERE hash = ${hash} AND expires_at > ${now}
+        AND parent_hash IN (SELECT hash FROM keys WHERE organization_id = ${organizationId}) RETURNING hash`
+      yield* sql.afterCommit(cache.forgetEphemeral(hash))
+      return rows.length > 0
+    },
+    sql.withTransaction,
+    refine("EphemeralKeys.remove")
+  )
+
+  return EphemeralKeys.of({
+    create,
+    find: (hash) =>
+      cache
+        .getEphemeral(
+          hash,
+          Effect.map(select(hash), ([row]) => (row === undefined ? null : ephemeralRow(row)))
+        )
+        .pipe(refine("EphemeralKeys.find")),
+    get,
+    list,
+    counts,
+    remove,
+    removeAllOf: (parentHash) =>
+      sql`DELETE FROM ephemeral_keys WHERE parent_hash = ${parentHash}`.pipe(
+        Effect.asVoid,
+        refine("EphemeralKeys.removeAllOf")
+      ),
+    purge: Effect.gen(function* () {
+      const now = yield* Clock.currentTimeMillis
+      const rows = yield* sql`DELETE FROM ephemeral_keys WHERE expires_at <= ${now - keptFor} RETURNING hash`
+      return rows.length
+    }).pipe(refine("EphemeralKeys.purge"))
+  })
+})
+
+/** The service over the database; does not purge by itself: see {@link layerPurge}. */
+export const layerSql: Layer.Layer<EphemeralKeys, never, SqlClient | SecureRandom | KeyCache> = Layer.effect(
+  EphemeralKeys,
+  make
+)
+
+/** Forgets those that expired long enough ago when it starts, and then every so often (default 5 minutes). */
+export const layerPurge = (options?: {
+  readonly every?: Duration.Input | undefined
+}): Layer.Layer<never, never, EphemeralKeys> =>
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      const keys = yield* EphemeralKeys
+      const purge = Effect.catch(keys.purge, (error) =>
+        Effect.logError(`Expired ephemeral keys could not be purged: ${error.message}`)
+      )
+      yield* purge
+      yield* purge.pipe(Effect.delay(options?.every ?? "5 minutes"), Effect.forever, Effect.forkScoped)
+    })
+  )
