@@ -16,19 +16,28 @@ import * as Data from "effect/Data"
 export class TransportError extends Data.TaggedError("TransportError")<{
   /** The operation's name in the contract: `rerank`. */
   readonly operation: string
-  /** `credential` when the bearer token could not be had; then nothing was sent. */
-  readonly reason: "connection" | "credential"
+  /**
+   * `connection`: it was refused or cut. `credential`: the bearer token could not be
+   * had. `request`: what was given can be put into no request (a base URL or an
+   * idempotency key that is none). After the last two nothing was sent.
+   */
+  readonly reason: "connection" | "credential" | "request"
   readonly cause: unknown
   /** How often it was tried. */
   readonly attempts: number
 }> {
   override get message(): string {
-    return this.reason === "credential"
-      ? `${this.operation}: the credential could not be had, so nothing was sent${reasonOf(this.cause)}`
-      : `${this.operation}: no answer came (${describe(this.cause)}) in ${this.attempts} ${tries(this.attempts)}`
+    switch (this.reason) {
+      case "connection":
+        return `${this.operation}: no answer came (${describe(this.cause)}) in ${this.attempts} ${tries(this.attempts)}`
+      case "credential":
+        return `${this.operation}: the credential could not be had, so nothing was sent${reasonOf(this.cause)}`
+      case "request":
+        return `${this.operation}: the request could not be made, so nothing was sent${reasonOf(this.cause)}`
+    }
   }
 
-  /** Whether trying again may help: true, unless the credential is missing. */
+  /** Whether trying again may help: true where it was the connection. */
   get isRetryable(): boolean {
     return this.reason === "connection"
   }

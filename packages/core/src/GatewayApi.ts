@@ -17,7 +17,7 @@ import * as CurrentKey from "./CurrentKey.ts"
 import * as Files from "./Files.ts"
 import * as Guardrails from "./Guardrails.ts"
 import { idempotencyHeaders } from "./Idempotency.ts"
-import { FileId, GuardrailId, KeyHash, Page, VideoId, WorkspaceId } from "./Identifiers.ts"
+import { Decimal, FileId, GuardrailId, KeyHash, Page, VideoId, WorkspaceId } from "./Identifiers.ts"
 import * as Keys from "./Keys.ts"
 import * as Models from "./Models.ts"
 import * as Rerank from "./Rerank.ts"
@@ -118,7 +118,7 @@ export class VideoGroup extends HttpApiGroup.make("videos")
       params: video,
       query: {
         /** Seconds to wait for another status. */
-        wait: Schema.optionalKey(Schema.FiniteFromString.check(Schema.isBetween({ minimum: 0, maximum: 60 })))
+        wait: Schema.optionalKey(Decimal.check(Schema.isBetween({ minimum: 0, maximum: 60 })))
       }
     }),
     HttpApiEndpoint.make(Video.getVideoContent.method)(Video.getVideoContent.identifier, Video.getVideoContent.path, {
@@ -127,7 +127,7 @@ export class VideoGroup extends HttpApiGroup.make("videos")
       params: video,
       query: {
         /** Which of the job's videos, from 0; 0 unless told. */
-        index: Schema.optionalKey(Schema.FiniteFromString.check(Schema.isInt(), Schema.isGreaterThanOrEqualTo(0)))
+        index: Schema.optionalKey(Decimal.check(Schema.isInt(), Schema.isGreaterThanOrEqualTo(0)))
       }
     }),
     HttpApiEndpoint.make(Video.cancelVideo.method)(Video.cancelVideo.identifier, Video.cancelVideo.path, {

@@ -96,6 +96,15 @@ export const IdempotencyKey = Schema.String.check(
 )
 
 /**
+ * A number in a query or a form, in decimal digits, as `5`, `0.5` or `1e-3`: neither `""` nor `0x10` is one.
+ *
+ * @since 0.1.0
+ */
+export const Decimal = Schema.String.check(
+  Schema.isPattern(/^-?\d+(\.\d+)?(e[+-]?\d+)?$/i, { expected: "a number in decimal digits" })
+).pipe(Schema.decodeTo(Schema.FiniteFromString))
+
+/**
  * A page of a list: `limit` items (1 to 1000, 100 unless told) that come after
  * the one named `after`.
  *
@@ -103,7 +112,5 @@ export const IdempotencyKey = Schema.String.check(
  */
 export const Page = {
   after: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(256))),
-  limit: Schema.optionalKey(
-    Schema.FiniteFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: 1000 }))
-  )
+  limit: Schema.optionalKey(Decimal.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: 1000 })))
 }

@@ -51,7 +51,8 @@ export const make = (options: Options = {}): RetryBudget => {
         tokens = Math.min(capacity, tokens + (Number(now - refilledAt) / 1e9) * perSecond)
       }
       refilledAt = now
-      if (tokens < 1) return false
+      // Ten tenths make a whole one, though floats say a little less.
+      if (tokens < 1 - 1e-9) return false
       tokens -= 1
       return true
     }),

@@ -22,7 +22,7 @@ import {
   Unauthorized,
   UpstreamTimeout
 } from "./GatewayError.ts"
-import { EndUser } from "./Identifiers.ts"
+import { Decimal, EndUser } from "./Identifiers.ts"
 import * as Operation from "./Operation.ts"
 import * as Routing from "./Routing.ts"
 import * as Trace from "./Trace.ts"
@@ -104,7 +104,7 @@ export const Form = Schema.Struct({
   model: Model,
   language: Schema.optionalKey(Language),
   response_format: Schema.optionalKey(ResponseFormat),
-  temperature: Schema.optionalKey(Schema.FiniteFromString.check(temperatureBounds)),
+  temperature: Schema.optionalKey(Decimal.check(temperatureBounds)),
   "timestamp_granularities[]": Schema.optionalKey(
     Schema.Union([TimestampGranularity, Schema.Array(TimestampGranularity)])
   ),

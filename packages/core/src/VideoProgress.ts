@@ -17,7 +17,7 @@ import * as Video from "./Video.ts"
 export interface Options {
   /**
    * How often to ask while nothing changes. A changed status is told at once, as
-   * the service holds each question until then. Default 1 second, at most 60.
+   * the service holds each question until then. Default 1 second, at least 100 ms, at most 60 seconds.
    */
   readonly interval?: Duration.Input | undefined
 }
@@ -49,7 +49,10 @@ export const watch = (
   id: string,
   options?: Options
 ): Stream.Stream<Video.Job, Failure<typeof Video.getVideo>, Gateway> => {
-  const interval = Math.min(Duration.toMillis(Duration.fromInputUnsafe(options?.interval ?? "1 second")), 60_000)
+  const interval = Math.max(
+    100,
+    Math.min(Duration.toMillis(Duration.fromInputUnsafe(options?.interval ?? "1 second")), 60_000)
+  )
   return Stream.unwrap(
     Effect.map(Gateway, (gateway) =>
       Stream.paginate<Video.Job | undefined, Video.Job, Failure<typeof Video.getVideo>>(

@@ -103,9 +103,21 @@ describe("what is tried again", () => {
     const stub = Stub.make(() => Stub.json({}))
     return Effect.gen(function* () {
       const error = yield* Effect.flip((yield* gateway).currentKey)
-      expect(error).toMatchObject({ _tag: "TransportError", attempts: 1 })
+      expect(error).toMatchObject({ _tag: "TransportError", reason: "request", attempts: 0, isRetryable: false })
       expect(stub.sent).toEqual([])
     }).pipe(stub.run({ baseUrl: "http://[none]/api/v1" }))
+  })
+
+  it.effect("not an idempotency key that no header can carry", () => {
+    const stub = Stub.make(() => Stub.json({}))
+    return Effect.gen(function* () {
+      const error = yield* Effect.flip(
+        (yield* gateway).rerank({ model: "m", query: "q", documents: ["d"] }, { idempotencyKey: "order\n7" })
+      )
+      expect(error).toMatchObject({ _tag: "TransportError", reason: "request", attempts: 0, isRetryable: false })
+      expect(error.message).toContain("idempotency key")
+      expect(stub.sent).toEqual([])
+    }).pipe(stub.run())
   })
 })
 

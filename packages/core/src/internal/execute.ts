@@ -123,8 +123,13 @@ export const make = (client: HttpClient.HttpClient, config: GatewayConfig["Servi
       const deadline = Duration.toMillis(policy.deadline)
       const limit = policy.attemptTimeout === undefined ? deadline : Duration.toMillis(policy.attemptTimeout)
       const nextWait = waiter(policy)
+      const givenKey = parts.headers?.["idempotency-key"]
+      if (givenKey !== undefined && !isHeader.test(givenKey)) {
+        const cause = new Error("the idempotency key has characters that no header can carry")
+        return yield* Effect.fail(yield* unmade(operation, cause).error(1))
+      }
       const request =
-        traits.paid === true && parts.headers?.["idempotency-key"] === undefined
+        traits.paid === true && givenKey === undefined
           ? HttpClientRequest.setHeader(
               requestOf(endpoint.method, config.baseUrl + path(parts.params), parts),
               "idempotency-key",
@@ -197,13 +202,22 @@ const unauthorized =
 
 const cutOff =
   (operation: string) =>
-  (error: HttpClientError): Setback<never> => ({
-    // A request that cannot be put on the wire will be no better the next time.
-    reason: error.reason._tag === "InvalidUrlError" || error.reason._tag === "EncodeError" ? undefined : "transport",
-    // The platform's own error alone: Effect's carries the request, and that the bearer token.
-    error: (attempts) =>
-      Effect.succeed(new TransportError({ operation, reason: "connection", cause: error.reason.cause, attempts }))
-  })
+  (error: HttpClientError): Setback<never> =>
+    error.reason._tag === "InvalidUrlError" || error.reason._tag === "EncodeError"
+      ? unmade(operation, error.reason.cause ?? new Error(`${error.reason.request.url} is no URL`))
+      : {
+          reason: "transport",
+          // The platform's own error alone: Effect's carries the request, and that the bearer token.
+          error: (attempts) =>
+            Effect.succeed(new TransportError({ operation, reason: "connection", cause: error.reason.cause, attempts }))
+        }
+
+/** A request that cannot be put on the wire will be no better the next time. */
+const unmade = (operation: string, cause: unknown): Setback<never> => ({
+  reason: undefined,
+  error: (attempts) =>
+    Effect.succeed(new TransportError({ operation, reason: "request", cause, attempts: attempts - 1 }))
+})
 
 const ranOut = (operation: string, milliseconds: number): Setback<never> => ({
   reason: "timeout",
@@ -261,6 +275,9 @@ const pathWriter = (path: string): ((params: Parts["params"]) => string) => {
  */
 const segment = (text: string): string =>
   text === "" ? "%20" : text === "." || text === ".." ? `%25${text}` : encodeURIComponent(text.toWellFormed())
+
+/** What a header can carry; how long the key may be is for the service to say. */
+const isHeader = /^[\x20-\x7e]*$/
 
 /** 128 random bits in hexadecimal: unlike any other of the same API key. */
 const idempotencyKey = Random.Random.pipe(
