@@ -67,7 +67,7 @@ export const withoutComments = (code: string): string =>
 /** The module names in `import … from`, `export … from`, `import "…"` and `import("…")`. */
 export const imports = (code: string): ReadonlyArray<string> =>
   Array.from(
-    code.matchAll(/(?:^|[;}\s])(?:from|import)\s*\(?\s*["']([^"'\n]+)["']/g),
+    code.matchAll(/(?:^|[;}\s])(?:from|import)\s*\(?\s*["']([@\w./:-]+)["']/g),
     (match) => match[1] ?? ""
   ).filter((name) => name !== "")
 
