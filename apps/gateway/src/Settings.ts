@@ -29,7 +29,7 @@ export interface Setting {
   readonly variable: string
   /** What a value must be, to follow "is not": `a port from 0 to 65535`. */
   readonly form: string
-  /** The default as a person writes it. */
+  /** The default as a person writes it; empty for none. */
   readonly fallback: string
   readonly description: string
 }
@@ -173,6 +173,12 @@ export const settings: ReadonlyArray<Setting> = [
     aCount,
     String(freeDailyRequests),
     "Requests to free models that a new key has a UTC day"
+  ),
+  setting(
+    "cors-origins",
+    "a list of origins such as https://app.example, separated by commas",
+    "",
+    "Origins whose pages may call the service from a browser, separated by commas, never *"
   )
 ]
 
@@ -222,7 +228,7 @@ export const flagsOf = (rows: ReadonlyArray<Setting>): Record<string, Flag.Flag<
       name,
       Flag.String(name).pipe(
         Flag.withMetavar("value"),
-        Flag.withDescription(`${description}. Default ${fallback} (${variable})`),
+        Flag.withDescription(`${description}. Default ${fallback === "" ? "none" : fallback} (${variable})`),
         Flag.optional
       )
     ])
@@ -325,6 +331,6 @@ export const markdown = (): string =>
     "|---|---|---|---|",
     ...settings.map(
       ({ description, fallback, name, variable }) =>
-        `| \`--${name}\` | \`${variable}\` | \`${fallback}\` | ${description} |`
+        `| \`--${name}\` | \`${variable}\` | ${fallback === "" ? "none" : `\`${fallback}\``} | ${description} |`
     )
   ].join("\n") + "\n"

@@ -74,6 +74,11 @@ describe("settings", () => {
       '--shutdown-timeout is "soon", which is not a length of time such as 20 seconds.'
     ],
     [
+      ["--cors-origins", "https://app.example, *"],
+      {},
+      '--cors-origins is "https://app.example, *", which is not a list of origins such as https://app.example, separated by commas.'
+    ],
+    [
       [],
       { MODEL_GATEWAY_BODY_LIMIT_RERANK: "big" },
       'MODEL_GATEWAY_BODY_LIMIT_RERANK in the environment is "big", which is not a size such as 8 MiB.'

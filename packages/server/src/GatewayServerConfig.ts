@@ -2,6 +2,7 @@
  * What can be set on the service, with its defaults. Sizes are bytes; times are anything that is a `Duration`.
  */
 import { ByteSize, Config, Context, Duration, Layer, Schema } from "effect"
+import * as Cors from "./http/Cors.ts"
 
 /** How much of a request's body is read before it is refused with a 413. */
 export interface BodyLimits {
@@ -56,6 +57,11 @@ export interface Settings {
   readonly failedAuthentications: Rate
   /** Requests to free models that a new key has a UTC day. Default 200. */
   readonly freeDailyRequests: number
+  /**
+   * Origins whose pages may call the service from a browser, exactly as browsers send them: `https://app.example`. Default none, and never `*`. A page of the service's own origin needs no
+   * place in it.
+   */
+  readonly corsOrigins: ReadonlyArray<string>
 }
 
 /** Settings, each of which may be left out. */
@@ -66,6 +72,7 @@ export interface Options {
   readonly rateLimit?: Rate | undefined
   readonly failedAuthentications?: Rate | undefined
   readonly freeDailyRequests?: number | undefined
+  readonly corsOrigins?: ReadonlyArray<string> | undefined
 }
 
 const mebibyte = 1024 * 1024
@@ -89,7 +96,8 @@ export const defaults: Settings = {
   circuits: { failures: 5, openFor: Duration.seconds(10) },
   rateLimit: { requests: 1000, window: Duration.seconds(10) },
   failedAuthentications: { requests: 20, window: Duration.minutes(1) },
-  freeDailyRequests: 200
+  freeDailyRequests: 200,
+  corsOrigins: []
 }
 
 /** Completes the options with the defaults. */
@@ -99,7 +107,8 @@ export const make = (options: Options = {}): Settings => ({
   circuits: { ...defaults.circuits, ...options.circuits },
   rateLimit: options.rateLimit ?? defaults.rateLimit,
   failedAuthentications: options.failedAuthentications ?? defaults.failedAuthentications,
-  freeDailyRequests: options.freeDailyRequests ?? defaults.freeDailyRequests
+  freeDailyRequests: options.freeDailyRequests ?? defaults.freeDailyRequests,
+  corsOrigins: options.corsOrigins ?? defaults.corsOrigins
 })
 
 /** The settings in force: {@link defaults} unless a layer says otherwise. */
@@ -140,6 +149,20 @@ const policy = (name: string, fallback: { readonly requests: number; readonly wi
     window: duration(`${name}_WINDOW`, fallback.window)
   })
 
+const commaSeparated = (text: string): ReadonlyArray<string> =>
+  text
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "")
+
+const Origins = Schema.String.check(
+  Schema.makeFilter((text) =>
+    commaSeparated(text)
+      .map(Cors.problemOf)
+      .find((problem) => problem !== undefined)
+  )
+)
+
 /**
  * Every setting from `Config`. Sizes are written as `8 MiB` or in bytes, times as `20 seconds`.
  *
@@ -151,6 +174,7 @@ const policy = (name: string, fallback: { readonly requests: number; readonly wi
  * | `MODEL_GATEWAY_RATE_LIMIT_REQUESTS`, `…_WINDOW` | `rateLimit` |
  * | `MODEL_GATEWAY_FAILED_AUTHENTICATIONS_REQUESTS`, `…_WINDOW` | `failedAuthentications` |
  * | `MODEL_GATEWAY_FREE_DAILY_REQUESTS` | `freeDailyRequests` |
+ * | `MODEL_GATEWAY_CORS_ORIGINS`, separated by commas | `corsOrigins` |
  */
 export const config: Config.Config<Settings> = Config.all({
   bodyLimits: Config.all({
@@ -176,7 +200,11 @@ export const config: Config.Config<Settings> = Config.all({
   }),
   rateLimit: policy("MODEL_GATEWAY_RATE_LIMIT", defaults.rateLimit),
   failedAuthentications: policy("MODEL_GATEWAY_FAILED_AUTHENTICATIONS", defaults.failedAuthentications),
-  freeDailyRequests: count("MODEL_GATEWAY_FREE_DAILY_REQUESTS", defaults.freeDailyRequests)
+  freeDailyRequests: count("MODEL_GATEWAY_FREE_DAILY_REQUESTS", defaults.freeDailyRequests),
+  corsOrigins: Config.schema(Origins, "MODEL_GATEWAY_CORS_ORIGINS").pipe(
+    Config.map(commaSeparated),
+    Config.withDefault(defaults.corsOrigins)
+  )
 })
 
 /** Settings from `Config`; a malformed one fails with its name. */

@@ -7,6 +7,8 @@ import { Cause, Clock, Context, Effect, type Layer, Option } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import type * as Types from "effect/Types"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { GatewayServerConfig } from "../GatewayServerConfig.ts"
+import * as Cors from "./Cors.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Failures from "./Failures.ts"
 import { Lifecycle } from "./Lifecycle.ts"
@@ -77,7 +79,9 @@ const onFailure = (
   if (Cause.hasInterruptsOnly(cause)) return refuse(record, operation, Failures.close(operation, stopping), cause)
   const allow = request.method === "OPTIONS" ? Operations.allowedMethods(request.url) : undefined
   if (allow !== undefined) {
-    return Effect.succeed(HttpServerResponse.empty({ status: 204, headers: { allow, "x-request-id": record.id } }))
+    return Effect.succeed(
+      HttpServerResponse.empty({ status: 204, headers: { ...record.headers, allow, "x-request-id": record.id } })
+    )
   }
   const error = Failures.errorOf(cause)
   return refuse(record, operation, Failures.close(operation, Failures.classify(error)), error)
@@ -105,6 +109,7 @@ const onAnswer = (
 const make = Effect.gen(function* () {
   const random = yield* SecureRandom
   const lifecycle = yield* Lifecycle
+  const cors = Cors.make((yield* GatewayServerConfig).corsOrigins)
   // Ids need to be unlike each other, not unguessable: one random part a process and a counter.
   const prefix = `req_${(yield* random.uuidV7()).replaceAll("-", "")}`
   let count = 0
@@ -123,6 +128,8 @@ const make = Effect.gen(function* () {
       const startedAt = clock.monotonicTimeNanosUnsafe()
       const request = Context.getUnsafe(context, HttpServerRequest.HttpServerRequest)
       const record = RequestContext.make(idOf(request))
+      const preflight = cors?.(request, record)
+      const answer = preflight === undefined ? effect : Effect.succeed(preflight)
 
       const counted = (response: HttpServerResponse.HttpServerResponse): HttpServerResponse.HttpServerResponse => {
         const seconds = Number(clock.monotonicTimeNanosUnsafe() - startedAt) / 1e9
@@ -130,7 +137,7 @@ const make = Effect.gen(function* () {
         return response
       }
 
-      return Effect.matchCauseEffect(Effect.provideService(effect, RequestContext.RequestContext, record), {
+      return Effect.matchCauseEffect(Effect.provideService(answer, RequestContext.RequestContext, record), {
         onSuccess: (response) => Effect.map(onAnswer(record, response, lifecycle.isStopping), counted),
         onFailure: (cause) =>
           // Nobody is there to be answered.

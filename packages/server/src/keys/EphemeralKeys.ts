@@ -4,7 +4,7 @@
  * An ephemeral key has no budget, no guardrail and no rights of its own: whoever bears it is its parent, until it expires. So there is nothing that could be out of step with the parent, and what
  * stops the parent stops it. Its row is all that there is of it, and goes some time after its end.
  */
-import { Clock, Context, type Duration, Effect, Layer, Redacted } from "effect"
+import { Clock, Context, type Duration, Effect, Layer, type Redacted } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
