@@ -1,5 +1,7 @@
+import { readFileSync, statSync } from "node:fs"
 import { connect, type Socket } from "node:net"
-import { describe, expect, it, onTestFinished } from "vitest"
+import { join } from "node:path"
+import { describe, expect, it, onTestFinished, vi } from "vitest"
 import { currentKey, folder, run, serve, type Served, start } from "./Executable.ts"
 
 /** An upload of which the rest is still to be sent: a request that is in flight for as long as a test likes. */
@@ -60,11 +62,18 @@ describe("serve", () => {
     expect(answer.status).toBe(200)
     expect(await answer.json()).toMatchObject({ model: "sandbox/bm25", results: [{ index: 1 }, { index: 0 }] })
 
+    const sampleKeys = join(dataDir, "sample.env")
+    const left = (origin: string) =>
+      `MODEL_GATEWAY_BASE_URL=${origin}/api/v1\nMODEL_GATEWAY_API_KEY=${key}\nMODEL_GATEWAY_MANAGEMENT_KEY=${managementKey}\n`
+    expect(readFileSync(sampleKeys, "utf8")).toBe(left(first.origin))
+    expect(statSync(sampleKeys).mode & 0o777).toBe(0o600)
+
     first.signal("SIGINT")
     const ended = await first.ended
     expect(ended).toMatchObject({ code: 0, stderr: "" })
 
     const second = await serve(dataDir)
+    await vi.waitFor(() => expect(readFileSync(sampleKeys, "utf8")).toBe(left(second.origin)))
     const record = await currentKey(second.origin, key)
     expect(await record.json()).toMatchObject({ data: { usage: 0.001 } })
     expect((await currentKey(second.origin, managementKey)).status).toBe(200)

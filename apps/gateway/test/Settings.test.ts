@@ -1,12 +1,17 @@
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import { ConfigProvider, Effect, Option } from "effect"
-import { existsSync, mkdirSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, it } from "vitest"
 import * as DataFolder from "../src/DataFolder.ts"
 import * as Settings from "../src/Settings.ts"
 import { folder, run } from "./Executable.ts"
+
+it("are documented as they are: docs/guide/settings.md holds the table", () => {
+  const page = readFileSync(new URL("../../../docs/guide/settings.md", import.meta.url), "utf8")
+  expect(page).toContain(Settings.markdown())
+})
 
 /** The names that reading everything asks for. */
 const asked = async (): Promise<ReadonlyArray<string>> => {

@@ -10,6 +10,7 @@ import * as Connections from "../Connections.ts"
 import * as DataFolder from "../DataFolder.ts"
 import { Failure } from "../Failure.ts"
 import * as Output from "../Output.ts"
+import * as SampleKeys from "../SampleKeys.ts"
 import * as Settings from "../Settings.ts"
 
 /** Loaded when it is to run: the other commands, the help and the complaints start without it, twice as fast. */
@@ -88,6 +89,7 @@ const running = Effect.fnUntraced(function* (settings: Settings.Settings, connec
   const workspaces = yield* WorkspaceStore
   const made = yield* workspaces.bootstrap({ credits: settings.initialCredits })
   if (made !== null) yield* Console.log(firstRun(made, base))
+  yield* SampleKeys.write(settings.dataDir, `${base}/api/v1`, made)
   const patience = settings.shutdownTimeout
   return yield* Effect.never.pipe(
     Effect.onInterrupt(() =>
