@@ -1,6 +1,7 @@
 /**
  * A recording to transcribe, made on the spot: somebody dials a number on a keypad (DTMF), as a WAV file.
  */
+import * as Wav from "./Wav.ts"
 
 const rows = [697, 770, 852, 941]
 const columns = [1209, 1336, 1477]
@@ -16,23 +17,7 @@ export const dial = (number: string): Uint8Array<ArrayBuffer> => {
     const key = keys.indexOf(character)
     return key === -1 ? silence(0.5) : [...tone(key), ...silence(pause)]
   })
-  const file = new DataView(new ArrayBuffer(44 + samples.length * 2))
-  const text = (at: number, letters: string) =>
-    Array.from(letters).forEach((letter, i) => file.setUint8(at + i, letter.charCodeAt(0)))
-  text(0, "RIFF")
-  file.setUint32(4, file.byteLength - 8, true)
-  text(8, "WAVEfmt ")
-  file.setUint32(16, 16, true)
-  file.setUint16(20, 1, true)
-  file.setUint16(22, 1, true)
-  file.setUint32(24, rate, true)
-  file.setUint32(28, rate * 2, true)
-  file.setUint16(32, 2, true)
-  file.setUint16(34, 16, true)
-  text(36, "data")
-  file.setUint32(40, samples.length * 2, true)
-  samples.forEach((sample, i) => file.setInt16(44 + i * 2, sample * 32_767, true))
-  return new Uint8Array(file.buffer)
+  return Wav.encode(samples, rate)
 }
 
 const silence = (seconds: number): Array<number> => Array.from({ length: seconds * rate }, () => 0)

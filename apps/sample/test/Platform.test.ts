@@ -2,12 +2,12 @@
 import { assert, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
 
-it.each(["Program", "Inputs", "Tones", "Explanation"])(
+it.each(["Program", "Inputs", "Tones", "Wav", "Words", "Explanation"])(
   "%s.ts knows the client and nothing of where it runs",
   (name) => {
     const code = readFileSync(new URL(`../src/${name}.ts`, import.meta.url), "utf8")
     const imported = Array.from(code.matchAll(/from "([^"]+)"/g), ([, specifier]) => specifier ?? "")
-    const allowed = ["effect", "@model-gateway/core", "./Program.ts", "./Inputs.ts", "./Tones.ts"]
+    const allowed = ["effect", "@model-gateway/core", "./Program.ts", "./Inputs.ts", "./Tones.ts", "./Wav.ts"]
     assert.deepStrictEqual(
       imported.filter((specifier) => !allowed.includes(specifier)),
       []

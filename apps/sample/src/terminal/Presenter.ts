@@ -7,6 +7,7 @@ import { Clock, Effect, Terminal } from "effect"
 import { TerminalCapabilities } from "effect/cli"
 import { explain, type Hints } from "../Explanation.ts"
 import { type Event, type Outcome, type Step, succeeded } from "../Program.ts"
+import { order, titles } from "../Words.ts"
 import * as Report from "./Report.ts"
 import { bar, clean, coloured, plain, type Style } from "./Style.ts"
 
@@ -55,7 +56,7 @@ export const make = Effect.fnUntraced(function* (hints: Hints) {
       now - start < 1000 ? `${Math.round(now - start)} ms` : `${((now - start) / 1000).toFixed(1)} s`
     )
   const heading = (step: Step, mark: string) =>
-    `${String(Report.order.indexOf(step) + 1).padStart(2)} ${mark} ${style.bold(Report.titles[step])}`
+    `${String(order.indexOf(step) + 1).padStart(2)} ${mark} ${style.bold(titles[step])}`
 
   let shown: Video.Job | undefined
   const videoChanged = (job: Video.Job): Effect.Effect<void> => {
@@ -70,7 +71,7 @@ export const make = Effect.fnUntraced(function* (hints: Hints) {
     }
     const quarter = (of: Video.Job | undefined) => Math.floor((of?.progress ?? 0) * 4)
     return before?.status !== job.status || quarter(before) !== quarter(job)
-      ? lines([`${indent}${style.dim(`${Report.titles.video}: ${percent(job)}${state}`)}`])
+      ? lines([`${indent}${style.dim(`${titles.video}: ${percent(job)}${state}`)}`])
       : Effect.void
   }
 
@@ -101,7 +102,7 @@ export const make = Effect.fnUntraced(function* (hints: Hints) {
           case "Skipped":
             return yield* lines([
               heading(event.step, style.yellow("–")),
-              `${indent}Not tried, for what went wrong in step ${Report.order.indexOf(event.because) + 1}.`
+              `${indent}Not tried, for what went wrong in step ${order.indexOf(event.because) + 1}.`
             ])
         }
       }),

@@ -1,28 +1,9 @@
 /** The program's outcomes as lines of text. */
 import type { CurrentKey, Transcription } from "@model-gateway/core"
 import type { Explanation } from "../Explanation.ts"
-import type { Assignment, Done, FinishedVideo, Ranking, Step, StoredFile } from "../Program.ts"
+import type { Assignment, Done, FinishedVideo, Ranking, StoredFile } from "../Program.ts"
+import { amount, credits, period, size } from "../Words.ts"
 import { bar, clean, clip, type Style, wrap } from "./Style.ts"
-
-/** What each step is called. */
-export const titles: { readonly [S in Step]: string } = {
-  file: "Store a file and delete it",
-  key: "Read the key's usage",
-  rerank: "Rank documents",
-  transcription: "Transcribe a recording",
-  video: "Make a video",
-  guardrail: "Assign two keys to a guardrail"
-}
-
-/** The steps in their order. */
-export const order = [
-  "file",
-  "key",
-  "rerank",
-  "transcription",
-  "video",
-  "guardrail"
-] as const satisfies ReadonlyArray<Step>
 
 /** What came of a step that worked. */
 export const done = (outcome: Done, style: Style, width: number): ReadonlyArray<string> => {
@@ -104,20 +85,5 @@ const assignment = ({ guardrail, keys, response }: Assignment) => [
   `They were made for this: ${keys.map(({ label }) => clean(label)).join(" and ")}.`
 ]
 
-const period = (reset: CurrentKey.LimitReset | null): string =>
-  reset === null ? "" : { daily: " a day", weekly: " a week", monthly: " a month" }[reset]
-
 const paid = (cost: number | undefined, style: Style): ReadonlyArray<string> =>
   cost === undefined ? [] : [style.dim(cost === 0 ? "It was free." : `It cost ${credits(cost)}.`)]
-
-/** Micro-credits are the least there is. */
-const amount = (value: number): string => String(Number(value.toFixed(6)))
-
-const credits = (value: number): string => `${amount(value)} ${value === 1 ? "credit" : "credits"}`
-
-const size = (bytes: number): string =>
-  bytes < 1000
-    ? `${bytes} bytes`
-    : bytes < 1_000_000
-      ? `${(bytes / 1000).toFixed(1)} kB`
-      : `${(bytes / 1e6).toFixed(1)} MB`

@@ -1,0 +1,38 @@
+/** The composition for a browser: the same program, and what it does not know of where it runs. */
+import { BrowserGateway } from "@model-gateway/browser"
+import { Gateway, RetryPolicy } from "@model-gateway/core"
+import { Effect, Layer, ManagedRuntime } from "effect"
+import { ManagementGateway } from "../Program.ts"
+import * as BlobVideoStore from "./BlobVideoStore.ts"
+import * as Session from "./Session.ts"
+
+/** By the short-lived key. */
+const ordinary = Layer.unwrap(Effect.map(Session.Session, ({ token }) => BrowserGateway.layer({ credential: token })))
+
+/**
+ * By the management key that a person typed into this page. Management keys have no short-lived form; whoever holds one
+ * may use it here, and it is gone with the page.
+ */
+const management = Layer.effect(ManagementGateway, Gateway.Gateway).pipe(
+  Layer.provide(
+    Layer.unwrap(
+      Effect.map(Session.Session, ({ managementKey }) =>
+        BrowserGateway.layer({ credential: managementKey, dangerouslyAllowLongLivedKey: true })
+      )
+    )
+  )
+)
+
+/** Somebody waits and looks on: give up sooner than a server would. */
+const policy = Layer.succeed(
+  RetryPolicy.RetryPolicy,
+  RetryPolicy.make({ maxRetries: 2, deadline: "2 minutes", maxRetryAfter: "3 seconds" })
+)
+
+const layer = Layer.mergeAll(ordinary, management, BlobVideoStore.layer, policy).pipe(Layer.provideMerge(Session.layer))
+
+/** Runs everything that the page does; it lives as long as the page. */
+export const runtime = ManagedRuntime.make(layer)
+
+/** What an Effect of the page may ask for. */
+export type Services = Layer.Success<typeof layer>

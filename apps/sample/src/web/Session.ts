@@ -1,0 +1,167 @@
+/**
+ * Who calls. A person types an ordinary key once; the page exchanges it for a short-lived one, and that is what every
+ * call carries and all that outlives a reload (in this tab alone). The typed key stays in memory, to get the next
+ * short-lived one while the page lives. A management key stays in memory too, and is stored nowhere.
+ */
+import { Gateway } from "@model-gateway/core"
+import { BrowserGateway, type LongLivedKey, TokenSource } from "@model-gateway/browser"
+import {
+  Context,
+  Data,
+  DateTime,
+  Effect,
+  Layer,
+  Option,
+  Redacted,
+  Schema,
+  Scope,
+  Stream,
+  SubscriptionRef
+} from "effect"
+
+/** No key was given, or the short-lived one of an earlier visit is over. */
+export class SignedOut extends Data.TaggedError("SignedOut")<{ readonly kind: "ordinary" | "management" }> {}
+
+/** What the page shows of it. */
+export interface Status {
+  /** When the short-lived key ends; undefined: there is none. */
+  readonly until: DateTime.Utc | undefined
+  /** Whether the page gets another one by itself. */
+  readonly renews: boolean
+  /** Whether a management key is at hand. */
+  readonly manages: boolean
+}
+
+const nobody: Status = { until: undefined, renews: false, manages: false }
+
+/** @see module */
+export class Session extends Context.Service<
+  Session,
+  {
+    readonly status: Effect.Effect<Status>
+    /** The status now, and each change of it. */
+    readonly changes: Stream.Stream<Status>
+    /** Exchanges an ordinary key; fails with what the gateway says of it. */
+    readonly signIn: (
+      key: Redacted.Redacted<string>
+    ) => Effect.Effect<void, Effect.Error<ReturnType<Gateway.Gateway["Service"]["createEphemeralKey"]>>>
+    readonly signOut: Effect.Effect<void>
+    /** The gateway refused the short-lived key: the next call gets another one, or nobody is signed in any more. */
+    readonly refused: Effect.Effect<void>
+    /** The credential of every ordinary call. */
+    readonly token: Effect.Effect<Redacted.Redacted<string>, unknown>
+    readonly manage: (key: Redacted.Redacted<string>) => Effect.Effect<void>
+    readonly unmanage: Effect.Effect<void>
+    readonly managementKey: Effect.Effect<Redacted.Redacted<string>, SignedOut>
+  }
+>()("@model-gateway/sample/Session") {}
+
+const stored = "model-gateway-token"
+
+const Stored = Schema.fromJsonString(
+  Schema.Struct({ key: Schema.String.check(Schema.isStartingWith("mg_ek_")), expires_at: Schema.DateTimeUtcFromString })
+)
+
+/** A browser may forbid storage; then a reload asks for the key again. */
+const storage = <A>(use: (storage: Storage) => A) => Effect.ignore(Effect.try(() => use(sessionStorage)))
+
+const remember = (token: typeof Stored.Type) =>
+  Effect.flatMap(Effect.orDie(Schema.encodeEffect(Stored)(token)), (text) =>
+    storage((storage) => storage.setItem(stored, text))
+  )
+
+const recall = Effect.try(() => sessionStorage.getItem(stored)).pipe(
+  Effect.flatMap(Schema.decodeUnknownEffect(Stored)),
+  Effect.option
+)
+
+const make = Effect.gen(function* () {
+  const scope = yield* Effect.scope
+  const status = yield* SubscriptionRef.make(nobody)
+  const update = (change: Partial<Status>) => SubscriptionRef.update(status, (before) => ({ ...before, ...change }))
+
+  let ordinary: Redacted.Redacted<string> | undefined
+  let management: Redacted.Redacted<string> | undefined
+  let source: TokenSource.TokenSource<unknown> | undefined
+
+  // The one client that carries the typed key, and the one call that it is used for.
+  const exchange = yield* Layer.build(
+    BrowserGateway.layer({
+      credential: Effect.suspend(() =>
+        ordinary === undefined ? Effect.fail(new SignedOut({ kind: "ordinary" })) : Effect.succeed(ordinary)
+      ),
+      dangerouslyAllowLongLivedKey: true
+    })
+  ).pipe(Effect.map(Context.get(Gateway.Gateway)))
+
+  const acquire = Effect.gen(function* () {
+    const { expires_at, key } = yield* exchange.createEphemeralKey()
+    const until = DateTime.makeUnsafe(expires_at)
+    yield* remember({ key, expires_at: until })
+    yield* update({ until, renews: true })
+    return { key: Redacted.make(key), lifetime: DateTime.distance(yield* DateTime.now, until) }
+  })
+
+  const forget = Effect.gen(function* () {
+    source = undefined
+    ordinary = undefined
+    yield* storage((storage) => storage.removeItem(stored))
+    yield* update({ until: undefined, renews: false })
+  })
+
+  const kept = yield* recall
+  if (Option.isSome(kept) && DateTime.isGreaterThan(kept.value.expires_at, yield* DateTime.now)) {
+    const { expires_at, key } = kept.value
+    const token = Redacted.make(key)
+    source = {
+      token: Effect.flatMap(DateTime.now, (now) =>
+        DateTime.isGreaterThan(expires_at, now)
+          ? Effect.succeed(token)
+          : Effect.andThen(forget, Effect.fail(new SignedOut({ kind: "ordinary" })))
+      ),
+      refuse: () => forget
+    }
+    yield* update({ until: expires_at })
+  }
+
+  return Session.of({
+    status: SubscriptionRef.get(status),
+    changes: SubscriptionRef.changes(status),
+    signIn: Effect.fn("Session.signIn")(function* (key) {
+      const before = ordinary
+      ordinary = key
+      const next = yield* TokenSource.make(acquire).pipe(Effect.provideService(Scope.Scope, scope))
+      yield* Effect.onError(next.token, () => Effect.sync(() => (ordinary = before)))
+      source = next
+    }),
+    signOut: Effect.andThen(forget, () => {
+      management = undefined
+      return update({ manages: false })
+    }),
+    refused: Effect.suspend(() => {
+      const current = source
+      return current === undefined
+        ? Effect.void
+        : current.token.pipe(
+            Effect.flatMap((key) => current.refuse(key)),
+            Effect.ignore
+          )
+    }),
+    token: Effect.suspend(() => source?.token ?? Effect.fail(new SignedOut({ kind: "ordinary" }))),
+    manage: (key) =>
+      Effect.suspend(() => {
+        management = key
+        return update({ manages: true })
+      }),
+    unmanage: Effect.suspend(() => {
+      management = undefined
+      return update({ manages: false })
+    }),
+    managementKey: Effect.suspend(() =>
+      management === undefined ? Effect.fail(new SignedOut({ kind: "management" })) : Effect.succeed(management)
+    )
+  })
+})
+
+/** Over the gateway of the page's own origin. */
+export const layer: Layer.Layer<Session, LongLivedKey.LongLivedKeyRefused> = Layer.effect(Session, make)

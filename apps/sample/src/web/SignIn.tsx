@@ -1,0 +1,42 @@
+/** Who calls: asks for an API key once, or says until when the short-lived one holds. */
+import { DateTime, Effect } from "effect"
+import { ProblemNote } from "./parts/ProblemNote.tsx"
+import { SecretForm } from "./parts/SecretForm.tsx"
+import { runtime } from "./Page.ts"
+import { Session, type Status } from "./Session.ts"
+import { useTask } from "./useTask.ts"
+
+const time = (at: DateTime.Utc): string =>
+  DateTime.toDateUtc(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })
+
+const signOut = () => runtime.runFork(Effect.flatMap(Session, (session) => session.signOut))
+
+export const SignIn = ({ onSignedIn, status }: { readonly status: Status; readonly onSignedIn: () => void }) => {
+  const task = useTask<void>("key")
+  return status.until === undefined ? (
+    <section className="card signin" aria-label="Sign in">
+      <SecretForm
+        label="API key"
+        hint="It begins with mg_sk_; npm start shows one on its first run. The page exchanges it for a key that lives 15 minutes, and stores nothing else."
+        button="Sign in"
+        busy={task.running}
+        onKey={(key) =>
+          task.run(
+            Effect.flatMap(Session, (session) => session.signIn(key)).pipe(Effect.tap(() => Effect.sync(onSignedIn)))
+          )
+        }
+      />
+      {task.state._tag === "Failed" ? <ProblemNote problem={task.state.problem} /> : null}
+    </section>
+  ) : (
+    <section className="signed-in" aria-label="Sign in">
+      <p>
+        <span className="dot" aria-hidden="true" /> Signed in with a short-lived key,{" "}
+        {status.renews ? "renewed while this page is open" : `until ${time(status.until)}`}
+      </p>
+      <button type="button" className="small" onClick={signOut}>
+        Sign out
+      </button>
+    </section>
+  )
+}

@@ -1,0 +1,47 @@
+/** Light or dark: the system's unless chosen. */
+import { useEffect, useState } from "react"
+
+type Theme = "light" | "dark"
+
+const stored = "model-gateway-theme"
+
+const chosen = (): Theme | undefined => {
+  try {
+    const value = localStorage.getItem(stored)
+    return value === "light" || value === "dark" ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const dark = matchMedia("(prefers-color-scheme: dark)")
+
+export const ThemeToggle = () => {
+  const [theme, setTheme] = useState(chosen)
+  const [system, setSystem] = useState<Theme>(dark.matches ? "dark" : "light")
+  useEffect(() => {
+    const follow = () => setSystem(dark.matches ? "dark" : "light")
+    dark.addEventListener("change", follow)
+    return () => dark.removeEventListener("change", follow)
+  }, [])
+  useEffect(() => {
+    if (theme === undefined) return
+    document.documentElement.dataset["theme"] = theme
+    try {
+      localStorage.setItem(stored, theme)
+    } catch {
+      // Where storage is forbidden the choice lasts as long as the page.
+    }
+  }, [theme])
+  const current = theme ?? system
+  return (
+    <button
+      type="button"
+      className="quiet"
+      aria-pressed={current === "dark"}
+      onClick={() => setTheme(current === "dark" ? "light" : "dark")}
+    >
+      <span aria-hidden="true">{current === "dark" ? "☾" : "☀"}</span> Dark
+    </button>
+  )
+}

@@ -1,0 +1,50 @@
+/** What came of an assignment. */
+import type { Guardrails } from "@model-gateway/core"
+import type { Holdings } from "./GuardrailPanel.tsx"
+
+interface Props {
+  readonly response: Guardrails.AssignResponse
+  readonly holdings: Holdings
+}
+
+export const Assigned = ({ holdings, response }: Props) => {
+  const { assigned_count, not_found = [], replaced = [] } = response
+  const keyName = (hash: string) => holdings.keys.find((key) => key.hash === hash)?.name ?? hash
+  const guardrailName = (id: string) => holdings.guardrails.find((guardrail) => guardrail.id === id)?.name ?? id
+  return (
+    <div className="card" role="status">
+      <h3>
+        {assigned_count === 0
+          ? "No key was assigned."
+          : assigned_count === 1
+            ? "1 key holds the guardrail now."
+            : `${assigned_count} keys hold the guardrail now.`}
+      </h3>
+      {replaced.length === 0 ? null : (
+        <>
+          <h4>Replaced</h4>
+          <ul>
+            {replaced.map(({ key_hash, previous_guardrail_id }) => (
+              <li key={key_hash}>
+                <span className="long">{keyName(key_hash)}</span> held{" "}
+                <span className="long">{guardrailName(previous_guardrail_id)}</span> until now
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      {not_found.length === 0 ? null : (
+        <>
+          <h4>Not found</h4>
+          <ul>
+            {not_found.map((hash) => (
+              <li key={hash}>
+                <code className="long">{hash}</code>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,181 @@
+/** Guardrails and keys, managed by a management key, which never leaves the page's memory. */
+import type { Guardrails, Keys } from "@model-gateway/core"
+import { Effect, type Redacted } from "effect"
+import { useEffect, useState } from "react"
+import { ManagementGateway } from "../../Program.ts"
+import { credits, period } from "../../Words.ts"
+import { Field } from "../parts/Field.tsx"
+import { Panel } from "../parts/Panel.tsx"
+import { ProblemNote } from "../parts/ProblemNote.tsx"
+import { RunBar } from "../parts/RunBar.tsx"
+import { SecretForm } from "../parts/SecretForm.tsx"
+import { Session } from "../Session.ts"
+import code from "../snippets/guardrail.ts?raw"
+import { useTask } from "../useTask.ts"
+import { Assigned } from "./Assigned.tsx"
+import { CreateGuardrail, CreateKey } from "./CreateForms.tsx"
+
+/** What there is to assign, and to what. */
+export interface Holdings {
+  readonly guardrails: ReadonlyArray<Guardrails.Guardrail>
+  readonly keys: ReadonlyArray<Keys.Key>
+}
+
+const load = Effect.gen(function* () {
+  const gateway = yield* ManagementGateway
+  const [guardrails, keys] = yield* Effect.all(
+    [gateway.listGuardrails({ limit: 100 }), gateway.listKeys({ limit: 100 })],
+    { concurrency: 2 }
+  )
+  return { guardrails: guardrails.data, keys: keys.data.filter(({ is_management_key }) => !is_management_key) }
+})
+
+const enter = (key: Redacted.Redacted<string>) =>
+  Effect.gen(function* () {
+    const session = yield* Session
+    yield* session.manage(key)
+    return yield* Effect.onError(load, () => session.unmanage)
+  })
+
+export const GuardrailPanel = ({ active, manages }: { readonly active: boolean; readonly manages: boolean }) => {
+  const holdings = useTask<Holdings>("guardrail")
+  const assignment = useTask<Guardrails.AssignResponse>("guardrail")
+  const [known, setKnown] = useState<Holdings>()
+  const [guardrailId, setGuardrailId] = useState("")
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
+  const [others, setOthers] = useState("")
+
+  useEffect(() => {
+    if (holdings.state._tag === "Done") setKnown(holdings.state.value)
+  }, [holdings.state])
+  useEffect(() => {
+    if (!manages) setKnown(undefined)
+  }, [manages])
+
+  const guardrail = known?.guardrails.find(({ id }) => id === guardrailId) ?? known?.guardrails[0]
+
+  const submit = () => {
+    if (guardrail === undefined) return assignment.refuse("There is no guardrail yet: create one first.")
+    const keys = (known?.keys ?? []).map(({ hash }) => hash).filter((hash) => chosen.has(hash))
+    const [first, ...rest] = [...keys, ...others.split(/\s+/).filter((hash) => hash !== "")]
+    if (first === undefined) return assignment.refuse("No key is chosen: tick at least one, or write its hash.")
+    assignment.run(
+      Effect.gen(function* () {
+        const gateway = yield* ManagementGateway
+        const response = yield* gateway.assignKeys(guardrail.id, { key_hashes: [first, ...rest] })
+        holdings.run(load)
+        return response
+      })
+    )
+  }
+
+  return (
+    <Panel
+      id="guardrail"
+      title="Guardrails"
+      lead="Gives keys to a guardrail, which limits what they spend together and what they may use. A key holds one guardrail at most; a new one replaces it."
+      code={code}
+      active={active}
+    >
+      {known === undefined || !manages ? (
+        <div className="card">
+          <SecretForm
+            label="Management key"
+            hint="It begins with mg_mk_ and stays in this page's memory: it is stored nowhere, and gone when you close or reload the page."
+            button="Use this key"
+            busy={holdings.running}
+            onKey={(key) => holdings.run(enter(key))}
+          />
+          {holdings.state._tag === "Failed" ? <ProblemNote problem={holdings.state.problem} /> : null}
+        </div>
+      ) : (
+        <>
+          <div className="pair">
+            <CreateGuardrail
+              onCreated={(created) => {
+                setGuardrailId(created.id)
+                holdings.run(load)
+              }}
+            />
+            <CreateKey onCreated={() => holdings.run(load)} />
+          </div>
+          <form
+            className="card"
+            onSubmit={(event) => {
+              event.preventDefault()
+              submit()
+            }}
+          >
+            <Field label="Guardrail">
+              {(ids) => (
+                <select {...ids} value={guardrail?.id ?? ""} onChange={(event) => setGuardrailId(event.target.value)}>
+                  {known.guardrails.length === 0 ? <option value="">none yet</option> : null}
+                  {known.guardrails.map((each) => (
+                    <option key={each.id} value={each.id}>
+                      {describe(each)}
+                    </option>
+                  ))}
+                </select>
+              )}
+            </Field>
+            <fieldset>
+              <legend>Keys</legend>
+              <ul className="keys">
+                {known.keys.map((key) => (
+                  <li key={key.hash}>
+                    <label>
+                      <input
+                        type="checkbox"
+                        checked={chosen.has(key.hash)}
+                        onChange={(event) => {
+                          const next = new Set(chosen)
+                          if (event.target.checked) next.add(key.hash)
+                          else next.delete(key.hash)
+                          setChosen(next)
+                        }}
+                      />
+                      <span>
+                        <strong>{key.name}</strong> <code>{key.label}</code>
+                        <span className="hint">{holder(key, known.guardrails)}</span>
+                      </span>
+                    </label>
+                  </li>
+                ))}
+              </ul>
+            </fieldset>
+            <Field label="Other keys, by their hashes" hint="One a line. A hash that no key has is reported as not found.">
+              {(ids) => (
+                <textarea
+                  {...ids}
+                  rows={2}
+                  spellCheck={false}
+                  value={others}
+                  onChange={(event) => setOthers(event.target.value)}
+                />
+              )}
+            </Field>
+            <RunBar
+              label="Assign"
+              running={assignment.running}
+              onCancel={assignment.cancel}
+              status={assignment.state._tag === "Running" ? "Assigning …" : ""}
+            />
+          </form>
+          <div className="outcome">
+            {assignment.state._tag === "Failed" ? <ProblemNote problem={assignment.state.problem} /> : null}
+            {holdings.state._tag === "Failed" ? <ProblemNote problem={holdings.state.problem} /> : null}
+            {assignment.state._tag === "Done" ? <Assigned response={assignment.state.value} holdings={known} /> : null}
+          </div>
+        </>
+      )}
+    </Panel>
+  )
+}
+
+const describe = ({ limit, limit_reset, name }: Guardrails.Guardrail): string =>
+  `${name} (${limit === null ? "no limit" : `${credits(limit)}${period(limit_reset)}`})`
+
+const holder = (key: Keys.Key, guardrails: ReadonlyArray<Guardrails.Guardrail>): string =>
+  key.guardrail_id === null
+    ? " holds none"
+    : ` holds ${guardrails.find(({ id }) => id === key.guardrail_id)?.name ?? key.guardrail_id}`

@@ -1,0 +1,102 @@
+/** The key's usage, limits and free requests. */
+import type { CurrentKey } from "@model-gateway/core"
+import { readKey } from "../../Program.ts"
+import { amount, credits, period } from "../../Words.ts"
+import { Meter } from "../parts/Meter.tsx"
+import { Panel } from "../parts/Panel.tsx"
+import { ProblemNote } from "../parts/ProblemNote.tsx"
+import { RunBar } from "../parts/RunBar.tsx"
+import code from "../snippets/key.ts?raw"
+import { useTask } from "../useTask.ts"
+
+export const KeyPanel = ({ active }: { readonly active: boolean }) => {
+  const task = useTask<CurrentKey.KeyRecord>("key")
+  const { state } = task
+  return (
+    <Panel
+      id="key"
+      title="Your key"
+      lead="What the calling key has used, what it may still spend, and how many free requests are left today."
+      code={code}
+      active={active}
+    >
+      <form
+        className="card"
+        onSubmit={(event) => {
+          event.preventDefault()
+          task.run(readKey())
+        }}
+      >
+        <RunBar
+          label="Read the key"
+          running={task.running}
+          onCancel={task.cancel}
+          status={state._tag === "Running" ? "Reading …" : state._tag === "Done" ? `As of now` : ""}
+        />
+      </form>
+      <div className="outcome">
+        {state._tag === "Failed" ? <ProblemNote problem={state.problem} /> : null}
+        {state._tag === "Done" ? <Record record={state.value} /> : null}
+      </div>
+    </Panel>
+  )
+}
+
+const Record = ({ record }: { readonly record: CurrentKey.KeyRecord }) => {
+  const free = record.free_model_daily_requests
+  const spent = record.limit === null ? 0 : record.limit - (record.limit_remaining ?? 0)
+  const most = Math.max(record.usage, record.byok_usage)
+  return (
+    <>
+      <div className="card">
+        <h3>
+          <code>{record.label}</code>
+        </h3>
+        <dl className="facts">
+          <div>
+            <dt>Kind</dt>
+            <dd>{record.is_management_key ? "management" : record.is_free_tier ? "free tier" : "ordinary"}</dd>
+          </div>
+          <div>
+            <dt>Expires</dt>
+            <dd>{record.expires_at === null ? "never" : new Date(record.expires_at).toLocaleString()}</dd>
+          </div>
+          <div>
+            <dt>Made by</dt>
+            <dd>{record.creator_user_id ?? "nobody known"}</dd>
+          </div>
+        </dl>
+      </div>
+      <div className="card meters">
+        <h3>Limits</h3>
+        {record.limit === null ? (
+          <p>No limit of its own: it spends the credits of its workspace.</p>
+        ) : (
+          <Meter
+            label="Spending limit"
+            value={spent}
+            max={record.limit}
+            text={`${amount(spent)} of ${credits(record.limit)}${period(record.limit_reset)}`}
+          />
+        )}
+        <Meter label="Free requests today" value={free.used} max={free.limit} text={`${free.used} of ${free.limit}`} />
+      </div>
+      <div className="card meters">
+        <h3>Usage</h3>
+        <Usage title="All time" value={record.usage} most={most} />
+        <Usage title="This month" value={record.usage_monthly} most={most} />
+        <Usage title="This week" value={record.usage_weekly} most={most} />
+        <Usage title="Today" value={record.usage_daily} most={most} />
+        <Usage
+          title={`With your own provider keys${record.include_byok_in_limit ? ", counted in the limit" : ""}`}
+          value={record.byok_usage}
+          most={most}
+        />
+      </div>
+    </>
+  )
+}
+
+const Usage = ({ most, title, value }: { readonly title: string; readonly value: number; readonly most: number }) => (
+  <Meter label={title} value={value} max={most} text={credits(value)} />
+)

@@ -1,0 +1,181 @@
+/** Audio, dropped in, chosen or recorded, turned into words on a time line. */
+import { Audio, UploadProgress } from "@model-gateway/browser"
+import type { Transcription } from "@model-gateway/core"
+import { Effect } from "effect"
+import { useEffect, useRef, useState } from "react"
+import * as Inputs from "../../Inputs.ts"
+import { transcribe } from "../../Program.ts"
+import { dial } from "../../Tones.ts"
+import { credits, size } from "../../Words.ts"
+import { Dropzone } from "../parts/Dropzone.tsx"
+import { Field, Select } from "../parts/Field.tsx"
+import { Panel } from "../parts/Panel.tsx"
+import { ProblemNote } from "../parts/ProblemNote.tsx"
+import { RunBar } from "../parts/RunBar.tsx"
+import { Timeline } from "../parts/Timeline.tsx"
+import code from "../snippets/transcription.ts?raw"
+import type { ModelIds } from "../useModels.ts"
+import { useRecorder } from "../useRecorder.ts"
+import { type TaskState, useTask } from "../useTask.ts"
+
+interface Chosen {
+  readonly file: File
+  readonly url: string
+}
+
+export const TranscriptionPanel = ({ active, models }: { readonly active: boolean; readonly models: ModelIds }) => {
+  const task = useTask<Transcription.Response>("transcription")
+  const [chosen, setChosen] = useState<Chosen>()
+  const [model, setModel] = useState(Inputs.sandboxModels.transcription)
+  const [language, setLanguage] = useState("")
+  const [uploaded, setUploaded] = useState<number>()
+  const player = useRef<HTMLAudioElement>(null)
+
+  const choose = (file: File) => setChosen({ file, url: URL.createObjectURL(file) })
+  const recorder = useRecorder(choose)
+
+  useEffect(() => (chosen === undefined ? undefined : () => URL.revokeObjectURL(chosen.url)), [chosen])
+
+  const submit = () => {
+    if (chosen === undefined) {
+      return task.refuse("There is no audio yet: drop a file, record something, or use the sample.")
+    }
+    setUploaded(0)
+    task.run(
+      Effect.flatMap(Audio.fromBlob(chosen.file), (audio) =>
+        transcribe({
+          model,
+          ...audio,
+          response_format: "verbose_json",
+          timestamp_granularities: ["segment", "word"],
+          ...(language === "" ? {} : { language })
+        })
+      ).pipe(
+        UploadProgress.withUploadProgress(({ loaded, total }) =>
+          setUploaded(total === undefined ? 0 : loaded / total)
+        )
+      )
+    )
+  }
+
+  return (
+    <Panel
+      id="transcription"
+      title="Transcribe audio"
+      lead="Turns a recording into text, with the time of each word. The sandbox model hears the keys of a telephone."
+      code={code}
+      active={active}
+    >
+      <form
+        className="card"
+        onSubmit={(event) => {
+          event.preventDefault()
+          submit()
+        }}
+      >
+        <Dropzone
+          label="Drop an audio file here, or choose one"
+          hint="WAV, MP3, FLAC, M4A, OGG, WebM or AAC, up to 25 MB. The sandbox model takes WAV."
+          accept="audio/*"
+          onFile={choose}
+        />
+        <div className="row">
+          <button
+            type="button"
+            onClick={() => choose(new File([dial(Inputs.number)], "dialled.wav", { type: "audio/wav" }))}
+          >
+            Use a sample: somebody dials
+          </button>
+          <button type="button" onClick={recorder.recording ? recorder.stop : recorder.start}>
+            {recorder.recording ? "Stop recording" : "Record the microphone"}
+          </button>
+          <span className="level" aria-hidden="true" data-on={recorder.recording}>
+            <span style={{ transform: `scaleX(${Math.min(1, recorder.level * 4)})` }} />
+          </span>
+          <span className="visually-hidden" role="status">
+            {recorder.recording ? "Recording" : ""}
+          </span>
+        </div>
+        <div className="player">
+          {chosen === undefined ? (
+            <p className="hint">No audio yet.</p>
+          ) : (
+            <>
+              <p>
+                <strong>{chosen.file.name}</strong> <span className="hint">{size(chosen.file.size)}</span>
+              </p>
+              <audio ref={player} controls src={chosen.url} aria-label={`Play ${chosen.file.name}`} />
+            </>
+          )}
+        </div>
+        <div className="fields">
+          <Select label="Model" value={model} options={models.transcription} onChange={setModel} />
+          <Field label="Language">
+            {(ids) => (
+              <input
+                {...ids}
+                maxLength={2}
+                placeholder="detected"
+                value={language}
+                onChange={(event) => setLanguage(event.target.value)}
+              />
+            )}
+          </Field>
+        </div>
+        <RunBar
+          label="Transcribe"
+          running={task.running}
+          onCancel={task.cancel}
+          status={statusOf(task.state, uploaded)}
+          progress={uploaded === 1 ? undefined : uploaded}
+          progressLabel="Upload"
+        />
+      </form>
+      <div className="outcome">
+        {recorder.state._tag === "Failed" ? <ProblemNote problem={recorder.state.problem} /> : null}
+        {task.state._tag === "Failed" ? <ProblemNote problem={task.state.problem} /> : null}
+        {task.state._tag === "Done" ? <Transcript response={task.state.value} player={player} /> : null}
+      </div>
+    </Panel>
+  )
+}
+
+const statusOf = (state: TaskState<Transcription.Response>, uploaded: number | undefined): string => {
+  switch (state._tag) {
+    case "Running":
+      return uploaded === 1 ? "Uploaded, listening …" : `Uploading …`
+    case "Done":
+      return state.value.text === "" ? "Nothing was heard" : `${state.value.words?.length ?? 0} words`
+    case "Cancelled":
+      return "Cancelled"
+    case "Idle":
+    case "Failed":
+      return ""
+  }
+}
+
+interface TranscriptProps {
+  readonly response: Transcription.Response
+  readonly player: React.RefObject<HTMLAudioElement | null>
+}
+
+const Transcript = ({ player, response }: TranscriptProps) => {
+  const { duration, language, text, usage, words = [] } = response
+  return (
+    <div className="card">
+      <h3>{text === "" ? "Nothing was heard in this recording." : `“${text}”`}</h3>
+      {words.length > 0 && duration !== undefined ? (
+        <Timeline words={words} duration={duration} player={player} />
+      ) : null}
+      <p className="hint">
+        {[
+          duration === undefined ? [] : [`${duration.toFixed(1)} s of audio`],
+          language === undefined ? [] : [`language ${language}`],
+          usage?.cost === undefined ? [] : [usage.cost === 0 ? "free" : credits(usage.cost)]
+        ]
+          .flat()
+          .join(" · ")}
+      </p>
+    </div>
+  )
+}

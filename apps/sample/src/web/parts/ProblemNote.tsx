@@ -1,0 +1,20 @@
+/** A failure: what is wrong and what to do, and what to hand on. */
+import type { Problem } from "../Problem.ts"
+import { CopyButton } from "./CopyButton.tsx"
+
+export const ProblemNote = ({ problem }: { readonly problem: Problem }) => (
+  <div className="problem" role="alert">
+    <p>{problem.sentence}</p>
+    <p className="problem-facts">
+      <span>
+        Error <code>{problem.tag}</code>
+      </span>
+      {problem.requestId === undefined ? null : (
+        <span className="request-id">
+          Request id <code>{problem.requestId}</code>
+          <CopyButton label="Copy the request id" text={problem.requestId} />
+        </span>
+      )}
+    </p>
+  </div>
+)

@@ -1,0 +1,44 @@
+/** Asks for a key. What is typed goes where the caller says, and the field is emptied. */
+import { Redacted } from "effect"
+import { useState } from "react"
+import { Field } from "./Field.tsx"
+
+interface Props {
+  readonly label: string
+  readonly hint: string
+  readonly button: string
+  readonly busy: boolean
+  readonly onKey: (key: Redacted.Redacted<string>) => void
+}
+
+export const SecretForm = ({ busy, button, hint, label, onKey }: Props) => {
+  const [text, setText] = useState("")
+  return (
+    <form
+      className="secret"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (busy || text.trim() === "") return
+        onKey(Redacted.make(text.trim()))
+        setText("")
+      }}
+    >
+      <Field label={label} hint={hint}>
+        {(ids) => (
+          <input
+            {...ids}
+            type="password"
+            autoComplete="off"
+            spellCheck={false}
+            required
+            value={text}
+            onChange={(event) => setText(event.target.value)}
+          />
+        )}
+      </Field>
+      <button type="submit" className="primary" aria-disabled={busy}>
+        {button}
+      </button>
+    </form>
+  )
+}

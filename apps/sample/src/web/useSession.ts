@@ -1,0 +1,18 @@
+/** What the page shows of who is signed in. */
+import { Effect, Stream } from "effect"
+import { useEffect, useState } from "react"
+import { runtime } from "./Page.ts"
+import { Session, type Status } from "./Session.ts"
+
+/** The status, and every change of it; undefined until it is known. */
+export const useSession = (): Status | undefined => {
+  const [status, setStatus] = useState<Status>()
+  useEffect(
+    () =>
+      runtime.runCallback(
+        Effect.flatMap(Session, ({ changes }) => Stream.runForEach(changes, (next) => Effect.sync(() => setStatus(next))))
+      ),
+    []
+  )
+  return status
+}
