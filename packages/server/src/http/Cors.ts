@@ -54,6 +54,7 @@ const otherOrigin = /^[a-z][a-z\d+.-]*:\/\/[a-z\d.-]+(?::\d+)?$/
  */
 export const problemOf = (origin: string): string | undefined => {
   if (origin === "*") return "* would let every page of the web in: list the origins of your own pages"
+  if (origin.includes("*")) return `${origin} is not an exact origin: list each host by itself`
   const normal = URL.canParse(origin) ? new URL(origin).origin : "null"
   if (normal === origin && normal !== "null") return undefined
   if (normal !== "null") return `${origin} is not an origin as browsers send it: write ${normal}`

@@ -14,10 +14,14 @@ const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 describe("KeyFormat", () => {
   it.effect("makes keys that tell their kind and hash without a lookup", () =>
     Effect.gen(function* () {
-      for (const kind of ["ordinary", "management"] as const) {
+      for (const [kind, form] of [
+        ["ordinary", /^mg_sk_[0-9A-Za-z]{38}$/],
+        ["management", /^mg_mk_[0-9A-Za-z]{38}$/],
+        ["ephemeral", /^mg_ek_[0-9A-Za-z]{38}$/]
+      ] as const) {
         const generated = yield* generate(kind)
         const key = Redacted.value(generated.key)
-        expect(key).toMatch(kind === "ordinary" ? /^mg_sk_[0-9A-Za-z]{38}$/ : /^mg_mk_[0-9A-Za-z]{38}$/)
+        expect(key).toMatch(form)
         expect(KeyFormat.parse(key)).toEqual(Result.succeed({ kind, hash: generated.hash }))
         expect(generated.hash).toBe(createHash("sha256").update(key).digest("hex"))
         expect(KeyFormat.isHash(generated.hash)).toBe(true)

@@ -1,0 +1,47 @@
+import { expect, it } from "@effect/vitest"
+import { Effect, Layer, Redacted } from "effect"
+import { layerWebCrypto, SecureRandom } from "effect/crypto/SecureRandom"
+import * as Migrator from "effect/sql/Migrator"
+import { SqlClient } from "effect/sql/SqlClient"
+import { EphemeralKeys } from "../../src/keys/EphemeralKeys.ts"
+import * as KeyFormat from "../../src/keys/KeyFormat.ts"
+import { KeyStore } from "../../src/keys/KeyStore.ts"
+import * as Migrations from "../../src/storage/Migrations.ts"
+import * as SqliteClient from "../../src/storage/SqliteClient.ts"
+import { layerAt, temporaryFolder } from "./TestStorage.ts"
+
+/** A database as an earlier release left it, with a key in it. */
+const earlier = Effect.fnUntraced(function* (upTo: string) {
+  const sql = yield* SqlClient
+  const steps = Object.entries(Migrations.migrations).filter(([name]) => name <= upTo)
+  yield* Migrator.make({})({ loader: Migrator.fromRecord(Object.fromEntries(steps)), table: "schema_migrations" })
+  const { hash, key, label } = yield* KeyFormat.generate(yield* SecureRandom, "ordinary")
+  yield* sql`INSERT INTO organizations (id, name, created_at) VALUES ('o', 'o', 0)`
+  yield* sql`INSERT INTO workspaces (id, organization_id, name, is_default, file_shape, balance_micro, reserved_micro, created_at, updated_at)
+    VALUES ('w', 'o', 'w', 1, 'native', 5, 0, 0, 0)`
+  yield* sql`INSERT INTO keys (hash, organization_id, workspace_id, name, label, is_management, is_free_tier, disabled, free_daily_limit, created_at, updated_at)
+    VALUES (${hash}, 'o', 'w', 'old', ${label}, 0, 0, 0, 200, 0, 0)`
+  yield* sql`INSERT INTO budgets (id, kind, include_byok, usage) VALUES (${hash}, 'key', 0, 3)`
+  return key
+})
+
+it.effect("a database made before ephemeral keys takes them, and keeps what it held", () =>
+  Effect.gen(function* () {
+    const filename = `${yield* temporaryFolder}/gateway.db`
+    const plain = yield* earlier("0004_video_jobs").pipe(
+      Effect.provide(Layer.fresh(Layer.merge(SqliteClient.layer({ filename }), layerWebCrypto)))
+    )
+    yield* Effect.gen(function* () {
+      const keys = yield* KeyStore
+      const { key: parent } = yield* keys.authenticate(plain)
+      expect(parent).toMatchObject({ name: "old", organizationId: "o", workspaceId: "w" })
+      const { plain: made } = yield* (yield* EphemeralKeys).create(parent, 1000)
+      expect((yield* keys.authenticate(made)).key).toEqual(parent)
+      expect(Redacted.value(made)).toMatch(/^mg_ek_/)
+      const [budget] = yield* (yield* SqlClient)`SELECT usage FROM budgets WHERE id = ${parent.hash}`
+      expect(budget?.usage).toBe(3)
+    }).pipe(Effect.provide(layerAt(filename)))
+    // A second start finds nothing to do.
+    yield* Effect.flatMap(KeyStore, (keys) => keys.authenticate(plain)).pipe(Effect.provide(layerAt(filename)))
+  })
+)
