@@ -19,6 +19,7 @@ import {
   SchemaIssue
 } from "effect"
 import { Flag } from "effect/cli"
+import { fileURLToPath } from "node:url"
 import { Failure } from "./Failure.ts"
 
 /** One row of the table. */
@@ -98,6 +99,12 @@ export const settings: ReadonlyArray<Setting> = [
   setting("host", "a host name or address", "127.0.0.1", "Address to listen on; 0.0.0.0 for every one of this machine"),
   setting("port", "a port from 0 to 65535", "8787", "Port to listen on; 0 takes any free one"),
   dataDir,
+  setting(
+    "web-dir",
+    "a folder",
+    "apps/sample/dist/web",
+    "Folder of the page that is served at /; nothing is, where it has no index.html"
+  ),
   initialCredits,
   setting(
     "shutdown-timeout",
@@ -188,6 +195,8 @@ export interface Settings {
   readonly port: number
   /** Absolute. */
   readonly dataDir: string
+  /** Absolute. */
+  readonly webDir: string
   readonly initialCredits: MicroCredits.MicroCredits
   readonly shutdownTimeout: Duration.Duration
   readonly logFormat: (typeof logFormats)[number]
@@ -198,11 +207,15 @@ const Port = Schema.FiniteFromString.check(Schema.isInt(), Schema.isBetween({ mi
 
 const Credits = Schema.FiniteFromString.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000_000 }))
 
+/** The sample's page, as it is built beside this executable. Found by its place, as apps do not depend on each other. */
+const samplePage = fileURLToPath(new URL("../../sample/dist/web", import.meta.url))
+
 /** The settings of the executable, from `Config`. */
 export const config: Config.Config<Settings> = Config.all({
   host: Config.NonEmptyString("MODEL_GATEWAY_HOST").pipe(Config.withDefault("127.0.0.1")),
   port: Config.schema(Port, "MODEL_GATEWAY_PORT").pipe(Config.withDefault(8787)),
   dataDir: Config.NonEmptyString(dataDir.variable).pipe(Config.withDefault(dataDir.fallback)),
+  webDir: Config.NonEmptyString("MODEL_GATEWAY_WEB_DIR").pipe(Config.withDefault(samplePage)),
   initialCredits: Config.schema(Credits, initialCredits.variable).pipe(
     Config.withDefault(Number(initialCredits.fallback)),
     Config.map((credits) => Option.getOrThrow(MicroCredits.fromCredits(credits)))
@@ -317,11 +330,11 @@ const variableOf = (issue: SchemaIssue.Issue): string | undefined => {
   return segment === undefined ? undefined : String(typeof segment === "object" ? segment.key : segment)
 }
 
-/** The executable's own settings, with the data folder made absolute. */
+/** The executable's own settings, with its folders made absolute. */
 export const read = Effect.fnUntraced(function* (loaded: Loaded) {
   const path = yield* Path.Path
   const values = yield* loaded.read(config)
-  return { ...values, dataDir: path.resolve(values.dataDir) }
+  return { ...values, dataDir: path.resolve(values.dataDir), webDir: path.resolve(values.webDir) }
 })
 
 /** The table in Markdown, as the documentation shows it. */

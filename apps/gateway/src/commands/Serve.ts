@@ -6,6 +6,8 @@ import { Console, Duration, Effect, Layer, Logger, Redacted, References } from "
 import { Command } from "effect/cli"
 import { HttpServer } from "effect/http"
 import type { ServeError } from "effect/http/HttpServerError"
+import { existsSync } from "node:fs"
+import { join } from "node:path"
 import * as Connections from "../Connections.ts"
 import * as DataFolder from "../DataFolder.ts"
 import { Failure } from "../Failure.ts"
@@ -18,8 +20,8 @@ const layerService = Effect.fnUntraced(function* (settings: Settings.Settings, {
   const [GatewayServer, NodeHttpServer] = yield* Effect.promise(() =>
     Promise.all([import("@model-gateway/server/GatewayServer"), import("@effect/platform-node/NodeHttpServer")])
   )
-  const { dataDir, host, port, shutdownTimeout } = settings
-  return GatewayServer.layerSqlite({ dataDir }).pipe(
+  const { dataDir, host, port, shutdownTimeout, webDir } = settings
+  return GatewayServer.layerSqlite({ dataDir, web: { dir: webDir } }).pipe(
     Layer.provideMerge(
       NodeHttpServer.layer(() => server, { host, port, gracefulShutdownTimeout: shutdownTimeout }).pipe(
         Layer.catchTag("ServeError", (error) => Layer.effectContext(Effect.fail(refused(error, host, port))))
@@ -84,7 +86,10 @@ const firstRun = ({ managementKey, ordinaryKey, workspace }: Bootstrapped, base:
 const running = Effect.fnUntraced(function* (settings: Settings.Settings, connections: Connections.Connections) {
   const { address } = yield* HttpServer.HttpServer
   const base = origin(settings.host, "port" in address ? address.port : settings.port)
-  yield* Console.log(`Model gateway at ${base}/api/v1 (data in ${settings.dataDir}, API reference at ${base}/docs)`)
+  const page = existsSync(join(settings.webDir, "index.html")) ? `, to try by hand at ${base}` : ""
+  yield* Console.log(
+    `Model gateway at ${base}/api/v1 (data in ${settings.dataDir}${page}, API reference at ${base}/docs)`
+  )
   // Only now, with the port its own: a run that cannot listen must not make keys that nobody gets to see.
   const workspaces = yield* WorkspaceStore
   const made = yield* workspaces.bootstrap({ credits: settings.initialCredits })
