@@ -164,7 +164,7 @@ export class Gateway extends Context.Service<
     readonly createKey: (
       request: Keys.CreateRequest
     ) => Effect.Effect<Keys.CreateResponse, Failure<typeof Keys.createKey>>
-    /** Newest first; with `parent_hash`, the ephemeral keys made from that key which can be used now. */
+    /** Newest first; with `parent_hash`, the ephemeral keys made from that key which have not expired. */
     readonly listKeys: (
       options?: Files.Scope & PageOptions & { readonly parent_hash?: string | undefined }
     ) => Effect.Effect<Keys.ListResponse, Failure<typeof Keys.listKeys>>

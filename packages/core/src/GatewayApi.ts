@@ -198,7 +198,7 @@ export class KeysGroup extends HttpApiGroup.make("keys")
       query: {
         ...scope,
         ...Page,
-        /** The ephemeral keys made from that one which can be used now, in place of all other keys. */
+        /** The ephemeral keys made from that one which have not expired, in place of all other keys. */
         parent_hash: Schema.optionalKey(KeyHash)
       }
     }),

@@ -47,11 +47,11 @@ export const Key = Schema.Struct({
   updated_at: Timestamp,
   expires_at: Schema.NullOr(Timestamp),
   /**
-   * Only on an ephemeral key: the hash of the key that it was made from. Limits, usage,
+   * Only on an ephemeral key: the hash of the key that it was made from. Name, limits, usage,
    * guardrail and workspace are then that key's.
    */
   parent_hash: Schema.optionalKey(Schema.String),
-  /** Only on an ordinary key: how many ephemeral keys made from it can be used now. */
+  /** Only on an ordinary key: how many ephemeral keys made from it have not expired. */
   ephemeral_keys: Schema.optionalKey(Schema.Int)
 })
 
