@@ -83,8 +83,12 @@ const make = Effect.gen(function* () {
   const router = yield* Router
   const { deadlines } = yield* GatewayServerConfig
 
-  const serve = (caller: Caller, request: Rerank.Request, candidates: ReadonlyArray<RerankEndpoint>) => {
-    const documents = request.documents.map(toDocument)
+  const serve = (
+    caller: Caller,
+    request: Rerank.Request,
+    documents: ReadonlyArray<RerankDocument>,
+    candidates: ReadonlyArray<RerankEndpoint>
+  ) => {
     const units = searchUnits(documents.length)
     return PaidRequest.paid(
       {
@@ -144,7 +148,7 @@ const make = Effect.gen(function* () {
     yield* PaidRequest.withinRate
     return yield* PaidRequest.once(
       { operation: "rerank", idempotencyKey, payload: Effect.sync(() => [JSON.stringify(request)]), encode },
-      serve(caller, request, candidates)
+      serve(caller, request, documents, candidates)
     )
   })
 })
