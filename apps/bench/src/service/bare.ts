@@ -17,7 +17,7 @@ const server = createServer((request, response) => {
   request
     .on("data", (chunk: Buffer) => chunks.push(chunk))
     .on("end", () => {
-      const { model }: { model: string } = JSON.parse(Buffer.concat(chunks).toString())
+      const { model } = JSON.parse(Buffer.concat(chunks).toString()) as { readonly model: string }
       answer(response, { ...rerankResponse, model })
     })
 })

@@ -87,16 +87,18 @@ const running = Effect.fnUntraced(function* (settings: Settings.Settings, connec
   const { address } = yield* HttpServer.HttpServer
   const base = origin(settings.host, "port" in address ? address.port : settings.port)
   const page = existsSync(join(settings.webDir, "index.html")) ? `, to try by hand at ${base}` : ""
-  yield* Console.log(
-    `Model gateway at ${base}/api/v1 (data in ${settings.dataDir}${page}, API reference at ${base}/docs)`
-  )
-  // Only now, with the port its own: a run that cannot listen must not make keys that nobody gets to see.
-  const workspaces = yield* WorkspaceStore
-  const made = yield* workspaces.bootstrap({ credits: settings.initialCredits })
-  if (made !== null) yield* Console.log(firstRun(made, base))
-  yield* SampleKeys.write(settings.dataDir, `${base}/api/v1`, made)
   const patience = settings.shutdownTimeout
-  return yield* Effect.never.pipe(
+  return yield* Effect.gen(function* () {
+    yield* Console.log(
+      `Model gateway at ${base}/api/v1 (data in ${settings.dataDir}${page}, API reference at ${base}/docs)`
+    )
+    // Only now, with the port its own: a run that cannot listen must not make keys that nobody gets to see.
+    const workspaces = yield* WorkspaceStore
+    const made = yield* workspaces.bootstrap({ credits: settings.initialCredits })
+    yield* SampleKeys.write(settings.dataDir, `${base}/api/v1`, made)
+    if (made !== null) yield* Console.log(firstRun(made, base))
+    return yield* Effect.never
+  }).pipe(
     Effect.onInterrupt(() =>
       Effect.andThen(
         Console.log(
