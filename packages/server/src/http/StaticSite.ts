@@ -45,6 +45,9 @@ const hashed = /-[\w-]{8,}\.\w+$/
 
 const cacheControl = (file: string): string => (hashed.test(file) ? "public, max-age=31536000, immutable" : "no-cache")
 
+/** What the service answers itself. A file of such a name is left out. */
+const reserved = /^(api|docs|healthz|metrics|openapi\.json|readyz)(\/|$)/
+
 const serve = Effect.fnUntraced(function* ({ dir }: Options) {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
@@ -58,7 +61,11 @@ const serve = Effect.fnUntraced(function* ({ dir }: Options) {
   }
   for (const entry of yield* fs.readDirectory(dir, { recursive: true })) {
     const { type } = yield* fs.stat(path.join(dir, entry))
-    if (type === "File") yield* add(`/${entry.split(path.sep).map(encodeURIComponent).join("/")}`, entry)
+    if (type !== "File") continue
+    const file = entry.split(path.sep).join("/")
+    if (reserved.test(file)) yield* Effect.logWarning(`${file} in ${dir} is not served: that path is the service's own`)
+    // The router compares decoded paths, and takes a single colon for a parameter.
+    else yield* add(`/${file.replaceAll(":", "::")}`, file)
   }
   yield* add("/", "index.html")
 })
