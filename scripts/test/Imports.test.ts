@@ -59,7 +59,9 @@ const rootTools = { effect: "", vitest: "", "@effect/vitest": "" }
 describe("imports", () => {
   it("finds the packages and their sources", () => {
     expect(packages.map((each) => each.name)).toEqual(expect.arrayContaining(["core", "node", "server", "gateway"]))
-    for (const each of packages) expect(sources(each, "src").length, each.name).toBeGreaterThan(0)
+    // The consumers' sources are in their projects, which install the packages and import no other.
+    const written = packages.filter((each) => each.name !== "consumers")
+    for (const each of written) expect(sources(each, "src").length, each.name).toBeGreaterThan(0)
   })
 
   it.each(packages)("$group/$name: sources import in one direction, public modules only, all declared", (each) => {

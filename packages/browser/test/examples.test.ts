@@ -6,8 +6,8 @@ import { promisify } from "node:util"
 import { expect, it } from "vitest"
 
 const root = join(import.meta.dirname, "..")
-// Inside the package, so that it finds itself by its name as a user does.
-const folder = join(root, "dist", "examples")
+// Inside the package but not of what is published, so that it finds itself by its name as a user does.
+const folder = join(root, "test-results", "examples")
 
 const examples = readdirSync(join(root, "src"))
   .filter((name) => name.endsWith(".ts"))

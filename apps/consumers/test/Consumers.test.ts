@@ -1,0 +1,107 @@
+/** Each project installs the packages as they are published, is checked, built and run, and makes a call. */
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
+import { chromiumPath, launch } from "./support/Chromium.ts"
+import { run, succeed } from "./support/Command.ts"
+import { examples } from "./support/Examples.ts"
+import { type Project, projects } from "./support/Packed.ts"
+import { type Gateway, startGateway, startWorker } from "./support/Process.ts"
+import { serve } from "./support/Site.ts"
+
+const installed = inject("installed")
+const folderOf = (project: Project) => join(installed, project)
+const tool = (project: Project, name: string) => join(folderOf(project), "node_modules/.bin", name)
+const answer = "Reset a forgotten password"
+
+let data: string
+let gateway: Gateway
+
+beforeAll(async () => {
+  data = mkdtempSync(join(tmpdir(), "model-gateway-"))
+  gateway = await startGateway(data)
+})
+
+afterAll(async () => {
+  await gateway?.stop()
+  rmSync(data, { recursive: true, force: true })
+})
+
+describe.each(projects)("%s", (project) => {
+  const cwd = folderOf(project)
+
+  it("finds the packages where they were installed", () => {
+    const core = realpathSync(join(cwd, "node_modules/@model-gateway/core"))
+    expect(core.startsWith(realpathSync(installed))).toBe(true)
+  })
+
+  it("passes the compiler, with all declarations looked into, and so do the documents' examples", async () => {
+    const shown = examples(project)
+    mkdirSync(join(cwd, "examples"))
+    for (const { code, name } of shown) writeFileSync(join(cwd, "examples", name), code)
+    const { stdout } = await run(tool(project, "tsc"), ["--skipLibCheck", "false", "--pretty", "false"], { cwd })
+    // Effect's own declarations name types of the DOM, which a project for Node does not have.
+    const complaints = stdout.split("\n").filter((line) => !line.includes("/node_modules/effect/dist/"))
+    expect(complaints.filter((line) => line !== "")).toEqual([])
+  })
+})
+
+describe("node", () => {
+  const cwd = folderOf("node")
+
+  it("makes a call", async () => {
+    const env = { MODEL_GATEWAY_BASE_URL: `${gateway.origin}/api/v1`, MODEL_GATEWAY_API_KEY: gateway.key }
+    expect(await succeed(process.execPath, ["src/rerank.ts"], { cwd, env })).toBe(`${answer}\n`)
+  })
+
+  it("tests its program with the scripted gateway", async () => {
+    expect(await succeed(process.execPath, ["--test", "--test-reporter=tap"], { cwd })).toContain("# pass 2")
+  })
+
+  it("runs the service itself, down to the thread that renders a video", async () => {
+    const folder = join(cwd, "data")
+    expect(await succeed(process.execPath, ["src/serve.ts", folder], { cwd })).toBe("completed, a video\n")
+  })
+})
+
+describe.skipIf(chromiumPath === undefined)("page", () => {
+  it("is built, opened, and makes a call", async () => {
+    const cwd = folderOf("page")
+    await succeed(tool("page", "vite"), ["build"], { cwd })
+    const site = await serve(join(cwd, "dist"), gateway)
+    const browser = await launch()
+    try {
+      const page = await browser.newPage()
+      const complaints: Array<string> = []
+      page.on("console", (message) => complaints.push(message.text()))
+      page.on("pageerror", (error) => complaints.push(error.message))
+      await page.goto(site.origin)
+      await page.getByRole("button", { name: "Ask" }).click()
+      await page.locator("output").filter({ hasText: /./ }).waitFor()
+      expect(await page.locator("output").textContent()).toBe(answer)
+      expect(site.calls).toEqual(["POST /api/v1/rerank 200 mg_ek_"])
+      expect(complaints).toEqual([])
+    } finally {
+      await browser.close()
+      await site.close()
+    }
+  })
+})
+
+describe("worker", () => {
+  it("is built, run by workerd, and makes a call", async () => {
+    const cwd = folderOf("worker")
+    await succeed(tool("worker", "vite"), ["build"], { cwd })
+    const worker = await startWorker(cwd, {
+      MODEL_GATEWAY_BASE_URL: `${gateway.origin}/api/v1`,
+      MODEL_GATEWAY_API_KEY: gateway.key
+    })
+    try {
+      const response = await fetch(`${worker.origin}/?q=forgotten+password`)
+      expect({ status: response.status, text: await response.text() }).toEqual({ status: 200, text: answer })
+    } finally {
+      await worker.stop()
+    }
+  })
+})

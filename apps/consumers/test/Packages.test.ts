@@ -1,0 +1,88 @@
+/** What is published: complete, nothing besides, and found by every resolver that a consumer may have. */
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { publint } from "publint"
+import { describe, expect, inject, it } from "vitest"
+import { root, run, succeed } from "./support/Command.ts"
+import { manifestOf, packages, parseManifest, projects, tarballs } from "./support/Packed.ts"
+
+const installed = inject("installed")
+
+const attw = join(root, "apps/consumers/node_modules/.bin/attw")
+
+/** The modules that anyone may import, as subpaths: `.`, `./Rerank`, `./keys/KeyStore`. */
+const entrypoints = (folder: string) =>
+  modules(folder)
+    .filter((module) => !module.split("/").includes("internal"))
+    .map((module) => (module === "index" ? "." : `./${module}`))
+
+/** The modules in `src`, without their extension. */
+const modules = (folder: string) =>
+  readdirSync(join(folder, "src"), { recursive: true, encoding: "utf8" })
+    .filter((path) => /\.tsx?$/.test(path))
+    .map((path) => path.replace(/\.tsx?$/, ""))
+
+/** The files of a tarball, without the folder that it unpacks to. */
+const contents = async (tarball: string) =>
+  (await succeed("tar", ["-tzf", tarball], { cwd: installed }))
+    .trim()
+    .split("\n")
+    .map((path) => path.replace(/^package\//, ""))
+
+describe.each(packages)("$manifest.name", ({ folder, manifest, name }) => {
+  const tarball = join(tarballs(installed), `${name}.tgz`)
+
+  it("holds its sources, what they compile to, and its papers; nothing else", async () => {
+    const sources = readdirSync(join(folder, "src"), { recursive: true, encoding: "utf8" })
+      .filter((path) => /\.tsx?$/.test(path))
+      .map((path) => `src/${path}`)
+    const compiled = modules(folder).flatMap((module) =>
+      [".js", ".js.map", ".d.ts", ".d.ts.map"].map((extension) => `dist/${module}${extension}`)
+    )
+    expect((await contents(tarball)).toSorted()).toEqual(
+      [...sources, ...compiled, "LICENSE", "README.md", "package.json"].toSorted()
+    )
+  })
+
+  it("depends on versions, each of them exact", async () => {
+    const packed = parseManifest(await succeed("tar", ["-xzOf", tarball, "package/package.json"], { cwd: installed }))
+    expect(packed.version).toBe(manifest.version)
+    const inexact = Object.entries(packed.dependencies ?? {}).filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version))
+    expect(inexact).toEqual([])
+  })
+
+  it("publint finds nothing", async () => {
+    const bytes = readFileSync(tarball)
+    const { messages } = await publint({ pack: { tarball: new Uint8Array(bytes).buffer }, strict: true })
+    expect(messages).toEqual([])
+  })
+
+  it("@arethetypeswrong/cli finds nothing", async () => {
+    // ESM alone: `esm-only` leaves out what a require() of old would find. The wildcard is spelt out, or none of the
+    // modules behind it would be looked at.
+    const options = ["--profile", "esm-only", "--no-definitely-typed", "--no-color", "--no-emoji"]
+    const { code, stdout } = await run(
+      attw,
+      [tarball, ...options, "--format", "ascii", "--entrypoints", ...entrypoints(folder)],
+      { cwd: installed }
+    )
+    expect(code, stdout).toBe(0)
+    expect(stdout).toContain(`"${manifest.name}"`)
+  })
+
+  it("has a changeset or a version that was published", () => {
+    const changesets = readdirSync(join(root, ".changeset"))
+      .filter((file) => file.endsWith(".md"))
+      .map((file) => readFileSync(join(root, ".changeset", file), "utf8"))
+    const announced = changesets.some((text) => text.includes(`"${manifest.name}": `))
+    expect(announced || existsSync(join(folder, "CHANGELOG.md"))).toBe(true)
+  })
+})
+
+it("every package is installed by one of the projects", () => {
+  const wanted = projects.flatMap((project) => {
+    const { dependencies, devDependencies } = manifestOf(installed, project)
+    return Object.keys({ ...dependencies, ...devDependencies })
+  })
+  expect(wanted).toEqual(expect.arrayContaining(packages.map(({ manifest }) => manifest.name)))
+})

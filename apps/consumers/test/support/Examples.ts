@@ -1,0 +1,36 @@
+// The examples of the documents: every block of TypeScript in them.
+import { globSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { root } from "./Command.ts"
+import type { Project } from "./Packed.ts"
+
+export interface Example {
+  /** `docs-guide-client-3.ts` is the fourth of docs/guide/client.md. */
+  readonly name: string
+  readonly code: string
+}
+
+/** The documents that show code of such a project. The README of `testing` is tested where it is. */
+const documents = (project: Project): ReadonlyArray<string> => {
+  switch (project) {
+    case "node":
+      return [
+        "README.md",
+        ...globSync("docs/guide/*.md", { cwd: root }).toSorted(),
+        ...["core", "node", "providers", "server"].map((name) => `packages/${name}/README.md`)
+      ]
+    case "page":
+      return ["packages/browser/README.md"]
+    case "worker":
+      return []
+  }
+}
+
+export const examples = (project: Project): ReadonlyArray<Example> =>
+  documents(project).flatMap((document) =>
+    Array.from(readFileSync(join(root, document), "utf8").matchAll(/^```ts\n([\s\S]*?)^```$/gm), (match, index) => ({
+      name: `${document.replace(/\.md$/, "").replaceAll("/", "-")}-${index}.ts`,
+      // A block without imports would share its names with the others.
+      code: `${match[1] ?? ""}\nexport {}\n`
+    }))
+  )

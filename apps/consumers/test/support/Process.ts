@@ -1,0 +1,101 @@
+// What runs until the tests are through with it: a gateway, a worker.
+import { type ChildProcess, spawn } from "node:child_process"
+import { once } from "node:events"
+import { createRequire } from "node:module"
+import { join } from "node:path"
+
+export interface Running {
+  /** Waits until its output matches; fails with all of it when the process ends before. */
+  readonly prints: (pattern: RegExp) => Promise<RegExpExecArray>
+  readonly stop: () => Promise<void>
+}
+
+interface Options {
+  readonly cwd: string
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** Of this process's settings it inherits none. Its file descriptor 3 counts as output too. */
+const start = (command: string, args: ReadonlyArray<string>, { cwd, env }: Options): Running => {
+  const child: ChildProcess = spawn(command, args, {
+    cwd,
+    env: { PATH: process.env["PATH"], NO_COLOR: "1", ...env },
+    stdio: ["ignore", "pipe", "pipe", "pipe"]
+  })
+  let output = ""
+  let failed: Error | undefined
+  const waiting = new Set<() => void>()
+  const wake = () => {
+    for (const look of waiting) look()
+  }
+  for (const stream of child.stdio.slice(1)) {
+    stream?.on("data", (chunk: Buffer) => {
+      output += chunk.toString()
+      wake()
+    })
+  }
+  child.once("error", (error) => (failed = error))
+  // Only then is all of its output there.
+  let closed = false
+  child.once("close", () => {
+    closed = true
+    wake()
+  })
+
+  return {
+    prints: (pattern) =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          const match = pattern.exec(output)
+          if (match === null && !closed) return
+          waiting.delete(look)
+          if (match === null)
+            reject(new Error(`${command} ended without printing ${pattern}:\n${output}`, { cause: failed }))
+          else resolve(match)
+        }
+        waiting.add(look)
+        look()
+      }),
+    stop: async () => {
+      if (closed) return
+      const end = once(child, "close")
+      child.kill("SIGKILL")
+      await end
+    }
+  }
+}
+
+export interface Gateway extends Running {
+  readonly origin: string
+  /** An ordinary key of its first workspace. */
+  readonly key: string
+}
+
+/** The executable, on a free port. */
+export const startGateway = async (dataDir: string): Promise<Gateway> => {
+  const main = createRequire(import.meta.url).resolve("@model-gateway/gateway/dist/main.js")
+  const running = start(process.execPath, [main, "serve", "--port", "0", "--data-dir", dataDir], { cwd: dataDir })
+  const [, origin = ""] = await running.prints(/Model gateway at (http:\/\/127\.0\.0\.1:\d+)\/api\/v1/)
+  const [, key = ""] = await running.prints(/API key +(mg_sk_\w+)\s/)
+  return { ...running, origin, key }
+}
+
+/** Cloudflare's runtime, on a free port, with the worker that was built in this folder; `settings` are its bindings. */
+export const startWorker = async (
+  folder: string,
+  settings: Readonly<Record<string, string>>
+): Promise<Running & { readonly origin: string }> => {
+  // The package's own executable is a script that starts this one, and would not hand on the descriptor.
+  const workerd: unknown = createRequire(join(folder, "package.json"))("workerd")
+  if (
+    typeof workerd !== "object" ||
+    workerd === null ||
+    !("default" in workerd) ||
+    typeof workerd.default !== "string"
+  ) {
+    throw new Error("workerd does not say where its executable is")
+  }
+  const running = start(workerd.default, ["serve", "worker.capnp", "--control-fd=3"], { cwd: folder, env: settings })
+  const [, port = ""] = await running.prints(/"event":\s*"listen".*"port":\s*(\d+)/)
+  return { ...running, origin: `http://127.0.0.1:${port}` }
+}
