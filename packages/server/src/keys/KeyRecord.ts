@@ -4,10 +4,10 @@
  * Specification: "Key record (`data` of GET `/key`)". Names are the wire's, money is credits.
  */
 import { Clock, Context, DateTime, Effect, Layer } from "effect"
-import { SqlClient } from "effect/sql/SqlClient"
 import * as Budgets from "../accounting/Budgets.ts"
 import { toCredits } from "../accounting/MicroCredits.ts"
 import * as Dialect from "../storage/Dialect.ts"
+import { Reader } from "../storage/Reader.ts"
 import { refine, StorageError } from "../storage/StorageError.ts"
 import { endOf, type EphemeralKey, type Key } from "./Key.ts"
 import * as Periods from "./Periods.ts"
@@ -88,12 +88,10 @@ export const forEphemeral = (record: KeyRecord, ephemeral: EphemeralKey, parent:
 })
 
 /** Reads records from the database of the context. */
-export const layerSql: Layer.Layer<KeyRecords, never, SqlClient> = Layer.effect(
+export const layerSql: Layer.Layer<KeyRecords, never, Reader> = Layer.effect(
   KeyRecords,
   Effect.gen(function* () {
-    const sql = yield* SqlClient
-    const select = Dialect.fixed(
-      sql,
+    const select = (yield* Reader).prepare(
       `SELECT b.*, f.used AS free_used FROM budgets b
        LEFT JOIN free_model_days f ON f.key_hash = b.id AND f.day_start = ?2 WHERE b.id = ?1`
     )

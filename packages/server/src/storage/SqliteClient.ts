@@ -16,6 +16,7 @@ import { dirname } from "node:path"
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite"
 import * as GroupCommit from "./GroupCommit.ts"
 import * as LruMap from "./LruMap.ts"
+import * as Reader from "./Reader.ts"
 import { describe, StorageError } from "./StorageError.ts"
 
 /** Where and how the database is opened. */
@@ -220,8 +221,42 @@ export const make = Effect.fnUntraced(function* (options: Options) {
   })
 })
 
+/** Reads over a connection of their own; the file is there, as the client has opened it. */
+const makeReader = ({ busyTimeout, filename }: Options) =>
+  Effect.map(
+    Effect.acquireRelease(
+      Effect.try({
+        try: () => new DatabaseSync(filename, { timeout: busyTimeout ?? 5000, readOnly: true }),
+        catch: (cause) => unopened(filename, lowerFirst(describe(cause)) ?? "it does not answer", cause)
+      }),
+      (db) => Effect.sync(() => db.close())
+    ),
+    (db) =>
+      Reader.Reader.of({
+        prepare: (text) => {
+          // Prepared with the first use: the tables may not be there before.
+          let statement: StatementSync | undefined
+          return (...params) =>
+            Effect.suspend(() => {
+              try {
+                statement ??= db.prepare(text)
+                return Effect.succeed(statement.all(...params))
+              } catch (cause) {
+                return Effect.fail(sqlError(cause, "Failed to read", "read"))
+              }
+            })
+        }
+      })
+  )
+
+const layerReader = (options: Options): Layer.Layer<Reader.Reader, StorageError, SqlClient.SqlClient> =>
+  options.filename === ":memory:"
+    ? Reader.layerSql
+    : // After the client, which makes the file.
+      Layer.effect(Reader.Reader, Effect.andThen(SqlClient.SqlClient, makeReader(options)))
+
 /**
- * The SQLite database as a {@link SqlClient.SqlClient}, with commits shared ({@link GroupCommit.GroupCommit}), for as long as the layer lives.
+ * The SQLite database as a {@link SqlClient.SqlClient}, with commits shared ({@link GroupCommit.GroupCommit}) and reads beside them ({@link Reader.Reader}), for as long as the layer lives.
  *
  * @example
  * ```ts
@@ -234,8 +269,8 @@ export const make = Effect.fnUntraced(function* (options: Options) {
  */
 export const layer = (
   options: Options
-): Layer.Layer<SqlClient.SqlClient | GroupCommit.GroupCommit | Reactivity, StorageError> =>
-  GroupCommit.layer.pipe(
+): Layer.Layer<SqlClient.SqlClient | GroupCommit.GroupCommit | Reader.Reader | Reactivity, StorageError> =>
+  Layer.merge(GroupCommit.layer, layerReader(options)).pipe(
     Layer.provideMerge(
       Layer.effectContext(Effect.map(make(options), (client) => Context.make(SqlClient.SqlClient, client)))
     ),
