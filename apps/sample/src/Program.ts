@@ -119,6 +119,8 @@ export const makeVideo = Effect.fn("Sample.makeVideo")(function* (
   const submit = gateway.submitVideo(request, { idempotencyKey: `sample-${yield* Random.next}` })
   const job = yield* Effect.onInterrupt(submit, () => cancel(submit))
   const final = yield* VideoProgress.watch(job.id, { interval: "500 millis" }).pipe(
+    Stream.filter((next) => next.status !== job.status || next.progress !== job.progress),
+    (changes) => Stream.concat(Stream.succeed(job), changes),
     Stream.tap(onChange),
     Stream.runLast,
     Effect.map(Option.getOrElse(() => job)),

@@ -72,6 +72,8 @@ describe("the six steps", () => {
       assert.deepStrictEqual(
         events.flatMap((event) => (event._tag === "VideoChanged" ? [[event.job.status, event.job.progress]] : [])),
         [
+          // What the submission answered, then what came of asking.
+          ["pending", undefined],
           ["pending", 0],
           ["in_progress", 0.5],
           ["completed", 1]

@@ -24,15 +24,7 @@ const places = {
 
 type Place = keyof typeof places
 
-const names: ReadonlyArray<Place> = [
-  "rerank",
-  "transcription",
-  "video",
-  "files",
-  "key",
-  "guardrail",
-  "program"
-]
+const names: ReadonlyArray<Place> = ["rerank", "transcription", "video", "files", "key", "guardrail", "program"]
 
 const here = (): Place => names.find((name) => `#${name}` === location.hash) ?? "rerank"
 
@@ -63,7 +55,7 @@ export const App = () => {
     <>
       <a
         className="skip"
-        href={`#${place}`}
+        href={`#heading-${place}`}
         onClick={(event) => {
           event.preventDefault()
           focusHeading(place)
@@ -95,7 +87,7 @@ export const App = () => {
         <TranscriptionPanel active={place === "transcription"} models={models} />
         <VideoPanel active={place === "video"} models={models} />
         <FilesPanel active={place === "files"} signedIn={signedIn} />
-        <KeyPanel active={place === "key"} />
+        <KeyPanel active={place === "key"} signedIn={signedIn} />
         <GuardrailPanel active={place === "guardrail"} manages={session.manages} />
         <ProgramPanel active={place === "program"} />
       </main>

@@ -15,7 +15,7 @@ import {
   Redacted,
   Schema,
   Scope,
-  Stream,
+  type Stream,
   SubscriptionRef
 } from "effect"
 

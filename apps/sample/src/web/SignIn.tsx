@@ -31,8 +31,8 @@ export const SignIn = ({ onSignedIn, status }: { readonly status: Status; readon
   ) : (
     <section className="signed-in" aria-label="Sign in">
       <p>
-        <span className="dot" aria-hidden="true" /> Signed in with a short-lived key,{" "}
-        {status.renews ? "renewed while this page is open" : `until ${time(status.until)}`}
+        <span className="dot" aria-hidden="true" />
+        Signed in by a short-lived key, {status.renews ? "renewed while you stay" : `until ${time(status.until)}`}
       </p>
       <button type="button" className="small" onClick={signOut}>
         Sign out

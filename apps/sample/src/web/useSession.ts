@@ -10,7 +10,9 @@ export const useSession = (): Status | undefined => {
   useEffect(
     () =>
       runtime.runCallback(
-        Effect.flatMap(Session, ({ changes }) => Stream.runForEach(changes, (next) => Effect.sync(() => setStatus(next))))
+        Effect.flatMap(Session, ({ changes }) =>
+          Stream.runForEach(changes, (next) => Effect.sync(() => setStatus(next)))
+        )
       ),
     []
   )

@@ -36,9 +36,7 @@ export const useTask = <A>(step: Step): Task<A> => {
     (effect: Effect.Effect<A, Problem.PageError, Services>) => {
       const before = current.current
       setState({ _tag: "Running" })
-      const fiber = runtime.runFork(
-        before === undefined ? effect : Effect.andThen(Fiber.interrupt(before), effect)
-      )
+      const fiber = runtime.runFork(before === undefined ? effect : Effect.andThen(Fiber.interrupt(before), effect))
       current.current = fiber
       fiber.addObserver((exit) => {
         if (current.current !== fiber) return

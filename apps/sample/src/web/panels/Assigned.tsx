@@ -1,6 +1,11 @@
 /** What came of an assignment. */
-import type { Guardrails } from "@model-gateway/core"
-import type { Holdings } from "./GuardrailPanel.tsx"
+import type { Guardrails, Keys } from "@model-gateway/core"
+
+/** What there is to assign, and to what. */
+export interface Holdings {
+  readonly guardrails: ReadonlyArray<Guardrails.Guardrail>
+  readonly keys: ReadonlyArray<Keys.Key>
+}
 
 interface Props {
   readonly response: Guardrails.AssignResponse

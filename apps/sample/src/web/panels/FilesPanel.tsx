@@ -9,7 +9,7 @@ import { Field } from "../parts/Field.tsx"
 import { Panel } from "../parts/Panel.tsx"
 import { ProblemNote } from "../parts/ProblemNote.tsx"
 import { RunBar } from "../parts/RunBar.tsx"
-import code from "../snippets/files.ts?raw"
+import { snippets } from "../Snippets.ts"
 import { useTask } from "../useTask.ts"
 
 const shapes: ReadonlyArray<Files.DeletionShape> = ["native", "compat_a", "compat_b"]
@@ -46,9 +46,7 @@ export const FilesPanel = ({ active, signedIn }: Props) => {
     setUploaded(0)
     upload.run(
       Effect.flatMap(Gateway.Gateway, (gateway) => gateway.uploadFile({ file, purpose })).pipe(
-        UploadProgress.withUploadProgress(({ loaded, total }) =>
-          setUploaded(total === undefined ? 0 : loaded / total)
-        )
+        UploadProgress.withUploadProgress(({ loaded, total }) => setUploaded(total === undefined ? 0 : loaded / total))
       )
     )
   }
@@ -70,7 +68,7 @@ export const FilesPanel = ({ active, signedIn }: Props) => {
       id="files"
       title="Files"
       lead="Stores files, lists them and deletes them for ever; each deletion is confirmed in the shape you ask for."
-      code={code}
+      code={snippets.files}
       active={active}
     >
       <form

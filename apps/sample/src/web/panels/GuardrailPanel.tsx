@@ -10,16 +10,10 @@ import { ProblemNote } from "../parts/ProblemNote.tsx"
 import { RunBar } from "../parts/RunBar.tsx"
 import { SecretForm } from "../parts/SecretForm.tsx"
 import { Session } from "../Session.ts"
-import code from "../snippets/guardrail.ts?raw"
+import { snippets } from "../Snippets.ts"
 import { useTask } from "../useTask.ts"
-import { Assigned } from "./Assigned.tsx"
+import { Assigned, type Holdings } from "./Assigned.tsx"
 import { CreateGuardrail, CreateKey } from "./CreateForms.tsx"
-
-/** What there is to assign, and to what. */
-export interface Holdings {
-  readonly guardrails: ReadonlyArray<Guardrails.Guardrail>
-  readonly keys: ReadonlyArray<Keys.Key>
-}
 
 const load = Effect.gen(function* () {
   const gateway = yield* ManagementGateway
@@ -74,7 +68,7 @@ export const GuardrailPanel = ({ active, manages }: { readonly active: boolean; 
       id="guardrail"
       title="Guardrails"
       lead="Gives keys to a guardrail, which limits what they spend together and what they may use. A key holds one guardrail at most; a new one replaces it."
-      code={code}
+      code={snippets.guardrail}
       active={active}
     >
       {known === undefined || !manages ? (
@@ -143,7 +137,10 @@ export const GuardrailPanel = ({ active, manages }: { readonly active: boolean; 
                 ))}
               </ul>
             </fieldset>
-            <Field label="Other keys, by their hashes" hint="One a line. A hash that no key has is reported as not found.">
+            <Field
+              label="Other keys, by their hashes"
+              hint="One a line. A hash that no key has is reported as not found."
+            >
               {(ids) => (
                 <textarea
                   {...ids}

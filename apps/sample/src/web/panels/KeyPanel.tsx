@@ -1,37 +1,41 @@
 /** The key's usage, limits and free requests. */
 import type { CurrentKey } from "@model-gateway/core"
+import { useEffect } from "react"
 import { readKey } from "../../Program.ts"
 import { amount, credits, period } from "../../Words.ts"
 import { Meter } from "../parts/Meter.tsx"
 import { Panel } from "../parts/Panel.tsx"
 import { ProblemNote } from "../parts/ProblemNote.tsx"
 import { RunBar } from "../parts/RunBar.tsx"
-import code from "../snippets/key.ts?raw"
+import { snippets } from "../Snippets.ts"
 import { useTask } from "../useTask.ts"
 
-export const KeyPanel = ({ active }: { readonly active: boolean }) => {
+export const KeyPanel = ({ active, signedIn }: { readonly active: boolean; readonly signedIn: boolean }) => {
   const task = useTask<CurrentKey.KeyRecord>("key")
-  const { state } = task
+  const { run, state } = task
+  useEffect(() => {
+    if (active && signedIn) run(readKey())
+  }, [active, signedIn, run])
   return (
     <Panel
       id="key"
       title="Your key"
       lead="What the calling key has used, what it may still spend, and how many free requests are left today."
-      code={code}
+      code={snippets.key}
       active={active}
     >
       <form
         className="card"
         onSubmit={(event) => {
           event.preventDefault()
-          task.run(readKey())
+          run(readKey())
         }}
       >
         <RunBar
           label="Read the key"
           running={task.running}
           onCancel={task.cancel}
-          status={state._tag === "Running" ? "Reading …" : state._tag === "Done" ? `As of now` : ""}
+          status={state._tag === "Running" ? "Reading …" : state._tag === "Done" ? "As of now" : ""}
         />
       </form>
       <div className="outcome">
@@ -73,13 +77,20 @@ const Record = ({ record }: { readonly record: CurrentKey.KeyRecord }) => {
           <p>No limit of its own: it spends the credits of its workspace.</p>
         ) : (
           <Meter
+            limited
             label="Spending limit"
             value={spent}
             max={record.limit}
             text={`${amount(spent)} of ${credits(record.limit)}${period(record.limit_reset)}`}
           />
         )}
-        <Meter label="Free requests today" value={free.used} max={free.limit} text={`${free.used} of ${free.limit}`} />
+        <Meter
+          limited
+          label="Free requests today"
+          value={free.used}
+          max={free.limit}
+          text={`${free.used} of ${free.limit}`}
+        />
       </div>
       <div className="card meters">
         <h3>Usage</h3>

@@ -8,7 +8,7 @@ import { Panel } from "../parts/Panel.tsx"
 import { ProblemNote } from "../parts/ProblemNote.tsx"
 import { RunBar } from "../parts/RunBar.tsx"
 import * as Problem from "../Problem.ts"
-import code from "../snippets/program.ts?raw"
+import { snippets } from "../Snippets.ts"
 import { useTask } from "../useTask.ts"
 
 type Progress = Partial<Record<Step, Event>>
@@ -45,7 +45,7 @@ export const ProgramPanel = ({ active }: { readonly active: boolean }) => {
       id="program"
       title="The whole program"
       lead="The same six steps that npm run sample takes in a terminal, from the same file. The last one needs the management key of the Guardrails panel."
-      code={code}
+      code={snippets.program}
       active={active}
     >
       <form

@@ -8,7 +8,7 @@ import { Field, Select } from "../parts/Field.tsx"
 import { Panel } from "../parts/Panel.tsx"
 import { ProblemNote } from "../parts/ProblemNote.tsx"
 import { RunBar } from "../parts/RunBar.tsx"
-import code from "../snippets/rerank.ts?raw"
+import { snippets } from "../Snippets.ts"
 import type { ModelIds } from "../useModels.ts"
 import { type TaskState, useTask } from "../useTask.ts"
 
@@ -51,7 +51,7 @@ export const RerankPanel = ({ active, models }: { readonly active: boolean; read
       id="rerank"
       title="Rank documents"
       lead="Sorts documents by how much they have to do with a question, most relevant first."
-      code={code}
+      code={snippets.rerank}
       active={active}
     >
       <form

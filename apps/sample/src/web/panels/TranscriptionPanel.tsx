@@ -13,7 +13,7 @@ import { Panel } from "../parts/Panel.tsx"
 import { ProblemNote } from "../parts/ProblemNote.tsx"
 import { RunBar } from "../parts/RunBar.tsx"
 import { Timeline } from "../parts/Timeline.tsx"
-import code from "../snippets/transcription.ts?raw"
+import { snippets } from "../Snippets.ts"
 import type { ModelIds } from "../useModels.ts"
 import { useRecorder } from "../useRecorder.ts"
 import { type TaskState, useTask } from "../useTask.ts"
@@ -51,9 +51,7 @@ export const TranscriptionPanel = ({ active, models }: { readonly active: boolea
           ...(language === "" ? {} : { language })
         })
       ).pipe(
-        UploadProgress.withUploadProgress(({ loaded, total }) =>
-          setUploaded(total === undefined ? 0 : loaded / total)
-        )
+        UploadProgress.withUploadProgress(({ loaded, total }) => setUploaded(total === undefined ? 0 : loaded / total))
       )
     )
   }
@@ -63,7 +61,7 @@ export const TranscriptionPanel = ({ active, models }: { readonly active: boolea
       id="transcription"
       title="Transcribe audio"
       lead="Turns a recording into text, with the time of each word. The sandbox model hears the keys of a telephone."
-      code={code}
+      code={snippets.transcription}
       active={active}
     >
       <form
@@ -84,7 +82,7 @@ export const TranscriptionPanel = ({ active, models }: { readonly active: boolea
             type="button"
             onClick={() => choose(new File([dial(Inputs.number)], "dialled.wav", { type: "audio/wav" }))}
           >
-            Use a sample: somebody dials
+            Use a dialled number
           </button>
           <button type="button" onClick={recorder.recording ? recorder.stop : recorder.start}>
             {recorder.recording ? "Stop recording" : "Record the microphone"}

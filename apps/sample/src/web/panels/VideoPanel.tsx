@@ -9,22 +9,12 @@ import { Field, Select } from "../parts/Field.tsx"
 import { Panel } from "../parts/Panel.tsx"
 import { ProblemNote } from "../parts/ProblemNote.tsx"
 import { RunBar } from "../parts/RunBar.tsx"
-import code from "../snippets/video.ts?raw"
+import { snippets } from "../Snippets.ts"
 import type { ModelIds } from "../useModels.ts"
 import { type TaskState, useTask } from "../useTask.ts"
 
 const resolutions: ReadonlyArray<Video.Resolution> = ["480p", "720p", "768p", "1080p", "1K", "2K", "4K"]
-const ratios: ReadonlyArray<Video.AspectRatio> = [
-  "16:9",
-  "9:16",
-  "1:1",
-  "4:3",
-  "3:4",
-  "3:2",
-  "2:3",
-  "21:9",
-  "9:21"
-]
+const ratios: ReadonlyArray<Video.AspectRatio> = ["16:9", "9:16", "1:1", "4:3", "3:4", "3:2", "2:3", "21:9", "9:21"]
 const sample = Inputs.make(Inputs.sandboxModels).video
 
 /** A state that the job was seen in. */
@@ -80,7 +70,7 @@ export const VideoPanel = ({ active, models }: { readonly active: boolean; reado
       id="video"
       title="Make a video"
       lead="Submits a job, follows it to its end and plays what came of it. The sandbox model renders the prompt as a title card."
-      code={code}
+      code={snippets.video}
       active={active}
     >
       <form
@@ -190,7 +180,11 @@ const Finished = ({ ratio, video: { job, saved } }: { readonly video: FinishedVi
         Download ({size(saved.bytes)})
       </a>
       <span className="hint">
-        {job.usage?.cost === undefined ? "" : job.usage.cost === 0 ? "It was free." : `It cost ${credits(job.usage.cost)}.`}
+        {job.usage?.cost === undefined
+          ? ""
+          : job.usage.cost === 0
+            ? "It was free."
+            : `It cost ${credits(job.usage.cost)}.`}
       </span>
     </p>
   </div>

@@ -19,12 +19,12 @@ export const CopyButton = ({ label, text }: { readonly label: string; readonly t
   }
   return (
     <span className="copy">
+      <button type="button" className="small" onClick={copy} aria-label={label}>
+        Copy
+      </button>
       <span className="copy-said" role="status">
         {said}
       </span>
-      <button type="button" className="quiet small" onClick={copy} aria-label={label}>
-        Copy
-      </button>
     </span>
   )
 }

@@ -5,16 +5,18 @@ interface Props {
   readonly max: number
   /** The same in words. */
   readonly text: string
+  /** Whether to warn where it is nearly used up. */
+  readonly limited?: boolean
 }
 
-export const Meter = ({ label, max, text, value }: Props) => {
+export const Meter = ({ label, limited = false, max, text, value }: Props) => {
   const share = max > 0 ? Math.max(0, Math.min(1, value / max)) : 0
   return (
     <div className="meter">
       <span className="meter-label">{label}</span>
       <span className="meter-text">{text}</span>
       <div
-        className={share > 0.9 ? "bar bar-high" : "bar"}
+        className={limited && share > 0.9 ? "bar bar-high" : "bar"}
         role="meter"
         aria-label={label}
         aria-valuemin={0}

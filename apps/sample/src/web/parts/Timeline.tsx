@@ -9,19 +9,13 @@ interface Props {
 }
 
 /** So wide that each word fits before the next begins; one that is said in no time at all does not stretch the rest. */
-const pixelsPerSecond = (words: ReadonlyArray<Transcription.Word>): number =>
-  Math.min(
-    400,
-    ...[
-      Math.max(
-        40,
-        ...words.map(({ end, start, word }, index) => {
-          const next = words[index + 1]?.start ?? end
-          return (word.length * 9 + 14) / Math.max(0.05, Math.max(next, end) - start)
-        })
-      )
-    ]
-  )
+const pixelsPerSecond = (words: ReadonlyArray<Transcription.Word>, duration: number): number => {
+  const wanted = words.map(({ start, word }, index) => {
+    const room = (words[index + 1]?.start ?? duration) - start
+    return (word.length * 9 + 12) / Math.max(0.05, room)
+  })
+  return Math.min(400, Math.max(40, ...wanted))
+}
 
 const seconds = (at: number): string => `${at.toFixed(1)} s`
 
@@ -72,7 +66,7 @@ export const Timeline = ({ duration, player, words }: Props) => {
 
   return (
     <div className="timeline" ref={track} role="group" aria-label="Words on a time line" tabIndex={-1}>
-      <div style={{ width: `max(100%, ${Math.ceil(duration * pixelsPerSecond(words))}px)` }}>
+      <div style={{ width: `max(100%, ${Math.ceil(duration * pixelsPerSecond(words, duration))}px)` }}>
         {words.map(({ end, start, word }, index) => (
           <button
             key={index}

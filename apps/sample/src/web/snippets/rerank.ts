@@ -2,12 +2,15 @@ import { BrowserGateway } from "@model-gateway/browser"
 import { Gateway } from "@model-gateway/core"
 import { Effect } from "effect"
 
+// On a server this line has NodeGateway.layer.
+const layer = BrowserGateway.layer({ tokenEndpoint: "/token" })
+
 export const ranked = Effect.gen(function* () {
   const gateway = yield* Gateway.Gateway
   const { results } = yield* gateway.rerank({
     model: "sandbox/bm25",
     query: "capital of France",
-    documents: ["Berlin is in Germany", "Paris is the capital of France"]
+    documents: ["Lyon is in France", "Paris is its capital"]
   })
-  return results.map(({ document, relevance_score }) => [relevance_score, document.text])
-}).pipe(Effect.provide(BrowserGateway.layer({ tokenEndpoint: "/token" })))
+  return results.map(({ document }) => document.text)
+}).pipe(Effect.provide(layer))

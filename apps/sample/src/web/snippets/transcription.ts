@@ -2,7 +2,7 @@ import { Audio, UploadProgress } from "@model-gateway/browser"
 import { Gateway } from "@model-gateway/core"
 import { Effect } from "effect"
 
-export const transcribe = (file: File, bar: HTMLProgressElement) =>
+export const transcribe = (file: File) =>
   Effect.gen(function* () {
     const gateway = yield* Gateway.Gateway
     const audio = yield* Audio.fromBlob(file)
@@ -13,4 +13,4 @@ export const transcribe = (file: File, bar: HTMLProgressElement) =>
       ...audio
     })
     return words
-  }).pipe(UploadProgress.withUploadProgress(({ loaded }) => (bar.value = loaded / file.size)))
+  }).pipe(UploadProgress.withUploadProgress(console.log))

@@ -8,8 +8,7 @@ export const video = Effect.gen(function* () {
     prompt: "Hello",
     duration: 4
   })
-  yield* VideoProgress.watch(id).pipe(
-    Stream.runForEach((job) => Effect.log(job.status, job.progress))
-  )
+  const states = VideoProgress.watch(id)
+  yield* Stream.runForEach(states, (job) => Effect.log(job))
   return yield* Stream.runCollect(gateway.videoContent(id))
 })

@@ -1,0 +1,151 @@
+// Usable by keyboard and by ear, on a narrow and on a wide screen, in light and in dark, and nothing jumps.
+import { readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import type axe from "axe-core"
+import type { Page } from "playwright-core"
+import { describe, expect, it } from "vitest"
+import { chromiumPath } from "./support/Chromium.ts"
+import { fixture } from "./support/Fixture.ts"
+import * as Panels from "./support/Panels.ts"
+import { places, type Site } from "./support/Site.ts"
+
+const axeSource = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8")
+
+/** What axe finds in the page as it stands, in words. */
+const findings = (page: Page): Promise<ReadonlyArray<string>> =>
+  page.evaluate(async () => {
+    const { axe: checker } = globalThis as typeof globalThis & { readonly axe: typeof axe }
+    const { violations } = await checker.run(document, {
+      runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+    })
+    return violations.flatMap(({ help, id, impact, nodes }) =>
+      nodes.map((node) => `${impact} ${id}: ${help}: ${node.html} ${node.failureSummary}`)
+    )
+  })
+
+/** The script of axe, past the page's policy, which lets no other script in. */
+const withAxe = (site: Site) => site.page.evaluate(axeSource)
+
+const everyPanel = async (site: Site, gateway: Parameters<typeof Panels.assign>[1]) => {
+  await Panels.rank(site)
+  await Panels.transcribe(site)
+  await Panels.makeVideo(site)
+  await Panels.storeFile(site)
+  await Panels.readKey(site)
+  await Panels.assign(site, gateway)
+  const rerank = await site.go("rerank")
+  await rerank.getByLabel("Model").selectOption("sandbox/status-400")
+  await rerank.getByRole("button", { name: "Rank", exact: true }).click()
+  await rerank.getByRole("alert").waitFor()
+}
+
+const widths = { narrow: { width: 360, height: 740 }, wide: { width: 1440, height: 900 } } as const
+
+describe.skipIf(chromiumPath === undefined)("everybody", () => {
+  const { enter, gateway, visit } = fixture()
+
+  it.each([
+    ["light", "narrow"],
+    ["light", "wide"],
+    ["dark", "narrow"],
+    ["dark", "wide"]
+  ] as const)("in %s, %s: axe finds nothing, and nothing sticks out", async (colorScheme, width) => {
+    const site = await visit({ colorScheme, viewport: widths[width] })
+    await withAxe(site)
+    expect(await findings(site.page)).toEqual([])
+    await site.signIn(gateway().apiKey)
+    await everyPanel(site, gateway())
+    for (const place of places) {
+      await site.go(place)
+      expect([place, await findings(site.page)]).toEqual([place, []])
+      const wide = await site.page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+      expect([place, wide]).toEqual([place, Math.min(0, wide)])
+    }
+  })
+
+  it("can do all of one panel by keyboard, and always sees where they are", async () => {
+    const site = await visit()
+    const { keyboard } = site.page
+    /** What has the focus, by its name; fails where nothing shows it. */
+    const focused = () =>
+      site.page.evaluate(() => {
+        const element = document.activeElement
+        if (!(element instanceof HTMLElement)) return "nothing"
+        const labelled = element instanceof HTMLInputElement || element instanceof HTMLSelectElement
+        const name =
+          element.getAttribute("aria-label") ?? (labelled ? element.labels?.[0]?.innerText : element.innerText) ?? ""
+        const { outlineStyle, outlineWidth } = getComputedStyle(element)
+        return outlineStyle === "none" || outlineWidth === "0px" ? `${name} (focus not visible)` : name.trim()
+      })
+    const tabTo = async (name: string) => {
+      const passed: Array<string> = []
+      for (let presses = 0; presses < 60; presses++) {
+        await keyboard.press("Tab")
+        const at = await focused()
+        expect(at).not.toContain("not visible")
+        if (at === name) return passed
+        passed.push(at)
+      }
+      throw new Error(`${name} was not reached, but ${passed.join(", ")}`)
+    }
+
+    expect(await tabTo("Skip to the panel")).toEqual([])
+    await tabTo("API key")
+    await keyboard.type(gateway().apiKey)
+    await keyboard.press("Enter")
+    await site.page.getByText("Signed in by a short-lived key").waitFor()
+    await site.page.locator("#heading-rerank:focus").waitFor()
+
+    await tabTo("Question")
+    await keyboard.press("Control+A")
+    await keyboard.type("holidays")
+    await tabTo("Remove document 1")
+    await keyboard.press("Enter")
+    expect(await focused()).toBe("Add a document")
+    await keyboard.press("Enter")
+    await site.page.locator("[aria-label='Document 4']:focus").waitFor()
+    await keyboard.type("Holidays are in summer.")
+    await tabTo("Rank")
+    await keyboard.press("Enter")
+    await site.page.getByText("4 ranked").waitFor()
+    // What is said aloud is in a live region.
+    expect(await site.page.locator("#panel-rerank [role=status]", { hasText: "4 ranked" }).count()).toBe(1)
+    expect(await site.page.locator(".ranking li").first().innerText()).toMatch(/olidays/)
+    expect(await focused()).toBe("Rank")
+  })
+
+  it("chooses light or dark, and the page remembers", async () => {
+    const site = await visit({ colorScheme: "light" })
+    const background = () => site.page.evaluate(() => getComputedStyle(document.body).backgroundColor)
+    const light = await background()
+    const toggle = site.page.getByRole("button", { name: "Dark" })
+    await toggle.click()
+    expect(await toggle.getAttribute("aria-pressed")).toBe("true")
+    const dark = await background()
+    expect(dark).not.toBe(light)
+    await site.page.reload()
+    await toggle.waitFor()
+    expect(await background()).toBe(dark)
+  })
+
+  it("never has the page jump under their hands", async () => {
+    const site = await enter({ viewport: widths.wide })
+    await site.page.evaluate(() => {
+      const shifts = { total: 0 }
+      Object.assign(globalThis, { shifts })
+      new PerformanceObserver((list) => {
+        for (const entry of list.getEntries()) {
+          if ("value" in entry && "hadRecentInput" in entry && entry.hadRecentInput === false) {
+            shifts.total += Number(entry.value)
+          }
+        }
+      }).observe({ type: "layout-shift", buffered: true })
+    })
+    await everyPanel(site, gateway())
+    const total = await site.page.evaluate(
+      () => (globalThis as typeof globalThis & { readonly shifts: { readonly total: number } }).shifts.total
+    )
+    // What browsers call good is 0.1.
+    expect(total).toBeLessThan(0.05)
+  })
+})

@@ -1,0 +1,217 @@
+// Each panel does its work, in a real browser against a real gateway.
+import { afterEach, describe, expect, it } from "vitest"
+import { chromiumPath } from "./support/Chromium.ts"
+import { fixture } from "./support/Fixture.ts"
+import * as Panels from "./support/Panels.ts"
+import type { Site } from "./support/Site.ts"
+
+describe.skipIf(chromiumPath === undefined)("the panels", () => {
+  const { enter, gateway } = fixture()
+  let site: Site
+
+  const entered = async (...options: Parameters<typeof enter>) => (site = await enter(...options))
+
+  // Whatever a panel did: nothing was complained of, and nothing left the page's origin.
+  afterEach(() => {
+    expect(site.complaints).toEqual([])
+    expect(site.strays).toEqual([])
+  })
+
+  it("rank documents, most relevant first, with bars as long as their scores", async () => {
+    const panel = await Panels.rank(await entered())
+    const results = panel.locator(".ranking li")
+    expect(await results.count()).toBe(4)
+    expect(await results.first().innerText()).toContain("To reset a forgotten password")
+    const widths = await results
+      .locator(".bar > div")
+      .evaluateAll((bars) => bars.map((bar) => bar.getBoundingClientRect().width))
+    expect(widths).toEqual(widths.toSorted((a, b) => b - a))
+    expect(widths[0]).toBeGreaterThan((widths[1] ?? 0) + 50)
+  })
+
+  it("rank what a person wrote into the list, and as many as they ask for", async () => {
+    await entered()
+    const panel = await site.go("rerank")
+    await panel.getByLabel("Question").fill("tea")
+    await panel.getByRole("button", { name: "Remove document 4" }).click()
+    await panel.getByRole("button", { name: "Add a document" }).click()
+    await panel.getByRole("textbox", { name: "Document 4" }).fill("Tea is drunk from cups.")
+    await panel.getByLabel("How many (top_n)").fill("1")
+    await panel.getByRole("button", { name: "Rank", exact: true }).click()
+    await panel.getByText("1 ranked").waitFor()
+    expect(await panel.locator(".ranking li").allInnerTexts()).toEqual([
+      expect.stringContaining("Tea is drunk from cups.")
+    ])
+  })
+
+  it("transcribe a sample, and show its words along the playback", async () => {
+    const panel = await Panels.transcribe(await entered())
+    await panel.getByRole("heading", { name: "“555 0199”" }).waitFor()
+    const words = panel.locator(".timeline button")
+    expect(await words.allInnerTexts()).toEqual(["5", "5", "5", "0", "1", "9", "9"])
+    const lefts = await words.evaluateAll((all) => all.map((word) => word.getBoundingClientRect().left))
+    expect(lefts).toEqual(lefts.toSorted((a, b) => a - b))
+
+    // From the fifth word on, the mark goes along with the sound; slowly, for a busy machine's sake.
+    const marked = panel.evaluate((element) => {
+      const audio = element.querySelector("audio")
+      if (audio === null) return []
+      audio.playbackRate = 0.5
+      const seen: Array<string> = []
+      new MutationObserver(() => {
+        const now = Array.from(element.querySelectorAll<HTMLElement>(".timeline [aria-current]"))
+        const names = now.map((word) => word.dataset["word"] ?? "").join(" and ")
+        if (names !== "" && names !== seen.at(-1)) seen.push(names)
+      }).observe(element, { subtree: true, attributes: true, attributeFilter: ["aria-current"] })
+      return new Promise<Array<string>>((resolve) => audio.addEventListener("ended", () => resolve(seen)))
+    })
+    await words.nth(4).click()
+    expect(await marked).toEqual(["4", "5", "6"])
+  })
+
+  it("take audio that is dropped in, and refuse what is none with a sentence", async () => {
+    await entered()
+    const panel = await site.go("transcription")
+    const transfer = await site.page.evaluateHandle(() => {
+      const transfer = new DataTransfer()
+      transfer.items.add(new File(["no audio"], "letter.txt", { type: "text/plain" }))
+      return transfer
+    })
+    await panel.locator(".dropzone").dispatchEvent("drop", { dataTransfer: transfer })
+    await panel.getByText("letter.txt").waitFor()
+    await panel.getByRole("button", { name: "Transcribe", exact: true }).click()
+    expect(await panel.getByRole("alert").innerText()).toMatch(
+      /“letter\.txt” is not in a format that can be transcribed .*Use WAV.*UnsupportedAudio/s
+    )
+  })
+
+  it("record the microphone, and transcribe that", async () => {
+    await entered({ permissions: ["microphone"] })
+    const panel = await site.go("transcription")
+    await panel.getByRole("button", { name: "Record the microphone" }).click()
+    // The browser's stand-in for a microphone beeps: wait until it was heard.
+    await site.page.waitForFunction(() => {
+      const level = document.querySelector<HTMLElement>(".level > span")
+      return level !== null && new DOMMatrix(getComputedStyle(level).transform).a > 0.02
+    })
+    await panel.getByRole("button", { name: "Stop recording" }).click()
+    await panel.getByText("recording.wav").waitFor()
+    await panel.getByRole("button", { name: "Transcribe", exact: true }).click()
+    expect(await panel.getByText(/s of audio/).innerText()).toMatch(/^[1-9]\d*\.\d s of audio|^0\.[1-9] s of audio/)
+  })
+
+  it("make a video, with its states as they happen, and play it", async () => {
+    const panel = await Panels.makeVideo(await entered())
+    const states = await panel.getByRole("list", { name: "States of the job" }).locator("li").allInnerTexts()
+    expect(states[0]).toMatch(/^pending/)
+    expect(states.at(-1)).toMatch(/^completed/)
+
+    const video = panel.locator("video")
+    const played = await video.evaluate(async (element: HTMLVideoElement) => {
+      await element.play()
+      await new Promise((resolve) => element.addEventListener("ended", resolve))
+      return { source: element.src, duration: element.duration, at: element.currentTime, width: element.videoWidth }
+    })
+    expect(played.source).toMatch(/^blob:/)
+    expect(played.duration).toBeCloseTo(2, 0)
+    expect(played.at).toBe(played.duration)
+    expect(played.width).toBeGreaterThan(400)
+
+    const download = site.page.waitForEvent("download")
+    await panel.getByRole("link", { name: /Download/ }).click()
+    expect((await download).suggestedFilename()).toMatch(/\.mp4$/)
+  })
+
+  it("cancel a video that is being made", async () => {
+    await entered()
+    const panel = await site.go("video")
+    await panel.getByLabel("Seconds").fill("10")
+    await panel.getByLabel("Resolution").selectOption("1080p")
+    await panel.getByRole("button", { name: "Make the video" }).click()
+    await panel.locator(".states li").first().waitFor()
+    await panel.getByRole("button", { name: "Cancel" }).click()
+    await panel.locator(".states [data-status='cancelled']").waitFor()
+    await panel.getByText("Cancelled", { exact: true }).waitFor()
+    expect(await panel.locator("video").count()).toBe(0)
+  })
+
+  it("store a file, list it, and delete it with each of the three confirmations", async () => {
+    await entered()
+    for (const [shape, fields] of [
+      ["native", `"type": "file_deleted"`],
+      ["compat_a", `"deleted": true`],
+      ["compat_b", `"type": "file_deleted"`]
+    ] as const) {
+      const panel = await Panels.storeFile(site)
+      await panel.getByRole("radio", { name: shape }).check()
+      await panel.getByRole("button", { name: "Delete notes.txt" }).click()
+      const confirmation = panel.locator(".confirmation")
+      await confirmation.getByText(`"_shape": "${shape}"`).waitFor()
+      expect(await confirmation.innerText()).toContain(fields)
+      await panel.getByText("There are none").waitFor()
+    }
+  })
+
+  it("draw the key's usage, limit and free requests as meters", async () => {
+    await entered()
+    const before = await Panels.readKey(site)
+    const meter = (panel: typeof before, name: string) => panel.getByRole("meter", { name, exact: true })
+    expect(await meter(before, "Free requests today").getAttribute("aria-valuetext")).toBe("0 of 200")
+
+    const rerank = await site.go("rerank")
+    await rerank.getByLabel("Model").selectOption("sandbox/bm25:free")
+    await rerank.getByRole("button", { name: "Rank", exact: true }).click()
+    await rerank.getByText(/, free/).waitFor()
+    const after = await Panels.readKey(site)
+    await after.getByRole("meter", { name: "Free requests today" }).and(after.locator("[aria-valuenow='1']")).waitFor()
+    for (const name of ["All time", "This month", "This week", "Today"]) {
+      expect(Number(await meter(after, name).getAttribute("aria-valuenow"))).toBeGreaterThanOrEqual(0)
+    }
+    expect(await after.innerText()).toContain("mg_ek_")
+  })
+
+  it("draw a spending limit by what is left of it", async () => {
+    const created = await fetch(`${gateway().origin}/api/v1/keys`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${gateway().managementKey}`, "content-type": "application/json" },
+      body: JSON.stringify({ name: "limited", limit: 2, limit_reset: "daily" })
+    })
+    const { key } = (await created.json()) as { readonly key: string }
+    await entered()
+    await site.page.getByRole("button", { name: "Sign out" }).click()
+    await site.signIn(key)
+    const panel = await Panels.readKey(site)
+    const limit = panel.getByRole("meter", { name: "Spending limit" })
+    expect(await limit.getAttribute("aria-valuetext")).toBe("0 of 2 credits a day")
+  })
+
+  it("make a guardrail and a key, assign them, and tell what was replaced and what is not there", async () => {
+    await entered()
+    const panel = await Panels.assign(site, gateway())
+    await panel.getByRole("heading", { name: "1 key holds the guardrail now." }).waitFor()
+    await panel.getByRole("checkbox", { name: /Intern 1.*holds Interns/ }).waitFor()
+
+    await panel.locator("form", { hasText: "New guardrail" }).getByLabel("Name").fill("Seniors")
+    await panel.getByRole("button", { name: "Create guardrail" }).click()
+    await panel.getByText("Seniors is there").waitFor()
+    await panel.getByRole("button", { name: "Assign", exact: true }).click()
+    await panel.getByText("Intern 1 held Interns until now").waitFor()
+    await panel.getByRole("checkbox", { name: /Intern 1.*holds Seniors/ }).waitFor()
+    expect(await panel.getByText("0".repeat(64)).last().innerText()).toBe("0".repeat(64))
+  })
+
+  it("run the whole program, step by step", async () => {
+    await entered()
+    const panel = await site.go("program")
+    await panel.getByRole("button", { name: "Run all six" }).click()
+    // Nobody gave a management key yet, and the last step says so.
+    await panel.getByText("5 of 6 steps worked").waitFor()
+    expect(await panel.getByRole("alert").innerText()).toContain("This step needs a management key and there is none")
+
+    await Panels.manage(site, gateway())
+    await site.go("program")
+    await panel.getByRole("button", { name: "Run all six" }).click()
+    await panel.getByText("All six steps worked").waitFor()
+    expect(await panel.locator("[data-state='Done']").count()).toBe(6)
+  })
+})

@@ -1,0 +1,144 @@
+// Who calls: what is kept of a key, where it goes, and what a person reads when it does not serve.
+import type { Page } from "playwright-core"
+import { describe, expect, it } from "vitest"
+import { chromiumPath } from "./support/Chromium.ts"
+import { fixture } from "./support/Fixture.ts"
+import * as Panels from "./support/Panels.ts"
+
+/** Everything that outlives the page's memory. */
+const kept = (page: Page) =>
+  page.evaluate(() => JSON.stringify([Object.entries(sessionStorage), Object.entries(localStorage), document.cookie]))
+
+const keep = (page: Page, key: string, expires_at: string) =>
+  page.evaluate((token) => sessionStorage.setItem("model-gateway-token", JSON.stringify(token)), { key, expires_at })
+
+const inTenMinutes = () => new Date(Date.now() + 600_000).toISOString()
+
+/** The browser notes each refused request in the console by itself; those are what the test is about. */
+const ownComplaints = (complaints: ReadonlyArray<string>) =>
+  complaints.filter((text) => !text.startsWith("Failed to load resource"))
+
+const noStack = /^\s*at .+:\d+|Error:|\[object|undefined/m
+
+describe.skipIf(chromiumPath === undefined)("the session", () => {
+  const { enter, gateway, visit } = fixture()
+
+  it("shows each key to as few as can be: the typed one to one endpoint, and storage sees the short-lived one alone", async () => {
+    const site = await visit()
+    const shown: Array<readonly [path: string, key: string]> = []
+    site.page.on("request", (request) => {
+      const [key = ""] = /mg_[a-z]k_/.exec(request.headers()["authorization"] ?? "") ?? []
+      if (key !== "") shown.push([new URL(request.url()).pathname, key])
+    })
+    await site.signIn(gateway().apiKey)
+    await Panels.rank(site)
+    await Panels.assign(site, gateway())
+
+    const paths = (prefix: string) => new Set(shown.filter(([, key]) => key === prefix).map(([path]) => path))
+    expect([...paths("mg_sk_")]).toEqual(["/api/v1/keys/ephemeral"])
+    expect(paths("mg_ek_")).toContain("/api/v1/rerank")
+    expect([...paths("mg_mk_")].filter((path) => !/^\/api\/v1\/(guardrails|keys)/.test(path))).toEqual([])
+
+    const storage = await kept(site.page)
+    expect(storage).toContain("mg_ek_")
+    expect(storage).not.toMatch(/mg_[sm]k_/)
+    expect(site.complaints).toEqual([])
+  })
+
+  it("outlives a reload, and ends with signing out", async () => {
+    const site = await enter()
+    await site.page.reload()
+    await site.page.getByText(/Signed in by a short-lived key, until/).waitFor()
+    await Panels.rank(site)
+
+    await site.page.getByRole("button", { name: "Sign out" }).click()
+    await site.page.getByLabel("API key").waitFor()
+    expect(await kept(site.page)).not.toContain("mg_")
+    const panel = await site.go("key")
+    await panel.getByRole("button", { name: "Read the key" }).click()
+    expect(await panel.getByRole("alert").innerText()).toContain(
+      "This step needs a key and there is none: give an API key at the top of the page"
+    )
+    expect(site.complaints).toEqual([])
+  })
+
+  it("says in a sentence that a short-lived key has expired, and asks for another", async () => {
+    // A real one, of one second; the page is told that it lives longer, as where its clock is wrong.
+    const made = await fetch(`${gateway().origin}/api/v1/keys/ephemeral`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${gateway().apiKey}`, "content-type": "application/json" },
+      body: JSON.stringify({ expires_in: 1 })
+    })
+    const { key } = (await made.json()) as { readonly key: string }
+    const status = () =>
+      fetch(`${gateway().origin}/api/v1/key`, { headers: { authorization: `Bearer ${key}` } }).then(
+        (response) => response.status
+      )
+    await expect.poll(status, { timeout: 15_000, interval: 300 }).toBe(401)
+
+    const site = await visit()
+    await keep(site.page, key, inTenMinutes())
+    await site.page.reload()
+    await site.page.getByText("Signed in by a short-lived key").waitFor()
+    const panel = await site.go("rerank")
+    await panel.getByRole("button", { name: "Rank", exact: true }).click()
+    const alert = await panel.getByRole("alert").innerText()
+    expect(alert).toMatch(/^The gateway refuses the key .*: give an API key at the top of the page/)
+    expect(alert).toContain("Unauthorized")
+    expect(alert).toMatch(/Request id\s+req_\w+/)
+    expect(alert).not.toMatch(noStack)
+    await site.page.getByLabel("API key").waitFor()
+    expect(ownComplaints(site.complaints)).toEqual([])
+  })
+
+  it("knows a kept key that has expired without asking", async () => {
+    const site = await visit()
+    await keep(site.page, "mg_ek_old", "2020-01-01T00:00:00Z")
+    await site.page.reload()
+    await site.page.getByLabel("API key").waitFor()
+    expect(site.complaints).toEqual([])
+  })
+
+  it("says in a sentence which key it does not take", async () => {
+    const site = await visit()
+    const typed = async (key: string) => {
+      await site.page.getByLabel("API key").fill(key)
+      await site.page.getByRole("button", { name: "Sign in" }).click()
+    }
+    const alert = site.page.getByRole("region", { name: "Sign in" }).getByRole("alert")
+    await typed("mg_sk_nobody")
+    await alert.getByText("The gateway refuses the key").waitFor()
+    // A management key cannot be exchanged.
+    await typed(gateway().managementKey)
+    await alert.getByText("This key may not do that").waitFor()
+    expect(await alert.innerText()).not.toMatch(noStack)
+    expect(await kept(site.page)).not.toContain("mg_")
+    expect(ownComplaints(site.complaints)).toEqual([])
+  })
+
+  it("hands on the request id and the error's name", async () => {
+    const site = await enter({ permissions: ["clipboard-read", "clipboard-write"] })
+    const panel = await site.go("rerank")
+    await panel.getByLabel("Model").selectOption("sandbox/status-402")
+    const answered = site.page.waitForResponse("**/api/v1/rerank")
+    await panel.getByRole("button", { name: "Rank", exact: true }).click()
+    const id = (await answered).headers()["x-request-id"]
+    const alert = panel.getByRole("alert")
+    expect(await alert.innerText()).toMatch(/^This has to be paid for .*: add credits[\s\S]*PaymentRequired/)
+    await alert.getByRole("button", { name: "Copy the request id" }).click()
+    await alert.getByText("Copied").waitFor()
+    expect(await site.page.evaluate(() => navigator.clipboard.readText())).toBe(id)
+  })
+
+  it("says in a sentence that the gateway is gone", async () => {
+    const site = await enter()
+    await site.page.context().setOffline(true)
+    const panel = await site.go("key")
+    const alert = panel.getByRole("alert")
+    await alert.getByText(`No gateway answers at ${gateway().origin}/api/v1`).waitFor()
+    expect(await alert.innerText()).not.toMatch(noStack)
+    await site.page.context().setOffline(false)
+    await panel.getByRole("button", { name: "Read the key" }).click()
+    await panel.getByRole("heading", { name: "Limits" }).waitFor()
+  })
+})

@@ -1,0 +1,46 @@
+// One browser and one gateway for a file of tests; each test opens the page in a profile of its own.
+import type { Browser, BrowserContextOptions } from "playwright-core"
+import { afterAll, beforeAll, onTestFinished } from "vitest"
+import { launch } from "./Chromium.ts"
+import { type Gateway, serve } from "./Gateway.ts"
+import { open, type Site } from "./Site.ts"
+
+export interface Fixture {
+  readonly gateway: () => Gateway
+  /** Opens the page; it is closed with the test. */
+  readonly visit: (options?: BrowserContextOptions) => Promise<Site>
+  /** The same, signed in. */
+  readonly enter: (options?: BrowserContextOptions) => Promise<Site>
+}
+
+/** To be called where the tests are described. */
+export const fixture = (): Fixture => {
+  let running: { readonly browser: Browser; readonly gateway: Gateway } | undefined
+  beforeAll(async () => {
+    const [browser, gateway] = await Promise.all([launch(), serve()])
+    running = { browser, gateway }
+  }, 120_000)
+  afterAll(async () => {
+    await running?.browser.close()
+    await running?.gateway.stop()
+  })
+  const there = () => {
+    if (running === undefined) throw new Error("the fixture has not begun")
+    return running
+  }
+  const visit = async (options?: BrowserContextOptions) => {
+    const { browser, gateway } = there()
+    const site = await open(browser, gateway, options)
+    onTestFinished(() => site.close())
+    return site
+  }
+  return {
+    gateway: () => there().gateway,
+    visit,
+    enter: async (options) => {
+      const site = await visit(options)
+      await site.signIn(there().gateway.apiKey)
+      return site
+    }
+  }
+}

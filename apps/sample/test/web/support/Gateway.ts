@@ -1,0 +1,52 @@
+// The gateway's executable on a free port, over a folder of its own, with the page that was built.
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+const main = fileURLToPath(new URL("./dist/main.js", import.meta.resolve("@model-gateway/gateway/package.json")))
+
+export interface Gateway {
+  readonly origin: string
+  readonly dataDir: string
+  readonly apiKey: string
+  readonly managementKey: string
+  readonly stop: () => Promise<void>
+}
+
+/** Starts it, and answers when its first run has printed its keys. */
+export const serve = async (): Promise<Gateway> => {
+  const dataDir = mkdtempSync(join(tmpdir(), "sample-page-"))
+  const child = spawn(process.execPath, [main, "serve", "--port", "0", "--data-dir", dataDir], {
+    env: { PATH: process.env["PATH"], NO_COLOR: "1" },
+    stdio: ["ignore", "pipe", "pipe"]
+  })
+  const ended = once(child, "close")
+  let output = ""
+  const keep = (chunk: Buffer) => void (output += chunk.toString())
+  child.stdout.on("data", keep)
+  child.stderr.on("data", keep)
+
+  const printed = async (pattern: RegExp): Promise<string> => {
+    for (;;) {
+      const found = pattern.exec(output)?.[0]
+      if (found !== undefined) return found
+      const over = await Promise.race([once(child.stdout, "data").then(() => false), ended.then(() => true)])
+      if (over) throw new Error(`The gateway ended:\n${output}`)
+    }
+  }
+
+  return {
+    origin: await printed(/http:\/\/127\.0\.0\.1:\d+/),
+    dataDir,
+    apiKey: await printed(/mg_sk_\w{38}/),
+    managementKey: await printed(/mg_mk_\w{38}/),
+    stop: async () => {
+      child.kill("SIGKILL")
+      await ended
+      rmSync(dataDir, { recursive: true, force: true })
+    }
+  }
+}

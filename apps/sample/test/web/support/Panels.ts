@@ -1,0 +1,71 @@
+// What a person does in each panel, up to its result.
+import type { Locator } from "playwright-core"
+import type { Gateway } from "./Gateway.ts"
+import type { Site } from "./Site.ts"
+
+const run = async (panel: Locator, button: string) => panel.getByRole("button", { name: button, exact: true }).click()
+
+export const rank = async (site: Site): Promise<Locator> => {
+  const panel = await site.go("rerank")
+  await run(panel, "Rank")
+  await panel.getByText("4 ranked").waitFor()
+  return panel
+}
+
+export const transcribe = async (site: Site): Promise<Locator> => {
+  const panel = await site.go("transcription")
+  await run(panel, "Use a dialled number")
+  await run(panel, "Transcribe")
+  await panel.getByText("7 words").waitFor()
+  return panel
+}
+
+export const makeVideo = async (site: Site): Promise<Locator> => {
+  const panel = await site.go("video")
+  await panel.getByLabel("Seconds").fill("2")
+  await run(panel, "Make the video")
+  await panel.getByText("The video is ready").waitFor({ timeout: 60_000 })
+  return panel
+}
+
+export const storeFile = async (site: Site): Promise<Locator> => {
+  const panel = await site.go("files")
+  await panel
+    .getByLabel("Drop a file here")
+    .setInputFiles({ name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("Some notes.\n") })
+  await run(panel, "Upload")
+  await panel.getByRole("button", { name: "Delete notes.txt" }).first().waitFor()
+  return panel
+}
+
+export const readKey = async (site: Site): Promise<Locator> => {
+  const panel = await site.go("key")
+  await run(panel, "Read the key")
+  await panel.getByRole("heading", { name: "Limits" }).waitFor()
+  return panel
+}
+
+export const manage = async (site: Site, gateway: Gateway): Promise<Locator> => {
+  const panel = await site.go("guardrail")
+  await panel.getByLabel("Management key").fill(gateway.managementKey)
+  await run(panel, "Use this key")
+  await panel.getByRole("button", { name: "Create guardrail" }).waitFor()
+  return panel
+}
+
+/** Makes a guardrail and a key, and gives the key and one that does not exist to the guardrail. */
+export const assign = async (site: Site, gateway: Gateway): Promise<Locator> => {
+  const panel = await manage(site, gateway)
+  await run(panel, "Create guardrail")
+  await panel.getByText("Interns is there").waitFor()
+  await run(panel, "Create key")
+  await panel.getByText("It is shown this once").waitFor()
+  await panel
+    .getByRole("checkbox", { name: /Intern 1/ })
+    .first()
+    .check()
+  await panel.getByLabel("Other keys, by their hashes").fill("0".repeat(64))
+  await run(panel, "Assign")
+  await panel.getByText("Not found", { exact: true }).waitFor()
+  return panel
+}
