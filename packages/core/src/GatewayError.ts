@@ -48,6 +48,28 @@ export type Issue = typeof Issue.Type
 const isIssues = Schema.is(Schema.Array(Issue))
 
 /**
+ * The words with which the service's messages begin, by status: the specification's
+ * examples, but for a 403, whose example speaks of one case.
+ *
+ * @since 0.1.0
+ */
+export const phrases = {
+  400: "invalid request parameters",
+  401: "missing authentication header",
+  402: "insufficient credits",
+  403: "insufficient permissions",
+  404: "resource not found",
+  413: "request payload too large",
+  429: "rate limit exceeded",
+  500: "internal server error",
+  502: "provider returned error",
+  503: "service temporarily unavailable",
+  504: "the operation was aborted due to timeout",
+  524: "request timed out, try again later",
+  529: "provider returned error"
+} as const
+
+/**
  * The statuses that are worth trying again: the request may well succeed later,
  * unchanged. A 500 is not among them: nobody knows what it did.
  *

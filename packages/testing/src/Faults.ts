@@ -19,7 +19,7 @@
  *
  * @since 0.1.0
  */
-import type { Metadata } from "@model-gateway/core/GatewayError"
+import { type Metadata, phrases } from "@model-gateway/core/GatewayError"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as HttpClient from "effect/http/HttpClient"
@@ -129,7 +129,7 @@ export const status = <const S extends Status>(
     ...(retryAfter === undefined ? undefined : { retry_after: retryAfter }),
     ...options?.metadata
   }
-  const json = Envelope.make(status, options?.message ?? Envelope.phrases[status], "req_fault", metadata)
+  const json = Envelope.make(status, options?.message ?? phrases[status], "req_fault", metadata)
   return fault(
     answerOf({
       status,

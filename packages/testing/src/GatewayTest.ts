@@ -21,6 +21,7 @@
  */
 import * as Gateway from "@model-gateway/core/Gateway"
 import * as GatewayConfig from "@model-gateway/core/GatewayConfig"
+import { phrases } from "@model-gateway/core/GatewayError"
 import * as RetryPolicy from "@model-gateway/core/RetryPolicy"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
@@ -119,20 +120,20 @@ export const makeHttpClient = (handlers: Handlers): Effect.Effect<HttpClient.Htt
       Effect.suspend(() => {
         const requestId = `req_test_${++requests}`
         const found = Endpoint.find(request.method, url.pathname)
-        if (found === undefined) return refuse(request, requestId, 404, `${Envelope.phrases[404]}: no such path`)
+        if (found === undefined) return refuse(request, requestId, 404, `${phrases[404]}: no such path`)
         if (found._tag === "WrongMethod") {
           const message = `method not allowed: this path knows ${found.allow}`
           return refuse(request, requestId, 405, message, { headers: { allow: found.allow } })
         }
         if (!/^Bearer \S/.test(request.headers["authorization"] ?? "")) {
-          return refuse(request, requestId, 401, Envelope.phrases[401])
+          return refuse(request, requestId, 401, phrases[401])
         }
         return Endpoint.decode(found, request, url).pipe(
           Effect.matchEffect({
             onFailure: (issues) => {
               // A malformed parameter is a 404 where the operation has no 400.
               const status = Endpoint.statusesOf(found.endpoint).includes(400) ? 400 : 404
-              const message = `${Envelope.phrases[status]}: ${Envelope.summary(issues)}`
+              const message = `${phrases[status]}: ${Envelope.summary(issues)}`
               return refuse(request, requestId, status, message, { metadata: { issues } })
             },
             onSuccess: (parts) => {

@@ -13,7 +13,6 @@ import type * as Trace from "@model-gateway/core/Trace"
 import type * as Transcription from "@model-gateway/core/Transcription"
 import type * as Video from "@model-gateway/core/Video"
 import * as Base64 from "effect/encoding/Base64"
-import { phrases } from "./internal/envelope.ts"
 import { workspaceId, fileId, videoId, timestamp } from "./internal/managementSamples.ts"
 
 export * from "./internal/managementSamples.ts"
@@ -292,28 +291,32 @@ export const currentKeyResponse: CurrentKey.Response = { data: keyRecord }
 export const errors = {
   400: new GatewayError.BadRequest({
     error: {
-      message: `${phrases[400]}: top_n: Expected a value greater than or equal to 1`,
+      message: `${GatewayError.phrases[400]}: top_n: Expected a value greater than or equal to 1`,
       metadata: { issues: [{ path: "top_n", message: "Expected a value greater than or equal to 1" }] }
     }
   }),
-  401: new GatewayError.Unauthorized({ error: { message: phrases[401] } }),
+  401: new GatewayError.Unauthorized({ error: { message: GatewayError.phrases[401] } }),
   402: new GatewayError.PaymentRequired({
-    error: { message: `${phrases[402]}: the workspace has no credits left; add credits and try again` }
+    error: { message: `${GatewayError.phrases[402]}: the workspace has no credits left; add credits and try again` }
   }),
-  403: new GatewayError.Forbidden({ error: { message: phrases[403] } }),
-  404: new GatewayError.NotFound({ error: { message: phrases[404] } }),
-  413: new GatewayError.PayloadTooLarge({ error: { message: phrases[413] } }),
-  429: new GatewayError.TooManyRequests({ error: { message: phrases[429], metadata: { retry_after: 2 } } }),
-  500: new GatewayError.InternalServerError({ error: { message: phrases[500] } }),
+  403: new GatewayError.Forbidden({ error: { message: GatewayError.phrases[403] } }),
+  404: new GatewayError.NotFound({ error: { message: GatewayError.phrases[404] } }),
+  413: new GatewayError.PayloadTooLarge({ error: { message: GatewayError.phrases[413] } }),
+  429: new GatewayError.TooManyRequests({
+    error: { message: GatewayError.phrases[429], metadata: { retry_after: 2 } }
+  }),
+  500: new GatewayError.InternalServerError({ error: { message: GatewayError.phrases[500] } }),
   502: new GatewayError.BadGateway({
-    error: { message: phrases[502], metadata: { provider: "sandbox", attempts: 1 } }
+    error: { message: GatewayError.phrases[502], metadata: { provider: "sandbox", attempts: 1 } }
   }),
-  503: new GatewayError.ServiceUnavailable({ error: { message: phrases[503], metadata: { retry_after: 1 } } }),
-  504: new GatewayError.GatewayTimeout({ error: { message: phrases[504] } }),
+  503: new GatewayError.ServiceUnavailable({
+    error: { message: GatewayError.phrases[503], metadata: { retry_after: 1 } }
+  }),
+  504: new GatewayError.GatewayTimeout({ error: { message: GatewayError.phrases[504] } }),
   524: new GatewayError.UpstreamTimeout({
-    error: { message: phrases[524], metadata: { provider: "sandbox", attempts: 2 } }
+    error: { message: GatewayError.phrases[524], metadata: { provider: "sandbox", attempts: 2 } }
   }),
   529: new GatewayError.ProviderOverloaded({
-    error: { message: phrases[529], metadata: { provider: "sandbox", attempts: 1, retry_after: 2 } }
+    error: { message: GatewayError.phrases[529], metadata: { provider: "sandbox", attempts: 1, retry_after: 2 } }
   })
 } as const

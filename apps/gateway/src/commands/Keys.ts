@@ -5,6 +5,7 @@ import * as KeyFormat from "@model-gateway/server/keys/KeyFormat"
 import { KeyRecords } from "@model-gateway/server/keys/KeyRecord"
 import { type Key, KeyStore } from "@model-gateway/server/keys/KeyStore"
 import * as Periods from "@model-gateway/server/keys/Periods"
+import * as WireKey from "@model-gateway/server/keys/WireKey"
 import type { Workspace } from "@model-gateway/server/workspaces/WorkspaceStore"
 import { Clock, Console, DateTime, Effect, Option, Redacted, Result } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
@@ -12,32 +13,9 @@ import { Failure } from "../Failure.ts"
 import * as Output from "../Output.ts"
 import * as Storage from "../Storage.ts"
 
-const iso = (millis: number): string => DateTime.formatIso(DateTime.makeUnsafe(millis))
-
 /** A key as GET `/keys` answers it. */
-const wire = Effect.fnUntraced(function* (key: Key) {
-  const records = yield* KeyRecords
-  const record = yield* records.of(key)
-  const shown: Wire.Key = {
-    hash: key.hash,
-    name: key.name,
-    label: key.label,
-    workspace_id: key.workspaceId,
-    disabled: key.disabled,
-    is_management_key: key.isManagement,
-    limit: record.limit,
-    limit_remaining: record.limit_remaining,
-    limit_reset: record.limit_reset,
-    include_byok_in_limit: record.include_byok_in_limit,
-    usage: record.usage,
-    guardrail_id: key.guardrailId,
-    creator_user_id: key.creatorUserId,
-    created_at: iso(key.createdAt),
-    updated_at: iso(key.updatedAt),
-    expires_at: record.expires_at
-  }
-  return shown
-})
+const wire = (key: Key) =>
+  Effect.flatMap(KeyRecords, (records) => Effect.map(records.of(key), (record) => WireKey.make(key, record)))
 
 const limitText = ({ limit, limit_remaining, limit_reset }: Wire.Key): string =>
   limit === null ? "none" : `${limit_remaining} of ${limit} left${limit_reset === null ? "" : `, ${limit_reset}`}`
@@ -87,7 +65,7 @@ const create = Command.make(
       return yield* new Failure({ message: "--limit-reset needs a --limit that it resets." })
     }
     if (Option.isSome(input.expiresAt) && input.expiresAt.value <= (yield* Clock.currentTimeMillis)) {
-      return yield* new Failure({ message: `--expires-at ${iso(input.expiresAt.value)} has already passed.` })
+      return yield* new Failure({ message: `--expires-at ${WireKey.iso(input.expiresAt.value)} has already passed.` })
     }
     yield* Storage.withWorkspace(
       input,

@@ -10,13 +10,14 @@ import {
   Forbidden,
   InternalServerError,
   NotFound,
+  phrases,
   ServiceUnavailable
 } from "@model-gateway/core/GatewayError"
 import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
-import { orUnavailable, phrases } from "../http/Failures.ts"
+import { orUnavailable } from "../http/Failures.ts"
 import * as PaidRequest from "../http/PaidRequest.ts"
 import * as RequestContext from "../http/RequestContext.ts"
 import { WorkspaceStore } from "../workspaces/WorkspaceStore.ts"

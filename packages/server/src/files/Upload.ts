@@ -4,10 +4,9 @@
  * The fields may come in any order; parts that are neither `file` nor `purpose` are read and dropped. Whatever is wrong with the form, at the end nothing of it is stored.
  */
 import { Form } from "@model-gateway/core/Files"
-import { BadRequest, type Issue, PayloadTooLarge } from "@model-gateway/core/GatewayError"
+import { BadRequest, type Issue, PayloadTooLarge, phrases } from "@model-gateway/core/GatewayError"
 import { Effect, Schema, Stream } from "effect"
 import { type HttpServerRequest, Multipart } from "effect/http"
-import { phrases } from "../http/Failures.ts"
 import * as SpentBlocks from "./SpentBlocks.ts"
 import { ObjectStore, type ObjectStoreError, type StoredObject } from "./ObjectStore.ts"
 

@@ -4,12 +4,12 @@
  * Specification: "6. POST /guardrails/{id}/assignments/keys", "Guardrail key assignment result".
  */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
-import { BadRequest, NotFound } from "@model-gateway/core/GatewayError"
+import { BadRequest, NotFound, phrases } from "@model-gateway/core/GatewayError"
 import type * as Guardrails from "@model-gateway/core/Guardrails"
 import { DateTime, Effect, Option } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import * as MicroCredits from "../accounting/MicroCredits.ts"
-import { orUnavailable, phrases } from "../http/Failures.ts"
+import { orUnavailable } from "../http/Failures.ts"
 import * as Paging from "../http/Paging.ts"
 import * as RequestContext from "../http/RequestContext.ts"
 import type { StorageError } from "../storage/StorageError.ts"

@@ -4,7 +4,7 @@
  * They run outside of everything else that belongs to an operation, in the order of the checks: 401, 403, then the body's size.
  */
 import { Authorization, Caller, ManagementKey, SpendingKey } from "@model-gateway/core/Authorization"
-import { Forbidden, Unauthorized } from "@model-gateway/core/GatewayError"
+import { Forbidden, phrases, Unauthorized } from "@model-gateway/core/GatewayError"
 import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { HttpServerRequest } from "effect/http"
 import type * as Key from "../keys/Key.ts"
@@ -16,7 +16,7 @@ import { RequestContext } from "./RequestContext.ts"
 
 const unauthorized = (message: string) => new Unauthorized({ error: { message } })
 
-const missing = unauthorized(Failures.phrases[401])
+const missing = unauthorized(phrases[401])
 
 const blocked = unauthorized("invalid API key: too many failed attempts from this address, try again in a minute")
 

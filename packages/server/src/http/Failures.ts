@@ -4,7 +4,7 @@
  * Handlers fail with the contract's errors. What is left arrives here: input that does not fit the schemas, bodies too large or cut short, unknown routes, a database that
  * does not answer, and defects. Nobody else decides what they become.
  */
-import { EnvelopeError, type Issue } from "@model-gateway/core/GatewayError"
+import { EnvelopeError, type Issue, phrases } from "@model-gateway/core/GatewayError"
 import { type Cause, Effect, SchemaIssue } from "effect"
 import { HttpServerError, Multipart } from "effect/http"
 import { HttpApiError } from "effect/http-api"
@@ -12,23 +12,6 @@ import { RateLimitUnavailable } from "../rates/RateLimits.ts"
 import { StorageError } from "../storage/StorageError.ts"
 import type { Failure } from "./Envelope.ts"
 import * as Operations from "./Operations.ts"
-
-/** The specification's example words, with which messages begin. */
-export const phrases = {
-  400: "invalid request parameters",
-  401: "missing authentication header",
-  402: "insufficient credits",
-  403: "insufficient permissions",
-  404: "resource not found",
-  413: "request payload too large",
-  429: "rate limit exceeded",
-  500: "internal server error",
-  502: "provider returned error",
-  503: "service temporarily unavailable",
-  504: "the operation was aborted due to timeout",
-  524: "request timed out, try again later",
-  529: "provider returned error"
-} as const
 
 /** A failure, and whether an operator should hear of it. */
 export interface Classified {

@@ -1,12 +1,11 @@
 /**
  * For whoever watches over the process: `/healthz` says that it runs, `/readyz` that it can serve, `/metrics` what it has done.
  */
-import { ServiceUnavailable } from "@model-gateway/core/GatewayError"
+import { phrases, ServiceUnavailable } from "@model-gateway/core/GatewayError"
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
 import { SqlClient } from "effect/sql/SqlClient"
-import { phrases } from "./Failures.ts"
 import { Lifecycle } from "./Lifecycle.ts"
 
 const fine = (status: string) => HttpServerResponse.jsonUnsafe({ status }, { headers: { "cache-control": "no-store" } })

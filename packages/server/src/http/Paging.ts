@@ -1,10 +1,9 @@
 /**
  * Pages of a list by the name of the item before them, over stores that page by number.
  */
-import { BadRequest } from "@model-gateway/core/GatewayError"
+import { BadRequest, phrases } from "@model-gateway/core/GatewayError"
 import { Effect } from "effect"
 import type { Page, PageRequest } from "../storage/Page.ts"
-import { phrases } from "./Failures.ts"
 
 /** A page as it is asked for on the wire. */
 export interface Cursor {

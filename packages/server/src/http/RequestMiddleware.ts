@@ -3,6 +3,7 @@
  *
  * It is the one place that all answers pass, so that none leaves without an id or outside of its operation's set.
  */
+import { phrases } from "@model-gateway/core/GatewayError"
 import { Cause, Clock, Context, Effect, type Layer, Option } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import type * as Types from "effect/Types"
@@ -17,7 +18,7 @@ import * as Operations from "./Operations.ts"
 import * as RequestContext from "./RequestContext.ts"
 
 const stopping: Failures.Classified = {
-  failure: { status: 503, message: `${Failures.phrases[503]}: the service is stopping`, metadata: { retry_after: 1 } },
+  failure: { status: 503, message: `${phrases[503]}: the service is stopping`, metadata: { retry_after: 1 } },
   unexpected: false
 }
 
@@ -34,16 +35,16 @@ const reviewed = (
   // Not one of ours: the router's or the builder's own refusal of a content type or a size.
   const failure: Envelope.Failure =
     response.status === 413
-      ? { status: 413, message: Failures.phrases[413] }
+      ? { status: 413, message: phrases[413] }
       : response.status < 500
         ? {
             status: 400,
-            message: `${Failures.phrases[400]}: the content type is not supported`,
+            message: `${phrases[400]}: the content type is not supported`,
             metadata: {
               issues: [{ path: "content-type", message: "Expected a content type that the operation takes" }]
             }
           }
-        : { status: 500, message: Failures.phrases[500] }
+        : { status: 500, message: phrases[500] }
   return Failures.close(operation, { failure, unexpected: response.status >= 500 })
 }
 

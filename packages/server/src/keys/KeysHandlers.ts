@@ -1,12 +1,12 @@
 /** `/keys`: API keys, managed by a management key; `/keys/ephemeral`: what an ordinary key makes of itself. */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
-import { BadRequest, Forbidden, NotFound } from "@model-gateway/core/GatewayError"
+import { BadRequest, Forbidden, NotFound, phrases } from "@model-gateway/core/GatewayError"
 import type * as Keys from "@model-gateway/core/Keys"
 import { Clock, DateTime, Effect, Option, Redacted } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import * as MicroCredits from "../accounting/MicroCredits.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
-import { orUnavailable, phrases } from "../http/Failures.ts"
+import { orUnavailable } from "../http/Failures.ts"
 import * as Paging from "../http/Paging.ts"
 import { withinRate } from "../http/PaidRequest.ts"
 import * as RequestContext from "../http/RequestContext.ts"
@@ -15,8 +15,7 @@ import { type Descendant, EphemeralKeys } from "./EphemeralKeys.ts"
 import { endOf, type Key } from "./Key.ts"
 import { type KeyRecord, KeyRecords } from "./KeyRecord.ts"
 import { KeyStore } from "./KeyStore.ts"
-
-const iso = (millis: number): string => DateTime.formatIso(DateTime.makeUnsafe(millis))
+import * as WireKey from "./WireKey.ts"
 
 const invalid = (path: string, message: string) =>
   new BadRequest({
@@ -60,32 +59,13 @@ const follows = new BadRequest({
   }
 })
 
-const keyToWire = (key: Key, record: KeyRecord): Keys.Key => ({
-  hash: key.hash,
-  name: key.name,
-  label: key.label,
-  workspace_id: key.workspaceId,
-  disabled: key.disabled,
-  is_management_key: key.isManagement,
-  limit: record.limit,
-  limit_remaining: record.limit_remaining,
-  limit_reset: record.limit_reset,
-  include_byok_in_limit: record.include_byok_in_limit,
-  usage: record.usage,
-  guardrail_id: key.guardrailId,
-  creator_user_id: key.creatorUserId,
-  created_at: iso(key.createdAt),
-  updated_at: iso(key.updatedAt),
-  expires_at: key.expiresAt === null ? null : iso(key.expiresAt)
-})
-
 const descendantToWire = ({ ephemeral, parent }: Descendant, record: KeyRecord): Keys.Key => ({
-  ...keyToWire(parent, record),
+  ...WireKey.make(parent, record),
   hash: ephemeral.hash,
   label: ephemeral.label,
-  created_at: iso(ephemeral.createdAt),
-  updated_at: iso(ephemeral.createdAt),
-  expires_at: iso(endOf(ephemeral, parent)),
+  created_at: WireKey.iso(ephemeral.createdAt),
+  updated_at: WireKey.iso(ephemeral.createdAt),
+  expires_at: WireKey.iso(endOf(ephemeral, parent)),
   parent_hash: parent.hash
 })
 
@@ -98,7 +78,7 @@ const make = Effect.gen(function* () {
 
   const toWire = (key: Key, descendants: ReadonlyMap<string, number>): Effect.Effect<Keys.Key> =>
     Effect.map(orUnavailable(records.of(key)), (record) => {
-      const wire = keyToWire(key, record)
+      const wire = WireKey.make(key, record)
       return key.isManagement ? wire : { ...wire, ephemeral_keys: descendants.get(key.hash) ?? 0 }
     })
 
@@ -142,7 +122,7 @@ const make = Effect.gen(function* () {
     if (ephemeral !== null) return yield* cannotDescend
     yield* withinRate
     const created = yield* orUnavailable(ephemerals.create(key, (request?.expires_in ?? longestLife) * 1000))
-    return { key: Redacted.value(created.plain), expires_at: iso(created.ephemeral.expiresAt) }
+    return { key: Redacted.value(created.plain), expires_at: WireKey.iso(created.ephemeral.expiresAt) }
   })
 
   const listOrdinary = Effect.fnUntraced(function* (

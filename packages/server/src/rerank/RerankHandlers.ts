@@ -4,7 +4,7 @@
  * Specification: "3. POST /rerank", "Rerank response".
  */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
-import { BadRequest } from "@model-gateway/core/GatewayError"
+import { BadRequest, phrases } from "@model-gateway/core/GatewayError"
 import type * as Rerank from "@model-gateway/core/Rerank"
 import { cost, type RerankModel, searchUnits } from "@model-gateway/providers/Model"
 import type { Provider, RerankDocument, RerankResponse } from "@model-gateway/providers/Provider"
@@ -12,7 +12,6 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import * as MicroCredits from "../accounting/MicroCredits.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
-import { phrases } from "../http/Failures.ts"
 import * as PaidRequest from "../http/PaidRequest.ts"
 import * as RequestContext from "../http/RequestContext.ts"
 import type { Caller } from "../keys/Key.ts"

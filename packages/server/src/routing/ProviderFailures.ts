@@ -11,6 +11,7 @@ import {
   NotFound,
   PayloadTooLarge,
   PaymentRequired,
+  phrases,
   ProviderOverloaded,
   ServiceUnavailable,
   TooManyRequests,
@@ -19,7 +20,6 @@ import {
 } from "@model-gateway/core/GatewayError"
 import type { Reason, Simulated } from "@model-gateway/providers/ProviderError"
 import { Duration } from "effect"
-import { phrases } from "../http/Failures.ts"
 import type { Attempt, RoutingFailure } from "./Router.ts"
 
 /** What a rerank can come to by its providers. */

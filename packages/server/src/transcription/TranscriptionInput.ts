@@ -1,13 +1,12 @@
 /**
  * Both forms of a transcription request, brought to one: audio that can be read, and the same fields.
  */
-import { BadRequest, type Issue } from "@model-gateway/core/GatewayError"
+import { BadRequest, type Issue, phrases } from "@model-gateway/core/GatewayError"
 import type * as Transcription from "@model-gateway/core/Transcription"
 import * as AudioDuration from "@model-gateway/providers/AudioDuration"
 import * as AudioSource from "@model-gateway/providers/AudioSource"
 import { Effect, type FileSystem, Stream } from "effect"
 import { createHash } from "node:crypto"
-import { phrases } from "../http/Failures.ts"
 
 /** A request in either form. */
 export type Payload = Transcription.Request | Transcription.Form

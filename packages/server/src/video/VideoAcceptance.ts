@@ -12,6 +12,7 @@ import {
   NotFound,
   PayloadTooLarge,
   PaymentRequired,
+  phrases,
   TooManyRequests,
   Unauthorized
 } from "@model-gateway/core/GatewayError"
@@ -20,7 +21,6 @@ import type { VideoModel } from "@model-gateway/providers/Model"
 import type { VideoCapability } from "@model-gateway/providers/Provider"
 import type { Reason, Simulated } from "@model-gateway/providers/ProviderError"
 import { Duration, Effect, Result } from "effect"
-import { phrases } from "../http/Failures.ts"
 import type { Caller } from "../keys/Key.ts"
 import type { Endpoint, ModelCatalogue } from "../models/ModelCatalogue.ts"
 import * as Candidates from "../routing/Candidates.ts"

@@ -4,7 +4,7 @@
  * Specification: "5. POST `/videos`", "Video job", "States and transitions".
  */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
-import { BadRequest, NotFound, TooManyRequests } from "@model-gateway/core/GatewayError"
+import { BadRequest, NotFound, phrases, TooManyRequests } from "@model-gateway/core/GatewayError"
 import { isFinal, type Request, type Status } from "@model-gateway/core/Video"
 import { cost } from "@model-gateway/providers/Model"
 import { Clock, Duration, Effect } from "effect"
@@ -14,7 +14,7 @@ import * as MicroCredits from "../accounting/MicroCredits.ts"
 import * as ContentResponse from "../files/ContentResponse.ts"
 import { contentLost, storeUnavailable } from "../files/FilesHandlers.ts"
 import { ObjectStore } from "../files/ObjectStore.ts"
-import { orUnavailable, phrases } from "../http/Failures.ts"
+import { orUnavailable } from "../http/Failures.ts"
 import * as Metrics from "../http/Metrics.ts"
 import * as PaidRequest from "../http/PaidRequest.ts"
 import * as RequestContext from "../http/RequestContext.ts"
