@@ -63,6 +63,17 @@ describe.skipIf(chromiumPath === undefined)("everybody", () => {
     }
   })
 
+  it.each(["light", "dark"] as const)("in %s, while something runs: axe finds nothing either", async (colorScheme) => {
+    const site = await enter({ colorScheme })
+    await withAxe(site)
+    // The mouse still rests on the button that began it.
+    const panel = await Panels.renderLong(site)
+    expect(await findings(site.page)).toEqual([])
+    await panel.getByRole("button", { name: "Cancel" }).click()
+    await panel.locator("[data-status='cancelled']").waitFor()
+    expect(await findings(site.page)).toEqual([])
+  })
+
   it("can do all of one panel by keyboard, and always sees where they are", async () => {
     const site = await visit()
     const { keyboard } = site.page

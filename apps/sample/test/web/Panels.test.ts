@@ -123,12 +123,7 @@ describe.skipIf(chromiumPath === undefined)("the panels", () => {
   })
 
   it("cancel a video that is being made", async () => {
-    await entered()
-    const panel = await site.go("video")
-    await panel.getByLabel("Seconds").fill("10")
-    await panel.getByLabel("Resolution").selectOption("1080p")
-    await panel.getByRole("button", { name: "Make the video" }).click()
-    await panel.locator(".states li").first().waitFor()
+    const panel = await Panels.renderLong(await entered())
     await panel.getByRole("button", { name: "Cancel" }).click()
     await panel.locator(".states [data-status='cancelled']").waitFor()
     await panel.getByText("Cancelled", { exact: true }).waitFor()

@@ -62,6 +62,27 @@ describe.skipIf(chromiumPath === undefined)("the session", () => {
     expect(site.complaints).toEqual([])
   })
 
+  it("renews the short-lived key while the page lives, and only when it is about to end", async () => {
+    const site = await visit()
+    const exchanges: Array<string> = []
+    site.page.on("request", (request) => {
+      if (request.url().endsWith("/keys/ephemeral")) exchanges.push(request.url())
+    })
+    await site.signIn(gateway().apiKey)
+    await Panels.rank(site)
+    await Panels.readKey(site)
+    expect(exchanges).toHaveLength(1)
+    const minutes = (count: number) => site.page.clock.setSystemTime(Date.now() + count * 60_000)
+    await minutes(14)
+    await Panels.rank(site)
+    expect(exchanges).toHaveLength(1)
+    await minutes(14.9)
+    const panel = await site.go("key")
+    await panel.getByRole("heading", { name: "Limits" }).waitFor()
+    await expect.poll(() => exchanges.length).toBe(2)
+    expect(site.complaints).toEqual([])
+  })
+
   it("says in a sentence that a short-lived key has expired, and asks for another", async () => {
     // A real one, of one second; the page is told that it lives longer, as where its clock is wrong.
     const made = await fetch(`${gateway().origin}/api/v1/keys/ephemeral`, {

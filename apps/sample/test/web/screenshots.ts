@@ -25,6 +25,8 @@ try {
 
       await shoot("signed-out")
       await site.signIn(gateway.apiKey)
+      await site.go("guardrail")
+      await shoot("management-key")
       await Panels.rank(site)
       await Panels.transcribe(site)
       await Panels.makeVideo(site)
@@ -38,6 +40,11 @@ try {
         await site.go(place)
         await shoot(place)
       }
+      const video = await Panels.renderLong(site)
+      await shoot("running")
+      await video.getByRole("button", { name: "Cancel" }).click()
+      await video.locator("[data-status='cancelled']").waitFor()
+      await shoot("cancelled")
       const rerank = await site.go("rerank")
       await rerank.getByLabel("Model").selectOption("sandbox/status-402")
       await rerank.getByRole("button", { name: "Rank", exact: true }).click()

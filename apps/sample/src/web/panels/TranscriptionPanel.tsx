@@ -90,7 +90,7 @@ export const TranscriptionPanel = ({ active, models }: { readonly active: boolea
           <span className="level" aria-hidden="true" data-on={recorder.recording}>
             <span style={{ transform: `scaleX(${Math.min(1, recorder.level * 4)})` }} />
           </span>
-          <span className="visually-hidden" role="status">
+          <span className="recording" role="status">
             {recorder.recording ? "Recording" : ""}
           </span>
         </div>
