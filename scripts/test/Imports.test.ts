@@ -46,10 +46,10 @@ const wrong = (from: Package, folder: "src" | "test", path: string, code: string
     if (folder === "src" && from.name === "core" && name !== "effect") {
       return [`${at}; core depends on effect alone`]
     }
-    const { dependencies, devDependencies } = from.manifest
+    const { dependencies, devDependencies, peerDependencies } = from.manifest
     // The bench is run where it was built, with what it is measured against; nobody installs it.
     const published = folder === "src" && from.name !== "bench"
-    const declared = published ? { ...dependencies } : { ...rootTools, ...devDependencies, ...dependencies }
+    const declared = published ? { ...dependencies, ...peerDependencies } : { ...rootTools, ...devDependencies, ...dependencies, ...peerDependencies }
     return name in declared ? [] : [`${at}, which its package.json does not declare`]
   })
 
@@ -75,7 +75,9 @@ describe("imports", () => {
   it.each(packages)("$group/$name: its manifest depends on nothing that its sources may not import", (each) => {
     const own = Object.keys(each.manifest.dependencies ?? {}).filter((name) => name.startsWith(scope))
     expect(own.filter((name) => !mayImport(each, name.slice(scope.length)))).toEqual([])
-    if (each.name === "core") expect(Object.keys(each.manifest.dependencies ?? {})).toEqual(["effect"])
+    if (each.name === "core") {
+      expect(Object.keys({ ...each.manifest.dependencies, ...each.manifest.peerDependencies })).toEqual(["effect"])
+    }
   })
 
   it("would notice each kind of wrong import", () => {
