@@ -101,9 +101,9 @@ export const settings: ReadonlyArray<Setting> = [
   dataDir,
   setting(
     "web-dir",
-    "a folder",
-    "apps/sample/dist/web",
-    "Folder of the page that is served at /; nothing is, where it has no index.html"
+    "a folder, sample or none",
+    "sample",
+    "Folder of the page that is served at /, beside the API: the sample's, another, or none"
   ),
   initialCredits,
   setting(
@@ -195,8 +195,8 @@ export interface Settings {
   readonly port: number
   /** Absolute. */
   readonly dataDir: string
-  /** Absolute. */
-  readonly webDir: string
+  /** Absolute; undefined: no page is served. */
+  readonly webDir: string | undefined
   readonly initialCredits: MicroCredits.MicroCredits
   readonly shutdownTimeout: Duration.Duration
   readonly logFormat: (typeof logFormats)[number]
@@ -215,7 +215,10 @@ export const config: Config.Config<Settings> = Config.all({
   host: Config.NonEmptyString("MODEL_GATEWAY_HOST").pipe(Config.withDefault("127.0.0.1")),
   port: Config.schema(Port, "MODEL_GATEWAY_PORT").pipe(Config.withDefault(8787)),
   dataDir: Config.NonEmptyString(dataDir.variable).pipe(Config.withDefault(dataDir.fallback)),
-  webDir: Config.NonEmptyString("MODEL_GATEWAY_WEB_DIR").pipe(Config.withDefault(samplePage)),
+  webDir: Config.NonEmptyString("MODEL_GATEWAY_WEB_DIR").pipe(
+    Config.withDefault("sample"),
+    Config.map((dir) => (dir === "sample" ? samplePage : dir === "none" ? undefined : dir))
+  ),
   initialCredits: Config.schema(Credits, initialCredits.variable).pipe(
     Config.withDefault(Number(initialCredits.fallback)),
     Config.map((credits) => Option.getOrThrow(MicroCredits.fromCredits(credits)))
@@ -334,7 +337,8 @@ const variableOf = (issue: SchemaIssue.Issue): string | undefined => {
 export const read = Effect.fnUntraced(function* (loaded: Loaded) {
   const path = yield* Path.Path
   const values = yield* loaded.read(config)
-  return { ...values, dataDir: path.resolve(values.dataDir), webDir: path.resolve(values.webDir) }
+  const webDir = values.webDir === undefined ? undefined : path.resolve(values.webDir)
+  return { ...values, dataDir: path.resolve(values.dataDir), webDir }
 })
 
 /** The table in Markdown, as the documentation shows it. */

@@ -21,7 +21,7 @@ const layerService = Effect.fnUntraced(function* (settings: Settings.Settings, {
     Promise.all([import("@model-gateway/server/GatewayServer"), import("@effect/platform-node/NodeHttpServer")])
   )
   const { dataDir, host, port, shutdownTimeout, webDir } = settings
-  return GatewayServer.layerSqlite({ dataDir, web: { dir: webDir } }).pipe(
+  return GatewayServer.layerSqlite({ dataDir, web: webDir === undefined ? undefined : { dir: webDir } }).pipe(
     Layer.provideMerge(
       NodeHttpServer.layer(() => server, { host, port, gracefulShutdownTimeout: shutdownTimeout }).pipe(
         Layer.catchTag("ServeError", (error) => Layer.effectContext(Effect.fail(refused(error, host, port))))
@@ -86,7 +86,8 @@ const firstRun = ({ managementKey, ordinaryKey, workspace }: Bootstrapped, base:
 const running = Effect.fnUntraced(function* (settings: Settings.Settings, connections: Connections.Connections) {
   const { address } = yield* HttpServer.HttpServer
   const base = origin(settings.host, "port" in address ? address.port : settings.port)
-  const page = existsSync(join(settings.webDir, "index.html")) ? `, to try by hand at ${base}` : ""
+  const { webDir } = settings
+  const page = webDir !== undefined && existsSync(join(webDir, "index.html")) ? `, to try by hand at ${base}` : ""
   const patience = settings.shutdownTimeout
   return yield* Effect.gen(function* () {
     yield* Console.log(

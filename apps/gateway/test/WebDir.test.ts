@@ -1,0 +1,26 @@
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { expect, it } from "vitest"
+import { folder, serve } from "./Executable.ts"
+
+const rootOf = async (origin: string) => {
+  const response = await fetch(origin, { headers: { connection: "close" } })
+  return { status: response.status, text: await response.text() }
+}
+
+it("serves the page of a folder at /, and says where it is", async () => {
+  const site = folder()
+  writeFileSync(join(site, "index.html"), "<!doctype html><title>another page</title>")
+  const gateway = await serve(folder(), ["--web-dir", site])
+  await gateway.prints(new RegExp(`to try by hand at ${gateway.origin},`))
+  expect(await rootOf(gateway.origin)).toMatchObject({ status: 200, text: expect.stringContaining("another page") })
+})
+
+it("serves no page where none is wanted or none is there, and names none", async () => {
+  for (const webDir of ["none", folder()]) {
+    const gateway = await serve(folder(), ["--web-dir", webDir])
+    expect((await rootOf(gateway.origin)).status).toBe(404)
+    gateway.signal("SIGTERM")
+    expect((await gateway.ended).stdout).not.toContain("by hand")
+  }
+})
