@@ -46,10 +46,10 @@ const missing = (what: string) =>
 export const make = (sql: SqlClient, owner: string) => {
   const budgets = Budgets.make(sql)
 
-  const insertIntent = Dialect.prepare(
+  const insertIntent = Dialect.prepareChange(
     sql,
     `INSERT INTO intents (id, state, owner, job_id, key_hash, workspace_id, guardrail_id, operation, model, amount_micro, is_byok, day_start, reserved_at)
-     VALUES (?1, 'open', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) ON CONFLICT (id) DO NOTHING RETURNING id`
+     VALUES (?1, 'open', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) ON CONFLICT (id) DO NOTHING`
   )
   const selectIntent = Dialect.prepare(sql, `SELECT * FROM intents WHERE id = ?1`)
   const takeIntent = Dialect.prepare(sql, `DELETE FROM intents WHERE id = ?1 RETURNING *`)
@@ -57,18 +57,18 @@ export const make = (sql: SqlClient, owner: string) => {
     sql,
     `UPDATE intents SET state = 'abandoned', abandoned_at = ?3 WHERE id = ?1 AND owner = ?2 AND state = 'open' RETURNING *`
   )
-  const insertUsage = Dialect.prepare(
+  const insertUsage = Dialect.prepareChange(
     sql,
     `INSERT INTO usage_ledger (id, key_hash, workspace_id, guardrail_id, job_id, operation, model, provider, upstream_model, is_byok, is_late,
        reserved_micro, cost_micro, usage, reserved_at, settled_at)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16) ON CONFLICT (id) DO NOTHING RETURNING id`
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16) ON CONFLICT (id) DO NOTHING`
   )
-  const holdWorkspace = Dialect.prepare(
+  const holdWorkspace = Dialect.prepareChange(
     sql,
     `UPDATE workspaces SET reserved_micro = reserved_micro + ?2
-     WHERE id = ?1 AND (CAST(?2 AS BIGINT) = 0 OR balance_micro - reserved_micro >= ?2) RETURNING id`
+     WHERE id = ?1 AND (CAST(?2 AS BIGINT) = 0 OR balance_micro - reserved_micro >= ?2)`
   )
-  const chargeWorkspace = Dialect.prepare(
+  const chargeWorkspace = Dialect.prepareChange(
     sql,
     `UPDATE workspaces SET balance_micro = balance_micro - ?2, reserved_micro = reserved_micro - ?3 WHERE id = ?1`
   )
@@ -122,7 +122,7 @@ export const make = (sql: SqlClient, owner: string) => {
       day,
       now
     )
-    if ((yield* write).length === 0) {
+    if ((yield* write) === 0) {
       const intent = yield* known(request)
       if (intent !== undefined) return intent
       yield* write
@@ -134,7 +134,7 @@ export const make = (sql: SqlClient, owner: string) => {
       if (payer.guardrailId !== null && !(yield* budgets.hold(payer.guardrailId, starts, held, 0))) {
         return yield* refuseBudget("guardrail", payer.guardrailId, amount, day)
       }
-      if ((yield* holdWorkspace(payer.workspaceId, held)).length === 0) {
+      if ((yield* holdWorkspace(payer.workspaceId, held)) === 0) {
         return yield* refuseWorkspace(payer.workspaceId, amount)
       }
     }
@@ -194,7 +194,7 @@ export const make = (sql: SqlClient, owner: string) => {
       intent.reservedAt,
       now
     )
-    const first = written.length > 0
+    const first = written > 0
     yield* move(intent, Dialect.int(row, "day_start"), late ? 0 : intent.amount, first ? outcome.cost : 0, byok)
     return first ? (late ? "late" : "done") : "already"
   })

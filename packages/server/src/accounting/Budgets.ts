@@ -98,15 +98,12 @@ export interface Budgets {
 
 /** Prepares the statements. */
 export const make = (sql: SqlClient): Budgets => {
-  const hold = Dialect.prepare(
-    sql,
-    `UPDATE budgets SET ${advance} WHERE id = ?1 AND day_start <= ?2 AND ${fits} RETURNING id`
-  )
-  const apply = Dialect.prepare(sql, `UPDATE budgets SET ${advance} WHERE id = ?1`)
+  const hold = Dialect.prepareChange(sql, `UPDATE budgets SET ${advance} WHERE id = ?1 AND day_start <= ?2 AND ${fits}`)
+  const apply = Dialect.prepareChange(sql, `UPDATE budgets SET ${advance} WHERE id = ?1`)
   const select = Dialect.prepare(sql, `SELECT * FROM budgets WHERE id = ?1`)
   return {
     hold: (id, { day, month, week }, held, byokHeld) =>
-      Effect.map(hold(id, day, week, month, 0, 0, held, byokHeld), (rows) => rows.length > 0),
+      Effect.map(hold(id, day, week, month, 0, 0, held, byokHeld), (changed) => changed > 0),
     apply: (id, { day, month, week }, change) =>
       Effect.asVoid(apply(id, day, week, month, change.usage, change.byok, change.held, change.byokHeld)),
     read: (id, now) =>

@@ -30,6 +30,29 @@ export const prepare = (sql: SqlClient, text: string): Prepared => {
     })
 }
 
+/** A fixed statement of which only the number of rows that it changed is asked. */
+export type PreparedChange = (...params: ReadonlyArray<Parameter>) => Effect.Effect<number, SqlError>
+
+/** As {@link prepare}, for a statement that returns no rows: to count what it changed costs SQLite less than half of a `RETURNING`. */
+export const prepareChange = (sql: SqlClient, text: string): PreparedChange => {
+  const compiled = placeholders(sql, text)
+  return (...params) =>
+    Effect.withFiber((fiber) => {
+      const transaction = Context.getOrUndefined(fiber.context, sql.transactionService)
+      if (transaction === undefined) return Effect.fail(outsideTransaction())
+      return Effect.map(transaction[0].executeRaw(compiled, params), changedBy)
+    })
+}
+
+/** The rows that a raw result says were changed: `changes` of `node:sqlite`, `rowCount` of Postgres. */
+const changedBy = (result: unknown): number => {
+  if (typeof result === "object" && result !== null) {
+    if ("changes" in result) return Number(result.changes)
+    if ("rowCount" in result) return Number(result.rowCount)
+  }
+  throw new TypeError("A statement that returns no rows did not say how many it changed")
+}
+
 /** As {@link prepare}, for a statement that needs no transaction; it has a span of its own. */
 export const fixed = (sql: SqlClient, text: string): Prepared => {
   const compiled = placeholders(sql, text)

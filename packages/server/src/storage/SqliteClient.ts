@@ -40,6 +40,7 @@ const isInput = (value: unknown): value is SQLInputValue =>
 interface Prepared {
   readonly statement: StatementSync
   readonly returnsRows: boolean
+  readsBigInts: boolean
 }
 
 const sqlError = (cause: unknown, message: string, operation: string): SqlError => {
@@ -57,7 +58,7 @@ const makeConnection = (db: DatabaseSync, capacity: number): Connection => {
     const known = prepared.get(text)
     if (known !== undefined) return known
     const statement = db.prepare(text)
-    const made: Prepared = { statement, returnsRows: statement.columns().length > 0 }
+    const made: Prepared = { statement, returnsRows: statement.columns().length > 0, readsBigInts: false }
     if (keep) prepared.set(text, made)
     return made
   }
@@ -71,7 +72,11 @@ const makeConnection = (db: DatabaseSync, capacity: number): Connection => {
     Effect.withFiber((fiber) => {
       try {
         const made = prepare(text, keep)
-        made.statement.setReadBigInts(fiber.getRef(SqlClient.SafeIntegers))
+        const bigInts = fiber.getRef(SqlClient.SafeIntegers)
+        if (bigInts !== made.readsBigInts) {
+          made.statement.setReadBigInts(bigInts)
+          made.readsBigInts = bigInts
+        }
         if (!params.every(isInput)) throw new TypeError("A parameter is of a type that SQLite cannot hold")
         return Effect.succeed(read(made, params))
       } catch (cause) {
