@@ -13,7 +13,9 @@ it("serves the page of a folder at /, and says where it is", async () => {
   writeFileSync(join(site, "index.html"), "<!doctype html><title>another page</title>")
   const gateway = await serve(folder(), ["--web-dir", site])
   await gateway.prints(new RegExp(`to try by hand at ${gateway.origin},`))
-  expect(await rootOf(gateway.origin)).toMatchObject({ status: 200, text: expect.stringContaining("another page") })
+  const root = await rootOf(gateway.origin)
+  expect(root.status).toBe(200)
+  expect(root.text).toContain("another page")
 })
 
 it("serves no page where none is wanted or none is there, and names none", async () => {
