@@ -1,11 +1,11 @@
 /**
  * Many small transactions in one: those that come while another is running share the next commit.
  *
- * On SQLite the commit is most of what a small transaction costs, and all wait for one writer anyway. Each still stands or falls by itself: it has a savepoint of its own, and what
- * it failed with is its own. Nobody is answered before the commit that holds its writes, so what is answered is kept. On a database whose connections commit side by side this would only
+ * On SQLite the commit is most of what a small transaction costs, and all wait for one writer anyway. Each still stands or falls by itself: where one of a group fails, all of it is
+ * undone and run again, each in a savepoint of its own, and what it failed with is its own. Failing is rare, and savepoints are a good part of what a small transaction costs. Nobody is answered before the commit that holds its writes, so what is answered is kept. On a database whose connections commit side by side this would only
  * make them wait: there every transaction is its own ({@link layerEach}).
  */
-import { Cause, Context, Deferred, Effect, Exit, Layer } from "effect"
+import { Cause, Context, Data, Deferred, Effect, Exit, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { ParentSpan } from "effect/Tracer"
@@ -17,18 +17,23 @@ export class GroupCommit extends Context.Service<
   {
     /**
      * Runs `body` in a transaction and answers once it is committed; a failure undoes what it wrote. Inside a `sql.withTransaction` of the caller it is part of that one. Statements must not wait for
-     * anything but the database, for everybody else waits with them. It cannot be interrupted.
+     * anything but the database, for everybody else waits with them; and `body` must do nothing but write to the database (or `sql.afterCommit`), for it may be undone and run again. It cannot be interrupted.
      */
     readonly run: <A, E>(body: Effect.Effect<A, E>) => Effect.Effect<A, E | SqlError>
   }
 >()("@model-gateway/server/storage/GroupCommit") {}
 
 interface Item {
-  /** Runs the body in its savepoint; fails only where the whole transaction is lost. */
-  readonly execute: Effect.Effect<void, SqlError>
+  /** Runs the body and keeps how it ended; answers whether it succeeded. */
+  readonly attempt: Effect.Effect<boolean>
   /** Tells the one who waits how the transaction ended. */
   readonly finish: (transaction: Exit.Exit<void, SqlError>) => void
 }
+
+/** Undoes a group, to be run again. */
+class OneFailed extends Data.TaggedError("OneFailed") {}
+
+const oneFailed = new OneFailed()
 
 /** So that one long group does not make the first of it wait for the last of many. */
 const atMost = 100
@@ -44,10 +49,31 @@ export const make = Effect.gen(function* () {
   let waiting: Array<Item> = []
   let running = false
 
+  /** One after the other, until one fails. */
+  const together = (items: ReadonlyArray<Item>) =>
+    Effect.forEach(
+      items,
+      ({ attempt }) => Effect.flatMap(attempt, (succeeded) => (succeeded ? Effect.void : Effect.fail(oneFailed))),
+      { discard: true }
+    )
+
+  /** One after the other, undoing those that fail. */
+  const apart = (items: ReadonlyArray<Item>) =>
+    Effect.forEach(
+      items,
+      Effect.fnUntraced(function* ({ attempt }) {
+        yield* savepoint()
+        if (!(yield* attempt)) yield* rollback()
+        yield* release()
+      }),
+      { discard: true }
+    )
+
   const group = Effect.suspend(() => {
     const items = waiting.slice(0, atMost)
     waiting = waiting.slice(atMost)
-    return sql.withTransaction(Effect.forEach(items, (item) => item.execute, { discard: true })).pipe(
+    return sql.withTransaction(together(items)).pipe(
+      Effect.catchTag("OneFailed", () => sql.withTransaction(apart(items))),
       Effect.exit,
       Effect.map((exit) => {
         for (const item of items) item.finish(exit)
@@ -73,11 +99,9 @@ export const make = Effect.gen(function* () {
       const deferred = Deferred.makeUnsafe<A, E | SqlError>()
       let result: Exit.Exit<A, E | SqlError> = Exit.failCause(Cause.empty)
       waiting.push({
-        execute: Effect.gen(function* () {
-          yield* savepoint()
-          result = yield* Effect.exit(body)
-          if (Exit.isFailure(result)) yield* rollback()
-          yield* release()
+        attempt: Effect.map(Effect.exit(body), (exit) => {
+          result = exit
+          return Exit.isSuccess(exit)
         }),
         finish: (transaction) => {
           Deferred.doneUnsafe(deferred, Exit.isFailure(transaction) ? Exit.failCause(transaction.cause) : result)
