@@ -19,6 +19,8 @@ const b = 0.75
 
 const nonAscii = /[\u0080-\uffff]/
 const asciiWord = /[a-z0-9]+/g
+/** 1 for the ASCII characters that words are made of, in either case; 0 for the others. */
+const isWordCode = Uint8Array.from({ length: 128 }, (_, code) => (/[a-z0-9]/i.test(String.fromCharCode(code)) ? 1 : 0))
 const anyRun = /[a-z0-9\u0080-\uffff]+/g
 const unicodeWord = /[\p{L}\p{M}\p{N}]+/gu
 const latinAccent = /(\p{Script=Latin})[\u0300-\u036f]+/gu
@@ -71,8 +73,16 @@ export interface Ranking {
 }
 
 interface Index {
-  readonly add: (document: number, words: ReadonlyArray<string>) => void
+  /** Takes in a document, or the next part of it. */
+  readonly add: (document: number, text: string) => void
   readonly rank: (top_n: number) => Ranking
+}
+
+/** A plain array: a typed one of this size costs more to make than to fill. */
+const zeros = (length: number): Array<number> => {
+  const made: Array<number> = []
+  for (let at = 0; at < length; at++) made.push(0)
+  return made
 }
 
 const makeIndex = (query: ReadonlyArray<string>, documents: number): Index => {
@@ -90,23 +100,55 @@ const makeIndex = (query: ReadonlyArray<string>, documents: number): Index => {
   // For each term, the documents that hold it and how often: [document, count, document, count, …]. A table of
   // terms by documents would be simpler, and gigabytes for a long query over many documents.
   const holders: Array<Array<number>> = weights.map(() => [])
-  const lengths = new Uint32Array(documents)
+  const lengths = zeros(documents)
   let total = 0
 
+  // For each first letter of a term, the lengths of those terms as bits (31 stands for all from 31 on). Nearly every word of a document is none of the
+  // query's, and its first letter and its length mostly tell so without a string being made of it.
+  const lengthsOfTerms = zeros(128)
+  for (const word of terms.keys()) {
+    const first = word.charCodeAt(0)
+    if (first < 128) lengthsOfTerms[first] = (lengthsOfTerms[first] ?? 0) | (1 << Math.min(word.length, 31))
+  }
+
+  const count = (document: number, word: string): void => {
+    const term = terms.get(word)
+    const list = term === undefined ? undefined : holders[term]
+    if (list === undefined) return
+    if (list[list.length - 2] === document) list[list.length - 1] = (list[list.length - 1] ?? 0) + 1
+    else list.push(document, 1)
+  }
+
+  /** Counts the terms in a text of ASCII alone; answers how many words there are in all. */
+  const countAscii = (document: number, text: string): number => {
+    let found = 0
+    for (let at = 0; at < text.length; at++) {
+      const first = text.charCodeAt(at)
+      if (isWordCode[first] === 0) continue
+      const start = at++
+      while (at < text.length && isWordCode[text.charCodeAt(at)] === 1) at++
+      found++
+      // Lower case: of letters and digits only the capitals are without this bit.
+      const lengths = lengthsOfTerms[first | 32] ?? 0
+      if ((lengths & (1 << Math.min(at - start, 31))) !== 0) count(document, text.slice(start, at).toLowerCase())
+    }
+    return found
+  }
+
+  const countWords = (document: number, text: string): number => {
+    const found = words(text)
+    for (const word of found) count(document, word)
+    return found.length
+  }
+
   return {
-    add(document, found) {
-      lengths[document] = (lengths[document] ?? 0) + found.length
-      total += found.length
-      for (const word of found) {
-        const term = terms.get(word)
-        const list = term === undefined ? undefined : holders[term]
-        if (list === undefined) continue
-        if (list[list.length - 2] === document) list[list.length - 1] = (list[list.length - 1] ?? 0) + 1
-        else list.push(document, 1)
-      }
+    add(document, text) {
+      const found = nonAscii.test(text) ? countWords(document, text) : countAscii(document, text)
+      lengths[document] = (lengths[document] ?? 0) + found
+      total += found
     },
     rank(top_n) {
-      const scores = new Float64Array(documents)
+      const scores = zeros(documents)
       const average = total / documents || 1
       let most = 0
       for (const [term, list] of holders.entries()) {
@@ -120,7 +162,7 @@ const makeIndex = (query: ReadonlyArray<string>, documents: number): Index => {
           scores[document] = (scores[document] ?? 0) + (rarity * count) / (count + k1 * (1 - b + b * length))
         }
       }
-      const results = Array.from(scores, (score, index) => ({
+      const results = scores.map((score, index) => ({
         index,
         relevance_score: most === 0 ? 0 : score / most
       }))
@@ -175,16 +217,16 @@ export const rank = (query: string, documents: ReadonlyArray<string>, top_n?: nu
 
 const rankAtOnce = (query: string, documents: ReadonlyArray<string>, top_n: number): Ranking => {
   const index = makeIndex(words(query), documents.length)
-  for (let at = 0; at < documents.length; at++) index.add(at, words(documents[at] ?? ""))
+  for (let at = 0; at < documents.length; at++) index.add(at, documents[at] ?? "")
   return index.rank(top_n)
 }
 
 const rankInSlices = Effect.fnUntraced(function* (query: string, documents: ReadonlyArray<string>, top_n: number) {
   let unread = slice
-  const eachSlice = Effect.fnUntraced(function* (text: string, use: (words: ReadonlyArray<string>) => void) {
+  const eachSlice = Effect.fnUntraced(function* (text: string, use: (slice: string) => void) {
     for (let start = 0; start < text.length;) {
       const end = cut(text, start, start + slice)
-      use(words(text.slice(start, end)))
+      use(text.slice(start, end))
       unread -= end - start
       start = end
       if (unread <= 0) {
@@ -195,12 +237,12 @@ const rankInSlices = Effect.fnUntraced(function* (query: string, documents: Read
   })
 
   const queryWords: Array<string> = []
-  yield* eachSlice(query, (found) => {
-    for (const word of found) queryWords.push(word)
+  yield* eachSlice(query, (slice) => {
+    for (const word of words(slice)) queryWords.push(word)
   })
   const index = makeIndex(queryWords, documents.length)
   for (const [at, text] of documents.entries()) {
-    yield* eachSlice(text, (found) => index.add(at, found))
+    yield* eachSlice(text, (slice) => index.add(at, slice))
   }
   return index.rank(top_n)
 })

@@ -60,6 +60,31 @@ describe("Bm25.rank", () => {
     })
   )
 
+  it.effect.each([
+    { what: "letters of another case", query: "green TEA", document: "Green tea" },
+    { what: "digits", query: "route 66", document: "Route 66!" },
+    {
+      what: "words longer than any in a dictionary",
+      query: `${"long".repeat(20)}est`,
+      document: `a ${"LONG".repeat(20)}est word`
+    }
+  ])("finds $what, and scores plain text as it does text beside a word of another script", ({ document, query }) =>
+    Effect.gen(function* () {
+      const other = [`${"long".repeat(20)}er roads`, "nothing of it"]
+      const plain = yield* rank(query, [document, `the ${other[0]} x`, `and ${other[1]} x`])
+      const beside = yield* rank(query, [document, `the ${other[0]} я`, `and ${other[1]} я`])
+      assert.deepStrictEqual(plain, beside)
+      assert.deepStrictEqual(
+        plain.results.map(({ index, relevance_score }) => [index, relevance_score > 0]),
+        [
+          [0, true],
+          [1, false],
+          [2, false]
+        ]
+      )
+    })
+  )
+
   it.effect("gives at most top_n, and all when there are fewer", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* order("tea", ["milk", "tea", "water"], 1), [1])
