@@ -38,6 +38,7 @@ import * as Keys from "./Keys.ts"
 import * as Models from "./Models.ts"
 import type { Operation } from "./Operation.ts"
 import * as Rerank from "./Rerank.ts"
+import { SchemaCompiler } from "./SchemaCompiler.ts"
 import * as Transcription from "./Transcription.ts"
 import * as Video from "./Video.ts"
 import * as Workspaces from "./Workspaces.ts"
@@ -217,7 +218,7 @@ export class Gateway extends Context.Service<
 export const make: Effect.Effect<Gateway["Service"], never, GatewayConfig | HttpClient.HttpClient> = Effect.gen(
   function* () {
     const config = yield* GatewayConfig
-    const { call, open } = Execute.make(yield* HttpClient.HttpClient, config)
+    const { call, open } = Execute.make(yield* HttpClient.HttpClient, config, yield* SchemaCompiler)
 
     const deleteFile = call(Files.deleteFile)
     const currentKey = call(CurrentKey.currentKey)

@@ -29,6 +29,7 @@ it("the public surface is this and no more", () => {
     "RetryBudget",
     "RetryPolicy",
     "Routing",
+    "SchemaCompiler",
     "Trace",
     "Transcription",
     "Video",

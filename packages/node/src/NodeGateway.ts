@@ -10,9 +10,10 @@
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import type * as Undici from "@effect/platform-node/Undici"
-import { Gateway, GatewayConfig } from "@model-gateway/core"
+import { Gateway, GatewayConfig, SchemaCompiler } from "@model-gateway/core"
 import { type Config, ConfigProvider, Effect, FileSystem, Layer, type PlatformError, Tracer } from "effect"
 import { HttpClient, type HttpClientError } from "effect/http"
+import * as SchemaJITCompiler from "effect/schema/SchemaJITCompiler"
 import { canDispatch, dispatch } from "./internal/dispatch.ts"
 
 /**
@@ -68,6 +69,9 @@ export const layerHttpClient = (options: PoolOptions = {}): Layer.Layer<HttpClie
     )
   )
 
+/** Node may make code from text; where it was told not to, schemas are interpreted as elsewhere. */
+const layerCompiler = Layer.succeed(SchemaCompiler.SchemaCompiler, ({ ast }) => SchemaJITCompiler.enable(ast))
+
 /**
  * The client from values.
  *
@@ -91,6 +95,7 @@ export const layer = (
   options: GatewayConfig.Options & { readonly pool?: PoolOptions | undefined }
 ): Layer.Layer<Gateway.Gateway> =>
   Layer.fresh(Gateway.layer).pipe(
+    Layer.provide(layerCompiler),
     Layer.provide(layerHttpClient(options.pool)),
     Layer.provide(GatewayConfig.layer(options))
   )
@@ -106,6 +111,7 @@ export const layerConfig = (
   options: { readonly pool?: PoolOptions | undefined } = {}
 ): Layer.Layer<Gateway.Gateway, Config.ConfigError> =>
   Layer.fresh(Gateway.layer).pipe(
+    Layer.provide(layerCompiler),
     Layer.provide(layerHttpClient(options.pool)),
     Layer.provide(Layer.fresh(GatewayConfig.layerConfig))
   )

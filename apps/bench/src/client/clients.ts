@@ -6,7 +6,7 @@ import { Gateway } from "@model-gateway/core"
 import { NodeGateway } from "@model-gateway/node"
 import { OpenRouter } from "@openrouter/sdk"
 import { CohereClientV2 } from "cohere-ai"
-import { ManagedRuntime, Redacted } from "effect"
+import { Effect, ManagedRuntime, Redacted } from "effect"
 import OpenAI, { toFile } from "openai"
 import * as Undici from "undici"
 import type { Contender } from "../rounds.ts"
@@ -58,7 +58,7 @@ export const make = async (origin: string): Promise<Clients> => {
       },
       {
         name: "@model-gateway/node",
-        call: () => runtime.runPromise(gateway.rerank(rerankRequest))
+        call: () => Effect.runPromise(gateway.rerank(rerankRequest))
       },
       {
         name: "fetch",

@@ -10,12 +10,15 @@
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Headers from "effect/http/Headers"
 import * as HttpBody from "effect/http/HttpBody"
 import type * as HttpClient from "effect/http/HttpClient"
 import type { HttpClientError } from "effect/http/HttpClientError"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import type { HttpMethod } from "effect/http/HttpMethod"
+import * as UrlParams from "effect/http/UrlParams"
+import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
 import * as Random from "effect/Random"
 import * as Redacted from "effect/Redacted"
@@ -97,9 +100,14 @@ const invalid = (operation: string, response: HttpClientResponse, description: s
  * An executor over one `HttpClient`, with one retry budget for all calls made
  * through it.
  */
-export const make = (client: HttpClient.HttpClient, config: GatewayConfig["Service"]): Execute => {
+export const make = (
+  client: HttpClient.HttpClient,
+  config: GatewayConfig["Service"],
+  compile: (schema: Schema.Top) => void
+): Execute => {
   const budget = RetryBudget.make(config.retryBudget)
   const credential = Redacted.isRedacted(config.credential) ? Effect.succeed(config.credential) : config.credential
+  const idempotencyKey = idempotencyKeys()
 
   const run = <E extends Operation, A>(
     endpoint: E,
@@ -128,18 +136,16 @@ export const make = (client: HttpClient.HttpClient, config: GatewayConfig["Servi
         const cause = new Error("the idempotency key has characters that no header can carry")
         return yield* Effect.fail(yield* unmade(operation, cause).error(1))
       }
-      const request =
-        traits.paid === true && givenKey === undefined
-          ? HttpClientRequest.setHeader(
-              requestOf(endpoint.method, config.baseUrl + path(parts.params), parts),
-              "idempotency-key",
-              yield* idempotencyKey
-            )
-          : requestOf(endpoint.method, config.baseUrl + path(parts.params), parts)
+      const request = requestOf(
+        endpoint.method,
+        config.baseUrl + path(parts.params),
+        parts,
+        traits.paid === true && givenKey === undefined ? yield* idempotencyKey : givenKey
+      )
 
       for (let attempts = 1, left = deadline; ; attempts++) {
-        const result = yield* Effect.flatMap(authorize(request), (request) =>
-          Effect.mapError(client.execute(request), cutOff(operation))
+        const result = yield* Effect.flatMap(authorize, (authorization) =>
+          Effect.mapError(client.execute(request(authorization)), cutOff(operation))
         ).pipe(
           Effect.flatMap(onResponse),
           Effect.timeoutOrElse({
@@ -170,7 +176,10 @@ export const make = (client: HttpClient.HttpClient, config: GatewayConfig["Servi
   }
 
   return {
-    call: (endpoint, traits = {}) => run(endpoint, traits, successDecoder(endpoint)),
+    call: (endpoint, traits = {}) => {
+      compile(endpoint.success)
+      return run(endpoint, traits, successDecoder(endpoint))
+    },
     open: (endpoint) => run(endpoint, {}, Effect.succeed)
   }
 }
@@ -178,17 +187,18 @@ export const make = (client: HttpClient.HttpClient, config: GatewayConfig["Servi
 const isRetryable = (status: number): status is RetryableStatus =>
   retryableStatuses.some((retryable) => retryable === status)
 
-/** Adds the bearer token, asked for anew. */
-const authorizer =
-  (operation: string, credential: Effect.Effect<Redacted.Redacted<string>, unknown>) =>
-  (request: HttpClientRequest.HttpClientRequest): Effect.Effect<HttpClientRequest.HttpClientRequest, Setback<never>> =>
-    Effect.flatMap(Effect.mapError(credential, unauthorized(operation)), (token) => {
-      const text = Redacted.value(token)
-      return isToken.test(text)
-        ? Effect.succeed(HttpClientRequest.setHeader(request, "authorization", `Bearer ${text}`))
-        : // The platform would refuse the header as well, and quote the token in its error.
-          Effect.fail(unauthorized(operation)(new Error("it is empty, or has characters that no header can carry")))
-    })
+/** The bearer token as a header, asked for anew. */
+const authorizer = (
+  operation: string,
+  credential: Effect.Effect<Redacted.Redacted<string>, unknown>
+): Effect.Effect<string, Setback<never>> =>
+  Effect.flatMap(Effect.mapError(credential, unauthorized(operation)), (token) => {
+    const text = Redacted.value(token)
+    return isToken.test(text)
+      ? Effect.succeed(`Bearer ${text}`)
+      : // The platform would refuse the header as well, and quote the token in its error.
+        Effect.fail(unauthorized(operation)(new Error("it is empty, or has characters that no header can carry")))
+  })
 
 const isToken = /^[\x21-\x7e]+$/
 
@@ -244,22 +254,40 @@ const waiter = (policy: RetryPolicy) => {
 
 type Step = Effect.Success<ReturnType<typeof Schedule.toStep<unknown, RetryReason, never, never>>>
 
-const requestOf = (method: HttpMethod, url: string, parts: Parts): HttpClientRequest.HttpClientRequest => {
-  const request = HttpClientRequest.make(method)(url, {
-    acceptJson: true,
-    body:
-      parts.form !== undefined
-        ? HttpBody.formData(parts.form)
-        : parts.json !== undefined
-          ? HttpBody.text(JSON.stringify(parts.json), "application/json")
-          : HttpBody.empty,
-    ...(parts.query === undefined ? undefined : { urlParams: parts.query })
-  })
-  return parts.headers === undefined ? request : HttpClientRequest.setHeaders(request, present(parts.headers))
+/** One call's request, but for the token, which each attempt asks for anew. */
+const requestOf = (
+  method: HttpMethod,
+  url: string,
+  { form, headers, json, query }: Parts,
+  idempotencyKey: string | undefined
+): ((authorization: string) => HttpClientRequest.HttpClientRequest) => {
+  const body =
+    form !== undefined
+      ? HttpBody.formData(form)
+      : json !== undefined
+        ? HttpBody.text(JSON.stringify(json), "application/json")
+        : HttpBody.empty
+  const urlParams = query === undefined ? UrlParams.empty : UrlParams.fromInput(query)
+  const record: Record<string, string> = { accept: "application/json" }
+  if (body._tag === "Uint8Array") {
+    record["content-type"] = body.contentType
+    record["content-length"] = String(body.contentLength)
+  }
+  for (const name in headers) {
+    const value = headers[name]
+    if (value !== undefined) record[name] = value
+  }
+  if (idempotencyKey !== undefined) record["idempotency-key"] = idempotencyKey
+  return (authorization) =>
+    HttpClientRequest.makeWith(
+      method,
+      url,
+      urlParams,
+      Option.none(),
+      Headers.fromRecordUnsafe({ ...record, authorization }),
+      body
+    )
 }
-
-const present = (headers: { readonly [name: string]: string | undefined }): Array<[string, string]> =>
-  Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))
 
 /** Fills `/files/:file_id` with what it names, escaped. */
 const pathWriter = (path: string): ((params: Parts["params"]) => string) => {
@@ -279,18 +307,22 @@ const segment = (text: string): string =>
 /** What a header can carry; how long the key may be is for the service to say. */
 const isHeader = /^[\x20-\x7e]*$/
 
-/** 128 random bits in hexadecimal: unlike any other of the same API key. */
-const idempotencyKey = Random.Random.pipe(
-  Effect.map((random) => {
-    let key = ""
-    for (let i = 0; i < 4; i++) {
-      key += Math.floor(random.nextDoubleUnsafe() * 0x1_0000_0000)
+/**
+ * Names for submissions, unlike any other of the same API key: 128 random bits in
+ * hexadecimal, drawn once, and a count.
+ */
+const idempotencyKeys = (): Effect.Effect<string> => {
+  let prefix = ""
+  let count = 0
+  return Effect.map(Random.Random, (random) => {
+    while (prefix.length < 32) {
+      prefix += Math.floor(random.nextDoubleUnsafe() * 0x1_0000_0000)
         .toString(16)
         .padStart(8, "0")
     }
-    return key
+    return `${prefix}-${(count++).toString(36)}`
   })
-)
+}
 
 const readText = (operation: string, response: HttpClientResponse): Effect.Effect<string, Setback<never>> =>
   Effect.mapError(response.text, cutOff(operation))
