@@ -75,8 +75,14 @@ export class Accounting extends Context.Service<
      * `sql.withTransaction` of the caller (a job row and its reservation then stand or fall together).
      */
     readonly reserve: (request: ReserveRequest) => Effect.Effect<Reservation, InsufficientCredits | StorageError>
-    /** Charges what the request cost and gives back the rest; records the usage. Once for an intent. */
-    readonly settle: (reservation: Pick<Reservation, "id">, outcome: Outcome) => Effect.Effect<Settlement, StorageError>
+    /**
+     * Charges what the request cost and gives back the rest; records the usage. Once for an intent. What is written `alongside` stands or falls with the charge.
+     */
+    readonly settle: (
+      reservation: Pick<Reservation, "id">,
+      outcome: Outcome,
+      alongside?: Effect.Effect<void, StorageError>
+    ) => Effect.Effect<Settlement, StorageError>
     /** Gives all of it back; nothing is charged or recorded. Once for an intent, and not after a settle. */
     readonly release: (reservation: Pick<Reservation, "id">) => Effect.Effect<Settlement, StorageError>
     /**
@@ -227,12 +233,12 @@ export const make = Effect.gen(function* () {
 
   return Accounting.of({
     reserve,
-    settle: ({ id }, outcome) =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) =>
-        outcome.cost < 0
-          ? Effect.die(new RangeError("A cost is never below 0"))
-          : transactions.run(books.settle(id, outcome, now))
-      ).pipe(
+    settle: ({ id }, outcome, alongside) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        if (outcome.cost < 0) return Effect.die(new RangeError("A cost is never below 0"))
+        const charge = books.settle(id, outcome, now)
+        return transactions.run(alongside === undefined ? charge : Effect.tap(charge, alongside))
+      }).pipe(
         refine("Accounting.settle"),
         Effect.ensuring(ended(id)),
         // What has been spent must be written down even when nobody waits for the answer any more.

@@ -19,14 +19,15 @@ const insufficient = (
   scope: InsufficientCredits["scope"],
   amount: number,
   limit: number,
-  remaining: number
+  remaining: number,
+  resets: boolean
 ): InsufficientCredits => {
   const credits = (micro: number) => String(MicroCredits.toCredits(micro))
   const left = `${credits(remaining)} of ${credits(limit)} credits are left and this request may cost ${credits(amount)}`
   const message =
     scope === "workspace"
       ? `insufficient credits: the workspace has ${credits(remaining)} credits left and this request may cost ${credits(amount)}; add credits to the workspace`
-      : `insufficient credits: the spending limit of this ${scope === "key" ? "key" : "key's guardrail"} is used up (${left}); raise the limit or wait for its reset`
+      : `insufficient credits: the spending limit of this ${scope === "key" ? "key" : "key's guardrail"} is used up (${left}); raise the limit${resets ? " or wait for its reset" : ""}`
   return new InsufficientCredits({
     scope,
     limit: MicroCredits.make(limit),
@@ -82,14 +83,26 @@ export const make = (sql: SqlClient, owner: string) => {
   ) {
     const budget = yield* budgets.read(id, now)
     if (budget === null) return yield* missing(scope)
-    return yield* insufficient(scope, amount, budget.limit ?? 0, Budgets.remaining(budget) ?? 0)
+    return yield* insufficient(
+      scope,
+      amount,
+      budget.limit ?? 0,
+      Budgets.remaining(budget) ?? 0,
+      budget.limitReset !== null
+    )
   })
 
   const refuseWorkspace = Effect.fnUntraced(function* (id: string, amount: number) {
     const [row] = yield* selectBalance(id)
     if (row === undefined) return yield* missing("workspace")
     const balance = Dialect.int(row, "balance_micro")
-    return yield* insufficient("workspace", amount, balance, Math.max(0, balance - Dialect.int(row, "reserved_micro")))
+    return yield* insufficient(
+      "workspace",
+      amount,
+      balance,
+      Math.max(0, balance - Dialect.int(row, "reserved_micro")),
+      false
+    )
   })
 
   /** The reservation that an id was given before; an abandoned one is forgotten, so that the id can be reserved anew. */

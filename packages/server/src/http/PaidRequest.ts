@@ -2,7 +2,7 @@
  * What every request that costs money goes through, in this order: the rate of its key (429), an earlier answer to its `Idempotency-Key`, the day's requests to free models
  * (429), and its worst-case cost held on key, guardrail and workspace (402). Then it runs, and what it really cost is charged once, or all of it given back.
  */
-import { BadRequest, PaymentRequired, TooManyRequests } from "@model-gateway/core/GatewayError"
+import { BadRequest, PaymentRequired, phrases, TooManyRequests } from "@model-gateway/core/GatewayError"
 import { Effect, Exit, Schedule } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { HttpServerResponse } from "effect/http"
@@ -14,7 +14,7 @@ import * as Idempotency from "../idempotency/Idempotency.ts"
 import type { Caller } from "../keys/Key.ts"
 import { FreeModelDays } from "../rates/FreeModelDays.ts"
 import { RateLimits, type RateStatus } from "../rates/RateLimits.ts"
-import { fromSql } from "../storage/StorageError.ts"
+import { fromSql, type StorageError } from "../storage/StorageError.ts"
 import { orUnavailable } from "./Failures.ts"
 import * as Metrics from "./Metrics.ts"
 import * as RequestContext from "./RequestContext.ts"
@@ -48,9 +48,9 @@ export const withinRate: Effect.Effect<void, TooManyRequests, RateLimits | Reque
 )
 
 /** In one transaction; a database that does not answer is a defect, as with {@link orUnavailable}. */
-const together = <A, E, R>(sql: SqlClient, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+export const together = <A, E, R>(sql: SqlClient, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.catch(sql.withTransaction(effect), (error): Effect.Effect<never, E> =>
-    isSqlError(error) ? Effect.die(fromSql("PaidRequest.once", error)) : Effect.fail(error)
+    isSqlError(error) ? Effect.die(fromSql("PaidRequest.together", error)) : Effect.fail(error)
   )
 
 /** What is asked of {@link once}. */
@@ -65,12 +65,13 @@ export interface OnceOptions<A> {
   readonly status?: number | undefined
   /** The body of a success as it goes over the wire. */
   readonly encode: (answer: A) => string
-  /**
-   * The database in which the effect does all of its work, where it has no other: then work and kept answer are one transaction, and a crash between the two cannot have the work done
-   * twice.
-   */
-  readonly transaction?: SqlClient | undefined
 }
+
+/**
+ * Keeps the answer for its idempotency key, where there is one. To be run in the transaction that does or charges the work, so that a crash cannot come between the two and have the
+ * work done, or paid for, twice.
+ */
+export type Keep<A> = (answer: A) => Effect.Effect<void, StorageError>
 
 const respond = (answer: Idempotency.Answer): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.text(answer.body, {
@@ -83,7 +84,7 @@ const conflicting = (conflict: Idempotency.IdempotencyConflict) =>
   Effect.fail(
     new BadRequest({
       error: {
-        message: conflict.message,
+        message: `${phrases[400]}: ${conflict.message}`,
         metadata: { issues: [{ path: "idempotency-key", message: conflict.message }] }
       }
     })
@@ -91,18 +92,23 @@ const conflicting = (conflict: Idempotency.IdempotencyConflict) =>
 
 /**
  * Runs the effect unless its answer is known from an earlier request with the same `Idempotency-Key`; then that answer is given again, marked
- * `idempotent-replayed: true`. The key with another body is a 400. A failure or an interruption frees the key.
+ * `idempotent-replayed: true`. The key with another body is a 400. A failure or an interruption frees the key. The effect keeps its answer itself, by {@link Keep}.
  */
 export const once = <A, E, R>(
-  { encode, idempotencyKey, operation, payload, status = 200, transaction }: OnceOptions<A>,
-  effect: Effect.Effect<A, E, R>
+  { encode, idempotencyKey, operation, payload, status = 200 }: OnceOptions<A>,
+  effect: (keep: Keep<A>) => Effect.Effect<A, E, R>
 ): Effect.Effect<
   HttpServerResponse.HttpServerResponse,
   E | BadRequest,
   R | Idempotency.Idempotency | RequestContext.RequestContext
 > => {
-  const answer = Effect.map(effect, (value): Idempotency.Answer => ({ status, headers: {}, body: encode(value) }))
-  if (idempotencyKey === undefined) return Effect.map(answer, respond)
+  const toAnswer = (value: A): Idempotency.Answer => ({ status, headers: {}, body: encode(value) })
+  if (idempotencyKey === undefined) {
+    return Effect.map(
+      effect(() => Effect.void),
+      (value) => respond(toAnswer(value))
+    )
+  }
   return Effect.uninterruptibleMask(
     Effect.fnUntraced(function* (restore) {
       const idempotency = yield* Idempotency.Idempotency
@@ -118,16 +124,10 @@ export const once = <A, E, R>(
         return HttpServerResponse.setHeader(respond(begun.answer), "idempotent-replayed", "true")
       }
       const { claim } = begun
-      const kept = yield* (
-        transaction === undefined
-          ? // The work is done and paid for: an answer that could not be kept is still this caller's answer.
-            Effect.tap(restore(answer), (kept) => ignored(claim.complete(kept)))
-          : together(
-              transaction,
-              Effect.tap(answer, (kept) => orUnavailable(claim.complete(kept)))
-            )
-      ).pipe(Effect.onError(() => ignored(claim.abandon)))
-      return respond(kept)
+      const value = yield* restore(effect((value) => claim.complete(toAnswer(value)))).pipe(
+        Effect.onError(() => ignored(claim.abandon))
+      )
+      return respond(toAnswer(value))
     })
   )
 }
@@ -161,10 +161,11 @@ const settleAgain = Schedule.exponential("100 millis")
  * Runs `serve` with its worst-case cost held, then charges what it cost. A failure or an interruption gives all of it back; once there is an answer it is charged, even when the
  * caller has hung up meanwhile. `serve` runs uninterruptibly but for the parts that it makes interruptible itself, as the router does for its upstream calls.
  *
- * The id that `serve` is given is the generation id: the response's `id`, and the key of the usage row.
+ * The answer is kept for its idempotency key in the transaction that charges it. The id that `serve` is given is the generation id: the response's `id`, and the key of the usage row.
  */
 export const paid = Effect.fnUntraced(function* <A, E, R>(
   { amount, caller, isFree, model, operation }: PaidOptions,
+  keep: Keep<A>,
   serve: (id: string) => Effect.Effect<Served<A>, E, R>
 ) {
   const accounting = yield* Accounting
@@ -195,7 +196,7 @@ export const paid = Effect.fnUntraced(function* <A, E, R>(
   }
   const { answer, outcome } = exit.value
   yield* orUnavailable(
-    Effect.retry(accounting.settle(reservation, outcome), {
+    Effect.retry(accounting.settle(reservation, outcome, keep(answer)), {
       schedule: settleAgain,
       times: 3,
       while: (error) => error.retryable

@@ -86,7 +86,8 @@ const make = Effect.gen(function* () {
     caller: Caller,
     request: Rerank.Request,
     documents: ReadonlyArray<RerankDocument>,
-    candidates: ReadonlyArray<RerankEndpoint>
+    candidates: ReadonlyArray<RerankEndpoint>,
+    keep: PaidRequest.Keep<Rerank.Response>
   ) => {
     const units = searchUnits(documents.length)
     return PaidRequest.paid(
@@ -97,6 +98,7 @@ const make = Effect.gen(function* () {
         isFree: candidates.some(({ model }) => model.free),
         amount: worstOf(candidates, units)
       },
+      keep,
       (id) =>
         router
           .route({
@@ -147,7 +149,7 @@ const make = Effect.gen(function* () {
     yield* PaidRequest.withinRate
     return yield* PaidRequest.once(
       { operation: "rerank", idempotencyKey, payload: Effect.sync(() => [JSON.stringify(request)]), encode },
-      serve(caller, request, documents, candidates)
+      (keep) => serve(caller, request, documents, candidates, keep)
     )
   })
 })

@@ -100,7 +100,8 @@ const make = Effect.gen(function* () {
     caller: Caller,
     input: TranscriptionInput.Input,
     measured: Measured,
-    candidates: ReadonlyArray<TranscriptionEndpoint>
+    candidates: ReadonlyArray<TranscriptionEndpoint>,
+    keep: PaidRequest.Keep<Transcription.Response>
   ) => {
     const seconds = measured.duration
     const priceOf = ({ model }: TranscriptionEndpoint) => MicroCredits.make(cost(model.pricing, seconds))
@@ -112,6 +113,7 @@ const make = Effect.gen(function* () {
         isFree: candidates.some(({ model }) => model.free),
         amount: MicroCredits.make(Math.max(...candidates.map(priceOf)))
       },
+      keep,
       () =>
         router
           .route({
@@ -166,7 +168,7 @@ const make = Effect.gen(function* () {
       yield* PaidRequest.withinRate
       return yield* PaidRequest.once(
         { operation: "transcription", idempotencyKey, payload: input.fingerprint, encode },
-        serve(caller, input, measured, candidates)
+        (keep) => serve(caller, input, measured, candidates, keep)
       )
     },
     Effect.provideService(FileSystem.FileSystem, fileSystem)

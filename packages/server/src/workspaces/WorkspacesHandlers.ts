@@ -76,16 +76,21 @@ const make = Effect.gen(function* () {
         operation: "addCredits",
         idempotencyKey,
         payload: Effect.succeed([id, String(amount)]),
-        encode,
-        transaction: sql
+        encode
       },
-      Effect.gen(function* () {
-        const balance = yield* orUnavailable(accounting.addCredits(id, amount)).pipe(
-          Effect.catchTag("BalanceOutOfRange", (error) => Effect.fail(badAmount(error.message)))
+      (keep) =>
+        PaidRequest.together(
+          sql,
+          Effect.gen(function* () {
+            const balance = yield* orUnavailable(accounting.addCredits(id, amount)).pipe(
+              Effect.catchTag("BalanceOutOfRange", (error) => Effect.fail(badAmount(error.message)))
+            )
+            if (balance === null) return yield* missing()
+            const answer = { data: toWire(yield* found(workspaces.get(organizationId, id))) }
+            yield* orUnavailable(keep(answer))
+            return answer
+          })
         )
-        if (balance === null) return yield* missing()
-        return { data: toWire(yield* found(workspaces.get(organizationId, id))) }
-      })
     )
   })
 

@@ -8,6 +8,7 @@ import { GuardrailStore } from "../../src/guardrails/GuardrailStore.ts"
 import { KeyRecords } from "../../src/keys/KeyRecord.ts"
 import { type CreateKey, KeyStore } from "../../src/keys/KeyStore.ts"
 import { WorkspaceStore } from "../../src/workspaces/WorkspaceStore.ts"
+import { refine, StorageError } from "../../src/storage/StorageError.ts"
 import { run, runAndKill } from "../storage/Processes.ts"
 import { layer, layerAt, temporaryFolder } from "../storage/TestStorage.ts"
 
@@ -67,6 +68,34 @@ describe("Accounting", () => {
         { id: "gen-1", cost: 250, reserved: 400, provider: "sandbox", usage: { search_units: 1 }, isLate: false }
       ])
       expect(yield* accounting.openIntents).toEqual([])
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("writes what stands alongside a charge with it, or neither", () =>
+    Effect.gen(function* () {
+      const accounting = yield* Accounting
+      const sql = yield* SqlClient
+      const { payer } = yield* payerWith(1000)
+      const renamed = (name: string) =>
+        Effect.asVoid(sql`UPDATE workspaces SET name = ${name} WHERE id = ${payer.workspaceId}`).pipe(
+          refine("test.rename")
+        )
+      const name = Effect.map(
+        sql`SELECT name FROM workspaces WHERE id = ${payer.workspaceId}`,
+        ([row]) => row?.["name"]
+      )
+      const held = yield* reserve("gen-1", payer, 400)
+
+      const failure = new StorageError({ operation: "test", message: "the answer is not kept", retryable: true })
+      const broken = Effect.andThen(renamed("half"), Effect.fail(failure))
+      expect(yield* Effect.flip(accounting.settle(held, outcome(250), broken))).toBe(failure)
+      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 1000, held: 400 })
+      expect((yield* accounting.usageOf()).total).toBe(0)
+      expect(yield* name).not.toBe("half")
+
+      expect(yield* accounting.settle(held, outcome(250), renamed("whole"))).toBe("done")
+      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 750, held: 0 })
+      expect(yield* name).toBe("whole")
     }).pipe(Effect.provide(layer))
   )
 
