@@ -114,3 +114,20 @@ export const Page = {
   after: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(256))),
   limit: Schema.optionalKey(Decimal.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: 1000 })))
 }
+
+const isShallow = (value: Schema.Json, levels: number): boolean =>
+  typeof value !== "object" ||
+  value === null ||
+  (levels > 0 && Object.values(value).every((inner: Schema.Json) => isShallow(inner, levels - 1)))
+
+/**
+ * JSON in the caller's own shape, passed on as it is; nested at most 100 levels
+ * deep, which everything that keeps or forwards it can write down again.
+ *
+ * @since 0.1.0
+ */
+export const FreeForm = Schema.Json.check(
+  Schema.makeFilter((value: Schema.Json) => isShallow(value, 100), {
+    expected: "JSON that is nested at most 100 levels deep"
+  })
+)

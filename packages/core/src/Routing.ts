@@ -5,6 +5,7 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
+import { FreeForm } from "./Identifiers.ts"
 
 /**
  * The most that a request may cost, in credits a unit; providers that are
@@ -52,7 +53,7 @@ export const Preferences = Schema.Struct({
   sort: Schema.optionalKey(Schema.Literals(["price", "latency", "throughput"])),
   max_price: Schema.optionalKey(MaxPrice),
   /** Passed through to the provider that serves, by its name; the others' entries stay here. */
-  options: Schema.optionalKey(Schema.Record(Schema.String, Schema.Record(Schema.String, Schema.Json)))
+  options: Schema.optionalKey(Schema.Record(Schema.String, Schema.Record(Schema.String, FreeForm)))
 })
 
 /** @since 0.1.0 */

@@ -4,6 +4,7 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
+import { FreeForm } from "./Identifiers.ts"
 
 /**
  * Five keys are known and get special handling; any further key is passed on as
@@ -28,7 +29,7 @@ export const Metadata = Schema.StructWithRest(
     generation_name: Schema.optionalKey(Schema.String),
     parent_span_id: Schema.optionalKey(Schema.String)
   }),
-  [Schema.Record(Schema.String, Schema.Json)]
+  [Schema.Record(Schema.String, FreeForm)]
 )
 
 /** @since 0.1.0 */

@@ -44,6 +44,8 @@ const noIntents = Effect.gen(function* () {
   expect(yield* (yield* Accounting).openIntents).toEqual([])
 })
 
+const nested = (levels: number): unknown => JSON.parse("[".repeat(levels) + "]".repeat(levels))
+
 it.layer(layer({ bodyLimits: { rerank: 4000 } }), { excludeTestServices: true })("POST /rerank", (it) => {
   it.effect("ranks, echoes the documents and charges a search unit", () =>
     Effect.gen(function* () {
@@ -99,6 +101,8 @@ it.layer(layer({ bodyLimits: { rerank: 4000 } }), { excludeTestServices: true })
           ["provider.order.0", "provider.sort", "query"]
         ],
         [{ ...request, trace: { trace_id: 5 } }, ["trace.trace_id"]],
+        [{ ...request, trace: { note: nested(101) } }, ["trace.note"]],
+        [{ ...request, provider: { options: { sandbox: { note: nested(1000) } } } }, ["provider.options.sandbox.note"]],
         [[], [""]]
       ]
       for (const [body, paths] of cases) {
