@@ -1,6 +1,7 @@
 /**
  * How large a request's body may be, by operation: refused by its `Content-Length` before a byte is read, or as soon as more than the limit has come.
  */
+import { BadRequest, phrases } from "@model-gateway/core/GatewayError"
 import { ByteSize, Context, Effect } from "effect"
 import {
   HttpIncomingMessage,
@@ -12,6 +13,7 @@ import {
 } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { GatewayServerConfig, type BodyLimits } from "../GatewayServerConfig.ts"
+import { RequestContext } from "./RequestContext.ts"
 
 /** Room for a form's other fields and the lines between its parts. */
 const formOverhead = 1024 * 1024
@@ -38,6 +40,14 @@ const limitOf = (limits: BodyLimits, operation: string, isForm: boolean): Limit 
   }
 }
 
+/** A packed body would pass for one that is no JSON. */
+const packed = new BadRequest({
+  error: {
+    message: `${phrases[400]}: the body is compressed, which is not supported`,
+    metadata: { issues: [{ path: "content-encoding", message: "Expected a body that is not compressed" }] }
+  }
+})
+
 /**
  * Runs an operation under its limit. A body that declares itself too large is not read at all; one that does not say its size is read up to the limit.
  */
@@ -50,6 +60,7 @@ export const guard = <E, R>(
         const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
         const isForm = request.headers["content-type"]?.toLowerCase().startsWith("multipart/") ?? false
         const limit = limitOf(fiber.getRef(GatewayServerConfig).bodyLimits, endpoint.identifier, isForm)
+        Context.getUnsafe(fiber.context, RequestContext).bodyLimit = limit.file ?? limit.body
         if (Number(request.headers["content-length"] ?? 0) > limit.body) {
           return Effect.die(
             new HttpServerError.HttpServerError({
@@ -57,6 +68,8 @@ export const guard = <E, R>(
             })
           )
         }
+        const encoding = request.headers["content-encoding"]
+        if (encoding !== undefined && encoding.toLowerCase() !== "identity") return Effect.die(packed)
         const bounded = Effect.provideService(httpEffect, HttpIncomingMessage.MaxBodySize, ByteSize.bytes(limit.body))
         return limit.file === undefined
           ? bounded

@@ -44,11 +44,15 @@ const format = SchemaIssue.makeFormatterStandardSchemaV1()
 const issuesOf = (issue: SchemaIssue.Issue): ReadonlyArray<Issue> => {
   const seen = new Set<string>()
   const issues: Array<Issue> = []
-  for (const { message, path } of format(issue).issues) {
-    const dotted = (path ?? [])
-      .map((segment) => String(typeof segment === "object" ? segment.key : segment))
-      .join(".")
-      .slice(0, longestPath)
+  for (const { message: said, path } of format(issue).issues) {
+    const segments = (path ?? []).map((segment) => (typeof segment === "object" ? segment.key : segment))
+    const last = segments.at(-1)
+    // That an item is missing is nobody's words for a list that is too short.
+    const message =
+      said === "Missing key" && typeof last === "number"
+        ? `Expected at least ${last + 1} item${last === 0 ? "" : "s"}`
+        : said
+    const dotted = segments.map(String).join(".").slice(0, longestPath)
     const key = `${dotted}\n${message}`
     if (seen.has(key)) continue
     seen.add(key)
@@ -139,6 +143,14 @@ const fromServer = (error: HttpServerError.HttpServerError): Classified => {
     case "ResponseError":
       return internal
   }
+}
+
+/** A body that is too large, with how large it may be. */
+export const withLimit = (classified: Classified, limit: number | undefined): Classified => {
+  const { failure } = classified
+  if (failure.status !== 413 || failure.message !== phrases[413] || limit === undefined) return classified
+  const size = limit % 1_048_576 === 0 ? `${limit / 1_048_576} MiB` : `${limit} bytes`
+  return { ...classified, failure: { ...failure, message: `${phrases[413]}: at most ${size} are taken` } }
 }
 
 /** What one error or defect means, before the operation's set is looked at. */

@@ -16,6 +16,8 @@ export interface RequestRecord {
   endpoint: HttpApiEndpoint.Top | undefined
   /** Known once the caller is authenticated: its key and the guardrail that the key holds. */
   caller: Caller | undefined
+  /** How many bytes its body, or the file in it, may have; known once it may send one. */
+  bodyLimit: number | undefined
   /** Headers for the answer, whatever it will be. */
   readonly headers: Record<string, string>
 }
@@ -26,7 +28,13 @@ export class RequestContext extends Context.Service<RequestContext, RequestRecor
 ) {}
 
 /** A new record. */
-export const make = (id: string): RequestRecord => ({ id, endpoint: undefined, caller: undefined, headers: {} })
+export const make = (id: string): RequestRecord => ({
+  id,
+  endpoint: undefined,
+  caller: undefined,
+  bodyLimit: undefined,
+  headers: {}
+})
 
 /** Ids that callers may choose themselves: up to 128 characters that are safe in headers and logs. */
 const chosen = /^[\w.:@/+=,~-]{1,128}$/

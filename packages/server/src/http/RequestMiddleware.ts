@@ -22,8 +22,20 @@ const stopping: Failures.Classified = {
   unexpected: false
 }
 
+/**
+ * Whether the path has a `;` or `#`. The router would read a query behind it, as servlets once did, and so find `/files/{file_id}` for an identifier that is malformed:
+ * a deletion must not guess.
+ */
+const isAmbiguous = (url: string): boolean => /^[^?]*[;#]/.test(url)
+
+const notFound = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<never> =>
+  Effect.die(new HttpServerError.HttpServerError({ reason: new HttpServerError.RouteNotFound({ request }) }))
+
 const isClientAbort = (cause: Cause.Cause<unknown>): boolean =>
   cause.reasons.some((reason) => reason._tag === "Interrupt" && reason.annotations.has(HttpServerError.ClientAbort.key))
+
+const contentTypes = (operation: Operations.Operation | undefined): string =>
+  operation?.name === "transcribe" ? "application/json or multipart/form-data" : "application/json"
 
 /** An answer that is no success: as it is when the handler made an envelope of the operation's set, else made into one. */
 const reviewed = (
@@ -39,10 +51,8 @@ const reviewed = (
       : response.status < 500
         ? {
             status: 400,
-            message: `${phrases[400]}: the content type is not supported`,
-            metadata: {
-              issues: [{ path: "content-type", message: "Expected a content type that the operation takes" }]
-            }
+            message: `${phrases[400]}: the content type is not supported, expected ${contentTypes(operation)}`,
+            metadata: { issues: [{ path: "content-type", message: `Expected ${contentTypes(operation)}` }] }
           }
         : { status: 500, message: phrases[500] }
   return Failures.close(operation, { failure, unexpected: response.status >= 500 })
@@ -85,7 +95,12 @@ const onFailure = (
     )
   }
   const error = Failures.errorOf(cause)
-  return refuse(record, operation, Failures.close(operation, Failures.classify(error)), error)
+  return refuse(
+    record,
+    operation,
+    Failures.close(operation, Failures.withLimit(Failures.classify(error), record.bodyLimit)),
+    error
+  )
 }
 
 const onAnswer = (
@@ -130,7 +145,8 @@ const make = Effect.gen(function* () {
       const request = Context.getUnsafe(context, HttpServerRequest.HttpServerRequest)
       const record = RequestContext.make(idOf(request))
       const preflight = cors?.(request, record)
-      const answer = preflight === undefined ? effect : Effect.succeed(preflight)
+      const answer =
+        preflight !== undefined ? Effect.succeed(preflight) : isAmbiguous(request.url) ? notFound(request) : effect
 
       const counted = (response: HttpServerResponse.HttpServerResponse): HttpServerResponse.HttpServerResponse => {
         const seconds = Number(clock.monotonicTimeNanosUnsafe() - startedAt) / 1e9

@@ -115,7 +115,7 @@ const answerOf = (row: Row, status: number): Answer => ({
 const conflict = () =>
   Effect.fail(
     new IdempotencyConflict({
-      message: "invalid request parameters: this Idempotency-Key was used before with another body"
+      message: "this Idempotency-Key was used before with another body"
     })
   )
 

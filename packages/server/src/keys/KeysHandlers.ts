@@ -35,7 +35,10 @@ const limitOf = (limit: number | null): Effect.Effect<MicroCredits.MicroCredits 
 const expiryOf = Effect.fnUntraced(function* (expiresAt: string | null) {
   if (expiresAt === null) return null
   const time = DateTime.make(expiresAt)
-  if (Option.isNone(time)) return yield* invalid("expires_at", "Expected a time that exists")
+  // JavaScript takes the 31st of February for the 3rd of March.
+  if (Option.isNone(time) || !DateTime.formatIso(time.value).startsWith(expiresAt.slice(0, 10))) {
+    return yield* invalid("expires_at", "Expected a time that exists")
+  }
   const millis = DateTime.toEpochMillis(time.value)
   if (millis <= (yield* Clock.currentTimeMillis)) return yield* invalid("expires_at", "Expected a time in the future")
   return millis

@@ -39,7 +39,11 @@ const noSuchJob = (id: string) => new NotFound({ error: { message: `${phrases[40
 const noSuchVideo = (why: string) => new NotFound({ error: { message: `${phrases[404]}: ${why}` } })
 
 const conflicting = ({ message }: Idempotency.IdempotencyConflict) =>
-  Effect.fail(new BadRequest({ error: { message, metadata: { issues: [{ path: "idempotency-key", message }] } } }))
+  Effect.fail(
+    new BadRequest({
+      error: { message: `${phrases[400]}: ${message}`, metadata: { issues: [{ path: "idempotency-key", message }] } }
+    })
+  )
 
 const answerOf = (job: VideoJob): Idempotency.Answer => ({
   status: 202,

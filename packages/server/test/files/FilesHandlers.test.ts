@@ -111,6 +111,7 @@ layer(gateway, { excludeTestServices: true })("files over HTTP", (it) => {
       expect(yield* decodeFile((yield* ask(path)).text)).toEqual(stored)
       const content = yield* ask(`${path}/content`)
       expect(content).toMatchObject({ status: 200, text: "hello, world" })
+      yield* refused(404, yield* ask(`${path};a`, { method: "DELETE" }))
       const deleted = yield* ask(path, { method: "DELETE" })
       expect(JSON.parse(deleted.text)).toEqual({ _shape: "native", id: stored.id, type: "file_deleted" })
       expect(deleted.status).toBe(200)

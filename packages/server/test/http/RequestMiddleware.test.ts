@@ -28,7 +28,9 @@ it.layer(layer({ bodyLimits: { other: 2000 } }), { excludeTestServices: true })(
         "/api/v1/nothing",
         "/api/v2/key",
         "/api/v1/files/a/b/c",
-        "/api/v1/keys/%zz"
+        "/api/v1/keys/%zz",
+        "/api/v1/key;a",
+        "/api/v1/models;a?kind=rerank"
       ]) {
         const answer = yield* ask(path, { key: null })
         expect([path, answer.status, envelopeOf(answer).user_id]).toEqual([path, 404, null])
@@ -74,6 +76,7 @@ it.layer(layer({ bodyLimits: { other: 2000 } }), { excludeTestServices: true })(
         headers: { "content-type": "application/x-www-form-urlencoded" }
       })
       expect([type.status, issuePaths(type)]).toEqual([400, ["content-type"]])
+      expect(envelopeOf(type).error.message).toContain("expected application/json")
       const fields = yield* post(
         "/api/v1/keys",
         { name: "", limit: -1, expires_at: "tomorrow", is_management_key: 1 },
@@ -93,8 +96,28 @@ it.layer(layer({ bodyLimits: { other: 2000 } }), { excludeTestServices: true })(
       const large = yield* post("/api/v1/keys", { name: "a".repeat(3000) }, { key })
       expect([large.status, envelopeOf(large).error.message]).toEqual([
         400,
-        "invalid request parameters: request payload too large"
+        "invalid request parameters: request payload too large: at most 2000 bytes are taken"
       ])
+    })
+  )
+
+  it.effect("takes no compressed body for one that is no JSON", () =>
+    Effect.gen(function* () {
+      const { managementKey: key } = yield* TestGateway
+      const packed = yield* post("/api/v1/keys", { name: "a" }, { key, headers: { "content-encoding": "gzip" } })
+      expect([packed.status, issuePaths(packed)]).toEqual([400, ["content-encoding"]])
+      const plain = yield* post("/api/v1/keys", { name: "a" }, { key, headers: { "content-encoding": "identity" } })
+      expect(plain.status).toBe(200)
+    })
+  )
+
+  it.effect("names a day that the calendar does not have, and a list that is too short", () =>
+    Effect.gen(function* () {
+      const { managementKey: key } = yield* TestGateway
+      const day = yield* post("/api/v1/keys", { name: "a", expires_at: "2999-02-29T00:00:00Z" }, { key })
+      expect([day.status, issuePaths(day)]).toEqual([400, ["expires_at"]])
+      const short = yield* post("/api/v1/rerank", { model: "sandbox/bm25", query: "a", documents: [] })
+      expect(envelopeOf(short).error.message).toBe("invalid request parameters: documents.0: Expected at least 1 item")
     })
   )
 
