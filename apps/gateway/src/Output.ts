@@ -26,9 +26,16 @@ export const layerPresenter = CliOutput.layerPresenter({
 /** A value for a program to read. */
 export const json = (value: unknown): Effect.Effect<void> => Console.log(JSON.stringify(value, null, 2))
 
+/** Names are whatever somebody chose: what would steer a terminal is shown as what it is. */
+export const printable = (text: string): string =>
+  text.replaceAll(
+    /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu,
+    (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`
+  )
+
 /** Rows under headings, each column as wide as its widest cell. */
 export const table = (headings: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<string>>): string => {
-  const all = [headings, ...rows]
+  const all = [headings, ...rows].map((row) => row.map(printable))
   const widths = headings.map((_, column) => Math.max(...all.map((row) => (row[column] ?? "").length)))
   return all
     .map((row) =>
@@ -43,5 +50,5 @@ export const table = (headings: ReadonlyArray<string>, rows: ReadonlyArray<Reado
 /** Names and values, one a line, the values aligned. */
 export const fields = (entries: ReadonlyArray<readonly [name: string, value: string]>): string => {
   const width = Math.max(...entries.map(([name]) => name.length))
-  return entries.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`).join("\n")
+  return entries.map(([name, value]) => `  ${name.padEnd(width)}  ${printable(value)}`).join("\n")
 }

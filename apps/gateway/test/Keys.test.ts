@@ -25,6 +25,22 @@ describe("keys", () => {
     expect((await currentKey(gateway.origin, key)).status).toBe(200)
   })
 
+  it("shows what would steer a terminal as what it is", async () => {
+    const dataDir = folder()
+    const { stdout } = await run(["keys", "create", "--name", "a\u001b[2Jb\nc", "--data-dir", dataDir])
+    const table = await run(["keys", "list", "--data-dir", dataDir])
+    for (const text of [stdout, table.stdout]) {
+      expect(text).toContain("a\\u{1b}[2Jb\\u{a}c")
+      expect(text).not.toContain("\u001b")
+    }
+  })
+
+  it("refuses a day that the calendar does not have", async () => {
+    const args = ["keys", "create", "--expires-at", "2999-02-29T00:00:00Z", "--data-dir", folder()]
+    const { code, stderr } = await run(args)
+    expect([code, stderr]).toEqual([1, expect.stringContaining("--expires-at")])
+  })
+
   it("makes a key as it is told to, and lists it without the key itself", async () => {
     const dataDir = folder()
     const args = [

@@ -53,7 +53,8 @@ const create = Command.make(
       Flag.withMetavar("time"),
       Flag.withDescription("When the key stops working, in ISO 8601: 2027-01-01T00:00:00Z. Default: never"),
       Flag.filterMap(
-        (text) => (isoTime.test(text) ? Option.map(DateTime.make(text), DateTime.toEpochMillis) : Option.none()),
+        (text) =>
+          isoTime.test(text) && hasDay(text) ? Option.map(DateTime.make(text), DateTime.toEpochMillis) : Option.none(),
         () => "Expected a time in ISO 8601 with its zone, such as 2027-01-01T00:00:00Z"
       ),
       Flag.optional
@@ -114,6 +115,12 @@ const create = Command.make(
 )
 
 const isoTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/
+
+/** JavaScript takes the 31st of February for the 3rd of March. */
+const hasDay = (text: string): boolean => {
+  const day = text.slice(0, 10)
+  return Option.exists(DateTime.make(`${day}T00:00:00Z`), (time) => DateTime.formatIso(time).startsWith(day))
+}
 
 /** All keys of the workspace, newest first, however many pages they are. */
 const allOf = Effect.fnUntraced(function* ({ id: workspaceId, organizationId }: Workspace) {
@@ -198,7 +205,9 @@ const revoke = Command.make(
           .remove(key.organizationId, key.hash)
           .pipe(Effect.catchTag("KeyNotFound", () => Effect.fail(missing)))
         if (input.json) return yield* Output.json({ deleted: true, hash: key.hash })
-        yield* Console.log(`Revoked ${key.label} (${key.name}). A running gateway refuses it within 3 seconds.`)
+        yield* Console.log(
+          `Revoked ${key.label} (${Output.printable(key.name)}). A running gateway refuses it within 3 seconds.`
+        )
       })
     )
   })
