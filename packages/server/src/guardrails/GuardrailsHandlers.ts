@@ -139,17 +139,20 @@ const make = Effect.gen(function* () {
   return { create, list, get, update, remove, assign, unassign, assignments }
 })
 
+/** A UUID means the same in capitals. */
+const idOf = ({ id }: { readonly id: string }): string => id.toLowerCase()
+
 /** The `guardrails` group of the contract. */
 export const layer = HttpApiBuilder.group(GatewayApi, "guardrails", (handlers) =>
   Effect.map(make, (guardrails) =>
     handlers
-      .handle("assignKeys", ({ params, payload }) => guardrails.assign(params.id, payload))
-      .handle("unassignKeys", ({ params, payload }) => guardrails.unassign(params.id, payload))
-      .handle("listAssignments", ({ params, query }) => guardrails.assignments(params.id, query))
+      .handle("assignKeys", ({ params, payload }) => guardrails.assign(idOf(params), payload))
+      .handle("unassignKeys", ({ params, payload }) => guardrails.unassign(idOf(params), payload))
+      .handle("listAssignments", ({ params, query }) => guardrails.assignments(idOf(params), query))
       .handle("createGuardrail", ({ payload }) => guardrails.create(payload))
       .handle("listGuardrails", ({ query }) => guardrails.list(query))
-      .handle("getGuardrail", ({ params }) => guardrails.get(params.id))
-      .handle("updateGuardrail", ({ params, payload }) => guardrails.update(params.id, payload))
-      .handle("deleteGuardrail", ({ params }) => guardrails.remove(params.id))
+      .handle("getGuardrail", ({ params }) => guardrails.get(idOf(params)))
+      .handle("updateGuardrail", ({ params, payload }) => guardrails.update(idOf(params), payload))
+      .handle("deleteGuardrail", ({ params }) => guardrails.remove(idOf(params)))
   )
 )

@@ -197,7 +197,8 @@ export const make = Effect.gen(function* () {
         const workspace = yield* defaultOf(key.organizationId)
         if (workspace !== undefined) return workspace
       }
-      const id = workspaceId ?? key.workspaceId
+      // A UUID means the same in capitals.
+      const id = workspaceId?.toLowerCase() ?? key.workspaceId
       // Asked before looking, so that the answer does not tell whether the workspace exists.
       if (!key.isManagement && id !== key.workspaceId) return yield* new NotAMember({ workspaceId: id })
       return yield* get(key.organizationId, id)

@@ -97,14 +97,17 @@ const make = Effect.gen(function* () {
   return { get, update, addCredits }
 })
 
+/** A UUID means the same in capitals. */
+const idOf = ({ id }: { readonly id: string }): string => id.toLowerCase()
+
 /** The `workspaces` group of the contract. */
 export const layer = HttpApiBuilder.group(GatewayApi, "workspaces", (handlers) =>
   Effect.map(make, (workspaces) =>
     handlers
-      .handle("getWorkspace", ({ params }) => workspaces.get(params.id))
-      .handle("updateWorkspace", ({ params, payload }) => workspaces.update(params.id, payload))
+      .handle("getWorkspace", ({ params }) => workspaces.get(idOf(params)))
+      .handle("updateWorkspace", ({ params, payload }) => workspaces.update(idOf(params), payload))
       .handle("addCredits", ({ headers, params, payload }) =>
-        workspaces.addCredits(params.id, payload, headers["idempotency-key"])
+        workspaces.addCredits(idOf(params), payload, headers["idempotency-key"])
       )
   )
 )

@@ -358,6 +358,7 @@ layer(gateway, { excludeTestServices: true })("files over HTTP", (it) => {
         yield* post(TestGateway.form(purpose(), file("x")), { key, query: `?workspace_id=${workspace.id}` })
       )
       expect((yield* ask(`/api/v1/files/${id}?workspace_id=${workspace.id}`)).status).toBe(200)
+      expect((yield* ask(`/api/v1/files/${id}?workspace_id=${workspace.id.toUpperCase()}`)).status).toBe(200)
       // A management key is a member of all of its organisation's workspaces.
       expect((yield* ask(`/api/v1/files/${id}?workspace_id=${workspace.id}`, { key: managementKey })).status).toBe(200)
       yield* refused(404, yield* ask(`/api/v1/files/${id}?workspace_id=${workspaceId}`, { key: managementKey }))

@@ -50,6 +50,7 @@ it.layer(layer(), { excludeTestServices: true })("/guardrails", (it) => {
         not_found: [],
         replaced: [{ key_hash: b, previous_guardrail_id: first }]
       })
+      expect((yield* assign(first.toUpperCase(), [a])).assigned_count).toBe(1)
       const held = yield* ask(`${path}/${first}/assignments/keys`, { key })
       expect(Schema.decodeUnknownSync(Schema.fromJsonString(AssignmentList))(held.text)).toMatchObject({
         data: [{ key_hash: a, key_name: "a", guardrail_id: first }],
