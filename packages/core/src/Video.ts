@@ -73,7 +73,7 @@ export const InputReference = Schema.Union([
   Schema.Struct({ type: Schema.Literal("image_url"), image_url: Url }),
   Schema.Struct({ type: Schema.Literal("audio_url"), audio_url: Url }),
   Schema.Struct({ type: Schema.Literal("video_url"), video_url: Url })
-])
+]).annotate({ expected: "an object whose type is image_url, audio_url or video_url, with the url under that name" })
 
 /** @since 0.1.0 */
 export type InputReference = typeof InputReference.Type
