@@ -7,6 +7,9 @@ import { Failure } from "./Failure.ts"
 const codeOf = (cause: unknown): string =>
   typeof cause === "object" && cause !== null && "code" in cause && typeof cause.code === "string" ? cause.code : ""
 
+/** It will hold prompts, answers and uploaded files: nobody else's on this machine. */
+const privateMode = 0o700
+
 /** One level at a time: `mkdirSync` with `recursive` never returns below folders such as /proc that take no children. */
 const make = (folder: string): void => {
   try {
@@ -15,7 +18,7 @@ const make = (folder: string): void => {
     if (codeOf(cause) !== "ENOENT" || dirname(folder) === folder) throw cause
     make(dirname(folder))
     try {
-      mkdirSync(folder)
+      mkdirSync(folder, privateMode)
     } catch (cause) {
       // Another process was quicker.
       if (codeOf(cause) !== "EEXIST") throw cause
