@@ -207,6 +207,10 @@ const Port = Schema.FiniteFromString.check(Schema.isInt(), Schema.isBetween({ mi
 
 const Credits = Schema.FiniteFromString.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000_000 }))
 
+const Patience = Schema.DurationFromString.check(
+  Schema.makeFilter((span: Duration.Duration) => Duration.toMillis(span) >= 0, { expected: "a length of time from 0" })
+)
+
 /** The sample's page, as it is built beside this executable. Found by its place, as apps do not depend on each other. */
 const samplePage = fileURLToPath(new URL("../../sample/dist/web", import.meta.url))
 
@@ -223,7 +227,9 @@ export const config: Config.Config<Settings> = Config.all({
     Config.withDefault(Number(initialCredits.fallback)),
     Config.map((credits) => Option.getOrThrow(MicroCredits.fromCredits(credits)))
   ),
-  shutdownTimeout: Config.Duration("MODEL_GATEWAY_SHUTDOWN_TIMEOUT").pipe(Config.withDefault(Duration.seconds(30))),
+  shutdownTimeout: Config.schema(Patience, "MODEL_GATEWAY_SHUTDOWN_TIMEOUT").pipe(
+    Config.withDefault(Duration.seconds(30))
+  ),
   logFormat: Config.Literals(logFormats, "MODEL_GATEWAY_LOG_FORMAT").pipe(Config.withDefault("pretty")),
   logLevel: Config.Literals(logLevels, "MODEL_GATEWAY_LOG_LEVEL").pipe(Config.withDefault("Info"))
 })

@@ -79,6 +79,16 @@ describe("settings", () => {
       '--shutdown-timeout is "soon", which is not a length of time such as 20 seconds.'
     ],
     [
+      ["--shutdown-timeout=-5 seconds"],
+      {},
+      '--shutdown-timeout is "-5 seconds", which is not a length of time such as 20 seconds.'
+    ],
+    [
+      ["--deadline-rerank", "0 seconds"],
+      {},
+      '--deadline-rerank is "0 seconds", which is not a length of time such as 20 seconds.'
+    ],
+    [
       ["--cors-origins", "https://app.example, *"],
       {},
       '--cors-origins is "https://app.example, *", which is not a list of origins such as https://app.example, separated by commas.'

@@ -140,8 +140,13 @@ const size = (name: string, fallback: number): Config.Config<number> =>
     Config.withDefault(fallback)
   )
 
+/** No time at all would let nothing through. */
+const Span = Schema.DurationFromString.check(
+  Schema.makeFilter((span: Duration.Duration) => Duration.toMillis(span) > 0, { expected: "a length of time above 0" })
+)
+
 const duration = (name: string, fallback: Duration.Duration): Config.Config<Duration.Duration> =>
-  Config.Duration(name).pipe(Config.withDefault(fallback))
+  Config.schema(Span, name).pipe(Config.withDefault(fallback))
 
 const policy = (name: string, fallback: { readonly requests: number; readonly window: Duration.Duration }) =>
   Config.all({
