@@ -41,18 +41,25 @@ const longestPath = 256
 // The input stays out of the messages: it may be a secret, and the caller has it.
 const format = SchemaIssue.makeFormatterStandardSchemaV1()
 
+/** What the schema says, where it speaks of how it is written rather than of what was sent. */
+const worded = (said: string, path: string, last: PropertyKey | undefined): string => {
+  if (said === "Missing key" && typeof last === "number") {
+    return `Expected at least ${last + 1} item${last === 0 ? "" : "s"}`
+  }
+  // To the schema a form's file is a list of one.
+  return path === "file" && (said === "Expected array" || said === "Expected a value with a length of 1")
+    ? "Expected one file"
+    : said
+}
+
 const issuesOf = (issue: SchemaIssue.Issue): ReadonlyArray<Issue> => {
   const seen = new Set<string>()
   const issues: Array<Issue> = []
   for (const { message: said, path } of format(issue).issues) {
     const segments = (path ?? []).map((segment) => (typeof segment === "object" ? segment.key : segment))
     const last = segments.at(-1)
-    // That an item is missing is nobody's words for a list that is too short.
-    const message =
-      said === "Missing key" && typeof last === "number"
-        ? `Expected at least ${last + 1} item${last === 0 ? "" : "s"}`
-        : said
     const dotted = segments.map(String).join(".").slice(0, longestPath)
+    const message = worded(said, dotted, last)
     const key = `${dotted}\n${message}`
     if (seen.has(key)) continue
     seen.add(key)

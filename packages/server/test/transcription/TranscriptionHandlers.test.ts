@@ -122,6 +122,12 @@ it.layer(layer({ bodyLimits: { transcription: 60_000, transcriptionFile: 40_000 
           const answer = yield* upload(...parts)
           expect([answer.status, [...new Set(issuePaths(answer))]]).toEqual([400, paths])
         }
+        for (const parts of [
+          [model, file, file],
+          [model, { name: "file", value: "no file" }]
+        ]) {
+          expect(envelopeOf(yield* upload(...parts)).error.message).toContain("file: Expected one file")
+        }
         yield* noUploads
       })
     )
