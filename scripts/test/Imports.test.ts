@@ -49,7 +49,9 @@ const wrong = (from: Package, folder: "src" | "test", path: string, code: string
     const { dependencies, devDependencies, peerDependencies } = from.manifest
     // The bench is run where it was built, with what it is measured against; nobody installs it.
     const published = folder === "src" && from.name !== "bench"
-    const declared = published ? { ...dependencies, ...peerDependencies } : { ...rootTools, ...devDependencies, ...dependencies, ...peerDependencies }
+    const declared = published
+      ? { ...dependencies, ...peerDependencies }
+      : { ...rootTools, ...devDependencies, ...dependencies, ...peerDependencies }
     return name in declared ? [] : [`${at}, which its package.json does not declare`]
   })
 

@@ -59,7 +59,9 @@ describe("the books", () => {
           const { id: workspaceId } = yield* workspaces.create(organizationId, "w")
           yield* accounting.addCredits(workspaceId, MicroCredits.make(history.credits))
           const reset = history.reset === "never" ? null : history.reset
-          let now = yield* Clock.currentTimeMillis
+          // The test clock begins in 1970, whose first week began before any time that a row can hold.
+          let now = Math.max(yield* Clock.currentTimeMillis, Date.UTC(2026, 0, 1))
+          yield* TestClock.setTime(now)
           const limit = limitOf(history.limit)
           const guardrailLimit = limitOf(history.guardrailLimit)
           const { key } = yield* (yield* KeyStore).create({
