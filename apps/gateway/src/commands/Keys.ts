@@ -40,7 +40,7 @@ const create = Command.make(
       Flag.withMetavar("credits"),
       Flag.withDescription("How many credits the key may spend. Default: no limit of its own"),
       Flag.filterMap(
-        (credits) => Option.filter(MicroCredits.fromCredits(credits), (micro) => micro >= 0),
+        (credits) => Option.filter(MicroCredits.exactly(credits), (micro) => micro >= 0),
         () => "Expected a number of credits from 0"
       ),
       Flag.optional

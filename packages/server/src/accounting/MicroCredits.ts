@@ -49,6 +49,13 @@ export const fromCredits = (credits: number): Option.Option<MicroCredits> => {
 }
 
 /**
+ * As {@link fromCredits}, but none where the amount is no whole number of micro-credits: for limits that a person sets, which must not become another than was said. Float noise, as of `0.1 + 0.2`, is
+ * no such difference.
+ */
+export const exactly = (credits: number): Option.Option<MicroCredits> =>
+  Option.filter(fromCredits(credits), (micro) => Math.abs(toCredits(micro) - credits) <= Math.abs(credits) * 1e-9)
+
+/**
  * The price of `units` at `pricePerUnit` credits, rounded up to a whole micro-credit. Both come from the program's own
  * catalogue and measurements, so one that cannot be counted is a defect: a `RangeError`.
  */

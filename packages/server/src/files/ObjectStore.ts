@@ -145,8 +145,8 @@ export const makeLocal = Effect.fnUntraced(function* (
   const partials = path.join(dir, ".partial")
   yield* fs.makeDirectory(partials, { recursive: true }).pipe(Effect.mapError(failed("open")))
 
-  // Names end in random digits; their last two spread a folder's entries evenly, where their first are all alike.
-  const folderOf = ({ kind, name }: Place) => path.join(dir, kind, name.slice(-2))
+  // Names end in random digits, and those of videos in `-` and an index after them; the last two random ones spread a folder's entries evenly, where the first are all alike.
+  const folderOf = ({ kind, name }: Place) => path.join(dir, kind, name.replace(/-\d+$/, "").slice(-2))
 
   const fileOf = (key: string) => Option.map(parse(key), (place) => path.join(folderOf(place), place.name))
 

@@ -32,16 +32,16 @@ const toWire = (guardrail: Guardrail): Guardrails.Guardrail => ({
 
 const uncountable = new BadRequest({
   error: {
-    message: `${phrases[400]}: limit: Expected a number of credits that can be counted`,
-    metadata: { issues: [{ path: "limit", message: "Expected a number of credits that can be counted" }] }
+    message: `${phrases[400]}: limit: Expected credits in steps of a millionth`,
+    metadata: { issues: [{ path: "limit", message: "Expected credits in steps of a millionth" }] }
   }
 })
 
-/** A limit from the wire; its bounds are the contract's, so it can be counted. */
+/** A limit from the wire. */
 const limitOf = (limit: number | null): Effect.Effect<MicroCredits.MicroCredits | null, BadRequest> =>
   limit === null
     ? Effect.succeed(null)
-    : Option.match(MicroCredits.fromCredits(limit), { onNone: () => Effect.fail(uncountable), onSome: Effect.succeed })
+    : Option.match(MicroCredits.exactly(limit), { onNone: () => Effect.fail(uncountable), onSome: Effect.succeed })
 
 const found = <A, R>(effect: Effect.Effect<A, GuardrailNotFound | StorageError, R>) =>
   orUnavailable(effect).pipe(

@@ -5,11 +5,13 @@
  */
 import { Authorization, Caller, ManagementKey, SpendingKey } from "@model-gateway/core/Authorization"
 import { Forbidden, phrases, Unauthorized } from "@model-gateway/core/GatewayError"
-import { Context, Effect, Layer, Option, Redacted } from "effect"
+import { Context, Effect, Layer, Option, Redacted, Result } from "effect"
 import { HttpServerRequest } from "effect/http"
 import type * as Key from "../keys/Key.ts"
+import * as KeyFormat from "../keys/KeyFormat.ts"
 import { KeyStore } from "../keys/KeyStore.ts"
 import { RateLimits } from "../rates/RateLimits.ts"
+import * as LruMap from "../storage/LruMap.ts"
 import * as BodyLimit from "./BodyLimit.ts"
 import * as Failures from "./Failures.ts"
 import { RequestContext } from "./RequestContext.ts"
@@ -31,6 +33,9 @@ const toCaller = ({ guardrail, key }: Key.Caller): Caller["Service"] => ({
   guardrailId: guardrail?.id ?? null
 })
 
+/** How many keys are remembered as having authenticated. */
+const provenKeys = 100_000
+
 const makeAuthorization = Effect.gen(function* () {
   const keys = yield* KeyStore
   const limits = yield* RateLimits
@@ -45,6 +50,14 @@ const makeAuthorization = Effect.gen(function* () {
     return made
   }
 
+  // Keys that have authenticated here before are no guesses: they pass while their address is blocked, so that one caller behind a proxy cannot lock out all others.
+  const proven = LruMap.make<string, true>(provenKeys)
+  const isProven = (credential: Redacted.Redacted<string>): boolean =>
+    Result.match(KeyFormat.parse(Redacted.value(credential)), {
+      onFailure: () => false,
+      onSuccess: ({ hash }) => proven.get(hash) === true
+    })
+
   const authenticate = Effect.fnUntraced(function* (
     credential: Redacted.Redacted<string>,
     request: HttpServerRequest.HttpServerRequest
@@ -53,10 +66,18 @@ const makeAuthorization = Effect.gen(function* () {
       return yield* request.headers["authorization"] === undefined ? missing : notBearer
     }
     const address = Option.getOrElse(request.remoteAddress, () => "unknown")
-    if (yield* limits.isBlocked(address)) return yield* blocked
-    return yield* Effect.catchTag(keys.authenticate(credential), "InvalidKey", (invalid) =>
-      Effect.andThen(limits.authenticationFailed(address), unauthorized(invalid.message))
+    if ((yield* limits.isBlocked(address)) && !isProven(credential)) return yield* blocked
+    const found = yield* Effect.catchTag(keys.authenticate(credential), "InvalidKey", (invalid) =>
+      Effect.andThen(
+        // A typo is told without a lookup, so it is no guess that would have to be slowed down.
+        invalid.reason === "malformed" || invalid.reason === "checksum"
+          ? Effect.void
+          : limits.authenticationFailed(address),
+        unauthorized(invalid.message)
+      )
     )
+    proven.set((found.ephemeral ?? found.key).hash, true)
+    return found
   }, Failures.orUnavailable)
 
   return Authorization.of({

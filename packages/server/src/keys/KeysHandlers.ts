@@ -22,12 +22,12 @@ const invalid = (path: string, message: string) =>
     error: { message: `${phrases[400]}: ${path}: ${message}`, metadata: { issues: [{ path, message }] } }
   })
 
-/** A limit from the wire; its bounds are the contract's, so it can be counted. */
+/** A limit from the wire. */
 const limitOf = (limit: number | null): Effect.Effect<MicroCredits.MicroCredits | null, BadRequest> =>
   limit === null
     ? Effect.succeed(null)
-    : Option.match(MicroCredits.fromCredits(limit), {
-        onNone: () => Effect.fail(invalid("limit", "Expected a number of credits that can be counted")),
+    : Option.match(MicroCredits.exactly(limit), {
+        onNone: () => Effect.fail(invalid("limit", "Expected credits in steps of a millionth")),
         onSome: Effect.succeed
       })
 

@@ -39,4 +39,11 @@ describe("MicroCredits", () => {
     expect(JSON.stringify(MicroCredits.toCredits(100_000))).toBe("0.1")
     expect(JSON.stringify(MicroCredits.toCredits(9_999_999_999))).toBe("9999.999999")
   })
+
+  it("takes for a limit only what it can hold", () => {
+    expect(MicroCredits.exactly(0.1 + 0.2)).toEqual(Option.some(300_000))
+    expect(MicroCredits.exactly(0)).toEqual(Option.some(0))
+    expect(MicroCredits.exactly(999_999_999.999999)).toEqual(Option.some(999_999_999_999_999))
+    for (const credits of [1e-9, 0.0000005, 1.0000004]) expect(MicroCredits.exactly(credits)).toEqual(Option.none())
+  })
 })

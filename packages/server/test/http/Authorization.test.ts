@@ -1,7 +1,9 @@
 import { expect, it } from "@effect/vitest"
 import { Duration, Effect, Redacted } from "effect"
+import { layerWebCrypto, SecureRandom } from "effect/crypto/SecureRandom"
 import { layer, TestGateway } from "../files/TestGateway.ts"
 import { all } from "../../src/http/Operations.ts"
+import * as KeyFormat from "../../src/keys/KeyFormat.ts"
 import { KeyStore } from "../../src/keys/KeyStore.ts"
 import { envelopeOf, post } from "./Gateway.ts"
 
@@ -101,16 +103,29 @@ it.layer(layer({ failedAuthentications: { requests: 1000, window: Duration.minut
 it.layer(layer({ failedAuthentications: { requests: 3, window: Duration.minutes(1) } }), { excludeTestServices: true })(
   "an address that fails too often",
   (it) => {
-    it.effect("is refused without a lookup, and still with a 401", () =>
-      Effect.gen(function* () {
-        const { ask } = yield* TestGateway
-        for (let i = 0; i < 3; i++) yield* ask("/api/v1/key", { key: "nonsense" })
-        const answer = yield* ask("/api/v1/key")
-        expect([answer.status, envelopeOf(answer).error.message]).toEqual([
-          401,
-          "invalid API key: too many failed attempts from this address, try again in a minute"
-        ])
-      })
+    const blocked = "invalid API key: too many failed attempts from this address, try again in a minute"
+
+    it.effect(
+      "is refused without a lookup, and still with a 401; keys known from before pass, and typos do not count",
+      () =>
+        Effect.gen(function* () {
+          const { ask, managementKey, ordinaryKey } = yield* TestGateway
+          const messageFor = (key: string) =>
+            Effect.map(ask("/api/v1/key", { key }), (answer) =>
+              answer.status === 200 ? "let in" : `${answer.status} ${envelopeOf(answer).error.message}`
+            )
+          const guess = Effect.flatMap(SecureRandom, (random) =>
+            Effect.map(KeyFormat.generate(random, "ordinary"), ({ key }) => Redacted.value(key))
+          ).pipe(Effect.provide(layerWebCrypto))
+
+          for (let i = 0; i < 10; i++) yield* messageFor("nonsense")
+          expect(yield* messageFor(ordinaryKey)).toBe("let in")
+          for (let i = 0; i < 3; i++) expect(yield* messageFor(yield* guess)).toBe("401 invalid API key")
+
+          expect(yield* messageFor(yield* guess)).toBe(`401 ${blocked}`)
+          expect(yield* messageFor(managementKey)).toBe(`401 ${blocked}`)
+          expect(yield* messageFor(ordinaryKey)).toBe("let in")
+        })
     )
   }
 )
