@@ -5,8 +5,8 @@
  */
 export interface Contender {
   readonly name: string
-  /** One call, start to end. */
-  readonly call: () => Promise<unknown>
+  /** Makes a batch of calls and answers how many microseconds one took. */
+  readonly batch: (size: BatchSize) => Promise<number>
 }
 
 export interface Spread {
@@ -23,12 +23,14 @@ export interface Row {
   readonly ratio: Spread
 }
 
-export interface Options {
-  readonly rounds: number
-  /** Calls a contender makes in a round. */
+export interface BatchSize {
   readonly calls: number
   /** Calls under way at once. */
   readonly concurrency: number
+}
+
+export interface Options extends BatchSize {
+  readonly rounds: number
 }
 
 export const spread = (values: ReadonlyArray<number>): Spread => {
@@ -42,26 +44,26 @@ export const spread = (values: ReadonlyArray<number>): Spread => {
   }
 }
 
-/** Runs a batch and answers the microseconds a call took. */
-const batch = async (contender: Contender, options: Options): Promise<number> => {
-  let left = options.calls
+/** Runs a batch of one call, start to end, and answers the microseconds that one took. */
+export const timed = async (call: () => Promise<unknown>, { calls, concurrency }: BatchSize): Promise<number> => {
+  let left = calls
   const worker = async () => {
-    while (left-- > 0) await contender.call()
+    while (left-- > 0) await call()
   }
   const startedAt = process.hrtime.bigint()
-  await Promise.all(Array.from({ length: options.concurrency }, worker))
-  return Number(process.hrtime.bigint() - startedAt) / 1000 / options.calls
+  await Promise.all(Array.from({ length: concurrency }, worker))
+  return Number(process.hrtime.bigint() - startedAt) / 1000 / calls
 }
 
 /** The first contender is the reference. */
 export const compare = async (contenders: ReadonlyArray<Contender>, options: Options): Promise<ReadonlyArray<Row>> => {
   const times = contenders.map((): Array<number> => [])
-  for (const contender of contenders) await batch(contender, options)
+  for (const contender of contenders) await contender.batch(options)
   for (let round = 0; round < options.rounds; round++) {
     for (let turn = 0; turn < contenders.length; turn++) {
       const i = (turn + round) % contenders.length
       const contender = contenders[i]
-      if (contender !== undefined) times[i]?.push(await batch(contender, options))
+      if (contender !== undefined) times[i]?.push(await contender.batch(options))
     }
   }
   const reference = times[0] ?? []

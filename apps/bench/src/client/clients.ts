@@ -9,14 +9,25 @@ import { CohereClientV2 } from "cohere-ai"
 import { Effect, ManagedRuntime, Redacted } from "effect"
 import OpenAI, { toFile } from "openai"
 import * as Undici from "undici"
-import type { Contender } from "../rounds.ts"
 import { rerankRequest, wav } from "./messages.ts"
 
-export const apiKey = "mg_sk_benchmark"
+const apiKey = "mg_sk_benchmark"
+
+/** Who is compared, the reference first. */
+export const names = {
+  rerank: ["undici.request", "@model-gateway/node", "fetch", "cohere-ai", "@openrouter/sdk"],
+  transcription: ["undici.request", "@model-gateway/node", "fetch", "openai"]
+} as const
+
+/** One call of a client, start to end. */
+export interface Call {
+  readonly name: string
+  readonly call: () => Promise<unknown>
+}
 
 export interface Clients {
-  readonly rerank: ReadonlyArray<Contender>
-  readonly transcription: ReadonlyArray<Contender>
+  readonly rerank: ReadonlyArray<Call>
+  readonly transcription: ReadonlyArray<Call>
   readonly close: () => Promise<void>
 }
 

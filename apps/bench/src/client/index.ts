@@ -1,7 +1,9 @@
 /** First table: what a call costs, by the client that makes it. */
+import { fork } from "node:child_process"
+import { once } from "node:events"
 import * as Child from "../child.ts"
-import { compare, comparisonTable, type Row } from "../rounds.ts"
-import * as Clients from "./clients.ts"
+import { compare, comparisonTable, type Contender, type Options, type Row } from "../rounds.ts"
+import { names } from "./clients.ts"
 
 const ours = "@model-gateway/node"
 
@@ -15,14 +17,41 @@ const target = (rows: ReadonlyArray<Row>) => {
         : `slower than ours: ${ratio.median > mine ? "yes" : "no"}`
 }
 
+type Operation = keyof typeof names
+
+const start = async (operation: Operation, name: string, origin: string) => {
+  const child = fork(new URL("./contender.js", import.meta.url), [operation, name, origin], { stdio: "inherit" })
+  await once(child, "message")
+  const contender: Contender = {
+    name,
+    batch: async (size) => {
+      child.send(size)
+      const [microseconds] = (await once(child, "message")) as [number]
+      return microseconds
+    }
+  }
+  return { contender, stop: () => child.disconnect() }
+}
+
+const measure = async (operation: Operation, origin: string, options: Options): Promise<ReadonlyArray<Row>> => {
+  const started = await Promise.all(names[operation].map((name) => start(operation, name, origin)))
+  try {
+    return await compare(
+      started.map(({ contender }) => contender),
+      options
+    )
+  } finally {
+    for (const { stop } of started) stop()
+  }
+}
+
 /** The tables, one an operation. */
 export const run = async (quick: boolean): Promise<ReadonlyArray<string>> => {
   const peer = await Child.start("./client/peer.js")
-  const clients = await Clients.make(peer.origin)
-  const options = { rounds: quick ? 3 : 21, calls: quick ? 100 : 400, concurrency: 8 }
+  const options = { rounds: quick ? 3 : 21, calls: quick ? 200 : 2000, concurrency: 8 }
   try {
-    const rerank = await compare(clients.rerank, options)
-    const transcription = await compare(clients.transcription, options)
+    const rerank = await measure("rerank", peer.origin, options)
+    const transcription = await measure("transcription", peer.origin, options)
     return [
       comparisonTable("Client: one rerank of 20 documents, 8 at once", "undici", rerank, target(rerank)),
       comparisonTable(
@@ -33,7 +62,6 @@ export const run = async (quick: boolean): Promise<ReadonlyArray<string>> => {
       )
     ]
   } finally {
-    await clients.close()
     await peer.stop()
   }
 }
