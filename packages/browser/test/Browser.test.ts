@@ -64,6 +64,13 @@ describe.skipIf(chromiumPath === undefined)("in a browser", () => {
     await server.close()
   })
 
+  it("runs a program against the scripted gateway of @model-gateway/testing, and nothing leaves the page", async () => {
+    await page.evaluate(() => actions.scripted())
+    expect(await outcome()).toMatch(/^ok: \{"results":\d+,"attempts":\[1,2,3\]\}$/)
+    expect(server.seen.filter(({ path }) => path !== "/" && path !== "/page.js")).toEqual([])
+    expect(complaints).toEqual([])
+  })
+
   it("calls the gateway at the page's own origin with a short-lived token", async () => {
     server.on("/api/v1/rerank", (_, response) => json(response, 200, ranking))
     await page.evaluate(() => actions.rerank())

@@ -8,6 +8,7 @@ import {
   UploadProgress
 } from "@model-gateway/browser"
 import { Gateway } from "@model-gateway/core"
+import { Faults, GatewayTest, Recorder, Samples } from "@model-gateway/testing"
 import { Cause, Effect, Exit, Fiber, type Layer, Redacted, Stream } from "effect"
 
 type GatewayLayer = Layer.Layer<Gateway.Gateway, Settings.InvalidSettings | LongLivedKey.LongLivedKeyRefused>
@@ -119,6 +120,25 @@ const actions = {
           const { text } = yield* gateway.transcribe({ model: "sandbox/tones", ...audio })
           return { text, type: audio.file.type, filename: audio.filename, size: audio.file.size }
         })
+      ),
+      withTokens
+    ),
+  /** The scripted gateway in the page: a 503 twice, then the answer; no request leaves. */
+  scripted: () =>
+    start(
+      Effect.gen(function* () {
+        const gateway = yield* Gateway.Gateway
+        const ranked = yield* gateway.rerank({ model: "m", query: "q", documents: ["d"] })
+        const sent = yield* Recorder.requests
+        return { results: ranked.results.length, attempts: sent.map(({ attempt }) => attempt) }
+      }).pipe(
+        Effect.provide([
+          GatewayTest.layer(
+            { rerank: Samples.rerankResponse },
+            { faults: { rerank: Faults.first(2, Faults.status(503)) } }
+          ),
+          GatewayTest.layerNoWaits
+        ])
       ),
       withTokens
     ),
