@@ -34,6 +34,7 @@ import { GatewayConfig } from "./GatewayConfig.ts"
 import * as Guardrails from "./Guardrails.ts"
 import * as Execute from "./internal/execute.ts"
 import * as Form from "./internal/form.ts"
+import type { Parts } from "./internal/request.ts"
 import * as Keys from "./Keys.ts"
 import * as Models from "./Models.ts"
 import type { Operation } from "./Operation.ts"
@@ -251,7 +252,7 @@ export const make: Effect.Effect<Gateway["Service"], never, GatewayConfig | Http
 
     const content = <E extends typeof Files.getFileContent | typeof Video.getVideoContent>(endpoint: E) => {
       const response = open(endpoint)
-      return (parts: Execute.Parts, options: RangeOptions | undefined): Stream.Stream<Uint8Array, Failure<E>> =>
+      return (parts: Parts, options: RangeOptions | undefined): Stream.Stream<Uint8Array, Failure<E>> =>
         Stream.unwrap(
           Effect.map(response({ ...parts, headers: rangeHeader(options) }), ({ stream }) =>
             Stream.mapError(
@@ -319,10 +320,10 @@ export const make: Effect.Effect<Gateway["Service"], never, GatewayConfig | Http
   }
 )
 
-const paidHeaders = (options: PaidOptions | undefined): Execute.Parts["headers"] =>
+const paidHeaders = (options: PaidOptions | undefined): Parts["headers"] =>
   options?.idempotencyKey === undefined ? undefined : { "idempotency-key": options.idempotencyKey }
 
-const rangeHeader = (options: RangeOptions | undefined): Execute.Parts["headers"] =>
+const rangeHeader = (options: RangeOptions | undefined): Parts["headers"] =>
   options?.range === undefined ? undefined : { range: `bytes=${options.range.start}-${options.range.end ?? ""}` }
 
 /**
