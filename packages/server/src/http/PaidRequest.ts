@@ -124,10 +124,11 @@ export const once = <A, E, R>(
         return HttpServerResponse.setHeader(respond(begun.answer), "idempotent-replayed", "true")
       }
       const { claim } = begun
-      const value = yield* restore(effect((value) => claim.complete(toAnswer(value)))).pipe(
-        Effect.onError(() => ignored(claim.abandon))
-      )
-      return respond(toAnswer(value))
+      // A large answer is written out once, for the one who waits and for those who ask again.
+      let kept: Idempotency.Answer | undefined
+      const keep = (value: A) => claim.complete((kept = toAnswer(value)))
+      const value = yield* restore(effect(keep)).pipe(Effect.onError(() => ignored(claim.abandon)))
+      return respond(kept ?? toAnswer(value))
     })
   )
 }
