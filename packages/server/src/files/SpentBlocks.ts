@@ -1,30 +1,50 @@
 /**
  * Frees the memory of a request's body as soon as it has been stored, instead of when the garbage collector comes by.
  *
- * Every read from a socket is a block of its own. V8 lets 64 MiB and more of them pile up before it collects, so that one large upload would make the process grow by that much. A block is
- * freed only when all of its bytes were the file's and were stored: then nobody else (another part of the form, another request on the connection, a pool of buffers) can have
- * any use of it. Blocks of which that is not known are left to the collector.
+ * Every read from a socket is a block of its own. V8 lets 64 MiB and more of them pile up before it collects, so that one large upload would make the process grow by that much. Once as
+ * many bytes of the file are stored as had come in all, headers and other parts included, when a block was received, what is being stored lies behind that block's end, and nobody
+ * has a use for it any more.
  */
 
-/** Hears of each chunk, in order, when it was stored. No chunk may be read after that. */
-export type SpentBlocks = (chunk: Uint8Array) => void
+/** What is known of the blocks of one request and of the one file in it. */
+export interface SpentBlocks {
+  /** Hears of each block of the body, in order, as it comes. */
+  readonly received: (block: Uint8Array) => void
+  /** Hears of each chunk of the file, in order, when it was stored. No chunk may be read after that. */
+  readonly stored: (chunk: Uint8Array) => void
+}
 
-/** Smaller blocks are not worth it. */
-const smallest = 16_384
+/** Of a body that has much before its file, or after it, blocks would wait in vain: the oldest are left to the collector. */
+const mostWaiting = 64
 
-/** For the chunks of one file. */
+interface Waiting {
+  readonly buffer: ArrayBuffer
+  /** How many bytes of the body had come with it. */
+  readonly end: number
+}
+
+/** For one request. */
 export const make = (): SpentBlocks => {
-  let block: ArrayBufferLike | undefined
-  let end = 0
-  return (chunk) => {
-    if (chunk.buffer !== block) {
-      block = chunk.buffer
-      end = 0
+  const waiting: Array<Waiting> = []
+  let receivedBytes = 0
+  let storedBytes = 0
+  return {
+    received: ({ buffer, byteLength }) => {
+      receivedBytes += byteLength
+      // A block of which the body is only a part may hold the next request, or belong to a pool of buffers.
+      if (buffer.byteLength === byteLength && buffer instanceof ArrayBuffer && !buffer.resizable) {
+        if (waiting.length === mostWaiting) waiting.shift()
+        waiting.push({ buffer, end: receivedBytes })
+      }
+    },
+    stored: ({ byteLength }) => {
+      storedBytes += byteLength
+      let spent = waiting[0]
+      while (spent !== undefined && spent.end <= storedBytes) {
+        spent.buffer.transfer(0)
+        waiting.shift()
+        spent = waiting[0]
+      }
     }
-    // Each chunk must begin where the one before it ended, the first of them where the block does.
-    end = chunk.byteOffset === end ? end + chunk.byteLength : Number.NaN
-    if (end !== block.byteLength || end < smallest || !(block instanceof ArrayBuffer) || block.resizable) return
-    block.transfer(0)
-    block = undefined
   }
 }

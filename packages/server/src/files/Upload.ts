@@ -7,6 +7,7 @@ import { Form } from "@model-gateway/core/Files"
 import { BadRequest, type Issue, PayloadTooLarge, phrases } from "@model-gateway/core/GatewayError"
 import { Effect, Schema, Stream } from "effect"
 import { type HttpServerRequest, Multipart } from "effect/http"
+import * as RequestBlocks from "./RequestBlocks.ts"
 import * as SpentBlocks from "./SpentBlocks.ts"
 import { ObjectStore, type ObjectStoreError, type StoredObject } from "./ObjectStore.ts"
 
@@ -102,6 +103,7 @@ const read = Effect.fnUntraced(function* (
   const contentType = request.headers["content-type"] ?? ""
   if (!/^multipart\/form-data\s*;.*\bboundary=/i.test(contentType)) return yield* notMultipart
 
+  const spent = SpentBlocks.make()
   let purpose: string | undefined
   let stored: (StoredObject & Pick<Uploaded, "filename" | "contentType">) | undefined
 
@@ -116,16 +118,22 @@ const read = Effect.fnUntraced(function* (
   const onFile = Effect.fnUntraced(function* (part: Multipart.File) {
     if (part.key !== "file") return yield* Stream.runDrain(part.content)
     if (stored !== undefined) return yield* badForm([{ path: "file", message: "Expected one file" }])
-    const object = yield* objects.put(key, part.content, { maxBytes, onStored: SpentBlocks.make() })
+    const object = yield* objects.put(key, part.content, { maxBytes, onStored: spent.stored })
     stored = { ...object, filename: filenameOf(part.name), contentType: contentTypeOf(part) }
   })
 
-  yield* request.multipartStream.pipe(
+  yield* RequestBlocks.stream(request).pipe(
+    Stream.mapArray((blocks) => {
+      blocks.forEach(spent.received)
+      return blocks
+    }),
+    Stream.pipeThroughChannel(Multipart.makeChannel(request.headers)),
     // The store counts the file's bytes, exactly; the body as a whole has a limit of its own.
     Stream.provideService(Multipart.MaxFileSize, undefined),
     Stream.runForEach((part) => (part._tag === "Field" ? onField(part) : onFile(part))),
     Effect.catchTags({
       MultipartError: (error) => Effect.fail(reachedLimit(error) ? tooLarge : cutShort),
+      BodyCutShort: () => Effect.fail(cutShort),
       ObjectTooLarge: () => Effect.fail(tooLarge)
     })
   )

@@ -250,6 +250,34 @@ layer(gateway, { excludeTestServices: true })("files over HTTP", (it) => {
     })
   )
 
+  it.effect("tells a client that waits for leave to send its body to go on", () =>
+    Effect.gen(function* () {
+      const { ordinaryKey, port } = yield* TestGateway.TestGateway
+      const body = TestGateway.form(purpose(), file(Buffer.alloc(90_000, 1)))
+      const said = yield* Effect.callback<string>((resume) => {
+        let text = ""
+        const socket = connect(port, "127.0.0.1", () => {
+          socket.write(
+            `POST /api/v1/files HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${ordinaryKey}\r\nexpect: 100-continue\r\n` +
+              `content-type: ${TestGateway.formHeaders["content-type"]}\r\ncontent-length: ${body.length}\r\n\r\n`
+          )
+        })
+        let sent = false
+        socket.on("error", () => {})
+        socket.on("data", (chunk) => {
+          text += chunk.toString()
+          if (!sent && text.startsWith("HTTP/1.1 100 Continue\r\n\r\n")) {
+            sent = true
+            socket.write(body)
+          }
+          if (text.includes('"bytes":90000')) resume(Effect.succeed(text))
+        })
+        return Effect.sync(() => socket.destroy())
+      }).pipe(Effect.timeout("5 seconds"))
+      expect(said.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 100", "HTTP/1.1 200"])
+    })
+  )
+
   it.effect("names a file safely, whatever the name", () =>
     Effect.gen(function* () {
       const { ask } = yield* TestGateway.TestGateway

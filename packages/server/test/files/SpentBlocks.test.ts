@@ -2,54 +2,62 @@ import { describe, expect, it } from "@effect/vitest"
 import * as SpentBlocks from "../../src/files/SpentBlocks.ts"
 
 const size = 65_536
+const blockOf = (bytes = size) => new Uint8Array(bytes)
 
 describe("SpentBlocks", () => {
-  it("frees a block whose bytes were all stored, and not before", () => {
+  it("frees a block when what was stored lies behind it, and not before", () => {
     const spent = SpentBlocks.make()
-    const block = new Uint8Array(size)
-    spent(block.subarray(0, 1000))
-    expect(block.length).toBe(size)
-    spent(block.subarray(1000))
-    expect(block.buffer.detached).toBe(true)
+    const [first, second] = [blockOf(), blockOf()]
+    spent.received(first)
+    spent.received(second)
+    // 100 bytes of the first block were the form's.
+    spent.stored(first.subarray(100))
+    expect(first.buffer.detached).toBe(false)
+    spent.stored(second.subarray(0, 99))
+    expect(first.buffer.detached).toBe(false)
+    spent.stored(second.subarray(99, 100))
+    expect(first.buffer.detached).toBe(true)
+    expect(second.buffer.detached).toBe(false)
   })
 
-  it("frees one block after the other", () => {
+  it("frees blocks of every size, several at once", () => {
     const spent = SpentBlocks.make()
-    const blocks = [new Uint8Array(size), new Uint8Array(size), new Uint8Array(size)]
-    for (const block of blocks) spent(block)
+    const blocks = [blockOf(1), blockOf(1000), blockOf()]
+    blocks.forEach(spent.received)
+    spent.stored(blockOf(size + 1001))
     expect(blocks.map(({ buffer }) => buffer.detached)).toEqual([true, true, true])
   })
 
+  it("goes by what was stored, not by how the parser cut it", () => {
+    const spent = SpentBlocks.make()
+    const [first, second] = [blockOf(), blockOf()]
+    spent.received(first)
+    spent.received(second)
+    // The parser held back the last bytes of the first block and gave them out with a copy of the second.
+    spent.stored(first.subarray(0, size - 5))
+    expect(first.buffer.detached).toBe(false)
+    spent.stored(blockOf(size + 5))
+    expect([first.buffer.detached, second.buffer.detached]).toEqual([true, true])
+  })
+
   it.each([
-    ["begins with something else", (block: Uint8Array) => [block.subarray(10)]],
-    ["ends with something else", (block: Uint8Array) => [block.subarray(0, size - 1)]],
-    ["has a gap", (block: Uint8Array) => [block.subarray(0, 10), block.subarray(20)]],
-    ["was stored out of order", (block: Uint8Array) => [block.subarray(10), block.subarray(0, 10)]],
-    ["was partly stored twice", (block: Uint8Array) => [block.subarray(0, size / 2), block.subarray(0, size / 2)]]
-  ])("leaves alone a block that %s", (_, chunksOf) => {
+    ["begins with something else", () => blockOf().subarray(10)],
+    ["ends with something else", () => blockOf().subarray(0, size - 1)],
+    ["is shared memory", () => new Uint8Array(new SharedArrayBuffer(size))]
+  ])("leaves alone a block that %s", (_, make) => {
     const spent = SpentBlocks.make()
-    const block = new Uint8Array(size)
-    for (const chunk of chunksOf(block)) spent(chunk)
-    spent(new Uint8Array(size))
-    expect(block.buffer.detached).toBe(false)
+    const block = make()
+    const { length } = block
+    spent.received(block)
+    spent.stored(blockOf(2 * size))
+    expect(block.length).toBe(length)
   })
 
-  it("leaves alone a block that was interrupted by another", () => {
+  it("holds on to no more than some blocks that wait in vain", () => {
     const spent = SpentBlocks.make()
-    const block = new Uint8Array(size)
-    spent(block.subarray(0, 10))
-    spent(new Uint8Array(size))
-    spent(block.subarray(10))
-    expect(block.buffer.detached).toBe(false)
-  })
-
-  it("leaves small blocks and shared memory alone", () => {
-    const spent = SpentBlocks.make()
-    const small = new Uint8Array(100)
-    const shared = new Uint8Array(new SharedArrayBuffer(size))
-    spent(small)
-    spent(shared)
-    expect(small.buffer.detached).toBe(false)
-    expect(shared.length).toBe(size)
+    const blocks = Array.from({ length: 100 }, () => blockOf(10))
+    blocks.forEach(spent.received)
+    spent.stored(blockOf(1000))
+    expect(blocks.filter(({ buffer }) => buffer.detached)).toHaveLength(64)
   })
 })
