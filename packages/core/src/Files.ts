@@ -19,6 +19,7 @@ import {
   Unauthorized
 } from "./GatewayError.ts"
 import { Timestamp } from "./Identifiers.ts"
+import { isMaxCharacters } from "./internal/characters.ts"
 import * as Operation from "./Operation.ts"
 
 /**
@@ -107,7 +108,7 @@ export type FileList = typeof FileList.Type
 export const Form = Schema.Struct({
   file: SingleFileSchema,
   /** What the file is for, in the caller's own words: 1 to 64 characters. */
-  purpose: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(64))
+  purpose: Schema.String.check(Schema.isMinLength(1), isMaxCharacters(64))
 })
 
 /** @since 0.1.0 */

@@ -10,14 +10,15 @@ import * as Schema from "effect/Schema"
 import { LimitReset } from "./CurrentKey.ts"
 import { BadRequest, Forbidden, InternalServerError, NotFound, Unauthorized } from "./GatewayError.ts"
 import { KeyHash, Timestamp } from "./Identifiers.ts"
+import { isMaxCharacters } from "./internal/characters.ts"
 import { SpendingLimit } from "./Keys.ts"
 import * as Operation from "./Operation.ts"
 
 const error = [BadRequest, Unauthorized, Forbidden, NotFound, InternalServerError] as const
 
-const Name = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(256))
-const Description = Schema.NullOr(Schema.String.check(Schema.isMaxLength(2048)))
-const AllowList = Schema.NullOr(Schema.Array(Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(256))))
+const Name = Schema.String.check(Schema.isMinLength(1), isMaxCharacters(256))
+const Description = Schema.NullOr(Schema.String.check(isMaxCharacters(2048)))
+const AllowList = Schema.NullOr(Schema.Array(Schema.String.check(Schema.isMinLength(1), isMaxCharacters(256))))
 
 /**
  * What a set of keys may spend and use. Null in an allow-list: all.

@@ -4,6 +4,7 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
+import { isMaxCharacters } from "./internal/characters.ts"
 
 /**
  * A file's identifier: 1 to 256 word characters or hyphens.
@@ -68,7 +69,7 @@ export const VideoId = Schema.String.check(
  *
  * @since 0.1.0
  */
-export const EndUser = Schema.String.check(Schema.isMaxLength(256))
+export const EndUser = Schema.String.check(isMaxCharacters(256))
 
 /**
  * A moment: ISO 8601 in UTC with `Z`, as `2026-11-20T22:30:00.000Z`.
@@ -111,7 +112,7 @@ export const Decimal = Schema.String.check(
  * @since 0.1.0
  */
 export const Page = {
-  after: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(256))),
+  after: Schema.optionalKey(Schema.String.check(isMaxCharacters(256))),
   limit: Schema.optionalKey(Decimal.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: 1000 })))
 }
 

@@ -10,9 +10,10 @@ import * as Schema from "effect/Schema"
 import { LimitReset } from "./CurrentKey.ts"
 import { BadRequest, Forbidden, InternalServerError, NotFound, TooManyRequests, Unauthorized } from "./GatewayError.ts"
 import { Timestamp, WorkspaceId } from "./Identifiers.ts"
+import { isMaxCharacters } from "./internal/characters.ts"
 import * as Operation from "./Operation.ts"
 
-const Name = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(256))
+const Name = Schema.String.check(Schema.isMinLength(1), isMaxCharacters(256))
 
 /**
  * A spending limit: credits from 0, in steps of a millionth; null for none.

@@ -6,6 +6,7 @@
  */
 import * as Schema from "effect/Schema"
 import { FreeForm } from "./Identifiers.ts"
+import { isMaxCharacters } from "./internal/characters.ts"
 
 /**
  * The most that a request may cost, in credits a unit; providers that are
@@ -23,7 +24,7 @@ export const MaxPrice = Schema.Struct({
 /** @since 0.1.0 */
 export type MaxPrice = typeof MaxPrice.Type
 
-const ProviderNames = Schema.Array(Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(64)))
+const ProviderNames = Schema.Array(Schema.String.check(Schema.isMinLength(1), isMaxCharacters(64)))
 
 /**
  * Provider routing preferences. Unknown keys are accepted and ignored.

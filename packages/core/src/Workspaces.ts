@@ -9,6 +9,7 @@ import * as Schema from "effect/Schema"
 import { DeletionShape } from "./Files.ts"
 import { BadRequest, Forbidden, InternalServerError, NotFound, Unauthorized } from "./GatewayError.ts"
 import { Timestamp } from "./Identifiers.ts"
+import { isMaxCharacters } from "./internal/characters.ts"
 import * as Operation from "./Operation.ts"
 
 /**
@@ -38,7 +39,7 @@ export type Workspace = typeof Workspace.Type
  * @since 0.1.0
  */
 export const UpdateRequest = Schema.Struct({
-  name: Schema.optionalKey(Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(256))),
+  name: Schema.optionalKey(Schema.String.check(Schema.isMinLength(1), isMaxCharacters(256))),
   default_callback_url: Schema.optionalKey(
     Schema.NullOr(Schema.String.check(Schema.isPattern(/^https:\/\/[^\s/]\S*$/i, { expected: "an https:// URL" })))
   ),

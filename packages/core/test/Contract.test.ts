@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { GatewayApi, GatewayError } from "@model-gateway/core"
+import { GatewayApi, GatewayError, Identifiers } from "@model-gateway/core"
 import { Schema } from "effect"
 import { OpenApi } from "effect/http-api"
 import { codec, endpoint, endpoints, issuesOf, jsonOf } from "./contract.ts"
@@ -73,6 +73,11 @@ describe("the contract", () => {
 
 const uuid = "7d9d1f9e-3a55-4f0c-9a35-0e4d1b9f6a10"
 const long = (length: number) => "x".repeat(length)
+/** As many characters, of which each takes two UTF-16 units. */
+const emoji = (length: number) => "🎉".repeat(length)
+/** Texts of that many characters, and of one more. */
+const longest = (length: number) => [long(length), emoji(length), `${emoji(length - 1)}x`, "\ud83c".repeat(length)]
+const tooLong = (length: number) => [long(length + 1), emoji(length + 1), `${emoji(length)}x`, long(length * 2 + 1)]
 
 const rerank = { model: "m", query: "q", documents: ["d"] }
 const audio = { model: "m", input_audio: { data: "AAAA", format: "wav" } }
@@ -117,7 +122,7 @@ const bodies: ReadonlyArray<
     ]
   ],
   ["rerank", rerank, "top_n", [1, 100], [0, -1, 1.5, "1", null]],
-  ["rerank", rerank, "user", ["", long(256)], [long(257), 1, null]],
+  ["rerank", rerank, "user", ["", ...longest(256)], [...tooLong(256), 1, null]],
   [
     "rerank",
     rerank,
@@ -172,7 +177,7 @@ const bodies: ReadonlyArray<
   ["transcribe", audio, "response_format", ["json", "verbose_json"], ["text", null]],
   ["transcribe", audio, "temperature", [0, 0.5, 1], [-0.1, 1.1, "0", null, Number.NaN]],
   ["transcribe", audio, "timestamp_granularities", [["word"], ["segment", "word"], []], [["letter"], "word", null]],
-  ["transcribe", audio, "user", [long(256)], [long(257)]],
+  ["transcribe", audio, "user", longest(256), tooLong(256)],
   ["transcribe", audio, "trace", [{ x: 1 }], [{ trace_name: 1 }]],
   ["transcribe", audio, "provider", [{ options: { a: {} } }], [{ options: [] }]],
 
@@ -225,12 +230,12 @@ const bodies: ReadonlyArray<
   ["submitVideo", video, "seed", [0, -5, 7], [1.5, "1", null]],
   ["submitVideo", video, "creativity", [0, 0.5], ["0", null, Number.POSITIVE_INFINITY]],
   ["submitVideo", video, "upscale_factor", [0.1, 2], [0, -1, "2", null]],
-  ["submitVideo", video, "user", [long(256)], [long(257)]],
+  ["submitVideo", video, "user", longest(256), tooLong(256)],
 
   ["assignKeys", {}, "key_hashes", [["h"], ["h", "i"], [long(1000)]], [[], [""], ["h", ""], "h", [1], null, undefined]],
   ["unassignKeys", {}, "key_hashes", [["h"]], [[], [""]]],
 
-  ["createKey", { name: "n" }, "name", ["n", long(256)], ["", long(257), null, undefined]],
+  ["createKey", { name: "n" }, "name", ["n", ...longest(256)], ["", ...tooLong(256), null, undefined]],
   ["createKey", { name: "n" }, "limit", [0, 0.000001, 1e9, null], [-1, 1e9 + 1, "1"]],
   ["createKey", { name: "n" }, "limit_reset", ["daily", "weekly", "monthly", null], ["yearly"]],
   [
@@ -241,7 +246,10 @@ const bodies: ReadonlyArray<
     ["2026-11-20", "2026-11-20T22:30:00", "2026-11-20T22:30:00+01:00", "soon", 0]
   ],
   ["createEphemeralKey", {}, "expires_in", [1, 900, undefined], [0, 901, -1, 1.5, "60", null]],
-  ["createGuardrail", { name: "n" }, "allowed_models", [[], ["m"], null], [[""], "m", [long(257)]]],
+  ["createGuardrail", { name: "n" }, "name", longest(256), ["", ...tooLong(256)]],
+  ["createGuardrail", { name: "n" }, "description", ["", ...longest(2048), null], tooLong(2048)],
+  ["createGuardrail", { name: "n" }, "allowed_models", [[], ["m"], longest(256), null], [[""], "m", [emoji(257)]]],
+  ["updateWorkspace", {}, "name", longest(256), ["", ...tooLong(256)]],
   ["updateWorkspace", {}, "default_callback_url", ["https://e.com/hook", null], ["http://e.com", ""]],
   ["updateWorkspace", {}, "file_shape", ["native", "compat_a", "compat_b"], ["other", null]],
   ["addCredits", {}, "amount", [0.000001, 1e9], [0, -1, 1e9 + 1, "1", null, undefined]]
@@ -276,6 +284,14 @@ describe("a body's bounds", () => {
         trace: { trace_id: 1 }
       })
     ).toEqual(["model", "query", "documents.0", "top_n", "trace.trace_id", "user"])
+  })
+
+  it("the document says the same bounds in characters, and generated texts keep to them", () => {
+    const { schema } = Schema.toJsonSchemaDocument(Identifiers.EndUser)
+    expect(schema).toMatchObject({ type: "string", maxLength: 256 })
+    const body = issuesOf(jsonOf(endpoint("rerank")), { ...rerank, provider: { order: tooLong(64) } })
+    expect(body).toEqual([0, 1, 2, 3].map((index) => `provider.order.${index}`))
+    expect(issuesOf(jsonOf(endpoint("rerank")), { ...rerank, provider: { only: longest(64) } })).toEqual([])
   })
 
   it("unknown fields are ignored, at any depth", () => {
@@ -316,7 +332,7 @@ describe("a parameter's bounds", () => {
     ["getVideo", "query", "wait", ["0", "2.5", "60"], ["-1", "61", "abc", "NaN", "Infinity"]],
     ["getVideoContent", "query", "index", ["0", "7"], ["-1", "1.5", "abc"]],
     ["listFiles", "query", "limit", ["1", "1000"], ["0", "1001", "1.5", "abc", ""]],
-    ["listFiles", "query", "after", ["", long(256)], [long(257)]],
+    ["listFiles", "query", "after", ["", ...longest(256)], tooLong(256)],
     ["getKey", "params", "hash", ["h", long(64), "any thing"], [""]],
     ["listModels", "query", "kind", ["rerank", "transcription", "video"], ["chat", ""]],
     ...["rerank", "transcribe", "submitVideo", "addCredits"].map(
