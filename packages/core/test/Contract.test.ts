@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { GatewayApi, GatewayError, Identifiers } from "@model-gateway/core"
-import { Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { OpenApi } from "effect/http-api"
 import { codec, endpoint, endpoints, issuesOf, jsonOf } from "./contract.ts"
 
@@ -286,13 +286,20 @@ describe("a body's bounds", () => {
     ).toEqual(["model", "query", "documents.0", "top_n", "trace.trace_id", "user"])
   })
 
-  it("the document says the same bounds in characters, and generated texts keep to them", () => {
+  it("the document says the same bound in characters, and names are bounded by it in lists too", () => {
     const { schema } = Schema.toJsonSchemaDocument(Identifiers.EndUser)
     expect(schema).toMatchObject({ type: "string", maxLength: 256 })
     const body = issuesOf(jsonOf(endpoint("rerank")), { ...rerank, provider: { order: tooLong(64) } })
     expect(body).toEqual([0, 1, 2, 3].map((index) => `provider.order.${index}`))
     expect(issuesOf(jsonOf(endpoint("rerank")), { ...rerank, provider: { only: longest(64) } })).toEqual([])
   })
+
+  it.effect.prop("generated texts keep to it, and are accepted", [Identifiers.EndUser], ([user]) =>
+    Effect.sync(() => {
+      expect(Array.from(user).length).toBeLessThanOrEqual(256)
+      expect(issuesOf(jsonOf(endpoint("rerank")), { ...rerank, user })).toEqual([])
+    })
+  )
 
   it("unknown fields are ignored, at any depth", () => {
     const schema = jsonOf(endpoint("rerank"))
