@@ -153,8 +153,27 @@ export interface VideoJob {
 }
 
 /**
- * Making videos: a job is submitted, polled, fetched. Every step but `submit` may run in another process than the
- * step before it.
+ * A video to be made, and the token by which the upstream knows it again.
+ *
+ * @since 0.1.0
+ */
+export interface VideoSubmission {
+  readonly request: VideoRequest
+  /**
+   * Submissions with the same token are one job upstream: the second answers with the `upstreamId` of the first and
+   * starts, and costs, nothing more, whichever process it comes from. So a job whose answer was lost, because a process
+   * or a connection died, is simply submitted again. The service gives the same job the same token for as long as it is
+   * with the same provider and model, and no two others the same; the request that comes with it is the same too.
+   *
+   * At most 64 letters, digits, `_` and `-`, so that it fits in an idempotency header as it is. Nothing in it is secret. An
+   * adapter whose upstream has no such header keeps the promise in another way: it sends the token as the job's
+   * metadata, say, and looks for a job that bears it before it submits another.
+   */
+  readonly token: string
+}
+
+/**
+ * Making videos: a job is submitted, polled, fetched. Every step may run in another process than the step before it.
  *
  * @since 0.1.0
  */
@@ -164,7 +183,14 @@ export interface VideoCapability {
    * accepts a job, so that what is known to be wrong is refused at once and not by a job that fails later.
    */
   readonly check: (request: VideoRequest) => Effect.Effect<void, ProviderError>
-  readonly submit: (request: VideoRequest) => Effect.Effect<{ readonly upstreamId: string }, ProviderError>
+  /**
+   * Has the upstream begin the job, once for each `token`.
+   *
+   * `Timeout` and `BadResponse` say that the upstream may have taken the job all the same: it is submitted again, under its
+   * token, to this provider and to no other. Every other reason says that it has surely not: the job may go to another
+   * provider. A connection that broke after the request had gone out is therefore a `Timeout`, and not `Unavailable`.
+   */
+  readonly submit: (submission: VideoSubmission) => Effect.Effect<{ readonly upstreamId: string }, ProviderError>
   readonly poll: (job: VideoJob) => Effect.Effect<VideoStatus, ProviderError>
   /** The bytes of output `index` of a completed job. */
   readonly content: (job: VideoJob & { readonly index: number }) => Stream.Stream<Uint8Array, ProviderError>

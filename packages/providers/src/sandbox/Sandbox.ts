@@ -146,7 +146,7 @@ const guardVideo = (cards: VideoCapability): VideoCapability => {
   return {
     ...cards,
     check: (request) => Effect.andThen(known(request.model), cards.check(request)),
-    submit: (request) => Effect.andThen(known(request.model), cards.submit(request))
+    submit: (submission) => Effect.andThen(known(submission.request.model), cards.submit(submission))
   }
 }
 

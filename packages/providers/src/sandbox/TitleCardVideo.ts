@@ -2,11 +2,13 @@
  * Title cards as a video provider: jobs that are rendered in this process.
  *
  * A render does not outlive the process, and need not: a job that this process has never heard of is rendered
- * from its request, and comes out the same, because everything in it follows from the request and the job's id.
+ * from its request, and comes out the same, because everything in it follows from the request and the job's id. The id
+ * follows from the submission's token, so that a token names the same job in every process.
  *
  * @since 0.1.0
  */
-import { Cause, Deferred, Effect, Exit, Fiber, Hash, Option, Random, type Scope, Semaphore, Stream } from "effect"
+import { Cause, Deferred, Effect, Exit, Fiber, Hash, Option, type Scope, Semaphore, Stream } from "effect"
+import { hash } from "node:crypto"
 import type { VideoCapability, VideoJob, VideoRequest, VideoStatus } from "../Provider.ts"
 import { BadResponse, invalidRequest, ProviderError } from "../ProviderError.ts"
 import * as TitleCard from "./TitleCard.ts"
@@ -107,9 +109,9 @@ export const make = Effect.fnUntraced(function* (
 
   return {
     check: (request) => Effect.asVoid(cardOf(request, "")),
-    submit: Effect.fnUntraced(function* (request) {
+    submit: Effect.fnUntraced(function* ({ request, token }) {
       yield* cardOf(request, "")
-      const upstreamId = yield* newId
+      const upstreamId = idOf(token)
       yield* renderOf({ upstreamId, request })
       return { upstreamId }
     }),
@@ -144,10 +146,8 @@ const stateAfter = (exit: Exit.Exit<Uint8Array, ProviderError>): VideoStatus =>
     })
   })
 
-const newId = Effect.map(
-  Effect.all(Array.from({ length: 4 }, () => Random.nextIntBetween(0, 0xffff_ffff))),
-  (parts) => `card_${parts.map((part) => part.toString(16).padStart(8, "0")).join("")}`
-)
+/** The job of a token, in whichever process it is asked for. */
+const idOf = (token: string): string => `card_${hash("sha256", token, "hex").slice(0, 32)}`
 
 const pieces = function* (bytes: Uint8Array): Generator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += pieceSize) yield bytes.subarray(at, at + pieceSize)

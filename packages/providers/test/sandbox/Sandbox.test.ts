@@ -61,7 +61,7 @@ describe("sandbox/status-<code>", () => {
     transcription: (sandbox, model) => [sandbox.transcribe(transcription(wav("1"), { model }))],
     video: (sandbox, model) => [
       sandbox.video.check({ model, prompt: "tea" }),
-      sandbox.video.submit({ model, prompt: "tea" })
+      sandbox.video.submit({ request: { model, prompt: "tea" }, token: "tea" })
     ]
   }
 

@@ -16,8 +16,11 @@ const download = (video: VideoCapability, job: VideoJob) =>
     (pieces) => new Uint8Array(Buffer.concat(Array.from(pieces)))
   )
 
-const submit = (video: VideoCapability, request: VideoRequest) =>
-  Effect.map(video.submit(request), ({ upstreamId }): VideoJob => ({ upstreamId, request }))
+let tokens = 0
+
+/** Under a token of its own unless told. */
+const submit = (video: VideoCapability, request: VideoRequest, token = `token-${tokens++}`) =>
+  Effect.map(video.submit({ request, token }), ({ upstreamId }): VideoJob => ({ upstreamId, request }))
 
 describe("TitleCardVideo", () => {
   it.live("a job is in progress, then completed, and its video can be fetched more than once", () =>
@@ -42,6 +45,21 @@ describe("TitleCardVideo", () => {
       const after = yield* TitleCardVideo.make()
       assert.strictEqual((yield* after.poll(job)).status, "in_progress")
       assert.deepStrictEqual(yield* download(after, job), expected)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("a token is one job, however often and in whichever process it is submitted", () =>
+    Effect.gen(function* () {
+      const before = yield* TitleCardVideo.make()
+      const first = yield* submit(before, long, "one")
+      assert.deepStrictEqual(yield* submit(before, long, "one"), first)
+      assert.notDeepEqual(yield* submit(before, long, "another"), first)
+      const after = yield* TitleCardVideo.make()
+      assert.deepStrictEqual(yield* submit(after, long, "one"), first)
+      // The one render of the token is gone; a second one of its own would still be under way.
+      yield* before.cancel(first)
+      const again = yield* submit(before, long, "one")
+      assert.deepStrictEqual(yield* before.poll(again), { status: "failed", message: "the job was cancelled" })
     }).pipe(Effect.scoped)
   )
 
@@ -119,7 +137,7 @@ describe("TitleCardVideo", () => {
           : { prompt: prompt ?? "" }),
         ...("prompt" in change ? {} : change)
       }
-      for (const attempt of [video.check(changed), video.submit(changed)]) {
+      for (const attempt of [video.check(changed), video.submit({ request: changed, token: "t" })]) {
         const error = yield* Effect.flip(attempt)
         assert.strictEqual(error.reason._tag, "InvalidRequest")
         assert.include(error.message, message)

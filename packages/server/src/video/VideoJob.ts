@@ -4,6 +4,7 @@
 import type { Job, Status } from "@model-gateway/core/Video"
 import { Schema } from "effect"
 import type { Row } from "effect/sql/SqlConnection"
+import { hash } from "node:crypto"
 import * as MicroCredits from "../accounting/MicroCredits.ts"
 import * as Dialect from "../storage/Dialect.ts"
 import * as JobStatus from "./JobStatus.ts"
@@ -50,6 +51,14 @@ export interface VideoJob {
   readonly deadlineAt: number
   readonly completedAt: number | null
 }
+
+/**
+ * The token under which the job is submitted to its provider: the same however often, after whichever crash. With another provider or model it is another token, because two of
+ * them may be doors to one upstream, which would answer with the job that the first has refused to go on with. The job's id, which is no secret, leads it: whoever looks at the upstream's
+ * books can tell whose job it is.
+ */
+export const tokenOf = ({ id, provider, upstreamModel }: VideoJob): string =>
+  `${id}-${hash("sha256", JSON.stringify([provider, upstreamModel]), "hex").slice(0, 16)}`
 
 /** The column `outputs`. */
 export const OutputsJson = Schema.fromJsonString(Schema.Array(Output))

@@ -16,7 +16,7 @@ import * as Failures from "../http/Failures.ts"
 import * as Metrics from "../http/Metrics.ts"
 import { ModelCatalogue } from "../models/ModelCatalogue.ts"
 import type { StorageError } from "../storage/StorageError.ts"
-import type { Output, VideoJob } from "./VideoJob.ts"
+import { type Output, tokenOf, type VideoJob } from "./VideoJob.ts"
 import { VideoJobs } from "./VideoJobs.ts"
 import { type Message, VideoQueue } from "./VideoQueue.ts"
 import * as VideoRequests from "./VideoRequest.ts"
@@ -135,27 +135,17 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
     request: VideoRequest,
     failures: number
   ) {
-    const [took, submitted] = yield* Effect.timed(Effect.result(timed(video.submit(request))))
+    // However this ends, in a crash before the record too, the next submission is of the same job.
+    const submission = { request, token: tokenOf(job) }
+    const [took, submitted] = yield* Effect.timed(Effect.result(timed(video.submit(submission))))
     const outcome = Result.isFailure(submitted) ? submitted.failure.reason._tag : "success"
     yield* Metrics.attempted(job.provider, outcome, Duration.toSeconds(took))
     if (Result.isFailure(submitted)) {
-      const reason = submitted.failure.reason
       yield* note(job, "A video job was not accepted upstream", submitted.failure)
-      const verdict = verdictOf(reason)
-      // Without an answer nobody knows whether the upstream is at work already; asking again might have it work, and bill, twice.
-      return yield* failedOnce(
-        job,
-        failures + 1,
-        reason._tag === "Timeout" ? { ...verdict, isPassing: false } : verdict
-      )
+      return yield* failedOnce(job, failures + 1, verdictOf(submitted.failure.reason))
     }
     const { upstreamId } = submitted.success
-    // Forgetting what the upstream has accepted would have it submitted again.
-    const accepted = yield* Effect.retry(jobs.accepted(job, upstreamId, Duration.zero), {
-      schedule: Schedule.exponential("100 millis"),
-      times: 3,
-      while: (error) => error.retryable
-    })
+    const accepted = yield* jobs.accepted(job, upstreamId, Duration.zero)
     if (accepted === null) yield* cancelUpstream(job, video, upstreamId)
   })
 

@@ -1,7 +1,7 @@
 /** The services of video jobs over a real database, with an upstream whose every word the test decides. */
 import type { Request } from "@model-gateway/core/Video"
 import type { VideoModel } from "@model-gateway/providers/Model"
-import type { Provider, VideoRequest, VideoStatus } from "@model-gateway/providers/Provider"
+import type { Provider, VideoRequest, VideoStatus, VideoSubmission } from "@model-gateway/providers/Provider"
 import type { ProviderError } from "@model-gateway/providers/ProviderError"
 import { Duration, Effect, Layer, Stream } from "effect"
 import * as MicroCredits from "../../src/accounting/MicroCredits.ts"
@@ -17,10 +17,15 @@ import * as TestStorage from "../storage/TestStorage.ts"
 /** What the upstream was asked, and what it will answer. */
 export interface Upstream {
   readonly provider: Provider
+  /** Every submission, with its token. */
+  readonly submissions: Array<VideoSubmission>
+  /** The requests of those. */
   readonly submitted: Array<VideoRequest>
+  /** The jobs that it has, by token: submitted again under the same token a job stays the same. */
+  readonly jobs: Map<string, string>
   readonly cancelled: Array<string>
   polls: number
-  submit: (request: VideoRequest) => Effect.Effect<{ readonly upstreamId: string }, ProviderError>
+  submit: (submission: VideoSubmission) => Effect.Effect<{ readonly upstreamId: string }, ProviderError>
   poll: (upstreamId: string) => Effect.Effect<VideoStatus, ProviderError>
   content: (index: number) => Stream.Stream<Uint8Array, ProviderError>
 }
@@ -48,10 +53,17 @@ export const model: VideoModel = {
 /** An upstream that accepts every job, finishes it at once, and hands out one short video. */
 export const makeUpstream = (models: ReadonlyArray<VideoModel> = [model]): Upstream => {
   const upstream: Upstream = {
+    submissions: [],
     submitted: [],
+    jobs: new Map(),
     cancelled: [],
     polls: 0,
-    submit: () => Effect.succeed({ upstreamId: `up-${upstream.submitted.length}` }),
+    submit: ({ token }) =>
+      Effect.sync(() => {
+        const upstreamId = upstream.jobs.get(token) ?? `up-${upstream.jobs.size + 1}`
+        upstream.jobs.set(token, upstreamId)
+        return { upstreamId }
+      }),
     poll: () => Effect.succeed({ status: "completed", outputs: 1 }),
     content: (index) => Stream.make(new TextEncoder().encode(`video ${index}`)),
     provider: {
@@ -59,10 +71,11 @@ export const makeUpstream = (models: ReadonlyArray<VideoModel> = [model]): Upstr
       models,
       video: {
         check: () => Effect.void,
-        submit: (request) =>
+        submit: (submission) =>
           Effect.suspend(() => {
-            upstream.submitted.push(request)
-            return upstream.submit(request)
+            upstream.submissions.push(submission)
+            upstream.submitted.push(submission.request)
+            return upstream.submit(submission)
           }),
         poll: ({ upstreamId }) =>
           Effect.suspend(() => {

@@ -30,12 +30,36 @@ const untilFinal = (ids: ReadonlyArray<string>) =>
     })
   )
 
-const child = (folder: string, jobId: string) =>
+const child = (folder: string, jobId: string, how: "work" | "hang") =>
   ChildProcess.make(
     process.execPath,
-    [fileURLToPath(new URL("./fixtures/worker.ts", import.meta.url)), folder, jobId],
+    [fileURLToPath(new URL("./fixtures/worker.ts", import.meta.url)), folder, jobId, how],
     { env: { NODE_NO_WARNINGS: "1" }, extendEnv: true }
   )
+
+/** Runs a worker until it has said something, and kills it then. */
+const killedWhenItSpeaks = (folder: string, jobId: string, how: "work" | "hang") =>
+  Effect.gen(function* () {
+    const worker = yield* child(folder, jobId, how)
+    const said = yield* Stream.runHead(worker.stdout.pipe(Stream.decodeText, Stream.splitLines))
+    yield* worker.kill({ killSignal: "SIGKILL" })
+    return Option.getOrElse(said, () => "nothing")
+  }).pipe(Effect.provide(NodeServices.layer), Effect.scoped)
+
+/** A title card, for a cent a second. */
+const submitCard = Effect.fnUntraced(function* (duration: number, resolution: "480p" | "1080p") {
+  const by = yield* payer()
+  const job = yield* (yield* VideoJobs).submit({
+    payer: by,
+    request: { model: "sandbox/title-card", prompt: "a harbour", duration, resolution },
+    provider: "sandbox",
+    upstreamModel: "sandbox/title-card",
+    cost: MicroCredits.make(duration * 10_000),
+    callbackUrl: null,
+    lifetime: Duration.hours(1)
+  })
+  return { by, id: job.id }
+})
 
 describe("video jobs of several processes", () => {
   it.live(
@@ -76,26 +100,8 @@ describe("video jobs of several processes", () => {
         const folder = yield* temporaryFolder
         const sandbox = yield* Sandbox.make()
         const process = layerAt(`${folder}/gateway.db`, sandbox, VideoQueue.layerSql, objectsIn(folder))
-        const { by, id } = yield* Effect.gen(function* () {
-          const by = yield* payer()
-          const job = yield* (yield* VideoJobs).submit({
-            payer: by,
-            request: { model: "sandbox/title-card", prompt: "a harbour", duration: 8, resolution: "1080p" },
-            provider: "sandbox",
-            upstreamModel: "sandbox/title-card",
-            cost: MicroCredits.make(80_000),
-            callbackUrl: null,
-            lifetime: Duration.hours(1)
-          })
-          return { by, id: job.id }
-        }).pipe(Effect.provide(Layer.fresh(process)))
-
-        yield* Effect.gen(function* () {
-          const worker = yield* child(folder, id)
-          const said = yield* Stream.runHead(worker.stdout.pipe(Stream.decodeText, Stream.splitLines))
-          expect(Option.getOrElse(said, () => "nothing")).toMatch(/^rendering 0\.\d+/)
-          yield* worker.kill({ killSignal: "SIGKILL" })
-        }).pipe(Effect.provide(NodeServices.layer), Effect.scoped)
+        const { by, id } = yield* Effect.provide(submitCard(8, "1080p"), Layer.fresh(process))
+        expect(yield* killedWhenItSpeaks(folder, id, "work")).toMatch(/^rendering 0\.\d+/)
 
         yield* Effect.gen(function* () {
           const accounting = yield* Accounting
@@ -108,6 +114,35 @@ describe("video jobs of several processes", () => {
           const usage = yield* accounting.usageOf({ workspaceId: by.workspaceId })
           expect(usage.items).toMatchObject([{ jobId: id, cost: 80_000 }])
           expect(yield* accounting.balanceOf(by.workspaceId)).toMatchObject({ balance: 920_000, held: 0 })
+        }).pipe(Effect.provide(VideoWorker.layerRunning().pipe(Layer.provideMerge(Layer.fresh(process)))))
+      }).pipe(Effect.scoped),
+    120_000
+  )
+
+  it.live(
+    "have one job upstream, and one charge, when a process was killed before it recorded what the upstream accepted",
+    () =>
+      Effect.gen(function* () {
+        const folder = yield* temporaryFolder
+        const sandbox = yield* Sandbox.make()
+        const process = layerAt(`${folder}/gateway.db`, sandbox, VideoQueue.layerSql, objectsIn(folder))
+        const { by, id } = yield* Effect.provide(submitCard(1, "480p"), Layer.fresh(process))
+        const said = yield* killedWhenItSpeaks(folder, id, "hang")
+        expect(said).toMatch(/^accepted card_/)
+        const left = Effect.flatMap(VideoJobs, (jobs) => jobs.find(id))
+        expect(yield* Effect.provide(left, Layer.fresh(process))).toMatchObject({
+          status: "in_progress",
+          upstreamId: null
+        })
+
+        yield* Effect.gen(function* () {
+          const [job] = yield* untilFinal([id])
+          expect(`accepted ${job?.upstreamId}`).toBe(said)
+          expect(job).toMatchObject({ status: "completed", error: null })
+          const accounting = yield* Accounting
+          const usage = yield* accounting.usageOf({ workspaceId: by.workspaceId })
+          expect(usage.items).toMatchObject([{ jobId: id, cost: 10_000 }])
+          expect(yield* accounting.balanceOf(by.workspaceId)).toMatchObject({ balance: 990_000, held: 0 })
         }).pipe(Effect.provide(VideoWorker.layerRunning().pipe(Layer.provideMerge(Layer.fresh(process)))))
       }).pipe(Effect.scoped),
     120_000

@@ -13,6 +13,7 @@ import { Deferred, Duration, Effect, Fiber, Layer, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { Accounting } from "../../src/accounting/Accounting.ts"
 import { ObjectStore, ObjectStoreError } from "../../src/files/ObjectStore.ts"
+import { StorageError } from "../../src/storage/StorageError.ts"
 import { VideoJobs } from "../../src/video/VideoJobs.ts"
 import { VideoQueue } from "../../src/video/VideoQueue.ts"
 import { backoff, layer as layerWorker, type Options, pollDelay, VideoWorker } from "../../src/video/VideoWorker.ts"
@@ -160,16 +161,94 @@ describe("VideoWorker", () => {
     )
   )
 
-  it.effect("does not submit again when the upstream gave no answer in time, for it may be at work", () =>
+  it.effect("submits again, as the same job, when the upstream took it and gave no answer in time", () =>
     testing((upstream) =>
       Effect.gen(function* () {
-        upstream.submit = () => Effect.never
+        const { submit: take } = upstream
+        upstream.submit = (submission) =>
+          Effect.flatMap(take(submission), (taken) =>
+            upstream.submissions.length === 1 ? Effect.never : Effect.succeed(taken)
+          )
         const by = yield* payer()
         const job = yield* submit(by)
-        yield* work("10 minutes")
-        expect(upstream.submitted.length).toBe(1)
-        expect(yield* read(job.id)).toMatchObject({ status: "failed", error: "the provider gave no answer in time" })
-        expect(yield* money(by.workspaceId)).toEqual(untouched)
+        yield* work("2 minutes")
+        expect(upstream.submissions.length).toBe(2)
+        expect(upstream.jobs.size).toBe(1)
+        expect(yield* read(job.id)).toMatchObject({ status: "completed", upstreamId: "up-1" })
+        expect(yield* money(by.workspaceId)).toEqual(charged)
+      })
+    )
+  )
+
+  it.effect("submits again, as the same job, when it was stopped while the upstream was answering", () =>
+    testing((upstream) =>
+      Effect.gen(function* () {
+        const taken = yield* Deferred.make<void>()
+        const { submit: take } = upstream
+        upstream.submit = (submission) =>
+          take(submission).pipe(Effect.andThen(Deferred.succeed(taken, undefined)), Effect.andThen(Effect.never))
+        const by = yield* payer()
+        const job = yield* submit(by)
+        yield* next
+        const worker = yield* Effect.forkChild(next)
+        yield* Deferred.await(taken)
+        yield* Fiber.interrupt(worker)
+        expect(yield* read(job.id)).toMatchObject({ status: "in_progress", upstreamId: null })
+        upstream.submit = take
+        yield* work("1 minute")
+        expect(upstream.submissions.length).toBe(2)
+        expect(upstream.jobs.size).toBe(1)
+        expect(yield* read(job.id)).toMatchObject({ status: "completed", upstreamId: "up-1" })
+        expect(yield* money(by.workspaceId)).toEqual(charged)
+      })
+    )
+  )
+
+  it.effect("submits again, as the same job, when what the upstream accepted could not be recorded", () =>
+    Effect.gen(function* () {
+      const upstream = makeUpstream()
+      let lost = 0
+      const forgetful = Layer.effect(
+        VideoJobs,
+        Effect.map(VideoJobs, (jobs) => ({
+          ...jobs,
+          accepted: (...args: Parameters<typeof jobs.accepted>) =>
+            Effect.suspend(() =>
+              lost++ === 0
+                ? Effect.fail(new StorageError({ operation: "test", message: "the disk is away", retryable: true }))
+                : jobs.accepted(...args)
+            )
+        }))
+      )
+      yield* Effect.gen(function* () {
+        const by = yield* payer()
+        const job = yield* submit(by)
+        yield* next
+        expect((yield* Effect.flip(next))._tag).toBe("StorageError")
+        yield* work("1 minute")
+        expect(lost).toBe(2)
+        expect(upstream.jobs.size).toBe(1)
+        expect(yield* read(job.id)).toMatchObject({ status: "completed", upstreamId: "up-1" })
+        expect(yield* money(by.workspaceId)).toEqual(charged)
+      }).pipe(
+        Effect.provide(layerWorker().pipe(Layer.provide(forgetful), Layer.provideMerge(layer(upstream.provider))))
+      )
+    })
+  )
+
+  it.effect("gives every job a token of its own, which fits in a header and tells nothing secret", () =>
+    testing((upstream) =>
+      Effect.gen(function* () {
+        const by = yield* payer()
+        const jobs = [yield* submit(by), yield* submit(by)]
+        yield* work("1 minute")
+        const tokens = upstream.submissions.map(({ token }) => token)
+        expect(new Set(tokens).size).toBe(2)
+        expect(tokens.map((token) => token.slice(0, 38)).toSorted()).toEqual(jobs.map(({ id }) => id).toSorted())
+        for (const token of tokens) {
+          expect(token).toMatch(/^[\w-]{1,64}$/)
+          expect(token).not.toContain(by.keyHash.slice(0, 16))
+        }
       })
     )
   )
