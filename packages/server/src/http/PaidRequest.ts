@@ -113,13 +113,13 @@ export const once = <A, E, R>(
     Effect.fnUntraced(function* (restore) {
       const idempotency = yield* Idempotency.Idempotency
       const { key } = yield* RequestContext.caller
-      const begun = yield* restore(
-        idempotency.begin({
+      const begun = yield* idempotency
+        .begin({
           scope: key.hash,
           key: idempotencyKey,
           fingerprint: Idempotency.fingerprintOf(operation, ...(yield* payload))
         })
-      ).pipe(orUnavailable, Effect.catchTag("IdempotencyConflict", conflicting))
+        .pipe(orUnavailable, Effect.catchTag("IdempotencyConflict", conflicting))
       if (begun._tag === "Replay") {
         return HttpServerResponse.setHeader(respond(begun.answer), "idempotent-replayed", "true")
       }

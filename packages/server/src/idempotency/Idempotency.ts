@@ -18,7 +18,7 @@ import { refine, type StorageError } from "../storage/StorageError.ts"
 export interface IdempotentRequest {
   /** The API key's hash. */
   readonly scope: string
-  /** The header's value: see {@link isValidKey}. */
+  /** The header's value, which the contract bounds. */
   readonly key: string
   /** Of operation and body: see {@link fingerprintOf}. */
   readonly fingerprint: string
@@ -61,30 +61,14 @@ export class Idempotency extends Context.Service<
   Idempotency,
   {
     /**
-     * Claims the key, or answers what was answered before; waits while another request holds it. Whoever gets a claim must end it; `run` does so by
-     * itself.
+     * Claims the key, or answers what was answered before; waits while another request holds it. Only that wait can be interrupted. Whoever gets a claim must end it, by
+     * `complete` in the transaction of what the answer tells of, by `abandon` whenever there is no answer: call this where nothing can interrupt between the two.
      */
     readonly begin: (request: IdempotentRequest) => Effect.Effect<Begun, IdempotencyConflict | StorageError>
-    /**
-     * Runs `effect` unless its answer is already known. A failure or an interruption frees the key.
-     */
-    readonly run: <E, R>(
-      request: IdempotentRequest,
-      effect: Effect.Effect<Answer, E, R>
-    ) => Effect.Effect<
-      { readonly answer: Answer; readonly replayed: boolean },
-      E | IdempotencyConflict | StorageError,
-      R
-    >
     /** Forgets answers older than 24 hours; answers how many. Runs by itself under `layerPurge`. */
     readonly purge: Effect.Effect<number, StorageError>
   }
 >()("@model-gateway/server/idempotency/Idempotency") {}
-
-const keyForm = /^[\x20-\x7e]{1,255}$/
-
-/** Whether a header's value can be an idempotency key: 1 to 255 printable ASCII characters. */
-export const isValidKey = (key: string): boolean => keyForm.test(key)
 
 /** The fingerprint of what a request asks for: its operation, then its body or the parts of it. */
 export const fingerprintOf = (...parts: ReadonlyArray<string | Uint8Array>): string => {
@@ -118,9 +102,6 @@ const conflict = () =>
       message: "this Idempotency-Key was used before with another body"
     })
   )
-
-/** Makes a part of an uninterruptible effect interruptible again. */
-type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
 interface Held {
   readonly fingerprint: string
@@ -195,7 +176,7 @@ export const make = Effect.gen(function* () {
   })
 
   /** What the database says of the key: what the request is told, or undefined to look again. */
-  const contend = Effect.fnUntraced(function* (request: IdempotentRequest, restore: Restore) {
+  const contend = Effect.fnUntraced(function* (request: IdempotentRequest) {
     const now = yield* Clock.currentTimeMillis
     if (yield* transactions.run(insert(request, now))) return Begun.First({ claim: claimOf(request) })
     const [row] =
@@ -214,14 +195,14 @@ export const make = Effect.gen(function* () {
     // Held by this process with no request that holds it: the row of a claim that could not be ended.
     const isDead = holder === null || holder === owner.id || !(yield* owner.isAlive(holder))
     if (!isDead) {
-      yield* restore(Effect.sleep(pollEvery))
+      yield* Effect.interruptible(Effect.sleep(pollEvery))
       return undefined
     }
     return (yield* takeOver(request, holder ?? "", now)) ? Begun.First({ claim: claimOf(request) }) : undefined
   })
 
   /** One look at the key: what the request is told, or undefined to look again. */
-  const look = (request: IdempotentRequest, restore: Restore) =>
+  const look = (request: IdempotentRequest) =>
     Effect.suspend(() => {
       const slot = held.get(nameOf(request))
       if (slot === undefined) {
@@ -231,49 +212,28 @@ export const make = Effect.gen(function* () {
           ended: Deferred.makeUnsafe(),
           claimed: false
         })
-        return Effect.onExit(contend(request, restore), (exit) =>
+        return Effect.onExit(contend(request), (exit) =>
           Exit.isSuccess(exit) && exit.value?._tag === "First" ? Effect.void : free(request)
         )
       }
-      if (!slot.claimed) return Effect.as(restore(Deferred.await(slot.asked)), undefined)
+      if (!slot.claimed) return Effect.as(Effect.interruptible(Deferred.await(slot.asked)), undefined)
       if (slot.fingerprint !== request.fingerprint) return conflict()
-      return Effect.as(restore(Deferred.await(slot.ended)), undefined)
+      return Effect.as(Effect.interruptible(Deferred.await(slot.ended)), undefined)
     })
 
-  const beginWith = Effect.fnUntraced(function* (request: IdempotentRequest, restore: Restore) {
-    while (true) {
-      const begun = yield* look(request, restore)
-      if (begun !== undefined) return begun
-    }
-  }, refine("Idempotency.begin"))
-
-  const lost = (error: StorageError) =>
-    Effect.logWarning(`An answer could not be kept for its idempotency key: ${error.message}`)
-
-  const run: Idempotency["Service"]["run"] = (request, effect) =>
-    Effect.uninterruptibleMask((restore) =>
-      Effect.flatMap(beginWith(request, restore), (begun) =>
-        Begun.$match(begun, {
-          Replay: ({ answer }) => Effect.succeed({ answer, replayed: true }),
-          First: ({ claim }) =>
-            restore(effect).pipe(
-              Effect.onExit((exit) =>
-                Exit.isSuccess(exit)
-                  ? // The answer is true whether or not it could be kept; failing now would only make the client pay again.
-                    Effect.catch(claim.complete(exit.value), (error) =>
-                      Effect.andThen(lost(error), Effect.ignore(claim.abandon))
-                    )
-                  : Effect.catch(claim.abandon, lost)
-              ),
-              Effect.map((answer) => ({ answer, replayed: false }))
-            )
-        })
-      )
-    )
+  const begin = Effect.fnUntraced(
+    function* (request: IdempotentRequest) {
+      while (true) {
+        const begun = yield* look(request)
+        if (begun !== undefined) return begun
+      }
+    },
+    refine("Idempotency.begin"),
+    Effect.uninterruptible
+  )
 
   return Idempotency.of({
-    begin: (request) => Effect.uninterruptibleMask((restore) => beginWith(request, restore)),
-    run,
+    begin,
     purge: Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
       const rows = yield* sql`DELETE FROM idempotency WHERE expires_at <= ${now} RETURNING scope`

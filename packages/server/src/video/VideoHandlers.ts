@@ -110,9 +110,7 @@ const make = Effect.fnUntraced(function* (options?: Options) {
       : Effect.uninterruptibleMask(
           Effect.fnUntraced(function* (restore) {
             const fingerprint = Idempotency.fingerprintOf("video", JSON.stringify(wanted))
-            const begun = yield* restore(
-              idempotency.begin({ scope: caller.key.hash, key: idempotencyKey, fingerprint })
-            )
+            const begun = yield* idempotency.begin({ scope: caller.key.hash, key: idempotencyKey, fingerprint })
             if (begun._tag === "Replay") {
               return HttpServerResponse.setHeader(respond(begun.answer), "idempotent-replayed", "true")
             }
