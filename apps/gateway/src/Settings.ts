@@ -186,6 +186,12 @@ export const settings: ReadonlyArray<Setting> = [
     "a list of origins such as https://app.example, separated by commas",
     "",
     "Origins whose pages may call the service from a browser, separated by commas, never *"
+  ),
+  setting(
+    "trusted-proxies",
+    "a list of addresses and blocks such as 10.0.0.0/8, separated by commas",
+    "",
+    "Proxies whose X-Forwarded-For is believed: addresses and CIDR blocks, separated by commas"
   )
 ]
 

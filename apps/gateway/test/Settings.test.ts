@@ -94,6 +94,11 @@ describe("settings", () => {
       '--cors-origins is "https://app.example, *", which is not a list of origins such as https://app.example, separated by commas.'
     ],
     [
+      ["--trusted-proxies", "10.0.0.0/8, proxy.example"],
+      {},
+      '--trusted-proxies is "10.0.0.0/8, proxy.example", which is not a list of addresses and blocks such as 10.0.0.0/8, separated by commas.'
+    ],
+    [
       [],
       { MODEL_GATEWAY_BODY_LIMIT_RERANK: "big" },
       'MODEL_GATEWAY_BODY_LIMIT_RERANK in the environment is "big", which is not a size such as 8 MiB.'

@@ -2,6 +2,7 @@
  * What can be set on the service, with its defaults. Sizes are bytes; times are anything that is a `Duration`.
  */
 import { ByteSize, Config, Context, Duration, Layer, Schema } from "effect"
+import * as ClientAddress from "./http/ClientAddress.ts"
 import * as Cors from "./http/Cors.ts"
 
 /** How much of a request's body is read before it is refused with a 413. */
@@ -62,6 +63,11 @@ export interface Settings {
    * place in it.
    */
   readonly corsOrigins: ReadonlyArray<string>
+  /**
+   * Proxies in front of the service, as addresses and CIDR blocks: `10.0.0.0/8`, `2001:db8::7`. What these say in `X-Forwarded-For` of the caller's address is believed. Default none: the
+   * caller is who opened the connection. Never all addresses.
+   */
+  readonly trustedProxies: ReadonlyArray<string>
 }
 
 /** Settings, each of which may be left out. */
@@ -73,6 +79,7 @@ export interface Options {
   readonly failedAuthentications?: Rate | undefined
   readonly freeDailyRequests?: number | undefined
   readonly corsOrigins?: ReadonlyArray<string> | undefined
+  readonly trustedProxies?: ReadonlyArray<string> | undefined
 }
 
 const mebibyte = 1024 * 1024
@@ -97,7 +104,8 @@ export const defaults: Settings = {
   rateLimit: { requests: 1000, window: Duration.seconds(10) },
   failedAuthentications: { requests: 20, window: Duration.minutes(1) },
   freeDailyRequests: 200,
-  corsOrigins: []
+  corsOrigins: [],
+  trustedProxies: []
 }
 
 /** Completes the options with the defaults. */
@@ -108,7 +116,8 @@ export const make = (options: Options = {}): Settings => ({
   rateLimit: options.rateLimit ?? defaults.rateLimit,
   failedAuthentications: options.failedAuthentications ?? defaults.failedAuthentications,
   freeDailyRequests: options.freeDailyRequests ?? defaults.freeDailyRequests,
-  corsOrigins: options.corsOrigins ?? defaults.corsOrigins
+  corsOrigins: options.corsOrigins ?? defaults.corsOrigins,
+  trustedProxies: options.trustedProxies ?? defaults.trustedProxies
 })
 
 /** The settings in force: {@link defaults} unless a layer says otherwise. */
@@ -160,13 +169,21 @@ const commaSeparated = (text: string): ReadonlyArray<string> =>
     .map((item) => item.trim())
     .filter((item) => item !== "")
 
-const Origins = Schema.String.check(
-  Schema.makeFilter((text) =>
-    commaSeparated(text)
-      .map(Cors.problemOf)
-      .find((problem) => problem !== undefined)
+/** A list written with commas, each item of which has to have no problem. */
+const list = (
+  name: string,
+  fallback: ReadonlyArray<string>,
+  problemOf: (item: string) => string | undefined
+): Config.Config<ReadonlyArray<string>> => {
+  const Items = Schema.String.check(
+    Schema.makeFilter((text) =>
+      commaSeparated(text)
+        .map(problemOf)
+        .find((problem) => problem !== undefined)
+    )
   )
-)
+  return Config.schema(Items, name).pipe(Config.map(commaSeparated), Config.withDefault(fallback))
+}
 
 /**
  * Every setting from `Config`. Sizes are written as `8 MiB` or in bytes, times as `20 seconds`.
@@ -180,6 +197,7 @@ const Origins = Schema.String.check(
  * | `MODEL_GATEWAY_FAILED_AUTHENTICATIONS_REQUESTS`, `…_WINDOW` | `failedAuthentications` |
  * | `MODEL_GATEWAY_FREE_DAILY_REQUESTS` | `freeDailyRequests` |
  * | `MODEL_GATEWAY_CORS_ORIGINS`, separated by commas | `corsOrigins` |
+ * | `MODEL_GATEWAY_TRUSTED_PROXIES`, separated by commas | `trustedProxies` |
  */
 export const config: Config.Config<Settings> = Config.all({
   bodyLimits: Config.all({
@@ -206,10 +224,8 @@ export const config: Config.Config<Settings> = Config.all({
   rateLimit: policy("MODEL_GATEWAY_RATE_LIMIT", defaults.rateLimit),
   failedAuthentications: policy("MODEL_GATEWAY_FAILED_AUTHENTICATIONS", defaults.failedAuthentications),
   freeDailyRequests: count("MODEL_GATEWAY_FREE_DAILY_REQUESTS", defaults.freeDailyRequests),
-  corsOrigins: Config.schema(Origins, "MODEL_GATEWAY_CORS_ORIGINS").pipe(
-    Config.map(commaSeparated),
-    Config.withDefault(defaults.corsOrigins)
-  )
+  corsOrigins: list("MODEL_GATEWAY_CORS_ORIGINS", defaults.corsOrigins, Cors.problemOf),
+  trustedProxies: list("MODEL_GATEWAY_TRUSTED_PROXIES", defaults.trustedProxies, ClientAddress.problemOf)
 })
 
 /** Settings from `Config`; a malformed one fails with its name. */

@@ -5,14 +5,16 @@
  */
 import { Authorization, Caller, ManagementKey, SpendingKey } from "@model-gateway/core/Authorization"
 import { Forbidden, phrases, Unauthorized } from "@model-gateway/core/GatewayError"
-import { Context, Effect, Layer, Option, Redacted, Result } from "effect"
+import { Context, Effect, Layer, Redacted, Result } from "effect"
 import { HttpServerRequest } from "effect/http"
+import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import type * as Key from "../keys/Key.ts"
 import * as KeyFormat from "../keys/KeyFormat.ts"
 import { KeyStore } from "../keys/KeyStore.ts"
 import { RateLimits } from "../rates/RateLimits.ts"
 import * as LruMap from "../storage/LruMap.ts"
 import * as BodyLimit from "./BodyLimit.ts"
+import * as ClientAddress from "./ClientAddress.ts"
 import * as Failures from "./Failures.ts"
 import { RequestContext } from "./RequestContext.ts"
 
@@ -39,6 +41,7 @@ const provenKeys = 100_000
 const makeAuthorization = Effect.gen(function* () {
   const keys = yield* KeyStore
   const limits = yield* RateLimits
+  const addressOf = ClientAddress.make((yield* GatewayServerConfig).trustedProxies)
   // One `Caller` a key record: the cache of the key store answers the same record again for a while.
   const callers = new WeakMap<Key.Caller, Caller["Service"]>()
 
@@ -65,7 +68,7 @@ const makeAuthorization = Effect.gen(function* () {
     if (Redacted.value(credential) === "") {
       return yield* request.headers["authorization"] === undefined ? missing : notBearer
     }
-    const address = Option.getOrElse(request.remoteAddress, () => "unknown")
+    const address = addressOf(request)
     if ((yield* limits.isBlocked(address)) && !isProven(credential)) return yield* blocked
     const found = yield* Effect.catchTag(keys.authenticate(credential), "InvalidKey", (invalid) =>
       Effect.andThen(

@@ -9,6 +9,11 @@ import { envelopeOf, post } from "./Gateway.ts"
 
 const pathOf = (path: string): string => path.replaceAll(/:\w+/g, "6f5ebeb1-4ff8-4235-a8b3-44a3f6d926cd")
 
+/** A key that nobody has, with a checksum that fits. */
+const guess = Effect.flatMap(SecureRandom, (random) =>
+  Effect.map(KeyFormat.generate(random, "ordinary"), ({ key }) => Redacted.value(key))
+).pipe(Effect.provide(layerWebCrypto))
+
 it.layer(layer({ failedAuthentications: { requests: 1000, window: Duration.minutes(1) } }), {
   excludeTestServices: true
 })("authorization", (it) => {
@@ -114,9 +119,6 @@ it.layer(layer({ failedAuthentications: { requests: 3, window: Duration.minutes(
             Effect.map(ask("/api/v1/key", { key }), (answer) =>
               answer.status === 200 ? "let in" : `${answer.status} ${envelopeOf(answer).error.message}`
             )
-          const guess = Effect.flatMap(SecureRandom, (random) =>
-            Effect.map(KeyFormat.generate(random, "ordinary"), ({ key }) => Redacted.value(key))
-          ).pipe(Effect.provide(layerWebCrypto))
 
           for (let i = 0; i < 10; i++) yield* messageFor("nonsense")
           expect(yield* messageFor(ordinaryKey)).toBe("let in")
@@ -126,6 +128,42 @@ it.layer(layer({ failedAuthentications: { requests: 3, window: Duration.minutes(
           expect(yield* messageFor(managementKey)).toBe(`401 ${blocked}`)
           expect(yield* messageFor(ordinaryKey)).toBe("let in")
         })
+    )
+  }
+)
+
+/** What a wrong key gets from the address that `forwarded` names. */
+const attempt = (forwarded: string) =>
+  Effect.gen(function* () {
+    const { ask } = yield* TestGateway
+    const answer = yield* ask("/api/v1/key", { key: yield* guess, headers: { "x-forwarded-for": forwarded } })
+    return envelopeOf(answer).error.message.includes("too many failed attempts") ? "blocked" : "refused"
+  })
+
+const twice = { failedAuthentications: { requests: 2, window: Duration.minutes(1) } }
+
+it.layer(layer({ ...twice, trustedProxies: ["127.0.0.0/8"] }), { excludeTestServices: true })(
+  "behind a proxy that is trusted",
+  (it) => {
+    it.effect("who fails too often is blocked alone, whatever it says itself, and not all who come by the proxy", () =>
+      Effect.gen(function* () {
+        const failing = ["192.0.2.1, 198.51.100.7", "192.0.2.2, 198.51.100.7", "192.0.2.3, 198.51.100.7:4711"]
+        expect(yield* Effect.forEach(failing, attempt)).toEqual(["refused", "refused", "blocked"])
+        expect(yield* attempt("198.51.100.8")).toBe("refused")
+        expect(yield* attempt("198.51.100.7, 127.0.0.2")).toBe("blocked")
+      })
+    )
+  }
+)
+
+it.layer(layer({ ...twice, trustedProxies: ["192.0.2.1"] }), { excludeTestServices: true })(
+  "from a peer that is no trusted proxy",
+  (it) => {
+    it.effect("another address in X-Forwarded-For is no way around the limit", () =>
+      Effect.gen(function* () {
+        const failing = ["198.51.100.1", "198.51.100.2", "198.51.100.3"]
+        expect(yield* Effect.forEach(failing, attempt)).toEqual(["refused", "refused", "blocked"])
+      })
     )
   }
 )
