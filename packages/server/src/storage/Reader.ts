@@ -2,7 +2,8 @@
  * Reads of what is committed, beside the one who writes.
  *
  * On SQLite a read over the shared connection waits for the transaction that has it. A second, read-only connection sees the last commit and waits for nobody, and
- * its statements run at once: no lease, no template, no span; and what it has read since that commit it knows. For hot reads of one statement that may come from just before a write under way.
+ * its statements run at once: no lease, no template, no span; and what it has read since that commit it knows. What this process has committed is seen at once, what another has with the next turn of the event
+ * loop. For hot reads of one statement that may come from just before a write under way.
  */
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"

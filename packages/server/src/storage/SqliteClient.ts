@@ -51,7 +51,7 @@ const sqlError = (cause: unknown, message: string, operation: string): SqlError 
   return new SqlError({ reason: classifySqliteError(cause, { message, operation }) })
 }
 
-const makeConnection = (db: DatabaseSync, capacity: number): Connection => {
+const makeConnection = (db: DatabaseSync, capacity: number, used: () => void): Connection => {
   const prepared = LruMap.make<string, Prepared>(capacity)
 
   const prepare = (text: string, keep: boolean): Prepared => {
@@ -81,6 +81,8 @@ const makeConnection = (db: DatabaseSync, capacity: number): Connection => {
         return Effect.succeed(read(made, params))
       } catch (cause) {
         return Effect.fail(sqlError(cause, "Failed to execute statement", "execute"))
+      } finally {
+        used()
       }
     })
 
@@ -201,14 +203,14 @@ const lowerFirst = (sentence: string | undefined): string | undefined =>
   sentence === undefined ? undefined : sentence.charAt(0).toLowerCase() + sentence.slice(1).replace(/\.$/, "")
 
 /**
- * Opens the database and makes the client. The connection closes with the scope.
+ * Opens the database and makes the client. The connection closes with the scope. `used` is called after each statement.
  *
  * Fails with a {@link StorageError} whose message is one plain sentence when the folder is not writable, the file is no
  * database, or the disk is full.
  */
-export const make = Effect.fnUntraced(function* (options: Options) {
+export const make = Effect.fnUntraced(function* (options: Options, used: () => void = () => {}) {
   const db = yield* open(options)
-  const connection = makeConnection(db, options.preparedStatements ?? 500)
+  const connection = makeConnection(db, options.preparedStatements ?? 500, used)
   const semaphore = yield* Semaphore.make(1)
   const acquirers = SqlClient.makeSqliteAcquirers({
     connection: Effect.succeed(connection),
@@ -229,8 +231,33 @@ export const make = Effect.fnUntraced(function* (options: Options) {
 /** Answers kept of each statement that is read. */
 const rememberedReads = 1000
 
+/**
+ * Which commit is the last, as far as one has to know. To ask costs a lock of the file, so it is asked at most once in a turn of the event loop, and again after each statement of this process's own:
+ * what another process commits is seen with the next turn.
+ */
+const makeLastCommit = () => {
+  let known: unknown
+  let isKnown = false
+  const forget = () => {
+    isKnown = false
+  }
+  return {
+    forget,
+    /** A value that is another one after a commit of another connection, of this process or of another. */
+    version: (statement: StatementSync): unknown => {
+      if (isKnown) return known
+      known = statement.get()?.["data_version"]
+      isKnown = true
+      setImmediate(forget)
+      return known
+    }
+  }
+}
+
+type LastCommit = ReturnType<typeof makeLastCommit>
+
 /** Reads over a connection of their own; the file is there, as the client has opened it. What was read since the last commit is not read again. */
-const makeReader = ({ busyTimeout, filename }: Options) =>
+const makeReader = ({ busyTimeout, filename }: Options, lastCommit: LastCommit) =>
   Effect.map(
     Effect.acquireRelease(
       Effect.try({
@@ -240,12 +267,7 @@ const makeReader = ({ busyTimeout, filename }: Options) =>
       (db) => Effect.sync(() => db.close())
     ),
     (db) => {
-      // Changes whenever another connection, of this or of another process, has committed; asking costs a fraction of reading a row.
       let dataVersion: StatementSync | undefined
-      const versionNow = () => {
-        dataVersion ??= db.prepare("PRAGMA data_version")
-        return dataVersion.get()?.["data_version"]
-      }
       return Reader.Reader.of({
         prepare: (text) => {
           // Prepared with the first use: the tables may not be there before.
@@ -255,7 +277,7 @@ const makeReader = ({ busyTimeout, filename }: Options) =>
           return (...params) =>
             Effect.suspend(() => {
               try {
-                const now = versionNow()
+                const now = lastCommit.version((dataVersion ??= db.prepare("PRAGMA data_version")))
                 if (now !== version) {
                   answers.clear()
                   version = now
@@ -276,11 +298,14 @@ const makeReader = ({ busyTimeout, filename }: Options) =>
     }
   )
 
-const layerReader = (options: Options): Layer.Layer<Reader.Reader, StorageError, SqlClient.SqlClient> =>
+const layerReader = (
+  options: Options,
+  lastCommit: LastCommit
+): Layer.Layer<Reader.Reader, StorageError, SqlClient.SqlClient> =>
   options.filename === ":memory:"
     ? Reader.layerSql
     : // After the client, which makes the file.
-      Layer.effect(Reader.Reader, Effect.andThen(SqlClient.SqlClient, makeReader(options)))
+      Layer.effect(Reader.Reader, Effect.andThen(SqlClient.SqlClient, makeReader(options, lastCommit)))
 
 /**
  * The SQLite database as a {@link SqlClient.SqlClient}, with commits shared ({@link GroupCommit.GroupCommit}) and reads beside them ({@link Reader.Reader}), for as long as the layer lives.
@@ -297,9 +322,14 @@ const layerReader = (options: Options): Layer.Layer<Reader.Reader, StorageError,
 export const layer = (
   options: Options
 ): Layer.Layer<SqlClient.SqlClient | GroupCommit.GroupCommit | Reader.Reader | Reactivity, StorageError> =>
-  Layer.merge(GroupCommit.layer, layerReader(options)).pipe(
-    Layer.provideMerge(
-      Layer.effectContext(Effect.map(make(options), (client) => Context.make(SqlClient.SqlClient, client)))
-    ),
-    Layer.provideMerge(layerReactivity)
-  )
+  Layer.suspend(() => {
+    const lastCommit = makeLastCommit()
+    return Layer.merge(GroupCommit.layer, layerReader(options, lastCommit)).pipe(
+      Layer.provideMerge(
+        Layer.effectContext(
+          Effect.map(make(options, lastCommit.forget), (client) => Context.make(SqlClient.SqlClient, client))
+        )
+      ),
+      Layer.provideMerge(layerReactivity)
+    )
+  })

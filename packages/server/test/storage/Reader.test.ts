@@ -20,10 +20,16 @@ describe("Reader", () => {
       expect(yield* reachedAt).toBe(1)
       expect(yield* reachedAt).toBe(1)
       yield* write(theirs, 2)
+      // Another process's commit is seen with the next turn of the event loop.
+      yield* Effect.yieldNow
       expect(yield* reachedAt).toBe(2)
+      for (const time of [4, 5]) {
+        yield* write(ours, time)
+        expect(yield* reachedAt).toBe(time)
+      }
       const sql = Context.get(ours, SqlClient)
       const whileOpen = yield* sql.withTransaction(Effect.andThen(write(ours, 3), reachedAt))
-      expect(whileOpen).toBe(2)
+      expect(whileOpen).toBe(5)
       expect(yield* reachedAt).toBe(3)
       expect(yield* read("another")).toEqual([])
     })
