@@ -33,6 +33,8 @@ export interface Setting {
   /** The default as a person writes it; empty for none. */
   readonly fallback: string
   readonly description: string
+  /** A value that no complaint may repeat. */
+  readonly secret: boolean
 }
 
 const prefix = "MODEL_GATEWAY_"
@@ -42,7 +44,13 @@ const setting = (name: string, form: string, fallback: string, description: stri
   variable: prefix + name.toUpperCase().replaceAll("-", "_"),
   form,
   fallback,
-  description
+  description,
+  secret: false
+})
+
+const secret = (name: string, form: string, description: string): Setting => ({
+  ...setting(name, form, "", description),
+  secret: true
 })
 
 const size = (bytes: number): string => {
@@ -192,6 +200,11 @@ export const settings: ReadonlyArray<Setting> = [
     "a list of addresses and blocks such as 10.0.0.0/8, separated by commas",
     "",
     "Proxies whose X-Forwarded-For is believed: addresses and CIDR blocks, separated by commas"
+  ),
+  secret(
+    "metrics-token",
+    "a token of 16 to 512 letters, digits and - . _ ~ + /",
+    "What /metrics asks for as a bearer token; without one it answers programs on this machine alone. Not as a flag where others see the processes"
   )
 ]
 
@@ -330,7 +343,9 @@ export const load = Effect.fnUntraced(function* (
       message:
         row === undefined || value === undefined
           ? `The settings cannot be read: ${error.message}`
-          : `${value.source} is "${value.text}", which is not ${row.form}.`
+          : row.secret
+            ? `${value.source} is not ${row.form}.`
+            : `${value.source} is "${value.text}", which is not ${row.form}.`
     })
   }
   const loaded: Loaded = { read: (part) => Effect.mapError(part.parse(provider), complain) }

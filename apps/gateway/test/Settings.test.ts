@@ -99,6 +99,11 @@ describe("settings", () => {
       '--trusted-proxies is "10.0.0.0/8, proxy.example", which is not a list of addresses and blocks such as 10.0.0.0/8, separated by commas.'
     ],
     [
+      ["--metrics-token", "hunter2"],
+      {},
+      "--metrics-token is not a token of 16 to 512 letters, digits and - . _ ~ + /."
+    ],
+    [
       [],
       { MODEL_GATEWAY_BODY_LIMIT_RERANK: "big" },
       'MODEL_GATEWAY_BODY_LIMIT_RERANK in the environment is "big", which is not a size such as 8 MiB.'

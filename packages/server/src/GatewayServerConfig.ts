@@ -1,9 +1,10 @@
 /**
  * What can be set on the service, with its defaults. Sizes are bytes; times are anything that is a `Duration`.
  */
-import { ByteSize, Config, Context, Duration, Layer, Schema } from "effect"
+import { ByteSize, Config, Context, Duration, Layer, type Redacted, Schema } from "effect"
 import * as ClientAddress from "./http/ClientAddress.ts"
 import * as Cors from "./http/Cors.ts"
+import * as MetricsAccess from "./http/MetricsAccess.ts"
 
 /** How much of a request's body is read before it is refused with a 413. */
 export interface BodyLimits {
@@ -68,6 +69,10 @@ export interface Settings {
    * caller is who opened the connection. Never all addresses.
    */
   readonly trustedProxies: ReadonlyArray<string>
+  /**
+   * What `/metrics` asks for as a bearer token: 16 to 512 characters. Default none: then it answers programs on this machine alone, that ask without a proxy between.
+   */
+  readonly metricsToken: Redacted.Redacted | undefined
 }
 
 /** Settings, each of which may be left out. */
@@ -80,6 +85,7 @@ export interface Options {
   readonly freeDailyRequests?: number | undefined
   readonly corsOrigins?: ReadonlyArray<string> | undefined
   readonly trustedProxies?: ReadonlyArray<string> | undefined
+  readonly metricsToken?: Redacted.Redacted | undefined
 }
 
 const mebibyte = 1024 * 1024
@@ -105,7 +111,8 @@ export const defaults: Settings = {
   failedAuthentications: { requests: 20, window: Duration.minutes(1) },
   freeDailyRequests: 200,
   corsOrigins: [],
-  trustedProxies: []
+  trustedProxies: [],
+  metricsToken: undefined
 }
 
 /** Completes the options with the defaults. */
@@ -117,7 +124,8 @@ export const make = (options: Options = {}): Settings => ({
   failedAuthentications: options.failedAuthentications ?? defaults.failedAuthentications,
   freeDailyRequests: options.freeDailyRequests ?? defaults.freeDailyRequests,
   corsOrigins: options.corsOrigins ?? defaults.corsOrigins,
-  trustedProxies: options.trustedProxies ?? defaults.trustedProxies
+  trustedProxies: options.trustedProxies ?? defaults.trustedProxies,
+  metricsToken: options.metricsToken ?? defaults.metricsToken
 })
 
 /** The settings in force: {@link defaults} unless a layer says otherwise. */
@@ -163,6 +171,8 @@ const policy = (name: string, fallback: { readonly requests: number; readonly wi
     window: duration(`${name}_WINDOW`, fallback.window)
   })
 
+const Token = Schema.String.check(Schema.isPattern(MetricsAccess.tokenForm))
+
 const commaSeparated = (text: string): ReadonlyArray<string> =>
   text
     .split(",")
@@ -198,6 +208,7 @@ const list = (
  * | `MODEL_GATEWAY_FREE_DAILY_REQUESTS` | `freeDailyRequests` |
  * | `MODEL_GATEWAY_CORS_ORIGINS`, separated by commas | `corsOrigins` |
  * | `MODEL_GATEWAY_TRUSTED_PROXIES`, separated by commas | `trustedProxies` |
+ * | `MODEL_GATEWAY_METRICS_TOKEN` | `metricsToken` |
  */
 export const config: Config.Config<Settings> = Config.all({
   bodyLimits: Config.all({
@@ -225,7 +236,10 @@ export const config: Config.Config<Settings> = Config.all({
   failedAuthentications: policy("MODEL_GATEWAY_FAILED_AUTHENTICATIONS", defaults.failedAuthentications),
   freeDailyRequests: count("MODEL_GATEWAY_FREE_DAILY_REQUESTS", defaults.freeDailyRequests),
   corsOrigins: list("MODEL_GATEWAY_CORS_ORIGINS", defaults.corsOrigins, Cors.problemOf),
-  trustedProxies: list("MODEL_GATEWAY_TRUSTED_PROXIES", defaults.trustedProxies, ClientAddress.problemOf)
+  trustedProxies: list("MODEL_GATEWAY_TRUSTED_PROXIES", defaults.trustedProxies, ClientAddress.problemOf),
+  metricsToken: Config.schema(Schema.Redacted(Token), "MODEL_GATEWAY_METRICS_TOKEN").pipe(
+    Config.withDefault(defaults.metricsToken)
+  )
 })
 
 /** Settings from `Config`; a malformed one fails with its name. */

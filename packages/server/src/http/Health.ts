@@ -3,10 +3,12 @@
  */
 import { phrases, ServiceUnavailable } from "@model-gateway/core/GatewayError"
 import { Effect, Layer } from "effect"
-import { HttpRouter, HttpServerResponse } from "effect/http"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
 import { SqlClient } from "effect/sql/SqlClient"
+import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import { Lifecycle } from "./Lifecycle.ts"
+import * as MetricsAccess from "./MetricsAccess.ts"
 
 const fine = (status: string) => HttpServerResponse.jsonUnsafe({ status }, { headers: { "cache-control": "no-store" } })
 
@@ -33,5 +35,23 @@ const ready = HttpRouter.use(
   })
 )
 
+const page = Effect.map(PrometheusMetrics.format(), (text) =>
+  HttpServerResponse.text(text, {
+    contentType: "text/plain; version=0.0.4; charset=utf-8",
+    headers: { "cache-control": "no-store" }
+  })
+)
+
+const metrics = HttpRouter.use(
+  Effect.fnUntraced(function* (router) {
+    const refusalOf = MetricsAccess.make((yield* GatewayServerConfig).metricsToken)
+    const answer = Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
+      const refusal = refusalOf(request)
+      return refusal === undefined ? page : Effect.fail(refusal)
+    })
+    yield* router.add("GET", "/metrics", answer)
+  })
+)
+
 /** The three routes. */
-export const layer = Layer.mergeAll(health, ready, PrometheusMetrics.layerHttp({ path: "/metrics" }))
+export const layer = Layer.mergeAll(health, ready, metrics)
