@@ -136,7 +136,7 @@ const background = Layer.mergeAll(
   Idempotency.layerPurge(),
   EphemeralKeys.layerPurge(),
   ObjectSweep.layerRunning()
-)
+).pipe(Layer.provide(Router.layer))
 
 const jobs = VideoJobs.layerSql.pipe(Layer.provideMerge(Layer.mergeAll(VideoQueue.layerSql, VideoSignals.layer)))
 

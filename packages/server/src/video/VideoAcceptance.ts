@@ -1,5 +1,5 @@
 /**
- * Whether a video request is accepted, and where it will be made: chosen once, at submission, and pinned.
+ * Whether a video request is accepted, and who may make it: chosen once, when it comes, by the guardrail and the preferences of that time.
  *
  * Nothing is asked of an upstream here. Its trouble never fails a submission: the job is accepted and fails later. What is known to be wrong beforehand is refused at once, and so are the
  * sandbox's models that answer with a status.
@@ -42,6 +42,11 @@ export interface Accepted {
   readonly endpoint: Endpoint<VideoModel>
   /** With what the model would choose filled in. */
   readonly request: ReturnType<typeof VideoRequests.complete>
+}
+
+/** An accepted request, and who else would take it, by preference, should the first be down. */
+export interface Decision extends Accepted {
+  readonly fallbacks: ReadonlyArray<Accepted>
 }
 
 /** The 400 that lists everything wrong with the request. */
@@ -117,13 +122,13 @@ const capabilityOf = ({ provider }: Endpoint<VideoModel>): VideoCapability => {
 const unobserved = () => undefined
 
 /**
- * Chooses the first provider that the guardrail, the preferences and the request itself allow. When none takes the request, the first one's reason is told.
+ * Chooses the providers that the guardrail, the preferences and the request itself allow. When none takes the request, the first one's reason is told.
  */
 export const decide = Effect.fn("VideoAcceptance.decide")(function* (
   catalogue: ModelCatalogue["Service"],
   caller: Caller,
   wanted: Request
-): Effect.fn.Return<Accepted, Refusal> {
+): Effect.fn.Return<Decision, Refusal> {
   const contradictions = VideoRequests.issues(wanted)
   if (contradictions.length > 0) return yield* refuse(contradictions)
   yield* Candidates.allowModel(wanted.model, caller.guardrail)
@@ -151,11 +156,8 @@ export const decide = Effect.fn("VideoAcceptance.decide")(function* (
     return refusal === undefined ? { endpoint, request } : yield* refusal
   })
 
-  let first: Refusal | undefined
-  for (const endpoint of endpoints) {
-    const attempted = yield* Effect.result(attempt(endpoint))
-    if (Result.isSuccess(attempted)) return attempted.success
-    first ??= attempted.failure
-  }
-  return yield* first ?? Candidates.unknownModel(catalogue, "video", wanted.model)
+  const [accepted, refusals] = yield* Effect.partition(endpoints, attempt)
+  const [first, ...fallbacks] = accepted
+  if (first !== undefined) return { ...first, fallbacks }
+  return yield* refusals[0] ?? Candidates.unknownModel(catalogue, "video", wanted.model)
 })

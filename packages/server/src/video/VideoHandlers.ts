@@ -24,6 +24,7 @@ import { ModelCatalogue } from "../models/ModelCatalogue.ts"
 import { FreeModelDays } from "../rates/FreeModelDays.ts"
 import { WorkspaceStore } from "../workspaces/WorkspaceStore.ts"
 import * as VideoAcceptance from "./VideoAcceptance.ts"
+import type { Candidate } from "./VideoCandidate.ts"
 import { toWire, type VideoJob } from "./VideoJob.ts"
 import { VideoJobs } from "./VideoJobs.ts"
 import { VideoSignals } from "./VideoSignals.ts"
@@ -58,6 +59,17 @@ const respond = (answer: Idempotency.Answer) =>
     contentType: "application/json"
   })
 
+const costOf = ({ endpoint: { model }, request }: VideoAcceptance.Accepted): MicroCredits.MicroCredits =>
+  MicroCredits.make(model.free ? 0 : cost(model.pricing, request.duration))
+
+const toCandidate = (accepted: VideoAcceptance.Accepted): Candidate => ({
+  provider: accepted.endpoint.provider.name,
+  upstream_model: accepted.endpoint.model.id,
+  cost_micro: costOf(accepted),
+  duration: accepted.request.duration,
+  generate_audio: accepted.request.generate_audio
+})
+
 /** A change made by another process gives no signal here: the row is read again at least this often. */
 const rereadEvery = 1000
 
@@ -75,22 +87,25 @@ const make = Effect.fnUntraced(function* (options?: Options) {
   /** Row, reservation, free request and kept answer: all in one transaction. */
   const insert = Effect.fnUntraced(function* (
     { guardrail, key }: Caller,
-    { endpoint: { model, provider }, request }: VideoAcceptance.Accepted,
+    decision: VideoAcceptance.Decision,
     claim: Idempotency.Claim | undefined
   ) {
+    const { endpoint, fallbacks, request } = decision
     const workspace = yield* Effect.catchTag(workspaces.find(key.workspaceId), "WorkspaceNotFound", Effect.die)
     const job = yield* jobs.submit(
       {
         payer: { keyHash: key.hash, workspaceId: key.workspaceId, guardrailId: guardrail?.id ?? null },
         request,
-        provider: provider.name,
-        upstreamModel: model.id,
-        cost: MicroCredits.make(model.free ? 0 : cost(model.pricing, request.duration)),
+        provider: endpoint.provider.name,
+        upstreamModel: endpoint.model.id,
+        fallbacks: fallbacks.map(toCandidate),
+        cost: costOf(decision),
         callbackUrl: request.callback_url ?? workspace.defaultCallbackUrl,
         lifetime
       },
       Effect.fnUntraced(function* (job) {
-        if (model.free) yield* days.take(key.hash, key.freeDailyLimit)
+        const isFree = [decision, ...fallbacks].some(({ endpoint: { model } }) => model.free)
+        if (isFree) yield* days.take(key.hash, key.freeDailyLimit)
         if (claim !== undefined) yield* claim.complete(answerOf(job))
       })
     )
@@ -101,12 +116,12 @@ const make = Effect.fnUntraced(function* (options?: Options) {
   /** The first answer, or the one that was given before to the same `Idempotency-Key`. */
   const once = (
     caller: Caller,
-    accepted: VideoAcceptance.Accepted,
+    decision: VideoAcceptance.Decision,
     wanted: Request,
     idempotencyKey: string | undefined
   ) =>
     idempotencyKey === undefined
-      ? Effect.map(insert(caller, accepted, undefined), respond)
+      ? Effect.map(insert(caller, decision, undefined), respond)
       : Effect.uninterruptibleMask(
           Effect.fnUntraced(function* (restore) {
             const fingerprint = Idempotency.fingerprintOf("video", JSON.stringify(wanted))
@@ -116,7 +131,7 @@ const make = Effect.fnUntraced(function* (options?: Options) {
             }
             const { claim } = begun
             // The answer is kept with the job. When there is no job, the key is free again.
-            return yield* restore(insert(caller, accepted, claim)).pipe(
+            return yield* restore(insert(caller, decision, claim)).pipe(
               Effect.onError(() => Effect.ignore(claim.abandon)),
               Effect.map(respond)
             )
@@ -125,9 +140,9 @@ const make = Effect.fnUntraced(function* (options?: Options) {
 
   const submit = Effect.fnUntraced(function* (wanted: Request, idempotencyKey: string | undefined) {
     const caller = yield* RequestContext.caller
-    const accepted = yield* VideoAcceptance.decide(catalogue, caller, wanted)
+    const decision = yield* VideoAcceptance.decide(catalogue, caller, wanted)
     yield* PaidRequest.withinRate
-    return yield* once(caller, accepted, wanted, idempotencyKey).pipe(
+    return yield* once(caller, decision, wanted, idempotencyKey).pipe(
       orUnavailable,
       Effect.catchTags({
         IdempotencyConflict: conflicting,

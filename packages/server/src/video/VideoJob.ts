@@ -8,6 +8,7 @@ import { hash } from "node:crypto"
 import * as MicroCredits from "../accounting/MicroCredits.ts"
 import * as Dialect from "../storage/Dialect.ts"
 import * as JobStatus from "./JobStatus.ts"
+import { type Candidate, CandidatesJson } from "./VideoCandidate.ts"
 
 /** One finished video. */
 export const Output = Schema.Struct({
@@ -28,10 +29,14 @@ export interface VideoJob {
   /** Grows with each move. */
   readonly step: number
   readonly model: string
-  /** The three that were chosen when the job was submitted, and stay. `credential` names a caller's own provider key; null: the gateway's. */
+  /** Who may make it, by preference, as chosen when the job came; at least the present one. */
+  readonly candidates: ReadonlyArray<Candidate>
+  /** Who makes it: the present candidate, and no other once an upstream has accepted it. `credential` names a caller's own provider key; null: the gateway's. */
   readonly provider: string
   readonly upstreamModel: string
   readonly credential: string | null
+  /** Since when the present candidate may have taken the job; null while it surely has not, or while there is no other. */
+  readonly askedAt: number | null
   /** The upstream's name for the job, once it accepted it. */
   readonly upstreamId: string | null
   readonly generationId: string | null
@@ -40,7 +45,7 @@ export interface VideoJob {
   /** The reservation that pays for it. */
   readonly intentId: string
   readonly isByok: boolean
-  /** What it costs when it completes; held from the start. */
+  /** What it costs when it completes. What the dearest candidate costs is held from the start. */
   readonly cost: MicroCredits.MicroCredits
   readonly outputs: ReadonlyArray<Output>
   readonly error: string | null
@@ -63,6 +68,7 @@ export const tokenOf = ({ id, provider, upstreamModel }: VideoJob): string =>
 /** The column `outputs`. */
 export const OutputsJson = Schema.fromJsonString(Schema.Array(Output))
 const decodeOutputs = Schema.decodeSync(OutputsJson)
+const decodeCandidates = Schema.decodeSync(CandidatesJson)
 const isStatus = Schema.is(Schema.Literals(JobStatus.all))
 
 const statusOf = (row: Row): Status => {
@@ -79,6 +85,12 @@ const realOrNull = (row: Row, column: string): number | null => {
 /** Reads a row; a column that holds what it cannot is a defect. */
 export const fromRow = (row: Row): VideoJob => {
   const outputs = Dialect.textOrNull(row, "outputs")
+  const candidates = Dialect.textOrNull(row, "candidates")
+  const present = {
+    provider: Dialect.text(row, "provider"),
+    upstream_model: Dialect.text(row, "upstream_model"),
+    cost_micro: Dialect.int(row, "cost_micro")
+  }
   return {
     id: Dialect.text(row, "id"),
     workspaceId: Dialect.text(row, "workspace_id"),
@@ -86,15 +98,18 @@ export const fromRow = (row: Row): VideoJob => {
     status: statusOf(row),
     step: Dialect.int(row, "step"),
     model: Dialect.text(row, "model"),
-    provider: Dialect.text(row, "provider"),
-    upstreamModel: Dialect.text(row, "upstream_model"),
+    // A job from before there was a choice has none.
+    candidates: candidates === null ? [present] : decodeCandidates(candidates),
+    provider: present.provider,
+    upstreamModel: present.upstream_model,
     credential: Dialect.textOrNull(row, "credential"),
+    askedAt: Dialect.intOrNull(row, "asked_at"),
     upstreamId: Dialect.textOrNull(row, "upstream_job_id"),
     generationId: Dialect.textOrNull(row, "generation_id"),
     progress: realOrNull(row, "progress"),
     intentId: Dialect.text(row, "intent_id"),
     isByok: Dialect.bool(row, "is_byok"),
-    cost: MicroCredits.make(Dialect.int(row, "cost_micro")),
+    cost: MicroCredits.make(present.cost_micro),
     outputs: outputs === null ? [] : decodeOutputs(outputs),
     error: Dialect.textOrNull(row, "error"),
     callbackUrl: Dialect.textOrNull(row, "callback_url"),

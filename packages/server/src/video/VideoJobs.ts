@@ -10,10 +10,11 @@ import { Clock, Context, Data, Duration, Effect, Layer, Schema } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Accounting, type InsufficientCredits, type Payer } from "../accounting/Accounting.ts"
-import type { MicroCredits } from "../accounting/MicroCredits.ts"
+import * as MicroCredits from "../accounting/MicroCredits.ts"
 import * as Dialect from "../storage/Dialect.ts"
 import { refine, type StorageError } from "../storage/StorageError.ts"
 import * as JobStatus from "./JobStatus.ts"
+import { type Candidate, CandidatesJson, type Turn } from "./VideoCandidate.ts"
 import { fromRow, type Output, OutputsJson, type VideoJob } from "./VideoJob.ts"
 import { VideoQueue } from "./VideoQueue.ts"
 import { VideoSignals } from "./VideoSignals.ts"
@@ -23,12 +24,15 @@ export interface SubmitVideo {
   readonly payer: Payer
   /** Complete: `duration` is filled in. */
   readonly request: Request
+  /** Who is to make it, and on which terms. */
   readonly provider: string
   readonly upstreamModel: string
+  /** Who may make it should the first not take it, by preference. Default: nobody. */
+  readonly fallbacks?: ReadonlyArray<Candidate> | undefined
   readonly credential?: string | null | undefined
   readonly isByok?: boolean | undefined
-  /** What it costs when it completes; held until then. */
-  readonly cost: MicroCredits
+  /** What it costs when it completes. The dearest of this and the fallbacks' is held until then. */
+  readonly cost: MicroCredits.MicroCredits
   readonly callbackUrl: string | null
   /** From now until the job expires. */
   readonly lifetime: Duration.Duration
@@ -59,6 +63,15 @@ export class VideoJobs extends Context.Service<
     readonly requestOf: (id: string) => Effect.Effect<Request, VideoJobNotFound | StorageError>
     /** A worker takes it up: `in_progress`. */
     readonly start: (seen: Seen) => Effect.Effect<VideoJob | null, StorageError>
+    /** Notes that its present candidate may have it from now on; no move. False when the row has moved on. */
+    readonly asking: (seen: Seen) => Effect.Effect<boolean, StorageError>
+    /** Its present candidate has surely not taken it: goes to another, at its price, and wakes a worker after `after`. `failures` goes into the wake-up. */
+    readonly reroute: (
+      seen: Seen,
+      turn: Turn,
+      after: Duration.Duration,
+      failures: number
+    ) => Effect.Effect<VideoJob | null, StorageError>
     /** An upstream has accepted it: from now on it has a generation id. Wakes a worker after `pollAfter`. */
     readonly accepted: (
       seen: Seen,
@@ -93,6 +106,7 @@ export class VideoJobs extends Context.Service<
 >()("@model-gateway/server/video/VideoJobs") {}
 
 const encodeOutputs = Schema.encodeSync(OutputsJson)
+const encodeCandidates = Schema.encodeSync(CandidatesJson)
 const RequestJson = Schema.fromJsonString(Request)
 const encodeRequest = Schema.encodeEffect(RequestJson)
 const decodeRequest = Schema.decodeEffect(RequestJson)
@@ -100,6 +114,11 @@ const decodeRequest = Schema.decodeEffect(RequestJson)
 /** What a move writes besides state, step and times. */
 interface Change {
   readonly upstream_job_id?: string
+  readonly provider?: string
+  readonly upstream_model?: string
+  readonly cost_micro?: number
+  readonly candidates?: string
+  readonly asked_at?: null
   readonly outputs?: string
   readonly error?: string
   readonly cancel_requested_at?: number
@@ -120,6 +139,14 @@ export const make = Effect.gen(function* () {
     alongside?: (job: VideoJob) => Effect.Effect<void, E, R>
   ) {
     const now = yield* Clock.currentTimeMillis
+    const fallbacks = input.fallbacks ?? []
+    const first: Candidate = {
+      provider: input.provider,
+      upstream_model: input.upstreamModel,
+      cost_micro: input.cost,
+      ...(input.request.duration === undefined ? {} : { duration: input.request.duration }),
+      ...(input.request.generate_audio === undefined ? {} : { generate_audio: input.request.generate_audio })
+    }
     const job: VideoJob = {
       id: yield* nextId("video"),
       workspaceId: input.payer.workspaceId,
@@ -127,9 +154,11 @@ export const make = Effect.gen(function* () {
       status: "pending",
       step: 0,
       model: input.request.model,
+      candidates: [first, ...fallbacks],
       provider: input.provider,
       upstreamModel: input.upstreamModel,
       credential: input.credential ?? null,
+      askedAt: null,
       upstreamId: null,
       generationId: null,
       progress: null,
@@ -152,7 +181,7 @@ export const make = Effect.gen(function* () {
           payer: input.payer,
           operation: "video",
           model: job.model,
-          amount: job.cost,
+          amount: MicroCredits.make(Math.max(...job.candidates.map(({ cost_micro }) => cost_micro))),
           isByok: job.isByok,
           jobId: job.id
         })
@@ -165,6 +194,7 @@ export const make = Effect.gen(function* () {
           model: job.model,
           provider: job.provider,
           upstream_model: job.upstreamModel,
+          candidates: encodeCandidates([first, ...fallbacks]),
           credential: job.credential,
           intent_id: job.intentId,
           is_byok: Dialect.fromBool(job.isByok),
@@ -229,6 +259,39 @@ export const make = Effect.gen(function* () {
 
   const start = Effect.fn("VideoJobs.start")((seen: Seen) =>
     move("VideoJobs.start", JobStatus.sourcesOf("in_progress"), seen, "in_progress", {}, wake())
+  )
+
+  /** What the caller left open, as the candidate fills it in. */
+  const fillIn = (jobId: string, { duration, generate_audio }: Candidate) =>
+    Effect.gen(function* () {
+      const request = yield* Effect.catchTag(requestOf(jobId), "VideoJobNotFound", Effect.die)
+      if (request.duration === duration && request.generate_audio === generate_audio) return
+      const filled = yield* Effect.orDie(
+        encodeRequest({
+          ...request,
+          ...(duration === undefined ? {} : { duration }),
+          ...(generate_audio === undefined ? {} : { generate_audio })
+        })
+      )
+      yield* sql`UPDATE video_requests SET request = ${filled} WHERE job_id = ${jobId}`
+    }).pipe(refine("VideoJobs.reroute"))
+
+  const reroute = Effect.fn("VideoJobs.reroute")(
+    (seen: Seen, { candidate, candidates }: Turn, after: Duration.Duration, failures: number) =>
+      move(
+        "VideoJobs.reroute",
+        ["in_progress"],
+        seen,
+        undefined,
+        {
+          provider: candidate.provider,
+          upstream_model: candidate.upstream_model,
+          cost_micro: candidate.cost_micro,
+          candidates: encodeCandidates(candidates),
+          asked_at: null
+        },
+        (job) => Effect.andThen(fillIn(job.id, candidate), wake(after, failures)(job))
+      )
   )
 
   const accepted = Effect.fn("VideoJobs.accepted")((seen: Seen, upstreamId: string, pollAfter: Duration.Duration) =>
@@ -296,6 +359,13 @@ export const make = Effect.gen(function* () {
     return yield* Effect.orDie(decodeRequest(Dialect.text(row, "request")))
   }, refine("VideoJobs.requestOf"))
 
+  const asking = Effect.fn("VideoJobs.asking")(function* (seen: Seen) {
+    const now = yield* Clock.currentTimeMillis
+    const rows = yield* sql`UPDATE video_jobs SET asked_at = ${now}
+      WHERE id = ${seen.id} AND step = ${seen.step} AND status = 'in_progress' RETURNING id`
+    return rows.length > 0
+  }, refine("VideoJobs.asking"))
+
   const progress = Effect.fn("VideoJobs.progress")(function* (seen: Seen, progress: number) {
     const rows = yield* sql`UPDATE video_jobs SET progress = ${progress}
       WHERE id = ${seen.id} AND step = ${seen.step} AND status = 'in_progress' RETURNING id`
@@ -322,6 +392,8 @@ export const make = Effect.gen(function* () {
     find,
     requestOf,
     start,
+    asking,
+    reroute,
     accepted,
     progress,
     postpone,

@@ -4,9 +4,10 @@
  * Every process of the service is a worker. A message wakes one of them for one job; what it does first is to compare the message's step with the row's. It then makes one move, or, while the
  * job is young, stays with it and asks the upstream at short intervals. When the next question is further off it hands the job back to the queue, so that a long render holds no slot.
  *
- * An upstream that does not answer is asked again, later and later. When it has failed too often in a row, or a message has been delivered too often because those who took it died, the job fails.
+ * An upstream that does not answer is asked again, later and later; one that surely has not taken the job leaves it to the next that may make it. A job that an upstream has accepted stays there. When all
+ * have failed too often in a row, or a message has been delivered too often because those who took it died, the job fails.
  */
-import type { ProviderError, Reason } from "@model-gateway/providers/ProviderError"
+import type { ProviderError } from "@model-gateway/providers/ProviderError"
 import { ProviderError as UpstreamError, Timeout } from "@model-gateway/providers/ProviderError"
 import type { VideoCapability, VideoRequest } from "@model-gateway/providers/Provider"
 import { isFinal } from "@model-gateway/core/Video"
@@ -15,12 +16,16 @@ import { ObjectStore, keyOf, type ObjectStoreError } from "../files/ObjectStore.
 import * as Failures from "../http/Failures.ts"
 import * as Metrics from "../http/Metrics.ts"
 import { ModelCatalogue } from "../models/ModelCatalogue.ts"
+import type { Router } from "../routing/Router.ts"
 import type { StorageError } from "../storage/StorageError.ts"
-import { type Output, tokenOf, type VideoJob } from "./VideoJob.ts"
+import * as VideoCandidate from "./VideoCandidate.ts"
+import type { Output, VideoJob } from "./VideoJob.ts"
 import { VideoJobs } from "./VideoJobs.ts"
 import { type Message, VideoQueue } from "./VideoQueue.ts"
 import * as VideoRequests from "./VideoRequest.ts"
 import { VideoSignals } from "./VideoSignals.ts"
+import * as VideoSubmission from "./VideoSubmission.ts"
+import * as VideoVerdict from "./VideoVerdict.ts"
 
 /** How the worker works. */
 export interface Options {
@@ -30,7 +35,7 @@ export interface Options {
   readonly callTimeout?: Duration.Input | undefined
   /** How long fetching one finished video may take. Default 15 minutes. */
   readonly contentTimeout?: Duration.Input | undefined
-  /** After so many failures of the upstream in a row the job fails. Default 30, which is about 20 minutes. */
+  /** After so many failures in a row, of each that may make it, the job fails. Default 30, which is about 20 minutes. */
   readonly failures?: number | undefined
   /** After so many deliveries of one message the job fails: it seems to kill those who take it. Default 10. */
   readonly attempts?: number | undefined
@@ -54,42 +59,6 @@ const longestStay = Duration.seconds(2)
 export const pollDelay = (age: Duration.Duration): Duration.Duration =>
   Duration.clamp(Duration.times(age, 1 / 40), { minimum: Duration.millis(250), maximum: Duration.seconds(5) })
 
-/** How long to wait after so many failures in a row: 1, 2, 4, … seconds, at most 60, and no less than the upstream asks for. */
-export const backoff = (failures: number, retryAfter?: Duration.Duration): Duration.Duration =>
-  Duration.max(
-    Duration.min(Duration.seconds(2 ** Math.min(failures - 1, 10)), Duration.seconds(60)),
-    Duration.min(retryAfter ?? Duration.zero, Duration.minutes(10))
-  )
-
-/** What a failure of the upstream means for a job; `error` is what the caller reads should the job fail of it. */
-interface Verdict {
-  readonly isPassing: boolean
-  readonly error: string
-  readonly retryAfter?: Duration.Duration | undefined
-}
-
-const verdictOf = (reason: Reason): Verdict => {
-  switch (reason._tag) {
-    case "InvalidRequest":
-      return { isPassing: false, error: reason.message }
-    case "UnknownModel":
-      return { isPassing: false, error: "the provider does not know the model" }
-    case "Unauthorized":
-      return { isPassing: false, error: "the provider rejected the gateway's credentials" }
-    case "Simulated":
-      return { isPassing: false, error: reason.message }
-    case "RateLimited":
-    case "Overloaded":
-    case "Unavailable":
-      return { isPassing: true, error: reason.message, retryAfter: reason.retryAfter }
-    case "Timeout":
-      return { isPassing: true, error: reason.message }
-    case "BadResponse":
-      // The description is for the operator's log.
-      return { isPassing: true, error: "the provider answered badly" }
-  }
-}
-
 const timedOut = new UpstreamError({ reason: new Timeout() })
 
 /** Over the jobs, the providers and the object store. */
@@ -100,12 +69,12 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
   const catalogue = yield* ModelCatalogue
   const mostFailures = options?.failures ?? 30
   const mostAttempts = options?.attempts ?? 10
+  const callTimeout = options?.callTimeout ?? "60 seconds"
+  const submitTo = yield* VideoSubmission.make({ callTimeout })
   const contentTimeout = options?.contentTimeout ?? "15 minutes"
 
-  const timed = <A>(
-    call: Effect.Effect<A, ProviderError>,
-    duration: Duration.Input = options?.callTimeout ?? "60 seconds"
-  ) => Effect.timeoutOrElse(call, { duration, orElse: () => Effect.fail(timedOut) })
+  const timed = <A>(call: Effect.Effect<A, ProviderError>) =>
+    Effect.timeoutOrElse(call, { duration: callTimeout, orElse: () => Effect.fail(timedOut) })
 
   const entered = (job: VideoJob | null) => (job === null ? Effect.void : Metrics.jobEntered(job.status))
 
@@ -117,9 +86,25 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
   const failJob = (job: VideoJob, error: string) => Effect.flatMap(jobs.fail(job, error), entered)
 
   /** After a failure: again later, or not at all. */
-  const failedOnce = Effect.fnUntraced(function* (job: VideoJob, failures: number, verdict: Verdict) {
+  const failedOnce = Effect.fnUntraced(function* (job: VideoJob, failures: number, verdict: VideoVerdict.Verdict) {
     if (!verdict.isPassing || failures >= mostFailures) return yield* failJob(job, verdict.error)
-    yield* jobs.postpone(job, backoff(failures, verdict.retryAfter), failures)
+    yield* jobs.postpone(job, VideoVerdict.backoff(failures, verdict.retryAfter), failures)
+  })
+
+  /** After the present candidate has surely not taken it: the next one's turn, at once, or later when all have had theirs. */
+  const pass = Effect.fnUntraced(function* (job: VideoJob, failures: number, verdict: VideoVerdict.Verdict) {
+    const turn = VideoCandidate.after(job, !verdict.isPassing)
+    if (turn === undefined || turn.candidate.provider === job.provider) {
+      return yield* failedOnce(job, failures + 1, verdict)
+    }
+    if (!turn.startsOver) return yield* jobs.reroute(job, turn, Duration.zero, failures)
+    if (failures + 1 >= mostFailures) return yield* failJob(job, verdict.error)
+    yield* jobs.reroute(job, turn, VideoVerdict.backoff(failures + 1, verdict.retryAfter), failures + 1)
+  })
+
+  const requestFor = Effect.fnUntraced(function* (job: VideoJob) {
+    const wanted = yield* Effect.catchTag(jobs.requestOf(job.id), "VideoJobNotFound", Effect.die)
+    return VideoRequests.forProvider(wanted, job.provider, job.upstreamModel)
   })
 
   const cancelUpstream = Effect.fnUntraced(function* (job: VideoJob, video: VideoCapability, upstreamId: string) {
@@ -129,24 +114,24 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
     )
   })
 
-  const submit = Effect.fnUntraced(function* (
-    job: VideoJob,
-    video: VideoCapability,
-    request: VideoRequest,
-    failures: number
-  ) {
-    // However this ends, in a crash before the record too, the next submission is of the same job.
-    const submission = { request, token: tokenOf(job) }
-    const [took, submitted] = yield* Effect.timed(Effect.result(timed(video.submit(submission))))
-    const outcome = Result.isFailure(submitted) ? submitted.failure.reason._tag : "success"
-    yield* Metrics.attempted(job.provider, outcome, Duration.toSeconds(took))
-    if (Result.isFailure(submitted)) {
-      yield* note(job, "A video job was not accepted upstream", submitted.failure)
-      return yield* failedOnce(job, failures + 1, verdictOf(submitted.failure.reason))
+  const submit = Effect.fnUntraced(function* (job: VideoJob, failures: number) {
+    const request = yield* requestFor(job)
+    const mayHaveIt = job.askedAt !== null
+    // Should this process die after asking, the job may be at work there: on record beforehand, so that nobody else is asked then.
+    if (job.candidates.length > 1 && !mayHaveIt && !(yield* jobs.asking(job))) return
+    const outcome = yield* submitTo(job, request)
+    if (outcome._tag === "Accepted") {
+      const accepted = yield* jobs.accepted(job, outcome.upstreamId, Duration.zero)
+      const video = catalogue.provider(job.provider)?.video
+      if (accepted === null && video !== undefined) yield* cancelUpstream(job, video, outcome.upstreamId)
+      return
     }
-    const { upstreamId } = submitted.success
-    const accepted = yield* jobs.accepted(job, upstreamId, Duration.zero)
-    if (accepted === null) yield* cancelUpstream(job, video, upstreamId)
+    const { reason, verdict } = outcome
+    if (reason !== undefined) yield* note(job, "A video job was not accepted upstream", new UpstreamError({ reason }))
+    if (outcome._tag === "NotTaken" && outcome.isFinal) return yield* failJob(job, verdict.error)
+    yield* outcome._tag === "Unknown" || mayHaveIt
+      ? failedOnce(job, failures + 1, verdict)
+      : pass(job, failures, verdict)
   })
 
   const removeOutputs = (outputs: ReadonlyArray<Output>) =>
@@ -182,9 +167,9 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
     if (Result.isFailure(fetched)) {
       const error = fetched.failure
       yield* note(job, "A finished video could not be fetched", error)
-      const verdict: Verdict =
+      const verdict: VideoVerdict.Verdict =
         error._tag === "ProviderError"
-          ? verdictOf(error.reason)
+          ? VideoVerdict.of(error.reason)
           : { isPassing: true, error: "the finished video could not be stored" }
       return yield* failedOnce(job, failures + 1, verdict)
     }
@@ -210,7 +195,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
       const polled = yield* Effect.result(timed(video.poll({ upstreamId, request })))
       if (Result.isFailure(polled)) {
         yield* note(job, "An upstream did not say how far a video job is", polled.failure)
-        return yield* failedOnce(job, failures + 1, verdictOf(polled.failure.reason))
+        return yield* failedOnce(job, failures + 1, VideoVerdict.of(polled.failure.reason))
       }
       const status = polled.success
       if (status.status === "completed") {
@@ -246,11 +231,9 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
     if (yield* isOverdue(job)) return yield* Effect.flatMap(jobs.expire(job), entered)
     if (job.status === "pending") return yield* Effect.flatMap(jobs.start(job), entered)
     if (attempts > mostAttempts) return yield* failJob(job, `the job was given up after ${mostAttempts} attempts`)
+    if (job.upstreamId === null) return yield* submit(job, failures)
     if (video === undefined) return yield* failJob(job, `the provider ${job.provider} is no longer there`)
-    const wanted = yield* Effect.catchTag(jobs.requestOf(job.id), "VideoJobNotFound", Effect.die)
-    const request = VideoRequests.forProvider(wanted, job.provider, job.upstreamModel)
-    if (job.upstreamId === null) return yield* submit(job, video, request, failures)
-    yield* follow(job, video, request, job.upstreamId, failures)
+    yield* follow(job, video, yield* requestFor(job), job.upstreamId, failures)
   })
 
   const handle = Effect.fn("VideoWorker.handle")(function* (message: Message, attempts: number) {
@@ -276,13 +259,13 @@ const reasonOf = (error: ProviderError | ObjectStoreError): string => {
 /** The steps alone: nothing runs by itself. */
 export const layer = (
   options?: Options
-): Layer.Layer<VideoWorker, never, VideoJobs | VideoSignals | ObjectStore | ModelCatalogue> =>
+): Layer.Layer<VideoWorker, never, VideoJobs | VideoSignals | ObjectStore | ModelCatalogue | Router> =>
   Layer.effect(VideoWorker, make(options))
 
 /** Takes messages for as long as the layer lives; when it closes, those in hand go back to the queue. */
 export const layerRunning = (
   options?: Options
-): Layer.Layer<never, never, VideoJobs | VideoSignals | ObjectStore | ModelCatalogue | VideoQueue> =>
+): Layer.Layer<never, never, VideoJobs | VideoSignals | ObjectStore | ModelCatalogue | Router | VideoQueue> =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       const worker = yield* make(options)

@@ -8,7 +8,8 @@ import * as MicroCredits from "../../src/accounting/MicroCredits.ts"
 import * as ObjectStore from "../../src/files/ObjectStore.ts"
 import { KeyStore } from "../../src/keys/KeyStore.ts"
 import * as ModelCatalogue from "../../src/models/ModelCatalogue.ts"
-import { VideoJobs, layerSql } from "../../src/video/VideoJobs.ts"
+import * as Router from "../../src/routing/Router.ts"
+import { type SubmitVideo, VideoJobs, layerSql } from "../../src/video/VideoJobs.ts"
 import * as VideoQueue from "../../src/video/VideoQueue.ts"
 import * as VideoSignals from "../../src/video/VideoSignals.ts"
 import { WorkspaceStore } from "../../src/workspaces/WorkspaceStore.ts"
@@ -51,7 +52,7 @@ export const model: VideoModel = {
 }
 
 /** An upstream that accepts every job, finishes it at once, and hands out one short video. */
-export const makeUpstream = (models: ReadonlyArray<VideoModel> = [model]): Upstream => {
+export const makeUpstream = (models: ReadonlyArray<VideoModel> = [model], name = "test"): Upstream => {
   const upstream: Upstream = {
     submissions: [],
     submitted: [],
@@ -60,14 +61,14 @@ export const makeUpstream = (models: ReadonlyArray<VideoModel> = [model]): Upstr
     polls: 0,
     submit: ({ token }) =>
       Effect.sync(() => {
-        const upstreamId = upstream.jobs.get(token) ?? `up-${upstream.jobs.size + 1}`
+        const upstreamId = upstream.jobs.get(token) ?? `${name === "test" ? "up" : name}-${upstream.jobs.size + 1}`
         upstream.jobs.set(token, upstreamId)
         return { upstreamId }
       }),
     poll: () => Effect.succeed({ status: "completed", outputs: 1 }),
     content: (index) => Stream.make(new TextEncoder().encode(`video ${index}`)),
     provider: {
-      name: "test",
+      name,
       models,
       video: {
         check: () => Effect.void,
@@ -96,21 +97,23 @@ export const makeUpstream = (models: ReadonlyArray<VideoModel> = [model]): Upstr
 /** All that jobs need over a database file; each use is a process of its own as far as the database can tell. */
 export const layerAt = <E1, R1, E2, R2>(
   filename: string,
-  provider: Provider,
+  providers: ReadonlyArray<Provider>,
   queue: Layer.Layer<VideoQueue.VideoQueue, E1, R1>,
   objects: Layer.Layer<ObjectStore.ObjectStore, E2, R2>
 ) =>
   layerSql.pipe(
-    Layer.provideMerge(Layer.mergeAll(queue, objects, VideoSignals.layer, ModelCatalogue.layer([provider]))),
+    Layer.provideMerge(
+      Layer.mergeAll(queue, objects, VideoSignals.layer, ModelCatalogue.layer(providers), Router.layer)
+    ),
     Layer.provideMerge(TestStorage.layerAt(filename)),
     Layer.fresh
   )
 
 /** With a queue that goes by the test's clock, and objects in memory. */
-export const layer = (provider: Provider) =>
+export const layer = (...providers: ReadonlyArray<Provider>) =>
   Layer.unwrap(
     Effect.map(TestStorage.temporaryFolder, (folder) =>
-      layerAt(`${folder}/gateway.db`, provider, VideoQueue.layerMemory, ObjectStore.layerMemory)
+      layerAt(`${folder}/gateway.db`, providers, VideoQueue.layerMemory, ObjectStore.layerMemory)
     )
   )
 
@@ -128,13 +131,18 @@ export const payer = Effect.fnUntraced(function* (credits: number = 1_000_000) {
 /** Submits a job of 5 seconds, which costs 50 000 micro-credits. */
 export const submit = Effect.fnUntraced(function* (
   by: { readonly keyHash: string; readonly workspaceId: string; readonly guardrailId: null },
-  more?: { readonly lifetime?: Duration.Duration; readonly request?: Partial<Request> }
+  more?: {
+    readonly lifetime?: Duration.Duration
+    readonly request?: Partial<Request>
+    readonly fallbacks?: SubmitVideo["fallbacks"]
+  }
 ) {
   return yield* (yield* VideoJobs).submit({
     payer: by,
     request: { model: "test/film", prompt: "a harbour", duration: 5, ...more?.request },
     provider: "test",
     upstreamModel: "test/film",
+    fallbacks: more?.fallbacks,
     cost: MicroCredits.make(50_000),
     callbackUrl: null,
     lifetime: more?.lifetime ?? Duration.hours(24)

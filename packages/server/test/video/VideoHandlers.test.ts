@@ -486,6 +486,56 @@ layer(gateway, { excludeTestServices: true })("videos over HTTP", (it) => {
   )
 })
 
+describe("videos of several providers over HTTP", () => {
+  const first = makeUpstream()
+  const second = makeUpstream(
+    [
+      {
+        ...model,
+        pricing: { unit: "second", microCredits: 20_000 },
+        capabilities: { ...model.capabilities, default_duration: 7, generate_audio: true }
+      }
+    ],
+    "second"
+  )
+  // Preferred to the second, but takes no images.
+  const third = makeUpstream(
+    [{ ...model, capabilities: { ...model.capabilities, prompt_optional: false, frame_images: false } }],
+    "third"
+  )
+  first.submit = () => failing(new Unavailable({}))
+
+  it.live("are made by the next that would take the request, as that one makes and charges them", () =>
+    Effect.gen(function* () {
+      const { workspace } = yield* TestGateway.TestGateway
+      const image = { type: "image_url", image_url: { url: "https://example.com/a.png" }, frame_type: "first_frame" }
+      const done = yield* follow(yield* submit(film({ frame_images: [image], provider: { order: ["test", "third"] } })))
+      expect(done).toMatchObject({ status: "completed", usage: { cost: 0.14 } })
+      expect(second.submitted).toMatchObject([{ duration: 7, generate_audio: true, prompt: "a harbour" }])
+      expect([first.submitted.length, third.submitted.length]).toEqual([1, 0])
+      const usage = yield* (yield* Accounting).usageOf({ workspaceId: workspace.id })
+      expect(usage.items).toMatchObject([{ provider: "second", cost: 140_000, usage: { seconds: 7 } }])
+
+      const fixed = yield* follow(yield* submit(film({ duration: 2, generate_audio: false })))
+      expect(fixed).toMatchObject({ usage: { cost: 0.04 } })
+      expect(second.submitted[1]).toMatchObject({ duration: 2, generate_audio: false })
+    }).pipe(Effect.provide(TestGateway.layer(undefined, [first.provider, second.provider, third.provider])))
+  )
+
+  it.live("stay with the first where the caller wants no other", () =>
+    Effect.gen(function* () {
+      const { ask } = yield* TestGateway.TestGateway
+      const asked = first.submitted.length
+      const elsewhere = second.submitted.length
+      const job = yield* submit(film({ provider: { allow_fallbacks: false } }))
+      while (first.submitted.length < asked + 2) yield* Effect.sleep("20 millis")
+      expect(second.submitted.length).toBe(elsewhere)
+      const cancelled = yield* ask(`${job.polling_url}/cancel`, { method: "POST" })
+      expect((yield* decodeJob(cancelled.text)).status).toBe("cancelled")
+    }).pipe(Effect.provide(TestGateway.layer(undefined, [first.provider, second.provider])))
+  )
+})
+
 describe("videos of the sandbox over HTTP", () => {
   it.live(
     "answer with the status that was asked for, and render a title card",

@@ -72,7 +72,7 @@ describe("video jobs of several processes", () => {
           upstream.polls % 3 === 0
             ? Effect.succeed({ status: "completed", outputs: 1 })
             : Effect.succeed({ status: "in_progress" })
-        const process = layerAt(`${folder}/gateway.db`, upstream.provider, VideoQueue.layerSql, objectsIn(folder))
+        const process = layerAt(`${folder}/gateway.db`, [upstream.provider], VideoQueue.layerSql, objectsIn(folder))
         const working = VideoWorker.layerRunning({ concurrency: 4 }).pipe(Layer.provideMerge(process))
         yield* Effect.gen(function* () {
           const by = yield* payer()
@@ -99,7 +99,7 @@ describe("video jobs of several processes", () => {
       Effect.gen(function* () {
         const folder = yield* temporaryFolder
         const sandbox = yield* Sandbox.make()
-        const process = layerAt(`${folder}/gateway.db`, sandbox, VideoQueue.layerSql, objectsIn(folder))
+        const process = layerAt(`${folder}/gateway.db`, [sandbox], VideoQueue.layerSql, objectsIn(folder))
         const { by, id } = yield* Effect.provide(submitCard(8, "1080p"), Layer.fresh(process))
         expect(yield* killedWhenItSpeaks(folder, id, "work")).toMatch(/^rendering 0\.\d+/)
 
@@ -125,7 +125,7 @@ describe("video jobs of several processes", () => {
       Effect.gen(function* () {
         const folder = yield* temporaryFolder
         const sandbox = yield* Sandbox.make()
-        const process = layerAt(`${folder}/gateway.db`, sandbox, VideoQueue.layerSql, objectsIn(folder))
+        const process = layerAt(`${folder}/gateway.db`, [sandbox], VideoQueue.layerSql, objectsIn(folder))
         const { by, id } = yield* Effect.provide(submitCard(1, "480p"), Layer.fresh(process))
         const said = yield* killedWhenItSpeaks(folder, id, "hang")
         expect(said).toMatch(/^accepted card_/)

@@ -11,13 +11,14 @@ import {
 } from "@model-gateway/providers/ProviderError"
 import { Deferred, Duration, Effect, Fiber, Layer, Stream } from "effect"
 import { TestClock } from "effect/testing"
-import { Accounting } from "../../src/accounting/Accounting.ts"
 import { ObjectStore, ObjectStoreError } from "../../src/files/ObjectStore.ts"
 import { StorageError } from "../../src/storage/StorageError.ts"
 import { VideoJobs } from "../../src/video/VideoJobs.ts"
-import { VideoQueue } from "../../src/video/VideoQueue.ts"
-import { backoff, layer as layerWorker, type Options, pollDelay, VideoWorker } from "../../src/video/VideoWorker.ts"
+import type { VideoQueue } from "../../src/video/VideoQueue.ts"
+import { backoff } from "../../src/video/VideoVerdict.ts"
+import { layer as layerWorker, type Options, pollDelay, VideoWorker } from "../../src/video/VideoWorker.ts"
 import { layer, makeUpstream, payer, submit, type Upstream } from "./TestVideo.ts"
+import { charged, held, money, next, read, untouched, work } from "./TestWorker.ts"
 
 const failing = (reason: ProviderError["reason"]) => Effect.fail(new ProviderError({ reason }))
 
@@ -29,43 +30,6 @@ const testing = <A, E>(
     const upstream = makeUpstream()
     return Effect.provide(test(upstream), layerWorker(options).pipe(Layer.provideMerge(layer(upstream.provider))))
   })
-
-/** Handles the next message that is due. */
-const next = Effect.gen(function* () {
-  const queue = yield* VideoQueue
-  const worker = yield* VideoWorker
-  yield* queue.take(worker.handle)
-})
-
-const read = Effect.fnUntraced(function* (id: string) {
-  const job = yield* (yield* VideoJobs).find(id)
-  return job ?? (yield* Effect.die(new Error("no such job")))
-})
-
-const money = Effect.fnUntraced(function* (workspaceId: string) {
-  const accounting = yield* Accounting
-  const balance = yield* accounting.balanceOf(workspaceId)
-  const usage = yield* accounting.usageOf({ workspaceId })
-  return { balance: balance?.balance, held: balance?.held, rows: usage.items.length }
-})
-
-const untouched = { balance: 1_000_000, held: 0, rows: 0 }
-const held = { balance: 1_000_000, held: 50_000, rows: 0 }
-const charged = { balance: 950_000, held: 0, rows: 1 }
-
-/** Handles messages as they come due, for so long by the test's clock, which goes in small steps so that nobody oversleeps. */
-const work = Effect.fnUntraced(function* (during: Duration.Input) {
-  const workers = yield* Effect.forEach([1, 2, 3], () => Effect.forkChild(Effect.forever(next)))
-  const settle = Effect.repeat(Effect.yieldNow, { times: 50 })
-  const total = Duration.toMillis(Duration.fromInputUnsafe(during))
-  const step = Math.max(250, total / 1000)
-  for (let elapsed = 0; elapsed < total; elapsed += step) {
-    yield* settle
-    yield* TestClock.adjust(Duration.millis(Math.min(step, total - elapsed)))
-  }
-  yield* settle
-  yield* Fiber.interruptAll(workers)
-})
 
 describe("VideoWorker", () => {
   it.effect("takes a job up, submits it, follows it, and keeps what came out", () =>

@@ -1,0 +1,47 @@
+/** Drives a worker by the test's clock, and tells what came of it. */
+import { Duration, Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { Accounting } from "../../src/accounting/Accounting.ts"
+import { VideoJobs } from "../../src/video/VideoJobs.ts"
+import { VideoQueue } from "../../src/video/VideoQueue.ts"
+import { VideoWorker } from "../../src/video/VideoWorker.ts"
+
+/** Handles the next message that is due. */
+export const next = Effect.gen(function* () {
+  const queue = yield* VideoQueue
+  const worker = yield* VideoWorker
+  yield* queue.take(worker.handle)
+})
+
+/** The job as it stands. */
+export const read = Effect.fnUntraced(function* (id: string) {
+  const job = yield* (yield* VideoJobs).find(id)
+  return job ?? (yield* Effect.die(new Error("no such job")))
+})
+
+/** What the workspace has, what of it is held, and how often it was charged. */
+export const money = Effect.fnUntraced(function* (workspaceId: string) {
+  const accounting = yield* Accounting
+  const balance = yield* accounting.balanceOf(workspaceId)
+  const usage = yield* accounting.usageOf({ workspaceId })
+  return { balance: balance?.balance, held: balance?.held, rows: usage.items.length }
+})
+
+/** The {@link money} of a workspace of one credit: nothing spent, a job of 5 seconds under way, that job charged. */
+export const untouched = { balance: 1_000_000, held: 0, rows: 0 }
+export const held = { balance: 1_000_000, held: 50_000, rows: 0 }
+export const charged = { balance: 950_000, held: 0, rows: 1 }
+
+/** Handles messages as they come due, for so long by the test's clock, which goes in small steps so that nobody oversleeps. */
+export const work = Effect.fnUntraced(function* (during: Duration.Input) {
+  const workers = yield* Effect.forEach([1, 2, 3], () => Effect.forkChild(Effect.forever(next)))
+  const settle = Effect.repeat(Effect.yieldNow, { times: 50 })
+  const total = Duration.toMillis(Duration.fromInputUnsafe(during))
+  const step = Math.max(250, total / 1000)
+  for (let elapsed = 0; elapsed < total; elapsed += step) {
+    yield* settle
+    yield* TestClock.adjust(Duration.millis(Math.min(step, total - elapsed)))
+  }
+  yield* settle
+  yield* Fiber.interruptAll(workers)
+})
