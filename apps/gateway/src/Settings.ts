@@ -83,7 +83,7 @@ const logLevels = ["Trace", "Debug", "Info", "Warn", "Error", "None"] as const
 const aSize = "a size such as 8 MiB"
 const aTime = "a length of time such as 20 seconds"
 const aCount = "a whole number from 1"
-const { bodyLimits, circuits, deadlines, failedAuthentications, freeDailyRequests, rateLimit } =
+const { bodyLimits, circuits, deadlines, failedAuthentications, freeDailyRequests, rateLimit, videos } =
   GatewayServerConfig.defaults
 
 /** Where the data lies: the one setting that every command has. */
@@ -174,6 +174,18 @@ export const settings: ReadonlyArray<Setting> = [
     "So many failures in a row and a model's endpoint is left alone"
   ),
   setting("circuit-open-for", aTime, span(circuits.openFor), "How long it is left alone before one request may try it"),
+  setting(
+    "video-concurrency",
+    aCount,
+    String(videos.concurrency),
+    "Video jobs that one process moves on at the same time; most of that time is waiting for an upstream"
+  ),
+  setting(
+    "video-lifetime",
+    "a length of time up to 365 days",
+    span(videos.lifetime),
+    "How long after its submission a video job that is not done expires"
+  ),
   setting("rate-limit-requests", aCount, String(rateLimit.requests), "How many requests a key may make in each window"),
   setting("rate-limit-window", aTime, span(rateLimit.window), "The length of that window"),
   setting(

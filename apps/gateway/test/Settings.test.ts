@@ -89,6 +89,11 @@ describe("settings", () => {
       '--deadline-rerank is "0 seconds", which is not a length of time such as 20 seconds.'
     ],
     [
+      ["--video-lifetime", "Infinity"],
+      {},
+      '--video-lifetime is "Infinity", which is not a length of time up to 365 days.'
+    ],
+    [
       ["--cors-origins", "https://app.example, *"],
       {},
       '--cors-origins is "https://app.example, *", which is not a list of origins such as https://app.example, separated by commas.'

@@ -42,6 +42,14 @@ export interface Circuits {
   readonly openFor: Duration.Duration
 }
 
+/** How video jobs are worked off. */
+export interface Videos {
+  /** Jobs that one process moves on at the same time; most of that time is waiting for an upstream. Default 32. */
+  readonly concurrency: number
+  /** From its submission until a job that is not done expires, and costs nothing. Default 24 hours; at most 365 days. */
+  readonly lifetime: Duration.Duration
+}
+
 /** So many in that time. */
 export interface Rate {
   readonly requests: number
@@ -53,6 +61,7 @@ export interface Settings {
   readonly bodyLimits: BodyLimits
   readonly deadlines: Deadlines
   readonly circuits: Circuits
+  readonly videos: Videos
   /** How often a key may ask. Default 1000 requests in 10 seconds. */
   readonly rateLimit: Rate
   /** How often an address may fail to authenticate. Default 20 times a minute. */
@@ -80,6 +89,7 @@ export interface Options {
   readonly bodyLimits?: Partial<BodyLimits> | undefined
   readonly deadlines?: Partial<Deadlines> | undefined
   readonly circuits?: Partial<Circuits> | undefined
+  readonly videos?: Partial<Videos> | undefined
   readonly rateLimit?: Rate | undefined
   readonly failedAuthentications?: Rate | undefined
   readonly freeDailyRequests?: number | undefined
@@ -107,6 +117,7 @@ export const defaults: Settings = {
     transcription: Duration.minutes(5)
   },
   circuits: { failures: 5, openFor: Duration.seconds(10) },
+  videos: { concurrency: 32, lifetime: Duration.hours(24) },
   rateLimit: { requests: 1000, window: Duration.seconds(10) },
   failedAuthentications: { requests: 20, window: Duration.minutes(1) },
   freeDailyRequests: 200,
@@ -120,6 +131,7 @@ export const make = (options: Options = {}): Settings => ({
   bodyLimits: { ...defaults.bodyLimits, ...options.bodyLimits },
   deadlines: { ...defaults.deadlines, ...options.deadlines },
   circuits: { ...defaults.circuits, ...options.circuits },
+  videos: { ...defaults.videos, ...options.videos },
   rateLimit: options.rateLimit ?? defaults.rateLimit,
   failedAuthentications: options.failedAuthentications ?? defaults.failedAuthentications,
   freeDailyRequests: options.freeDailyRequests ?? defaults.freeDailyRequests,
@@ -162,8 +174,13 @@ const Span = Schema.DurationFromString.check(
   Schema.makeFilter((span: Duration.Duration) => Duration.toMillis(span) > 0, { expected: "a length of time above 0" })
 )
 
-const duration = (name: string, fallback: Duration.Duration): Config.Config<Duration.Duration> =>
-  Config.schema(Span, name).pipe(Config.withDefault(fallback))
+const duration = (name: string, fallback: Duration.Duration, form = Span): Config.Config<Duration.Duration> =>
+  Config.schema(form, name).pipe(Config.withDefault(fallback))
+
+/** The end of a job is written down as a time, so there has to be one. */
+const Lifetime = Span.check(
+  Schema.makeFilter((span: Duration.Duration) => Duration.toDays(span) <= 365, { expected: "at most 365 days" })
+)
 
 const policy = (name: string, fallback: { readonly requests: number; readonly window: Duration.Duration }) =>
   Config.all({
@@ -203,6 +220,7 @@ const list = (
  * | `MODEL_GATEWAY_BODY_LIMIT_RERANK`, `…_TRANSCRIPTION`, `…_TRANSCRIPTION_FILE`, `…_VIDEOS`, `…_FILES`, `…_OTHER` | {@link BodyLimits} |
  * | `MODEL_GATEWAY_DEADLINE_RERANK_ATTEMPT`, `…_RERANK`, `…_TRANSCRIPTION_ATTEMPT`, `…_TRANSCRIPTION` | {@link Deadlines} |
  * | `MODEL_GATEWAY_CIRCUIT_FAILURES`, `MODEL_GATEWAY_CIRCUIT_OPEN_FOR` | {@link Circuits} |
+ * | `MODEL_GATEWAY_VIDEO_CONCURRENCY`, `MODEL_GATEWAY_VIDEO_LIFETIME` | {@link Videos} |
  * | `MODEL_GATEWAY_RATE_LIMIT_REQUESTS`, `…_WINDOW` | `rateLimit` |
  * | `MODEL_GATEWAY_FAILED_AUTHENTICATIONS_REQUESTS`, `…_WINDOW` | `failedAuthentications` |
  * | `MODEL_GATEWAY_FREE_DAILY_REQUESTS` | `freeDailyRequests` |
@@ -231,6 +249,10 @@ export const config: Config.Config<Settings> = Config.all({
   circuits: Config.all({
     failures: count("MODEL_GATEWAY_CIRCUIT_FAILURES", defaults.circuits.failures),
     openFor: duration("MODEL_GATEWAY_CIRCUIT_OPEN_FOR", defaults.circuits.openFor)
+  }),
+  videos: Config.all({
+    concurrency: count("MODEL_GATEWAY_VIDEO_CONCURRENCY", defaults.videos.concurrency),
+    lifetime: duration("MODEL_GATEWAY_VIDEO_LIFETIME", defaults.videos.lifetime, Lifetime)
   }),
   rateLimit: policy("MODEL_GATEWAY_RATE_LIMIT", defaults.rateLimit),
   failedAuthentications: policy("MODEL_GATEWAY_FAILED_AUTHENTICATIONS", defaults.failedAuthentications),

@@ -14,6 +14,7 @@ import * as MicroCredits from "../accounting/MicroCredits.ts"
 import * as ContentResponse from "../files/ContentResponse.ts"
 import { contentLost, storeUnavailable } from "../files/FilesHandlers.ts"
 import { ObjectStore } from "../files/ObjectStore.ts"
+import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import * as Metrics from "../http/Metrics.ts"
 import * as PaidRequest from "../http/PaidRequest.ts"
@@ -28,12 +29,6 @@ import type { Candidate } from "./VideoCandidate.ts"
 import { toWire, type VideoJob } from "./VideoJob.ts"
 import { VideoJobs } from "./VideoJobs.ts"
 import { VideoSignals } from "./VideoSignals.ts"
-
-/** What can be set. */
-export interface Options {
-  /** From its submission until a job that is not done expires. Default 24 hours. */
-  readonly lifetime?: Duration.Input | undefined
-}
 
 const noSuchJob = (id: string) => new NotFound({ error: { message: `${phrases[404]}: there is no video job ${id}` } })
 
@@ -74,7 +69,7 @@ const toCandidate = (accepted: VideoAcceptance.Accepted): Candidate => ({
 const rereadEvery = 1000
 
 /** The services that the operations need, found once. */
-const make = Effect.fnUntraced(function* (options?: Options) {
+const make = Effect.gen(function* () {
   const catalogue = yield* ModelCatalogue
   const days = yield* FreeModelDays
   const idempotency = yield* Idempotency.Idempotency
@@ -82,7 +77,7 @@ const make = Effect.fnUntraced(function* (options?: Options) {
   const objects = yield* ObjectStore
   const signals = yield* VideoSignals
   const workspaces = yield* WorkspaceStore
-  const lifetime = Duration.fromInputUnsafe(options?.lifetime ?? "24 hours")
+  const { videos } = yield* GatewayServerConfig
 
   /** Row, reservation, free request and kept answer: all in one transaction. */
   const insert = Effect.fnUntraced(function* (
@@ -101,7 +96,7 @@ const make = Effect.fnUntraced(function* (options?: Options) {
         fallbacks: fallbacks.map(toCandidate),
         cost: costOf(decision),
         callbackUrl: request.callback_url ?? workspace.defaultCallbackUrl,
-        lifetime
+        lifetime: videos.lifetime
       },
       Effect.fnUntraced(function* (job) {
         const isFree = [decision, ...fallbacks].some(({ endpoint: { model } }) => model.free)
@@ -235,16 +230,12 @@ const make = Effect.fnUntraced(function* (options?: Options) {
 })
 
 /** The `videos` group of the contract. */
-export const layerWith = (options?: Options) =>
-  HttpApiBuilder.group(GatewayApi, "videos", (handlers) =>
-    Effect.map(make(options), ({ cancel, content, get, submit }) =>
-      handlers
-        .handle("submitVideo", ({ headers, payload }) => submit(payload, headers["idempotency-key"]))
-        .handle("getVideo", ({ params, query }) => get(params.id, query.wait))
-        .handle("getVideoContent", ({ params, query, request }) => content(request, params.id, query.index ?? 0))
-        .handle("cancelVideo", ({ params }) => cancel(params.id))
-    )
+export const layer = HttpApiBuilder.group(GatewayApi, "videos", (handlers) =>
+  Effect.map(make, ({ cancel, content, get, submit }) =>
+    handlers
+      .handle("submitVideo", ({ headers, payload }) => submit(payload, headers["idempotency-key"]))
+      .handle("getVideo", ({ params, query }) => get(params.id, query.wait))
+      .handle("getVideoContent", ({ params, query, request }) => content(request, params.id, query.index ?? 0))
+      .handle("cancelVideo", ({ params }) => cancel(params.id))
   )
-
-/** The `videos` group of the contract, with the defaults. */
-export const layer = layerWith()
+)

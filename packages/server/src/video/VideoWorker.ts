@@ -13,6 +13,7 @@ import type { VideoCapability, VideoRequest } from "@model-gateway/providers/Pro
 import { isFinal } from "@model-gateway/core/Video"
 import { Cause, Clock, Context, Duration, Effect, Layer, Result, Schedule } from "effect"
 import { ObjectStore, keyOf, type ObjectStoreError } from "../files/ObjectStore.ts"
+import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Failures from "../http/Failures.ts"
 import * as Metrics from "../http/Metrics.ts"
 import { ModelCatalogue } from "../models/ModelCatalogue.ts"
@@ -29,8 +30,6 @@ import * as VideoVerdict from "./VideoVerdict.ts"
 
 /** How the worker works. */
 export interface Options {
-  /** Jobs that this process moves on at once. Default 32; most of that time is waiting. */
-  readonly concurrency?: number | undefined
   /** How long one call of an upstream may take, fetching a finished video aside. Default 60 seconds. */
   readonly callTimeout?: Duration.Input | undefined
   /** How long fetching one finished video may take. Default 15 minutes. */
@@ -262,7 +261,7 @@ export const layer = (
 ): Layer.Layer<VideoWorker, never, VideoJobs | VideoSignals | ObjectStore | ModelCatalogue | Router> =>
   Layer.effect(VideoWorker, make(options))
 
-/** Takes messages for as long as the layer lives; when it closes, those in hand go back to the queue. */
+/** Takes messages, so many at a time as {@link GatewayServerConfig} says, for as long as the layer lives; when it closes, those in hand go back to the queue. */
 export const layerRunning = (
   options?: Options
 ): Layer.Layer<never, never, VideoJobs | VideoSignals | ObjectStore | ModelCatalogue | Router | VideoQueue> =>
@@ -270,6 +269,7 @@ export const layerRunning = (
     Effect.gen(function* () {
       const worker = yield* make(options)
       const queue = yield* VideoQueue
+      const { videos } = yield* GatewayServerConfig
       // The queue delivers the message again, later and later; the pause is for a queue that itself does not answer.
       const failed = (cause: Cause.Cause<StorageError>) =>
         Cause.hasInterruptsOnly(cause)
@@ -278,7 +278,7 @@ export const layerRunning = (
               Effect.andThen(Effect.sleep("1 second"))
             )
       const slot = Effect.forever(Effect.catchCause(queue.take(worker.handle), failed))
-      yield* Effect.forEach(Array.from({ length: options?.concurrency ?? 32 }), () => Effect.forkScoped(slot), {
+      yield* Effect.forEach(Array.from({ length: videos.concurrency }), () => Effect.forkScoped(slot), {
         discard: true
       })
       yield* worker.expireOverdue.pipe(

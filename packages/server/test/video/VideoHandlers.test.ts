@@ -1,7 +1,7 @@
 import { describe, expect, it, layer } from "@effect/vitest"
 import { Job } from "@model-gateway/core/Video"
 import { Unavailable, invalidRequest, ProviderError } from "@model-gateway/providers/ProviderError"
-import { Clock, Context, Effect, Fiber, Layer, Redacted, Schema } from "effect"
+import { Clock, Context, Deferred, Duration, Effect, Fiber, Layer, Redacted, Schema } from "effect"
 import { Accounting } from "../../src/accounting/Accounting.ts"
 import * as MicroCredits from "../../src/accounting/MicroCredits.ts"
 import { GuardrailStore } from "../../src/guardrails/GuardrailStore.ts"
@@ -534,6 +534,44 @@ describe("videos of several providers over HTTP", () => {
       expect((yield* decodeJob(cancelled.text)).status).toBe("cancelled")
     }).pipe(Effect.provide(TestGateway.layer(undefined, [first.provider, second.provider])))
   )
+})
+
+describe("the settings of video jobs", () => {
+  it.live("say when a job that is not done expires", () => {
+    const upstream = makeUpstream()
+    rendering(upstream)
+    return Effect.gen(function* () {
+      const { workspace } = yield* TestGateway.TestGateway
+      const accounting = yield* Accounting
+      const before = yield* accounting.balanceOf(workspace.id)
+      const over = yield* follow(yield* submit())
+      expect(over.status).toBe("expired")
+      expect(yield* accounting.balanceOf(workspace.id)).toEqual(before)
+    }).pipe(Effect.provide(TestGateway.layer({ videos: { lifetime: Duration.seconds(2) } }, [upstream.provider])))
+  })
+
+  it.live("say how many are moved on at the same time", () => {
+    const upstream = makeUpstream()
+    const { submit: take } = upstream
+    let inside = 0
+    let most = 0
+    const two = Deferred.makeUnsafe<void>()
+    upstream.submit = (submission) =>
+      Effect.gen(function* () {
+        inside++
+        most = Math.max(most, inside)
+        if (inside === 2) yield* Deferred.succeed(two, undefined)
+        yield* Deferred.await(two)
+        yield* Effect.sleep("50 millis")
+        inside--
+        return yield* take(submission)
+      })
+    return Effect.gen(function* () {
+      const jobs = yield* Effect.forEach(Array.from({ length: 6 }), () => submit())
+      for (const job of jobs) expect((yield* follow(job)).status).toBe("completed")
+      expect(most).toBe(2)
+    }).pipe(Effect.provide(TestGateway.layer({ videos: { concurrency: 2 } }, [upstream.provider])))
+  })
 })
 
 describe("videos of the sandbox over HTTP", () => {

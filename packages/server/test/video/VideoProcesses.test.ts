@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url"
 import { Accounting } from "../../src/accounting/Accounting.ts"
 import * as MicroCredits from "../../src/accounting/MicroCredits.ts"
 import * as ObjectStore from "../../src/files/ObjectStore.ts"
+import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
 import { VideoJobs } from "../../src/video/VideoJobs.ts"
 import * as VideoQueue from "../../src/video/VideoQueue.ts"
 import * as VideoWorker from "../../src/video/VideoWorker.ts"
@@ -73,7 +74,10 @@ describe("video jobs of several processes", () => {
             ? Effect.succeed({ status: "completed", outputs: 1 })
             : Effect.succeed({ status: "in_progress" })
         const process = layerAt(`${folder}/gateway.db`, [upstream.provider], VideoQueue.layerSql, objectsIn(folder))
-        const working = VideoWorker.layerRunning({ concurrency: 4 }).pipe(Layer.provideMerge(process))
+        const working = VideoWorker.layerRunning().pipe(
+          Layer.provideMerge(process),
+          Layer.provide(GatewayServerConfig.layer({ videos: { concurrency: 4 } }))
+        )
         yield* Effect.gen(function* () {
           const by = yield* payer()
           const jobs = yield* Effect.forEach(Array.from({ length: 20 }), (_, n) =>
