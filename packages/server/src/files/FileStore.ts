@@ -124,10 +124,7 @@ export const make = Effect.gen(function* () {
     const after = page?.after
     const time = after === undefined ? undefined : timeOf(after)
     if (after !== undefined && time === undefined) return yield* new InvalidCursor({ after })
-    const older =
-      after === undefined || time === undefined
-        ? sql`1 = 1`
-        : sql`(created_at < ${time} OR (created_at = ${time} AND id < ${after}))`
+    const older = after === undefined || time === undefined ? sql`1 = 1` : sql`(created_at, id) < (${time}, ${after})`
     // One more than asked for tells whether there are more.
     const rows = yield* sql`SELECT * FROM files WHERE workspace_id = ${workspaceId} AND ${older}
       ORDER BY created_at DESC, id DESC LIMIT ${limit + 1}`

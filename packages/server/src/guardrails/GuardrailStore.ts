@@ -196,9 +196,13 @@ export const make = Effect.gen(function* () {
     const wanted = [...new Set(hashes)]
     const held = new Map<string, string | null>()
     for (const some of chunks(wanted)) {
-      const rows = yield* sql`SELECT hash, guardrail_id FROM keys
-        WHERE organization_id = ${organizationId} AND deleted_at IS NULL AND ${sql.in("hash", some)}`
-      for (const row of rows) held.set(Dialect.text(row, "hash"), Dialect.textOrNull(row, "guardrail_id"))
+      // The organisation is compared here: asked for it too, SQLite reads all of its keys for every few hundred named.
+      const rows =
+        yield* sql`SELECT hash, organization_id, guardrail_id FROM keys WHERE deleted_at IS NULL AND ${sql.in("hash", some)}`
+      for (const row of rows) {
+        if (row.organization_id !== organizationId) continue
+        held.set(Dialect.text(row, "hash"), Dialect.textOrNull(row, "guardrail_id"))
+      }
     }
     return { held, notFound: wanted.filter((hash) => !held.has(hash)) }
   })

@@ -123,7 +123,8 @@ export const make = Effect.gen(function* () {
     function* (organizationId: string, hash: string) {
       const now = yield* Clock.currentTimeMillis
       const rows = yield* sql`DELETE FROM ephemeral_keys WHERE hash = ${hash} AND expires_at > ${now}
-        AND parent_hash IN (SELECT hash FROM keys WHERE organization_id = ${organizationId}) RETURNING hash`
+        AND EXISTS (SELECT 1 FROM keys k WHERE k.hash = ephemeral_keys.parent_hash AND k.organization_id = ${organizationId})
+        RETURNING hash`
       yield* sql.afterCommit(cache.forgetEphemeral(hash))
       return rows.length > 0
     },

@@ -11,6 +11,7 @@ import * as accounting from "./migrations/Accounting.ts"
 import * as ephemeralKeys from "./migrations/EphemeralKeys.ts"
 import * as files from "./migrations/Files.ts"
 import * as tenancy from "./migrations/Tenancy.ts"
+import * as unusedIndexes from "./migrations/UnusedIndexes.ts"
 import * as videoCandidates from "./migrations/VideoCandidates.ts"
 import * as videoJobs from "./migrations/VideoJobs.ts"
 import { refine, type StorageError } from "./StorageError.ts"
@@ -22,7 +23,8 @@ export const migrations = {
   "0003_files": files.migration,
   "0004_video_jobs": videoJobs.migration,
   "0005_ephemeral_keys": ephemeralKeys.migration,
-  "0006_video_candidates": videoCandidates.migration
+  "0006_video_candidates": videoCandidates.migration,
+  "0007_unused_indexes": unusedIndexes.migration
 }
 
 const migrate = Migrator.make({})

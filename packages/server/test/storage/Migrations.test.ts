@@ -25,6 +25,34 @@ const earlier = Effect.fnUntraced(function* (upTo: string) {
   return key
 })
 
+/** The tables and indexes of a database, as they were made. */
+const schema = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  yield* Migrations.run
+  return yield* sql`SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name`
+})
+
+it.effect(
+  "a database of any earlier release ends with the tables and indexes of a new one, and keeps what it held",
+  () =>
+    Effect.gen(function* () {
+      const fresh = Layer.fresh(Layer.merge(SqliteClient.layer({ filename: ":memory:" }), layerWebCrypto))
+      const expected = yield* Effect.provide(schema, fresh)
+      for (const release of Object.keys(Migrations.migrations)) {
+        if (release < "0002") continue
+        yield* Effect.gen(function* () {
+          const sql = yield* SqlClient
+          yield* earlier(release)
+          yield* sql`INSERT INTO usage_ledger (id, key_hash, workspace_id, operation, model, provider, upstream_model, is_byok, is_late, reserved_micro, cost_micro, reserved_at, settled_at)
+          VALUES ('u', 'k', 'w', 'rerank', 'm', 'p', 'm', 0, 0, 2, 2, 0, 1)`
+          expect({ release, schema: yield* schema }).toEqual({ release, schema: expected })
+          expect(yield* sql`SELECT id, cost_micro FROM usage_ledger`).toMatchObject([{ id: "u", cost_micro: 2 }])
+          expect(yield* sql`SELECT name FROM keys`).toMatchObject([{ name: "old" }])
+        }).pipe(Effect.provide(Layer.fresh(fresh)))
+      }
+    })
+)
+
 it.effect("a database made before ephemeral keys takes them, and keeps what it held", () =>
   Effect.gen(function* () {
     const filename = `${yield* temporaryFolder}/gateway.db`
