@@ -31,8 +31,12 @@ export const maxDuration = 60
 export interface Options {
   /** How many cards are rendered at once; the others wait. Each takes a processor core. Default 1. */
   readonly concurrency?: number
-  /** How many finished cards are kept in memory; older ones are rendered again when asked for. Default 4. */
-  readonly kept?: number
+  /**
+   * How many bytes of finished cards are kept in memory; those that finished first are forgotten first, and rendered again
+   * when asked for. The one that finished last is kept whatever its size, because it has yet to be fetched. Default 32 MiB:
+   * the heaviest card there is (a minute at 2520 × 1080, full of letters: some 30 MB), or some 130 of 5 seconds at 720p.
+   */
+  readonly keptBytes?: number
 }
 
 interface Render {
@@ -43,6 +47,9 @@ interface Render {
 
 /** What `content` sends in one piece. */
 const pieceSize = 65_536
+
+/** What a finished job takes beside its video, so that those without one are not kept for ever either. */
+const overhead = 1024
 
 const cancelled: VideoStatus = { status: "failed", message: "the job was cancelled" }
 
@@ -56,19 +63,24 @@ export const make = Effect.fnUntraced(function* (
 ): Effect.fn.Return<VideoCapability, never, Scope.Scope> {
   const scope = yield* Effect.scope
   const slots = yield* Semaphore.make(options?.concurrency ?? 1)
-  const kept = options?.kept ?? 4
+  const keptBytes = options?.keptBytes ?? 32 * 1024 * 1024
   const renders = new Map<string, Render>()
+  /** What each finished job takes, in the order in which they finished. */
+  const finished = new Map<string, number>()
+  let taken = 0
 
-  const forgetOldest = () => {
-    const finished = Array.from(renders).filter(([, { state }]) => state.status !== "in_progress")
-    for (const [upstreamId] of finished.slice(0, Math.max(0, finished.length - kept))) renders.delete(upstreamId)
-  }
-
-  const settle = (render: Render, state: VideoStatus) => {
+  const settle = (upstreamId: string, render: Render, state: VideoStatus, bytes: number) => {
     // Final is final: a render that ends while it is being cancelled stays cancelled.
     if (render.state.status !== "in_progress") return
     render.state = state
-    forgetOldest()
+    finished.set(upstreamId, bytes + overhead)
+    taken += bytes + overhead
+    for (const [oldest, size] of finished) {
+      if (taken <= keptBytes || oldest === upstreamId) return
+      finished.delete(oldest)
+      renders.delete(oldest)
+      taken -= size
+    }
   }
 
   const run = (upstreamId: string, render: Render, request: VideoRequest) =>
@@ -87,7 +99,9 @@ export const make = Effect.fnUntraced(function* (
       ),
       Effect.onExit((exit) => {
         // A render that is stopped with the process has not failed: the next process begins it again.
-        if (!(Exit.isFailure(exit) && Cause.hasInterrupts(exit.cause))) settle(render, stateAfter(exit))
+        if (!(Exit.isFailure(exit) && Cause.hasInterrupts(exit.cause))) {
+          settle(upstreamId, render, stateAfter(exit), Exit.isSuccess(exit) ? exit.value.byteLength : 0)
+        }
         return Deferred.done(render.video, exit)
       }),
       Effect.exit
@@ -127,7 +141,7 @@ export const make = Effect.fnUntraced(function* (
     cancel: Effect.fnUntraced(function* ({ upstreamId }) {
       const render = renders.get(upstreamId)
       if (render === undefined || render.state.status !== "in_progress") return
-      settle(render, cancelled)
+      settle(upstreamId, render, cancelled, 0)
       yield* Deferred.fail(render.video, invalidRequest(cancelled.message))
       if (render.fiber !== undefined) yield* Fiber.interrupt(render.fiber)
     })

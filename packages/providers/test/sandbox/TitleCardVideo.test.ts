@@ -100,9 +100,35 @@ describe("TitleCardVideo", () => {
     })
   )
 
+  it.live("keeps as many finished cards as fit in its bytes, many small ones or few large ones", () =>
+    Effect.gen(function* () {
+      const small = { ...request, seed: 1 }
+      const large = { ...small, size: "640x360" }
+      const any = yield* TitleCardVideo.make({ concurrency: 2 })
+      const sizeOf = (request: VideoRequest) =>
+        Effect.flatMap(submit(any, request), (job) => Effect.map(download(any, job), (bytes) => bytes.length))
+      const [one, much] = yield* Effect.all([sizeOf(small), sizeOf(large)], { concurrency: 2 })
+      assert.isAbove(much, 2 * one)
+
+      // Each takes a little more than its bytes.
+      const video = yield* TitleCardVideo.make({ keptBytes: much + 6 * one + 8 * 1024 })
+      const render = Effect.fnUntraced(function* (request: VideoRequest) {
+        const job = yield* submit(video, request)
+        yield* download(video, job)
+        return job
+      })
+      const isKept = (job: VideoJob) => Effect.map(video.poll(job), ({ status }) => status === "completed")
+      const jobs = yield* Effect.forEach([small, small, small, small, small, small, large], render)
+      assert.isTrue((yield* Effect.forEach(jobs, isKept)).every(Boolean))
+      const newest = yield* render(large)
+      const oldest = jobs[0] ?? newest
+      assert.deepStrictEqual(yield* Effect.forEach([newest, oldest], isKept), [true, false])
+    }).pipe(Effect.scoped)
+  )
+
   it.live("forgets the oldest finished cards and can still give them", () =>
     Effect.gen(function* () {
-      const video = yield* TitleCardVideo.make({ kept: 1 })
+      const video = yield* TitleCardVideo.make({ keptBytes: 0 })
       const first = yield* submit(video, request)
       const bytes = yield* download(video, first)
       yield* download(video, yield* submit(video, request))
