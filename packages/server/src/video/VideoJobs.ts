@@ -60,6 +60,7 @@ export class VideoJobs extends Context.Service<
     readonly get: (workspaceId: string, id: string) => Effect.Effect<VideoJob, VideoJobNotFound | StorageError>
     /** Of whatever workspace; null when there is none. For workers. */
     readonly find: (id: string) => Effect.Effect<VideoJob | null, StorageError>
+    /** What was asked for; there only until the job is over. */
     readonly requestOf: (id: string) => Effect.Effect<Request, VideoJobNotFound | StorageError>
     /** A worker takes it up: `in_progress`. */
     readonly start: (seen: Seen) => Effect.Effect<VideoJob | null, StorageError>
@@ -242,6 +243,8 @@ export const make = Effect.gen(function* () {
           if (row === undefined) return null
           const job = fromRow(row)
           yield* belonging(job)
+          // Nobody reads any more what was asked for: prompt and images go with the end of the job.
+          if (isFinal(job.status)) yield* sql`DELETE FROM video_requests WHERE job_id = ${job.id}`
           yield* sql.afterCommit(signals.notify(job.id))
           return job
         })

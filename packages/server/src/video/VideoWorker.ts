@@ -102,7 +102,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
   })
 
   const requestFor = Effect.fnUntraced(function* (job: VideoJob) {
-    const wanted = yield* Effect.catchTag(jobs.requestOf(job.id), "VideoJobNotFound", Effect.die)
+    const wanted = yield* jobs.requestOf(job.id)
     return VideoRequests.forProvider(wanted, job.provider, job.upstreamModel)
   })
 
@@ -238,7 +238,8 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
   const handle = Effect.fn("VideoWorker.handle")(function* (message: Message, attempts: number) {
     const job = yield* jobs.find(message.job_id)
     if (job === null || job.step !== message.step) return
-    yield* advance(job, message, attempts)
+    // What was asked for is gone when somebody ended the job meanwhile; whoever did has seen to the rest.
+    yield* Effect.catchTag(advance(job, message, attempts), "VideoJobNotFound", () => Effect.void)
   })
 
   const expireOverdue = Effect.gen(function* () {
