@@ -9,6 +9,9 @@ import { envelopeOf, post } from "./Gateway.ts"
 
 const pathOf = (path: string): string => path.replaceAll(/:\w+/g, "6f5ebeb1-4ff8-4235-a8b3-44a3f6d926cd")
 
+/** Broken JSON, for a method that has a body: Node's client sends one behind a DELETE without saying its length, which is no HTTP. */
+const bodyOf = (method: string): string | undefined => (method === "GET" || method === "DELETE" ? undefined : "{")
+
 /** A key that nobody has, with a checksum that fits. */
 const guess = Effect.flatMap(SecureRandom, (random) =>
   Effect.map(KeyFormat.generate(random, "ordinary"), ({ key }) => Redacted.value(key))
@@ -21,7 +24,7 @@ it.layer(layer({ failedAuthentications: { requests: 1000, window: Duration.minut
     Effect.gen(function* () {
       const { ask } = yield* TestGateway
       for (const { method, name, path } of all) {
-        const answer = yield* ask(pathOf(path), { method, key: null, body: method === "GET" ? undefined : "{" })
+        const answer = yield* ask(pathOf(path), { method, key: null, body: bodyOf(method) })
         expect([name, answer.status, envelopeOf(answer).error.message]).toEqual([
           name,
           401,
@@ -84,7 +87,7 @@ it.layer(layer({ failedAuthentications: { requests: 1000, window: Duration.minut
       )
       expect(manage.length).toBeGreaterThan(12)
       for (const { method, path } of manage) {
-        const answer = yield* ask(pathOf(path), { method, body: method === "GET" ? undefined : "{" })
+        const answer = yield* ask(pathOf(path), { method, body: bodyOf(method) })
         expect([path, answer.status, envelopeOf(answer).error.message]).toEqual([
           path,
           403,
