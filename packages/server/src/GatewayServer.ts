@@ -63,7 +63,7 @@ const handlers = Layer.mergeAll(
   ModelsHandlers.layer
 ).pipe(Layer.provide([Authorization.layer, Router.layer]))
 
-const api = HttpApiBuilder.layer(GatewayApi, { openapiPath: "/openapi.json" }).pipe(Layer.provide(handlers))
+const api = HttpApiBuilder.layer(GatewayApi).pipe(Layer.provide(handlers))
 
 const routes = Layer.mergeAll(api, Health.layer, Docs.layer, StaticSite.layer).pipe(
   Layer.provide(RequestMiddleware.layer)

@@ -1,10 +1,11 @@
 /**
- * `/docs`: the API reference as a page. All of it comes with the service, and the page may load nothing from anywhere else.
+ * The API reference: `/docs` as a page, `/openapi.json` as a document. All of it comes with the service, and the page may load nothing from anywhere else.
  */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
-import { HttpApiSwagger } from "effect/http-api"
+import { HttpApiSwagger, OpenApi } from "effect/http-api"
+import * as FixedAnswer from "./FixedAnswer.ts"
 
 /** Scripts and styles are part of the page; requests may go to this service alone. */
 const policy = [
@@ -19,9 +20,35 @@ const policy = [
   "frame-ancestors 'none'"
 ].join("; ")
 
-const confined = HttpRouter.middleware((effect) =>
-  Effect.map(effect, (response) => HttpServerResponse.setHeader(response, "content-security-policy", policy))
+const confined = (response: HttpServerResponse.HttpServerResponse): HttpServerResponse.HttpServerResponse =>
+  HttpServerResponse.setHeader(response, "content-security-policy", policy)
+
+/** The page is two megabytes, nearly all of them scripts. */
+const packed = HttpRouter.middleware(
+  Effect.sync(() => {
+    let page: FixedAnswer.FixedAnswer | undefined
+    return (effect) =>
+      Effect.flatMap(effect, (response) => {
+        const { body } = response
+        if (body._tag !== "Uint8Array") return Effect.succeed(confined(response))
+        page ??= FixedAnswer.make(body.body, body.contentType)
+        return Effect.map(page, confined)
+      })
+  })
 )
 
-/** The page. */
-export const layer = HttpApiSwagger.layer(GatewayApi, { path: "/docs" }).pipe(Layer.provide(confined.layer))
+const page = HttpApiSwagger.layer(GatewayApi, { path: "/docs" }).pipe(Layer.provide(packed.layer))
+
+const document = HttpRouter.use((router) => {
+  let answer: FixedAnswer.FixedAnswer | undefined
+  const make = () =>
+    FixedAnswer.make(new TextEncoder().encode(JSON.stringify(OpenApi.fromApi(GatewayApi))), "application/json")
+  return router.add(
+    "GET",
+    "/openapi.json",
+    Effect.suspend(() => (answer ??= make()))
+  )
+})
+
+/** Both. */
+export const layer = Layer.mergeAll(page, document)

@@ -3,10 +3,21 @@
  *
  * The folder is read once, when the service starts, and each file gets a route of its own. So nothing outside of it can be asked for, whatever a path looks like, and
  * every other path (the API, `/docs`, one that does not exist) stays what it was.
+ *
+ * A file with its compressed forms beside it (`page.js` with `page.js.br` and `page.js.gz`, as a build leaves them) goes out in the one that the browser likes best. These are taken for the
+ * same content as they are: who changes the file has to make them anew, or remove them.
  */
 import { Context, Effect, FileSystem, Layer, Path } from "effect"
 import { constUndefined } from "effect/Function"
-import { HttpRouter, HttpServerResponse, HttpStaticServer } from "effect/http"
+import {
+  Headers,
+  HttpRouter,
+  type HttpServerError,
+  HttpServerRequest,
+  HttpServerResponse,
+  HttpStaticServer
+} from "effect/http"
+import * as ContentCoding from "./ContentCoding.ts"
 
 /** Where the files are. */
 export interface Options {
@@ -48,6 +59,49 @@ const cacheControl = (file: string): string => (hashed.test(file) ? "public, max
 /** What the service answers itself. A file of such a name is left out. */
 const reserved = /^(api|docs|healthz|metrics|openapi\.json|readyz)(\/|$)/
 
+/** Whether a file is another one's compressed form. */
+const isPacked = (file: string, files: ReadonlySet<string>): boolean =>
+  Object.values(ContentCoding.extensions).some(
+    (extension) => file.endsWith(extension) && files.has(file.slice(0, -extension.length))
+  )
+
+const urlOf = (file: string): string => `/${file.split("/").map(encodeURIComponent).join("/")}`
+
+type Site = Effect.Effect<
+  HttpServerResponse.HttpServerResponse,
+  HttpServerError.HttpServerError,
+  HttpServerRequest.HttpServerRequest
+>
+
+/** What the file is, is told by its own name and not by its compressed form's. */
+const contentTypeOf = (site: Site, file: string): Effect.Effect<string> => {
+  const request = HttpServerRequest.fromWeb(new Request(new URL(urlOf(file), "http://site.invalid")))
+  return site.pipe(
+    Effect.provideService(HttpServerRequest.HttpServerRequest, request),
+    Effect.map(({ headers }) => headers["content-type"] ?? "application/octet-stream"),
+    Effect.orElseSucceed(() => "application/octet-stream")
+  )
+}
+
+/** The file in the coding that the request likes best; in part only as it is, as a range of a compressed form would be one of something else. */
+const packed = (site: Site, file: string, contentType: string, available: ReadonlyArray<ContentCoding.Coding>): Site =>
+  Effect.gen(function* () {
+    const coding = yield* ContentCoding.choose(available)
+    if (coding === undefined) return yield* site
+    const request = yield* HttpServerRequest.HttpServerRequest
+    const asPacked = request.modify({
+      url: urlOf(file + ContentCoding.extensions[coding]),
+      headers: Headers.removeMany(request.headers, ["range", "if-range"])
+    })
+    const headers = { "content-encoding": coding, "content-type": contentType, "accept-ranges": "none" }
+    return yield* site.pipe(
+      Effect.provideService(HttpServerRequest.HttpServerRequest, asPacked),
+      Effect.map((response) => (response.status === 200 ? HttpServerResponse.setHeaders(response, headers) : response)),
+      // Taken away since the start.
+      Effect.catch(() => site)
+    )
+  })
+
 const serve = Effect.fnUntraced(function* ({ dir }: Options) {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
@@ -55,14 +109,20 @@ const serve = Effect.fnUntraced(function* ({ dir }: Options) {
   if (!(yield* fs.exists(path.join(dir, "index.html")))) return
 
   const site = yield* HttpStaticServer.make({ root: dir })
-  const add = (route: HttpRouter.PathInput, file: string) => {
-    const headers = { ...confined, "cache-control": cacheControl(file) }
-    return router.add("GET", route, Effect.map(site, HttpServerResponse.setHeaders(headers)))
-  }
+  const files = new Set<string>()
   for (const entry of yield* fs.readDirectory(dir, { recursive: true })) {
     const { type } = yield* fs.stat(path.join(dir, entry))
-    if (type !== "File") continue
-    const file = entry.split(path.sep).join("/")
+    if (type === "File") files.add(entry.split(path.sep).join("/"))
+  }
+
+  const add = Effect.fnUntraced(function* (route: HttpRouter.PathInput, file: string) {
+    const headers = { ...confined, "cache-control": cacheControl(file) }
+    const available = ContentCoding.codings.filter((coding) => files.has(file + ContentCoding.extensions[coding]))
+    const answer = available.length === 0 ? site : packed(site, file, yield* contentTypeOf(site, file), available)
+    yield* router.add("GET", route, Effect.map(answer, HttpServerResponse.setHeaders(headers)))
+  })
+  for (const file of files) {
+    if (isPacked(file, files)) continue
     if (reserved.test(file)) yield* Effect.logWarning(`${file} in ${dir} is not served: that path is the service's own`)
     // The router compares decoded paths, and takes a single colon for a parameter.
     else yield* add(`/${file.replaceAll(":", "::")}`, file)

@@ -3,6 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Context, Effect, FileSystem, Layer, Path } from "effect"
 import { HttpServer } from "effect/http"
 import { createServer, type IncomingHttpHeaders, request } from "node:http"
+import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from "node:zlib"
 import * as GatewayServer from "../../src/GatewayServer.ts"
 import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
 import { temporaryFolder } from "../storage/TestStorage.ts"
@@ -10,6 +11,7 @@ import { temporaryFolder } from "../storage/TestStorage.ts"
 interface Answer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
+  readonly bytes: Buffer
   readonly text: string
 }
 
@@ -19,7 +21,12 @@ class Site extends Context.Service<
   (path: string, headers?: Record<string, string>, method?: string) => Effect.Effect<Answer>
 >()("test/Site") {}
 
-const files: Readonly<Record<string, string>> = {
+/** The folder that is served. */
+class Folder extends Context.Service<Folder, string>()("test/Folder") {}
+
+type Files = Readonly<Record<string, string | Uint8Array>>
+
+const files: Files = {
   "index.html": "<!doctype html><title>the page</title>",
   "assets/index-Ab3dE_fG.js": "export {}",
   "assets/style-12345678.css": "body{}",
@@ -34,16 +41,17 @@ const ask =
   (path, headers = {}, method = "GET") =>
     Effect.callback((resume) => {
       request({ host: "127.0.0.1", port, path, headers, method, agent: false }, (response) => {
-        let text = ""
-        response.setEncoding("utf8")
-        response.on("data", (chunk: string) => (text += chunk))
-        response.on("end", () =>
-          resume(Effect.succeed({ status: response.statusCode ?? 0, headers: response.headers, text }))
-        )
+        const chunks: Array<Buffer> = []
+        response.on("data", (chunk: Buffer) => chunks.push(chunk))
+        response.on("end", () => {
+          const bytes = Buffer.concat(chunks)
+          const { headers, statusCode } = response
+          resume(Effect.succeed({ status: statusCode ?? 0, headers, bytes, text: bytes.toString() }))
+        })
       }).end()
     })
 
-const layer = (content: Readonly<Record<string, string>>) =>
+const layer = (content: Files, options?: GatewayServerConfig.Options) =>
   Layer.unwrap(
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
@@ -52,20 +60,23 @@ const layer = (content: Readonly<Record<string, string>>) =>
       const dir = path.join(folder, "web")
       for (const [name, text] of Object.entries(content)) {
         yield* fs.makeDirectory(path.dirname(path.join(dir, name)), { recursive: true })
-        yield* fs.writeFileString(path.join(dir, name), text)
+        yield* fs.writeFile(path.join(dir, name), Buffer.from(text))
       }
       yield* fs.writeFileString(path.join(folder, "secret.txt"), "beside the folder")
       return Layer.effect(
         Site,
         Effect.map(HttpServer.HttpServer, ({ address }) => ask("port" in address ? address.port : 0))
-      ).pipe(Layer.provideMerge(GatewayServer.layerSqlite({ dataDir: path.join(folder, "data"), web: { dir } })))
+      ).pipe(
+        Layer.merge(Layer.succeed(Folder, dir)),
+        Layer.provideMerge(GatewayServer.layerSqlite({ dataDir: path.join(folder, "data"), web: { dir } }))
+      )
     })
   ).pipe(
     Layer.provideMerge(
       NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1", gracefulShutdownTimeout: "2 seconds" })
     ),
     Layer.provideMerge(NodeServices.layer),
-    Layer.provide(GatewayServerConfig.layer()),
+    Layer.provide(GatewayServerConfig.layer(options)),
     Layer.fresh
   )
 
@@ -150,6 +161,113 @@ it.layer(layer(files), { excludeTestServices: true })("a site", (it) => {
     })
   )
 })
+
+const script = `console.log(${JSON.stringify("a long script ".repeat(200))})`
+
+const packedFiles: Files = {
+  "index.html": "<!doctype html><title>the page</title>",
+  "assets/index-Ab3dE_fG.js": script,
+  "assets/index-Ab3dE_fG.js.br": brotliCompressSync(script),
+  "assets/index-Ab3dE_fG.js.gz": gzipSync(script),
+  "assets/old-12345678.css": "body{}",
+  "assets/old-12345678.css.gz": gzipSync("body{}"),
+  "data.tar.gz": "a file of its own"
+}
+
+it.layer(layer(packedFiles, { corsOrigins: ["https://app.example"] }), { excludeTestServices: true })(
+  "a site with compressed forms of its files",
+  (it) => {
+    const path = "/assets/index-Ab3dE_fG.js"
+
+    it.effect("sends the one that the browser likes best, and says that others may get another", () =>
+      Effect.gen(function* () {
+        const ask = yield* Site
+        const etags = new Set<unknown>()
+        for (const [accept, coding, unpack] of [
+          ["gzip, deflate, br, zstd", "br", brotliDecompressSync],
+          ["br;q=0.5, gzip", "gzip", gunzipSync],
+          ["gzip;q=0.1", "gzip", gunzipSync],
+          ["deflate, zstd", undefined, (bytes: Buffer) => bytes],
+          ["identity", undefined, (bytes: Buffer) => bytes]
+        ] as const) {
+          const answer = yield* ask(path, { "accept-encoding": accept })
+          expect([accept, answer.status, answer.headers["content-encoding"]]).toEqual([accept, 200, coding])
+          expect(unpack(answer.bytes).toString()).toBe(script)
+          expect(answer.headers).toMatchObject({
+            "content-type": "text/javascript; charset=utf-8",
+            "content-length": String(answer.bytes.length),
+            "cache-control": "public, max-age=31536000, immutable",
+            vary: "Origin, Accept-Encoding"
+          })
+          expect(answer.headers["content-security-policy"]).toContain("default-src 'none'")
+          etags.add(answer.headers.etag)
+          const head = yield* ask(path, { "accept-encoding": accept }, "HEAD")
+          expect([head.status, head.bytes.length, head.headers["content-encoding"]]).toEqual([200, 0, coding])
+          expect(head.headers["content-length"]).toBe(answer.headers["content-length"])
+          expect(head.headers.etag).toBe(answer.headers.etag)
+        }
+        expect(etags.size).toBe(3)
+        const none = yield* ask(path)
+        expect([none.headers["content-encoding"], none.text]).toEqual([undefined, script])
+        expect(none.headers.vary).toBe("Origin, Accept-Encoding")
+      })
+    )
+
+    it.effect("tells a browser that its copy is still good in the coding in which it has it", () =>
+      Effect.gen(function* () {
+        const ask = yield* Site
+        const br = yield* ask(path, { "accept-encoding": "br" })
+        const again = yield* ask(path, { "accept-encoding": "br", "if-none-match": String(br.headers.etag) })
+        expect([again.status, again.text, again.headers.etag]).toEqual([304, "", br.headers.etag])
+        expect(again.headers.vary).toBe("Origin, Accept-Encoding")
+        const other = yield* ask(path, { "accept-encoding": "gzip", "if-none-match": String(br.headers.etag) })
+        expect([other.status, other.headers["content-encoding"]]).toEqual([200, "gzip"])
+      })
+    )
+
+    it.effect("sends parts of the plain file alone", () =>
+      Effect.gen(function* () {
+        const ask = yield* Site
+        const packed = yield* ask(path, { "accept-encoding": "gzip", range: "bytes=0-9" })
+        expect([packed.status, packed.headers["accept-ranges"]]).toEqual([200, "none"])
+        expect(gunzipSync(packed.bytes).toString()).toBe(script)
+        const plain = yield* ask(path, { "accept-encoding": "identity", range: "bytes=0-9" })
+        expect([plain.status, plain.headers["accept-ranges"], plain.text]).toEqual([206, "bytes", script.slice(0, 10)])
+      })
+    )
+
+    it.effect("sends a file as it is in a coding that it does not have", () =>
+      Effect.gen(function* () {
+        const ask = yield* Site
+        const css = yield* ask("/assets/old-12345678.css", { "accept-encoding": "br" })
+        expect([css.status, css.headers["content-encoding"], css.text]).toEqual([200, undefined, "body{}"])
+        const page = yield* ask("/", { "accept-encoding": "br, gzip" })
+        expect([page.status, page.headers["content-encoding"], page.headers.vary]).toEqual([200, undefined, "Origin"])
+      })
+    )
+
+    it.effect("sends a file as it is when its compressed form was taken away since the start", () =>
+      Effect.gen(function* () {
+        const fs = yield* FileSystem.FileSystem
+        const ask = yield* Site
+        const css = "/assets/old-12345678.css"
+        expect((yield* ask(css, { "accept-encoding": "gzip" })).headers["content-encoding"]).toBe("gzip")
+        yield* fs.remove(`${yield* Folder}${css}.gz`)
+        const plain = yield* ask(css, { "accept-encoding": "gzip" })
+        expect([plain.status, plain.headers["content-encoding"], plain.text]).toEqual([200, undefined, "body{}"])
+      })
+    )
+
+    it.effect("has no page of the compressed form itself, unless it is a file of its own", () =>
+      Effect.gen(function* () {
+        const ask = yield* Site
+        expect((yield* ask(`${path}.br`)).status).toBe(404)
+        expect((yield* ask(`${path}.gz`)).status).toBe(404)
+        expect((yield* ask("/data.tar.gz")).text).toBe("a file of its own")
+      })
+    )
+  }
+)
 
 describe("no site", () => {
   it.layer(layer({}), { excludeTestServices: true })("where the folder is not there", (it) => {
