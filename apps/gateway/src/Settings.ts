@@ -186,6 +186,12 @@ export const settings: ReadonlyArray<Setting> = [
     span(videos.lifetime),
     "How long after its submission a video job that is not done expires"
   ),
+  setting(
+    "video-retention",
+    "a length of time such as 30 days, or never",
+    "never",
+    "How long after its end a video job is deleted, with its videos"
+  ),
   setting("rate-limit-requests", aCount, String(rateLimit.requests), "How many requests a key may make in each window"),
   setting("rate-limit-window", aTime, span(rateLimit.window), "The length of that window"),
   setting(

@@ -38,6 +38,7 @@ import * as FreeModelDays from "./rates/FreeModelDays.ts"
 import * as RateLimits from "./rates/RateLimits.ts"
 import * as RateLimitStore from "./rates/RateLimitStore.ts"
 import * as RerankHandlers from "./rerank/RerankHandlers.ts"
+import * as Retention from "./retention/Retention.ts"
 import * as Router from "./routing/Router.ts"
 import * as Migrations from "./storage/Migrations.ts"
 import * as ProcessInstance from "./storage/ProcessInstance.ts"
@@ -135,6 +136,7 @@ const background = Layer.mergeAll(
   Accounting.layerReaper(),
   Idempotency.layerPurge(),
   EphemeralKeys.layerPurge(),
+  Retention.layerRunning(),
   ObjectSweep.layerRunning()
 ).pipe(Layer.provide(Router.layer))
 

@@ -48,6 +48,8 @@ export interface Videos {
   readonly concurrency: number
   /** From its submission until a job that is not done expires, and costs nothing. Default 24 hours; at most 365 days. */
   readonly lifetime: Duration.Duration
+  /** From the end of a job until it and its videos are deleted. Default undefined: never. */
+  readonly retention: Duration.Duration | undefined
 }
 
 /** So many in that time. */
@@ -117,7 +119,7 @@ export const defaults: Settings = {
     transcription: Duration.minutes(5)
   },
   circuits: { failures: 5, openFor: Duration.seconds(10) },
-  videos: { concurrency: 32, lifetime: Duration.hours(24) },
+  videos: { concurrency: 32, lifetime: Duration.hours(24), retention: undefined },
   rateLimit: { requests: 1000, window: Duration.seconds(10) },
   failedAuthentications: { requests: 20, window: Duration.minutes(1) },
   freeDailyRequests: 200,
@@ -220,7 +222,7 @@ const list = (
  * | `MODEL_GATEWAY_BODY_LIMIT_RERANK`, `…_TRANSCRIPTION`, `…_TRANSCRIPTION_FILE`, `…_VIDEOS`, `…_FILES`, `…_OTHER` | {@link BodyLimits} |
  * | `MODEL_GATEWAY_DEADLINE_RERANK_ATTEMPT`, `…_RERANK`, `…_TRANSCRIPTION_ATTEMPT`, `…_TRANSCRIPTION` | {@link Deadlines} |
  * | `MODEL_GATEWAY_CIRCUIT_FAILURES`, `MODEL_GATEWAY_CIRCUIT_OPEN_FOR` | {@link Circuits} |
- * | `MODEL_GATEWAY_VIDEO_CONCURRENCY`, `MODEL_GATEWAY_VIDEO_LIFETIME` | {@link Videos} |
+ * | `MODEL_GATEWAY_VIDEO_CONCURRENCY`, `…_LIFETIME`, `…_RETENTION` | {@link Videos} |
  * | `MODEL_GATEWAY_RATE_LIMIT_REQUESTS`, `…_WINDOW` | `rateLimit` |
  * | `MODEL_GATEWAY_FAILED_AUTHENTICATIONS_REQUESTS`, `…_WINDOW` | `failedAuthentications` |
  * | `MODEL_GATEWAY_FREE_DAILY_REQUESTS` | `freeDailyRequests` |
@@ -252,7 +254,11 @@ export const config: Config.Config<Settings> = Config.all({
   }),
   videos: Config.all({
     concurrency: count("MODEL_GATEWAY_VIDEO_CONCURRENCY", defaults.videos.concurrency),
-    lifetime: duration("MODEL_GATEWAY_VIDEO_LIFETIME", defaults.videos.lifetime, Lifetime)
+    lifetime: duration("MODEL_GATEWAY_VIDEO_LIFETIME", defaults.videos.lifetime, Lifetime),
+    retention: Config.schema(Schema.Union([Span, Schema.Literal("never")]), "MODEL_GATEWAY_VIDEO_RETENTION").pipe(
+      Config.map((span) => (span === "never" ? undefined : span)),
+      Config.withDefault(defaults.videos.retention)
+    )
   }),
   rateLimit: policy("MODEL_GATEWAY_RATE_LIMIT", defaults.rateLimit),
   failedAuthentications: policy("MODEL_GATEWAY_FAILED_AUTHENTICATIONS", defaults.failedAuthentications),

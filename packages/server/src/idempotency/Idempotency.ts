@@ -12,6 +12,7 @@ import { createHash } from "node:crypto"
 import * as Dialect from "../storage/Dialect.ts"
 import { GroupCommit } from "../storage/GroupCommit.ts"
 import { ProcessInstance } from "../storage/ProcessInstance.ts"
+import * as Purge from "../storage/Purge.ts"
 import { refine, type StorageError } from "../storage/StorageError.ts"
 
 /** A request that carries an idempotency key. */
@@ -236,8 +237,10 @@ export const make = Effect.gen(function* () {
     begin,
     purge: Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
-      const rows = yield* sql`DELETE FROM idempotency WHERE expires_at <= ${now} RETURNING scope`
-      return rows.length
+      const some = sql`DELETE FROM idempotency WHERE (scope, idempotency_key) IN (
+        SELECT scope, idempotency_key FROM idempotency WHERE expires_at <= ${now} LIMIT ${Purge.atOnce}
+      ) RETURNING scope`
+      return yield* Purge.all(Effect.map(some, (rows) => rows.length))
     }).pipe(refine("Idempotency.purge"))
   })
 })

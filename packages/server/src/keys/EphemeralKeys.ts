@@ -10,6 +10,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
 import * as Dialect from "../storage/Dialect.ts"
 import { bounds, type Page, type PageRequest } from "../storage/Page.ts"
+import * as Purge from "../storage/Purge.ts"
 import { refine, type StorageError } from "../storage/StorageError.ts"
 import { type EphemeralKey, type Key, keyColumns, keyRow } from "./Key.ts"
 import { KeyCache } from "./KeyCache.ts"
@@ -152,8 +153,10 @@ export const make = Effect.gen(function* () {
       ),
     purge: Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
-      const rows = yield* sql`DELETE FROM ephemeral_keys WHERE expires_at <= ${now - keptFor} RETURNING hash`
-      return rows.length
+      const some = sql`DELETE FROM ephemeral_keys WHERE hash IN (
+        SELECT hash FROM ephemeral_keys WHERE expires_at <= ${now - keptFor} LIMIT ${Purge.atOnce}
+      ) RETURNING hash`
+      return yield* Purge.all(Effect.map(some, (rows) => rows.length))
     }).pipe(refine("EphemeralKeys.purge"))
   })
 })

@@ -152,6 +152,19 @@ describe("Idempotency", () => {
     }).pipe(Effect.provide(layer))
   )
 
+  it.effect("forgets any number, and none that is due later", () =>
+    Effect.gen(function* () {
+      const idempotency = yield* Idempotency
+      const ask = (n: number) => once(request(`key ${n}`), Effect.succeed(answer()))
+      yield* Effect.forEach(Array.from({ length: 250 }).keys(), ask)
+      yield* TestClock.adjust("23 hours")
+      yield* ask(250)
+      yield* TestClock.adjust("1 hour")
+      expect(yield* idempotency.purge).toBe(250)
+      expect((yield* ask(250)).replayed).toBe(true)
+    }).pipe(Effect.provide(layer))
+  )
+
   it.effect("waits for a request of another process and replays its answer", () =>
     Effect.gen(function* () {
       const filename = `${yield* temporaryFolder}/gateway.db`

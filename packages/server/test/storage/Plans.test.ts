@@ -1,21 +1,25 @@
 /** How the database finds what each statement of the service asks for: one that reads a growing table from end to end costs more every day. */
 import { expect, it, vi } from "@effect/vitest"
 import { Job } from "@model-gateway/core/Video"
-import { Effect, Schema } from "effect"
+import { Duration, Effect, Layer, Schema } from "effect"
 import { DatabaseSync } from "node:sqlite"
 import { Accounting } from "../../src/accounting/Accounting.ts"
 import * as ObjectSweep from "../../src/files/ObjectSweep.ts"
 import { GuardrailStore } from "../../src/guardrails/GuardrailStore.ts"
+import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
 import { Idempotency } from "../../src/idempotency/Idempotency.ts"
 import { EphemeralKeys } from "../../src/keys/EphemeralKeys.ts"
 import { KeyStore } from "../../src/keys/KeyStore.ts"
+import * as Retention from "../../src/retention/Retention.ts"
 import { VideoJobs } from "../../src/video/VideoJobs.ts"
 import { WorkspaceStore } from "../../src/workspaces/WorkspaceStore.ts"
 import { type Answer, form, formHeaders, layer, TestGateway } from "../files/TestGateway.ts"
 import { post } from "../http/Gateway.ts"
 
-/** Few rows whatever the traffic: processes, requests under way, messages of an hour, and what is read once at the start. */
-const small = new Set(["processes", "intents", "effect_queue", "effect_queue_migrations", "schema_migrations", "w"])
+/** Few rows whatever the traffic: processes, requests and jobs under way, messages of an hour, a day or two of each key, and what is read once at the start. */
+const small = new Set(
+  "processes intents r effect_queue free_model_days effect_queue_migrations schema_migrations w".split(" ")
+)
 
 const decodeJob = Schema.decodeUnknownEffect(Schema.fromJsonString(Job))
 
@@ -88,6 +92,9 @@ const managing = Effect.gen(function* () {
   yield* sure(post(`/api/v1/workspaces/${workspaceId}/credits`, { amount: 1 }, { key }))
 })
 
+/** Long enough that there is a time from which on jobs are due, so that they are asked for. */
+const retention = Duration.days(1)
+
 /** What runs by itself, now and then. */
 const clearing = Effect.gen(function* () {
   const accounting = yield* Accounting
@@ -96,6 +103,9 @@ const clearing = Effect.gen(function* () {
   yield* (yield* Idempotency).purge
   yield* (yield* EphemeralKeys).purge
   yield* (yield* VideoJobs).overdue
+  yield* Effect.flatMap(Retention.Retention, ({ run }) => run).pipe(
+    Effect.provide(Retention.layer.pipe(Layer.provide(GatewayServerConfig.layer({ videos: { retention } }))))
+  )
   yield* Effect.flatMap(ObjectSweep.ObjectSweep, ({ run }) => run).pipe(
     Effect.provide(ObjectSweep.layer({ grace: "0 millis" }))
   )
