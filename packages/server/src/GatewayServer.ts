@@ -20,6 +20,7 @@ import * as GuardrailsHandlers from "./guardrails/GuardrailsHandlers.ts"
 import * as GuardrailStore from "./guardrails/GuardrailStore.ts"
 import * as Authorization from "./http/Authorization.ts"
 import * as Docs from "./http/Docs.ts"
+import * as FailureLog from "./http/FailureLog.ts"
 import * as Health from "./http/Health.ts"
 import * as Lifecycle from "./http/Lifecycle.ts"
 import * as RequestMiddleware from "./http/RequestMiddleware.ts"
@@ -86,7 +87,8 @@ const served = HttpRouter.serve(routes, {
 export const layer = Lifecycle.layerStopFirst.pipe(
   Layer.provideMerge(served),
   Layer.provideMerge(Lifecycle.layer),
-  Layer.provideMerge(SecureRandom.layerWebCrypto)
+  Layer.provideMerge(SecureRandom.layerWebCrypto),
+  Layer.provide(FailureLog.layer())
 )
 
 const limits = Layer.unwrap(

@@ -17,6 +17,7 @@ import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
+import * as FailureLog from "../http/FailureLog.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import * as PaidRequest from "../http/PaidRequest.ts"
 import * as RequestContext from "../http/RequestContext.ts"
@@ -48,6 +49,17 @@ export const storeUnavailable = (error: ObjectStoreError): ServiceUnavailable =>
       message: error.reason === "full" ? `${phrases[503]}: there is no room left for files` : phrases[503]
     }
   })
+
+/** Answers 503, and tells the operator why. */
+const unavailable = (error: ObjectStoreError): Effect.Effect<never, ServiceUnavailable> =>
+  Effect.andThen(
+    FailureLog.report({
+      kind: `files\n${error.operation}\n${error.reason}\n${error.message}`,
+      level: "Error",
+      message: `${error.operation}: ${error.message}`
+    }),
+    storeUnavailable(error)
+  )
 
 /** A record whose object is gone: nothing a caller did, and nothing that trying again mends. */
 export const contentLost = (key: string): Effect.Effect<never, InternalServerError> =>
@@ -107,7 +119,7 @@ const make = Effect.gen(function* () {
           )
       ).pipe(Effect.provideService(ObjectStore, objects))
     },
-    Effect.catchTag("ObjectStoreError", (error) => Effect.fail(storeUnavailable(error)))
+    Effect.catchTag("ObjectStoreError", unavailable)
   )
 
   const list = Effect.fnUntraced(function* (query: {
@@ -152,7 +164,7 @@ const make = Effect.gen(function* () {
     return yield* ContentResponse.make(objects, request, { ...file, disposition: "attachment" }).pipe(
       Effect.catchTags({
         ObjectNotFound: () => contentLost(file.objectKey),
-        ObjectStoreError: (error) => Effect.fail(storeUnavailable(error))
+        ObjectStoreError: unavailable
       })
     )
   })

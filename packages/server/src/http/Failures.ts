@@ -219,11 +219,24 @@ export const describe = (error: unknown): string => {
   if (error instanceof SyntaxError || !(error instanceof Error)) {
     return error instanceof Error ? error.name : `a defect that is no error (${typeof error})`
   }
-  const frames = (error.stack ?? "")
+  return [`${error.name}: ${error.message.slice(0, 200)}`, ...framesOf(error)].join("\n")
+}
+
+const framesOf = ({ stack = "" }: Error, most = 8): ReadonlyArray<string> =>
+  stack
     .split("\n")
     .filter((line) => /^\s+at /.test(line))
-    .slice(0, 8)
-  return [`${error.name}: ${error.message.slice(0, 200)}`, ...frames].join("\n")
+    .slice(0, most)
+
+/**
+ * What two errors have in common that are the same kind from the same place. Messages name a path or an id that differs each time, so they count only where there is nothing else;
+ * and further up the stack, the same place is reached by many ways.
+ */
+export const kindOf = (error: unknown): string => {
+  if (error instanceof StorageError || !(error instanceof Error)) return describe(error)
+  const codes = Array.from(causeChain(error), codeOf).filter((code) => code !== undefined)
+  const place = [...codes, ...framesOf(error, 3)]
+  return [error.name, ...(place.length === 0 ? [error.message.slice(0, 200)] : place)].join("\n")
 }
 
 /**

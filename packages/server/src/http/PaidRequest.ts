@@ -15,7 +15,8 @@ import type { Caller } from "../keys/Key.ts"
 import { FreeModelDays } from "../rates/FreeModelDays.ts"
 import { RateLimits, type RateStatus } from "../rates/RateLimits.ts"
 import { fromSql, type StorageError } from "../storage/StorageError.ts"
-import { orUnavailable } from "./Failures.ts"
+import * as FailureLog from "./FailureLog.ts"
+import { kindOf, orUnavailable } from "./Failures.ts"
 import * as Metrics from "./Metrics.ts"
 import * as RequestContext from "./RequestContext.ts"
 
@@ -223,4 +224,6 @@ const release = (accounting: Accounting["Service"], reservation: Reservation) =>
   ignored(accounting.release(reservation))
 
 const ignored = <A, E extends { readonly message: string }, R>(effect: Effect.Effect<A, E, R>) =>
-  Effect.catch(effect, (error) => Effect.logWarning(error.message))
+  Effect.catch(effect, (error) =>
+    FailureLog.report({ kind: `ignored\n${kindOf(error)}`, level: "Warn", message: error.message })
+  )

@@ -11,6 +11,7 @@ import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } fr
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Cors from "./Cors.ts"
 import * as Envelope from "./Envelope.ts"
+import * as FailureLog from "./FailureLog.ts"
 import * as Failures from "./Failures.ts"
 import { Lifecycle } from "./Lifecycle.ts"
 import * as Metrics from "./Metrics.ts"
@@ -62,10 +63,15 @@ const logged = (
   record: RequestContext.RequestRecord,
   operation: Operations.Operation | undefined,
   why: unknown
-): Effect.Effect<void> =>
-  Effect.logError(Failures.describe(why)).pipe(
-    Effect.annotateLogs({ request_id: record.id, operation: operation?.name ?? "none" })
-  )
+): Effect.Effect<void> => {
+  const name = operation?.name ?? "none"
+  return FailureLog.report({
+    kind: `${name}\n${Failures.kindOf(why)}`,
+    level: "Error",
+    message: Failures.describe(why),
+    annotations: { request_id: record.id, operation: name }
+  })
+}
 
 const operationOf = ({ endpoint }: RequestContext.RequestRecord): Operations.Operation | undefined =>
   endpoint === undefined ? undefined : Operations.of(endpoint)

@@ -60,8 +60,13 @@ const send = (port: number, path: string, { body, headers, method }: Ask) =>
     return Effect.sync(() => request.destroy())
   })
 
-/** The service over `folder`, with the sandbox unless told otherwise. */
-export const layerAt = (folder: string, options?: GatewayServerConfig.Options, providers?: ReadonlyArray<Provider>) =>
+/** The service over `folder`, with the sandbox and this machine's own services unless told otherwise. */
+export const layerAt = (
+  folder: string,
+  options?: GatewayServerConfig.Options,
+  providers?: ReadonlyArray<Provider>,
+  services: typeof NodeServices.layer = NodeServices.layer
+) =>
   Layer.effect(
     TestGateway,
     Effect.gen(function* () {
@@ -87,6 +92,7 @@ export const layerAt = (folder: string, options?: GatewayServerConfig.Options, p
     })
   ).pipe(
     Layer.provideMerge(GatewayServer.layerSqlite({ dataDir: folder, providers })),
+    Layer.provideMerge(services),
     Layer.provideMerge(
       NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1", gracefulShutdownTimeout: "2 seconds" })
     ),

@@ -1,0 +1,118 @@
+/**
+ * What an operator reads of failures: the first of each kind at once, and while it goes on, once in an interval how many more there were.
+ *
+ * A full disk fails every request; a line for each would bury what else there is to read, and fill what is left of the disk.
+ */
+import { Clock, Context, Duration, Effect, Layer, Schedule } from "effect"
+
+/** Something that went wrong. */
+export interface Occurrence {
+  /** What makes two the same: what went wrong, and where. Nothing that differs each time, such as an id. */
+  readonly kind: string
+  readonly level: "Error" | "Warn"
+  readonly message: string
+  /** Of this one, such as its request's id. */
+  readonly annotations?: Readonly<Record<string, string>> | undefined
+}
+
+/** Where failures are told. */
+export interface FailureLog {
+  readonly report: (occurrence: Occurrence) => Effect.Effect<void>
+}
+
+const write = ({ annotations = {}, level, message }: Occurrence): Effect.Effect<void> =>
+  Effect.annotateLogs(Effect.logWithLevel(level)(message), annotations)
+
+/** Every one is written unless a layer says otherwise. */
+export const FailureLog = Context.Reference<FailureLog>("@model-gateway/server/http/FailureLog", {
+  defaultValue: () => ({ report: write })
+})
+
+/** How often is enough. */
+export interface Options {
+  /** A kind is written at most once in it. Default 1 minute. */
+  readonly interval?: Duration.Input | undefined
+}
+
+/** Tells the log of the context. */
+export const report = (occurrence: Occurrence): Effect.Effect<void> =>
+  Effect.flatMap(FailureLog, (log) => log.report(occurrence))
+
+interface Known {
+  writtenAt: number
+  left: number
+  last: Occurrence
+}
+
+/** Past so many kinds at a time, further ones count as one. */
+const mostKinds = 500
+
+/** Within an interval, how often is looked for one that is over. */
+const looks = 6
+
+const firstLine = (text: string): string => text.split("\n", 1)[0] ?? ""
+
+/** Makes it; what is left to say when the scope closes is said then. */
+export const make = Effect.fnUntraced(function* ({ interval = "1 minute" }: Options = {}) {
+  const span = Duration.fromInputUnsafe(interval)
+  const known = new Map<string, Known>()
+
+  const more = ({ last, left }: Known): Effect.Effect<void> =>
+    write({
+      ...last,
+      message: `${left} more within ${Duration.format(span)}, this the last: ${firstLine(last.message)}`
+    })
+
+  const look = Effect.fnUntraced(function* (isOver: (entry: Known) => boolean) {
+    for (const [kind, entry] of known) {
+      if (!isOver(entry)) continue
+      if (entry.left === 0) {
+        known.delete(kind)
+        continue
+      }
+      const told = more(entry)
+      entry.writtenAt = yield* Clock.currentTimeMillis
+      entry.left = 0
+      yield* told
+    }
+  })
+
+  yield* Effect.addFinalizer(() => look(() => true))
+  yield* Effect.forkScoped(
+    Effect.repeat(
+      Effect.flatMap(Clock.currentTimeMillis, (now) =>
+        look(({ writtenAt }) => now - writtenAt >= Duration.toMillis(span))
+      ),
+      Schedule.spaced(Duration.divideUnsafe(span, looks))
+    )
+  )
+
+  const log: FailureLog = {
+    report: Effect.fnUntraced(function* (occurrence) {
+      const kind = known.has(occurrence.kind) || known.size < mostKinds ? occurrence.kind : "others"
+      const entry = known.get(kind)
+      if (entry === undefined) {
+        known.set(kind, { writtenAt: yield* Clock.currentTimeMillis, left: 0, last: occurrence })
+        return yield* write(occurrence)
+      }
+      entry.left++
+      entry.last = occurrence
+    })
+  }
+  return log
+})
+
+/**
+ * The log that leaves out repetitions.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import * as FailureLog from "@model-gateway/server/http/FailureLog"
+ *
+ * const sweep: Effect.Effect<void, Error> = Effect.void
+ * const told = Effect.catch(sweep, ({ message }) => FailureLog.report({ kind: "sweep", level: "Warn", message }))
+ * const program = Effect.provide(told, FailureLog.layer())
+ * ```
+ */
+export const layer = (options?: Options): Layer.Layer<never> => Layer.effect(FailureLog, make(options))
