@@ -2,7 +2,7 @@
  * How large a request's body may be, by operation: refused by its `Content-Length` before a byte is read, or as soon as more than the limit has come.
  */
 import { BadRequest, phrases } from "@model-gateway/core/GatewayError"
-import { ByteSize, Context, Effect } from "effect"
+import { ByteSize, Context, Effect, FileSystem } from "effect"
 import {
   HttpIncomingMessage,
   HttpMethod,
@@ -17,6 +17,9 @@ import { RequestContext } from "./RequestContext.ts"
 
 /** Room for a form's other fields and the lines between its parts. */
 const formOverhead = 1024 * 1024
+
+/** The parser counts a part's headers with its content, and takes at most 16 KiB of them. */
+const partOverhead = 32 * 1024
 
 interface Limit {
   readonly body: number
@@ -73,6 +76,20 @@ export const guard = <E, R>(
         const bounded = Effect.provideService(httpEffect, HttpIncomingMessage.MaxBodySize, ByteSize.bytes(limit.body))
         return limit.file === undefined
           ? bounded
-          : Effect.provideService(bounded, Multipart.MaxFileSize, ByteSize.bytes(limit.file))
+          : Effect.provideService(bounded, Multipart.MaxFileSize, ByteSize.bytes(limit.file + partOverhead))
       })
     : httpEffect
+
+/**
+ * Holds a file that a form brought, and that lies at `path`, to the limit of its operation to the byte; one that is larger is refused as any body is. While a form is read, its
+ * file is held to that limit with some room only, as what is counted then are its headers too.
+ */
+export const holdFile = (path: string): Effect.Effect<void, never, FileSystem.FileSystem | RequestContext> =>
+  Effect.gen(function* () {
+    const fileSystem = yield* FileSystem.FileSystem
+    const { bodyLimit } = yield* RequestContext
+    const { size } = yield* Effect.orDie(fileSystem.stat(path))
+    if (bodyLimit !== undefined && size > bodyLimit) {
+      return yield* Effect.die(Multipart.MultipartError.fromReason("FileTooLarge"))
+    }
+  })

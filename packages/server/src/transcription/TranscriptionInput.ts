@@ -7,6 +7,8 @@ import * as AudioDuration from "@model-gateway/providers/AudioDuration"
 import * as AudioSource from "@model-gateway/providers/AudioSource"
 import { Effect, type FileSystem, Stream } from "effect"
 import { createHash } from "node:crypto"
+import * as BodyLimit from "../http/BodyLimit.ts"
+import type { RequestContext } from "../http/RequestContext.ts"
 
 /** A request in either form. */
 export type Payload = Transcription.Request | Transcription.Form
@@ -72,6 +74,7 @@ const hashOf = (audio: AudioSource.AudioSource): Effect.Effect<Uint8Array> =>
   )
 
 const fromForm = Effect.fnUntraced(function* ({ file, ...fields }: Transcription.Form) {
+  yield* BodyLimit.holdFile(file.path)
   const audio = yield* AudioSource.fromPath(file.path)
   return {
     ...common({ ...fields, file }, listOf(fields["timestamp_granularities[]"])),
@@ -94,8 +97,10 @@ const fromJson = Effect.fnUntraced(function* (request: Transcription.Request) {
   }
 })
 
-/** Reads either form. Base64 that is none is a 400. */
-export const fromPayload = (payload: Payload): Effect.Effect<Input, BadRequest, FileSystem.FileSystem> =>
+/** Reads either form. Base64 that is none is a 400; a file that is larger than the operation takes is refused as {@link BodyLimit.holdFile} does. */
+export const fromPayload = (
+  payload: Payload
+): Effect.Effect<Input, BadRequest, FileSystem.FileSystem | RequestContext> =>
   "file" in payload ? fromForm(payload) : fromJson(payload)
 
 /** Format and length of the audio, by its contents. Audio that is none, or another than was declared, is a 400. */

@@ -19,6 +19,15 @@ const decode = Schema.decodeUnknownSync(Schema.fromJsonString(Response))
 
 const file: Part = { name: "file", filename: "tones.wav", type: "audio/wav", value: audio }
 
+/** Silent audio in a file of so many bytes. */
+const silence = (bytes: number): Buffer => {
+  const whole = Buffer.alloc(bytes)
+  audio.copy(whole, 0, 0, 44)
+  whole.writeUInt32LE(bytes - 8, 4)
+  whole.writeUInt32LE(bytes - 44, 40)
+  return whole
+}
+
 const model: Part = { name: "model", value: "sandbox/tones" }
 
 const upload = (...parts: ReadonlyArray<Part>) =>
@@ -165,6 +174,23 @@ it.layer(layer({ bodyLimits: { transcription: 60_000, transcriptionFile: 40_000 
       })
     )
 
+    it.effect("takes a file of exactly the limit, and none of a byte more, however long its part's headers are", () =>
+      Effect.gen(function* () {
+        for (const name of ["a.wav", `${"a".repeat(15_000)}.wav`]) {
+          const at = yield* upload(model, { ...file, filename: name, value: silence(40_000) })
+          expect([name.length, at.status]).toEqual([name.length, 200])
+          const over = yield* upload(model, { ...file, filename: name, value: silence(40_001) })
+          inSet("transcribe", over)
+          expect([name.length, over.status, envelopeOf(over).error.message]).toEqual([
+            name.length,
+            413,
+            "request payload too large: at most 40000 bytes are taken"
+          ])
+        }
+        yield* noUploads
+      })
+    )
+
     it.effect("answers with the status that a sandbox model stands for", () =>
       Effect.gen(function* () {
         for (const status of [400, 401, 402, 403, 404, 413, 429, 500, 502, 503, 504, 524, 529]) {
@@ -270,6 +296,23 @@ it.layer(
     Effect.gen(function* () {
       const answer = yield* post(path, asking({ only: ["plain"] }, { response_format: "verbose_json" }))
       expect([answer.status, issuePaths(answer)]).toEqual([400, ["response_format"]])
+    })
+  )
+})
+
+it.layer(layer(), { excludeTestServices: true })("POST /audio/transcriptions, unless told otherwise", (it) => {
+  it.effect("takes a file of 25 MiB and none of a byte more", () =>
+    Effect.gen(function* () {
+      const limit = 25 * 1024 * 1024
+      const at = yield* upload(model, { ...file, value: silence(limit) })
+      expect([at.status, decode(at.text).usage?.seconds]).toEqual([200, (limit - 44) / 16_000])
+      const over = yield* upload(model, { ...file, value: silence(limit + 1) })
+      inSet("transcribe", over)
+      expect([over.status, envelopeOf(over).error.message]).toEqual([
+        413,
+        "request payload too large: at most 25 MiB are taken"
+      ])
+      yield* noUploads
     })
   )
 })
