@@ -42,23 +42,19 @@ export const toWire = (file: FileRecord): File => ({
 
 const noSuchFile = (id: string) => new NotFound({ error: { message: `${phrases[404]}: there is no file ${id}` } })
 
-/** The 503 of an object store that is full or broken. */
-export const storeUnavailable = (error: ObjectStoreError): ServiceUnavailable =>
-  new ServiceUnavailable({
-    error: {
-      message: error.reason === "full" ? `${phrases[503]}: there is no room left for files` : phrases[503]
-    }
-  })
-
-/** Answers 503, and tells the operator why. */
-const unavailable = (error: ObjectStoreError): Effect.Effect<never, ServiceUnavailable> =>
+/** The 503 of an object store that is full or broken; tells the operator why. */
+export const storeUnavailable = (error: ObjectStoreError): Effect.Effect<never, ServiceUnavailable> =>
   Effect.andThen(
     FailureLog.report({
       kind: `files\n${error.operation}\n${error.reason}\n${error.message}`,
       level: "Error",
       message: `${error.operation}: ${error.message}`
     }),
-    storeUnavailable(error)
+    new ServiceUnavailable({
+      error: {
+        message: error.reason === "full" ? `${phrases[503]}: there is no room left for files` : phrases[503]
+      }
+    })
   )
 
 /** A record whose object is gone: nothing a caller did, and nothing that trying again mends. */
@@ -119,7 +115,7 @@ const make = Effect.gen(function* () {
           )
       ).pipe(Effect.provideService(ObjectStore, objects))
     },
-    Effect.catchTag("ObjectStoreError", unavailable)
+    Effect.catchTag("ObjectStoreError", storeUnavailable)
   )
 
   const list = Effect.fnUntraced(function* (query: {
@@ -164,7 +160,7 @@ const make = Effect.gen(function* () {
     return yield* ContentResponse.make(objects, request, { ...file, disposition: "attachment" }).pipe(
       Effect.catchTags({
         ObjectNotFound: () => contentLost(file.objectKey),
-        ObjectStoreError: unavailable
+        ObjectStoreError: storeUnavailable
       })
     )
   })

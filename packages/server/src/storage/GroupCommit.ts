@@ -5,9 +5,9 @@
  * undone and run again, each in a savepoint of its own, and what it failed with is its own. Failing is rare, and savepoints are a good part of what a small transaction costs. Nobody is answered before the commit that holds its writes, so what is answered is kept. On a database whose connections commit side by side this would only
  * make them wait: there every transaction is its own ({@link layerEach}).
  */
-import { Cause, Context, Data, Deferred, Effect, Exit, Layer } from "effect"
+import { Cause, Context, Data, Deferred, Effect, Exit, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import type { SqlError } from "effect/sql/SqlError"
+import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import { ParentSpan } from "effect/Tracer"
 import * as Dialect from "./Dialect.ts"
 
@@ -24,8 +24,8 @@ export class GroupCommit extends Context.Service<
 >()("@model-gateway/server/storage/GroupCommit") {}
 
 interface Item {
-  /** Runs the body and keeps how it ended; answers whether it succeeded. */
-  readonly attempt: Effect.Effect<boolean>
+  /** Runs the body; keeps and answers how it ended. */
+  readonly attempt: Effect.Effect<Exit.Exit<unknown, unknown>>
   /** Tells the one who waits how the transaction ended. */
   readonly finish: (transaction: Exit.Exit<void, SqlError>) => void
 }
@@ -53,9 +53,16 @@ export const make = Effect.gen(function* () {
   const together = (items: ReadonlyArray<Item>) =>
     Effect.forEach(
       items,
-      ({ attempt }) => Effect.flatMap(attempt, (succeeded) => (succeeded ? Effect.void : Effect.fail(oneFailed))),
+      ({ attempt }) => Effect.flatMap(attempt, (exit) => (Exit.isSuccess(exit) ? Effect.void : Effect.fail(oneFailed))),
       { discard: true }
     )
+
+  /** Where the disk is full or breaks, SQLite ends the whole transaction by itself. Then there is nothing to go back to, and all are told why. */
+  const undo = (exit: Exit.Failure<unknown, unknown>) =>
+    Effect.catch(rollback(), (error) => {
+      const own = Cause.findErrorOption(exit.cause)
+      return Effect.fail(Option.isSome(own) && isSqlError(own.value) ? own.value : error)
+    })
 
   /** One after the other, undoing those that fail. */
   const apart = (items: ReadonlyArray<Item>) =>
@@ -63,7 +70,8 @@ export const make = Effect.gen(function* () {
       items,
       Effect.fnUntraced(function* ({ attempt }) {
         yield* savepoint()
-        if (!(yield* attempt)) yield* rollback()
+        const exit = yield* attempt
+        if (Exit.isFailure(exit)) yield* undo(exit)
         yield* release()
       }),
       { discard: true }
@@ -101,7 +109,7 @@ export const make = Effect.gen(function* () {
       waiting.push({
         attempt: Effect.map(Effect.exit(body), (exit) => {
           result = exit
-          return Exit.isSuccess(exit)
+          return exit
         }),
         finish: (transaction) => {
           Deferred.doneUnsafe(deferred, Exit.isFailure(transaction) ? Exit.failCause(transaction.cause) : result)

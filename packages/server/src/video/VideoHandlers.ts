@@ -211,7 +211,7 @@ const make = Effect.gen(function* () {
     }).pipe(
       Effect.catchTags({
         ObjectNotFound: () => contentLost(output.object_key),
-        ObjectStoreError: (error) => Effect.fail(storeUnavailable(error))
+        ObjectStoreError: storeUnavailable
       })
     )
   })

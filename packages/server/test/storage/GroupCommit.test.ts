@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { GroupCommit, layerEach } from "../../src/storage/GroupCommit.ts"
 import * as Migrations from "../../src/storage/Migrations.ts"
 import * as SqliteClient from "../../src/storage/SqliteClient.ts"
+import { refine } from "../../src/storage/StorageError.ts"
 
 const database = Layer.fresh(Migrations.layer.pipe(Layer.provideMerge(SqliteClient.layer({ filename: ":memory:" }))))
 
@@ -42,6 +43,29 @@ describe.for([
       expect(exits[1]).toEqual(Exit.die("broke 1"))
       expect(yield* names).toEqual(kept.map(([i]) => String(i).padStart(3, "0")))
       expect(kept.length).toBe(250 - 84 - 3)
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("tells everybody why, where the disk is full, and keeps nothing", () =>
+    Effect.gen(function* () {
+      const transactions = yield* GroupCommit
+      const sql = yield* SqlClient
+      const fill = Effect.provideService(insert("x".repeat(100_000)), SqlClient, sql)
+      // SQLite then ends the transaction by itself.
+      yield* sql`PRAGMA max_page_count = 1`
+      const exits = yield* Effect.all(
+        Array.from({ length: 3 }, () => fill.pipe(transactions.run, refine("fill"), Effect.exit)),
+        { concurrency: "unbounded" }
+      )
+      for (const exit of exits) {
+        expect(exit).toMatchObject(
+          Exit.fail({ _tag: "StorageError", message: "The disk holding the database is full." })
+        )
+      }
+      yield* sql`PRAGMA max_page_count = 1000000`
+      expect(yield* names).toEqual([])
+      yield* transactions.run(Effect.provideService(insert("later"), SqlClient, sql))
+      expect(yield* names).toEqual(["later"])
     }).pipe(Effect.provide(layer))
   )
 
