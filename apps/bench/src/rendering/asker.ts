@@ -1,0 +1,38 @@
+/**
+ * One client in a process of its own, with one connection to each server: between two messages it asks them for its key in turn, one call after the other, and then tells how many
+ * milliseconds each took.
+ */
+import { Client } from "undici"
+
+/** What it tells: the servers' times, in the order they were named. */
+export type Answer = ReadonlyArray<ReadonlyArray<number>>
+
+const [apiKey = "", ...origins] = process.argv.slice(2)
+const headers = { authorization: `Bearer ${apiKey}` }
+const servers = origins.map((origin) => ({ client: new Client(origin), milliseconds: new Array<number>() }))
+
+const ask = async (client: Client): Promise<number> => {
+  const startedAt = performance.now()
+  const { body, statusCode } = await client.request({ method: "GET", path: "/api/v1/key", headers })
+  const text = await body.text()
+  if (statusCode !== 200) throw new Error(`GET /key: ${statusCode} ${text}`)
+  return performance.now() - startedAt
+}
+
+let asking = false
+
+const askOn = async (): Promise<void> => {
+  asking = true
+  while (asking) {
+    for (const { client, milliseconds } of servers) milliseconds.push(await ask(client))
+  }
+  const answer: Answer = servers.map(({ milliseconds }) => milliseconds.splice(0))
+  process.send?.(answer)
+}
+
+process.on("message", (message: "begin" | "enough") => {
+  if (message === "begin") void askOn()
+  else asking = false
+})
+process.once("disconnect", () => process.exit())
+process.send?.("ready")

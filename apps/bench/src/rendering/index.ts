@@ -1,0 +1,102 @@
+/**
+ * Third table: how long GET /key takes while videos render in the same process, and while none does. A bare server in a process of its own is asked in turn: what it takes at the most is
+ * what the machine itself held up.
+ */
+import { Gateway, VideoProgress } from "@model-gateway/core"
+import { NodeGateway } from "@model-gateway/node"
+import { Effect, Redacted } from "effect"
+import { fork } from "node:child_process"
+import { once } from "node:events"
+import { setTimeout } from "node:timers/promises"
+import * as Child from "../child.ts"
+import { spread, table } from "../rounds.ts"
+import type { Answer } from "./asker.ts"
+
+/** The longest that a call may take, in milliseconds. */
+const target = 50
+
+/** Two, so that one waits for the other's thread and begins when that ends. */
+const videos = 2
+
+const startAsker = async (gateway: Child.Child, bare: Child.Child) => {
+  const child = fork(new URL("./asker.js", import.meta.url), [gateway.apiKey, gateway.origin, bare.origin], {
+    stdio: "inherit"
+  })
+  await once(child, "message")
+  return {
+    /** The milliseconds of each call that was made while `work` went on. */
+    during: async (work: () => Promise<unknown>) => {
+      child.send("begin")
+      await work()
+      child.send("enough")
+      const [[ours = [], theirs = []]] = (await once(child, "message")) as [Answer]
+      return { ours, theirs }
+    },
+    stop: () => child.disconnect()
+  }
+}
+
+/** Until all are rendered and stored. */
+const render = ({ apiKey, origin }: Child.Child, duration: number): Promise<void> =>
+  Effect.gen(function* () {
+    const gateway = yield* Gateway.Gateway
+    const one = Effect.gen(function* () {
+      const { id } = yield* gateway.submitVideo({
+        model: "sandbox/title-card",
+        prompt: "A quiet harbour at dawn",
+        resolution: "1080p",
+        duration
+      })
+      const { error, status } = yield* VideoProgress.awaitFinal(id, { interval: "60 seconds" })
+      if (status !== "completed") return yield* Effect.die(new Error(`the video is ${status}: ${error}`))
+    })
+    yield* Effect.all(
+      Array.from({ length: videos }, () => one),
+      { concurrency: "unbounded", discard: true }
+    )
+  }).pipe(
+    Effect.provide(NodeGateway.layer({ baseUrl: `${origin}/api/v1`, credential: Redacted.make(apiKey) })),
+    Effect.runPromise
+  )
+
+const line = (name: string, milliseconds: ReadonlyArray<number>, toReach?: number): ReadonlyArray<string> => {
+  const { max, median, min } = spread(milliseconds)
+  const sorted = milliseconds.toSorted((a, b) => a - b)
+  const p99 = sorted[Math.ceil(sorted.length * 0.99) - 1] ?? Number.NaN
+  return [
+    name,
+    ...[min, median, p99, max].map((time) => time.toFixed(2)),
+    milliseconds.length.toFixed(0),
+    toReach === undefined ? "" : `max ≤ ${toReach}: ${max <= toReach ? "reached" : "missed"}`
+  ]
+}
+
+/** The table. */
+export const run = async (quick: boolean): Promise<ReadonlyArray<string>> => {
+  const [gateway, bare] = await Promise.all([Child.start("./service/gateway.js"), Child.start("./service/bare.js")])
+  const asker = await startAsker(gateway, bare)
+  // The most that a title card may last.
+  const duration = quick ? 2 : 60
+  try {
+    // What the first calls compile is not what is measured.
+    await asker.during(() => setTimeout(1000))
+    const idle = await asker.during(() => setTimeout(quick ? 1000 : 10_000))
+    const rendering = await asker.during(() => render(gateway, duration))
+    const work = `while ${videos} videos of 1080p and ${duration} s render`
+    return [
+      table(
+        "Service: GET /key, one call after the other",
+        ["ms min", "median", "p99", "max", "calls", "to reach"],
+        [
+          line(`gateway, ${work}`, rendering.ours, target),
+          line("bare node:http beside it, meanwhile", rendering.theirs),
+          line("gateway, while nothing renders", idle.ours),
+          line("bare node:http beside it, meanwhile", idle.theirs)
+        ]
+      )
+    ]
+  } finally {
+    asker.stop()
+    await Promise.all([gateway.stop(), bare.stop()])
+  }
+}
