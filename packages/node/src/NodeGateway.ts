@@ -11,10 +11,11 @@ import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import type * as Undici from "@effect/platform-node/Undici"
 import { Gateway, GatewayConfig, SchemaCompiler } from "@model-gateway/core"
-import { type Config, ConfigProvider, Effect, FileSystem, Layer, type PlatformError, Tracer } from "effect"
+import { type Config, ConfigProvider, Effect, FileSystem, Layer, type PlatformError, Random, Tracer } from "effect"
 import { HttpClient, type HttpClientError } from "effect/http"
 import * as SchemaJITCompiler from "effect/schema/SchemaJITCompiler"
 import { canDispatch, dispatch } from "./internal/dispatch.ts"
+import { toStream } from "./internal/form.ts"
 
 /**
  * The pool's settings that are worth a change.
@@ -29,7 +30,10 @@ export interface PoolOptions {
    * service that says less in its `Keep-Alive` header is believed.
    */
   readonly keepAliveTimeout?: number | undefined
-  /** Passed to undici's `Agent` as they are, for what is not named here (TLS, proxies' sockets). */
+  /**
+   * Passed to undici's `Agent` as they are, for what is not named here (TLS, proxies' sockets). Where any are given, a large file that is sent takes
+   * some 60 MiB more of memory: its blocks are left to the garbage collector, as it is not known what else holds them.
+   */
   readonly agent?: Undici.Agent.Options | undefined
 }
 
@@ -46,13 +50,16 @@ export const layerHttpClient = (options: PoolOptions = {}): Layer.Layer<HttpClie
     Effect.gen(function* () {
       const dispatcher = yield* NodeHttpClient.Dispatcher
       const platform = yield* NodeHttpClient.makeUndici
+      // Of sockets that others make it is not known what they hold back.
+      const ownSockets = options.agent === undefined
       return HttpClient.makeWith<never, never, HttpClientError.HttpClientError, never>(
-        Effect.flatMap((request) =>
-          Effect.withFiber((fiber) =>
-            canDispatch(request) && fiber.getRef(Tracer.Tracer) === Tracer.nativeTracer
+        Effect.flatMap((given) =>
+          Effect.withFiber((fiber) => {
+            const request = toStream(given, fiber.getRef(Random.Random), ownSockets)
+            return canDispatch(request) && fiber.getRef(Tracer.Tracer) === Tracer.nativeTracer
               ? dispatch(dispatcher, request)
               : platform.execute(request)
-          )
+          })
         ),
         Effect.succeed
       )

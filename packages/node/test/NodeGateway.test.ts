@@ -3,7 +3,7 @@ import { Gateway, RetryPolicy } from "@model-gateway/core"
 import { NodeFile, NodeGateway } from "@model-gateway/node"
 import { ConfigProvider, Deferred, Effect, Fiber, Layer, Redacted, Stream, Tracer } from "effect"
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { mkdtemp, rm, truncate, writeFile } from "node:fs/promises"
+import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Peer, layer as layerPeer } from "./support/server.ts"
@@ -222,40 +222,6 @@ describe("NodeGateway", () => {
       )
     )
   })
-
-  it.live(
-    "a file from disk is sent as it is read: 320 MiB do not become memory",
-    () => {
-      let received = 0
-      let form = ""
-      return Effect.gen(function* () {
-        const gateway = yield* Gateway.Gateway
-        const folder = yield* temporaryFolder
-        const path = join(folder, "meeting.wav")
-        yield* Effect.promise(() => writeFile(path, "RIFF").then(() => truncate(path, 320 * 1024 * 1024)))
-        const { blob, filename } = yield* NodeFile.fromPath(path)
-        const before = process.memoryUsage().rss
-        const { text } = yield* gateway.transcribe({ model: "sandbox/tones", file: blob, filename, temperature: 0.5 })
-        assert.strictEqual(text, "done")
-        assert.isAbove(received, 320 * 1024 * 1024)
-        assert.isBelow(process.memoryUsage().rss - before, 160 * 1024 * 1024)
-        assert.include(form, 'filename="meeting.wav"')
-        assert.include(form, 'name="temperature"\r\n\r\n0.5')
-      }).pipe(
-        Effect.scoped,
-        Effect.provide(
-          client((request, response) => {
-            request.on("data", (chunk: Buffer) => {
-              if (received < 4096) form += chunk.toString("latin1")
-              received += chunk.length
-            })
-            request.on("end", () => json(response, { text: "done" }))
-          })
-        )
-      )
-    },
-    60_000
-  )
 
   it.live("a path that is no file is told by its name", () =>
     Effect.gen(function* () {

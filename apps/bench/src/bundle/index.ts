@@ -1,5 +1,5 @@
 /**
- * Third table: what a page carries that makes one rerank call, minified and gzipped,
+ * Fourth table: what a page carries that makes one rerank call, minified and gzipped,
  * built by Vite's bundler with its own settings.
  */
 import { fileURLToPath } from "node:url"

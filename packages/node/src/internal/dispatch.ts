@@ -5,6 +5,7 @@
  * when it asks.
  */
 import * as NodeStream from "@effect/platform-node/NodeStream"
+import type { Dispatcher } from "@effect/platform-node/Undici"
 import { Effect, Inspectable, Option, Pipeable, type Schema, type Stream } from "effect"
 import {
   Cookies,
@@ -17,7 +18,6 @@ import {
 } from "effect/http"
 import { Buffer } from "node:buffer"
 import { Readable } from "node:stream"
-import { type Dispatcher, FormData } from "undici"
 
 /** Bytes that wait for a reader before the socket is told to. */
 const highWater = 65_536
@@ -175,20 +175,12 @@ class DispatchedResponse extends Inspectable.Class implements HttpClientResponse
 const transportError = (request: HttpClientRequest.HttpClientRequest, cause: unknown) =>
   new HttpClientError.HttpClientError({ reason: new HttpClientError.TransportError({ request, cause }) })
 
-const bodyOf = (request: HttpClientRequest.HttpClientRequest): string | Uint8Array | FormData | null => {
-  const { body } = request
+const bodyOf = ({ body }: HttpClientRequest.HttpClientRequest): string | Uint8Array | Readable | null => {
   switch (body._tag) {
     case "Uint8Array":
       return body.text ?? body.body
-    case "FormData": {
-      // Undici knows its own class only, which is not the platform's.
-      const form = new FormData()
-      for (const [name, value] of body.formData) {
-        if (typeof value === "string") form.append(name, value)
-        else form.append(name, value, value.name)
-      }
-      return form
-    }
+    case "Raw":
+      return body.body instanceof Readable ? body.body : null
     default:
       return null
   }
@@ -199,7 +191,8 @@ const bodyOf = (request: HttpClientRequest.HttpClientRequest): string | Uint8Arr
  * that stream and upgrades go the platform's way.
  */
 export const canDispatch = ({ body, headers }: HttpClientRequest.HttpClientRequest): boolean =>
-  (body._tag === "Empty" || body._tag === "Uint8Array" || body._tag === "FormData") && headers["upgrade"] === undefined
+  (body._tag === "Empty" || body._tag === "Uint8Array" || (body._tag === "Raw" && body.body instanceof Readable)) &&
+  headers["upgrade"] === undefined
 
 /** Sends the request; interruption aborts it on the wire. */
 export const dispatch = (
@@ -223,7 +216,7 @@ export const dispatch = (
           origin: url.origin,
           path: url.pathname + url.search,
           method: request.method,
-          headers: request.body._tag === "FormData" ? Headers.remove(request.headers, "content-type") : request.headers,
+          headers: request.headers,
           body: bodyOf(request),
           // How long a call may take is the caller's to say.
           headersTimeout: 0,
