@@ -23,7 +23,7 @@ export class TransportError extends Data.TaggedError("TransportError")<{
    */
   readonly reason: "connection" | "credential" | "request"
   readonly cause: unknown
-  /** How often it was tried. */
+  /** How often it was tried. Bytes that break off while they stream are not asked for again: then it is how many tries it took to get them going. */
   readonly attempts: number
 }> {
   override get message(): string {

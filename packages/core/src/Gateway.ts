@@ -27,7 +27,6 @@ import * as Effect from "effect/Effect"
 import * as HttpClient from "effect/http/HttpClient"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
-import { TransportError } from "./ClientError.ts"
 import * as CurrentKey from "./CurrentKey.ts"
 import * as Files from "./Files.ts"
 import { GatewayConfig } from "./GatewayConfig.ts"
@@ -251,22 +250,9 @@ export const make: Effect.Effect<Gateway["Service"], never, GatewayConfig | Http
     const addCredits = call(Workspaces.addCredits, { paid: true })
 
     const content = <E extends typeof Files.getFileContent | typeof Video.getVideoContent>(endpoint: E) => {
-      const response = open(endpoint)
+      const bytes = open(endpoint)
       return (parts: Parts, options: RangeOptions | undefined): Stream.Stream<Uint8Array, Failure<E>> =>
-        Stream.unwrap(
-          Effect.map(response({ ...parts, headers: rangeHeader(options) }), ({ stream }) =>
-            Stream.mapError(
-              stream,
-              (error) =>
-                new TransportError({
-                  operation: endpoint.identifier,
-                  reason: "connection",
-                  cause: error.reason.cause,
-                  attempts: 1
-                })
-            )
-          )
-        )
+        Stream.unwrap(bytes({ ...parts, headers: rangeHeader(options) }))
     }
     const fileContent = content(Files.getFileContent)
     const videoContent = content(Video.getVideoContent)

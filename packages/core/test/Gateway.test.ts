@@ -406,22 +406,32 @@ describe("the answer", () => {
     }).pipe(stub.run())
   })
 
-  it.effect("in bytes that breaks off is a TransportError after what came", () => {
-    const stub = Stub.make(
-      () =>
-        new Response(
-          new ReadableStream({
-            pull: (controller) => {
-              controller.enqueue(new Uint8Array([1]))
-              controller.error(Stub.reset)
-            }
-          })
-        )
+  it.effect("in bytes that breaks off is a TransportError after what came, and is not asked for again", () => {
+    const stub = Stub.make((_, number) =>
+      number === 1
+        ? Stub.failure(503)
+        : new Response(
+            new ReadableStream({
+              pull: (controller) => {
+                controller.enqueue(new Uint8Array([1]))
+                controller.error(Stub.reset)
+              }
+            })
+          )
     )
     return Effect.gen(function* () {
       const error = yield* Effect.flip(Stream.runDrain((yield* gateway).fileContent("f")))
-      expect(error).toMatchObject({ _tag: "TransportError", operation: "getFileContent", cause: Stub.reset })
-    }).pipe(stub.run())
+      expect(error).toMatchObject({
+        _tag: "TransportError",
+        operation: "getFileContent",
+        cause: Stub.reset,
+        attempts: 2
+      })
+      expect(stub.sent).toHaveLength(2)
+    }).pipe(
+      stub.run(),
+      Effect.provideService(RetryPolicy.RetryPolicy, RetryPolicy.make({ schedule: () => Schedule.forever }))
+    )
   })
 
   it.effect("in bytes has the operation's errors, tried again like any other", () => {

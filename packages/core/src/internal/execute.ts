@@ -14,6 +14,7 @@ import * as Result from "effect/Result"
 import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import type * as SchemaIssue from "effect/SchemaIssue"
+import * as Stream from "effect/Stream"
 import { type ClientError, InvalidResponse, TimeoutError, TransportError } from "../ClientError.ts"
 import type { GatewayConfig } from "../GatewayConfig.ts"
 import { type RetryableStatus, retryableStatuses, statusOf } from "../GatewayError.ts"
@@ -46,8 +47,10 @@ export interface Execute {
     endpoint: E,
     traits?: Traits
   ) => (parts: Parts) => Effect.Effect<Success<E>, Failure<E>>
-  /** The response as soon as its head is there, for a body that is streamed. */
-  readonly open: <E extends Operation>(endpoint: E) => (parts: Parts) => Effect.Effect<HttpClientResponse, Failure<E>>
+  /** The answer's bytes as they come, as soon as its head is there. What cuts them short is not tried again. */
+  readonly open: <E extends Operation>(
+    endpoint: E
+  ) => (parts: Parts) => Effect.Effect<Stream.Stream<Uint8Array, TransportError>, Failure<E>>
 }
 
 /** An attempt that brought no answer: whether and when another is worth it, and the error if none is made. */
@@ -90,7 +93,7 @@ export const make = (
   const run = <E extends Operation, A>(
     endpoint: E,
     traits: Traits,
-    onSuccess: (response: HttpClientResponse) => Effect.Effect<A, Setback<E>>
+    onSuccess: (response: HttpClientResponse, attempts: number) => Effect.Effect<A, Setback<E>>
   ) => {
     const operation = endpoint.identifier
     const onStatus = statusDecoder(endpoint)
@@ -98,9 +101,9 @@ export const make = (
     const authorize = authorizer(operation, credential)
     const repeatable = traits.repeatable ?? (traits.paid === true || endpoint.method !== "POST")
 
-    const onResponse = (response: HttpClientResponse): Effect.Effect<A, Setback<E>> =>
+    const onResponse = (response: HttpClientResponse, attempts: number): Effect.Effect<A, Setback<E>> =>
       response.status >= 200 && response.status < 300
-        ? onSuccess(response)
+        ? onSuccess(response, attempts)
         : Effect.flatMap(readText(operation, response), (text) => onStatus(response, text))
 
     return Effect.fnUntraced(function* (parts: Parts): Effect.fn.Return<A, Failure<E>> {
@@ -125,7 +128,7 @@ export const make = (
         const result = yield* Effect.flatMap(authorize, (authorization) =>
           Effect.mapError(client.execute(request(authorization)), cutOff(operation))
         ).pipe(
-          Effect.flatMap(onResponse),
+          Effect.flatMap((response) => onResponse(response, attempts)),
           Effect.timeoutOrElse({
             duration: Math.min(left, limit),
             orElse: () => Effect.fail(ranOut(operation, left < limit ? deadline : limit))
@@ -158,7 +161,10 @@ export const make = (
       compile(endpoint.success)
       return run(endpoint, traits, successDecoder(endpoint))
     },
-    open: (endpoint) => run(endpoint, {}, Effect.succeed)
+    open: (endpoint) =>
+      run(endpoint, {}, ({ stream }, attempts) =>
+        Effect.succeed(Stream.mapError(stream, (error) => cut(endpoint.identifier, error, attempts)))
+      )
   }
 }
 
@@ -195,10 +201,12 @@ const cutOff =
       ? unmade(operation, error.reason.cause ?? new Error(`${error.reason.request.url} is no URL`))
       : {
           reason: "transport",
-          // The platform's own error alone: Effect's carries the request, and that the bearer token.
-          error: (attempts) =>
-            Effect.succeed(new TransportError({ operation, reason: "connection", cause: error.reason.cause, attempts }))
+          error: (attempts) => Effect.succeed(cut(operation, error, attempts))
         }
+
+/** With the platform's own error alone: Effect's carries the request, and that the bearer token. */
+const cut = (operation: string, { reason: { cause } }: HttpClientError, attempts: number) =>
+  new TransportError({ operation, reason: "connection", cause, attempts })
 
 /** A request that cannot be put on the wire will be no better the next time. */
 const unmade = (operation: string, cause: unknown): Setback<never> => ({
