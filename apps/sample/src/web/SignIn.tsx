@@ -1,6 +1,6 @@
 /** Who calls: asks for an API key once, or says until when the short-lived one holds. */
 import { DateTime, Effect } from "effect"
-import { ProblemNote } from "./parts/ProblemNote.tsx"
+import { TaskProblem } from "./parts/ProblemNote.tsx"
 import { SecretForm } from "./parts/SecretForm.tsx"
 import { runtime } from "./Page.ts"
 import { Session, type Status } from "./Session.ts"
@@ -26,7 +26,7 @@ export const SignIn = ({ onSignedIn, status }: { readonly status: Status; readon
           )
         }
       />
-      {task.state._tag === "Failed" ? <ProblemNote problem={task.state.problem} /> : null}
+      <TaskProblem task={task} />
     </section>
   ) : (
     <section className="signed-in" aria-label="Sign in">

@@ -5,7 +5,7 @@ import { useState } from "react"
 import { ManagementGateway } from "../../Program.ts"
 import { CopyButton } from "../parts/CopyButton.tsx"
 import { Field, Select } from "../parts/Field.tsx"
-import { ProblemNote } from "../parts/ProblemNote.tsx"
+import { TaskProblem } from "../parts/ProblemNote.tsx"
 import { useTask } from "../useTask.ts"
 
 const resets: ReadonlyArray<CurrentKey.LimitReset> = ["daily", "weekly", "monthly"]
@@ -63,7 +63,7 @@ export const CreateGuardrail = ({ onCreated }: { readonly onCreated: (created: G
           {task.state._tag === "Done" ? `${task.state.value.name} is there` : ""}
         </span>
       </div>
-      {task.state._tag === "Failed" ? <ProblemNote problem={task.state.problem} /> : null}
+      <TaskProblem task={task} />
     </form>
   )
 }
@@ -108,7 +108,7 @@ export const CreateKey = ({ onCreated }: { readonly onCreated: (created: Keys.Ke
           </div>
         ) : null}
       </div>
-      {task.state._tag === "Failed" ? <ProblemNote problem={task.state.problem} /> : null}
+      <TaskProblem task={task} />
     </form>
   )
 }

@@ -7,8 +7,8 @@ import { size } from "../../Words.ts"
 import { Dropzone } from "../parts/Dropzone.tsx"
 import { Field } from "../parts/Field.tsx"
 import { Panel } from "../parts/Panel.tsx"
-import { ProblemNote } from "../parts/ProblemNote.tsx"
-import { RunBar } from "../parts/RunBar.tsx"
+import { TaskProblem } from "../parts/ProblemNote.tsx"
+import { TaskForm } from "../parts/TaskForm.tsx"
 import { snippets } from "../Snippets.ts"
 import { useTask } from "../useTask.ts"
 
@@ -51,18 +51,6 @@ export const FilesPanel = ({ active, signedIn }: Props) => {
     )
   }
 
-  const percent = Math.round((uploaded ?? 0) * 100)
-  const status =
-    upload.state._tag === "Running"
-      ? percent === 100
-        ? "Uploaded, being stored …"
-        : "Uploading …"
-      : upload.state._tag === "Done"
-        ? `Stored as ${upload.state.value.id}`
-        : upload.state._tag === "Cancelled"
-          ? "Cancelled: nothing was stored"
-          : ""
-
   return (
     <Panel
       id="files"
@@ -71,12 +59,14 @@ export const FilesPanel = ({ active, signedIn }: Props) => {
       code={snippets.files}
       active={active}
     >
-      <form
-        className="card"
-        onSubmit={(event) => {
-          event.preventDefault()
-          submit()
-        }}
+      <TaskForm
+        task={upload}
+        label="Upload"
+        onSubmit={submit}
+        running={Math.round((uploaded ?? 0) * 100) === 100 ? "Uploaded, being stored …" : "Uploading …"}
+        done={({ id }) => `Stored as ${id}`}
+        cancelled="Cancelled: nothing was stored"
+        progress={uploaded}
       >
         <Dropzone label="Drop a file here, or choose one" hint="Any kind, up to 2 GB." onFile={setFile} />
         <p className="chosen">
@@ -99,16 +89,7 @@ export const FilesPanel = ({ active, signedIn }: Props) => {
             />
           )}
         </Field>
-        <RunBar
-          label="Upload"
-          running={upload.running}
-          onCancel={upload.cancel}
-          status={status}
-          progress={uploaded}
-          progressLabel="Upload"
-        />
-        {upload.state._tag === "Failed" ? <ProblemNote problem={upload.state.problem} /> : null}
-      </form>
+      </TaskForm>
       <div className="outcome">
         <div className="card">
           <div className="row spread">
@@ -134,8 +115,8 @@ export const FilesPanel = ({ active, signedIn }: Props) => {
               </label>
             ))}
           </fieldset>
-          {listing.state._tag === "Failed" ? <ProblemNote problem={listing.state.problem} /> : null}
-          {deletion.state._tag === "Failed" ? <ProblemNote problem={deletion.state.problem} /> : null}
+          <TaskProblem task={listing} />
+          <TaskProblem task={deletion} />
           <Stored
             files={signedIn ? files : undefined}
             busy={deletion.running}

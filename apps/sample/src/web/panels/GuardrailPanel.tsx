@@ -6,9 +6,9 @@ import { ManagementGateway } from "../../Program.ts"
 import { credits, period } from "../../Words.ts"
 import { Field } from "../parts/Field.tsx"
 import { Panel } from "../parts/Panel.tsx"
-import { ProblemNote } from "../parts/ProblemNote.tsx"
-import { RunBar } from "../parts/RunBar.tsx"
+import { TaskProblem } from "../parts/ProblemNote.tsx"
 import { SecretForm } from "../parts/SecretForm.tsx"
+import { TaskForm } from "../parts/TaskForm.tsx"
 import { Session } from "../Session.ts"
 import { snippets } from "../Snippets.ts"
 import { useTask } from "../useTask.ts"
@@ -80,7 +80,7 @@ export const GuardrailPanel = ({ active, manages }: { readonly active: boolean; 
             busy={holdings.running}
             onKey={(key) => holdings.run(enter(key))}
           />
-          {holdings.state._tag === "Failed" ? <ProblemNote problem={holdings.state.problem} /> : null}
+          <TaskProblem task={holdings} />
         </div>
       ) : (
         <>
@@ -93,13 +93,7 @@ export const GuardrailPanel = ({ active, manages }: { readonly active: boolean; 
             />
             <CreateKey onCreated={() => holdings.run(load)} />
           </div>
-          <form
-            className="card"
-            onSubmit={(event) => {
-              event.preventDefault()
-              submit()
-            }}
-          >
+          <TaskForm task={assignment} label="Assign" onSubmit={submit} running="Assigning …">
             <Field label="Guardrail">
               {(ids) => (
                 <select {...ids} value={guardrail?.id ?? ""} onChange={(event) => setGuardrailId(event.target.value)}>
@@ -151,16 +145,9 @@ export const GuardrailPanel = ({ active, manages }: { readonly active: boolean; 
                 />
               )}
             </Field>
-            <RunBar
-              label="Assign"
-              running={assignment.running}
-              onCancel={assignment.cancel}
-              status={assignment.state._tag === "Running" ? "Assigning …" : ""}
-            />
-          </form>
+          </TaskForm>
           <div className="outcome">
-            {assignment.state._tag === "Failed" ? <ProblemNote problem={assignment.state.problem} /> : null}
-            {holdings.state._tag === "Failed" ? <ProblemNote problem={holdings.state.problem} /> : null}
+            <TaskProblem task={holdings} />
             {assignment.state._tag === "Done" ? <Assigned response={assignment.state.value} holdings={known} /> : null}
           </div>
         </>

@@ -5,8 +5,7 @@ import { readKey } from "../../Program.ts"
 import { amount, credits, period } from "../../Words.ts"
 import { Meter } from "../parts/Meter.tsx"
 import { Panel } from "../parts/Panel.tsx"
-import { ProblemNote } from "../parts/ProblemNote.tsx"
-import { RunBar } from "../parts/RunBar.tsx"
+import { TaskForm } from "../parts/TaskForm.tsx"
 import { snippets } from "../Snippets.ts"
 import { useTask } from "../useTask.ts"
 
@@ -24,24 +23,14 @@ export const KeyPanel = ({ active, signedIn }: { readonly active: boolean; reado
       code={snippets.key}
       active={active}
     >
-      <form
-        className="card"
-        onSubmit={(event) => {
-          event.preventDefault()
-          run(readKey())
-        }}
-      >
-        <RunBar
-          label="Read the key"
-          running={task.running}
-          onCancel={task.cancel}
-          status={state._tag === "Running" ? "Reading …" : state._tag === "Done" ? "As of now" : ""}
-        />
-      </form>
-      <div className="outcome">
-        {state._tag === "Failed" ? <ProblemNote problem={state.problem} /> : null}
-        {state._tag === "Done" ? <Record record={state.value} /> : null}
-      </div>
+      <TaskForm
+        task={task}
+        label="Read the key"
+        onSubmit={() => run(readKey())}
+        running="Reading …"
+        done={() => "As of now"}
+      />
+      <div className="outcome">{state._tag === "Done" ? <Record record={state.value} /> : null}</div>
     </Panel>
   )
 }

@@ -6,7 +6,7 @@ import { type Done, type Event, type Outcome, program, type Step, succeeded } fr
 import { credits, order, size, titles } from "../../Words.ts"
 import { Panel } from "../parts/Panel.tsx"
 import { ProblemNote } from "../parts/ProblemNote.tsx"
-import { RunBar } from "../parts/RunBar.tsx"
+import { TaskForm } from "../parts/TaskForm.tsx"
 import * as Problem from "../Problem.ts"
 import { snippets } from "../Snippets.ts"
 import { useTask } from "../useTask.ts"
@@ -29,16 +29,6 @@ export const ProgramPanel = ({ active }: { readonly active: boolean }) => {
   }
 
   const done = Object.values(events).filter((event) => event._tag !== "Started" && event._tag !== "VideoChanged").length
-  const status =
-    task.state._tag === "Done"
-      ? succeeded(task.state.value)
-        ? "All six steps worked"
-        : `${task.state.value.filter(({ _tag }) => _tag === "Done").length} of 6 steps worked`
-      : task.state._tag === "Running"
-        ? "Running …"
-        : task.state._tag === "Cancelled"
-          ? "Cancelled"
-          : ""
 
   return (
     <Panel
@@ -48,23 +38,15 @@ export const ProgramPanel = ({ active }: { readonly active: boolean }) => {
       code={snippets.program}
       active={active}
     >
-      <form
-        className="card"
-        onSubmit={(event) => {
-          event.preventDefault()
-          submit()
-        }}
-      >
-        <RunBar
-          label="Run all six"
-          running={task.running}
-          onCancel={task.cancel}
-          status={status}
-          progress={done / order.length}
-          progressLabel="Steps done"
-        />
-        {task.state._tag === "Failed" ? <ProblemNote problem={task.state.problem} /> : null}
-      </form>
+      <TaskForm
+        task={task}
+        label="Run all six"
+        onSubmit={submit}
+        running="Running …"
+        done={summary}
+        progress={done / order.length}
+        progressLabel="Steps done"
+      />
       <div className="outcome">
         <ol className="steps card">
           {order.map((step) => (
@@ -75,6 +57,11 @@ export const ProgramPanel = ({ active }: { readonly active: boolean }) => {
     </Panel>
   )
 }
+
+const summary = (outcomes: ReadonlyArray<Outcome>): string =>
+  succeeded(outcomes)
+    ? "All six steps worked"
+    : `${outcomes.filter(({ _tag }) => _tag === "Done").length} of 6 steps worked`
 
 interface StepProps {
   readonly step: Step

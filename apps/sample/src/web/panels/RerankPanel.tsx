@@ -6,11 +6,10 @@ import { rankDocuments, type Ranking } from "../../Program.ts"
 import { credits } from "../../Words.ts"
 import { Field, Select } from "../parts/Field.tsx"
 import { Panel } from "../parts/Panel.tsx"
-import { ProblemNote } from "../parts/ProblemNote.tsx"
-import { RunBar } from "../parts/RunBar.tsx"
+import { TaskForm } from "../parts/TaskForm.tsx"
 import { snippets } from "../Snippets.ts"
 import type { ModelIds } from "../useModels.ts"
-import { type TaskState, useTask } from "../useTask.ts"
+import { useTask } from "../useTask.ts"
 
 const sample = Inputs.make(Inputs.sandboxModels).rerank
 
@@ -54,12 +53,12 @@ export const RerankPanel = ({ active, models }: { readonly active: boolean; read
       code={snippets.rerank}
       active={active}
     >
-      <form
-        className="card"
-        onSubmit={(event) => {
-          event.preventDefault()
-          submit()
-        }}
+      <TaskForm
+        task={task}
+        label="Rank"
+        onSubmit={submit}
+        running="Ranking …"
+        done={({ response }) => `${response.results.length} ranked`}
       >
         <Field label="Question">
           {(ids) => <input {...ids} value={query} required onChange={(event) => setQuery(event.target.value)} />}
@@ -119,28 +118,10 @@ export const RerankPanel = ({ active, models }: { readonly active: boolean; read
             )}
           </Field>
         </div>
-        <RunBar label="Rank" running={task.running} onCancel={task.cancel} status={statusOf(task.state)} />
-      </form>
-      <div className="outcome">
-        {task.state._tag === "Failed" ? <ProblemNote problem={task.state.problem} /> : null}
-        {task.state._tag === "Done" ? <Results ranking={task.state.value} /> : null}
-      </div>
+      </TaskForm>
+      <div className="outcome">{task.state._tag === "Done" ? <Results ranking={task.state.value} /> : null}</div>
     </Panel>
   )
-}
-
-const statusOf = (state: TaskState<Ranking>): string => {
-  switch (state._tag) {
-    case "Running":
-      return "Ranking …"
-    case "Done":
-      return `${state.value.response.results.length} ranked`
-    case "Cancelled":
-      return "Cancelled"
-    case "Idle":
-    case "Failed":
-      return ""
-  }
 }
 
 const Results = ({ ranking: { query, response } }: { readonly ranking: Ranking }) => {

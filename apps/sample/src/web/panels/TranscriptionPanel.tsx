@@ -10,13 +10,13 @@ import { credits, size } from "../../Words.ts"
 import { Dropzone } from "../parts/Dropzone.tsx"
 import { Field, Select } from "../parts/Field.tsx"
 import { Panel } from "../parts/Panel.tsx"
-import { ProblemNote } from "../parts/ProblemNote.tsx"
-import { RunBar } from "../parts/RunBar.tsx"
+import { TaskProblem } from "../parts/ProblemNote.tsx"
+import { TaskForm } from "../parts/TaskForm.tsx"
 import { Timeline } from "../parts/Timeline.tsx"
 import { snippets } from "../Snippets.ts"
 import type { ModelIds } from "../useModels.ts"
 import { useRecorder } from "../useRecorder.ts"
-import { type TaskState, useTask } from "../useTask.ts"
+import { useTask } from "../useTask.ts"
 
 interface Chosen {
   readonly file: File
@@ -64,12 +64,14 @@ export const TranscriptionPanel = ({ active, models }: { readonly active: boolea
       code={snippets.transcription}
       active={active}
     >
-      <form
-        className="card"
-        onSubmit={(event) => {
-          event.preventDefault()
-          submit()
-        }}
+      <TaskForm
+        task={task}
+        label="Transcribe"
+        onSubmit={submit}
+        running={uploaded === 1 ? "Uploaded, listening …" : "Uploading …"}
+        done={({ text, words = [] }) => (text === "" ? "Nothing was heard" : `${words.length} words`)}
+        progress={uploaded === 1 ? undefined : uploaded}
+        progressLabel="Upload"
       >
         <Dropzone
           label="Drop an audio file here, or choose one"
@@ -120,36 +122,13 @@ export const TranscriptionPanel = ({ active, models }: { readonly active: boolea
             )}
           </Field>
         </div>
-        <RunBar
-          label="Transcribe"
-          running={task.running}
-          onCancel={task.cancel}
-          status={statusOf(task.state, uploaded)}
-          progress={uploaded === 1 ? undefined : uploaded}
-          progressLabel="Upload"
-        />
-      </form>
+      </TaskForm>
       <div className="outcome">
-        {recorder.state._tag === "Failed" ? <ProblemNote problem={recorder.state.problem} /> : null}
-        {task.state._tag === "Failed" ? <ProblemNote problem={task.state.problem} /> : null}
+        <TaskProblem task={recorder} />
         {task.state._tag === "Done" ? <Transcript response={task.state.value} player={player} /> : null}
       </div>
     </Panel>
   )
-}
-
-const statusOf = (state: TaskState<Transcription.Response>, uploaded: number | undefined): string => {
-  switch (state._tag) {
-    case "Running":
-      return uploaded === 1 ? "Uploaded, listening …" : `Uploading …`
-    case "Done":
-      return state.value.text === "" ? "Nothing was heard" : `${state.value.words?.length ?? 0} words`
-    case "Cancelled":
-      return "Cancelled"
-    case "Idle":
-    case "Failed":
-      return ""
-  }
 }
 
 interface TranscriptProps {

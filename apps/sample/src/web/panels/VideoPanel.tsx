@@ -7,11 +7,10 @@ import { type FinishedVideo, makeVideo } from "../../Program.ts"
 import { credits, size } from "../../Words.ts"
 import { Field, Select } from "../parts/Field.tsx"
 import { Panel } from "../parts/Panel.tsx"
-import { ProblemNote } from "../parts/ProblemNote.tsx"
-import { RunBar } from "../parts/RunBar.tsx"
+import { TaskForm } from "../parts/TaskForm.tsx"
 import { snippets } from "../Snippets.ts"
 import type { ModelIds } from "../useModels.ts"
-import { type TaskState, useTask } from "../useTask.ts"
+import { useTask } from "../useTask.ts"
 
 const resolutions: ReadonlyArray<Video.Resolution> = ["480p", "720p", "768p", "1080p", "1K", "2K", "4K"]
 const ratios: ReadonlyArray<Video.AspectRatio> = ["16:9", "9:16", "1:1", "4:3", "3:4", "3:2", "2:3", "21:9", "9:21"]
@@ -73,12 +72,14 @@ export const VideoPanel = ({ active, models }: { readonly active: boolean; reado
       code={snippets.video}
       active={active}
     >
-      <form
-        className="card"
-        onSubmit={(event) => {
-          event.preventDefault()
-          submit()
-        }}
+      <TaskForm
+        task={task}
+        label="Make the video"
+        onSubmit={submit}
+        running={doing(job)}
+        done={() => "The video is ready"}
+        progress={job?.status === "in_progress" ? job.progress : undefined}
+        progressLabel="Rendering"
       >
         <Field label="Prompt">
           {(ids) => <textarea {...ids} rows={2} value={prompt} onChange={(event) => setPrompt(event.target.value)} />}
@@ -123,15 +124,7 @@ export const VideoPanel = ({ active, models }: { readonly active: boolean; reado
             )}
           </Field>
         </div>
-        <RunBar
-          label="Make the video"
-          running={task.running}
-          onCancel={task.cancel}
-          status={statusOf(task.state, job)}
-          progress={job?.status === "in_progress" ? job.progress : undefined}
-          progressLabel="Rendering"
-        />
-      </form>
+      </TaskForm>
       <div className="outcome">
         {seen.length === 0 ? null : (
           <ol className="states" aria-label="States of the job">
@@ -143,27 +136,16 @@ export const VideoPanel = ({ active, models }: { readonly active: boolean; reado
             ))}
           </ol>
         )}
-        {task.state._tag === "Failed" ? <ProblemNote problem={task.state.problem} /> : null}
         {task.state._tag === "Done" ? <Finished video={task.state.value} ratio={ratio} /> : null}
       </div>
     </Panel>
   )
 }
 
-const statusOf = (state: TaskState<FinishedVideo>, job: Video.Job | undefined): string => {
-  switch (state._tag) {
-    case "Running":
-      if (job === undefined) return "Submitting …"
-      if (job.status === "completed") return "Fetching the video …"
-      return job.status === "in_progress" ? "Rendering …" : "Waiting for its turn …"
-    case "Done":
-      return "The video is ready"
-    case "Cancelled":
-      return "Cancelled"
-    case "Idle":
-    case "Failed":
-      return ""
-  }
+const doing = (job: Video.Job | undefined): string => {
+  if (job === undefined) return "Submitting …"
+  if (job.status === "completed") return "Fetching the video …"
+  return job.status === "in_progress" ? "Rendering …" : "Waiting for its turn …"
 }
 
 const Finished = ({ ratio, video: { job, saved } }: { readonly video: FinishedVideo; readonly ratio: string }) => (

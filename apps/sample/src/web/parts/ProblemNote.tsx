@@ -1,5 +1,6 @@
 /** A failure: what is wrong and what to do, and what to hand on. */
 import type { Problem } from "../Problem.ts"
+import type { Task } from "../useTask.ts"
 import { CopyButton } from "./CopyButton.tsx"
 
 export const ProblemNote = ({ problem }: { readonly problem: Problem }) => (
@@ -18,3 +19,7 @@ export const ProblemNote = ({ problem }: { readonly problem: Problem }) => (
     </p>
   </div>
 )
+
+/** What went wrong with a task; nothing where nothing did. */
+export const TaskProblem = ({ task: { state } }: { readonly task: Pick<Task<unknown>, "state"> }) =>
+  state._tag === "Failed" ? <ProblemNote problem={state.problem} /> : null

@@ -10,7 +10,7 @@ interface Props {
   /** From 0 to 1; undefined while nobody can tell. */
   readonly progress?: number | undefined
   /** What the bar measures. */
-  readonly progressLabel?: string
+  readonly progressLabel: string
 }
 
 export const RunBar = ({ label, onCancel, progress, progressLabel, running, status }: Props) => {
@@ -58,7 +58,7 @@ export const RunBar = ({ label, onCancel, progress, progressLabel, running, stat
         </p>
       </div>
       <div className="runbar-track">
-        {running ? <progress aria-label={progressLabel ?? label} value={progress} max={1} /> : null}
+        {running ? <progress aria-label={progressLabel} value={progress} max={1} /> : null}
       </div>
     </div>
   )
