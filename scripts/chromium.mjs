@@ -4,7 +4,7 @@
 //   node scripts/chromium.mjs --find     only finds; prints nothing and exits with 1 where there is none
 //
 // `npm test` calls it before the tests. Where none can be had it says so; with CI=true that is a failure, else the
-// browser tests are left out, and say so as well.
+// browser tests are left out, and say so as well. They start it by its `launchOptions`.
 import { spawnSync } from "node:child_process"
 import { existsSync, readdirSync } from "node:fs"
 import { createRequire } from "node:module"
@@ -54,6 +54,34 @@ export const findChromium = () => {
     playwrightChromium()
   ]
   return candidates.find((path) => path !== undefined && path !== "" && existsSync(path) && runs(path))
+}
+
+/**
+ * How every test starts it: with an empty profile, in a way that works in a container without a network, with a
+ * microphone that plays beeps, and with these switches. Undefined where there is none: then the tests that need one
+ * are skipped.
+ */
+export const launchOptions = (...switches) => {
+  const executablePath = findChromium()
+  if (executablePath === undefined) {
+    if (process.env.CI) throw new Error("no Chromium to test in; `npm test` says why")
+    return undefined
+  }
+  return {
+    executablePath,
+    headless: true,
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+      "--use-fake-device-for-media-stream",
+      ...switches
+    ]
+  }
 }
 
 const isRoot = process.getuid?.() === 0

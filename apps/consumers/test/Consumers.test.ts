@@ -2,8 +2,9 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { chromium } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
-import { chromiumPath, launch } from "./support/Chromium.ts"
+import { launchOptions } from "../../../scripts/chromium.mjs"
 import { run, succeed } from "./support/Command.ts"
 import { examples } from "./support/Examples.ts"
 import { type Project, projects } from "./support/Packed.ts"
@@ -66,12 +67,14 @@ describe("node", () => {
   })
 })
 
-describe.skipIf(chromiumPath === undefined)("page", () => {
+const options = launchOptions()
+
+describe.skipIf(options === undefined)("page", () => {
   it("is built, opened, and makes a call", async () => {
     const cwd = folderOf("page")
     await succeed(tool("page", "vite"), ["build"], { cwd })
     const site = await serve(join(cwd, "dist"), gateway)
-    const browser = await launch()
+    const browser = await chromium.launch(options)
     try {
       const page = await browser.newPage()
       const complaints: Array<string> = []

@@ -1,8 +1,8 @@
 // In a real Chromium, against a server that reads uploads only as far as it is told.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
-import type { Browser, Page } from "playwright-core"
+import { type Browser, chromium, type Page } from "playwright-core"
+import { launchOptions } from "../../../scripts/chromium.mjs"
 import type { Actions } from "./pages/page.ts"
-import { chromiumPath, launch } from "./support/Chromium.ts"
 import { bundle, host, open } from "./support/Page.ts"
 import { envelope, json, readUpTo, serve, type Server } from "./support/Server.ts"
 
@@ -27,7 +27,9 @@ const stored = {
   workspace_id: "w"
 }
 
-describe.skipIf(chromiumPath === undefined)("in a browser", () => {
+const options = launchOptions()
+
+describe.skipIf(options === undefined)("in a browser", () => {
   let browser: Browser
   let code: string
   let server: Server
@@ -47,8 +49,7 @@ describe.skipIf(chromiumPath === undefined)("in a browser", () => {
   const sent = (path: string) => server.seen.filter((each) => each.path === path)
 
   beforeAll(async () => {
-    // A microphone that plays beeps, so that recording can be tried where there is none.
-    ;[browser, code] = await Promise.all([launch(["--use-fake-device-for-media-stream"]), bundle()])
+    ;[browser, code] = await Promise.all([chromium.launch(options), bundle()])
   }, 60_000)
   afterAll(() => browser.close())
 

@@ -4,8 +4,7 @@ import { fileURLToPath } from "node:url"
 import type axe from "axe-core"
 import type { Page } from "playwright-core"
 import { describe, expect, it } from "vitest"
-import { chromiumPath } from "./support/Chromium.ts"
-import { fixture } from "./support/Fixture.ts"
+import { fixture, hasBrowser } from "./support/Fixture.ts"
 import * as Panels from "./support/Panels.ts"
 import { places, type Site } from "./support/Site.ts"
 
@@ -41,7 +40,7 @@ const everyPanel = async (site: Site, gateway: Parameters<typeof Panels.assign>[
 
 const widths = { narrow: { width: 360, height: 740 }, wide: { width: 1440, height: 900 } } as const
 
-describe.skipIf(chromiumPath === undefined)("everybody", () => {
+describe.runIf(hasBrowser)("everybody", () => {
   const { enter, gateway, visit } = fixture()
 
   it.each([

@@ -1,8 +1,7 @@
 // Who calls: what is kept of a key, where it goes, and what a person reads when it does not serve.
 import type { Page } from "playwright-core"
 import { describe, expect, it } from "vitest"
-import { chromiumPath } from "./support/Chromium.ts"
-import { fixture } from "./support/Fixture.ts"
+import { fixture, hasBrowser } from "./support/Fixture.ts"
 import * as Panels from "./support/Panels.ts"
 
 /** Everything that outlives the page's memory. */
@@ -20,7 +19,7 @@ const ownComplaints = (complaints: ReadonlyArray<string>) =>
 
 const noStack = /^\s*at .+:\d+|Error:|\[object|undefined/m
 
-describe.skipIf(chromiumPath === undefined)("the session", () => {
+describe.runIf(hasBrowser)("the session", () => {
   const { enter, gateway, visit } = fixture()
 
   it("shows each key to as few as can be: the typed one to one endpoint, and storage sees the short-lived one alone", async () => {
@@ -69,10 +68,11 @@ describe.skipIf(chromiumPath === undefined)("the session", () => {
       if (request.url().endsWith("/keys/ephemeral")) exchanges.push(request.url())
     })
     await site.signIn(gateway().apiKey)
+    const signedIn = Date.now()
     await Panels.rank(site)
     await Panels.readKey(site)
     expect(exchanges).toHaveLength(1)
-    const minutes = (count: number) => site.page.clock.setSystemTime(Date.now() + count * 60_000)
+    const minutes = (count: number) => site.page.clock.setSystemTime(signedIn + count * 60_000)
     await minutes(14)
     await Panels.rank(site)
     expect(exchanges).toHaveLength(1)

@@ -1,7 +1,8 @@
 // Makes a screenshot of each panel, in light and in dark, wide and narrow: pnpm screenshots [folder]
 import { mkdirSync } from "node:fs"
 import { join, resolve } from "node:path"
-import { chromiumPath, launch } from "./support/Chromium.ts"
+import { chromium } from "playwright-core"
+import { launchOptions } from "../../../../scripts/chromium.mjs"
 import { serve } from "./support/Gateway.ts"
 import * as Panels from "./support/Panels.ts"
 import { open, places } from "./support/Site.ts"
@@ -9,9 +10,10 @@ import { open, places } from "./support/Site.ts"
 const folder = resolve(process.argv[2] ?? "test-results/screenshots")
 mkdirSync(folder, { recursive: true })
 
-if (chromiumPath === undefined) throw new Error("There is no Chromium on this machine; npm test says how to get one.")
+const options = launchOptions("--autoplay-policy=no-user-gesture-required")
+if (options === undefined) throw new Error("There is no Chromium on this machine; npm test says how to get one.")
 
-const browser = await launch()
+const browser = await chromium.launch(options)
 const gateway = await serve()
 try {
   for (const colorScheme of ["light", "dark"] as const) {

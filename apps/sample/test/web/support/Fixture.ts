@@ -1,9 +1,14 @@
 // One browser and one gateway for a file of tests; each test opens the page in a profile of its own.
-import type { Browser, BrowserContextOptions } from "playwright-core"
+import { type Browser, type BrowserContextOptions, chromium } from "playwright-core"
 import { afterAll, beforeAll, onTestFinished } from "vitest"
-import { launch } from "./Chromium.ts"
+import { launchOptions } from "../../../../../scripts/chromium.mjs"
 import { type Gateway, serve } from "./Gateway.ts"
 import { open, type Site } from "./Site.ts"
+
+const options = launchOptions("--autoplay-policy=no-user-gesture-required")
+
+/** Whether there is one to test in; what needs one is skipped where there is none. */
+export const hasBrowser = options !== undefined
 
 export interface Fixture {
   readonly gateway: () => Gateway
@@ -17,7 +22,7 @@ export interface Fixture {
 export const fixture = (): Fixture => {
   let running: { readonly browser: Browser; readonly gateway: Gateway } | undefined
   beforeAll(async () => {
-    const [browser, gateway] = await Promise.all([launch(), serve()])
+    const [browser, gateway] = await Promise.all([chromium.launch(options), serve()])
     running = { browser, gateway }
   }, 120_000)
   afterAll(async () => {

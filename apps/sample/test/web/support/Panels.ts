@@ -28,10 +28,10 @@ export const makeVideo = async (site: Site): Promise<Locator> => {
   return panel
 }
 
-/** Begins a video that takes a while, and answers while it is being made. */
+/** Begins a video that takes half a minute and more, and answers while it is being made. */
 export const renderLong = async (site: Site): Promise<Locator> => {
   const panel = await site.go("video")
-  await panel.getByLabel("Seconds").fill("10")
+  await panel.getByLabel("Seconds").fill("60")
   await panel.getByLabel("Resolution").selectOption("1080p")
   await run(panel, "Make the video")
   await panel.locator("[data-status='in_progress']").waitFor()
