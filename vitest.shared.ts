@@ -8,6 +8,8 @@ export default defineConfig({
     // Generous, because a busy machine with two cores must not turn a good test into a failed one.
     testTimeout: 20_000,
     hookTimeout: 30_000,
+    // One second unless told, which such a machine can take for anything.
+    expect: { poll: { timeout: 15_000 } },
     // The file is what `npm test` counts; turbo keeps it with the cached result.
     reporters: ["default", ["json", { outputFile: "test-results/vitest.json" }]]
   }

@@ -1,7 +1,9 @@
 // The whole path: the gateway's executable on a free port, with a database of its own, and the sample beside it.
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, FileSystem } from "effect"
+import { Gateway } from "@model-gateway/core"
+import { NodeGateway } from "@model-gateway/node"
+import { Effect, FileSystem, Redacted } from "effect"
 import { fileURLToPath } from "node:url"
 import { sample, start } from "./Processes.ts"
 
@@ -25,6 +27,12 @@ const serve = Effect.gen(function* () {
     MODEL_GATEWAY_MANAGEMENT_KEY: yield* printed(/mg_mk_\w{38}/)
   }
   return { folder, env }
+})
+
+/** Submits a video that takes half a minute and more. */
+const occupyRenderer = Effect.gen(function* () {
+  const gateway = yield* Gateway.Gateway
+  yield* gateway.submitVideo({ model: "sandbox/title-card", prompt: "long", resolution: "1080p", duration: 60 })
 })
 
 /** The top-level boxes of an MP4: their types, and whether they fill the file to its last byte. */
@@ -74,6 +82,15 @@ describe("the sample beside a real gateway", () => {
   it.live("Ctrl-C while the video is made cancels its job", () =>
     Effect.gen(function* () {
       const { env, folder } = yield* serve
+      // The sandbox renders one at a time: the sample's waits its turn, however slowly the signal comes.
+      yield* occupyRenderer.pipe(
+        Effect.provide(
+          NodeGateway.layer({
+            baseUrl: env.MODEL_GATEWAY_BASE_URL,
+            credential: Redacted.make(env.MODEL_GATEWAY_API_KEY)
+          })
+        )
+      )
       const run = yield* start(sample, [], { cwd: folder, env })
       yield* run.said(/Make a video: /)
       yield* run.signal("SIGINT")

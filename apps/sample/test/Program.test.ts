@@ -279,6 +279,6 @@ describe("interrupted", () => {
         true
       )
       assert.match(arrived.at(-1)?.call ?? "", /^DELETE \/guardrails\//)
-    }).pipe(Effect.timeout("5 seconds"), TestClock.withLive)
+    })
   )
 })

@@ -81,10 +81,7 @@ describe("NodeGateway", () => {
         assert.isAtMost(peer.connections(), 2)
         assert.isAtLeast(peer.open(), 1)
       }).pipe(Effect.provide(NodeGateway.layer({ baseUrl: `${peer.origin}/api/v1`, credential: Redacted.make("k") })))
-      yield* Effect.repeat(
-        Effect.sync(() => peer.open()),
-        { until: (open) => open === 0 }
-      ).pipe(Effect.timeout("5 seconds"))
+      yield* peer.allClosed
     }).pipe(
       Effect.provide(
         layerPeer((request, response) => {
@@ -162,7 +159,7 @@ describe("NodeGateway", () => {
       const fiber = yield* Effect.forkChild(rerank)
       yield* Deferred.await(arrived)
       yield* Fiber.interrupt(fiber)
-      yield* Deferred.await(left).pipe(Effect.timeout("5 seconds"))
+      yield* Deferred.await(left)
     }).pipe(
       Effect.provide(
         client((request, response) => {
@@ -182,7 +179,7 @@ describe("NodeGateway", () => {
         .fileContent("file_1", { range: { start: 5 } })
         .pipe(Stream.take(3), Stream.runCollect)
       assert.strictEqual(first.length, 3)
-      yield* Deferred.await(left).pipe(Effect.timeout("5 seconds"))
+      yield* Deferred.await(left)
       assert.isBelow(written, 64 * 1024 * 1024)
     }).pipe(
       Effect.provide(

@@ -11,6 +11,8 @@ export class Peer extends Context.Service<
     readonly connections: () => number
     /** Connections that are open now. */
     readonly open: () => number
+    /** Waits until none is. */
+    readonly allClosed: Effect.Effect<void>
   }
 >()("test/Peer") {}
 
@@ -21,19 +23,31 @@ export const layer = (answer: (request: IncomingMessage, response: ServerRespons
     Effect.acquireRelease(
       Effect.callback<{ readonly peer: Peer["Service"]; readonly stop: () => void }>((resume) => {
         const sockets = new Set<Socket>()
+        const waiting: Array<() => void> = []
         let connections = 0
         const server = createServer(answer)
         server.on("connection", (socket) => {
           connections++
           sockets.add(socket)
-          socket.on("close", () => sockets.delete(socket))
+          socket.on("close", () => {
+            sockets.delete(socket)
+            if (sockets.size === 0) for (const wake of waiting.splice(0)) wake()
+          })
         })
         server.listen(0, "127.0.0.1", () => {
           const address = server.address()
           const port = address !== null && typeof address === "object" ? address.port : 0
           resume(
             Effect.succeed({
-              peer: { origin: `http://127.0.0.1:${port}`, connections: () => connections, open: () => sockets.size },
+              peer: {
+                origin: `http://127.0.0.1:${port}`,
+                connections: () => connections,
+                open: () => sockets.size,
+                allClosed: Effect.callback((resume) => {
+                  if (sockets.size === 0) resume(Effect.void)
+                  else waiting.push(() => resume(Effect.void))
+                })
+              },
               stop: () => {
                 server.close()
                 for (const socket of sockets) socket.destroy()
