@@ -1,6 +1,7 @@
 /** The rendering thread: letters, paints, encodes, packs. Started by `TitleCard.render` with a `Job` as its data. */
 import * as Schema from "effect/Schema"
 import h264 from "h264-mp4-encoder"
+import { constants, platform, setPriority } from "node:os"
 import { parentPort, workerData } from "node:worker_threads"
 import { Job, type Message } from "./titleCardJob.ts"
 import { letter } from "./titleCardLettering.ts"
@@ -29,5 +30,8 @@ const render = async ({ duration, frameRate, height, prompt, seed, width }: Job)
   encoder.finalize()
   return repack(encoder.FS.readFile(encoder.outputFilename))
 }
+
+// Whoever answers requests on the same machine goes first. On Linux this holds for the calling thread alone, elsewhere for the whole process.
+if (platform() === "linux") setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
 
 say({ _tag: "Done", video: await render(Schema.decodeUnknownSync(Job)(workerData)) })
