@@ -5,19 +5,11 @@
  */
 import { type File, type FileProvider } from "@model-gateway/core/Files"
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
-import {
-  BadRequest,
-  Forbidden,
-  InternalServerError,
-  NotFound,
-  phrases,
-  ServiceUnavailable
-} from "@model-gateway/core/GatewayError"
+import { BadRequest, Forbidden, NotFound, phrases } from "@model-gateway/core/GatewayError"
 import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
-import * as FailureLog from "../http/FailureLog.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import * as PaidRequest from "../http/PaidRequest.ts"
 import * as RequestContext from "../http/RequestContext.ts"
@@ -25,7 +17,8 @@ import { WorkspaceStore } from "../workspaces/WorkspaceStore.ts"
 import * as ContentResponse from "./ContentResponse.ts"
 import * as DeletionShape from "./DeletionShape.ts"
 import { type FileRecord, FileStore } from "./FileStore.ts"
-import { keyOf, ObjectStore, type ObjectStoreError } from "./ObjectStore.ts"
+import { contentLost, storeUnavailable } from "./ObjectFailures.ts"
+import { keyOf, ObjectStore } from "./ObjectStore.ts"
 import * as Upload from "./Upload.ts"
 
 /** The file as it stands on the wire. */
@@ -41,28 +34,6 @@ export const toWire = (file: FileRecord): File => ({
 })
 
 const noSuchFile = (id: string) => new NotFound({ error: { message: `${phrases[404]}: there is no file ${id}` } })
-
-/** The 503 of an object store that is full or broken; tells the operator why. */
-export const storeUnavailable = (error: ObjectStoreError): Effect.Effect<never, ServiceUnavailable> =>
-  Effect.andThen(
-    FailureLog.report({
-      kind: `files\n${error.operation}\n${error.reason}\n${error.message}`,
-      level: "Error",
-      message: `${error.operation}: ${error.message}`
-    }),
-    new ServiceUnavailable({
-      error: {
-        message: error.reason === "full" ? `${phrases[503]}: there is no room left for files` : phrases[503]
-      }
-    })
-  )
-
-/** A record whose object is gone: nothing a caller did, and nothing that trying again mends. */
-export const contentLost = (key: string): Effect.Effect<never, InternalServerError> =>
-  Effect.andThen(
-    Effect.logError("An object that the database knows of is missing").pipe(Effect.annotateLogs({ object: key })),
-    new InternalServerError({ error: { message: phrases[500] } })
-  )
 
 /** Files of the caller's at a provider need the caller's own key for it, and nobody has given one to this gateway. */
 const noProviderKey = (provider: FileProvider) =>

@@ -1,6 +1,6 @@
 /**
  * Video jobs. The row is the truth and the queue only wakes it: `step` grows with every move, and a message that carries an older
- * step is skipped. Provider, upstream model and credential are pinned when the job is submitted.
+ * step is skipped. Provider and upstream model are those of the candidate whose turn it is; the credential is the one that the job was submitted with.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
