@@ -75,21 +75,34 @@ export const make = (sql: SqlClient, owner: string) => {
   )
   const selectBalance = Dialect.prepare(sql, `SELECT balance_micro, reserved_micro FROM workspaces WHERE id = ?1`)
 
-  const refuseBudget = Effect.fnUntraced(function* (
-    scope: "key" | "guardrail",
-    id: string,
-    amount: number,
-    now: number
+  const overLimit = (scope: "key" | "guardrail", amount: number, budget: Budgets.Budget) =>
+    insufficient(scope, amount, budget.limit ?? 0, Budgets.remaining(budget) ?? 0, budget.limitReset !== null)
+
+  const holdKey = Effect.fnUntraced(function* (
+    hash: string,
+    starts: Periods.PeriodStarts,
+    held: number,
+    byokHeld: number,
+    day: number
   ) {
-    const budget = yield* budgets.read(id, now)
-    if (budget === null) return yield* missing(scope)
-    return yield* insufficient(
-      scope,
-      amount,
-      budget.limit ?? 0,
-      Budgets.remaining(budget) ?? 0,
-      budget.limitReset !== null
-    )
+    if (yield* budgets.hold(hash, starts, held, byokHeld)) return
+    const budget = yield* budgets.read(hash, day)
+    return yield* budget === null ? missing("key") : overLimit("key", held + byokHeld, budget)
+  })
+
+  /**
+   * A guardrail without a budget was deleted after the request's key was looked up, here or by another process. The
+   * request goes on without it.
+   */
+  const holdGuardrail = Effect.fnUntraced(function* (
+    id: string,
+    starts: Periods.PeriodStarts,
+    held: number,
+    day: number
+  ) {
+    if (yield* budgets.hold(id, starts, held, 0)) return
+    const budget = yield* budgets.read(id, day)
+    if (budget !== null) return yield* overLimit("guardrail", held, budget)
   })
 
   const refuseWorkspace = Effect.fnUntraced(function* (id: string, amount: number) {
@@ -140,13 +153,9 @@ export const make = (sql: SqlClient, owner: string) => {
       if (intent !== undefined) return intent
       yield* write
     }
-    if (!(yield* budgets.hold(payer.keyHash, starts, held, byok ? amount : 0))) {
-      return yield* refuseBudget("key", payer.keyHash, amount, day)
-    }
+    yield* holdKey(payer.keyHash, starts, held, byok ? amount : 0, day)
     if (!byok) {
-      if (payer.guardrailId !== null && !(yield* budgets.hold(payer.guardrailId, starts, held, 0))) {
-        return yield* refuseBudget("guardrail", payer.guardrailId, amount, day)
-      }
+      if (payer.guardrailId !== null) yield* holdGuardrail(payer.guardrailId, starts, held, day)
       if ((yield* holdWorkspace(payer.workspaceId, held)) === 0) {
         return yield* refuseWorkspace(payer.workspaceId, amount)
       }
