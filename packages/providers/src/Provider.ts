@@ -217,6 +217,11 @@ export interface Provider {
   /** As callers write it in `provider.order`, `provider.only` and the keys of `provider.options`. */
   readonly name: string
   readonly models: ReadonlyArray<Model>
+  /**
+   * Whether the models run in the gateway's own process. Such a provider cannot be down: a call that runs out of time was
+   * asked for too much, so the failure is the caller's and does not open the circuit for others. Default: false.
+   */
+  readonly inProcess?: boolean
   readonly rerank?: (request: RerankRequest) => Effect.Effect<RerankResponse, ProviderError>
   readonly transcribe?: (request: TranscriptionRequest) => Effect.Effect<TranscriptionResponse, ProviderError>
   readonly video?: VideoCapability

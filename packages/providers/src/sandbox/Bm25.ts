@@ -27,6 +27,13 @@ const latinAccent = /(\p{Script=Latin})[\u0300-\u036f]+/gu
 const unspaced =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
 
+/**
+ * More than 30 marks in a row. Normalization sorts each run of marks, in time that grows with the square of its length.
+ * Runs are therefore cut to the length that the Stream-Safe Text Format of Unicode (UAX 15) allows. Normalization also
+ * makes marks of the two halfwidth marks of katakana.
+ */
+const excessMarks = /([\p{M}\uff9e\uff9f]{30})[\p{M}\uff9e\uff9f]+/gu
+
 const segmenter = new Intl.Segmenter("und", { granularity: "word" })
 const noWords: ReadonlyArray<string> = []
 
@@ -50,18 +57,30 @@ export const words = (text: string): ReadonlyArray<string> => {
   const found: Array<string> = []
   for (const run of lower.match(anyRun) ?? noWords) {
     if (!nonAscii.test(run)) found.push(run)
-    else for (const word of foldedWords(run)) found.push(word)
+    else for (const word of fold(run).match(unicodeWord) ?? noWords) found.push(word)
   }
-  return found
+  return segmented(found)
 }
 
-const foldedWords = (run: string): ReadonlyArray<string> => {
-  const folded = run.normalize("NFKD").replace(latinAccent, "$1").normalize("NFC").toLowerCase()
-  const found = folded.match(unicodeWord) ?? noWords
-  if (!unspaced.test(folded)) return found
-  return found.flatMap((word) =>
-    unspaced.test(word) ? Array.from(segmenter.segment(word), ({ segment }) => segment) : [word]
-  )
+const fold = (run: string): string => {
+  const bounded = run.length > 30 ? run.replace(excessMarks, "$1") : run
+  return bounded.normalize("NFKD").replace(latinAccent, "$1").normalize("NFC").toLowerCase()
+}
+
+/** Splits those words that may hold several. They are segmented together, because each call has a high fixed cost. */
+const segmented = (found: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const joined = found.filter((word) => unspaced.test(word))
+  if (joined.length === 0) return found
+  // A line break is a boundary whatever stands beside it.
+  const segments = segmenter.segment(joined.join("\n"))[Symbol.iterator]()
+  return found.flatMap((word) => {
+    if (!unspaced.test(word)) return word
+    const parts: Array<string> = []
+    for (let next = segments.next(); next.done !== true && next.value.segment !== "\n"; next = segments.next()) {
+      parts.push(next.value.segment)
+    }
+    return parts
+  })
 }
 
 /** @since 0.1.0 */
@@ -75,7 +94,12 @@ export interface Ranking {
 interface Index {
   /** Takes in a document, or the next part of it. */
   readonly add: (document: number, text: string) => void
-  readonly rank: (top_n: number) => Ranking
+  /** How many distinct words the query has. */
+  readonly terms: number
+  /** Adds what a term earns to the scores, once all documents are in. Answers how many documents hold it. */
+  readonly score: (term: number) => number
+  /** The ranking, once every term is scored. */
+  readonly ranking: (top_n: number) => Ranking
 }
 
 /** A plain array: a typed one of this size costs more to make than to fill. */
@@ -102,6 +126,8 @@ const makeIndex = (query: ReadonlyArray<string>, documents: number): Index => {
   const holders: Array<Array<number>> = weights.map(() => [])
   const lengths = zeros(documents)
   let total = 0
+  const scores = zeros(documents)
+  let most = 0
 
   // For each first letter of a term, the lengths of those terms as bits (31 stands for all from 31 on). Nearly every word of a document is none of the
   // query's, and its first letter and its length mostly tell so without a string being made of it.
@@ -147,21 +173,22 @@ const makeIndex = (query: ReadonlyArray<string>, documents: number): Index => {
       lengths[document] = (lengths[document] ?? 0) + found
       total += found
     },
-    rank(top_n) {
-      const scores = zeros(documents)
+    terms: holders.length,
+    score(term) {
+      const list = holders[term] ?? []
       const average = total / documents || 1
-      let most = 0
-      for (const [term, list] of holders.entries()) {
-        const held = list.length / 2
-        const rarity = Math.log(1 + (documents - held + 0.5) / (held + 0.5)) * (weights[term] ?? 0) * (k1 + 1)
-        most += rarity
-        for (let at = 0; at < list.length; at += 2) {
-          const document = list[at] ?? 0
-          const count = list[at + 1] ?? 0
-          const length = (lengths[document] ?? 0) / average
-          scores[document] = (scores[document] ?? 0) + (rarity * count) / (count + k1 * (1 - b + b * length))
-        }
+      const held = list.length / 2
+      const rarity = Math.log(1 + (documents - held + 0.5) / (held + 0.5)) * (weights[term] ?? 0) * (k1 + 1)
+      most += rarity
+      for (let at = 0; at < list.length; at += 2) {
+        const document = list[at] ?? 0
+        const count = list[at + 1] ?? 0
+        const length = (lengths[document] ?? 0) / average
+        scores[document] = (scores[document] ?? 0) + (rarity * count) / (count + k1 * (1 - b + b * length))
       }
+      return held
+    },
+    ranking(top_n) {
       const results = scores.map((score, index) => ({
         index,
         relevance_score: most === 0 ? 0 : score / most
@@ -175,23 +202,33 @@ const makeIndex = (query: ReadonlyArray<string>, documents: number): Index => {
   }
 }
 
-/** How much text is read in one go: about a millisecond's worth of plain text. */
+/** Characters of plain ASCII text that are read without a pause: about a millisecond of work. */
 const slice = 32_768
+/** The same for text beyond ASCII, which has to be folded and may have to be segmented. */
+const foldedSlice = 4096
+/** The work of folding a character, counted in plain ones. */
+const foldingCost = slice / foldedSlice
+/** Requests of at most this many characters are ranked without a pause. */
+const small = 8192
+
+/** Where words surely end. Symbols are left out, because some fold to letters: "™" becomes "tm". */
+const boundary = /[\p{P}\p{Z}\p{Cc}]/u
 
 /** A place at or before `end` where the text can be cut without cutting a word. */
 const cut = (text: string, start: number, end: number): number => {
   if (end >= text.length) return text.length
   for (let at = end; at > start; at--) {
-    if (text.charCodeAt(at) <= 32) return at
+    if (boundary.test(text.charAt(at))) return at
   }
-  // No space in sight: cut anywhere but inside a surrogate pair.
+  // No boundary in sight: cut anywhere but inside a surrogate pair.
   const code = text.charCodeAt(end)
   return code >= 0xdc00 && code <= 0xdfff ? end - 1 : end
 }
 
 /**
- * Ranks texts against a query. A small request is ranked in one go; a large one lets other fibers run in between,
- * so that one caller's megabytes do not hold up another's request.
+ * Ranks texts against a query. A small request is ranked at once. A large one yields to other fibers after each
+ * millisecond or so of work, so that the event loop stays free for other requests. The work grows in proportion to the
+ * length of the input, whatever it holds.
  *
  * @param top_n how many results to give; all when left out
  *
@@ -209,30 +246,36 @@ const cut = (text: string, start: number, end: number): number => {
  * @since 0.1.0
  */
 export const rank = (query: string, documents: ReadonlyArray<string>, top_n?: number): Effect.Effect<Ranking> => {
-  let size = query.length
+  let size = query.length + documents.length
   for (const document of documents) size += document.length
   const limit = top_n ?? documents.length
-  return size <= slice ? Effect.sync(() => rankAtOnce(query, documents, limit)) : rankInSlices(query, documents, limit)
+  return size <= small ? Effect.sync(() => rankAtOnce(query, documents, limit)) : rankInSlices(query, documents, limit)
 }
 
 const rankAtOnce = (query: string, documents: ReadonlyArray<string>, top_n: number): Ranking => {
   const index = makeIndex(words(query), documents.length)
   for (let at = 0; at < documents.length; at++) index.add(at, documents[at] ?? "")
-  return index.rank(top_n)
+  for (let term = 0; term < index.terms; term++) index.score(term)
+  return index.ranking(top_n)
 }
 
 const rankInSlices = Effect.fnUntraced(function* (query: string, documents: ReadonlyArray<string>, top_n: number) {
-  let unread = slice
+  let worked = 0
+  /** Whether it is time to yield after this much more work. */
+  const work = (amount: number): boolean => {
+    worked += amount
+    if (worked < slice) return false
+    worked %= slice
+    return true
+  }
+
   const eachSlice = Effect.fnUntraced(function* (text: string, use: (slice: string) => void) {
     for (let start = 0; start < text.length;) {
-      const end = cut(text, start, start + slice)
+      const plain = !nonAscii.test(text.slice(start, start + slice))
+      const end = cut(text, start, start + (plain ? slice : foldedSlice))
       use(text.slice(start, end))
-      unread -= end - start
+      if (work((end - start) * (plain ? 1 : foldingCost))) yield* Effect.yieldNow
       start = end
-      if (unread <= 0) {
-        unread = slice
-        yield* Effect.yieldNow
-      }
     }
   })
 
@@ -243,6 +286,10 @@ const rankInSlices = Effect.fnUntraced(function* (query: string, documents: Read
   const index = makeIndex(queryWords, documents.length)
   for (const [at, text] of documents.entries()) {
     yield* eachSlice(text, (slice) => index.add(at, slice))
+    if (work(1)) yield* Effect.yieldNow
   }
-  return index.rank(top_n)
+  for (let term = 0; term < index.terms; term++) {
+    if (work(1 + index.score(term))) yield* Effect.yieldNow
+  }
+  return index.ranking(top_n)
 })

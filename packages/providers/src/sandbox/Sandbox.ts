@@ -170,6 +170,7 @@ export const make = (options?: TitleCardVideo.Options): Effect.Effect<Sandbox["S
   Effect.map(TitleCardVideo.make(options), (cards) => ({
     name,
     models,
+    inProcess: true,
     rerank,
     transcribe,
     video: guardVideo(cards)

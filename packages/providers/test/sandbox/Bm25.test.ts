@@ -1,6 +1,17 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber } from "effect"
+import { Duration, Effect, Fiber } from "effect"
 import { rank, words } from "../../src/sandbox/Bm25.ts"
+
+/** How often the event loop comes to others while the effect runs. */
+const turnsDuring = Effect.fnUntraced(function* <A>(effect: Effect.Effect<A>) {
+  const fiber = yield* Effect.forkChild(effect)
+  let turns = 0
+  while (fiber.pollUnsafe() === undefined) {
+    turns++
+    yield* Effect.yieldNow
+  }
+  return { turns, answer: yield* Fiber.join(fiber) }
+})
 
 const order = (query: string, documents: ReadonlyArray<string>, top_n?: number) =>
   Effect.map(rank(query, documents, top_n), ({ results }) => results.map((result) => result.index))
@@ -113,21 +124,79 @@ describe("Bm25.rank", () => {
   it.effect("ranks megabytes like a few words, and lets others work meanwhile", () =>
     Effect.gen(function* () {
       const filler = "lorem ipsum dolor ".repeat(60_000)
-      const ranking = yield* Effect.forkChild(
+      const { answer, turns } = yield* turnsDuring(
         rank(`needle ${filler}`, [filler, `${filler}needle`, "東京都".repeat(50_000)])
       )
-      let turns = 0
-      while (ranking.pollUnsafe() === undefined) {
-        turns++
-        yield* Effect.yieldNow
-      }
-      const { results, total_tokens } = yield* Fiber.join(ranking)
+      const { results, total_tokens } = answer
       assert.isAbove(turns, 20)
       assert.deepStrictEqual(
         results.map((result) => result.index),
         [1, 0, 2]
       )
       assert.isAbove(total_tokens, 3 * 180_000)
+    })
+  )
+
+  /** Inputs on which a careless implementation takes long: by folding, by segmenting, or by the number of words. */
+  const hostile = {
+    "combining marks": "\u0301\u0316",
+    "combining marks of many classes": "\u0316\u0301\u0345\u0327\u05b0",
+    "marks that appear by folding": "\uff9e\u0301",
+    "letters with thirty marks": `a${"\u0301\u0316".repeat(15)}`,
+    "characters that fold to eighteen": "\ufdfa",
+    "Hangul letters": "\u1100\u1161\u11a8",
+    "one word of Han": "東",
+    "one word of Thai": "ภาษาไทย",
+    "one word of Khmer": "ភាសាខ្មែរ",
+    "one word of Cyrillic": "я",
+    "words of one letter in many scripts": "a東 я한ก ",
+    "Han among Latin": `東${"a".repeat(24)}`,
+    "lone surrogates": "\ud800",
+    "surrogate pairs": "\u{1d400}\u{10400}",
+    joiners: "\u0915\u094d\u200d"
+  }
+  const length = 131_072
+  const long = (pattern: string) => pattern.repeat(Math.ceil(length / pattern.length)).slice(0, length)
+  const seconds = (text: string) =>
+    Effect.map(Effect.timed(rank("a 東", [text])), ([duration]) => Duration.toSeconds(duration))
+
+  it.live.each(Object.entries(hostile))("reads %s in a time like that of plain Russian", ([, pattern]) =>
+    Effect.gen(function* () {
+      const plain = Math.min(yield* seconds(long("и я ")), yield* seconds(long("и я ")))
+      const text = long(pattern)
+      // A pause of the machine can lengthen one run, hence the best of several. Time that grows with the square of the
+      // length would be some hundred times that of plain text.
+      let best = Infinity
+      for (let run = 0; run < 5 && best > 20 * plain; run++) best = Math.min(best, yield* seconds(text))
+      assert.isBelow(best, 20 * plain)
+    })
+  )
+
+  it.effect.each(Object.entries(hostile))("pauses while it reads %s", ([, pattern]) =>
+    Effect.gen(function* () {
+      const { turns } = yield* turnsDuring(rank("a", [long(pattern)]))
+      assert.isAbove(turns, length / 4096 / 2)
+    })
+  )
+
+  it.effect("pauses while it scores many documents that hold many words of the query", () =>
+    Effect.gen(function* () {
+      const query = Array.from({ length: 4000 }, (_, at) => at.toString(36)).join(" ")
+      const documents = Array.from({ length: 200 }, () => query)
+      const { answer, turns } = yield* turnsDuring(rank(query, documents))
+      assert.strictEqual(answer.results.length, 200)
+      const reading = (query.length * 201) / 32_768
+      assert.isAbove(turns, reading + 20)
+    })
+  )
+
+  it.effect("cuts long text only where words end", () =>
+    Effect.gen(function* () {
+      const sentence = "東京都に住む人々は、毎日電車で通勤している。"
+      const text = sentence.repeat(500)
+      const { results, total_tokens } = yield* rank("東京", [text])
+      assert.strictEqual(total_tokens, 1 + words(text).length)
+      assert.isAbove(results[0]?.relevance_score ?? 0, 0.5)
     })
   )
 })

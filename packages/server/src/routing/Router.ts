@@ -1,8 +1,9 @@
 /**
  * Tries the endpoints of a model one after the other until one answers.
  *
- * An endpoint that failed several times in a row is left alone for a while (its circuit is open). Every attempt has a time limit, and so has all of it together. What was
- * tried is recorded and told to the caller when nothing worked.
+ * After several failures in a row, the circuit of an endpoint opens: it is not asked for a while. A failure that the request itself
+ * caused does not count. Every attempt has a time limit, and so do all attempts together. When no endpoint answers,
+ * the caller is told what was tried.
  */
 import type { ProviderError, Reason } from "@model-gateway/providers/ProviderError"
 import { ProviderError as UpstreamError, Timeout } from "@model-gateway/providers/ProviderError"
@@ -80,8 +81,11 @@ const blend = (old: number | undefined, seen: number): number =>
   old === undefined ? seen : old + weight * (seen - old)
 
 /** Whether a failure says something about the endpoint's health. */
-const countsAgainst = (reason: Reason): boolean => {
+const countsAgainst = (endpoint: Endpoint, reason: Reason): boolean => {
   switch (reason._tag) {
+    case "Timeout":
+      // A model in this process takes long for one reason only: what the caller asked of it.
+      return endpoint.provider.inProcess !== true
     case "InvalidRequest":
     case "UnknownModel":
     case "Simulated":
@@ -90,7 +94,6 @@ const countsAgainst = (reason: Reason): boolean => {
     case "RateLimited":
     case "Overloaded":
     case "Unavailable":
-    case "Timeout":
     case "BadResponse":
       return true
   }
@@ -99,15 +102,17 @@ const countsAgainst = (reason: Reason): boolean => {
 const retryAfterOf = (reason: Reason): Duration.Duration | undefined =>
   "retryAfter" in reason ? reason.retryAfter : undefined
 
-const classify = (exit: Exit.Exit<unknown, ProviderError>): CircuitBreaker.Outcome => {
-  if (Exit.isSuccess(exit)) return CircuitBreaker.success
-  const error = Cause.findErrorOption(exit.cause)
-  if (error._tag === "None")
-    return Cause.hasInterruptsOnly(exit.cause) ? CircuitBreaker.ignored : CircuitBreaker.failure()
-  return countsAgainst(error.value.reason)
-    ? CircuitBreaker.failure({ retryAfter: retryAfterOf(error.value.reason) })
-    : CircuitBreaker.ignored
-}
+const classify =
+  (endpoint: Endpoint) =>
+  (exit: Exit.Exit<unknown, ProviderError>): CircuitBreaker.Outcome => {
+    if (Exit.isSuccess(exit)) return CircuitBreaker.success
+    const error = Cause.findErrorOption(exit.cause)
+    if (error._tag === "None")
+      return Cause.hasInterruptsOnly(exit.cause) ? CircuitBreaker.ignored : CircuitBreaker.failure()
+    return countsAgainst(endpoint, error.value.reason)
+      ? CircuitBreaker.failure({ retryAfter: retryAfterOf(error.value.reason) })
+      : CircuitBreaker.ignored
+  }
 
 const withoutErrors = (cause: Cause.Cause<unknown>): Cause.Cause<never> =>
   Cause.fromReasons(cause.reasons.filter((reason) => reason._tag !== "Fail"))
@@ -151,7 +156,7 @@ export const make = Effect.gen(function* () {
         Effect.timeoutOrElse({ duration: Duration.seconds(Math.min(most, left)), orElse: () => Effect.fail(timedOut) }),
         Effect.interruptible
       )
-      const exit = yield* Effect.exit(circuits.execute(attempt, { key: endpoint.key, classify }))
+      const exit = yield* Effect.exit(circuits.execute(attempt, { key: endpoint.key, classify: classify(endpoint) }))
       const seconds = now() - startedAt
 
       if (Exit.isSuccess(exit)) {

@@ -1,4 +1,5 @@
 import type { Model } from "@model-gateway/providers/Model"
+import type { Provider } from "@model-gateway/providers/Provider"
 import {
   BadResponse,
   InvalidRequest,
@@ -54,6 +55,28 @@ const route = (script: Readonly<Record<string, Effect.Effect<string, ProviderErr
       units: 1
     })
   })
+
+const upstream = scripted({ name: "a", rerank: () => Effect.never })
+const inProcess = { ...upstream, inProcess: true }
+
+/** Has one provider answer in a way of its own. */
+const call = (provider: Provider, answer: Effect.Effect<string, ProviderError>) =>
+  Effect.gen(function* () {
+    const router = yield* Router.Router
+    return yield* router.route({
+      candidates: ModelCatalogue.make([provider]).rerank("test/rank")?.endpoints ?? [],
+      call: () => answer,
+      attemptTimeout: Duration.seconds(5),
+      deadline: Duration.seconds(8),
+      units: 1
+    })
+  })
+
+const timesOut = Effect.fnUntraced(function* (provider: Provider) {
+  const fiber = yield* Effect.forkChild(Effect.flip(call(provider, Effect.never)))
+  yield* TestClock.adjust("5 seconds")
+  expect(yield* Fiber.join(fiber)).toMatchObject({ _tag: "AttemptsFailed", reason: { _tag: "Timeout" } })
+})
 
 describe("Router", () => {
   it.effect("falls back until one answers, and tells who failed", () =>
@@ -127,6 +150,20 @@ describe("Router", () => {
         yield* Effect.flip(route({ a: fail(new Simulated({ status: 500 })) }))
       }
       expect((yield* route({ a: Effect.succeed("up") })).answer).toBe("up")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("opens the circuit of an upstream that does not answer in time", () =>
+    Effect.gen(function* () {
+      yield* Effect.repeat(timesOut(upstream), { times: 1 })
+      expect((yield* Effect.flip(call(upstream, Effect.succeed("never asked"))))._tag).toBe("NoneUp")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("keeps a model of this process in service after requests that take it too long", () =>
+    Effect.gen(function* () {
+      yield* Effect.repeat(timesOut(inProcess), { times: 4 })
+      expect((yield* call(inProcess, Effect.succeed("for another caller"))).answer).toBe("for another caller")
     }).pipe(Effect.provide(layer))
   )
 
