@@ -7,6 +7,7 @@ import { Form } from "@model-gateway/core/Files"
 import { BadRequest, type Issue, PayloadTooLarge, phrases } from "@model-gateway/core/GatewayError"
 import { Effect, Schema, Stream } from "effect"
 import { type HttpServerRequest, Multipart } from "effect/http"
+import * as FormParts from "../http/FormParts.ts"
 import * as RequestBlocks from "./RequestBlocks.ts"
 import * as SpentBlocks from "./SpentBlocks.ts"
 import { ObjectStore, type ObjectStoreError, type StoredObject } from "./ObjectStore.ts"
@@ -32,25 +33,7 @@ const tooLarge = new PayloadTooLarge({ error: { message: phrases[413] } })
 
 const notMultipart = badForm([{ path: "content-type", message: "Expected multipart/form-data with a boundary" }])
 
-const cutShort = badForm([{ path: "body", message: "Expected a complete multipart/form-data body" }])
-
 const purposeIssue: Issue = { path: "purpose", message: "Expected 1 to 64 characters" }
-
-/** A limit that is reached inside a file arrives as the file's broken stream, with the parser's own error as its cause. */
-const reachedLimit = (error: Multipart.MultipartError): boolean => {
-  switch (error.reason._tag) {
-    case "FileTooLarge":
-    case "FieldTooLarge":
-    case "BodyTooLarge":
-    case "TooManyParts":
-      return true
-    case "Parse":
-    case "InternalError": {
-      const cause = error.reason.cause
-      return typeof cause === "object" && cause !== null && "_tag" in cause && cause._tag === "ReachedLimit"
-    }
-  }
-}
 
 const contentTypeForm = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}$/
 
@@ -127,13 +110,12 @@ const read = Effect.fnUntraced(function* (
       blocks.forEach(spent.received)
       return blocks
     }),
-    Stream.pipeThroughChannel(Multipart.makeChannel(request.headers)),
+    FormParts.parse(request.headers),
     // The store counts the file's bytes, exactly; the body as a whole has a limit of its own.
     Stream.provideService(Multipart.MaxFileSize, undefined),
     Stream.runForEach((part) => (part._tag === "Field" ? onField(part) : onFile(part))),
     Effect.catchTags({
-      MultipartError: (error) => Effect.fail(reachedLimit(error) ? tooLarge : cutShort),
-      BodyCutShort: () => Effect.fail(cutShort),
+      MultipartError: (error) => Effect.die(error),
       ObjectTooLarge: () => Effect.fail(tooLarge)
     })
   )

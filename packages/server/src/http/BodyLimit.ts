@@ -13,6 +13,7 @@ import {
 } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { GatewayServerConfig, type BodyLimits } from "../GatewayServerConfig.ts"
+import * as FormParts from "./FormParts.ts"
 import { RequestContext } from "./RequestContext.ts"
 
 /** Room for a form's other fields and the lines between its parts. */
@@ -42,6 +43,12 @@ const limitOf = (limits: BodyLimits, operation: string, isForm: boolean): Limit 
       return { body: limits.other }
   }
 }
+
+/** The request with the form read by {@link FormParts}, which refuses what Effect's own reader stumbles over. */
+const withBoundedForm = (request: HttpServerRequest.HttpServerRequest): HttpServerRequest.HttpServerRequest =>
+  new Proxy(request, {
+    get: (target, name): unknown => (name === "multipart" ? FormParts.persist(request) : Reflect.get(target, name))
+  })
 
 /** A packed body would pass for one that is no JSON. */
 const packed = new BadRequest({
@@ -76,7 +83,10 @@ export const guard = <E, R>(
         const bounded = Effect.provideService(httpEffect, HttpIncomingMessage.MaxBodySize, ByteSize.bytes(limit.body))
         return limit.file === undefined
           ? bounded
-          : Effect.provideService(bounded, Multipart.MaxFileSize, ByteSize.bytes(limit.file + partOverhead))
+          : bounded.pipe(
+              Effect.provideService(Multipart.MaxFileSize, ByteSize.bytes(limit.file + partOverhead)),
+              Effect.provideService(HttpServerRequest.HttpServerRequest, withBoundedForm(request))
+            )
       })
     : httpEffect
 

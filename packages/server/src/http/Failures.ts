@@ -11,6 +11,7 @@ import { HttpApiError } from "effect/http-api"
 import { RateLimitUnavailable } from "../rates/RateLimits.ts"
 import { StorageError } from "../storage/StorageError.ts"
 import type { Failure } from "./Envelope.ts"
+import * as FormParts from "./FormParts.ts"
 import * as Operations from "./Operations.ts"
 
 /** A failure, and whether an operator should hear of it. */
@@ -116,10 +117,12 @@ const isDiskError = (error: unknown): boolean => {
 const fromMultipart = (error: Multipart.MultipartError): Classified => {
   switch (error.reason._tag) {
     case "FileTooLarge":
-    case "FieldTooLarge":
     case "BodyTooLarge":
-    case "TooManyParts":
       return tooLarge
+    case "FieldTooLarge":
+      return fieldTooLarge
+    case "TooManyParts":
+      return tooManyParts
     case "Parse":
     case "InternalError":
       // What goes wrong with the body surfaces where its file is being written, as that file's broken stream.
@@ -127,6 +130,15 @@ const fromMultipart = (error: Multipart.MultipartError): Classified => {
       return isDiskError(error.reason.cause) ? unavailable : truncated
   }
 }
+
+const fieldTooLarge = expected({
+  status: 413,
+  message: `${phrases[413]}: a form field may have at most 64 KiB, "provider" and "trace" 1 MiB each`
+})
+
+const tooManyParts = badRequest(`the form has more than ${FormParts.maxParts} parts`, [
+  { path: "", message: `Expected at most ${FormParts.maxParts} parts` }
+])
 
 const truncated = badRequest("the multipart body is malformed or cut short", [
   { path: "", message: "Expected a complete multipart/form-data body" }

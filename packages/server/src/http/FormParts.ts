@@ -1,0 +1,53 @@
+/**
+ * Reads a `multipart/form-data` body part by part, and refuses one that is malformed or out of bounds.
+ *
+ * All errors are `MultipartError`s, which `Failures` turns into a 400 or a 413.
+ */
+import { ByteSize, Effect, type FileSystem, type Path, type Scope, Stream } from "effect"
+import { type HttpServerRequest, Multipart } from "effect/http"
+import * as RequestBlocks from "../files/RequestBlocks.ts"
+
+/** Files and fields together. The parser takes at most 16 KiB of headers per part. */
+export const maxParts = 64
+
+/** The fields that hold JSON may be this large. */
+export const maxJsonFieldBytes = 1024 * 1024
+
+/** Every other field. */
+export const maxFieldBytes = 64 * 1024
+
+const jsonFields = new Set(["provider", "trace"])
+
+const malformed = (cause: unknown) => Multipart.MultipartError.fromReason("Parse", cause)
+
+const withinBounds = (part: Multipart.Part): Effect.Effect<void, Multipart.MultipartError> =>
+  part._tag === "File" || jsonFields.has(part.key) || Buffer.byteLength(part.value) <= maxFieldBytes
+    ? Effect.void
+    : Effect.fail(Multipart.MultipartError.fromReason("FieldTooLarge"))
+
+/**
+ * The parts of a form, given its headers and its body. The content of a file must be read before the next part is
+ * taken, or it piles up in memory.
+ */
+export const parse =
+  (headers: HttpServerRequest.HttpServerRequest["headers"]) =>
+  <E>(body: Stream.Stream<Uint8Array, E>): Stream.Stream<Multipart.Part, Multipart.MultipartError> =>
+    body.pipe(
+      Stream.mapError(malformed),
+      Stream.pipeThroughChannel(Multipart.makeChannel(headers)),
+      // The parser of Effect 4.1.0 throws a TypeError where a boundary directly follows the headers of the first part.
+      Stream.catchDefect((defect) => Stream.fail(malformed(defect))),
+      Stream.tap(withinBounds),
+      Stream.provideService(Multipart.MaxParts, maxParts),
+      Stream.provideService(Multipart.MaxFieldSize, ByteSize.bytes(maxJsonFieldBytes))
+    )
+
+/** Browsers send a file without a name for an input that was left empty. Reads it, so that the next part can come. */
+const isNamed = (part: Multipart.Part): Effect.Effect<boolean, Multipart.MultipartError> =>
+  part._tag === "File" && part.name === "" ? Effect.as(Stream.runDrain(part.content), false) : Effect.succeed(true)
+
+/** The whole form, with its files in temporary files that are removed with the scope. Files without a name are left out. */
+export const persist = (
+  request: HttpServerRequest.HttpServerRequest
+): Effect.Effect<Multipart.Persisted, Multipart.MultipartError, FileSystem.FileSystem | Path.Path | Scope.Scope> =>
+  RequestBlocks.stream(request).pipe(parse(request.headers), Stream.filterEffect(isNamed), Multipart.toPersisted)
