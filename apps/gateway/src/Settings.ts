@@ -198,7 +198,7 @@ export const settings: ReadonlyArray<Setting> = [
     "failed-authentications-requests",
     aCount,
     String(failedAuthentications.requests),
-    "How often an address may fail to authenticate in each window"
+    "Failed authentications of an address in each window after which its next ones are answered 2 seconds later"
   ),
   setting("failed-authentications-window", aTime, span(failedAuthentications.window), "The length of that window"),
   setting(

@@ -58,11 +58,11 @@ export const watch = (
       Stream.paginate<Video.Job | undefined, Video.Job, Failure<typeof Video.getVideo>>(
         undefined,
         Effect.fnUntraced(function* (previous) {
-          const askedAt = yield* Clock.currentTimeMillis
+          const asked = yield* Clock.monotonicTimeNanos
           const job = yield* gateway.getVideo(id, previous === undefined ? {} : { wait: interval / 1000 })
           const changed = previous?.status !== job.status || previous.progress !== job.progress
           // A service that does not know `wait` answers at once; it is asked no more often for that.
-          const early = interval - ((yield* Clock.currentTimeMillis) - askedAt)
+          const early = interval - Number((yield* Clock.monotonicTimeNanos) - asked) / 1e6
           if (previous !== undefined && previous.status === job.status && early > 0) yield* Effect.sleep(early)
           return [changed ? [job] : [], Video.isFinal(job.status) ? Option.none() : Option.some(job)] as const
         })

@@ -66,7 +66,10 @@ export interface Settings {
   readonly videos: Videos
   /** How often a key may ask. Default 1000 requests in 10 seconds. */
   readonly rateLimit: Rate
-  /** How often an address may fail to authenticate. Default 20 times a minute. */
+  /**
+   * Failed authentications of an address after which its next ones are answered 2 seconds later. Each recent failure before
+   * that adds its share of the delay. Valid keys are never delayed. Default 20 in a minute.
+   */
   readonly failedAuthentications: Rate
   /** Requests to free models that a new key has a UTC day. Default 200. */
   readonly freeDailyRequests: number

@@ -5,24 +5,21 @@
  */
 import { Authorization, Caller, ManagementKey, SpendingKey } from "@model-gateway/core/Authorization"
 import { Forbidden, phrases, Unauthorized } from "@model-gateway/core/GatewayError"
-import { Context, Effect, Layer, Redacted, Result } from "effect"
+import { Context, Effect, Layer, Redacted } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import type * as Key from "../keys/Key.ts"
-import * as KeyFormat from "../keys/KeyFormat.ts"
 import { KeyStore } from "../keys/KeyStore.ts"
 import { RateLimits } from "../rates/RateLimits.ts"
-import * as LruMap from "../storage/LruMap.ts"
 import * as BodyLimit from "./BodyLimit.ts"
 import * as ClientAddress from "./ClientAddress.ts"
+import * as FailedAuthentications from "./FailedAuthentications.ts"
 import * as Failures from "./Failures.ts"
 import { RequestContext } from "./RequestContext.ts"
 
 const unauthorized = (message: string) => new Unauthorized({ error: { message } })
 
 const missing = unauthorized(phrases[401])
-
-const blocked = unauthorized("invalid API key: too many failed attempts from this address, try again in a minute")
 
 const notBearer = unauthorized('invalid authentication header: expected "Authorization: Bearer <API_KEY>"')
 
@@ -35,12 +32,9 @@ const toCaller = ({ guardrail, key }: Key.Caller): Caller["Service"] => ({
   guardrailId: guardrail?.id ?? null
 })
 
-/** How many keys are remembered as having authenticated. */
-const provenKeys = 100_000
-
 const makeAuthorization = Effect.gen(function* () {
   const keys = yield* KeyStore
-  const limits = yield* RateLimits
+  const failed = FailedAuthentications.make(yield* RateLimits)
   const addressOf = ClientAddress.make((yield* GatewayServerConfig).trustedProxies)
   // One `Caller` a key record: the cache of the key store answers the same record again for a while.
   const callers = new WeakMap<Key.Caller, Caller["Service"]>()
@@ -53,14 +47,6 @@ const makeAuthorization = Effect.gen(function* () {
     return made
   }
 
-  // Keys that have authenticated here before are no guesses: they pass while their address is blocked, so that one caller behind a proxy cannot lock out all others.
-  const proven = LruMap.make<string, true>(provenKeys)
-  const isProven = (credential: Redacted.Redacted<string>): boolean =>
-    Result.match(KeyFormat.parse(Redacted.value(credential)), {
-      onFailure: () => false,
-      onSuccess: ({ hash }) => proven.get(hash) === true
-    })
-
   const authenticate = Effect.fnUntraced(function* (
     credential: Redacted.Redacted<string>,
     request: HttpServerRequest.HttpServerRequest
@@ -68,19 +54,13 @@ const makeAuthorization = Effect.gen(function* () {
     if (Redacted.value(credential) === "") {
       return yield* request.headers["authorization"] === undefined ? missing : notBearer
     }
-    const address = addressOf(request)
-    if ((yield* limits.isBlocked(address)) && !isProven(credential)) return yield* blocked
-    const found = yield* Effect.catchTag(keys.authenticate(credential), "InvalidKey", (invalid) =>
+    return yield* Effect.catchTag(keys.authenticate(credential), "InvalidKey", ({ message, reason }) =>
       Effect.andThen(
-        // A typo is told without a lookup, so it is no guess that would have to be slowed down.
-        invalid.reason === "malformed" || invalid.reason === "checksum"
-          ? Effect.void
-          : limits.authenticationFailed(address),
-        unauthorized(invalid.message)
+        // A mistyped key is recognized without a lookup, so it is no guess that has to be slowed down.
+        reason === "malformed" || reason === "checksum" ? Effect.void : failed(addressOf(request)),
+        unauthorized(message)
       )
     )
-    proven.set((found.ephemeral ?? found.key).hash, true)
-    return found
   }, Failures.orUnavailable)
 
   return Authorization.of({

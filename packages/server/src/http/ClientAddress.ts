@@ -6,11 +6,25 @@
  */
 import { Option, Result } from "effect"
 import type { HttpServerRequest } from "effect/http"
-import { NetAddress } from "effect/net"
+import { IpNetwork, NetAddress } from "effect/net"
 import { BlockList, isIP } from "node:net"
 
 /** The address to hold against a caller; `unknown` where the connection has none. */
 export type ClientAddress = (request: HttpServerRequest.HttpServerRequest) => string
+
+/**
+ * What to count an address by: an IPv4 address by itself, an IPv6 address by its first 64 bits, because one subscriber has all addresses that share them. An IPv4 address that is
+ * written as IPv6 is counted as IPv4; anything that is no address, by its text.
+ */
+export const countedBy = (address: string): string => {
+  const [bare = ""] = address.split("%")
+  const parsed = NetAddress.ipFromString(bare)
+  if (Result.isFailure(parsed)) return address
+  const canonical = NetAddress.toCanonical(parsed.success)
+  return NetAddress.isIpv4Address(canonical)
+    ? NetAddress.formatIp(canonical)
+    : IpNetwork.format(IpNetwork.fromAddressUnsafe(canonical, 64))
+}
 
 /** More proxies in a row are a loop or an attack: each costs time. */
 const mostProxies = 32

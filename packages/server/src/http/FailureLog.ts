@@ -3,7 +3,8 @@
  *
  * A full disk fails every request; a line for each would bury what else there is to read, and fill what is left of the disk.
  */
-import { Clock, Context, Duration, Effect, Layer, Schedule } from "effect"
+import { Context, Duration, Effect, Layer, Schedule } from "effect"
+import * as MonotonicTime from "../internal/MonotonicTime.ts"
 
 /** Something that went wrong. */
 export interface Occurrence {
@@ -71,7 +72,7 @@ export const make = Effect.fnUntraced(function* ({ interval = "1 minute" }: Opti
         continue
       }
       const told = more(entry)
-      entry.writtenAt = yield* Clock.currentTimeMillis
+      entry.writtenAt = yield* MonotonicTime.millis
       entry.left = 0
       yield* told
     }
@@ -80,7 +81,7 @@ export const make = Effect.fnUntraced(function* ({ interval = "1 minute" }: Opti
   yield* Effect.addFinalizer(() => look(() => true))
   yield* Effect.forkScoped(
     Effect.repeat(
-      Effect.flatMap(Clock.currentTimeMillis, (now) =>
+      Effect.flatMap(MonotonicTime.millis, (now) =>
         look(({ writtenAt }) => now - writtenAt >= Duration.toMillis(span))
       ),
       Schedule.spaced(Duration.divideUnsafe(span, looks))
@@ -92,7 +93,7 @@ export const make = Effect.fnUntraced(function* ({ interval = "1 minute" }: Opti
       const kind = known.has(occurrence.kind) || known.size < mostKinds ? occurrence.kind : "others"
       const entry = known.get(kind)
       if (entry === undefined) {
-        known.set(kind, { writtenAt: yield* Clock.currentTimeMillis, left: 0, last: occurrence })
+        known.set(kind, { writtenAt: yield* MonotonicTime.millis, left: 0, last: occurrence })
         return yield* write(occurrence)
       }
       entry.left++

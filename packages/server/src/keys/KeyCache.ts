@@ -4,7 +4,8 @@
  * Everything that changes what authentication finds (a key, a guardrail, an assignment) forgets here what it touched, so a change made in this process is
  * felt at once. A change made by another process is felt when the entry has aged.
  */
-import { Clock, Context, Duration, Effect, Layer } from "effect"
+import { Context, Duration, Effect, Layer } from "effect"
+import * as MonotonicTime from "../internal/MonotonicTime.ts"
 import * as LruMap from "../storage/LruMap.ts"
 import type { Caller, EphemeralKey } from "./Key.ts"
 
@@ -50,7 +51,7 @@ const remembering = <A>(capacity: number, timeToLive: number) => {
   let generation = 0
   return {
     get: <E, R>(hash: string, lookup: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      Effect.flatMap(MonotonicTime.millis, (now) => {
         const entry = entries.get(hash)
         if (entry !== undefined && entry.until > now) return Effect.succeed(entry.found)
         const began = generation

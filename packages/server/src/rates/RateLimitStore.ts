@@ -1,13 +1,17 @@
 /**
- * Where rate limits keep their one number a key: the instant, in epoch milliseconds, at which all of the quota is there again.
+ * Where rate limits keep their one number for each key: the time until all of its quota is available again.
+ *
+ * The store measures time itself, so that callers and store cannot disagree about it. The store in memory uses monotonic time: a system clock that is set back locks nobody out. A shared
+ * store uses the clock of its server.
  */
 import { Context, Data, Effect, Layer } from "effect"
+import * as MonotonicTime from "../internal/MonotonicTime.ts"
 import * as LruMap from "../storage/LruMap.ts"
 
-/** What is limited; keys of different scopes have nothing to do with each other and cannot push each other out of a bounded store. */
+/** What is limited. Keys of different scopes are independent and cannot push each other out of a bounded store. */
 export type RateLimitScope = "request" | "authentication"
 
-/** One request to count. Times in milliseconds, with fractions. */
+/** One request to count. Times are milliseconds, with fractions. */
 export interface Take {
   readonly scope: RateLimitScope
   readonly key: string
@@ -15,13 +19,12 @@ export interface Take {
   readonly interval: number
   /** The whole quota as time. */
   readonly window: number
-  readonly now: number
 }
 
-/** Whether the request was counted, and when all of the quota is there again. */
+/** Whether the request was counted, and the time in milliseconds until all of the quota is available again. */
 export interface Taken {
   readonly taken: boolean
-  readonly fullAt: number
+  readonly fullIn: number
 }
 
 /** The store of limits does not answer (status 503 where the operation has it, else 500). */
@@ -35,18 +38,16 @@ export class RateLimitStore extends Context.Service<
   RateLimitStore,
   {
     /**
-     * In one atomic step: `next = max(fullAt, now) + interval`; when `next - now` is within the window, `fullAt` becomes `next` and the request is counted; else nothing
+     * In one atomic step: `next = max(fullAt, now) + interval`. When `next - now` is within the window, `fullAt` becomes `next` and the request is counted. Otherwise nothing
      * changes.
      */
     readonly take: (take: Take) => Effect.Effect<Taken, RateLimitUnavailable>
-    /** The instant kept for the key; 0 when there is none. */
-    readonly read: (scope: RateLimitScope, key: string) => Effect.Effect<number, RateLimitUnavailable>
   }
 >()("@model-gateway/server/rates/RateLimitStore") {}
 
 /** How much the memory store holds. */
 export interface MemoryOptions {
-  /** Keys of each scope; the one used longest ago is forgotten first. Default 100,000. */
+  /** Keys of each scope; the least recently used one is forgotten first. Default 100,000. */
   readonly capacity?: number | undefined
 }
 
@@ -58,15 +59,14 @@ export const makeMemory = (options?: MemoryOptions): RateLimitStore["Service"] =
     authentication: LruMap.make(capacity)
   }
   return RateLimitStore.of({
-    take: ({ interval, key, now, scope, window }) =>
-      Effect.sync(() => {
-        const fullAt = Math.max(scopes[scope].get(key) ?? 0, now)
-        const next = fullAt + interval
-        if (next - now > window) return { taken: false, fullAt }
-        scopes[scope].set(key, next)
-        return { taken: true, fullAt: next }
-      }),
-    read: (scope, key) => Effect.sync(() => scopes[scope].get(key) ?? 0)
+    take: ({ interval, key, scope, window }) =>
+      Effect.map(MonotonicTime.millis, (now) => {
+        const fullIn = Math.max(0, (scopes[scope].get(key) ?? 0) - now)
+        const next = fullIn + interval
+        if (next > window) return { taken: false, fullIn }
+        scopes[scope].set(key, now + next)
+        return { taken: true, fullIn: next }
+      })
   })
 }
 

@@ -1,11 +1,11 @@
 /**
- * How often a key may ask, and how often an address may fail to authenticate.
+ * How often a key may ask, and how long the answers to an address that keeps failing to authenticate are delayed.
  *
- * The algorithm is GCRA, a token bucket in one number: the instant at which the bucket will be full again. A key may use its whole quota at once and gets it back evenly, one
- * request every `window / requests`; nothing happens at window borders. The number lives in a {@link RateLimitStore}, so the limit can be shared by several processes.
+ * The algorithm is GCRA, a token bucket in one number: the time until the bucket is full again. A key may use its whole quota at once and gets it back evenly, one
+ * request every `window / requests`; nothing happens at window borders. The number is kept in a {@link RateLimitStore}, so several processes can share the limit.
  */
-import { Clock, Context, Data, Duration, Effect, Layer } from "effect"
-import { RateLimitStore, type RateLimitUnavailable } from "./RateLimitStore.ts"
+import { Context, Data, Duration, Effect, Layer } from "effect"
+import { type RateLimitScope, RateLimitStore, type RateLimitUnavailable } from "./RateLimitStore.ts"
 
 export { RateLimitUnavailable } from "./RateLimitStore.ts"
 
@@ -36,18 +36,22 @@ export class RateLimits extends Context.Service<
   {
     /** Counts a request of the key and tells where it stands. */
     readonly request: (keyHash: string) => Effect.Effect<RateStatus, RateLimited | RateLimitUnavailable>
-    /** Whether this address has failed so often that it is answered without a lookup. Counts nothing. */
-    readonly isBlocked: (address: string) => Effect.Effect<boolean, RateLimitUnavailable>
-    /** Counts a failed authentication of the address. */
-    readonly authenticationFailed: (address: string) => Effect.Effect<void, RateLimitUnavailable>
+    /**
+     * Counts a failed authentication of the address, and returns for how many milliseconds to delay its answer: 0 for the first one, more for each recent failure, at most
+     * {@link maxDelay}.
+     */
+    readonly authenticationFailed: (address: string) => Effect.Effect<number, RateLimitUnavailable>
   }
 >()("@model-gateway/server/rates/RateLimits") {}
+
+/** The longest delay of the answer to a failed authentication, in milliseconds. */
+export const maxDelay = 2000
 
 /** The two policies. */
 export interface Options {
   /** Requests of one key. Default 600 a minute. */
   readonly requests?: RatePolicy | undefined
-  /** Failed authentications of one address. Default 30 a minute. */
+  /** Failed authentications of one address after which its further ones are delayed by {@link maxDelay}. Default 30 a minute. */
   readonly failedAuthentications?: RatePolicy | undefined
 }
 
@@ -69,15 +73,12 @@ const noise = 1e-3
 
 const seconds = (millis: number): number => Math.ceil((millis - noise) / 1000)
 
-const statusOf = (policy: Policy, fullAt: number, now: number): RateStatus => {
-  const used = Math.max(0, fullAt - now)
-  return {
-    limit: policy.limit,
-    windowSeconds: seconds(policy.window),
-    remaining: Math.min(policy.limit, Math.max(0, Math.floor((policy.window - used + noise) / policy.interval))),
-    resetSeconds: Math.max(0, seconds(used))
-  }
-}
+const statusOf = (policy: Policy, fullIn: number): RateStatus => ({
+  limit: policy.limit,
+  windowSeconds: seconds(policy.window),
+  remaining: Math.min(policy.limit, Math.max(0, Math.floor((policy.window - fullIn + noise) / policy.interval))),
+  resetSeconds: Math.max(0, seconds(fullIn))
+})
 
 /** Makes the limiter over the store of the context. */
 export const make = Effect.fnUntraced(function* (options?: Options) {
@@ -85,35 +86,26 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
   const requests = policyOf(options?.requests ?? { requests: 600, window: "1 minute" })
   const failures = policyOf(options?.failedAuthentications ?? { requests: 30, window: "1 minute" })
 
+  const take = (scope: RateLimitScope, { interval, window }: Policy, key: string) =>
+    store.take({ scope, key, interval, window: window + noise })
+
   return RateLimits.of({
     request: Effect.fnUntraced(function* (keyHash: string) {
-      const now = yield* Clock.currentTimeMillis
-      const { interval, window } = requests
-      const { fullAt, taken } = yield* store.take({
-        scope: "request",
-        key: keyHash,
-        interval,
-        window: window + noise,
-        now
-      })
-      const status = statusOf(requests, fullAt, now)
+      const { fullIn, taken } = yield* take("request", requests, keyHash)
+      const status = statusOf(requests, fullIn)
       if (taken) return status
-      const retryAfter = Math.max(1, seconds(fullAt + interval - window - now))
+      const retryAfter = Math.max(1, seconds(fullIn + requests.interval - requests.window))
       return yield* new RateLimited({
         status,
         retryAfter,
         message: `rate limit exceeded: try again in ${retryAfter} s`
       })
     }),
-    isBlocked: Effect.fnUntraced(function* (address: string) {
-      const now = yield* Clock.currentTimeMillis
-      return statusOf(failures, yield* store.read("authentication", address), now).remaining === 0
-    }),
-    authenticationFailed: Effect.fnUntraced(function* (address: string) {
-      const now = yield* Clock.currentTimeMillis
-      const { interval, window } = failures
-      yield* store.take({ scope: "authentication", key: address, interval, window: window + noise, now })
-    })
+    authenticationFailed: (address) =>
+      Effect.map(take("authentication", failures, address), ({ fullIn, taken }) =>
+        // The failure just counted adds nothing: the first one is answered at once.
+        taken ? (maxDelay * (fullIn - failures.interval)) / failures.window : maxDelay
+      )
   })
 })
 

@@ -135,4 +135,18 @@ describe("a list of trusted proxies", () => {
   it("given as values is held to the same", () => {
     expect(() => ClientAddress.make(["proxy.example"])).toThrow("trustedProxies: proxy.example is not an address")
   })
+
+  it("is counted by itself as IPv4, by its first 64 bits as IPv6, and by its text as anything else", () => {
+    const counted = {
+      "192.0.2.1": "192.0.2.1",
+      "::ffff:192.0.2.1": "192.0.2.1",
+      "2001:db8::1": "2001:db8::/64",
+      "2001:DB8:0:0:ffff:1:2:3": "2001:db8::/64",
+      "2001:db8:0:1::1": "2001:db8:0:1::/64",
+      "fe80::1%eth0": "fe80::/64",
+      unknown: "unknown"
+    }
+    for (const [address, by] of Object.entries(counted))
+      expect([address, ClientAddress.countedBy(address)]).toEqual([address, by])
+  })
 })

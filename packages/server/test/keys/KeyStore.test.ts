@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Redacted } from "effect"
+import { Effect, Layer, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
 import { TestClock } from "effect/testing"
@@ -93,6 +93,25 @@ describe("KeyStore", () => {
       yield* TestClock.setTime(2000)
       expect(yield* reasonOf(plain)).toBe("expired")
     }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("notices within three seconds what another process changed, even when the system clock is set back", () =>
+    Effect.gen(function* () {
+      const filename = `${yield* temporaryFolder}/gateway.db`
+      const here = yield* Layer.build(layerAt(filename))
+      yield* Effect.gen(function* () {
+        const keys = yield* KeyStore
+        const input = yield* tenancy
+        const { key, plain } = yield* keys.create(input)
+        const there = Effect.flatMap(KeyStore, ({ authenticate }) => authenticate(plain)).pipe(Effect.provide(here))
+        yield* TestClock.setTime(Date.UTC(2026, 0, 1))
+        yield* there
+        yield* keys.update(input.organizationId, key.hash, { disabled: true })
+        yield* TestClock.setTime(Date.UTC(2025, 11, 1))
+        yield* TestClock.adjust("3 seconds")
+        expect(yield* Effect.flip(there)).toMatchObject({ reason: "disabled" })
+      }).pipe(Effect.provide(layerAt(filename)))
+    })
   )
 
   it.effect("notices within three seconds what another process changed", () =>

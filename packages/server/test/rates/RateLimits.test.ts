@@ -7,7 +7,7 @@ import { layerMemory } from "../../src/rates/RateLimitStore.ts"
 const limits = (requests: number, seconds: number, capacity?: number) =>
   layer({
     requests: { requests, window: `${seconds} seconds` },
-    failedAuthentications: { requests: 3, window: "1 minute" }
+    failedAuthentications: { requests: 4, window: "1 minute" }
   }).pipe(Layer.provide(layerMemory({ capacity })))
 
 const refused = (key: string) => Effect.flatMap(RateLimits, (rates) => Effect.flip(rates.request(key)))
@@ -72,18 +72,28 @@ describe("RateLimits", () => {
     }).pipe(Effect.provide(limits(1, 60)))
   )
 
-  it.effect("blocks an address after too many failures, for a time, and asking whether does not count", () =>
+  it.effect("locks no key out when the system clock is set back by 40 days", () =>
     Effect.gen(function* () {
       const rates = yield* RateLimits
-      for (let i = 0; i < 3; i++) {
-        for (let asked = 0; asked < 10; asked++) expect(yield* rates.isBlocked("192.0.2.1")).toBe(false)
-        yield* rates.authenticationFailed("192.0.2.1")
-      }
-      expect(yield* rates.isBlocked("192.0.2.1")).toBe(true)
-      expect(yield* rates.isBlocked("192.0.2.2")).toBe(false)
-      yield* rates.authenticationFailed("192.0.2.1")
+      yield* TestClock.setTime(Date.UTC(2026, 0, 1))
+      yield* Effect.forEach([1, 2, 3], () => rates.request("k"))
+      yield* TestClock.setTime(Date.UTC(2026, 0, 1) - 40 * 86_400_000)
+      expect(yield* refused("k")).toMatchObject({ retryAfter: 20 })
       yield* TestClock.adjust("20 seconds")
-      expect(yield* rates.isBlocked("192.0.2.1")).toBe(false)
+      expect((yield* rates.request("k")).remaining).toBe(0)
+    }).pipe(Effect.provide(limits(3, 60)))
+  )
+
+  it.effect("delays an address by more with each recent failure, up to 2 seconds, and forgets failures evenly", () =>
+    Effect.gen(function* () {
+      const rates = yield* RateLimits
+      const fail = Effect.map(rates.authenticationFailed("192.0.2.1"), Math.round)
+      expect(yield* Effect.all([fail, fail, fail, fail, fail, fail])).toEqual([0, 500, 1000, 1500, 2000, 2000])
+      expect(yield* rates.authenticationFailed("192.0.2.2")).toBe(0)
+      yield* TestClock.adjust("30 seconds")
+      expect(yield* fail).toBe(1000)
+      yield* TestClock.adjust("1 minute")
+      expect(yield* fail).toBe(0)
     }).pipe(Effect.provide(limits(1, 60)))
   )
 
