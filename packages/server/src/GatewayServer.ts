@@ -75,7 +75,8 @@ const routes = Layer.mergeAll(api, Health.layer, Docs.layer, StaticSite.layer).p
 const maxParamLength = 1024
 
 const served = HttpRouter.serve(routes, {
-  routerConfig: { maxParamLength },
+  // A path has one spelling, so that rules of a proxy in front hold.
+  routerConfig: { maxParamLength, caseSensitive: true, ignoreDuplicateSlashes: false, ignoreTrailingSlash: false },
   disableLogger: true,
   disableListenLog: true
 })

@@ -144,6 +144,9 @@ const truncated = badRequest("the multipart body is malformed or cut short", [
   { path: "", message: "Expected a complete multipart/form-data body" }
 ])
 
+/** No route has this path. */
+export const noSuchPath = expected({ status: 404, message: `${phrases[404]}: no such path` })
+
 const fromServer = (error: HttpServerError.HttpServerError): Classified => {
   const reason = error.reason
   switch (reason._tag) {
@@ -151,7 +154,7 @@ const fromServer = (error: HttpServerError.HttpServerError): Classified => {
       const allow = Operations.allowedMethods(reason.request.url)
       // A path whose method is known has a parameter that is malformed or too long.
       return allow === undefined || allow.split(", ").includes(reason.request.method)
-        ? expected({ status: 404, message: `${phrases[404]}: no such path` })
+        ? noSuchPath
         : expected({ status: 405, message: `method not allowed: this path knows ${allow}`, headers: { allow } })
     }
     case "RequestParseError":

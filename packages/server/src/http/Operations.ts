@@ -56,7 +56,7 @@ const pathPattern = (path: string): RegExp =>
     `^${path
       .split("/")
       .map((segment) => (segment.startsWith(":") ? "[^/]+" : segment.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")))
-      .join("/")}/?$`
+      .join("/")}$`
   )
 
 const knownPaths: ReadonlyArray<{ readonly pattern: RegExp; readonly methods: Set<string> }> = (() => {
@@ -71,8 +71,18 @@ const knownPaths: ReadonlyArray<{ readonly pattern: RegExp; readonly methods: Se
   return [...methods].map(([path, set]) => ({ pattern: pathPattern(path), methods: set }))
 })()
 
+/** A `;` or `#`, behind which the router would read a query, or the percent-encoding of a character that needs none. */
+const secondSpelling = /^[^?]*(?:[;#]|%(?:2[DE]|3\d|4[1-9A-F]|5[\dAF]|6[1-9A-F]|7[\dAE]))/i
+
+/**
+ * Whether a URL's path is spelled as the contract spells it, and not as a second spelling of another path. A proxy in front
+ * would take that for a different path and apply the wrong rule.
+ */
+export const isExactPath = (url: string): boolean => url.startsWith("/") && !secondSpelling.test(url)
+
 /** The methods that a path knows, in the `Allow` header's form; undefined where no path is like it. */
 export const allowedMethods = (url: string): string | undefined => {
+  if (!isExactPath(url)) return undefined
   const path = url.split(/[?#]/, 1)[0] ?? ""
   const methods = knownPaths.filter(({ pattern }) => pattern.test(path)).flatMap((known) => [...known.methods])
   return methods.length === 0 ? undefined : [...new Set(methods)].toSorted().join(", ")

@@ -33,7 +33,7 @@ export const make = (id: string): RequestRecord => ({
   endpoint: undefined,
   caller: undefined,
   bodyLimit: undefined,
-  headers: {}
+  headers: { "x-content-type-options": "nosniff" }
 })
 
 /** Ids that callers may choose themselves: up to 128 characters that are safe in headers and logs. */

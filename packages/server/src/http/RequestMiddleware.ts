@@ -23,14 +23,9 @@ const stopping: Failures.Classified = {
   unexpected: false
 }
 
-/**
- * Whether the path has a `;` or `#`. The router would read a query behind it, as servlets once did, and so find `/files/{file_id}` for an identifier that is malformed:
- * a deletion must not guess.
- */
-const isAmbiguous = (url: string): boolean => /^[^?]*[;#]/.test(url)
-
-const notFound = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<never> =>
-  Effect.die(new HttpServerError.HttpServerError({ reason: new HttpServerError.RouteNotFound({ request }) }))
+/** An absolute target (`GET http://host/path`) is normalized on its way here; it must have been normal before. */
+const isExact = ({ originalUrl, url }: HttpServerRequest.HttpServerRequest): boolean =>
+  Operations.isExactPath(url) && originalUrl.endsWith(url)
 
 const isClientAbort = (cause: Cause.Cause<unknown>): boolean =>
   cause.reasons.some((reason) => reason._tag === "Interrupt" && reason.annotations.has(HttpServerError.ClientAbort.key))
@@ -152,7 +147,11 @@ const make = Effect.gen(function* () {
       const record = RequestContext.make(idOf(request))
       const preflight = cors?.(request, record)
       const answer =
-        preflight !== undefined ? Effect.succeed(preflight) : isAmbiguous(request.url) ? notFound(request) : effect
+        preflight !== undefined
+          ? Effect.succeed(preflight)
+          : isExact(request)
+            ? effect
+            : Effect.succeed(Envelope.respond(record, Failures.noSuchPath.failure))
 
       // Answers of one turn of the event loop leave together at its end: to write is to wake who waits for it, and that costs more while it sleeps again between one answer and the next.
       const leave = (response: HttpServerResponse.HttpServerResponse) => {

@@ -45,7 +45,6 @@ const policy = [
 
 const confined = {
   "content-security-policy": policy,
-  "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",
   "cross-origin-opener-policy": "same-origin",
   "permissions-policy": "camera=(), geolocation=(), microphone=(self), payment=(), usb=()"

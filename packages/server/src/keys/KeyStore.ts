@@ -104,6 +104,8 @@ export class KeyStore extends Context.Service<
     readonly remove: (organizationId: string, hash: string) => Effect.Effect<void, KeyNotFound | StorageError>
     /** Who the bearer of this text is; of an ephemeral key, the key that it was made from. */
     readonly authenticate: (key: Redacted.Redacted<string>) => Effect.Effect<Caller, InvalidKey | StorageError>
+    /** The same caller as it is now; fails when its key may no longer be used. For requests that wait. */
+    readonly refresh: (caller: Caller) => Effect.Effect<Caller, InvalidKey | StorageError>
   }
 >()("@model-gateway/server/keys/KeyStore") {}
 
@@ -263,13 +265,17 @@ export const make = Effect.gen(function* () {
     return yield* kind === "ephemeral" ? usableEphemeral(hash) : usable(hash)
   }, refine("KeyStore.authenticate"))
 
+  const refresh = ({ ephemeral, key }: Caller) =>
+    (ephemeral === null ? usable(key.hash) : usableEphemeral(ephemeral.hash)).pipe(refine("KeyStore.refresh"))
+
   return KeyStore.of({
     create,
     get: (organizationId, hash) => find(organizationId, hash).pipe(refine("KeyStore.get")),
     list,
     update,
     remove,
-    authenticate
+    authenticate,
+    refresh
   })
 })
 

@@ -4,7 +4,7 @@
  * Specification: "5. POST `/videos`", "Video job", "States and transitions".
  */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
-import { BadRequest, NotFound, phrases, TooManyRequests } from "@model-gateway/core/GatewayError"
+import { BadRequest, NotFound, phrases, TooManyRequests, Unauthorized } from "@model-gateway/core/GatewayError"
 import { isFinal, type Request, type Status } from "@model-gateway/core/Video"
 import { cost } from "@model-gateway/providers/Model"
 import { Clock, Duration, Effect } from "effect"
@@ -16,11 +16,13 @@ import { contentLost, storeUnavailable } from "../files/ObjectFailures.ts"
 import { ObjectStore } from "../files/ObjectStore.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import { orUnavailable } from "../http/Failures.ts"
+import { Lifecycle } from "../http/Lifecycle.ts"
 import * as Metrics from "../http/Metrics.ts"
 import * as PaidRequest from "../http/PaidRequest.ts"
 import * as RequestContext from "../http/RequestContext.ts"
 import * as Idempotency from "../idempotency/Idempotency.ts"
 import type { Caller } from "../keys/Key.ts"
+import { KeyStore } from "../keys/KeyStore.ts"
 import { ModelCatalogue } from "../models/ModelCatalogue.ts"
 import { FreeModelDays } from "../rates/FreeModelDays.ts"
 import { WorkspaceStore } from "../workspaces/WorkspaceStore.ts"
@@ -65,7 +67,10 @@ const toCandidate = (accepted: VideoAcceptance.Accepted): Candidate => ({
   generate_audio: accepted.request.generate_audio
 })
 
-/** A change made by another process gives no signal here: the row is read again at least this often. */
+/**
+ * A change made by another process gives no signal here, and a key can expire: the row and the key are read again at
+ * least this often.
+ */
 const rereadEvery = 1000
 
 /** The services that the operations need, found once. */
@@ -74,6 +79,8 @@ const make = Effect.gen(function* () {
   const days = yield* FreeModelDays
   const idempotency = yield* Idempotency.Idempotency
   const jobs = yield* VideoJobs
+  const keys = yield* KeyStore
+  const lifecycle = yield* Lifecycle
   const objects = yield* ObjectStore
   const signals = yield* VideoSignals
   const workspaces = yield* WorkspaceStore
@@ -169,16 +176,27 @@ const make = Effect.gen(function* () {
       })
   )
 
-  /** The job as soon as its state is another than was seen, or as it is when the time is over. */
+  /** A wait ends with the key that asked for it. */
+  const stillAuthorized = Effect.flatMap(RequestContext.caller, (caller) =>
+    orUnavailable(keys.refresh(caller)).pipe(
+      Effect.catchTag("InvalidKey", ({ message }) => Effect.fail(new Unauthorized({ error: { message } })))
+    )
+  )
+
+  /**
+   * The job as soon as its state is another than was seen, or as it is when the time is over or the service stops.
+   */
   const awaitChange = Effect.fnUntraced(function* (id: string, seen: Status, seconds: number) {
     const changed = yield* signals.watch(id)
     const end = (yield* Clock.currentTimeMillis) + seconds * 1000
     let job = yield* find(id)
-    while (job.status === seen) {
+    while (job.status === seen && !lifecycle.isStopping) {
       const left = end - (yield* Clock.currentTimeMillis)
       if (left <= 0) break
-      yield* Effect.race(changed.await, Effect.sleep(Duration.millis(Math.min(left, rereadEvery))))
+      const pause = Effect.sleep(Duration.millis(Math.min(left, rereadEvery)))
+      yield* Effect.raceAllFirst([changed.await, pause, lifecycle.awaitStop])
       yield* changed.close
+      yield* stillAuthorized
       job = yield* find(id)
     }
     return job

@@ -38,6 +38,66 @@ it.layer(layer({ bodyLimits: { other: 2000 } }), { excludeTestServices: true })(
     })
   )
 
+  it.effect("is a 404 for every second spelling of a path", () =>
+    Effect.gen(function* () {
+      const { ask, managementKey: key, port } = yield* TestGateway
+      for (const path of [
+        "/API/v1/key",
+        "/api/v1/KEY",
+        "/api/v1/key/",
+        "/api/v1/key//",
+        "/api/v1//key",
+        "//api/v1/key",
+        "/api/v1/guardrails//",
+        "/api/v1/Guardrails",
+        "/api/v1/./key",
+        "/api/v1/x/../key",
+        "/api/v1/k%65y",
+        "/api/v1%2Fkey",
+        "/%61pi/v1/key",
+        "/api/v1/videos/%6dodels",
+        "/api/v1/key%2e",
+        `http://127.0.0.1:${port}/api/v1/x/../key`,
+        `http://127.0.0.1:${port}/api\\v1\\key`,
+        "http://[x/api/v1/key",
+        "/healthz/",
+        "/HEALTHZ",
+        "/docs/",
+        "/Docs",
+        "/openapi.json/"
+      ]) {
+        const answer = yield* ask(path, { key })
+        expect([path, answer.status]).toEqual([path, 404])
+        envelopeOf(answer)
+        const options = yield* ask(path, { key, method: "OPTIONS" })
+        expect([path, options.status]).toEqual([path, 404])
+      }
+      for (const path of ["/api/v1/key", "/api/v1/key?a=%61//B", `http://127.0.0.1:${port}/api/v1/key`, "/docs"]) {
+        expect([path, (yield* ask(path, { key })).status]).toEqual([path, 200])
+      }
+    })
+  )
+
+  it.effect("is never taken for another content type than its own", () =>
+    Effect.gen(function* () {
+      const { ask } = yield* TestGateway
+      for (const [path, method] of [
+        ["/api/v1/key", "GET"],
+        ["/api/v1/key", "OPTIONS"],
+        ["/api/v1/rerank", "POST"],
+        ["/api/v1/nothing", "GET"],
+        ["/healthz", "GET"],
+        ["/readyz", "GET"],
+        ["/metrics", "GET"],
+        ["/docs", "GET"],
+        ["/openapi.json", "GET"]
+      ] as const) {
+        const { headers } = yield* ask(path, { method })
+        expect([path, method, headers["x-content-type-options"]]).toEqual([path, method, "nosniff"])
+      }
+    })
+  )
+
   it.effect("names the methods of a path that is asked with another", () =>
     Effect.gen(function* () {
       const { ask } = yield* TestGateway
