@@ -208,11 +208,14 @@ export const make = Effect.gen(function* () {
   ).pipe(refine("Accounting.openIntents"))
 
   const reap = Effect.gen(function* () {
+    // The intents first: a process that starts between the two reads is alive in the second.
+    const held = yield* sql`SELECT * FROM intents WHERE state = 'open' AND owner IS NOT NULL`
     const alive = yield* owner.alive
-    const dead = (yield* openIntents).filter(
-      (intent) =>
-        intent.owner !== null && (intent.owner === owner.id ? !underWay.has(intent.id) : !alive.has(intent.owner))
-    )
+    const dead = held
+      .map(intentRow)
+      .filter(({ id, owner: holder }) =>
+        holder === owner.id ? !underWay.has(id) : holder !== null && !alive.has(holder)
+      )
     let freed = 0
     for (let at = 0; at < dead.length; at += reapedAtOnce) {
       const now = yield* Clock.currentTimeMillis
@@ -264,20 +267,24 @@ export const make = Effect.gen(function* () {
 export const layerSql: Layer.Layer<Accounting, never, SqlClient | GroupCommit | ProcessInstance | SecureRandom> =
   Layer.effect(Accounting, make)
 
-/** Frees the intents of dead processes when it starts, and then every so often (default 30 seconds). */
+/**
+ * Frees the intents of dead processes, in the background: once at the start and then every so often (default 10 seconds). A process that crashed is known to be dead half a minute after
+ * another one has started, so that is when its intents are freed.
+ */
 export const layerReaper = (options?: {
   readonly every?: Duration.Input | undefined
 }): Layer.Layer<never, never, Accounting> =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       const accounting = yield* Accounting
-      const reap = accounting.reap.pipe(
+      yield* accounting.reap.pipe(
         Effect.tap((freed) =>
           freed === 0 ? Effect.void : Effect.logWarning(`Freed ${freed} reservations of processes that have died`)
         ),
-        Effect.catch((error) => Effect.logError(`Reservations of dead processes could not be freed: ${error.message}`))
+        Effect.catch((error) => Effect.logError(`Reservations of dead processes could not be freed: ${error.message}`)),
+        Effect.andThen(Effect.sleep(options?.every ?? "10 seconds")),
+        Effect.forever,
+        Effect.forkScoped
       )
-      yield* reap
-      yield* reap.pipe(Effect.delay(options?.every ?? "30 seconds"), Effect.forever, Effect.forkScoped)
     })
   )

@@ -237,8 +237,11 @@ export const make = Effect.gen(function* () {
     begin,
     purge: Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
+      // Never a claim of a live process: its clock may be far behind this one's.
       const some = sql`DELETE FROM idempotency WHERE (scope, idempotency_key) IN (
-        SELECT scope, idempotency_key FROM idempotency WHERE expires_at <= ${now} LIMIT ${Purge.atOnce}
+        SELECT scope, idempotency_key FROM idempotency WHERE expires_at <= ${now}
+          AND (owner IS NULL OR NOT EXISTS (SELECT 1 FROM processes WHERE processes.id = idempotency.owner))
+        LIMIT ${Purge.atOnce}
       ) RETURNING scope`
       return yield* Purge.all(Effect.map(some, (rows) => rows.length))
     }).pipe(refine("Idempotency.purge"))

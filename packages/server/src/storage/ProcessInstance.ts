@@ -1,8 +1,10 @@
 /**
- * This process as the database knows it: an id, and a heartbeat that tells the other processes that it lives.
+ * This process as the database knows it: an id, and a heartbeat by which other processes see that it is alive.
  *
- * What a process holds for the length of a request (money, an idempotency key) carries its id; when the heartbeat stops, others may take or
- * free it.
+ * What a process holds for the length of a request (money, an idempotency key) carries its id. When the heartbeat stops, other processes may take or free it.
+ *
+ * No process compares its clock with another's, because system clocks differ and jump. A process counts its own heartbeats: another one is dead when its heartbeat has not changed
+ * during as many of them as fill the stale time, or when its row is gone. So nobody is taken for dead while this process was itself suspended, or while no process could write.
  */
 import { Clock, Context, Duration, Effect, Layer, Schedule } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
@@ -16,64 +18,93 @@ export class ProcessInstance extends Context.Service<
   {
     /** Unlike that of any other process, past or present. */
     readonly id: string
-    /** The ids of the processes whose heartbeat is fresh; this one is always among them. */
+    /** The ids of the processes that are not known to be dead. This one is always among them. */
     readonly alive: Effect.Effect<ReadonlySet<string>, StorageError>
-    /** Whether the process of that id lives: it is this one, or its heartbeat is fresh. */
+    /** Whether the process of that id is in {@link alive}. */
     readonly isAlive: (id: string) => Effect.Effect<boolean, StorageError>
-    /** Forgets processes whose heartbeat stopped an hour ago and more. */
+    /** Deletes the rows of processes that have been dead for ten times the stale time. */
     readonly prune: Effect.Effect<void, StorageError>
   }
 >()("@model-gateway/server/storage/ProcessInstance") {}
 
-/** How often a process says that it lives, and after how long a silence it is held dead. */
+/** How often a process writes its heartbeat, and how long a silence means that it is dead. */
 export interface Options {
   /** Default 5 seconds. */
   readonly heartbeatEvery?: Duration.Input | undefined
-  /** Default 30 seconds; long enough that a stalled disk or a clock apart by seconds does not kill the living. */
+  /** Default 30 seconds, so that a stalled disk does not make a live process count as dead. */
   readonly staleAfter?: Duration.Input | undefined
 }
 
-const hour = 3_600_000
+/** What was last seen of another process. */
+interface Seen {
+  heartbeat: number
+  /** Heartbeats of this process since then. */
+  silentFor: number
+}
 
-/** Registers this process, beats until the scope closes, then signs off. */
+/** Registers this process, beats until the scope closes, then deletes its row. */
 export const make = Effect.fnUntraced(function* (options?: Options) {
   const sql = yield* SqlClient
   const random = yield* SecureRandom
   const id = `proc_${yield* random.uuidV7()}`
   const heartbeatEvery = Duration.fromInputUnsafe(options?.heartbeatEvery ?? "5 seconds")
-  const staleAfter = Duration.toMillis(Duration.fromInputUnsafe(options?.staleAfter ?? "30 seconds"))
+  const staleAfter = Duration.fromInputUnsafe(options?.staleAfter ?? "30 seconds")
+  const stale = Math.max(1, Math.ceil(Duration.toMillis(staleAfter) / Duration.toMillis(heartbeatEvery)))
+  const seen = new Map<string, Seen>()
+  let last = 0
 
-  const beat = Effect.flatMap(
-    Clock.currentTimeMillis,
-    // An upsert, because another process may have pruned us while this one was suspended.
-    (now) => sql`INSERT INTO processes (id, started_at, heartbeat_at) VALUES (${id}, ${now}, ${now})
+  const beat = Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    // It changes with every beat, even when the system clock is set back.
+    last = Math.max(now, last + 1)
+    // An upsert, because another process may have deleted the row while this one was suspended.
+    return sql`INSERT INTO processes (id, started_at, heartbeat_at) VALUES (${id}, ${now}, ${last})
       ON CONFLICT (id) DO UPDATE SET heartbeat_at = excluded.heartbeat_at`
-  )
+  })
 
-  yield* Effect.acquireRelease(beat.pipe(refine("ProcessInstance.register")), () =>
+  /** Reads the heartbeats of the others, after so many of this process since the last such reading. */
+  const observe = Effect.fnUntraced(function* (beats: number) {
+    const rows = yield* sql`SELECT id, heartbeat_at FROM processes WHERE id <> ${id}`
+    const present = new Set<string>()
+    for (const row of rows) {
+      const other = Dialect.text(row, "id")
+      const heartbeat = Dialect.int(row, "heartbeat_at")
+      const known = seen.get(other)
+      present.add(other)
+      if (known?.heartbeat === heartbeat) known.silentFor += beats
+      else seen.set(other, { heartbeat, silentFor: 0 })
+    }
+    for (const other of seen.keys()) if (!present.has(other)) seen.delete(other)
+  })
+
+  yield* Effect.acquireRelease(Effect.andThen(beat, observe(0)).pipe(refine("ProcessInstance.register")), () =>
     Effect.ignore(sql`DELETE FROM processes WHERE id = ${id}`)
   )
-  yield* beat.pipe(
-    Effect.catch((error) => Effect.logWarning("The heartbeat could not be written", error.reason._tag)),
+  yield* Effect.andThen(beat, observe(1)).pipe(
+    refine("ProcessInstance.beat"),
+    Effect.catch((error) => Effect.logWarning("The heartbeat could not be written", error.message)),
     Effect.repeat(Schedule.spaced(heartbeatEvery)),
     Effect.delay(heartbeatEvery),
     Effect.forkScoped
   )
 
-  const alive = Effect.gen(function* () {
-    const now = yield* Clock.currentTimeMillis
-    const rows = yield* sql`SELECT id FROM processes WHERE heartbeat_at >= ${now - staleAfter}`
-    return new Set([id, ...rows.map((row) => Dialect.text(row, "id"))])
+  const silent = (beats: number) => Array.from(seen).filter(([, { silentFor }]) => silentFor >= beats)
+
+  const alive = Effect.map(observe(0), (): ReadonlySet<string> => {
+    const dead = new Set(silent(stale).map(([other]) => other))
+    return new Set([id, ...Array.from(seen.keys()).filter((other) => !dead.has(other))])
   }).pipe(refine("ProcessInstance.alive"))
 
   return ProcessInstance.of({
     id,
     alive,
     isAlive: (other) => (other === id ? Effect.succeed(true) : Effect.map(alive, (ids) => ids.has(other))),
-    prune: Effect.flatMap(
-      Clock.currentTimeMillis,
-      (now) => sql`DELETE FROM processes WHERE heartbeat_at < ${now - hour}`
-    ).pipe(Effect.asVoid, refine("ProcessInstance.prune"))
+    prune: Effect.suspend(() =>
+      Effect.forEach(
+        silent(10 * stale),
+        ([other, { heartbeat }]) => sql`DELETE FROM processes WHERE id = ${other} AND heartbeat_at = ${heartbeat}`,
+        { discard: true }
+      )
+    ).pipe(refine("ProcessInstance.prune"))
   })
 })
 

@@ -10,7 +10,7 @@ import { type CreateKey, KeyStore } from "../../src/keys/KeyStore.ts"
 import { WorkspaceStore } from "../../src/workspaces/WorkspaceStore.ts"
 import { refine, StorageError } from "../../src/storage/StorageError.ts"
 import { run, runAndKill } from "../storage/Processes.ts"
-import { layer, layerAt, temporaryFolder } from "../storage/TestStorage.ts"
+import { clockAhead, layer, layerAt, temporaryFolder } from "../storage/TestStorage.ts"
 
 const micro = MicroCredits.make
 
@@ -330,13 +330,12 @@ describe("after a crash", () => {
       yield* Effect.gen(function* () {
         const accounting = yield* Accounting
         expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 10_000, held: 1400 })
-        // The dead process beat less than 30 seconds ago, so it may still be alive for all anyone knows.
+        // Nobody has watched it for 30 seconds, so it may still be alive.
         expect(yield* accounting.reap).toBe(0)
       }).pipe(Effect.provide(layerAt(filename)))
 
       yield* Effect.gen(function* () {
         const accounting = yield* Accounting
-        yield* TestClock.setTime(yield* TestClock.withLive(Effect.clockWith((clock) => clock.currentTimeMillis)))
         yield* TestClock.adjust("31 seconds")
         expect(yield* accounting.reap).toBe(1)
         expect(yield* accounting.reap).toBe(0)
@@ -347,7 +346,26 @@ describe("after a crash", () => {
         })
         expect(yield* accounting.settle({ id: "gen-job" }, outcome(650))).toBe("done")
         expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 9350, held: 0 })
-      }).pipe(Effect.provide(layerAt(filename)), Effect.provide(TestClock.layer()))
+      }).pipe(Effect.provide(layerAt(filename, {})), Effect.provide(TestClock.layer()))
+    })
+  )
+
+  it.effect("frees nothing of a live process whose clock is an hour ahead or behind", () =>
+    Effect.gen(function* () {
+      const hour = Duration.toMillis("1 hour")
+      for (const off of [hour, -hour]) {
+        const filename = `${yield* temporaryFolder}/gateway.db`
+        const other = yield* Layer.build(layerAt(filename, {})).pipe(clockAhead(off))
+        yield* Effect.gen(function* () {
+          const { payer } = yield* payerWith(1000)
+          yield* reserve("gen-1", payer, 400).pipe(Effect.provide(other), clockAhead(off))
+          for (let minute = 0; minute < 5; minute++) {
+            yield* TestClock.adjust("1 minute")
+            expect(yield* (yield* Accounting).reap).toBe(0)
+          }
+          expect(yield* (yield* Accounting).balanceOf(payer.workspaceId)).toMatchObject({ held: 400 })
+        }).pipe(Effect.provide(layerAt(filename, {})))
+      }
     })
   )
 
@@ -361,10 +379,10 @@ describe("after a crash", () => {
       const held = yield* reserve("gen-1", payer, 400).pipe(Effect.provide(sleeper))
       yield* Effect.gen(function* () {
         const accounting = yield* Accounting
-        yield* TestClock.setTime(Duration.toMillis("1 minute"))
+        yield* TestClock.adjust("1 minute")
         expect(yield* accounting.reap).toBe(1)
         expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 1000, held: 0 })
-      }).pipe(Effect.provide(layerAt(filename)), Effect.provide(TestClock.layer()))
+      }).pipe(Effect.provide(layerAt(filename, {})), Effect.provide(TestClock.layer()))
       yield* Effect.gen(function* () {
         const accounting = yield* Accounting
         expect(yield* accounting.settle(held, outcome(300))).toBe("late")

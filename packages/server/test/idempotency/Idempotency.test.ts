@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Deferred, Effect, Exit, Fiber, Layer } from "effect"
+import { Deferred, Duration, Effect, Exit, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { TestClock } from "effect/testing"
 import {
@@ -9,7 +9,7 @@ import {
   type IdempotentRequest,
   keeps
 } from "../../src/idempotency/Idempotency.ts"
-import { layer, layerAt, temporaryFolder } from "../storage/TestStorage.ts"
+import { clockAhead, layer, layerAt, temporaryFolder } from "../storage/TestStorage.ts"
 
 const answer = (status = 200, body = "{}"): Answer => ({
   status,
@@ -183,6 +183,59 @@ describe("Idempotency", () => {
         yield* Fiber.join(first)
         yield* TestClock.adjust("1 second")
         expect(yield* Fiber.join(waiting)).toEqual({ answer: answer(200, "theirs"), replayed: true })
+      }).pipe(Effect.provide(layerAt(filename)))
+    })
+  )
+
+  it.effect("does it once across two processes, of which one has a clock that is an hour ahead or behind", () =>
+    Effect.gen(function* () {
+      const hour = Duration.toMillis("1 hour")
+      for (const [holderOff, otherOff] of [
+        [0, hour],
+        [0, -hour],
+        [hour, 0],
+        [-hour, 0]
+      ] as const) {
+        const filename = `${yield* temporaryFolder}/gateway.db`
+        const holder = yield* Layer.build(layerAt(filename, {})).pipe(clockAhead(holderOff))
+        const other = yield* Layer.build(layerAt(filename, {})).pipe(clockAhead(otherOff))
+        const gate = yield* Deferred.make<void>()
+        const first = yield* Effect.forkChild(
+          once(request(), Effect.as(Deferred.await(gate), answer(200, "theirs"))).pipe(
+            Effect.provide(holder),
+            clockAhead(holderOff)
+          ),
+          { startImmediately: true }
+        )
+        const again = yield* Effect.forkChild(
+          once(request(), Effect.succeed(answer(200, "ours"))).pipe(Effect.provide(other), clockAhead(otherOff)),
+          { startImmediately: true }
+        )
+        yield* TestClock.adjust("2 minutes")
+        expect(again.pollUnsafe()).toBeUndefined()
+        yield* Deferred.succeed(gate, undefined)
+        yield* Fiber.join(first)
+        yield* TestClock.adjust("1 second")
+        expect(yield* Fiber.join(again)).toEqual({ answer: answer(200, "theirs"), replayed: true })
+      }
+    })
+  )
+
+  it.effect("purges no claim of a live process, however far ahead the clock of who purges is", () =>
+    Effect.gen(function* () {
+      const ahead = clockAhead(Duration.toMillis("30 days"))
+      const filename = `${yield* temporaryFolder}/gateway.db`
+      const other = yield* Layer.build(layerAt(filename))
+      yield* Effect.gen(function* () {
+        const idempotency = yield* Idempotency
+        const sql = yield* SqlClient
+        const begun = yield* idempotency.begin(request())
+        yield* sql`INSERT INTO idempotency (scope, idempotency_key, fingerprint, owner, created_at, expires_at)
+          VALUES ('key-hash', 'of the dead', '', 'proc_dead', 0, 86400000)`
+        const purge = Effect.flatMap(Idempotency, ({ purge }) => purge).pipe(Effect.provide(other), ahead)
+        expect(yield* purge).toBe(1)
+        if (begun._tag === "First") yield* begun.claim.complete(answer(200, "kept"))
+        expect(yield* idempotency.begin(request())).toMatchObject({ _tag: "Replay", answer: answer(200, "kept") })
       }).pipe(Effect.provide(layerAt(filename)))
     })
   )

@@ -99,10 +99,10 @@ const open = (folder: string) =>
     (db) => Effect.sync(() => db.close())
   )
 
-/** As though the half minute had passed after which a silent process is held dead. */
+/** As though the half minute had passed after which a silent process counts as dead. */
 const later = Effect.fnUntraced(function* (folder: string) {
   const db = yield* open(folder)
-  db.exec("UPDATE processes SET heartbeat_at = heartbeat_at - 60000")
+  db.exec("DELETE FROM processes")
 }, Effect.scoped)
 
 const idOf = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Struct({ id: Schema.String })))

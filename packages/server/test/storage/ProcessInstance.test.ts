@@ -1,11 +1,12 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Context, Effect, Exit, Layer, Scope } from "effect"
+import { Context, Duration, Effect, Exit, Layer, Logger, Scope } from "effect"
 import { layerWebCrypto } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
 import { TestClock } from "effect/testing"
 import * as Migrations from "../../src/storage/Migrations.ts"
 import { layerSql, ProcessInstance } from "../../src/storage/ProcessInstance.ts"
 import * as SqliteClient from "../../src/storage/SqliteClient.ts"
+import { clockAhead } from "./TestStorage.ts"
 
 const database = Migrations.layer.pipe(
   Layer.provideMerge(SqliteClient.layer({ filename: ":memory:" })),
@@ -31,18 +32,53 @@ describe("ProcessInstance", () => {
     }).pipe(Effect.provide(database))
   )
 
-  it.effect("is dead 30 seconds after its last beat, and forgotten an hour after", () =>
+  it.effect("is dead when another has watched it for 30 seconds without a beat, and forgotten after five minutes", () =>
     Effect.gen(function* () {
-      const mine = yield* start(yield* Effect.scope)
       const sql = yield* SqlClient
-      yield* sql`INSERT INTO processes (id, started_at, heartbeat_at) VALUES ('proc_killed', 0, 0)`
-      yield* TestClock.adjust("30 seconds")
+      // Whatever the time of the beat is: clocks of different machines differ.
+      yield* sql`INSERT INTO processes (id, started_at, heartbeat_at) VALUES ('proc_killed', 0, 1000000)`
+      const mine = yield* start(yield* Effect.scope)
+      yield* TestClock.adjust("29 seconds")
       expect(yield* mine.isAlive("proc_killed")).toBe(true)
+      yield* mine.prune
       yield* TestClock.adjust("1 second")
       expect(yield* mine.isAlive("proc_killed")).toBe(false)
-      yield* TestClock.adjust("1 hour")
+      yield* mine.prune
+      expect(yield* sql`SELECT id FROM processes`).toHaveLength(2)
+      yield* TestClock.adjust("5 minutes")
       yield* mine.prune
       expect((yield* sql`SELECT id FROM processes`).map((row) => row.id)).toEqual([mine.id])
     }).pipe(Effect.provide(database))
+  )
+
+  it.effect("is alive to a process whose clock is ahead, behind or set back, and is not forgotten by it", () =>
+    Effect.gen(function* () {
+      for (const off of [Duration.toMillis("1 hour"), -Duration.toMillis("1 hour"), Duration.toMillis("400 days")]) {
+        const mine = yield* start(yield* Effect.scope)
+        const theirs = yield* start(yield* Effect.scope).pipe(clockAhead(off))
+        yield* TestClock.adjust("3 minutes")
+        yield* TestClock.setTime(0)
+        yield* TestClock.adjust("2 hours")
+        yield* mine.prune
+        yield* theirs.prune.pipe(clockAhead(off))
+        expect(yield* mine.isAlive(theirs.id)).toBe(true)
+        expect(yield* theirs.isAlive(mine.id).pipe(clockAhead(off))).toBe(true)
+      }
+    }).pipe(Effect.provide(database))
+  )
+
+  it.effect("is not taken for dead after a time in which nobody could write", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const mine = yield* start(yield* Effect.scope)
+      const theirs = yield* start(yield* Effect.scope)
+      yield* TestClock.adjust("1 minute")
+      yield* sql`ALTER TABLE processes RENAME TO elsewhere`
+      yield* TestClock.adjust("5 minutes")
+      yield* sql`ALTER TABLE elsewhere RENAME TO processes`
+      expect(yield* mine.isAlive(theirs.id)).toBe(true)
+      yield* TestClock.adjust("1 minute")
+      expect(yield* mine.isAlive(theirs.id)).toBe(true)
+    }).pipe(Effect.provide([database, Logger.layer([])]))
   )
 })

@@ -1,5 +1,5 @@
 /** A real SQLite database in a folder of its own, with every store over it, for one test. */
-import { Effect, FileSystem, Layer } from "effect"
+import { Clock, Effect, FileSystem, Layer } from "effect"
 import { NodeFileSystem } from "@effect/platform-node"
 import { layerWebCrypto } from "effect/crypto/SecureRandom"
 import * as Accounting from "../../src/accounting/Accounting.ts"
@@ -20,12 +20,32 @@ export const temporaryFolder = Effect.gen(function* () {
   return yield* fs.makeTempDirectoryScoped({ prefix: "model-gateway-" })
 }).pipe(Effect.provide(NodeFileSystem.layer))
 
-/** The stores over a database file; each use is a process of its own as far as the database can tell. */
-export const layerAt = (filename: string) =>
+/** Runs the effect as on a machine whose system clock is ahead by so many milliseconds, or behind where that is negative. */
+export const clockAhead =
+  (millis: number) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Clock.clockWith((clock) => {
+      const nanos = BigInt(millis) * 1_000_000n
+      return Effect.provideService(effect, Clock.Clock, {
+        currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + millis,
+        currentTimeMillis: Effect.map(clock.currentTimeMillis, (now) => now + millis),
+        currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe() + nanos,
+        currentTimeNanos: Effect.map(clock.currentTimeNanos, (now) => now + nanos),
+        monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
+        monotonicTimeNanos: clock.monotonicTimeNanos,
+        sleep: (duration) => clock.sleep(duration)
+      })
+    })
+
+/**
+ * The stores over a database file; each use is a process of its own as far as the database can tell.
+ *
+ * It beats once and then never, because a test that moves its clock by years should not beat every five seconds of them. `{}` gives it the heartbeat of the service.
+ */
+export const layerAt = (filename: string, heartbeat: ProcessInstance.Options = { heartbeatEvery: "1000 days" }) =>
   Layer.mergeAll(WorkspaceStore.layerSql, GuardrailStore.layerSql, KeyRecord.layerSql, FreeModelDays.layerSql).pipe(
     Layer.provideMerge(Layer.mergeAll(KeyStore.layerSql, Accounting.layerSql, Idempotency.layerSql)),
-    // A test that moves its clock by years should not beat every five seconds of them.
-    Layer.provideMerge(Layer.mergeAll(ProcessInstance.layerSql({ heartbeatEvery: "1000 days" }), KeyCache.layer())),
+    Layer.provideMerge(Layer.mergeAll(ProcessInstance.layerSql(heartbeat), KeyCache.layer())),
     Layer.provideMerge(Migrations.layer),
     Layer.provideMerge(SqliteClient.layer({ filename })),
     Layer.provideMerge(layerWebCrypto),
