@@ -117,17 +117,21 @@ export const layerStoresSql = Layer.mergeAll(
 export interface DataOptions {
   /** The folder that holds all of it: the database `gateway.db`, the files under `files/`, uploads under way in `uploads/`. Made when it is not there. */
   readonly dataDir: string
+  /** How long a write waits while another process keeps the database locked, in milliseconds. Default 5000. */
+  readonly busyTimeout?: number | undefined
 }
 
 /**
  * The stores alone, over SQLite in a folder: for the command line, which works on the database itself, before the service runs or beside it.
  */
-export const layerStoresSqlite = ({ dataDir }: DataOptions) =>
+export const layerStoresSqlite = ({ busyTimeout, dataDir }: DataOptions) =>
   layerStoresSql.pipe(
     Layer.provideMerge(
       Layer.unwrap(
         Effect.map(Path.Path, (path) =>
-          Migrations.layer.pipe(Layer.provideMerge(SqliteClient.layer({ filename: path.join(dataDir, "gateway.db") })))
+          Migrations.layer.pipe(
+            Layer.provideMerge(SqliteClient.layer({ filename: path.join(dataDir, "gateway.db"), busyTimeout }))
+          )
         )
       )
     )
@@ -180,12 +184,12 @@ const catalogue = (providers: ReadonlyArray<Provider> | undefined) =>
  * )
  * ```
  */
-export const layerSqlite = ({ dataDir, providers, web }: SqliteOptions) =>
+export const layerSqlite = ({ busyTimeout, dataDir, providers, web }: SqliteOptions) =>
   Layer.merge(layer.pipe(Layer.provide(inFolder(dataDir, "uploads", UploadFolder.layer))), background).pipe(
     Layer.provideMerge(jobs),
     Layer.provideMerge(
       Layer.mergeAll(catalogue(providers), limits, inFolder(dataDir, "files", ObjectStore.layerLocal))
     ),
-    Layer.provideMerge(layerStoresSqlite({ dataDir })),
+    Layer.provideMerge(layerStoresSqlite({ busyTimeout, dataDir })),
     Layer.provide(Layer.succeed(StaticSite.StaticSite, web))
   )

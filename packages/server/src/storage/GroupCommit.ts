@@ -77,14 +77,22 @@ export const make = Effect.gen(function* () {
       { discard: true }
     )
 
+  const take = (most: number): ReadonlyArray<Item> => {
+    const items = waiting.slice(0, most)
+    waiting = waiting.slice(most)
+    return items
+  }
+
   const group = Effect.suspend(() => {
-    const items = waiting.slice(0, atMost)
-    waiting = waiting.slice(atMost)
-    return sql.withTransaction(together(items)).pipe(
-      Effect.catchTag("OneFailed", () => sql.withTransaction(apart(items))),
+    // Taken when the transaction has begun: whoever came while it waited for another process's lock is part of it.
+    let items: ReadonlyArray<Item> | undefined
+    const all = Effect.suspend(() => together((items = take(atMost))))
+    return sql.withTransaction(all).pipe(
+      Effect.catchTag("OneFailed", () => sql.withTransaction(apart(items ?? []))),
       Effect.exit,
       Effect.map((exit) => {
-        for (const item of items) item.finish(exit)
+        // Where it could not begin, nobody who waits is kept waiting for the same lock once more.
+        for (const item of items ?? take(waiting.length)) item.finish(exit)
       })
     )
   })

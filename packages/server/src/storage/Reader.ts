@@ -1,12 +1,12 @@
 /**
- * Reads of what is committed, beside the one who writes.
+ * Quick reads of what is committed, beside the one who writes.
  *
- * On SQLite a read over the shared connection waits for the transaction that has it. A second, read-only connection sees the last commit and waits for nobody, and
- * its statements run at once: no lease, no template, no span; and what it has read since that commit it knows. What this process has committed is seen at once, what another has with the next turn of the event
- * loop. For hot reads of one statement that may come from just before a write under way.
+ * A statement outside a transaction reads the last commit and waits for nobody. A prepared one also runs without a template
+ * and without a span of its own. For hot reads of one statement.
  */
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
+import type { Connection } from "effect/sql/SqlConnection"
 import * as Dialect from "./Dialect.ts"
 
 /** Prepares reads. */
@@ -18,8 +18,17 @@ export class Reader extends Context.Service<
   }
 >()("@model-gateway/server/storage/Reader") {}
 
-/** Reads over the client itself: for a database whose connections do not wait for each other, or that lies in memory. */
-export const layerSql: Layer.Layer<Reader, never, SqlClient> = Layer.effect(
-  Reader,
-  Effect.map(SqlClient, (sql) => Reader.of({ prepare: (text) => Dialect.fixed(sql, text) }))
-)
+/** Reads over a connection of their own. */
+export const make = (connection: Connection): Reader["Service"] =>
+  Reader.of({
+    prepare:
+      (text) =>
+      (...params) =>
+        connection.execute(text, params, undefined)
+  })
+
+/** Reads over the client itself. */
+export const makeSql = (sql: SqlClient): Reader["Service"] => Reader.of({ prepare: (text) => Dialect.fixed(sql, text) })
+
+/** Reads over the client itself: for a database whose connections do not wait for each other. */
+export const layerSql: Layer.Layer<Reader, never, SqlClient> = Layer.effect(Reader, Effect.map(SqlClient, makeSql))

@@ -1,131 +1,37 @@
 /**
- * `effect/sql` over Node's own SQLite: one connection, lent to one fiber at a time.
+ * `effect/sql` over Node's own SQLite: one connection that writes, lent to one fiber at a time, and one that reads.
  *
- * SQLite has one writer, and `node:sqlite` is synchronous, so more connections in one process would only wait for each other.
- * Other processes may write to the same file: every transaction begins as a writer (`BEGIN IMMEDIATE`), so that it waits
- * its turn at its first statement and never fails half-way for a stale snapshot.
+ * SQLite has one writer. In its write-ahead log mode readers never wait for it: a `SELECT` outside a transaction runs on the
+ * reading connection at once and sees the last commit, whoever else is writing. Everything else runs on the writing
+ * connection, in turn. Other processes may write to the same file: every transaction begins as a writer
+ * (`BEGIN IMMEDIATE`), so that it waits for their lock at its first statement and never fails half-way for a stale snapshot.
+ * Waiting never stops the process, see `sqliteConnection.ts`.
  */
-import { Context, Effect, Layer, Schedule, Semaphore, Stream } from "effect"
+import { Context, Effect, Layer, type Scope, Semaphore, Stream } from "effect"
 import { layer as layerReactivity, type Reactivity } from "effect/reactivity/Reactivity"
 import * as SqlClient from "effect/sql/SqlClient"
-import type { Connection, Row } from "effect/sql/SqlConnection"
-import { classifySqliteError, SqlError } from "effect/sql/SqlError"
+import type { Connection } from "effect/sql/SqlConnection"
+import type { SqlError } from "effect/sql/SqlError"
 import { makeCompilerSqlite } from "effect/sql/Statement"
 import { accessSync, constants, existsSync, mkdirSync } from "node:fs"
 import { dirname } from "node:path"
-import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite"
+import { DatabaseSync } from "node:sqlite"
+import * as SqliteConnection from "../internal/sqliteConnection.ts"
 import * as GroupCommit from "./GroupCommit.ts"
-import * as LruMap from "./LruMap.ts"
 import * as Reader from "./Reader.ts"
-import { describe, StorageError } from "./StorageError.ts"
+import { describe, isLocked, StorageError } from "./StorageError.ts"
 
 /** Where and how the database is opened. */
 export interface Options {
   /** Path of the database file; its folder is made when missing. `:memory:` keeps it in memory. */
   readonly filename: string
-  /** How long a statement waits for another process's lock, in milliseconds. Default 5000. */
+  /**
+   * How long a write waits for its turn while another process holds the lock, in milliseconds, before it fails. Reads do
+   * not wait for it. Default 5000.
+   */
   readonly busyTimeout?: number | undefined
-  /** How many prepared statements are kept. Default 500. */
+  /** How many prepared statements a connection keeps. Default 500. */
   readonly preparedStatements?: number | undefined
-}
-
-/** Columns that `node:sqlite` cannot bind as they are (booleans, undefined) are a mistake of the caller and are refused by it. */
-const isInput = (value: unknown): value is SQLInputValue =>
-  value === null ||
-  typeof value === "number" ||
-  typeof value === "bigint" ||
-  typeof value === "string" ||
-  ArrayBuffer.isView(value)
-
-interface Prepared {
-  readonly statement: StatementSync
-  readonly returnsRows: boolean
-  readsBigInts: boolean
-}
-
-const sqlError = (cause: unknown, message: string, operation: string): SqlError => {
-  // The classifier reads `errno`; node:sqlite calls the same number `errcode`.
-  if (typeof cause === "object" && cause !== null && "errcode" in cause && !("errno" in cause)) {
-    Object.assign(cause, { errno: cause.errcode })
-  }
-  return new SqlError({ reason: classifySqliteError(cause, { message, operation }) })
-}
-
-const makeConnection = (db: DatabaseSync, capacity: number, used: () => void): Connection => {
-  const prepared = LruMap.make<string, Prepared>(capacity)
-
-  const prepare = (text: string, keep: boolean): Prepared => {
-    const known = prepared.get(text)
-    if (known !== undefined) return known
-    const statement = db.prepare(text)
-    const made: Prepared = { statement, returnsRows: statement.columns().length > 0, readsBigInts: false }
-    if (keep) prepared.set(text, made)
-    return made
-  }
-
-  const use = <A>(
-    text: string,
-    params: ReadonlyArray<unknown>,
-    keep: boolean,
-    read: (prepared: Prepared, values: ReadonlyArray<SQLInputValue>) => A
-  ): Effect.Effect<A, SqlError> =>
-    Effect.withFiber((fiber) => {
-      try {
-        const made = prepare(text, keep)
-        const bigInts = fiber.getRef(SqlClient.SafeIntegers)
-        if (bigInts !== made.readsBigInts) {
-          made.statement.setReadBigInts(bigInts)
-          made.readsBigInts = bigInts
-        }
-        if (!params.every(isInput)) throw new TypeError("A parameter is of a type that SQLite cannot hold")
-        return Effect.succeed(read(made, params))
-      } catch (cause) {
-        return Effect.fail(sqlError(cause, "Failed to execute statement", "execute"))
-      } finally {
-        used()
-      }
-    })
-
-  const rows = ({ returnsRows, statement }: Prepared, values: ReadonlyArray<SQLInputValue>): ReadonlyArray<object> => {
-    if (returnsRows) return statement.all(...values)
-    statement.run(...values)
-    return []
-  }
-
-  const arrays = ({ returnsRows, statement }: Prepared, values: ReadonlyArray<SQLInputValue>) => {
-    if (!returnsRows) {
-      statement.run(...values)
-      return []
-    }
-    statement.setReturnArrays(true)
-    try {
-      // With arrays on, `all` answers arrays; its declared type knows only of records.
-      return statement.all(...values).map((row): ReadonlyArray<unknown> => Object.values(row))
-    } finally {
-      statement.setReturnArrays(false)
-    }
-  }
-
-  const execute: Connection["execute"] = (text, params, transformRows) => {
-    const result = use(text, params, true, rows)
-    return transformRows === undefined ? result : Effect.map(result, transformRows)
-  }
-
-  return {
-    execute,
-    executeRaw: (text, params) =>
-      use(text, params, true, ({ returnsRows, statement }, values) =>
-        returnsRows ? statement.all(...values) : statement.run(...values)
-      ),
-    executeStream: (text, params, transformRows) =>
-      Stream.unwrap(Effect.map(execute(text, params, transformRows), (all) => Stream.fromIterable(all))),
-    executeValues: (text, params) => use(text, params, true, arrays),
-    executeValuesUnprepared: (text, params) => use(text, params, false, arrays),
-    executeUnprepared: (text, params, transformRows) => {
-      const result = use(text, params, false, rows)
-      return transformRows === undefined ? result : Effect.map(result, transformRows)
-    }
-  }
 }
 
 const unopened = (filename: string, why: string, cause: unknown) =>
@@ -178,47 +84,126 @@ const prepareFolder = Effect.fnUntraced(function* (filename: string) {
 const settings = `PRAGMA page_size = 2048; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
   PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY`
 
-const isLocked = (cause: unknown): boolean => describe(cause) === "The database is locked by another process."
+const readerSettings = "PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY"
 
-const open = Effect.fnUntraced(function* (options: Options) {
-  const { filename } = options
-  const busyTimeout = options.busyTimeout ?? 5000
-  if (filename !== ":memory:") yield* prepareFolder(filename)
-  const db = yield* Effect.acquireRelease(
+const openFile = (
+  filename: string,
+  options: { readonly readOnly: boolean; readonly settings: string },
+  end: bigint
+) => {
+  const failed = (cause: unknown) =>
+    unopened(filename, lowerFirst(describe(cause)) ?? "the file cannot be opened", cause)
+  const configure = (db: DatabaseSync, tried: number): Effect.Effect<void, StorageError> =>
+    Effect.suspend(() => {
+      try {
+        db.exec(options.settings)
+        return Effect.void
+      } catch (cause) {
+        return isLocked(cause) && SqliteConnection.now() < end
+          ? Effect.andThen(SqliteConnection.pause(tried), configure(db, tried + 1))
+          : Effect.fail(failed(cause))
+      }
+    })
+  return Effect.acquireRelease(
     Effect.try({
-      try: () => new DatabaseSync(filename, { timeout: busyTimeout, enableForeignKeyConstraints: true }),
-      catch: (cause) => unopened(filename, lowerFirst(describe(cause)) ?? "the file cannot be opened", cause)
+      // A timeout of 0: SQLite must not wait inside a statement.
+      try: () =>
+        new DatabaseSync(filename, { timeout: 0, readOnly: options.readOnly, enableForeignKeyConstraints: true }),
+      catch: failed
     }),
     (db) => Effect.sync(() => db.close())
-  )
-  yield* Effect.try({ try: () => db.exec(settings), catch: (cause) => cause }).pipe(
-    // Switching to WAL gives up at once when another process is switching too, whatever the busy timeout.
-    Effect.retry({ schedule: Schedule.spaced("20 millis"), times: 100, while: isLocked }),
-    Effect.mapError((cause) => unopened(filename, lowerFirst(describe(cause)) ?? "it does not answer", cause))
-  )
-  return db
+  ).pipe(Effect.tap((db) => configure(db, 0)))
+}
+
+/** The two connections; in memory there is only the one that writes. */
+interface Databases {
+  readonly writer: DatabaseSync
+  readonly reader: DatabaseSync | undefined
+}
+
+const open = Effect.fnUntraced(function* (
+  filename: string,
+  busyTimeout: bigint
+): Effect.fn.Return<Databases, StorageError, Scope.Scope> {
+  const end = SqliteConnection.now() + busyTimeout
+  if (filename === ":memory:") {
+    return { writer: yield* openFile(filename, { readOnly: false, settings }, end), reader: undefined }
+  }
+  yield* prepareFolder(filename)
+  const writer = yield* openFile(filename, { readOnly: false, settings }, end)
+  return { writer, reader: yield* openFile(filename, { readOnly: true, settings: readerSettings }, end) }
 })
 
 const lowerFirst = (sentence: string | undefined): string | undefined =>
   sentence === undefined ? undefined : sentence.charAt(0).toLowerCase() + sentence.slice(1).replace(/\.$/, "")
 
+const isRead = (text: string): boolean => /^\s*SELECT\b/i.test(text)
+
+/** What statements outside a transaction run on: reads on the reader, everything else in turn on the writer. */
+const makeShared = (
+  reader: Connection | undefined,
+  lend: <A>(use: (writer: Connection) => Effect.Effect<A, SqlError>) => Effect.Effect<A, SqlError>
+): Connection => {
+  const on = <A>(text: string, use: (connection: Connection) => Effect.Effect<A, SqlError>) =>
+    reader !== undefined && isRead(text) ? use(reader) : lend(use)
+  const execute: Connection["execute"] = (text, params, transformRows) =>
+    on(text, (connection) => connection.execute(text, params, transformRows))
+  return {
+    execute,
+    executeRaw: (text, params) => on(text, (connection) => connection.executeRaw(text, params)),
+    executeStream: (text, params, transformRows) =>
+      Stream.unwrap(Effect.map(execute(text, params, transformRows), (all) => Stream.fromIterable(all))),
+    executeValues: (text, params) => on(text, (connection) => connection.executeValues(text, params)),
+    executeValuesUnprepared: (text, params) =>
+      on(text, (connection) => connection.executeValuesUnprepared(text, params)),
+    executeUnprepared: (text, params, transformRows) =>
+      on(text, (connection) => connection.executeUnprepared(text, params, transformRows))
+  }
+}
+
 /**
- * Opens the database and makes the client. The connection closes with the scope. `used` is called after each statement.
+ * Opens the database and makes the client, and the reader beside it. Both close with the scope.
  *
  * Fails with a {@link StorageError} whose message is one plain sentence when the folder is not writable, the file is no
- * database, or the disk is full.
+ * database, another process keeps it locked, or the disk is full.
  */
-export const make = Effect.fnUntraced(function* (options: Options, used: () => void = () => {}) {
-  const db = yield* open(options)
-  const connection = makeConnection(db, options.preparedStatements ?? 500, used)
-  const semaphore = yield* Semaphore.make(1)
-  const acquirers = SqlClient.makeSqliteAcquirers({
-    connection: Effect.succeed(connection),
-    semaphore,
-    isTransaction: () => db.isTransaction
+export const make = Effect.fnUntraced(function* (options: Options) {
+  const { busyTimeout = 5000, filename, preparedStatements = 500 } = options
+  const patience = BigInt(Math.round(busyTimeout)) * 1_000_000n
+  const { reader, writer } = yield* open(filename, patience)
+  const reading =
+    reader && SqliteConnection.make(reader, { preparedStatements, deadline: () => SqliteConnection.now() + patience })
+
+  // Set by whoever has the writer now. The time in the queue counts, so that nobody waits longer than the timeout.
+  let deadline = 0n
+  const writing = SqliteConnection.make(writer, { preparedStatements, deadline: () => deadline })
+  const { borrower, onCommitFailure, transactionAcquirer } = SqlClient.makeSqliteAcquirers({
+    connection: Effect.succeed(writing),
+    semaphore: yield* Semaphore.make(1),
+    isTransaction: () => writer.isTransaction
   })
-  return yield* SqlClient.make({
-    ...acquirers,
+  const shared = makeShared(reading, (use) =>
+    Effect.suspend(() => {
+      const end = SqliteConnection.now() + patience
+      return borrower((connection) => {
+        deadline = end
+        return use(connection)
+      })
+    })
+  )
+
+  const client = yield* SqlClient.make({
+    acquirer: Effect.succeed(shared),
+    borrower: (use) => use(shared),
+    transactionAcquirer: Effect.suspend(() => {
+      const end = SqliteConnection.now() + patience
+      return Effect.map(transactionAcquirer, (connection) => {
+        deadline = end
+        return connection
+      })
+    }),
+    onCommitFailure,
+    isTransaction: () => writer.isTransaction,
     compiler: makeCompilerSqlite(),
     driver: "node-sqlite",
     prepareTransactionControls: true,
@@ -226,89 +211,12 @@ export const make = Effect.fnUntraced(function* (options: Options, used: () => v
     releaseSavepoint: (name) => `RELEASE SAVEPOINT ${name}`,
     spanAttributes: [["db.system.name", "sqlite"]]
   })
+  return { client, reader: reading === undefined ? Reader.makeSql(client) : Reader.make(reading) }
 })
 
-/** Answers kept of each statement that is read. */
-const rememberedReads = 1000
-
 /**
- * Which commit is the last, as far as one has to know. To ask costs a lock of the file, so it is asked at most once in a turn of the event loop, and again after each statement of this process's own:
- * what another process commits is seen with the next turn.
- */
-const makeLastCommit = () => {
-  let known: unknown
-  let isKnown = false
-  const forget = () => {
-    isKnown = false
-  }
-  return {
-    forget,
-    /** A value that is another one after a commit of another connection, of this process or of another. */
-    version: (statement: StatementSync): unknown => {
-      if (isKnown) return known
-      known = statement.get()?.["data_version"]
-      isKnown = true
-      setImmediate(forget)
-      return known
-    }
-  }
-}
-
-type LastCommit = ReturnType<typeof makeLastCommit>
-
-/** Reads over a connection of their own; the file is there, as the client has opened it. What was read since the last commit is not read again. */
-const makeReader = ({ busyTimeout, filename }: Options, lastCommit: LastCommit) =>
-  Effect.map(
-    Effect.acquireRelease(
-      Effect.try({
-        try: () => new DatabaseSync(filename, { timeout: busyTimeout ?? 5000, readOnly: true }),
-        catch: (cause) => unopened(filename, lowerFirst(describe(cause)) ?? "it does not answer", cause)
-      }),
-      (db) => Effect.sync(() => db.close())
-    ),
-    (db) => {
-      let dataVersion: StatementSync | undefined
-      return Reader.Reader.of({
-        prepare: (text) => {
-          // Prepared with the first use: the tables may not be there before.
-          let statement: StatementSync | undefined
-          const answers = LruMap.make<string, ReadonlyArray<Row>>(rememberedReads)
-          let version: unknown
-          return (...params) =>
-            Effect.suspend(() => {
-              try {
-                const now = lastCommit.version((dataVersion ??= db.prepare("PRAGMA data_version")))
-                if (now !== version) {
-                  answers.clear()
-                  version = now
-                }
-                const question = JSON.stringify(params)
-                const known = answers.get(question)
-                if (known !== undefined) return Effect.succeed(known)
-                statement ??= db.prepare(text)
-                const rows = statement.all(...params)
-                answers.set(question, rows)
-                return Effect.succeed(rows)
-              } catch (cause) {
-                return Effect.fail(sqlError(cause, "Failed to read", "read"))
-              }
-            })
-        }
-      })
-    }
-  )
-
-const layerReader = (
-  options: Options,
-  lastCommit: LastCommit
-): Layer.Layer<Reader.Reader, StorageError, SqlClient.SqlClient> =>
-  options.filename === ":memory:"
-    ? Reader.layerSql
-    : // After the client, which makes the file.
-      Layer.effect(Reader.Reader, Effect.andThen(SqlClient.SqlClient, makeReader(options, lastCommit)))
-
-/**
- * The SQLite database as a {@link SqlClient.SqlClient}, with commits shared ({@link GroupCommit.GroupCommit}) and reads beside them ({@link Reader.Reader}), for as long as the layer lives.
+ * The SQLite database as a {@link SqlClient.SqlClient}, with commits shared ({@link GroupCommit.GroupCommit}) and reads
+ * beside them ({@link Reader.Reader}), for as long as the layer lives.
  *
  * @example
  * ```ts
@@ -322,14 +230,13 @@ const layerReader = (
 export const layer = (
   options: Options
 ): Layer.Layer<SqlClient.SqlClient | GroupCommit.GroupCommit | Reader.Reader | Reactivity, StorageError> =>
-  Layer.suspend(() => {
-    const lastCommit = makeLastCommit()
-    return Layer.merge(GroupCommit.layer, layerReader(options, lastCommit)).pipe(
-      Layer.provideMerge(
-        Layer.effectContext(
-          Effect.map(make(options, lastCommit.forget), (client) => Context.make(SqlClient.SqlClient, client))
+  GroupCommit.layer.pipe(
+    Layer.provideMerge(
+      Layer.effectContext(
+        Effect.map(make(options), ({ client, reader }) =>
+          Context.make(SqlClient.SqlClient, client).pipe(Context.add(Reader.Reader, reader))
         )
-      ),
-      Layer.provideMerge(layerReactivity)
-    )
-  })
+      )
+    ),
+    Layer.provideMerge(layerReactivity)
+  )

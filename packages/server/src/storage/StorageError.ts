@@ -67,6 +67,12 @@ export const describe = (cause: unknown): string | undefined => {
   return code === undefined ? undefined : sentenceOfCode(code)
 }
 
+/** Whether the driver's error says that another connection holds the lock (`SQLITE_BUSY`), so that trying again may help. */
+export const isLocked = (cause: unknown): boolean => {
+  const code = numericCode(cause)
+  return code !== undefined && (code & 0xff) === 5
+}
+
 /** Turns an error of `effect/sql` into a {@link StorageError} of the named operation. */
 export const fromSql = (operation: string, error: SqlError | MigrationError): StorageError => {
   if (isSqlError(error)) {

@@ -6,7 +6,7 @@
  */
 import { Context, Duration, Effect, Layer, Schedule, Schema } from "effect"
 import * as PersistedQueue from "effect/persistence/PersistedQueue"
-import type { SqlClient } from "effect/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 import { refine, StorageError } from "../storage/StorageError.ts"
 
 /** A wake-up. */
@@ -98,8 +98,15 @@ export const layerSql: Layer.Layer<VideoQueue, StorageError, SqlClient> = Layer.
   PersistedQueue.layerCleanup({ interval: "10 minutes", timeToLive: "1 hour", failedTimeToLive: "7 days" })
 ).pipe(Layer.provide(layerStore))
 
-/** In memory, for tests of what the queue wakes. */
-export const layerMemory: Layer.Layer<VideoQueue> = layer.pipe(
-  Layer.provide(PersistedQueue.layer),
-  Layer.provide(PersistedQueue.layerStoreMemory)
-)
+/** In memory, for tests of what the queue wakes. As in the database, an offer inside a transaction counts once it commits. */
+export const layerMemory: Layer.Layer<VideoQueue, never, SqlClient> = Layer.effect(
+  VideoQueue,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const queue = yield* make
+    return VideoQueue.of({
+      take: queue.take,
+      offer: (message, delay) => sql.afterCommit(Effect.orDie(queue.offer(message, delay)))
+    })
+  })
+).pipe(Layer.provide(PersistedQueue.layer), Layer.provide(PersistedQueue.layerStoreMemory))

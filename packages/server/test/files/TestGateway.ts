@@ -65,7 +65,8 @@ export const layerAt = (
   folder: string,
   options?: GatewayServerConfig.Options,
   providers?: ReadonlyArray<Provider>,
-  services: typeof NodeServices.layer = NodeServices.layer
+  services: typeof NodeServices.layer = NodeServices.layer,
+  busyTimeout?: number
 ) =>
   Layer.effect(
     TestGateway,
@@ -91,7 +92,7 @@ export const layerAt = (
       })
     })
   ).pipe(
-    Layer.provideMerge(GatewayServer.layerSqlite({ dataDir: folder, providers })),
+    Layer.provideMerge(GatewayServer.layerSqlite({ dataDir: folder, providers, busyTimeout })),
     Layer.provideMerge(services),
     Layer.provideMerge(
       NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1", gracefulShutdownTimeout: "2 seconds" })

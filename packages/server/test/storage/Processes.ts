@@ -1,5 +1,5 @@
 /** Runs a fixture as a process of its own, so that tests can see what several processes do to one database. */
-import { Effect, Stream } from "effect"
+import { Effect, Option, Stream } from "effect"
 import { ChildProcess } from "effect/process"
 import { NodeServices } from "@effect/platform-node"
 import { fileURLToPath } from "node:url"
@@ -33,3 +33,15 @@ export const runAndKill = (fixture: string, ...args: ReadonlyArray<string>) =>
       return line
     })
   ).pipe(Effect.provide(NodeServices.layer))
+
+/** Holds the write lock of a database from another process while `use` runs. `release` lets go of it before. */
+export const whileLocked = <A, E, R>(
+  filename: string,
+  use: (release: Effect.Effect<void>) => Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> =>
+  Effect.gen(function* () {
+    const child = yield* command("holdLock.ts", [filename])
+    const line = yield* Stream.runHead(child.all.pipe(Stream.decodeText, Stream.splitLines))
+    if (Option.getOrNull(line) !== "locked") return yield* Effect.die(new Error("the database could not be locked"))
+    return yield* use(Effect.orDie(child.kill({ killSignal: "SIGKILL" })))
+  }).pipe(Effect.catchTag("PlatformError", Effect.die), Effect.scoped, Effect.provide(NodeServices.layer))

@@ -20,8 +20,6 @@ describe("Reader", () => {
       expect(yield* reachedAt).toBe(1)
       expect(yield* reachedAt).toBe(1)
       yield* write(theirs, 2)
-      // Another process's commit is seen with the next turn of the event loop.
-      yield* Effect.yieldNow
       expect(yield* reachedAt).toBe(2)
       for (const time of [4, 5]) {
         yield* write(ours, time)
