@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from "node:fs"
 import { connect, type Socket } from "node:net"
 import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
 import { describe, expect, it, onTestFinished, vi } from "vitest"
 import { currentKey, folder, run, serve, type Served, start } from "./Executable.ts"
 
@@ -100,6 +101,19 @@ describe("serve", () => {
       code: 1,
       stderr: `${host} is no address of this machine; choose another with --host.\n`
     })
+  })
+
+  it("ends with a sentence when a newer version has upgraded its database, and so does every command", async () => {
+    const dataDir = folder()
+    expect((await run(["keys", "create", "--name", "k", "--data-dir", dataDir])).code).toBe(0)
+    const database = new DatabaseSync(join(dataDir, "gateway.db"))
+    database.exec("INSERT INTO schema_migrations (migration_id, name) VALUES (9000, 'later')")
+    database.close()
+    for (const command of [["serve", "--port", "0"], ["keys", "list"], ["credits", "add", "--amount", "1"]]) {
+      const { code, stderr, stdout } = await run([...command, "--data-dir", dataDir])
+      expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
+      expect(stderr).toMatch(/^The database has schema 9000, and this version .* restore a backup .*\.\n$/)
+    }
   })
 
   it("finishes what is in flight after Ctrl-C, however often the one keypress arrives, and takes nothing new", async () => {

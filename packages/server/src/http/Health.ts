@@ -5,8 +5,8 @@ import { phrases, ServiceUnavailable } from "@model-gateway/core/GatewayError"
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
-import { SqlClient } from "effect/sql/SqlClient"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
+import * as Readiness from "../storage/Readiness.ts"
 import { Lifecycle } from "./Lifecycle.ts"
 import * as MetricsAccess from "./MetricsAccess.ts"
 
@@ -19,12 +19,23 @@ const health = HttpRouter.add("GET", "/healthz", Effect.succeed(fine("ok")))
 const ready = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const lifecycle = yield* Lifecycle
-    const sql = yield* SqlClient
-    const check = sql`SELECT 1`.pipe(
-      Effect.timeout("2 seconds"),
-      Effect.matchEffect({
-        onSuccess: () => Effect.succeed(fine("ready")),
-        onFailure: () => Effect.fail(notReady("the database does not answer"))
+    const readiness = yield* Readiness.make()
+    let reported: string | undefined
+    /** Says in the log why the database cannot serve, and when it can again: once each time. */
+    const report = (problem: string | undefined) =>
+      Effect.suspend(() => {
+        if (problem === reported) return Effect.void
+        reported = problem
+        return problem === undefined
+          ? Effect.logInfo("/readyz: the database serves again")
+          : Effect.logWarning("/readyz: the database cannot serve", problem)
+      })
+    const check = readiness.pipe(
+      Effect.tap(() => report(undefined)),
+      Effect.tapError(({ message }) => report(message)),
+      Effect.mapBoth({
+        onSuccess: () => fine("ready"),
+        onFailure: () => notReady("the database cannot serve requests")
       })
     )
     yield* router.add(

@@ -6,7 +6,8 @@
  */
 import { Effect, Layer } from "effect"
 import * as Migrator from "effect/sql/Migrator"
-import type { SqlClient } from "effect/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
+import * as Dialect from "./Dialect.ts"
 import * as accounting from "./migrations/Accounting.ts"
 import * as ephemeralKeys from "./migrations/EphemeralKeys.ts"
 import * as files from "./migrations/Files.ts"
@@ -14,7 +15,7 @@ import * as tenancy from "./migrations/Tenancy.ts"
 import * as unusedIndexes from "./migrations/UnusedIndexes.ts"
 import * as videoCandidates from "./migrations/VideoCandidates.ts"
 import * as videoJobs from "./migrations/VideoJobs.ts"
-import { refine, type StorageError } from "./StorageError.ts"
+import { refine, StorageError } from "./StorageError.ts"
 
 /** Every step by `<number>_<name>`. */
 export const migrations = {
@@ -27,15 +28,50 @@ export const migrations = {
   "0007_unused_indexes": unusedIndexes.migration
 }
 
+/** Every table that the steps make. */
+export const tables = [
+  "budgets",
+  "credit_ledger",
+  "ephemeral_keys",
+  "files",
+  "free_model_days",
+  "guardrails",
+  "idempotency",
+  "intents",
+  "keys",
+  "milestones",
+  "organizations",
+  "processes",
+  "usage_ledger",
+  "video_jobs",
+  "video_requests",
+  "workspaces"
+] as const
+
+const newest = Math.max(...Object.keys(migrations).map((name) => Number.parseInt(name, 10)))
+
 const migrate = Migrator.make({})
+
+const newerSchema = (found: number) =>
+  new StorageError({
+    operation: "Migrations.run",
+    message:
+      `The database has schema ${found}, and this version of Model Gateway knows schema ${newest} and earlier ones. ` +
+      `A newer version has upgraded it: run that version or a later one, or restore a backup from before the upgrade.`,
+    retryable: false
+  })
 
 /**
  * Runs what has not run yet, in one transaction; a second process doing the same waits and then finds nothing to do.
+ * Fails when a newer version has upgraded the database, and then changes nothing.
  */
-export const run = migrate({ loader: Migrator.fromRecord(migrations), table: "schema_migrations" }).pipe(
-  Effect.asVoid,
-  refine("Migrations.run")
-)
+export const run = Effect.gen(function* () {
+  yield* migrate({ loader: Migrator.fromRecord(migrations), table: "schema_migrations" })
+  const sql = yield* SqlClient
+  const [row] = yield* sql`SELECT migration_id FROM schema_migrations ORDER BY migration_id DESC LIMIT 1`
+  const found = row === undefined ? 0 : Dialect.int(row, "migration_id")
+  if (found > newest) return yield* newerSchema(found)
+}).pipe(refine("Migrations.run"))
 
 /** Provides nothing, but is done only when the database is up to date: put it beneath the stores. */
 export const layer: Layer.Layer<never, StorageError, SqlClient> = Layer.effectDiscard(run)

@@ -8,7 +8,7 @@ import * as KeyFormat from "../../src/keys/KeyFormat.ts"
 import { KeyStore } from "../../src/keys/KeyStore.ts"
 import * as Migrations from "../../src/storage/Migrations.ts"
 import * as SqliteClient from "../../src/storage/SqliteClient.ts"
-import { layerAt, temporaryFolder } from "./TestStorage.ts"
+import { layer, layerAt, temporaryFolder } from "./TestStorage.ts"
 
 /** A database as an earlier release left it, with a key in it. */
 const earlier = Effect.fnUntraced(function* (upTo: string) {
@@ -71,5 +71,34 @@ it.effect("a database made before ephemeral keys takes them, and keeps what it h
     }).pipe(Effect.provide(layerAt(filename)))
     // A second start finds nothing to do.
     yield* Effect.flatMap(KeyStore, (keys) => keys.authenticate(plain)).pipe(Effect.provide(layerAt(filename)))
+  })
+)
+
+it.effect("every table that the migrations make is known by its name", () =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const rows =
+      yield* sql`SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'schema_migrations' ORDER BY name`
+    expect(Migrations.tables).toEqual(rows.map(({ name }) => name))
+  }).pipe(Effect.provide(layer))
+)
+
+it.effect("a database that a newer version has upgraded is refused with a sentence and not changed", () =>
+  Effect.gen(function* () {
+    const filename = `${yield* temporaryFolder}/gateway.db`
+    yield* Effect.gen(function* () {
+      const sql = yield* SqlClient
+      yield* sql`INSERT INTO schema_migrations (migration_id, name) VALUES (9000, 'later')`
+      yield* sql`ALTER TABLE guardrails RENAME TO policies`
+    }).pipe(Effect.provide(layerAt(filename)))
+    const error = yield* Effect.flip(Effect.scoped(Layer.build(layerAt(filename))))
+    const known = Object.keys(Migrations.migrations).length
+    expect(error).toMatchObject({
+      _tag: "StorageError",
+      retryable: false,
+      message:
+        `The database has schema 9000, and this version of Model Gateway knows schema ${known} and earlier ones. ` +
+        "A newer version has upgraded it: run that version or a later one, or restore a backup from before the upgrade."
+    })
   })
 )
