@@ -109,7 +109,11 @@ describe("serve", () => {
     const database = new DatabaseSync(join(dataDir, "gateway.db"))
     database.exec("INSERT INTO schema_migrations (migration_id, name) VALUES (9000, 'later')")
     database.close()
-    for (const command of [["serve", "--port", "0"], ["keys", "list"], ["credits", "add", "--amount", "1"]]) {
+    for (const command of [
+      ["serve", "--port", "0"],
+      ["keys", "list"],
+      ["credits", "add", "--amount", "1"]
+    ]) {
       const { code, stderr, stdout } = await run([...command, "--data-dir", dataDir])
       expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
       expect(stderr).toMatch(/^The database has schema 9000, and this version .* restore a backup .*\.\n$/)
