@@ -83,7 +83,7 @@ const logLevels = ["Trace", "Debug", "Info", "Warn", "Error", "None"] as const
 const aSize = "a size such as 8 MiB"
 const aTime = "a length of time such as 20 seconds"
 const aCount = "a whole number from 1"
-const { bodyLimits, circuits, deadlines, failedAuthentications, freeDailyRequests, rateLimit, videos } =
+const { bodyLimits, circuits, deadlines, failedAuthentications, freeDailyRequests, keptAnswers, rateLimit, videos } =
   GatewayServerConfig.defaults
 
 /** Where the data lies: the one setting that every command has. */
@@ -191,6 +191,18 @@ export const settings: ReadonlyArray<Setting> = [
     "a length of time such as 30 days, or never",
     "never",
     "How long after its end a video job is deleted, with its videos"
+  ),
+  setting(
+    "kept-answers-per-key",
+    aSize,
+    size(keptAnswers.perKey),
+    "What the answers kept for Idempotency-Key may take of one API key; beyond it the oldest are deleted"
+  ),
+  setting(
+    "kept-answers-total",
+    aSize,
+    size(keptAnswers.total),
+    "What the answers kept for Idempotency-Key may take in all; beyond it those of the keys that use the most are deleted"
   ),
   setting("rate-limit-requests", aCount, String(rateLimit.requests), "How many requests a key may make in each window"),
   setting("rate-limit-window", aTime, span(rateLimit.window), "The length of that window"),

@@ -52,6 +52,14 @@ export interface Videos {
   readonly retention: Duration.Duration | undefined
 }
 
+/** How much the answers kept for `Idempotency-Key` may take, in bytes as they are stored: compressed where they are large. */
+export interface KeptAnswers {
+  /** Of one API key, with the ephemeral keys made from it. Default 32 MiB. */
+  readonly perKey: number
+  /** Of all API keys. Default 1 GiB. */
+  readonly total: number
+}
+
 /** So many in that time. */
 export interface Rate {
   readonly requests: number
@@ -64,6 +72,7 @@ export interface Settings {
   readonly deadlines: Deadlines
   readonly circuits: Circuits
   readonly videos: Videos
+  readonly keptAnswers: KeptAnswers
   /** How often a key may ask. Default 1000 requests in 10 seconds. */
   readonly rateLimit: Rate
   /**
@@ -95,6 +104,7 @@ export interface Options {
   readonly deadlines?: Partial<Deadlines> | undefined
   readonly circuits?: Partial<Circuits> | undefined
   readonly videos?: Partial<Videos> | undefined
+  readonly keptAnswers?: Partial<KeptAnswers> | undefined
   readonly rateLimit?: Rate | undefined
   readonly failedAuthentications?: Rate | undefined
   readonly freeDailyRequests?: number | undefined
@@ -123,6 +133,7 @@ export const defaults: Settings = {
   },
   circuits: { failures: 5, openFor: Duration.seconds(10) },
   videos: { concurrency: 32, lifetime: Duration.hours(24), retention: undefined },
+  keptAnswers: { perKey: 32 * mebibyte, total: 1024 * mebibyte },
   rateLimit: { requests: 1000, window: Duration.seconds(10) },
   failedAuthentications: { requests: 20, window: Duration.minutes(1) },
   freeDailyRequests: 200,
@@ -137,6 +148,7 @@ export const make = (options: Options = {}): Settings => ({
   deadlines: { ...defaults.deadlines, ...options.deadlines },
   circuits: { ...defaults.circuits, ...options.circuits },
   videos: { ...defaults.videos, ...options.videos },
+  keptAnswers: { ...defaults.keptAnswers, ...options.keptAnswers },
   rateLimit: options.rateLimit ?? defaults.rateLimit,
   failedAuthentications: options.failedAuthentications ?? defaults.failedAuthentications,
   freeDailyRequests: options.freeDailyRequests ?? defaults.freeDailyRequests,
@@ -226,6 +238,7 @@ const list = (
  * | `MODEL_GATEWAY_DEADLINE_RERANK_ATTEMPT`, `…_RERANK`, `…_TRANSCRIPTION_ATTEMPT`, `…_TRANSCRIPTION` | {@link Deadlines} |
  * | `MODEL_GATEWAY_CIRCUIT_FAILURES`, `MODEL_GATEWAY_CIRCUIT_OPEN_FOR` | {@link Circuits} |
  * | `MODEL_GATEWAY_VIDEO_CONCURRENCY`, `…_LIFETIME`, `…_RETENTION` | {@link Videos} |
+ * | `MODEL_GATEWAY_KEPT_ANSWERS_PER_KEY`, `…_TOTAL` | {@link KeptAnswers} |
  * | `MODEL_GATEWAY_RATE_LIMIT_REQUESTS`, `…_WINDOW` | `rateLimit` |
  * | `MODEL_GATEWAY_FAILED_AUTHENTICATIONS_REQUESTS`, `…_WINDOW` | `failedAuthentications` |
  * | `MODEL_GATEWAY_FREE_DAILY_REQUESTS` | `freeDailyRequests` |
@@ -262,6 +275,10 @@ export const config: Config.Config<Settings> = Config.all({
       Config.map((span) => (span === "never" ? undefined : span)),
       Config.withDefault(defaults.videos.retention)
     )
+  }),
+  keptAnswers: Config.all({
+    perKey: size("MODEL_GATEWAY_KEPT_ANSWERS_PER_KEY", defaults.keptAnswers.perKey),
+    total: size("MODEL_GATEWAY_KEPT_ANSWERS_TOTAL", defaults.keptAnswers.total)
   }),
   rateLimit: policy("MODEL_GATEWAY_RATE_LIMIT", defaults.rateLimit),
   failedAuthentications: policy("MODEL_GATEWAY_FAILED_AUTHENTICATIONS", defaults.failedAuthentications),

@@ -69,10 +69,10 @@ export interface OnceOptions<A> {
 }
 
 /**
- * Keeps the answer for its idempotency key, where there is one. To be run in the transaction that does or charges the work, so that a crash cannot come between the two and have the
- * work done, or paid for, twice.
+ * Prepares an answer to be kept for its idempotency key, where there is one, and returns what keeps it. That is to be run in the transaction that does or charges the work, so that a
+ * crash cannot come between the two and have the work done, or paid for, twice.
  */
-export type Keep<A> = (answer: A) => Effect.Effect<void, StorageError>
+export type Keep<A> = (answer: A) => Effect.Effect<Effect.Effect<void, StorageError>>
 
 const respond = (answer: Idempotency.Answer): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.text(answer.body, {
@@ -106,17 +106,18 @@ export const once = <A, E, R>(
   const toAnswer = (value: A): Idempotency.Answer => ({ status, headers: {}, body: encode(value) })
   if (idempotencyKey === undefined) {
     return Effect.map(
-      effect(() => Effect.void),
+      effect(() => Effect.succeed(Effect.void)),
       (value) => respond(toAnswer(value))
     )
   }
   return Effect.uninterruptibleMask(
     Effect.fnUntraced(function* (restore) {
       const idempotency = yield* Idempotency.Idempotency
-      const { key } = yield* RequestContext.caller
+      const { ephemeral, key } = yield* RequestContext.caller
       const begun = yield* idempotency
         .begin({
-          scope: key.hash,
+          scope: ephemeral?.hash ?? key.hash,
+          keyHash: key.hash,
           key: idempotencyKey,
           fingerprint: Idempotency.fingerprintOf(operation, ...(yield* payload))
         })
@@ -127,7 +128,7 @@ export const once = <A, E, R>(
       const { claim } = begun
       // A large answer is written out once, for the one who waits and for those who ask again.
       let kept: Idempotency.Answer | undefined
-      const keep = (value: A) => claim.complete((kept = toAnswer(value)))
+      const keep = (value: A) => Effect.map(Idempotency.pack((kept = toAnswer(value))), claim.complete)
       const value = yield* restore(effect(keep)).pipe(Effect.onError(() => ignored(claim.abandon)))
       return respond(kept ?? toAnswer(value))
     })
@@ -197,8 +198,9 @@ export const paid = Effect.fnUntraced(function* <A, E, R>(
     return yield* Effect.failCause(exit.cause)
   }
   const { answer, outcome } = exit.value
+  const kept = yield* keep(answer)
   yield* orUnavailable(
-    Effect.retry(accounting.settle(reservation, outcome, keep(answer)), {
+    Effect.retry(accounting.settle(reservation, outcome, kept), {
       schedule: settleAgain,
       times: 3,
       while: (error) => error.retryable

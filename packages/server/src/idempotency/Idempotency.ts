@@ -1,44 +1,50 @@
 /**
  * The first answer to an `Idempotency-Key`, kept for 24 hours and given again.
  *
- * A key belongs to the API key that sent it. The first request with it goes ahead; one with the same key and the same body waits for it and is given
- * its answer; one with another body is a conflict. Answers that a retry could better (402, 408, 409, 425, 429 and all 5xx) are not kept, and neither is a failure: the next
- * request with the key goes ahead afresh. So it does when the process that held the key has died. This holds across processes that share the database.
+ * A key belongs to the API key that sent it. The first request with it goes ahead. A request with the same key and the same body waits for it and gets its answer; one with
+ * another body is a conflict. Answers that a retry could better (402, 408, 409, 425, 429 and all 5xx) are not kept, and neither is a failure: the next
+ * request with the key goes ahead afresh, also when the process that held the key has died. This holds across processes that share the database.
+ *
+ * What kept answers take is bounded, for each API key and in all ({@link KeptAnswerBounds}). Past the bound the oldest answers go first, and a request that is repeated after that
+ * goes ahead afresh.
  */
-import { Clock, Context, Data, Deferred, type Duration, Effect, Exit, Layer, Schema } from "effect"
+import { Clock, Context, Data, Deferred, type Duration, Effect, Exit, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import type { Row } from "effect/sql/SqlConnection"
 import { createHash } from "node:crypto"
+import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Dialect from "../storage/Dialect.ts"
 import { GroupCommit } from "../storage/GroupCommit.ts"
 import { ProcessInstance } from "../storage/ProcessInstance.ts"
 import * as Purge from "../storage/Purge.ts"
 import { refine, type StorageError } from "../storage/StorageError.ts"
+import * as KeptAnswer from "./KeptAnswer.ts"
+import * as KeptAnswerBounds from "./KeptAnswerBounds.ts"
+
+export type { Answer, PackedAnswer } from "./KeptAnswer.ts"
+export { pack } from "./KeptAnswer.ts"
 
 /** A request that carries an idempotency key. */
 export interface IdempotentRequest {
-  /** The API key's hash. */
+  /** Within which the key means one request: the hash of the API key that was sent, ephemeral or not. */
   readonly scope: string
+  /** The API key whose bytes are counted: for an ephemeral key, its parent, so that new ephemeral keys do not mean more room. */
+  readonly keyHash: string
   /** The header's value, which the contract bounds. */
   readonly key: string
   /** Of operation and body: see {@link fingerprintOf}. */
   readonly fingerprint: string
 }
 
-/** An answer as it is kept. */
-export interface Answer {
-  readonly status: number
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string
-}
-
 /** The right to go ahead; end it by `complete` or `abandon`. */
 export interface Claim {
   /**
    * Keeps the answer if it is one to keep (see {@link keeps}), else frees the key. Inside a `sql.withTransaction` it stands or falls with the rest, so that what
-   * was done and what will be answered cannot differ.
+   * was done and what will be answered cannot differ. An answer that may be large goes through {@link pack} first, outside of the transaction.
+   *
+   * Of an answer that alone takes more than an API key may have, only the status is kept: a request that repeats it fails with {@link IdempotencyConflict}, because to run it again would
+   * charge it again, each time.
    */
-  readonly complete: (answer: Answer) => Effect.Effect<void, StorageError>
+  readonly complete: (answer: KeptAnswer.PackedAnswer) => Effect.Effect<void, StorageError>
   /** Frees the key for the next request. */
   readonly abandon: Effect.Effect<void, StorageError>
 }
@@ -46,13 +52,13 @@ export interface Claim {
 /** What a request with an idempotency key is told. */
 export type Begun = Data.TaggedEnum<{
   First: { readonly claim: Claim }
-  Replay: { readonly answer: Answer }
+  Replay: { readonly answer: KeptAnswer.Answer }
 }>
 
 /** Constructors and matchers of {@link Begun}. */
 export const Begun = Data.taggedEnum<Begun>()
 
-/** The key was used before with another body (status 400). */
+/** The key was used before with another body, or its answer was too large to be kept (status 400). */
 export class IdempotencyConflict extends Data.TaggedError("IdempotencyConflict")<{
   readonly message: string
 }> {}
@@ -66,7 +72,7 @@ export class Idempotency extends Context.Service<
      * `complete` in the transaction of what the answer tells of, by `abandon` whenever there is no answer: call this where nothing can interrupt between the two.
      */
     readonly begin: (request: IdempotentRequest) => Effect.Effect<Begun, IdempotencyConflict | StorageError>
-    /** Forgets answers older than 24 hours; answers how many. Runs by itself under `layerPurge`. */
+    /** Deletes answers older than 24 hours, and the oldest of those that together pass their bound; answers how many of the first kind. Runs by itself under `layerPurge`. */
     readonly purge: Effect.Effect<number, StorageError>
   }
 >()("@model-gateway/server/idempotency/Idempotency") {}
@@ -89,20 +95,12 @@ export const keeps = (status: number): boolean =>
 const lifetime = 86_400_000
 const pollEvery = "100 millis"
 
-const decodeHeaders = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Record(Schema.String, Schema.String)))
+const conflict = (message: string) => Effect.fail(new IdempotencyConflict({ message }))
 
-const answerOf = (row: Row, status: number): Answer => ({
-  status,
-  headers: decodeHeaders(Dialect.text(row, "headers")),
-  body: Dialect.text(row, "body")
-})
+const otherBody = "this Idempotency-Key was used before with another body"
 
-const conflict = () =>
-  Effect.fail(
-    new IdempotencyConflict({
-      message: "this Idempotency-Key was used before with another body"
-    })
-  )
+const tooLarge =
+  "the answer to this Idempotency-Key was too large to be kept; the request was done, and charged, once. Send another key to do it again"
 
 interface Held {
   readonly fingerprint: string
@@ -118,6 +116,13 @@ export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const owner = yield* ProcessInstance
   const transactions = yield* GroupCommit
+  const bounds = (yield* GatewayServerConfig).keptAnswers
+  const answers = yield* KeptAnswerBounds.make(sql, transactions, bounds)
+  const write = Dialect.prepareChange(
+    sql,
+    `UPDATE idempotency SET owner = NULL, status = ?1, headers = ?2, body = ?3, packed = ?4, bytes = ?5
+      WHERE scope = ?6 AND idempotency_key = ?7 AND owner = ?8`
+  )
   /** Keys that a request of this process holds or is about to; the others wait, so that at most one of them asks the database. */
   const held = new Map<string, Held>()
 
@@ -142,9 +147,11 @@ export const make = Effect.gen(function* () {
       slot.claimed = true
       Deferred.doneUnsafe(slot.asked, Exit.void)
     }
-    const keep = (answer: Answer) =>
-      sql`UPDATE idempotency SET owner = NULL, status = ${answer.status}, headers = ${JSON.stringify(answer.headers)}, body = ${answer.body}
-        WHERE scope = ${scope} AND idempotency_key = ${key} AND owner = ${owner.id}`
+    const keep = Effect.fnUntraced(function* (answer: KeptAnswer.PackedAnswer) {
+      const columns = KeptAnswer.columnsOf(answer, bounds.perKey)
+      // Nothing is written where another process has taken the claim over.
+      if ((yield* write(...columns, scope, key, owner.id)) > 0) yield* answers.added(request.keyHash, columns[4])
+    })
     return {
       complete: (answer) =>
         Effect.suspend(() => (keeps(answer.status) ? keep(answer) : drop(request))).pipe(
@@ -162,9 +169,10 @@ export const make = Effect.gen(function* () {
     }
   }
 
-  const insert = Effect.fnUntraced(function* ({ fingerprint, key, scope }: IdempotentRequest, now: number) {
-    const rows = yield* sql`INSERT INTO idempotency (scope, idempotency_key, fingerprint, owner, created_at, expires_at)
-      VALUES (${scope}, ${key}, ${fingerprint}, ${owner.id}, ${now}, ${now + lifetime})
+  const insert = Effect.fnUntraced(function* ({ fingerprint, key, keyHash, scope }: IdempotentRequest, now: number) {
+    const rows =
+      yield* sql`INSERT INTO idempotency (scope, idempotency_key, key_hash, fingerprint, owner, created_at, expires_at)
+      VALUES (${scope}, ${key}, ${keyHash}, ${fingerprint}, ${owner.id}, ${now}, ${now + lifetime})
       ON CONFLICT (scope, idempotency_key) DO NOTHING RETURNING scope`
     return rows.length > 0
   })
@@ -187,12 +195,14 @@ export const make = Effect.gen(function* () {
     const status = Dialect.intOrNull(row, "status")
     const expiresAt = Dialect.int(row, "expires_at")
     if (holder === null && expiresAt <= now) {
-      yield* sql`DELETE FROM idempotency WHERE scope = ${request.scope} AND idempotency_key = ${request.key}
-        AND owner IS NULL AND expires_at = ${expiresAt}`
+      yield* answers.expired(row)
       return undefined
     }
-    if (Dialect.text(row, "fingerprint") !== request.fingerprint) return yield* conflict()
-    if (status !== null) return Begun.Replay({ answer: answerOf(row, status) })
+    if (Dialect.text(row, "fingerprint") !== request.fingerprint) return yield* conflict(otherBody)
+    if (status !== null) {
+      const answer = yield* KeptAnswer.fromRow(row)
+      return answer === null ? yield* conflict(tooLarge) : Begun.Replay({ answer })
+    }
     // Held by this process with no request that holds it: the row of a claim that could not be ended.
     const isDead = holder === null || holder === owner.id || !(yield* owner.isAlive(holder))
     if (!isDead) {
@@ -218,7 +228,7 @@ export const make = Effect.gen(function* () {
         )
       }
       if (!slot.claimed) return Effect.as(Effect.interruptible(Deferred.await(slot.asked)), undefined)
-      if (slot.fingerprint !== request.fingerprint) return conflict()
+      if (slot.fingerprint !== request.fingerprint) return conflict(otherBody)
       return Effect.as(Effect.interruptible(Deferred.await(slot.ended)), undefined)
     })
 
@@ -237,13 +247,9 @@ export const make = Effect.gen(function* () {
     begin,
     purge: Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
-      // Never a claim of a live process: its clock may be far behind this one's.
-      const some = sql`DELETE FROM idempotency WHERE (scope, idempotency_key) IN (
-        SELECT scope, idempotency_key FROM idempotency WHERE expires_at <= ${now}
-          AND (owner IS NULL OR NOT EXISTS (SELECT 1 FROM processes WHERE processes.id = idempotency.owner))
-        LIMIT ${Purge.atOnce}
-      ) RETURNING scope`
-      return yield* Purge.all(Effect.map(some, (rows) => rows.length))
+      const purged = yield* Purge.all(answers.expiredBefore(now))
+      yield* answers.shrinkAll
+      return purged
     }).pipe(refine("Idempotency.purge"))
   })
 })
@@ -254,17 +260,18 @@ export const layerSql: Layer.Layer<Idempotency, never, SqlClient | GroupCommit |
   make
 )
 
-/** Forgets what is older than 24 hours when it starts, and then every so often (default an hour). */
+/** Purges in the background: once at the start and then every so often (default an hour). */
 export const layerPurge = (options?: {
   readonly every?: Duration.Input | undefined
 }): Layer.Layer<never, never, Idempotency> =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       const idempotency = yield* Idempotency
-      const purge = Effect.catch(idempotency.purge, (error) =>
-        Effect.logError(`Old idempotency keys could not be purged: ${error.message}`)
+      yield* idempotency.purge.pipe(
+        Effect.catch((error) => Effect.logError(`Old idempotency keys could not be purged: ${error.message}`)),
+        Effect.andThen(Effect.sleep(options?.every ?? "1 hour")),
+        Effect.forever,
+        Effect.forkScoped
       )
-      yield* purge
-      yield* purge.pipe(Effect.delay(options?.every ?? "1 hour"), Effect.forever, Effect.forkScoped)
     })
   )

@@ -167,17 +167,18 @@ export const layerSql: Layer.Layer<EphemeralKeys, never, SqlClient | SecureRando
   make
 )
 
-/** Forgets those that expired long enough ago when it starts, and then every so often (default 5 minutes). */
+/** Purges in the background: once at the start and then every so often (default 5 minutes). */
 export const layerPurge = (options?: {
   readonly every?: Duration.Input | undefined
 }): Layer.Layer<never, never, EphemeralKeys> =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       const keys = yield* EphemeralKeys
-      const purge = Effect.catch(keys.purge, (error) =>
-        Effect.logError(`Expired ephemeral keys could not be purged: ${error.message}`)
+      yield* keys.purge.pipe(
+        Effect.catch((error) => Effect.logError(`Expired ephemeral keys could not be purged: ${error.message}`)),
+        Effect.andThen(Effect.sleep(options?.every ?? "5 minutes")),
+        Effect.forever,
+        Effect.forkScoped
       )
-      yield* purge
-      yield* purge.pipe(Effect.delay(options?.every ?? "5 minutes"), Effect.forever, Effect.forkScoped)
     })
   )

@@ -10,7 +10,7 @@ import type { Row } from "effect/sql/SqlConnection"
 import { ConnectionError, SqlError } from "effect/sql/SqlError"
 
 /** A value that both databases can bind. */
-export type Parameter = string | number | null
+export type Parameter = string | number | Uint8Array | null
 
 /** A fixed statement: give it parameters, get rows. */
 export type Prepared = (...params: ReadonlyArray<Parameter>) => Effect.Effect<ReadonlyArray<Row>, SqlError>
@@ -105,6 +105,13 @@ export const textOrNull = (row: Row, column: string): string | null => {
   const value = row[column]
   if (typeof value === "string") return value
   return value === null || value === undefined ? null : mistyped(column, "text")
+}
+
+/** Reads a column of bytes that may be null. */
+export const bytesOrNull = (row: Row, column: string): Uint8Array | null => {
+  const value = row[column]
+  if (value instanceof Uint8Array) return value
+  return value === null || value === undefined ? null : mistyped(column, "bytes")
 }
 
 /** Reads a boolean kept as `0` or `1`. */

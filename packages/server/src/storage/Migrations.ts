@@ -11,6 +11,7 @@ import * as Dialect from "./Dialect.ts"
 import * as accounting from "./migrations/Accounting.ts"
 import * as ephemeralKeys from "./migrations/EphemeralKeys.ts"
 import * as files from "./migrations/Files.ts"
+import * as keptAnswers from "./migrations/KeptAnswers.ts"
 import * as tenancy from "./migrations/Tenancy.ts"
 import * as unusedIndexes from "./migrations/UnusedIndexes.ts"
 import * as videoCandidates from "./migrations/VideoCandidates.ts"
@@ -25,7 +26,8 @@ export const migrations = {
   "0004_video_jobs": videoJobs.migration,
   "0005_ephemeral_keys": ephemeralKeys.migration,
   "0006_video_candidates": videoCandidates.migration,
-  "0007_unused_indexes": unusedIndexes.migration
+  "0007_unused_indexes": unusedIndexes.migration,
+  "0008_kept_answers": keptAnswers.migration
 }
 
 /** Every table that the steps make. */

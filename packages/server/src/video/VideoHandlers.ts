@@ -127,7 +127,9 @@ const make = Effect.gen(function* () {
       : Effect.uninterruptibleMask(
           Effect.fnUntraced(function* (restore) {
             const fingerprint = Idempotency.fingerprintOf("video", JSON.stringify(wanted))
-            const begun = yield* idempotency.begin({ scope: caller.key.hash, key: idempotencyKey, fingerprint })
+            const { ephemeral, key } = caller
+            const scope = ephemeral?.hash ?? key.hash
+            const begun = yield* idempotency.begin({ scope, keyHash: key.hash, key: idempotencyKey, fingerprint })
             if (begun._tag === "Replay") {
               return HttpServerResponse.setHeader(respond(begun.answer), "idempotent-replayed", "true")
             }

@@ -87,7 +87,7 @@ const make = Effect.gen(function* () {
             )
             if (balance === null) return yield* missing()
             const answer = { data: toWire(yield* found(workspaces.get(organizationId, id))) }
-            yield* orUnavailable(keep(answer))
+            yield* orUnavailable(yield* keep(answer))
             return answer
           })
         )

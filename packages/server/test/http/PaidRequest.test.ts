@@ -17,7 +17,7 @@ const callerOf = Effect.gen(function* () {
 const request = <E>(caller: Caller, work: Effect.Effect<string, E>) =>
   PaidRequest.once(
     { operation: "test", idempotencyKey: "once", payload: Effect.succeed(["the same"]), encode: (answer) => answer },
-    (keep: PaidRequest.Keep<string>) => Effect.tap(work, keep)
+    (keep: PaidRequest.Keep<string>) => Effect.tap(work, (answer) => Effect.flatten(keep(answer)))
   ).pipe(Effect.provideService(RequestContext.RequestContext, { ...RequestContext.make("r"), caller }))
 
 it.effect("a caller who hangs up at any moment leaves the key free for the next try", () =>

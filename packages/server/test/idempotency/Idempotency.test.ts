@@ -18,6 +18,7 @@ const answer = (status = 200, body = "{}"): Answer => ({
 })
 const request = (key = "once", body = "a", scope = "key-hash") => ({
   scope,
+  keyHash: scope,
   key,
   fingerprint: fingerprintOf("POST /x", body)
 })

@@ -121,14 +121,36 @@ it.layer(layer(), { excludeTestServices: true })("POST /keys/ephemeral", (it) =>
     })
   )
 
-  it.effect("holds the parent's guardrail, and replays the parent's answers", () =>
+  it.effect("shares no Idempotency-Key with its parent or its siblings", () =>
+    Effect.gen(function* () {
+      const { ephemeral, key } = yield* family()
+      const sibling = made((yield* post(path, {}, { key })).text).key
+      const headers = { "idempotency-key": "the same" }
+      const film = { model: "sandbox/title-card", prompt: "tea", duration: 1, resolution: "480p" }
+      for (const [operation, body, status] of [
+        ["/api/v1/rerank", rerank, 200],
+        ["/api/v1/videos", film, 202]
+      ] as const) {
+        const ids = new Set<unknown>()
+        for (const from of [key, ephemeral, sibling]) {
+          const first = yield* post(operation, body, { key: from, headers: { "idempotency-key": operation } })
+          const again = yield* post(operation, body, { key: from, headers: { "idempotency-key": operation } })
+          expect([first.status, first.headers["idempotent-replayed"]]).toEqual([status, undefined])
+          expect([again.headers["idempotent-replayed"], again.text]).toEqual(["true", first.text])
+          ids.add(JSON.parse(first.text).id)
+        }
+        expect(ids.size).toBe(3)
+      }
+      // Within one scope this would be a conflict.
+      yield* post("/api/v1/rerank", rerank, { key, headers })
+      expect((yield* post("/api/v1/rerank", { ...rerank, query: "x" }, { key: ephemeral, headers })).status).toBe(200)
+    })
+  )
+
+  it.effect("holds the parent's guardrail", () =>
     Effect.gen(function* () {
       const guardrails = yield* GuardrailStore
-      const { ephemeral, key, parent } = yield* family()
-      const headers = { "idempotency-key": "the same" }
-      const first = yield* post("/api/v1/rerank", rerank, { key, headers })
-      const again = yield* post("/api/v1/rerank", rerank, { key: ephemeral, headers })
-      expect([again.status, again.headers["idempotent-replayed"], again.text]).toEqual([200, "true", first.text])
+      const { ephemeral, parent } = yield* family()
       const { id } = yield* guardrails.create({ ...parent, name: "g", allowedModels: ["other/model"] })
       yield* guardrails.assign(parent.organizationId, id, [parent.hash])
       expect((yield* post("/api/v1/rerank", rerank, { key: ephemeral })).status).toBe(403)
