@@ -39,6 +39,7 @@ export const tables = [
   "free_model_days",
   "guardrails",
   "idempotency",
+  "idempotency_bytes",
   "intents",
   "keys",
   "milestones",

@@ -23,6 +23,8 @@ const many = Schema.decodeUnknownSync(Schema.fromJsonString(ListResponse), stric
 
 const record = Schema.decodeUnknownSync(Schema.fromJsonString(CurrentKeyResponse), strict)
 
+const identified = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Struct({ id: Schema.String })))
+
 const rerank = { model: "sandbox/bm25", query: "green tea", documents: ["coffee", "green tea"] }
 
 /** A new ordinary key, and an ephemeral one that it made of itself. */
@@ -131,13 +133,13 @@ it.layer(layer(), { excludeTestServices: true })("POST /keys/ephemeral", (it) =>
         ["/api/v1/rerank", rerank, 200],
         ["/api/v1/videos", film, 202]
       ] as const) {
-        const ids = new Set<unknown>()
+        const ids = new Set<string>()
         for (const from of [key, ephemeral, sibling]) {
           const first = yield* post(operation, body, { key: from, headers: { "idempotency-key": operation } })
           const again = yield* post(operation, body, { key: from, headers: { "idempotency-key": operation } })
           expect([first.status, first.headers["idempotent-replayed"]]).toEqual([status, undefined])
           expect([again.headers["idempotent-replayed"], again.text]).toEqual(["true", first.text])
-          ids.add(JSON.parse(first.text).id)
+          ids.add(identified(first.text).id)
         }
         expect(ids.size).toBe(3)
       }
