@@ -1,12 +1,77 @@
-/** `pnpm bench`: prints the tables. `--quick` makes fewer rounds, to see that it runs. */
+/**
+ * `pnpm bench`: prints the tables that compare with peers. `--quick` makes fewer rounds, to see that it runs.
+ * `pnpm bench attacks [name…]`: attacks the gateway and prints a row for each attack.
+ * `pnpm bench fuzz [--requests N] [--seed S]`: sends random requests over every operation and checks each answer.
+ * `pnpm bench bodies [operation…]`: searches for the body of 1 MiB that stalls the event loop the longest.
+ */
 import { parseArgs } from "node:util"
 import * as Bundle from "./bundle/index.ts"
 import * as Client from "./client/index.ts"
+import * as Attacks from "./hostile/attacks/index.ts"
+import * as Bodies from "./hostile/bodies.ts"
+import * as Fuzz from "./hostile/fuzz/index.ts"
 import * as Rendering from "./rendering/index.ts"
 import * as Service from "./service/index.ts"
 
-const { values } = parseArgs({ options: { quick: { type: "boolean", default: false } } })
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: {
+    quick: { type: "boolean", default: false },
+    /** The `main.js` of the gateway to attack, in place of that of this checkout. */
+    gateway: { type: "string" },
+    requests: { type: "string", default: "100000" },
+    /** Default: another one each time. */
+    seed: { type: "string", default: String(Date.now() % 1_000_000) },
+    /** The number of the one request to make. */
+    only: { type: "string" }
+  }
+})
 
-for (const { run } of [Client, Service, Rendering, Bundle]) {
-  for (const text of await run(values.quick)) console.log(text)
+const compareWithPeers = async (): Promise<void> => {
+  for (const { run } of [Client, Service, Rendering, Bundle]) {
+    for (const text of await run(values.quick)) console.log(text)
+  }
 }
+
+const attack = async (names: ReadonlyArray<string>): Promise<void> => {
+  const chosen = Attacks.attacks.filter(({ name }) => names.length === 0 || names.includes(name))
+  if (chosen.length < names.length) throw new Error(`Attacks: ${Attacks.attacks.map(({ name }) => name).join(", ")}`)
+  const results: Array<Attacks.Result> = []
+  for (const one of chosen) {
+    const result = await Attacks.carryOut(one, Attacks.strict, values.gateway)
+    results.push(result)
+    console.error(`${result.problems.length === 0 ? "pass" : "FAIL"} ${one.name}: ${result.figure}`)
+  }
+  console.log(Attacks.report(results, Attacks.strict))
+  if (results.some(({ problems }) => problems.length > 0)) process.exitCode = 1
+}
+
+const fuzz = async (): Promise<void> => {
+  const result = await Fuzz.run({
+    requests: Number(values.requests),
+    seed: Number(values.seed),
+    only: values.only === undefined ? undefined : Number(values.only),
+    concurrency: 16,
+    bounds: Attacks.strict,
+    answer: 1000,
+    main: values.gateway
+  })
+  console.log(Fuzz.report(result))
+  if (result.problems.length + result.violations.length > 0) {
+    console.error(result.errors)
+    process.exitCode = 1
+  }
+}
+
+const bodies = async (names: ReadonlyArray<string>): Promise<void> => {
+  const costs = await Bodies.measure(names, values.gateway)
+  console.log(Bodies.report(costs))
+  if (costs.some(({ stall }) => stall > Bodies.bound)) process.exitCode = 1
+}
+
+const [command, ...rest] = positionals
+if (command === undefined) await compareWithPeers()
+else if (command === "attacks") await attack(rest)
+else if (command === "fuzz") await fuzz()
+else if (command === "bodies") await bodies(rest)
+else throw new Error(`${command} is no command`)

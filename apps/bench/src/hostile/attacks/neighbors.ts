@@ -1,0 +1,93 @@
+/** Work that one key causes and others would have to wait for. */
+import { randomBytes } from "node:crypto"
+import { form, silence } from "../audio.ts"
+import { ask, type Question } from "../client.ts"
+import {
+  type Attack,
+  atOnce,
+  json,
+  keepAsking,
+  longestOf,
+  mebibyte,
+  milliseconds,
+  problemsOf,
+  smallRerank,
+  statusesOf
+} from "./attack.ts"
+
+const transcription = (key: string, file: { readonly name: string; readonly bytes: Uint8Array }): Question => ({
+  method: "POST",
+  path: "/api/v1/audio/transcriptions",
+  key,
+  ...form({ model: "sandbox/tones" }, file)
+})
+
+/** The beginning of a WebM file, after which noise takes a reader of it the longest. */
+const webmHead = Buffer.alloc(200)
+webmHead.write(
+  "GkXfo59ChoEBQveBAULygQRC84EIQoKEd2VibUKHgQRChYECGFOAZwH/////////EU2bdKtNu4tTq4QVSalm" +
+    "U6yBoU27i1OrhBZUrmtTrIHNTbuMU6uEElTDZ1OsggE37AEAAAAAAABo",
+  "base64"
+)
+
+const noise: Attack = {
+  name: "noise",
+  title: "20 uploads at once of 25 MB of noise, from a key with limit 0, beside small transcriptions of another key",
+  bound: "the other key: 200 within 1 s",
+  run: async ({ gateway, newKey }) => {
+    const [poor, other] = [await newKey({ limit: 0 }), await newKey()]
+    const small = transcription(other.key, { name: "small.wav", bytes: silence(16_044) })
+    await ask(gateway.origin, small)
+    const alone = await ask(gateway.origin, small)
+    const bytes = Buffer.concat([webmHead, randomBytes(25e6 - webmHead.length)])
+    const loud = transcription(poor.key, { name: "noise.webm", bytes })
+    await gateway.watch.reset()
+    const others = keepAsking(1, gateway.origin, () => small)
+    const answers = await atOnce(20, gateway.origin, () => loud)
+    const undisturbed = await others.stop()
+    return {
+      figure:
+        `noise: ${statusesOf(answers)} in ${milliseconds(longestOf(answers))}; ` +
+        `the other key: ${milliseconds(alone.milliseconds)} alone, at most ${milliseconds(longestOf(undisturbed))}`,
+      problems: [
+        ...problemsOf(answers, [400, 402, 429, 503]),
+        ...problemsOf(undisturbed, [200], 1000).map((problem) => `the other key: ${problem}`)
+      ]
+    }
+  }
+}
+
+const marks: Attack = {
+  name: "combining-marks",
+  title: "5 reranks at once of 3.9 million combining marks, then reranks of another key",
+  bound: "200, 400 or 503; the other key: 200 within 1 s",
+  run: async ({ gateway, newKey }) => {
+    const other = await newKey()
+    const length = 3.9e6
+    // Documents of up to 1 MiB, as many as fit.
+    const document = JSON.stringify("\u0316\u0301".repeat(length / 2 / 8))
+    const body = Buffer.from(`{"model":"sandbox/bm25","query":"a","documents":[${Array(8).fill(document).join(",")}]}`)
+    await gateway.watch.reset()
+    const others = keepAsking(1, gateway.origin, () => smallRerank(other.key))
+    const answers = await atOnce(5, gateway.origin, () => ({
+      method: "POST",
+      path: "/api/v1/rerank",
+      key: gateway.apiKey,
+      headers: json,
+      body
+    }))
+    const later = await ask(gateway.origin, smallRerank(other.key))
+    const undisturbed = [...(await others.stop()), later]
+    return {
+      figure:
+        `${(body.length / mebibyte).toFixed(1)} MiB each: ${statusesOf(answers)} in ${milliseconds(longestOf(answers))}; ` +
+        `the other key: ${statusesOf(undisturbed)}, at most ${milliseconds(longestOf(undisturbed))}`,
+      problems: [
+        ...problemsOf(answers, [200, 400, 429, 503]),
+        ...problemsOf(undisturbed, [200], 1000).map((problem) => `the other key: ${problem}`)
+      ]
+    }
+  }
+}
+
+export const neighbors: ReadonlyArray<Attack> = [noise, marks]

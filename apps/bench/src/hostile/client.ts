@@ -1,0 +1,178 @@
+/** Two ways to ask: as HTTP, through Node's own client, and as bytes on a socket, for what no client would send. */
+import { Agent, request } from "node:http"
+import { connect } from "node:net"
+
+/** An answer, or what came instead of one. */
+export interface Answer {
+  /** 0: there was no answer. */
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
+  readonly body: Buffer
+  /** From the first byte sent to the last byte received. */
+  readonly milliseconds: number
+  /** Why there was no answer: Node's error code, or `TIMEOUT`. */
+  readonly failure: string | undefined
+}
+
+export interface Question {
+  readonly method: string
+  readonly path: string
+  readonly key?: string | undefined
+  readonly headers?: Readonly<Record<string, string>>
+  /** An object is sent as JSON. */
+  readonly body?: Uint8Array | string | object | undefined
+  /** Milliseconds. Default: 60 seconds. */
+  readonly patience?: number | undefined
+}
+
+const agents = new Map<string, Agent>()
+const agentOf = (origin: string): Agent => {
+  const agent = agents.get(origin) ?? new Agent({ keepAlive: true, maxFreeSockets: 64 })
+  agents.set(origin, agent)
+  return agent
+}
+
+const none = Buffer.alloc(0)
+
+/** Asks, and never fails. */
+export const ask = (origin: string, question: Question, agent: Agent | false = agentOf(origin)): Promise<Answer> =>
+  new Promise((resolve) => {
+    const { body } = question
+    const isJson = typeof body === "object" && !(body instanceof Uint8Array)
+    const bytes =
+      body === undefined ? undefined : body instanceof Uint8Array ? body : isJson ? JSON.stringify(body) : body
+    const startedAt = performance.now()
+    const since = () => performance.now() - startedAt
+    const failed = (failure: string) => resolve({ status: 0, headers: {}, body: none, milliseconds: since(), failure })
+    const { hostname, port } = new URL(origin)
+    // The path goes out as it is: `URL` would tidy it.
+    const sent = request(
+      {
+        agent,
+        hostname,
+        port,
+        path: question.path,
+        method: question.method,
+        headers: {
+          ...(question.key === undefined ? undefined : { authorization: `Bearer ${question.key}` }),
+          ...(isJson ? { "content-type": "application/json" } : undefined),
+          ...(bytes === undefined ? undefined : { "content-length": String(Buffer.byteLength(bytes)) }),
+          ...question.headers
+        }
+      },
+      (response) => {
+        const chunks: Array<Buffer> = []
+        response.on("data", (chunk: Buffer) => chunks.push(chunk))
+        // An answer that is cut short is kept as far as it came: the status is what matters.
+        response.once("close", () =>
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: response.headers,
+            body: Buffer.concat(chunks),
+            milliseconds: since(),
+            failure: response.complete ? undefined : "CUT"
+          })
+        )
+        response.once("error", () => {})
+      }
+    )
+    const timer = setTimeout(() => {
+      failed("TIMEOUT")
+      sent.destroy()
+    }, question.patience ?? 60_000)
+    sent.once("close", () => clearTimeout(timer))
+    sent.on("error", (error: NodeJS.ErrnoException) => failed(error.code ?? error.message))
+    sent.end(bytes)
+  })
+
+/** The JSON of an answer; undefined where it is none. */
+export const jsonOf = (answer: Answer): unknown => {
+  try {
+    return JSON.parse(answer.body.toString())
+  } catch {
+    return undefined
+  }
+}
+
+/** A field inside JSON, by its path. */
+export const fieldOf = (json: unknown, ...path: ReadonlyArray<string>): unknown =>
+  path.reduce<unknown>(
+    (value, name) =>
+      typeof value === "object" && value !== null && Object.hasOwn(value, name)
+        ? Object.getOwnPropertyDescriptor(value, name)?.value
+        : undefined,
+    json
+  )
+
+/** The fields of a JSON object; none where it is no object. */
+export const entriesOf = (value: unknown): ReadonlyArray<readonly [string, unknown]> =>
+  typeof value === "object" && value !== null ? Object.entries(value) : []
+
+/** What came back over a socket. */
+export interface Received {
+  readonly bytes: Buffer
+  /** The statuses of all answers in it, in order. */
+  readonly statuses: ReadonlyArray<number>
+  readonly milliseconds: number
+  /** How the connection ended: by the gateway's end or reset, or not within the time. */
+  readonly end: "end" | "reset" | "open"
+}
+
+/** Parts to send, and pauses of so many milliseconds in between. */
+export type Part = Uint8Array | string | number
+
+const statusLines = /HTTP\/1\.[01] (\d{3}) /g
+
+/** Sends bytes and collects what comes back until the connection ends, or for so long. */
+export const converse = (
+  port: number,
+  parts: ReadonlyArray<Part>,
+  options: { readonly patience: number; readonly halfClose?: boolean; readonly enough?: (received: string) => boolean }
+): Promise<Received> =>
+  new Promise((resolve) => {
+    const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true })
+    const startedAt = performance.now()
+    const chunks: Array<Buffer> = []
+    const finish = (end: Received["end"]): void => {
+      clearTimeout(timer)
+      socket.destroy()
+      const bytes = Buffer.concat(chunks)
+      const statuses = Array.from(bytes.toString("latin1").matchAll(statusLines), (match) => Number(match[1]))
+      resolve({ bytes, statuses, milliseconds: performance.now() - startedAt, end })
+    }
+    const timer = setTimeout(() => finish("open"), options.patience)
+    socket.on("data", (chunk: Buffer) => {
+      chunks.push(chunk)
+      if (options.enough?.(Buffer.concat(chunks).toString("latin1")) === true) finish("open")
+    })
+    socket.once("end", () => finish("end"))
+    socket.once("error", () => finish("reset"))
+    const send = async (): Promise<void> => {
+      for (const part of parts) {
+        if (typeof part === "number") await new Promise((resume) => setTimeout(resume, part))
+        else if (socket.writable) socket.write(part)
+      }
+      if (options.halfClose === true) socket.end()
+    }
+    void send()
+  })
+
+/** The bytes of a request. */
+export const requestBytes = (
+  method: string,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  body: string | Uint8Array = ""
+): Buffer =>
+  Buffer.concat([
+    Buffer.from(
+      [
+        `${method} ${path} HTTP/1.1`,
+        ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+        "",
+        ""
+      ].join("\r\n"),
+      "latin1"
+    ),
+    Buffer.from(body)
+  ])

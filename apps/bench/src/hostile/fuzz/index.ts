@@ -1,0 +1,191 @@
+/**
+ * `pnpm bench fuzz`: random requests over every operation, from a seed. Each answer has to be one that the contract
+ * allows, complete and in time, and `/healthz` has to answer throughout.
+ */
+import type { Bounds } from "../attacks/index.ts"
+import { milliseconds } from "../attacks/attack.ts"
+import { type Answer, ask, converse } from "../client.ts"
+import { problemWith } from "../errorEnvelope.ts"
+import { type Gateway, heapMebibytes, start, unlimited } from "../gateway.ts"
+import type { Seen } from "../watch.ts"
+import { describe, type FuzzedRequest, make } from "./requests.ts"
+import * as World from "./world.ts"
+
+export interface Options {
+  readonly requests: number
+  readonly seed: number
+  /** The number of the one request to make, to see again what was wrong with it. */
+  readonly only?: number | undefined
+  /** Requests at once. */
+  readonly concurrency: number
+  readonly bounds: Bounds
+  /** Milliseconds that an answer may take. */
+  readonly answer: number
+  /** The gateway's `main.js`. */
+  readonly main?: string | undefined
+}
+
+export interface Violation {
+  readonly request: FuzzedRequest
+  readonly problem: string
+}
+
+/** What was seen of one operation. */
+interface Tally {
+  requests: number
+  longest: number
+  readonly statuses: Map<string, number>
+}
+
+export interface Result {
+  readonly options: Options
+  readonly tallies: ReadonlyMap<string, Tally>
+  readonly violations: ReadonlyArray<Violation>
+  /** What is wrong with the run as a whole. */
+  readonly problems: ReadonlyArray<string>
+  readonly seen: Seen
+  readonly seconds: number
+  /** The end of what the gateway wrote to stderr. */
+  readonly errors: string
+}
+
+const problemOf = (request: FuzzedRequest, answer: Answer, longest: number): string | undefined => {
+  if (answer.failure !== undefined) return `no whole answer (${answer.failure})`
+  if (!request.allowed.has(answer.status))
+    return `status ${answer.status} is not one of ${[...request.allowed].join(" ")}`
+  if (answer.status === 500) return "status 500"
+  if (answer.milliseconds > longest) return `took ${milliseconds(answer.milliseconds)}`
+  if (request.method === "HEAD") return undefined
+  if (answer.status >= 400) return problemWith(answer)
+  return answer.headers["x-request-id"] === undefined ? "no x-request-id" : undefined
+}
+
+const withoutKey = (text: string): string => text.replace(/mg_\w+/g, "mg_…")
+
+const statusLine = /^HTTP\/1\.1 \d{3} /
+
+const sendRaw = async (gateway: Gateway, request: FuzzedRequest, bytes: Buffer) => {
+  const received = await converse(gateway.port, [bytes], { patience: 1000, halfClose: true })
+  const text = received.bytes.toString("latin1")
+  const wrong = received.statuses.find((status) => !request.allowed.has(status))
+  const refused = received.statuses.some((status) => status >= 400)
+  const problem =
+    received.bytes.length > 0 && !statusLine.test(text)
+      ? "the answer is no HTTP"
+      : wrong !== undefined
+        ? `status ${wrong}`
+        : refused && !text.includes('"request_id"')
+          ? "no envelope"
+          : undefined
+  return {
+    status: received.statuses.join("+") || "none",
+    milliseconds: 0,
+    problem:
+      problem &&
+      `${problem}, sent ${JSON.stringify(withoutKey(bytes.toString("latin1")))}, answered ${JSON.stringify(text.slice(0, 500))}`
+  }
+}
+
+const send = async (gateway: Gateway, world: World.World, request: FuzzedRequest, longest: number) => {
+  const authorization = world.authorization[request.key]
+  if (request.raw !== undefined) return sendRaw(gateway, request, request.raw(authorization))
+  const answer = await ask(gateway.origin, {
+    method: request.method,
+    path: request.path,
+    headers: { ...request.headers, ...(authorization === undefined ? undefined : { authorization }) },
+    body: request.body
+  })
+  return {
+    status: answer.status === 0 ? "none" : String(answer.status),
+    milliseconds: answer.milliseconds,
+    problem: problemOf(request, answer, longest)
+  }
+}
+
+/** So many requests, and things that were deleted are made anew. */
+const epoch = 1000
+/** Enough to see what is wrong. */
+const mostViolations = 50
+
+export const run = async (options: Options): Promise<Result> => {
+  const gateway = await start({ main: options.main, settings: unlimited })
+  try {
+    const world = await World.make(gateway)
+    await gateway.watch.reset()
+    const tallies = new Map<string, Tally>()
+    const violations: Array<Violation> = []
+    const startedAt = performance.now()
+    const first = options.only ?? 0
+    const end = options.only === undefined ? options.requests : options.only + 1
+    let next = first
+
+    const lane = async (): Promise<void> => {
+      while (next < end && gateway.ended() === undefined && violations.length < mostViolations) {
+        const number = next++
+        if (number > first && number % epoch === 0) await world.renew().catch(() => {})
+        const request = make(options.seed, number, world.known())
+        const { milliseconds, problem, status } = await send(gateway, world, request, options.answer)
+        const tally: Tally = tallies.get(request.name) ?? {
+          requests: 0,
+          longest: 0,
+          statuses: new Map<string, number>()
+        }
+        tallies.set(request.name, tally)
+        tally.requests++
+        tally.longest = Math.max(tally.longest, milliseconds)
+        tally.statuses.set(status, (tally.statuses.get(status) ?? 0) + 1)
+        if (problem !== undefined) violations.push({ request, problem })
+      }
+    }
+    await Promise.all(Array.from({ length: options.concurrency }, lane))
+
+    const seen = await gateway.watch.read()
+    const { health, memory } = options.bounds
+    return {
+      options,
+      tallies,
+      violations,
+      problems: [
+        ...(gateway.ended() === undefined ? [] : [`the process ended (${gateway.ended()})`]),
+        ...(next < end ? [`stopped after ${next - first} requests`] : []),
+        ...(seen.healthMax > health ? [`/healthz took ${milliseconds(seen.healthMax)}`] : []),
+        ...(seen.healthFailures > 0 ? [`${seen.healthFailures} probes of /healthz failed`] : []),
+        ...((seen.memoryMax ?? 0) > memory ? [`${seen.memoryMax?.toFixed(0)} MiB of memory`] : [])
+      ],
+      seen,
+      seconds: (performance.now() - startedAt) / 1000,
+      errors: gateway.errors()
+    }
+  } finally {
+    await gateway.stop()
+  }
+}
+
+/** How to make a violation happen again, and what it was. */
+export const reproduce = ({ options }: Result, { problem, request }: Violation): string =>
+  `${problem}\n  pnpm bench fuzz --seed ${options.seed} --only ${request.number}\n  ${describe(request)}`
+
+/** The table, in Markdown, and every violation. */
+export const report = (result: Result): string => {
+  const { options, problems, seconds, seen, tallies, violations } = result
+  const rows = [...tallies]
+    .toSorted(([one], [other]) => one.localeCompare(other))
+    .map(([name, { longest, requests, statuses }]) => {
+      const counts = [...statuses].map(([status, count]) => `${status} ×${count}`).toSorted()
+      return `| ${name} | ${requests} | ${milliseconds(longest)} | ${counts.join(", ")} |`
+    })
+  const total = [...tallies.values()].reduce((sum, { requests }) => sum + requests, 0)
+  return [
+    `### Fuzzed: ${total} requests, seed ${options.seed}, ${options.concurrency} at once, heap ${heapMebibytes} MiB`,
+    "",
+    "| operation | requests | longest | answers |",
+    "| --- | ---: | ---: | --- |",
+    ...rows,
+    "",
+    `${seconds.toFixed(0)} s. /healthz: ${seen.probes} probes, at most ${milliseconds(seen.healthMax)}. ` +
+      `Memory: at most ${seen.memoryMax?.toFixed(0) ?? "?"} MiB.`,
+    ...problems.map((problem) => `FAIL: ${problem}`),
+    ...violations.map((violation) => `FAIL: ${reproduce(result, violation)}`),
+    problems.length + violations.length === 0 ? "pass" : ""
+  ].join("\n")
+}

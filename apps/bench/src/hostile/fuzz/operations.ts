@@ -1,0 +1,57 @@
+/** Every operation of the contract, as its OpenAPI document describes it. A new operation is fuzzed without a change here. */
+import { GatewayApi } from "@model-gateway/core/GatewayApi"
+import * as OpenApi from "effect/http-api/OpenApi"
+import { entriesOf, fieldOf } from "../client.ts"
+
+export interface Body {
+  readonly contentType: string
+  /** JSON Schema. */
+  readonly schema: unknown
+}
+
+export interface Operation {
+  readonly name: string
+  readonly method: string
+  /** With its parameters as `{name}`, from the root. */
+  readonly path: string
+  readonly query: ReadonlyArray<string>
+  readonly headers: ReadonlyArray<string>
+  readonly bodies: ReadonlyArray<Body>
+  /** All statuses that the contract allows. */
+  readonly statuses: ReadonlySet<number>
+}
+
+const methods = ["get", "post", "patch", "put", "delete"]
+
+const parametersIn = (operation: unknown, place: string): ReadonlyArray<string> =>
+  entriesOf(fieldOf(operation, "parameters")).flatMap(([, parameter]) =>
+    fieldOf(parameter, "in") === place ? [String(fieldOf(parameter, "name"))] : []
+  )
+
+/** A part of a file may be asked for: 206. The contract's document knows the whole file alone. */
+const partial = (path: string): ReadonlyArray<number> => (path.endsWith("/content") ? [206] : [])
+
+const document: unknown = OpenApi.fromApi(GatewayApi)
+
+export const operations: ReadonlyArray<Operation> = entriesOf(fieldOf(document, "paths")).flatMap(([path, item]) =>
+  entriesOf(item)
+    .filter(([method]) => methods.includes(method))
+    .map(([method, operation]) => ({
+      name: String(fieldOf(operation, "operationId")),
+      method: method.toUpperCase(),
+      path,
+      query: parametersIn(operation, "query"),
+      headers: parametersIn(operation, "header"),
+      bodies: entriesOf(fieldOf(operation, "requestBody", "content")).map(([contentType, content]) => ({
+        contentType,
+        schema: fieldOf(content, "schema")
+      })),
+      statuses: new Set([
+        ...entriesOf(fieldOf(operation, "responses")).map(([status]) => Number(status)),
+        ...partial(path)
+      ])
+    }))
+)
+
+/** What a `$ref` of the document names. */
+export const resolve = (reference: string): unknown => fieldOf(document, ...reference.replace("#/", "").split("/"))

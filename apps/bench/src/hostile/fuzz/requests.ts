@@ -1,0 +1,306 @@
+/** Request number n of a seed: valid, or spoiled in one of many ways. */
+import { arrayOf } from "../attacks/attack.ts"
+import { form } from "../audio.ts"
+import { entriesOf, fieldOf, requestBytes } from "../client.ts"
+import { mutatedBytes, mutatedJson, oddText } from "./mutations.ts"
+import { type Body, type Operation, operations } from "./operations.ts"
+import * as Random from "./random.ts"
+import { type Known, smallAudio, valueOf } from "./values.ts"
+import { type KeyKind, keyKinds, refusedKinds } from "./world.ts"
+
+export interface FuzzedRequest {
+  readonly number: number
+  /** The operation's name, or what else it is. */
+  readonly name: string
+  readonly key: KeyKind
+  readonly method: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Buffer | undefined
+  /** The statuses that the contract allows. */
+  readonly allowed: ReadonlySet<number>
+  /** Sent as these bytes over a socket, because it is no HTTP that a client would send. */
+  readonly raw: ((authorization: string | undefined) => Buffer) | undefined
+}
+
+const [firstOperation, ...otherOperations] = operations
+if (firstOperation === undefined) throw new Error("the contract has no operation")
+
+/** Values that a header cannot carry would never leave this process. */
+const headerText = (text: string): string => text.replace(/[^\x20-\x7e\x80-\xff]/g, "?").trim()
+
+const pathText = (text: string): string => encodeURIComponent(text.toWellFormed())
+
+const manages = /\/(keys|guardrails|workspaces)/
+
+const keyFor = (random: Random.Random, { path }: Operation): KeyKind => {
+  if (random.chance(0.15)) return random.pick(keyKinds)
+  const managed = manages.test(path) && !path.endsWith("/ephemeral")
+  return managed ? "management" : random.chance(0.8) ? "ordinary" : random.pick(["ephemeral", "limit 0"])
+}
+
+const parameterOf = (random: Random.Random, path: string, name: string, known: Known): string => {
+  // An empty parameter would make another path of it.
+  if (random.chance(0.15)) return pathText(oddText(random)) || "-"
+  if (name === "file_id") return random.pickOr(known.files, "-")
+  if (name === "hash") return random.pickOr(known.keyHashes, "-")
+  if (path.includes("/videos/")) return random.pickOr(known.videos, "-")
+  if (path.includes("/guardrails/")) return random.pickOr(known.guardrails, "-")
+  return known.workspace
+}
+
+const queryValue = (random: Random.Random, name: string, known: Known): string => {
+  if (name === "wait") return random.pick(["0", "0.1", "-1", "61", "tea", "1e400"])
+  if (random.chance(0.3)) return oddText(random)
+  if (name === "workspace_id") return known.workspace
+  if (name === "limit") return String(1 + random.below(20))
+  if (name === "after" || name === "parent_hash") return random.pickOr(known.keyHashes, "")
+  return random.pick(["provider_a", "rerank", "0", "1"])
+}
+
+const pathOf = (random: Random.Random, operation: Operation, known: Known): string => {
+  const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) =>
+    parameterOf(random, operation.path, name, known)
+  )
+  const query = operation.query
+    .filter(() => random.chance(0.4))
+    .map((name) => `${name}=${pathText(queryValue(random, name, known))}`)
+  if (random.chance(0.05)) query.push(`${pathText(oddText(random))}=${pathText(oddText(random))}`)
+  return query.length === 0 ? path : `${path}?${query.join("&")}`
+}
+
+const headersOf = (random: Random.Random, operation: Operation): Record<string, string> => {
+  const headers: Record<string, string> = {}
+  if (operation.headers.includes("idempotency-key") && random.chance(0.3)) {
+    headers["idempotency-key"] = random.chance(0.8) ? `reused ${random.below(40)}` : headerText(oddText(random))
+  }
+  if (operation.path.endsWith("/content") && random.chance(0.5)) {
+    headers["range"] = random.pick([
+      "bytes=0-9",
+      "bytes=5-",
+      "bytes=-1",
+      "bytes=9-2",
+      "bytes=0-1,3-4",
+      "tea",
+      "bytes=99999999999-"
+    ])
+  }
+  if (random.chance(0.1)) {
+    const name = random.pick([
+      "accept",
+      "accept-encoding",
+      "x-forwarded-for",
+      "origin",
+      "content-encoding",
+      "if-none-match",
+      "cookie",
+      "x-request-id"
+    ])
+    headers[name] = headerText(
+      random.chance(0.3) ? random.pick(["gzip", "*/*;q=2", "application/json; shape=tea"]) : oddText(random)
+    )
+  }
+  return headers
+}
+
+/** The largest bodies are rare: they cost the most time. */
+const largeBody = (random: Random.Random, { schema }: Body): string => {
+  const names = entriesOf(fieldOf(schema, "properties")).map(([name]) => name)
+  const bytes = 2 ** (14 + random.below(7))
+  const item = random.pick([
+    "{}",
+    "[]",
+    '""',
+    "1",
+    "null",
+    '{"a":1}',
+    '"\\ud800"',
+    "1e400",
+    "[[[[]]]]",
+    '{"type":"image_url"}'
+  ])
+  const filled = random.chance(0.7)
+    ? arrayOf(item, bytes)
+    : random.pick([
+        `{${Array.from({ length: bytes / 16 }, (_, at) => `"k${at}":${at}`).join(",")}}`,
+        JSON.stringify("\u0301".repeat(bytes / 2)),
+        "[".repeat(bytes / 2) + "]".repeat(bytes / 2),
+        "9".repeat(bytes)
+      ])
+  return `{"model":"sandbox/bm25","query":"tea","prompt":"tea",${JSON.stringify(random.pickOr(names, "a"))}:${filled}}`
+}
+
+const jsonBody = (random: Random.Random, operation: Operation, body: Body, known: Known): Buffer => {
+  const how = random.fraction()
+  if (how < 0.01) return Buffer.from(largeBody(random, body))
+  const value = valueOf(random, operation.name, body.schema, known)
+  const text = JSON.stringify(value)
+  if (how < 0.35) return Buffer.from(text)
+  if (how < 0.85) return Buffer.from(mutatedJson(random, value))
+  return mutatedBytes(random, Buffer.from(text))
+}
+
+const multipartBody = (random: Random.Random, operation: Operation, body: Body, known: Known) => {
+  const value = valueOf(random, operation.name, body.schema, known)
+  const fields = entriesOf(value).filter(([name]) => name !== "file")
+  const kept = random.chance(0.2) ? fields.slice(1) : fields
+  const texts = kept.map(([name, field]): [string, string] => [
+    name,
+    random.chance(0.15) ? oddText(random) : typeof field === "string" ? field : JSON.stringify(field)
+  ])
+  const made = form(Object.fromEntries(texts), {
+    name: random.chance(0.1)
+      ? headerText(oddText(random)).replaceAll('"', "'")
+      : random.pick(["a.wav", "a.mp3", "a.txt"]),
+    bytes: random.chance(0.7) ? smallAudio : mutatedBytes(random, smallAudio)
+  })
+  return random.chance(0.3) ? { ...made, body: mutatedBytes(random, made.body) } : made
+}
+
+const contentTypes = [
+  "text/plain",
+  "application/x-www-form-urlencoded",
+  "application/json; charset=utf-16",
+  "multipart/form-data",
+  "multipart/form-data; boundary=",
+  "application/octet-stream",
+  "tea",
+  "application/json, text/plain"
+] as const
+
+/** Statuses of bytes that may be any request, or none. */
+const anyStatus = new Set([
+  ...operations.flatMap(({ statuses }) => [...statuses]),
+  204,
+  304,
+  405,
+  408,
+  414,
+  417,
+  426,
+  431
+])
+anyStatus.delete(500)
+
+const wrongMethod = (random: Random.Random, number: number, path: string): FuzzedRequest => {
+  const method = random.pick(["PUT", "DELETE", "PATCH", "POST", "TRACE"])
+  const same = operations.filter((other) => other.method === method)
+  return {
+    number,
+    name: "another method",
+    key: "ordinary",
+    method,
+    path,
+    headers: {},
+    body: undefined,
+    // Its path may be that of another operation with this method.
+    allowed: new Set([404, 405, ...same.flatMap(({ statuses }) => [...statuses])]),
+    raw: undefined
+  }
+}
+
+const rawRequest = (random: Random.Random, number: number, operation: Operation, path: string): FuzzedRequest => {
+  const body = random.chance(0.5) ? '{"model":"sandbox/bm25","query":"tea","documents":["tea"]}' : ""
+  const raw = (authorization: string | undefined): Buffer =>
+    mutatedBytes(
+      // The same bytes each time it is made.
+      Random.make(number, 7),
+      requestBytes(
+        operation.method,
+        path,
+        {
+          host: "127.0.0.1",
+          ...(authorization === undefined ? undefined : { authorization }),
+          "content-type": "application/json",
+          ...random.pick([{ "content-length": String(body.length) }, { "transfer-encoding": "chunked" }]),
+          connection: "close"
+        },
+        body
+      )
+    )
+  return {
+    number,
+    name: "raw bytes",
+    key: "ordinary",
+    method: operation.method,
+    path,
+    headers: {},
+    body: undefined,
+    allowed: anyStatus,
+    raw
+  }
+}
+
+/** A parameter this long matches no path, which is told before the key is looked at. */
+const longest = 100
+
+const allowedFor = ({ statuses }: Operation, key: KeyKind, path: string): ReadonlySet<number> => {
+  if (!refusedKinds.has(key)) return statuses
+  const isLong = path.split(/[/?]/).some((segment) => decodeURIComponent(segment).length > longest)
+  return new Set(isLong ? [401, 404] : [401])
+}
+
+/** Makes request number `number`. */
+export const make = (seed: number, number: number, known: Known): FuzzedRequest => {
+  const random = Random.make(seed, number)
+  const operation = random.pick([firstOperation, ...otherOperations])
+  const path = pathOf(random, operation, known)
+  const how = random.fraction()
+  if (how < 0.04) return rawRequest(random, number, operation, path)
+  if (how < 0.06) return wrongMethod(random, number, path)
+  if (how < 0.07) {
+    const unknown = `/api/v1/nothing/${pathText(oddText(random))}`
+    const nowhere = { ...operation, name: "unknown path", statuses: new Set([404]) }
+    return {
+      number,
+      ...nowhere,
+      key: "ordinary",
+      path: unknown,
+      headers: {},
+      body: undefined,
+      allowed: nowhere.statuses,
+      raw: undefined
+    }
+  }
+
+  const key = keyFor(random, operation)
+  const body = random.pickOr<Body | undefined>(operation.bodies, undefined)
+  let made: { readonly headers: Readonly<Record<string, string>>; readonly body: Buffer | undefined } = {
+    headers: {},
+    body: undefined
+  }
+  if (body !== undefined && random.chance(0.97)) {
+    made =
+      body.contentType === "multipart/form-data"
+        ? multipartBody(random, operation, body, known)
+        : { headers: { "content-type": body.contentType }, body: jsonBody(random, operation, body, known) }
+  } else if (random.chance(0.1)) {
+    made = { headers: { "content-type": "application/json" }, body: Buffer.from(oddText(random)) }
+  }
+  return {
+    number,
+    name: operation.name,
+    key,
+    method: operation.method,
+    path,
+    headers: {
+      ...made.headers,
+      ...headersOf(random, operation),
+      ...(made.body !== undefined && random.chance(0.05) ? { "content-type": random.pick(contentTypes) } : undefined)
+    },
+    body: made.body,
+    allowed: allowedFor(operation, key, path),
+    raw: undefined
+  }
+}
+
+const shortened = (body: Buffer): string =>
+  body
+    .toString("latin1")
+    .replace(/([^"{}[\],]{1,8})\1{4,}/g, "$1…")
+    .slice(0, 300)
+
+/** The request in one line, for a person. */
+export const describe = ({ body, headers, key, method, name, path }: FuzzedRequest): string =>
+  `${name}: ${method} ${path.slice(0, 200)} key=${key} headers=${JSON.stringify(headers)}` +
+  (body === undefined ? "" : ` body(${body.length})=${JSON.stringify(shortened(body))}`)

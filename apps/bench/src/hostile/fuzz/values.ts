@@ -1,0 +1,131 @@
+/** Values that a JSON Schema allows, with names from the world under test, so that many requests are valid. */
+import { silence } from "../audio.ts"
+import { entriesOf, fieldOf } from "../client.ts"
+import { resolve } from "./operations.ts"
+import type { Random } from "./random.ts"
+
+/** What a request may refer to. */
+export interface Known {
+  readonly workspace: string
+  readonly keyHashes: ReadonlyArray<string>
+  readonly guardrails: ReadonlyArray<string>
+  readonly files: ReadonlyArray<string>
+  readonly videos: ReadonlyArray<string>
+}
+
+const models = {
+  rerank: ["sandbox/bm25", "sandbox/bm25:free", "sandbox/status-429", "sandbox/status-502"],
+  transcribe: ["sandbox/tones", "sandbox/status-504"],
+  // A rendered video costs the machine more than all else: few are asked for.
+  submitVideo: ["sandbox/status-400", "sandbox/status-402", "sandbox/status-404", "sandbox/status-413", "no/model"]
+} as const
+
+const modelFor = (random: Random, operation: string): string => {
+  if (random.chance(0.1)) return random.pick(["no/model", "sandbox/tones", "sandbox/bm25", "sandbox/title-card", "x"])
+  if (operation.endsWith("rerank")) return random.pick(models.rerank)
+  if (operation.endsWith("transcribe")) return random.pick(models.transcribe)
+  return random.chance(0.05) ? "sandbox/title-card" : random.pick(models.submitVideo)
+}
+
+export const smallAudio = silence(8044)
+const audioText = smallAudio.toString("base64")
+
+const words = [
+  "tea",
+  "a cup of green tea",
+  "Süßer Tee",
+  "東京都に住む",
+  "👍🏽",
+  "e\u0301",
+  "مرحبا",
+  "x".repeat(300)
+] as const
+
+/** Names of fields whose form the document does not tell. */
+const known = (random: Random, operation: string, name: string, world: Known): unknown => {
+  switch (name) {
+    case "model":
+      return modelFor(random, operation)
+    case "image":
+      return random.pick(["https://example.com/a.png", "data:image/png;base64,AAAA"])
+    case "url":
+      return "https://example.com/a.png"
+    case "callback_url":
+    case "default_callback_url":
+      // An address that the gateway refuses to call.
+      return "https://127.0.0.1:1/hook"
+    case "data":
+      return audioText
+    case "format":
+      return "wav"
+    case "language":
+      return "de"
+    case "size":
+      return "854x480"
+    case "resolution":
+      return "480p"
+    case "duration":
+      return 1
+    case "temperature":
+      return undefined
+    case "expires_at":
+      return random.pick(["2030-01-01T00:00:00Z", null])
+    case "key_hashes":
+      return Array.from({ length: 1 + random.below(3) }, () => random.pickOr(world.keyHashes, "0".repeat(64)))
+    case "workspace_id":
+      return world.workspace
+    case "order":
+    case "only":
+    case "ignore":
+      return [random.pick(["sandbox", "elsewhere"])]
+    default:
+      return undefined
+  }
+}
+
+const numberField = (schema: unknown, name: string, otherwise: number): number => {
+  const value = fieldOf(schema, name)
+  return typeof value === "number" ? value : otherwise
+}
+
+/** A value that the schema allows, mostly. */
+export const valueOf = (random: Random, operation: string, schema: unknown, world: Known): unknown => {
+  const reference = fieldOf(schema, "$ref")
+  if (typeof reference === "string") return valueOf(random, operation, resolve(reference), world)
+  const choices = fieldOf(schema, "anyOf") ?? fieldOf(schema, "oneOf")
+  if (Array.isArray(choices)) return valueOf(random, operation, random.pickOr<unknown>(choices, {}), world)
+  const literals = fieldOf(schema, "enum")
+  if (Array.isArray(literals)) return random.pickOr<unknown>(literals, null)
+  switch (fieldOf(schema, "type")) {
+    case "object": {
+      const required = fieldOf(schema, "required")
+      const isRequired = (name: string) => Array.isArray(required) && required.includes(name)
+      const made: Record<string, unknown> = {}
+      for (const [name, field] of entriesOf(fieldOf(schema, "properties"))) {
+        if (!isRequired(name) && random.chance(0.7)) continue
+        made[name] = known(random, operation, name, world) ?? valueOf(random, operation, field, world)
+      }
+      if (fieldOf(schema, "additionalProperties") !== false && random.chance(0.3)) {
+        made[random.pick(["extra", "sandbox", "tenant"])] = random.pick([{ a: [1, { b: null }] }, {}])
+      }
+      return made
+    }
+    case "array":
+      return Array.from({ length: numberField(schema, "minItems", 0) + random.below(4) }, () =>
+        valueOf(random, operation, fieldOf(schema, "items"), world)
+      )
+    case "integer":
+      return Math.max(numberField(schema, "minimum", 1), 1) + random.below(3)
+    case "number":
+      return Math.min(numberField(schema, "maximum", 1000), random.fraction() * 2)
+    case "boolean":
+      return random.chance(0.5)
+    case "null":
+      return null
+    default: {
+      const inner = fieldOf(schema, "contentSchema")
+      if (inner !== undefined) return JSON.stringify(valueOf(random, operation, inner, world))
+      return random.pick(words).slice(0, numberField(schema, "maxLength", Infinity))
+    }
+  }
+}

@@ -1,0 +1,106 @@
+/** Keys of every kind, and things to refer to. What the fuzzer may delete is made anew from time to time. */
+import { guess } from "../attacks/access.ts"
+import { manager, textOf } from "../attacks/attack.ts"
+import { form } from "../audio.ts"
+import { ask, jsonOf } from "../client.ts"
+import type { Gateway } from "../gateway.ts"
+import { type Known, smallAudio } from "./values.ts"
+
+/** The kinds of key that a request may bear. */
+export const keyKinds = [
+  "ordinary",
+  "management",
+  "ephemeral",
+  "limit 0",
+  "deleted",
+  "disabled",
+  "unknown",
+  "malformed",
+  "none"
+] as const
+
+export type KeyKind = (typeof keyKinds)[number]
+
+/** Kinds that authenticate nobody: the answer must be 401, whatever else is wrong. */
+export const refusedKinds: ReadonlySet<KeyKind> = new Set(["deleted", "disabled", "unknown", "malformed", "none"])
+
+export interface World {
+  /** The header's value; undefined for no header. */
+  readonly authorization: Readonly<Record<KeyKind, string | undefined>>
+  readonly known: () => Known
+  /** Makes things anew that requests have deleted. */
+  readonly renew: () => Promise<void>
+}
+
+const sample = <A>(count: number, make: () => Promise<A>): Promise<ReadonlyArray<A>> =>
+  Promise.all(Array.from({ length: count }, make))
+
+export const make = async (gateway: Gateway): Promise<World> => {
+  const manage = manager(gateway, gateway.managementKey)
+  const spend = manager(gateway, gateway.apiKey)
+  const newKey = (options?: object) => manage("POST", "/keys", { name: "hostile", ...options })
+  const poor = await newKey({ limit: 0 })
+  const deleted = await newKey()
+  await manage("DELETE", `/keys/${textOf(deleted, "data", "hash")}`)
+  const disabled = await newKey()
+  await manage("PATCH", `/keys/${textOf(disabled, "data", "hash")}`, { disabled: true })
+  const ephemeral = await spend("POST", "/keys/ephemeral", { expires_in: 900 })
+  await manage("POST", `/workspaces/${gateway.workspace}/credits`, { amount: 1000 })
+  const videos = await sample(2, async () =>
+    textOf(
+      await spend("POST", "/videos", {
+        model: "sandbox/title-card",
+        prompt: "tea",
+        duration: 1,
+        resolution: "480p"
+      }),
+      "id"
+    )
+  )
+  // Rendering and the threads that it starts are no part of what is measured.
+  for (const id of videos) while (textOf(await spend("GET", `/videos/${id}?wait=5`), "status") !== "completed");
+  const { body, headers } = form({ model: "sandbox/tones" }, { name: "small.wav", bytes: smallAudio })
+  await ask(gateway.origin, {
+    method: "POST",
+    path: "/api/v1/audio/transcriptions",
+    key: gateway.apiKey,
+    headers,
+    body
+  })
+
+  const upload = async () => {
+    const { body, headers } = form({ purpose: "tests" }, { name: "small.wav", bytes: smallAudio })
+    return textOf(
+      jsonOf(await ask(gateway.origin, { method: "POST", path: "/api/v1/files", key: gateway.apiKey, headers, body })),
+      "id"
+    )
+  }
+  const makeKnown = async (): Promise<Known> => ({
+    workspace: gateway.workspace,
+    videos,
+    keyHashes: await sample(6, async () => textOf(await newKey(), "data", "hash")),
+    guardrails: await sample(4, async () =>
+      textOf(await manage("POST", "/guardrails", { name: "hostile" }), "data", "id")
+    ),
+    files: await sample(4, upload)
+  })
+  let known = await makeKnown()
+
+  return {
+    authorization: {
+      ordinary: `Bearer ${gateway.apiKey}`,
+      management: `Bearer ${gateway.managementKey}`,
+      ephemeral: `Bearer ${textOf(ephemeral, "key")}`,
+      "limit 0": `Bearer ${textOf(poor, "key")}`,
+      deleted: `Bearer ${textOf(deleted, "key")}`,
+      disabled: `Bearer ${textOf(disabled, "key")}`,
+      unknown: `Bearer ${guess()}`,
+      malformed: "Bearer mg_sk_tea",
+      none: undefined
+    },
+    known: () => known,
+    renew: async () => {
+      known = await makeKnown()
+    }
+  }
+}

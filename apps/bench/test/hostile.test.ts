@@ -1,0 +1,38 @@
+// A short run of `pnpm bench fuzz` and of the quick attacks, against the real executable. The commands hold the strict
+// bounds on time; here a machine may be slow, so that only what no slow machine explains is a failure.
+import { describe, expect, it } from "vitest"
+import * as Attacks from "../src/hostile/attacks/index.ts"
+import * as Fuzz from "../src/hostile/fuzz/index.ts"
+import { operations } from "../src/hostile/fuzz/operations.ts"
+
+const lenient: Attacks.Bounds = { ...Attacks.strict, health: 2000 }
+
+describe("the gateway", () => {
+  it("answers 2,000 random requests over all operations as the contract allows", { timeout: 120_000 }, async () => {
+    const result = await Fuzz.run({
+      requests: 2000,
+      seed: 20_261_121,
+      concurrency: 16,
+      bounds: lenient,
+      answer: 20_000,
+      only: undefined
+    })
+    expect(result.violations.map((violation) => Fuzz.reproduce(result, violation))).toEqual([])
+    expect(result.problems).toEqual([])
+    // Every operation was asked, and most of them answered a success too.
+    expect(operations.filter(({ name }) => !result.tallies.has(name))).toEqual([])
+    const succeeded = operations.filter(({ name }) =>
+      [...(result.tallies.get(name)?.statuses.keys() ?? [])].some((status) => status.startsWith("2"))
+    )
+    expect(succeeded.length).toBeGreaterThan(operations.length * 0.8)
+  })
+
+  it.each(Attacks.attacks.filter(({ quick }) => quick === true))(
+    "withstands: $title",
+    { timeout: 90_000 },
+    async (attack) => {
+      const { figure, problems } = await Attacks.carryOut(attack, lenient)
+      expect({ figure, problems }).toEqual({ figure, problems: [] })
+    }
+  )
+})
