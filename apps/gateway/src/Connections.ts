@@ -1,38 +1,67 @@
 /**
- * Node's HTTP server, made so that it can start and stop in time and says what is wrong in the envelope.
- *
- * Node listens before the service has its routes, and would leave whoever asks in between without an answer: those wait here. When it stops it waits for every connection that has
- * not been told to close. Browsers and load balancers open some before they need them: those ask nothing and are dropped at once; those that still do not end when the time for
- * requests in flight is over are cut.
+ * Node's HTTP server, set up so that every request gets its answer, at the start and at the end of the service too, and
+ * that no client can hold a connection forever.
  */
-import { randomUUID } from "node:crypto"
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
-import type { Duplex } from "node:stream"
+import { type IncomingMessage, Server, type ServerResponse } from "node:http"
 import type { Socket } from "node:net"
+import type { Duplex } from "node:stream"
+import { type Connection, isOver, refuse } from "./Refusals.ts"
+import * as SlowClients from "./SlowClients.ts"
 
 /** The server, and how to tell its connections that it stops. */
 export interface Connections {
   readonly server: Server
-  /** Drops the connections that have asked nothing; cuts all others after so many milliseconds. */
+  /**
+   * Call it before the server is closed. Idle connections stay open for a second, for the requests that are on their way.
+   * All others are cut off after `patience` milliseconds and some time for the last answers.
+   */
   readonly stop: (patience: number) => void
 }
 
-/** Node cuts a request whose body takes longer than this; its own default of 5 minutes is short for a large upload. */
+/** How patient the server is. */
+export interface Options {
+  readonly bodyRate: SlowClients.BodyRate
+  /** Milliseconds without a byte moving until a connection is closed whose client does not read its answer. Default: 2 minutes. */
+  readonly stalled?: number
+}
+
+/** Node's limit for a whole request. Its default of 5 minutes is short for a large upload. */
 const longestUpload = 3_600_000
 
-/** Longer than the idle time of common load balancers, so that they and not we close a connection. */
+/** Longer than the idle time of common load balancers, so that they close connections and we do not. */
 const keepAlive = 65_000
 
-/** What the requests that were given up may take to be answered, before their connections are cut. */
+/** Time for the answers to requests that were interrupted, before their connections are cut off. */
 const lastWords = 5000
 
-/** How long a connection that was refused may take to read why. */
-const lingering = 1000
+/** How long idle connections stay open after the service was told to stop. */
+const idleGrace = 1000
 
-/** A request that waits for "100 Continue", or wants another protocol, comes by an event of its own. */
-const asking = ["request", "checkContinue", "upgrade"]
+class GatewayServer extends Server {
+  /** Node knows this property, its types do not. Without it a client that ends its side of the connection gets no answer. */
+  readonly httpAllowHalfOpen = true
 
-/** Keeps what is asked before the service listens for it, and hands it over then. */
+  constructor() {
+    super({
+      requestTimeout: longestUpload,
+      keepAliveTimeout: keepAlive,
+      // The service refuses it in the envelope.
+      requireHostHeader: false,
+      // The service has no other protocol. As ordinary requests they are answered, and noticed when they are gone.
+      shouldUpgradeCallback: () => false
+    })
+  }
+
+  /** Node calls it when the server closes. The next request of a busy client may be on its way then. */
+  override closeIdleConnections(): void {
+    setTimeout(() => super.closeIdleConnections(), idleGrace).unref()
+  }
+}
+
+/** A request that waits for "100 Continue" comes by an event of its own. */
+const asking = ["request", "checkContinue"]
+
+/** Keeps the requests that arrive before the service has its routes, and hands them over then. */
 const holdEarly = (server: Server): void => {
   for (const event of asking) {
     const early: Array<ReadonlyArray<unknown>> = []
@@ -51,78 +80,58 @@ const holdEarly = (server: Server): void => {
   }
 }
 
-const unreadable: Readonly<Record<string, readonly [status: number, reason: string, message: string]>> = {
-  ERR_HTTP_REQUEST_TIMEOUT: [408, "Request Timeout", "the request did not come to its end in time"],
-  HPE_HEADER_OVERFLOW: [431, "Request Header Fields Too Large", "the request's headers are too large"],
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, "Payload Too Large", "request payload too large: the extensions of its chunks"]
-}
-
-const malformed = [
-  400,
-  "Bad Request",
-  "invalid request parameters: the request is no HTTP, or was cut short"
-] as const satisfies readonly [number, string, string]
-
-/** The answer to what Node could not read as a request, which therefore never reaches the service. */
-const refusal = (code: string): string => {
-  const [status, reason, message] = unreadable[code] ?? malformed
-  const id = `req_${randomUUID().replaceAll("-", "")}`
-  const body = JSON.stringify({
-    error: { code: status, message },
-    service_metadata: { request_id: id },
-    user_id: null
-  })
-  return [
-    `HTTP/1.1 ${status} ${reason}`,
-    "content-type: application/json",
-    `content-length: ${Buffer.byteLength(body)}`,
-    `x-request-id: ${id}`,
-    "connection: close",
-    "",
-    body
-  ].join("\r\n")
-}
-
-/** Says in the envelope what Node would say with a bare status line; not into the middle of another answer. */
-const refuseUnreadable = (server: Server): void => {
-  const answers = new WeakMap<Duplex, ServerResponse>()
-  const answering = ({ socket }: IncomingMessage, response: ServerResponse): void => void answers.set(socket, response)
-  server.prependListener("request", answering)
-  server.prependListener("checkContinue", answering)
-  server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
-    // What still comes behind a refused request is an error each time.
-    if (socket.writableEnded && !socket.destroyed) return
-    const answer = answers.get(socket)
-    const isAnswering = answer !== undefined && answer.headersSent && !answer.writableFinished
-    if (!socket.writable || error.code === "ECONNRESET" || isAnswering) return void socket.destroy()
-    socket.end(refusal(error.code ?? ""))
-    // Closed at once, with input unread, the connection would be reset before the answer is read.
-    setTimeout(() => socket.destroy(), lingering).unref()
-  })
-}
-
 /** Makes the server; it does not listen yet. */
-export const make = (): Connections => {
-  const server = createServer({ requestTimeout: longestUpload, keepAliveTimeout: keepAlive })
-  const unused = new Set<Socket>()
-  let stopping = false
+export const make = ({ bodyRate, stalled = 120_000 }: Options): Connections => {
+  const server = new GatewayServer()
+  const open = new Map<Duplex, Connection>()
 
-  server.on("connection", (socket) => {
-    if (stopping) socket.destroy()
-    else unused.add(socket)
-    socket.once("close", () => unused.delete(socket))
+  server.on("connection", (socket: Socket) => {
+    const connection: Connection = { socket, current: undefined, previous: undefined, isRefused: false }
+    open.set(socket, connection)
+    socket.once("close", () => open.delete(socket))
+    SlowClients.probeHalfClosed(connection)
   })
-  for (const event of asking) {
-    server.on(event, ({ socket }: IncomingMessage) => unused.delete(socket))
+
+  const note = (request: IncomingMessage, response: ServerResponse): void => {
+    const connection = open.get(request.socket)
+    // A request that is handed over late comes twice.
+    if (connection === undefined || connection.current?.request === request) return
+    connection.previous = connection.current
+    connection.current = { request, response }
   }
-  refuseUnreadable(server)
+  for (const event of asking) server.on(event, note)
+  // The service refuses it in the envelope.
+  server.on("checkExpectation", (request, response) => void server.emit("request", request, response))
+
+  const refuseOn = (socket: Duplex, code: string): void => {
+    const connection = open.get(socket)
+    if (connection === undefined) socket.destroy()
+    else refuse(connection, code)
+  }
+  server.on("connect", (_, socket) => refuseOn(socket, "CONNECT"))
+  server.on("clientError", ({ code = "" }: NodeJS.ErrnoException, socket) => {
+    if (code === "ECONNRESET" || code === "EPIPE") socket.destroy()
+    else refuseOn(socket, code)
+  })
+
+  // Node tells of idle connections by the same event.
+  server.timeout = stalled
+  server.on("timeout", (socket) => {
+    const current = open.get(socket)?.current
+    if (socket.writableLength > 0 || current === undefined || isOver(current)) socket.destroy()
+  })
+  SlowClients.refuseSlowBodies({ [Symbol.iterator]: () => open.values() }, bodyRate)
   holdEarly(server)
+
+  const closeUnused = (): void => {
+    for (const { socket } of open.values()) if (socket.bytesRead === 0) socket.destroy()
+  }
 
   return {
     server,
     stop: (patience) => {
-      stopping = true
-      for (const socket of unused) socket.destroy()
+      server.keepAliveTimeout = idleGrace
+      setTimeout(closeUnused, idleGrace).unref()
       setTimeout(() => server.closeAllConnections(), patience + lastWords).unref()
     }
   }

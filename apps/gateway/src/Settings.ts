@@ -83,8 +83,17 @@ const logLevels = ["Trace", "Debug", "Info", "Warn", "Error", "None"] as const
 const aSize = "a size such as 8 MiB"
 const aTime = "a length of time such as 20 seconds"
 const aCount = "a whole number from 1"
-const { bodyLimits, circuits, deadlines, failedAuthentications, freeDailyRequests, keptAnswers, rateLimit, videos } =
-  GatewayServerConfig.defaults
+const {
+  bodyLimits,
+  bodyRate,
+  circuits,
+  deadlines,
+  failedAuthentications,
+  freeDailyRequests,
+  keptAnswers,
+  rateLimit,
+  videos
+} = GatewayServerConfig.defaults
 
 /** Where the data lies: the one setting that every command has. */
 export const dataDir = setting(
@@ -143,6 +152,18 @@ export const settings: ReadonlyArray<Setting> = [
   setting("body-limit-videos", aSize, size(bodyLimits.videos), "Largest body of POST /videos"),
   setting("body-limit-files", aSize, size(bodyLimits.files), "Largest file of POST /files"),
   setting("body-limit-other", aSize, size(bodyLimits.other), "Largest body of every other operation"),
+  setting(
+    "body-rate",
+    aSize,
+    size(bodyRate.bytesPerSecond),
+    "Bytes per second that the body of a request must bring; a slower one is ended with 408"
+  ),
+  setting(
+    "body-rate-grace",
+    aTime,
+    span(bodyRate.grace),
+    "Time over which that rate is measured, and the first in which a body can be too slow"
+  ),
   setting(
     "deadline-rerank-attempt",
     aTime,

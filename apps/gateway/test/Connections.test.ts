@@ -1,33 +1,75 @@
 import { once } from "node:events"
-import { connect } from "node:net"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { connect, type Socket } from "node:net"
+import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, it, onTestFinished } from "vitest"
 import * as Connections from "../src/Connections.ts"
 
-/** A server that listens and that nobody serves yet. */
-const listen = async () => {
-  const { server } = Connections.make()
+type Serve = (request: IncomingMessage, response: ServerResponse) => void
+
+/** A server that listens; nobody serves it unless `serve` is given. */
+const listen = async (serve?: Serve, options?: Partial<Connections.Options>) => {
+  const made = Connections.make({ bodyRate: { bytesPerSecond: 1024, grace: 30_000 }, ...options })
+  const { server } = made
   onTestFinished(() => {
     server.closeAllConnections()
     server.close()
   })
+  if (serve !== undefined) server.on("request", serve)
   server.listen(0, "127.0.0.1")
   await once(server, "listening")
   const address = server.address()
   if (address === null || typeof address === "string") throw new Error("It does not listen on a port")
-  return { server, port: address.port }
+  return { ...made, port: address.port }
+}
+
+interface Client {
+  readonly socket: Socket
+  /** All that comes back until the connection closes. */
+  readonly answer: Promise<string>
+  /** Waits until this has come. */
+  readonly receives: (text: string) => Promise<void>
+}
+
+const open = (port: number): Client => {
+  const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true })
+  onTestFinished(() => void socket.destroy())
+  let received = ""
+  socket.setEncoding("utf8").on("data", (chunk: string) => (received += chunk))
+  // A reset ends the answer like any other end.
+  socket.on("error", () => {})
+  socket.on("end", () => void socket.end())
+  return {
+    socket,
+    answer: once(socket, "close").then(() => received),
+    receives: async (text) => {
+      while (!received.includes(text)) await once(socket, "data")
+    }
+  }
 }
 
 /** All that comes back to what is written, until the connection closes. */
 const ask = async (port: number, written: string): Promise<string> => {
-  const socket = connect(port, "127.0.0.1")
-  let received = ""
-  socket.setEncoding("utf8").on("data", (chunk: string) => (received += chunk))
+  const { answer, socket } = open(port)
   socket.write(written)
-  await once(socket, "close")
-  return received
+  return answer
 }
 
 const envelopeOf = (answer: string): unknown => JSON.parse(answer.slice(answer.indexOf("\r\n\r\n") + 4))
+
+/** The status lines of all answers. */
+const statusesOf = (answer: string): ReadonlyArray<string> =>
+  [...answer.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status = ""]) => status)
+
+const get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+
+const post = (length: number, body = "") => `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n${body}`
+
+/** Answers after a while. */
+const late =
+  (millis: number): Serve =>
+  (_, response) =>
+    void setTimeout(() => response.end("served"), millis)
 
 describe("Connections", () => {
   it.each([
@@ -49,19 +91,176 @@ describe("Connections", () => {
   it.each([
     ["hello\r\n\r\n", 400],
     [`GET / HTTP/1.1\r\nHost: x\r\nX-A: ${"a".repeat(70_000)}\r\n\r\n`, 431],
-    ["POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n", 400]
-  ])("says in the envelope that a request cannot be read (%#)", async (written, status) => {
+    ["POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n", 400],
+    ["CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n", 405]
+  ])("refuses in the envelope what cannot be read (%#)", async (written, status) => {
     const { port } = await listen()
     const answer = await ask(port, written)
     expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+    expect(answer).toContain("\r\nx-content-type-options: nosniff\r\n")
     const id = /x-request-id: (\S+)/.exec(answer)?.[1]
     expect(envelopeOf(answer)).toMatchObject({ error: { code: status }, service_metadata: { request_id: id } })
   })
 
   it("writes no refusal into the middle of another answer", async () => {
-    const { port, server } = await listen()
-    server.on("request", (_, response) => void response.write("begun"))
+    const { port } = await listen((_, response) => void response.write("begun"))
     const answer = await ask(port, "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\nZZ\r\n")
     expect(answer).not.toContain("HTTP/1.1 400")
+  })
+
+  it.each([
+    [`${post(2, "{}")}hello\r\n\r\n`, ["200", "400"]],
+    [`${get}${post(2, "{}")}hello\r\n\r\n`, ["200", "200", "400"]],
+    [`${get}POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n`, ["200", "400"]]
+  ])("answers complete requests before it refuses what follows them (%#)", async (written, statuses) => {
+    // A request whose body is broken has no answer of its own.
+    const { port } = await listen((request, response) => {
+      request.resume().on("end", () => late(50)(request, response))
+    })
+    expect(statusesOf(await ask(port, written))).toEqual(statuses)
+  })
+
+  it("takes a request for another protocol as an ordinary one", async () => {
+    const { port } = await listen(late(0))
+    const answer = await ask(
+      port,
+      "GET / HTTP/1.1\r\nHost: x\r\nConnection: upgrade, close\r\nUpgrade: websocket\r\n\r\n"
+    )
+    expect(statusesOf(answer)).toEqual(["200"])
+  })
+})
+
+describe("a client that ends its side", () => {
+  it.each(["1.0", "1.1"])("gets its answer (HTTP/%s)", async (version) => {
+    const { port } = await listen(late(100))
+    const { answer, socket } = open(port)
+    socket.end(`GET / HTTP/${version}\r\nHost: x\r\n\r\n`)
+    expect(await answer).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*served/)
+  })
+
+  it("gets interim responses while its answer takes long, and then the answer", async () => {
+    const { port } = await listen(late(700))
+    const { answer, socket } = open(port)
+    socket.end(get)
+    const statuses = statusesOf(await answer)
+    expect(statuses.length).toBeGreaterThan(1)
+    expect(statuses.at(-1)).toBe("200")
+    expect(new Set(statuses.slice(0, -1))).toEqual(new Set(["102"]))
+  })
+
+  it("has its request interrupted when it is gone", async () => {
+    const asked = Promise.withResolvers<ServerResponse>()
+    const { port } = await listen((_, response) => asked.resolve(response))
+    const { socket } = open(port)
+    socket.write(get)
+    const response = await asked.promise
+    const closed = once(response, "close")
+    socket.destroy()
+    await closed
+    expect(response.writableEnded).toBe(false)
+  })
+})
+
+describe("a slow client", () => {
+  const bodyRate = { bytesPerSecond: 1000, grace: 200 }
+
+  /** Sends pieces of a body until the connection closes or all are sent. */
+  const drip = async (socket: Socket, piece: string, times: number): Promise<void> => {
+    for (let i = 0; i < times && socket.writable; i++) {
+      socket.write(piece)
+      await sleep(50)
+    }
+  }
+
+  it.each([
+    ["reads", (request: IncomingMessage) => void request.resume()],
+    ["leaves unread", () => {}]
+  ])("is refused when its body is slower than the rate, which the service %s", async (_, read) => {
+    const { port } = await listen(read, { bodyRate })
+    const { answer, socket } = open(port)
+    socket.write(post(1_000_000))
+    await drip(socket, "x".repeat(5), 1000)
+    const received = await answer
+    expect(statusesOf(received)).toEqual(["408"])
+    expect(envelopeOf(received)).toMatchObject({ error: { code: 408, message: "the request body arrived too slowly" } })
+  })
+
+  it("is disconnected when its body goes on slowly after the answer", async () => {
+    const { port } = await listen((_, response) => void response.end("served"), { bodyRate })
+    const { answer, socket } = open(port)
+    socket.write(post(1_000_000))
+    await drip(socket, "x".repeat(5), 1000)
+    expect(statusesOf(await answer)).toEqual(["200"])
+  })
+
+  it("is served when its body is faster than the rate", async () => {
+    const { port } = await listen(
+      (request, response) => void request.resume().on("end", () => response.end("served")),
+      { bodyRate }
+    )
+    const { answer, receives, socket } = open(port)
+    socket.write(post(20_000))
+    await drip(socket, "x".repeat(1000), 20)
+    await receives("served")
+    socket.end()
+    expect(statusesOf(await answer)).toEqual(["200"])
+  })
+
+  it("is not blamed for a body that the service does not read yet", async () => {
+    const { port } = await listen(
+      (request, response) =>
+        void setTimeout(() => request.resume().on("end", () => response.end("served")), 4 * bodyRate.grace),
+      { bodyRate }
+    )
+    const { receives, socket } = open(port)
+    socket.write(post(10_000_000, "x".repeat(10_000_000)))
+    await receives("served")
+  })
+
+  it("is disconnected when it does not read its answer", async () => {
+    const asked = Promise.withResolvers<ServerResponse>()
+    const { port } = await listen(
+      (_, response) => {
+        response.end(Buffer.alloc(50_000_000))
+        asked.resolve(response)
+      },
+      { stalled: 200 }
+    )
+    const { socket } = open(port)
+    socket.pause().write(get)
+    const response = await asked.promise
+    await once(response, "close")
+    expect(response.writableFinished).toBe(false)
+  })
+
+  it("is not disconnected while its answer is being made", async () => {
+    const { port } = await listen(late(1000), { stalled: 200 })
+    const { receives, socket } = open(port)
+    socket.write(get)
+    await receives("served")
+  })
+})
+
+describe("a server that stops", () => {
+  it("answers what idle connections ask in the next moment, and closes those that ask nothing", async () => {
+    const { port, server, stop } = await listen(late(0))
+    const busy = open(port)
+    const idle = open(port)
+    const unused = open(port)
+    for (const { receives, socket } of [busy, idle]) {
+      socket.write(get)
+      await receives("served")
+    }
+    const closed = once(server, "close")
+    const startedAt = performance.now()
+    stop(60_000)
+    server.close()
+    await sleep(200)
+    busy.socket.write(get)
+    expect(statusesOf(await busy.answer)).toEqual(["200", "200"])
+    expect(statusesOf(await idle.answer)).toEqual(["200"])
+    expect(await unused.answer).toBe("")
+    await closed
+    expect(performance.now() - startedAt).toBeLessThan(30_000)
   })
 })

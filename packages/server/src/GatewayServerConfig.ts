@@ -60,6 +60,14 @@ export interface KeptAnswers {
   readonly total: number
 }
 
+/** How fast the body of a request must arrive. Slower ones are ended with 408. */
+export interface BodyRate {
+  /** Default 1024. */
+  readonly bytesPerSecond: number
+  /** Within each span of this length the body must bring as many bytes as the rate asks for. Default 30 seconds. */
+  readonly grace: Duration.Duration
+}
+
 /** So many in that time. */
 export interface Rate {
   readonly requests: number
@@ -69,6 +77,8 @@ export interface Rate {
 /** Every setting. */
 export interface Settings {
   readonly bodyLimits: BodyLimits
+  /** Held by the program that owns the HTTP server. */
+  readonly bodyRate: BodyRate
   readonly deadlines: Deadlines
   readonly circuits: Circuits
   readonly videos: Videos
@@ -101,6 +111,7 @@ export interface Settings {
 /** Settings, each of which may be left out. */
 export interface Options {
   readonly bodyLimits?: Partial<BodyLimits> | undefined
+  readonly bodyRate?: Partial<BodyRate> | undefined
   readonly deadlines?: Partial<Deadlines> | undefined
   readonly circuits?: Partial<Circuits> | undefined
   readonly videos?: Partial<Videos> | undefined
@@ -125,6 +136,7 @@ export const defaults: Settings = {
     files: 2048 * mebibyte,
     other: mebibyte
   },
+  bodyRate: { bytesPerSecond: 1024, grace: Duration.seconds(30) },
   deadlines: {
     rerankAttempt: Duration.seconds(20),
     rerank: Duration.seconds(60),
@@ -145,6 +157,7 @@ export const defaults: Settings = {
 /** Completes the options with the defaults. */
 export const make = (options: Options = {}): Settings => ({
   bodyLimits: { ...defaults.bodyLimits, ...options.bodyLimits },
+  bodyRate: { ...defaults.bodyRate, ...options.bodyRate },
   deadlines: { ...defaults.deadlines, ...options.deadlines },
   circuits: { ...defaults.circuits, ...options.circuits },
   videos: { ...defaults.videos, ...options.videos },
@@ -235,6 +248,7 @@ const list = (
  * | Name | Setting |
  * |---|---|
  * | `MODEL_GATEWAY_BODY_LIMIT_RERANK`, `…_TRANSCRIPTION`, `…_TRANSCRIPTION_FILE`, `…_VIDEOS`, `…_FILES`, `…_OTHER` | {@link BodyLimits} |
+ * | `MODEL_GATEWAY_BODY_RATE`, `MODEL_GATEWAY_BODY_RATE_GRACE` | {@link BodyRate} |
  * | `MODEL_GATEWAY_DEADLINE_RERANK_ATTEMPT`, `…_RERANK`, `…_TRANSCRIPTION_ATTEMPT`, `…_TRANSCRIPTION` | {@link Deadlines} |
  * | `MODEL_GATEWAY_CIRCUIT_FAILURES`, `MODEL_GATEWAY_CIRCUIT_OPEN_FOR` | {@link Circuits} |
  * | `MODEL_GATEWAY_VIDEO_CONCURRENCY`, `…_LIFETIME`, `…_RETENTION` | {@link Videos} |
@@ -254,6 +268,10 @@ export const config: Config.Config<Settings> = Config.all({
     videos: size("MODEL_GATEWAY_BODY_LIMIT_VIDEOS", defaults.bodyLimits.videos),
     files: size("MODEL_GATEWAY_BODY_LIMIT_FILES", defaults.bodyLimits.files),
     other: size("MODEL_GATEWAY_BODY_LIMIT_OTHER", defaults.bodyLimits.other)
+  }),
+  bodyRate: Config.all({
+    bytesPerSecond: size("MODEL_GATEWAY_BODY_RATE", defaults.bodyRate.bytesPerSecond),
+    grace: duration("MODEL_GATEWAY_BODY_RATE_GRACE", defaults.bodyRate.grace)
   }),
   deadlines: Config.all({
     rerankAttempt: duration("MODEL_GATEWAY_DEADLINE_RERANK_ATTEMPT", defaults.deadlines.rerankAttempt),

@@ -120,7 +120,12 @@ export const command = Command.make(
     const settings = yield* Settings.read(loaded)
     const limits = yield* loaded.read(GatewayServerConfig.config)
     yield* DataFolder.prepare(settings.dataDir)
-    const connections = Connections.make()
+    const connections = Connections.make({
+      bodyRate: {
+        bytesPerSecond: limits.bodyRate.bytesPerSecond,
+        grace: Duration.toMillis(limits.bodyRate.grace)
+      }
+    })
     const service = yield* layerService(settings, connections)
     yield* running(settings, connections).pipe(
       Effect.provide(Layer.provide(service, [GatewayServerConfig.layer(limits), layerLogs(settings)]))

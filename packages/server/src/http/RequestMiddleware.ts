@@ -16,16 +16,13 @@ import * as Failures from "./Failures.ts"
 import { Lifecycle } from "./Lifecycle.ts"
 import * as Metrics from "./Metrics.ts"
 import * as Operations from "./Operations.ts"
+import * as ProtocolChecks from "./ProtocolChecks.ts"
 import * as RequestContext from "./RequestContext.ts"
 
 const stopping: Failures.Classified = {
   failure: { status: 503, message: `${phrases[503]}: the service is stopping`, metadata: { retry_after: 1 } },
   unexpected: false
 }
-
-/** An absolute target (`GET http://host/path`) is normalized on its way here; it must have been normal before. */
-const isExact = ({ originalUrl, url }: HttpServerRequest.HttpServerRequest): boolean =>
-  Operations.isExactPath(url) && originalUrl.endsWith(url)
 
 const isClientAbort = (cause: Cause.Cause<unknown>): boolean =>
   cause.reasons.some((reason) => reason._tag === "Interrupt" && reason.annotations.has(HttpServerError.ClientAbort.key))
@@ -106,8 +103,7 @@ const onFailure = (
 
 const onAnswer = (
   record: RequestContext.RequestRecord,
-  response: HttpServerResponse.HttpServerResponse,
-  isStopping: boolean
+  response: HttpServerResponse.HttpServerResponse
 ): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
   if (response.status >= 400) {
     const operation = operationOf(record)
@@ -119,7 +115,6 @@ const onAnswer = (
     )
   }
   record.headers["x-request-id"] = record.id
-  if (isStopping) record.headers["connection"] = "close"
   return Effect.succeed(HttpServerResponse.setHeaders(response, record.headers))
 }
 
@@ -146,22 +141,22 @@ const make = Effect.gen(function* () {
       const request = Context.getUnsafe(context, HttpServerRequest.HttpServerRequest)
       const record = RequestContext.make(idOf(request))
       const preflight = cors?.(request, record)
-      const answer =
-        preflight !== undefined
-          ? Effect.succeed(preflight)
-          : isExact(request)
-            ? effect
-            : Effect.succeed(Envelope.respond(record, Failures.noSuchPath.failure))
+      const answer = preflight === undefined ? effect : Effect.succeed(preflight)
 
       // Answers of one turn of the event loop leave together at its end: to write is to wake who waits for it, and that costs more while it sleeps again between one answer and the next.
       const leave = (response: HttpServerResponse.HttpServerResponse) => {
         const seconds = Number(clock.monotonicTimeNanosUnsafe() - startedAt) / 1e9
         Metrics.answeredUnsafe(context, record.endpoint?.identifier ?? "none", response.status, seconds)
-        return Effect.as(Effect.yieldNow, response)
+        return Effect.as(
+          Effect.yieldNow,
+          lifecycle.isStopping ? HttpServerResponse.setHeader(response, "connection", "close") : response
+        )
       }
+      const refusal = ProtocolChecks.refusalOf(request)
+      if (refusal !== undefined) return leave(Envelope.respond(record, refusal))
 
       return Effect.matchCauseEffect(Effect.provideService(answer, RequestContext.RequestContext, record), {
-        onSuccess: (response) => Effect.flatMap(onAnswer(record, response, lifecycle.isStopping), leave),
+        onSuccess: (response) => Effect.flatMap(onAnswer(record, response), leave),
         onFailure: (cause) =>
           // Nobody is there to be answered.
           isClientAbort(cause) ? Effect.failCause(cause) : Effect.flatMap(onFailure(record, request, cause), leave)

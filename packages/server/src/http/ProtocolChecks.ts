@@ -1,0 +1,58 @@
+/**
+ * What HTTP itself asks of a request, checked before its route is looked up.
+ */
+import { phrases } from "@model-gateway/core/GatewayError"
+import type { HttpServerRequest } from "effect/http"
+import { IncomingMessage } from "node:http"
+import type { Failure } from "./Envelope.ts"
+import { noSuchPath } from "./Failures.ts"
+import * as Operations from "./Operations.ts"
+
+const wrongHost = (problem: string): Failure => ({
+  status: 400,
+  message: `${phrases[400]}: ${problem}`,
+  metadata: { issues: [{ path: "host", message: "Expected one Host header" }] },
+  headers: { connection: "close" }
+})
+
+const noHost = wrongHost("the Host header is missing")
+
+const severalHosts = wrongHost("there is more than one Host header")
+
+const unknownExpectation: Failure = {
+  status: 417,
+  message: 'expectation failed: the only expectation that can be met is "100-continue"'
+}
+
+/** As Node tells them apart. */
+const continues = /(?:^|\W)100-continue(?:$|\W)/i
+
+/** Node keeps the first of several Host headers, a proxy in front may keep the last. */
+const countHosts = ({ rawHeaders }: IncomingMessage): number => {
+  let count = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]
+    if (name?.length === 4 && name.toLowerCase() === "host") count++
+  }
+  return count
+}
+
+/**
+ * Why the request is refused; undefined where nothing is wrong. RFC 9112 asks for one Host header (HTTP/1.0 knew none). An
+ * absolute target (`GET http://host/path`) is normalized before it gets here, so it must have been normal already.
+ */
+export const refusalOf = ({
+  headers,
+  originalUrl,
+  source,
+  url
+}: HttpServerRequest.HttpServerRequest): Failure | undefined => {
+  if (source instanceof IncomingMessage) {
+    const hosts = countHosts(source)
+    if (hosts > 1) return severalHosts
+    if (hosts === 0 && source.httpVersion !== "1.0") return noHost
+    const expected = source.httpVersion === "1.0" ? undefined : headers["expect"]
+    if (expected !== undefined && !continues.test(expected)) return unknownExpectation
+  }
+  return Operations.isExactPath(url) && originalUrl.endsWith(url) ? undefined : noSuchPath.failure
+}
