@@ -116,7 +116,7 @@ export const make = ({ bodyRate, stalled = 120_000 }: Options): Connections => {
 
   // Node tells of idle connections by the same event.
   server.timeout = stalled
-  server.on("timeout", (socket) => {
+  server.on("timeout", (socket: Socket) => {
     const current = open.get(socket)?.current
     if (socket.writableLength > 0 || current === undefined || isOver(current)) socket.destroy()
   })

@@ -28,7 +28,7 @@ interface Client {
   /** All that comes back until the connection closes. */
   readonly answer: Promise<string>
   /** Waits until this has come. */
-  readonly receives: (text: string) => Promise<void>
+  readonly receives: (text: string) => Promise<string>
 }
 
 const open = (port: number): Client => {
@@ -44,6 +44,7 @@ const open = (port: number): Client => {
     answer: once(socket, "close").then(() => received),
     receives: async (text) => {
       while (!received.includes(text)) await once(socket, "data")
+      return received
     }
   }
 }
@@ -214,7 +215,7 @@ describe("a slow client", () => {
     )
     const { receives, socket } = open(port)
     socket.write(post(10_000_000, "x".repeat(10_000_000)))
-    await receives("served")
+    expect(statusesOf(await receives("served"))).toEqual(["200"])
   })
 
   it("is disconnected when it does not read its answer", async () => {
@@ -237,7 +238,7 @@ describe("a slow client", () => {
     const { port } = await listen(late(1000), { stalled: 200 })
     const { receives, socket } = open(port)
     socket.write(get)
-    await receives("served")
+    expect(statusesOf(await receives("served"))).toEqual(["200"])
   })
 })
 
