@@ -279,6 +279,8 @@ export class GatewayApi extends HttpApi.make("model-gateway")
   )
   .prefix("/api/v1")
   .annotate(HttpApi.ParseOptions, { errors: "all" })
+  // The service lists the other issues of a body itself, at a bounded cost.
+  .annotate(HttpApi.PayloadParseOptions, { errors: "first" })
   .annotateMerge(
     OpenApi.annotations({
       title: "Model Gateway",

@@ -10,6 +10,7 @@ import * as Schema from "effect/Schema"
 import { LimitReset } from "./CurrentKey.ts"
 import { BadRequest, Forbidden, InternalServerError, NotFound, Unauthorized } from "./GatewayError.ts"
 import { KeyHash, Timestamp } from "./Identifiers.ts"
+import { isMaxItems } from "./internal/bounds.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
 import { SpendingLimit } from "./Keys.ts"
 import * as Operation from "./Operation.ts"
@@ -18,7 +19,9 @@ const error = [BadRequest, Unauthorized, Forbidden, NotFound, InternalServerErro
 
 const Name = Schema.String.check(Schema.isMinLength(1), isMaxCharacters(256))
 const Description = Schema.NullOr(Schema.String.check(isMaxCharacters(2048)))
-const AllowList = Schema.NullOr(Schema.Array(Schema.String.check(Schema.isMinLength(1), isMaxCharacters(256))))
+const AllowList = Schema.NullOr(
+  Schema.Array(Schema.String.check(Schema.isMinLength(1), isMaxCharacters(256))).check(isMaxItems(10_000))
+)
 
 /**
  * What a set of keys may spend and use. Null in an allow-list: all.
@@ -90,11 +93,11 @@ export const DeleteResponse = Schema.Struct({ deleted: Schema.Literal(true) })
 export type DeleteResponse = typeof DeleteResponse.Type
 
 /**
- * The keys to assign: at least one hash.
+ * The keys to assign: 1 to 10,000 hashes.
  *
  * @since 0.1.0
  */
-export const AssignRequest = Schema.Struct({ key_hashes: Schema.NonEmptyArray(KeyHash) })
+export const AssignRequest = Schema.Struct({ key_hashes: Schema.NonEmptyArray(KeyHash).check(isMaxItems(10_000)) })
 
 /** @since 0.1.0 */
 export type AssignRequest = typeof AssignRequest.Type

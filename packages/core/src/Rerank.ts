@@ -21,6 +21,7 @@ import {
   UpstreamTimeout
 } from "./GatewayError.ts"
 import { EndUser } from "./Identifiers.ts"
+import { isMaxBytes, isMaxItems } from "./internal/bounds.ts"
 import * as Operation from "./Operation.ts"
 import * as Routing from "./Routing.ts"
 import * as Trace from "./Trace.ts"
@@ -36,13 +37,15 @@ export const ImageReference = Schema.String.check(
   })
 )
 
+const Text = Schema.String.check(isMaxBytes(1_048_576))
+
 /**
- * A document with a text, an image (for multimodal models), or both.
+ * A document with a text (at most 1 MiB), an image (for multimodal models), or both.
  *
  * @since 0.1.0
  */
 export const DocumentObject = Schema.Struct({
-  text: Schema.optionalKey(Schema.String),
+  text: Schema.optionalKey(Text),
   image: Schema.optionalKey(ImageReference)
 }).check(
   Schema.makeFilter((document) => document.text !== undefined || document.image !== undefined, {
@@ -55,7 +58,7 @@ export const DocumentObject = Schema.Struct({
  *
  * @since 0.1.0
  */
-export const Document = Schema.Union([Schema.String, DocumentObject])
+export const Document = Schema.Union([Text, DocumentObject])
 
 /** @since 0.1.0 */
 export type Document = typeof Document.Type
@@ -80,10 +83,11 @@ export type Document = typeof Document.Type
 export const Request = Schema.Struct({
   /** Identifier of the rerank model, as GET `/models` lists it. */
   model: Schema.String.check(Schema.isMinLength(1)),
-  query: Schema.String,
-  /** At least one. */
-  documents: Schema.NonEmptyArray(Document),
-  /** How many of the most relevant to answer, at least 1; all unless told. */
+  /** At most 64 KiB of UTF-8. */
+  query: Schema.String.check(isMaxBytes(65_536)),
+  /** From 1 to 10,000. */
+  documents: Schema.NonEmptyArray(Document).check(isMaxItems(10_000)),
+  /** How many of the most relevant to return, at least 1. Default: all. */
   top_n: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))),
   provider: Schema.optionalKey(Routing.Preferences),
   trace: Schema.optionalKey(Trace.Metadata),

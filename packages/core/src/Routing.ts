@@ -6,6 +6,7 @@
  */
 import * as Schema from "effect/Schema"
 import { FreeForm } from "./Identifiers.ts"
+import { isMaxItems } from "./internal/bounds.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
 
 /**
@@ -24,7 +25,10 @@ export const MaxPrice = Schema.Struct({
 /** @since 0.1.0 */
 export type MaxPrice = typeof MaxPrice.Type
 
-const ProviderNames = Schema.Array(Schema.String.check(Schema.isMinLength(1), isMaxCharacters(64)))
+/** At most 64 names. */
+const ProviderNames = Schema.Array(Schema.String.check(Schema.isMinLength(1), isMaxCharacters(64))).check(
+  isMaxItems(64)
+)
 
 /**
  * Provider routing preferences. Unknown keys are accepted and ignored.

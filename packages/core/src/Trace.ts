@@ -5,10 +5,26 @@
  */
 import * as Schema from "effect/Schema"
 import { FreeForm } from "./Identifiers.ts"
+import { isMaxBytes, isMaxJsonBytes } from "./internal/bounds.ts"
+
+const maxFurtherKeys = 64
+
+const maxValueBytes = 8192
+
+const Text = Schema.String.check(isMaxBytes(maxValueBytes))
+
+const known = {
+  trace_id: Schema.optionalKey(Text),
+  trace_name: Schema.optionalKey(Text),
+  span_name: Schema.optionalKey(Text),
+  generation_name: Schema.optionalKey(Text),
+  parent_span_id: Schema.optionalKey(Text)
+}
 
 /**
  * Five keys are known and get special handling; any further key is passed on as
- * it is to the configured broadcast destinations.
+ * it is to the configured broadcast destinations. At most 64 further keys, and 8 KiB for each
+ * value, written as JSON.
  *
  * Specification: "tracing metadata".
  *
@@ -21,15 +37,15 @@ import { FreeForm } from "./Identifiers.ts"
  *
  * @since 0.1.0
  */
-export const Metadata = Schema.StructWithRest(
-  Schema.Struct({
-    trace_id: Schema.optionalKey(Schema.String),
-    trace_name: Schema.optionalKey(Schema.String),
-    span_name: Schema.optionalKey(Schema.String),
-    generation_name: Schema.optionalKey(Schema.String),
-    parent_span_id: Schema.optionalKey(Schema.String)
-  }),
-  [Schema.Record(Schema.String, FreeForm)]
+export const Metadata = Schema.StructWithRest(Schema.Struct(known), [
+  Schema.Record(Schema.String, FreeForm.check(isMaxJsonBytes(maxValueBytes)))
+]).check(
+  Schema.makeFilter(
+    (trace) => Object.keys(trace).filter((key) => !Object.hasOwn(known, key)).length <= maxFurtherKeys,
+    {
+      expected: `at most ${maxFurtherKeys} keys besides ${Object.keys(known).join(", ")}`
+    }
+  )
 )
 
 /** @since 0.1.0 */

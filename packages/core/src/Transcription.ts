@@ -23,6 +23,7 @@ import {
   UpstreamTimeout
 } from "./GatewayError.ts"
 import { Decimal, EndUser } from "./Identifiers.ts"
+import { isMaxItems } from "./internal/bounds.ts"
 import * as Operation from "./Operation.ts"
 import * as Routing from "./Routing.ts"
 import * as Trace from "./Trace.ts"
@@ -58,6 +59,8 @@ export const TimestampGranularity = Schema.Literals(["word", "segment"])
 /** @since 0.1.0 */
 export type TimestampGranularity = typeof TimestampGranularity.Type
 
+const TimestampGranularities = Schema.Array(TimestampGranularity).check(isMaxItems(2))
+
 const Model = Schema.String.check(Schema.isMinLength(1))
 
 const Language = Schema.String.check(Schema.isPattern(/^[A-Za-z]{2}$/, { expected: "a two-letter ISO 639-1 code" }))
@@ -83,8 +86,8 @@ export const Request = Schema.Struct({
   response_format: Schema.optionalKey(ResponseFormat),
   /** Sampling temperature from 0 to 1; 0 unless told. */
   temperature: Schema.optionalKey(Schema.Finite.check(temperatureBounds)),
-  /** `["segment"]` unless told. */
-  timestamp_granularities: Schema.optionalKey(Schema.Array(TimestampGranularity)),
+  /** At most 2. Default `["segment"]`. */
+  timestamp_granularities: Schema.optionalKey(TimestampGranularities),
   provider: Schema.optionalKey(Routing.Preferences),
   trace: Schema.optionalKey(Trace.Metadata),
   user: Schema.optionalKey(EndUser)
@@ -105,9 +108,7 @@ export const Form = Schema.Struct({
   language: Schema.optionalKey(Language),
   response_format: Schema.optionalKey(ResponseFormat),
   temperature: Schema.optionalKey(Decimal.check(temperatureBounds)),
-  "timestamp_granularities[]": Schema.optionalKey(
-    Schema.Union([TimestampGranularity, Schema.Array(TimestampGranularity)])
-  ),
+  "timestamp_granularities[]": Schema.optionalKey(Schema.Union([TimestampGranularity, TimestampGranularities])),
   provider: Schema.optionalKey(Schema.fromJsonString(Routing.Preferences)),
   trace: Schema.optionalKey(Schema.fromJsonString(Trace.Metadata)),
   user: Schema.optionalKey(EndUser)

@@ -19,6 +19,7 @@ import {
   Unauthorized
 } from "./GatewayError.ts"
 import { EndUser, Timestamp } from "./Identifiers.ts"
+import { isMaxBytes, isMaxItems } from "./internal/bounds.ts"
 import * as Operation from "./Operation.ts"
 import * as Routing from "./Routing.ts"
 import * as Trace from "./Trace.ts"
@@ -99,8 +100,11 @@ export type InputReference = typeof InputReference.Type
 export const Request = Schema.Struct({
   /** Identifier of the video model, as GET `/models` lists it. */
   model: Schema.String.check(Schema.isMinLength(1)),
-  /** What the video shows. Only models that can work from images alone do without. */
-  prompt: Schema.optionalKey(Schema.String),
+  /**
+   * What the video shows, at most 64 KiB of UTF-8. Optional only for models that can work from
+   * images alone.
+   */
+  prompt: Schema.optionalKey(Schema.String.check(isMaxBytes(65_536))),
   /** Whole seconds, at least 1; the model's own default unless told. */
   duration: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))),
   resolution: Schema.optionalKey(Resolution),
@@ -114,8 +118,10 @@ export const Request = Schema.Struct({
       })
     )
   ),
-  frame_images: Schema.optionalKey(Schema.Array(FrameImage)),
-  input_references: Schema.optionalKey(Schema.Array(InputReference)),
+  /** At most 2. */
+  frame_images: Schema.optionalKey(Schema.Array(FrameImage).check(isMaxItems(2))),
+  /** At most 64. */
+  input_references: Schema.optionalKey(Schema.Array(InputReference).check(isMaxItems(64))),
   /** The model's own default unless told. */
   generate_audio: Schema.optionalKey(Schema.Boolean),
   seed: Schema.optionalKey(Schema.Int),
