@@ -9,7 +9,7 @@
 import type { AudioFormat } from "@model-gateway/core/Transcription"
 import { Effect, Match, Schema } from "effect"
 import type { AudioSource } from "./AudioSource.ts"
-import { AudioThread } from "./internal/audioThread.ts"
+import { AudioThread, threads } from "./internal/audioThread.ts"
 
 /**
  * The bytes are no audio in any of the seven formats.
@@ -47,6 +47,13 @@ export class Unreadable extends Schema.TaggedError<Unreadable>("@model-gateway/p
   }
 }
 
+/**
+ * How many files are measured at a time; further ones wait.
+ *
+ * @since 0.1.0
+ */
+export const concurrency: number = threads
+
 /** @since 0.1.0 */
 export interface Measured {
   readonly format: AudioFormat
@@ -57,8 +64,8 @@ export interface Measured {
 /**
  * Format and length of audio.
  *
- * The work is done in a thread of its own: audio that leads its parser astray is given up after a second (and a fifth
- * of a second more for each megabyte) as `NotAudio`, and holds up nobody meanwhile. A file up to 64 MiB is in memory
+ * The work is done in a thread of its own: audio that leads its parser astray is given up after a second (and 50 ms
+ * more for each megabyte) as `NotAudio`, and holds up nobody meanwhile. A file up to 64 MiB is in memory
  * while it is measured, a larger one is read piece by piece. Fails with `NotAudio`, with `WrongFormat` when a format is
  * declared and the contents are in another, and with `Unreadable`.
  *

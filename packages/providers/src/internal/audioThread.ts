@@ -13,17 +13,17 @@ export interface AudioThread {
   readonly ask: (location: Location) => Effect.Effect<Answer>
 }
 
-/** How many files are measured at once. */
-const threads = 2
+/** How many files are measured at a time. */
+export const threads = 2
 
 /** For the thread to start and to lay hands on the audio. */
 const startDeadline = Duration.seconds(10)
 
 /**
- * For the parser, some ten times what it needs. It grows with the audio, so that the small file that costs a
- * caller nothing to send does not hold a thread for long either.
+ * For the parser, more than twenty times what it needs. It grows with the audio, so that a small file
+ * does not hold a thread for long.
  */
-const deadlineFor = (size: number): Duration.Duration => Duration.millis(1000 + size / 5000)
+const deadlineFor = (size: number): Duration.Duration => Duration.millis(1000 + size / 20_000)
 
 class Stuck extends Data.TaggedError("Stuck") {}
 class Broken extends Data.TaggedError("Broken") {}

@@ -5,13 +5,17 @@
  */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import type * as Transcription from "@model-gateway/core/Transcription"
-import type { Measured } from "@model-gateway/providers/AudioDuration"
+import * as AudioDuration from "@model-gateway/providers/AudioDuration"
 import { cost, type TranscriptionModel } from "@model-gateway/providers/Model"
 import type { Provider, TranscriptionResponse } from "@model-gateway/providers/Provider"
-import { Effect, FileSystem } from "effect"
+import { Effect, FileSystem, Path } from "effect"
+import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
+import { Accounting } from "../accounting/Accounting.ts"
 import * as MicroCredits from "../accounting/MicroCredits.ts"
+import * as FairShare from "../admission/FairShare.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
+import * as Issues from "../http/Issues.ts"
 import * as PaidRequest from "../http/PaidRequest.ts"
 import * as RequestContext from "../http/RequestContext.ts"
 import type { Caller } from "../keys/Key.ts"
@@ -19,6 +23,7 @@ import { type Endpoint, ModelCatalogue } from "../models/ModelCatalogue.ts"
 import * as Candidates from "../routing/Candidates.ts"
 import * as ProviderFailures from "../routing/ProviderFailures.ts"
 import { Router } from "../routing/Router.ts"
+import * as TranscriptionBody from "./TranscriptionBody.ts"
 import * as TranscriptionInput from "./TranscriptionInput.ts"
 
 type TranscriptionEndpoint = Endpoint<TranscriptionModel>
@@ -31,22 +36,23 @@ const capable = (provider: Provider) =>
 const able = Effect.fnUntraced(function* (
   endpoints: ReadonlyArray<TranscriptionEndpoint>,
   { field, format, model, verbose }: TranscriptionInput.Input,
-  measured: Measured
+  measured: AudioDuration.Measured
 ) {
   const ofFormat = endpoints.filter(({ model }) => model.capabilities.audio_formats.includes(measured.format))
   if (ofFormat.length === 0) {
     const known = [...new Set(endpoints.flatMap(({ model }) => model.capabilities.audio_formats))].join(", ")
-    return yield* TranscriptionInput.refuse({
-      path: format === undefined ? field : "input_audio.format",
-      message: `the model "${model}" takes ${known}, not ${measured.format}`
-    })
+    return yield* Issues.invalid([
+      {
+        path: format === undefined ? field : "input_audio.format",
+        message: `the model "${model}" accepts ${known}, not ${measured.format}`
+      }
+    ])
   }
   const ofShape = verbose ? ofFormat.filter(({ model }) => model.capabilities.verbose) : ofFormat
   if (ofShape.length === 0) {
-    return yield* TranscriptionInput.refuse({
-      path: "response_format",
-      message: `no provider of the model "${model}" answers verbose_json`
-    })
+    return yield* Issues.invalid([
+      { path: "response_format", message: `no provider of the model "${model}" supports verbose_json` }
+    ])
   }
   return ofShape
 })
@@ -93,13 +99,15 @@ const encode = (response: Transcription.Response): string => JSON.stringify(resp
 const make = Effect.gen(function* () {
   const catalogue = yield* ModelCatalogue
   const router = yield* Router
+  const accounting = yield* Accounting
   const fileSystem = yield* FileSystem.FileSystem
-  const { deadlines } = yield* GatewayServerConfig
+  const path = yield* Path.Path
+  const { bodyLimits, deadlines } = yield* GatewayServerConfig
 
   const serve = (
     caller: Caller,
     input: TranscriptionInput.Input,
-    measured: Measured,
+    measured: AudioDuration.Measured,
     candidates: ReadonlyArray<TranscriptionEndpoint>,
     keep: PaidRequest.Keep<Transcription.Response>
   ) => {
@@ -151,11 +159,16 @@ const make = Effect.gen(function* () {
     )
   }
 
+  /** Measuring is work before anything is paid, so one key never keeps it from the others. */
+  const measuring = FairShare.make({ capacity: AudioDuration.concurrency, perOwner: 1 })
+
   return Effect.fnUntraced(
-    function* (payload: TranscriptionInput.Payload, idempotencyKey: string | undefined) {
+    function* (request: HttpServerRequest.HttpServerRequest, idempotencyKey: string | undefined) {
       const caller = yield* RequestContext.caller
-      yield* Candidates.allowModel(payload.model, caller.guardrail)
-      const input = yield* TranscriptionInput.fromPayload(payload)
+      const body = yield* TranscriptionBody.read(request, bodyLimits.transcription)
+      if (body === undefined) return HttpServerResponse.empty({ status: 415 })
+      const input = yield* TranscriptionInput.fromBody(body)
+      yield* Candidates.allowModel(input.model, caller.guardrail)
       const entry = catalogue.transcription(input.model)
       if (entry === undefined) return yield* Candidates.unknownModel(catalogue, "transcription", input.model)
       const selected = yield* Candidates.select(entry, {
@@ -163,21 +176,23 @@ const make = Effect.gen(function* () {
         guardrail: caller.guardrail,
         observed: router.observed
       })
-      const measured = yield* TranscriptionInput.measure(input)
-      const candidates = yield* able(selected, input, measured)
       yield* PaidRequest.withinRate
+      if (selected.some(({ model }) => !model.free)) yield* PaidRequest.notExhausted(accounting, caller)
+      const measured = yield* measuring.hold(caller.key.hash, 1)(TranscriptionInput.measure(input))
+      const candidates = yield* able(selected, input, measured)
       return yield* PaidRequest.once(
         { operation: "transcription", idempotencyKey, payload: input.fingerprint, encode },
         (keep) => serve(caller, input, measured, candidates, keep)
       )
     },
-    Effect.provideService(FileSystem.FileSystem, fileSystem)
+    Effect.provideService(FileSystem.FileSystem, fileSystem),
+    Effect.provideService(Path.Path, path)
   )
 })
 
 /** The `transcription` group of the contract. */
 export const layer = HttpApiBuilder.group(GatewayApi, "transcription", (handlers) =>
   Effect.map(make, (transcribe) =>
-    handlers.handle("transcribe", ({ headers, payload }) => transcribe(payload, headers["idempotency-key"]))
+    handlers.handleRaw("transcribe", ({ headers, request }) => transcribe(request, headers["idempotency-key"]))
   )
 )

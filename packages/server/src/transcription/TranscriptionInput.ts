@@ -1,17 +1,14 @@
 /**
  * Both forms of a transcription request, brought to one: audio that can be read, and the same fields.
  */
-import { BadRequest, type Issue, phrases } from "@model-gateway/core/GatewayError"
+import type { BadRequest } from "@model-gateway/core/GatewayError"
 import type * as Transcription from "@model-gateway/core/Transcription"
 import * as AudioDuration from "@model-gateway/providers/AudioDuration"
 import * as AudioSource from "@model-gateway/providers/AudioSource"
 import { Effect, type FileSystem, Stream } from "effect"
 import { createHash } from "node:crypto"
-import * as BodyLimit from "../http/BodyLimit.ts"
-import type { RequestContext } from "../http/RequestContext.ts"
-
-/** A request in either form. */
-export type Payload = Transcription.Request | Transcription.Form
+import * as Issues from "../http/Issues.ts"
+import type * as TranscriptionBody from "./TranscriptionBody.ts"
 
 /** A request whichever form it came in. */
 export interface Input {
@@ -30,29 +27,15 @@ export interface Input {
   readonly fingerprint: Effect.Effect<ReadonlyArray<string | Uint8Array>>
 }
 
-/** A 400 with its issue. */
-export const refuse = (...issues: readonly [Issue, ...ReadonlyArray<Issue>]): BadRequest =>
-  new BadRequest({
-    error: {
-      message: `${phrases[400]}: ${issues[0].path}: ${issues[0].message}`,
-      metadata: { issues }
-    }
-  })
-
-const base64 = /^[A-Za-z0-9+/]+={0,2}$/
-
-const notBase64 = refuse({ path: "input_audio.data", message: "Expected base64" })
-
-/** Strict: the platform's own decoder passes over whatever is no base64. */
-const decode = (data: string): Effect.Effect<Uint8Array, BadRequest> =>
-  data.length % 4 === 0 && base64.test(data) ? Effect.sync(() => Buffer.from(data, "base64")) : Effect.fail(notBase64)
-
 const listOf = (
   granularities: Transcription.Form["timestamp_granularities[]"]
 ): ReadonlyArray<Transcription.TimestampGranularity> | undefined =>
   typeof granularities === "string" ? [granularities] : granularities
 
-const common = (payload: Payload, granularities: ReadonlyArray<Transcription.TimestampGranularity> | undefined) => ({
+const common = (
+  payload: Transcription.Request | Transcription.Form,
+  granularities: ReadonlyArray<Transcription.TimestampGranularity> | undefined
+) => ({
   model: payload.model,
   language: payload.language?.toLowerCase(),
   verbose: payload.response_format === "verbose_json",
@@ -74,7 +57,6 @@ const hashOf = (audio: AudioSource.AudioSource): Effect.Effect<Uint8Array> =>
   )
 
 const fromForm = Effect.fnUntraced(function* ({ file, ...fields }: Transcription.Form) {
-  yield* BodyLimit.holdFile(file.path)
   const audio = yield* AudioSource.fromPath(file.path)
   return {
     ...common({ ...fields, file }, listOf(fields["timestamp_granularities[]"])),
@@ -85,30 +67,28 @@ const fromForm = Effect.fnUntraced(function* ({ file, ...fields }: Transcription
   }
 })
 
-const fromJson = Effect.fnUntraced(function* (request: Transcription.Request) {
+const fromJson = Effect.fnUntraced(function* ({ audioPath, request }: TranscriptionBody.JsonBody) {
   const { input_audio, ...fields } = request
-  const bytes = yield* decode(input_audio.data)
+  const audio = yield* AudioSource.fromPath(audioPath)
   return {
     ...common(request, request.timestamp_granularities),
-    audio: AudioSource.fromBytes(bytes),
+    audio,
     format: input_audio.format,
     field: "input_audio.data" as const,
-    fingerprint: Effect.sync(() => [JSON.stringify(fields), input_audio.format, bytes])
+    fingerprint: Effect.map(hashOf(audio), (hash) => [JSON.stringify(fields), input_audio.format, hash])
   }
 })
 
-/** Reads either form. Base64 that is none is a 400; a file that is larger than the operation takes is refused as {@link BodyLimit.holdFile} does. */
-export const fromPayload = (
-  payload: Payload
-): Effect.Effect<Input, BadRequest, FileSystem.FileSystem | RequestContext> =>
-  "file" in payload ? fromForm(payload) : fromJson(payload)
+/** Brings either form to the same fields. */
+export const fromBody = (body: TranscriptionBody.Body): Effect.Effect<Input, never, FileSystem.FileSystem> =>
+  body._tag === "Form" ? fromForm(body.form) : fromJson(body)
 
 /** Format and length of the audio, by its contents. Audio that is none, or another than was declared, is a 400. */
 export const measure = ({ audio, field, format }: Input): Effect.Effect<AudioDuration.Measured, BadRequest> =>
   AudioDuration.measure(audio, format).pipe(
     Effect.catchTags({
-      NotAudio: (error) => Effect.fail(refuse({ path: field, message: error.message })),
-      WrongFormat: (error) => Effect.fail(refuse({ path: "input_audio.format", message: error.message })),
+      NotAudio: (error) => Effect.fail(Issues.invalid([{ path: field, message: error.message }])),
+      WrongFormat: (error) => Effect.fail(Issues.invalid([{ path: "input_audio.format", message: error.message }])),
       Unreadable: (error) => Effect.die(error)
     })
   )

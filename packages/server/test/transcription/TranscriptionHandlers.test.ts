@@ -1,7 +1,7 @@
 import { Response } from "@model-gateway/core/Transcription"
 import type { TranscriptionRequest } from "@model-gateway/providers/Provider"
 import { expect, it } from "@effect/vitest"
-import { Duration, Effect, FileSystem, Schema } from "effect"
+import { Duration, Effect, Fiber, FileSystem, Schema } from "effect"
 import { connect } from "node:net"
 import { Accounting } from "../../src/accounting/Accounting.ts"
 import { form, formHeaders, layer, type Part, TestGateway } from "../files/TestGateway.ts"
@@ -300,7 +300,75 @@ it.layer(
   )
 })
 
-it.layer(layer(), { excludeTestServices: true })("POST /audio/transcriptions, unless told otherwise", (it) => {
+it.layer(layer(), { excludeTestServices: true })("POST /audio/transcriptions with the default limits", (it) => {
+  const newKey = (limit: number) =>
+    Effect.gen(function* () {
+      const { managementKey } = yield* TestGateway
+      const { text } = yield* post("/api/v1/keys", { name: "n", limit }, { key: managementKey })
+      return Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Struct({ key: Schema.String })))(text).key
+    })
+
+  it.effect("reads base64 wherever it stands in the body and however it is escaped", () =>
+    Effect.gen(function* () {
+      const data = audio.toString("base64").replaceAll("/", "\\/")
+      const bodies = [
+        `{"input_audio":{"data":"${data}","format":"wav"},"model":"sandbox/tones"}`,
+        `{"input_audio":{"data":"QUJD","data":"${data}","format":"wav"},"model":"sandbox/tones"}`,
+        `{"input_audio":{"d\\u0061ta":"${data}","format":"wav"},"model":"sandbox/tones","padding":"${"x".repeat(200_000)}"}`
+      ]
+      for (const body of bodies) expect(decode((yield* post(path, body)).text).text).toBe("1259")
+      yield* noUploads
+    })
+  )
+
+  it.effect("accepts at most 1 MiB of JSON besides the audio", () =>
+    Effect.gen(function* () {
+      const answer = yield* post(path, { ...request, padding: "x".repeat(1_048_576) })
+      inSet("transcribe", answer)
+      expect([answer.status, envelopeOf(answer).error.message]).toEqual([
+        413,
+        "request payload too large: at most 1 MiB is accepted besides the audio"
+      ])
+      yield* noUploads
+    })
+  )
+
+  it.effect("does not look into the audio of a key that has nothing left to spend", () =>
+    Effect.gen(function* () {
+      const key = yield* newKey(0)
+      const noAudio = { ...request, input_audio: { data: "AAAA", format: "wav" } }
+      expect((yield* post(path, noAudio)).status).toBe(400)
+      expect((yield* post(path, noAudio, { key })).status).toBe(402)
+    })
+  )
+
+  it.effect("answers a key while another key's audio takes long to look through", () =>
+    Effect.gen(function* () {
+      const busy = yield* newKey(1)
+      // A parser looks through all of the zeros for the audio that the header promises.
+      const slow = Buffer.concat([Buffer.from("fLaC\0\0\0\x22", "latin1"), Buffer.alloc(5_000_000)])
+      const asked = { ...request, input_audio: { data: slow.toString("base64"), format: "flac" } }
+      let answered = 0
+      const others = yield* Effect.forkChild(
+        Effect.forEach(
+          Array.from({ length: 4 }),
+          () => Effect.tap(post(path, asked, { key: busy }), () => Effect.sync(() => void answered++)),
+          { concurrency: "unbounded" }
+        ),
+        { startImmediately: true }
+      )
+      const { folder } = yield* TestGateway
+      const fileSystem = yield* FileSystem.FileSystem
+      const [own] = yield* fileSystem.readDirectory(`${folder}/uploads`)
+      yield* Effect.repeat(fileSystem.readDirectory(`${folder}/uploads/${own}`), {
+        until: (entries) => entries.length > 2
+      })
+      expect((yield* post(path, request)).status).toBe(200)
+      expect(answered).toBeLessThan(4)
+      expect((yield* Fiber.join(others)).map(({ status }) => status)).toEqual([400, 400, 400, 400])
+    })
+  )
+
   it.effect("takes a file of 25 MiB and none of a byte more", () =>
     Effect.gen(function* () {
       const limit = 25 * 1024 * 1024

@@ -1,0 +1,140 @@
+/**
+ * Reads the body of a transcription request, in either form. Its audio goes to a temporary file as it
+ * comes and is never held whole.
+ */
+import { type BadRequest, PayloadTooLarge, phrases } from "@model-gateway/core/GatewayError"
+import * as Transcription from "@model-gateway/core/Transcription"
+import { Effect, FileSystem, Schema } from "effect"
+import type { HttpServerRequest } from "effect/http"
+import { HttpApiError } from "effect/http-api"
+import * as BodyLimit from "../http/BodyLimit.ts"
+import * as FormParts from "../http/FormParts.ts"
+import * as Issues from "../http/Issues.ts"
+import * as JsonScanner from "../http/JsonScanner.ts"
+import * as PayloadIssues from "../http/PayloadIssues.ts"
+import * as RequestBody from "../http/RequestBody.ts"
+import * as Base64Stream from "./Base64Stream.ts"
+
+/** A JSON body: its audio is the file at `audioPath`, and `input_audio.data` only stands for it. */
+export interface JsonBody {
+  readonly _tag: "Json"
+  readonly request: Transcription.Request
+  readonly audioPath: string
+}
+
+/** A form, with its audio in the file that the form names. */
+export interface FormBody {
+  readonly _tag: "Form"
+  readonly form: Transcription.Form
+}
+
+/** The body as it was read. */
+export type Body = JsonBody | FormBody
+
+const notJson = Issues.invalid([{ path: "", message: "Expected a valid JSON body" }])
+
+const notBase64 = Issues.invalid([{ path: "input_audio.data", message: "Expected base64" }])
+
+const tooMuchText = new PayloadTooLarge({
+  error: {
+    message: `${phrases[413]}: at most ${BodyLimit.textBesideAudio / 1_048_576} MiB is accepted besides the audio`
+  }
+})
+
+/** What the schema sees in place of the audio. */
+const placeholder = Buffer.from("AAAA")
+
+const decoded = <A>(effect: Effect.Effect<A, Schema.SchemaError>): Effect.Effect<A> =>
+  Effect.catch(effect, (cause) => Effect.die(new HttpApiError.HttpApiSchemaError({ kind: "Payload", cause })))
+
+const decodeRequest = Schema.decodeUnknownEffect(Transcription.Request, { errors: "all" })
+
+const decodeForm = Schema.decodeUnknownEffect(Transcription.Form, { errors: "all" })
+
+const boundsOfRequest = PayloadIssues.boundsOf(Transcription.Request)
+
+const parse = (text: string): Effect.Effect<unknown, typeof notJson> =>
+  Effect.try({ try: (): unknown => JSON.parse(text), catch: () => notJson })
+
+const readJson = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, maxBytes: number) {
+  const fileSystem = yield* FileSystem.FileSystem
+  const audioPath = yield* Effect.orDie(fileSystem.makeTempFileScoped())
+  const file = yield* Effect.orDie(fileSystem.open(audioPath, { flag: "w" }))
+
+  const text: Array<Uint8Array> = []
+  let textBytes = 0
+  const keep = (bytes: Uint8Array): void => {
+    text.push(Buffer.from(bytes))
+    textBytes += bytes.length
+  }
+
+  let base64 = Base64Stream.make()
+  let audio: Array<Uint8Array> = []
+  let isFirst = true
+  let startsAgain = false
+  const scanner = JsonScanner.make({
+    maxItems: boundsOfRequest,
+    keep,
+    extract: {
+      field: "input_audio",
+      member: "data",
+      begin: () => {
+        base64 = Base64Stream.make()
+        audio = []
+        isFirst = true
+        startsAgain = true
+      },
+      take: (bytes) => {
+        if (isFirst) keep(placeholder)
+        isFirst = false
+        audio.push(base64.push(bytes))
+      }
+    }
+  })
+
+  const write = Effect.fnUntraced(function* () {
+    if (startsAgain) yield* file.truncate(0)
+    startsAgain = false
+    for (const bytes of audio) if (bytes.length > 0) yield* file.writeAll(bytes)
+    audio = []
+  }, Effect.orDie)
+
+  yield* RequestBody.forEachChunk(request, maxBytes, (chunk): Effect.Effect<void, BadRequest | PayloadTooLarge> => {
+    const issue = scanner.push(chunk)
+    if (issue !== undefined) return Effect.fail(Issues.invalid([issue]))
+    return textBytes > BodyLimit.textBesideAudio ? Effect.fail(tooMuchText) : write()
+  })
+  const decodedRequest = yield* decoded(decodeRequest(yield* parse(Buffer.concat(text).toString("utf8"))))
+  const rest = base64.end()
+  if (rest === undefined) return yield* notBase64
+  audio.push(rest)
+  yield* write()
+  const body: JsonBody = { _tag: "Json", request: decodedRequest, audioPath }
+  return body
+})
+
+const readForm = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
+  const persisted = yield* Effect.orDie(FormParts.persist(request))
+  const form = yield* decoded(decodeForm(persisted))
+  yield* BodyLimit.holdFile(form.file.path)
+  const body: FormBody = { _tag: "Form", form }
+  return body
+})
+
+const mediaTypeOf = ({ headers }: HttpServerRequest.HttpServerRequest): string =>
+  (headers["content-type"] ?? "application/json").split(";", 1)[0]?.trim().toLowerCase() ?? ""
+
+/**
+ * Reads the body; undefined where its content type is neither of the two. The audio's file is removed
+ * with the scope. What does not fit the contract is a 400, a body over the limit of its form a 413.
+ */
+export const read = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, maxJsonBytes: number) {
+  switch (mediaTypeOf(request)) {
+    case "application/json":
+      return yield* readJson(request, maxJsonBytes)
+    case "multipart/form-data":
+      return yield* readForm(request)
+    default:
+      return undefined
+  }
+})
