@@ -165,6 +165,12 @@ export const settings: ReadonlyArray<Setting> = [
     "Time over which that rate is measured, and the first in which a body can be too slow"
   ),
   setting(
+    "body-memory",
+    aSize,
+    "",
+    "Memory for the bodies of all requests in flight, each counted four times; one key gets at most half. Without it a quarter of what the process may use"
+  ),
+  setting(
     "deadline-rerank-attempt",
     aTime,
     span(deadlines.rerankAttempt),

@@ -19,6 +19,7 @@ import { GatewayServerConfig } from "./GatewayServerConfig.ts"
 import * as GuardrailsHandlers from "./guardrails/GuardrailsHandlers.ts"
 import * as GuardrailStore from "./guardrails/GuardrailStore.ts"
 import * as Authorization from "./http/Authorization.ts"
+import * as BodyMemory from "./http/BodyMemory.ts"
 import * as Docs from "./http/Docs.ts"
 import * as FailureLog from "./http/FailureLog.ts"
 import * as Health from "./http/Health.ts"
@@ -63,7 +64,7 @@ const handlers = Layer.mergeAll(
   KeysHandlers.layer,
   WorkspacesHandlers.layer,
   ModelsHandlers.layer
-).pipe(Layer.provide([Authorization.layer, Router.layer]))
+).pipe(Layer.provide([Authorization.layer.pipe(Layer.provide(BodyMemory.layer)), Router.layer]))
 
 const api = HttpApiBuilder.layer(GatewayApi).pipe(Layer.provide(handlers))
 

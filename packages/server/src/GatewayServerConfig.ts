@@ -79,6 +79,13 @@ export interface Settings {
   readonly bodyLimits: BodyLimits
   /** Held by the program that owns the HTTP server. */
   readonly bodyRate: BodyRate
+  /**
+   * Memory that the bodies of all requests in flight may take up together, in bytes. A body counts
+   * four times its length, for the text and the values made of it. One key gets at most half. Bodies
+   * beyond it wait for two seconds and are then answered with a 503. Default undefined: a quarter of
+   * what the process may use.
+   */
+  readonly bodyMemory: number | undefined
   readonly deadlines: Deadlines
   readonly circuits: Circuits
   readonly videos: Videos
@@ -112,6 +119,7 @@ export interface Settings {
 export interface Options {
   readonly bodyLimits?: Partial<BodyLimits> | undefined
   readonly bodyRate?: Partial<BodyRate> | undefined
+  readonly bodyMemory?: number | undefined
   readonly deadlines?: Partial<Deadlines> | undefined
   readonly circuits?: Partial<Circuits> | undefined
   readonly videos?: Partial<Videos> | undefined
@@ -137,6 +145,7 @@ export const defaults: Settings = {
     other: mebibyte
   },
   bodyRate: { bytesPerSecond: 1024, grace: Duration.seconds(30) },
+  bodyMemory: undefined,
   deadlines: {
     rerankAttempt: Duration.seconds(20),
     rerank: Duration.seconds(60),
@@ -158,6 +167,7 @@ export const defaults: Settings = {
 export const make = (options: Options = {}): Settings => ({
   bodyLimits: { ...defaults.bodyLimits, ...options.bodyLimits },
   bodyRate: { ...defaults.bodyRate, ...options.bodyRate },
+  bodyMemory: options.bodyMemory ?? defaults.bodyMemory,
   deadlines: { ...defaults.deadlines, ...options.deadlines },
   circuits: { ...defaults.circuits, ...options.circuits },
   videos: { ...defaults.videos, ...options.videos },
@@ -193,7 +203,10 @@ const count = (name: string, fallback: number): Config.Config<number> =>
   Config.schema(Positive, name).pipe(Config.withDefault(fallback))
 
 /** As `8 MiB`, or a plain number of bytes. */
-const size = (name: string, fallback: number): Config.Config<number> =>
+const size = <Fallback extends number | undefined>(
+  name: string,
+  fallback: Fallback
+): Config.Config<number | Fallback> =>
   Config.schema(Positive, name).pipe(
     Config.orElse(() => Config.map(Config.ByteSize(name), ByteSize.toNumberUnsafe)),
     Config.withDefault(fallback)
@@ -249,6 +262,7 @@ const list = (
  * |---|---|
  * | `MODEL_GATEWAY_BODY_LIMIT_RERANK`, `…_TRANSCRIPTION`, `…_TRANSCRIPTION_FILE`, `…_VIDEOS`, `…_FILES`, `…_OTHER` | {@link BodyLimits} |
  * | `MODEL_GATEWAY_BODY_RATE`, `MODEL_GATEWAY_BODY_RATE_GRACE` | {@link BodyRate} |
+ * | `MODEL_GATEWAY_BODY_MEMORY` | `bodyMemory` |
  * | `MODEL_GATEWAY_DEADLINE_RERANK_ATTEMPT`, `…_RERANK`, `…_TRANSCRIPTION_ATTEMPT`, `…_TRANSCRIPTION` | {@link Deadlines} |
  * | `MODEL_GATEWAY_CIRCUIT_FAILURES`, `MODEL_GATEWAY_CIRCUIT_OPEN_FOR` | {@link Circuits} |
  * | `MODEL_GATEWAY_VIDEO_CONCURRENCY`, `…_LIFETIME`, `…_RETENTION` | {@link Videos} |
@@ -273,6 +287,7 @@ export const config: Config.Config<Settings> = Config.all({
     bytesPerSecond: size("MODEL_GATEWAY_BODY_RATE", defaults.bodyRate.bytesPerSecond),
     grace: duration("MODEL_GATEWAY_BODY_RATE_GRACE", defaults.bodyRate.grace)
   }),
+  bodyMemory: size("MODEL_GATEWAY_BODY_MEMORY", defaults.bodyMemory),
   deadlines: Config.all({
     rerankAttempt: duration("MODEL_GATEWAY_DEADLINE_RERANK_ATTEMPT", defaults.deadlines.rerankAttempt),
     rerank: duration("MODEL_GATEWAY_DEADLINE_RERANK", defaults.deadlines.rerank),

@@ -28,9 +28,10 @@ import { bounds, type Page, type PageRequest } from "../storage/Page.ts"
 import { ProcessInstance } from "../storage/ProcessInstance.ts"
 import { refine, type StorageError } from "../storage/StorageError.ts"
 import * as Books from "./Books.ts"
+import * as ExhaustedBudget from "./ExhaustedBudget.ts"
 import { intentRow, type IntentRow, usageRow, type UsageRow } from "./Ledger.ts"
 import * as MicroCredits from "./MicroCredits.ts"
-import type { InsufficientCredits, Outcome, Reservation, ReserveRequest, Settlement } from "./Reservation.ts"
+import type { InsufficientCredits, Outcome, Payer, Reservation, ReserveRequest, Settlement } from "./Reservation.ts"
 
 export type { IntentRow, UsageRow } from "./Ledger.ts"
 export {
@@ -83,6 +84,11 @@ export class Accounting extends Context.Service<
       outcome: Outcome,
       alongside?: Effect.Effect<void, StorageError>
     ) => Effect.Effect<Settlement, StorageError>
+    /**
+     * Fails where the key, its guardrail or its workspace has nothing left, so that no request with a
+     * price can be reserved. Holds nothing.
+     */
+    readonly checkNotExhausted: (payer: Payer) => Effect.Effect<void, InsufficientCredits | StorageError>
     /** Gives all of it back; nothing is charged or recorded. Once for an intent, and not after a settle. */
     readonly release: (reservation: Pick<Reservation, "id">) => Effect.Effect<Settlement, StorageError>
     /**
@@ -137,6 +143,7 @@ export const make = Effect.gen(function* () {
   const random = yield* SecureRandom
   const transactions = yield* GroupCommit
   const books = Books.make(sql, owner.id)
+  const checkNotExhausted = ExhaustedBudget.make(sql)
   /** What requests of this process hold, so that the reaper can tell it from what a failed settle or release left behind. */
   const underWay = new Set<string>()
 
@@ -239,6 +246,10 @@ export const make = Effect.gen(function* () {
 
   return Accounting.of({
     reserve,
+    checkNotExhausted: (payer) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) => checkNotExhausted(payer, now)).pipe(
+        refine("Accounting.checkNotExhausted")
+      ),
     settle: ({ id }, outcome, alongside) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => {
         if (outcome.cost < 0) return Effect.die(new RangeError("A cost is never below 0"))

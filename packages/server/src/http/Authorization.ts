@@ -7,14 +7,16 @@ import { Authorization, Caller, ManagementKey, SpendingKey } from "@model-gatewa
 import { Forbidden, phrases, Unauthorized } from "@model-gateway/core/GatewayError"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { HttpServerRequest } from "effect/http"
+import type { Accounting } from "../accounting/Accounting.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import type * as Key from "../keys/Key.ts"
 import { KeyStore } from "../keys/KeyStore.ts"
 import { RateLimits } from "../rates/RateLimits.ts"
-import * as BodyLimit from "./BodyLimit.ts"
+import type { BodyMemory } from "./BodyMemory.ts"
 import * as ClientAddress from "./ClientAddress.ts"
 import * as FailedAuthentications from "./FailedAuthentications.ts"
 import * as Failures from "./Failures.ts"
+import * as RequestBody from "./RequestBody.ts"
 import { RequestContext } from "./RequestContext.ts"
 
 const unauthorized = (message: string) => new Unauthorized({ error: { message } })
@@ -34,6 +36,7 @@ const toCaller = ({ guardrail, key }: Key.Caller): Caller["Service"] => ({
 
 const makeAuthorization = Effect.gen(function* () {
   const keys = yield* KeyStore
+  const guard = yield* RequestBody.make
   const failed = FailedAuthentications.make(yield* RateLimits)
   const addressOf = ClientAddress.make((yield* GatewayServerConfig).trustedProxies)
   // One `Caller` a key record: the cache of the key store answers the same record again for a while.
@@ -68,7 +71,7 @@ const makeAuthorization = Effect.gen(function* () {
       const guarded =
         endpoint.middlewares.has(ManagementKey) || endpoint.middlewares.has(SpendingKey)
           ? httpEffect
-          : BodyLimit.guard(endpoint, httpEffect)
+          : guard(endpoint, httpEffect)
       return Effect.withFiber((fiber) => {
         const record = Context.getUnsafe(fiber.context, RequestContext)
         const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
@@ -98,13 +101,28 @@ const permit = <A, E, R>(
   Effect.flatMap(Caller, (caller): Effect.Effect<A, E | Forbidden, R> => (may(caller) ? effect : Effect.fail(refusal)))
 
 /** The three middlewares, over the key store. */
-export const layer: Layer.Layer<Authorization | ManagementKey | SpendingKey, never, KeyStore | RateLimits> =
-  Layer.mergeAll(
-    Layer.effect(Authorization, makeAuthorization),
-    Layer.succeed(ManagementKey, (httpEffect, { endpoint }) =>
-      permit((caller) => caller.isManagementKey, onlyManagement, BodyLimit.guard(endpoint, httpEffect))
-    ),
-    Layer.succeed(SpendingKey, (httpEffect, { endpoint }) =>
-      permit((caller) => !caller.isManagementKey, onlySpending, BodyLimit.guard(endpoint, httpEffect))
+export const layer: Layer.Layer<
+  Authorization | ManagementKey | SpendingKey,
+  never,
+  KeyStore | RateLimits | Accounting | BodyMemory
+> = Layer.mergeAll(
+  Layer.effect(Authorization, makeAuthorization),
+  Layer.effect(
+    ManagementKey,
+    Effect.map(
+      RequestBody.make,
+      (guard): ManagementKey["Service"] =>
+        (httpEffect, { endpoint }) =>
+          permit((caller) => caller.isManagementKey, onlyManagement, guard(endpoint, httpEffect))
+    )
+  ),
+  Layer.effect(
+    SpendingKey,
+    Effect.map(
+      RequestBody.make,
+      (guard): SpendingKey["Service"] =>
+        (httpEffect, { endpoint }) =>
+          permit((caller) => !caller.isManagementKey, onlySpending, guard(endpoint, httpEffect))
     )
   )
+)

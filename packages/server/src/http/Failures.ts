@@ -10,7 +10,9 @@ import { HttpServerError, Multipart } from "effect/http"
 import { HttpApiError } from "effect/http-api"
 import { RateLimitUnavailable } from "../rates/RateLimits.ts"
 import { StorageError } from "../storage/StorageError.ts"
+import { BodyMemoryFull } from "./BodyMemory.ts"
 import type { Failure } from "./Envelope.ts"
+import * as Issues from "./Issues.ts"
 import * as FormParts from "./FormParts.ts"
 import * as Operations from "./Operations.ts"
 
@@ -18,6 +20,8 @@ import * as Operations from "./Operations.ts"
 export interface Classified {
   readonly failure: Failure
   readonly unexpected: boolean
+  /** Statuses that may replace the failure's own where an operation does not have it. */
+  readonly alternatives?: ReadonlyArray<number>
 }
 
 const expected = (failure: Failure): Classified => ({ failure, unexpected: false })
@@ -31,11 +35,18 @@ const unavailable: Classified = {
 
 const tooLarge = expected({ status: 413, message: phrases[413] })
 
-const badRequest = (reason: string, issues: ReadonlyArray<Issue>): Classified =>
-  expected({ status: 400, message: `${phrases[400]}: ${reason}`, metadata: { issues } })
+const memoryFull = ({ retryAfter }: BodyMemoryFull): Classified => ({
+  failure: {
+    status: 503,
+    message: `${phrases[503]}: too many large requests are in flight, try again in ${retryAfter} s`,
+    metadata: { retry_after: retryAfter }
+  },
+  unexpected: false,
+  alternatives: [429, 500]
+})
 
-/** A request with a million wrong fields is not answered with a million issues. */
-const mostIssues = 1000
+const badRequest = (reason: string, issues: ReadonlyArray<Issue>): Classified =>
+  expected({ status: 400, message: `${phrases[400]}: ${reason}`, metadata: Issues.metadataOf(issues) })
 
 const longestPath = 256
 
@@ -65,22 +76,15 @@ const issuesOf = (issue: SchemaIssue.Issue): ReadonlyArray<Issue> => {
     if (seen.has(key)) continue
     seen.add(key)
     issues.push({ path: dotted, message })
-    if (issues.length === mostIssues) break
+    if (issues.length > Issues.maxIssues) break
   }
   return issues
-}
-
-const summary = (issues: ReadonlyArray<Issue>): string => {
-  const first = issues[0]
-  if (first === undefined) return "the request does not fit"
-  const more = issues.length === 1 ? "" : ` (and ${issues.length - 1} more)`
-  return `${first.path === "" ? "" : `${first.path}: `}${first.message}${more}`
 }
 
 const fromSchema = (error: HttpApiError.HttpApiSchemaError): Classified => {
   if (error.kind === "Body" || error.kind === "ResponseHeaders") return internal
   const issues = issuesOf(error.cause.issue)
-  return badRequest(summary(issues), issues)
+  return badRequest(Issues.summaryOf(issues), issues)
 }
 
 const codeOf = (error: unknown): string | undefined =>
@@ -188,6 +192,7 @@ export const classify = (error: unknown): Classified => {
   if (HttpApiError.HttpApiPayloadTooLarge.is(error)) return tooLarge
   if (HttpServerError.isHttpServerError(error)) return fromServer(error)
   if (Multipart.isMultipartError(error)) return fromMultipart(error)
+  if (error instanceof BodyMemoryFull) return memoryFull(error)
   if (error instanceof StorageError || error instanceof RateLimitUnavailable) return unavailable
   return isDiskError(error) ? unavailable : internal
 }
@@ -202,8 +207,13 @@ const closest: Readonly<Record<number, ReadonlyArray<number>>> = {
 export const close = (operation: Operations.Operation | undefined, classified: Classified): Classified => {
   const { failure } = classified
   if (operation === undefined || operation.errors.has(failure.status)) return classified
-  const status = closest[failure.status]?.find((candidate) => operation.errors.has(candidate))
+  const alternatives = classified.alternatives ?? closest[failure.status]
+  const status = alternatives?.find((candidate) => operation.errors.has(candidate))
   if (status === undefined) return internal
+  if (status === 429) {
+    const message = failure.message.replace(phrases[503], phrases[429])
+    return { ...classified, failure: { ...failure, status, message } }
+  }
   if (status === 500) return { ...internal, unexpected: classified.unexpected }
   const reason = failure.message.replace(/^invalid request parameters: /, "")
   return {

@@ -27,11 +27,15 @@ const setRateHeaders = (status: RateStatus) =>
   })
 
 /**
- * Counts the request against its key's rate and says in the `RateLimit` headers where the key stands; past the limit, a 429 with `retry_after`. For
- * every operation whose status set has a 429, paid or not.
+ * Counts the request against its key's rate, once, and says in the `RateLimit` headers where the key
+ * stands. Past the limit it is a 429 with `retry_after`. For every operation whose status set has a
+ * 429, paid or not.
  */
 export const withinRate: Effect.Effect<void, TooManyRequests, RateLimits | RequestContext.RequestContext> = Effect.gen(
   function* () {
+    const record = yield* RequestContext.RequestContext
+    if (record.isCounted) return
+    record.isCounted = true
     const limits = yield* RateLimits
     const { key } = yield* RequestContext.caller
     const status = yield* orUnavailable(limits.request(key.hash)).pipe(
@@ -47,6 +51,22 @@ export const withinRate: Effect.Effect<void, TooManyRequests, RateLimits | Reque
     yield* setRateHeaders(status)
   }
 )
+
+/**
+ * Fails with a 402 where the key, its guardrail or its workspace has nothing left to spend. For
+ * requests whose price is not known yet: one with nothing left cannot pay any.
+ */
+export const notExhausted = (
+  accounting: Accounting["Service"],
+  { guardrail, key }: Caller
+): Effect.Effect<void, PaymentRequired> =>
+  orUnavailable(
+    accounting.checkNotExhausted({
+      keyHash: key.hash,
+      workspaceId: key.workspaceId,
+      guardrailId: guardrail?.id ?? null
+    })
+  ).pipe(Effect.catchTag("InsufficientCredits", (refusal) => Effect.fail(paymentRequired(refusal))))
 
 /** In one transaction; a database that does not answer is a defect, as with {@link orUnavailable}. */
 export const together = <A, E, R>(sql: SqlClient, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>

@@ -18,6 +18,8 @@ export interface RequestRecord {
   caller: Caller | undefined
   /** How many bytes its body, or the file in it, may have; known once it may send one. */
   bodyLimit: number | undefined
+  /** Whether the request was counted against its key's rate. */
+  isCounted: boolean
   /** Headers for the answer, whatever it will be. */
   readonly headers: Record<string, string>
 }
@@ -33,6 +35,7 @@ export const make = (id: string): RequestRecord => ({
   endpoint: undefined,
   caller: undefined,
   bodyLimit: undefined,
+  isCounted: false,
   headers: { "x-content-type-options": "nosniff" }
 })
 

@@ -4,7 +4,6 @@
  * Specification: "3. POST /rerank", "Rerank response".
  */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
-import { BadRequest, phrases } from "@model-gateway/core/GatewayError"
 import type * as Rerank from "@model-gateway/core/Rerank"
 import { cost, type RerankModel, searchUnits } from "@model-gateway/providers/Model"
 import type { Provider, RerankDocument, RerankResponse } from "@model-gateway/providers/Provider"
@@ -12,6 +11,7 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import * as MicroCredits from "../accounting/MicroCredits.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
+import * as Issues from "../http/Issues.ts"
 import * as PaidRequest from "../http/PaidRequest.ts"
 import * as RequestContext from "../http/RequestContext.ts"
 import type { Caller } from "../keys/Key.ts"
@@ -34,14 +34,7 @@ const refuseImages = (documents: ReadonlyArray<RerankDocument>, model: string) =
   )
   return issues.length === 0
     ? Effect.void
-    : Effect.fail(
-        new BadRequest({
-          error: {
-            message: `${phrases[400]}: the model "${model}" takes no image documents`,
-            metadata: { issues: issues.slice(0, 1000) }
-          }
-        })
-      )
+    : Effect.fail(Issues.invalid(issues, `the model "${model}" accepts no image documents`))
 }
 
 const worstOf = (endpoints: ReadonlyArray<RerankEndpoint>, units: number) =>

@@ -8,7 +8,6 @@ import {
   BadRequest,
   Forbidden,
   InternalServerError,
-  type Issue,
   NotFound,
   PayloadTooLarge,
   PaymentRequired,
@@ -21,6 +20,7 @@ import type { VideoModel } from "@model-gateway/providers/Model"
 import type { VideoCapability } from "@model-gateway/providers/Provider"
 import type { Reason, Simulated } from "@model-gateway/providers/ProviderError"
 import { Duration, Effect, Result } from "effect"
+import * as Issues from "../http/Issues.ts"
 import type { Caller } from "../keys/Key.ts"
 import type { Endpoint, ModelCatalogue } from "../models/ModelCatalogue.ts"
 import * as Candidates from "../routing/Candidates.ts"
@@ -47,21 +47,6 @@ export interface Accepted {
 /** An accepted request, and who else would take it, by preference, should the first be down. */
 export interface Decision extends Accepted {
   readonly fallbacks: ReadonlyArray<Accepted>
-}
-
-/** The 400 that lists everything wrong with the request. */
-export const refuse = (issues: ReadonlyArray<Issue>): BadRequest => {
-  const [first] = issues
-  const more = issues.length > 1 ? ` (and ${issues.length - 1} more)` : ""
-  return new BadRequest({
-    error: {
-      message:
-        first === undefined
-          ? phrases[400]
-          : `${phrases[400]}: ${first.path === "" ? "" : `${first.path}: `}${first.message}${more}`,
-      metadata: { issues: issues.slice(0, 1000) }
-    }
-  })
 }
 
 const simulated = (reason: Simulated): Refusal => {
@@ -98,7 +83,7 @@ const simulated = (reason: Simulated): Refusal => {
 const refusalOf = (reason: Reason, model: string): Refusal | undefined => {
   switch (reason._tag) {
     case "InvalidRequest":
-      return refuse([{ path: "", message: reason.message }])
+      return Issues.invalid([{ path: "", message: reason.message }])
     case "UnknownModel":
       return new NotFound({ error: { message: `${phrases[404]}: the provider does not know the model ${model}` } })
     case "Simulated":
@@ -130,7 +115,7 @@ export const decide = Effect.fn("VideoAcceptance.decide")(function* (
   wanted: Request
 ): Effect.fn.Return<Decision, Refusal> {
   const contradictions = VideoRequests.issues(wanted)
-  if (contradictions.length > 0) return yield* refuse(contradictions)
+  if (contradictions.length > 0) return yield* Issues.invalid(contradictions)
   yield* Candidates.allowModel(wanted.model, caller.guardrail)
   const entry = catalogue.video(wanted.model)
   if (entry === undefined) return yield* Candidates.unknownModel(catalogue, "video", wanted.model)
@@ -152,7 +137,7 @@ export const decide = Effect.fn("VideoAcceptance.decide")(function* (
       return yield* refusal
     }
     const issues = VideoRequests.issuesForModel(request, model)
-    if (issues.length > 0) return yield* refuse(issues)
+    if (issues.length > 0) return yield* Issues.invalid(issues)
     return refusal === undefined ? { endpoint, request } : yield* refusal
   })
 

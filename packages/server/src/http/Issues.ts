@@ -1,0 +1,23 @@
+/** The 400 that lists what is wrong with a request. */
+import { BadRequest, type Issue, type Metadata, phrases } from "@model-gateway/core/GatewayError"
+
+/** The most issues that an answer lists. */
+export const maxIssues = 20
+
+/** The issues as `error.metadata` carries them. */
+export const metadataOf = (issues: ReadonlyArray<Issue>): Metadata =>
+  issues.length > maxIssues ? { issues: issues.slice(0, maxIssues), issues_truncated: true } : { issues }
+
+const describe = ({ message, path }: Issue): string => (path === "" ? message : `${path}: ${message}`)
+
+/** The first issue, and how many more there are. */
+export const summaryOf = (issues: ReadonlyArray<Issue>): string => {
+  const [first, ...others] = issues
+  if (first === undefined) return "the request is malformed"
+  if (others.length === 0) return describe(first)
+  return `${describe(first)} (and ${issues.length > maxIssues ? `more than ${maxIssues - 1}` : others.length} more)`
+}
+
+/** A 400 with these issues. `reason` replaces the summary of them in the message. */
+export const invalid = (issues: ReadonlyArray<Issue>, reason = summaryOf(issues)): BadRequest =>
+  new BadRequest({ error: { message: `${phrases[400]}: ${reason}`, metadata: metadataOf(issues) } })

@@ -1,0 +1,256 @@
+/**
+ * Looks over the bytes of a JSON body as they come, before anything is made of them.
+ *
+ * A parser builds all that a body holds: a body of some megabytes can become millions of objects,
+ * and stop everybody else while they are built. This scanner only counts. It refuses nesting, lists
+ * and numbers of values beyond what any operation takes, in time that grows with the bytes alone. It
+ * does not check the grammar: the parser does that afterwards.
+ *
+ * It can also take one long string out of the body, so that it is never held whole.
+ */
+import type { Issue } from "@model-gateway/core/GatewayError"
+
+/** The most that a body may hold, whatever its operation. */
+export const limits = {
+  /** Levels of nesting: what the contract lets pass on, and some for the fields around it. */
+  depth: 128,
+  /** Items of a list or members of an object. */
+  entries: 10_000,
+  /** Values in all. */
+  values: 200_000
+} as const
+
+/** A string that is taken out: the value of `member` in the object that is `field` of the body. */
+export interface Extraction {
+  readonly field: string
+  readonly member: string
+  /** The string begins; an earlier one of that name no longer counts, as for the parser. */
+  readonly begin: () => void
+  /** Some of its bytes, as they are written in the JSON. */
+  readonly take: (bytes: Uint8Array) => void
+}
+
+/** How a body is scanned. */
+export interface Options {
+  /** The most items of the list at a path such as `documents` or `provider.order`, where it has a bound. */
+  readonly maxItems?: ((path: string) => number | undefined) | undefined
+  /** Gets the bytes to parse: all of them but the string that is taken out. */
+  readonly keep: (bytes: Uint8Array) => void
+  readonly extract?: Extraction | undefined
+}
+
+/** The scanner of one body. */
+export interface JsonScanner {
+  /** Looks over the next bytes; the issue that the body is refused for, if there is one. */
+  readonly push: (bytes: Uint8Array) => Issue | undefined
+}
+
+const quote = 0x22
+const backslash = 0x5c
+const comma = 0x2c
+const colon = 0x3a
+const openObject = 0x7b
+const closeObject = 0x7d
+const openList = 0x5b
+const closeList = 0x5d
+
+/** Names longer than this are no fields of the contract. */
+const longestName = 256
+
+/** Names are known for the fields of the body and the members of those: for paths and the extraction. */
+const namedLevels = 2
+
+/** After this many bytes without an escape a native search is quicker than a loop. */
+const shortString = 24
+
+const nameOf = (bytes: ReadonlyArray<number>): string => {
+  const text = Buffer.from(bytes).toString("utf8")
+  if (!text.includes("\\")) return text
+  try {
+    const parsed: unknown = JSON.parse(`"${text}"`)
+    return typeof parsed === "string" ? parsed : text
+  } catch {
+    return text
+  }
+}
+
+/** Makes the scanner of one body. */
+export const make = ({ extract, keep, maxItems = () => undefined }: Options): JsonScanner => {
+  const isObject = new Uint8Array(limits.depth + 1)
+  const entries = new Int32Array(limits.depth + 1)
+  const bounds = new Int32Array(limits.depth + 1)
+  const names: Array<Array<number>> = Array.from({ length: namedLevels + 1 }, () => [])
+  let depth = 0
+  let values = 1
+  let inString = false
+  let isEscaped = false
+  let isName = false
+  let expectsName = false
+  let isExtracting = false
+
+  /** The names of the fields that lead to the present level. */
+  const path = (): string =>
+    names
+      .slice(1, Math.min(depth, namedLevels + 1))
+      .filter((_, index) => isObject[index + 1] === 1)
+      .map(nameOf)
+      .join(".")
+
+  /** The bound of a list that begins here. */
+  const boundOfNext = (): number | undefined => {
+    for (let level = 1; level <= depth; level++) if (level > namedLevels || isObject[level] === 0) return undefined
+    return maxItems(
+      names
+        .slice(1, depth + 1)
+        .map(nameOf)
+        .join(".")
+    )
+  }
+
+  const tooMany = (): Issue => {
+    const most = bounds[depth] ?? limits.entries
+    return { path: path(), message: `Expected at most ${most} ${isObject[depth] === 1 ? "members" : "items"}` }
+  }
+
+  const open = (object: boolean): Issue | undefined => {
+    // Read before the level is entered: it is the level above that names the list.
+    const ownBound = object ? undefined : boundOfNext()
+    depth++
+    if (depth > limits.depth) return { path: path(), message: `Expected at most ${limits.depth} levels of nesting` }
+    isObject[depth] = object ? 1 : 0
+    entries[depth] = 1
+    bounds[depth] = ownBound ?? limits.entries
+    expectsName = object
+    return count()
+  }
+
+  const count = (): Issue | undefined =>
+    ++values > limits.values
+      ? { path: path(), message: `Expected a body of at most ${limits.values} values` }
+      : undefined
+
+  const nextEntry = (): Issue | undefined => {
+    entries[depth] = (entries[depth] ?? 0) + 1
+    if ((entries[depth] ?? 0) > (bounds[depth] ?? 0) && depth > 0) return tooMany()
+    expectsName = isObject[depth] === 1
+    return count()
+  }
+
+  const beginString = (): void => {
+    inString = true
+    isName = expectsName && depth <= namedLevels && depth > 0
+    if (isName) names[depth] = []
+    isExtracting =
+      extract !== undefined &&
+      !expectsName &&
+      depth === 2 &&
+      isObject[1] === 1 &&
+      isObject[2] === 1 &&
+      nameOf(names[1] ?? []) === extract.field &&
+      nameOf(names[2] ?? []) === extract.member
+  }
+
+  // The next quote and backslash of the bytes at hand, kept so that no byte is searched twice.
+  let searched: Uint8Array | undefined
+  let nextQuote = -1
+  let nextBackslash = -1
+
+  const find = (bytes: Uint8Array, code: number, from: number): number => {
+    const found = bytes.indexOf(code, from)
+    return found === -1 ? bytes.length : found
+  }
+
+  /** The next quote or backslash, or the end of the bytes. */
+  const nextSpecial = (bytes: Uint8Array, from: number): number => {
+    if (searched !== bytes) {
+      searched = bytes
+      nextQuote = -1
+      nextBackslash = -1
+    }
+    if (nextQuote < from) nextQuote = find(bytes, quote, from)
+    if (nextBackslash < from) nextBackslash = find(bytes, backslash, from)
+    return Math.min(nextQuote, nextBackslash)
+  }
+
+  /** Where the string's content ends in these bytes: at its closing quote, or with the bytes. */
+  const endOfString = (bytes: Uint8Array, from: number): number => {
+    let at = from
+    let plainFrom = from
+    while (at < bytes.length) {
+      if (isEscaped) {
+        isEscaped = false
+        plainFrom = ++at
+        continue
+      }
+      if (at - plainFrom >= shortString) at = nextSpecial(bytes, at)
+      const code = bytes[at]
+      if (code === quote) return at
+      if (code === backslash) isEscaped = true
+      at++
+    }
+    return Math.min(at, bytes.length)
+  }
+
+  const noteName = (bytes: Uint8Array, from: number, to: number): void => {
+    const name = names[depth]
+    if (name === undefined) return
+    for (let at = from; at < to && name.length <= longestName; at++) name.push(bytes[at] ?? 0)
+  }
+
+  const push = (bytes: Uint8Array): Issue | undefined => {
+    let at = 0
+    let keptFrom = 0
+    while (at < bytes.length) {
+      if (inString) {
+        const end = endOfString(bytes, at)
+        if (isName) noteName(bytes, at, end)
+        if (isExtracting && extract !== undefined) {
+          if (end > at) extract.take(bytes.subarray(at, end))
+          keptFrom = end
+        }
+        at = end
+        if (at < bytes.length) {
+          inString = false
+          isExtracting = false
+          at++
+        }
+        continue
+      }
+      let issue: Issue | undefined
+      switch (bytes[at]) {
+        case quote:
+          beginString()
+          if (isExtracting) {
+            extract?.begin()
+            keep(bytes.subarray(keptFrom, at + 1))
+            keptFrom = at + 1
+          }
+          break
+        case comma:
+          issue = nextEntry()
+          break
+        case colon:
+          expectsName = false
+          break
+        case openObject:
+          issue = open(true)
+          break
+        case openList:
+          issue = open(false)
+          break
+        case closeObject:
+        case closeList:
+          if (depth > 0) depth--
+          expectsName = false
+          break
+        default:
+      }
+      if (issue !== undefined) return issue
+      at++
+    }
+    if (keptFrom < bytes.length) keep(bytes.subarray(keptFrom))
+    return undefined
+  }
+
+  return { push }
+}

@@ -1,0 +1,102 @@
+/**
+ * What is wrong with the JSON body of an operation, at a cost that is bounded.
+ *
+ * Bodies are decoded up to their first issue. Only a body that has one is decoded again to list the
+ * others, and then its lists are cut behind the items that suffice to fill the answer.
+ */
+import { Exit, Schema, SchemaAST } from "effect"
+import type { HttpApiEndpoint } from "effect/http-api"
+import { maxIssues } from "./Issues.ts"
+
+/** What is known of an operation's JSON body. */
+export interface JsonPayload {
+  /** The most items of the list at a path such as `documents` or `provider.order`, where it has a bound. */
+  readonly maxItems: (path: string) => number | undefined
+  /** The error that lists what is wrong with the value; undefined where nothing is. */
+  readonly check: (value: unknown) => Schema.SchemaError | undefined
+}
+
+interface List {
+  readonly maxItems: number | undefined
+  readonly isValidItem: (item: unknown) => boolean
+}
+
+const maxLengthOf = ({ checks }: SchemaAST.AST): number | undefined => {
+  for (const check of checks ?? []) {
+    const representation = check.annotations?.representation
+    if (representation?.id !== "effect/schema/isMaxLength") continue
+    const { payload } = representation
+    if (typeof payload === "object" && payload !== null && "maxLength" in payload) return Number(payload.maxLength)
+  }
+  return undefined
+}
+
+const membersOf = (ast: SchemaAST.AST): ReadonlyArray<SchemaAST.AST> =>
+  SchemaAST.isUnion(ast) ? ast.types.flatMap(membersOf) : [ast]
+
+const listOf = (ast: SchemaAST.AST): List | undefined => {
+  const list = membersOf(ast).find(SchemaAST.isArrays)
+  const item = list?.rest[0]
+  if (list === undefined || item === undefined) return undefined
+  const decode = Schema.decodeUnknownExit(Schema.make<Schema.Codec<unknown>>(item))
+  return { maxItems: maxLengthOf(list), isValidItem: (value) => Exit.isSuccess(decode(value)) }
+}
+
+/** The lists in an object and in the objects in it, by their paths. */
+const listsIn = function* (ast: SchemaAST.AST, prefix: string): Generator<readonly [path: string, list: List]> {
+  for (const object of membersOf(ast).filter(SchemaAST.isObjects)) {
+    for (const { name, type } of object.propertySignatures) {
+      const path = `${prefix}${String(name)}`
+      const list = listOf(type)
+      if (list !== undefined) yield [path, list]
+      else yield* listsIn(type, `${path}.`)
+    }
+  }
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** How many items there are up to the last one that an answer could list. */
+const lengthToList = (items: ReadonlyArray<unknown>, { isValidItem }: List): number => {
+  let invalid = 0
+  for (const [index, item] of items.entries()) {
+    if (!isValidItem(item) && ++invalid > maxIssues) return index + 1
+  }
+  return items.length
+}
+
+/** The most items of each list of a body, by its path. */
+export const boundsOf = ({ ast }: Schema.Top): JsonPayload["maxItems"] => {
+  const lists = new Map(listsIn(ast, ""))
+  return (path) => lists.get(path)?.maxItems
+}
+
+/** The JSON body of an operation; undefined where it takes none. */
+export const make = ({ payload }: HttpApiEndpoint.Top): JsonPayload | undefined => {
+  const json = Array.from(payload.values()).find(({ encoding }) => encoding._tag === "Json")
+  if (json === undefined) return undefined
+  const { ast } = Schema.Union(json.schemas)
+  const lists = new Map(listsIn(ast, ""))
+  const decode = Schema.decodeUnknownExit(Schema.make<Schema.Codec<unknown>>(ast), { errors: "all" })
+
+  const shortened = (value: unknown): unknown => {
+    if (!isRecord(value)) return value
+    const copy = { ...value }
+    for (const [field, list] of lists) {
+      const items = copy[field]
+      if (Array.isArray(items)) copy[field] = items.slice(0, lengthToList(items, list))
+    }
+    return copy
+  }
+
+  return {
+    maxItems: (path) => lists.get(path)?.maxItems,
+    check: (value) => {
+      const exit = decode(shortened(value))
+      if (Exit.isSuccess(exit)) return undefined
+      const [reason] = exit.cause.reasons
+      return reason?._tag === "Fail" ? reason.error : undefined
+    }
+  }
+}
