@@ -24,7 +24,7 @@ const modelFor = (random: Random, operation: string): string => {
   if (random.chance(0.1)) return random.pick(["no/model", "sandbox/tones", "sandbox/bm25", "sandbox/title-card", "x"])
   if (operation.endsWith("rerank")) return random.pick(models.rerank)
   if (operation.endsWith("transcribe")) return random.pick(models.transcribe)
-  return random.chance(0.05) ? "sandbox/title-card" : random.pick(models.submitVideo)
+  return random.chance(0.1) ? "sandbox/title-card" : random.pick(models.submitVideo)
 }
 
 export const smallAudio = silence(8044)
@@ -101,8 +101,10 @@ export const valueOf = (random: Random, operation: string, schema: unknown, worl
       const required = fieldOf(schema, "required")
       const isRequired = (name: string) => Array.isArray(required) && required.includes(name)
       const made: Record<string, unknown> = {}
+      const share = random.pick([0, 0.2, 0.5])
       for (const [name, field] of entriesOf(fieldOf(schema, "properties"))) {
-        if (!isRequired(name) && random.chance(0.7)) continue
+        // A document needs a text or an image, which the schema does not say.
+        if (!isRequired(name) && name !== "text" && !random.chance(share)) continue
         made[name] = known(random, operation, name, world) ?? valueOf(random, operation, field, world)
       }
       if (fieldOf(schema, "additionalProperties") !== false && random.chance(0.3)) {
