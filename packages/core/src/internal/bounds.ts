@@ -44,8 +44,20 @@ export const isMaxBytes = (most: number) =>
 /** At most `most` items. */
 export const isMaxItems = (most: number) => Schema.isMaxLength(most, { expected: `at most ${most} items` })
 
-/** At most `most` bytes when written as JSON. */
+/** What is left of a budget of bytes after the least that a value takes as JSON; below 0 where it is too small. */
+const leftAfter = (value: Schema.Json, budget: number): number => {
+  if (typeof value === "string") return budget - value.length - 2
+  if (typeof value !== "object" || value === null) return budget - 1
+  let left = budget - 2
+  for (const [name, member] of Object.entries(value)) {
+    if (left < 0) return left
+    left = leftAfter(member, Array.isArray(value) ? left : left - name.length - 3)
+  }
+  return left
+}
+
+/** At most `most` bytes when written as JSON. A value that is much larger is not written out. */
 export const isMaxJsonBytes = (most: number) =>
-  Schema.makeFilter((value: Schema.Json) => isWithinBytes(JSON.stringify(value), most), {
+  Schema.makeFilter((value: Schema.Json) => leftAfter(value, most) >= 0 && isWithinBytes(JSON.stringify(value), most), {
     expected: `JSON of at most ${sizeOf(most)}`
   })

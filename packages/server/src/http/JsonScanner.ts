@@ -17,7 +17,7 @@ export const limits = {
   /** Items of a list or members of an object. */
   entries: 10_000,
   /** Values in all. */
-  values: 200_000
+  values: 100_000
 } as const
 
 /** A string that is taken out: the value of `member` in the object that is `field` of the body. */
