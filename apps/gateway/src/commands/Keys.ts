@@ -123,15 +123,19 @@ const hasDay = (text: string): boolean => {
 }
 
 /** All keys of the workspace, newest first, however many pages they are. */
-const allOf = Effect.fnUntraced(function* ({ id: workspaceId, organizationId }: Workspace) {
-  const keys = yield* KeyStore
-  const found: Array<Key> = []
-  for (;;) {
-    const page = yield* keys.list({ organizationId, workspaceId }, { offset: found.length, limit: 1000 })
-    found.push(...page.items)
-    if (page.items.length === 0 || found.length >= page.total) return found
-  }
-})
+const allOf = Effect.fnUntraced(
+  function* ({ id: workspaceId, organizationId }: Workspace) {
+    const keys = yield* KeyStore
+    const found: Array<Key> = []
+    for (;;) {
+      const page = yield* keys.list({ organizationId, workspaceId }, { after: found.at(-1)?.hash, limit: 1000 })
+      found.push(...page.items)
+      if (!page.hasMore) return found
+    }
+  },
+  // A running gateway may delete the last key of a page before the next page is read.
+  Effect.retry({ times: 5, while: (error) => error._tag === "UnknownCursor" })
+)
 
 const list = Command.make(
   "list",

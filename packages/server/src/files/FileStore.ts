@@ -9,6 +9,7 @@ import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
 import * as Dialect from "../storage/Dialect.ts"
+import { limitOf, type Slice, slice, type SliceRequest } from "../storage/Page.ts"
 import { refine, type StorageError } from "../storage/StorageError.ts"
 
 /** A file as it is stored. */
@@ -27,13 +28,6 @@ export interface FileRecord {
   readonly objectKey: string
   /** Epoch milliseconds. */
   readonly createdAt: number
-}
-
-/** A stretch of a workspace's files. */
-export interface FilePage {
-  /** Newest first. */
-  readonly items: ReadonlyArray<FileRecord>
-  readonly hasMore: boolean
 }
 
 /** The workspace has no such file (status 404); whether another has is not told. */
@@ -58,8 +52,8 @@ export class FileStore extends Context.Service<
     /** Those older than `after`, newest first; `limit` from 1 to 1000, default 100. */
     readonly list: (
       workspaceId: string,
-      page?: { readonly after?: string | undefined; readonly limit?: number | undefined }
-    ) => Effect.Effect<FilePage, InvalidCursor | StorageError>
+      request?: SliceRequest
+    ) => Effect.Effect<Slice<FileRecord>, InvalidCursor | StorageError>
     /** Deletes the record for good and answers it. From then on nobody can read the file. */
     readonly remove: (workspaceId: string, id: string) => Effect.Effect<FileRecord, FileNotFound | StorageError>
     /** Which of these identifiers, of whatever workspace, are files. */
@@ -116,19 +110,15 @@ export const make = Effect.gen(function* () {
     return row === undefined ? yield* new FileNotFound({ id }) : fromRow(row)
   }, refine("FileStore.get"))
 
-  const list = Effect.fn("FileStore.list")(function* (
-    workspaceId: string,
-    page?: { readonly after?: string | undefined; readonly limit?: number | undefined }
-  ) {
-    const limit = Math.min(1000, Math.max(1, page?.limit ?? 100))
-    const after = page?.after
+  const list = Effect.fn("FileStore.list")(function* (workspaceId: string, request?: SliceRequest) {
+    const limit = limitOf(request)
+    const after = request?.after
     const time = after === undefined ? undefined : timeOf(after)
     if (after !== undefined && time === undefined) return yield* new InvalidCursor({ after })
     const older = after === undefined || time === undefined ? sql`1 = 1` : sql`(created_at, id) < (${time}, ${after})`
-    // One more than asked for tells whether there are more.
     const rows = yield* sql`SELECT * FROM files WHERE workspace_id = ${workspaceId} AND ${older}
       ORDER BY created_at DESC, id DESC LIMIT ${limit + 1}`
-    return { items: rows.slice(0, limit).map(fromRow), hasMore: rows.length > limit }
+    return slice(rows, limit, fromRow)
   }, refine("FileStore.list"))
 
   const remove = Effect.fn("FileStore.remove")(function* (workspaceId: string, id: string) {

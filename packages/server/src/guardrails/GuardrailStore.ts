@@ -4,11 +4,21 @@
 import { Clock, Context, Data, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
+import type { Row } from "effect/sql/SqlConnection"
 import type { MicroCredits } from "../accounting/MicroCredits.ts"
 import { KeyCache } from "../keys/KeyCache.ts"
 import type { LimitReset } from "../keys/Periods.ts"
 import * as Dialect from "../storage/Dialect.ts"
-import { bounds, type Page, type PageRequest } from "../storage/Page.ts"
+import {
+  limitOf,
+  newestFirst,
+  oldestFirst,
+  placeOf,
+  type Slice,
+  slice,
+  type SliceRequest,
+  type UnknownCursor
+} from "../storage/Page.ts"
 import { refine, type StorageError } from "../storage/StorageError.ts"
 import { type Guardrail, guardrailColumns, guardrailRow } from "./Guardrail.ts"
 
@@ -67,7 +77,10 @@ export class GuardrailStore extends Context.Service<
     readonly create: (input: CreateGuardrail) => Effect.Effect<Guardrail, StorageError>
     readonly get: (organizationId: string, id: string) => Effect.Effect<Guardrail, GuardrailNotFound | StorageError>
     /** Newest first. */
-    readonly list: (organizationId: string, page?: PageRequest) => Effect.Effect<Page<Guardrail>, StorageError>
+    readonly list: (
+      organizationId: string,
+      request?: SliceRequest
+    ) => Effect.Effect<Slice<Guardrail>, UnknownCursor | StorageError>
     readonly update: (
       organizationId: string,
       id: string,
@@ -91,8 +104,8 @@ export class GuardrailStore extends Context.Service<
     readonly assignments: (
       organizationId: string,
       id: string,
-      page?: PageRequest
-    ) => Effect.Effect<Page<AssignedKey>, GuardrailNotFound | StorageError>
+      request?: SliceRequest
+    ) => Effect.Effect<Slice<AssignedKey>, GuardrailNotFound | UnknownCursor | StorageError>
   }
 >()("@model-gateway/server/guardrails/GuardrailStore") {}
 
@@ -104,6 +117,12 @@ const chunks = <A>(items: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> =>
 
 const json = (names: ReadonlyArray<string> | null | undefined): string | null =>
   names === null || names === undefined ? null : JSON.stringify(names)
+
+const assignedKeyRow = (row: Row): AssignedKey => ({
+  keyHash: Dialect.text(row, "hash"),
+  name: Dialect.text(row, "name"),
+  label: Dialect.text(row, "label")
+})
 
 /** Makes the store over the database of the context. */
 export const make = Effect.gen(function* () {
@@ -118,9 +137,6 @@ export const make = Effect.gen(function* () {
     const row = rows[0]
     return row === undefined ? yield* new GuardrailNotFound({ id }) : guardrailRow(row)
   })
-
-  const total = (row: Parameters<typeof Dialect.int>[0] | undefined) =>
-    row === undefined ? 0 : Dialect.int(row, "total")
 
   const create = Effect.fn("GuardrailStore.create")(
     function* (input: CreateGuardrail) {
@@ -149,12 +165,19 @@ export const make = Effect.gen(function* () {
     refine("GuardrailStore.create")
   )
 
-  const list = Effect.fn("GuardrailStore.list")(function* (organizationId: string, page?: PageRequest) {
-    const { limit, offset } = bounds(page)
+  const list = Effect.fn("GuardrailStore.list")(function* (organizationId: string, request?: SliceRequest) {
+    const limit = limitOf(request)
+    const place = yield* placeOf(
+      newestFirst,
+      request,
+      (after) =>
+        sql`SELECT created_at FROM guardrails
+        WHERE id = ${after} AND organization_id = ${organizationId}`
+    )
     const rows = yield* sql`SELECT ${columns} FROM guardrails g JOIN budgets gb ON gb.id = g.id
-      WHERE g.organization_id = ${organizationId} ORDER BY g.created_at DESC, g.id DESC LIMIT ${limit} OFFSET ${offset}`
-    const [counted] = yield* sql`SELECT COUNT(*) AS total FROM guardrails WHERE organization_id = ${organizationId}`
-    return { items: rows.map(guardrailRow), total: total(counted) }
+      WHERE g.organization_id = ${organizationId} AND (g.created_at, g.id) < (${place.createdAt}, ${place.name})
+      ORDER BY g.created_at DESC, g.id DESC LIMIT ${limit + 1}`
+    return slice(rows, limit, guardrailRow)
   }, refine("GuardrailStore.list"))
 
   const update = Effect.fn("GuardrailStore.update")(
@@ -248,19 +271,20 @@ export const make = Effect.gen(function* () {
   const assignments = Effect.fn("GuardrailStore.assignments")(function* (
     organizationId: string,
     id: string,
-    page?: PageRequest
+    request?: SliceRequest
   ) {
     yield* find(organizationId, id)
-    const { limit, offset } = bounds(page)
-    const rows = yield* sql`SELECT hash, name, label FROM keys WHERE guardrail_id = ${id} AND deleted_at IS NULL
-      ORDER BY created_at, hash LIMIT ${limit} OFFSET ${offset}`
-    const [counted] = yield* sql`SELECT COUNT(*) AS total FROM keys WHERE guardrail_id = ${id} AND deleted_at IS NULL`
-    const items = rows.map((row) => ({
-      keyHash: Dialect.text(row, "hash"),
-      name: Dialect.text(row, "name"),
-      label: Dialect.text(row, "label")
-    }))
-    return { items, total: total(counted) }
+    const limit = limitOf(request)
+    const holding = sql`guardrail_id = ${id} AND deleted_at IS NULL`
+    const place = yield* placeOf(
+      oldestFirst,
+      request,
+      (after) => sql`SELECT created_at FROM keys WHERE hash = ${after} AND ${holding}`
+    )
+    const rows =
+      yield* sql`SELECT hash, name, label FROM keys WHERE ${holding} AND (created_at, hash) > (${place.createdAt}, ${place.name})
+      ORDER BY created_at, hash LIMIT ${limit + 1}`
+    return slice(rows, limit, assignedKeyRow)
   }, refine("GuardrailStore.assignments"))
 
   return GuardrailStore.of({

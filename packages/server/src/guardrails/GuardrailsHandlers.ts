@@ -12,9 +12,8 @@ import * as MicroCredits from "../accounting/MicroCredits.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import * as Paging from "../http/Paging.ts"
 import * as RequestContext from "../http/RequestContext.ts"
-import type { StorageError } from "../storage/StorageError.ts"
 import type { Guardrail } from "./Guardrail.ts"
-import { type AssignedKey, type GuardrailNotFound, GuardrailStore } from "./GuardrailStore.ts"
+import { GuardrailNotFound, GuardrailStore } from "./GuardrailStore.ts"
 
 const iso = (millis: number): string => DateTime.formatIso(DateTime.makeUnsafe(millis))
 
@@ -43,10 +42,14 @@ const limitOf = (limit: number | null): Effect.Effect<MicroCredits.MicroCredits 
     ? Effect.succeed(null)
     : Option.match(MicroCredits.exactly(limit), { onNone: () => Effect.fail(uncountable), onSome: Effect.succeed })
 
-const found = <A, R>(effect: Effect.Effect<A, GuardrailNotFound | StorageError, R>) =>
-  orUnavailable(effect).pipe(
-    Effect.catchTag("GuardrailNotFound", () =>
-      Effect.fail(new NotFound({ error: { message: `${phrases[404]}: there is no such guardrail` } }))
+const missing = new NotFound({ error: { message: `${phrases[404]}: there is no such guardrail` } })
+
+const found = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  orUnavailable(
+    Effect.catchIf(
+      effect,
+      (error: E): error is Extract<E, GuardrailNotFound> => error instanceof GuardrailNotFound,
+      () => Effect.fail(missing)
     )
   )
 
@@ -72,11 +75,7 @@ const make = Effect.gen(function* () {
 
   const list = Effect.fnUntraced(function* (cursor: Paging.Cursor) {
     const organizationId = yield* organization
-    const page = yield* Paging.slice(
-      cursor,
-      ({ id }: Guardrail) => id,
-      (request) => orUnavailable(guardrails.list(organizationId, request))
-    )
+    const page = yield* Paging.known(orUnavailable(guardrails.list(organizationId, cursor)))
     return { data: page.items.map(toWire), has_more: page.hasMore }
   })
 
@@ -120,11 +119,7 @@ const make = Effect.gen(function* () {
 
   const assignments = Effect.fnUntraced(function* (id: string, cursor: Paging.Cursor) {
     const organizationId = yield* organization
-    const page = yield* Paging.slice(
-      cursor,
-      ({ keyHash }: AssignedKey) => keyHash,
-      (request) => found(guardrails.assignments(organizationId, id, request))
-    )
+    const page = yield* Paging.known(found(guardrails.assignments(organizationId, id, cursor)))
     return {
       data: page.items.map(({ keyHash, label, name }) => ({
         key_hash: keyHash,

@@ -9,7 +9,15 @@ import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
 import * as Dialect from "../storage/Dialect.ts"
-import { bounds, type Page, type PageRequest } from "../storage/Page.ts"
+import {
+  limitOf,
+  newestFirst,
+  placeOf,
+  type Slice,
+  slice,
+  type SliceRequest,
+  type UnknownCursor
+} from "../storage/Page.ts"
 import * as Purge from "../storage/Purge.ts"
 import { refine, type StorageError } from "../storage/StorageError.ts"
 import { type EphemeralKey, type Key, keyColumns, keyRow } from "./Key.ts"
@@ -39,7 +47,10 @@ export class EphemeralKeys extends Context.Service<
     /** One of the organisation that has not expired; null when there is none. */
     readonly get: (organizationId: string, hash: string) => Effect.Effect<Descendant | null, StorageError>
     /** Those made from one key which have not expired, newest first. */
-    readonly list: (parent: Key, page?: PageRequest) => Effect.Effect<Page<Descendant>, StorageError>
+    readonly list: (
+      parent: Key,
+      request?: SliceRequest
+    ) => Effect.Effect<Slice<Descendant>, UnknownCursor | StorageError>
     /** How many have not expired, by the hashes of the keys that they were made from; a key without any is left out. */
     readonly counts: (parentHashes: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, number>, StorageError>
     /** Revokes one of the organisation at once; answers whether there was one. */
@@ -102,14 +113,21 @@ export const make = Effect.gen(function* () {
     return row === undefined ? null : descendantRow(row)
   }, refine("EphemeralKeys.get"))
 
-  const list: EphemeralKeys["Service"]["list"] = Effect.fn("EphemeralKeys.list")(function* (parent, page) {
+  const list: EphemeralKeys["Service"]["list"] = Effect.fn("EphemeralKeys.list")(function* (parent, request) {
     const now = yield* Clock.currentTimeMillis
-    const { limit, offset } = bounds(page)
-    const rows = yield* sql`${selectAll} WHERE e.parent_hash = ${parent.hash} AND e.expires_at > ${now}
-      ORDER BY e.created_at DESC, e.hash DESC LIMIT ${limit} OFFSET ${offset}`
-    const [counted] = yield* sql`SELECT COUNT(*) AS total FROM ephemeral_keys
-      WHERE parent_hash = ${parent.hash} AND expires_at > ${now}`
-    return { items: rows.map(descendantRow), total: counted === undefined ? 0 : Dialect.int(counted, "total") }
+    const limit = limitOf(request)
+    const place = yield* placeOf(
+      newestFirst,
+      request,
+      (after) =>
+        // It may have expired since the page that ended with it.
+        sql`SELECT created_at FROM ephemeral_keys
+        WHERE hash = ${after} AND parent_hash = ${parent.hash}`
+    )
+    const rows =
+      yield* sql`${selectAll} WHERE e.parent_hash = ${parent.hash} AND e.expires_at > ${now} AND (e.created_at, e.hash) < (${place.createdAt}, ${place.name})
+      ORDER BY e.created_at DESC, e.hash DESC LIMIT ${limit + 1}`
+    return slice(rows, limit, descendantRow)
   }, refine("EphemeralKeys.list"))
 
   const counts = Effect.fn("EphemeralKeys.counts")(function* (parentHashes: ReadonlyArray<string>) {

@@ -13,7 +13,15 @@ import { SqlClient } from "effect/sql/SqlClient"
 import type * as MicroCredits from "../accounting/MicroCredits.ts"
 import { guardrailColumns, guardrailRow } from "../guardrails/Guardrail.ts"
 import * as Dialect from "../storage/Dialect.ts"
-import { bounds, type Page, type PageRequest } from "../storage/Page.ts"
+import {
+  limitOf,
+  newestFirst,
+  placeOf,
+  type Slice,
+  slice,
+  type SliceRequest,
+  type UnknownCursor
+} from "../storage/Page.ts"
 import { refine, type StorageError } from "../storage/StorageError.ts"
 import * as EphemeralKeys from "./EphemeralKeys.ts"
 import * as KeyFormat from "./KeyFormat.ts"
@@ -92,8 +100,8 @@ export class KeyStore extends Context.Service<
     /** The organisation's keys that are not deleted, newest first; of one workspace when it is named. */
     readonly list: (
       filter: { readonly organizationId: string; readonly workspaceId?: string | undefined },
-      page?: PageRequest
-    ) => Effect.Effect<Page<Key>, StorageError>
+      request?: SliceRequest
+    ) => Effect.Effect<Slice<Key>, UnknownCursor | StorageError>
     /** Changes what is given and answers the key as it is then. */
     readonly update: (
       organizationId: string,
@@ -176,17 +184,22 @@ export const make = Effect.gen(function* () {
     refine("KeyStore.create")
   )
 
-  const list: KeyStore["Service"]["list"] = Effect.fn("KeyStore.list")(function* (filter, page) {
-    const { limit, offset } = bounds(page)
-    const where = sql.and([
+  const list: KeyStore["Service"]["list"] = Effect.fn("KeyStore.list")(function* (filter, request) {
+    const limit = limitOf(request)
+    const listed = sql.and([
       sql`k.organization_id = ${filter.organizationId}`,
       sql`k.deleted_at IS NULL`,
       ...(filter.workspaceId === undefined ? [] : [sql`k.workspace_id = ${filter.workspaceId}`])
     ])
-    const rows = yield* sql`SELECT ${columns} FROM keys k JOIN budgets b ON b.id = k.hash WHERE ${where}
-      ORDER BY k.created_at DESC, k.hash DESC LIMIT ${limit} OFFSET ${offset}`
-    const [counted] = yield* sql`SELECT COUNT(*) AS total FROM keys k WHERE ${where}`
-    return { items: rows.map(keyRow), total: counted === undefined ? 0 : Dialect.int(counted, "total") }
+    const place = yield* placeOf(
+      newestFirst,
+      request,
+      (after) => sql`SELECT k.created_at FROM keys k WHERE k.hash = ${after} AND ${listed}`
+    )
+    const rows = yield* sql`SELECT ${columns} FROM keys k JOIN budgets b ON b.id = k.hash
+      WHERE ${listed} AND (k.created_at, k.hash) < (${place.createdAt}, ${place.name})
+      ORDER BY k.created_at DESC, k.hash DESC LIMIT ${limit + 1}`
+    return slice(rows, limit, keyRow)
   }, refine("KeyStore.list"))
 
   const update = Effect.fn("KeyStore.update")(

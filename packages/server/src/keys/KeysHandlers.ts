@@ -132,21 +132,13 @@ const make = Effect.gen(function* () {
     filter: { readonly organizationId: string; readonly workspaceId: string | undefined },
     cursor: Paging.Cursor
   ) {
-    const page = yield* Paging.slice(
-      cursor,
-      ({ hash }: Key) => hash,
-      (request) => orUnavailable(keys.list(filter, request))
-    )
+    const page = yield* Paging.known(orUnavailable(keys.list(filter, cursor)))
     const descendants = yield* orUnavailable(ephemerals.counts(page.items.map(({ hash }) => hash)))
     return { data: yield* Effect.forEach(page.items, (key) => toWire(key, descendants)), has_more: page.hasMore }
   })
 
   const listDescendants = Effect.fnUntraced(function* (parent: Key, cursor: Paging.Cursor) {
-    const page = yield* Paging.slice(
-      cursor,
-      ({ ephemeral }: Descendant) => ephemeral.hash,
-      (request) => orUnavailable(ephemerals.list(parent, request))
-    )
+    const page = yield* Paging.known(orUnavailable(ephemerals.list(parent, cursor)))
     const record = yield* orUnavailable(records.of(parent))
     return { data: page.items.map((one) => descendantToWire(one, record)), has_more: page.hasMore }
   })

@@ -12,6 +12,7 @@ import * as accounting from "./migrations/Accounting.ts"
 import * as ephemeralKeys from "./migrations/EphemeralKeys.ts"
 import * as files from "./migrations/Files.ts"
 import * as keptAnswers from "./migrations/KeptAnswers.ts"
+import * as pagingIndexes from "./migrations/PagingIndexes.ts"
 import * as tenancy from "./migrations/Tenancy.ts"
 import * as unusedIndexes from "./migrations/UnusedIndexes.ts"
 import * as videoCandidates from "./migrations/VideoCandidates.ts"
@@ -27,7 +28,8 @@ export const migrations = {
   "0005_ephemeral_keys": ephemeralKeys.migration,
   "0006_video_candidates": videoCandidates.migration,
   "0007_unused_indexes": unusedIndexes.migration,
-  "0008_kept_answers": keptAnswers.migration
+  "0008_kept_answers": keptAnswers.migration,
+  "0009_paging_indexes": pagingIndexes.migration
 }
 
 /** Every table that the steps make. */

@@ -43,10 +43,10 @@ describe("EphemeralKeys", () => {
       const ephemerals = yield* EphemeralKeys.EphemeralKeys
       yield* TestClock.setTime(minutes(15) - 1)
       yield* bearer(plain)
-      expect((yield* ephemerals.list(parent)).total).toBe(1)
+      expect((yield* ephemerals.list(parent)).items.length).toBe(1)
       yield* TestClock.setTime(minutes(15))
       expect(yield* reasonOf(plain)).toBe("expired")
-      expect(yield* ephemerals.list(parent)).toEqual({ items: [], total: 0 })
+      expect(yield* ephemerals.list(parent)).toEqual({ items: [], hasMore: false })
       expect(yield* ephemerals.counts([parent.hash])).toEqual(new Map())
       expect(yield* ephemerals.get(organizationId, ephemeral.hash)).toBe(null)
       expect(yield* ephemerals.remove(organizationId, ephemeral.hash)).toBe(false)
@@ -78,7 +78,7 @@ describe("EphemeralKeys", () => {
       yield* keys.remove(organizationId, parent.hash)
       expect(yield* reasonOf(plain)).toBe("deleted")
       expect(yield* ephemerals.get(organizationId, ephemeral.hash)).toBe(null)
-      expect((yield* ephemerals.list(parent)).total).toBe(0)
+      expect((yield* ephemerals.list(parent)).items).toEqual([])
     }).pipe(Effect.provide(layer))
   )
 
@@ -145,8 +145,8 @@ describe("EphemeralKeys", () => {
       const { ephemeral: second } = yield* ephemerals.create(parent, minutes(15))
       yield* TestClock.setTime(2)
       const { ephemeral: third } = yield* ephemerals.create(parent, minutes(15))
-      const page = yield* ephemerals.list(parent, { offset: 1, limit: 1 })
-      expect(page).toEqual({ items: [{ ephemeral: second, parent }], total: 3 })
+      const page = yield* ephemerals.list(parent, { after: third.hash, limit: 1 })
+      expect(page).toEqual({ items: [{ ephemeral: second, parent }], hasMore: true })
       expect((yield* ephemerals.list(parent)).items.map(({ ephemeral }) => ephemeral)).toEqual([third, second, first])
       expect(yield* ephemerals.counts([parent.hash, childless.hash])).toEqual(
         new Map([

@@ -26,7 +26,7 @@ describe("WorkspaceStore", () => {
         expect(ordinary.key).toMatchObject({ isManagement: false, workspaceId: first.workspace.id })
         const balance = yield* (yield* Accounting).balanceOf(first.workspace.id)
         expect(balance).toMatchObject({ balance: 5_000_000 })
-        expect((yield* keys.list(first.workspace)).total).toBe(2)
+        expect((yield* keys.list(first.workspace)).items.length).toBe(2)
       }).pipe(Effect.provide(layerAt(filename)))
     })
   )

@@ -1,0 +1,89 @@
+/** Every list that pages by `after`: its pages make up the whole list, whatever was created at the same time. */
+import { expect, it } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import { EphemeralKeys } from "../../src/keys/EphemeralKeys.ts"
+import { GuardrailStore } from "../../src/guardrails/GuardrailStore.ts"
+import { KeyStore } from "../../src/keys/KeyStore.ts"
+import { WorkspaceStore } from "../../src/workspaces/WorkspaceStore.ts"
+import { layer, TestGateway } from "../files/TestGateway.ts"
+import { issuePaths } from "./Gateway.ts"
+
+const pageOf = Schema.decodeUnknownEffect(
+  Schema.fromJsonString(
+    Schema.Struct({
+      data: Schema.Array(
+        Schema.Struct({
+          hash: Schema.optionalKey(Schema.String),
+          id: Schema.optionalKey(Schema.String),
+          key_hash: Schema.optionalKey(Schema.String)
+        })
+      ),
+      has_more: Schema.Boolean
+    })
+  )
+)
+
+/** The names of a page's items. */
+const names = Effect.fnUntraced(function* (path: string) {
+  const { ask, managementKey: key } = yield* TestGateway
+  const answer = yield* ask(path, { key })
+  expect(answer.status).toBe(200)
+  const { data, has_more } = yield* pageOf(answer.text)
+  return { items: data.map((item) => item.hash ?? item.id ?? item.key_hash), hasMore: has_more }
+})
+
+/** The names of all items, read in pages of 3. */
+const inPages = Effect.fnUntraced(function* (path: string) {
+  const all: Array<string | undefined> = []
+  for (;;) {
+    const last = all.at(-1)
+    const page = yield* names(`${path}limit=3${last === undefined ? "" : `&after=${last}`}`)
+    all.push(...page.items)
+    if (!page.hasMore) return all
+    expect(page.items.length).toBe(3)
+  }
+})
+
+it.live("pages of every list make up the whole list, and another list's item is no place in it", () =>
+  Effect.gen(function* () {
+    const { ask, managementKey: key, workspace } = yield* TestGateway
+    const { organizationId, id: workspaceId } = workspace
+    const keys = yield* KeyStore
+    const guardrails = yield* GuardrailStore
+    const ephemerals = yield* EphemeralKeys
+    const other = yield* (yield* WorkspaceStore).create(organizationId, "other")
+    const made = yield* Effect.forEach(Array.from({ length: 10 }), () =>
+      keys.create({ organizationId, workspaceId, name: "k" })
+    )
+    const elsewhere = yield* keys.create({ organizationId, workspaceId: other.id, name: "k" })
+    const hashes = made.map((created) => created.key.hash)
+    const [parent = elsewhere, gone = elsewhere] = made
+    const guardrail = yield* guardrails.create({ organizationId, name: "g" })
+    yield* Effect.forEach(Array.from({ length: 6 }), () => guardrails.create({ organizationId, name: "g" }))
+    yield* guardrails.assign(organizationId, guardrail.id, [...hashes, elsewhere.key.hash])
+    yield* Effect.forEach(Array.from({ length: 7 }), () => ephemerals.create(parent.key, 60_000))
+    yield* keys.remove(organizationId, gone.key.hash)
+
+    const lists = [
+      // Two keys of the first run, and the other workspace's.
+      ["/api/v1/keys?", 12],
+      [`/api/v1/keys?workspace_id=${workspaceId}&`, 11],
+      [`/api/v1/keys?parent_hash=${parent.key.hash}&`, 7],
+      ["/api/v1/guardrails?", 7],
+      [`/api/v1/guardrails/${guardrail.id}/assignments/keys?`, 10]
+    ] as const
+    for (const [path, length] of lists) {
+      const whole = yield* names(path)
+      expect([path, whole.items.length, whole.hasMore]).toEqual([path, length, false])
+      expect(yield* inPages(path)).toEqual(whole.items)
+      for (const stranger of [gone.key.hash, other.id, "nothing"]) {
+        const refused = yield* ask(`${path}after=${stranger}`, { key })
+        expect([refused.status, issuePaths(refused)]).toEqual([400, ["after"]])
+      }
+    }
+    const [only] = yield* inPages(`/api/v1/keys?workspace_id=${other.id}&`)
+    expect(only).toBe(elsewhere.key.hash)
+    const refused = yield* ask(`/api/v1/keys?workspace_id=${other.id}&after=${parent.key.hash}`, { key })
+    expect(refused.status).toBe(400)
+  }).pipe(Effect.provide(layer()))
+)
