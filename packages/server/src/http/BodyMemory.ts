@@ -58,14 +58,18 @@ const refuse = () => Effect.fail(new BodyMemoryFull({ retryAfter }))
 
 /** Makes the memory with this many bytes. */
 export const make = (bytes: number): BodyMemory["Service"] => {
-  const share = FairShare.make({ capacity: bytes, perOwner: Math.floor(bytes / 2) })
+  const perOwner = Math.floor(bytes / 2)
+  const share = FairShare.make({ capacity: bytes, perOwner })
+  // A longer body gets all that its key may hold.
+  const longest = Math.floor(perOwner / costPerByte)
   return BodyMemory.of({
     withRoom: (keyHash, bodyBytes, use) =>
       Effect.suspend(() => {
         const tickets: Array<FairShare.Ticket> = []
         let held = 0
-        const growTo = (length: number): Effect.Effect<void, BodyMemoryFull> =>
+        const growTo = (bodyBytes: number): Effect.Effect<void, BodyMemoryFull> =>
           Effect.suspend(() => {
+            const length = Math.min(bodyBytes, longest)
             if (length <= held) return Effect.void
             const ticket = share.enter(keyHash, (length - held) * costPerByte)
             tickets.push(ticket)

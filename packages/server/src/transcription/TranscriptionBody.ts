@@ -10,26 +10,26 @@ import { HttpApiError } from "effect/http-api"
 import * as BodyLimit from "../http/BodyLimit.ts"
 import * as FormParts from "../http/FormParts.ts"
 import * as Issues from "../http/Issues.ts"
+import * as JsonBody from "../http/JsonBody.ts"
 import * as JsonScanner from "../http/JsonScanner.ts"
 import * as PayloadIssues from "../http/PayloadIssues.ts"
-import * as RequestBody from "../http/RequestBody.ts"
 import * as Base64Stream from "./Base64Stream.ts"
 
 /** A JSON body: its audio is the file at `audioPath`, and `input_audio.data` only stands for it. */
-export interface JsonBody {
+export interface JsonRequest {
   readonly _tag: "Json"
   readonly request: Transcription.Request
   readonly audioPath: string
 }
 
 /** A form, with its audio in the file that the form names. */
-export interface FormBody {
+export interface FormRequest {
   readonly _tag: "Form"
   readonly form: Transcription.Form
 }
 
 /** The body as it was read. */
-export type Body = JsonBody | FormBody
+export type Body = JsonRequest | FormRequest
 
 const notJson = Issues.invalid([{ path: "", message: "Expected a valid JSON body" }])
 
@@ -99,7 +99,7 @@ const readJson = Effect.fnUntraced(function* (request: HttpServerRequest.HttpSer
     audio = []
   }, Effect.orDie)
 
-  yield* RequestBody.forEachChunk(request, maxBytes, (chunk): Effect.Effect<void, BadRequest | PayloadTooLarge> => {
+  yield* JsonBody.forEachChunk(request, maxBytes, (chunk): Effect.Effect<void, BadRequest | PayloadTooLarge> => {
     const issue = scanner.push(chunk)
     if (issue !== undefined) return Effect.fail(Issues.invalid([issue]))
     return textBytes > BodyLimit.textBesideAudio ? Effect.fail(tooMuchText) : write()
@@ -109,7 +109,7 @@ const readJson = Effect.fnUntraced(function* (request: HttpServerRequest.HttpSer
   if (rest === undefined) return yield* notBase64
   audio.push(rest)
   yield* write()
-  const body: JsonBody = { _tag: "Json", request: decodedRequest, audioPath }
+  const body: JsonRequest = { _tag: "Json", request: decodedRequest, audioPath }
   return body
 })
 
@@ -117,7 +117,7 @@ const readForm = Effect.fnUntraced(function* (request: HttpServerRequest.HttpSer
   const persisted = yield* Effect.orDie(FormParts.persist(request))
   const form = yield* decoded(decodeForm(persisted))
   yield* BodyLimit.holdFile(form.file.path)
-  const body: FormBody = { _tag: "Form", form }
+  const body: FormRequest = { _tag: "Form", form }
   return body
 })
 

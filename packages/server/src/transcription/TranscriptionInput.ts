@@ -67,7 +67,7 @@ const fromForm = Effect.fnUntraced(function* ({ file, ...fields }: Transcription
   }
 })
 
-const fromJson = Effect.fnUntraced(function* ({ audioPath, request }: TranscriptionBody.JsonBody) {
+const fromJson = Effect.fnUntraced(function* ({ audioPath, request }: TranscriptionBody.JsonRequest) {
   const { input_audio, ...fields } = request
   const audio = yield* AudioSource.fromPath(audioPath)
   return {

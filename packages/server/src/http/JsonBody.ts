@@ -1,0 +1,104 @@
+/**
+ * Reads the text of a JSON body within its limits, and lists what is wrong with one that does not
+ * fit its schema.
+ */
+import { Effect, Stream } from "effect"
+import { HttpServerError, type HttpServerRequest } from "effect/http"
+import { HttpApiError } from "effect/http-api"
+import type { Room } from "./BodyMemory.ts"
+import * as Issues from "./Issues.ts"
+import * as JsonScanner from "./JsonScanner.ts"
+import type * as PayloadIssues from "./PayloadIssues.ts"
+
+/** A body up to this length cannot hold enough to be worth scanning before it is parsed. */
+const maxUnscanned = 4096
+
+/** A body up to this length is scanned at once; a longer one as it arrives, so that others have their turn. */
+const maxScannedAtOnce = 64 * 1024
+
+/** The room that a body of unknown length begins with; it doubles as the body turns out longer. */
+export const firstRoom = 16 * 1024
+
+/** The defect of a body that is longer than its limit. */
+export const tooLarge = (request: HttpServerRequest.HttpServerRequest) =>
+  Effect.die(
+    new HttpServerError.HttpServerError({
+      reason: new HttpServerError.RequestParseError({ request, reason: "BodyTooLarge" })
+    })
+  )
+
+/** The declared length of the body; undefined where the sender does not tell. */
+export const lengthOf = ({ headers }: HttpServerRequest.HttpServerRequest): number | undefined => {
+  const length = headers["content-length"]
+  if (length !== undefined) return Number(length)
+  return headers["transfer-encoding"] === undefined ? 0 : undefined
+}
+
+/** Gives each chunk of the body to `push`. A body that turns out longer than `maxBytes` is a 413. */
+export const forEachChunk = <E, R>(
+  request: HttpServerRequest.HttpServerRequest,
+  maxBytes: number,
+  push: (chunk: Uint8Array) => Effect.Effect<void, E, R>
+): Effect.Effect<void, E, R> => {
+  let received = 0
+  return Stream.runForEach(Stream.orDie(request.stream), (chunk) => {
+    received += chunk.length
+    return received > maxBytes ? tooLarge(request) : push(chunk)
+  })
+}
+
+const roomFor = (received: number): number => 2 ** Math.ceil(Math.log2(received))
+
+/**
+ * The text of a JSON body of at most `maxBytes`, refused with a 400 where it holds more than its
+ * operation accepts. A body of unknown length makes its `room` larger as it arrives.
+ */
+export const readText = (
+  request: HttpServerRequest.HttpServerRequest,
+  maxBytes: number,
+  payload: PayloadIssues.JsonPayload,
+  room: Room
+): Effect.Effect<string, HttpServerError.HttpServerError> => {
+  const length = lengthOf(request)
+  if (length !== undefined && length <= maxUnscanned) return request.text
+  const chunks: Array<Uint8Array> = []
+  const scanner = JsonScanner.make({ maxItems: payload.maxItems, keep: (bytes) => void chunks.push(bytes) })
+  let received = 0
+  const scan = (chunk: Uint8Array): Effect.Effect<void> => {
+    const issue = scanner.push(chunk)
+    if (issue !== undefined) return Effect.die(Issues.invalid([issue]))
+    received += chunk.length
+    return length === undefined && received > firstRoom ? Effect.orDie(room.growTo(roomFor(received))) : Effect.void
+  }
+  if (length !== undefined && length <= maxScannedAtOnce) {
+    return Effect.tap(request.text, (text) => scan(Buffer.from(text)))
+  }
+  return forEachChunk(request, maxBytes, scan).pipe(
+    Effect.map(() => Buffer.concat(chunks).toString("utf8")),
+    Effect.tap(() => Effect.yieldNow)
+  )
+}
+
+/** Whether a body did not fit its schema. */
+export const isPayloadError = <E>(error: E): error is Extract<E, HttpApiError.HttpApiSchemaError> =>
+  HttpApiError.HttpApiSchemaError.is(error) && error.kind === "Payload"
+
+/** The error of a body that does not fit its schema, completed by what else is wrong with it. */
+export const withAllIssues = (
+  payload: PayloadIssues.JsonPayload,
+  error: HttpApiError.HttpApiSchemaError,
+  text: string
+): HttpApiError.HttpApiSchemaError => {
+  const value = parse(text)
+  const cause = value === undefined ? undefined : payload.check(value)
+  return cause === undefined ? error : new HttpApiError.HttpApiSchemaError({ kind: "Payload", cause })
+}
+
+/** The value that a text holds; undefined where it is not JSON. */
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
