@@ -5,6 +5,7 @@
 import { type IncomingMessage, Server, type ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
+import { setImmediate as nextTurn } from "node:timers/promises"
 import { type Connection, isOver, refuse } from "./Refusals.ts"
 import * as SlowClients from "./SlowClients.ts"
 
@@ -12,10 +13,11 @@ import * as SlowClients from "./SlowClients.ts"
 export interface Connections {
   readonly server: Server
   /**
-   * Call it before the server is closed. Idle connections stay open for a second, for the requests that are on their way.
-   * All others are cut off after `patience` milliseconds and some time for the last answers.
+   * Call it, and wait for it, before the server is closed and before answers say `connection: close`. Idle connections stay
+   * open for a second, for the requests that are on their way. All others are cut off after `patience` milliseconds and some
+   * time for the last answers.
    */
-  readonly stop: (patience: number) => void
+  readonly stop: (patience: number) => Promise<void>
 }
 
 /** How patient the server is. */
@@ -36,6 +38,9 @@ const lastWords = 5000
 
 /** How long idle connections stay open after the service was told to stop. */
 const idleGrace = 1000
+
+/** A busy server needs some milliseconds for each connection that waits to be accepted. */
+const longestAccepting = 5000
 
 class GatewayServer extends Server {
   /** Node knows this property, its types do not. Without it a client that ends its side of the connection gets no answer. */
@@ -84,10 +89,12 @@ const holdEarly = (server: Server): void => {
 export const make = ({ bodyRate, stalled = 120_000 }: Options): Connections => {
   const server = new GatewayServer()
   const open = new Map<Duplex, Connection>()
+  let accepted = 0
 
   server.on("connection", (socket: Socket) => {
     const connection: Connection = { socket, current: undefined, previous: undefined, isRefused: false }
     open.set(socket, connection)
+    accepted++
     socket.once("close", () => open.delete(socket))
     SlowClients.probeHalfClosed(connection)
   })
@@ -127,9 +134,24 @@ export const make = ({ bodyRate, stalled = 120_000 }: Options): Connections => {
     for (const { socket } of open.values()) if (socket.bytesRead === 0) socket.destroy()
   }
 
+  /**
+   * Node accepts one connection each turn of the event loop. Those that still wait when it stops listening are reset, their
+   * requests with them.
+   */
+  const acceptWaiting = async (): Promise<void> => {
+    const end = performance.now() + longestAccepting
+    let before = -1
+    while (before !== accepted && performance.now() < end) {
+      before = accepted
+      await nextTurn()
+      await nextTurn()
+    }
+  }
+
   return {
     server,
-    stop: (patience) => {
+    stop: async (patience) => {
+      await acceptWaiting()
       server.keepAliveTimeout = idleGrace
       setTimeout(closeUnused, idleGrace).unref()
       setTimeout(() => server.closeAllConnections(), patience + lastWords).unref()

@@ -243,6 +243,19 @@ describe("a slow client", () => {
 })
 
 describe("a server that stops", () => {
+  it("answers requests on connections that still wait to be accepted", async () => {
+    const { port, server, stop } = await listen((_, response) => {
+      response.setHeader("connection", "close")
+      response.end("served")
+    })
+    const clients = Array.from({ length: 30 }, () => open(port))
+    for (const { socket } of clients) socket.write(get)
+    await stop(60_000)
+    server.close()
+    const answers = await Promise.all(clients.map(({ answer }) => answer))
+    expect(answers.map(statusesOf)).toEqual(clients.map(() => ["200"]))
+  })
+
   it("answers what idle connections ask in the next moment, and closes those that ask nothing", async () => {
     const { port, server, stop } = await listen(late(0))
     const busy = open(port)
@@ -254,7 +267,7 @@ describe("a server that stops", () => {
     }
     const closed = once(server, "close")
     const startedAt = performance.now()
-    stop(60_000)
+    await stop(60_000)
     server.close()
     await sleep(200)
     busy.socket.write(get)

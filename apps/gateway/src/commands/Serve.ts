@@ -105,7 +105,7 @@ const running = Effect.fnUntraced(function* (settings: Settings.Settings, connec
         Console.log(
           `Stopping. Requests in flight may take ${Settings.span(patience)} to finish; Ctrl-C again stops at once.`
         ),
-        Effect.sync(() => connections.stop(Duration.toMillis(patience)))
+        Effect.promise(() => connections.stop(Duration.toMillis(patience)))
       )
     )
   )

@@ -71,8 +71,11 @@ const knownPaths: ReadonlyArray<{ readonly pattern: RegExp; readonly methods: Se
   return [...methods].map(([path, set]) => ({ pattern: pathPattern(path), methods: set }))
 })()
 
-/** A `;` or `#`, behind which the router would read a query, or the percent-encoding of a character that needs none. */
-const secondSpelling = /^[^?]*(?:[;#]|%(?:2[DE]|3\d|4[1-9A-F]|5[\dAF]|6[1-9A-F]|7[\dAE]))/i
+/**
+ * A `;` or `#`, behind which the router would read a query; an empty segment, which it would take for an empty parameter; or the
+ * percent-encoding of a character that needs none.
+ */
+const secondSpelling = /^[^?]*(?:[;#]|\/\/|%(?:2[DE]|3\d|4[1-9A-F]|5[\dAF]|6[1-9A-F]|7[\dAE]))|^[^?]+\/(?:\?|$)/i
 
 /**
  * Whether a URL's path is spelled as the contract spells it, and not as a second spelling of another path. A proxy in front
