@@ -10,6 +10,7 @@ import * as Schema from "effect/Schema"
 import { LimitReset } from "./CurrentKey.ts"
 import { BadRequest, Forbidden, InternalServerError, NotFound, TooManyRequests, Unauthorized } from "./GatewayError.ts"
 import { Timestamp, WorkspaceId } from "./Identifiers.ts"
+import { isMaxItems } from "./internal/bounds.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
 import * as Operation from "./Operation.ts"
 
@@ -52,6 +53,10 @@ export const Key = Schema.Struct({
    * guardrail and workspace are then that key's.
    */
   parent_hash: Schema.optionalKey(Schema.String),
+  /** Only on an ephemeral key that is limited to some operations: their identifiers. */
+  operations: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** Only on an ephemeral key: whether it sees only the files and video jobs that it made itself. */
+  own_files: Schema.optionalKey(Schema.Boolean),
   /** Only on an ordinary key: how many ephemeral keys made from it have not expired. */
   ephemeral_keys: Schema.optionalKey(Schema.Int)
 })
@@ -125,13 +130,65 @@ export const DeleteResponse = Schema.Struct({ deleted: Schema.Literal(true) })
 export type DeleteResponse = typeof DeleteResponse.Type
 
 /**
- * How long the new ephemeral key is to live; nothing need be said.
+ * The operations that an ephemeral key can be limited to: all that an ordinary key may call,
+ * but for making further ephemeral keys.
+ *
+ * @since 0.1.0
+ */
+export const ephemeralOperations = [
+  "deleteFile",
+  "uploadFile",
+  "listFiles",
+  "getFile",
+  "getFileContent",
+  "currentKey",
+  "rerank",
+  "transcribe",
+  "submitVideo",
+  "getVideo",
+  "getVideoContent",
+  "cancelVideo",
+  "listModels"
+] as const
+
+/** @since 0.1.0 */
+export type EphemeralOperation = (typeof ephemeralOperations)[number]
+
+const isEphemeralOperation = (name: string): name is EphemeralOperation =>
+  ephemeralOperations.some((operation) => operation === name)
+
+/** A `Literals` would not say which name is unknown. */
+const EphemeralOperation = Schema.String.check(
+  Schema.makeFilter(
+    (name: string) =>
+      isEphemeralOperation(name) ||
+      `Expected one of ${ephemeralOperations.join(", ")}; ${JSON.stringify(name.slice(0, 64))} is not an operation that an ephemeral key may call`,
+    {
+      ...Schema.isPattern(new RegExp(`^(?:${ephemeralOperations.join("|")})$`)).annotations,
+      toJsonSchema: () => ({ enum: [...ephemeralOperations] })
+    },
+    true
+  )
+).pipe(Schema.refine(isEphemeralOperation))
+
+/**
+ * How long the new ephemeral key is to live and what it may do. Every field is optional.
  *
  * @since 0.1.0
  */
 export const EphemeralRequest = Schema.Struct({
-  /** Seconds from 1 to 900; 900, which is 15 minutes, unless told. */
-  expires_in: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 900 })))
+  /** Seconds from 1 to 900. Default: 900, which is 15 minutes. */
+  expires_in: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 900 }))),
+  /**
+   * The operations that the key may call, by their identifiers, such as `rerank`: 1 to 64 of {@link ephemeralOperations}. Any
+   * other is a 403, except GET `/key`, which every key may call. Default: all that the parent may call.
+   */
+  operations: Schema.optionalKey(Schema.NonEmptyArray(EphemeralOperation).check(isMaxItems(64))),
+  /**
+   * True: of the workspace's files and video jobs, the key sees only those that it made itself; any other is a 404. Default:
+   * false.
+   */
+  own_files: Schema.optionalKey(Schema.Boolean)
 })
 
 /** @since 0.1.0 */
@@ -166,9 +223,10 @@ export const createKey = Operation.make("createKey", "POST", "/keys", { success:
  * POST `/keys/ephemeral`: 200, or one of 400 401 403 429 500. Any ordinary key.
  *
  * Makes a key (`mg_ek_…`) that lives for at most 15 minutes, for places that cannot
- * keep a secret, such as a page. It does what the key that it was made from does, and
- * spends that key's budget under its limits, its rate and its guardrail; it ends with
- * it. It cannot make another, nor can a management key: 403.
+ * keep a secret, such as a page. It may do what the key that it was made from may do, unless the
+ * request limits it to some operations or to files of its own. It spends that key's
+ * budget under its limits, its rate and its guardrail, and ends with it. It cannot make
+ * another, nor can a management key: 403.
  *
  * @since 0.1.0
  */

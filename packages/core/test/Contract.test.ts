@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { GatewayApi, GatewayError, Identifiers } from "@model-gateway/core"
+import { GatewayApi, GatewayError, Identifiers, Keys } from "@model-gateway/core"
 import { Effect, Schema } from "effect"
 import { OpenApi } from "effect/http-api"
 import { codec, endpoint, endpoints, issuesOf, jsonOf } from "./contract.ts"
@@ -246,6 +246,23 @@ const bodies: ReadonlyArray<
     ["2026-11-20", "2026-11-20T22:30:00", "2026-11-20T22:30:00+01:00", "soon", 0]
   ],
   ["createEphemeralKey", {}, "expires_in", [1, 900, undefined], [0, 901, -1, 1.5, "60", null]],
+  [
+    "createEphemeralKey",
+    {},
+    "operations",
+    [["rerank"], Keys.ephemeralOperations, Array.from({ length: 64 }, () => "rerank"), undefined],
+    [
+      [],
+      ["createKey"],
+      ["rerank", "createEphemeralKey"],
+      ["Rerank"],
+      [1],
+      "rerank",
+      null,
+      Array.from({ length: 65 }, () => "rerank")
+    ]
+  ],
+  ["createEphemeralKey", {}, "own_files", [true, false, undefined], ["true", 1, null]],
   ["createGuardrail", { name: "n" }, "name", longest(256), ["", ...tooLong(256)]],
   ["createGuardrail", { name: "n" }, "description", ["", ...longest(2048), null], tooLong(2048)],
   ["createGuardrail", { name: "n" }, "allowed_models", [[], ["m"], longest(256), null], [[""], "m", [emoji(257)]]],

@@ -16,8 +16,10 @@ import { refine, type StorageError } from "../storage/StorageError.ts"
 export interface FileRecord {
   readonly id: string
   readonly workspaceId: string
-  /** Of the key that uploaded it. */
+  /** Of the key that uploaded it; of an ephemeral key, its parent. */
   readonly keyHash: string
+  /** Of the ephemeral key that uploaded it; null where that was no ephemeral key. */
+  readonly ephemeralHash: string | null
   /** As the caller named it: for showing, never for a path. */
   readonly filename: string
   readonly purpose: string
@@ -40,6 +42,13 @@ export class InvalidCursor extends Data.TaggedError("InvalidCursor")<{ readonly 
   override readonly message = "`after` is no file's identifier."
 }
 
+/** Whose files are meant. */
+export interface FileScope {
+  readonly workspaceId: string
+  /** Only those that this ephemeral key uploaded. Default: all of the workspace. */
+  readonly ephemeralHash?: string | undefined
+}
+
 /** The records. */
 export class FileStore extends Context.Service<
   FileStore,
@@ -48,14 +57,14 @@ export class FileStore extends Context.Service<
     readonly nextId: Effect.Effect<string>
     /** Records a file whose bytes are stored. `id` is one of {@link nextId}. */
     readonly create: (file: Omit<FileRecord, "createdAt">) => Effect.Effect<FileRecord, StorageError>
-    readonly get: (workspaceId: string, id: string) => Effect.Effect<FileRecord, FileNotFound | StorageError>
+    readonly get: (scope: FileScope, id: string) => Effect.Effect<FileRecord, FileNotFound | StorageError>
     /** Those older than `after`, newest first; `limit` from 1 to 1000, default 100. */
     readonly list: (
-      workspaceId: string,
+      scope: FileScope,
       request?: SliceRequest
     ) => Effect.Effect<Slice<FileRecord>, InvalidCursor | StorageError>
     /** Deletes the record for good and answers it. From then on nobody can read the file. */
-    readonly remove: (workspaceId: string, id: string) => Effect.Effect<FileRecord, FileNotFound | StorageError>
+    readonly remove: (scope: FileScope, id: string) => Effect.Effect<FileRecord, FileNotFound | StorageError>
     /** Which of these identifiers, of whatever workspace, are files. */
     readonly known: (ids: ReadonlyArray<string>) => Effect.Effect<ReadonlySet<string>, StorageError>
   }
@@ -73,6 +82,7 @@ const fromRow = (row: Row): FileRecord => ({
   id: Dialect.text(row, "id"),
   workspaceId: Dialect.text(row, "workspace_id"),
   keyHash: Dialect.text(row, "key_hash"),
+  ephemeralHash: Dialect.textOrNull(row, "ephemeral_hash"),
   filename: Dialect.text(row, "filename"),
   purpose: Dialect.text(row, "purpose"),
   contentType: Dialect.text(row, "content_type"),
@@ -87,6 +97,11 @@ export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const random = yield* SecureRandom
 
+  const within = ({ ephemeralHash, workspaceId }: FileScope) =>
+    ephemeralHash === undefined
+      ? sql`workspace_id = ${workspaceId}`
+      : sql`workspace_id = ${workspaceId} AND ephemeral_hash = ${ephemeralHash}`
+
   const create = Effect.fn("FileStore.create")(function* (file: Omit<FileRecord, "createdAt">) {
     const createdAt = timeOf(file.id)
     if (createdAt === undefined) return yield* Effect.die(new RangeError("A file's identifier has not the form of one"))
@@ -94,6 +109,7 @@ export const make = Effect.gen(function* () {
       id: file.id,
       workspace_id: file.workspaceId,
       key_hash: file.keyHash,
+      ephemeral_hash: file.ephemeralHash,
       filename: file.filename,
       purpose: file.purpose,
       content_type: file.contentType,
@@ -105,24 +121,24 @@ export const make = Effect.gen(function* () {
     return { ...file, createdAt }
   }, refine("FileStore.create"))
 
-  const get = Effect.fn("FileStore.get")(function* (workspaceId: string, id: string) {
-    const [row] = yield* sql`SELECT * FROM files WHERE id = ${id} AND workspace_id = ${workspaceId}`
+  const get = Effect.fn("FileStore.get")(function* (scope: FileScope, id: string) {
+    const [row] = yield* sql`SELECT * FROM files WHERE id = ${id} AND ${within(scope)}`
     return row === undefined ? yield* new FileNotFound({ id }) : fromRow(row)
   }, refine("FileStore.get"))
 
-  const list = Effect.fn("FileStore.list")(function* (workspaceId: string, request?: SliceRequest) {
+  const list = Effect.fn("FileStore.list")(function* (scope: FileScope, request?: SliceRequest) {
     const limit = limitOf(request)
     const after = request?.after
     const time = after === undefined ? undefined : timeOf(after)
     if (after !== undefined && time === undefined) return yield* new InvalidCursor({ after })
     const older = after === undefined || time === undefined ? sql`1 = 1` : sql`(created_at, id) < (${time}, ${after})`
-    const rows = yield* sql`SELECT * FROM files WHERE workspace_id = ${workspaceId} AND ${older}
+    const rows = yield* sql`SELECT * FROM files WHERE ${within(scope)} AND ${older}
       ORDER BY created_at DESC, id DESC LIMIT ${limit + 1}`
     return slice(rows, limit, fromRow)
   }, refine("FileStore.list"))
 
-  const remove = Effect.fn("FileStore.remove")(function* (workspaceId: string, id: string) {
-    const [row] = yield* sql`DELETE FROM files WHERE id = ${id} AND workspace_id = ${workspaceId} RETURNING *`
+  const remove = Effect.fn("FileStore.remove")(function* (scope: FileScope, id: string) {
+    const [row] = yield* sql`DELETE FROM files WHERE id = ${id} AND ${within(scope)} RETURNING *`
     return row === undefined ? yield* new FileNotFound({ id }) : fromRow(row)
   }, refine("FileStore.remove"))
 

@@ -13,6 +13,7 @@ import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import * as PaidRequest from "../http/PaidRequest.ts"
 import * as RequestContext from "../http/RequestContext.ts"
+import { limitedTo } from "../keys/Key.ts"
 import { WorkspaceStore } from "../workspaces/WorkspaceStore.ts"
 import * as ContentResponse from "./ContentResponse.ts"
 import * as DeletionShape from "./DeletionShape.ts"
@@ -58,12 +59,19 @@ const make = Effect.gen(function* () {
     )
   })
 
-  const find = (workspaceId: string, id: string) =>
-    orUnavailable(files.get(workspaceId, id)).pipe(Effect.catchTag("FileNotFound", () => Effect.fail(noSuchFile(id))))
+  /** The files of that workspace that the caller sees. */
+  const visible = (workspaceId: string) =>
+    Effect.map(RequestContext.caller, (caller) => ({ workspaceId, ephemeralHash: limitedTo(caller) }))
+
+  const find = Effect.fnUntraced(function* (workspaceId: string, id: string) {
+    return yield* orUnavailable(files.get(yield* visible(workspaceId), id)).pipe(
+      Effect.catchTag("FileNotFound", () => Effect.fail(noSuchFile(id)))
+    )
+  })
 
   const upload = Effect.fnUntraced(
     function* (request: HttpServerRequest.HttpServerRequest, workspaceId: string | undefined) {
-      const { key } = yield* RequestContext.caller
+      const { ephemeral, key } = yield* RequestContext.caller
       const workspace = yield* scopeOf(workspaceId)
       yield* PaidRequest.withinRate
       const id = yield* files.nextId
@@ -76,6 +84,7 @@ const make = Effect.gen(function* () {
               id,
               workspaceId: workspace.id,
               keyHash: key.hash,
+              ephemeralHash: ephemeral?.hash ?? null,
               filename,
               purpose,
               contentType,
@@ -96,7 +105,9 @@ const make = Effect.gen(function* () {
   }) {
     const workspace = yield* scopeOf(query.workspace_id)
     yield* PaidRequest.withinRate
-    const page = yield* orUnavailable(files.list(workspace.id, { after: query.after, limit: query.limit })).pipe(
+    const page = yield* orUnavailable(
+      files.list(yield* visible(workspace.id), { after: query.after, limit: query.limit })
+    ).pipe(
       Effect.catchTag("InvalidCursor", ({ message }) =>
         Effect.fail(
           new BadRequest({
@@ -148,7 +159,7 @@ const make = Effect.gen(function* () {
     }
     yield* find(workspace.id, id)
     yield* PaidRequest.withinRate
-    const file = yield* orUnavailable(files.remove(workspace.id, id)).pipe(
+    const file = yield* orUnavailable(files.remove(yield* visible(workspace.id), id)).pipe(
       Effect.catchTag("FileNotFound", () => Effect.fail(noSuchFile(id)))
     )
     // The file is gone with its record. Should this fail, the sweep clears the object away.

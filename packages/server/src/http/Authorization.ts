@@ -34,6 +34,18 @@ const toCaller = ({ guardrail, key }: Key.Caller): Caller["Service"] => ({
   guardrailId: guardrail?.id ?? null
 })
 
+/** An ephemeral key may be limited to some operations. GET `/key` has no 403 in its set, and says nothing but where the key stands. */
+const isPermitted = ({ ephemeral }: Key.Caller, operation: string): boolean =>
+  ephemeral === null ||
+  ephemeral.operations === null ||
+  ephemeral.operations.has(operation) ||
+  operation === "currentKey"
+
+const notPermitted = (operation: string) =>
+  new Forbidden({
+    error: { message: `${phrases[403]}: this ephemeral key was made for other operations than ${operation}` }
+  })
+
 const makeAuthorization = Effect.gen(function* () {
   const keys = yield* KeyStore
   const guard = yield* RequestBody.make
@@ -78,6 +90,7 @@ const makeAuthorization = Effect.gen(function* () {
         record.endpoint = endpoint
         return Effect.flatMap(authenticate(credential, request), (found) => {
           record.caller = found
+          if (!isPermitted(found, endpoint.identifier)) return Effect.die(notPermitted(endpoint.identifier))
           return Effect.provideService(guarded, Caller, callerOf(found))
         })
       })

@@ -1,10 +1,10 @@
 /**
  * Short-lived keys (`mg_ek_…`) that an ordinary key makes of itself, for places that cannot keep a secret.
  *
- * An ephemeral key has no budget, no guardrail and no rights of its own: whoever bears it is its parent, until it expires. So there is nothing that could be out of step with the parent, and what
- * stops the parent stops it. Its row is all that there is of it, and goes some time after its end.
+ * An ephemeral key has no budget, no guardrail and no rights of its own: whoever bears it is its parent, until it expires. So nothing can be out of step with the parent, and what
+ * stops the parent stops it. It may be limited to some operations, and to the files and video jobs that it makes itself. Its row is deleted some time after its end.
  */
-import { Clock, Context, type Duration, Effect, Layer, type Redacted } from "effect"
+import { Clock, Context, type Duration, Effect, Layer, type Redacted, Schema } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
@@ -36,12 +36,24 @@ export interface CreatedEphemeralKey {
   readonly ephemeral: EphemeralKey
 }
 
+/** What a new ephemeral key may not do although its parent may. */
+export interface EphemeralLimits {
+  /** The identifiers of the operations that it may call. Default: all that its parent may call. */
+  readonly operations?: ReadonlyArray<string> | undefined
+  /** Whether it sees only the files and video jobs that it makes itself. Default false. */
+  readonly ownFiles?: boolean | undefined
+}
+
 /** The service. */
 export class EphemeralKeys extends Context.Service<
   EphemeralKeys,
   {
     /** Makes one that lives for that many milliseconds, but not longer than its parent. */
-    readonly create: (parent: Key, lifetime: number) => Effect.Effect<CreatedEphemeralKey, StorageError>
+    readonly create: (
+      parent: Key,
+      lifetime: number,
+      limits?: EphemeralLimits
+    ) => Effect.Effect<CreatedEphemeralKey, StorageError>
     /** The one of that hash, whether expired or not, remembered for a few seconds; null when there is none. */
     readonly find: (hash: string) => Effect.Effect<EphemeralKey | null, StorageError>
     /** One of the organisation that has not expired; null when there is none. */
@@ -65,15 +77,27 @@ export class EphemeralKeys extends Context.Service<
 /** So long an expired one is kept, so that its bearer is told that it has expired and not that there is no such key. */
 const keptFor = 3_600_000
 
-const columns = `e.hash AS e_hash, e.parent_hash AS e_parent_hash, e.label AS e_label, e.created_at AS e_created_at, e.expires_at AS e_expires_at`
+const columns = `e.hash AS e_hash, e.parent_hash AS e_parent_hash, e.label AS e_label, e.created_at AS e_created_at, e.expires_at AS e_expires_at,
+  e.operations AS e_operations, e.own_files AS e_own_files`
+
+const Operations = Schema.fromJsonString(Schema.Array(Schema.String))
+
+const decodeOperations = Schema.decodeUnknownSync(Operations)
+
+const encodeOperations = Schema.encodeSync(Operations)
 
 const ephemeralRow = (row: Row): EphemeralKey => ({
   hash: Dialect.text(row, "e_hash"),
   parentHash: Dialect.text(row, "e_parent_hash"),
   label: Dialect.text(row, "e_label"),
   createdAt: Dialect.int(row, "e_created_at"),
-  expiresAt: Dialect.int(row, "e_expires_at")
+  expiresAt: Dialect.int(row, "e_expires_at"),
+  operations: operationsOf(Dialect.textOrNull(row, "e_operations")),
+  ownFiles: Dialect.bool(row, "e_own_files")
 })
+
+const operationsOf = (text: string | null): ReadonlySet<string> | null =>
+  text === null ? null : new Set(decodeOperations(text))
 
 const descendantRow = (row: Row): Descendant => ({ ephemeral: ephemeralRow(row), parent: keyRow(row) })
 
@@ -86,7 +110,7 @@ export const make = Effect.gen(function* () {
   const selectAll = sql.literal(`SELECT ${columns}, ${keyColumns} FROM ephemeral_keys e
     JOIN keys k ON k.hash = e.parent_hash JOIN budgets b ON b.id = k.hash`)
 
-  const create = Effect.fn("EphemeralKeys.create")(function* (parent: Key, lifetime: number) {
+  const create = Effect.fn("EphemeralKeys.create")(function* (parent: Key, lifetime: number, limits?: EphemeralLimits) {
     const now = yield* Clock.currentTimeMillis
     const { hash, key, label } = yield* KeyFormat.generate(random, "ephemeral")
     const ephemeral: EphemeralKey = {
@@ -94,14 +118,18 @@ export const make = Effect.gen(function* () {
       parentHash: parent.hash,
       label,
       createdAt: now,
-      expiresAt: Math.min(now + lifetime, parent.expiresAt ?? Number.MAX_SAFE_INTEGER)
+      expiresAt: Math.min(now + lifetime, parent.expiresAt ?? Number.MAX_SAFE_INTEGER),
+      operations: limits?.operations === undefined ? null : new Set(limits.operations),
+      ownFiles: limits?.ownFiles ?? false
     }
     yield* sql`INSERT INTO ephemeral_keys ${sql.insert({
       hash,
       parent_hash: parent.hash,
       label,
       created_at: now,
-      expires_at: ephemeral.expiresAt
+      expires_at: ephemeral.expiresAt,
+      operations: ephemeral.operations === null ? null : encodeOperations([...ephemeral.operations]),
+      own_files: Dialect.fromBool(ephemeral.ownFiles)
     })}`
     return { plain: key, ephemeral }
   }, refine("EphemeralKeys.create"))

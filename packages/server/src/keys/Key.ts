@@ -38,6 +38,10 @@ export interface EphemeralKey {
   readonly createdAt: number
   /** It may end sooner, with its parent: see {@link endOf}. */
   readonly expiresAt: number
+  /** The identifiers of the operations that it may call; null: all that its parent may call. */
+  readonly operations: ReadonlySet<string> | null
+  /** Whether it sees only the files and video jobs that it made itself. */
+  readonly ownFiles: boolean
 }
 
 /** Who sent a request: the key, and the guardrail it holds. */
@@ -48,6 +52,10 @@ export interface Caller {
   /** What was sent in the key's stead, if it was not the key itself. */
   readonly ephemeral: EphemeralKey | null
 }
+
+/** The hash of the ephemeral key whose own files and video jobs are all that the caller sees; undefined: it sees those of its workspace. */
+export const limitedTo = ({ ephemeral }: Caller): string | undefined =>
+  ephemeral?.ownFiles === true ? ephemeral.hash : undefined
 
 /** When an ephemeral key ends: never later than its parent. */
 export const endOf = (ephemeral: EphemeralKey, parent: Key): number =>

@@ -69,7 +69,9 @@ const descendantToWire = ({ ephemeral, parent }: Descendant, record: KeyRecord):
   created_at: WireKey.iso(ephemeral.createdAt),
   updated_at: WireKey.iso(ephemeral.createdAt),
   expires_at: WireKey.iso(endOf(ephemeral, parent)),
-  parent_hash: parent.hash
+  parent_hash: parent.hash,
+  ...(ephemeral.operations === null ? {} : { operations: [...ephemeral.operations] }),
+  own_files: ephemeral.ownFiles
 })
 
 const make = Effect.gen(function* () {
@@ -124,7 +126,9 @@ const make = Effect.gen(function* () {
     const { ephemeral, key } = yield* RequestContext.caller
     if (ephemeral !== null) return yield* cannotDescend
     yield* withinRate
-    const created = yield* orUnavailable(ephemerals.create(key, (request?.expires_in ?? longestLife) * 1000))
+    const lifetime = (request?.expires_in ?? longestLife) * 1000
+    const limits = { operations: request?.operations, ownFiles: request?.own_files }
+    const created = yield* orUnavailable(ephemerals.create(key, lifetime, limits))
     return { key: Redacted.value(created.plain), expires_at: WireKey.iso(created.ephemeral.expiresAt) }
   })
 

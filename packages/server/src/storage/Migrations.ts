@@ -10,6 +10,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import * as Dialect from "./Dialect.ts"
 import * as accounting from "./migrations/Accounting.ts"
 import * as ephemeralKeys from "./migrations/EphemeralKeys.ts"
+import * as ephemeralLimits from "./migrations/EphemeralLimits.ts"
 import * as files from "./migrations/Files.ts"
 import * as keptAnswers from "./migrations/KeptAnswers.ts"
 import * as pagingIndexes from "./migrations/PagingIndexes.ts"
@@ -29,7 +30,8 @@ export const migrations = {
   "0006_video_candidates": videoCandidates.migration,
   "0007_unused_indexes": unusedIndexes.migration,
   "0008_kept_answers": keptAnswers.migration,
-  "0009_paging_indexes": pagingIndexes.migration
+  "0009_paging_indexes": pagingIndexes.migration,
+  "0010_ephemeral_limits": ephemeralLimits.migration
 }
 
 /** Every table that the steps make. */

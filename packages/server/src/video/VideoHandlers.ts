@@ -7,7 +7,7 @@ import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import { BadRequest, NotFound, phrases, TooManyRequests, Unauthorized } from "@model-gateway/core/GatewayError"
 import { isFinal, type Request, type Status } from "@model-gateway/core/Video"
 import { cost } from "@model-gateway/providers/Model"
-import { Clock, Duration, Effect } from "effect"
+import { Duration, Effect } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import * as MicroCredits from "../accounting/MicroCredits.ts"
@@ -21,7 +21,8 @@ import * as Metrics from "../http/Metrics.ts"
 import * as PaidRequest from "../http/PaidRequest.ts"
 import * as RequestContext from "../http/RequestContext.ts"
 import * as Idempotency from "../idempotency/Idempotency.ts"
-import type { Caller } from "../keys/Key.ts"
+import * as MonotonicTime from "../internal/MonotonicTime.ts"
+import { type Caller, limitedTo } from "../keys/Key.ts"
 import { KeyStore } from "../keys/KeyStore.ts"
 import { ModelCatalogue } from "../models/ModelCatalogue.ts"
 import { FreeModelDays } from "../rates/FreeModelDays.ts"
@@ -88,7 +89,7 @@ const make = Effect.gen(function* () {
 
   /** Row, reservation, free request and kept answer: all in one transaction. */
   const insert = Effect.fnUntraced(function* (
-    { guardrail, key }: Caller,
+    { ephemeral, guardrail, key }: Caller,
     decision: VideoAcceptance.Decision,
     claim: Idempotency.Claim | undefined
   ) {
@@ -97,6 +98,7 @@ const make = Effect.gen(function* () {
     const job = yield* jobs.submit(
       {
         payer: { keyHash: key.hash, workspaceId: key.workspaceId, guardrailId: guardrail?.id ?? null },
+        ephemeralHash: ephemeral?.hash,
         request,
         provider: endpoint.provider.name,
         upstreamModel: endpoint.model.id,
@@ -161,11 +163,18 @@ const make = Effect.gen(function* () {
     )
   })
 
-  /** A job that the caller may see: its workspace's; for a management key any of its organisation's. */
+  /**
+   * A job that the caller may see: its workspace's; for a management key any of its organization's; for an ephemeral key that is limited to what it made itself, its own.
+   */
   const find = Effect.fnUntraced(
     function* (id: string) {
-      const { key } = yield* RequestContext.caller
-      if (!key.isManagement) return yield* jobs.get(key.workspaceId, id)
+      const caller = yield* RequestContext.caller
+      const { key } = caller
+      if (!key.isManagement) {
+        const job = yield* jobs.get(key.workspaceId, id)
+        const own = limitedTo(caller)
+        return own === undefined || job.ephemeralHash === own ? job : yield* noSuchJob(id)
+      }
       const job = yield* jobs.find(id)
       if (job === null) return yield* noSuchJob(id)
       yield* workspaces.get(key.organizationId, job.workspaceId)
@@ -190,10 +199,10 @@ const make = Effect.gen(function* () {
    */
   const awaitChange = Effect.fnUntraced(function* (id: string, seen: Status, seconds: number) {
     const changed = yield* signals.watch(id)
-    const end = (yield* Clock.currentTimeMillis) + seconds * 1000
+    const end = (yield* MonotonicTime.millis) + seconds * 1000
     let job = yield* find(id)
     while (job.status === seen && !lifecycle.isStopping) {
-      const left = end - (yield* Clock.currentTimeMillis)
+      const left = end - (yield* MonotonicTime.millis)
       if (left <= 0) break
       const pause = Effect.sleep(Duration.millis(Math.min(left, rereadEvery)))
       yield* Effect.raceAllFirst([changed.await, pause, lifecycle.awaitStop])

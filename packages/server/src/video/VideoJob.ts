@@ -25,6 +25,8 @@ export interface VideoJob {
   readonly id: string
   readonly workspaceId: string
   readonly keyHash: string
+  /** Of the ephemeral key that submitted it; null where that was no ephemeral key. */
+  readonly ephemeralHash: string | null
   readonly status: Status
   /** Grows with each move. */
   readonly step: number
@@ -95,6 +97,7 @@ export const fromRow = (row: Row): VideoJob => {
     id: Dialect.text(row, "id"),
     workspaceId: Dialect.text(row, "workspace_id"),
     keyHash: Dialect.text(row, "key_hash"),
+    ephemeralHash: Dialect.textOrNull(row, "ephemeral_hash"),
     status: statusOf(row),
     step: Dialect.int(row, "step"),
     model: Dialect.text(row, "model"),

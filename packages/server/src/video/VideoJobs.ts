@@ -22,6 +22,8 @@ import { VideoSignals } from "./VideoSignals.ts"
 /** A job to be. */
 export interface SubmitVideo {
   readonly payer: Payer
+  /** Of the ephemeral key that submits it. Default: none. */
+  readonly ephemeralHash?: string | undefined
   /** Complete: `duration` is filled in. */
   readonly request: Request
   /** Who is to make it, and on which terms. */
@@ -152,6 +154,7 @@ export const make = Effect.gen(function* () {
       id: yield* nextId("video"),
       workspaceId: input.payer.workspaceId,
       keyHash: input.payer.keyHash,
+      ephemeralHash: input.ephemeralHash ?? null,
       status: "pending",
       step: 0,
       model: input.request.model,
@@ -190,6 +193,7 @@ export const make = Effect.gen(function* () {
           id: job.id,
           workspace_id: job.workspaceId,
           key_hash: job.keyHash,
+          ephemeral_hash: job.ephemeralHash,
           status: job.status,
           step: job.step,
           model: job.model,

@@ -1,19 +1,20 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { FileStore, layerSql } from "../../src/files/FileStore.ts"
+import { type FileScope, FileStore, layerSql } from "../../src/files/FileStore.ts"
 import { WorkspaceStore } from "../../src/workspaces/WorkspaceStore.ts"
 import * as TestStorage from "../storage/TestStorage.ts"
 
 const layer = layerSql.pipe(Layer.provideMerge(TestStorage.layer))
 
-const addTo = Effect.fnUntraced(function* (workspaceId: string, filename: string = "notes.txt") {
+const addTo = Effect.fnUntraced(function* (scope: FileScope, filename: string = "notes.txt") {
   const files = yield* FileStore
   const id = yield* files.nextId
   return yield* files.create({
     id,
-    workspaceId,
+    workspaceId: scope.workspaceId,
     keyHash: "k",
+    ephemeralHash: scope.ephemeralHash ?? null,
     filename,
     purpose: "test",
     contentType: "text/plain",
@@ -27,7 +28,7 @@ const twoWorkspaces = Effect.gen(function* () {
   const workspaces = yield* WorkspaceStore
   const ours = yield* workspaces.ensureDefault()
   const theirs = yield* workspaces.create(ours.organizationId, "theirs")
-  return { ours: ours.id, theirs: theirs.id }
+  return { ours: { workspaceId: ours.id }, theirs: { workspaceId: theirs.id } }
 })
 
 describe("FileStore", () => {
@@ -83,6 +84,27 @@ describe("FileStore", () => {
       const { ours } = yield* twoWorkspaces
       for (const after of ["", "file_", "nonsense", "file_zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz", "' OR 1 = 1 --"]) {
         expect((yield* Effect.flip(files.list(ours, { after })))._tag).toBe("InvalidCursor")
+      }
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("finds, lists and deletes for an ephemeral key only what that key uploaded, where that is asked", () =>
+    Effect.gen(function* () {
+      const { ours } = yield* twoWorkspaces
+      const files = yield* FileStore
+      const [one, other] = [
+        { ...ours, ephemeralHash: "one" },
+        { ...ours, ephemeralHash: "other" }
+      ]
+      const own = yield* Effect.forEach([1, 2, 3], () => Effect.andThen(TestClock.adjust(1), addTo(one)))
+      const foreign = [yield* addTo(other), yield* addTo(ours)]
+      expect((yield* files.list(one)).items).toEqual(own.toReversed())
+      expect((yield* files.list(one, { limit: 2 })).hasMore).toBe(true)
+      expect((yield* files.list(ours)).items.length).toBe(5)
+      for (const { id } of foreign) {
+        expect((yield* Effect.flip(files.get(one, id)))._tag).toBe("FileNotFound")
+        expect((yield* Effect.flip(files.remove(one, id)))._tag).toBe("FileNotFound")
+        expect((yield* files.get(ours, id)).id).toBe(id)
       }
     }).pipe(Effect.provide(layer))
   )

@@ -34,6 +34,7 @@ const scene = Effect.gen(function* () {
     id: fileId,
     workspaceId: by.workspaceId,
     keyHash: by.keyHash,
+    ephemeralHash: null,
     filename: "a",
     purpose: "p",
     contentType: "text/plain",

@@ -1,7 +1,7 @@
 /** How the database finds what each statement of the service asks for: one that reads a growing table from end to end costs more every day. */
 import { expect, it, vi } from "@effect/vitest"
 import { Job } from "@model-gateway/core/Video"
-import { Duration, Effect, Layer, Schema } from "effect"
+import { Duration, Effect, Layer, Redacted, Schema } from "effect"
 import { DatabaseSync } from "node:sqlite"
 import { Accounting } from "../../src/accounting/Accounting.ts"
 import * as ObjectSweep from "../../src/files/ObjectSweep.ts"
@@ -79,7 +79,8 @@ const managing = Effect.gen(function* () {
   yield* guardrails.assignments(organizationId, guardrail.id, { after: parent.hash })
   yield* guardrails.unassign(organizationId, guardrail.id, several)
   yield* guardrails.update(organizationId, guardrail.id, { name: "h" })
-  const { ephemeral } = yield* ephemerals.create(parent, 60_000)
+  const { ephemeral, plain } = yield* ephemerals.create(parent, 60_000, { operations: ["listFiles"], ownFiles: true })
+  yield* sure(ask("/api/v1/files", { key: Redacted.value(plain) }))
   yield* sure(ask(`/api/v1/keys?parent_hash=${parent.hash}`, { key }))
   yield* sure(ask(`/api/v1/keys?parent_hash=${parent.hash}&after=${ephemeral.hash}`, { key }))
   yield* sure(ask(`/api/v1/keys/${ephemeral.hash}`, { key }))

@@ -108,7 +108,9 @@ export const ephemeralKey: Keys.Key = {
   hash: "41f8ae8bc4a4bd2f2f8a7d4e6d5f1f0c9a6d9c1f8d2b7e3a5c4b6a7988d1e2f3",
   label: "mg_ek_…b2Y",
   expires_at: "2026-11-20T22:35:00.000Z",
-  parent_hash: keyHash
+  parent_hash: keyHash,
+  operations: ["uploadFile", "transcribe"],
+  own_files: true
 }
 
 /** @since 0.1.0 */
@@ -133,7 +135,11 @@ export const keyCreateResponse: Keys.CreateResponse = {
 }
 
 /** @since 0.1.0 */
-export const ephemeralKeyRequest: Keys.EphemeralRequest = { expires_in: 300 }
+export const ephemeralKeyRequest: Keys.EphemeralRequest = {
+  expires_in: 300,
+  operations: ["uploadFile", "transcribe"],
+  own_files: true
+}
 
 /**
  * The key itself is made up: no gateway knows it, and its checksum is wrong.

@@ -1,0 +1,13 @@
+/** What an ephemeral key is limited to, and which files and video jobs it made. */
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
+
+/** Adds the columns. Ephemeral keys that are there already have no limits, and made no file or video job that is known to be theirs. */
+export const migration = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  yield* sql`ALTER TABLE ephemeral_keys ADD COLUMN operations TEXT`
+  yield* sql`ALTER TABLE ephemeral_keys ADD COLUMN own_files INTEGER NOT NULL DEFAULT 0`
+  yield* sql`ALTER TABLE files ADD COLUMN ephemeral_hash TEXT`
+  yield* sql`ALTER TABLE video_jobs ADD COLUMN ephemeral_hash TEXT`
+  yield* sql`CREATE INDEX files_ephemeral ON files (ephemeral_hash, created_at, id) WHERE ephemeral_hash IS NOT NULL`
+})
