@@ -9,9 +9,11 @@ import { setImmediate as nextTurn } from "node:timers/promises"
 import { type Connection, isOver, refuse } from "./Refusals.ts"
 import * as SlowClients from "./SlowClients.ts"
 
-/** The server, and how to tell its connections that it stops. */
+/** The server, and how to tell its connections that the service begins and that it stops. */
 export interface Connections {
   readonly server: Server
+  /** Call it when the service has its routes: the requests that have arrived before are handed over. */
+  readonly begin: () => void
   /**
    * Call it, and wait for it, before the server is closed and before answers say `connection: close`. Idle connections stay
    * open for a second, for the requests that are on their way. All others are cut off after `patience` milliseconds and some
@@ -64,26 +66,7 @@ class GatewayServer extends Server {
 }
 
 /** A request that waits for "100 Continue" comes by an event of its own. */
-const asking = ["request", "checkContinue"]
-
-/** Keeps the requests that arrive before the service has its routes, and hands them over then. */
-const holdEarly = (server: Server): void => {
-  for (const event of asking) {
-    const early: Array<ReadonlyArray<unknown>> = []
-    const hold = (...asked: ReadonlyArray<unknown>): void => void early.push(asked)
-    const handOver = (added: string | symbol): void => {
-      if (added !== event) return
-      server.off("newListener", handOver)
-      server.off(event, hold)
-      // The listener that is told of here is not added yet.
-      setImmediate(() => {
-        for (const asked of early) server.emit(event, ...asked)
-      })
-    }
-    server.on(event, hold)
-    server.on("newListener", handOver)
-  }
-}
+const asking = ["request", "checkContinue"] as const
 
 /** Makes the server; it does not listen yet. */
 export const make = ({ bodyRate, stalled = 120_000 }: Options): Connections => {
@@ -99,22 +82,31 @@ export const make = ({ bodyRate, stalled = 120_000 }: Options): Connections => {
     SlowClients.probeHalfClosed(connection)
   })
 
-  const note = (request: IncomingMessage, response: ServerResponse): void => {
-    const connection = open.get(request.socket)
-    // A request that is handed over late comes twice.
-    if (connection === undefined || connection.current?.request === request) return
-    connection.previous = connection.current
-    connection.current = { request, response }
-  }
-  for (const event of asking) server.on(event, note)
-  // The service refuses it in the envelope.
-  server.on("checkExpectation", (request, response) => void server.emit("request", request, response))
-
   const refuseOn = (socket: Duplex, code: string): void => {
     const connection = open.get(socket)
     if (connection === undefined) socket.destroy()
     else refuse(connection, code)
   }
+
+  // Node listens before the service has its routes, and some time after. Then the listener here is the only one.
+  let phase: "early" | "handing over" | "begun" = "early"
+  const early: Array<() => boolean> = []
+  for (const event of asking) {
+    server.on(event, (request: IncomingMessage, response: ServerResponse) => {
+      if (phase === "handing over") return
+      const connection = open.get(request.socket)
+      if (connection !== undefined) {
+        connection.previous = connection.current
+        connection.current = { request, response }
+      }
+      if (server.listenerCount(event) > 1) return
+      if (phase === "early") early.push(() => server.emit(event, request, response))
+      else refuseOn(request.socket, "STOPPING")
+    })
+  }
+  // The service refuses it in the envelope.
+  server.on("checkExpectation", (request, response) => void server.emit("request", request, response))
+
   server.on("connect", (_, socket) => refuseOn(socket, "CONNECT"))
   server.on("clientError", ({ code = "" }: NodeJS.ErrnoException, socket) => {
     if (code === "ECONNRESET" || code === "EPIPE") socket.destroy()
@@ -128,7 +120,6 @@ export const make = ({ bodyRate, stalled = 120_000 }: Options): Connections => {
     if (socket.writableLength > 0 || current === undefined || isOver(current)) socket.destroy()
   })
   SlowClients.refuseSlowBodies({ [Symbol.iterator]: () => open.values() }, bodyRate)
-  holdEarly(server)
 
   const closeUnused = (): void => {
     for (const { socket } of open.values()) if (socket.bytesRead === 0) socket.destroy()
@@ -150,6 +141,11 @@ export const make = ({ bodyRate, stalled = 120_000 }: Options): Connections => {
 
   return {
     server,
+    begin: () => {
+      phase = "handing over"
+      for (const handOver of early.splice(0)) handOver()
+      phase = "begun"
+    },
     stop: async (patience) => {
       await acceptWaiting()
       server.keepAliveTimeout = idleGrace

@@ -32,6 +32,7 @@ const refusals: Readonly<Record<string, readonly [status: number, reason: string
   SLOW_BODY: [408, "Request Timeout", "the request body arrived too slowly"],
   HPE_HEADER_OVERFLOW: [431, "Request Header Fields Too Large", "the request's headers are too large"],
   HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, "Payload Too Large", "request payload too large: the extensions of its chunks"],
+  STOPPING: [503, "Service Unavailable", "service temporarily unavailable: the service is stopping"],
   CONNECT: [405, "Method Not Allowed", "method not allowed: the service is no proxy"]
 }
 

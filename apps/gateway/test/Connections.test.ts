@@ -15,7 +15,10 @@ const listen = async (serve?: Serve, options?: Partial<Connections.Options>) => 
     server.closeAllConnections()
     server.close()
   })
-  if (serve !== undefined) server.on("request", serve)
+  if (serve !== undefined) {
+    server.on("request", serve)
+    made.begin()
+  }
   server.listen(0, "127.0.0.1")
   await once(server, "listening")
   const address = server.address()
@@ -77,7 +80,7 @@ describe("Connections", () => {
     ["", "200"],
     ["Expect: 100-continue\r\n", "100"]
   ])("answers what was asked before anybody served (%j)", async (headers, status) => {
-    const { port, server } = await listen()
+    const { begin, port, server } = await listen()
     const answer = ask(port, `POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 2\r\n${headers}\r\n{}`)
     // Refused after the request before it has been read.
     await ask(port, "hello\r\n\r\n")
@@ -86,6 +89,7 @@ describe("Connections", () => {
       response.writeContinue()
       response.end("served")
     })
+    begin()
     expect(await answer).toMatch(new RegExp(`^HTTP/1.1 ${status} [^]*served`))
   })
 
@@ -243,6 +247,14 @@ describe("a slow client", () => {
 })
 
 describe("a server that stops", () => {
+  it("refuses what arrives when the service is gone already", async () => {
+    const { begin, port } = await listen()
+    begin()
+    const answer = await ask(port, get)
+    expect(statusesOf(answer)).toEqual(["503"])
+    expect(envelopeOf(answer)).toMatchObject({ error: { code: 503 } })
+  })
+
   it("answers requests on connections that still wait to be accepted", async () => {
     const { port, server, stop } = await listen((_, response) => {
       response.setHeader("connection", "close")

@@ -85,6 +85,7 @@ const firstRun = ({ managementKey, ordinaryKey, workspace }: Bootstrapped, base:
 
 const running = Effect.fnUntraced(function* (settings: Settings.Settings, connections: Connections.Connections) {
   const { address } = yield* HttpServer.HttpServer
+  connections.begin()
   const base = origin(settings.host, "port" in address ? address.port : settings.port)
   const { webDir } = settings
   const page = webDir !== undefined && existsSync(join(webDir, "index.html")) ? `, to try by hand at ${base}` : ""
