@@ -44,6 +44,8 @@ export interface Result {
   /** What is wrong with the run as a whole. */
   readonly problems: ReadonlyArray<string>
   readonly seen: Seen
+  /** The longest stall of the event loop, in milliseconds. */
+  readonly stall: number
   readonly seconds: number
   /** The end of what the gateway wrote to stderr. */
   readonly errors: string
@@ -112,6 +114,7 @@ export const run = async (options: Options): Promise<Result> => {
   try {
     const world = await World.make(gateway)
     await gateway.watch.reset()
+    await gateway.stall()
     const tallies = new Map<string, Tally>()
     const violations: Array<Violation> = []
     const startedAt = performance.now()
@@ -153,6 +156,7 @@ export const run = async (options: Options): Promise<Result> => {
         ...((seen.memoryMax ?? 0) > memory ? [`${seen.memoryMax?.toFixed(0)} MiB of memory`] : [])
       ],
       seen,
+      stall: await gateway.stall(),
       seconds: (performance.now() - startedAt) / 1000,
       errors: gateway.errors()
     }
@@ -167,7 +171,7 @@ export const reproduce = ({ options }: Result, { problem, request }: Violation):
 
 /** The table, in Markdown, and every violation. */
 export const report = (result: Result): string => {
-  const { options, problems, seconds, seen, tallies, violations } = result
+  const { options, problems, seconds, seen, stall, tallies, violations } = result
   const rows = [...tallies]
     .toSorted(([one], [other]) => one.localeCompare(other))
     .map(([name, { longest, requests, statuses }]) => {
@@ -183,6 +187,7 @@ export const report = (result: Result): string => {
     ...rows,
     "",
     `${seconds.toFixed(0)} s. /healthz: ${seen.probes} probes, at most ${milliseconds(seen.healthMax)}. ` +
+      `Longest stall: ${milliseconds(stall)}. ` +
       `Memory: at most ${seen.memoryMax?.toFixed(0) ?? "?"} MiB.`,
     ...problems.map((problem) => `FAIL: ${problem}`),
     ...violations.map((violation) => `FAIL: ${reproduce(result, violation)}`),
