@@ -38,7 +38,7 @@ const partsOnDisk = ({ dataDir }: Gateway): ReadonlyArray<string> =>
   ["uploads", "files"].flatMap((folder) =>
     existsSync(join(dataDir, folder))
       ? readdirSync(join(dataDir, folder), { recursive: true, withFileTypes: true })
-          .filter((entry) => entry.isFile())
+          .filter((entry) => entry.isFile() && entry.name !== "lock")
           .map((entry) => join(entry.parentPath, entry.name))
       : []
   )

@@ -6,7 +6,7 @@
  *
  * The interface asks for nothing that S3 could not do: whole puts, ranged gets, listing by prefix.
  */
-import { Clock, Context, Data, Effect, Layer, Option, Schedule, Stream } from "effect"
+import { Clock, Context, Data, Effect, Layer, Option, Stream } from "effect"
 import * as ByteSize from "effect/ByteSize"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { FileSystem } from "effect/FileSystem"
@@ -14,6 +14,7 @@ import { Path } from "effect/Path"
 import type { PlatformError } from "effect/PlatformError"
 import type { Scope } from "effect/Scope"
 import { createHash } from "node:crypto"
+import * as ProcessFolder from "./ProcessFolder.ts"
 
 /** What became of a put. */
 export interface StoredObject {
@@ -129,12 +130,9 @@ const failed = (operation: string) => (error: PlatformError) => {
 
 const isMissing = (error: PlatformError): boolean => error.reason._tag === "NotFound"
 
-/** A partial upload that nothing was written to for an hour belongs to a process that died. */
-const partialTimeToLive = 3_600_000
-
 /**
- * Keeps objects in a folder of this machine: `<dir>/<kind>/<two characters>/<name>`, and what is being written in `<dir>/.partial`, on the same file system so that a rename
- * publishes it.
+ * Keeps objects in a folder of this machine: `<dir>/<kind>/<two characters>/<name>`. What is being written lies in a folder
+ * of this process below `<dir>/.partial`, on the same file system so that a rename publishes it.
  */
 export const makeLocal = Effect.fnUntraced(function* (
   dir: string
@@ -142,8 +140,7 @@ export const makeLocal = Effect.fnUntraced(function* (
   const fs = yield* FileSystem
   const path = yield* Path
   const random = yield* SecureRandom
-  const partials = path.join(dir, ".partial")
-  yield* fs.makeDirectory(partials, { recursive: true }).pipe(Effect.mapError(failed("open")))
+  const partials = yield* Effect.mapError(ProcessFolder.make(path.join(dir, ".partial")), failed("open"))
 
   // Names end in random digits, and those of videos in `-` and an index after them; the last two random ones spread a folder's entries evenly, where the first are all alike.
   const folderOf = ({ kind, name }: Place) => path.join(dir, kind, name.replace(/-\d+$/, "").slice(-2))
@@ -264,22 +261,6 @@ export const makeLocal = Effect.fnUntraced(function* (
       Stream.filter(Option.isSome),
       Stream.map((listed) => listed.value)
     )
-
-  const removeDeadPartials = Effect.gen(function* () {
-    const now = yield* Clock.currentTimeMillis
-    for (const name of yield* entries(partials)) {
-      const file = path.join(partials, name)
-      const time = yield* modifiedAt(file)
-      if (Option.isSome(time) && now - time.value > partialTimeToLive) {
-        yield* fs.remove(file, { force: true }).pipe(Effect.mapError(failed("sweep")))
-      }
-    }
-  })
-  yield* removeDeadPartials.pipe(
-    Effect.catch((error) => Effect.logWarning("Partial uploads could not be cleared away", error.message)),
-    Effect.repeat(Schedule.spaced("1 hour")),
-    Effect.forkScoped
-  )
 
   return ObjectStore.of({ put, size, get, remove, list })
 })

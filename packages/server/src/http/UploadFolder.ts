@@ -1,31 +1,14 @@
 /**
- * Where uploads lie while they are being looked at: a folder of this process's own beside the data, not the machine's shared one, so that they count
- * against the same disk and a crash leaves nothing that nobody clears away.
+ * Where uploads lie while they are being looked at: a folder of this process's own beside the data, not the machine's
+ * temporary folder, so that they count against the same disk and what a crash leaves is removed ({@link ProcessFolder}).
  */
-import { Effect, FileSystem, Layer, Path, type PlatformError } from "effect"
-import { ProcessInstance } from "../storage/ProcessInstance.ts"
-import type { StorageError } from "../storage/StorageError.ts"
-
-const clearDead = Effect.fnUntraced(function* (folder: string) {
-  const fileSystem = yield* FileSystem.FileSystem
-  const path = yield* Path.Path
-  const process = yield* ProcessInstance
-  for (const entry of yield* fileSystem.readDirectory(folder)) {
-    if (yield* process.isAlive(entry)) continue
-    yield* fileSystem.remove(path.join(folder, entry), { recursive: true, force: true })
-  }
-})
+import { Effect, FileSystem, Layer, type Path, type PlatformError } from "effect"
+import type { SecureRandom } from "effect/crypto/SecureRandom"
+import * as ProcessFolder from "../files/ProcessFolder.ts"
 
 const make = Effect.fnUntraced(function* (folder: string) {
   const fileSystem = yield* FileSystem.FileSystem
-  const path = yield* Path.Path
-  const process = yield* ProcessInstance
-  const own = path.join(folder, process.id)
-  yield* fileSystem.makeDirectory(folder, { recursive: true })
-  yield* clearDead(folder)
-  yield* Effect.acquireRelease(fileSystem.makeDirectory(own, { recursive: true }), () =>
-    Effect.ignore(fileSystem.remove(own, { recursive: true, force: true }))
-  )
+  const own = yield* ProcessFolder.make(folder)
   return FileSystem.FileSystem.of({
     ...fileSystem,
     makeTempDirectory: (options) => fileSystem.makeTempDirectory({ directory: own, ...options }),
@@ -38,8 +21,5 @@ const make = Effect.fnUntraced(function* (folder: string) {
 /** The file system of the context, with its temporary files under `folder`. What dead processes left there is removed. */
 export const layer = (
   folder: string
-): Layer.Layer<
-  FileSystem.FileSystem,
-  PlatformError.PlatformError | StorageError,
-  FileSystem.FileSystem | Path.Path | ProcessInstance
-> => Layer.effect(FileSystem.FileSystem, make(folder))
+): Layer.Layer<FileSystem.FileSystem, PlatformError.PlatformError, FileSystem.FileSystem | Path.Path | SecureRandom> =>
+  Layer.effect(FileSystem.FileSystem, make(folder))

@@ -4,18 +4,20 @@ import { Deferred, Effect, Fiber, FileSystem, Layer, PlatformError, Stream } fro
 import { layerWebCrypto } from "effect/crypto/SecureRandom"
 import { createHash } from "node:crypto"
 import { ObjectStore, keyOf, layerLocal } from "../../src/files/ObjectStore.ts"
+import * as ProcessFolder from "../../src/files/ProcessFolder.ts"
 import { temporaryFolder } from "../storage/TestStorage.ts"
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 
 const textOf = <E, R>(stream: Stream.Stream<Uint8Array, E, R>) => Stream.mkString(Stream.decodeText(stream))
 
-/** Everything that lies in the folder, however deep. */
+/** Everything that lies in the folder, however deep, except locks. */
 const filesIn = (folder: string) =>
   Effect.gen(function* () {
     const fs = yield* FileSystem.FileSystem
     const found: Array<string> = []
     for (const entry of yield* fs.readDirectory(folder, { recursive: true })) {
+      if (entry.endsWith(`/${ProcessFolder.lockName}`)) continue
       if ((yield* fs.stat(`${folder}/${entry}`)).type === "File") found.push(entry)
     }
     return found
@@ -221,22 +223,5 @@ describe("ObjectStore", () => {
         expect(yield* Stream.runCollect(objects.list("others"))).toEqual([])
       })
     )
-  )
-
-  it.live("clears away what a process that died was writing an hour ago, and nothing younger", () =>
-    Effect.gen(function* () {
-      const fs = yield* FileSystem.FileSystem
-      const folder = yield* temporaryFolder
-      yield* fs.makeDirectory(`${folder}/.partial`, { recursive: true })
-      yield* fs.writeFileString(`${folder}/.partial/dead`, "half")
-      yield* fs.writeFileString(`${folder}/.partial/living`, "half")
-      const old = new Date(Date.now() - 3_700_000)
-      yield* fs.utimes(`${folder}/.partial/dead`, old, old)
-      yield* Effect.gen(function* () {
-        yield* ObjectStore
-        while ((yield* filesIn(folder)).length > 1) yield* Effect.yieldNow
-        expect(yield* filesIn(folder)).toEqual([".partial/living"])
-      }).pipe(Effect.provide(storeIn(folder)))
-    }).pipe(Effect.provide(NodeServices.layer), Effect.scoped)
   )
 })

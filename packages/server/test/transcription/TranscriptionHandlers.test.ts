@@ -3,6 +3,7 @@ import type { TranscriptionRequest } from "@model-gateway/providers/Provider"
 import { expect, it } from "@effect/vitest"
 import { Duration, Effect, Fiber, FileSystem, Schema } from "effect"
 import { connect } from "node:net"
+import * as ProcessFolder from "../../src/files/ProcessFolder.ts"
 import { Accounting } from "../../src/accounting/Accounting.ts"
 import { form, formHeaders, layer, type Part, TestGateway } from "../files/TestGateway.ts"
 import { envelopeOf, inSet, issuePaths, post } from "../http/Gateway.ts"
@@ -33,15 +34,17 @@ const model: Part = { name: "model", value: "sandbox/tones" }
 const upload = (...parts: ReadonlyArray<Part>) =>
   Effect.flatMap(TestGateway, ({ ask }) => ask(path, { method: "POST", headers: formHeaders, body: form(...parts) }))
 
-/** Nothing of an upload is left beside the data once its request, which ends a little after its answer, is over. */
-const noUploads = Effect.gen(function* () {
+/** What of uploads lies beside the data now. */
+const uploads = Effect.gen(function* () {
   const { folder } = yield* TestGateway
   const fileSystem = yield* FileSystem.FileSystem
   const [own] = yield* fileSystem.readDirectory(`${folder}/uploads`)
-  yield* Effect.repeat(fileSystem.readDirectory(`${folder}/uploads/${own}`), {
-    until: (entries) => entries.length === 0
-  })
+  const entries = yield* fileSystem.readDirectory(`${folder}/uploads/${own}`)
+  return entries.filter((entry) => entry !== ProcessFolder.lockName)
 })
+
+/** Nothing of an upload is left beside the data once its request, which ends a little after its answer, is over. */
+const noUploads = Effect.repeat(uploads, { until: (entries) => entries.length === 0 })
 
 it.layer(layer({ bodyLimits: { transcription: 60_000, transcriptionFile: 40_000 } }), { excludeTestServices: true })(
   "POST /audio/transcriptions",
@@ -221,18 +224,14 @@ it.layer(layer({ bodyLimits: { transcription: 60_000, transcriptionFile: 40_000 
     it.effect("leaves nothing when the caller hangs up in the middle of the upload", () =>
       Effect.gen(function* () {
         const { ordinaryKey, port } = yield* TestGateway
-        const fileSystem = yield* FileSystem.FileSystem
-        const { folder } = yield* TestGateway
-        const [own] = yield* fileSystem.readDirectory(`${folder}/uploads`)
-        const kept = fileSystem.readDirectory(`${folder}/uploads/${own}`)
         const socket = connect(port, "127.0.0.1")
         socket.write(
           `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${ordinaryKey}\r\ncontent-type: ${formHeaders["content-type"]}\r\ncontent-length: 30000\r\n\r\n`
         )
         socket.write(form(model, file).subarray(0, 2000))
-        yield* Effect.repeat(kept, { until: (entries) => entries.length === 1 })
+        yield* Effect.repeat(uploads, { until: (entries) => entries.length === 1 })
         socket.destroy()
-        yield* Effect.repeat(kept, { until: (entries) => entries.length === 0 })
+        yield* noUploads
       })
     )
   }
@@ -357,12 +356,7 @@ it.layer(layer(), { excludeTestServices: true })("POST /audio/transcriptions wit
         ),
         { startImmediately: true }
       )
-      const { folder } = yield* TestGateway
-      const fileSystem = yield* FileSystem.FileSystem
-      const [own] = yield* fileSystem.readDirectory(`${folder}/uploads`)
-      yield* Effect.repeat(fileSystem.readDirectory(`${folder}/uploads/${own}`), {
-        until: (entries) => entries.length > 2
-      })
+      yield* Effect.repeat(uploads, { until: (entries) => entries.length > 2 })
       expect((yield* post(path, request)).status).toBe(200)
       expect(answered).toBeLessThan(4)
       expect((yield* Fiber.join(others)).map(({ status }) => status)).toEqual([400, 400, 400, 400])
