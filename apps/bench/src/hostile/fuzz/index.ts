@@ -84,7 +84,7 @@ const sendRaw = async (gateway: Gateway, request: FuzzedRequest, bytes: Buffer) 
     milliseconds: 0,
     problem:
       problem &&
-      `${problem}, sent ${JSON.stringify(withoutKey(bytes.toString("latin1")))}, answered ${JSON.stringify(text.slice(0, 500))}`
+      `${problem}, sent ${JSON.stringify(withoutKey(bytes.toString("latin1")))}, answered ${JSON.stringify(withoutKey(text).slice(0, 500))}`
   }
 }
 

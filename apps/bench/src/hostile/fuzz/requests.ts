@@ -1,9 +1,10 @@
 /** Request number n of a seed: valid, or spoiled in one of many ways. */
 import { arrayOf } from "../attacks/attack.ts"
 import { form } from "../audio.ts"
-import { entriesOf, fieldOf, requestBytes } from "../client.ts"
+import { entriesOf, fieldOf } from "../client.ts"
 import { mutatedBytes, mutatedJson, oddText } from "./mutations.ts"
 import { type Body, type Operation, operations } from "./operations.ts"
+import * as RawBytes from "./rawBytes.ts"
 import * as Random from "./random.ts"
 import { type Known, smallAudio, valueOf } from "./values.ts"
 import { type KeyKind, keyKinds, refusedKinds } from "./world.ts"
@@ -171,6 +172,7 @@ const contentTypes = [
 /** Statuses of bytes that may be any request, or none. */
 const anyStatus = new Set([
   ...operations.flatMap(({ statuses }) => [...statuses]),
+  100,
   204,
   304,
   405,
@@ -178,7 +180,9 @@ const anyStatus = new Set([
   414,
   417,
   426,
-  431
+  431,
+  501,
+  505
 ])
 anyStatus.delete(500)
 
@@ -199,25 +203,7 @@ const wrongMethod = (random: Random.Random, number: number, path: string): Fuzze
   }
 }
 
-const rawRequest = (random: Random.Random, number: number, operation: Operation, path: string): FuzzedRequest => {
-  const body = random.chance(0.5) ? '{"model":"sandbox/bm25","query":"tea","documents":["tea"]}' : ""
-  const raw = (authorization: string | undefined): Buffer =>
-    mutatedBytes(
-      // The same bytes each time it is made.
-      Random.make(number, 7),
-      requestBytes(
-        operation.method,
-        path,
-        {
-          host: "127.0.0.1",
-          ...(authorization === undefined ? undefined : { authorization }),
-          "content-type": "application/json",
-          ...random.pick([{ "content-length": String(body.length) }, { "transfer-encoding": "chunked" }]),
-          connection: "close"
-        },
-        body
-      )
-    )
+const rawRequest = (seed: number, number: number, operation: Operation, path: string): FuzzedRequest => {
   return {
     number,
     name: "raw bytes",
@@ -227,7 +213,7 @@ const rawRequest = (random: Random.Random, number: number, operation: Operation,
     headers: {},
     body: undefined,
     allowed: anyStatus,
-    raw
+    raw: (authorization) => RawBytes.make(Random.make(seed, -1 - number), operation.method, path, authorization)
   }
 }
 
@@ -246,7 +232,7 @@ export const make = (seed: number, number: number, known: Known): FuzzedRequest 
   const operation = random.pick([firstOperation, ...otherOperations])
   const path = pathOf(random, operation, known)
   const how = random.fraction()
-  if (how < 0.04) return rawRequest(random, number, operation, path)
+  if (how < 0.05) return rawRequest(seed, number, operation, path)
   if (how < 0.06) return wrongMethod(random, number, path)
   if (how < 0.07) {
     const unknown = `/api/v1/nothing/${pathText(oddText(random))}`
