@@ -472,7 +472,7 @@ describe("interruption", () => {
 })
 
 describe("the credential", () => {
-  it.effect("that is an Effect is asked before every attempt", () => {
+  it.effect("that is an Effect is asked before every attempt of a call that costs nothing", () => {
     let asked = 0
     const stub = Stub.make((_, number) => (number < 3 ? "cut" : Stub.json({ data: Stub.keyRecord })))
     return Effect.gen(function* () {
@@ -481,6 +481,22 @@ describe("the credential", () => {
         "Bearer token_1",
         "Bearer token_2",
         "Bearer token_3"
+      ])
+    }).pipe(stub.run({ credential: Effect.sync(() => Redacted.make(`token_${++asked}`)) }), every("0 millis"))
+  })
+
+  it.effect("stays the same for a paid call whose answer was lost, so that it is not paid for twice", () => {
+    let asked = 0
+    const stub = Stub.make((_, number) =>
+      number === 1 ? Stub.failure(529) : number < 4 ? "cut" : Stub.json(Stub.ranking)
+    )
+    return Effect.gen(function* () {
+      yield* (yield* gateway).rerank(request)
+      expect(stub.sent.map(({ headers }) => headers["authorization"])).toEqual([
+        "Bearer token_1",
+        "Bearer token_2",
+        "Bearer token_2",
+        "Bearer token_2"
       ])
     }).pipe(stub.run({ credential: Effect.sync(() => Redacted.make(`token_${++asked}`)) }), every("0 millis"))
   })

@@ -108,7 +108,7 @@ export const make = (
 
     return Effect.fnUntraced(function* (parts: Parts): Effect.fn.Return<A, Failure<E>> {
       const policy = yield* RetryPolicy
-      const startedAt = yield* Clock.currentTimeNanos
+      const startedAt = yield* Clock.monotonicTimeNanos
       const deadline = Duration.toMillis(policy.deadline)
       const limit = policy.attemptTimeout === undefined ? deadline : Duration.toMillis(policy.attemptTimeout)
       const nextWait = waiter(policy)
@@ -124,10 +124,15 @@ export const make = (
         traits.paid === true && givenKey === undefined ? yield* idempotencyKey : givenKey
       )
 
+      let sent: string | undefined
+      let isAnswerLost = false
       for (let attempts = 1, left = deadline; ; attempts++) {
-        const result = yield* Effect.flatMap(authorize, (authorization) =>
-          Effect.mapError(client.execute(request(authorization)), cutOff(operation))
-        ).pipe(
+        // An idempotency key belongs to the credential it was sent with. While nobody knows whether the work was done, another credential might have it done, and paid for, again.
+        const authorized: typeof authorize = isAnswerLost && sent !== undefined ? Effect.succeed(sent) : authorize
+        const result = yield* Effect.flatMap(authorized, (authorization) => {
+          sent = authorization
+          return Effect.mapError(client.execute(request(authorization)), cutOff(operation))
+        }).pipe(
           Effect.flatMap((response) => onResponse(response, attempts)),
           Effect.timeoutOrElse({
             duration: Math.min(left, limit),
@@ -141,7 +146,8 @@ export const make = (
           return result.success
         }
         const setback = result.failure
-        left = deadline - Number((yield* Clock.currentTimeNanos) - startedAt) / 1e6
+        isAnswerLost ||= traits.paid === true && (setback.reason === "transport" || setback.reason === "timeout")
+        left = deadline - Number((yield* Clock.monotonicTimeNanos) - startedAt) / 1e6
         const mayRepeat = repeatable || setback.reason === 429 || setback.reason === 503
         const wait =
           setback.reason !== undefined && mayRepeat && attempts <= policy.maxRetries
