@@ -202,10 +202,20 @@ export const make = Effect.gen(function* () {
     refine("GuardrailStore.update")
   )
 
+  /** Takes the guardrail from all keys, some at a time: requests that only read have their turn in between. */
+  const releaseKeys = Effect.fnUntraced(function* (id: string) {
+    for (let released = chunkSize; released === chunkSize;) {
+      const rows = yield* sql`UPDATE keys SET guardrail_id = NULL WHERE hash IN (
+        SELECT hash FROM keys WHERE guardrail_id = ${id} LIMIT ${chunkSize}) RETURNING hash`
+      released = rows.length
+      yield* Effect.yieldNow
+    }
+  })
+
   const remove = Effect.fn("GuardrailStore.remove")(
     function* (organizationId: string, id: string) {
       yield* find(organizationId, id)
-      yield* sql`UPDATE keys SET guardrail_id = NULL WHERE guardrail_id = ${id}`
+      yield* releaseKeys(id)
       yield* sql`DELETE FROM guardrails WHERE id = ${id}`
       yield* sql`DELETE FROM budgets WHERE id = ${id}`
       yield* sql.afterCommit(cache.forgetAll)
@@ -226,6 +236,7 @@ export const make = Effect.gen(function* () {
         if (row.organization_id !== organizationId) continue
         held.set(Dialect.text(row, "hash"), Dialect.textOrNull(row, "guardrail_id"))
       }
+      yield* Effect.yieldNow
     }
     return { held, notFound: wanted.filter((hash) => !held.has(hash)) }
   })
@@ -234,6 +245,7 @@ export const make = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     for (const some of chunks(hashes)) {
       yield* sql`UPDATE keys SET guardrail_id = ${id}, updated_at = ${now} WHERE ${sql.in("hash", some)}`
+      yield* Effect.yieldNow
     }
     yield* sql.afterCommit(Effect.forEach(hashes, cache.forget, { discard: true }))
   })

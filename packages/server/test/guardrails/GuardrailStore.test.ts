@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as MicroCredits from "../../src/accounting/MicroCredits.ts"
 import { GuardrailStore } from "../../src/guardrails/GuardrailStore.ts"
@@ -130,6 +130,39 @@ describe("GuardrailStore", () => {
       const keys = yield* KeyStore
       expect((yield* keys.get(organizationId, a)).guardrailId).toBe(null)
       expect((yield* keys.get(organizationId, b)).guardrailId).toBe(second.id)
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("is deleted from thousands of keys in steps between which others run", () =>
+    Effect.gen(function* () {
+      const guardrails = yield* GuardrailStore
+      const sql = yield* SqlClient
+      const { a, b, organizationId } = yield* setUp
+      const { id } = yield* guardrails.create({ organizationId, name: "g" })
+      const another = yield* guardrails.create({ organizationId, name: "another" })
+      yield* guardrails.assign(organizationId, id, [a])
+      yield* guardrails.assign(organizationId, another.id, [b])
+      yield* sql`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
+        INSERT INTO keys (hash, organization_id, workspace_id, guardrail_id, name, label, is_management, is_free_tier,
+          disabled, free_daily_limit, created_at, updated_at)
+        SELECT 'key-' || i, organization_id, workspace_id, guardrail_id, name, label, 0, 0, 0, 200, i, i
+        FROM n CROSS JOIN keys WHERE hash = ${a}`
+      let turns = 0
+      const others = yield* Effect.forkChild(
+        Effect.forever(
+          Effect.andThen(
+            Effect.yieldNow,
+            Effect.sync(() => turns++)
+          )
+        )
+      )
+      yield* Effect.yieldNow
+      turns = 0
+      yield* guardrails.remove(organizationId, id)
+      expect(turns).toBeGreaterThanOrEqual(5)
+      yield* Fiber.interrupt(others)
+      expect(yield* sql`SELECT COUNT(*) AS n FROM keys WHERE guardrail_id IS NULL`).toMatchObject([{ n: 5002 }])
+      expect(yield* sql`SELECT hash FROM keys WHERE guardrail_id IS NOT NULL`).toMatchObject([{ hash: b }])
     }).pipe(Effect.provide(layer))
   )
 })
