@@ -131,7 +131,7 @@ const fromMultipart = (error: Multipart.MultipartError): Classified => {
     case "InternalError":
       // What goes wrong with the body surfaces where its file is being written, as that file's broken stream.
       if (isReachedLimit(error.reason.cause)) return tooLarge
-      return isDiskError(error.reason.cause) ? unavailable : truncated
+      return isDiskError(error.reason.cause) ? unavailable : malformedForm(error.reason.cause)
   }
 }
 
@@ -144,9 +144,22 @@ const tooManyParts = badRequest(`the form has more than ${FormParts.maxParts} pa
   { path: "", message: `Expected at most ${FormParts.maxParts} parts` }
 ])
 
-const truncated = badRequest("the multipart body is malformed or cut short", [
-  { path: "", message: "Expected a complete multipart/form-data body" }
-])
+/** By the parser's own errors. */
+const malformedForms: Readonly<Record<string, string>> = {
+  InvalidBoundary: "its content type names no boundary",
+  BadHeaders: "a part has malformed headers, or more than 16 KiB of them",
+  InvalidDisposition: "a part has no Content-Disposition header with a name",
+  EndNotReached: "it ends before its closing boundary",
+  UnfinishedHeaders: "the headers of a part do not end with an empty line"
+}
+
+const malformedForm = (cause: unknown): Classified => {
+  const tag = typeof cause === "object" && cause !== null && "_tag" in cause ? String(cause._tag) : ""
+  const why = malformedForms[tag] ?? "it is malformed or cut short"
+  return badRequest(`the multipart body cannot be read: ${why}`, [
+    { path: "", message: "Expected a complete multipart/form-data body" }
+  ])
+}
 
 /** No route has this path. */
 export const noSuchPath = expected({ status: 404, message: `${phrases[404]}: no such path` })

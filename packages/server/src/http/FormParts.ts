@@ -36,7 +36,7 @@ export const parse =
       Stream.mapError(malformed),
       Stream.pipeThroughChannel(Multipart.makeChannel(headers)),
       // The parser of Effect 4.1.0 throws a TypeError where a boundary directly follows the headers of the first part.
-      Stream.catchDefect((defect) => Stream.fail(malformed(defect))),
+      Stream.catchDefect((cause) => Stream.fail(malformed({ _tag: "UnfinishedHeaders", cause }))),
       Stream.tap(withinBounds),
       Stream.provideService(Multipart.MaxParts, maxParts),
       Stream.provideService(Multipart.MaxFieldSize, ByteSize.bytes(maxJsonFieldBytes))
