@@ -115,15 +115,22 @@ export interface Cost {
 const costOf = async (gateway: Gateway, method: string, path: string, key: string, body: Buffer) => {
   let least = Infinity
   let status = 0
-  for (let attempt = 0; attempt < 4 && least > bound / 2; attempt++) {
+  for (let attempt = 0; attempt < 12 && least > (attempt < 4 ? bound / 2 : bound); attempt++) {
     await gateway.stall()
     const answer = await ask(gateway.origin, { method, path, key, headers: json, body })
     await pause(5)
     status = answer.status
-    least = Math.min(least, await gateway.stall())
+    const stall = await gateway.stall()
+    if (gateway.ended() !== undefined) return { status, stall: Infinity }
+    least = Math.min(least, stall)
+    // No noise of the machine makes this much of a difference.
+    if (least > 10 * bound) break
   }
   return { status, stall: least }
 }
+
+const costliestFirst = (one: Cost, other: Cost): number =>
+  one.stall < other.stall ? 1 : one.stall > other.stall ? -1 : 0
 
 /** The costs of all bodies, by operation: the costliest first. */
 export const measure = async (names: ReadonlyArray<string>, main?: string): Promise<ReadonlyArray<Cost>> => {
@@ -144,10 +151,11 @@ export const measure = async (names: ReadonlyArray<string>, main?: string): Prom
           const key = managed ? gateway.managementKey : gateway.apiKey
           const { stall, status } = await costOf(gateway, operation.method, path, key, body)
           costs.push({ operation: operation.name, place, family, status, stall })
+          if (gateway.ended() !== undefined) return costs.toSorted(costliestFirst)
         }
       }
     }
-    return costs.toSorted((one, other) => other.stall - one.stall)
+    return costs.toSorted(costliestFirst)
   } finally {
     await gateway.stop()
   }
@@ -162,7 +170,7 @@ export const report = (costs: ReadonlyArray<Cost>): string => {
       .slice(0, 3)
       .map(
         ({ family, place, stall, status }) =>
-          `| ${name} | ${place} | ${family} | ${status} | ${milliseconds(stall)} | ${stall <= bound ? "pass" : "FAIL"} |`
+          `| ${name} | ${place} | ${family} | ${status} | ${stall === Infinity ? "the process ended" : milliseconds(stall)} | ${stall <= bound ? "pass" : "FAIL"} |`
       )
   })
   return [
