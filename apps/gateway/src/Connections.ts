@@ -79,6 +79,8 @@ export const make = ({ bodyRate, stalled = 120_000 }: Options): Connections => {
     open.set(socket, connection)
     accepted++
     socket.once("close", () => open.delete(socket))
+    // Node takes its own listener away after CONNECT, and an error that nobody listens for ends the process.
+    socket.on("error", () => {})
     SlowClients.probeHalfClosed(connection)
   })
 

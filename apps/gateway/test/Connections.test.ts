@@ -125,6 +125,18 @@ describe("Connections", () => {
     expect(statusesOf(await ask(port, written))).toEqual(statuses)
   })
 
+  it("survives clients that reset their connection after any request", async () => {
+    const { port } = await listen(late(0))
+    for (const written of [get, "hello\r\n\r\n", "CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n"]) {
+      for (let i = 0; i < 20; i++) {
+        const { answer, socket } = open(port)
+        socket.write(written, () => void socket.resetAndDestroy())
+        await answer
+      }
+    }
+    expect(statusesOf(await ask(port, `${get}hello\r\n\r\n`))).toEqual(["200", "400"])
+  })
+
   it("takes a request for another protocol as an ordinary one", async () => {
     const { port } = await listen(late(0))
     const answer = await ask(
