@@ -1,6 +1,20 @@
 /** Many large bodies at once. */
 import { silence } from "../audio.ts"
-import { arrayOf, type Attack, atOnce, json, mebibyte, outcomeOf } from "./attack.ts"
+import { ask, converse, requestBytes } from "../client.ts"
+import {
+  arrayOf,
+  type Attack,
+  atOnce,
+  json,
+  keepAsking,
+  longestOf,
+  mebibyte,
+  milliseconds,
+  outcomeOf,
+  pause,
+  problemsOf,
+  statusesOf
+} from "./attack.ts"
 
 const emptyTexts: Attack = {
   name: "empty-texts",
@@ -57,4 +71,44 @@ const transcriptions: Attack = {
   }
 }
 
-export const memory: ReadonlyArray<Attack> = [emptyTexts, fullReranks, transcriptions]
+const hoarded: Attack = {
+  name: "hoarded-memory",
+  title: "60 bodies of 8 MiB that one key sends slowly, beside reranks of 2 MiB of another key",
+  bound: "the other key: 200 within 1 s",
+  run: async ({ gateway, newKey }) => {
+    const other = await newKey()
+    const text = JSON.stringify("a cup of tea and a word or two ".repeat(27).slice(0, 832))
+    const body = Buffer.from(
+      `{"model":"sandbox/bm25:free","query":"tea","documents":[${Array(2500).fill(text).join(",")}]}`
+    )
+    const rerank = { method: "POST", path: "/api/v1/rerank", key: other.key, headers: json, body }
+    await ask(gateway.origin, rerank)
+    const head = requestBytes("POST", "/api/v1/rerank", {
+      host: "127.0.0.1",
+      authorization: `Bearer ${gateway.apiKey}`,
+      ...json,
+      "content-length": String(8 * mebibyte - 100)
+    })
+    const seconds = 15
+    const trickle = Array.from({ length: seconds }, () => [" ".repeat(2048), 1000] as const).flat()
+    await gateway.watch.reset()
+    const slow = Promise.all(
+      Array.from({ length: 60 }, () => converse(gateway.port, [head, ...trickle], { patience: seconds * 1000 }))
+    )
+    await pause(1000)
+    const others = keepAsking(1, gateway.origin, () => rerank)
+    const statuses = new Set((await slow).flatMap((received) => received.statuses))
+    const answers = await others.stop()
+    return {
+      figure:
+        `slow: ${[...statuses].join(", ") || "nothing yet"}; ` +
+        `the other key: ${statusesOf(answers)}, at most ${milliseconds(longestOf(answers))}`,
+      problems: [
+        ...[...statuses].filter((status) => status !== 503).map((status) => `slow: answered ${status}`),
+        ...problemsOf(answers, [200], 1000).map((problem) => `the other key: ${problem}`)
+      ]
+    }
+  }
+}
+
+export const memory: ReadonlyArray<Attack> = [emptyTexts, fullReranks, transcriptions, hoarded]
