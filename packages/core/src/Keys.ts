@@ -55,7 +55,9 @@ export const Key = Schema.Struct({
   parent_hash: Schema.optionalKey(Schema.String),
   /** Only on an ephemeral key that is limited to some operations: their identifiers. */
   operations: Schema.optionalKey(Schema.Array(Schema.String)),
-  /** Only on an ephemeral key: whether it sees only the files and video jobs that it made itself. */
+  /**
+   * Only on an ephemeral key: whether it sees only the files and video jobs that it made itself.
+   */
   own_files: Schema.optionalKey(Schema.Boolean),
   /** Only on an ordinary key: how many ephemeral keys made from it have not expired. */
   ephemeral_keys: Schema.optionalKey(Schema.Int)
@@ -180,13 +182,14 @@ export const EphemeralRequest = Schema.Struct({
   /** Seconds from 1 to 900. Default: 900, which is 15 minutes. */
   expires_in: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 900 }))),
   /**
-   * The operations that the key may call, by their identifiers, such as `rerank`: 1 to 64 of {@link ephemeralOperations}. Any
-   * other is a 403, except GET `/key`, which every key may call. Default: all that the parent may call.
+   * The operations that the key may call, by their identifiers, such as `rerank`: 1 to 64 of those
+   * in {@link ephemeralOperations}. Any other is a 403, except GET `/key`, which every key may
+   * call. Default: all that the parent may call.
    */
   operations: Schema.optionalKey(Schema.NonEmptyArray(EphemeralOperation).check(isMaxItems(64))),
   /**
-   * True: of the workspace's files and video jobs, the key sees only those that it made itself; any other is a 404. Default:
-   * false.
+   * True: of the workspace's files and video jobs, the key sees only those that it made itself; any
+   * other is a 404. Default: false.
    */
   own_files: Schema.optionalKey(Schema.Boolean)
 })

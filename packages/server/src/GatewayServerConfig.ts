@@ -52,7 +52,10 @@ export interface Videos {
   readonly retention: Duration.Duration | undefined
 }
 
-/** How much the answers kept for `Idempotency-Key` may take, in bytes as they are stored: compressed where they are large. */
+/**
+ * How much the answers kept for `Idempotency-Key` may take, in bytes as they are stored: compressed
+ * where they are large.
+ */
 export interface KeptAnswers {
   /** Of one API key, with the ephemeral keys made from it. Default 32 MiB. */
   readonly perKey: number
@@ -93,8 +96,9 @@ export interface Settings {
   /** How often a key may ask. Default 1000 requests in 10 seconds. */
   readonly rateLimit: Rate
   /**
-   * Failed authentications of an address after which its next ones are answered 2 seconds later. Each recent failure before
-   * that adds its share of the delay. Valid keys are never delayed. Default 20 in a minute.
+   * Failed authentications of an address after which its next ones are answered 2 seconds later.
+   * Each recent failure before that adds its share of the delay. Valid keys are never delayed.
+   * Default 20 in a minute.
    */
   readonly failedAuthentications: Rate
   /** Requests to free models that a new key has a UTC day. Default 200. */

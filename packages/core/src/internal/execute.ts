@@ -127,7 +127,8 @@ export const make = (
       let sent: string | undefined
       let isAnswerLost = false
       for (let attempts = 1, left = deadline; ; attempts++) {
-        // An idempotency key belongs to the credential it was sent with. While nobody knows whether the work was done, another credential might have it done, and paid for, again.
+        // An idempotency key belongs to the credential it was sent with. While nobody knows whether
+        // the work was done, another credential might have it done, and paid for, again.
         const authorized: typeof authorize = isAnswerLost && sent !== undefined ? Effect.succeed(sent) : authorize
         const result = yield* Effect.flatMap(authorized, (authorization) => {
           sent = authorization

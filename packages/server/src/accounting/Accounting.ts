@@ -279,8 +279,9 @@ export const layerSql: Layer.Layer<Accounting, never, SqlClient | GroupCommit | 
   Layer.effect(Accounting, make)
 
 /**
- * Frees the intents of dead processes, in the background: once at the start and then every so often (default 10 seconds). A process that crashed is known to be dead half a minute after
- * another one has started, so that is when its intents are freed.
+ * Frees the intents of dead processes, in the background: once at the start and then every so often
+ * (default 10 seconds). A process that crashed is known to be dead half a minute after another one
+ * has started, so that is when its intents are freed.
  */
 export const layerReaper = (options?: {
   readonly every?: Duration.Input | undefined

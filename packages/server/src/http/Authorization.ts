@@ -34,7 +34,10 @@ const toCaller = ({ guardrail, key }: Key.Caller): Caller["Service"] => ({
   guardrailId: guardrail?.id ?? null
 })
 
-/** An ephemeral key may be limited to some operations. GET `/key` has no 403 in its set, and says nothing but where the key stands. */
+/**
+ * An ephemeral key may be limited to some operations. GET `/key` has no 403 in its set, and says
+ * nothing but where the key stands.
+ */
 const isPermitted = ({ ephemeral }: Key.Caller, operation: string): boolean =>
   ephemeral === null ||
   ephemeral.operations === null ||
@@ -71,7 +74,8 @@ const makeAuthorization = Effect.gen(function* () {
     }
     return yield* Effect.catchTag(keys.authenticate(credential), "InvalidKey", ({ message, reason }) =>
       Effect.andThen(
-        // A mistyped key is recognized without a lookup, so it is no guess that has to be slowed down.
+        // A mistyped key is recognized without a lookup, so it is no guess that has to be slowed
+        // down.
         reason === "malformed" || reason === "checksum" ? Effect.void : failed(addressOf(request)),
         unauthorized(message)
       )

@@ -13,8 +13,9 @@ import { BlockList, isIP } from "node:net"
 export type ClientAddress = (request: HttpServerRequest.HttpServerRequest) => string
 
 /**
- * What to count an address by: an IPv4 address by itself, an IPv6 address by its first 64 bits, because one subscriber has all addresses that share them. An IPv4 address that is
- * written as IPv6 is counted as IPv4; anything that is no address, by its text.
+ * What to count an address by: an IPv4 address by itself, an IPv6 address by its first 64 bits,
+ * because one subscriber has all addresses that share them. An IPv4 address that is written as IPv6
+ * is counted as IPv4; anything that is no address, by its text.
  */
 export const countedBy = (address: string): string => {
   const [bare = ""] = address.split("%")

@@ -1,9 +1,11 @@
 /**
- * Slows down callers that keep failing to authenticate: the more recent failures an address has, the later it gets its next 401, up to 2 seconds.
+ * Slows down callers that keep failing to authenticate: the more recent failures an address has,
+ * the later it gets its next 401, up to 2 seconds.
  *
- * A valid key never waits, whatever else comes from its address: the key is looked up first, and only a failure is counted. Addresses are counted as
- * {@link ClientAddress.countedBy} says. A request that waits here holds a connection, so few may wait at a time; further ones are answered without delay. Nothing of a body is read
- * meanwhile.
+ * A valid key never waits, whatever else comes from its address: the key is looked up first, and
+ * only a failure is counted. Addresses are counted as {@link ClientAddress.countedBy} says. A
+ * request that waits here holds a connection, so few may wait at a time; further ones are answered
+ * without delay. Nothing of a body is read meanwhile.
  */
 import { Effect } from "effect"
 import type { RateLimits } from "../rates/RateLimits.ts"

@@ -89,8 +89,9 @@ export interface OnceOptions<A> {
 }
 
 /**
- * Prepares an answer to be kept for its idempotency key, where there is one, and returns what keeps it. That is to be run in the transaction that does or charges the work, so that a
- * crash cannot come between the two and have the work done, or paid for, twice.
+ * Prepares an answer to be kept for its idempotency key, where there is one, and returns what keeps
+ * it. That is to be run in the transaction that does or charges the work, so that a crash cannot
+ * come between the two and have the work done, or paid for, twice.
  */
 export type Keep<A> = (answer: A) => Effect.Effect<Effect.Effect<void, StorageError>>
 

@@ -1,12 +1,15 @@
 /**
  * The first answer to an `Idempotency-Key`, kept for 24 hours and given again.
  *
- * A key belongs to the API key that sent it. The first request with it goes ahead. A request with the same key and the same body waits for it and gets its answer; one with
- * another body is a conflict. Answers that a retry could better (402, 408, 409, 425, 429 and all 5xx) are not kept, and neither is a failure: the next
- * request with the key goes ahead afresh, also when the process that held the key has died. This holds across processes that share the database.
+ * A key belongs to the API key that sent it. The first request with it goes ahead. A request with
+ * the same key and the same body waits for it and gets its answer; one with another body is a
+ * conflict. Answers that a retry could better (402, 408, 409, 425, 429 and all 5xx) are not kept,
+ * and neither is a failure: the next request with the key goes ahead afresh, also when the process
+ * that held the key has died. This holds across processes that share the database.
  *
- * What kept answers take is bounded, for each API key and in all ({@link KeptAnswerBounds}). Past the bound the oldest answers go first, and a request that is repeated after that
- * goes ahead afresh.
+ * What kept answers take is bounded, for each API key and in all ({@link KeptAnswerBounds}). Past
+ * the bound the oldest answers go first, and a request that is repeated after that goes ahead
+ * afresh.
  */
 import { Clock, Context, Data, Deferred, type Duration, Effect, Exit, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -25,9 +28,15 @@ export { pack } from "./KeptAnswer.ts"
 
 /** A request that carries an idempotency key. */
 export interface IdempotentRequest {
-  /** Within which the key means one request: the hash of the API key that was sent, ephemeral or not. */
+  /**
+   * Within which the key means one request: the hash of the API key that was sent, ephemeral or
+   * not.
+   */
   readonly scope: string
-  /** The API key whose bytes are counted: for an ephemeral key, its parent, so that new ephemeral keys do not mean more room. */
+  /**
+   * The API key whose bytes are counted: for an ephemeral key, its parent, so that new ephemeral
+   * keys do not mean more room.
+   */
   readonly keyHash: string
   /** The header's value, which the contract bounds. */
   readonly key: string
@@ -39,10 +48,12 @@ export interface IdempotentRequest {
 export interface Claim {
   /**
    * Keeps the answer if it is one to keep (see {@link keeps}), else frees the key. Inside a `sql.withTransaction` it stands or falls with the rest, so that what
-   * was done and what will be answered cannot differ. An answer that may be large goes through {@link pack} first, outside of the transaction.
+   * was done and what will be answered cannot differ. An answer that may be large goes through
+   * {@link pack} first, outside of the transaction.
    *
-   * Of an answer that alone takes more than an API key may have, only the status is kept: a request that repeats it fails with {@link IdempotencyConflict}, because to run it again would
-   * charge it again, each time.
+   * Of an answer that alone takes more than an API key may have, only the status is kept: a request
+   * that repeats it fails with {@link IdempotencyConflict}, because to run it again would charge it
+   * again, each time.
    */
   readonly complete: (answer: KeptAnswer.PackedAnswer) => Effect.Effect<void, StorageError>
   /** Frees the key for the next request. */
@@ -58,7 +69,9 @@ export type Begun = Data.TaggedEnum<{
 /** Constructors and matchers of {@link Begun}. */
 export const Begun = Data.taggedEnum<Begun>()
 
-/** The key was used before with another body, or its answer was too large to be kept (status 400). */
+/**
+ * The key was used before with another body, or its answer was too large to be kept (status 400).
+ */
 export class IdempotencyConflict extends Data.TaggedError("IdempotencyConflict")<{
   readonly message: string
 }> {}
@@ -72,7 +85,10 @@ export class Idempotency extends Context.Service<
      * `complete` in the transaction of what the answer tells of, by `abandon` whenever there is no answer: call this where nothing can interrupt between the two.
      */
     readonly begin: (request: IdempotentRequest) => Effect.Effect<Begun, IdempotencyConflict | StorageError>
-    /** Deletes answers older than 24 hours, and the oldest of those that together pass their bound; answers how many of the first kind. Runs by itself under `layerPurge`. */
+    /**
+     * Deletes answers older than 24 hours, and the oldest of those that together pass their bound;
+     * answers how many of the first kind. Runs by itself under `layerPurge`.
+     */
     readonly purge: Effect.Effect<number, StorageError>
   }
 >()("@model-gateway/server/idempotency/Idempotency") {}

@@ -1,5 +1,6 @@
 /**
- * An answer as the database keeps it: a large one compressed, because answers echo the documents of their request.
+ * An answer as the database keeps it: a large one compressed, because answers echo the documents of
+ * their request.
  */
 import { Effect, Schema } from "effect"
 import type { Row } from "effect/sql/SqlConnection"
@@ -18,10 +19,16 @@ export interface PackedAnswer extends Omit<Answer, "body"> {
   readonly body: string | Uint8Array
 }
 
-/** Bodies of so many characters and more are compressed. Smaller ones take less time to write than to compress. */
+/**
+ * Bodies of so many characters and more are compressed. Smaller ones take less time to write than
+ * to compress.
+ */
 const compressedFrom = 16_384
 
-/** What a row takes besides its body, about: keys, fingerprint, headers and the entries of its indexes. */
+/**
+ * What a row takes besides its body, about: keys, fingerprint, headers and the entries of its
+ * indexes.
+ */
 const rowBytes = 512
 
 /** Compresses the answer where that is worth it, on a thread of zlib's own. */
@@ -29,7 +36,8 @@ export const pack = (answer: Answer): Effect.Effect<PackedAnswer> =>
   answer.body.length < compressedFrom
     ? Effect.succeed(answer)
     : Effect.callback((resume) => {
-        // The work is done and has to be charged, so an answer that cannot be compressed is kept as it is.
+        // The work is done and has to be charged, so an answer that cannot be compressed is kept as
+        // it is.
         deflate(answer.body, { level: 1 }, (error, body) => {
           resume(Effect.succeed(error === null ? { ...answer, body } : answer))
         })
@@ -53,7 +61,10 @@ export const fromRow = Effect.fnUntraced(function* (row: Row): Effect.fn.Return<
   return { status: Dialect.int(row, "status"), headers: decodeHeaders(Dialect.text(row, "headers")), body }
 })
 
-/** The columns `status`, `headers`, `body`, `packed` and `bytes` of an answer that takes at most `most` bytes. Of a larger one only the status is written. */
+/**
+ * The columns `status`, `headers`, `body`, `packed` and `bytes` of an answer that takes at most
+ * `most` bytes. Of a larger one only the status is written.
+ */
 export const columnsOf = (answer: PackedAnswer, most: number) => {
   const bytes = bytesOf(answer)
   if (bytes > most) return [answer.status, null, null, null, rowBytes] as const

@@ -1,9 +1,10 @@
 /**
  * Bounds what kept answers take: for each API key, and in all.
  *
- * A counter row for each API key is written in the transaction that keeps or deletes an answer, so it is exact across processes. Whoever finds a bound passed deletes the oldest
- * answers in the background, a few megabytes at a time: of the API key that passed its bound, or, past the bound in all, of the API keys that use more than an equal share. A claim in flight
- * is never deleted.
+ * A counter row for each API key is written in the transaction that keeps or deletes an answer, so
+ * it is exact across processes. Whoever finds a bound passed deletes the oldest answers in the
+ * background, a few megabytes at a time: of the API key that passed its bound, or, past the bound
+ * in all, of the API keys that use more than an equal share. A claim in flight is never deleted.
  */
 import { Effect, Latch } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
@@ -47,7 +48,10 @@ const bytesAtOnce = 4 * 1024 * 1024
 
 const rowsAtOnce = 100
 
-/** The first ones until they free `least` bytes, and further ones that fit into `most`; no more than may be deleted at once. */
+/**
+ * The first ones until they free `least` bytes, and further ones that fit into `most`; no more than
+ * may be deleted at once.
+ */
 const some = (victims: ReadonlyArray<Victim>, least: number, most: number): ReadonlyArray<Victim> => {
   let freed = 0
   let size = 0
@@ -61,7 +65,10 @@ const some = (victims: ReadonlyArray<Victim>, least: number, most: number): Read
   return victims.slice(0, count)
 }
 
-/** Where a bound was passed, this part of it is left free, so that the next answers pass it no sooner than after some time. */
+/**
+ * Where a bound was passed, this part of it is left free, so that the next answers pass it no
+ * sooner than after some time.
+ */
 const slack = 1 / 8
 
 /** Makes the counter and the deletion, over tables in the database. */
@@ -98,7 +105,10 @@ export const make = Effect.fnUntraced(function* (sql: SqlClient, transactions: G
       })
     )
 
-  /** Deletes the oldest answers of the API key until they take at most `bound` bytes, and of the next ones what makes that about `target`. */
+  /**
+   * Deletes the oldest answers of the API key until they take at most `bound` bytes, and of the
+   * next ones what makes that about `target`.
+   */
   const shrink = Effect.fnUntraced(function* (keyHash: string, bound: number, target: number) {
     while (true) {
       const [counted] = yield* sql`SELECT bytes FROM idempotency_bytes WHERE key_hash = ${keyHash}`
@@ -112,7 +122,10 @@ export const make = Effect.fnUntraced(function* (sql: SqlClient, transactions: G
     }
   })
 
-  /** Has the API keys that use more than an equal share give up a part, until all together stay within the bound. */
+  /**
+   * Has the API keys that use more than an equal share give up a part, until all together stay
+   * within the bound.
+   */
   const shrinkAll = Effect.gen(function* () {
     let target = bounds.total
     while (true) {
@@ -161,7 +174,9 @@ export const make = Effect.fnUntraced(function* (sql: SqlClient, transactions: G
     }),
     /** Deletes an answer that has expired. */
     expired: (row: Row) => removeAll([victimOf(row)]),
-    /** Deletes some answers that expired before that time; answers how many, 0 when none is left. */
+    /**
+     * Deletes some answers that expired before that time; answers how many, 0 when none is left.
+     */
     expiredBefore: Effect.fnUntraced(function* (time: number) {
       const rows = yield* sql`SELECT ${sql.literal(columns)} FROM idempotency WHERE expires_at <= ${time}
         AND (owner IS NULL OR NOT EXISTS (SELECT 1 FROM processes p WHERE p.id = idempotency.owner))

@@ -1,8 +1,10 @@
 /**
  * Short-lived keys (`mg_ek_…`) that an ordinary key makes of itself, for places that cannot keep a secret.
  *
- * An ephemeral key has no budget, no guardrail and no rights of its own: whoever bears it is its parent, until it expires. So nothing can be out of step with the parent, and what
- * stops the parent stops it. It may be limited to some operations, and to the files and video jobs that it makes itself. Its row is deleted some time after its end.
+ * An ephemeral key has no budget, no guardrail and no rights of its own: whoever bears it is its
+ * parent, until it expires. So nothing can be out of step with the parent, and what stops the
+ * parent stops it. It may be limited to some operations, and to the files and video jobs that it
+ * makes itself. Its row is deleted some time after its end.
  */
 import { Clock, Context, type Duration, Effect, Layer, type Redacted, Schema } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"

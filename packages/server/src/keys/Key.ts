@@ -53,7 +53,10 @@ export interface Caller {
   readonly ephemeral: EphemeralKey | null
 }
 
-/** The hash of the ephemeral key whose own files and video jobs are all that the caller sees; undefined: it sees those of its workspace. */
+/**
+ * The hash of the ephemeral key whose own files and video jobs are all that the caller sees;
+ * undefined: it sees those of its workspace.
+ */
 export const limitedTo = ({ ephemeral }: Caller): string | undefined =>
   ephemeral?.ownFiles === true ? ephemeral.hash : undefined
 

@@ -1,14 +1,19 @@
 /**
- * Where rate limits keep their one number for each key: the time until all of its quota is available again.
+ * Where rate limits keep their one number for each key: the time until all of its quota is
+ * available again.
  *
- * The store measures time itself, so that callers and store cannot disagree about it. The store in memory uses monotonic time: a system clock that is set back locks nobody out. A shared
- * store uses the clock of its server.
+ * The store measures time itself, so that callers and store cannot disagree about it. The store in
+ * memory uses monotonic time: a system clock that is set back locks nobody out. A shared store uses
+ * the clock of its server.
  */
 import { Context, Data, Effect, Layer } from "effect"
 import * as MonotonicTime from "../internal/MonotonicTime.ts"
 import * as LruMap from "../storage/LruMap.ts"
 
-/** What is limited. Keys of different scopes are independent and cannot push each other out of a bounded store. */
+/**
+ * What is limited. Keys of different scopes are independent and cannot push each other out of a
+ * bounded store.
+ */
 export type RateLimitScope = "request" | "authentication"
 
 /** One request to count. Times are milliseconds, with fractions. */
@@ -21,7 +26,10 @@ export interface Take {
   readonly window: number
 }
 
-/** Whether the request was counted, and the time in milliseconds until all of the quota is available again. */
+/**
+ * Whether the request was counted, and the time in milliseconds until all of the quota is available
+ * again.
+ */
 export interface Taken {
   readonly taken: boolean
   readonly fullIn: number
@@ -38,8 +46,8 @@ export class RateLimitStore extends Context.Service<
   RateLimitStore,
   {
     /**
-     * In one atomic step: `next = max(fullAt, now) + interval`. When `next - now` is within the window, `fullAt` becomes `next` and the request is counted. Otherwise nothing
-     * changes.
+     * In one atomic step: `next = max(fullAt, now) + interval`. When `next - now` is within the
+     * window, `fullAt` becomes `next` and the request is counted. Otherwise nothing changes.
      */
     readonly take: (take: Take) => Effect.Effect<Taken, RateLimitUnavailable>
   }

@@ -1,8 +1,11 @@
 /**
- * How often a key may ask, and how long the answers to an address that keeps failing to authenticate are delayed.
+ * How often a key may ask, and how long the answers to an address that keeps failing to
+ * authenticate are delayed.
  *
- * The algorithm is GCRA, a token bucket in one number: the time until the bucket is full again. A key may use its whole quota at once and gets it back evenly, one
- * request every `window / requests`; nothing happens at window borders. The number is kept in a {@link RateLimitStore}, so several processes can share the limit.
+ * The algorithm is GCRA, a token bucket in one number: the time until the bucket is full again. A
+ * key may use its whole quota at once and gets it back evenly, one request every `window /
+ * requests`; nothing happens at window borders. The number is kept in a {@link RateLimitStore}, so
+ * several processes can share the limit.
  */
 import { Context, Data, Duration, Effect, Layer } from "effect"
 import { type RateLimitScope, RateLimitStore, type RateLimitUnavailable } from "./RateLimitStore.ts"
@@ -37,8 +40,8 @@ export class RateLimits extends Context.Service<
     /** Counts a request of the key and tells where it stands. */
     readonly request: (keyHash: string) => Effect.Effect<RateStatus, RateLimited | RateLimitUnavailable>
     /**
-     * Counts a failed authentication of the address, and returns for how many milliseconds to delay its answer: 0 for the first one, more for each recent failure, at most
-     * {@link maxDelay}.
+     * Counts a failed authentication of the address, and returns for how many milliseconds to delay
+     * its answer: 0 for the first one, more for each recent failure, at most {@link maxDelay}.
      */
     readonly authenticationFailed: (address: string) => Effect.Effect<number, RateLimitUnavailable>
   }
@@ -51,7 +54,10 @@ export const maxDelay = 2000
 export interface Options {
   /** Requests of one key. Default 600 a minute. */
   readonly requests?: RatePolicy | undefined
-  /** Failed authentications of one address after which its further ones are delayed by {@link maxDelay}. Default 30 a minute. */
+  /**
+   * Failed authentications of one address after which its further ones are delayed by {@link
+   * maxDelay}. Default 30 a minute.
+   */
   readonly failedAuthentications?: RatePolicy | undefined
 }
 

@@ -45,7 +45,10 @@ export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const { videos } = yield* GatewayServerConfig
 
-  /** Looked for from the side of the requests, of which there are few; a plain join would read every job. Few at a time, because each may hold megabytes of images. */
+  /**
+   * Looked for from the side of the requests, of which there are few; a plain join would read every
+   * job. Few at a time, because each may hold megabytes of images.
+   */
   const videoRequests = Effect.map(
     sql`DELETE FROM video_requests WHERE job_id IN (
       SELECT r.job_id FROM video_requests r CROSS JOIN video_jobs j

@@ -1,10 +1,14 @@
 /**
- * This process as the database knows it: an id, and a heartbeat by which other processes see that it is alive.
+ * This process as the database knows it: an id, and a heartbeat by which other processes see that
+ * it is alive.
  *
- * What a process holds for the length of a request (money, an idempotency key) carries its id. When the heartbeat stops, other processes may take or free it.
+ * What a process holds for the length of a request (money, an idempotency key) carries its id. When
+ * the heartbeat stops, other processes may take or free it.
  *
- * No process compares its clock with another's, because system clocks differ and jump. A process counts its own heartbeats: another one is dead when its heartbeat has not changed
- * during as many of them as fill the stale time, or when its row is gone. So nobody is taken for dead while this process was itself suspended, or while no process could write.
+ * No process compares its clock with another's, because system clocks differ and jump. A process
+ * counts its own heartbeats: another one is dead when its heartbeat has not changed during as many
+ * of them as fill the stale time, or when its row is gone. So nobody is taken for dead while this
+ * process was itself suspended, or while no process could write.
  */
 import { Clock, Context, Duration, Effect, Layer, Schedule } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
@@ -61,7 +65,9 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
       ON CONFLICT (id) DO UPDATE SET heartbeat_at = excluded.heartbeat_at`
   })
 
-  /** Reads the heartbeats of the others, after so many of this process since the last such reading. */
+  /**
+   * Reads the heartbeats of the others, after so many of this process since the last such reading.
+   */
   const observe = Effect.fnUntraced(function* (beats: number) {
     const rows = yield* sql`SELECT id, heartbeat_at FROM processes WHERE id <> ${id}`
     const present = new Set<string>()

@@ -8,7 +8,10 @@ import { Effect } from "effect"
 /** How many rows a statement given to {@link all} deletes at most: its `LIMIT`. */
 export const atOnce = 100
 
-/** Runs a statement that deletes some of what is to go and answers how many, until it answers 0. Requests have their turn in between. Answers how many it were in all. */
+/**
+ * Runs a statement that deletes some of what is to go and answers how many, until it answers 0.
+ * Requests have their turn in between. Answers how many it were in all.
+ */
 export const all = Effect.fnUntraced(function* <E, R>(some: Effect.Effect<number, E, R>) {
   let total = 0
   while (true) {

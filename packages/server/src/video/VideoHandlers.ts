@@ -164,7 +164,8 @@ const make = Effect.gen(function* () {
   })
 
   /**
-   * A job that the caller may see: its workspace's; for a management key any of its organization's; for an ephemeral key that is limited to what it made itself, its own.
+   * A job that the caller may see: its workspace's; for a management key any of its organization's;
+   * for an ephemeral key that is limited to what it made itself, its own.
    */
   const find = Effect.fnUntraced(
     function* (id: string) {

@@ -112,7 +112,10 @@ it.layer(layer({ failedAuthentications: { requests: 1000, window: Duration.minut
 /** Every failure of an address but its first is delayed by 2 seconds. */
 const slowed = { failedAuthentications: { requests: 1, window: Duration.days(1) } }
 
-/** Milliseconds that the answer took, which has to be a 401 that says no more than that the key is invalid. */
+/**
+ * Milliseconds that the answer took, which has to be a 401 that says no more than that the key is
+ * invalid.
+ */
 const refusal = (headers: Record<string, string> = {}) =>
   Effect.gen(function* () {
     const { ask } = yield* TestGateway

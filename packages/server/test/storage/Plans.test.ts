@@ -16,7 +16,10 @@ import { WorkspaceStore } from "../../src/workspaces/WorkspaceStore.ts"
 import { type Answer, form, formHeaders, layer, TestGateway } from "../files/TestGateway.ts"
 import { post } from "../http/Gateway.ts"
 
-/** Few rows whatever the traffic: processes, requests and jobs under way, messages of an hour, a day or two of each key, a counter for each key, and what is read once at the start. */
+/**
+ * Few rows whatever the traffic: processes, requests and jobs under way, messages of an hour, a day
+ * or two of each key, a counter for each key, and what is read once at the start.
+ */
 const small = new Set(
   "processes p intents r effect_queue idempotency_bytes free_model_days effect_queue_migrations schema_migrations w".split(
     " "

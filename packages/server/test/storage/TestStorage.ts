@@ -20,7 +20,10 @@ export const temporaryFolder = Effect.gen(function* () {
   return yield* fs.makeTempDirectoryScoped({ prefix: "model-gateway-" })
 }).pipe(Effect.provide(NodeFileSystem.layer))
 
-/** Runs the effect as on a machine whose system clock is ahead by so many milliseconds, or behind where that is negative. */
+/**
+ * Runs the effect as on a machine whose system clock is ahead by so many milliseconds, or behind
+ * where that is negative.
+ */
 export const clockAhead =
   (millis: number) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
@@ -38,9 +41,11 @@ export const clockAhead =
     })
 
 /**
- * The stores over a database file; each use is a process of its own as far as the database can tell.
+ * The stores over a database file; each use is a process of its own as far as the database can
+ * tell.
  *
- * It beats once and then never, because a test that moves its clock by years should not beat every five seconds of them. `{}` gives it the heartbeat of the service.
+ * It beats once and then never, because a test that moves its clock by years should not beat every
+ * five seconds of them. `{}` gives it the heartbeat of the service.
  */
 export const layerAt = (filename: string, heartbeat: ProcessInstance.Options = { heartbeatEvery: "1000 days" }) =>
   Layer.mergeAll(WorkspaceStore.layerSql, GuardrailStore.layerSql, KeyRecord.layerSql, FreeModelDays.layerSql).pipe(

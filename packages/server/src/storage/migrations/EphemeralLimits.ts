@@ -2,7 +2,10 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 
-/** Adds the columns. Ephemeral keys that are there already have no limits, and made no file or video job that is known to be theirs. */
+/**
+ * Adds the columns. Ephemeral keys that are there already have no limits, and made no file or video
+ * job that is known to be theirs.
+ */
 export const migration = Effect.gen(function* () {
   const sql = yield* SqlClient
   yield* sql`ALTER TABLE ephemeral_keys ADD COLUMN operations TEXT`
