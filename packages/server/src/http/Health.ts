@@ -20,13 +20,13 @@ const ready = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const lifecycle = yield* Lifecycle
     const readiness = yield* Readiness.make()
-    let reported: string | undefined
-    /** Says in the log why the database cannot serve, and when it can again: once each time. */
+    let isServing = true
+    /** Writes to the log when the database stops serving, and why, and when it serves again. */
     const report = (problem: string | undefined) =>
       Effect.suspend(() => {
-        if (problem === reported) return Effect.void
-        reported = problem
-        return problem === undefined
+        if ((problem === undefined) === isServing) return Effect.void
+        isServing = problem === undefined
+        return isServing
           ? Effect.logInfo("/readyz: the database serves again")
           : Effect.logWarning("/readyz: the database cannot serve", problem)
       })
