@@ -1,8 +1,10 @@
 /**
- * The entries that reserving, settling and releasing make in the books, each to be run inside one transaction.
+ * The entries that reserving, settling and releasing make in the books, each to be run inside one
+ * transaction.
  *
- * Every one touches intent, ledger, key, guardrail, workspace in this order, so that two of them never wait for each other. Limits are guarded by the updates themselves, so they
- * hold on a database that lets transactions run side by side, too.
+ * Every one touches intent, ledger, key, guardrail, workspace in this order, so that two of them
+ * never wait for each other. Limits are guarded by the updates themselves, so they hold on a
+ * database that lets transactions run side by side, too.
  */
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
@@ -91,8 +93,8 @@ export const make = (sql: SqlClient, owner: string) => {
   })
 
   /**
-   * A guardrail without a budget was deleted after the request's key was looked up, here or by another process. The
-   * request goes on without it.
+   * A guardrail without a budget was deleted after the request's key was looked up, here or by
+   * another process. The request goes on without it.
    */
   const holdGuardrail = Effect.fnUntraced(function* (
     id: string,
@@ -118,7 +120,10 @@ export const make = (sql: SqlClient, owner: string) => {
     )
   })
 
-  /** The reservation that an id was given before; an abandoned one is forgotten, so that the id can be reserved anew. */
+  /**
+   * The reservation that an id was given before; an abandoned one is forgotten, so that the id can
+   * be reserved anew.
+   */
   const known = Effect.fnUntraced(function* (request: ReserveRequest) {
     const [row] = yield* selectIntent(request.id)
     if (row === undefined) return undefined

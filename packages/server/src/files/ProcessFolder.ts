@@ -1,10 +1,11 @@
 /**
- * A folder of this process's own below one that several processes of a machine may share. What a process leaves there when it
- * is killed is removed when the next process starts, and once an hour.
+ * A folder of this process's own below one that several processes of a machine may share. What a
+ * process leaves there when it is killed is removed when the next process starts, and once an hour.
  *
- * Each folder holds a lock file that its process keeps locked. The operating system lets go of the lock when the process ends,
- * however it ends, so that a folder whose lock is free belongs to nobody: no clock and no process id is asked. The lock is
- * that of an empty SQLite file, because Node has no other.
+ * Each folder holds a lock file that its process keeps locked. The operating system lets go of the
+ * lock when the process ends, however it ends, so that a folder whose lock is free belongs to
+ * nobody: no clock and no process id is asked. The lock is that of an empty SQLite file, because
+ * Node has no other.
  */
 import { Effect, FileSystem, Path, type PlatformError, Schedule, type Scope } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
@@ -56,7 +57,10 @@ const removeDead = Effect.fnUntraced(function* (shared: string) {
   }
 })
 
-/** Makes the folder of this process below `shared` and answers its path. It is removed when the scope closes. */
+/**
+ * Makes the folder of this process below `shared` and answers its path. It is removed when the
+ * scope closes.
+ */
 export const make = Effect.fnUntraced(function* (
   shared: string
 ): Effect.fn.Return<

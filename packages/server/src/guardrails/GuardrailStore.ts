@@ -1,5 +1,6 @@
 /**
- * Guardrails of an organisation, and which keys hold them. A key holds at most one; assigning another replaces it.
+ * Guardrails of an organisation, and which keys hold them. A key holds at most one; assigning
+ * another replaces it.
  */
 import { Clock, Context, Data, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
@@ -202,7 +203,10 @@ export const make = Effect.gen(function* () {
     refine("GuardrailStore.update")
   )
 
-  /** Takes the guardrail from all keys, some at a time: requests that only read have their turn in between. */
+  /**
+   * Takes the guardrail from all keys, some at a time: requests that only read have their turn in
+   * between.
+   */
   const releaseKeys = Effect.fnUntraced(function* (id: string) {
     for (let released = chunkSize; released === chunkSize;) {
       const rows = yield* sql`UPDATE keys SET guardrail_id = NULL WHERE hash IN (
@@ -229,7 +233,8 @@ export const make = Effect.gen(function* () {
     const wanted = [...new Set(hashes)]
     const held = new Map<string, string | null>()
     for (const some of chunks(wanted)) {
-      // The organisation is compared here: asked for it too, SQLite reads all of its keys for every few hundred named.
+      // The organisation is compared here: asked for it too, SQLite reads all of its keys for every
+      // few hundred named.
       const rows =
         yield* sql`SELECT hash, organization_id, guardrail_id FROM keys WHERE deleted_at IS NULL AND ${sql.in("hash", some)}`
       for (const row of rows) {

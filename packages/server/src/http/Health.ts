@@ -1,5 +1,6 @@
 /**
- * For whoever watches over the process: `/healthz` says that it runs, `/readyz` that it can serve, `/metrics` what it has done.
+ * For whoever watches over the process: `/healthz` says that it runs, `/readyz` that it can serve,
+ * `/metrics` what it has done.
  */
 import { phrases, ServiceUnavailable } from "@model-gateway/core/GatewayError"
 import { Effect, Layer } from "effect"

@@ -1,6 +1,7 @@
 /**
- * Where uploads lie while they are being looked at: a folder of this process's own beside the data, not the machine's
- * temporary folder, so that they count against the same disk and what a crash leaves is removed ({@link ProcessFolder}).
+ * Where uploads lie while they are being looked at: a folder of this process's own beside the data,
+ * not the machine's temporary folder, so that they count against the same disk and what a crash
+ * leaves is removed ({@link ProcessFolder}).
  */
 import { Effect, FileSystem, Layer, type Path, type PlatformError } from "effect"
 import type { SecureRandom } from "effect/crypto/SecureRandom"
@@ -18,7 +19,10 @@ const make = Effect.fnUntraced(function* (folder: string) {
   })
 })
 
-/** The file system of the context, with its temporary files under `folder`. What dead processes left there is removed. */
+/**
+ * The file system of the context, with its temporary files under `folder`. What dead processes left
+ * there is removed.
+ */
 export const layer = (
   folder: string
 ): Layer.Layer<FileSystem.FileSystem, PlatformError.PlatformError, FileSystem.FileSystem | Path.Path | SecureRandom> =>

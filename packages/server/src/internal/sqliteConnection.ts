@@ -1,9 +1,9 @@
 /**
  * One connection of Node's SQLite as a connection of `effect/sql`.
  *
- * `node:sqlite` is synchronous: a statement that waits for another process's lock inside SQLite stops the whole process.
- * So SQLite must be opened with a timeout of 0. A statement that meets a lock then fails at once; it is tried again after
- * a pause in which other fibers run.
+ * `node:sqlite` is synchronous: a statement that waits for another process's lock inside SQLite
+ * stops the whole process. So SQLite must be opened with a timeout of 0. A statement that meets a
+ * lock then fails at once; it is tried again after a pause in which other fibers run.
  */
 import { Clock, Effect, Stream } from "effect"
 import * as SqlClient from "effect/sql/SqlClient"
@@ -14,8 +14,8 @@ import * as LruMap from "../storage/LruMap.ts"
 import { isLocked } from "../storage/StorageError.ts"
 
 /**
- * The time of the machine, even where a test provides another clock: the process that holds the lock does not follow the
- * clock of a test.
+ * The time of the machine, even where a test provides another clock: the process that holds the
+ * lock does not follow the clock of a test.
  */
 const realClock = Clock.Clock.defaultValue()
 
@@ -38,7 +38,10 @@ export const sqlError = (cause: unknown, message: string, operation: string): Sq
   return new SqlError({ reason: classifySqliteError(cause, { message, operation }) })
 }
 
-/** Values that `node:sqlite` cannot bind as they are (booleans, undefined) are a mistake of the caller and are refused. */
+/**
+ * Values that `node:sqlite` cannot bind as they are (booleans, undefined) are a mistake of the
+ * caller and are refused.
+ */
 const isInput = (value: unknown): value is SQLInputValue =>
   value === null ||
   typeof value === "number" ||
@@ -56,11 +59,17 @@ interface Prepared {
 export interface Options {
   /** How many prepared statements are kept. */
   readonly preparedStatements: number
-  /** Asked when a statement first meets a lock: until when, on the clock of {@link now}, it is tried again. */
+  /**
+   * Asked when a statement first meets a lock: until when, on the clock of {@link now}, it is tried
+   * again.
+   */
   readonly deadline: () => bigint
 }
 
-/** Makes the connection. Inside a transaction nothing is tried again: the transaction holds the lock already. */
+/**
+ * Makes the connection. Inside a transaction nothing is tried again: the transaction holds the lock
+ * already.
+ */
 export const make = (db: DatabaseSync, { deadline, preparedStatements }: Options): Connection => {
   const prepared = LruMap.make<string, Prepared>(preparedStatements)
 

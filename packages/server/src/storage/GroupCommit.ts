@@ -1,9 +1,13 @@
 /**
  * Many small transactions in one: those that come while another is running share the next commit.
  *
- * On SQLite the commit is most of what a small transaction costs, and all wait for one writer anyway. Each still stands or falls by itself: where one of a group fails, all of it is
- * undone and run again, each in a savepoint of its own, and what it failed with is its own. Failing is rare, and savepoints are a good part of what a small transaction costs. Nobody is answered before the commit that holds its writes, so what is answered is kept. On a database whose connections commit side by side this would only
- * make them wait: there every transaction is its own ({@link layerEach}).
+ * On SQLite the commit is most of what a small transaction costs, and there is one writer anyway.
+ * Each transaction still succeeds or fails by itself: when one of a group fails, the whole group is
+ * undone and run again with a savepoint for each, and only that one fails. Failures are rare, and
+ * savepoints are expensive. Nobody is answered before the commit that holds its writes.
+ *
+ * On a database whose connections commit side by side, use {@link layerEach}: groups would only
+ * make transactions wait.
  */
 import { Cause, Context, Data, Deferred, Effect, Exit, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -16,8 +20,12 @@ export class GroupCommit extends Context.Service<
   GroupCommit,
   {
     /**
-     * Runs `body` in a transaction and answers once it is committed; a failure undoes what it wrote. Inside a `sql.withTransaction` of the caller it is part of that one. Statements must not wait for
-     * anything but the database, for everybody else waits with them; and `body` must do nothing but write to the database (or `sql.afterCommit`), for it may be undone and run again. It cannot be interrupted.
+     * Runs `body` in a transaction and answers once it is committed; a failure undoes what it
+     * wrote. Inside a `sql.withTransaction` of the caller it is part of that one.
+     *
+     * `body` must wait for nothing but the database, because others wait with it. It must do
+     * nothing but use the database (and `sql.afterCommit`), because it may be undone and run again.
+     * It cannot be interrupted.
      */
     readonly run: <A, E>(body: Effect.Effect<A, E>) => Effect.Effect<A, E | SqlError>
   }
@@ -57,7 +65,10 @@ export const make = Effect.gen(function* () {
       { discard: true }
     )
 
-  /** Where the disk is full or breaks, SQLite ends the whole transaction by itself. Then there is nothing to go back to, and all are told why. */
+  /**
+   * Where the disk is full or breaks, SQLite ends the whole transaction by itself. Then there is
+   * nothing to go back to, and all are told why.
+   */
   const undo = (exit: Exit.Failure<unknown, unknown>) =>
     Effect.catch(rollback(), (error) => {
       const own = Cause.findErrorOption(exit.cause)
@@ -84,7 +95,8 @@ export const make = Effect.gen(function* () {
   }
 
   const group = Effect.suspend(() => {
-    // Taken when the transaction has begun: whoever came while it waited for another process's lock is part of it.
+    // Taken when the transaction has begun: whoever came while it waited for another process's lock
+    // is part of it.
     let items: ReadonlyArray<Item> | undefined
     const all = Effect.suspend(() => together((items = take(atMost))))
     return sql.withTransaction(all).pipe(
@@ -126,7 +138,8 @@ export const make = Effect.gen(function* () {
       const wait = Deferred.await(deferred)
       if (running) return wait
       running = true
-      // The worker starts after the fibers that are ready to run now, so that what they write is in its first group.
+      // The worker starts after the fibers that are ready to run now, so that what they write is in
+      // its first group.
       return Effect.andThen(Effect.forkIn(worker, scope), wait)
     })
 

@@ -1,8 +1,8 @@
 /**
  * Brings a database up to date: every table of the service, in order, each step once.
  *
- * A capability keeps its step in a file of its own and is named here. Steps are never changed after a release; a later
- * need is a later number.
+ * A capability keeps its step in a file of its own and is named here. Steps are never changed after
+ * a release; a later need is a later number.
  */
 import { Effect, Layer } from "effect"
 import * as Migrator from "effect/sql/Migrator"
@@ -69,8 +69,9 @@ const newerSchema = (found: number) =>
   })
 
 /**
- * Runs what has not run yet, in one transaction; a second process doing the same waits and then finds nothing to do.
- * Fails when a newer version has upgraded the database, and then changes nothing.
+ * Runs what has not run yet, in one transaction; a second process doing the same waits and then
+ * finds nothing to do. Fails when a newer version has upgraded the database, and then changes
+ * nothing.
  */
 export const run = Effect.gen(function* () {
   yield* migrate({ loader: Migrator.fromRecord(migrations), table: "schema_migrations" })
@@ -80,5 +81,7 @@ export const run = Effect.gen(function* () {
   if (found > newest) return yield* newerSchema(found)
 }).pipe(refine("Migrations.run"))
 
-/** Provides nothing, but is done only when the database is up to date: put it beneath the stores. */
+/**
+ * Provides nothing, but is done only when the database is up to date: put it beneath the stores.
+ */
 export const layer: Layer.Layer<never, StorageError, SqlClient> = Layer.effectDiscard(run)

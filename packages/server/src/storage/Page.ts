@@ -1,14 +1,18 @@
 /**
  * Parts of a longer list.
  *
- * Lists that the API pages through go on after a named item ({@link Slice}): the database finds the place by an index, so
- * the last page costs what the first does. Reports page by number ({@link Page}).
+ * Lists that the API pages through go on after a named item ({@link Slice}): the database finds the
+ * place by an index, so the last page costs what the first does. Reports page by number ({@link
+ * Page}).
  */
 import { Data, Effect } from "effect"
 import type { Row } from "effect/sql/SqlConnection"
 import * as Dialect from "./Dialect.ts"
 
-/** Which part: at most `limit` items (default 100, at most 1000) that come after the item named `after` (default: from the beginning). */
+/**
+ * Which part: at most `limit` items (default 100, at most 1000) that come after the item named
+ * `after` (default: from the beginning).
+ */
 export interface SliceRequest {
   readonly after?: string | undefined
   readonly limit?: number | undefined
@@ -25,7 +29,10 @@ export class UnknownCursor extends Data.TaggedError("UnknownCursor")<{ readonly 
   override readonly message = "`after` names no item of the list."
 }
 
-/** The place in a list after which a slice begins: items are in the order of their creation, and of their names where that is the same. */
+/**
+ * The place in a list after which a slice begins: items are in the order of their creation, and of
+ * their names where that is the same.
+ */
 export interface Place {
   readonly createdAt: number
   readonly name: string
@@ -37,7 +44,10 @@ export const newestFirst: Place = { createdAt: Number.MAX_SAFE_INTEGER, name: ""
 /** Before the first item of a list that is oldest first. */
 export const oldestFirst: Place = { createdAt: -1, name: "" }
 
-/** The place of the item named `after`, or the start. `select` reads the item's `created_at`, if it is one of the list. */
+/**
+ * The place of the item named `after`, or the start. `select` reads the item's `created_at`, if it
+ * is one of the list.
+ */
 export const placeOf = <E>(
   start: Place,
   request: SliceRequest | undefined,
@@ -52,7 +62,10 @@ export const placeOf = <E>(
   )
 }
 
-/** The `limit` of a {@link SliceRequest}. Ask the database for one row more: it tells whether there are more. */
+/**
+ * The `limit` of a {@link SliceRequest}. Ask the database for one row more: it tells whether there
+ * are more.
+ */
 export const limitOf = (request: SliceRequest | undefined): number => clamp(request?.limit ?? 100, 1, 1000)
 
 /** Makes a slice of the rows of a statement that asked for one more than `limit`. */
@@ -61,7 +74,10 @@ export const slice = <Row, A>(rows: ReadonlyArray<Row>, limit: number, read: (ro
   hasMore: rows.length > limit
 })
 
-/** Which stretch: at most `limit` items (default 100, at most 1000) after skipping `offset` (default 0). */
+/**
+ * Which stretch: at most `limit` items (default 100, at most 1000) after skipping `offset` (default
+ * 0).
+ */
 export interface PageRequest {
   readonly offset?: number | undefined
   readonly limit?: number | undefined

@@ -1,8 +1,8 @@
 /**
  * Quick reads of what is committed, beside the one who writes.
  *
- * A statement outside a transaction reads the last commit and waits for nobody. A prepared one also runs without a template
- * and without a span of its own. For hot reads of one statement.
+ * A statement outside a transaction reads the last commit and waits for nobody. A prepared one also
+ * runs without a template and without a span of its own. For hot reads of one statement.
  */
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"

@@ -1,8 +1,10 @@
 /**
- * Whether the database can serve the operations: it has their tables, and a write to it is committed.
+ * Whether the database can serve the operations: it has their tables, and a write to it is
+ * committed.
  *
- * A real check, so that a missing table, a damaged or read-only database, a full disk and a lock that another process keeps
- * are all noticed. Whoever asks within a second shares one check, so that asking often is no attack.
+ * A real check, so that a missing table, a damaged or read-only database, a full disk and a lock
+ * that another process keeps are all noticed. Whoever asks within a second shares one check, so
+ * that asking often is no attack.
  */
 import { Clock, Deferred, Duration, Effect, type Scope } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -19,8 +21,9 @@ export interface Options {
 }
 
 /**
- * Shares the runs of a check: at most one runs at a time, and at most one in `every`. One that hangs is not started again
- * until it ends; until then everybody is told after `limit` that the database does not answer.
+ * Shares the runs of a check: at most one runs at a time, and at most one in `every`. One that
+ * hangs is not started again until it ends; until then everybody is told after `limit` that the
+ * database does not answer.
  */
 export const shared = Effect.fnUntraced(function* (
   check: Effect.Effect<void, StorageError>,
@@ -41,7 +44,8 @@ export const shared = Effect.fnUntraced(function* (
     if (run === undefined || (Deferred.isDoneUnsafe(run.ended) && now - run.startedAt >= every)) {
       const ended = Deferred.makeUnsafe<void, StorageError>()
       run = { startedAt: now, ended }
-      // In a fiber of its own: a write that waits for a lock cannot be interrupted, and others share the result.
+      // In a fiber of its own: a write that waits for a lock cannot be interrupted, and others
+      // share the result.
       yield* Effect.forkIn(Deferred.complete(ended, check), scope)
     }
     const { ended, startedAt } = run
@@ -55,7 +59,10 @@ export const shared = Effect.fnUntraced(function* (
 /** Long enough that the write needs pages of its own, which a full disk does not have. */
 const filler = ".".repeat(8192)
 
-/** Makes the check of the database of the context. It fails with the reason why the database cannot serve. */
+/**
+ * Makes the check of the database of the context. It fails with the reason why the database cannot
+ * serve.
+ */
 export const make = Effect.fnUntraced(function* (options?: Options) {
   const sql = yield* SqlClient
   const { id } = yield* ProcessInstance

@@ -1,11 +1,13 @@
 /**
- * `effect/sql` over Node's own SQLite: one connection that writes, lent to one fiber at a time, and one that reads.
+ * `effect/sql` over Node's own SQLite: one connection that writes, lent to one fiber at a time, and
+ * one that reads.
  *
- * SQLite has one writer. In its write-ahead log mode readers never wait for it: a `SELECT` outside a transaction runs on the
- * reading connection at once and sees the last commit, whoever else is writing. Everything else runs on the writing
- * connection, in turn. Other processes may write to the same file: every transaction begins as a writer
- * (`BEGIN IMMEDIATE`), so that it waits for their lock at its first statement and never fails half-way for a stale snapshot.
- * Waiting never stops the process, see `sqliteConnection.ts`.
+ * SQLite has one writer. In its write-ahead log mode readers never wait for it: a `SELECT` outside
+ * a transaction runs on the reading connection at once and sees the last commit, whoever else is
+ * writing. Everything else runs on the writing connection, in turn. Other processes may write to
+ * the same file: every transaction begins as a writer (`BEGIN IMMEDIATE`), so that it waits for
+ * their lock at its first statement and never fails half-way for a stale snapshot. Waiting never
+ * stops the process, see `sqliteConnection.ts`.
  */
 import { Context, Effect, Layer, type Scope, Semaphore, Stream } from "effect"
 import { layer as layerReactivity, type Reactivity } from "effect/reactivity/Reactivity"
@@ -26,8 +28,8 @@ export interface Options {
   /** Path of the database file; its folder is made when missing. `:memory:` keeps it in memory. */
   readonly filename: string
   /**
-   * How long a write waits for its turn while another process holds the lock, in milliseconds, before it fails. Reads do
-   * not wait for it. Default 5000.
+   * How long a write waits for its turn while another process holds the lock, in milliseconds,
+   * before it fails. Reads do not wait for it. Default 5000.
    */
   readonly busyTimeout?: number | undefined
   /** How many prepared statements a connection keeps. Default 500. */
@@ -78,7 +80,8 @@ const prepareFolder = Effect.fnUntraced(function* (filename: string) {
 })
 
 /**
- * A commit writes whole pages to the log, and rows here are small: pages of 2 KiB halve what a small transaction writes. WAL with `synchronous = NORMAL` loses nothing when a process dies; a
+ * A commit writes whole pages to the log, and rows here are small: pages of 2 KiB halve what a
+ * small transaction writes. WAL with `synchronous = NORMAL` loses nothing when a process dies. A
  * power cut may lose the last commits, never the database.
  */
 const settings = `PRAGMA page_size = 2048; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
@@ -139,7 +142,10 @@ const lowerFirst = (sentence: string | undefined): string | undefined =>
 
 const isRead = (text: string): boolean => /^\s*SELECT\b/i.test(text)
 
-/** What statements outside a transaction run on: reads on the reader, everything else in turn on the writer. */
+/**
+ * What statements outside a transaction run on: reads on the reader, everything else in turn on the
+ * writer.
+ */
 const makeShared = (
   reader: Connection | undefined,
   lend: <A>(use: (writer: Connection) => Effect.Effect<A, SqlError>) => Effect.Effect<A, SqlError>
@@ -164,8 +170,8 @@ const makeShared = (
 /**
  * Opens the database and makes the client, and the reader beside it. Both close with the scope.
  *
- * Fails with a {@link StorageError} whose message is one plain sentence when the folder is not writable, the file is no
- * database, another process keeps it locked, or the disk is full.
+ * Fails with a {@link StorageError} whose message is one plain sentence when the folder is not
+ * writable, the file is no database, another process keeps it locked, or the disk is full.
  */
 export const make = Effect.fnUntraced(function* (options: Options) {
   const { busyTimeout = 5000, filename, preparedStatements = 500 } = options
@@ -174,7 +180,8 @@ export const make = Effect.fnUntraced(function* (options: Options) {
   const reading =
     reader && SqliteConnection.make(reader, { preparedStatements, deadline: () => SqliteConnection.now() + patience })
 
-  // Set by whoever has the writer now. The time in the queue counts, so that nobody waits longer than the timeout.
+  // Set by whoever has the writer now. The time in the queue counts, so that nobody waits longer
+  // than the timeout.
   let deadline = 0n
   const writing = SqliteConnection.make(writer, { preparedStatements, deadline: () => deadline })
   const { borrower, onCommitFailure, transactionAcquirer } = SqlClient.makeSqliteAcquirers({
@@ -215,8 +222,9 @@ export const make = Effect.fnUntraced(function* (options: Options) {
 })
 
 /**
- * The SQLite database as a {@link SqlClient.SqlClient}, with commits shared ({@link GroupCommit.GroupCommit}) and reads
- * beside them ({@link Reader.Reader}), for as long as the layer lives.
+ * The SQLite database as a {@link SqlClient.SqlClient}, with commits shared ({@link
+ * GroupCommit.GroupCommit}) and reads beside them ({@link Reader.Reader}), for as long as the layer
+ * lives.
  *
  * @example
  * ```ts

@@ -1,8 +1,8 @@
 /**
  * What any store fails with when its database does not answer as it should.
  *
- * The HTTP layer maps it to 503 where an operation's status set has it, else to 500. It never means "not found":
- * stores answer that with a value or with an error of their own.
+ * The HTTP layer maps it to 503 where an operation's status set has it, else to 500. It never means
+ * "not found": stores answer that with a value or with an error of their own.
  */
 import { Data, Effect } from "effect"
 import { MigrationError } from "effect/sql/Migrator"
@@ -11,7 +11,8 @@ import { isSqlError, type SqlError } from "effect/sql/SqlError"
 /**
  * The database could not be opened, read or written.
  *
- * - `message` is one plain sentence that may be shown to the operator; it holds no statement, no parameter and no secret.
+ * - `message` is one plain sentence that may be shown to the operator; it holds no statement, no
+ *   parameter and no secret.
  * - `operation` names what was being done, such as `KeyStore.create`.
  * - `retryable` is true for a lock that was not had in time or a lost connection.
  * - `cause` is the driver's error, for logs.
@@ -61,13 +62,19 @@ const numericCode = (cause: unknown): number | undefined => {
   return undefined
 }
 
-/** One plain sentence for a driver's error, or `undefined` where nothing better than a general one can be said. */
+/**
+ * One plain sentence for a driver's error, or `undefined` where nothing better than a general one
+ * can be said.
+ */
 export const describe = (cause: unknown): string | undefined => {
   const code = numericCode(cause)
   return code === undefined ? undefined : sentenceOfCode(code)
 }
 
-/** Whether the driver's error says that another connection holds the lock (`SQLITE_BUSY`), so that trying again may help. */
+/**
+ * Whether the driver's error says that another connection holds the lock (`SQLITE_BUSY`), so that
+ * trying again may help.
+ */
 export const isLocked = (cause: unknown): boolean => {
   const code = numericCode(cause)
   return code !== undefined && (code & 0xff) === 5
@@ -94,7 +101,8 @@ export const fromSql = (operation: string, error: SqlError | MigrationError): St
 }
 
 /**
- * Replaces `SqlError` and `MigrationError` in an effect's error union by {@link StorageError}; other errors pass.
+ * Replaces `SqlError` and `MigrationError` in an effect's error union by {@link StorageError};
+ * other errors pass.
  */
 export const refine =
   (operation: string) =>

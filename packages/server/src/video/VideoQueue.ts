@@ -1,8 +1,11 @@
 /**
- * What wakes video jobs: messages that say "job so-and-so, at step so-and-so, wants to be moved on".
+ * What wakes video jobs: messages that say "job so-and-so, at step so-and-so, wants to be moved
+ * on".
  *
- * Messages lie in the same database as the jobs, so one that is offered inside a transaction stands or falls with it. Delivery is at least once: a message whose process died comes again after
- * {@link lockExpiration}. Whoever takes one compares its step with the row's and drops it when the job has moved on.
+ * Messages lie in the same database as the jobs, so one that is offered inside a transaction stands
+ * or falls with it. Delivery is at least once: a message whose process died comes again after
+ * {@link lockExpiration}. Whoever takes one compares its step with the row's and drops it when the
+ * job has moved on.
  */
 import { Context, Duration, Effect, Layer, Schedule, Schema } from "effect"
 import * as PersistedQueue from "effect/persistence/PersistedQueue"
@@ -25,10 +28,14 @@ export type Message = typeof Message.Type
 export class VideoQueue extends Context.Service<
   VideoQueue,
   {
-    /** Offers a message, to be delivered after `delay` (default: at once; whole seconds, rounded up). */
+    /**
+     * Offers a message, to be delivered after `delay` (default: at once; whole seconds, rounded
+     * up).
+     */
     readonly offer: (message: Message, delay?: Duration.Duration) => Effect.Effect<void, StorageError>
     /**
-     * Waits for a message and handles it. When `handle` fails the message comes again, later and later. `attempts` counts deliveries from 1, those that ended in a crash included.
+     * Waits for a message and handles it. When `handle` fails the message comes again, later and
+     * later. `attempts` counts deliveries from 1, those that ended in a crash included.
      */
     readonly take: <E, R>(
       handle: (message: Message, attempts: number) => Effect.Effect<void, E, R>
@@ -52,7 +59,8 @@ export const make = Effect.gen(function* () {
   const queue = yield* PersistedQueue.make({
     name: "video_jobs",
     schema: Message,
-    // Whoever handles a message counts for itself: here, giving up would leave the job open for ever.
+    // Whoever handles a message counts for itself: here, giving up would leave the job open for
+    // ever.
     maxAttempts: 1_000_000,
     retrySchedule: Schedule.min([Schedule.exponential("1 second"), Schedule.spaced("30 seconds")])
   })
@@ -98,7 +106,10 @@ export const layerSql: Layer.Layer<VideoQueue, StorageError, SqlClient> = Layer.
   PersistedQueue.layerCleanup({ interval: "10 minutes", timeToLive: "1 hour", failedTimeToLive: "7 days" })
 ).pipe(Layer.provide(layerStore))
 
-/** In memory, for tests of what the queue wakes. As in the database, an offer inside a transaction counts once it commits. */
+/**
+ * In memory, for tests of what the queue wakes. As in the database, an offer inside a transaction
+ * counts once it commits.
+ */
 export const layerMemory: Layer.Layer<VideoQueue, never, SqlClient> = Layer.effect(
   VideoQueue,
   Effect.gen(function* () {

@@ -23,7 +23,10 @@ const filesBelow = Effect.fnUntraced(function* (folder: string) {
   return found
 })
 
-/** Another process that has written half an upload and waits for the rest; ends with the scope, by SIGKILL. */
+/**
+ * Another process that has written half an upload and waits for the rest; ends with the scope, by
+ * SIGKILL.
+ */
 const uploading = Effect.fnUntraced(function* (folder: string) {
   const child = yield* ChildProcess.make(
     process.execPath,

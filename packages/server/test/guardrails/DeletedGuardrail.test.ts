@@ -14,7 +14,9 @@ import * as TestStorage from "../storage/TestStorage.ts"
 const rerank = { model: "sandbox/bm25", query: "tea", documents: ["green tea"] }
 const film = { model: "sandbox/title-card", prompt: "tea", duration: 1, resolution: "480p" }
 
-/** Gives the gateway's ordinary key a new guardrail with a limit, and answers the guardrail's id. */
+/**
+ * Gives the gateway's ordinary key a new guardrail with a limit, and answers the guardrail's id.
+ */
 const guarded = Effect.gen(function* () {
   const { ordinaryKey, workspace } = yield* TestGateway
   const { organizationId } = workspace
@@ -44,7 +46,10 @@ it.live("a key keeps working when another process deleted its guardrail", () =>
   }).pipe(Effect.provide(layer()))
 )
 
-/** A rerank whose key was authenticated and whose body the server waits for; `finish` sends it and answers the status. */
+/**
+ * A rerank whose key was authenticated and whose body the server waits for; `finish` sends it and
+ * answers the status.
+ */
 const begin = Effect.gen(function* () {
   const { ordinaryKey, port } = yield* TestGateway
   const status = yield* Deferred.make<number>()

@@ -1,4 +1,7 @@
-/** Every list that pages by `after`: its pages make up the whole list, whatever was created at the same time. */
+/**
+ * Every list that pages by `after`: its pages make up the whole list, whatever was created at the
+ * same time.
+ */
 import { expect, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { EphemeralKeys } from "../../src/keys/EphemeralKeys.ts"

@@ -21,7 +21,10 @@ const film = { model: "sandbox/title-card", prompt: "tea", duration: 1, resoluti
 const idOf = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Struct({ id: Schema.String })))
 const jobOf = Schema.decodeUnknownEffect(Schema.fromJsonString(Job))
 
-/** What is there to be read: a file, a finished video, and a key that this process has not authenticated yet. */
+/**
+ * What is there to be read: a file, a finished video, and a key that this process has not
+ * authenticated yet.
+ */
 const prepare = Effect.gen(function* () {
   const { ask, workspace } = yield* TestGateway
   const { organizationId, id: workspaceId } = workspace

@@ -1,4 +1,7 @@
-/** Runs a fixture as a process of its own, so that tests can see what several processes do to one database. */
+/**
+ * Runs a fixture as a process of its own, so that tests can see what several processes do to one
+ * database.
+ */
 import { Effect, Option, Stream } from "effect"
 import { ChildProcess } from "effect/process"
 import { NodeServices } from "@effect/platform-node"
@@ -23,7 +26,10 @@ export const run = (fixture: string, ...args: ReadonlyArray<string>) =>
     })
   ).pipe(Effect.provide(NodeServices.layer))
 
-/** Runs it until it has printed a line, then kills it without warning (SIGKILL), and answers that line. */
+/**
+ * Runs it until it has printed a line, then kills it without warning (SIGKILL), and answers that
+ * line.
+ */
 export const runAndKill = (fixture: string, ...args: ReadonlyArray<string>) =>
   Effect.scoped(
     Effect.gen(function* () {
@@ -34,7 +40,10 @@ export const runAndKill = (fixture: string, ...args: ReadonlyArray<string>) =>
     })
   ).pipe(Effect.provide(NodeServices.layer))
 
-/** Holds the write lock of a database from another process while `use` runs. `release` lets go of it before. */
+/**
+ * Holds the write lock of a database from another process while `use` runs. `release` lets go of it
+ * before.
+ */
 export const whileLocked = <A, E, R>(
   filename: string,
   use: (release: Effect.Effect<void>) => Effect.Effect<A, E, R>
