@@ -222,9 +222,9 @@ export const make = Effect.fnUntraced(function* (options: Options) {
 })
 
 /**
- * The SQLite database as a {@link SqlClient.SqlClient}, with commits shared ({@link
- * GroupCommit.GroupCommit}) and reads beside them ({@link Reader.Reader}), for as long as the layer
- * lives.
+ * The SQLite database as a {@link SqlClient.SqlClient}, with shared commits
+ * ({@link GroupCommit.GroupCommit}) and reads beside them ({@link Reader.Reader}), for as long as
+ * the layer lives.
  *
  * @example
  * ```ts
