@@ -54,10 +54,11 @@ const lockedDatabase: Attack = {
   }
 }
 
-/** Deletes the guardrail of a key again and again while the key is used. */
-const deleteUnderLoad = async (target: Target, manage: Target["manage"]) => {
+/** Deletes the guardrail of a key again and again while the key is used, each time after it was held for so long. */
+const deleteUnderLoad = async (target: Target, manage: Target["manage"], times: number, held: number) => {
   const { gateway } = target
   const { hash, key } = await target.newKey()
+  await target.manage("POST", `/workspaces/${gateway.workspace}/credits`, { amount: 1000 })
   await gateway.watch.reset()
   const load = keepAsking(16, gateway.origin, () => smallRerank(key))
   const videos = keepAsking(1, gateway.origin, () => ({
@@ -66,10 +67,10 @@ const deleteUnderLoad = async (target: Target, manage: Target["manage"]) => {
     key,
     body: { model: "sandbox/title-card", prompt: "tea", duration: 1, resolution: "480p", callback_url: "no URL" }
   }))
-  for (let round = 0; round < 15; round++) {
+  for (let round = 0; round < times; round++) {
     const id = textOf(await manage("POST", "/guardrails", { name: "hostile", limit: 1000 }), "data", "id")
     await manage("POST", `/guardrails/${id}/assignments/keys`, { key_hashes: [hash] })
-    await pause(150)
+    await pause(held)
     await manage("DELETE", `/guardrails/${id}`)
     await pause(150)
   }
@@ -87,17 +88,18 @@ const deletedGuardrail: Attack = {
   title: "the guardrail of a key is deleted 15 times while the key reranks",
   bound: "200 each, within 1 s",
   settings: unlimited,
-  run: (target) => deleteUnderLoad(target, target.manage)
+  run: (target) => deleteUnderLoad(target, target.manage, 15, 150)
 }
 
 const deletedGuardrailElsewhere: Attack = {
   name: "guardrail-deleted-elsewhere",
-  title: "the same, deleted through another process",
+  title: "the same 4 times, deleted through another process",
   bound: "200 each, within 1 s",
   settings: unlimited,
   run: async (target) => {
     const other = await target.another(unlimited)
-    return deleteUnderLoad(target, manager(other, target.gateway.managementKey))
+    // Long enough that this process learns of the guardrail.
+    return deleteUnderLoad(target, manager(other, target.gateway.managementKey), 4, 4000)
   }
 }
 
