@@ -113,8 +113,19 @@ const readJson = Effect.fnUntraced(function* (request: HttpServerRequest.HttpSer
   return body
 })
 
+/** The fields of a form that hold JSON are scanned as a JSON body is. */
+const scanField = (name: "provider" | "trace", text: unknown): Effect.Effect<void, BadRequest> => {
+  if (typeof text !== "string") return Effect.void
+  const scanner = JsonScanner.make({ keep: () => {}, maxItems: (path) => boundsOfRequest(`${name}.${path}`) })
+  const issue = scanner.push(Buffer.from(text))
+  if (issue === undefined) return Effect.void
+  return Effect.fail(Issues.invalid([{ ...issue, path: issue.path === "" ? name : `${name}.${issue.path}` }]))
+}
+
 const readForm = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
   const persisted = yield* Effect.orDie(FormParts.persist(request))
+  yield* scanField("provider", persisted["provider"])
+  yield* scanField("trace", persisted["trace"])
   const form = yield* decoded(decodeForm(persisted))
   yield* BodyLimit.holdFile(form.file.path)
   const body: FormRequest = { _tag: "Form", form }

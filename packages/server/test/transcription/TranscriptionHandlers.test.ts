@@ -332,6 +332,19 @@ it.layer(layer(), { excludeTestServices: true })("POST /audio/transcriptions wit
     })
   )
 
+  it.effect("counts the items of JSON in the fields of a form before it decodes them", () =>
+    Effect.gen(function* () {
+      const order = `{"order":[${"1,".repeat(20_000)}1]}`
+      const answer = yield* upload(model, file, { name: "provider", value: order })
+      expect([answer.status, envelopeOf(answer).error.metadata?.["issues"]]).toEqual([
+        400,
+        [{ path: "provider.order", message: "Expected at most 64 items" }]
+      ])
+      const deep = yield* upload(model, file, { name: "trace", value: "[".repeat(500) })
+      expect([deep.status, issuePaths(deep)]).toEqual([400, ["trace"]])
+    })
+  )
+
   it.effect("does not look into the audio of a key that has nothing left to spend", () =>
     Effect.gen(function* () {
       const key = yield* newKey(0)
