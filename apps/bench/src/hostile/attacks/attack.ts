@@ -119,12 +119,12 @@ export const keepAsking = (lanes: number, origin: string, question: () => Questi
 
 export const pause = (time: number): Promise<void> => new Promise((resume) => setTimeout(resume, time))
 
-/** A small rerank that costs money. */
-export const smallRerank = (key: string): Question => ({
+/** A small rerank. It costs money unless the model is free. */
+export const smallRerank = (key: string, model = "sandbox/bm25"): Question => ({
   method: "POST",
   path: "/api/v1/rerank",
   key,
-  body: { model: "sandbox/bm25", query: "green tea", documents: ["a cup of green tea", "milk"] }
+  body: { model, query: "green tea", documents: ["a cup of green tea", "milk"] }
 })
 
 /** `[item,item,…]` of about so many bytes. */

@@ -91,6 +91,8 @@ export const carryOut = async (attack: Attack, bounds: Bounds, main?: string): P
       died(gateway).then((outcome) => new Promise<Outcome>((resolve) => setTimeout(() => resolve(outcome), 1000))),
       givenUp(attack.seconds ?? 60)
     ])
+    // A process that died of the attack may take a moment to end.
+    if (outcome.problems.length > 0) await atMost(gateway.exited, undefined)
     const endsItself = gateway.ended() === "exit code 0"
     const seen = await gateway.watch.read()
     const stall = await atMost(gateway.stall(), Number.NaN)
