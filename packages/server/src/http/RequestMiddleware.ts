@@ -6,8 +6,10 @@
 import { phrases } from "@model-gateway/core/GatewayError"
 import { Cause, Clock, Context, Effect, type Layer, Option } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
+import { constVoid } from "effect/Function"
 import type * as Types from "effect/Types"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { Readable } from "node:stream"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Cors from "./Cors.ts"
 import * as Envelope from "./Envelope.ts"
@@ -118,6 +120,14 @@ const onAnswer = (
   return Effect.succeed(HttpServerResponse.setHeaders(response, record.headers))
 }
 
+/**
+ * A request that is broken off emits an error, which ends the process where nobody listens. Who reads the body stops listening
+ * when it is interrupted, which can be a moment before.
+ */
+const ignoreLateErrors = ({ source }: HttpServerRequest.HttpServerRequest): void => {
+  if (source instanceof Readable) source.on("error", constVoid)
+}
+
 const make = Effect.gen(function* () {
   const random = yield* SecureRandom
   const lifecycle = yield* Lifecycle
@@ -139,6 +149,7 @@ const make = Effect.gen(function* () {
       const clock = fiber.getRef(Clock.Clock)
       const startedAt = clock.monotonicTimeNanosUnsafe()
       const request = Context.getUnsafe(context, HttpServerRequest.HttpServerRequest)
+      ignoreLateErrors(request)
       const record = RequestContext.make(idOf(request))
       const preflight = cors?.(request, record)
       const answer = preflight === undefined ? effect : Effect.succeed(preflight)
