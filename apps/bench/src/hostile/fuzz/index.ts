@@ -67,7 +67,10 @@ const withoutKey = (text: string): string => text.replace(/mg_\w+/g, "mg_…")
 const statusLine = /^HTTP\/1\.1 \d{3} /
 
 const sendRaw = async (gateway: Gateway, request: FuzzedRequest, bytes: Buffer) => {
-  const received = await converse(gateway.port, [bytes], { patience: 1000, halfClose: true })
+  const received = await converse(gateway.port, [bytes], {
+    patience: request.goesAfter ?? 1000,
+    halfClose: request.goesAfter === undefined
+  })
   const text = received.bytes.toString("latin1")
   const wrong = received.statuses.find((status) => !request.allowed.has(status))
   const refused = received.statuses.some((status) => status >= 400)
@@ -76,7 +79,7 @@ const sendRaw = async (gateway: Gateway, request: FuzzedRequest, bytes: Buffer) 
       ? "the answer is no HTTP"
       : wrong !== undefined
         ? `status ${wrong}`
-        : refused && !text.includes('"request_id"')
+        : refused && request.goesAfter === undefined && !text.includes('"request_id"')
           ? "no envelope"
           : undefined
   return {

@@ -1,7 +1,7 @@
 /** Request number n of a seed: valid, or spoiled in one of many ways. */
 import { arrayOf } from "../attacks/attack.ts"
 import { form } from "../audio.ts"
-import { entriesOf, fieldOf } from "../client.ts"
+import { entriesOf, fieldOf, requestBytes } from "../client.ts"
 import { mutatedBytes, mutatedJson, oddText } from "./mutations.ts"
 import { type Body, type Operation, operations } from "./operations.ts"
 import * as RawBytes from "./rawBytes.ts"
@@ -22,6 +22,8 @@ export interface FuzzedRequest {
   readonly allowed: ReadonlySet<number>
   /** Sent as these bytes over a socket, because it is no HTTP that a client would send. */
   readonly raw: ((authorization: string | undefined) => Buffer) | undefined
+  /** The caller goes away after so many milliseconds, whatever has come back. */
+  readonly goesAfter?: number
 }
 
 const [firstOperation, ...otherOperations] = operations
@@ -217,6 +219,30 @@ const rawRequest = (seed: number, number: number, operation: Operation, path: st
   }
 }
 
+/** The same request, of which only a part is sent before the caller goes away. */
+const brokenOff = (random: Random.Random, request: FuzzedRequest): FuzzedRequest => {
+  const { body = Buffer.alloc(0), headers, method, path } = request
+  const part = body.subarray(0, random.below(body.length + 1))
+  return {
+    ...request,
+    name: "broken off",
+    allowed: anyStatus,
+    raw: (authorization) =>
+      requestBytes(
+        method,
+        path,
+        {
+          host: "127.0.0.1",
+          ...(authorization === undefined ? undefined : { authorization }),
+          ...headers,
+          "content-length": String(body.length)
+        },
+        part
+      ),
+    goesAfter: random.below(40)
+  }
+}
+
 /** A parameter this long matches no path, which is told before the key is looked at. */
 const longest = 100
 
@@ -263,7 +289,7 @@ export const make = (seed: number, number: number, known: Known): FuzzedRequest 
   } else if (random.chance(0.1)) {
     made = { headers: { "content-type": "application/json" }, body: Buffer.from(oddText(random)) }
   }
-  return {
+  const request = {
     number,
     name: operation.name,
     key,
@@ -278,6 +304,7 @@ export const make = (seed: number, number: number, known: Known): FuzzedRequest 
     allowed: allowedFor(operation, key, path),
     raw: undefined
   }
+  return how < 0.09 ? brokenOff(random, request) : request
 }
 
 const shortened = (body: Buffer): string =>
