@@ -68,6 +68,14 @@ class GatewayServer extends Server {
 /** A request that waits for "100 Continue" comes by an event of its own. */
 const asking = ["request", "checkContinue"] as const
 
+/**
+ * After CONNECT, a response that waits for those before it does not hear from Node that its connection is closed. Whoever writes
+ * it would wait forever, and the server could not stop.
+ */
+const closeUnsent = ({ unsent }: Connection): void => {
+  for (const response of unsent) response.destroy().emit("close")
+}
+
 /** Makes the server; it does not listen yet. */
 export const make = ({ bodyRate, stalled = 120_000 }: Options): Connections => {
   const server = new GatewayServer()
@@ -75,10 +83,19 @@ export const make = ({ bodyRate, stalled = 120_000 }: Options): Connections => {
   let accepted = 0
 
   server.on("connection", (socket: Socket) => {
-    const connection: Connection = { socket, current: undefined, previous: undefined, isRefused: false }
+    const connection: Connection = {
+      socket,
+      current: undefined,
+      previous: undefined,
+      isRefused: false,
+      unsent: new Set()
+    }
     open.set(socket, connection)
     accepted++
-    socket.once("close", () => open.delete(socket))
+    socket.once("close", () => {
+      open.delete(socket)
+      setImmediate(closeUnsent, connection)
+    })
     // Node takes its own listener away after CONNECT, and an error that nobody listens for ends the process.
     socket.on("error", () => {})
     SlowClients.probeHalfClosed(connection)
@@ -100,6 +117,8 @@ export const make = ({ bodyRate, stalled = 120_000 }: Options): Connections => {
       if (connection !== undefined) {
         connection.previous = connection.current
         connection.current = { request, response }
+        connection.unsent.add(response)
+        response.once("close", () => connection.unsent.delete(response))
       }
       if (server.listenerCount(event) > 1) return
       if (phase === "early") early.push(() => server.emit(event, request, response))
@@ -109,7 +128,11 @@ export const make = ({ bodyRate, stalled = 120_000 }: Options): Connections => {
   // The service refuses it in the envelope.
   server.on("checkExpectation", (request, response) => void server.emit("request", request, response))
 
-  server.on("connect", (_, socket) => refuseOn(socket, "CONNECT"))
+  server.on("connect", (_, socket) => {
+    refuseOn(socket, "CONNECT")
+    // Node reads no further, and would not notice that the client is gone.
+    socket.resume()
+  })
   server.on("clientError", ({ code = "" }: NodeJS.ErrnoException, socket) => {
     if (code === "ECONNRESET" || code === "EPIPE") socket.destroy()
     else refuseOn(socket, code)

@@ -20,6 +20,8 @@ export interface Connection {
   current: Exchange | undefined
   /** The one before it, of a client that sends requests without waiting for answers. */
   previous: Exchange | undefined
+  /** Every response that is not closed, in the order of the requests. */
+  readonly unsent: Set<ServerResponse>
   /** No further request is read. */
   isRefused: boolean
 }

@@ -65,14 +65,13 @@ const longestUnprobed = 5000
  * client that is gone resets the connection, and its request is interrupted.
  */
 export const probeHalfClosed = (connection: Connection): void => {
-  const { socket } = connection
+  const { socket, unsent } = connection
   socket.on("end", () => {
     const endedAt = performance.now()
     const timer = setInterval(() => {
-      const { current, previous } = connection
-      const awaited = previous === undefined || isOver(previous) ? current : previous
-      if (awaited === undefined || isOver(awaited) || awaited.response.headersSent) return
-      if (awaited.request.httpVersionMinor > 0) awaited.response.writeProcessing()
+      const [next] = unsent
+      if (next === undefined || next.headersSent) return
+      if (next.req.httpVersionMinor > 0) next.writeProcessing()
       else if (performance.now() - endedAt > longestUnprobed) socket.destroy()
     }, probeEvery)
     socket.once("close", () => clearInterval(timer))

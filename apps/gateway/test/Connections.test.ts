@@ -137,6 +137,27 @@ describe("Connections", () => {
     expect(statusesOf(await ask(port, `${get}hello\r\n\r\n`))).toEqual(["200", "400"])
   })
 
+  it.each(["", "CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n"])(
+    "closes responses that wait for another one when their connection closes (%j)",
+    async (last) => {
+      const responses: Array<ServerResponse> = []
+      const asked = Promise.withResolvers<void>()
+      const { port } = await listen((_, response) => {
+        responses.push(response)
+        // The first one never ends.
+        if (responses.length > 1) response.end("served")
+        if (responses.length === 3) asked.resolve()
+      })
+      const { socket } = open(port)
+      socket.write(get + get + get + last)
+      await asked.promise
+      const closed = responses.map((response) => once(response, "close"))
+      socket.destroy()
+      await Promise.all(closed)
+      expect(responses.map(({ destroyed }) => destroyed)).toEqual([true, true, true])
+    }
+  )
+
   it("takes a request for another protocol as an ordinary one", async () => {
     const { port } = await listen(late(0))
     const answer = await ask(
