@@ -3,17 +3,19 @@ import { Effect } from "effect"
 import { connect } from "node:net"
 import { layer, TestGateway } from "./TestGateway.ts"
 
-/** Sends an upload that is refused while it comes, and breaks it off after some milliseconds. */
+/** Sends a request and, without waiting for its answer, a part of an upload; breaks the connection off after some milliseconds. */
 const breakOff = (port: number, key: string, attempt: number) =>
   Effect.callback<void>((resume) => {
     const socket = connect(port, "127.0.0.1")
     socket.on("error", () => {})
     socket.resume().once("close", () => resume(Effect.void))
+    const head = `host: x\r\nauthorization: Bearer ${key}\r\n`
+    const body = '{"model":"sandbox/bm25","query":"a","documents":["a"]}'
     socket.write(
-      `POST /api/v1/files HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n` +
-        "content-type: multipart/form-data; boundary=B\r\ncontent-length: 5000000\r\n\r\n--B\r\n"
+      `POST /api/v1/rerank HTTP/1.1\r\n${head}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}` +
+        `POST /api/v1/files HTTP/1.1\r\n${head}content-type: multipart/form-data; boundary=B\r\ncontent-length: 5000000\r\n\r\n` +
+        `--B\r\n${"x".repeat(1000 * (attempt % 90))}`
     )
-    setTimeout(() => socket.write("x".repeat(1000 * (attempt % 90))), attempt % 10)
     setTimeout(() => (attempt % 2 === 0 ? socket.resetAndDestroy() : socket.destroy()), attempt % 30)
   })
 
