@@ -1,8 +1,9 @@
 /**
- * `pnpm bench`: prints the tables that compare with peers. `--quick` makes fewer rounds, to see that it runs.
- * `pnpm bench attacks [name…]`: attacks the gateway and prints a row for each attack.
- * `pnpm bench fuzz [--requests N] [--seed S]`: sends random requests over every operation and checks each answer.
- * `pnpm bench bodies [operation…]`: searches for the body of 1 MiB that stalls the event loop the longest.
+ * `pnpm bench`: prints the tables that compare with peers. `--quick` makes fewer rounds, to see
+ * that it runs. `pnpm bench attacks [name…]`: attacks the gateway and prints a row for each attack.
+ * `pnpm bench fuzz [--requests N] [--seed S]`: sends random requests over every operation and
+ * checks each answer. `pnpm bench bodies [operation…]`: searches for the body of 1 MiB that stalls
+ * the event loop the longest.
  */
 import { parseArgs } from "node:util"
 import * as Bundle from "./bundle/index.ts"

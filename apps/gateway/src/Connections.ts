@@ -1,6 +1,6 @@
 /**
- * Node's HTTP server, set up so that every request gets its answer, at the start and at the end of the service too, and
- * that no client can hold a connection forever.
+ * Node's HTTP server, set up so that every request gets its answer, at the start and at the end of
+ * the service too, and that no client can hold a connection forever.
  */
 import { type IncomingMessage, Server, type ServerResponse } from "node:http"
 import type { Socket } from "node:net"
@@ -12,12 +12,14 @@ import * as SlowClients from "./SlowClients.ts"
 /** The server, and how to tell its connections that the service begins and that it stops. */
 export interface Connections {
   readonly server: Server
-  /** Call it when the service has its routes: the requests that have arrived before are handed over. */
+  /**
+   * Call it when the service has its routes: the requests that have arrived before are handed over.
+   */
   readonly begin: () => void
   /**
-   * Call it, and wait for it, before the server is closed and before answers say `connection: close`. Idle connections stay
-   * open for a second, for the requests that are on their way. All others are cut off after `patience` milliseconds and some
-   * time for the last answers.
+   * Call it, and wait for it, before the server is closed and before answers say `connection:
+   * close`. Idle connections stay open for a second, for the requests that are on their way. All
+   * others are cut off after `patience` milliseconds and some time for the last answers.
    */
   readonly stop: (patience: number) => Promise<void>
 }
@@ -25,14 +27,19 @@ export interface Connections {
 /** How patient the server is. */
 export interface Options {
   readonly bodyRate: SlowClients.BodyRate
-  /** Milliseconds without a byte moving until a connection is closed whose client does not read its answer. Default: 2 minutes. */
+  /**
+   * Milliseconds without a byte moving until a connection is closed whose client does not read its
+   * answer. Default: 2 minutes.
+   */
   readonly stalled?: number
 }
 
 /** Node's limit for a whole request. Its default of 5 minutes is short for a large upload. */
 const longestUpload = 3_600_000
 
-/** Longer than the idle time of common load balancers, so that they close connections and we do not. */
+/**
+ * Longer than the idle time of common load balancers, so that they close connections and we do not.
+ */
 const keepAlive = 65_000
 
 /** Time for the answers to requests that were interrupted, before their connections are cut off. */
@@ -45,7 +52,10 @@ const idleGrace = 1000
 const longestAccepting = 5000
 
 class GatewayServer extends Server {
-  /** Node knows this property, its types do not. Without it a client that ends its side of the connection gets no answer. */
+  /**
+   * Node knows this property, its types do not. Without it a client that ends its side of the
+   * connection gets no answer.
+   */
   readonly httpAllowHalfOpen = true
 
   constructor() {
@@ -54,12 +64,15 @@ class GatewayServer extends Server {
       keepAliveTimeout: keepAlive,
       // The service refuses it in the envelope.
       requireHostHeader: false,
-      // The service has no other protocol. As ordinary requests they are answered, and noticed when they are gone.
+      // The service has no other protocol. As ordinary requests they are answered, and noticed when
+      // they are gone.
       shouldUpgradeCallback: () => false
     })
   }
 
-  /** Node calls it when the server closes. The next request of a busy client may be on its way then. */
+  /**
+   * Node calls it when the server closes. The next request of a busy client may be on its way then.
+   */
   override closeIdleConnections(): void {
     setTimeout(() => super.closeIdleConnections(), idleGrace).unref()
   }
@@ -69,8 +82,8 @@ class GatewayServer extends Server {
 const asking = ["request", "checkContinue"] as const
 
 /**
- * After CONNECT, a response that waits for those before it does not hear from Node that its connection is closed. Whoever writes
- * it would wait forever, and the server could not stop.
+ * After CONNECT, a response that waits for those before it does not hear from Node that its
+ * connection is closed. Whoever writes it would wait forever, and the server could not stop.
  */
 const closeUnsent = ({ unsent }: Connection): void => {
   for (const response of unsent) response.destroy().emit("close")
@@ -96,7 +109,8 @@ export const make = ({ bodyRate, stalled = 120_000 }: Options): Connections => {
       open.delete(socket)
       setImmediate(closeUnsent, connection)
     })
-    // Node takes its own listener away after CONNECT, and an error that nobody listens for ends the process.
+    // Node takes its own listener away after CONNECT, and an error that nobody listens for ends the
+    // process.
     socket.on("error", () => {})
     SlowClients.probeHalfClosed(connection)
   })
@@ -107,7 +121,8 @@ export const make = ({ bodyRate, stalled = 120_000 }: Options): Connections => {
     else refuse(connection, code)
   }
 
-  // Node listens before the service has its routes, and some time after. Then the listener here is the only one.
+  // Node listens before the service has its routes, and some time after. Then the listener here is
+  // the only one.
   let phase: "early" | "handing over" | "begun" = "early"
   const early: Array<() => boolean> = []
   for (const event of asking) {
@@ -151,8 +166,8 @@ export const make = ({ bodyRate, stalled = 120_000 }: Options): Connections => {
   }
 
   /**
-   * Node accepts one connection each turn of the event loop. Those that still wait when it stops listening are reset, their
-   * requests with them.
+   * Node accepts one connection each turn of the event loop. Those that still wait when it stops
+   * listening are reset, their requests with them.
    */
   const acceptWaiting = async (): Promise<void> => {
     const end = performance.now() + longestAccepting

@@ -74,8 +74,9 @@ const close = (socket: Socket, text = ""): void => {
 }
 
 /**
- * Refuses what came last on the connection, and closes it. Requests that arrived completely are answered first. An answer
- * that has begun is cut off, because a refusal would look like a part of it.
+ * Refuses what came last on the connection, and closes it. Requests that arrived completely are
+ * answered first. An answer that has begun is cut off, because a refusal would look like a part of
+ * it.
  */
 export const refuse = (connection: Connection, code: string): void => {
   if (connection.isRefused) return

@@ -1,14 +1,18 @@
 /**
  * Ends connections whose client is too slow, or gone.
  *
- * Each connection is looked at once a second, whoever reads the body of its request, so that a request costs nothing more.
+ * Each connection is looked at once a second, whoever reads the body of its request, so that a
+ * request costs nothing more.
  */
 import { type Connection, type Exchange, isOver, refuse } from "./Refusals.ts"
 
 /** How fast a body must arrive. */
 export interface BodyRate {
   readonly bytesPerSecond: number
-  /** In milliseconds: within each span of this length the body must bring as many bytes as the rate asks for. */
+  /**
+   * In milliseconds: within each span of this length the body must bring as many bytes as the rate
+   * asks for.
+   */
   readonly grace: number
 }
 
@@ -18,8 +22,8 @@ interface Progress {
 }
 
 /**
- * Refuses with 408 each request whose body arrives slower than the rate. Time in which the service itself does not read
- * the body does not count.
+ * Refuses with 408 each request whose body arrives slower than the rate. Time in which the service
+ * itself does not read the body does not count.
  */
 export const refuseSlowBodies = (connections: Iterable<Connection>, { bytesPerSecond, grace }: BodyRate): void => {
   const interval = Math.min(1000, grace / 4)
@@ -57,12 +61,14 @@ export const refuseSlowBodies = (connections: Iterable<Connection>, { bytesPerSe
 /** Longer than an answer usually takes, so that most clients never see an interim response. */
 const probeEvery = 250
 
-/** HTTP/1.0 has no interim responses: such a client gets its answer if it comes within this time. */
+/**
+ * HTTP/1.0 has no interim responses: such a client gets its answer if it comes within this time.
+ */
 const longestUnprobed = 5000
 
 /**
- * A client that has ended its side of the connection may wait for its answer, or be gone. Interim responses tell: a
- * client that is gone resets the connection, and its request is interrupted.
+ * A client that has ended its side of the connection may wait for its answer, or be gone. Interim
+ * responses tell: a client that is gone resets the connection, and its request is interrupted.
  */
 export const probeHalfClosed = (connection: Connection): void => {
   const { socket, unsent } = connection

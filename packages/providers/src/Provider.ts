@@ -218,8 +218,9 @@ export interface Provider {
   readonly name: string
   readonly models: ReadonlyArray<Model>
   /**
-   * Whether the models run in the gateway's own process. Such a provider cannot be down: a call that runs out of time was
-   * asked for too much, so the failure is the caller's and does not open the circuit for others. Default: false.
+   * Whether the models run in the gateway's own process. Such a provider cannot be down: a call
+   * that runs out of time was asked for too much, so the failure is the caller's and does not open
+   * the circuit for others. Default: false.
    */
   readonly inProcess?: boolean
   readonly rerank?: (request: RerankRequest) => Effect.Effect<RerankResponse, ProviderError>

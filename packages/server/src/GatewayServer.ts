@@ -118,7 +118,10 @@ export const layerStoresSql = Layer.mergeAll(
 export interface DataOptions {
   /** The folder that holds all of it: the database `gateway.db`, the files under `files/`, uploads under way in `uploads/`. Made when it is not there. */
   readonly dataDir: string
-  /** How long a write waits while another process keeps the database locked, in milliseconds. Default 5000. */
+  /**
+   * How long a write waits while another process keeps the database locked, in milliseconds.
+   * Default 5000.
+   */
   readonly busyTimeout?: number | undefined
 }
 

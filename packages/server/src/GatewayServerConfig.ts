@@ -67,7 +67,10 @@ export interface KeptAnswers {
 export interface BodyRate {
   /** Default 1024. */
   readonly bytesPerSecond: number
-  /** Within each span of this length the body must bring as many bytes as the rate asks for. Default 30 seconds. */
+  /**
+   * Within each span of this length the body must bring as many bytes as the rate asks for. Default
+   * 30 seconds.
+   */
   readonly grace: Duration.Duration
 }
 
@@ -84,9 +87,9 @@ export interface Settings {
   readonly bodyRate: BodyRate
   /**
    * Memory that the bodies of all requests in flight may take up together, in bytes. A body counts
-   * four times its length, for the text and the values made of it. One key gets at most half. Bodies
-   * beyond it wait for two seconds and are then answered with a 503. Default undefined: a quarter of
-   * what the process may use.
+   * four times its length, for the text and the values made of it. One key gets at most half.
+   * Bodies beyond it wait for two seconds and are then answered with a 503. Default undefined: a
+   * quarter of what the process may use.
    */
   readonly bodyMemory: number | undefined
   readonly deadlines: Deadlines

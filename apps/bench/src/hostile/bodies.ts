@@ -1,6 +1,6 @@
 /**
- * `pnpm bench bodies`: searches for the body of 1 MiB that stalls the event loop the longest, by trying many families of
- * bodies on every field of every operation that takes JSON.
+ * `pnpm bench bodies`: searches for the body of 1 MiB that stalls the event loop the longest, by
+ * trying many families of bodies on every field of every operation that takes JSON.
  */
 import { arrayOf, json, mebibyte, milliseconds, pause } from "./attacks/attack.ts"
 import { ask, entriesOf, fieldOf } from "./client.ts"
@@ -111,7 +111,10 @@ export interface Cost {
   readonly stall: number
 }
 
-/** The stall that a body causes; of several tries the shortest, because the machine has other work too. */
+/**
+ * The stall that a body causes; of several tries the shortest, because the machine has other work
+ * too.
+ */
 const costOf = async (gateway: Gateway, method: string, path: string, key: string, body: Buffer) => {
   let least = Infinity
   let status = 0

@@ -1,4 +1,7 @@
-/** Two ways to ask: as HTTP, through Node's own client, and as bytes on a socket, for what no client would send. */
+/**
+ * Two ways to ask: as HTTP, through Node's own client, and as bytes on a socket, for what no client
+ * would send.
+ */
 import { Agent, request } from "node:http"
 import { connect } from "node:net"
 
@@ -85,7 +88,7 @@ export const ask = (origin: string, question: Question, agent: Agent | false = a
     sent.end(bytes)
   })
 
-/** The JSON of an answer; undefined where it is none. */
+/** The JSON of an answer; undefined where it is not JSON. */
 export const jsonOf = (answer: Answer): unknown => {
   try {
     return JSON.parse(answer.body.toString())

@@ -1,6 +1,6 @@
 /**
- * The gateway under test: the real executable as a process of its own, with its own data folder, on loopback, with a
- * small heap. It is watched while it is attacked.
+ * The gateway under test: the real executable as a process of its own, with its own data folder, on
+ * loopback, with a small heap. It is watched while it is attacked.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
@@ -20,7 +20,10 @@ export const heapMebibytes = 512
 /** Settings, as environment variables without their common prefix. */
 export type Settings = Readonly<Record<string, string>>
 
-/** Raises the rates, where the subject of a test is not the rates. Variables that a gateway does not know are ignored. */
+/**
+ * Raises the rates, where the subject of a test is not the rates. Variables that a gateway does not
+ * know are ignored.
+ */
 export const unlimited: Settings = {
   RATE_LIMIT_REQUESTS: "1000000000",
   RATE_LIMIT_WINDOW: "1 second",
@@ -41,7 +44,9 @@ export interface Gateway {
   readonly origin: string
   readonly port: number
   readonly dataDir: string
-  /** An ordinary key, a management key and their workspace; empty when the data folder is not new. */
+  /**
+   * An ordinary key, a management key and their workspace; empty when the data folder is not new.
+   */
   readonly apiKey: string
   readonly managementKey: string
   readonly workspace: string
@@ -54,7 +59,10 @@ export interface Gateway {
   readonly exited: Promise<void>
   /** Latency of `/healthz` and memory since the last call of `reset`. */
   readonly watch: Watch.Watch
-  /** The longest stall of the event loop since the last call, in milliseconds; NaN when the process has ended. */
+  /**
+   * The longest stall of the event loop since the last call, in milliseconds; NaN when the process
+   * has ended.
+   */
   readonly stall: () => Promise<number>
   readonly stop: () => Promise<void>
 }

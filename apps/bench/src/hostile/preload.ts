@@ -1,4 +1,7 @@
-/** Loaded into the gateway before its own code: tells the parent process how long the event loop has stalled. */
+/**
+ * Loaded into the gateway before its own code: tells the parent process how long the event loop has
+ * stalled.
+ */
 import { monitorEventLoopDelay } from "node:perf_hooks"
 
 const delay = monitorEventLoopDelay({ resolution: 1 })

@@ -1,13 +1,16 @@
 /**
- * Watches a gateway from a thread of its own, so that a busy attacker does not distort the figures: `/healthz` every
- * 50 ms on one connection, and the memory of the process.
+ * Watches a gateway from a thread of its own, so that a busy attacker does not distort the figures:
+ * `/healthz` every 50 ms on one connection, and the memory of the process.
  */
 import { Worker } from "node:worker_threads"
 import { sibling } from "./sibling.ts"
 
 /** What was seen since the last reset. */
 export interface Seen {
-  /** The longest that `/healthz` took, in milliseconds; a probe without an answer counts with its time so far. */
+  /**
+   * The longest that `/healthz` took, in milliseconds; a probe without an answer counts with its
+   * time so far.
+   */
   readonly healthMax: number
   /** Probes that were answered with anything but 200. */
   readonly healthFailures: number

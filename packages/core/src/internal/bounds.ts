@@ -44,7 +44,10 @@ export const isMaxBytes = (most: number) =>
 /** At most `most` items. */
 export const isMaxItems = (most: number) => Schema.isMaxLength(most, { expected: `at most ${most} items` })
 
-/** What is left of a budget of bytes after the least that a value takes as JSON; below 0 where it is too small. */
+/**
+ * What is left of a budget of bytes after the least that a value takes as JSON; below 0 where it is
+ * too small.
+ */
 const leftAfter = (value: Schema.Json, budget: number): number => {
   if (typeof value === "string") return budget - value.length - 2
   if (typeof value !== "object" || value === null) return budget - 1

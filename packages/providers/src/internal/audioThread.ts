@@ -20,8 +20,8 @@ export const threads = 2
 const startDeadline = Duration.seconds(10)
 
 /**
- * For the parser, more than twenty times what it needs. It grows with the audio, so that a small file
- * does not hold a thread for long.
+ * For the parser, more than twenty times what it needs. It grows with the audio, so that a small
+ * file does not hold a thread for long.
  */
 const deadlineFor = (size: number): Duration.Duration => Duration.millis(1000 + size / 20_000)
 

@@ -28,9 +28,9 @@ const unspaced =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
 
 /**
- * More than 30 marks in a row. Normalization sorts each run of marks, in time that grows with the square of its length.
- * Runs are therefore cut to the length that the Stream-Safe Text Format of Unicode (UAX 15) allows. Normalization also
- * makes marks of the two halfwidth marks of katakana.
+ * More than 30 marks in a row. Normalization sorts each run of marks, in time that grows with the
+ * square of its length. Runs are therefore cut to the length that the Stream-Safe Text Format of
+ * Unicode (UAX 15) allows. Normalization also makes marks of the two halfwidth marks of katakana.
  */
 const excessMarks = /([\p{M}\uff9e\uff9f]{30})[\p{M}\uff9e\uff9f]+/gu
 
@@ -67,7 +67,10 @@ const fold = (run: string): string => {
   return bounded.normalize("NFKD").replace(latinAccent, "$1").normalize("NFC").toLowerCase()
 }
 
-/** Splits those words that may hold several. They are segmented together, because each call has a high fixed cost. */
+/**
+ * Splits those words that may hold several. They are segmented together, because each call has a
+ * high fixed cost.
+ */
 const segmented = (found: ReadonlyArray<string>): ReadonlyArray<string> => {
   const joined = found.filter((word) => unspaced.test(word))
   if (joined.length === 0) return found
@@ -96,7 +99,10 @@ interface Index {
   readonly add: (document: number, text: string) => void
   /** How many distinct words the query has. */
   readonly terms: number
-  /** Adds what a term earns to the scores, once all documents are in. Answers how many documents hold it. */
+  /**
+   * Adds what a term earns to the scores, once all documents are in. Answers how many documents
+   * hold it.
+   */
   readonly score: (term: number) => number
   /** The ranking, once every term is scored. */
   readonly ranking: (top_n: number) => Ranking
@@ -226,9 +232,9 @@ const cut = (text: string, start: number, end: number): number => {
 }
 
 /**
- * Ranks texts against a query. A small request is ranked at once. A large one yields to other fibers after each
- * millisecond or so of work, so that the event loop stays free for other requests. The work grows in proportion to the
- * length of the input, whatever it holds.
+ * Ranks texts against a query. A small request is ranked at once. A large one yields to other
+ * fibers after each millisecond or so of work, so that the event loop stays free for other
+ * requests. The work grows in proportion to the length of the input, whatever it holds.
  *
  * @param top_n how many results to give; all when left out
  *

@@ -85,8 +85,8 @@ export class Accounting extends Context.Service<
       alongside?: Effect.Effect<void, StorageError>
     ) => Effect.Effect<Settlement, StorageError>
     /**
-     * Fails where the key, its guardrail or its workspace has nothing left, so that no request with a
-     * price can be reserved. Holds nothing.
+     * Fails where the key, its guardrail or its workspace has nothing left, so that no request with
+     * a price can be reserved. Holds nothing.
      */
     readonly checkNotExhausted: (payer: Payer) => Effect.Effect<void, InsufficientCredits | StorageError>
     /** Gives all of it back; nothing is charged or recorded. Once for an intent, and not after a settle. */

@@ -131,8 +131,9 @@ const failed = (operation: string) => (error: PlatformError) => {
 const isMissing = (error: PlatformError): boolean => error.reason._tag === "NotFound"
 
 /**
- * Keeps objects in a folder of this machine: `<dir>/<kind>/<two characters>/<name>`. What is being written lies in a folder
- * of this process below `<dir>/.partial`, on the same file system so that a rename publishes it.
+ * Keeps objects in a folder of this machine: `<dir>/<kind>/<two characters>/<name>`. What is being
+ * written lies in a folder of this process below `<dir>/.partial`, on the same file system so that
+ * a rename publishes it.
  */
 export const makeLocal = Effect.fnUntraced(function* (
   dir: string

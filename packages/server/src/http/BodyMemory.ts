@@ -48,7 +48,9 @@ const patience = "2 seconds"
 
 const retryAfter = 1
 
-/** The memory that this process may use: the limit of its heap, of its container or of the machine. */
+/**
+ * The memory that this process may use: the limit of its heap, of its container or of the machine.
+ */
 export const processLimit = (): number => {
   const container = constrainedMemory()
   return Math.min(getHeapStatistics().heap_size_limit, container > 0 ? container : totalmem(), totalmem())
@@ -86,7 +88,10 @@ export const make = (bytes: number): BodyMemory["Service"] => {
   })
 }
 
-/** The memory that `bodyMemory` of the settings names; by default a quarter of what the process may use. */
+/**
+ * The memory that `bodyMemory` of the settings names; by default a quarter of what the process may
+ * use.
+ */
 export const layer: Layer.Layer<BodyMemory> = Layer.effect(
   BodyMemory,
   Effect.map(GatewayServerConfig, ({ bodyMemory }) => make(bodyMemory ?? Math.floor(processLimit() / 4)))

@@ -1,5 +1,6 @@
 /**
- * Reads a `multipart/form-data` body part by part, and refuses one that is malformed or out of bounds.
+ * Reads a `multipart/form-data` body part by part, and refuses one that is malformed or out of
+ * bounds.
  *
  * All errors are `MultipartError`s, which `Failures` turns into a 400 or a 413.
  */
@@ -26,8 +27,8 @@ const withinBounds = (part: Multipart.Part): Effect.Effect<void, Multipart.Multi
     : Effect.fail(Multipart.MultipartError.fromReason("FieldTooLarge"))
 
 /**
- * The parts of a form, given its headers and its body. The content of a file must be read before the next part is
- * taken, or it piles up in memory.
+ * The parts of a form, given its headers and its body. The content of a file must be read before
+ * the next part is taken, or it piles up in memory.
  */
 export const parse =
   (headers: HttpServerRequest.HttpServerRequest["headers"]) =>
@@ -35,18 +36,25 @@ export const parse =
     body.pipe(
       Stream.mapError(malformed),
       Stream.pipeThroughChannel(Multipart.makeChannel(headers)),
-      // The parser of Effect 4.1.0 throws a TypeError where a boundary directly follows the headers of the first part.
+      // The parser of Effect 4.1.0 throws a TypeError where a boundary directly follows the headers
+      // of the first part.
       Stream.catchDefect((cause) => Stream.fail(malformed({ _tag: "UnfinishedHeaders", cause }))),
       Stream.tap(withinBounds),
       Stream.provideService(Multipart.MaxParts, maxParts),
       Stream.provideService(Multipart.MaxFieldSize, ByteSize.bytes(maxJsonFieldBytes))
     )
 
-/** Browsers send a file without a name for an input that was left empty. Reads it, so that the next part can come. */
+/**
+ * Browsers send a file without a name for an input that was left empty. Reads it, so that the next
+ * part can come.
+ */
 const isNamed = (part: Multipart.Part): Effect.Effect<boolean, Multipart.MultipartError> =>
   part._tag === "File" && part.name === "" ? Effect.as(Stream.runDrain(part.content), false) : Effect.succeed(true)
 
-/** The whole form, with its files in temporary files that are removed with the scope. Files without a name are left out. */
+/**
+ * The whole form, with its files in temporary files that are removed with the scope. Files without
+ * a name are left out.
+ */
 export const persist = (
   request: HttpServerRequest.HttpServerRequest
 ): Effect.Effect<Multipart.Persisted, Multipart.MultipartError, FileSystem.FileSystem | Path.Path | Scope.Scope> =>

@@ -13,7 +13,10 @@ import type * as PayloadIssues from "./PayloadIssues.ts"
 /** A body up to this length cannot hold enough to be worth scanning before it is parsed. */
 const maxUnscanned = 4096
 
-/** A body up to this length is scanned at once; a longer one as it arrives, so that others have their turn. */
+/**
+ * A body up to this length is scanned at once; a longer one as it arrives, so that others have
+ * their turn.
+ */
 const maxScannedAtOnce = 64 * 1024
 
 /** The room that a body of unknown length begins with; it doubles as the body turns out longer. */
@@ -34,7 +37,9 @@ export const lengthOf = ({ headers }: HttpServerRequest.HttpServerRequest): numb
   return headers["transfer-encoding"] === undefined ? 0 : undefined
 }
 
-/** Gives each chunk of the body to `push`. A body that turns out longer than `maxBytes` is a 413. */
+/**
+ * Gives each chunk of the body to `push`. A body that turns out longer than `maxBytes` is a 413.
+ */
 export const forEachChunk = <E, R>(
   request: HttpServerRequest.HttpServerRequest,
   maxBytes: number,

@@ -3,8 +3,8 @@
  *
  * A parser builds all that a body holds: a body of some megabytes can become millions of objects,
  * and stop everybody else while they are built. This scanner only counts. It refuses nesting, lists
- * and numbers of values beyond what any operation takes, in time that grows with the bytes alone. It
- * does not check the grammar: the parser does that afterwards.
+ * and numbers of values beyond what any operation takes, in time that grows with the bytes alone.
+ * It does not check the grammar: the parser does that afterwards.
  *
  * It can also take one long string out of the body, so that it is never held whole.
  */
@@ -32,7 +32,10 @@ export interface Extraction {
 
 /** How a body is scanned. */
 export interface Options {
-  /** The most items of the list at a path such as `documents` or `provider.order`, where it has a bound. */
+  /**
+   * The most items of the list at a path such as `documents` or `provider.order`, where it has a
+   * bound.
+   */
   readonly maxItems?: ((path: string) => number | undefined) | undefined
   /** Gets the bytes to parse: all of them but the string that is taken out. */
   readonly keep: (bytes: Uint8Array) => void
@@ -57,7 +60,10 @@ const closeList = 0x5d
 /** Names longer than this are no fields of the contract. */
 const longestName = 256
 
-/** Names are known for the fields of the body and the members of those: for paths and the extraction. */
+/**
+ * Names are known for the fields of the body and the members of those: for paths and the
+ * extraction.
+ */
 const namedLevels = 2
 
 /** After this many bytes without an escape a native search is quicker than a loop. */

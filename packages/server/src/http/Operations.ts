@@ -72,14 +72,14 @@ const knownPaths: ReadonlyArray<{ readonly pattern: RegExp; readonly methods: Se
 })()
 
 /**
- * A `;` or `#`, behind which the router would read a query; an empty segment, which it would take for an empty parameter; or the
- * percent-encoding of a character that needs none.
+ * A `;` or `#`, behind which the router would read a query; an empty segment, which it would take
+ * for an empty parameter; or the percent-encoding of a character that needs none.
  */
 const secondSpelling = /^[^?]*(?:[;#]|\/\/|%(?:2[DE]|3\d|4[1-9A-F]|5[\dAF]|6[1-9A-F]|7[\dAE]))|^[^?]+\/(?:\?|$)/i
 
 /**
- * Whether a URL's path is spelled as the contract spells it, and not as a second spelling of another path. A proxy in front
- * would take that for a different path and apply the wrong rule.
+ * Whether a URL's path is spelled as the contract spells it, and not as a second spelling of
+ * another path. A proxy in front would take that for a different path and apply the wrong rule.
  */
 export const isExactPath = (url: string): boolean => url.startsWith("/") && !secondSpelling.test(url)
 

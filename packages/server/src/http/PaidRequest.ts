@@ -27,9 +27,9 @@ const setRateHeaders = (status: RateStatus) =>
   })
 
 /**
- * Counts the request against its key's rate, once, and says in the `RateLimit` headers where the key
- * stands. Past the limit it is a 429 with `retry_after`. For every operation whose status set has a
- * 429, paid or not.
+ * Counts the request against its key's rate, once, and says in the `RateLimit` headers where the
+ * key stands. Past the limit it is a 429 with `retry_after`. For every operation whose status set
+ * has a 429, paid or not.
  */
 export const withinRate: Effect.Effect<void, TooManyRequests, RateLimits | RequestContext.RequestContext> = Effect.gen(
   function* () {

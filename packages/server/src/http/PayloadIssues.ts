@@ -10,7 +10,10 @@ import { maxIssues } from "./Issues.ts"
 
 /** What is known of an operation's JSON body. */
 export interface JsonPayload {
-  /** The most items of the list at a path such as `documents` or `provider.order`, where it has a bound. */
+  /**
+   * The most items of the list at a path such as `documents` or `provider.order`, where it has a
+   * bound.
+   */
   readonly maxItems: (path: string) => number | undefined
   /** The error that lists what is wrong with the value; undefined where nothing is. */
   readonly check: (value: unknown) => Schema.SchemaError | undefined

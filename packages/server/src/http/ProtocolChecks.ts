@@ -38,8 +38,9 @@ const countHosts = ({ rawHeaders }: IncomingMessage): number => {
 }
 
 /**
- * Why the request is refused; undefined where nothing is wrong. RFC 9112 asks for one Host header (HTTP/1.0 knew none). An
- * absolute target (`GET http://host/path`) is normalized before it gets here, so it must have been normal already.
+ * Why the request is refused; undefined where nothing is wrong. RFC 9112 asks for one Host header
+ * (HTTP/1.0 knew none). An absolute target (`GET http://host/path`) is normalized before it gets
+ * here, so it must have been normal already.
  */
 export const refusalOf = ({
   headers,

@@ -1,6 +1,6 @@
 /**
- * Lets a request's body in: within its operation's size, after the checks that spare reading it, and
- * within the memory that all bodies share.
+ * Lets a request's body in: within its operation's size, after the checks that spare reading it,
+ * and within the memory that all bodies share.
  */
 import { ByteSize, Context, Effect } from "effect"
 import { HttpIncomingMessage, HttpMethod, HttpServerRequest, type HttpServerResponse, Multipart } from "effect/http"

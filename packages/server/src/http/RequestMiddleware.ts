@@ -121,8 +121,8 @@ const onAnswer = (
 }
 
 /**
- * A request that is broken off emits an error, which ends the process where nobody listens. Who reads the body stops listening
- * when it is interrupted, which can be a moment before.
+ * A request that is broken off emits an error, which ends the process where nobody listens. Who
+ * reads the body stops listening when it is interrupted, which can be a moment before.
  */
 const ignoreLateErrors = ({ source }: HttpServerRequest.HttpServerRequest): void => {
   if (source instanceof Readable) source.on("error", constVoid)

@@ -112,7 +112,10 @@ export class KeyStore extends Context.Service<
     readonly remove: (organizationId: string, hash: string) => Effect.Effect<void, KeyNotFound | StorageError>
     /** Who the bearer of this text is; of an ephemeral key, the key that it was made from. */
     readonly authenticate: (key: Redacted.Redacted<string>) => Effect.Effect<Caller, InvalidKey | StorageError>
-    /** The same caller as it is now; fails when its key may no longer be used. For requests that wait. */
+    /**
+     * The same caller as it is now; fails when its key may no longer be used. For requests that
+     * wait.
+     */
     readonly refresh: (caller: Caller) => Effect.Effect<Caller, InvalidKey | StorageError>
   }
 >()("@model-gateway/server/keys/KeyStore") {}

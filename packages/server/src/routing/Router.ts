@@ -1,9 +1,9 @@
 /**
  * Tries the endpoints of a model one after the other until one answers.
  *
- * After several failures in a row, the circuit of an endpoint opens: it is not asked for a while. A failure that the request itself
- * caused does not count. Every attempt has a time limit, and so do all attempts together. When no endpoint answers,
- * the caller is told what was tried.
+ * After several failures in a row, the circuit of an endpoint opens: it is not asked for a while. A
+ * failure that the request itself caused does not count. Every attempt has a time limit, and so do
+ * all attempts together. When no endpoint answers, the caller is told what was tried.
  */
 import type { ProviderError, Reason } from "@model-gateway/providers/ProviderError"
 import { ProviderError as UpstreamError, Timeout } from "@model-gateway/providers/ProviderError"

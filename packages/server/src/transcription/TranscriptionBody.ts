@@ -1,6 +1,6 @@
 /**
- * Reads the body of a transcription request, in either form. Its audio goes to a temporary file as it
- * comes and is never held whole.
+ * Reads the body of a transcription request, in either form. Its audio goes to a temporary file as
+ * it comes and is never held whole.
  */
 import { type BadRequest, PayloadTooLarge, phrases } from "@model-gateway/core/GatewayError"
 import * as Transcription from "@model-gateway/core/Transcription"
@@ -136,8 +136,9 @@ const mediaTypeOf = ({ headers }: HttpServerRequest.HttpServerRequest): string =
   (headers["content-type"] ?? "application/json").split(";", 1)[0]?.trim().toLowerCase() ?? ""
 
 /**
- * Reads the body; undefined where its content type is neither of the two. The audio's file is removed
- * with the scope. What does not fit the contract is a 400, a body over the limit of its form a 413.
+ * Reads the body; undefined where its content type is neither of the two. The audio's file is
+ * removed with the scope. What does not fit the contract is a 400, a body over the limit of its
+ * form a 413.
  */
 export const read = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, maxJsonBytes: number) {
   switch (mediaTypeOf(request)) {

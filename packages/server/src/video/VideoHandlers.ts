@@ -69,8 +69,8 @@ const toCandidate = (accepted: VideoAcceptance.Accepted): Candidate => ({
 })
 
 /**
- * A change made by another process gives no signal here, and a key can expire: the row and the key are read again at
- * least this often.
+ * A change made by another process gives no signal here, and a key can expire: the row and the key
+ * are read again at least this often.
  */
 const rereadEvery = 1000
 
@@ -196,7 +196,8 @@ const make = Effect.gen(function* () {
   )
 
   /**
-   * The job as soon as its state is another than was seen, or as it is when the time is over or the service stops.
+   * The job as soon as its state is another than was seen, or as it is when the time is over or the
+   * service stops.
    */
   const awaitChange = Effect.fnUntraced(function* (id: string, seen: Status, seconds: number) {
     const changed = yield* signals.watch(id)

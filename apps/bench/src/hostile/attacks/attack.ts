@@ -37,7 +37,7 @@ export interface Attack {
   readonly run: (target: Target) => Promise<Outcome>
 }
 
-/** A field that is a text; fails where it is none. */
+/** A field of type string; throws for any other type. */
 export const textOf = (json: unknown, ...path: ReadonlyArray<string>): string => {
   const found = fieldOf(json, ...path)
   if (typeof found !== "string") throw new Error(`no ${path.join(".")} in ${JSON.stringify(json)}`)

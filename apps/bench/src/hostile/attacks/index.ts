@@ -1,6 +1,6 @@
 /**
- * The table of hostile callers: every attack runs against a gateway of its own, which has to survive it, stay within its
- * memory and keep answering `/healthz`.
+ * The table of hostile callers: every attack runs against a gateway of its own, which has to
+ * survive it, stay within its memory and keep answering `/healthz`.
  */
 import { type Gateway, heapMebibytes, start } from "../gateway.ts"
 import { access } from "./access.ts"

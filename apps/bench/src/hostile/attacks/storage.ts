@@ -54,7 +54,10 @@ const lockedDatabase: Attack = {
   }
 }
 
-/** Deletes the guardrail of a key again and again while the key is used, each time after it was held for so long. */
+/**
+ * Deletes the guardrail of a key again and again while the key is used, each time after it was held
+ * for so long.
+ */
 const deleteUnderLoad = async (target: Target, manage: Target["manage"], times: number, held: number) => {
   const { gateway } = target
   const { hash, key } = await target.newKey()
@@ -146,7 +149,10 @@ const keyCount = 100_000
 
 const hashOf = (at: number): string => at.toString(16).padStart(64, "0")
 
-/** Copies whatever the database holds of one key, as so many older keys. Making them one by one would take minutes. */
+/**
+ * Copies whatever the database holds of one key, as so many older keys. Making them one by one
+ * would take minutes.
+ */
 const copyKey = (file: string, hash: string): void => {
   const database = new DatabaseSync(file, { enableForeignKeyConstraints: false })
   const texts = (query: string, column: string): ReadonlyArray<string> =>

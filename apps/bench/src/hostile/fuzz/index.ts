@@ -1,6 +1,6 @@
 /**
- * `pnpm bench fuzz`: random requests over every operation, from a seed. Each answer has to be one that the contract
- * allows, complete and in time, and `/healthz` has to answer throughout.
+ * `pnpm bench fuzz`: random requests over every operation, from a seed. Each answer has to be one
+ * that the contract allows, complete and in time, and `/healthz` has to answer throughout.
  */
 import type { Bounds } from "../attacks/index.ts"
 import { milliseconds } from "../attacks/attack.ts"
@@ -107,7 +107,7 @@ const send = async (gateway: Gateway, world: World.World, request: FuzzedRequest
   }
 }
 
-/** So many requests, and things that were deleted are made anew. */
+/** After this many requests, what was deleted is created again. */
 const epoch = 1000
 /** Enough to see what is wrong. */
 const mostViolations = 50

@@ -1,4 +1,7 @@
-/** Every operation of the contract, as its OpenAPI document describes it. A new operation is fuzzed without a change here. */
+/**
+ * Every operation of the contract, as its OpenAPI document describes it. A new operation is fuzzed
+ * without a change here.
+ */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { entriesOf, fieldOf } from "../client.ts"

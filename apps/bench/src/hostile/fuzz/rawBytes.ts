@@ -1,4 +1,7 @@
-/** Bytes that no HTTP client would send: requests spoiled at random, and the classics of malformed HTTP. */
+/**
+ * Bytes that no HTTP client would send: requests spoiled at random, and the classics of malformed
+ * HTTP.
+ */
 import { requestBytes } from "../client.ts"
 import { mutatedBytes } from "./mutations.ts"
 import type { Random } from "./random.ts"

@@ -243,7 +243,7 @@ const brokenOff = (random: Random.Random, request: FuzzedRequest): FuzzedRequest
   }
 }
 
-/** A parameter this long matches no path, which is told before the key is looked at. */
+/** A parameter this long matches no path: a 404 before the key is checked. */
 const longest = 100
 
 const allowedFor = ({ statuses }: Operation, key: KeyKind, path: string): ReadonlySet<number> => {

@@ -1,4 +1,7 @@
-/** Values that a JSON Schema allows, with names from the world under test, so that many requests are valid. */
+/**
+ * Values that a JSON Schema allows, with names from the world under test, so that many requests are
+ * valid.
+ */
 import { silence } from "../audio.ts"
 import { entriesOf, fieldOf } from "../client.ts"
 import { resolve } from "./operations.ts"

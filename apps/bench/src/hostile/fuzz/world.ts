@@ -1,4 +1,7 @@
-/** Keys of every kind, and things to refer to. What the fuzzer may delete is made anew from time to time. */
+/**
+ * Keys of every kind, and things to refer to. What the fuzzer may delete is made anew from time to
+ * time.
+ */
 import { guess } from "../attacks/access.ts"
 import { manager, textOf } from "../attacks/attack.ts"
 import { form } from "../audio.ts"
@@ -28,7 +31,7 @@ export interface World {
   /** The header's value; undefined for no header. */
   readonly authorization: Readonly<Record<KeyKind, string | undefined>>
   readonly known: () => Known
-  /** Makes things anew that requests have deleted. */
+  /** Creates again what requests have deleted. */
   readonly renew: () => Promise<void>
 }
 
