@@ -77,10 +77,8 @@ const hoarded: Attack = {
   bound: "the other key: 200 within 1 s",
   run: async ({ gateway, newKey }) => {
     const other = await newKey()
-    const text = JSON.stringify("a cup of tea and a word or two ".repeat(27).slice(0, 832))
-    const body = Buffer.from(
-      `{"model":"sandbox/bm25:free","query":"tea","documents":[${Array(2500).fill(text).join(",")}]}`
-    )
+    const text = JSON.stringify("a cup of tea and a word or two ".repeat(680))
+    const body = Buffer.from(`{"model":"sandbox/bm25","query":"tea","documents":[${Array(100).fill(text).join(",")}]}`)
     const rerank = { method: "POST", path: "/api/v1/rerank", key: other.key, headers: json, body }
     await ask(gateway.origin, rerank)
     const head = requestBytes("POST", "/api/v1/rerank", {
