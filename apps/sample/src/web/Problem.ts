@@ -30,11 +30,14 @@ export class UnreadableAudio extends Error {
 /** A problem that was found before anything was sent. */
 export const local = (sentence: string): Problem => ({ sentence, tag: "NotSent", requestId: undefined })
 
+/** Whether `local` made it. */
+export const isLocal = ({ tag }: Problem): boolean => tag === "NotSent"
+
 const hints: Hints = {
   baseUrl: `${location.origin}/api/v1`,
   unreachable: "see that it still runs (npm start) and that this machine has a network, then try again",
   key: "give an API key at the top of the page; npm start shows one on its first run",
-  managementKey: "give a management key in this panel; npm start shows one on its first run",
+  managementKey: "give a management key in the Guardrails panel; npm start shows one on its first run",
   model: {
     rerank: "choose another model in the form",
     transcription: "choose another model in the form",

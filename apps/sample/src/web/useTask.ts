@@ -23,6 +23,10 @@ export interface Task<A> {
   /** What is wrong before anything runs. */
   readonly refuse: (sentence: string) => void
   readonly cancel: () => void
+  /** Takes back what `refuse` said, since the reason may be gone. */
+  readonly dismiss: () => void
+  /** Cancels what runs, and forgets the result or the problem. */
+  readonly reset: () => void
 }
 
 const idle = { _tag: "Idle" } as const
@@ -59,5 +63,16 @@ export const useTask = <A>(step: Step): Task<A> => {
     if (current.current !== undefined) runtime.runFork(Fiber.interrupt(current.current))
   }, [])
 
-  return { state, running: state._tag === "Running", run, refuse, cancel }
+  const dismiss = useCallback(
+    () => setState((before) => (before._tag === "Failed" && Problem.isLocal(before.problem) ? idle : before)),
+    []
+  )
+
+  const reset = useCallback(() => {
+    cancel()
+    current.current = undefined
+    setState(idle)
+  }, [cancel])
+
+  return { state, running: state._tag === "Running", run, refuse, cancel, dismiss, reset }
 }

@@ -138,6 +138,24 @@ describe.runIf(hasBrowser)("everybody", () => {
     expect(await background()).toBe(dark)
   })
 
+  it("sees bars in forced colors", async () => {
+    const site = await enter({ forcedColors: "active" })
+    const panel = await Panels.rank(site)
+    const bar = panel.locator(".ranking .bar").first()
+    const png = (await bar.screenshot()).toString("base64")
+    // The best result's bar is full: its middle has another color than the card around it.
+    const [filled, card] = await site.page.evaluate(async (base64) => {
+      const bytes = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0))
+      const image = await createImageBitmap(new Blob([bytes], { type: "image/png" }))
+      const context = new OffscreenCanvas(image.width, image.height).getContext("2d")
+      context?.drawImage(image, 0, 0)
+      const middle = context?.getImageData(image.width / 2, image.height / 2, 1, 1).data ?? []
+      return [Array.from(middle).slice(0, 3).join(), getComputedStyle(document.body).backgroundColor]
+    }, png)
+    expect(card).toMatch(/\d+, \d+, \d+/)
+    expect(filled).not.toBe(/\d+, \d+, \d+/.exec(card)?.[0].replaceAll(" ", ""))
+  })
+
   it("never has the page jump under their hands", async () => {
     const site = await enter({ viewport: widths.wide })
     await site.page.evaluate(() => {

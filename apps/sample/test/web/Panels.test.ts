@@ -1,8 +1,18 @@
 // Each panel does its work, in a real browser against a real gateway.
+import type { Locator } from "playwright-core"
 import { afterEach, describe, expect, it } from "vitest"
 import { fixture, hasBrowser } from "./support/Fixture.ts"
+import type { Gateway } from "./support/Gateway.ts"
 import * as Panels from "./support/Panels.ts"
 import type { Site } from "./support/Site.ts"
+
+/** As a new workspace has none, whatever other tests made. */
+const deleteGuardrails = async ({ managementKey, origin }: Gateway) => {
+  const headers = { authorization: `Bearer ${managementKey}` }
+  const listed = await fetch(`${origin}/api/v1/guardrails`, { headers })
+  const { data } = (await listed.json()) as { readonly data: ReadonlyArray<{ readonly id: string }> }
+  for (const { id } of data) await fetch(`${origin}/api/v1/guardrails/${id}`, { method: "DELETE", headers })
+}
 
 describe.runIf(hasBrowser)("the panels", () => {
   const { enter, gateway } = fixture()
@@ -184,16 +194,71 @@ describe.runIf(hasBrowser)("the panels", () => {
   it("make a guardrail and a key, assign them, and tell what was replaced and what is not there", async () => {
     await entered()
     const panel = await Panels.assign(site, gateway())
-    await panel.getByRole("heading", { name: "1 key holds the guardrail now." }).waitFor()
+    await panel.getByRole("heading", { name: "Guardrail assigned to 1 key" }).waitFor()
     await panel.getByRole("checkbox", { name: /Intern 1.*holds Interns/ }).waitFor()
 
     await panel.locator("form", { hasText: "New guardrail" }).getByLabel("Name").fill("Seniors")
     await panel.getByRole("button", { name: "Create guardrail" }).click()
-    await panel.getByText("Seniors is there").waitFor()
+    await panel.getByText("Guardrail Seniors created").waitFor()
     await panel.getByRole("button", { name: "Assign", exact: true }).click()
     await panel.getByText("Intern 1 held Interns until now").waitFor()
     await panel.getByRole("checkbox", { name: /Intern 1.*holds Seniors/ }).waitFor()
     expect(await panel.getByText("0".repeat(64)).last().innerText()).toBe("0".repeat(64))
+  })
+
+  it("create one guardrail and one key when a button is clicked twice", async () => {
+    await entered()
+    const panel = await Panels.manage(site, gateway())
+    const created: Array<string> = []
+    site.page.on("response", (response) => {
+      if (response.request().method() === "POST") created.push(new URL(response.url()).pathname)
+    })
+    for (const [button, confirmation] of [
+      ["Create guardrail", "Guardrail Interns created"],
+      ["Create key", "It is shown this once"]
+    ] as const) {
+      // So slowly that the first click's request is answered before the second click.
+      await panel.getByRole("button", { name: button }).dblclick({ delay: 200 })
+      await panel.getByText(confirmation).waitFor()
+    }
+    expect(created).toEqual(["/api/v1/guardrails", "/api/v1/keys"])
+  })
+
+  it("take back “create one first” when a guardrail was created", async () => {
+    await entered()
+    await deleteGuardrails(gateway())
+    const panel = await Panels.manage(site, gateway())
+    await panel.getByRole("button", { name: "Assign", exact: true }).click()
+    await panel.getByText("create one first").waitFor()
+    await panel.getByRole("button", { name: "Create guardrail" }).click()
+    await panel.getByText("Guardrail Interns created").waitFor()
+    expect(await panel.getByRole("alert").count()).toBe(0)
+  })
+
+  it("drop the transcript of a recording when another one is chosen", async () => {
+    const panel = await Panels.transcribe(await entered())
+    await panel
+      .getByLabel("Drop an audio file here")
+      .setInputFiles({ name: "other.wav", mimeType: "audio/wav", buffer: Buffer.alloc(1000) })
+    await panel.getByText("other.wav").waitFor()
+    expect(await panel.getByRole("heading", { name: "“555 0199”" }).count()).toBe(0)
+    expect(await panel.getByText("7 words").count()).toBe(0)
+  })
+
+  it("name the chosen file in the browser's own control, however it was chosen", async () => {
+    await entered()
+    const named = (input: Locator) =>
+      input.evaluate((element: HTMLInputElement) => Array.from(element.files ?? [], ({ name }) => name))
+    const files = await site.go("files")
+    const any = files.getByLabel("Drop a file here")
+    await any.setInputFiles({ name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("Some notes.\n") })
+    await files.getByText("notes.txt").waitFor()
+    expect(await named(any)).toEqual(["notes.txt"])
+
+    const audio = await site.go("transcription")
+    await audio.getByRole("button", { name: "Use a dialled number" }).click()
+    await audio.getByText("dialled.wav").waitFor()
+    expect(await named(audio.getByLabel("Drop an audio file here"))).toEqual(["dialled.wav"])
   })
 
   it("run the whole program, step by step", async () => {
@@ -202,7 +267,9 @@ describe.runIf(hasBrowser)("the panels", () => {
     await panel.getByRole("button", { name: "Run all six" }).click()
     // Nobody gave a management key yet, and the last step says so.
     await panel.getByText("5 of 6 steps worked").waitFor()
-    expect(await panel.getByRole("alert").innerText()).toContain("This step needs a management key and there is none")
+    expect(await panel.getByRole("alert").innerText()).toContain(
+      "This step needs a management key and there is none: give a management key in the Guardrails panel"
+    )
 
     await Panels.manage(site, gateway())
     await site.go("program")

@@ -20,10 +20,10 @@ export const Assigned = ({ holdings, response }: Props) => {
     <div className="card" role="status">
       <h3>
         {assigned_count === 0
-          ? "No key was assigned."
+          ? "No key was assigned"
           : assigned_count === 1
-            ? "1 key holds the guardrail now."
-            : `${assigned_count} keys hold the guardrail now.`}
+            ? "Guardrail assigned to 1 key"
+            : `Guardrail assigned to ${assigned_count} keys`}
       </h3>
       {replaced.length === 0 ? null : (
         <>

@@ -6,6 +6,7 @@ import { ManagementGateway } from "../../Program.ts"
 import { CopyButton } from "../parts/CopyButton.tsx"
 import { Field, Select } from "../parts/Field.tsx"
 import { TaskProblem } from "../parts/ProblemNote.tsx"
+import { SubmitButton } from "../parts/SubmitButton.tsx"
 import { useTask } from "../useTask.ts"
 
 const resets: ReadonlyArray<CurrentKey.LimitReset> = ["daily", "weekly", "monthly"]
@@ -53,14 +54,12 @@ export const CreateGuardrail = ({ onCreated }: { readonly onCreated: (created: G
             />
           )}
         </Field>
-        <Select label="Begins anew" value={reset} options={[...resets, "never"]} onChange={setReset} />
+        <Select label="Resets" value={reset} options={[...resets, "never"]} onChange={setReset} />
       </div>
       <div className="row">
-        <button type="submit" aria-disabled={task.running}>
-          Create guardrail
-        </button>
+        <SubmitButton busy={task.running}>Create guardrail</SubmitButton>
         <span className="hint" role="status">
-          {task.state._tag === "Done" ? `${task.state.value.name} is there` : ""}
+          {task.state._tag === "Done" ? `Guardrail ${task.state.value.name} created` : ""}
         </span>
       </div>
       <TaskProblem task={task} />
@@ -93,9 +92,7 @@ export const CreateKey = ({ onCreated }: { readonly onCreated: (created: Keys.Ke
         {(ids) => <input {...ids} required value={name} onChange={(event) => setName(event.target.value)} />}
       </Field>
       <div className="row">
-        <button type="submit" aria-disabled={task.running}>
-          Create key
-        </button>
+        <SubmitButton busy={task.running}>Create key</SubmitButton>
       </div>
       <div role="status">
         {task.state._tag === "Done" ? (

@@ -41,6 +41,11 @@ export const FilesPanel = ({ active, signedIn }: Props) => {
     if (listing.state._tag === "Done") setFiles(listing.state.value.data)
   }, [listing.state])
 
+  const choose = (next: File) => {
+    upload.dismiss()
+    setFile(next)
+  }
+
   const submit = () => {
     if (file === undefined) return upload.refuse("There is no file yet: drop one, or choose one.")
     setUploaded(0)
@@ -68,7 +73,7 @@ export const FilesPanel = ({ active, signedIn }: Props) => {
         cancelled="Cancelled: nothing was stored"
         progress={uploaded}
       >
-        <Dropzone label="Drop a file here, or choose one" hint="Any kind, up to 2 GB." onFile={setFile} />
+        <Dropzone label="Drop a file here, or choose one" hint="Any kind, up to 2 GB." file={file} onFile={choose} />
         <p className="chosen">
           {file === undefined ? (
             <span className="hint">No file yet.</span>

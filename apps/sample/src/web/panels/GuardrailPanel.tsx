@@ -88,6 +88,7 @@ export const GuardrailPanel = ({ active, manages }: { readonly active: boolean; 
             <CreateGuardrail
               onCreated={(created) => {
                 setGuardrailId(created.id)
+                assignment.dismiss()
                 holdings.run(load)
               }}
             />

@@ -31,7 +31,11 @@ export const TranscriptionPanel = ({ active, models }: { readonly active: boolea
   const [uploaded, setUploaded] = useState<number>()
   const player = useRef<HTMLAudioElement>(null)
 
-  const choose = (file: File) => setChosen({ file, url: URL.createObjectURL(file) })
+  const choose = (file: File) => {
+    // The transcript on the screen is of another recording.
+    task.reset()
+    setChosen({ file, url: URL.createObjectURL(file) })
+  }
   const recorder = useRecorder(choose)
 
   useEffect(() => (chosen === undefined ? undefined : () => URL.revokeObjectURL(chosen.url)), [chosen])
@@ -77,6 +81,7 @@ export const TranscriptionPanel = ({ active, models }: { readonly active: boolea
           label="Drop an audio file here, or choose one"
           hint="WAV, MP3, FLAC, M4A, OGG, WebM or AAC, up to 25 MB. The sandbox model takes WAV."
           accept="audio/*"
+          file={chosen?.file}
           onFile={choose}
         />
         <div className="row">

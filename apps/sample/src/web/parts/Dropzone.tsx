@@ -1,19 +1,37 @@
 /** A place to drop one file onto, and a button that chooses one. */
-import { useId, useState } from "react"
+import { useEffect, useId, useRef, useState } from "react"
 
 interface Props {
   readonly label: string
   readonly hint: string
   readonly accept?: string
+  /** The file that is chosen now, however it was chosen. */
+  readonly file: File | undefined
   readonly onFile: (file: File) => void
 }
 
-export const Dropzone = ({ accept, hint, label, onFile }: Props) => {
+export const Dropzone = ({ accept, file, hint, label, onFile }: Props) => {
   const id = useId()
+  const input = useRef<HTMLInputElement>(null)
   const [over, setOver] = useState(false)
+
+  // The browser's own control names the chosen file too, also when it was dropped or recorded.
+  useEffect(() => {
+    const element = input.current
+    if (element === null) return
+    const show = () => {
+      const transfer = new DataTransfer()
+      if (file !== undefined) transfer.items.add(file)
+      element.files = transfer.files
+    }
+    show()
+    element.addEventListener("cancel", show)
+    return () => element.removeEventListener("cancel", show)
+  }, [file])
+
   const take = (files: FileList | null) => {
-    const file = files?.[0]
-    if (file !== undefined) onFile(file)
+    const first = files?.[0]
+    if (first !== undefined) onFile(first)
   }
   return (
     <div
@@ -31,14 +49,13 @@ export const Dropzone = ({ accept, hint, label, onFile }: Props) => {
     >
       <label htmlFor={id}>{label}</label>
       <input
+        ref={input}
         id={id}
         type="file"
         accept={accept}
-        onChange={(event) => {
-          take(event.target.files)
-          // So that the same file can be chosen once more.
-          event.target.value = ""
-        }}
+        // An empty control lets the same file be chosen again, after it was edited for example.
+        onClick={(event) => (event.currentTarget.value = "")}
+        onChange={(event) => take(event.target.files)}
       />
       <p className="hint">{hint}</p>
     </div>

@@ -1,5 +1,6 @@
 /** Starts and cancels an action, and shows how far it is. Its place is kept when nothing runs, so that nothing jumps. */
 import { useEffect, useRef } from "react"
+import { SubmitButton } from "./SubmitButton.tsx"
 
 interface Props {
   readonly label: string
@@ -27,17 +28,9 @@ export const RunBar = ({ label, onCancel, progress, progressLabel, running, stat
   return (
     <div className="runbar">
       <div className="runbar-buttons">
-        <button
-          ref={run}
-          type="submit"
-          className="primary"
-          aria-disabled={running}
-          onClick={(event) => {
-            if (running) event.preventDefault()
-          }}
-        >
+        <SubmitButton ref={run} className="primary" busy={running}>
           {label}
-        </button>
+        </SubmitButton>
         <button
           ref={cancel}
           type="button"

@@ -2,6 +2,7 @@
 import { Redacted } from "effect"
 import { useState } from "react"
 import { Field } from "./Field.tsx"
+import { SubmitButton } from "./SubmitButton.tsx"
 
 interface Props {
   readonly label: string
@@ -18,7 +19,7 @@ export const SecretForm = ({ busy, button, hint, label, onKey }: Props) => {
       className="secret"
       onSubmit={(event) => {
         event.preventDefault()
-        if (busy || text.trim() === "") return
+        if (text.trim() === "") return
         onKey(Redacted.make(text.trim()))
         setText("")
       }}
@@ -36,9 +37,9 @@ export const SecretForm = ({ busy, button, hint, label, onKey }: Props) => {
           />
         )}
       </Field>
-      <button type="submit" className="primary" aria-disabled={busy}>
+      <SubmitButton className="primary" busy={busy}>
         {button}
-      </button>
+      </SubmitButton>
     </form>
   )
 }

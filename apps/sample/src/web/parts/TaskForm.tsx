@@ -33,6 +33,7 @@ export const TaskForm = <A,>({
 }: Props<A>) => (
   <form
     className="card"
+    onChange={task.dismiss}
     onSubmit={(event) => {
       event.preventDefault()
       onSubmit()

@@ -67,7 +67,7 @@ export const manage = async (site: Site, gateway: Gateway): Promise<Locator> => 
 export const assign = async (site: Site, gateway: Gateway): Promise<Locator> => {
   const panel = await manage(site, gateway)
   await run(panel, "Create guardrail")
-  await panel.getByText("Interns is there").waitFor()
+  await panel.getByText("Guardrail Interns created").waitFor()
   await run(panel, "Create key")
   await panel.getByText("It is shown this once").waitFor()
   await panel

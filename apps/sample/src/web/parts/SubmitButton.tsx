@@ -1,0 +1,23 @@
+/** Submits a form once: not while the form's action runs, and not again on the second half of a double click. */
+import type { ReactNode, RefObject } from "react"
+
+interface Props {
+  readonly busy: boolean
+  readonly children: ReactNode
+  readonly className?: string
+  readonly ref?: RefObject<HTMLButtonElement | null>
+}
+
+export const SubmitButton = ({ busy, children, ...rest }: Props) => (
+  <button
+    {...rest}
+    type="submit"
+    aria-disabled={busy}
+    onClick={(event) => {
+      // A quick action is over before the second click of a double click arrives. `detail` counts clicks.
+      if (busy || event.detail > 1) event.preventDefault()
+    }}
+  >
+    {children}
+  </button>
+)
