@@ -1,10 +1,12 @@
 // Finds a Chromium for the browser tests, or installs one: Debian's package as root, else Playwright's own.
 //
 //   node scripts/chromium.mjs            finds or installs, prints its path
-//   node scripts/chromium.mjs --find     only finds; prints nothing and exits with 1 where there is none
+//   node scripts/chromium.mjs --find     only finds; prints nothing and exits with 1 if there is none
 //
-// `npm test` calls it before the tests. Where none can be had it says so; with CI=true that is a failure, else the
-// browser tests are left out, and say so as well. They start it by its `launchOptions`.
+// CHROMIUM_PATH names the Chromium to use. CHROMIUM_INSTALL=never forbids the installation.
+//
+// `npm test` calls it before the tests. Without a Chromium the browser tests are skipped, and with CI=true the run
+// fails. The tests start Chromium with `launchOptions`.
 import { spawnSync } from "node:child_process"
 import { existsSync, readdirSync } from "node:fs"
 import { createRequire } from "node:module"
@@ -110,11 +112,17 @@ const installPlaywright = () => {
   return (isRoot && install("--with-deps")) || install()
 }
 
-/** The path of a Chromium, installed if need be; undefined where none can be had. */
+const announcement = isRoot
+  ? "No Chromium was found for the browser tests. Installing one as root: the system's package chromium with apt-get, " +
+    "or Playwright's Chromium with the system libraries it needs. This takes about a minute."
+  : "No Chromium was found for the browser tests. Installing Playwright's for this user takes about a minute."
+
+/** The path of a Chromium, installed if necessary; undefined if there is none and none could be installed. */
 export const ensureChromium = () => {
   const found = findChromium()
   if (found !== undefined) return found
-  console.log("Installing Chromium for the browser tests (about a minute) …")
+  if (process.env.CHROMIUM_INSTALL === "never") return undefined
+  console.log(`${announcement} CHROMIUM_INSTALL=never forbids it.`)
   for (const install of [installDebian, installPlaywright]) {
     if (install()) {
       const installed = findChromium()
@@ -125,8 +133,10 @@ export const ensureChromium = () => {
 }
 
 export const noChromium =
-  "No Chromium is on this machine and none could be installed, so nothing can be tested in a browser. " +
-  "Install one (Debian: apt-get install chromium) or name yours in CHROMIUM_PATH."
+  (process.env.CHROMIUM_INSTALL === "never"
+    ? "No Chromium was found, and CHROMIUM_INSTALL=never forbids installing one, so the browser tests cannot run. "
+    : "No Chromium was found and none could be installed, so the browser tests cannot run. ") +
+  "Install one (Debian: apt-get install chromium) or set CHROMIUM_PATH to yours."
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const path = process.argv.includes("--find") ? findChromium() : ensureChromium()

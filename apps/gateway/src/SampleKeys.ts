@@ -1,27 +1,50 @@
 /**
- * What the first run leaves for the sample program: the gateway's address and its first two keys, in `sample.env` of the data folder, readable by its
- * owner alone. It is there for a person who tries the gateway on this machine; deleting it takes nothing away.
+ * `sample.env` in the data folder: the gateway's address and its first two keys, for the sample
+ * program on this machine. Only its owner can read it. Deleting it does not affect the gateway.
  */
 import type { Bootstrapped } from "@model-gateway/server/workspaces/WorkspaceStore"
-import { Effect, FileSystem, Path, Redacted } from "effect"
+import { Console, Effect, FileSystem, Path, Redacted } from "effect"
 
 const address = "MODEL_GATEWAY_BASE_URL"
 
-/** Writes the file on the first run (`made`); later runs only bring its address up to date, where it is still there. A folder that refuses it is no reason not to serve. */
+/** Whether a gateway answers at this base URL. */
+const answers = (baseUrl: string): Effect.Effect<boolean> =>
+  Effect.tryPromise((signal) =>
+    fetch(new URL("/healthz", baseUrl), { signal, redirect: "error", headers: { connection: "close" } })
+  ).pipe(
+    Effect.map((response) => response.ok),
+    Effect.timeout("1 second"),
+    Effect.orElseSucceed(() => false)
+  )
+
+/**
+ * Writes the file on the first run (`made`). Later runs update its address if the file still exists
+ * and no gateway answers at the old address. A write error is logged and does not stop the gateway.
+ */
 export const write = Effect.fnUntraced(
   function* (dataDir: string, baseUrl: string, made: Bootstrapped | null) {
     const fs = yield* FileSystem.FileSystem
     const path = yield* Path.Path
     const file = path.join(dataDir, "sample.env")
-    if (made === null && !(yield* fs.exists(file))) return
-    const lines =
-      made === null
-        ? (yield* fs.readFileString(file)).split("\n").filter((line) => line !== "" && !line.startsWith(`${address}=`))
-        : [
-            `MODEL_GATEWAY_API_KEY=${Redacted.value(made.ordinaryKey)}`,
-            `MODEL_GATEWAY_MANAGEMENT_KEY=${Redacted.value(made.managementKey)}`
-          ]
-    yield* fs.writeFileString(file, [`${address}=${baseUrl}`, ...lines, ""].join("\n"), { mode: 0o600 })
+    const save = (lines: ReadonlyArray<string>) =>
+      fs.writeFileString(file, [`${address}=${baseUrl}`, ...lines, ""].join("\n"), { mode: 0o600 })
+    if (made !== null) {
+      return yield* save([
+        `MODEL_GATEWAY_API_KEY=${Redacted.value(made.ordinaryKey)}`,
+        `MODEL_GATEWAY_MANAGEMENT_KEY=${Redacted.value(made.managementKey)}`
+      ])
+    }
+    if (!(yield* fs.exists(file))) return
+    const lines = (yield* fs.readFileString(file)).split("\n").filter((line) => line !== "")
+    const isAddress = (line: string) => line.startsWith(`${address}=`)
+    const old = lines.find(isAddress)?.slice(address.length + 1)
+    if (old === baseUrl) return
+    if (old !== undefined && URL.canParse(old) && (yield* answers(old))) {
+      return yield* Console.log(`The sample keeps using the gateway at ${old}, which is still running.`)
+    }
+    yield* save(lines.filter((line) => !isAddress(line)))
   },
-  Effect.catch((error) => Effect.logWarning(`The sample will not find its keys by itself: ${error.message}`))
+  Effect.catch((error) =>
+    Effect.logWarning(`Could not write sample.env, so the sample cannot find its keys: ${error.message}`)
+  )
 )

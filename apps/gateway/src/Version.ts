@@ -1,8 +1,25 @@
-/** The version of this executable, from its package.json. */
+/** The version of this executable and the Node it needs, from its package.json. */
 import { readFileSync } from "node:fs"
+import { isBuiltin } from "node:module"
 
 const manifest: unknown = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"))
 
 /** Such as `0.1.0`. */
 export const version: string =
   typeof manifest === "object" && manifest !== null && "version" in manifest ? String(manifest.version) : "unknown"
+
+const requiredNode =
+  typeof manifest === "object" &&
+  manifest !== null &&
+  "engines" in manifest &&
+  typeof manifest.engines === "object" &&
+  manifest.engines !== null &&
+  "node" in manifest.engines
+    ? String(manifest.engines.node).replace(">=", "")
+    : "unknown"
+
+/** Why this Node cannot run the gateway; undefined if it can. The database needs `node:sqlite`. */
+export const nodeProblem: string | undefined = isBuiltin("node:sqlite")
+  ? undefined
+  : `model-gateway needs Node ${requiredNode} or newer, with node:sqlite; this is Node ${process.versions.node}. ` +
+    "In a clone of the project, run it with node_modules/.bin/node."

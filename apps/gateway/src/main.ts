@@ -8,17 +8,17 @@ import * as Keys from "./commands/Keys.ts"
 import * as Serve from "./commands/Serve.ts"
 import * as Output from "./Output.ts"
 import * as Process from "./Process.ts"
-import { version } from "./Version.ts"
+import { nodeProblem, version } from "./Version.ts"
 
 const command = Command.make("model-gateway").pipe(
   Command.withDescription("One HTTP API in front of many model providers"),
   Command.withSubcommands([Serve.command, Keys.command, Credits.command])
 )
 
-/** `pnpm start -- --port 9000` hands on the dashes that npm takes away; no command here has a use for them. */
+/** Unlike npm, pnpm passes the `--` of `pnpm start -- --port 9000` on. No command here uses it. */
 const args = process.argv.slice(2).filter((arg) => arg !== "--")
 
-/** Runs what the command line asks for; answers with the exit code. Whatever a person can mend has been said in one sentence by then. */
+/** Runs the command and returns the exit code. Errors that a user can fix are printed as one sentence. */
 const program = Command.runWith(command, { version })(args).pipe(
   Effect.as(0),
   Effect.catch((error) =>
@@ -35,4 +35,4 @@ const program = Command.runWith(command, { version })(args).pipe(
   )
 )
 
-Process.run(program)
+Process.run(nodeProblem === undefined ? program : Effect.as(Console.error(nodeProblem), 1))

@@ -32,8 +32,12 @@ export const folder = (): string => {
 }
 
 /** Starts it; ends with the test at the latest. Of this process's settings it inherits none. */
-export const start = (args: ReadonlyArray<string>, environment: Readonly<Record<string, string>> = {}): Running => {
-  const child = spawn(process.execPath, [main, ...args], {
+export const start = (
+  args: ReadonlyArray<string>,
+  environment: Readonly<Record<string, string>> = {},
+  nodeOptions: ReadonlyArray<string> = []
+): Running => {
+  const child = spawn(process.execPath, [...nodeOptions, main, ...args], {
     env: { PATH: process.env.PATH, NO_COLOR: "1", ...environment },
     stdio: ["ignore", "pipe", "pipe"]
   })

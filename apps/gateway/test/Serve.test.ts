@@ -85,6 +85,17 @@ describe("serve", () => {
     expect(stdout).not.toMatch(/mg_[sm]k_/)
   })
 
+  it("leaves sample.env to the gateway that already runs on the same folder", async () => {
+    const dataDir = folder()
+    const first = await serve(dataDir)
+    await firstKey(first)
+    const sampleKeys = join(dataDir, "sample.env")
+    const before = readFileSync(sampleKeys, "utf8")
+    const second = await serve(dataDir)
+    await second.prints(/The sample keeps using the gateway at (\S+), which is still running\./)
+    expect(readFileSync(sampleKeys, "utf8")).toBe(before)
+  })
+
   it("ends with a sentence when its port is taken, and makes no keys that nobody sees", async () => {
     const first = await serve(folder())
     const dataDir = folder()
@@ -180,6 +191,18 @@ describe("the command line", () => {
 
   it("tells its version", async () => {
     expect((await run(["--version"])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
+  })
+
+  it("names the Node it needs when this one has no node:sqlite", async () => {
+    for (const args of [
+      ["serve", "--port", "0"],
+      ["keys", "list"]
+    ]) {
+      const { code, stderr, stdout } = await start([...args, "--data-dir", folder()], {}, ["--no-experimental-sqlite"])
+        .ended
+      expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
+      expect(stderr).toMatch(/^model-gateway needs Node 22\.19\.0 or newer, [^\n]+ node_modules\/\.bin\/node\.\n$/)
+    }
   })
 
   it("refuses an unknown command in a sentence", async () => {
