@@ -115,7 +115,7 @@ describe.skipIf(options === undefined)("in a browser", () => {
 
     server.on("/api/v1/files", (request) => request.destroy())
     await page.evaluate(() => actions.uploadWatched(10))
-    expect(await outcome()).toMatch(/^TransportError: uploadFile: no answer came \(the network failed/)
+    expect(await outcome()).toMatch(/^TransportError: uploadFile: the connection failed \(the network failed/)
   })
 
   it.each(["upload", "uploadWatched", "uploadStreamed"] as const)(
@@ -181,7 +181,9 @@ describe.skipIf(options === undefined)("in a browser", () => {
     handOutTokens(() => "mg_mk_secret")
     await page.evaluate(() => actions.rerank())
     const sentence = await outcome()
-    expect(sentence).toMatch(/^TransportError: rerank: the credential could not be had.* < LongLivedKeyRefused: /)
+    expect(sentence).toMatch(
+      /^TransportError: rerank: nothing was sent, because the credential is not available.* < LongLivedKeyRefused: /
+    )
     expect(sentence).not.toContain("secret")
     expect(sent("/api/v1/rerank")).toEqual([])
   })
@@ -243,7 +245,7 @@ describe.skipIf(options === undefined)("in a browser", () => {
     await gone.close()
     await page.evaluate((origin) => actions.rerankAt(`${origin}/api/v1`), gone.origin)
     // It is tried again first, as any failed transport; what is waited for here is the browser's own back-off.
-    expect(await outcome()).toMatch(/^TransportError: rerank: no answer came/)
+    expect(await outcome()).toMatch(/^TransportError: rerank: the connection failed/)
   })
 
   it("records the microphone, tells its level, and sends the recording by its format's name", async () => {

@@ -1,6 +1,6 @@
 /**
- * Who calls: the bearer scheme, what it provides to a handler, and which kind of
- * key an operation asks for. No implementation.
+ * Authentication: the bearer scheme, the caller that it provides to handlers, and the kind of key
+ * that an operation requires. The service implements it.
  *
  * Specification: "Authentication".
  *
@@ -11,19 +11,19 @@ import { HttpApiMiddleware, HttpApiSecurity } from "effect/http-api"
 import { Forbidden, Unauthorized } from "./GatewayError.ts"
 
 /**
- * The key that authenticated the request, as handlers see it.
+ * The key that authenticated the request, as provided to handlers.
  *
  * @since 0.1.0
  */
 export class Caller extends Context.Service<
   Caller,
   {
-    /** SHA-256 of the key, in 64 hexadecimal digits; for an ephemeral key, of the key that it was made from. */
+    /** SHA-256 of the key in 64 hexadecimal digits. For an ephemeral key: its parent's. */
     readonly keyHash: string
     readonly organizationId: string
-    /** The workspace that applies where a request names none. */
+    /** The workspace that applies if the request names none. */
     readonly workspaceId: string
-    /** Who made the key; null where nobody is on record. */
+    /** The user who created the key. Null: unknown. */
     readonly userId: string | null
     readonly isManagementKey: boolean
     readonly guardrailId: string | null
@@ -41,8 +41,7 @@ export class Authorization extends HttpApiMiddleware.Service<Authorization, { pr
 ) {}
 
 /**
- * Lets management keys pass and answers any other with a 403. Looked at before
- * the request's form is.
+ * Allows management keys only. Other keys get a 403, before the request is validated.
  *
  * @since 0.1.0
  */
@@ -52,8 +51,7 @@ export class ManagementKey extends HttpApiMiddleware.Service<ManagementKey, { re
 ) {}
 
 /**
- * Lets ordinary keys pass and answers a management key with a 403: it manages,
- * it does not spend.
+ * Allows ordinary keys only. Management keys get a 403, because they cannot spend.
  *
  * @since 0.1.0
  */

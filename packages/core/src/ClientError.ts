@@ -1,63 +1,65 @@
 /**
- * What can go wrong before a status is known, or because no valid answer came:
- * the three errors that every operation of the client has beside its own statuses.
+ * The three errors that every operation of the client can fail with besides its statuses: no
+ * response arrived, no response arrived in time, or the response was invalid.
  *
  * @since 0.1.0
  */
 import * as Data from "effect/Data"
 
 /**
- * The request never got an answer: the connection was refused or cut, the name
- * did not resolve, or the credential could not be had. `cause` is the platform's
- * own error; the request and its headers are kept out of it.
+ * The request got no response: the connection was refused or closed, the host name did not resolve,
+ * the credential was unavailable, or the request could not be built. `cause` is the platform's
+ * error, without the request and its headers.
  *
  * @since 0.1.0
  */
 export class TransportError extends Data.TaggedError("TransportError")<{
-  /** The operation's name in the contract: `rerank`. */
+  /** The operation's identifier in the contract, such as `rerank`. */
   readonly operation: string
   /**
-   * `connection`: it was refused or cut. `credential`: the bearer token could not be
-   * had. `request`: what was given can be put into no request (a base URL or an
-   * idempotency key that is none). After the last two nothing was sent.
+   * `connection`: the connection was refused or closed. `credential`: the bearer token was not
+   * available. `request`: the request could not be built, for example from an invalid base URL or
+   * idempotency key. With `credential` and `request`, nothing was sent.
    */
   readonly reason: "connection" | "credential" | "request"
   readonly cause: unknown
-  /** How often it was tried. Bytes that break off while they stream are not asked for again: then it is how many tries it took to get them going. */
+  /**
+   * The number of attempts. A stream of bytes that breaks off is not retried: then this is the
+   * number of attempts until the stream began.
+   */
   readonly attempts: number
 }> {
   override get message(): string {
     switch (this.reason) {
       case "connection":
-        return `${this.operation}: no answer came (${describe(this.cause)}) in ${this.attempts} ${tries(this.attempts)}`
+        return `${this.operation}: the connection failed (${describe(this.cause)}) after ${this.attempts} ${attemptsWord(this.attempts)}. Check the base URL and the network.`
       case "credential":
-        return `${this.operation}: the credential could not be had, so nothing was sent${reasonOf(this.cause)}`
+        return `${this.operation}: nothing was sent, because the credential is not available${reasonOf(this.cause)}`
       case "request":
-        return `${this.operation}: the request could not be made, so nothing was sent${reasonOf(this.cause)}`
+        return `${this.operation}: nothing was sent, because the request is invalid${reasonOf(this.cause)}`
     }
   }
 
-  /** Whether trying again may help: true where it was the connection. */
+  /** Whether a retry may help: true if the connection failed. */
   get isRetryable(): boolean {
     return this.reason === "connection"
   }
 }
 
 /**
- * The time allowed for the call, or for its only attempt, ran out. The service
- * may still have done the work: a paid call sent again with the same
- * idempotency key answers that work instead of paying twice.
+ * The call or its last attempt exceeded its time limit. The service may still have done the work:
+ * to get its result without paying twice, repeat a paid call with the same idempotency key.
  *
  * @since 0.1.0
  */
 export class TimeoutError extends Data.TaggedError("TimeoutError")<{
   readonly operation: string
-  /** The time that was allowed, in milliseconds. */
+  /** The time limit in milliseconds. */
   readonly milliseconds: number
   readonly attempts: number
 }> {
   override get message(): string {
-    return `${this.operation}: no answer within ${this.milliseconds} ms, in ${this.attempts} ${tries(this.attempts)}`
+    return `${this.operation}: no response within ${this.milliseconds} ms, after ${this.attempts} ${attemptsWord(this.attempts)}. Try again, or raise the time limits of the retry policy.`
   }
 
   /** Always true. */
@@ -67,26 +69,25 @@ export class TimeoutError extends Data.TaggedError("TimeoutError")<{
 }
 
 /**
- * An answer came that the contract does not allow: a status outside the
- * operation's set, a body that is no JSON, or JSON of another form. Often a proxy
- * in between answered. `description` says what is wrong with it, never what it
- * contains.
+ * The response violates the contract: the status is not one of the operation's, the body is not
+ * JSON, or the JSON has another shape. Often the response comes from a proxy in between.
+ * `description` says what is wrong, without quoting the body.
  *
  * @since 0.1.0
  */
 export class InvalidResponse extends Data.TaggedError("InvalidResponse")<{
   readonly operation: string
   readonly status: number
-  /** The response's `x-request-id`, where it had one. */
+  /** The response's `x-request-id`, if it had one. */
   readonly requestId: string | undefined
   readonly description: string
   readonly attempts: number
 }> {
   override get message(): string {
-    return `${this.operation}: status ${this.status} came with ${this.description}`
+    return `${this.operation}: the response is invalid: status ${this.status} with ${this.description}. Check that the base URL points to a gateway.`
   }
 
-  /** Whether the status alone says that trying again may help. */
+  /** Whether a retry may help, judged by the status alone. */
   get isRetryable(): boolean {
     return (
       this.status === 429 ||
@@ -107,10 +108,10 @@ export type ClientError = TransportError | TimeoutError | InvalidResponse
 const reasonOf = (cause: unknown): string =>
   cause instanceof Error && cause.message !== "" ? `: ${cause.message}` : ""
 
-const tries = (attempts: number): string => (attempts === 1 ? "attempt" : "attempts")
+const attemptsWord = (attempts: number): string => (attempts === 1 ? "attempt" : "attempts")
 
 const describe = (cause: unknown): string => {
-  if (!(cause instanceof Error)) return "the connection failed"
+  if (!(cause instanceof Error)) return "unknown cause"
   const code: unknown = "code" in cause ? cause.code : undefined
   return typeof code === "string" ? code : cause.message
 }

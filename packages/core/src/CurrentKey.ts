@@ -11,8 +11,8 @@ import { Timestamp } from "./Identifiers.ts"
 import * as Operation from "./Operation.ts"
 
 /**
- * After which period, in UTC, a spending limit starts anew: the day from 00:00,
- * the ISO week from Monday, the calendar month.
+ * When a spending limit resets, in UTC: `daily` at 00:00, `weekly` on Monday, `monthly` on the
+ * first of the month.
  *
  * @since 0.1.0
  */
@@ -22,15 +22,15 @@ export const LimitReset = Schema.Literals(["daily", "weekly", "monthly"])
 export type LimitReset = typeof LimitReset.Type
 
 /**
- * What is known of a key. Money is in credits (1 credit = 1 USD). `byok_…` counts
+ * A key's limits and usage. Amounts are in credits (1 credit = 1 USD). The `byok_…` fields count
  * requests that used the caller's own provider key.
  *
  * @since 0.1.0
  */
 export const KeyRecord = Schema.Struct({
-  /** The key's prefix and its last three characters; never the key. */
+  /** The key's prefix and its last three characters. */
   label: Schema.String,
-  /** Spending limit, or null for none but the workspace's credits. */
+  /** Spending limit. Null: only the workspace's credits limit the key. */
   limit: Schema.NullOr(Schema.Finite),
   limit_remaining: Schema.NullOr(Schema.Finite),
   /** Null: the limit never resets. */
@@ -56,7 +56,7 @@ export const KeyRecord = Schema.Struct({
     used: Schema.Int,
     remaining: Schema.Int
   }),
-  /** Deprecated; ignore it. The `RateLimit` headers say what holds. */
+  /** Deprecated: read the `RateLimit` response headers instead. */
   rate_limit: Schema.Struct({
     requests: Schema.Int,
     interval: Schema.String,
@@ -68,7 +68,7 @@ export const KeyRecord = Schema.Struct({
 export type KeyRecord = typeof KeyRecord.Type
 
 /**
- * The answer: the record under `data`.
+ * The response: the record under `data`.
  *
  * @since 0.1.0
  */

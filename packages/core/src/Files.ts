@@ -23,8 +23,8 @@ import { isMaxCharacters } from "./internal/characters.ts"
 import * as Operation from "./Operation.ts"
 
 /**
- * Where a file lies when it is not in the service's own storage: with that
- * provider, by the caller's own key for it.
+ * The provider that stores a file outside the service's own storage. The caller's own key for that
+ * provider is used.
  *
  * Specification: DELETE `/files/{file_id}`, `provider`.
  *
@@ -36,7 +36,7 @@ export const FileProvider = Schema.Literals(["provider_a", "provider_b"])
 export type FileProvider = typeof FileProvider.Type
 
 /**
- * The three shapes of a deletion confirmation.
+ * The three shapes that a deletion confirmation can have.
  *
  * @since 0.1.0
  */
@@ -46,7 +46,7 @@ export const DeletionShape = Schema.Literals(["native", "compat_a", "compat_b"])
 export type DeletionShape = typeof DeletionShape.Type
 
 /**
- * The confirmation that a file is gone, told apart by `_shape`.
+ * The confirmation that a file was deleted. `_shape` tells the three shapes apart.
  *
  * @since 0.1.0
  */
@@ -73,7 +73,7 @@ export const File = Schema.Struct({
   id: Schema.String,
   object: Schema.Literal("file"),
   filename: Schema.String,
-  /** Its size. */
+  /** Size in bytes. */
   bytes: Schema.Int,
   mime_type: Schema.String,
   purpose: Schema.String,
@@ -101,13 +101,13 @@ export const FileList = Schema.Struct({
 export type FileList = typeof FileList.Type
 
 /**
- * What an upload carries, as `multipart/form-data`.
+ * The fields of an upload, sent as `multipart/form-data`.
  *
  * @since 0.1.0
  */
 export const Form = Schema.Struct({
   file: SingleFileSchema,
-  /** What the file is for, in the caller's own words: 1 to 64 characters. */
+  /** Free text that says what the file is for. 1 to 64 characters. */
   purpose: Schema.String.check(Schema.isMinLength(1), isMaxCharacters(64))
 })
 
@@ -115,7 +115,8 @@ export const Form = Schema.Struct({
 export type Form = typeof Form.Type
 
 /**
- * The workspace to act in; the configuration's, or the key's own, unless told.
+ * The workspace that a call applies to. Default: the workspace of the client's configuration, or
+ * else the key's default workspace.
  *
  * @since 0.1.0
  */
@@ -124,21 +125,21 @@ export interface Scope {
 }
 
 /**
- * A file for the client to store, streamed from its Blob.
+ * A file to upload. A Blob is streamed, never read into memory as a whole.
  *
  * @since 0.1.0
  */
 export interface Upload extends Scope {
   readonly file: Blob | Uint8Array
-  /** A File's own name, else `file`, unless told. */
+  /** Default: the name of the File, or `file` if it has none. */
   readonly filename?: string | undefined
-  /** What it is for, in the caller's own words: 1 to 64 characters. */
+  /** Free text that says what the file is for. 1 to 64 characters. */
   readonly purpose: string
 }
 
 /**
- * DELETE `/files/{file_id}`: 200, or one of 401 403 404 429 500 502 503. A
- * malformed parameter is a 404, as the set has no 400.
+ * DELETE `/files/{file_id}`: 200, or one of 401 403 404 429 500 502 503. A malformed parameter is a
+ * 404, because the specification lists no 400 for this operation.
  *
  * @since 0.1.0
  */
@@ -182,8 +183,8 @@ export const listFiles = Operation.make("listFiles", "GET", "/files", { success:
 export const getFile = Operation.make("getFile", "GET", "/files/:file_id", { success: File, error: supporting })
 
 /**
- * GET `/files/{file_id}/content`: the bytes, whole (200) or the asked range
- * (206), or one of 400 401 403 404 429 500 503.
+ * GET `/files/{file_id}/content`: the whole file (200), the requested range (206), or one of
+ * 400 401 403 404 429 500 503.
  *
  * @since 0.1.0
  */

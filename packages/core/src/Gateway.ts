@@ -1,11 +1,10 @@
 /**
- * The client: every operation of the contract as an Effect, whose errors are
- * exactly the operation's statuses and what never reached one
- * ({@link ClientError.TransportError}, {@link ClientError.TimeoutError},
- * {@link ClientError.InvalidResponse}).
+ * The client: every operation of the contract as an Effect. Its errors are exactly the statuses
+ * that the operation can return, plus the three client errors: {@link ClientError.TransportError},
+ * {@link ClientError.TimeoutError} and {@link ClientError.InvalidResponse}.
  *
- * It runs over any `HttpClient`; `@model-gateway/node` and
- * `@model-gateway/browser` bring one along.
+ * The client runs over any `HttpClient`. `@model-gateway/node` and `@model-gateway/browser` provide
+ * one for their platform.
  *
  * @example
  * ```ts
@@ -44,16 +43,16 @@ import * as Video from "./Video.ts"
 import * as Workspaces from "./Workspaces.ts"
 
 /**
- * What a call of that endpoint fails with.
+ * The errors that a call of an operation can fail with.
  *
  * @since 0.1.0
  */
 export type Failure<E extends Operation> = Execute.Failure<E>
 
 /**
- * For an operation that costs money: names this submission, so that giving it
- * again answers the first answer again instead of paying twice. Made anew for
- * every call unless told.
+ * Options of an operation that costs money. A call with the same `idempotencyKey` and the same
+ * request returns the first response again and is not charged twice. Default: a new key for every
+ * call, shared by its retries.
  *
  * @since 0.1.0
  */
@@ -62,7 +61,7 @@ export interface PaidOptions {
 }
 
 /**
- * A page of a list: `limit` items (1 to 1000) after the one named `after`.
+ * Selects a page of a list: `limit` items (1 to 1000, default 100) that follow the item `after`.
  *
  * @since 0.1.0
  */
@@ -72,7 +71,8 @@ export interface PageOptions {
 }
 
 /**
- * Bytes `start` to `end`, both included, from 0; to the end where `end` is left out.
+ * Selects the bytes from `start` to `end`, both inclusive and counted from 0. Default for `end`:
+ * the last byte.
  *
  * @since 0.1.0
  */
@@ -85,9 +85,9 @@ export class Gateway extends Context.Service<
   Gateway,
   {
     /**
-     * Deletes a file, for ever. `shape` asks for one of the three confirmations.
-     * Deleting twice is a {@link NotFound} the second time, also where the first
-     * answer got lost on its way and the call was tried again.
+     * Deletes a file permanently. `shape` selects one of the three confirmation shapes. Deleting a
+     * deleted file fails with {@link NotFound}. This can also happen when the response to the first
+     * attempt was lost and the client retried.
      */
     readonly deleteFile: (
       fileId: string,
@@ -96,32 +96,35 @@ export class Gateway extends Context.Service<
         readonly shape?: Files.DeletionShape | undefined
       }
     ) => Effect.Effect<Files.Deletion, Failure<typeof Files.deleteFile>>
-    /** What the service knows of the calling key: limits, usage, free requests. */
+    /** Returns the calling key's limits, usage and free requests. */
     readonly currentKey: Effect.Effect<CurrentKey.KeyRecord, Failure<typeof CurrentKey.currentKey>>
     /** Ranks documents by relevance to a query, most relevant first. */
     readonly rerank: (
       request: Rerank.Request,
       options?: PaidOptions
     ) => Effect.Effect<Rerank.Response, Failure<typeof Rerank.rerank>>
-    /** Turns audio into text. */
+    /** Transcribes audio. */
     readonly transcribe: (
       request: Transcription.Input,
       options?: PaidOptions
     ) => Effect.Effect<Transcription.Response, Failure<typeof Transcription.transcribe>>
-    /** Submits a video job; `VideoProgress` follows it. */
+    /** Submits a video job. Use `VideoProgress` to follow it. */
     readonly submitVideo: (
       request: Video.Request,
       options?: PaidOptions
     ) => Effect.Effect<Video.Job, Failure<typeof Video.submitVideo>>
-    /** Gives keys (by their hashes) to a guardrail, in place of what they held. Management keys only. */
+    /**
+     * Assigns keys, named by their hashes, to a guardrail. It replaces the guardrail that a key had
+     * before. Management keys only.
+     */
     readonly assignKeys: (
       guardrailId: string,
       request: Guardrails.AssignRequest
     ) => Effect.Effect<Guardrails.AssignResponse, Failure<typeof Guardrails.assignKeys>>
 
-    /** Stores a file. Tried again only where nothing can have been stored. */
+    /** Stores a file. Retried only if the failed attempt cannot have stored it. */
     readonly uploadFile: (request: Files.Upload) => Effect.Effect<Files.File, Failure<typeof Files.uploadFile>>
-    /** Newest first. */
+    /** Lists files, newest first. */
     readonly listFiles: (
       options?: Files.Scope & PageOptions
     ) => Effect.Effect<Files.FileList, Failure<typeof Files.listFiles>>
@@ -134,17 +137,20 @@ export class Gateway extends Context.Service<
       options?: Files.Scope & RangeOptions
     ) => Stream.Stream<Uint8Array, Failure<typeof Files.getFileContent>>
 
-    /** A job as it stands; with `wait`, as soon as its status changes, at the latest after that many seconds (60 at most). */
+    /**
+     * Returns a job's current state. With `wait`, the service responds when the status changes or
+     * after that many seconds, at most 60.
+     */
     readonly getVideo: (
       id: string,
       options?: { readonly wait?: number | undefined }
     ) => Effect.Effect<Video.Job, Failure<typeof Video.getVideo>>
-    /** One of a finished job's videos; the first unless told. */
+    /** Streams one of a finished job's videos. Default for `index`: 0, the first. */
     readonly videoContent: (
       id: string,
       options?: RangeOptions & { readonly index?: number | undefined }
     ) => Stream.Stream<Uint8Array, Failure<typeof Video.getVideoContent>>
-    /** Cancels a job that is not final yet; a final one stays as it was. */
+    /** Cancels a job. A job in a final state is returned unchanged. */
     readonly cancelVideo: (id: string) => Effect.Effect<Video.Job, Failure<typeof Video.cancelVideo>>
 
     readonly listModels: (options?: {
@@ -152,20 +158,23 @@ export class Gateway extends Context.Service<
     }) => Effect.Effect<ReadonlyArray<Models.Model>, Failure<typeof Models.listModels>>
 
     /**
-     * Makes a key that lives for at most 15 minutes and spends the calling key's budget,
-     * for a place that cannot keep a secret: a server calls this and hands the answer to
-     * its page. `expires_in` is in seconds, 1 to 900; 900 unless told. Ordinary keys only:
-     * {@link Forbidden} for a management key and for an ephemeral one. A try that got lost
-     * may leave a key that nobody knows, which ends by itself.
+     * Creates a key that lives for at most 15 minutes and spends from the calling key's budget. A
+     * server calls this and passes the response to a page, which cannot keep a secret. `expires_in`
+     * is in seconds, from 1 to 900 (default: 900). Management keys and ephemeral keys fail with
+     * {@link Forbidden}. If the response to an attempt is lost, its key stays unused until it
+     * expires.
      */
     readonly createEphemeralKey: (
       request?: Keys.EphemeralRequest
     ) => Effect.Effect<Keys.EphemeralResponse, Failure<typeof Keys.createEphemeralKey>>
-    /** Makes a key; its text is in this answer and nowhere else. Management keys only, as all that follow. */
+    /**
+     * Creates a key. Only this response contains its secret text. Management keys only, like all
+     * methods below.
+     */
     readonly createKey: (
       request: Keys.CreateRequest
     ) => Effect.Effect<Keys.CreateResponse, Failure<typeof Keys.createKey>>
-    /** Newest first; with `parent_hash`, the ephemeral keys made from that key which have not expired. */
+    /** Lists keys, newest first. With `parent_hash`: that key's unexpired ephemeral keys. */
     readonly listKeys: (
       options?: Files.Scope & PageOptions & { readonly parent_hash?: string | undefined }
     ) => Effect.Effect<Keys.ListResponse, Failure<typeof Keys.listKeys>>
@@ -211,7 +220,7 @@ export class Gateway extends Context.Service<
 >()("@model-gateway/core/Gateway") {}
 
 /**
- * A client over the `HttpClient` and the configuration in the context.
+ * Makes a client from the `HttpClient` and the configuration in the context.
  *
  * @since 0.1.0
  */
@@ -313,7 +322,7 @@ const rangeHeader = (options: RangeOptions | undefined): Parts["headers"] =>
   options?.range === undefined ? undefined : { range: `bytes=${options.range.start}-${options.range.end ?? ""}` }
 
 /**
- * The client, over the `HttpClient` and the configuration in the context.
+ * Provides the client, made from the `HttpClient` and the configuration in the context.
  *
  * @since 0.1.0
  */

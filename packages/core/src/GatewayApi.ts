@@ -1,8 +1,7 @@
 /**
- * The whole contract: every operation under `/api/v1`, version 1.0.0. The service,
- * the test gateway and the OpenAPI document are made from it; the client reads the
- * same operations. What an operation answers stands with it (`Operation`),
- * what the service takes for it stands here.
+ * The whole contract: every operation under `/api/v1`, version 1.0.0. The service, the test gateway
+ * and the OpenAPI document are derived from it. The client uses the same operations. An operation's
+ * own file declares its responses (`Operation`); this file declares its request.
  *
  * @since 0.1.0
  */
@@ -117,7 +116,7 @@ export class VideoGroup extends HttpApiGroup.make("videos")
       ...Video.getVideo,
       params: video,
       query: {
-        /** Seconds to wait for another status. */
+        /** Seconds to wait for the status to change. */
         wait: Schema.optionalKey(Decimal.check(Schema.isBetween({ minimum: 0, maximum: 60 })))
       }
     }),
@@ -126,7 +125,7 @@ export class VideoGroup extends HttpApiGroup.make("videos")
       success: HttpApiSchema.StreamUint8Array({ contentType: "video/mp4" }),
       params: video,
       query: {
-        /** Which of the job's videos, from 0; 0 unless told. */
+        /** Which of the job's videos, counted from 0. Default: 0. */
         index: Schema.optionalKey(Decimal.check(Schema.isInt(), Schema.isGreaterThanOrEqualTo(0)))
       }
     }),
@@ -198,7 +197,7 @@ export class KeysGroup extends HttpApiGroup.make("keys")
       query: {
         ...scope,
         ...Page,
-        /** The ephemeral keys made from that one which have not expired, in place of all other keys. */
+        /** List only the unexpired ephemeral keys of this parent. */
         parent_hash: Schema.optionalKey(KeyHash)
       }
     }),
@@ -218,7 +217,7 @@ export class KeysGroup extends HttpApiGroup.make("keys")
     HttpApiEndpoint.make(Keys.createEphemeralKey.method)(
       Keys.createEphemeralKey.identifier,
       Keys.createEphemeralKey.path,
-      // Null stands for no body at all.
+      // Null: the request may have no body.
       { ...Keys.createEphemeralKey, payload: [Keys.EphemeralRequest, Schema.Null] }
     ).middleware(SpendingKey)
   )
@@ -279,7 +278,7 @@ export class GatewayApi extends HttpApi.make("model-gateway")
   )
   .prefix("/api/v1")
   .annotate(HttpApi.ParseOptions, { errors: "all" })
-  // The service lists the other issues of a body itself, at a bounded cost.
+  // The service collects the remaining issues of a body itself, at a bounded cost.
   .annotate(HttpApi.PayloadParseOptions, { errors: "first" })
   .annotateMerge(
     OpenApi.annotations({

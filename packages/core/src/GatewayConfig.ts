@@ -1,5 +1,5 @@
 /**
- * Where the gateway is, and who calls it.
+ * The client's configuration: the gateway's address, the credential and the default workspace.
  *
  * @since 0.1.0
  */
@@ -12,9 +12,10 @@ import type * as Redacted from "effect/Redacted"
 import type * as RetryBudget from "./RetryBudget.ts"
 
 /**
- * A key, or an Effect that yields a token. The Effect is asked before every
- * attempt, so a rotated secret needs no restart and a browser can fetch a
- * short-lived token; cache inside it what is worth caching.
+ * A key, or an Effect that returns a token. The Effect runs before every attempt, so that a rotated
+ * secret needs no restart and a browser can fetch a short-lived token. The client does not cache
+ * the token: do that in the Effect if it is expensive. Retries of a paid call whose response was
+ * lost use the same token again.
  *
  * @since 0.1.0
  */
@@ -26,10 +27,10 @@ export type Credential = Redacted.Redacted<string> | Effect.Effect<Redacted.Reda
 export class GatewayConfig extends Context.Service<
   GatewayConfig,
   {
-    /** Without a slash at its end; its path ends in `/api/v1`. */
+    /** The gateway's address, ending in `/api/v1`, without a trailing slash. */
     readonly baseUrl: string
     readonly credential: Credential
-    /** For the operations that take a `workspace_id` and are given none. */
+    /** The `workspace_id` of calls that accept one and do not set it. */
     readonly workspaceId: string | undefined
     readonly retryBudget: RetryBudget.Options | undefined
   }
@@ -39,19 +40,19 @@ export class GatewayConfig extends Context.Service<
  * @since 0.1.0
  */
 export interface Options {
-  /** Default `http://127.0.0.1:8787/api/v1`, where `npm start` serves. */
+  /** Default: `http://127.0.0.1:8787/api/v1`, the address of `npm start`. */
   readonly baseUrl?: string | undefined
   readonly credential: Credential
-  /** Default: the service takes the key's own workspace. */
+  /** Default: the key's default workspace. */
   readonly workspaceId?: string | undefined
-  /** The budget that all retries of the layer share. */
+  /** The retry budget that all calls of the layer share. */
   readonly retryBudget?: RetryBudget.Options | undefined
 }
 
 const defaultBaseUrl = "http://127.0.0.1:8787/api/v1"
 
 /**
- * From values.
+ * Makes a configuration from values.
  *
  * @example
  * ```ts
@@ -71,14 +72,14 @@ export const make = (options: Options): GatewayConfig["Service"] => ({
 })
 
 /**
- * From values.
+ * Provides a configuration from values.
  *
  * @since 0.1.0
  */
 export const layer = (options: Options): Layer.Layer<GatewayConfig> => Layer.succeed(GatewayConfig, make(options))
 
 /**
- * The settings as they stand in the environment: `MODEL_GATEWAY_BASE_URL` (default
+ * The configuration from environment variables: `MODEL_GATEWAY_BASE_URL` (default:
  * `http://127.0.0.1:8787/api/v1`), `MODEL_GATEWAY_API_KEY` (required) and
  * `MODEL_GATEWAY_WORKSPACE_ID` (optional).
  *
@@ -98,7 +99,7 @@ export const config: Config.Config<GatewayConfig["Service"]> = Config.all({
 )
 
 /**
- * From the `Config` in force; see {@link config} for the names.
+ * Provides the configuration from the current `ConfigProvider`. See {@link config} for the names.
  *
  * @since 0.1.0
  */

@@ -1,8 +1,7 @@
 /**
- * The error envelope, and one tagged error a status.
+ * The error envelope, and one tagged error for each status.
  *
- * Every response that is no success carries the same envelope (specification,
- * "Error envelope" and "Errors"):
+ * Every error response carries the same envelope (specification, "Error envelope" and "Errors"):
  *
  * ```json
  * {
@@ -12,8 +11,8 @@
  * }
  * ```
  *
- * The status picks the class, so `Effect.catchTag("PaymentRequired", …)` reads
- * as what happened. The tag is no part of the wire form.
+ * The status determines the class, so that `Effect.catchTag("PaymentRequired", …)` handles a 402.
+ * The tag is not sent over the wire.
  *
  * @since 0.1.0
  */
@@ -22,9 +21,8 @@ import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 
 /**
- * Free-form details of an error. The keys this service uses: `issues` on a 400,
- * `retry_after` (seconds) on a 429, 503 and 529, `provider` and `attempts` on a
- * 502, 524 and 529.
+ * Free-form details of an error. This service sets `issues` on a 400, `retry_after` (seconds) on a
+ * 429, 503 and 529, and `provider` and `attempts` on a 502, 524 and 529.
  *
  * @since 0.1.0
  */
@@ -34,9 +32,8 @@ export const Metadata = Schema.Record(Schema.String, Schema.Json)
 export type Metadata = typeof Metadata.Type
 
 /**
- * One thing wrong with a request, as listed in `error.metadata.issues` of a 400.
- * `path` is dotted, from the root of the body or of the parameters:
- * `documents.0.image`.
+ * One problem with a request, as listed in `error.metadata.issues` of a 400. `path` is a dotted
+ * path from the root of the body or of the parameters, such as `documents.0.image`.
  *
  * @since 0.1.0
  */
@@ -48,8 +45,8 @@ export type Issue = typeof Issue.Type
 const isIssues = Schema.is(Schema.Array(Issue))
 
 /**
- * The words with which the service's messages begin, by status: the specification's
- * examples, but for a 403, whose example speaks of one case.
+ * The first words of the service's messages, by status. They are the specification's examples,
+ * except for 403, whose example covers only one case.
  *
  * @since 0.1.0
  */
@@ -70,8 +67,8 @@ export const phrases = {
 } as const
 
 /**
- * The statuses that are worth trying again: the request may well succeed later,
- * unchanged. A 500 is not among them: nobody knows what it did.
+ * The statuses after which the same request may succeed later. A 500 is not one of them, because it
+ * does not tell whether the work was done.
  *
  * @since 0.1.0
  */
@@ -81,8 +78,8 @@ export const retryableStatuses = [429, 502, 503, 504, 524, 529] as const
 export type RetryableStatus = (typeof retryableStatuses)[number]
 
 /**
- * What all errors of a status share: the fields of the envelope, and readers for
- * what callers ask of it.
+ * The base of all errors that have a status: the fields of the envelope, and accessors for the most
+ * used ones.
  *
  * @since 0.1.0
  */
@@ -94,7 +91,7 @@ export class EnvelopeError extends Schema.Error<EnvelopeError>("EnvelopeError")(
   }),
   service_metadata: Schema.optionalKey(Schema.NullOr(Metadata)),
   user_id: Schema.optionalKey(Schema.NullOr(Schema.String)),
-  /** How often the client tried before it gave up. Known to the client alone: never on the wire. */
+  /** The number of attempts that the client made. Set by the client, never sent over the wire. */
   attempts: Schema.Int.pipe(
     Schema.withConstructorDefault(Effect.succeed(1)),
     Schema.withDecodingDefaultKey(Effect.succeed(1), { encodingStrategy: "omit" })
@@ -105,41 +102,41 @@ export class EnvelopeError extends Schema.Error<EnvelopeError>("EnvelopeError")(
     return this.error.code
   }
 
-  /** The service's sentence, from `error.message`. */
+  /** The service's message, from `error.message`. */
   override get message(): string {
     return this.error.message
   }
 
-  /** `error.metadata`, empty where the service gave none. */
+  /** `error.metadata`, or an empty object if the service sent none. */
   get metadata(): Metadata {
     return this.error.metadata ?? {}
   }
 
-  /** What to hand on when asking for help, from `service_metadata.request_id`. */
+  /** The identifier to quote when you ask for support, from `service_metadata.request_id`. */
   get requestId(): string | undefined {
     const id = this.service_metadata?.["request_id"]
     return typeof id === "string" ? id : undefined
   }
 
-  /** Seconds to wait before trying again, where the service said so. */
+  /** Seconds to wait before the next attempt, if the service sent them. */
   get retryAfter(): number | undefined {
     const seconds = this.metadata["retry_after"]
     return typeof seconds === "number" ? seconds : undefined
   }
 
-  /** Everything that is wrong with the request, from `error.metadata.issues`. */
+  /** All problems with the request, from `error.metadata.issues`. */
   get issues(): ReadonlyArray<Issue> {
     const issues = this.metadata["issues"]
     return isIssues(issues) ? issues : []
   }
 
-  /** Whether the same request may well succeed later: the status is one of {@link retryableStatuses}. */
+  /** Whether the same request may succeed later: the status is one of {@link retryableStatuses}. */
   get isRetryable(): boolean {
     return retryableStatuses.some((status) => status === this.error.code)
   }
 }
 
-/** What one status has as its own: a tag that stays off the wire, and the only code it admits. */
+/** The fields that differ by status: the tag, which is not sent, and the only valid `code`. */
 const status = <const Tag extends string, const Status extends number>(tag: Tag, status: Status) => ({
   _tag: Schema.tagDefaultOmit(tag),
   error: Schema.Struct({
@@ -150,9 +147,8 @@ const status = <const Tag extends string, const Status extends number>(tag: Tag,
 })
 
 /**
- * 400: the request's form is wrong, or the upstream said that its content is.
- * `issues` lists every field that is out of bounds. Sending it again as it is
- * is of no use.
+ * 400: the request is invalid, or the upstream rejected its content. `issues` lists every invalid
+ * field. Do not retry an unchanged request.
  *
  * Specification: "Errors", 400 (rerank, transcription, video, guardrail assignment).
  *
@@ -163,8 +159,7 @@ export class BadRequest extends EnvelopeError.extend<BadRequest>("BadRequest")(s
 }) {}
 
 /**
- * 401: no credential, a malformed one, or one that is unknown, expired, disabled
- * or deleted.
+ * 401: the credential is missing, malformed, unknown, expired, disabled or deleted.
  *
  * Specification: "Authentication" 2, "Errors", 401 (all six).
  *
@@ -175,8 +170,8 @@ export class Unauthorized extends EnvelopeError.extend<Unauthorized>("Unauthoriz
 }) {}
 
 /**
- * 402: no credits, or the spending limit of the key or of its guardrail is used
- * up; the message says which.
+ * 402: the workspace has too few credits, or the request would exceed the spending limit of the key
+ * or of its guardrail. The message says which.
  *
  * Specification: "Errors", 402 (rerank, transcription, video).
  *
@@ -188,8 +183,8 @@ export class PaymentRequired extends EnvelopeError.extend<PaymentRequired>("Paym
 ) {}
 
 /**
- * 403: authenticated, but this key may not do that (the wrong kind of key, a
- * foreign workspace, a guardrail's rule).
+ * 403: the key is valid but not allowed to do this: it is the wrong kind of key, the workspace is
+ * not its own, or its guardrail forbids it.
  *
  * Specification: "Authentication" 3, "Errors", 403.
  *
@@ -200,7 +195,7 @@ export class Forbidden extends EnvelopeError.extend<Forbidden>("Forbidden")(stat
 }) {}
 
 /**
- * 404: no such file, model, job or guardrail within the caller's reach.
+ * 404: the file, model, job or guardrail does not exist, or the caller has no access to it.
  *
  * Specification: "Errors", 404.
  *
@@ -211,7 +206,7 @@ export class NotFound extends EnvelopeError.extend<NotFound>("NotFound")(status(
 }) {}
 
 /**
- * 413: the body is larger than the operation takes.
+ * 413: the body is larger than the operation's limit.
  *
  * Specification: "Errors", 413 (rerank, transcription, video).
  *
@@ -223,8 +218,8 @@ export class PayloadTooLarge extends EnvelopeError.extend<PayloadTooLarge>("Payl
 ) {}
 
 /**
- * 429: too many requests for this key, or a free model's requests of the day are
- * used up. `retryAfter` says when to try again.
+ * 429: the key exceeded its rate limit, or its daily requests to free models are used up.
+ * `retryAfter` says when to try again.
  *
  * Specification: "Errors", 429 (deleteFile, rerank, transcription, video).
  *
@@ -236,7 +231,7 @@ export class TooManyRequests extends EnvelopeError.extend<TooManyRequests>("TooM
 ) {}
 
 /**
- * 500: the gateway failed in a way that nobody foresaw. Hand on the `requestId`.
+ * 500: the gateway failed unexpectedly. Quote the `requestId` when you report it.
  *
  * Specification: "Errors", 500 (all six).
  *
@@ -248,8 +243,7 @@ export class InternalServerError extends EnvelopeError.extend<InternalServerErro
 ) {}
 
 /**
- * 502: the upstream refused the gateway's credentials, broke, or answered
- * nonsense.
+ * 502: the upstream rejected the gateway's credentials, failed, or sent an invalid response.
  *
  * Specification: "Errors", 502 (deleteFile, rerank, transcription).
  *
@@ -260,7 +254,7 @@ export class BadGateway extends EnvelopeError.extend<BadGateway>("BadGateway")(s
 }) {}
 
 /**
- * 503: the gateway, or every provider of the model, is out of service for now.
+ * 503: the gateway, or every provider of the model, is temporarily unavailable.
  *
  * Specification: "Errors", 503 (deleteFile, rerank, transcription).
  *
@@ -272,7 +266,7 @@ export class ServiceUnavailable extends EnvelopeError.extend<ServiceUnavailable>
 ) {}
 
 /**
- * 504: the gateway's own deadline for a transcription ran out.
+ * 504: the transcription exceeded the gateway's own time limit.
  *
  * Specification: "Errors", 504 (transcription).
  *
@@ -284,7 +278,7 @@ export class GatewayTimeout extends EnvelopeError.extend<GatewayTimeout>("Gatewa
 ) {}
 
 /**
- * 524: no upstream answered in time, fallbacks included.
+ * 524: no upstream responded in time, including fallbacks.
  *
  * Specification: "Errors", 524 (rerank, transcription).
  *
@@ -296,7 +290,7 @@ export class UpstreamTimeout extends EnvelopeError.extend<UpstreamTimeout>("Upst
 ) {}
 
 /**
- * 529: the upstream is overloaded, or limits the gateway's rate.
+ * 529: the upstream is overloaded, or rate-limits the gateway.
  *
  * Specification: "Errors", 529 (rerank, transcription).
  *
@@ -308,7 +302,7 @@ export class ProviderOverloaded extends EnvelopeError.extend<ProviderOverloaded>
 ) {}
 
 /**
- * Every error that carries a status.
+ * All errors that have a status.
  *
  * @since 0.1.0
  */
@@ -328,7 +322,7 @@ export type GatewayError =
   | ProviderOverloaded
 
 /**
- * The status that an endpoint's error schema stands for.
+ * The HTTP status of an error schema.
  *
  * @since 0.1.0
  */

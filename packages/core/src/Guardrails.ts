@@ -1,5 +1,6 @@
 /**
- * Guardrails: POST `/guardrails/{id}/assignments/keys`, and managing them.
+ * Guardrails: POST `/guardrails/{id}/assignments/keys`, and creating, listing, reading, updating
+ * and deleting guardrails.
  *
  * Specification: "6. POST /guardrails/{id}/assignments/keys", "Guardrail key
  * assignment result".
@@ -24,7 +25,8 @@ const AllowList = Schema.NullOr(
 )
 
 /**
- * What a set of keys may spend and use. Null in an allow-list: all.
+ * Limits what its keys may spend and which models and providers they may use. If a list is null,
+ * all are allowed.
  *
  * @since 0.1.0
  */
@@ -32,7 +34,7 @@ export const Guardrail = Schema.Struct({
   id: Schema.String,
   name: Schema.String,
   description: Schema.NullOr(Schema.String),
-  /** Credits that all its keys together may spend in a period; null for no limit. */
+  /** Credits that all its keys together may spend in a period. Null: no limit. */
   limit: Schema.NullOr(Schema.Finite),
   limit_reset: Schema.NullOr(LimitReset),
   allowed_models: Schema.NullOr(Schema.Array(Schema.String)),
@@ -58,7 +60,7 @@ export const CreateRequest = Schema.Struct({
 export type CreateRequest = typeof CreateRequest.Type
 
 /**
- * What to change; fields left out stay as they are.
+ * The fields to change. Omitted fields keep their values.
  *
  * @since 0.1.0
  */
@@ -103,16 +105,16 @@ export const AssignRequest = Schema.Struct({ key_hashes: Schema.NonEmptyArray(Ke
 export type AssignRequest = typeof AssignRequest.Type
 
 /**
- * What came of an assignment. `assigned_count` counts each known hash of the
- * caller's organisation once, whether it changed or not.
+ * The result of an assignment. `assigned_count` counts each known hash of the caller's organization
+ * once, including keys that were assigned already.
  *
  * @since 0.1.0
  */
 export const AssignResponse = Schema.Struct({
   assigned_count: Schema.Int,
-  /** Hashes that name no key of the organisation. */
+  /** Hashes that match no key of the organization. */
   not_found: Schema.optionalKey(Schema.Array(Schema.String)),
-  /** Keys that held another guardrail until now. */
+  /** Keys that were assigned to another guardrail before. */
   replaced: Schema.optionalKey(
     Schema.Array(
       Schema.Struct({
@@ -149,9 +151,9 @@ export const AssignmentList = Schema.Struct({
 export type AssignmentList = typeof AssignmentList.Type
 
 /**
- * POST `/guardrails/{id}/assignments/keys`: 200, or one of 400 401 403 404 500.
- * A key holds at most one guardrail; assigning replaces. Management keys only, as
- * all of `/guardrails`.
+ * POST `/guardrails/{id}/assignments/keys`: 200, or one of 400 401 403 404 500. A key has at most
+ * one guardrail: a new assignment replaces the old one. Management keys only, like all of
+ * `/guardrails`.
  *
  * @since 0.1.0
  */
@@ -212,7 +214,8 @@ export const updateGuardrail = Operation.make("updateGuardrail", "PATCH", "/guar
 })
 
 /**
- * DELETE `/guardrails/{id}`: 200, or one of 400 401 403 404 500. Its keys hold none afterwards.
+ * DELETE `/guardrails/{id}`: 200, or one of 400 401 403 404 500. Its keys have no guardrail
+ * afterwards.
  *
  * @since 0.1.0
  */

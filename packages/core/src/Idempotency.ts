@@ -7,11 +7,10 @@ import * as Schema from "effect/Schema"
 import { IdempotencyKey } from "./Identifiers.ts"
 
 /**
- * Sent along with a paid POST: the same key with the same body answers the first
- * answer again (marked `idempotent-replayed: true`) and costs nothing; the same
- * key with another body is a 400. Scoped to the API key that is sent, ephemeral or
- * not; kept 24 hours, less where the answers to one API key take more room than the
- * service sets aside for it.
+ * The header of a paid POST. A second request with the same key and body returns the first
+ * response, marked `idempotent-replayed: true`, and costs nothing. The same key with another body
+ * is a 400. Keys are scoped to the API key of the request, ephemeral or not. Responses are kept for
+ * 24 hours, or shorter if they exceed the storage that the service allows for one API key.
  *
  * @since 0.1.0
  */

@@ -1,5 +1,5 @@
 /**
- * Identifiers as they stand on the wire, with the bounds the specification sets.
+ * Identifiers and other small values on the wire, with the specification's bounds.
  *
  * @since 0.1.0
  */
@@ -7,7 +7,7 @@ import * as Schema from "effect/Schema"
 import { isMaxCharacters } from "./internal/characters.ts"
 
 /**
- * A file's identifier: 1 to 256 word characters or hyphens.
+ * A file's identifier: 1 to 256 letters, digits, underscores or hyphens.
  *
  * Specification: "File deletion confirmation", "Limits".
  *
@@ -20,7 +20,7 @@ export const FileId = Schema.String.check(
 )
 
 /**
- * A workspace's identifier: a UUID. Left out, the caller's default workspace applies.
+ * A workspace's identifier: a UUID. Default: the caller's default workspace.
  *
  * Specification: DELETE `/files/{file_id}`.
  *
@@ -38,9 +38,9 @@ export const WorkspaceId = Schema.String.check(Schema.isUUID())
 export const GuardrailId = Schema.String.check(Schema.isUUID())
 
 /**
- * The hash that names an API key: its SHA-256 in 64 hexadecimal digits. On the
- * wire the specification asks only for at least one character; a hash that is
- * none is unknown, not malformed.
+ * The hash that identifies an API key: its SHA-256 in 64 hexadecimal digits. The specification only
+ * requires at least one character, so text that is not a hash counts as an unknown key, not as
+ * malformed.
  *
  * Specification: POST `/guardrails/{id}/assignments/keys`.
  *
@@ -49,7 +49,7 @@ export const GuardrailId = Schema.String.check(Schema.isUUID())
 export const KeyHash = Schema.String.check(Schema.isMinLength(1))
 
 /**
- * A video job's identifier: 1 to 256 word characters or hyphens.
+ * A video job's identifier: 1 to 256 letters, digits, underscores or hyphens.
  *
  * Specification: "Video job".
  *
@@ -62,8 +62,8 @@ export const VideoId = Schema.String.check(
 )
 
 /**
- * The caller's own name for its end user: at most 256 characters. It reaches
- * broadcast destinations and private logs, never a provider.
+ * The caller's identifier for its end user: at most 256 characters. It is sent to broadcast
+ * destinations and private logs, never to a provider.
  *
  * Specification: "end-user identifier", "Limits".
  *
@@ -72,7 +72,7 @@ export const VideoId = Schema.String.check(
 export const EndUser = Schema.String.check(isMaxCharacters(256))
 
 /**
- * A moment: ISO 8601 in UTC with `Z`, as `2026-11-20T22:30:00.000Z`.
+ * A time in ISO 8601, in UTC with `Z`, such as `2026-11-20T22:30:00.000Z`.
  *
  * Specification: "Key record", `expires_at`.
  *
@@ -85,8 +85,8 @@ export const Timestamp = Schema.String.check(
 )
 
 /**
- * Names one submission, so that sending it again answers the first answer again:
- * 1 to 255 printable ASCII characters, in the `Idempotency-Key` header, kept 24 hours.
+ * Identifies one submission, so that a repeated request returns the first response: 1 to 255
+ * printable ASCII characters in the `Idempotency-Key` header. Remembered for 24 hours.
  *
  * @since 0.1.0
  */
@@ -97,7 +97,8 @@ export const IdempotencyKey = Schema.String.check(
 )
 
 /**
- * A number in a query or a form, in decimal digits, as `5`, `0.5` or `1e-3`: neither `""` nor `0x10` is one.
+ * A number in a query or a form, in decimal digits, such as `5`, `0.5` or `1e-3`. `""` and `0x10`
+ * are rejected.
  *
  * @since 0.1.0
  */
@@ -106,8 +107,8 @@ export const Decimal = Schema.String.check(
 ).pipe(Schema.decodeTo(Schema.FiniteFromString))
 
 /**
- * A page of a list: `limit` items (1 to 1000, 100 unless told) that come after
- * the one named `after`.
+ * Query parameters that select a page of a list: `limit` items (1 to 1000, default 100) that follow
+ * the item `after`.
  *
  * @since 0.1.0
  */
@@ -116,7 +117,7 @@ export const Page = {
   limit: Schema.optionalKey(Decimal.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: 1000 })))
 }
 
-const deepest = 100
+const maxDepth = 100
 
 const isPlain = (value: object): boolean => {
   const prototype: unknown = Object.getPrototypeOf(value)
@@ -141,19 +142,19 @@ const isShallowJson = (value: unknown, levels: number): value is Schema.Json => 
 }
 
 /**
- * JSON in the caller's own shape, passed on as it is; nested at most 100 levels
- * deep, which everything that keeps or forwards it can write down again.
+ * JSON of any shape, passed on unchanged and nested at most 100 levels deep. The bound keeps
+ * recursive encoders from overflowing the stack.
  *
- * To the documentation it is `Schema.Json`; one walk checks shape and depth, which takes a fifth of
- * the time.
+ * In the OpenAPI document it is `Schema.Json`. A single pass checks shape and depth, five times
+ * faster than `Schema.Json` with a separate depth check.
  *
  * @since 0.1.0
  */
 export const FreeForm: Schema.Codec<Schema.Json> = Schema.declare(
-  (value): value is Schema.Json => isShallowJson(value, deepest),
+  (value): value is Schema.Json => isShallowJson(value, maxDepth),
   {
     representation: { id: "effect/schema/Json", payload: null },
-    expected: `JSON that is nested at most ${deepest} levels deep`,
+    expected: `JSON that is nested at most ${maxDepth} levels deep`,
     toCodecJson: () => undefined
   }
 )

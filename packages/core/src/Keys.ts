@@ -1,8 +1,8 @@
 /**
- * API keys, managed by a management key: `/keys`; and the short-lived ones that an
- * ordinary key makes of itself: `/keys/ephemeral`.
+ * API keys: `/keys`, for management keys, and `/keys/ephemeral`, where an ordinary key creates
+ * short-lived keys.
  *
- * Beyond the specification, which leaves open how keys are issued.
+ * An addition to the specification, which does not say how keys are issued.
  *
  * @since 0.1.0
  */
@@ -17,7 +17,7 @@ import * as Operation from "./Operation.ts"
 const Name = Schema.String.check(Schema.isMinLength(1), isMaxCharacters(256))
 
 /**
- * A spending limit: credits from 0, in steps of a millionth; null for none.
+ * A spending limit in credits, at least 0, with at most six decimal places. Null means no limit.
  *
  * @since 0.1.0
  */
@@ -26,8 +26,8 @@ export const SpendingLimit = Schema.NullOr(
 )
 
 /**
- * A key as management sees it. `hash` names it; the key itself is shown once, on
- * creation.
+ * An API key's record. `hash` identifies the key. The key's secret text is returned only once, when
+ * the key is created.
  *
  * @since 0.1.0
  */
@@ -49,17 +49,17 @@ export const Key = Schema.Struct({
   updated_at: Timestamp,
   expires_at: Schema.NullOr(Timestamp),
   /**
-   * Only on an ephemeral key: the hash of the key that it was made from. Name, limits, usage,
-   * guardrail and workspace are then that key's.
+   * Only on an ephemeral key: the hash of its parent, the key that created it. Name, limits, usage,
+   * guardrail and workspace are the parent's.
    */
   parent_hash: Schema.optionalKey(Schema.String),
-  /** Only on an ephemeral key that is limited to some operations: their identifiers. */
+  /** Only on an ephemeral key with restricted operations: the identifiers of those it may call. */
   operations: Schema.optionalKey(Schema.Array(Schema.String)),
   /**
-   * Only on an ephemeral key: whether it sees only the files and video jobs that it made itself.
+   * Only on an ephemeral key: whether it sees only the files and video jobs that it created itself.
    */
   own_files: Schema.optionalKey(Schema.Boolean),
-  /** Only on an ordinary key: how many ephemeral keys made from it have not expired. */
+  /** Only on an ordinary key: the number of its ephemeral keys that have not expired. */
   ephemeral_keys: Schema.optionalKey(Schema.Int)
 })
 
@@ -67,15 +67,17 @@ export const Key = Schema.Struct({
 export type Key = typeof Key.Type
 
 /**
- * What a new key is to be.
+ * The properties of a new key.
  *
  * @since 0.1.0
  */
 export const CreateRequest = Schema.Struct({
   name: Name,
-  /** The caller's default workspace unless told. */
+  /** Default: the caller's default workspace. */
   workspace_id: Schema.optionalKey(WorkspaceId),
-  /** True: the key manages and cannot spend; false unless told. */
+  /**
+   * If true, the key can manage keys, guardrails and workspaces but cannot spend. Default: false.
+   */
   is_management_key: Schema.optionalKey(Schema.Boolean),
   limit: Schema.optionalKey(SpendingLimit),
   limit_reset: Schema.optionalKey(Schema.NullOr(LimitReset)),
@@ -87,7 +89,7 @@ export const CreateRequest = Schema.Struct({
 export type CreateRequest = typeof CreateRequest.Type
 
 /**
- * The new key: `key` is shown this once.
+ * The new key. `key` is its secret text, which is never returned again.
  *
  * @since 0.1.0
  */
@@ -97,7 +99,7 @@ export const CreateResponse = Schema.Struct({ data: Key, key: Schema.String })
 export type CreateResponse = typeof CreateResponse.Type
 
 /**
- * What to change; fields left out stay as they are.
+ * The fields to change. Omitted fields keep their values.
  *
  * @since 0.1.0
  */
@@ -132,8 +134,8 @@ export const DeleteResponse = Schema.Struct({ deleted: Schema.Literal(true) })
 export type DeleteResponse = typeof DeleteResponse.Type
 
 /**
- * The operations that an ephemeral key can be limited to: all that an ordinary key may call,
- * but for making further ephemeral keys.
+ * The operations that an ephemeral key can be restricted to: everything an ordinary key may call,
+ * except creating ephemeral keys.
  *
  * @since 0.1.0
  */
@@ -159,7 +161,7 @@ export type EphemeralOperation = (typeof ephemeralOperations)[number]
 const isEphemeralOperation = (name: string): name is EphemeralOperation =>
   ephemeralOperations.some((operation) => operation === name)
 
-/** A `Literals` would not say which name is unknown. */
+/** Not a `Schema.Literals`, whose error would not name the unknown operation. */
 const EphemeralOperation = Schema.String.check(
   Schema.makeFilter(
     (name: string) =>
@@ -174,22 +176,22 @@ const EphemeralOperation = Schema.String.check(
 ).pipe(Schema.refine(isEphemeralOperation))
 
 /**
- * How long the new ephemeral key is to live and what it may do. Every field is optional.
+ * The lifetime and the permissions of a new ephemeral key. Every field is optional.
  *
  * @since 0.1.0
  */
 export const EphemeralRequest = Schema.Struct({
-  /** Seconds from 1 to 900. Default: 900, which is 15 minutes. */
+  /** Lifetime in seconds, from 1 to 900. Default: 900 (15 minutes). */
   expires_in: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 900 }))),
   /**
-   * The operations that the key may call, by their identifiers, such as `rerank`: 1 to 64 of those
-   * in {@link ephemeralOperations}. Any other is a 403, except GET `/key`, which every key may
-   * call. Default: all that the parent may call.
+   * The identifiers of the operations that the key may call, such as `rerank`: 1 to 64 of
+   * {@link ephemeralOperations}. Calling any other operation is a 403, except GET `/key`, which every
+   * key may call. Default: everything the parent may call.
    */
   operations: Schema.optionalKey(Schema.NonEmptyArray(EphemeralOperation).check(isMaxItems(64))),
   /**
-   * True: of the workspace's files and video jobs, the key sees only those that it made itself; any
-   * other is a 404. Default: false.
+   * If true, the key sees only the files and video jobs that it created itself. All others are a
+   * 404. Default: false.
    */
   own_files: Schema.optionalKey(Schema.Boolean)
 })
@@ -198,14 +200,13 @@ export const EphemeralRequest = Schema.Struct({
 export type EphemeralRequest = typeof EphemeralRequest.Type
 
 /**
- * The new ephemeral key. It holds nothing of the key that it was made from, so that
- * a server may hand it on to a page as it is. `expires_at` is never later than the
- * end of that key.
+ * The new ephemeral key. The response contains no secret of the parent key, so a server can pass it
+ * to a page unchanged. `expires_at` is never later than the parent's expiry.
  *
  * @since 0.1.0
  */
 export const EphemeralResponse = Schema.Struct({
-  /** `mg_ek_…`, shown this once. */
+  /** The secret text, `mg_ek_…`. It is never returned again. */
   key: Schema.String,
   expires_at: Timestamp
 })
@@ -216,7 +217,8 @@ export type EphemeralResponse = typeof EphemeralResponse.Type
 const error = [BadRequest, Unauthorized, Forbidden, NotFound, InternalServerError] as const
 
 /**
- * POST `/keys`: 200, or one of 400 401 403 404 500. Management keys only, as all of `/keys`.
+ * POST `/keys`: 200, or one of 400 401 403 404 500. Management keys only, like all of `/keys`
+ * except `/keys/ephemeral`.
  *
  * @since 0.1.0
  */
@@ -225,11 +227,11 @@ export const createKey = Operation.make("createKey", "POST", "/keys", { success:
 /**
  * POST `/keys/ephemeral`: 200, or one of 400 401 403 429 500. Any ordinary key.
  *
- * Makes a key (`mg_ek_…`) that lives for at most 15 minutes, for places that cannot
- * keep a secret, such as a page. It may do what the key that it was made from may do, unless the
- * request limits it to some operations or to files of its own. It spends that key's
- * budget under its limits, its rate and its guardrail, and ends with it. It cannot make
- * another, nor can a management key: 403.
+ * Creates a key (`mg_ek_…`) that lives for at most 15 minutes, for use where a secret cannot be
+ * kept, such as in a web page. It has the parent key's permissions, unless the request restricts it
+ * to some operations or to its own files. It spends from the parent's budget, counts towards the
+ * parent's spending limit and rate limit, obeys the parent's guardrail, and stops working when the
+ * parent does. Ephemeral keys and management keys cannot create ephemeral keys: 403.
  *
  * @since 0.1.0
  */
@@ -239,8 +241,8 @@ export const createEphemeralKey = Operation.make("createEphemeralKey", "POST", "
 })
 
 /**
- * GET `/keys`: 200, or one of 400 401 403 404 500. Newest first. Ephemeral keys are not
- * among them, unless `parent_hash` asks for those of one key.
+ * GET `/keys`: 200, or one of 400 401 403 404 500. Newest first. Ephemeral keys are listed only
+ * when `parent_hash` names their parent.
  *
  * @since 0.1.0
  */
@@ -254,16 +256,16 @@ export const listKeys = Operation.make("listKeys", "GET", "/keys", { success: Li
 export const getKey = Operation.make("getKey", "GET", "/keys/:hash", { success: Response, error })
 
 /**
- * PATCH `/keys/{hash}`: 200, or one of 400 401 403 404 500. An ephemeral key follows the
- * key that it was made from and cannot be changed: 400.
+ * PATCH `/keys/{hash}`: 200, or one of 400 401 403 404 500. Changing an ephemeral key is a 400: its
+ * properties come from its parent.
  *
  * @since 0.1.0
  */
 export const updateKey = Operation.make("updateKey", "PATCH", "/keys/:hash", { success: Response, error })
 
 /**
- * DELETE `/keys/{hash}`: 200, or one of 400 401 403 404 500. The key stops at once, and
- * the ephemeral keys made from it with it.
+ * DELETE `/keys/{hash}`: 200, or one of 400 401 403 404 500. The key and its ephemeral keys stop
+ * working at once.
  *
  * @since 0.1.0
  */

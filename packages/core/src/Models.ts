@@ -1,7 +1,7 @@
 /**
- * The models that can be asked: GET `/models`.
+ * The available models: GET `/models`.
  *
- * Beyond the specification, which names models only by their identifiers.
+ * An addition to the specification, which refers to models only by their identifiers.
  *
  * @since 0.1.0
  */
@@ -19,7 +19,7 @@ import { AudioFormat } from "./Transcription.ts"
 import { AspectRatio, Resolution } from "./Video.ts"
 
 /**
- * Which operation takes the model.
+ * The operation that a model serves.
  *
  * @since 0.1.0
  */
@@ -29,14 +29,14 @@ export const ModelKind = Schema.Literals(["rerank", "transcription", "video"])
 export type ModelKind = typeof ModelKind.Type
 
 /**
- * Credits a unit; a unit that the model is not priced in is left out.
+ * Prices in credits per unit. Units that the model does not charge by are omitted.
  *
  * @since 0.1.0
  */
 export const Pricing = Schema.Struct({
-  /** A rerank request of up to 100 documents, and each further 100. */
+  /** Per search unit: one unit for up to 100 documents, and one for each further 100. */
   search_unit: Schema.optionalKey(Schema.Finite),
-  /** A second of audio or video. */
+  /** Per second of audio or video. */
   second: Schema.optionalKey(Schema.Finite)
 })
 
@@ -44,7 +44,7 @@ export const Pricing = Schema.Struct({
 export type Pricing = typeof Pricing.Type
 
 /**
- * A model, what it costs at its cheapest provider, and what it can do.
+ * A model with its capabilities and its price at the cheapest provider.
  *
  * @since 0.1.0
  */
@@ -52,26 +52,26 @@ export const Model = Schema.Struct({
   id: Schema.String,
   name: Schema.String,
   kind: ModelKind,
-  /** Costs nothing, and counts against the key's free requests of the day. */
+  /** Whether requests cost nothing and count towards the key's daily free requests. */
   is_free: Schema.Boolean,
   providers: Schema.Array(Schema.String),
   pricing: Pricing,
   capabilities: Schema.Struct({
-    /** Rerank: documents may be images. */
+    /** Rerank: accepts images as documents. */
     image_documents: Schema.optionalKey(Schema.Boolean),
-    /** Transcription: the containers it takes. */
+    /** Transcription: the audio formats that it accepts. */
     audio_formats: Schema.optionalKey(Schema.Array(AudioFormat)),
-    /** Transcription: it times words. */
+    /** Transcription: returns a timestamp for each word. */
     word_timestamps: Schema.optionalKey(Schema.Boolean),
     resolutions: Schema.optionalKey(Schema.Array(Resolution)),
     aspect_ratios: Schema.optionalKey(Schema.Array(AspectRatio)),
-    /** Video: the longest, in seconds. */
+    /** Video: the longest duration, in seconds. */
     max_duration: Schema.optionalKey(Schema.Finite),
-    /** Video: images alone are enough. */
+    /** Video: works from images alone, without a prompt. */
     prompt_optional: Schema.optionalKey(Schema.Boolean),
-    /** Video: makes sound unless told otherwise. */
+    /** Video: generates audio unless the request sets `generate_audio` to false. */
     generate_audio: Schema.optionalKey(Schema.Boolean),
-    /** Video: takes `upscale_factor` and `creativity`. */
+    /** Video: accepts `upscale_factor` and `creativity`. */
     upscale: Schema.optionalKey(Schema.Boolean)
   })
 })

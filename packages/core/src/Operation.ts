@@ -1,8 +1,7 @@
 /**
- * What the client reads of an operation: where it is, and what it answers. What
- * the service takes is joined to it in `GatewayApi`, so that a page that only calls
- * carries neither the server's half of the contract nor the schemas of requests,
- * which go out as they are typed.
+ * The client's half of an operation: its method, path and responses. `GatewayApi` adds the request.
+ * The split keeps pages small: a page that only makes calls bundles neither the server's half nor
+ * the request schemas, because requests need no encoding.
  *
  * @since 0.1.0
  */
@@ -19,14 +18,14 @@ export interface Operation<
   Success extends Schema.Codec<unknown, unknown> = Schema.Codec<unknown, unknown>,
   Failures extends ReadonlyArray<Schema.Codec<unknown, unknown>> = ReadonlyArray<Schema.Codec<unknown, unknown>>
 > {
-  /** Its name in the contract, the same as the client's: `rerank`. */
+  /** Its name in the contract and in the client, such as `rerank`. */
   readonly identifier: Identifier
   readonly method: Method
-  /** Below `/api/v1`; `:name` stands for a parameter. */
+  /** The path below `/api/v1`, with parameters as `:name`. */
   readonly path: Path
-  /** The body of its success. */
+  /** The body of a successful response. */
   readonly success: Success
-  /** One a status of its set. */
+  /** The errors, one for each status that the operation can return. */
   readonly error: Failures
 }
 

@@ -1,5 +1,5 @@
 /**
- * Rank documents by relevance to a query: POST `/rerank`.
+ * Ranks documents by relevance to a query: POST `/rerank`.
  *
  * Specification: "3. POST /rerank", "Rerank response".
  *
@@ -40,7 +40,7 @@ export const ImageReference = Schema.String.check(
 const Text = Schema.String.check(isMaxBytes(1_048_576))
 
 /**
- * A document with a text (at most 1 MiB), an image (for multimodal models), or both.
+ * A document with text (at most 1 MiB), an image (for multimodal models), or both.
  *
  * @since 0.1.0
  */
@@ -54,7 +54,7 @@ export const DocumentObject = Schema.Struct({
 )
 
 /**
- * A document as it is sent: a plain string, or an object.
+ * A document in a request: a plain string or an object.
  *
  * @since 0.1.0
  */
@@ -64,7 +64,7 @@ export const Document = Schema.Union([Text, DocumentObject])
 export type Document = typeof Document.Type
 
 /**
- * What to rank.
+ * The query and the documents to rank.
  *
  * @example
  * ```ts
@@ -85,9 +85,9 @@ export const Request = Schema.Struct({
   model: Schema.String.check(Schema.isMinLength(1)),
   /** At most 64 KiB of UTF-8. */
   query: Schema.String.check(isMaxBytes(65_536)),
-  /** From 1 to 10,000. */
+  /** 1 to 10,000 documents. */
   documents: Schema.NonEmptyArray(Document).check(isMaxItems(10_000)),
-  /** How many of the most relevant to return, at least 1. Default: all. */
+  /** The number of most relevant documents to return, at least 1. Default: all. */
   top_n: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))),
   provider: Schema.optionalKey(Routing.Preferences),
   trace: Schema.optionalKey(Trace.Metadata),
@@ -98,8 +98,8 @@ export const Request = Schema.Struct({
 export type Request = typeof Request.Type
 
 /**
- * One document's place. `index` counts from 0 in the request's `documents`;
- * `document` echoes it.
+ * One document's rank. `index` is its position in the request's `documents`, counted from 0.
+ * `document` is a copy of it.
  *
  * @since 0.1.0
  */
@@ -116,8 +116,8 @@ export const Result = Schema.Struct({
 export type Result = typeof Result.Type
 
 /**
- * The ranking, most relevant first. `provider` names who served it; `usage.cost`
- * is in credits.
+ * The ranking, most relevant first. `provider` is the provider that served the request.
+ * `usage.cost` is in credits.
  *
  * @since 0.1.0
  */

@@ -1,11 +1,10 @@
 /**
- * Bounds the retries of all calls of a client together, so that an outage is not
- * answered with a storm: when most calls fail, most of them are tried once.
+ * Limits the retries of all calls of a client together, so that retries do not make an outage
+ * worse: while most calls fail, most of them are attempted only once.
  *
- * A bucket of tokens. A retry takes one; a call that succeeds gives a part of one
- * back, and time gives back a little, so that a quiet client is not left without
- * retries for ever. An empty bucket means no retry: the call fails with the error
- * it has.
+ * The budget is a token bucket. A retry takes one token. A successful call returns part of a token,
+ * and tokens also refill slowly over time, so that an idle client can retry again. If the bucket is
+ * empty, the call is not retried and fails with its last error.
  *
  * @since 0.1.0
  */
@@ -16,9 +15,9 @@ import * as Effect from "effect/Effect"
  * @since 0.1.0
  */
 export interface RetryBudget {
-  /** Takes a token for a retry; false where there is none. */
+  /** Takes a token for one retry. Returns false if none is left. */
   readonly take: Effect.Effect<boolean>
-  /** Tells of a call that succeeded. */
+  /** Records a successful call. */
   readonly deposit: () => void
 }
 
@@ -26,16 +25,16 @@ export interface RetryBudget {
  * @since 0.1.0
  */
 export interface Options {
-  /** Retries that may be made at once, from a full bucket. Default 20. */
+  /** The size of the bucket: the number of retries before any refill. Default: 20. */
   readonly capacity?: number | undefined
-  /** Tokens that a success gives back. Default 0.1: in the long run one retry for ten successes. */
+  /** Tokens returned by each success. Default: 0.1, which is one retry for ten successes. */
   readonly perSuccess?: number | undefined
-  /** Tokens that a second gives back. Default 0.5. */
+  /** Tokens refilled per second. Default: 0.5. */
   readonly perSecond?: number | undefined
 }
 
 /**
- * A full bucket.
+ * Makes a budget with a full bucket.
  *
  * @since 0.1.0
  */
@@ -51,7 +50,7 @@ export const make = (options: Options = {}): RetryBudget => {
         tokens = Math.min(capacity, tokens + (Number(now - refilledAt) / 1e9) * perSecond)
       }
       refilledAt = now
-      // Ten tenths make a whole one, though floats say a little less.
+      // Ten deposits of 0.1 sum to slightly under 1.
       if (tokens < 1 - 1e-9) return false
       tokens -= 1
       return true

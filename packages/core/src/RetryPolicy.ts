@@ -1,13 +1,13 @@
 /**
- * When a failed call is tried again, after how long, and until when.
+ * Decides when a failed call is retried, after what delay, and for how long.
  *
- * Tried again are the statuses 429, 502, 503, 504, 524 and 529, failed transports
- * and attempts that ran out of time; nothing else. A POST that is not safe to
- * repeat (one that makes something and carries no idempotency key) is tried again
- * only after a 429 or a 503, which promise that nothing was done.
+ * The client retries the statuses 429, 502, 503, 504, 524 and 529, connection failures and attempts
+ * that timed out. It retries nothing else. A POST that is not safe to repeat (it creates something
+ * and has no idempotency key) is retried only after a 429 or a 503, which guarantee that nothing
+ * was done.
  *
- * `RetryPolicy` is a reference: it has a default, a layer can set it, and one
- * call can have its own.
+ * `RetryPolicy` is a `Context.Reference`: it has a default, and you can set it for a layer or for a
+ * single call.
  *
  * @example
  * ```ts
@@ -32,7 +32,7 @@ import * as Schedule from "effect/Schedule"
 import type { RetryableStatus } from "./GatewayError.ts"
 
 /**
- * Why a call is to be tried again.
+ * Why a call is retried.
  *
  * @since 0.1.0
  */
@@ -42,15 +42,19 @@ export type RetryReason = RetryableStatus | "transport" | "timeout"
  * @since 0.1.0
  */
 export interface RetryPolicy {
-  /** Tries after the first; 0 for none. */
+  /** The maximum number of retries after the first attempt. 0: no retries. */
   readonly maxRetries: number
-  /** Over all attempts and the waits between them. What does not fit into it is not begun. */
+  /**
+   * Time limit for all attempts and the delays between them. No delay begins that would exceed it.
+   */
   readonly deadline: Duration.Duration
-  /** For one attempt; undefined: whatever is left of the deadline. */
+  /** Time limit for one attempt. Undefined: the rest of the deadline. */
   readonly attemptTimeout: Duration.Duration | undefined
-  /** The longest that a `Retry-After` of the service is waited for. */
+  /** The longest delay that a `Retry-After` of the service can cause. */
   readonly maxRetryAfter: Duration.Duration
-  /** How long to wait, by the reason; where the service said how long, the longer of the two. */
+  /**
+   * The delays for each reason. If the service sent `Retry-After`, the longer of the two is used.
+   */
   readonly schedule: (reason: RetryReason) => Schedule.Schedule<unknown, RetryReason>
 }
 
@@ -58,17 +62,15 @@ export interface RetryPolicy {
  * @since 0.1.0
  */
 export interface Options {
-  /** Default 3. */
+  /** Default: 3. */
   readonly maxRetries?: number | undefined
-  /** Default 5 minutes. */
+  /** Default: 5 minutes. */
   readonly deadline?: Duration.Input | undefined
-  /** Default: whatever is left of the deadline. */
+  /** Default: the rest of the deadline. */
   readonly attemptTimeout?: Duration.Input | undefined
-  /** Default 60 seconds. */
+  /** Default: 60 seconds. */
   readonly maxRetryAfter?: Duration.Input | undefined
-  /**
-   * Default {@link defaultSchedule}.
-   */
+  /** Default: {@link defaultSchedule}. */
   readonly schedule?: ((reason: RetryReason) => Schedule.Schedule<unknown, RetryReason>) | undefined
 }
 
@@ -82,8 +84,8 @@ const throttled = backOff("1 second", Duration.seconds(30))
 const unavailable = backOff("250 millis", Duration.seconds(10))
 
 /**
- * Waits that double, with 20 % of jitter: from 1 s to 30 s where the service asked
- * for fewer requests (429, 529), from 250 ms to 10 s where it was out of reach.
+ * Exponential backoff with 20 % jitter: from 1 s to 30 s when the service is overloaded (429, 529),
+ * from 250 ms to 10 s for all other reasons.
  *
  * @since 0.1.0
  */
@@ -91,7 +93,7 @@ export const defaultSchedule = (reason: RetryReason): Schedule.Schedule<unknown,
   reason === 429 || reason === 529 ? throttled : unavailable
 
 /**
- * A policy; what is left out has the default.
+ * Makes a policy. Omitted options have their defaults.
  *
  * @since 0.1.0
  */
@@ -104,14 +106,14 @@ export const make = (options: Options = {}): RetryPolicy => ({
 })
 
 /**
- * One attempt, no retry, with the default deadline.
+ * A policy without retries, with the default deadline.
  *
  * @since 0.1.0
  */
 export const none: RetryPolicy = make({ maxRetries: 0 })
 
 /**
- * The policy in force. Default: `make()`.
+ * The current policy. Default: `make()`.
  *
  * @since 0.1.0
  */
@@ -120,20 +122,20 @@ export const RetryPolicy = Context.Reference<RetryPolicy>("@model-gateway/core/R
 })
 
 /**
- * Which attempt of which call a request is: for an `HttpClient` that counts,
- * records or marks its requests. Undefined outside a call of the client.
+ * The call and the attempt that a request belongs to, for an `HttpClient` that counts, records or
+ * labels requests.
  *
  * @since 0.1.0
  */
 export interface Attempt {
-  /** The operation's name in the contract: `rerank`. */
+  /** The operation's identifier in the contract, such as `rerank`. */
   readonly operation: string
-  /** 1 for the first; each retry is one more. */
+  /** 1 for the first attempt, 2 for the first retry, and so on. */
   readonly number: number
 }
 
 /**
- * The attempt that the `HttpClient` is asked to make.
+ * The attempt that the `HttpClient` is executing. Undefined outside a call of the client.
  *
  * @since 0.1.0
  */

@@ -1,6 +1,5 @@
 /**
- * Preferences for which provider serves a request: the `provider` field of
- * rerank, transcription and video requests.
+ * Provider preferences: the `provider` field of rerank, transcription and video requests.
  *
  * @since 0.1.0
  */
@@ -10,15 +9,15 @@ import { isMaxItems } from "./internal/bounds.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
 
 /**
- * The most that a request may cost, in credits a unit; providers that are
- * dearer are left out. Units a model is not priced in are ignored.
+ * The highest accepted price, in credits per unit. Providers above it are not used. Units that a
+ * model does not charge by are ignored.
  *
  * @since 0.1.0
  */
 export const MaxPrice = Schema.Struct({
-  /** Credits a search unit (rerank). */
+  /** Credits per search unit (rerank). */
   search_unit: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0))),
-  /** Credits a second of audio or video. */
+  /** Credits per second of audio or video. */
   second: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0)))
 })
 
@@ -46,7 +45,7 @@ const ProviderNames = Schema.Array(Schema.String.check(Schema.isMinLength(1), is
  * @since 0.1.0
  */
 export const Preferences = Schema.Struct({
-  /** Whether another provider may serve the request when the first fails; true unless told. */
+  /** Whether another provider may serve the request if the first one fails. Default: true. */
   allow_fallbacks: Schema.optionalKey(Schema.Boolean),
   /** Providers to try first, in this order. */
   order: Schema.optionalKey(ProviderNames),
@@ -54,10 +53,12 @@ export const Preferences = Schema.Struct({
   only: Schema.optionalKey(ProviderNames),
   /** Providers never to try. */
   ignore: Schema.optionalKey(ProviderNames),
-  /** What decides among those that `order` does not name. */
+  /** How to order the providers that `order` does not list. */
   sort: Schema.optionalKey(Schema.Literals(["price", "latency", "throughput"])),
   max_price: Schema.optionalKey(MaxPrice),
-  /** Passed through to the provider that serves, by its name; the others' entries stay here. */
+  /**
+   * Options by provider name. Only the entry of the provider that serves the request is sent to it.
+   */
   options: Schema.optionalKey(Schema.Record(Schema.String, Schema.Record(Schema.String, FreeForm)))
 })
 

@@ -1,9 +1,8 @@
 /**
- * Where a platform may turn schemas into code. Decoding an answer is most of what the
- * client itself costs, and compiled it costs a sixth; but compiling takes the
- * right to make code from text, which many pages do not have, and bytes that they
- * would carry for nothing. So core asks for it and a platform's layer brings it:
- * `@model-gateway/node` does.
+ * Lets a platform compile schemas to JavaScript code. Decoding responses is most of the client's
+ * own cost, and compiled schemas decode six times faster. But compiling evaluates code from
+ * strings, which many pages forbid, and makes bundles larger. So core declares this service, and
+ * only platforms that benefit provide it: `@model-gateway/node` does.
  *
  * @since 0.1.0
  */
@@ -12,8 +11,7 @@ import { constVoid } from "effect/Function"
 import type * as Schema from "effect/Schema"
 
 /**
- * Told of each schema that the client will decode by, before it first does. Default:
- * nothing is compiled.
+ * Called with each schema before the client first decodes with it. Default: nothing is compiled.
  *
  * @since 0.1.0
  */

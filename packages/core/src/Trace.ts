@@ -7,7 +7,7 @@ import * as Schema from "effect/Schema"
 import { FreeForm } from "./Identifiers.ts"
 import { isMaxBytes, isMaxJsonBytes } from "./internal/bounds.ts"
 
-const maxFurtherKeys = 64
+const maxAdditionalKeys = 64
 
 const maxValueBytes = 8192
 
@@ -22,9 +22,8 @@ const known = {
 }
 
 /**
- * Five keys are known and get special handling; any further key is passed on as
- * it is to the configured broadcast destinations. At most 64 further keys, and 8 KiB for each
- * value, written as JSON.
+ * Tracing metadata. Five keys have a defined meaning. At most 64 additional keys are passed
+ * unchanged to the configured broadcast destinations. Each value takes at most 8 KiB as JSON.
  *
  * Specification: "tracing metadata".
  *
@@ -41,9 +40,9 @@ export const Metadata = Schema.StructWithRest(Schema.Struct(known), [
   Schema.Record(Schema.String, FreeForm.check(isMaxJsonBytes(maxValueBytes)))
 ]).check(
   Schema.makeFilter(
-    (trace) => Object.keys(trace).filter((key) => !Object.hasOwn(known, key)).length <= maxFurtherKeys,
+    (trace) => Object.keys(trace).filter((key) => !Object.hasOwn(known, key)).length <= maxAdditionalKeys,
     {
-      expected: `at most ${maxFurtherKeys} keys besides ${Object.keys(known).join(", ")}`
+      expected: `at most ${maxAdditionalKeys} keys besides ${Object.keys(known).join(", ")}`
     }
   )
 )

@@ -1,5 +1,5 @@
 /**
- * Turn audio into text: POST `/audio/transcriptions`.
+ * Transcribes audio: POST `/audio/transcriptions`.
  *
  * Specification: "4. POST /audio/transcriptions", "Transcription response".
  *
@@ -29,7 +29,7 @@ import * as Routing from "./Routing.ts"
 import * as Trace from "./Trace.ts"
 
 /**
- * The containers that audio may come in.
+ * The audio formats that can be transcribed.
  *
  * @since 0.1.0
  */
@@ -39,8 +39,8 @@ export const AudioFormat = Schema.Literals(["wav", "mp3", "flac", "m4a", "ogg", 
 export type AudioFormat = typeof AudioFormat.Type
 
 /**
- * `json` answers `text` and `usage`; `verbose_json` adds task, language,
- * duration and timestamps, where the provider can.
+ * The form of the response. `json` has `text` and `usage`. `verbose_json` adds task, language,
+ * duration and timestamps, if the provider supports them.
  *
  * @since 0.1.0
  */
@@ -50,7 +50,7 @@ export const ResponseFormat = Schema.Literals(["json", "verbose_json"])
 export type ResponseFormat = typeof ResponseFormat.Type
 
 /**
- * How fine the timestamps are. Honoured with `verbose_json` only.
+ * The granularity of the timestamps. Used only with `verbose_json`.
  *
  * @since 0.1.0
  */
@@ -68,7 +68,7 @@ const Language = Schema.String.check(Schema.isPattern(/^[A-Za-z]{2}$/, { expecte
 const temperatureBounds = Schema.isBetween({ minimum: 0, maximum: 1 })
 
 /**
- * The JSON form: the audio in base64.
+ * The JSON form of the request, with the audio in base64.
  *
  * @since 0.1.0
  */
@@ -76,17 +76,17 @@ export const Request = Schema.Struct({
   /** Identifier of the speech-to-text model, as GET `/models` lists it. */
   model: Model,
   input_audio: Schema.Struct({
-    /** The file, in base64. */
+    /** The audio file in base64. */
     data: Schema.String.check(Schema.isMinLength(1)),
     format: AudioFormat
   }),
-  /** ISO 639-1; detected where left out. */
+  /** ISO 639-1 code. Default: the language is detected. */
   language: Schema.optionalKey(Language),
-  /** `json` unless told. */
+  /** Default: `json`. */
   response_format: Schema.optionalKey(ResponseFormat),
-  /** Sampling temperature from 0 to 1; 0 unless told. */
+  /** Sampling temperature from 0 to 1. Default: 0. */
   temperature: Schema.optionalKey(Schema.Finite.check(temperatureBounds)),
-  /** At most 2. Default `["segment"]`. */
+  /** At most 2 items. Default: `["segment"]`. */
   timestamp_granularities: Schema.optionalKey(TimestampGranularities),
   provider: Schema.optionalKey(Routing.Preferences),
   trace: Schema.optionalKey(Trace.Metadata),
@@ -97,8 +97,8 @@ export const Request = Schema.Struct({
 export type Request = typeof Request.Type
 
 /**
- * The form of the common transcription APIs: `multipart/form-data`, fields in any
- * order, `timestamp_granularities[]` repeated, `provider` and `trace` as JSON text.
+ * The `multipart/form-data` form of the request, as other transcription APIs accept it. Fields come
+ * in any order, `timestamp_granularities[]` may be repeated, `provider` and `trace` are JSON text.
  *
  * @since 0.1.0
  */
@@ -118,9 +118,9 @@ export const Form = Schema.Struct({
 export type Form = typeof Form.Type
 
 /**
- * Audio for the client to transcribe: in base64 as the wire's `input_audio`, or as
- * bytes or a Blob in `file`. A Blob is streamed, never held whole; a File brings
- * its name, which tells the format.
+ * The client's request: the audio in base64 as `input_audio`, or as bytes or a Blob in `file`. A
+ * Blob is streamed, never read into memory as a whole. The format is detected from the filename,
+ * which a File already has.
  *
  * @since 0.1.0
  */
@@ -131,8 +131,8 @@ export type Input = Omit<Request, "input_audio"> &
   )
 
 /**
- * A stretch of speech. Times are seconds from the start of the audio; what
- * follows `text` is there where the upstream gives it.
+ * A segment of speech. Times are in seconds from the start of the audio. The fields after `text`
+ * are present only if the upstream returns them.
  *
  * @since 0.1.0
  */
@@ -154,7 +154,7 @@ export const Segment = Schema.Struct({
 export type Segment = typeof Segment.Type
 
 /**
- * A word with its time, in seconds from the start of the audio.
+ * A word with its start and end, in seconds from the start of the audio.
  *
  * @since 0.1.0
  */
@@ -169,8 +169,8 @@ export const Word = Schema.Struct({
 export type Word = typeof Word.Type
 
 /**
- * The transcript. All but `text` and `usage` come with `verbose_json` only;
- * `words` only where the provider times words.
+ * The transcript. Fields other than `text` and `usage` are present only with `verbose_json`, and
+ * `words` only if the provider supports word timestamps.
  *
  * @since 0.1.0
  */
@@ -178,9 +178,9 @@ export const Response = Schema.Struct({
   text: Schema.String,
   usage: Schema.optionalKey(
     Schema.Struct({
-      /** Credits. */
+      /** Cost in credits. */
       cost: Schema.optionalKey(Schema.Finite),
-      /** Seconds of audio charged for. */
+      /** Seconds of audio that were charged. */
       seconds: Schema.optionalKey(Schema.Finite),
       input_tokens: Schema.optionalKey(Schema.Int),
       output_tokens: Schema.optionalKey(Schema.Int),
@@ -189,7 +189,7 @@ export const Response = Schema.Struct({
   ),
   task: Schema.optionalKey(Schema.String),
   language: Schema.optionalKey(Schema.String),
-  /** Seconds of the input audio. */
+  /** Length of the input audio in seconds. */
   duration: Schema.optionalKey(Schema.Finite),
   segments: Schema.optionalKey(Schema.Array(Segment)),
   words: Schema.optionalKey(Schema.Array(Word))

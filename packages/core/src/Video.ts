@@ -1,6 +1,5 @@
 /**
- * Submit a video generation job and follow it: POST `/videos`, and what the
- * polling URL answers.
+ * Video generation jobs: POST `/videos`, and reading, downloading and canceling a job.
  *
  * Specification: "5. POST /videos", "Video job", "States and transitions".
  *
@@ -37,14 +36,13 @@ export const Resolution = Schema.Literals(["480p", "720p", "768p", "1080p", "1K"
 export type Resolution = typeof Resolution.Type
 
 /**
- * Exact pixels, `WIDTHxHEIGHT`; interchangeable with `resolution` plus
- * `aspect_ratio`.
+ * The exact size in pixels, `WIDTHxHEIGHT`. An alternative to `resolution` and `aspect_ratio`.
  *
  * @since 0.1.0
  */
 export const Size = Schema.String.check(
   Schema.isPattern(/^[1-9]\d*x[1-9]\d*$/, {
-    expected: "WIDTHxHEIGHT in pixels, as 1280x720"
+    expected: "WIDTHxHEIGHT in pixels, such as 1280x720"
   })
 )
 
@@ -65,7 +63,7 @@ export const FrameImage = Schema.Struct({
 export type FrameImage = typeof FrameImage.Type
 
 /**
- * Something the video is made after. Providers that take no audio or video
+ * An image, audio or video that guides the generation. Providers that do not support audio or video
  * references ignore them.
  *
  * @since 0.1.0
@@ -80,7 +78,7 @@ export const InputReference = Schema.Union([
 export type InputReference = typeof InputReference.Type
 
 /**
- * What to make.
+ * The video to generate.
  *
  * @example
  * ```ts
@@ -105,12 +103,15 @@ export const Request = Schema.Struct({
    * images alone.
    */
   prompt: Schema.optionalKey(Schema.String.check(isMaxBytes(65_536))),
-  /** Whole seconds, at least 1; the model's own default unless told. */
+  /** Whole seconds, at least 1. Default: the model's own. */
   duration: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))),
   resolution: Schema.optionalKey(Resolution),
   aspect_ratio: Schema.optionalKey(AspectRatio),
   size: Schema.optionalKey(Size),
-  /** HTTPS. Told when the job reaches a final state; overrides the workspace's default. */
+  /**
+   * An HTTPS URL that is called when the job reaches a final state. Default: the workspace's
+   * `default_callback_url`.
+   */
   callback_url: Schema.optionalKey(
     Schema.String.check(
       Schema.isPattern(/^https:\/\/[^\s/]\S*$/i, {
@@ -118,16 +119,16 @@ export const Request = Schema.Struct({
       })
     )
   ),
-  /** At most 2. */
+  /** At most 2 items. */
   frame_images: Schema.optionalKey(Schema.Array(FrameImage).check(isMaxItems(2))),
-  /** At most 64. */
+  /** At most 64 items. */
   input_references: Schema.optionalKey(Schema.Array(InputReference).check(isMaxItems(64))),
-  /** The model's own default unless told. */
+  /** Default: the model's own. */
   generate_audio: Schema.optionalKey(Schema.Boolean),
   seed: Schema.optionalKey(Schema.Int),
-  /** For models that upscale; a 400 on others. */
+  /** For upscaling models only: a 400 for others. */
   creativity: Schema.optionalKey(Schema.Finite),
-  /** Greater than 0. For models that upscale; a 400 on others. */
+  /** Greater than 0. For upscaling models only: a 400 for others. */
   upscale_factor: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThan(0))),
   provider: Schema.optionalKey(Routing.Preferences),
   trace: Schema.optionalKey(Trace.Metadata),
@@ -138,8 +139,9 @@ export const Request = Schema.Struct({
 export type Request = typeof Request.Type
 
 /**
- * `pending` → `in_progress` → `completed` or `failed`; either of the first two →
- * `cancelled` or `expired`. The last four are final: the job never changes again.
+ * A job's state: `pending` → `in_progress` → `completed` or `failed`. From `pending` and
+ * `in_progress` it can also become `cancelled` or `expired`. The last four are final: the job never
+ * changes again.
  *
  * @since 0.1.0
  */
@@ -149,29 +151,29 @@ export const Status = Schema.Literals(["pending", "in_progress", "completed", "f
 export type Status = typeof Status.Type
 
 /**
- * A video job. `generation_id` is there once an upstream accepted it, `usage`
- * and `unsigned_urls` once it completed, `error` once it failed.
+ * A video job. `generation_id` is present once an upstream has accepted the job, `usage` and
+ * `unsigned_urls` once it has completed, `error` once it has failed.
  *
  * @since 0.1.0
  */
 export const Job = Schema.Struct({
   id: Schema.String,
-  /** `/api/v1/videos/{id}`; ask it with the same workspace's key. */
+  /** `/api/v1/videos/{id}`. Requires a key of the same workspace. */
   polling_url: Schema.String,
   status: Status,
   generation_id: Schema.optionalKey(Schema.String),
-  /** Cost in credits; `is_byok`: made with the caller's own provider key. */
+  /** `cost` is in credits. `is_byok`: the caller's own provider key was used. */
   usage: Schema.optionalKey(
     Schema.Struct({
       cost: Schema.optionalKey(Schema.Finite),
       is_byok: Schema.optionalKey(Schema.Boolean)
     })
   ),
-  /** Paths of the finished videos; they need the bearer token. */
+  /** Paths of the finished videos. Downloading them requires the bearer token. */
   unsigned_urls: Schema.optionalKey(Schema.Array(Schema.String)),
   error: Schema.optionalKey(Schema.String),
   model: Schema.optionalKey(Schema.String),
-  /** How much is done, from 0 to 1, where the upstream says so. */
+  /** The completed fraction, from 0 to 1, if the upstream reports it. */
   progress: Schema.optionalKey(Schema.Finite),
   created_at: Schema.optionalKey(Timestamp)
 })
@@ -180,7 +182,7 @@ export const Job = Schema.Struct({
 export type Job = typeof Job.Type
 
 /**
- * Whether a job in that state never changes again.
+ * Whether the state is final: the job never changes again.
  *
  * @since 0.1.0
  */
@@ -216,16 +218,16 @@ const supporting = [
 ] as const
 
 /**
- * GET `/videos/{id}`: 200, or one of 400 401 403 404 429 500 503. With `wait` it
- * answers when the status changes, or after that many seconds (at most 60).
+ * GET `/videos/{id}`: 200, or one of 400 401 403 404 429 500 503. With `wait`, the service responds
+ * when the status changes or after that many seconds, at most 60.
  *
  * @since 0.1.0
  */
 export const getVideo = Operation.make("getVideo", "GET", "/videos/:id", { success: Job, error: supporting })
 
 /**
- * GET `/videos/{id}/content`: the video itself, whole (200) or the asked range
- * (206), or one of 400 401 403 404 429 500 503.
+ * GET `/videos/{id}/content`: the whole video (200), the requested range (206), or one of
+ * 400 401 403 404 429 500 503.
  *
  * @since 0.1.0
  */
@@ -235,8 +237,8 @@ export const getVideoContent = Operation.make("getVideoContent", "GET", "/videos
 })
 
 /**
- * POST `/videos/{id}/cancel`: 200 with the job as it now is (a final job stays as
- * it was), or one of 400 401 403 404 429 500 503.
+ * POST `/videos/{id}/cancel`: 200 with the job (unchanged if it was final already), or one of
+ * 400 401 403 404 429 500 503.
  *
  * @since 0.1.0
  */

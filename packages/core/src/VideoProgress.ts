@@ -1,5 +1,5 @@
 /**
- * Follow a video job: every change of it as a Stream, or just its end.
+ * Follows a video job: as a Stream of its changes, or as an Effect that waits for its final state.
  *
  * @since 0.1.0
  */
@@ -16,18 +16,19 @@ import * as Video from "./Video.ts"
  */
 export interface Options {
   /**
-   * How often to ask while nothing changes. A changed status is told at once, as
-   * the service holds each question until then. Default 1 second, at least 100 ms, at most 60 seconds.
+   * Time between two requests while nothing changes. A new status arrives at once, because the
+   * service holds each request until the status changes. Default: 1 second. Values below 100 ms or
+   * above 60 seconds are clamped to that range.
    */
   readonly interval?: Duration.Input | undefined
 }
 
 /**
- * The job as it stands now, then each time that its status or progress changed,
- * up to and including its final state.
+ * Emits the job's current state, then every change of its status or progress, up to and including
+ * its final state.
  *
- * It asks with the client's own credential. A call that fails is retried as any
- * other; what remains ends the Stream.
+ * Requests use the client's credential and its retry policy. An error that remains after the
+ * retries fails the Stream.
  *
  * @example
  * ```ts
@@ -61,7 +62,7 @@ export const watch = (
           const asked = yield* Clock.monotonicTimeNanos
           const job = yield* gateway.getVideo(id, previous === undefined ? {} : { wait: interval / 1000 })
           const changed = previous?.status !== job.status || previous.progress !== job.progress
-          // A service that does not know `wait` answers at once; it is asked no more often for that.
+          // A service that ignores `wait` answers at once. Wait here instead, to keep the interval.
           const early = interval - Number((yield* Clock.monotonicTimeNanos) - asked) / 1e6
           if (previous !== undefined && previous.status === job.status && early > 0) yield* Effect.sleep(early)
           return [changed ? [job] : [], Video.isFinal(job.status) ? Option.none() : Option.some(job)] as const
@@ -72,7 +73,8 @@ export const watch = (
 }
 
 /**
- * The job in its final state, whichever it is: look at `status`.
+ * Waits until the job reaches a final state and returns it. The job may have failed: check
+ * `status`.
  *
  * @since 0.1.0
  */

@@ -1,7 +1,7 @@
 /**
- * Workspaces and their credits, managed by a management key: `/workspaces/{id}`.
+ * Workspaces and their credits: `/workspaces/{id}`, for management keys.
  *
- * Beyond the specification, which only says that requests can be scoped to one.
+ * An addition to the specification, which only says that requests can be scoped to a workspace.
  *
  * @since 0.1.0
  */
@@ -13,7 +13,7 @@ import { isMaxCharacters } from "./internal/characters.ts"
 import * as Operation from "./Operation.ts"
 
 /**
- * A workspace: what its keys share.
+ * A workspace. Its keys share credits, files and video jobs.
  *
  * @since 0.1.0
  */
@@ -21,11 +21,11 @@ export const Workspace = Schema.Struct({
   id: Schema.String,
   name: Schema.String,
   is_default: Schema.Boolean,
-  /** Credits left, reservations of running requests not counted off. */
+  /** Remaining credits. Reservations of running requests are not subtracted. */
   credits: Schema.Finite,
-  /** Told of finished video jobs whose request names no URL of its own. */
+  /** The callback URL for video jobs whose request has no `callback_url`. */
   default_callback_url: Schema.NullOr(Schema.String),
-  /** The shape of file deletion confirmations, where the request asks for none. */
+  /** The shape of file deletion confirmations when the request does not choose one. */
   file_shape: DeletionShape,
   created_at: Timestamp
 })
@@ -34,7 +34,7 @@ export const Workspace = Schema.Struct({
 export type Workspace = typeof Workspace.Type
 
 /**
- * What to change; fields left out stay as they are.
+ * The fields to change. Omitted fields keep their values.
  *
  * @since 0.1.0
  */
@@ -50,7 +50,7 @@ export const UpdateRequest = Schema.Struct({
 export type UpdateRequest = typeof UpdateRequest.Type
 
 /**
- * Credits to add: more than 0, at most a billion, in steps of a millionth.
+ * Credits to add: more than 0, at most 1,000,000,000, with at most six decimal places.
  *
  * @since 0.1.0
  */
@@ -87,8 +87,8 @@ export const updateWorkspace = Operation.make("updateWorkspace", "PATCH", "/work
 })
 
 /**
- * POST `/workspaces/{id}/credits`: 200 with the workspace as it now is, or one of
- * 400 401 403 404 500. Honours `Idempotency-Key`.
+ * POST `/workspaces/{id}/credits`: 200 with the updated workspace, or one of 400 401 403 404 500.
+ * Supports `Idempotency-Key`.
  *
  * @since 0.1.0
  */

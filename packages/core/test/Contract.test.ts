@@ -48,7 +48,7 @@ const operations: {
 const document = OpenApi.fromApi(GatewayApi.GatewayApi)
 
 describe("the contract", () => {
-  it("has these operations and no other", () => {
+  it("has exactly these operations", () => {
     expect(new Set(endpoints.map(({ identifier }) => identifier))).toEqual(new Set(Object.keys(operations)))
     expect(document.info).toMatchObject({ version: "1.0.0" })
   })
@@ -61,7 +61,7 @@ describe("the contract", () => {
       expect(new Set(statuses)).toEqual(new Set(errors))
       expect(statuses).toHaveLength(errors.length)
 
-      // What authorization adds is in the set already: the document has no status besides.
+      // The statuses that authorization adds are in the list already: the document has no others.
       const operation = Object.entries(document.paths)
         .flatMap(([at, methods]) => Object.entries(methods).map(([verb, operation]) => ({ at, verb, operation })))
         .find(({ at, verb }) => `${verb.toUpperCase()} ${at.replaceAll(/\{(\w+)\}/g, ":$1")}` === line)?.operation
@@ -291,7 +291,7 @@ describe("a body's bounds", () => {
     })
   }
 
-  it("every issue is told, not the first alone", () => {
+  it("all issues are reported, not only the first", () => {
     expect(
       issuesOf(jsonOf(endpoint("rerank")), {
         model: "",
@@ -303,7 +303,7 @@ describe("a body's bounds", () => {
     ).toEqual(["model", "query", "documents.0", "top_n", "trace.trace_id", "user"])
   })
 
-  it("the document says the same bound in characters, and names are bounded by it in lists too", () => {
+  it("the OpenAPI document has the same bounds in characters, also for names in lists", () => {
     const { schema } = Schema.toJsonSchemaDocument(Identifiers.EndUser)
     expect(schema).toMatchObject({ type: "string", maxLength: 256 })
     const body = issuesOf(jsonOf(endpoint("rerank")), { ...rerank, provider: { order: tooLong(64) } })
@@ -381,8 +381,8 @@ describe("a parameter's bounds", () => {
   }
 })
 
-describe("an answer", () => {
-  it("knows a field that the service adds later, by ignoring it", () => {
+describe("a response", () => {
+  it("ignores a field that the service adds later", () => {
     for (const { identifier, success } of endpoints) {
       for (const schema of success) {
         if ("contentType" in schema) continue
@@ -409,7 +409,7 @@ describe("an answer", () => {
     }
   })
 
-  it("of a deletion has one of three shapes, whole", () => {
+  it("of a deletion has exactly one of three shapes", () => {
     for (const schema of endpoint("deleteFile").success) {
       expect(issuesOf(schema, { _shape: "native", id: "f", type: "file_deleted" })).toEqual([])
       expect(issuesOf(schema, { _shape: "compat_a", id: "f", object: "file", deleted: true })).toEqual([])

@@ -17,8 +17,8 @@ const failureOn = (answer: () => Stub.Answer) => {
   return Effect.flatMap(gateway, ({ rerank }) => Effect.flip(rerank(request))).pipe(once, stub.run())
 }
 
-describe("an error of the service", () => {
-  it.effect("says what happened: status, message, request id, retry after, attempts, user", () =>
+describe("a service error", () => {
+  it.effect("has status, message, request id, retryAfter, attempts and user", () =>
     Effect.gen(function* () {
       const error = yield* failureOn(() =>
         Stub.json(
@@ -59,7 +59,7 @@ describe("an error of the service", () => {
     })
   )
 
-  it.effect("takes the request id of the envelope where it has one", () =>
+  it.effect("prefers the request id of the envelope to the header's", () =>
     Effect.gen(function* () {
       const error = yield* failureOn(() =>
         Stub.json({ error: { code: 500, message: "m" }, service_metadata: { request_id: "req_body" } }, 500, {
@@ -70,7 +70,7 @@ describe("an error of the service", () => {
     })
   )
 
-  it.effect("needs no more of the envelope than code and message", () =>
+  it.effect("requires only code and message in the envelope", () =>
     Effect.gen(function* () {
       for (const rest of [{}, { service_metadata: null, user_id: null }, { shiny: true }]) {
         const error = yield* failureOn(() =>
@@ -86,12 +86,12 @@ describe("an error of the service", () => {
     })
   )
 
-  it("keeps its tag and its attempts off the wire", () => {
+  it("does not encode its tag and its attempts", () => {
     const error = new GatewayError.NotFound({ error: { message: "no such file" }, attempts: 3 })
     expect(Schema.encodeSync(GatewayError.NotFound)(error)).toEqual({ error: { code: 404, message: "no such file" } })
   })
 
-  it.effect("is caught by its tag", () => {
+  it.effect("can be caught by its tag", () => {
     const stub = Stub.make(() => Stub.failure(402))
     return Effect.gen(function* () {
       const answer = yield* (yield* gateway)
@@ -102,35 +102,35 @@ describe("an error of the service", () => {
   })
 })
 
-describe("an answer that the contract does not allow is an InvalidResponse", () => {
+describe("a response that violates the contract is an InvalidResponse", () => {
   const secret = "s3cr3t-content"
   const cases: ReadonlyArray<readonly [string, () => Response, object]> = [
     [
       "HTML with a success",
       () => new Response(`<html>${secret}`),
-      { status: 200, description: "a body that is no JSON" }
+      { status: 200, description: "a body that is not JSON" }
     ],
-    ["an empty success", () => new Response(""), { status: 200, description: "a body that is no JSON" }],
+    ["an empty success", () => new Response(""), { status: 200, description: "a body that is not JSON" }],
     ["a success without content", () => new Response(null, { status: 204 }), { status: 204 }],
     [
       "a success of another shape",
       () => Stub.json({ ...Stub.ranking, results: [{ index: 0, relevance_score: secret, document: {} }] }),
-      { status: 200, description: "a body that does not fit the contract: at results.0.relevance_score" }
+      { status: 200, description: "a body that does not match the contract at results.0.relevance_score" }
     ],
     [
       "a success that is no object",
       () => Stub.json([secret]),
-      { status: 200, description: "a body that does not fit the contract: at its root" }
+      { status: 200, description: "a body that does not match the contract at its root" }
     ],
     [
       "a number that JSON cannot carry",
       () => new Response(JSON.stringify({ ...Stub.ranking, usage: { cost: "NaN" } })),
-      { status: 200, description: "a body that does not fit the contract: at usage.cost" }
+      { status: 200, description: "a body that does not match the contract at usage.cost" }
     ],
     [
-      "a status that the operation does not have",
+      "a status that the operation does not return",
       () => Stub.failure(418),
-      { status: 418, description: "a status the operation does not have" }
+      { status: 418, description: "a status that the operation does not return" }
     ],
     ["a status of another operation", () => Stub.failure(504), { status: 504, isRetryable: true }],
     [
@@ -141,14 +141,14 @@ describe("an answer that the contract does not allow is an InvalidResponse", () 
     [
       "HTML with a failure",
       () => new Response(`<html>${secret}`, { status: 502 }),
-      { status: 502, description: "a body that is no error envelope", isRetryable: true }
+      { status: 502, description: "a body that is not an error envelope", isRetryable: true }
     ],
     ["an envelope that is none", () => Stub.json({ error: secret }, 500), { status: 500, isRetryable: false }],
     ["an envelope without a message", () => Stub.json({ error: { code: 500 } }, 500), { status: 500 }],
     [
       "an envelope whose code is not its status",
       () => Stub.json({ error: { code: 404, message: secret } }, 400),
-      { status: 400, description: "a body that is no error envelope" }
+      { status: 400, description: "a body that is not an error envelope" }
     ]
   ]
 
@@ -173,7 +173,7 @@ describe("an answer that the contract does not allow is an InvalidResponse", () 
     )
   }
 
-  it.effect("a success that does not fit is not asked for again: the work is done", () => {
+  it.effect("an invalid success is not retried, because the work is done", () => {
     const stub = Stub.make(() => new Response("<html>"))
     return Effect.gen(function* () {
       yield* Effect.flip((yield* gateway).rerank(request))
@@ -181,7 +181,7 @@ describe("an answer that the contract does not allow is an InvalidResponse", () 
     }).pipe(stub.run())
   })
 
-  it.effect("as is a stream of bytes with a status that the operation does not have", () => {
+  it.effect("a byte stream with a status that the operation does not return is invalid, too", () => {
     const stub = Stub.make(() => new Response("<html>", { status: 418 }))
     return Effect.gen(function* () {
       const error = yield* Effect.flip(Stream.runDrain((yield* gateway).fileContent("f")))
@@ -211,7 +211,7 @@ describe("the credential", () => {
   }
 
   for (const [name, answer] of Object.entries(answers)) {
-    it.effect(`is in no form of ${name}, nor in a span`, () => {
+    it.effect(`does not appear in any representation of ${name}, nor in a span`, () => {
       const stub = Stub.make(answer)
       const spans: Array<Tracer.NativeSpan> = []
       const tracer = Tracer.make({
@@ -238,7 +238,7 @@ describe("the credential", () => {
     })
   }
 
-  it.effect("is not quoted by the platform, even where no header can carry it", () => {
+  it.effect("does not appear in the platform's error if it is not valid in a header", () => {
     const call = (token: string) =>
       Effect.flatMap(gateway, ({ currentKey }) => Effect.flip(currentKey)).pipe(
         once,
@@ -260,7 +260,7 @@ describe("the credential", () => {
     })
   })
 
-  it("is in no form of the configuration", () => {
+  it("does not appear in any representation of the configuration", () => {
     const config = GatewayConfig.make({ credential: Redacted.make(secret) })
     expect(shown(config)).not.toContain(secret)
   })

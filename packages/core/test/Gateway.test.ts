@@ -88,7 +88,7 @@ describe("the request line", () => {
     )
   }
 
-  it.effect("escapes whatever a path or a query is given", () =>
+  it.effect("escapes the values of paths and queries", () =>
     Effect.gen(function* () {
       const hashes = ["a/b", "../keys", "a?b=c", "a#b", "a b", "ä😀", "a%2Fb", "a&b=c", "$&", ":hash", "\u0000"]
       for (const hash of hashes) {
@@ -102,7 +102,7 @@ describe("the request line", () => {
     })
   )
 
-  it.effect("never becomes another path: what is no segment goes as what is no identifier", () =>
+  it.effect("never becomes another path: empty and dot segments are sent as invalid identifiers", () =>
     Effect.gen(function* () {
       for (const id of ["", ".", ".."]) {
         const { line } = yield* sentBy((client) => client.deleteGuardrail(id))
@@ -115,7 +115,7 @@ describe("the request line", () => {
     })
   )
 
-  it.effect("takes half a character as the replacement character, not as a defect", () =>
+  it.effect("replaces an unpaired surrogate instead of throwing", () =>
     Effect.gen(function* () {
       expect((yield* sentBy((client) => client.getFile("a\ud800"))).line).toBe("GET /api/v1/files/a%EF%BF%BD")
     })
@@ -129,7 +129,7 @@ describe("the request line", () => {
     })
   )
 
-  it.effect("names the configuration's workspace where the call names none", () =>
+  it.effect("uses the configuration's workspace if the call names none", () =>
     Effect.gen(function* () {
       const other = "0f6b8f0e-7a52-4d0e-9c1f-6f1d2f0c3b22"
       const calls = [
@@ -157,7 +157,7 @@ describe("the request line", () => {
 })
 
 describe("the headers", () => {
-  it.effect("ask for the deletion's shape where one is named", () =>
+  it.effect("request the deletion's shape if one is given", () =>
     Effect.gen(function* () {
       const shaped = yield* sentBy((client) => client.deleteFile("f", { shape: "compat_a" }))
       expect(shaped.headers["accept"]).toBe("application/json; shape=compat_a")
@@ -165,7 +165,7 @@ describe("the headers", () => {
     })
   )
 
-  it.effect("ask for the range of bytes", () =>
+  it.effect("request the range of bytes", () =>
     Effect.gen(function* () {
       for (const [range, header] of [
         [{ start: 0, end: 9 }, "bytes=0-9"],
@@ -192,7 +192,7 @@ describe("the headers", () => {
   }
 
   for (const [name, call] of Object.entries(paid)) {
-    it.effect(`${name} carries an idempotency key, the same on its retries, another on the next call`, () => {
+    it.effect(`${name} has an idempotency key, the same for its retries, another for the next call`, () => {
       const stub = Stub.make((_, number) => (number % 3 === 0 ? Stub.failure(401) : "cut"))
       return Effect.gen(function* () {
         const client = yield* gateway
@@ -218,7 +218,7 @@ describe("the headers", () => {
     })
   }
 
-  it.effect("carry no idempotency key where nothing is paid", () =>
+  it.effect("have no idempotency key for free operations", () =>
     Effect.gen(function* () {
       for (const call of [
         (client: Gateway.Gateway["Service"]) => client.createKey({ name: "n" }),
@@ -233,7 +233,7 @@ describe("the headers", () => {
 })
 
 describe("the body", () => {
-  it.effect("is the request as it was typed, in JSON", () =>
+  it.effect("is the request as JSON, unchanged", () =>
     Effect.gen(function* () {
       const { headers, text } = yield* sentBy((client) =>
         client.rerank({ ...request, top_n: 2, trace: { trace_id: "t", extra: [1, null] }, user: "ü" })
@@ -254,7 +254,7 @@ describe("the body", () => {
       ({ form }) => form
     )
 
-  it.effect("of an audio file is a form, each field as the service reads it", () =>
+  it.effect("of an audio file is a form whose fields the service can decode", () =>
     Effect.gen(function* () {
       const form = yield* formOf({
         model: "m",
@@ -292,7 +292,7 @@ describe("the body", () => {
     })
   )
 
-  it.effect("names a file by the given name, else its own, else `file`", () =>
+  it.effect("names a file by the given name, or its own name, or `file`", () =>
     Effect.gen(function* () {
       const named = new File([new Uint8Array(1)], "own.wav")
       const names = yield* Effect.forEach(
@@ -315,7 +315,7 @@ describe("the body", () => {
     })
   )
 
-  it.effect("of bytes is a copy: what the caller does with them afterwards changes nothing", () =>
+  it.effect("of bytes is a copy: later changes by the caller have no effect", () =>
     Effect.gen(function* () {
       const whole = new Uint8Array([9, 1, 2, 3, 9])
       const form = yield* formOf({ model: "m", file: whole.subarray(1, 4) })
@@ -355,8 +355,8 @@ describe("the body", () => {
   )
 })
 
-describe("the answer", () => {
-  it.effect("is unwrapped where the wire wraps it", () => {
+describe("the response", () => {
+  it.effect("is unwrapped from `data`", () => {
     const stub = Stub.make(({ url }) =>
       Stub.json(
         url.pathname.endsWith("/models")
@@ -375,14 +375,14 @@ describe("the answer", () => {
     }).pipe(stub.run())
   })
 
-  it.effect("may hold fields that nobody knows yet", () => {
+  it.effect("may have unknown fields", () => {
     const stub = Stub.make(() => Stub.json({ ...Stub.ranking, shiny: { new: true } }))
     return Effect.gen(function* () {
       expect(yield* (yield* gateway).rerank(request)).toEqual(Stub.ranking)
     }).pipe(stub.run())
   })
 
-  it.effect("in bytes is streamed as it comes, and closed when enough was taken", () => {
+  it.effect("in bytes is streamed, and closed when the reader stops", () => {
     let cancelled = false
     let pulled = 0
     const stub = Stub.make(
@@ -406,7 +406,7 @@ describe("the answer", () => {
     }).pipe(stub.run())
   })
 
-  it.effect("in bytes that breaks off is a TransportError after what came, and is not asked for again", () => {
+  it.effect("in bytes that breaks off ends in a TransportError, and is not retried", () => {
     const stub = Stub.make((_, number) =>
       number === 1
         ? Stub.failure(503)
@@ -434,7 +434,7 @@ describe("the answer", () => {
     )
   })
 
-  it.effect("in bytes has the operation's errors, tried again like any other", () => {
+  it.effect("in bytes has the operation's errors, retried like any other", () => {
     const stub = Stub.make((_, number) => (number < 3 ? Stub.failure(503) : Stub.failure(404)))
     return Effect.gen(function* () {
       const error = yield* Effect.flip(Stream.runDrain((yield* gateway).fileContent("f")))
@@ -446,7 +446,7 @@ describe("the answer", () => {
   })
 })
 
-it.effect("runs over fetch as it is, and aborts it", () => {
+it.effect("runs over plain fetch, and aborts it", () => {
   const calls: Array<{ readonly url: string; readonly signal: AbortSignal | null | undefined }> = []
   const fetch: typeof globalThis.fetch = (input, init) => {
     calls.push({ url: input instanceof Request ? input.url : String(input), signal: init?.signal })

@@ -20,7 +20,7 @@ describe("layerConfig", () => {
     })
   )
 
-  it.effect("needs the key alone", () =>
+  it.effect("requires only the key", () =>
     Effect.gen(function* () {
       expect(yield* from({ MODEL_GATEWAY_API_KEY: "k" })).toMatchObject({
         baseUrl: "http://127.0.0.1:8787/api/v1",
@@ -29,7 +29,7 @@ describe("layerConfig", () => {
     })
   )
 
-  it.effect("says what is missing or malformed", () =>
+  it.effect("names the missing or malformed setting", () =>
     Effect.gen(function* () {
       expect((yield* Effect.flip(from({}))).message).toContain("MODEL_GATEWAY_API_KEY")
       const malformed = from({ MODEL_GATEWAY_API_KEY: "k", MODEL_GATEWAY_BASE_URL: "not a url" })
@@ -39,7 +39,7 @@ describe("layerConfig", () => {
 })
 
 describe("make", () => {
-  it("takes slashes off the base URL's end, and has a default for all but the credential", () => {
+  it("removes trailing slashes from the base URL, and has defaults for everything except the credential", () => {
     const credential = Redacted.make("k")
     expect(GatewayConfig.make({ credential, baseUrl: "https://a/api/v1//" }).baseUrl).toBe("https://a/api/v1")
     expect(GatewayConfig.make({ credential })).toEqual({

@@ -13,13 +13,13 @@ const drain = (budget: RetryBudget.RetryBudget) =>
   })
 
 describe("RetryBudget", () => {
-  it.effect("gives twenty retries at once, then none", () =>
+  it.effect("allows twenty retries at once, then none", () =>
     Effect.gen(function* () {
       expect(yield* drain(RetryBudget.make())).toBe(20)
     })
   )
 
-  it.effect("is refilled by successes: a retry for ten of them", () =>
+  it.effect("is refilled by successes: one retry for ten of them", () =>
     Effect.gen(function* () {
       const budget = RetryBudget.make({ capacity: 3, perSuccess: 0.25, perSecond: 0 })
       expect(yield* drain(budget)).toBe(3)
@@ -60,7 +60,7 @@ describe("the budget of a client", () => {
     RetryPolicy.make({ schedule: () => Schedule.forever })
   )
 
-  it.effect("is shared by all its calls: an outage is not answered with a storm", () => {
+  it.effect("is shared by all its calls, which limits retries during an outage", () => {
     const stub = Stub.make(() => "cut")
     return Effect.gen(function* () {
       const gateway = yield* Gateway.Gateway
@@ -71,12 +71,12 @@ describe("the budget of a client", () => {
       )
       expect(yield* attempts).toEqual([4, 3, 1, 1])
       expect(stub.sent).toHaveLength(9)
-      // Calls that fail for another reason than the budget keep their own error.
+      // A call that is not retried for lack of budget fails with its own error.
       expect(yield* Effect.flip(gateway.currentKey)).toMatchObject({ _tag: "TransportError", attempts: 1 })
     }).pipe(stub.run({ retryBudget: { capacity: 5, perSecond: 0 } }), immediately)
   })
 
-  it.effect("comes back with successes", () => {
+  it.effect("is refilled by successes", () => {
     let down = true
     const stub = Stub.make(() => (down ? "cut" : Stub.json({ data: Stub.keyRecord })))
     return Effect.gen(function* () {
@@ -90,7 +90,7 @@ describe("the budget of a client", () => {
     }).pipe(stub.run({ retryBudget: { capacity: 2, perSuccess: 0.25, perSecond: 0 } }), immediately)
   })
 
-  it.effect("is each client's own", () =>
+  it.effect("is not shared between clients", () =>
     Effect.gen(function* () {
       for (let i = 0; i < 2; i++) {
         const stub = Stub.make(() => "cut")

@@ -10,8 +10,8 @@ const half = { ...started, progress: 0.5 }
 const completed = { ...Stub.job, status: "completed", usage: { cost: 1, is_byok: false } }
 
 /**
- * A service that holds a question until the job's status changes, at most as long
- * as `wait` says. `states` tells from which millisecond on the job stands how.
+ * A service that holds a request until the job's status changes, at most for `wait`. `states` lists
+ * the job's states with the millisecond at which each begins.
  */
 const service = (
   states: ReadonlyArray<readonly [from: number, job: object & { readonly status: string }]>,
@@ -48,7 +48,7 @@ const watch = (stub: ReturnType<typeof service>, options?: VideoProgress.Options
   }).pipe(stub.run())
 
 describe("watch", () => {
-  it.effect("tells the job as it stands, each change, and its end", () => {
+  it.effect("emits the current state, each change, and the final state", () => {
     const stub = service([
       [0, pending],
       [2500, started],
@@ -58,9 +58,9 @@ describe("watch", () => {
     return Effect.gen(function* () {
       expect(yield* watch(stub)).toEqual([
         [0, "pending", undefined],
-        // A changed status at once, as the service holds the question until then.
+        // A new status arrives at once, because the service holds the request until then.
         [2500, "in_progress", 0],
-        // Progress at the end of its question.
+        // New progress arrives when the request ends.
         [3500, "in_progress", 0.5],
         [6700, "completed", undefined]
       ])
@@ -70,7 +70,7 @@ describe("watch", () => {
     })
   })
 
-  it.effect("asks a service that does not hold questions no more often than the interval", () => {
+  it.effect("keeps the interval with a service that ignores `wait`", () => {
     const stub = service(
       [
         [0, pending],
@@ -88,7 +88,7 @@ describe("watch", () => {
     })
   })
 
-  it.effect("never asks to be held longer than a minute", () => {
+  it.effect("never requests a `wait` of more than one minute", () => {
     const stub = service([
       [0, pending],
       [150_000, completed]
@@ -101,7 +101,7 @@ describe("watch", () => {
   })
 
   for (const status of ["completed", "failed", "cancelled", "expired"]) {
-    it.effect(`ends with ${status}, also when it stands so from the start`, () => {
+    it.effect(`ends with ${status}, even if that is the first state`, () => {
       const stub = service([[0, { ...Stub.job, status }]])
       return Effect.gen(function* () {
         expect(yield* watch(stub)).toEqual([[0, status, undefined]])
@@ -110,7 +110,7 @@ describe("watch", () => {
     })
   }
 
-  it.effect("rides out a failure that is worth another try", () => {
+  it.effect("retries a retryable failure", () => {
     const jobs = [Stub.json(pending), Stub.failure(503), Stub.json(completed)]
     const stub = Stub.make((_, number) => jobs[number - 1] ?? Stub.failure(500))
     return Effect.gen(function* () {
@@ -119,7 +119,7 @@ describe("watch", () => {
     })
   })
 
-  it.effect("ends with any other", () => {
+  it.effect("fails with any other failure", () => {
     const jobs = [Stub.json(pending), Stub.failure(404)]
     const stub = Stub.make((_, number) => jobs[number - 1] ?? Stub.failure(500))
     return Effect.gen(function* () {
@@ -127,7 +127,7 @@ describe("watch", () => {
     }).pipe(stub.run())
   })
 
-  it.effect("asks no more once nobody listens", () => {
+  it.effect("stops requesting when the stream is closed", () => {
     const stub = service([[0, pending]])
     return Effect.gen(function* () {
       yield* VideoProgress.watch("v_1").pipe(Stream.take(1), Stream.runDrain)
@@ -138,7 +138,7 @@ describe("watch", () => {
 })
 
 describe("awaitFinal", () => {
-  it.effect("is the job in its final state, whichever", () => {
+  it.effect("returns the job in any final state", () => {
     const failed = { ...Stub.job, status: "failed", error: "no" }
     const stub = service([
       [0, pending],

@@ -23,7 +23,7 @@ const overTheWire = (value: unknown): unknown => JSON.parse(JSON.stringify(value
 
 const isBytes = (schema: Schema.Top) => "contentType" in schema
 
-describe("requests go out as they are typed: encoding changes nothing", () => {
+describe("encoding a request changes nothing", () => {
   for (const { headers, identifier, params, payload, query } of endpoints) {
     const json = payload.get("application/json")?.schemas[0]
     if (json !== undefined) {
@@ -69,7 +69,7 @@ describe("requests go out as they are typed: encoding changes nothing", () => {
   }
 })
 
-describe("answers arrive as they were sent: decoding undoes encoding", () => {
+describe("decoding a response reverses its encoding", () => {
   for (const { identifier, success } of endpoints) {
     for (const schema of success) {
       if (isBytes(schema)) continue
@@ -162,7 +162,7 @@ const sentBy = (call: (client: Gateway.Gateway["Service"]) => Effect.Effect<unkn
     return stub.sent[0]
   })
 
-describe("what the client sends is what the service's schemas read", () => {
+describe("the service's schemas decode what the client sends", () => {
   const fields = Schema.Struct(Struct.omit(Transcription.Request.fields, ["input_audio"]))
 
   it.effect.prop(
@@ -176,7 +176,7 @@ describe("what the client sends is what the service's schemas read", () => {
         const read = yield* Schema.decodeUnknownEffect(formOf("transcribe"))(persisted(sent?.form))
         const { timestamp_granularities: granularities, ...rest } = input
         const expected = {
-          // As JSON inside of the form these keep what a form's own text cannot.
+          // As JSON inside the form, these keep characters that a form's own text loses.
           ...Object.fromEntries(
             Object.entries(rest).map(([name, value]) => [
               name,
@@ -254,7 +254,7 @@ describe("what the client sends is what the service's schemas read", () => {
     addCredits: (client, body) => client.addCredits("w", body)
   }
 
-  it("every operation with a JSON body is among them", () => {
+  it("every operation with a JSON body is tested", () => {
     const withBody = endpoints.filter((endpoint) => jsonOf(endpoint) !== undefined)
     expect(new Set(withBody.map(({ identifier }) => identifier))).toEqual(new Set(Object.keys(calls)))
   })
@@ -266,7 +266,7 @@ describe("what the client sends is what the service's schemas read", () => {
       [values(schema)],
       ([value]) =>
         Effect.gen(function* () {
-          // The arbitrary is the operation's own, which the record of calls cannot say.
+          // The arbitrary belongs to this operation, which the type of the record cannot express.
           const sent = yield* sentBy((client) => call(client, value as never))
           expect(JSON.parse(sent?.text ?? "")).toEqual(yield* Schema.encodeUnknownEffect(schema)(value))
         }),

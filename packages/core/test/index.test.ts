@@ -9,7 +9,7 @@ const modules = readdirSync(source)
   .filter((name) => name.endsWith(".ts") && name !== "index.ts")
   .map((name) => name.slice(0, -3))
 
-it("the public surface is this and no more", () => {
+it("exports exactly these modules", () => {
   expect(Object.keys(Core).toSorted((a, b) => a.localeCompare(b))).toEqual([
     "Authorization",
     "ClientError",
@@ -38,7 +38,7 @@ it("the public surface is this and no more", () => {
   ])
 })
 
-it("each module has a subpath of its own, and what is internal has none", async () => {
+it("each module has a subpath, and internal modules have none", async () => {
   expect(new Set(modules)).toEqual(new Set(Object.keys(Core)))
   for (const name of modules) {
     const module: unknown = await import(`@model-gateway/core/${name}`)
@@ -48,7 +48,7 @@ it("each module has a subpath of its own, and what is internal has none", async 
   await expect(import(specifier)).rejects.toThrow("internal/execute")
 })
 
-it("depends on effect alone", () => {
+it("depends only on effect", () => {
   for (const name of [...modules.map((name) => `${name}.ts`), "index.ts", "internal/execute.ts", "internal/form.ts"]) {
     const imports = Array.from(
       readFileSync(join(source, name), "utf8").matchAll(/^(?:import|export) .* from "([^"]+)"/gm)

@@ -100,7 +100,7 @@ type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 
 type IsVague<A> = [unknown] extends [A] ? true : [A] extends [never] ? true : false
 
 describe("the errors of an operation", () => {
-  it("of each of the six are exactly its statuses and what never reached one", () => {
+  it("of each of the six are exactly its statuses and the client errors", () => {
     expectTypeOf<ErrorsOf<Client["deleteFile"]>>().toEqualTypeOf<Expected["deleteFile"]>()
     expectTypeOf<ErrorsOf<Client["currentKey"]>>().toEqualTypeOf<Expected["currentKey"]>()
     expectTypeOf<ErrorsOf<Client["rerank"]>>().toEqualTypeOf<Expected["rerank"]>()
@@ -109,25 +109,25 @@ describe("the errors of an operation", () => {
     expectTypeOf<ErrorsOf<Client["assignKeys"]>>().toEqualTypeOf<Expected["assignKeys"]>()
   })
 
-  it("of all the others as well", () => {
+  it("of all other operations, too", () => {
     expectTypeOf<keyof Client>().toEqualTypeOf<keyof Expected>()
     expectTypeOf<
       { [Op in keyof Client]: Same<ErrorsOf<Client[Op]>, Expected[Op]> }[keyof Client]
     >().toEqualTypeOf<true>()
   })
 
-  it("are never any, unknown or never; nor are the answers", () => {
+  it("are never any, unknown or never, and neither are the responses", () => {
     expectTypeOf<{ [Op in keyof Client]: IsVague<ErrorsOf<Client[Op]>> }[keyof Client]>().toEqualTypeOf<false>()
     expectTypeOf<{ [Op in keyof Client]: IsVague<AnswerOf<Client[Op]>> }[keyof Client]>().toEqualTypeOf<false>()
   })
 
-  it("of a watched job are those of asking for it", () => {
+  it("of a watched job are those of getVideo", () => {
     expectTypeOf<ErrorsOf<typeof VideoProgress.watch>>().toEqualTypeOf<Expected["getVideo"]>()
     expectTypeOf<ErrorsOf<typeof VideoProgress.awaitFinal>>().toEqualTypeOf<Expected["getVideo"]>()
     expectTypeOf<ServicesOf<typeof VideoProgress.awaitFinal>>().toEqualTypeOf<Gateway.Gateway>()
   })
 
-  it("carry their status as a literal", () => {
+  it("have their status as a literal type", () => {
     expectTypeOf<GatewayError.TooManyRequests["error"]["code"]>().toEqualTypeOf<429>()
     expectTypeOf<GatewayError.GatewayError["error"]["code"]>().toEqualTypeOf<keyof ByStatus>()
     expectTypeOf<GatewayError.GatewayError>().toEqualTypeOf<ByStatus[keyof ByStatus]>()
@@ -139,7 +139,7 @@ describe("an operation", () => {
     expectTypeOf<{ [Op in keyof Client]: ServicesOf<Client[Op]> }[keyof Client]>().toEqualTypeOf<never>()
   })
 
-  it("answers what the contract says", () => {
+  it("returns what the contract says", () => {
     expectTypeOf<AnswerOf<Client["deleteFile"]>>().toEqualTypeOf<Files.Deletion>()
     expectTypeOf<AnswerOf<Client["currentKey"]>>().toEqualTypeOf<CurrentKey.KeyRecord>()
     expectTypeOf<AnswerOf<Client["rerank"]>>().toEqualTypeOf<Rerank.Response>()
@@ -148,7 +148,7 @@ describe("an operation", () => {
     expectTypeOf<AnswerOf<Client["fileContent"]>>().toEqualTypeOf<Uint8Array>()
   })
 
-  it("takes only what its request has", () => {
+  it("accepts only the fields of its request", () => {
     const typed = (client: Client) => {
       void client.rerank({ model: "m", query: "q", documents: ["d", { text: "t" }] })
       // @ts-expect-error at least one document

@@ -83,7 +83,7 @@ it.effect("html, notJson, wrongShape, response: an InvalidResponse", () =>
     expect((yield* single(Faults.notJson())).error).toMatchObject({
       _tag: "InvalidResponse",
       status: 200,
-      description: "a body that is no JSON"
+      description: "a body that is not JSON"
     })
     expect((yield* single(Faults.wrongShape())).error).toMatchObject({ _tag: "InvalidResponse", status: 200 })
     expect((yield* single(Faults.wrongShape({ status: 500, json: { error: "text" } }))).error).toMatchObject({

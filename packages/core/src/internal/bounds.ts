@@ -1,17 +1,17 @@
 /**
- * Upper bounds on what a request may hold (contract, "Upper bounds").
+ * Upper bounds on the contents of a request (contract, "Upper bounds").
  *
- * Arrays are bounded in items and texts in bytes of UTF-8, which is what they take up on the wire
+ * Arrays are bounded by items, and texts by bytes of UTF-8, because that is their cost on the wire
  * and in memory.
  */
 import * as Schema from "effect/Schema"
 
-/** A text of this many UTF-16 units never takes more than three bytes for each of them. */
-const mostBytesPerUnit = 3
+/** A UTF-16 code unit takes at most three bytes in UTF-8. */
+const maxBytesPerUnit = 3
 
 const isWithinBytes = (text: string, most: number): boolean => {
   if (text.length > most) return false
-  if (text.length * mostBytesPerUnit <= most) return true
+  if (text.length * maxBytesPerUnit <= most) return true
   let bytes = 0
   for (let at = 0; at < text.length; at++) {
     const unit = text.charCodeAt(at)
@@ -32,8 +32,8 @@ const sizeOf = (bytes: number): string =>
   bytes % 1_048_576 === 0 ? `${bytes / 1_048_576} MiB` : bytes % 1024 === 0 ? `${bytes / 1024} KiB` : `${bytes} bytes`
 
 /**
- * At most `most` bytes of UTF-8. In OpenAPI it is `maxLength`, because a text never has more
- * characters than bytes.
+ * At most `most` bytes of UTF-8. In OpenAPI it becomes `maxLength`, which is correct because a text
+ * never has more characters than bytes.
  */
 export const isMaxBytes = (most: number) =>
   Schema.makeFilter((text: string) => isWithinBytes(text, most), {
@@ -45,8 +45,8 @@ export const isMaxBytes = (most: number) =>
 export const isMaxItems = (most: number) => Schema.isMaxLength(most, { expected: `at most ${most} items` })
 
 /**
- * What is left of a budget of bytes after the least that a value takes as JSON; below 0 where it is
- * too small.
+ * Subtracts the smallest possible JSON size of a value from a budget of bytes. A negative result
+ * means that the value is too large. It avoids encoding values that are far too large.
  */
 const leftAfter = (value: Schema.Json, budget: number): number => {
   if (typeof value === "string") return budget - value.length - 2
@@ -59,7 +59,7 @@ const leftAfter = (value: Schema.Json, budget: number): number => {
   return left
 }
 
-/** At most `most` bytes when written as JSON. A value that is much larger is not written out. */
+/** At most `most` bytes as JSON. */
 export const isMaxJsonBytes = (most: number) =>
   Schema.makeFilter((value: Schema.Json) => leftAfter(value, most) >= 0 && isWithinBytes(JSON.stringify(value), most), {
     expected: `JSON of at most ${sizeOf(most)}`

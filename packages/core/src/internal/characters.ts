@@ -1,11 +1,11 @@
 /**
- * Bounds on the length of texts, counted in characters as the specification, JSON Schema and every other language's tools
- * count them: an emoji outside the basic plane is one, not the two units that JavaScript keeps it in.
+ * Bounds on the length of texts, counted in Unicode code points, as the specification and JSON
+ * Schema count characters. Most emoji are one code point but two units of a JavaScript string.
  */
 import * as Schema from "effect/Schema"
 
 const isWithin = (text: string, most: number): boolean => {
-  // A character is one unit or two, so only what lies between is worth counting.
+  // A code point is one or two units, so counting is needed only between these two bounds.
   if (text.length <= most) return true
   if (text.length > 2 * most) return false
   let left = most
@@ -14,8 +14,10 @@ const isWithin = (text: string, most: number): boolean => {
 }
 
 /**
- * At most so many characters; half a surrogate pair counts as one. What Effect's `isMaxCodePoints` says of itself it says too (`maxLength` in OpenAPI, generated values),
- * but it counts only where the number of units leaves it open. The least of one character needs no such check: `isMinLength(1)` is that.
+ * At most `most` characters. An unpaired surrogate counts as one. It has the annotations of
+ * Effect's `isMaxCodePoints` (`maxLength` in OpenAPI, generated values), but counts only if the
+ * number of units does not decide. A minimum of one character needs no such check: use
+ * `isMinLength(1)`.
  */
 export const isMaxCharacters = (most: number) =>
   Schema.makeFilter((text: string) => isWithin(text, most), {

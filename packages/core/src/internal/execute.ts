@@ -1,6 +1,6 @@
 /**
- * Runs any operation of the contract over an `HttpClient`: the retries by the
- * policy, the answer through the operation's own schemas.
+ * Runs any operation of the contract over an `HttpClient`: retries by the policy, and decodes the
+ * response with the operation's schemas.
  */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
@@ -23,46 +23,49 @@ import * as RetryBudget from "../RetryBudget.ts"
 import { CurrentAttempt, RetryPolicy, type RetryReason } from "../RetryPolicy.ts"
 import { idempotencyKeys, isHeader, type Parts, pathWriter, requestOf } from "./request.ts"
 
-/** What an operation answers. */
+/** The decoded success of an operation. */
 export type Success<E extends Operation> = E["success"]["Type"]
 
-/** The errors of its statuses. */
+/** The errors for the statuses of an operation. */
 type StatusError<E extends Operation> = E["error"][number]["Type"]
 
-/** What a call of an operation fails with: its statuses, and what never reached one. */
+/** The errors of a call: the operation's statuses and the client errors. */
 export type Failure<E extends Operation> = StatusError<E> | ClientError
 
-/** What an endpoint can be told, once. */
+/** Properties of an operation that decide how it is retried. */
 export interface Traits {
-  /** Costs money: every call carries an `Idempotency-Key`, the same on each of its attempts. */
+  /** Costs money: every call has an `Idempotency-Key`, shared by all its attempts. */
   readonly paid?: boolean | undefined
-  /** Doing it twice is the same as doing it once. Default: true, but for POST. */
+  /** Idempotent: repeating it has no further effect. Default: true, except for an unpaid POST. */
   readonly repeatable?: boolean | undefined
 }
 
-/** A way to call the endpoints of the contract. */
+/** Calls the operations of the contract. */
 export interface Execute {
-  /** The whole answer, decoded. */
+  /** Returns the decoded response. */
   readonly call: <E extends Operation>(
     endpoint: E,
     traits?: Traits
   ) => (parts: Parts) => Effect.Effect<Success<E>, Failure<E>>
-  /** The answer's bytes as they come, as soon as its head is there. What cuts them short is not tried again. */
+  /**
+   * Returns a stream of the response's bytes once its headers arrive. A broken stream is not
+   * retried.
+   */
   readonly open: <E extends Operation>(
     endpoint: E
   ) => (parts: Parts) => Effect.Effect<Stream.Stream<Uint8Array, TransportError>, Failure<E>>
 }
 
-/** An attempt that brought no answer: whether and when another is worth it, and the error if none is made. */
-interface Setback<E extends Operation> {
-  /** Undefined: trying again is of no use. */
+/** A failed attempt: whether and when to retry, and the error of the call if it is not retried. */
+interface AttemptFailure<E extends Operation> {
+  /** Undefined: do not retry. */
   readonly reason: RetryReason | undefined
-  /** Seconds that the service asked to wait. */
+  /** Seconds to wait, as requested by the service. */
   readonly retryAfter?: number | undefined
   readonly error: (attempts: number) => Effect.Effect<Failure<E>>
 }
 
-/** Ends an attempt for good; `describe` says why the answer is none. */
+/** The failure of an attempt whose response violates the contract in the described way. */
 const invalid = (operation: string, response: HttpClientResponse, description: string) => ({
   reason: isRetryable(response.status) ? response.status : undefined,
   error: (attempts: number) =>
@@ -78,8 +81,7 @@ const invalid = (operation: string, response: HttpClientResponse, description: s
 })
 
 /**
- * An executor over one `HttpClient`, with one retry budget for all calls made
- * through it.
+ * Makes an executor over one `HttpClient`, with one retry budget for all its calls.
  */
 export const make = (
   client: HttpClient.HttpClient,
@@ -93,7 +95,7 @@ export const make = (
   const run = <E extends Operation, A>(
     endpoint: E,
     traits: Traits,
-    onSuccess: (response: HttpClientResponse, attempts: number) => Effect.Effect<A, Setback<E>>
+    onSuccess: (response: HttpClientResponse, attempts: number) => Effect.Effect<A, AttemptFailure<E>>
   ) => {
     const operation = endpoint.identifier
     const onStatus = statusDecoder(endpoint)
@@ -101,7 +103,7 @@ export const make = (
     const authorize = authorizer(operation, credential)
     const repeatable = traits.repeatable ?? (traits.paid === true || endpoint.method !== "POST")
 
-    const onResponse = (response: HttpClientResponse, attempts: number): Effect.Effect<A, Setback<E>> =>
+    const onResponse = (response: HttpClientResponse, attempts: number): Effect.Effect<A, AttemptFailure<E>> =>
       response.status >= 200 && response.status < 300
         ? onSuccess(response, attempts)
         : Effect.flatMap(readText(operation, response), (text) => onStatus(response, text))
@@ -111,11 +113,11 @@ export const make = (
       const startedAt = yield* Clock.monotonicTimeNanos
       const deadline = Duration.toMillis(policy.deadline)
       const limit = policy.attemptTimeout === undefined ? deadline : Duration.toMillis(policy.attemptTimeout)
-      const nextWait = waiter(policy)
+      const nextDelay = makeNextDelay(policy)
       const givenKey = parts.headers?.["idempotency-key"]
       if (givenKey !== undefined && !isHeader.test(givenKey)) {
-        const cause = new Error("the idempotency key has characters that no header can carry")
-        return yield* Effect.fail(yield* unmade(operation, cause).error(1))
+        const cause = new Error("the idempotency key has characters that are not allowed in an HTTP header")
+        return yield* Effect.fail(yield* invalidRequest(operation, cause).error(1))
       }
       const request = requestOf(
         endpoint.method,
@@ -127,17 +129,17 @@ export const make = (
       let sent: string | undefined
       let isAnswerLost = false
       for (let attempts = 1, left = deadline; ; attempts++) {
-        // An idempotency key belongs to the credential it was sent with. While nobody knows whether
-        // the work was done, another credential might have it done, and paid for, again.
+        // The service scopes an idempotency key to the credential. If the work may have been done,
+        // a retry with another credential could do and charge it a second time.
         const authorized: typeof authorize = isAnswerLost && sent !== undefined ? Effect.succeed(sent) : authorize
         const result = yield* Effect.flatMap(authorized, (authorization) => {
           sent = authorization
-          return Effect.mapError(client.execute(request(authorization)), cutOff(operation))
+          return Effect.mapError(client.execute(request(authorization)), requestFailure(operation))
         }).pipe(
           Effect.flatMap((response) => onResponse(response, attempts)),
           Effect.timeoutOrElse({
             duration: Math.min(left, limit),
-            orElse: () => Effect.fail(ranOut(operation, left < limit ? deadline : limit))
+            orElse: () => Effect.fail(timedOut(operation, left < limit ? deadline : limit))
           }),
           Effect.provideService(CurrentAttempt, { operation, number: attempts }),
           Effect.result
@@ -146,16 +148,16 @@ export const make = (
           budget.deposit()
           return result.success
         }
-        const setback = result.failure
-        isAnswerLost ||= traits.paid === true && (setback.reason === "transport" || setback.reason === "timeout")
+        const failure = result.failure
+        isAnswerLost ||= traits.paid === true && (failure.reason === "transport" || failure.reason === "timeout")
         left = deadline - Number((yield* Clock.monotonicTimeNanos) - startedAt) / 1e6
-        const mayRepeat = repeatable || setback.reason === 429 || setback.reason === 503
+        const mayRepeat = repeatable || failure.reason === 429 || failure.reason === 503
         const wait =
-          setback.reason !== undefined && mayRepeat && attempts <= policy.maxRetries
-            ? yield* nextWait(setback.reason, setback.retryAfter)
+          failure.reason !== undefined && mayRepeat && attempts <= policy.maxRetries
+            ? yield* nextDelay(failure.reason, failure.retryAfter)
             : undefined
         if (wait === undefined || wait >= left || !(yield* budget.take)) {
-          return yield* Effect.fail(yield* setback.error(attempts))
+          return yield* Effect.fail(yield* failure.error(attempts))
         }
         yield* Effect.sleep(wait)
         left -= wait
@@ -170,7 +172,7 @@ export const make = (
     },
     open: (endpoint) =>
       run(endpoint, {}, ({ stream }, attempts) =>
-        Effect.succeed(Stream.mapError(stream, (error) => cut(endpoint.identifier, error, attempts)))
+        Effect.succeed(Stream.mapError(stream, (error) => connectionError(endpoint.identifier, error, attempts)))
       )
   }
 }
@@ -178,57 +180,61 @@ export const make = (
 const isRetryable = (status: number): status is RetryableStatus =>
   retryableStatuses.some((retryable) => retryable === status)
 
-/** The bearer token as a header, asked for anew. */
+/** Gets a fresh bearer token and formats it as a header. */
 const authorizer = (
   operation: string,
   credential: Effect.Effect<Redacted.Redacted<string>, unknown>
-): Effect.Effect<string, Setback<never>> =>
-  Effect.flatMap(Effect.mapError(credential, unauthorized(operation)), (token) => {
+): Effect.Effect<string, AttemptFailure<never>> =>
+  Effect.flatMap(Effect.mapError(credential, credentialFailure(operation)), (token) => {
     const text = Redacted.value(token)
     return isToken.test(text)
       ? Effect.succeed(`Bearer ${text}`)
-      : // The platform would refuse the header as well, and quote the token in its error.
-        Effect.fail(unauthorized(operation)(new Error("it is empty, or has characters that no header can carry")))
+      : // Checked here because the platform's own error would quote the token.
+        Effect.fail(
+          credentialFailure(operation)(
+            new Error("it is empty or has characters that are not allowed in an HTTP header")
+          )
+        )
   })
 
 const isToken = /^[\x21-\x7e]+$/
 
-const unauthorized =
+const credentialFailure =
   (operation: string) =>
-  (cause: unknown): Setback<never> => ({
+  (cause: unknown): AttemptFailure<never> => ({
     reason: undefined,
     error: (attempts) =>
       Effect.succeed(new TransportError({ operation, reason: "credential", cause, attempts: attempts - 1 }))
   })
 
-const cutOff =
+const requestFailure =
   (operation: string) =>
-  (error: HttpClientError): Setback<never> =>
+  (error: HttpClientError): AttemptFailure<never> =>
     error.reason._tag === "InvalidUrlError" || error.reason._tag === "EncodeError"
-      ? unmade(operation, error.reason.cause ?? new Error(`${error.reason.request.url} is no URL`))
+      ? invalidRequest(operation, error.reason.cause ?? new Error(`${error.reason.request.url} is not a valid URL`))
       : {
           reason: "transport",
-          error: (attempts) => Effect.succeed(cut(operation, error, attempts))
+          error: (attempts) => Effect.succeed(connectionError(operation, error, attempts))
         }
 
-/** With the platform's own error alone: Effect's carries the request, and that the bearer token. */
-const cut = (operation: string, { reason: { cause } }: HttpClientError, attempts: number) =>
+/** Keeps only the platform's error: Effect's contains the request, and with it the bearer token. */
+const connectionError = (operation: string, { reason: { cause } }: HttpClientError, attempts: number) =>
   new TransportError({ operation, reason: "connection", cause, attempts })
 
-/** A request that cannot be put on the wire will be no better the next time. */
-const unmade = (operation: string, cause: unknown): Setback<never> => ({
+/** The request cannot be built. A retry would fail in the same way. */
+const invalidRequest = (operation: string, cause: unknown): AttemptFailure<never> => ({
   reason: undefined,
   error: (attempts) =>
     Effect.succeed(new TransportError({ operation, reason: "request", cause, attempts: attempts - 1 }))
 })
 
-const ranOut = (operation: string, milliseconds: number): Setback<never> => ({
+const timedOut = (operation: string, milliseconds: number): AttemptFailure<never> => ({
   reason: "timeout",
   error: (attempts) => Effect.succeed(new TimeoutError({ operation, milliseconds, attempts }))
 })
 
-/** The waits of one call: each reason goes through its own schedule, from its start. */
-const waiter = (policy: RetryPolicy) => {
+/** The delays of one call. Each reason has its own schedule, which starts from its beginning. */
+const makeNextDelay = (policy: RetryPolicy) => {
   const steps = new Map<RetryReason, Step>()
   return Effect.fnUntraced(function* (
     reason: RetryReason,
@@ -247,10 +253,10 @@ const waiter = (policy: RetryPolicy) => {
 
 type Step = Effect.Success<ReturnType<typeof Schedule.toStep<unknown, RetryReason, never, never>>>
 
-const readText = (operation: string, response: HttpClientResponse): Effect.Effect<string, Setback<never>> =>
-  Effect.mapError(response.text, cutOff(operation))
+const readText = (operation: string, response: HttpClientResponse): Effect.Effect<string, AttemptFailure<never>> =>
+  Effect.mapError(response.text, requestFailure(operation))
 
-/** Undefined where the text is no JSON; JSON itself has no undefined. */
+/** Returns undefined if the text is not JSON. No JSON text parses to undefined. */
 const parse = (text: string): unknown => {
   try {
     return JSON.parse(text)
@@ -261,31 +267,33 @@ const parse = (text: string): unknown => {
 
 const successDecoder = <E extends Operation>(endpoint: E) => {
   const decode = decoder<Success<E>>(endpoint.success)
-  return (response: HttpClientResponse): Effect.Effect<Success<E>, Setback<E>> =>
+  return (response: HttpClientResponse): Effect.Effect<Success<E>, AttemptFailure<E>> =>
     Effect.flatMap(readText(endpoint.identifier, response), (text) => {
       const json = parse(text)
       if (json === undefined) {
-        return Effect.fail({ ...invalid(endpoint.identifier, response, "a body that is no JSON"), reason: undefined })
+        return Effect.fail({ ...invalid(endpoint.identifier, response, "a body that is not JSON"), reason: undefined })
       }
       return Effect.mapError(decode(json), (error) => ({
-        // The work is done, and may be paid for: asking again would only repeat it.
-        ...invalid(endpoint.identifier, response, `a body that does not fit the contract: ${where(error)}`),
+        // The work is done and may have been charged: a retry would only repeat it.
+        ...invalid(endpoint.identifier, response, `a body that does not match the contract ${where(error)}`),
         reason: undefined
       }))
     })
 }
 
-/** Picks the error class by the status, and completes its envelope by what only the headers or the client know. */
+/**
+ * Chooses the error class by status, and adds data from the headers and the client to its envelope.
+ */
 const statusDecoder = <E extends Operation>(endpoint: E) => {
   const decoders = new Map(endpoint.error.map((schema) => [statusOf(schema), decoder<StatusError<E>>(schema)]))
-  return (response: HttpClientResponse, text: string): Effect.Effect<never, Setback<E>> => {
+  return (response: HttpClientResponse, text: string): Effect.Effect<never, AttemptFailure<E>> => {
     const decode = decoders.get(response.status)
     const envelope = parse(text)
     return Effect.flatMap(Clock.currentTimeMillis, (now) => {
       const retryAfter = retryAfterOf(response, envelope, now)
       if (decode === undefined || !isEnvelope(envelope)) {
         const description =
-          decode === undefined ? "a status the operation does not have" : "a body that is no error envelope"
+          decode === undefined ? "a status that the operation does not return" : "a body that is not an error envelope"
         return Effect.fail({ ...invalid(endpoint.identifier, response, description), retryAfter })
       }
       return Effect.fail({
@@ -293,7 +301,7 @@ const statusDecoder = <E extends Operation>(endpoint: E) => {
         retryAfter,
         error: (attempts: number) =>
           Effect.catch(decode(complete(envelope, response, retryAfter, attempts)), () =>
-            invalid(endpoint.identifier, response, "a body that is no error envelope").error(attempts)
+            invalid(endpoint.identifier, response, "a body that is not an error envelope").error(attempts)
           )
       })
     })
@@ -327,14 +335,14 @@ const objectAt = (self: object, key: string): object | undefined =>
   Predicate.hasProperty(self, key) && Predicate.isObject(self[key]) ? self[key] : undefined
 
 /**
- * Seconds, from the header (a number, or a date told from the response's own, or
- * from ours where a browser hides that) or else from the envelope.
+ * Seconds to wait, from the `Retry-After` header or else from the envelope. A date in the header is
+ * compared with the response's `Date`, or with the local clock if a browser hides that header.
  */
 const retryAfterOf = (response: HttpClientResponse, envelope: unknown, now: number): number | undefined => {
   const header = response.headers["retry-after"]
   if (header !== undefined) {
     const date = response.headers["date"]
-    // Left to itself, `Date.parse` takes "-3" for a day in March 2001.
+    // `Date.parse` alone would accept "-3" as a day in March 2001.
     const seconds = /^\d+$/.test(header)
       ? Number(header)
       : header.endsWith("GMT")
@@ -347,7 +355,7 @@ const retryAfterOf = (response: HttpClientResponse, envelope: unknown, now: numb
   return typeof seconds === "number" && seconds >= 0 ? seconds : undefined
 }
 
-/** Where in the body the first thing is that does not fit. */
+/** The path of the first value in the body that does not match. */
 const where = (error: Schema.SchemaError): string => {
   const path: Array<string> = []
   let issue: SchemaIssue.Issue | undefined = error.issue

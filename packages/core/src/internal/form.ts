@@ -1,9 +1,11 @@
-/** The multipart forms of the contract, from what the client was given. A Blob stays a Blob: it is streamed. */
+/**
+ * Builds the multipart forms of the contract. A Blob is added as it is, so that it can be streamed.
+ */
 import type { Upload } from "../Files.ts"
 import type { Input } from "../Transcription.ts"
 
 const appendFile = (form: FormData, file: Blob | Uint8Array, filename: string | undefined): void => {
-  // A copy that owns its memory: a view into a shared buffer is no part of a Blob.
+  // Copied, because a Blob does not accept a view into shared memory.
   const blob = file instanceof Blob ? file : new Blob([new Uint8Array(file)])
   form.append("file", blob, filename ?? (blob instanceof File ? blob.name : "file"))
 }

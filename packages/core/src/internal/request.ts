@@ -1,10 +1,9 @@
 /**
- * What goes out: a request from its parts.
+ * Builds HTTP requests.
  *
- * Requests go out as they are typed. The contract's request schemas encode to
- * themselves (numbers in a query apart, which are written out), so there is
- * nothing to encode; and checking them is the service's part, whose answer names
- * every field.
+ * Requests are neither encoded nor validated here. The contract's request schemas encode to
+ * themselves (only numbers in a query become text). The service validates them, and its error lists
+ * every invalid field.
  */
 import * as Effect from "effect/Effect"
 import * as Headers from "effect/http/Headers"
@@ -20,13 +19,13 @@ export interface Parts {
   readonly params?: { readonly [name: string]: string } | undefined
   readonly query?: { readonly [name: string]: string | number | undefined } | undefined
   readonly headers?: { readonly [name: string]: string | undefined } | undefined
-  /** Goes out as JSON. */
+  /** Sent as JSON. */
   readonly json?: unknown
-  /** Goes out as `multipart/form-data`. */
+  /** Sent as `multipart/form-data`. */
   readonly form?: FormData | undefined
 }
 
-/** One call's request, but for the token, which each attempt asks for anew. */
+/** The request of one call. Each attempt passes its own authorization header. */
 export const requestOf = (
   method: HttpMethod,
   url: string,
@@ -61,7 +60,7 @@ export const requestOf = (
     )
 }
 
-/** Fills `/files/:file_id` with what it names, escaped. */
+/** Replaces the parameters of a path such as `/files/:file_id` with their escaped values. */
 export const pathWriter = (path: string): ((params: Parts["params"]) => string) => {
   const names = Array.from(path.matchAll(/:(\w+)/g), (match) => match[1] ?? "")
   return names.length === 0
@@ -70,18 +69,17 @@ export const pathWriter = (path: string): ((params: Parts["params"]) => string) 
 }
 
 /**
- * One segment of a path. Nothing, `.` and `..` would make it another path, escaped
- * or not; they are sent as what no identifier is, so that the service says so.
+ * Escapes one segment of a path. An empty text, `.` and `..` would change the path even when
+ * escaped. They are sent as text that is never a valid identifier, so that the service rejects it.
  */
 const segment = (text: string): string =>
   text === "" ? "%20" : text === "." || text === ".." ? `%25${text}` : encodeURIComponent(text.toWellFormed())
 
-/** What a header can carry; how long the key may be is for the service to say. */
+/** The characters that a header may contain. The service checks the length of the key. */
 export const isHeader = /^[\x20-\x7e]*$/
 
 /**
- * Names for submissions, unlike any other of the same API key: 128 random bits in
- * hexadecimal, drawn once, and a count.
+ * Generates idempotency keys: 128 random bits in hexadecimal, drawn once, followed by a counter.
  */
 export const idempotencyKeys = (): Effect.Effect<string> => {
   let prefix = ""
