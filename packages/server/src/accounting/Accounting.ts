@@ -1,21 +1,29 @@
 /**
- * Money: held before an upstream is called, settled after, never lost and never invented.
+ * Reserves money before an upstream is called, and settles it afterward. Money is never lost and
+ * never invented.
  *
- * A paid request first *reserves* its worst-case cost. In one transaction that checks the key's limit, the guardrail's limit and the workspace's balance,
- * raises what is held on each, and writes an intent. Then it *settles* what it really cost, or *releases* what it held. Each of these happens once for an intent,
- * however often it is asked for. The sum of what is used and held never passes a limit, whatever runs at the same time.
+ * A paid request first *reserves* its worst-case cost. One transaction checks the key's limit, the
+ * guardrail's limit and the workspace's balance, raises the reserved amount on each, and writes an
+ * intent. The request then *settles* its actual cost or *releases* the reservation. Both take
+ * effect once for each intent, even when they are called again. The sum of used and reserved
+ * amounts never exceeds a limit, whatever runs concurrently.
  *
- * **Periods.** A request belongs to the UTC day, ISO week and month of its reservation. One that straddles midnight is charged to the day on which it
- * began, so that the limit it was admitted under is the limit it uses up.
+ * **Periods.** A request belongs to the UTC day, ISO week and month of its reservation. A request
+ * that runs past midnight is charged to the day on which it began, so that it counts against the
+ * limit that admitted it.
  *
- * **Caller-supplied keys (BYOK).** What such a request costs is counted apart (`byok_usage…`) and is not taken from the workspace's credits, because its provider
- * bills the caller. It counts towards a key's limit when the key says so (`include_byok_in_limit`), never towards a guardrail's.
+ * **Caller-supplied keys (BYOK).** The cost of such a request is counted separately (`byok_usage…`)
+ * and is not taken from the workspace's credits, because the provider bills the caller. It counts
+ * toward a key's limit if the key has `include_byok_in_limit`, and never toward a guardrail's
+ * limit.
  *
- * **Free requests.** An amount of zero is always let in: it uses up no limit, and usage is recorded all the same.
+ * **Free requests.** An amount of zero is always admitted. It uses up no limit, and its usage is
+ * still recorded.
  *
- * **Crashes.** An intent is owned by its process, or by a job. When a process's heartbeat stops, the reaper frees its intents and marks them abandoned; {@link Accounting} lists
- * them in `reconciliation`. Should the process have been asleep and not dead, its late settle still charges what was spent. A job's intents stay until the job settles
- * or releases them, whichever process that happens in.
+ * **Crashes.** A process or a job owns each intent. When the heartbeat of a process stops, the
+ * reaper releases its intents and marks them abandoned. {@link Accounting} lists them in
+ * `reconciliation`. If the process was only suspended, its late settlement still charges the cost.
+ * The intents of a job stay open until any process settles or releases them.
  */
 import { Clock, Context, Data, type Duration, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
@@ -26,8 +34,8 @@ import * as Dialect from "../storage/Dialect.ts"
 import { GroupCommit } from "../storage/GroupCommit.ts"
 import { bounds, type Page, type PageRequest } from "../storage/Page.ts"
 import { ProcessInstance } from "../storage/ProcessInstance.ts"
-import { refine, type StorageError } from "../storage/StorageError.ts"
-import * as Books from "./Books.ts"
+import { mapSqlError, type StorageError } from "../storage/StorageError.ts"
+import * as LedgerEntries from "./LedgerEntries.ts"
 import * as ExhaustedBudget from "./ExhaustedBudget.ts"
 import { intentRow, type IntentRow, usageRow, type UsageRow } from "./Ledger.ts"
 import * as MicroCredits from "./MicroCredits.ts"
@@ -43,24 +51,29 @@ export {
   type Settlement
 } from "./Reservation.ts"
 
-/** What a person should look at after crashes or wrong estimates. */
+/** What an operator should check after a crash or a wrong estimate. */
 export interface Reconciliation {
-  /** Freed by the reaper: an upstream may have been paid for these and the caller not charged. */
+  /**
+   * Released by the reaper. The upstream may have billed these requests although the caller was not
+   * charged.
+   */
   readonly abandoned: ReadonlyArray<IntentRow>
-  /** Cost more than was held for them. */
+  /** Requests that cost more than was reserved for them. */
   readonly overruns: ReadonlyArray<UsageRow>
-  /** Settled after they had been freed. */
+  /** Requests that were settled after the reaper had released them. */
   readonly late: ReadonlyArray<UsageRow>
 }
 
-/** A workspace's money: `available` is `balance` less what is held. */
+/** A workspace's money: `available` is `balance` minus the reserved amount. */
 export interface Balance {
   readonly balance: MicroCredits.MicroCredits
   readonly held: MicroCredits.MicroCredits
   readonly available: MicroCredits.MicroCredits
 }
 
-/** The balance would leave what can be counted (about nine thousand million credits); nothing was changed. */
+/**
+ * The new balance would be too large to count (about nine billion credits). Nothing was changed.
+ */
 export class BalanceOutOfRange extends Data.TaggedError("BalanceOutOfRange")<{
   readonly workspaceId: string
 }> {
@@ -72,52 +85,59 @@ export class Accounting extends Context.Service<
   Accounting,
   {
     /**
-     * Holds the worst-case cost. Fails with {@link InsufficientCredits} when one of the budgets does not allow it, and then nothing is held. May run inside a
-     * `sql.withTransaction` of the caller (a job row and its reservation then stand or fall together).
+     * Reserves the worst-case cost. Fails with {@link InsufficientCredits} when a budget does not
+     * allow it; nothing is reserved then. It may run inside the caller's `sql.withTransaction`, so
+     * that a job row and its reservation are written together or not at all.
      */
     readonly reserve: (request: ReserveRequest) => Effect.Effect<Reservation, InsufficientCredits | StorageError>
     /**
-     * Charges what the request cost and gives back the rest; records the usage. Once for an intent. What is written `alongside` stands or falls with the charge.
+     * Charges the actual cost, releases the rest of the reservation and records the usage. Takes
+     * effect once for each intent. `withinTransaction` runs in the same transaction as the charge.
      */
     readonly settle: (
       reservation: Pick<Reservation, "id">,
       outcome: Outcome,
-      alongside?: Effect.Effect<void, StorageError>
+      withinTransaction?: Effect.Effect<void, StorageError>
     ) => Effect.Effect<Settlement, StorageError>
     /**
-     * Fails where the key, its guardrail or its workspace has nothing left, so that no request with
-     * a price can be reserved. Holds nothing.
+     * Fails if the key, its guardrail or its workspace has nothing left, so that no paid request
+     * could be reserved. Reserves nothing.
      */
     readonly checkNotExhausted: (payer: Payer) => Effect.Effect<void, InsufficientCredits | StorageError>
-    /** Gives all of it back; nothing is charged or recorded. Once for an intent, and not after a settle. */
+    /**
+     * Releases the whole reservation. Nothing is charged or recorded. Takes effect once for each
+     * intent, and never after a settlement.
+     */
     readonly release: (reservation: Pick<Reservation, "id">) => Effect.Effect<Settlement, StorageError>
     /**
-     * Adds to a workspace's balance (a negative amount takes away, and may leave it below zero) and writes a line of the credit ledger. Answers null, and does
-     * nothing, when there is no such workspace.
+     * Adds to a workspace's balance and writes an entry to the credit ledger. A negative amount
+     * subtracts and may leave the balance below zero. Returns null and changes nothing if the
+     * workspace does not exist.
      */
     readonly addCredits: (
       workspaceId: string,
       amount: MicroCredits.MicroCredits,
       note?: string
     ) => Effect.Effect<Balance | null, BalanceOutOfRange | StorageError>
-    /** A workspace's money; null when there is no such workspace. */
+    /** A workspace's money, or null if the workspace does not exist. */
     readonly balanceOf: (workspaceId: string) => Effect.Effect<Balance | null, StorageError>
     /**
-     * Lines of the usage ledger, oldest first. For reports: it reads the ledger from end to end, about 30 ms for every 100,000 lines, in which this process does nothing else. Indexes by key and
-     * workspace would make it quick and each paid request dearer by 22 µs, and no operation asks for it.
+     * Entries of the usage ledger, oldest first. For reports: it scans the whole ledger, which
+     * takes about 30 ms per 100,000 entries and blocks this process. Indexes by key and workspace
+     * would speed it up but add 22 µs to each paid request, and no operation needs them.
      */
     readonly usageOf: (
       filter?: { readonly keyHash?: string | undefined; readonly workspaceId?: string | undefined },
       page?: PageRequest
     ) => Effect.Effect<Page<UsageRow>, StorageError>
-    /** Intents that hold money now, oldest first. */
+    /** Open intents, oldest first. */
     readonly openIntents: Effect.Effect<ReadonlyArray<IntentRow>, StorageError>
     /**
-     * Frees the intents of processes that have died, and those of this process whose settle or release failed; answers how many there were. Runs by itself under
-     * `layerReaper`.
+     * Releases the intents of dead processes, and those of this process whose settle or release
+     * failed. Returns their number. `layerReaper` runs it regularly.
      */
     readonly reap: Effect.Effect<number, StorageError>
-    /** What a person should look at; at most 1000 of each kind, newest first. */
+    /** What an operator should check: at most 1000 entries of each kind, newest first. */
     readonly reconciliation: Effect.Effect<Reconciliation, StorageError>
   }
 >()("@model-gateway/server/accounting/Accounting") {}
@@ -125,7 +145,7 @@ export class Accounting extends Context.Service<
 const listed = 1000
 const reapedAtOnce = 500
 
-/** A workspace's money as its row holds it. */
+/** Reads a workspace's money from its row. */
 const balanceRow = (row: Row): Balance => {
   const total = Dialect.int(row, "balance_micro")
   const held = Dialect.int(row, "reserved_micro")
@@ -136,15 +156,18 @@ const balanceRow = (row: Row): Balance => {
   }
 }
 
-/** Makes the service over the database of the context. */
+/** Makes the service over the database in the context. */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const owner = yield* ProcessInstance
   const random = yield* SecureRandom
   const transactions = yield* GroupCommit
-  const books = Books.make(sql, owner.id)
+  const books = LedgerEntries.make(sql, owner.id)
   const checkNotExhausted = ExhaustedBudget.make(sql)
-  /** What requests of this process hold, so that the reaper can tell it from what a failed settle or release left behind. */
+  /**
+   * Intents of requests that this process is serving. The reaper uses it to recognize intents whose
+   * settle or release failed.
+   */
   const underWay = new Set<string>()
 
   const reserveOn = (
@@ -153,7 +176,7 @@ export const make = Effect.gen(function* () {
     day: number
   ): Effect.Effect<Reservation, InsufficientCredits | StorageError> =>
     transactions.run(books.hold(request, now, day)).pipe(
-      refine("Accounting.reserve"),
+      mapSqlError("Accounting.reserve"),
       Effect.catchTag("ClockBehind", (behind) => reserveOn(request, now, behind.day))
     )
 
@@ -195,7 +218,7 @@ export const make = Effect.gen(function* () {
       return after
     },
     sql.withTransaction,
-    refine("Accounting.addCredits")
+    mapSqlError("Accounting.addCredits")
   )
 
   const usageOf: Accounting["Service"]["usageOf"] = Effect.fnUntraced(function* (filter, page) {
@@ -208,14 +231,14 @@ export const make = Effect.gen(function* () {
       yield* sql`SELECT * FROM usage_ledger WHERE ${where} ORDER BY settled_at, id LIMIT ${limit} OFFSET ${offset}`
     const counted = yield* sql`SELECT COUNT(*) AS total FROM usage_ledger WHERE ${where}`
     return { items: rows.map(usageRow), total: counted[0] === undefined ? 0 : Dialect.int(counted[0], "total") }
-  }, refine("Accounting.usageOf"))
+  }, mapSqlError("Accounting.usageOf"))
 
   const openIntents = Effect.map(sql`SELECT * FROM intents WHERE state = 'open' ORDER BY reserved_at, id`, (rows) =>
     rows.map(intentRow)
-  ).pipe(refine("Accounting.openIntents"))
+  ).pipe(mapSqlError("Accounting.openIntents"))
 
   const reap = Effect.gen(function* () {
-    // The intents first: a process that starts between the two reads is alive in the second.
+    // Read the intents first: a process that starts between the two reads then counts as alive.
     const held = yield* sql`SELECT * FROM intents WHERE state = 'open' AND owner IS NOT NULL`
     const alive = yield* owner.alive
     const dead = held
@@ -230,7 +253,7 @@ export const make = Effect.gen(function* () {
     }
     yield* owner.prune
     return freed
-  }).pipe(refine("Accounting.reap"), Effect.withSpan("Accounting.reap"))
+  }).pipe(mapSqlError("Accounting.reap"), Effect.withSpan("Accounting.reap"))
 
   const reconciliation = Effect.gen(function* () {
     const abandoned =
@@ -242,31 +265,31 @@ export const make = Effect.gen(function* () {
       yield* sql`SELECT * FROM usage_ledger WHERE (cost_micro > reserved_micro OR is_late = 1) AND is_late = 1
       ORDER BY settled_at DESC, id LIMIT ${listed}`
     return { abandoned: abandoned.map(intentRow), overruns: overruns.map(usageRow), late: late.map(usageRow) }
-  }).pipe(refine("Accounting.reconciliation"))
+  }).pipe(mapSqlError("Accounting.reconciliation"))
 
   return Accounting.of({
     reserve,
     checkNotExhausted: (payer) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => checkNotExhausted(payer, now)).pipe(
-        refine("Accounting.checkNotExhausted")
+        mapSqlError("Accounting.checkNotExhausted")
       ),
-    settle: ({ id }, outcome, alongside) =>
+    settle: ({ id }, outcome, withinTransaction) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => {
         if (outcome.cost < 0) return Effect.die(new RangeError("A cost is never below 0"))
         const charge = books.settle(id, outcome, now)
-        return transactions.run(alongside === undefined ? charge : Effect.tap(charge, alongside))
+        return transactions.run(withinTransaction === undefined ? charge : Effect.tap(charge, withinTransaction))
       }).pipe(
-        refine("Accounting.settle"),
+        mapSqlError("Accounting.settle"),
         Effect.ensuring(ended(id)),
-        // What has been spent must be written down even when nobody waits for the answer any more.
+        // Record what was spent even if nobody waits for the response any more.
         Effect.uninterruptible
       ),
     release: ({ id }) =>
       transactions
         .run(books.release(id))
-        .pipe(refine("Accounting.release"), Effect.ensuring(ended(id)), Effect.uninterruptible),
+        .pipe(mapSqlError("Accounting.release"), Effect.ensuring(ended(id)), Effect.uninterruptible),
     addCredits,
-    balanceOf: (workspaceId) => balanceOf(workspaceId).pipe(refine("Accounting.balanceOf")),
+    balanceOf: (workspaceId) => balanceOf(workspaceId).pipe(mapSqlError("Accounting.balanceOf")),
     usageOf,
     openIntents,
     reap,
@@ -274,14 +297,14 @@ export const make = Effect.gen(function* () {
   })
 })
 
-/** Accounting over the database; does not reap by itself: see {@link layerReaper}. */
+/** Accounting over the database. It does not reap by itself; see {@link layerReaper}. */
 export const layerSql: Layer.Layer<Accounting, never, SqlClient | GroupCommit | ProcessInstance | SecureRandom> =
   Layer.effect(Accounting, make)
 
 /**
- * Frees the intents of dead processes, in the background: once at the start and then every so often
- * (default 10 seconds). A process that crashed is known to be dead half a minute after another one
- * has started, so that is when its intents are freed.
+ * Releases the intents of dead processes in the background, at the start and then at an interval
+ * (default 10 seconds). A crashed process is recognized half a minute after another process has
+ * started; its intents are released then.
  */
 export const layerReaper = (options?: {
   readonly every?: Duration.Input | undefined

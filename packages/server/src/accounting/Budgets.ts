@@ -1,8 +1,11 @@
 /**
- * The budget of a key or a guardrail: its limit, and what is used and held in all, today, this week, this month.
+ * The budget of a key or a guardrail: its limit, and the amounts used and reserved in total, today,
+ * this week and this month.
  *
- * One row carries all of it, so that a paid request touches it once. The sums of a period start anew with the first write of a later period; reading does the same in
- * memory. Periods only go forward: a process whose clock is behind another's at midnight is told so ({@link ClockBehind}) and counts in the later day.
+ * One row holds all of it, so that a paid request touches it once. The first write of a new period
+ * resets that period's sums; reads do the same in memory. Periods only move forward: a process
+ * whose clock is behind another's at midnight fails with {@link ClockBehind} and counts in the
+ * later day.
  */
 import { Data, Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
@@ -12,7 +15,7 @@ import * as Periods from "../keys/Periods.ts"
 import * as Dialect from "../storage/Dialect.ts"
 import * as MicroCredits from "./MicroCredits.ts"
 
-/** A sum over all time and over the current periods. */
+/** Sums over all time and over the current periods. */
 export interface Sums {
   readonly total: number
   readonly daily: number
@@ -20,20 +23,20 @@ export interface Sums {
   readonly monthly: number
 }
 
-/** A budget as it stands at an instant. Amounts are micro-credits. */
+/** A budget at one point in time. Amounts are micro-credits. */
 export interface Budget {
   readonly limit: number | null
   readonly limitReset: Periods.LimitReset | null
   readonly includeByok: boolean
   readonly usage: Sums
   readonly byok: Sums
-  /** Held by requests under way, billed in credits. */
+  /** Reserved by requests in progress that are billed in credits. */
   readonly held: Sums
-  /** Held by requests under way with caller-supplied keys. */
+  /** Reserved by requests in progress that use caller-supplied keys. */
   readonly byokHeld: Sums
 }
 
-/** What changes on a budget; amounts in micro-credits, negative to take away. */
+/** A change to a budget, in micro-credits. Negative amounts subtract. */
 export interface Change {
   readonly usage: number
   readonly byok: number
@@ -41,7 +44,7 @@ export interface Change {
   readonly byokHeld: number
 }
 
-/** The row is already in a later day, which begins at `day`; the caller counts in that one. */
+/** The row is already in a later day, which starts at `day`. The caller must count in that day. */
 export class ClockBehind extends Data.TaggedError("ClockBehind")<{ readonly day: number }> {}
 
 const counters = [
@@ -81,18 +84,23 @@ const fits = `(limit_micro IS NULL OR CAST(?7 AS BIGINT) + include_byok * ?8 = 0
   WHEN 'monthly' THEN ${within("month", "?4")}
   ELSE ${counted("")} END <= limit_micro)`
 
-/** The statements on budgets; all must run inside a transaction. */
+/** The statements on budgets. All of them must run inside a transaction. */
 export interface Budgets {
-  /** Holds the amounts in the periods of `starts` if the limit allows; answers whether it did. */
+  /**
+   * Reserves the amounts in the periods of `starts` if the limit allows it. Returns whether it did.
+   */
   readonly hold: (
     id: string,
     starts: Periods.PeriodStarts,
     held: number,
     byokHeld: number
   ) => Effect.Effect<boolean, SqlError>
-  /** Applies a change to the periods of `starts`, so far as they are still the current ones. */
+  /** Applies a change to those periods of `starts` that are still current. */
   readonly apply: (id: string, starts: Periods.PeriodStarts, change: Change) => Effect.Effect<void, SqlError>
-  /** The budget at an instant; null where there is none. Fails with {@link ClockBehind} when it is already in a later day. */
+  /**
+   * The budget at one point in time, or null if there is none. Fails with {@link ClockBehind} when
+   * the budget is already in a later day.
+   */
   readonly read: (id: string, now: number) => Effect.Effect<Budget | null, SqlError | ClockBehind>
 }
 
@@ -115,10 +123,10 @@ export const make = (sql: SqlClient): Budgets => {
   }
 }
 
-/** Reads a row of `budgets` as it stands at an instant: sums of periods that have ended read 0. */
+/** Reads a row of `budgets` at one point in time. Sums of ended periods read 0. */
 export const fromRow = (row: Row, now: number): Budget => {
   const starts = Periods.startsOf(now)
-  // A clock behind the row's must not read sums of a running period as ended.
+  // A clock behind the row's day must not read the sums of a current period as ended.
   const daily = Dialect.int(row, "day_start") >= starts.day
   const weekly = Dialect.int(row, "week_start") >= starts.week
   const monthly = Dialect.int(row, "month_start") >= starts.month
@@ -139,7 +147,7 @@ export const fromRow = (row: Row, now: number): Budget => {
   }
 }
 
-/** What of the limit can still be reserved in its current period, never below 0; null where there is no limit. */
+/** What can still be reserved in the current period, never below 0. Null if there is no limit. */
 export const remaining = (budget: Budget): MicroCredits.MicroCredits | null => {
   if (budget.limit === null) return null
   const period = budget.limitReset ?? "total"

@@ -1,4 +1,4 @@
-/** Whether a caller has anything left to spend, before it is known what a request costs. */
+/** Checks whether a caller has anything left to spend before the cost of a request is known. */
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import * as Dialect from "../storage/Dialect.ts"
@@ -14,7 +14,7 @@ const exhausted = (scope: InsufficientCredits["scope"], limit: number, message: 
     message: `insufficient credits: ${message}`
   })
 
-/** Prepares the check. It holds nothing: a reservation is still needed. */
+/** Prepares the check. It reserves nothing; a paid request still needs a reservation. */
 export const make = (sql: SqlClient) => {
   const selectBudget = Dialect.fixed(sql, `SELECT * FROM budgets WHERE id = ?1`)
   const selectWorkspace = Dialect.fixed(sql, `SELECT balance_micro, reserved_micro FROM workspaces WHERE id = ?1`)
@@ -29,11 +29,11 @@ export const make = (sql: SqlClient) => {
     return yield* exhausted(
       scope,
       budget.limit ?? 0,
-      `nothing is left of the spending limit of ${owner}; raise the limit${reset}`
+      `${owner} has nothing left of its spending limit. Raise the limit${reset}.`
     )
   })
 
-  /** Fails where the key, its guardrail or its workspace has nothing left. */
+  /** Fails if the key, its guardrail or its workspace has nothing left. */
   return Effect.fnUntraced(function* ({ guardrailId, keyHash, workspaceId }: Payer, now: number) {
     yield* checkBudget("key", keyHash, now)
     if (guardrailId !== null) yield* checkBudget("guardrail", guardrailId, now)
@@ -41,6 +41,6 @@ export const make = (sql: SqlClient) => {
     if (row === undefined) return
     const balance = Dialect.int(row, "balance_micro")
     if (balance > Dialect.int(row, "reserved_micro")) return
-    return yield* exhausted("workspace", balance, "the workspace has no credits left; add credits to the workspace")
+    return yield* exhausted("workspace", balance, "the workspace has no credits left. Add credits to the workspace.")
   })
 }

@@ -1,10 +1,10 @@
-/** What the books hold: intents under way and usage recorded, and how their rows are read. */
+/** The rows of the ledger: open intents and recorded usage. */
 import { Schema } from "effect"
 import type { Row } from "effect/sql/SqlConnection"
 import * as Dialect from "../storage/Dialect.ts"
 import * as MicroCredits from "./MicroCredits.ts"
 
-/** One line of the usage ledger. Amounts in micro-credits, times in epoch milliseconds. */
+/** One entry of the usage ledger. Amounts are micro-credits, times are epoch milliseconds. */
 export interface UsageRow {
   readonly id: string
   readonly keyHash: string
@@ -16,7 +16,7 @@ export interface UsageRow {
   readonly provider: string
   readonly upstreamModel: string
   readonly isByok: boolean
-  /** Settled after the reaper had freed it. */
+  /** Settled after the reaper had released it. */
   readonly isLate: boolean
   readonly reserved: MicroCredits.MicroCredits
   readonly cost: MicroCredits.MicroCredits
@@ -25,11 +25,11 @@ export interface UsageRow {
   readonly settledAt: number
 }
 
-/** An intent that has neither been settled nor released. */
+/** An intent that was neither settled nor released. */
 export interface IntentRow {
   readonly id: string
   readonly state: "open" | "abandoned"
-  /** The process that holds it; null for a job's. */
+  /** The process that owns it, or null for a job's intent. */
   readonly owner: string | null
   readonly jobId: string | null
   readonly keyHash: string

@@ -1,12 +1,13 @@
 /**
- * Money as this service counts it: whole micro-credits in a safe integer.
+ * Money as whole micro-credits in a safe integer.
  *
- * 1 credit = 1 USD = 1,000,000 micro-credits, so about nine thousand million credits fit. Numbers of credits with a fraction appear only on
- * the wire; they are converted here and nowhere else, by rounding to the nearest micro-credit.
+ * 1 credit = 1 USD = 1,000,000 micro-credits, so about nine billion credits fit. Fractional credits
+ * appear only on the wire. They are converted here and nowhere else, by rounding to the nearest
+ * micro-credit.
  */
 import { Brand, Option } from "effect"
 
-/** A whole number of micro-credits, of either sign, within the safe integers. */
+/** A whole number of micro-credits, positive or negative, within the safe integers. */
 export type MicroCredits = number & Brand.Brand<"MicroCredits">
 
 /** Micro-credits in one credit. */
@@ -22,8 +23,8 @@ export const option = (value: number): Option.Option<MicroCredits> =>
   Number.isSafeInteger(value) ? Option.some(brand(value)) : Option.none()
 
 /**
- * The micro-credits of a number the program itself made; throws a `RangeError` when it is not a safe integer, because then a sum
- * has already gone wrong.
+ * The micro-credits of a number that the program computed. Throws a `RangeError` if it is not a
+ * safe integer, because a sum must have gone wrong.
  */
 export const make = (value: number): MicroCredits => {
   if (!Number.isSafeInteger(value)) throw new RangeError(`${value} is no whole number of micro-credits`)
@@ -43,35 +44,25 @@ export const make = (value: number): MicroCredits => {
  * ```
  */
 export const fromCredits = (credits: number): Option.Option<MicroCredits> => {
-  // A decimal with six places, times a million, is off by far less than half; rounding gives the exact integer.
+  // Rounding gives the exact integer: a decimal with six places times a million is off by far less
+  // than 0.5.
   const micro = Math.round(credits * perCredit)
   return option(micro === 0 ? 0 : micro)
 }
 
 /**
- * As {@link fromCredits}, but none where the amount is no whole number of micro-credits: for limits that a person sets, which must not become another than was said. Float noise, as of `0.1 + 0.2`, is
- * no such difference.
+ * Like {@link fromCredits}, but `None` if the amount is not a whole number of micro-credits. Use it
+ * to reject user-set limits that would have to be rounded. Float error, as in `0.1 + 0.2`, is
+ * ignored.
  */
 export const exactly = (credits: number): Option.Option<MicroCredits> =>
   Option.filter(fromCredits(credits), (micro) => Math.abs(toCredits(micro) - credits) <= Math.abs(credits) * 1e-9)
 
-/**
- * The price of `units` at `pricePerUnit` credits, rounded up to a whole micro-credit. Both come from the program's own
- * catalogue and measurements, so one that cannot be counted is a defect: a `RangeError`.
- */
-export const ofPrice = (pricePerUnit: number, units: number): MicroCredits => {
-  const exact = pricePerUnit * units * perCredit
-  const nearest = Math.round(exact)
-  // Float noise must not push a price that is a whole number up by one.
-  const noise = Math.max(1e-6, Math.abs(exact) * 1e-12)
-  return make(Math.abs(exact - nearest) <= noise ? nearest : Math.ceil(exact))
-}
-
-/** As credits for the wire: the double nearest to the exact decimal, so that 0.1 reads 0.1. */
+/** Credits for the wire: the double nearest to the exact decimal, so that 0.1 prints as 0.1. */
 export const toCredits = (micro: number): number => micro / perCredit
 
-/** Sum; throws a `RangeError` where it would leave the safe integers. */
+/** Sum. Throws a `RangeError` outside the safe integers. */
 export const add = (a: number, b: number): MicroCredits => make(a + b)
 
-/** Difference; throws a `RangeError` where it would leave the safe integers. */
+/** Difference. Throws a `RangeError` outside the safe integers. */
 export const subtract = (a: number, b: number): MicroCredits => make(a - b)

@@ -1,31 +1,30 @@
 /**
- * Divides a fixed amount of something, such as memory, among owners so that none of them takes all
- * of it.
+ * Divides a fixed amount, such as memory, among owners so that none of them takes all of it.
  *
- * One owner holds at most its share, however much is free. Owners that wait are served in turn, one
- * request of each, so that an owner with a thousand requests delays another by one request.
+ * One owner holds at most its share, however much is free. Waiting owners are served in turn, one
+ * request each, so that an owner with a thousand requests delays another owner by one request.
  */
 import { Effect } from "effect"
 
-/** A place in the queue, and later a hold on the amount. Whoever gets one must call `leave`. */
+/** A place in the queue, and later a hold on the amount. The holder must call `leave`. */
 export interface Ticket {
-  /** Whether the amount is held by now. */
+  /** Whether the amount is held now. */
   readonly isGranted: () => boolean
-  /** Done when the amount is held. */
+  /** Completes when the amount is held. */
   readonly granted: Effect.Effect<void>
-  /** Gives back what is held, or leaves the queue. */
+  /** Releases the amount, or leaves the queue. */
   readonly leave: () => void
 }
 
 /** The amount that is shared. */
 export interface FairShare {
-  /** Asks for an amount. A request for more than an owner's share asks for the whole share. */
+  /** Requests an amount. A request above the owner's share asks for the whole share. */
   readonly enter: (owner: string, amount: number) => Ticket
-  /** Runs the effect while the owner holds the amount; waits until that much is free. */
+  /** Waits until the amount is free, then runs the effect while the owner holds it. */
   readonly hold: (owner: string, amount: number) => <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 }
 
-/** How much there is. */
+/** The amount and how it is divided. */
 export interface Options {
   readonly capacity: number
   /** The most that one owner holds at a time. */
@@ -37,12 +36,12 @@ interface Waiter {
   readonly grant: () => void
 }
 
-/** Makes a share of which nothing is held. */
+/** Makes a share with nothing held. */
 export const make = ({ capacity, perOwner }: Options): FairShare => {
   const most = Math.min(capacity, perOwner)
   let free = capacity
   const held = new Map<string, number>()
-  // In the order of the owners' turns.
+  // In the order in which the owners are served.
   const waiting = new Map<string, Array<Waiter>>()
 
   const fits = (owner: string, amount: number): boolean => amount <= free && (held.get(owner) ?? 0) + amount <= most
@@ -60,7 +59,7 @@ export const make = ({ capacity, perOwner }: Options): FairShare => {
     if (waiting.size > 0) serveWaiting()
   }
 
-  /** Serves one request of each owner that fits, until none does. */
+  /** Serves one fitting request of each owner until none fits. */
   const serveWaiting = (): void => {
     for (let served = true; served;) {
       served = false

@@ -1,21 +1,24 @@
 /**
- * Which bytes a request asks for: the `Range` and `If-Range` headers (RFC 9110, section 14).
+ * The byte range that a request asks for: the `Range` and `If-Range` headers (RFC 9110, section
+ * 14).
  *
- * One range of bytes is served. A header that is malformed, asks for several ranges, for another unit, or for bytes that are not there, is ignored, as the RFC allows: the answer is then the whole, with
- * status 200, which is in every operation's status set where a 416 is not.
+ * A single range of bytes is supported. A header that is malformed, lists several ranges, uses
+ * another unit or cannot be satisfied is ignored, as the RFC allows. The response is then the whole
+ * content with status 200, because no operation's status set has a 416.
  */
 import type { ByteWindow } from "./ObjectStore.ts"
 
 const form = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i
 
-/** What of the request matters here. */
+/** The request headers that matter here. */
 export interface Conditions {
   readonly range: string | undefined
   readonly ifRange: string | undefined
 }
 
 /**
- * The window that is asked for, or undefined for the whole. `etag` is the strong entity tag of what is there, quotes included.
+ * The requested window, or undefined for the whole content. `etag` is the strong entity tag of the
+ * content, including its quotes.
  *
  * @example
  * ```ts

@@ -1,24 +1,25 @@
-/**
- * The answer that carries an object's bytes: whole or a range of them, streamed.
- */
+/** The response that streams an object's bytes, whole or a range of them. */
 import { Effect } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import * as ByteRange from "./ByteRange.ts"
 import type { ObjectNotFound, ObjectStore, ObjectStoreError } from "./ObjectStore.ts"
 
-/** What is answered. */
+/** The content of the response. */
 export interface Content {
   readonly objectKey: string
-  /** Lower-case hex, of the whole: its strong entity tag. */
+  /** SHA-256 of the whole content in lowercase hex. It is also the strong entity tag. */
   readonly sha256: string
   readonly contentType: string
-  /** The name under which a browser saves it. */
+  /** The name under which a browser saves the content. */
   readonly filename: string
-  /** `inline` where a browser may show it. A caller's own upload is an `attachment`, or else it could run scripts in the service's name. */
+  /**
+   * `inline` if a browser may display the content. A caller's upload is an `attachment`, because it
+   * could otherwise run scripts in the service's origin.
+   */
   readonly disposition: "inline" | "attachment"
 }
 
-/** Characters that RFC 5987 lets stand in `filename*` as they are. */
+/** Percent-encodes all characters except those that RFC 5987 allows in `filename*`. */
 const percentEncoded = (text: string): string =>
   encodeURIComponent(text).replace(/['()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
 
@@ -40,7 +41,10 @@ export const dispositionOf = (disposition: Content["disposition"], filename: str
     : `${disposition}; filename="${plain}"; filename*=UTF-8''${percentEncoded(wellFormed)}`
 }
 
-/** 200 with all of it, or 206 with what was asked for. That it is there is known before the first byte of the answer. */
+/**
+ * 200 with the whole content, or 206 with the requested range. Checks that the object exists before
+ * the response starts.
+ */
 export const make = Effect.fnUntraced(function* (
   objects: ObjectStore["Service"],
   request: HttpServerRequest.HttpServerRequest,

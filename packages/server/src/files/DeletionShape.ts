@@ -1,7 +1,7 @@
 /**
- * Which of the three shapes a deletion confirmation has, and how it looks.
+ * Chooses one of the three shapes of a deletion confirmation, and builds it.
  *
- * Specification: "File deletion confirmation"; the contract says how the shape is negotiated.
+ * Specification: "File deletion confirmation". The contract describes how the shape is negotiated.
  */
 import { type Deletion, DeletionShape, type FileProvider } from "@model-gateway/core/Files"
 import { Schema } from "effect"
@@ -10,7 +10,7 @@ const isShape = Schema.is(DeletionShape)
 
 const parameter = /^shape[ \t]*=[ \t]*"?([\w-]+)"?$/i
 
-/** The `shape` parameter of an `Accept` header that takes JSON; one that names no known shape is ignored. */
+/** The `shape` parameter of an `Accept` header that accepts JSON. Unknown shapes are ignored. */
 const fromAccept = (accept: string | undefined): DeletionShape | undefined => {
   for (const range of accept?.split(",") ?? []) {
     const [type = "", ...parameters] = range.split(";").map((part) => part.trim())
@@ -25,9 +25,9 @@ const fromAccept = (accept: string | undefined): DeletionShape | undefined => {
 
 const ofProvider: Readonly<Record<FileProvider, DeletionShape>> = { provider_a: "compat_a", provider_b: "compat_b" }
 
-/** What decides, strongest first. */
-export interface Wishes {
-  /** The `Accept` header, as in `application/json; shape=compat_a`. */
+/** What decides the shape, highest precedence first. */
+export interface ShapePreferences {
+  /** The `Accept` header, for example `application/json; shape=compat_a`. */
   readonly accept: string | undefined
   readonly provider: FileProvider | undefined
   /** The workspace's `file_shape`. */
@@ -44,10 +44,10 @@ export interface Wishes {
  * negotiate({ accept: "application/json; shape=compat_b", provider: "provider_a", workspace: "native" }) // compat_b
  * ```
  */
-export const negotiate = ({ accept, provider, workspace }: Wishes): DeletionShape =>
+export const negotiate = ({ accept, provider, workspace }: ShapePreferences): DeletionShape =>
   fromAccept(accept) ?? (provider === undefined ? workspace : ofProvider[provider])
 
-/** The confirmation that the file is gone. */
+/** The confirmation that the file was deleted. */
 export const confirm = (shape: DeletionShape, id: string): Deletion => {
   switch (shape) {
     case "native":

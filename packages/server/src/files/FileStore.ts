@@ -1,8 +1,10 @@
 /**
- * Records of uploaded files. A file exists as long as its row does; its bytes lie in the object store.
+ * Records of uploaded files. A file exists as long as its row does; its bytes are in the object
+ * store.
  *
- * A file's identifier is `file_` and a UUID v7 without hyphens, so it tells when it was made and newer ones sort after older ones. That makes a listing's `after` work even when the file it names
- * has been deleted meanwhile.
+ * A file's identifier is `file_` and a UUID v7 without hyphens, so it contains its creation time
+ * and newer identifiers sort after older ones. A list's `after` therefore works even if the file it
+ * names was deleted.
  */
 import { Context, Data, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
@@ -10,42 +12,45 @@ import { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
 import * as Dialect from "../storage/Dialect.ts"
 import { limitOf, type Slice, slice, type SliceRequest } from "../storage/Page.ts"
-import { refine, type StorageError } from "../storage/StorageError.ts"
+import { mapSqlError, type StorageError } from "../storage/StorageError.ts"
 
-/** A file as it is stored. */
+/** A stored file record. */
 export interface FileRecord {
   readonly id: string
   readonly workspaceId: string
-  /** Of the key that uploaded it; of an ephemeral key, its parent. */
+  /** The key that uploaded the file. For an ephemeral key, its parent. */
   readonly keyHash: string
-  /** Of the ephemeral key that uploaded it; null where that was no ephemeral key. */
+  /** The ephemeral key that uploaded the file, or null if another kind of key did. */
   readonly ephemeralHash: string | null
-  /** As the caller named it: for showing, never for a path. */
+  /** The caller's name for the file. For display only; it never becomes part of a path. */
   readonly filename: string
   readonly purpose: string
   readonly contentType: string
   readonly bytes: number
-  /** Lower-case hex. */
+  /** Lowercase hex. */
   readonly sha256: string
   readonly objectKey: string
   /** Epoch milliseconds. */
   readonly createdAt: number
 }
 
-/** The workspace has no such file (status 404); whether another has is not told. */
+/**
+ * The workspace has no such file (status 404). The error does not reveal whether another workspace
+ * has it.
+ */
 export class FileNotFound extends Data.TaggedError("FileNotFound")<{ readonly id: string }> {
   override readonly message = "There is no such file."
 }
 
-/** `after` is no file's identifier (status 400). */
+/** `after` is not a file identifier (status 400). */
 export class InvalidCursor extends Data.TaggedError("InvalidCursor")<{ readonly after: string }> {
   override readonly message = "`after` is no file's identifier."
 }
 
-/** Whose files are meant. */
+/** The files that an operation may see. */
 export interface FileScope {
   readonly workspaceId: string
-  /** Only those that this ephemeral key uploaded. Default: all of the workspace. */
+  /** Only the files that this ephemeral key uploaded. Default: all files of the workspace. */
   readonly ephemeralHash?: string | undefined
 }
 
@@ -53,26 +58,29 @@ export interface FileScope {
 export class FileStore extends Context.Service<
   FileStore,
   {
-    /** A new identifier; nothing is stored yet. */
+    /** A new identifier. Nothing is stored yet. */
     readonly nextId: Effect.Effect<string>
-    /** Records a file whose bytes are stored. `id` is one of {@link nextId}. */
+    /** Records a file whose bytes are stored. `id` comes from {@link nextId}. */
     readonly create: (file: Omit<FileRecord, "createdAt">) => Effect.Effect<FileRecord, StorageError>
     readonly get: (scope: FileScope, id: string) => Effect.Effect<FileRecord, FileNotFound | StorageError>
-    /** Those older than `after`, newest first; `limit` from 1 to 1000, default 100. */
+    /** Files older than `after`, newest first. `limit` is 1 to 1000, default 100. */
     readonly list: (
       scope: FileScope,
       request?: SliceRequest
     ) => Effect.Effect<Slice<FileRecord>, InvalidCursor | StorageError>
-    /** Deletes the record for good and answers it. From then on nobody can read the file. */
+    /** Deletes the record permanently and returns it. The file can no longer be read. */
     readonly remove: (scope: FileScope, id: string) => Effect.Effect<FileRecord, FileNotFound | StorageError>
-    /** Which of these identifiers, of whatever workspace, are files. */
+    /** Returns which of these identifiers are files, in any workspace. */
     readonly known: (ids: ReadonlyArray<string>) => Effect.Effect<ReadonlySet<string>, StorageError>
   }
 >()("@model-gateway/server/files/FileStore") {}
 
 const idForm = /^file_([0-9a-f]{12})7[0-9a-f]{3}[89ab][0-9a-f]{15}$/
 
-/** The moment an identifier was made, in epoch milliseconds; undefined when it is none of a file. */
+/**
+ * The creation time of an identifier in epoch milliseconds, or undefined if it is not a file
+ * identifier.
+ */
 export const timeOf = (id: string): number | undefined => {
   const digits = idForm.exec(id)?.[1]
   return digits === undefined ? undefined : Number.parseInt(digits, 16)
@@ -92,7 +100,7 @@ const fromRow = (row: Row): FileRecord => ({
   createdAt: Dialect.int(row, "created_at")
 })
 
-/** Over the database of the service. */
+/** Makes the store over the database in the context. */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const random = yield* SecureRandom
@@ -119,12 +127,12 @@ export const make = Effect.gen(function* () {
       created_at: createdAt
     })}`
     return { ...file, createdAt }
-  }, refine("FileStore.create"))
+  }, mapSqlError("FileStore.create"))
 
   const get = Effect.fn("FileStore.get")(function* (scope: FileScope, id: string) {
     const [row] = yield* sql`SELECT * FROM files WHERE id = ${id} AND ${within(scope)}`
     return row === undefined ? yield* new FileNotFound({ id }) : fromRow(row)
-  }, refine("FileStore.get"))
+  }, mapSqlError("FileStore.get"))
 
   const list = Effect.fn("FileStore.list")(function* (scope: FileScope, request?: SliceRequest) {
     const limit = limitOf(request)
@@ -135,18 +143,18 @@ export const make = Effect.gen(function* () {
     const rows = yield* sql`SELECT * FROM files WHERE ${within(scope)} AND ${older}
       ORDER BY created_at DESC, id DESC LIMIT ${limit + 1}`
     return slice(rows, limit, fromRow)
-  }, refine("FileStore.list"))
+  }, mapSqlError("FileStore.list"))
 
   const remove = Effect.fn("FileStore.remove")(function* (scope: FileScope, id: string) {
     const [row] = yield* sql`DELETE FROM files WHERE id = ${id} AND ${within(scope)} RETURNING *`
     return row === undefined ? yield* new FileNotFound({ id }) : fromRow(row)
-  }, refine("FileStore.remove"))
+  }, mapSqlError("FileStore.remove"))
 
   const known = Effect.fn("FileStore.known")(function* (ids: ReadonlyArray<string>) {
     if (ids.length === 0) return new Set<string>()
     const rows = yield* sql`SELECT id FROM files WHERE ${sql.in("id", ids)}`
     return new Set(rows.map((row) => Dialect.text(row, "id")))
-  }, refine("FileStore.known"))
+  }, mapSqlError("FileStore.known"))
 
   return FileStore.of({
     nextId: Effect.map(random.uuidV7(), (uuid) => `file_${uuid.replaceAll("-", "")}`),
@@ -158,5 +166,5 @@ export const make = Effect.gen(function* () {
   })
 })
 
-/** Records in the database of the service. */
+/** The store over the database. */
 export const layerSql: Layer.Layer<FileStore, never, SqlClient | SecureRandom> = Layer.effect(FileStore, make)

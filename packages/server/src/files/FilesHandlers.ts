@@ -5,12 +5,13 @@
  */
 import { type File, type FileProvider } from "@model-gateway/core/Files"
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
-import { BadRequest, Forbidden, NotFound, phrases } from "@model-gateway/core/GatewayError"
+import { Forbidden, NotFound, phrases } from "@model-gateway/core/GatewayError"
 import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import { orUnavailable } from "../http/Failures.ts"
+import { invalid } from "../http/Issues.ts"
 import * as PaidRequest from "../http/PaidRequest.ts"
 import * as RequestContext from "../http/RequestContext.ts"
 import { limitedTo } from "../keys/Key.ts"
@@ -22,7 +23,7 @@ import { contentLost, storeUnavailable } from "./ObjectFailures.ts"
 import { keyOf, ObjectStore } from "./ObjectStore.ts"
 import * as Upload from "./Upload.ts"
 
-/** The file as it stands on the wire. */
+/** The file in its wire format. */
 export const toWire = (file: FileRecord): File => ({
   id: file.id,
   object: "file",
@@ -36,20 +37,23 @@ export const toWire = (file: FileRecord): File => ({
 
 const noSuchFile = (id: string) => new NotFound({ error: { message: `${phrases[404]}: there is no file ${id}` } })
 
-/** Files of the caller's at a provider need the caller's own key for it, and nobody has given one to this gateway. */
+/**
+ * Files at a provider need the caller's own key for that provider, which this gateway does not
+ * have.
+ */
 const noProviderKey = (provider: FileProvider) =>
   new Forbidden({
     error: { message: `${phrases[403]}: the gateway has no key of yours for ${provider}, on which this file would be` }
   })
 
-/** The services that the operations need, found once. */
+/** The services that the operations need, looked up once. */
 const make = Effect.gen(function* () {
   const files = yield* FileStore
   const objects = yield* ObjectStore
   const workspaces = yield* WorkspaceStore
   const { bodyLimits } = yield* GatewayServerConfig
 
-  /** The workspace the request acts in; one that the caller is no member of is a 403. */
+  /** The workspace of the request. Fails with a 403 if the caller is not a member of it. */
   const scopeOf = Effect.fnUntraced(function* (workspaceId: string | undefined) {
     const { key } = yield* RequestContext.caller
     return yield* orUnavailable(workspaces.resolve(key, workspaceId)).pipe(
@@ -59,7 +63,7 @@ const make = Effect.gen(function* () {
     )
   })
 
-  /** The files of that workspace that the caller sees. */
+  /** The files of the workspace that the caller may see. */
   const visible = (workspaceId: string) =>
     Effect.map(RequestContext.caller, (caller) => ({ workspaceId, ephemeralHash: limitedTo(caller) }))
 
@@ -108,13 +112,7 @@ const make = Effect.gen(function* () {
     const page = yield* orUnavailable(
       files.list(yield* visible(workspace.id), { after: query.after, limit: query.limit })
     ).pipe(
-      Effect.catchTag("InvalidCursor", ({ message }) =>
-        Effect.fail(
-          new BadRequest({
-            error: { message: `${phrases[400]}: ${message}`, metadata: { issues: [{ path: "after", message }] } }
-          })
-        )
-      )
+      Effect.catchTag("InvalidCursor", ({ message }) => Effect.fail(invalid([{ path: "after", message }], message)))
     )
     const data = page.items.map(toWire)
     return {
@@ -162,7 +160,8 @@ const make = Effect.gen(function* () {
     const file = yield* orUnavailable(files.remove(yield* visible(workspace.id), id)).pipe(
       Effect.catchTag("FileNotFound", () => Effect.fail(noSuchFile(id)))
     )
-    // The file is gone with its record. Should this fail, the sweep clears the object away.
+    // Without its record, the file no longer exists. If removing the object fails, the sweep
+    // removes it later.
     yield* objects
       .remove(file.objectKey)
       .pipe(Effect.catch((error) => Effect.logWarning("A deleted file's object is left to the sweep", error.message)))

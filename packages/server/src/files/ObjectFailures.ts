@@ -1,12 +1,10 @@
-/**
- * What a caller is answered when the object store fails it, and what the operator is told: for every operation that stores or reads objects.
- */
+/** Maps failures of the object store to responses, and logs them for the operator. */
 import { InternalServerError, phrases, ServiceUnavailable } from "@model-gateway/core/GatewayError"
 import { Effect } from "effect"
 import * as FailureLog from "../http/FailureLog.ts"
 import type { ObjectStoreError } from "./ObjectStore.ts"
 
-/** The 503 of an object store that is full or broken; tells the operator why. */
+/** The 503 for an object store that is full or unavailable. Logs the reason. */
 export const storeUnavailable = (error: ObjectStoreError): Effect.Effect<never, ServiceUnavailable> =>
   Effect.andThen(
     FailureLog.report({
@@ -21,7 +19,10 @@ export const storeUnavailable = (error: ObjectStoreError): Effect.Effect<never, 
     })
   )
 
-/** A record whose object is gone: nothing a caller did, and nothing that trying again mends. */
+/**
+ * The 500 for a record whose object is missing. The caller did nothing wrong, and a retry does not
+ * help.
+ */
 export const contentLost = (key: string): Effect.Effect<never, InternalServerError> =>
   Effect.andThen(
     Effect.logError("An object that the database knows of is missing").pipe(Effect.annotateLogs({ object: key })),

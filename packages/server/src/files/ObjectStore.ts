@@ -1,10 +1,12 @@
 /**
- * Where bytes lie: uploaded files and finished videos, each whole under a key or not there at all.
+ * Stores bytes: uploaded files and finished videos. Each object is stored whole under its key or
+ * not at all.
  *
- * A key is made of identifiers of the service's own (`files/file_…`, `videos/video_…-0`); nothing that a caller wrote becomes part of one. The database says
- * which objects count. An object without a row is rubbish that a crash left behind, and {@link ObjectStore}'s `list` is there to find it.
+ * Keys consist of the service's own identifiers (`files/file_…`, `videos/video_…-0`) and never
+ * contain caller input. The database decides which objects are in use. An object without a row was
+ * left behind by a crash; {@link ObjectStore}'s `list` finds it.
  *
- * The interface asks for nothing that S3 could not do: whole puts, ranged gets, listing by prefix.
+ * The interface needs nothing that S3 cannot do: whole puts, ranged gets, listing by prefix.
  */
 import { Clock, Context, Data, Effect, Layer, Option, Stream } from "effect"
 import * as ByteSize from "effect/ByteSize"
@@ -16,23 +18,23 @@ import type { Scope } from "effect/Scope"
 import { createHash } from "node:crypto"
 import * as ProcessFolder from "./ProcessFolder.ts"
 
-/** What became of a put. */
+/** The result of a put. */
 export interface StoredObject {
   readonly key: string
   readonly bytes: number
-  /** Lower-case hex SHA-256 of the bytes. */
+  /** SHA-256 of the bytes in lowercase hex. */
   readonly sha256: string
 }
 
-/** How an object is put. */
+/** Options of a put. */
 export interface PutOptions {
-  /** Default: no bound. */
+  /** Default: no limit. */
   readonly maxBytes?: number | undefined
-  /** Told of each chunk of the content, in order, when the store needs it no more. */
+  /** Called with each chunk of the content, in order, when the store no longer needs it. */
   readonly onStored?: ((chunk: Uint8Array) => void) | undefined
 }
 
-/** Which bytes of an object: `length` of them from `start`, counted from 0. */
+/** A window of an object: `length` bytes from offset `start`. */
 export interface ByteWindow {
   readonly start: number
   readonly length: number
@@ -46,7 +48,8 @@ export interface ListedObject {
 }
 
 /**
- * The store failed (status 503). `full`: no room left, nothing of the object stays behind. `unavailable`: anything else. `message` holds no path.
+ * The store failed (status 503). `full`: no space left, and nothing of the object was kept.
+ * `unavailable`: any other failure. `message` contains no path.
  */
 export class ObjectStoreError extends Data.TaggedError("ObjectStoreError")<{
   readonly operation: string
@@ -55,12 +58,12 @@ export class ObjectStoreError extends Data.TaggedError("ObjectStoreError")<{
   readonly cause?: unknown
 }> {}
 
-/** There is no object of that key. */
+/** No object has this key. */
 export class ObjectNotFound extends Data.TaggedError("ObjectNotFound")<{ readonly key: string }> {
   override readonly message = "There is no such object."
 }
 
-/** More bytes came than were allowed (status 413); nothing of the object stays behind. */
+/** The content exceeds the limit (status 413). Nothing of the object was kept. */
 export class ObjectTooLarge extends Data.TaggedError("ObjectTooLarge")<{ readonly limit: number }> {
   override get message(): string {
     return `More than ${this.limit} bytes.`
@@ -72,8 +75,10 @@ export class ObjectStore extends Context.Service<
   ObjectStore,
   {
     /**
-     * Stores a whole object under the key, in place of any that was there. It becomes visible all at once and only when it is safely on disk; a failure or an interruption leaves
-     * nothing. Fails as the content does, with {@link ObjectTooLarge} as soon as `maxBytes` is passed, or with {@link ObjectStoreError}.
+     * Stores a whole object under the key and replaces an existing one. The object becomes visible
+     * atomically, once it is safely on disk. A failure or an interruption leaves nothing behind.
+     * Fails as the content does, with {@link ObjectTooLarge} as soon as `maxBytes` is exceeded, or
+     * with {@link ObjectStoreError}.
      */
     readonly put: <E, R>(
       key: string,
@@ -84,14 +89,14 @@ export class ObjectStore extends Context.Service<
     readonly size: (key: string) => Effect.Effect<number, ObjectNotFound | ObjectStoreError>
     /** The object's bytes, or a window of them. */
     readonly get: (key: string, window?: ByteWindow) => Stream.Stream<Uint8Array, ObjectNotFound | ObjectStoreError>
-    /** Deletes it; succeeds too when there is none. */
+    /** Deletes the object. Also succeeds if there is none. */
     readonly remove: (key: string) => Effect.Effect<void, ObjectStoreError>
-    /** Every object whose key begins with `<kind>/`. */
+    /** Every object whose key starts with `<kind>/`. */
     readonly list: (kind: string) => Stream.Stream<ListedObject, ObjectStoreError>
   }
 >()("@model-gateway/server/files/ObjectStore") {}
 
-/** The key of an object: its kind (`files`, `videos`) and a name of the service's own making. */
+/** The key of an object: its kind (`files` or `videos`) and a name that the service made. */
 export const keyOf = (kind: "files" | "videos", name: string): string => `${kind}/${name}`
 
 const keyForm = /^([a-z]{1,32})\/([\w-]{1,200})$/
@@ -101,7 +106,7 @@ interface Place {
   readonly name: string
 }
 
-/** A key that has not the form is one that nothing is stored under; no path is ever made of it. */
+/** Nothing is stored under a malformed key, and no path is ever built from one. */
 const parse = (key: string): Option.Option<Place> => {
   const match = keyForm.exec(key)
   return match?.[1] === undefined || match[2] === undefined
@@ -131,9 +136,9 @@ const failed = (operation: string) => (error: PlatformError) => {
 const isMissing = (error: PlatformError): boolean => error.reason._tag === "NotFound"
 
 /**
- * Keeps objects in a folder of this machine: `<dir>/<kind>/<two characters>/<name>`. What is being
- * written lies in a folder of this process below `<dir>/.partial`, on the same file system so that
- * a rename publishes it.
+ * Stores objects in a local folder: `<dir>/<kind>/<two characters>/<name>`. A partial object is
+ * written to this process's folder below `<dir>/.partial`. That is on the same file system, so that
+ * a rename publishes the object.
  */
 export const makeLocal = Effect.fnUntraced(function* (
   dir: string
@@ -143,16 +148,20 @@ export const makeLocal = Effect.fnUntraced(function* (
   const random = yield* SecureRandom
   const partials = yield* Effect.mapError(ProcessFolder.make(path.join(dir, ".partial")), failed("open"))
 
-  // Names end in random digits, and those of videos in `-` and an index after them; the last two random ones spread a folder's entries evenly, where the first are all alike.
+  // The last two random digits spread entries evenly over folders, because the first digits are a
+  // timestamp. Video names also end in `-` and an index.
   const folderOf = ({ kind, name }: Place) => path.join(dir, kind, name.replace(/-\d+$/, "").slice(-2))
 
   const fileOf = (key: string) => Option.map(parse(key), (place) => path.join(folderOf(place), place.name))
 
-  /** Without it a power cut can undo a rename that was reported as done. Not every platform lets a folder be opened. */
+  /**
+   * Without this, a power failure can undo a rename that was reported as done. Not every platform
+   * can open a folder.
+   */
   const syncFolder = (folder: string) =>
     Effect.ignore(Effect.scoped(Effect.flatMap(fs.open(folder, { flag: "r" }), (file) => file.sync)))
 
-  /** A name for what is being written; whatever is left under it goes with the scope. */
+  /** A name for a partial object. Closing the scope removes the file. */
   const partialFile = Effect.acquireRelease(
     Effect.map(random.uuidV4(), (id) => path.join(partials, id)),
     (partial) => Effect.ignore(fs.remove(partial, { force: true }))
@@ -242,7 +251,7 @@ export const makeLocal = Effect.fnUntraced(function* (
   const modifiedAt = (file: string) =>
     fs.stat(file).pipe(
       Effect.map((info) => Option.map(info.mtime, (time) => time.getTime())),
-      // Deleted since the folder was read.
+      // The object was deleted after the folder was read.
       Effect.catchIf(isMissing, () => Effect.succeed(Option.none<number>())),
       Effect.mapError(failed("list"))
     )
@@ -284,7 +293,7 @@ export const makeLocal = Effect.fnUntraced(function* (
 export const layerLocal = (dir: string): Layer.Layer<ObjectStore, ObjectStoreError, FileSystem | Path | SecureRandom> =>
   Layer.effect(ObjectStore, makeLocal(dir))
 
-/** Keeps objects in this process's memory: for tests of what uses the store. */
+/** Stores objects in this process's memory. For tests of code that uses the store. */
 export const makeMemory = Effect.sync(() => {
   const stored = new Map<string, { readonly content: Uint8Array; readonly modifiedAt: number }>()
 
@@ -334,5 +343,5 @@ export const makeMemory = Effect.sync(() => {
   })
 })
 
-/** Objects in this process's memory, gone with it: for tests. */
+/** Objects in this process's memory, lost when it ends. For tests. */
 export const layerMemory: Layer.Layer<ObjectStore> = Layer.effect(ObjectStore, makeMemory)

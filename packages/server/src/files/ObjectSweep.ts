@@ -1,7 +1,9 @@
 /**
- * Clears away objects that no record speaks of: what is left when a process dies between storing an object and recording it, or between deleting a record and its object.
+ * Removes objects that have no record. They remain when a process dies between storing an object
+ * and recording it, or between deleting a record and its object.
  *
- * The records are the truth, so nobody can read such an object; it only takes up room. Young objects are left alone: their record may be on its way.
+ * Nobody can read such an object; it only takes up space. Young objects are kept, because their
+ * record may not be written yet.
  */
 import { Clock, Context, Duration, Effect, Layer, Schedule, Stream } from "effect"
 import type { StorageError } from "../storage/StorageError.ts"
@@ -9,11 +11,11 @@ import { VideoJobs } from "../video/VideoJobs.ts"
 import { FileStore } from "./FileStore.ts"
 import { ObjectStore, type ObjectStoreError } from "./ObjectStore.ts"
 
-/** Whoever records objects of a kind. */
-export interface Keeper {
+/** A store that records objects of one kind. */
+export interface ObjectOwner {
   /** The part of a key before the slash. */
   readonly kind: string
-  /** Which of these keys a record speaks of, or may yet. */
+  /** Returns which of these keys have a record, or may still get one. */
   readonly keeps: (keys: ReadonlyArray<string>) => Effect.Effect<ReadonlySet<string>, StorageError>
 }
 
@@ -21,25 +23,25 @@ export interface Keeper {
 export class ObjectSweep extends Context.Service<
   ObjectSweep,
   {
-    /** Looks at every object once; answers how many were cleared away. */
+    /** Checks every object once. Returns how many were removed. */
     readonly run: Effect.Effect<number, StorageError | ObjectStoreError>
   }
 >()("@model-gateway/server/files/ObjectSweep") {}
 
-/** When and what is swept. */
+/** When to sweep, and what. */
 export interface Options {
-  /** Default 1 hour. */
+  /** Default: 1 hour. */
   readonly every?: Duration.Input | undefined
-  /** Objects younger than this are left alone. Default 1 hour. */
+  /** Objects younger than this are kept. Default: 1 hour. */
   readonly grace?: Duration.Input | undefined
 }
 
-/** Over the object store. */
-export const make = Effect.fnUntraced(function* (keepers: ReadonlyArray<Keeper>, options?: Options) {
+/** Makes the sweep over the object store. */
+export const make = Effect.fnUntraced(function* (owners: ReadonlyArray<ObjectOwner>, options?: Options) {
   const objects = yield* ObjectStore
   const grace = Duration.toMillis(Duration.fromInputUnsafe(options?.grace ?? "1 hour"))
 
-  const sweep = Effect.fnUntraced(function* ({ keeps, kind }: Keeper) {
+  const sweep = Effect.fnUntraced(function* ({ keeps, kind }: ObjectOwner) {
     const youngest = (yield* Clock.currentTimeMillis) - grace
     let cleared = 0
     yield* objects.list(kind).pipe(
@@ -63,7 +65,7 @@ export const make = Effect.fnUntraced(function* (keepers: ReadonlyArray<Keeper>,
   })
 
   return ObjectSweep.of({
-    run: Effect.map(Effect.forEach(keepers, sweep), (cleared) => cleared.reduce((sum, count) => sum + count, 0))
+    run: Effect.map(Effect.forEach(owners, sweep), (cleared) => cleared.reduce((sum, count) => sum + count, 0))
   })
 })
 
@@ -72,29 +74,29 @@ const nameOf = (key: string): string => key.slice(key.indexOf("/") + 1)
 const matching = (keys: ReadonlyArray<string>, ownerOf: (key: string) => string, owners: ReadonlySet<string>) =>
   new Set(keys.filter((key) => owners.has(ownerOf(key))))
 
-/** Uploads, named by their file. */
-const files = Effect.map(FileStore, ({ known }): Keeper => ({
+/** Uploads, named after their file. */
+const files = Effect.map(FileStore, ({ known }): ObjectOwner => ({
   kind: "files",
   keeps: (keys) => Effect.map(known(keys.map(nameOf)), (ids) => matching(keys, nameOf, ids))
 }))
 
-/** The job of a video's key, which ends in the video's number. */
+/** The job of a video's key. The key ends in the index of the video. */
 const jobOf = (key: string): string => nameOf(key).replace(/-\d+$/, "")
 
-/** Finished videos, named by their job. */
-const videos = Effect.map(VideoJobs, ({ withContent }): Keeper => ({
+/** Finished videos, named after their job. */
+const videos = Effect.map(VideoJobs, ({ withContent }): ObjectOwner => ({
   kind: "videos",
   keeps: (keys) => Effect.map(withContent(keys.map(jobOf)), (ids) => matching(keys, jobOf, ids))
 }))
 
-/** The sweep over uploads and finished videos; it runs when it is told to. */
+/** The sweep over uploads and finished videos. It runs only when called. */
 export const layer = (options?: Options): Layer.Layer<ObjectSweep, never, ObjectStore | FileStore | VideoJobs> =>
   Layer.effect(
     ObjectSweep,
-    Effect.flatMap(Effect.all([files, videos]), (keepers) => make(keepers, options))
+    Effect.flatMap(Effect.all([files, videos]), (owners) => make(owners, options))
   )
 
-/** Sweeps at the start and then as often as told, for as long as the layer lives. */
+/** Sweeps at the start and then at the interval, as long as the layer lives. */
 export const layerRunning = (options?: Options): Layer.Layer<never, never, ObjectStore | FileStore | VideoJobs> =>
   Layer.effectDiscard(
     Effect.flatMap(ObjectSweep, (sweep) =>

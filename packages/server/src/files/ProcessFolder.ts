@@ -1,11 +1,12 @@
 /**
- * A folder of this process's own below one that several processes of a machine may share. What a
- * process leaves there when it is killed is removed when the next process starts, and once an hour.
+ * A folder of this process, inside a folder that several processes on one machine may share. When a
+ * process is killed, the next process to start removes its folder; running processes also look once
+ * an hour.
  *
- * Each folder holds a lock file that its process keeps locked. The operating system lets go of the
- * lock when the process ends, however it ends, so that a folder whose lock is free belongs to
- * nobody: no clock and no process id is asked. The lock is that of an empty SQLite file, because
- * Node has no other.
+ * Each folder contains a lock file that its process keeps locked. The operating system releases the
+ * lock when the process ends in any way, so a folder with a free lock has no owner. No clock or
+ * process id is needed. The lock is that of an empty SQLite file, because Node has no other file
+ * lock.
  */
 import { Effect, FileSystem, Path, type PlatformError, Schedule, type Scope } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
@@ -15,17 +16,17 @@ import { isLocked } from "../storage/StorageError.ts"
 /** The name of the lock file in each folder. */
 export const lockName = "lock"
 
-/** A folder under this prefix is being made and not locked yet. */
+/** A folder with this prefix is being created and not locked yet. */
 const unfinished = "new-"
 
-/** Locks the file until the scope closes; false when another process has locked it. */
+/** Locks the file until the scope closes. False if another process holds the lock. */
 const lock = (file: string): Effect.Effect<boolean, Error, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.try({
       try: () => {
         const database = new DatabaseSync(file, { timeout: 0 })
         try {
-          // Nothing is ever written, so that no journal has to lie beside the file.
+          // Nothing is written, so no journal file is needed.
           database.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE")
           return database
         } catch (cause) {
@@ -39,7 +40,7 @@ const lock = (file: string): Effect.Effect<boolean, Error, Scope.Scope> =>
     (database) => Effect.sync(() => database?.close())
   ).pipe(Effect.map((database) => database !== undefined))
 
-/** Removes what dead processes left in the shared folder. */
+/** Removes the folders of dead processes. */
 const removeDead = Effect.fnUntraced(function* (shared: string) {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
@@ -58,8 +59,7 @@ const removeDead = Effect.fnUntraced(function* (shared: string) {
 })
 
 /**
- * Makes the folder of this process below `shared` and answers its path. It is removed when the
- * scope closes.
+ * Creates this process's folder below `shared` and returns its path. Closing the scope removes it.
  */
 export const make = Effect.fnUntraced(function* (
   shared: string
@@ -74,7 +74,7 @@ export const make = Effect.fnUntraced(function* (
   yield* fs.makeDirectory(shared, { recursive: true })
   yield* removeDead(shared)
 
-  // Under its own name the folder is seen by others only once it is locked.
+  // Rename the folder only after it is locked, so that other processes never see it unlocked.
   const folder = path.join(shared, `${unfinished}${id}`)
   const own = path.join(shared, id)
   yield* fs.makeDirectory(folder)

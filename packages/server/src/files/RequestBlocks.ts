@@ -1,15 +1,16 @@
 /**
- * The body of a request in the very blocks that came from the socket, one at a time as they are asked for.
+ * The body of a request as the original blocks from the socket, read one at a time.
  *
- * The request's own stream joins whatever has come in since it was last read into a new block, so that the blocks of the socket are left to the garbage collector; here
- * each passes through one pair of hands, which may free it (see SpentBlocks).
+ * The request's own stream joins all data that has arrived into a new block and leaves the socket's
+ * blocks to the garbage collector. Here each block has one owner, which may free it (see
+ * SpentBlocks).
  */
 import { NodeHttpServerRequest } from "@effect/platform-node"
 import { Cause, Data, Effect, Stream } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { Readable } from "node:stream"
 
-/** The sender went away before the body's end. */
+/** The sender disconnected before the end of the body. */
 export class BodyCutShort extends Data.TaggedError("BodyCutShort")<{ readonly cause?: unknown }> {}
 
 type Next = Effect.Effect<readonly [Uint8Array], BodyCutShort | Cause.Done>
@@ -35,13 +36,16 @@ const next = (source: Readable): Next =>
     return Effect.sync(stop)
   })
 
-/** Reads the body. Fails when the sender goes away before its end. A request that is not Node's is read as it reads itself. */
+/**
+ * Reads the body. Fails if the sender disconnects before the end. A request that does not come from
+ * Node is read by its own stream.
+ */
 export const stream = (request: HttpServerRequest.HttpServerRequest): Stream.Stream<Uint8Array, BodyCutShort> => {
   const { source } = request
   if (!(source instanceof Readable)) return Stream.mapError(request.stream, (cause) => new BodyCutShort({ cause }))
   return Stream.fromPull(
     Effect.sync(() => {
-      // What the request's own stream would say to a client that waits for leave to send.
+      // The request's own stream would send this to a client that waits for `100 Continue`.
       if (request.headers["expect"] !== undefined) NodeHttpServerRequest.toServerResponse(request).writeContinue()
       return next(source)
     })

@@ -1,29 +1,37 @@
 /**
- * Frees the memory of a request's body as soon as it has been stored, instead of when the garbage collector comes by.
+ * Frees the memory of a request's body as soon as it is stored, without waiting for the garbage
+ * collector.
  *
- * Every read from a socket is a block of its own. V8 lets 64 MiB and more of them pile up before it collects, so that one large upload would make the process grow by that much. Once as
- * many bytes of the file are stored as had come in all, headers and other parts included, when a block was received, what is being stored lies behind that block's end, and nobody
- * has a use for it any more.
+ * Every read from a socket allocates a block. V8 lets 64 MiB and more of them accumulate before it
+ * collects, so one large upload would grow the process by that much. A block is free once the
+ * stored bytes pass its end offset. That offset counts all bytes received, including headers and
+ * other parts, so the block is certainly behind the data being stored.
  */
 
-/** What is known of the blocks of one request and of the one file in it. */
+/** Tracks the blocks of one request and of its one file. */
 export interface SpentBlocks {
-  /** Hears of each block of the body, in order, as it comes. */
+  /** Call with each block of the body, in order, when it arrives. */
   readonly received: (block: Uint8Array) => void
-  /** Hears of each chunk of the file, in order, when it was stored. No chunk may be read after that. */
+  /**
+   * Call with each chunk of the file, in order, after it is stored. The chunk must not be read
+   * afterward.
+   */
   readonly stored: (chunk: Uint8Array) => void
 }
 
-/** Of a body that has much before its file, or after it, blocks would wait in vain: the oldest are left to the collector. */
+/**
+ * If the body has much data before or after its file, blocks would wait too long. The oldest ones
+ * are then left to the garbage collector.
+ */
 const mostWaiting = 64
 
 interface Waiting {
   readonly buffer: ArrayBuffer
-  /** How many bytes of the body had come with it. */
+  /** The number of body bytes received up to the end of this block. */
   readonly end: number
 }
 
-/** For one request. */
+/** Makes a tracker for one request. */
 export const make = (): SpentBlocks => {
   const waiting: Array<Waiting> = []
   let receivedBytes = 0
@@ -31,7 +39,8 @@ export const make = (): SpentBlocks => {
   return {
     received: ({ buffer, byteLength }) => {
       receivedBytes += byteLength
-      // A block of which the body is only a part may hold the next request, or belong to a pool of buffers.
+      // If the block is only part of its buffer, the buffer may hold the next request or belong to
+      // a pool.
       if (buffer.byteLength === byteLength && buffer instanceof ArrayBuffer && !buffer.resizable) {
         if (waiting.length === mostWaiting) waiting.shift()
         waiting.push({ buffer, end: receivedBytes })

@@ -1,18 +1,22 @@
 /**
- * Takes in a file as `multipart/form-data`, part by part as it comes: its bytes go straight to the object store and are never held.
+ * Receives a file as `multipart/form-data`. Its bytes are streamed to the object store and never
+ * held in memory.
  *
- * The fields may come in any order; parts that are neither `file` nor `purpose` are read and dropped. Whatever is wrong with the form, at the end nothing of it is stored.
+ * The fields may come in any order. Parts other than `file` and `purpose` are read and discarded.
+ * If anything is wrong with the form, nothing of it stays stored.
  */
 import { Form } from "@model-gateway/core/Files"
-import { BadRequest, type Issue, PayloadTooLarge, phrases } from "@model-gateway/core/GatewayError"
+import type { BadRequest } from "@model-gateway/core/GatewayError"
+import { type Issue, PayloadTooLarge, phrases } from "@model-gateway/core/GatewayError"
 import { Effect, Schema, Stream } from "effect"
 import { type HttpServerRequest, Multipart } from "effect/http"
+import { invalid } from "../http/Issues.ts"
 import * as FormParts from "../http/FormParts.ts"
 import * as RequestBlocks from "./RequestBlocks.ts"
 import * as SpentBlocks from "./SpentBlocks.ts"
 import { ObjectStore, type ObjectStoreError, type StoredObject } from "./ObjectStore.ts"
 
-/** What came in: stored, and not yet recorded. */
+/** An uploaded file that is stored but not recorded yet. */
 export interface Uploaded extends StoredObject {
   readonly filename: string
   readonly contentType: string
@@ -22,12 +26,7 @@ export interface Uploaded extends StoredObject {
 const isPurpose = Schema.is(Form.fields.purpose)
 
 const badForm = (issues: ReadonlyArray<Issue>) =>
-  new BadRequest({
-    error: {
-      message: `${phrases[400]}: ${issues.map(({ message, path }) => `${path}: ${message}`).join("; ")}`,
-      metadata: { issues }
-    }
-  })
+  invalid(issues, issues.map(({ message, path }) => `${path}: ${message}`).join("; "))
 
 const tooLarge = new PayloadTooLarge({ error: { message: phrases[413] } })
 
@@ -37,13 +36,16 @@ const purposeIssue: Issue = { path: "purpose", message: "Expected 1 to 64 charac
 
 const contentTypeForm = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}$/
 
-/** The media type without its parameters, or the one that says nothing. */
+/** The media type without its parameters, or the generic one. */
 const contentTypeOf = (part: Multipart.File): string => {
   const [type = ""] = part.contentType.split(";")
   return contentTypeForm.test(type.trim()) ? type.trim().toLowerCase() : "application/octet-stream"
 }
 
-/** The last segment of the name that the caller gave, without control characters and at most 255 characters long. It is shown and never made a path of. */
+/**
+ * The last segment of the caller's name for the file, without control characters, at most 255
+ * characters long. For display only; it never becomes part of a path.
+ */
 export const filenameOf = (name: string): string => {
   const segment = name.toWellFormed().split(/[/\\]/).at(-1) ?? ""
   // oxlint-disable-next-line no-control-regex
@@ -52,9 +54,11 @@ export const filenameOf = (name: string): string => {
 }
 
 /**
- * Reads the form, stores the file under `key`, and has it recorded. Until `record` has succeeded, whatever goes wrong takes the object away again: a wrong form, a failure, an interruption.
+ * Reads the form, stores the file under `key` and calls `record`. If anything fails before `record`
+ * succeeds, the object is removed: a wrong form, a failure or an interruption.
  *
- * Fails with a 400 for a form that is wrong or cut short or a file that is empty, with a 413 as soon as the file passes `maxBytes`, and as `record` does.
+ * Fails with a 400 if the form is wrong or incomplete or the file is empty, with a 413 as soon as
+ * the file exceeds `maxBytes`, and as `record` does.
  */
 export const receive = Effect.fn("Upload.receive")(function* <A, E, R>(
   request: HttpServerRequest.HttpServerRequest,
@@ -111,7 +115,7 @@ const read = Effect.fnUntraced(function* (
       return blocks
     }),
     FormParts.parse(request.headers),
-    // The store counts the file's bytes, exactly; the body as a whole has a limit of its own.
+    // The store counts the file's bytes exactly. The body as a whole has its own limit.
     Stream.provideService(Multipart.MaxFileSize, undefined),
     Stream.runForEach((part) => (part._tag === "Field" ? onField(part) : onFile(part))),
     Effect.catchTags({

@@ -1,20 +1,23 @@
-/** A guardrail: which models and providers a key may use and how much it may spend, shared by all keys that hold it. */
+/**
+ * A guardrail limits which models and providers its keys may use and how much they may spend
+ * together.
+ */
 import { Schema } from "effect"
 import type { Row } from "effect/sql/SqlConnection"
 import * as MicroCredits from "../accounting/MicroCredits.ts"
 import * as Periods from "../keys/Periods.ts"
 import * as Dialect from "../storage/Dialect.ts"
 
-/** A guardrail as it is stored. Times are epoch milliseconds, money is micro-credits. */
+/** A stored guardrail. Times are epoch milliseconds, money is micro-credits. */
 export interface Guardrail {
   /** A UUID. */
   readonly id: string
   readonly organizationId: string
   readonly name: string
   readonly description: string | null
-  /** What all keys that hold it may spend together in a period; null: no limit. */
+  /** What all assigned keys may spend together per period. Null: no limit. */
   readonly limit: MicroCredits.MicroCredits | null
-  /** Null: the limit never starts anew. */
+  /** Null: the limit never resets. */
   readonly limitReset: Periods.LimitReset | null
   /** Null: all models. */
   readonly allowedModels: ReadonlyArray<string> | null
@@ -24,7 +27,10 @@ export interface Guardrail {
   readonly updatedAt: number
 }
 
-/** The columns that {@link guardrailRow} reads, of `guardrails g JOIN budgets gb ON gb.id = g.id`; named apart from a key's. */
+/**
+ * The columns that {@link guardrailRow} reads from `guardrails g JOIN budgets gb ON gb.id = g.id`.
+ * The prefix keeps them apart from a key's columns.
+ */
 export const guardrailColumns = `g.id AS g_id, g.organization_id AS g_organization_id, g.name AS g_name, g.description AS g_description,
   g.allowed_models AS g_allowed_models, g.allowed_providers AS g_allowed_providers, g.created_at AS g_created_at, g.updated_at AS g_updated_at,
   gb.limit_micro AS g_limit_micro, gb.limit_reset AS g_limit_reset`

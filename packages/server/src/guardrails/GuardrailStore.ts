@@ -1,6 +1,6 @@
 /**
- * Guardrails of an organisation, and which keys hold them. A key holds at most one; assigning
- * another replaces it.
+ * The guardrails of an organization and the keys they are assigned to. A key has at most one
+ * guardrail; assigning another one replaces it.
  */
 import { Clock, Context, Data, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
@@ -20,12 +20,12 @@ import {
   type SliceRequest,
   type UnknownCursor
 } from "../storage/Page.ts"
-import { refine, type StorageError } from "../storage/StorageError.ts"
+import { mapSqlError, type StorageError } from "../storage/StorageError.ts"
 import { type Guardrail, guardrailColumns, guardrailRow } from "./Guardrail.ts"
 
 export type { Guardrail } from "./Guardrail.ts"
 
-/** What a new guardrail is; what is left out is null. */
+/** A new guardrail. Absent fields are null. */
 export interface CreateGuardrail {
   readonly organizationId: string
   readonly name: string
@@ -36,42 +36,42 @@ export interface CreateGuardrail {
   readonly allowedProviders?: ReadonlyArray<string> | null | undefined
 }
 
-/** What of a guardrail can be changed; what is left out stays. */
+/** A change to a guardrail. Absent fields stay as they are. */
 export type UpdateGuardrail = Partial<Omit<CreateGuardrail, "organizationId">>
 
-/** What an assignment did. */
+/** The result of an assignment. */
 export interface Assignment {
-  /** Each known key of the organisation once, whether it changed or not. */
+  /** The number of distinct known keys, changed or not. */
   readonly assignedCount: number
-  /** Hashes of no key of the organisation, each once, in the order given. */
+  /** The distinct hashes that match no key of the organization, in the given order. */
   readonly notFound: ReadonlyArray<string>
-  /** Keys that held another guardrail before. */
+  /** The keys that had another guardrail before. */
   readonly replaced: ReadonlyArray<{ readonly keyHash: string; readonly previousGuardrailId: string }>
 }
 
-/** What taking keys off a guardrail did. */
+/** The result of removing keys from a guardrail. */
 export interface Removal {
-  /** Keys that held it and no longer do. */
+  /** The number of keys that were removed. */
   readonly removedCount: number
-  /** Hashes of no key of the organisation, each once, in the order given. */
+  /** The distinct hashes that match no key of the organization, in the given order. */
   readonly notFound: ReadonlyArray<string>
 }
 
-/** A key that holds a guardrail. */
+/** A key that the guardrail is assigned to. */
 export interface AssignedKey {
   readonly keyHash: string
   readonly name: string
   readonly label: string
 }
 
-/** The organisation has no such guardrail (status 404). */
+/** The organization has no such guardrail (status 404). */
 export class GuardrailNotFound extends Data.TaggedError("GuardrailNotFound")<{
   readonly id: string
 }> {
   override readonly message = "There is no such guardrail."
 }
 
-/** The guardrail service. Every method looks only at the organisation named. */
+/** The guardrail service. Every method sees only the given organization. */
 export class GuardrailStore extends Context.Service<
   GuardrailStore,
   {
@@ -87,21 +87,21 @@ export class GuardrailStore extends Context.Service<
       id: string,
       change: UpdateGuardrail
     ) => Effect.Effect<Guardrail, GuardrailNotFound | StorageError>
-    /** Deletes it; keys that held it hold none afterwards. */
+    /** Deletes the guardrail. Its keys then have none. */
     readonly remove: (organizationId: string, id: string) => Effect.Effect<void, GuardrailNotFound | StorageError>
-    /** Gives the guardrail to the keys, in one transaction; a hash that comes twice counts once. */
+    /** Assigns the guardrail to the keys, in one transaction. A repeated hash counts once. */
     readonly assign: (
       organizationId: string,
       id: string,
       keyHashes: ReadonlyArray<string>
     ) => Effect.Effect<Assignment, GuardrailNotFound | StorageError>
-    /** Takes the guardrail from those of the keys that hold it. */
+    /** Removes the guardrail from those keys that have it. */
     readonly unassign: (
       organizationId: string,
       id: string,
       keyHashes: ReadonlyArray<string>
     ) => Effect.Effect<Removal, GuardrailNotFound | StorageError>
-    /** The keys that hold it, oldest key first. */
+    /** The keys that the guardrail is assigned to, oldest first. */
     readonly assignments: (
       organizationId: string,
       id: string,
@@ -110,7 +110,7 @@ export class GuardrailStore extends Context.Service<
   }
 >()("@model-gateway/server/guardrails/GuardrailStore") {}
 
-/** Below the number of parameters that every build of both databases takes in one statement. */
+/** Below the number of parameters that every build of both databases accepts in one statement. */
 const chunkSize = 500
 
 const chunks = <A>(items: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> =>
@@ -125,7 +125,7 @@ const assignedKeyRow = (row: Row): AssignedKey => ({
   label: Dialect.text(row, "label")
 })
 
-/** Makes the store over the database of the context. */
+/** Makes the store over the database in the context. */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const random = yield* SecureRandom
@@ -163,7 +163,7 @@ export const make = Effect.gen(function* () {
       return yield* Effect.catchTag(find(input.organizationId, id), "GuardrailNotFound", Effect.die)
     },
     sql.withTransaction,
-    refine("GuardrailStore.create")
+    mapSqlError("GuardrailStore.create")
   )
 
   const list = Effect.fn("GuardrailStore.list")(function* (organizationId: string, request?: SliceRequest) {
@@ -179,7 +179,7 @@ export const make = Effect.gen(function* () {
       WHERE g.organization_id = ${organizationId} AND (g.created_at, g.id) < (${place.createdAt}, ${place.name})
       ORDER BY g.created_at DESC, g.id DESC LIMIT ${limit + 1}`
     return slice(rows, limit, guardrailRow)
-  }, refine("GuardrailStore.list"))
+  }, mapSqlError("GuardrailStore.list"))
 
   const update = Effect.fn("GuardrailStore.update")(
     function* (organizationId: string, id: string, change: UpdateGuardrail) {
@@ -200,13 +200,10 @@ export const make = Effect.gen(function* () {
       return yield* find(organizationId, id)
     },
     sql.withTransaction,
-    refine("GuardrailStore.update")
+    mapSqlError("GuardrailStore.update")
   )
 
-  /**
-   * Takes the guardrail from all keys, some at a time: requests that only read have their turn in
-   * between.
-   */
+  /** Removes the guardrail from all keys in batches, so that reads can run in between. */
   const releaseKeys = Effect.fnUntraced(function* (id: string) {
     for (let released = chunkSize; released === chunkSize;) {
       const rows = yield* sql`UPDATE keys SET guardrail_id = NULL WHERE hash IN (
@@ -225,16 +222,16 @@ export const make = Effect.gen(function* () {
       yield* sql.afterCommit(cache.forgetAll)
     },
     sql.withTransaction,
-    refine("GuardrailStore.remove")
+    mapSqlError("GuardrailStore.remove")
   )
 
-  /** The known keys among the hashes with the guardrail each holds, and the unknown hashes. */
+  /** The known keys among the hashes, each with its guardrail, and the unknown hashes. */
   const lookUp = Effect.fnUntraced(function* (organizationId: string, hashes: ReadonlyArray<string>) {
     const wanted = [...new Set(hashes)]
     const held = new Map<string, string | null>()
     for (const some of chunks(wanted)) {
-      // The organisation is compared here: asked for it too, SQLite reads all of its keys for every
-      // few hundred named.
+      // Compare the organization here: in the statement, SQLite would read all keys of the
+      // organization for every batch.
       const rows =
         yield* sql`SELECT hash, organization_id, guardrail_id FROM keys WHERE deleted_at IS NULL AND ${sql.in("hash", some)}`
       for (const row of rows) {
@@ -270,7 +267,7 @@ export const make = Effect.gen(function* () {
       return { assignedCount: held.size, notFound, replaced }
     },
     sql.withTransaction,
-    refine("GuardrailStore.assign")
+    mapSqlError("GuardrailStore.assign")
   )
 
   const unassign = Effect.fn("GuardrailStore.unassign")(
@@ -282,7 +279,7 @@ export const make = Effect.gen(function* () {
       return { removedCount: holding.length, notFound }
     },
     sql.withTransaction,
-    refine("GuardrailStore.unassign")
+    mapSqlError("GuardrailStore.unassign")
   )
 
   const assignments = Effect.fn("GuardrailStore.assignments")(function* (
@@ -302,11 +299,11 @@ export const make = Effect.gen(function* () {
       yield* sql`SELECT hash, name, label FROM keys WHERE ${holding} AND (created_at, hash) > (${place.createdAt}, ${place.name})
       ORDER BY created_at, hash LIMIT ${limit + 1}`
     return slice(rows, limit, assignedKeyRow)
-  }, refine("GuardrailStore.assignments"))
+  }, mapSqlError("GuardrailStore.assignments"))
 
   return GuardrailStore.of({
     create,
-    get: (organizationId, id) => find(organizationId, id).pipe(refine("GuardrailStore.get")),
+    get: (organizationId, id) => find(organizationId, id).pipe(mapSqlError("GuardrailStore.get")),
     list,
     update,
     remove,

@@ -4,12 +4,14 @@
  * Specification: "6. POST /guardrails/{id}/assignments/keys", "Guardrail key assignment result".
  */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
-import { BadRequest, NotFound, phrases } from "@model-gateway/core/GatewayError"
+import type { BadRequest } from "@model-gateway/core/GatewayError"
+import { NotFound, phrases } from "@model-gateway/core/GatewayError"
 import type * as Guardrails from "@model-gateway/core/Guardrails"
 import { DateTime, Effect, Option } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import * as MicroCredits from "../accounting/MicroCredits.ts"
 import { orUnavailable } from "../http/Failures.ts"
+import { invalid } from "../http/Issues.ts"
 import * as Paging from "../http/Paging.ts"
 import * as RequestContext from "../http/RequestContext.ts"
 import type { Guardrail } from "./Guardrail.ts"
@@ -29,12 +31,7 @@ const toWire = (guardrail: Guardrail): Guardrails.Guardrail => ({
   updated_at: iso(guardrail.updatedAt)
 })
 
-const uncountable = new BadRequest({
-  error: {
-    message: `${phrases[400]}: limit: Expected credits in steps of a millionth`,
-    metadata: { issues: [{ path: "limit", message: "Expected credits in steps of a millionth" }] }
-  }
-})
+const uncountable = invalid([{ path: "limit", message: "Expected credits in steps of a millionth" }])
 
 /** A limit from the wire. */
 const limitOf = (limit: number | null): Effect.Effect<MicroCredits.MicroCredits | null, BadRequest> =>
@@ -134,7 +131,7 @@ const make = Effect.gen(function* () {
   return { create, list, get, update, remove, assign, unassign, assignments }
 })
 
-/** A UUID means the same in capitals. */
+/** UUIDs are case-insensitive. */
 const idOf = ({ id }: { readonly id: string }): string => id.toLowerCase()
 
 /** The `guardrails` group of the contract. */

@@ -1,7 +1,9 @@
 /**
- * Who calls, and whether that kind of key may: the implementation of the contract's three middlewares.
+ * Authenticates the caller and checks whether its kind of key is allowed: implements the contract's
+ * three middlewares.
  *
- * They run outside of everything else that belongs to an operation, in the order of the checks: 401, 403, then the body's size.
+ * They run before everything else of an operation, in the order of the checks: 401, 403, then the
+ * size of the body.
  */
 import { Authorization, Caller, ManagementKey, SpendingKey } from "@model-gateway/core/Authorization"
 import { Forbidden, phrases, Unauthorized } from "@model-gateway/core/GatewayError"
@@ -35,8 +37,8 @@ const toCaller = ({ guardrail, key }: Key.Caller): Caller["Service"] => ({
 })
 
 /**
- * An ephemeral key may be limited to some operations. GET `/key` has no 403 in its set, and says
- * nothing but where the key stands.
+ * An ephemeral key may be restricted to some operations. GET `/key` is always allowed: it has no
+ * 403 and only reports the key's own status.
  */
 const isPermitted = ({ ephemeral }: Key.Caller, operation: string): boolean =>
   ephemeral === null ||
@@ -54,7 +56,7 @@ const makeAuthorization = Effect.gen(function* () {
   const guard = yield* RequestBody.make
   const failed = FailedAuthentications.make(yield* RateLimits)
   const addressOf = ClientAddress.make((yield* GatewayServerConfig).trustedProxies)
-  // One `Caller` a key record: the cache of the key store answers the same record again for a while.
+  // One `Caller` per key record: the key store's cache returns the same record for a while.
   const callers = new WeakMap<Key.Caller, Caller["Service"]>()
 
   const callerOf = (found: Key.Caller): Caller["Service"] => {
@@ -74,8 +76,7 @@ const makeAuthorization = Effect.gen(function* () {
     }
     return yield* Effect.catchTag(keys.authenticate(credential), "InvalidKey", ({ message, reason }) =>
       Effect.andThen(
-        // A mistyped key is recognized without a lookup, so it is no guess that has to be slowed
-        // down.
+        // A mistyped key is recognized without a lookup. It is not a guess, so it is not delayed.
         reason === "malformed" || reason === "checksum" ? Effect.void : failed(addressOf(request)),
         unauthorized(message)
       )

@@ -1,22 +1,25 @@
-/** How large a request's body may be, by operation. */
+/** The body size limits of each operation. */
 import { Effect, FileSystem } from "effect"
 import { Multipart } from "effect/http"
 import type { BodyLimits } from "../GatewayServerConfig.ts"
 import { RequestContext } from "./RequestContext.ts"
 
-/** Room for a form's other fields and the lines between its parts. */
+/** Allowance for a form's other fields and the boundaries between its parts. */
 const formOverhead = 1024 * 1024
 
-/** The parser counts a part's headers with its content, and takes at most 16 KiB of them. */
+/** The parser counts a part's headers with its content, and accepts at most 16 KiB of them. */
 export const partOverhead = 32 * 1024
 
-/** All of a transcription's JSON but its audio, which goes to a file as it comes. */
+/**
+ * Limit for the JSON of a transcription without its audio. The audio is written to a file as it
+ * arrives.
+ */
 export const textBesideAudio = 1024 * 1024
 
 /** The limits of one operation, in bytes. */
 export interface Limit {
   readonly body: number
-  /** The file of a form. */
+  /** Limit for the file of a form. */
   readonly file?: number
   /** How much of the body is in memory at a time. */
   readonly held: number
@@ -26,7 +29,7 @@ const json = (body: number): Limit => ({ body, held: body })
 
 const form = (file: number): Limit => ({ body: file + formOverhead, file, held: formOverhead })
 
-/** The limits of an operation, by its identifier and the form that its body comes in. */
+/** The limits of an operation, by its identifier and its body type. */
 export const of = (limits: BodyLimits, operation: string, isForm: boolean): Limit => {
   switch (operation) {
     case "rerank":
@@ -43,8 +46,8 @@ export const of = (limits: BodyLimits, operation: string, isForm: boolean): Limi
 }
 
 /**
- * Holds a file that a form brought, and that lies at `path`, to the limit of its operation to the byte; one that is larger is refused as any body is. While a form is read, its
- * file is held to that limit with some room only, as what is counted then are its headers too.
+ * Enforces the operation's exact limit on an uploaded file at `path`, with a 413 if it is larger.
+ * While the form is read, the limit is approximate, because it also counts the file's headers.
  */
 export const holdFile = (path: string): Effect.Effect<void, never, FileSystem.FileSystem | RequestContext> =>
   Effect.gen(function* () {

@@ -1,9 +1,9 @@
 /**
- * The memory that the bodies of requests in flight take up together.
+ * Limits the memory that the bodies of all requests in flight use together.
  *
- * A body is admitted when there is room for it. Otherwise it waits for a moment in its sender's
- * socket and is then refused. A key holds at most half of the memory, so that no caller shuts out
- * the others.
+ * A body is admitted when there is room for it. Otherwise its request waits briefly, with the body
+ * still in its sender's socket, and is then rejected. A key holds at most half of the memory, so
+ * that no caller shuts out the others.
  */
 import { Context, Data, Effect, Layer } from "effect"
 import { totalmem } from "node:os"
@@ -12,15 +12,15 @@ import { getHeapStatistics } from "node:v8"
 import * as FairShare from "../admission/FairShare.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 
-/** There was no room for a body (status 503, or 429 or 500 where the operation has no 503). */
+/** There was no room for a body (status 503, or 429 or 500 if the operation has no 503). */
 export class BodyMemoryFull extends Data.TaggedError("BodyMemoryFull")<{
-  /** Seconds to wait before the next try. */
+  /** Seconds to wait before the next attempt. */
   readonly retryAfter: number
 }> {}
 
-/** The room that a body has. */
+/** The memory reserved for one body. */
 export interface Room {
-  /** Makes room for a body of at least this length. */
+  /** Reserves memory for a body of at least this length. */
   readonly growTo: (bodyBytes: number) => Effect.Effect<void, BodyMemoryFull>
 }
 
@@ -28,7 +28,7 @@ export interface Room {
 export class BodyMemory extends Context.Service<
   BodyMemory,
   {
-    /** Runs the effect with room for a body of this length, once there is room. */
+    /** Waits for memory for a body of this length, then runs the effect while holding it. */
     readonly withRoom: <A, E, R>(
       keyHash: string,
       bodyBytes: number,
@@ -38,19 +38,17 @@ export class BodyMemory extends Context.Service<
 >()("@model-gateway/server/http/BodyMemory") {}
 
 /**
- * What a byte of JSON costs: the bytes as they came, the text made of them, the values parsed from
- * it, and as much again for what a model makes of them.
+ * Bytes of memory per byte of JSON: the bytes received, the text, the parsed values, and as much
+ * again for what a model makes of them.
  */
 const costPerByte = 4
 
-/** How long a body waits for room. */
+/** How long a body waits for memory. */
 const patience = "2 seconds"
 
 const retryAfter = 1
 
-/**
- * The memory that this process may use: the limit of its heap, of its container or of the machine.
- */
+/** The memory that this process may use: the limit of its heap, its container or the machine. */
 export const processLimit = (): number => {
   const container = constrainedMemory()
   return Math.min(getHeapStatistics().heap_size_limit, container > 0 ? container : totalmem(), totalmem())
@@ -58,7 +56,7 @@ export const processLimit = (): number => {
 
 const refuse = () => Effect.fail(new BodyMemoryFull({ retryAfter }))
 
-/** Makes the memory with this many bytes. */
+/** Makes a memory budget of this many bytes. */
 export const make = (bytes: number): BodyMemory["Service"] => {
   const perOwner = Math.floor(bytes / 2)
   const share = FairShare.make({ capacity: bytes, perOwner })
@@ -89,8 +87,7 @@ export const make = (bytes: number): BodyMemory["Service"] => {
 }
 
 /**
- * The memory that `bodyMemory` of the settings names; by default a quarter of what the process may
- * use.
+ * The memory budget from the setting `bodyMemory`. Default: a quarter of what the process may use.
  */
 export const layer: Layer.Layer<BodyMemory> = Layer.effect(
   BodyMemory,

@@ -1,21 +1,24 @@
 /**
- * Whose address a request comes from: the peer's, or, where the peer is a proxy that is trusted, the one that it says it took the request from.
+ * The client address of a request: the peer's address or, if the peer is a trusted proxy, the
+ * address that it reports.
  *
- * Proxies append the address that they were called from to `X-Forwarded-For`, so the list is read from its right end and only as far as trusted proxies wrote it: everything further left
- * is what the caller made up. `Forwarded` (RFC 7239) is not read: hardly a proxy writes it, and one that does not passes on the caller's own.
+ * Proxies append the address of their caller to `X-Forwarded-For`. The list is therefore read from
+ * its right end, only as far as trusted proxies wrote it; everything further left is the caller's
+ * own claim. `Forwarded` (RFC 7239) is not read: hardly any proxy writes it, and most pass the
+ * caller's own header on.
  */
 import { Option, Result } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { IpNetwork, NetAddress } from "effect/net"
 import { BlockList, isIP } from "node:net"
 
-/** The address to hold against a caller; `unknown` where the connection has none. */
+/** The address that limits apply to, or `unknown` if the connection has none. */
 export type ClientAddress = (request: HttpServerRequest.HttpServerRequest) => string
 
 /**
- * What to count an address by: an IPv4 address by itself, an IPv6 address by its first 64 bits,
- * because one subscriber has all addresses that share them. An IPv4 address that is written as IPv6
- * is counted as IPv4; anything that is no address, by its text.
+ * The key under which an address is counted: an IPv4 address itself, or the first 64 bits of an
+ * IPv6 address, because one subscriber has all addresses that share them. An IPv4-mapped IPv6
+ * address counts as IPv4. Text that is not an address counts as itself.
  */
 export const countedBy = (address: string): string => {
   const [bare = ""] = address.split("%")
@@ -27,7 +30,7 @@ export const countedBy = (address: string): string => {
     : IpNetwork.format(IpNetwork.fromAddressUnsafe(canonical, 64))
 }
 
-/** More proxies in a row are a loop or an attack: each costs time. */
+/** More proxies in a row are a loop or an attack, and each one costs time. */
 const mostProxies = 32
 
 interface Network {
@@ -53,7 +56,10 @@ const networkOf = (text: string): Network | undefined => {
   }
 }
 
-/** What is wrong with an entry of the list of trusted proxies, as a sentence; undefined where nothing is. */
+/**
+ * What is wrong with an entry of the trusted proxies, as a sentence. Undefined if the entry is
+ * valid.
+ */
 export const problemOf = (proxy: string): string | undefined => {
   const network = networkOf(proxy)
   if (network === undefined) return `${proxy} is not an address or block of addresses such as 10.0.0.0/8`
@@ -64,7 +70,7 @@ export const problemOf = (proxy: string): string | undefined => {
 
 const peerOf: ClientAddress = ({ remoteAddress }) => Option.getOrElse(remoteAddress, () => "unknown")
 
-/** An address with or without a port, in one form however it was written. */
+/** Normalizes an address with or without a port. */
 const addressOf = (entry: string): string | undefined => {
   const bare = entry.startsWith("[") && entry.endsWith("]") ? entry.slice(1, -1) : entry
   const address = NetAddress.ipFromString(bare)
@@ -74,10 +80,13 @@ const addressOf = (entry: string): string | undefined => {
 }
 
 /**
- * The caller's address, with these proxies trusted: addresses and CIDR blocks, IPv4 or IPv6. Throws where one of them is none.
+ * The client address, with these trusted proxies: IPv4 or IPv6 addresses and CIDR blocks. Throws on
+ * an invalid entry.
  *
- * A peer that is not trusted is the caller, whatever it says. Else it is the right-most address of `X-Forwarded-For` that is no trusted proxy; where all of them are, the left-most;
- * and where an entry is no address, the trusted proxy that wrote it, as nothing further left can be believed.
+ * An untrusted peer is the client, whatever it sends. Otherwise it is the right-most address of
+ * `X-Forwarded-For` that is not a trusted proxy, or the left-most address if all are trusted. If an
+ * entry is not an address, it is the trusted proxy that wrote the entry, because nothing further
+ * left can be trusted.
  */
 export const make = (trustedProxies: ReadonlyArray<string>): ClientAddress => {
   if (trustedProxies.length === 0) return peerOf

@@ -1,27 +1,30 @@
 /**
- * Which compression an answer goes out in: what the request's `Accept-Encoding` likes best of what there is (RFC 9110, 12.5.3).
+ * Chooses the compression of a response: the available coding that `Accept-Encoding` prefers (RFC
+ * 9110, 12.5.3).
  *
- * For contents that are the same for everybody alone: their compressed forms are made once, and nothing of a caller's is in one with a secret.
+ * Only for content that is the same for everyone. Its compressed forms are made once, and a
+ * caller's data is never compressed together with a secret.
  */
 import { Context, Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { brotliCompress, constants, gzip } from "node:zlib"
 import { RequestContext } from "./RequestContext.ts"
 
-/** A compression that every browser knows, by its name in `Content-Encoding`. */
+/** A compression that every browser supports, by its `Content-Encoding` name. */
 export type Coding = "br" | "gzip"
 
-/** All of them, the denser one first: between what a request likes equally, that one is taken. */
+/** All codings, the denser one first. It wins if a request accepts both equally. */
 export const codings: ReadonlyArray<Coding> = ["br", "gzip"]
 
-/** What a file's compressed form is called, behind the file's own name. */
+/** The file name extension of each compressed form. */
 export const extensions: Readonly<Record<Coding, string>> = { br: ".br", gzip: ".gz" }
 
 const member = /^([\w!#$%&'*+.^`|~-]+)(?:[ \t]*;[ \t]*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?))?$/i
 
 /**
- * The coding of `available` that the header likes best; undefined: none of them, the content goes as it is. That is so without a header, with one that is malformed, and where the
- * header likes the plain content better.
+ * The coding of `available` that the header prefers. Undefined: send the content uncompressed. That
+ * is the result without a header, with a malformed one, and if the header prefers uncompressed
+ * content.
  */
 export const negotiate = (header: string | undefined, available: ReadonlyArray<Coding>): Coding | undefined => {
   if (header === undefined) return undefined
@@ -35,7 +38,7 @@ export const negotiate = (header: string | undefined, available: ReadonlyArray<C
     accepted.set(name.toLowerCase(), Number(quality))
   }
   const others = accepted.get("*")
-  // What goes without saying is the least liked; it is left to the coding to be named.
+  // An unlisted `identity` ranks below any accepted coding.
   let best = accepted.get("identity") ?? 0
   let chosen: Coding | undefined
   for (const coding of available) {
@@ -48,7 +51,7 @@ export const negotiate = (header: string | undefined, available: ReadonlyArray<C
   return chosen
 }
 
-/** Negotiates for the request being served, and has its answer say that another request may get another coding. */
+/** Negotiates for the current request, and adds `Vary` to its response. */
 export const choose = (available: ReadonlyArray<Coding>): Effect.Effect<Coding | undefined> =>
   Effect.withFiber((fiber) => {
     const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
@@ -58,10 +61,13 @@ export const choose = (available: ReadonlyArray<Coding>): Effect.Effect<Coding |
     return Effect.succeed(negotiate(request.headers["accept-encoding"], available))
   })
 
-/** Brotli's last steps cost seconds and save a tenth: those are for what is built beforehand. */
+/**
+ * Brotli's highest levels take seconds to save a tenth. Use them for files compressed at build
+ * time.
+ */
 const brotliQuality = 6
 
-/** Compresses, outside of the thread that serves. */
+/** Compresses on another thread. */
 export const pack = (coding: Coding, bytes: Uint8Array): Promise<Uint8Array> =>
   new Promise((resolve, reject) => {
     const done = (error: Error | null, packed: Uint8Array): void => (error === null ? resolve(packed) : reject(error))

@@ -1,14 +1,15 @@
 /**
- * Lets pages of listed origins call the service from a browser; off unless origins are listed.
+ * Lets pages of listed origins call the service from a browser. Off if no origins are listed.
  *
- * Every answer to a listed origin says so, failures too, or else a page could not read why it failed. The browser's preflight is answered before anybody is authenticated, as it carries no
- * key. Cookies play no part (no credentials mode): the bearer key is all that authenticates. Every other origin is answered as ever, without a word of CORS, and its browser keeps the answer from
- * the page.
+ * Every response to a listed origin has CORS headers, also failures, so that a page can read why a
+ * request failed. A preflight is answered before authentication, because it carries no key. Cookies
+ * are not used (no credentials mode): the bearer key is the only authentication. Other origins get
+ * a normal response without CORS headers, and the browser keeps it from the page.
  */
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { RequestRecord } from "./RequestContext.ts"
 
-/** What a page may send beside what browsers always allow. */
+/** Request headers that a page may send in addition to those that browsers always allow. */
 const requestHeaders = [
   "authorization",
   "content-type",
@@ -21,7 +22,7 @@ const requestHeaders = [
   "b3"
 ].join(", ")
 
-/** What a page may read beside what browsers always show. */
+/** Response headers that a page may read in addition to those that browsers always expose. */
 const responseHeaders = [
   "x-request-id",
   "retry-after",
@@ -40,17 +41,21 @@ const responseHeaders = [
 const preflightHeaders = {
   "access-control-allow-methods": "GET, HEAD, POST, PUT, PATCH, DELETE",
   "access-control-allow-headers": requestHeaders,
-  // As long as browsers keep it at most.
+  // The longest time that browsers cache a preflight.
   "access-control-max-age": "7200"
 }
 
-/** Apps that are no web pages have origins such as `capacitor://localhost`, which `URL` does not know how to normalise. */
+/**
+ * Apps that are not web pages have origins such as `capacitor://localhost`, which `URL` does not
+ * normalize.
+ */
 const otherOrigin = /^[a-z][a-z\d+.-]*:\/\/[a-z\d.-]+(?::\d+)?$/
 
 /**
- * What is wrong with an origin of the list, as a sentence; undefined where nothing is. An origin is scheme, host and port exactly as browsers send it.
+ * What is wrong with a listed origin, as a sentence. Undefined if it is valid. An origin is scheme,
+ * host and port, exactly as browsers send it.
  *
- * `*` is refused: it would invite every page of the web to be handed a key.
+ * `*` is rejected: it would let any page on the web use a key that a user enters there.
  */
 export const problemOf = (origin: string): string | undefined => {
   if (origin === "*") return "* would let every page of the web in: list the origins of your own pages"
@@ -61,13 +66,16 @@ export const problemOf = (origin: string): string | undefined => {
   return otherOrigin.test(origin) ? undefined : `${origin} is not an origin such as https://app.example`
 }
 
-/** Notes in the record what the answer has to say to the request's origin; answers it where it is a preflight. */
+/**
+ * Adds the CORS headers for the request's origin to the record. Returns the response if the request
+ * is a preflight.
+ */
 export type Cors = (
   request: HttpServerRequest.HttpServerRequest,
   record: RequestRecord
 ) => HttpServerResponse.HttpServerResponse | undefined
 
-/** CORS for these origins; undefined where there are none. Throws where one of them is none. */
+/** CORS for these origins. Undefined if there are none. Throws on an invalid origin. */
 export const make = (origins: ReadonlyArray<string>): Cors | undefined => {
   if (origins.length === 0) return undefined
   const problem = origins.map(problemOf).find((problem) => problem !== undefined)
@@ -75,7 +83,7 @@ export const make = (origins: ReadonlyArray<string>): Cors | undefined => {
   const listed = new Set(origins)
 
   return ({ headers, method }, record) => {
-    // Whoever is not listed gets another answer, which a cache must not mix with this one.
+    // Unlisted origins get a different response, which a cache must not mix with this one.
     record.headers["vary"] = "Origin"
     const origin = headers["origin"]
     if (origin === undefined || !listed.has(origin)) return undefined

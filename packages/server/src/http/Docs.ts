@@ -1,5 +1,6 @@
 /**
- * The API reference: `/docs` as a page, `/openapi.json` as a document. All of it comes with the service, and the page may load nothing from anywhere else.
+ * The API reference: `/docs` as a page, `/openapi.json` as a document. Everything is served from
+ * here; the page loads nothing from other origins.
  */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import { Effect, Layer } from "effect"
@@ -7,7 +8,7 @@ import { HttpRouter, HttpServerResponse } from "effect/http"
 import { HttpApiSwagger, OpenApi } from "effect/http-api"
 import * as FixedAnswer from "./FixedAnswer.ts"
 
-/** Scripts and styles are part of the page; requests may go to this service alone. */
+/** Scripts and styles are inline. Requests may only go to this service. */
 const policy = [
   "default-src 'none'",
   "script-src 'unsafe-inline'",
@@ -23,7 +24,7 @@ const policy = [
 const confined = (response: HttpServerResponse.HttpServerResponse): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.setHeader(response, "content-security-policy", policy)
 
-/** The page is two megabytes, nearly all of them scripts. */
+/** The page is 2 MB, nearly all of it scripts. */
 const packed = HttpRouter.middleware(
   Effect.sync(() => {
     let page: FixedAnswer.FixedAnswer | undefined
@@ -50,5 +51,5 @@ const document = HttpRouter.use((router) => {
   )
 })
 
-/** Both. */
+/** Both routes. */
 export const layer = Layer.mergeAll(page, document)

@@ -1,5 +1,5 @@
 /**
- * The error envelope on the wire: what every answer that is no success looks like.
+ * The error envelope: the wire format of every error response.
  *
  * Specification: "Error envelope (every error response)".
  */
@@ -8,7 +8,7 @@ import { Option, Schema } from "effect"
 import { HttpServerResponse } from "effect/http"
 import type { RequestRecord } from "./RequestContext.ts"
 
-/** What went wrong, as the caller is told. */
+/** A failure as the caller sees it. */
 export interface Failure {
   readonly status: number
   readonly message: string
@@ -16,7 +16,7 @@ export interface Failure {
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** Statuses that come with `Retry-After` where it is known how long to wait. */
+/** Statuses that have `Retry-After` if the waiting time is known. */
 const waits = new Set([429, 503, 529])
 
 const Body = Schema.fromJsonString(
@@ -31,7 +31,7 @@ const Body = Schema.fromJsonString(
 
 const decodeBody = Schema.decodeUnknownOption(Body)
 
-/** The answer that tells of a failure. */
+/** The response for a failure. */
 export const respond = (record: RequestRecord, failure: Failure): HttpServerResponse.HttpServerResponse => {
   const retryAfter = failure.metadata?.["retry_after"]
   const headers: Record<string, string> = { ...record.headers, ...failure.headers, "x-request-id": record.id }
@@ -54,8 +54,8 @@ export const respond = (record: RequestRecord, failure: Failure): HttpServerResp
 }
 
 /**
- * What a handler's own error said, read back from the answer that the contract's schemas made of it, so that request id and user can be added in one place;
- * `None` when the answer is no envelope.
+ * Reads a handler's error back from the response that the contract's schemas encoded, so that
+ * request id and user are added in one place. `None` if the response is not an envelope.
  */
 export const read = (response: HttpServerResponse.HttpServerResponse): Option.Option<Failure> => {
   const body = response.body

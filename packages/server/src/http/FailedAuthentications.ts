@@ -3,23 +3,23 @@
  * the later it gets its next 401, up to 2 seconds.
  *
  * A valid key never waits, whatever else comes from its address: the key is looked up first, and
- * only a failure is counted. Addresses are counted as {@link ClientAddress.countedBy} says. A
- * request that waits here holds a connection, so few may wait at a time; further ones are answered
- * without delay. Nothing of a body is read meanwhile.
+ * only failures are counted. Addresses are counted as in {@link ClientAddress.countedBy}. A delayed
+ * response holds a connection, so only a few may wait at a time; further ones are not delayed. The
+ * body is not read meanwhile.
  */
 import { Effect } from "effect"
 import type { RateLimits } from "../rates/RateLimits.ts"
 import * as ClientAddress from "./ClientAddress.ts"
 
-/** How many answers may wait at the same time. */
+/** How many responses may be delayed at the same time. */
 export interface Options {
-  /** For one address. Default 16. */
+  /** Per address. Default: 16. */
   readonly perAddress?: number | undefined
-  /** For all addresses. Default 1024. */
+  /** In total. Default: 1024. */
   readonly total?: number | undefined
 }
 
-/** Counts a failure of the address and waits as long as its answer is to be delayed. */
+/** Counts a failure of the address and waits for the resulting delay. */
 export const make = (limits: RateLimits["Service"], options?: Options): ((address: string) => Effect.Effect<void>) => {
   const perAddress = options?.perAddress ?? 16
   const total = options?.total ?? 1024
@@ -46,7 +46,7 @@ export const make = (limits: RateLimits["Service"], options?: Options): ((addres
   return (caller) => {
     const address = ClientAddress.countedBy(caller)
     return limits.authenticationFailed(address).pipe(
-      // The delay only slows down guesses: without the store of limits the answer is still a 401.
+      // The delay only slows down guessing. Without the store, the response is still a 401.
       Effect.catch(() => Effect.succeed(0)),
       Effect.flatMap((delay) => wait(address, delay))
     )

@@ -1,22 +1,27 @@
 /**
- * What an operator reads of failures: the first of each kind at once, and while it goes on, once in an interval how many more there were.
+ * Logs failures for the operator: the first of each kind immediately, then, while it continues, how
+ * many more there were per interval.
  *
- * A full disk fails every request; a line for each would bury what else there is to read, and fill what is left of the disk.
+ * A full disk fails every request. A log line for each would hide everything else and fill the rest
+ * of the disk.
  */
 import { Context, Duration, Effect, Layer, Schedule } from "effect"
 import * as MonotonicTime from "../internal/MonotonicTime.ts"
 
-/** Something that went wrong. */
+/** A failure to log. */
 export interface Occurrence {
-  /** What makes two the same: what went wrong, and where. Nothing that differs each time, such as an id. */
+  /**
+   * Identifies failures of the same kind: what went wrong, and where. Nothing that differs each
+   * time, such as an id.
+   */
   readonly kind: string
   readonly level: "Error" | "Warn"
   readonly message: string
-  /** Of this one, such as its request's id. */
+  /** Details of this failure, such as its request's id. */
   readonly annotations?: Readonly<Record<string, string>> | undefined
 }
 
-/** Where failures are told. */
+/** The failure log. */
 export interface FailureLog {
   readonly report: (occurrence: Occurrence) => Effect.Effect<void>
 }
@@ -24,18 +29,18 @@ export interface FailureLog {
 const write = ({ annotations = {}, level, message }: Occurrence): Effect.Effect<void> =>
   Effect.annotateLogs(Effect.logWithLevel(level)(message), annotations)
 
-/** Every one is written unless a layer says otherwise. */
+/** By default every failure is logged. */
 export const FailureLog = Context.Reference<FailureLog>("@model-gateway/server/http/FailureLog", {
   defaultValue: () => ({ report: write })
 })
 
 /** How often is enough. */
 export interface Options {
-  /** A kind is written at most once in it. Default 1 minute. */
+  /** Each kind is logged at most once per interval. Default: 1 minute. */
   readonly interval?: Duration.Input | undefined
 }
 
-/** Tells the log of the context. */
+/** Reports to the log in the context. */
 export const report = (occurrence: Occurrence): Effect.Effect<void> =>
   Effect.flatMap(FailureLog, (log) => log.report(occurrence))
 
@@ -45,15 +50,15 @@ interface Known {
   last: Occurrence
 }
 
-/** Past so many kinds at a time, further ones count as one. */
+/** Above this number of kinds, further ones count as one. */
 const mostKinds = 500
 
-/** Within an interval, how often is looked for one that is over. */
+/** How many times per interval ended intervals are checked for. */
 const looks = 6
 
 const firstLine = (text: string): string => text.split("\n", 1)[0] ?? ""
 
-/** Makes it; what is left to say when the scope closes is said then. */
+/** Makes the log. Closing the scope logs the remaining counts. */
 export const make = Effect.fnUntraced(function* ({ interval = "1 minute" }: Options = {}) {
   const span = Duration.fromInputUnsafe(interval)
   const known = new Map<string, Known>()

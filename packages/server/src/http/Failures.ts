@@ -1,8 +1,9 @@
 /**
- * Turns everything that can go wrong into a status of the operation's closed set.
+ * Maps everything that can go wrong to a status of the operation's closed set.
  *
- * Handlers fail with the contract's errors. What is left arrives here: input that does not fit the schemas, bodies too large or cut short, unknown routes, a database that
- * does not answer, and defects. Nobody else decides what they become.
+ * Handlers fail with the contract's errors. Everything else is mapped here: input that does not
+ * match the schemas, bodies that are too large or incomplete, unknown routes, an unavailable
+ * database, and defects.
  */
 import { EnvelopeError, type Issue, phrases } from "@model-gateway/core/GatewayError"
 import { type Cause, Effect, SchemaIssue } from "effect"
@@ -16,11 +17,11 @@ import * as Issues from "./Issues.ts"
 import * as FormParts from "./FormParts.ts"
 import * as Operations from "./Operations.ts"
 
-/** A failure, and whether an operator should hear of it. */
+/** A failure, and whether to log it for the operator. */
 export interface Classified {
   readonly failure: Failure
   readonly unexpected: boolean
-  /** Statuses that may replace the failure's own where an operation does not have it. */
+  /** Statuses to use instead if the operation does not have the failure's own. */
   readonly alternatives?: ReadonlyArray<number>
 }
 
@@ -50,15 +51,15 @@ const badRequest = (reason: string, issues: ReadonlyArray<Issue>): Classified =>
 
 const longestPath = 256
 
-// The input stays out of the messages: it may be a secret, and the caller has it.
+// Messages leave out the input: it may be a secret, and the caller knows it.
 const format = SchemaIssue.makeFormatterStandardSchemaV1()
 
-/** What the schema says, where it speaks of how it is written rather than of what was sent. */
+/** Rewords schema messages that describe the encoding instead of the input. */
 const worded = (said: string, path: string, last: PropertyKey | undefined): string => {
   if (said === "Missing key" && typeof last === "number") {
     return `Expected at least ${last + 1} item${last === 0 ? "" : "s"}`
   }
-  // To the schema a form's file is a list of one.
+  // To the schema, a form's file is a list with one item.
   return path === "file" && (said === "Expected array" || said === "Expected a value with a length of 1")
     ? "Expected one file"
     : said
@@ -92,7 +93,7 @@ const codeOf = (error: unknown): string | undefined =>
     ? error.code
     : undefined
 
-/** Errors of the disk that ends up full or broken while an upload is kept. */
+/** Errors of a full or broken disk while an upload is stored. */
 const diskErrors = new Set(["ENOSPC", "EDQUOT", "EIO", "EROFS", "EMFILE", "ENFILE", "EACCES", "EPERM", "ENOENT"])
 
 const causeChain = function* (error: unknown): Generator<unknown> {
@@ -129,7 +130,7 @@ const fromMultipart = (error: Multipart.MultipartError): Classified => {
       return tooManyParts
     case "Parse":
     case "InternalError":
-      // What goes wrong with the body surfaces where its file is being written, as that file's broken stream.
+      // An error of the body appears where its file is written, as a failure of that file's stream.
       if (isReachedLimit(error.reason.cause)) return tooLarge
       return isDiskError(error.reason.cause) ? unavailable : malformedForm(error.reason.cause)
   }
@@ -144,7 +145,7 @@ const tooManyParts = badRequest(`the form has more than ${FormParts.maxParts} pa
   { path: "", message: `Expected at most ${FormParts.maxParts} parts` }
 ])
 
-/** By the parser's own errors. */
+/** Messages for the form parser's errors. */
 const malformedForms: Readonly<Record<string, string>> = {
   InvalidBoundary: "its content type names no boundary",
   BadHeaders: "a part has malformed headers, or more than 16 KiB of them",
@@ -169,7 +170,7 @@ const fromServer = (error: HttpServerError.HttpServerError): Classified => {
   switch (reason._tag) {
     case "RouteNotFound": {
       const allow = Operations.allowedMethods(reason.request.url)
-      // A path whose method is known has a parameter that is malformed or too long.
+      // The method is allowed for the path, so a parameter is malformed or too long.
       return allow === undefined || allow.split(", ").includes(reason.request.method)
         ? noSuchPath
         : expected({ status: 405, message: `method not allowed: this path knows ${allow}`, headers: { allow } })
@@ -184,7 +185,7 @@ const fromServer = (error: HttpServerError.HttpServerError): Classified => {
   }
 }
 
-/** A body that is too large, with how large it may be. */
+/** Adds the limit to the failure of a body that is too large. */
 export const withLimit = (classified: Classified, limit: number | undefined): Classified => {
   const { failure } = classified
   if (failure.status !== 413 || failure.message !== phrases[413] || limit === undefined) return classified
@@ -192,7 +193,7 @@ export const withLimit = (classified: Classified, limit: number | undefined): Cl
   return { ...classified, failure: { ...failure, message: `${phrases[413]}: at most ${size} are taken` } }
 }
 
-/** What one error or defect means, before the operation's set is looked at. */
+/** Classifies one error or defect, regardless of the operation. */
 export const classify = (error: unknown): Classified => {
   if (error instanceof EnvelopeError) {
     return expected({
@@ -216,8 +217,11 @@ const closest: Readonly<Record<number, ReadonlyArray<number>>> = {
   503: [500]
 }
 
-/** Holds a failure to the operation's set; what has no place in it becomes a 500 that an operator hears of. */
-export const close = (operation: Operations.Operation | undefined, classified: Classified): Classified => {
+/**
+ * Restricts a failure to the statuses of the operation's contract. A status that the operation does
+ * not have becomes a 500 and is logged.
+ */
+export const restrictToContract = (operation: Operations.Operation | undefined, classified: Classified): Classified => {
   const { failure } = classified
   if (operation === undefined || operation.errors.has(failure.status)) return classified
   const alternatives = classified.alternatives ?? closest[failure.status]
@@ -240,7 +244,7 @@ export const close = (operation: Operations.Operation | undefined, classified: C
   }
 }
 
-/** The error or defect that a cause is about; the first one, as it came first. */
+/** The error or defect of a cause; the first one if there are several. */
 export const errorOf = (cause: Cause.Cause<unknown>): unknown => {
   for (const reason of cause.reasons) {
     if (reason._tag === "Fail") return reason.error
@@ -250,7 +254,8 @@ export const errorOf = (cause: Cause.Cause<unknown>): unknown => {
 }
 
 /**
- * What may be logged of an error: what it is and where it arose. The message of a parser quotes what it parsed, so that one stays out.
+ * What may be logged of an error: its type and where it arose. The message of a parser quotes its
+ * input, so it is left out.
  */
 export const describe = (error: unknown): string => {
   if (error instanceof StorageError) return `${error.operation}: ${error.message}`
@@ -267,8 +272,9 @@ const framesOf = ({ stack = "" }: Error, most = 8): ReadonlyArray<string> =>
     .slice(0, most)
 
 /**
- * What two errors have in common that are the same kind from the same place. Messages name a path or an id that differs each time, so they count only where there is nothing else;
- * and further up the stack, the same place is reached by many ways.
+ * The kind of an error: same type, same place. Messages may contain a path or an id, so they count
+ * only if nothing else is known. Further up the stack, many paths lead to the same place, so only
+ * the top counts.
  */
 export const kindOf = (error: unknown): string => {
   if (error instanceof StorageError || !(error instanceof Error)) return describe(error)

@@ -1,12 +1,13 @@
 /**
- * A success that is the same for everybody as long as the process runs. It is compressed when it is first asked for, and once; who has it already is told so by its `ETag`.
+ * A success that stays the same for everyone while the process runs. It is compressed once, when it
+ * is first requested. Its `ETag` answers clients that already have it with a 304.
  */
 import { Effect } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { createHash } from "node:crypto"
 import * as ContentCoding from "./ContentCoding.ts"
 
-/** The answer to any request for it. */
+/** The response to a request. */
 export type FixedAnswer = Effect.Effect<
   HttpServerResponse.HttpServerResponse,
   never,
@@ -20,7 +21,7 @@ const isKnown = (ifNoneMatch: string | undefined, etag: string): boolean =>
     return known === "*" || known === etag
   })
 
-/** Makes it of its content. Browsers ask each time whether it is still the same. */
+/** Makes the response from its content. Browsers revalidate it each time. */
 export const make = (bytes: Uint8Array, contentType: string): FixedAnswer => {
   const hash = createHash("sha256").update(bytes).digest("base64url").slice(0, 22)
   const packed = new Map<ContentCoding.Coding, Promise<Uint8Array>>()

@@ -1,20 +1,19 @@
 /**
- * Reads a `multipart/form-data` body part by part, and refuses one that is malformed or out of
- * bounds.
+ * Reads a `multipart/form-data` body part by part, and rejects one that is malformed or too large.
  *
- * All errors are `MultipartError`s, which `Failures` turns into a 400 or a 413.
+ * All errors are `MultipartError`s, which `Failures` maps to a 400 or a 413.
  */
 import { ByteSize, Effect, type FileSystem, type Path, type Scope, Stream } from "effect"
 import { type HttpServerRequest, Multipart } from "effect/http"
 import * as RequestBlocks from "../files/RequestBlocks.ts"
 
-/** Files and fields together. The parser takes at most 16 KiB of headers per part. */
+/** The number of files and fields. The parser accepts at most 16 KiB of headers per part. */
 export const maxParts = 64
 
-/** The fields that hold JSON may be this large. */
+/** Limit for fields that hold JSON. */
 export const maxJsonFieldBytes = 1024 * 1024
 
-/** Every other field. */
+/** Limit for every other field. */
 export const maxFieldBytes = 64 * 1024
 
 const jsonFields = new Set(["provider", "trace"])
@@ -27,8 +26,8 @@ const withinBounds = (part: Multipart.Part): Effect.Effect<void, Multipart.Multi
     : Effect.fail(Multipart.MultipartError.fromReason("FieldTooLarge"))
 
 /**
- * The parts of a form, given its headers and its body. The content of a file must be read before
- * the next part is taken, or it piles up in memory.
+ * The parts of a form, from its headers and body. Read a file's content before taking the next
+ * part, because it would otherwise accumulate in memory.
  */
 export const parse =
   (headers: HttpServerRequest.HttpServerRequest["headers"]) =>
@@ -36,8 +35,8 @@ export const parse =
     body.pipe(
       Stream.mapError(malformed),
       Stream.pipeThroughChannel(Multipart.makeChannel(headers)),
-      // The parser of Effect 4.1.0 throws a TypeError where a boundary directly follows the headers
-      // of the first part.
+      // Effect 4.1.0's parser throws a TypeError if a boundary directly follows the headers of the
+      // first part.
       Stream.catchDefect((cause) => Stream.fail(malformed({ _tag: "UnfinishedHeaders", cause }))),
       Stream.tap(withinBounds),
       Stream.provideService(Multipart.MaxParts, maxParts),
@@ -45,15 +44,15 @@ export const parse =
     )
 
 /**
- * Browsers send a file without a name for an input that was left empty. Reads it, so that the next
- * part can come.
+ * Browsers send a file without a name for an empty file input. Reads that file, so that the next
+ * part arrives.
  */
 const isNamed = (part: Multipart.Part): Effect.Effect<boolean, Multipart.MultipartError> =>
   part._tag === "File" && part.name === "" ? Effect.as(Stream.runDrain(part.content), false) : Effect.succeed(true)
 
 /**
- * The whole form, with its files in temporary files that are removed with the scope. Files without
- * a name are left out.
+ * The whole form. Its files are temporary files that are removed with the scope. Files without a
+ * name are left out.
  */
 export const persist = (
   request: HttpServerRequest.HttpServerRequest

@@ -1,6 +1,5 @@
 /**
- * For whoever watches over the process: `/healthz` says that it runs, `/readyz` that it can serve,
- * `/metrics` what it has done.
+ * Endpoints for monitoring: `/healthz` (the process runs), `/readyz` (it can serve) and `/metrics`.
  */
 import { phrases, ServiceUnavailable } from "@model-gateway/core/GatewayError"
 import { Effect, Layer } from "effect"
@@ -22,7 +21,7 @@ const ready = HttpRouter.use(
     const lifecycle = yield* Lifecycle
     const readiness = yield* Readiness.make()
     let isServing = true
-    /** Writes to the log when the database stops serving, and why, and when it serves again. */
+    /** Logs when the database stops answering, with the reason, and when it answers again. */
     const report = (problem: string | undefined) =>
       Effect.suspend(() => {
         if ((problem === undefined) === isServing) return Effect.void

@@ -1,16 +1,16 @@
-/** The 400 that lists what is wrong with a request. */
+/** The 400 that lists the issues of a request. */
 import { BadRequest, type Issue, type Metadata, phrases } from "@model-gateway/core/GatewayError"
 
-/** The most issues that an answer lists. */
+/** The maximum number of issues in a response. */
 export const maxIssues = 20
 
-/** The issues as `error.metadata` carries them. */
+/** The issues as `error.metadata`. */
 export const metadataOf = (issues: ReadonlyArray<Issue>): Metadata =>
   issues.length > maxIssues ? { issues: issues.slice(0, maxIssues), issues_truncated: true } : { issues }
 
 const describe = ({ message, path }: Issue): string => (path === "" ? message : `${path}: ${message}`)
 
-/** The first issue, and how many more there are. */
+/** The first issue and the number of further ones. */
 export const summaryOf = (issues: ReadonlyArray<Issue>): string => {
   const [first, ...others] = issues
   if (first === undefined) return "the request is malformed"

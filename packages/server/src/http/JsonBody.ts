@@ -1,6 +1,6 @@
 /**
- * Reads the text of a JSON body within its limits, and lists what is wrong with one that does not
- * fit its schema.
+ * Reads the text of a JSON body within its limits, and lists the issues of one that does not match
+ * its schema.
  */
 import { Effect, Stream } from "effect"
 import { HttpServerError, type HttpServerRequest } from "effect/http"
@@ -10,19 +10,19 @@ import * as Issues from "./Issues.ts"
 import * as JsonScanner from "./JsonScanner.ts"
 import type * as PayloadIssues from "./PayloadIssues.ts"
 
-/** A body up to this length cannot hold enough to be worth scanning before it is parsed. */
+/** A body up to this length cannot hold enough to need a scan before parsing. */
 const maxUnscanned = 4096
 
 /**
- * A body up to this length is scanned at once; a longer one as it arrives, so that others have
- * their turn.
+ * A body up to this length is scanned at once. A longer one is scanned as it arrives, so that other
+ * requests can run in between.
  */
 const maxScannedAtOnce = 64 * 1024
 
-/** The room that a body of unknown length begins with; it doubles as the body turns out longer. */
+/** The initial memory for a body of unknown length. It doubles as the body grows. */
 export const firstRoom = 16 * 1024
 
-/** The defect of a body that is longer than its limit. */
+/** The defect for a body that exceeds its limit. */
 export const tooLarge = (request: HttpServerRequest.HttpServerRequest) =>
   Effect.die(
     new HttpServerError.HttpServerError({
@@ -30,16 +30,14 @@ export const tooLarge = (request: HttpServerRequest.HttpServerRequest) =>
     })
   )
 
-/** The declared length of the body; undefined where the sender does not tell. */
+/** The declared length of the body, or undefined if it is not declared. */
 export const lengthOf = ({ headers }: HttpServerRequest.HttpServerRequest): number | undefined => {
   const length = headers["content-length"]
   if (length !== undefined) return Number(length)
   return headers["transfer-encoding"] === undefined ? 0 : undefined
 }
 
-/**
- * Gives each chunk of the body to `push`. A body that turns out longer than `maxBytes` is a 413.
- */
+/** Passes each chunk of the body to `push`. A body above `maxBytes` is a 413. */
 export const forEachChunk = <E, R>(
   request: HttpServerRequest.HttpServerRequest,
   maxBytes: number,
@@ -55,8 +53,8 @@ export const forEachChunk = <E, R>(
 const roomFor = (received: number): number => 2 ** Math.ceil(Math.log2(received))
 
 /**
- * The text of a JSON body of at most `maxBytes`, refused with a 400 where it holds more than its
- * operation accepts. A body of unknown length makes its `room` larger as it arrives.
+ * The text of a JSON body of at most `maxBytes`. A body with more values than its operation accepts
+ * is a 400. A body of unknown length grows its `room` as it arrives.
  */
 export const readText = (
   request: HttpServerRequest.HttpServerRequest,
@@ -84,11 +82,11 @@ export const readText = (
   )
 }
 
-/** Whether a body did not fit its schema. */
+/** Whether a body did not match its schema. */
 export const isPayloadError = <E>(error: E): error is Extract<E, HttpApiError.HttpApiSchemaError> =>
   HttpApiError.HttpApiSchemaError.is(error) && error.kind === "Payload"
 
-/** The error of a body that does not fit its schema, completed by what else is wrong with it. */
+/** Adds all other issues of the body to the error of its first one. */
 export const withAllIssues = (
   payload: PayloadIssues.JsonPayload,
   error: HttpApiError.HttpApiSchemaError,
@@ -99,7 +97,7 @@ export const withAllIssues = (
   return cause === undefined ? error : new HttpApiError.HttpApiSchemaError({ kind: "Payload", cause })
 }
 
-/** The value that a text holds; undefined where it is not JSON. */
+/** Parses a text. Undefined if it is not JSON. */
 const parse = (text: string): unknown => {
   try {
     return JSON.parse(text)

@@ -1,50 +1,50 @@
 /**
- * Looks over the bytes of a JSON body as they come, before anything is made of them.
+ * Scans the bytes of a JSON body as they arrive, before it is parsed.
  *
- * A parser builds all that a body holds: a body of some megabytes can become millions of objects,
- * and stop everybody else while they are built. This scanner only counts. It refuses nesting, lists
- * and numbers of values beyond what any operation takes, in time that grows with the bytes alone.
- * It does not check the grammar: the parser does that afterwards.
+ * A parser builds all that a body holds: a few megabytes can become millions of objects and block
+ * all other requests. The scanner only counts. It rejects nesting, lists and numbers of values
+ * above what any operation accepts, in time linear in the bytes. It does not check the grammar; the
+ * parser does that later.
  *
- * It can also take one long string out of the body, so that it is never held whole.
+ * It can also extract one long string from the body, so that the string is never held whole.
  */
 import type { Issue } from "@model-gateway/core/GatewayError"
 
-/** The most that a body may hold, whatever its operation. */
+/** Limits of every body, whatever its operation. */
 export const limits = {
-  /** Levels of nesting: what the contract lets pass on, and some for the fields around it. */
+  /** Levels of nesting: the contract's limit plus some for the fields around it. */
   depth: 128,
-  /** Items of a list or members of an object. */
+  /** Items of a list, or members of an object. */
   entries: 10_000,
-  /** Values in all. */
+  /** Values in total. */
   values: 100_000
 } as const
 
-/** A string that is taken out: the value of `member` in the object that is `field` of the body. */
+/** A string to extract: the value of `member` in the object `field` of the body. */
 export interface Extraction {
   readonly field: string
   readonly member: string
-  /** The string begins; an earlier one of that name no longer counts, as for the parser. */
+  /** The string starts. As in the parser, it replaces an earlier one with the same name. */
   readonly begin: () => void
-  /** Some of its bytes, as they are written in the JSON. */
+  /** Some of its bytes, as written in the JSON. */
   readonly take: (bytes: Uint8Array) => void
 }
 
-/** How a body is scanned. */
+/** Options of a scan. */
 export interface Options {
   /**
-   * The most items of the list at a path such as `documents` or `provider.order`, where it has a
-   * bound.
+   * The maximum number of items of the list at a path such as `documents` or `provider.order`, if
+   * it is limited.
    */
   readonly maxItems?: ((path: string) => number | undefined) | undefined
-  /** Gets the bytes to parse: all of them but the string that is taken out. */
+  /** Receives the bytes to parse: all except the extracted string. */
   readonly keep: (bytes: Uint8Array) => void
   readonly extract?: Extraction | undefined
 }
 
 /** The scanner of one body. */
 export interface JsonScanner {
-  /** Looks over the next bytes; the issue that the body is refused for, if there is one. */
+  /** Scans the next bytes. Returns the issue for which the body is rejected, if any. */
   readonly push: (bytes: Uint8Array) => Issue | undefined
 }
 
@@ -57,16 +57,13 @@ const closeObject = 0x7d
 const openList = 0x5b
 const closeList = 0x5d
 
-/** Names longer than this are no fields of the contract. */
+/** Longer names are not fields of the contract. */
 const longestName = 256
 
-/**
- * Names are known for the fields of the body and the members of those: for paths and the
- * extraction.
- */
+/** Names are tracked for the fields of the body and their members, for paths and the extraction. */
 const namedLevels = 2
 
-/** After this many bytes without an escape a native search is quicker than a loop. */
+/** After this many bytes without an escape, a native search is faster than a loop. */
 const shortString = 24
 
 const nameOf = (bytes: ReadonlyArray<number>): string => {
@@ -94,7 +91,7 @@ export const make = ({ extract, keep, maxItems = () => undefined }: Options): Js
   let expectsName = false
   let isExtracting = false
 
-  /** The names of the fields that lead to the present level. */
+  /** The path of the current level. */
   const path = (): string =>
     names
       .slice(1, Math.min(depth, namedLevels + 1))
@@ -102,7 +99,7 @@ export const make = ({ extract, keep, maxItems = () => undefined }: Options): Js
       .map(nameOf)
       .join(".")
 
-  /** The bound of a list that begins here. */
+  /** The limit of a list that starts here. */
   const boundOfNext = (): number | undefined => {
     for (let level = 1; level <= depth; level++) if (level > namedLevels || isObject[level] === 0) return undefined
     return maxItems(
@@ -119,7 +116,7 @@ export const make = ({ extract, keep, maxItems = () => undefined }: Options): Js
   }
 
   const open = (object: boolean): Issue | undefined => {
-    // Read before the level is entered: it is the level above that names the list.
+    // Read this before entering the level: the level above names the list.
     const ownBound = object ? undefined : boundOfNext()
     depth++
     if (depth > limits.depth) return { path: path(), message: `Expected at most ${limits.depth} levels of nesting` }
@@ -156,7 +153,7 @@ export const make = ({ extract, keep, maxItems = () => undefined }: Options): Js
       nameOf(names[2] ?? []) === extract.member
   }
 
-  // The next quote and backslash of the bytes at hand, kept so that no byte is searched twice.
+  // The next quote and backslash of the current bytes, cached so that no byte is searched twice.
   let searched: Uint8Array | undefined
   let nextQuote = -1
   let nextBackslash = -1
@@ -178,7 +175,7 @@ export const make = ({ extract, keep, maxItems = () => undefined }: Options): Js
     return Math.min(nextQuote, nextBackslash)
   }
 
-  /** Where the string's content ends in these bytes: at its closing quote, or with the bytes. */
+  /** Where the string's content ends in these bytes: at its closing quote, or at their end. */
   const endOfString = (bytes: Uint8Array, from: number): number => {
     let at = from
     let plainFrom = from

@@ -1,5 +1,6 @@
 /**
- * Whether the service is stopping: then it is no longer ready, and connections are closed as their requests finish.
+ * Whether the service is stopping. It is then not ready, and connections close as their requests
+ * finish.
  */
 import { Context, Effect, Latch, Layer } from "effect"
 
@@ -8,14 +9,14 @@ export class Lifecycle extends Context.Service<
   Lifecycle,
   {
     readonly isStopping: boolean
-    /** From now on the service is stopping. */
+    /** Marks the service as stopping. */
     readonly stop: Effect.Effect<void>
     /** Waits until the service is stopping. */
     readonly awaitStop: Effect.Effect<void>
   }
 >()("@model-gateway/server/http/Lifecycle") {}
 
-/** A service that runs until it is told to stop. */
+/** A service that runs until it is stopped. */
 export const layer: Layer.Layer<Lifecycle> = Layer.sync(Lifecycle, () => {
   let isStopping = false
   const stopping = Latch.makeUnsafe()
@@ -31,7 +32,10 @@ export const layer: Layer.Layer<Lifecycle> = Layer.sync(Lifecycle, () => {
   })
 })
 
-/** Tells the service to stop as the first thing when the layers close: put it on top of the layer that serves. */
+/**
+ * Marks the service as stopping before any other layer closes. Provide it on top of the layer that
+ * serves.
+ */
 export const layerStopFirst: Layer.Layer<never, never, Lifecycle> = Layer.effectDiscard(
   Effect.flatMap(Lifecycle, (lifecycle) => Effect.addFinalizer(() => lifecycle.stop))
 )

@@ -1,5 +1,6 @@
 /**
- * What the service counts, for `/metrics`. Labels are operations, statuses, providers and outcomes: never a key, a workspace or a model.
+ * The metrics of the service, for `/metrics`. Labels are operations, statuses, providers and
+ * outcomes, never a key, a workspace or a model.
  */
 import { type Context, Effect, Metric } from "effect"
 
@@ -66,7 +67,7 @@ const jobs = labelled<readonly [status: string], Metric.Counter<number>>(([statu
   })
 )
 
-/** A request was answered. Runs on the hot path, hence without an Effect. */
+/** Counts a response. On the hot path, so it is not an Effect. */
 export const answeredUnsafe = (
   context: Context.Context<never>,
   operation: string,
@@ -77,7 +78,7 @@ export const answeredUnsafe = (
   durations(operation).updateUnsafe(durationSeconds, context)
 }
 
-/** An upstream was tried; `outcome` is `success` or the reason of its failure. */
+/** Counts an upstream call. `outcome` is `success` or the reason of the failure. */
 export const attempted = (provider: string, outcome: string, durationSeconds: number): Effect.Effect<void> =>
   Effect.contextWith((context: Context.Context<never>) =>
     Effect.sync(() => {
@@ -86,9 +87,9 @@ export const attempted = (provider: string, outcome: string, durationSeconds: nu
     })
   )
 
-/** So many micro-credits were charged for an operation. */
+/** Counts the micro-credits charged for an operation. */
 export const spent = (operation: string, microCredits: number): Effect.Effect<void> =>
   Metric.update(credits(operation), microCredits)
 
-/** A video job entered a state. */
+/** Counts a video job that entered a state. */
 export const jobEntered = (status: string): Effect.Effect<void> => Metric.update(jobs(status), 1)

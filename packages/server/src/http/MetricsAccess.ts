@@ -1,8 +1,9 @@
 /**
  * Who may read `/metrics`.
  *
- * It tells of a business's traffic, so whoever merely reaches the port does not get it. With a token set it asks for that token, from everybody. Without one it answers programs on this machine
- * that ask directly, and nobody else: what a proxy passes on may come from anywhere.
+ * Metrics reveal a business's traffic, so reaching the port is not enough. If a token is set,
+ * everyone needs it. Otherwise only direct requests from this machine are answered, because
+ * requests through a proxy may come from anywhere.
  */
 import { Forbidden, Unauthorized } from "@model-gateway/core/GatewayError"
 import { Option, Redacted, Result } from "effect"
@@ -10,7 +11,7 @@ import type { HttpServerRequest } from "effect/http"
 import { NetAddress } from "effect/net"
 import { createHash, timingSafeEqual } from "node:crypto"
 
-/** Long enough that nobody guesses it, in the characters that a bearer token may have (RFC 6750). */
+/** The format of a token: too long to guess, with the characters of a bearer token (RFC 6750). */
 export const tokenForm = /^[\w.~+/-]{16,512}={0,2}$/
 
 const missing = new Unauthorized({
@@ -26,7 +27,7 @@ const notFromHere = new Forbidden({
   }
 })
 
-/** Headers that say that a proxy stands between. */
+/** Headers that show that the request came through a proxy. */
 const passedOn = ["x-forwarded-for", "forwarded", "x-real-ip", "via"]
 
 const isLocal = ({ headers, remoteAddress }: HttpServerRequest.HttpServerRequest): boolean => {
@@ -37,10 +38,10 @@ const isLocal = ({ headers, remoteAddress }: HttpServerRequest.HttpServerRequest
 
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest()
 
-/** Why a request may not read the metrics; undefined where it may. */
+/** Why a request may not read the metrics. Undefined if it may. */
 export type MetricsAccess = (request: HttpServerRequest.HttpServerRequest) => Forbidden | Unauthorized | undefined
 
-/** Access by this token; without one, from this machine. Throws where the token is none. */
+/** Access with this token, or from this machine if there is none. Throws on a malformed token. */
 export const make = (token: Redacted.Redacted | undefined): MetricsAccess => {
   if (token === undefined) return (request) => (isLocal(request) ? undefined : notFromHere)
   if (!tokenForm.test(Redacted.value(token)))
@@ -50,7 +51,7 @@ export const make = (token: Redacted.Redacted | undefined): MetricsAccess => {
     const credential = headers["authorization"]
     if (credential === undefined) return missing
     const [, given] = /^bearer +(\S+)$/i.exec(credential) ?? []
-    // Digests are of one length, and equal ones are found in the same time as others.
+    // Digests have equal lengths, and the comparison takes constant time.
     return given !== undefined && timingSafeEqual(digest(given), expected) ? undefined : wrong
   }
 }

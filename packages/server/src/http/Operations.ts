@@ -1,24 +1,23 @@
 /**
- * What the contract says of each operation, made from the endpoint definitions: the statuses it may answer with, and which methods a path knows.
- *
- * Nothing here is written twice: the sets are those of the endpoints' own schemas and of their middlewares.
+ * The statuses of each operation and the methods of each path, derived from the contract's
+ * endpoints and middlewares.
  */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import { HttpApi, type HttpApiEndpoint } from "effect/http-api"
 
 /** One operation of the contract. */
 export interface Operation {
-  /** The endpoint's identifier, such as `deleteFile`; the label in metrics. */
+  /** The endpoint's identifier, for example `deleteFile`. Also the label in metrics. */
   readonly name: string
   readonly method: string
-  /** With its parameters as `:name`, from the root. */
+  /** The full path, with parameters as `:name`. */
   readonly path: string
   readonly success: ReadonlySet<number>
-  /** The closed set. */
+  /** The closed set of error statuses. */
   readonly errors: ReadonlySet<number>
 }
 
-/** Beside the contract: routes of the service itself. */
+/** Routes of the service that are not in the contract. */
 const ownRoutes: ReadonlyArray<readonly [method: string, path: string]> = [
   ["GET", "/healthz"],
   ["GET", "/readyz"],
@@ -47,7 +46,7 @@ HttpApi.reflect(GatewayApi, {
 /** Every operation of the contract. */
 export const all: ReadonlyArray<Operation> = [...byEndpoint.values()]
 
-/** The operation that an endpoint of the contract is; undefined for any other. */
+/** The operation of an endpoint, or undefined for an endpoint outside the contract. */
 export const of = (endpoint: HttpApiEndpoint.Top): Operation | undefined =>
   byEndpoint.get(endpointKey(endpoint.method, endpoint.path))
 
@@ -72,18 +71,18 @@ const knownPaths: ReadonlyArray<{ readonly pattern: RegExp; readonly methods: Se
 })()
 
 /**
- * A `;` or `#`, behind which the router would read a query; an empty segment, which it would take
- * for an empty parameter; or the percent-encoding of a character that needs none.
+ * A `;` or `#`, after which the router would read a query; an empty segment, which it would read as
+ * an empty parameter; or the percent-encoding of a character that does not need it.
  */
 const secondSpelling = /^[^?]*(?:[;#]|\/\/|%(?:2[DE]|3\d|4[1-9A-F]|5[\dAF]|6[1-9A-F]|7[\dAE]))|^[^?]+\/(?:\?|$)/i
 
 /**
- * Whether a URL's path is spelled as the contract spells it, and not as a second spelling of
- * another path. A proxy in front would take that for a different path and apply the wrong rule.
+ * Whether a URL's path is spelled as in the contract. A proxy in front would treat another spelling
+ * as a different path and apply the wrong rule.
  */
 export const isExactPath = (url: string): boolean => url.startsWith("/") && !secondSpelling.test(url)
 
-/** The methods that a path knows, in the `Allow` header's form; undefined where no path is like it. */
+/** The methods of a path, in the format of the `Allow` header. Undefined if no path matches. */
 export const allowedMethods = (url: string): string | undefined => {
   if (!isExactPath(url)) return undefined
   const path = url.split(/[?#]/, 1)[0] ?? ""

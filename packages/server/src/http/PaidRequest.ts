@@ -1,8 +1,11 @@
 /**
- * What every request that costs money goes through, in this order: the rate of its key (429), an earlier answer to its `Idempotency-Key`, the day's requests to free models
- * (429), and its worst-case cost held on key, guardrail and workspace (402). Then it runs, and what it really cost is charged once, or all of it given back.
+ * The steps of every paid request, in this order: the key's rate limit (429), a stored answer for
+ * its `Idempotency-Key`, the free-model day (429), and the reservation of its worst-case cost on
+ * key, guardrail and workspace (402). Then it runs, and its actual cost is charged once, or the
+ * whole reservation is released.
  */
-import { BadRequest, PaymentRequired, phrases, TooManyRequests } from "@model-gateway/core/GatewayError"
+import type { BadRequest } from "@model-gateway/core/GatewayError"
+import { PaymentRequired, TooManyRequests } from "@model-gateway/core/GatewayError"
 import { Effect, Exit, Schedule } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { HttpServerResponse } from "effect/http"
@@ -18,6 +21,7 @@ import { fromSql, type StorageError } from "../storage/StorageError.ts"
 import * as FailureLog from "./FailureLog.ts"
 import { kindOf, orUnavailable } from "./Failures.ts"
 import * as Metrics from "./Metrics.ts"
+import { invalid } from "./Issues.ts"
 import * as RequestContext from "./RequestContext.ts"
 
 const setRateHeaders = (status: RateStatus) =>
@@ -27,9 +31,9 @@ const setRateHeaders = (status: RateStatus) =>
   })
 
 /**
- * Counts the request against its key's rate, once, and says in the `RateLimit` headers where the
- * key stands. Past the limit it is a 429 with `retry_after`. For every operation whose status set
- * has a 429, paid or not.
+ * Counts the request against its key's rate limit, once, and sets the `RateLimit` headers. Above
+ * the limit it fails with a 429 with `retry_after`. For every operation that has a 429, paid or
+ * not.
  */
 export const withinRate: Effect.Effect<void, TooManyRequests, RateLimits | RequestContext.RequestContext> = Effect.gen(
   function* () {
@@ -53,8 +57,8 @@ export const withinRate: Effect.Effect<void, TooManyRequests, RateLimits | Reque
 )
 
 /**
- * Fails with a 402 where the key, its guardrail or its workspace has nothing left to spend. For
- * requests whose price is not known yet: one with nothing left cannot pay any.
+ * Fails with a 402 if the key, its guardrail or its workspace has nothing left to spend. For
+ * requests whose price is not known yet.
  */
 export const notExhausted = (
   accounting: Accounting["Service"],
@@ -68,30 +72,33 @@ export const notExhausted = (
     })
   ).pipe(Effect.catchTag("InsufficientCredits", (refusal) => Effect.fail(paymentRequired(refusal))))
 
-/** In one transaction; a database that does not answer is a defect, as with {@link orUnavailable}. */
-export const together = <A, E, R>(sql: SqlClient, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+/** Runs in one transaction. A database error becomes a defect, as in {@link orUnavailable}. */
+export const inTransaction = <A, E, R>(sql: SqlClient, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.catch(sql.withTransaction(effect), (error): Effect.Effect<never, E> =>
-    isSqlError(error) ? Effect.die(fromSql("PaidRequest.together", error)) : Effect.fail(error)
+    isSqlError(error) ? Effect.die(fromSql("PaidRequest.inTransaction", error)) : Effect.fail(error)
   )
 
-/** What is asked of {@link once}. */
+/** Options of {@link once}. */
 export interface OnceOptions<A> {
-  /** The operation's name; the same key may be used with another operation. */
+  /** The operation's name. The same idempotency key may be used with another operation. */
   readonly operation: string
   /** The `Idempotency-Key` header. */
   readonly idempotencyKey: string | undefined
-  /** All that makes two requests the same: the body, or what stands for it. Asked only where there is a key. */
+  /**
+   * Identifies the request: its body, or what represents it. Read only if there is an idempotency
+   * key.
+   */
   readonly payload: Effect.Effect<ReadonlyArray<string | Uint8Array>>
-  /** Status of a success. Default 200. */
+  /** Status of a success. Default: 200. */
   readonly status?: number | undefined
-  /** The body of a success as it goes over the wire. */
+  /** Encodes the body of a success in wire format. */
   readonly encode: (answer: A) => string
 }
 
 /**
- * Prepares an answer to be kept for its idempotency key, where there is one, and returns what keeps
- * it. That is to be run in the transaction that does or charges the work, so that a crash cannot
- * come between the two and have the work done, or paid for, twice.
+ * Prepares an answer to be stored for its idempotency key, if there is one, and returns the effect
+ * that stores it. Run that effect in the transaction that does or charges the work, so that a crash
+ * in between cannot make the work happen, or be paid for, twice.
  */
 export type Keep<A> = (answer: A) => Effect.Effect<Effect.Effect<void, StorageError>>
 
@@ -102,19 +109,14 @@ const respond = (answer: Idempotency.Answer): HttpServerResponse.HttpServerRespo
     contentType: "application/json"
   })
 
-const conflicting = (conflict: Idempotency.IdempotencyConflict) =>
-  Effect.fail(
-    new BadRequest({
-      error: {
-        message: `${phrases[400]}: ${conflict.message}`,
-        metadata: { issues: [{ path: "idempotency-key", message: conflict.message }] }
-      }
-    })
-  )
+const conflicting = ({ message }: Idempotency.IdempotencyConflict) =>
+  Effect.fail(invalid([{ path: "idempotency-key", message }], message))
 
 /**
- * Runs the effect unless its answer is known from an earlier request with the same `Idempotency-Key`; then that answer is given again, marked
- * `idempotent-replayed: true`. The key with another body is a 400. A failure or an interruption frees the key. The effect keeps its answer itself, by {@link Keep}.
+ * Runs the effect unless an earlier request with the same `Idempotency-Key` has an answer. That
+ * answer is then returned with `idempotent-replayed: true`. The same key with another body is a
+ * 400. A failure or an interruption releases the key. The effect stores its answer itself, with
+ * {@link Keep}.
  */
 export const once = <A, E, R>(
   { encode, idempotencyKey, operation, payload, status = 200 }: OnceOptions<A>,
@@ -147,7 +149,7 @@ export const once = <A, E, R>(
         return HttpServerResponse.setHeader(respond(begun.answer), "idempotent-replayed", "true")
       }
       const { claim } = begun
-      // A large answer is written out once, for the one who waits and for those who ask again.
+      // A large answer is encoded once, for the response and for storage.
       let kept: Idempotency.Answer | undefined
       const keep = (value: A) => Effect.map(Idempotency.pack((kept = toAnswer(value))), claim.complete)
       const value = yield* restore(effect(keep)).pipe(Effect.onError(() => ignored(claim.abandon)))
@@ -156,36 +158,42 @@ export const once = <A, E, R>(
   )
 }
 
-/** The 402 of a budget that does not allow the amount; for who reserves by itself, as the submission of a video job does. */
+/**
+ * The 402 for a budget that does not allow the amount. For callers that reserve by themselves, such
+ * as video submission.
+ */
 export const paymentRequired = (refusal: { readonly message: string }): PaymentRequired =>
   new PaymentRequired({ error: { message: refusal.message } })
 
-/** What is asked of {@link paid}. */
+/** Options of {@link paid}. */
 export interface PaidOptions {
   readonly caller: Caller
-  /** As in the ledger: `rerank`, `transcription`, `video`. */
+  /** As in the ledger: `rerank`, `transcription` or `video`. */
   readonly operation: string
   readonly model: string
-  /** Whether the model counts against the key's free requests of the day. */
+  /** Whether the model counts toward the key's free requests of the day. */
   readonly isFree: boolean
-  /** The worst case. */
+  /** The worst-case cost. */
   readonly amount: MicroCredits
 }
 
-/** What a paid request came to: the answer, and what is to be charged for it. */
+/** The result of a paid request: the answer and the charge. */
 export interface Served<A> {
   readonly answer: A
   readonly outcome: Outcome
 }
 
-/** A database that is locked for a moment must not lose a charge: three more tries within about a second. */
+/** A briefly locked database must not lose a charge: retry three times within about a second. */
 const settleAgain = Schedule.exponential("100 millis")
 
 /**
- * Runs `serve` with its worst-case cost held, then charges what it cost. A failure or an interruption gives all of it back; once there is an answer it is charged, even when the
- * caller has hung up meanwhile. `serve` runs uninterruptibly but for the parts that it makes interruptible itself, as the router does for its upstream calls.
+ * Reserves the worst-case cost, runs `serve` and charges the actual cost. A failure or an
+ * interruption releases the reservation. Once there is an answer it is charged, even if the caller
+ * has disconnected. `serve` runs uninterruptibly, except for parts that it makes interruptible
+ * itself, such as the router's upstream calls.
  *
- * The answer is kept for its idempotency key in the transaction that charges it. The id that `serve` is given is the generation id: the response's `id`, and the key of the usage row.
+ * The answer is stored for its idempotency key in the transaction that charges it. The id passed to
+ * `serve` is the generation id: the response's `id` and the key of the usage entry.
  */
 export const paid = Effect.fnUntraced(function* <A, E, R>(
   { amount, caller, isFree, model, operation }: PaidOptions,
@@ -242,7 +250,10 @@ const takeFree = (days: FreeModelDays["Service"], { key }: Caller) =>
     )
   )
 
-/** A release that does not reach the database leaves an open intent, which the reaper frees: nobody's money is lost by it. */
+/**
+ * If the release does not reach the database, the intent stays open until the reaper releases it.
+ * No money is lost.
+ */
 const release = (accounting: Accounting["Service"], reservation: Reservation) =>
   ignored(accounting.release(reservation))
 

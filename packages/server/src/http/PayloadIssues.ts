@@ -1,21 +1,21 @@
 /**
- * What is wrong with the JSON body of an operation, at a cost that is bounded.
+ * Finds the issues of an operation's JSON body at a limited cost.
  *
- * Bodies are decoded up to their first issue. Only a body that has one is decoded again to list the
- * others, and then its lists are cut behind the items that suffice to fill the answer.
+ * Decoding stops at the first issue. Only then is the body decoded again to list the others, with
+ * its lists truncated after the items that are enough to fill the response.
  */
 import { Exit, Schema, SchemaAST } from "effect"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { maxIssues } from "./Issues.ts"
 
-/** What is known of an operation's JSON body. */
+/** Checks for an operation's JSON body. */
 export interface JsonPayload {
   /**
-   * The most items of the list at a path such as `documents` or `provider.order`, where it has a
-   * bound.
+   * The maximum number of items of the list at a path such as `documents` or `provider.order`, if
+   * it is limited.
    */
   readonly maxItems: (path: string) => number | undefined
-  /** The error that lists what is wrong with the value; undefined where nothing is. */
+  /** The error that lists the issues of the value. Undefined if there are none. */
   readonly check: (value: unknown) => Schema.SchemaError | undefined
 }
 
@@ -45,7 +45,7 @@ const listOf = (ast: SchemaAST.AST): List | undefined => {
   return { maxItems: maxLengthOf(list), isValidItem: (value) => Exit.isSuccess(decode(value)) }
 }
 
-/** The lists in an object and in the objects in it, by their paths. */
+/** The lists in an object and in its objects, by path. */
 const listsIn = function* (ast: SchemaAST.AST, prefix: string): Generator<readonly [path: string, list: List]> {
   for (const object of membersOf(ast).filter(SchemaAST.isObjects)) {
     for (const { name, type } of object.propertySignatures) {
@@ -60,7 +60,7 @@ const listsIn = function* (ast: SchemaAST.AST, prefix: string): Generator<readon
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** How many items there are up to the last one that an answer could list. */
+/** The number of items up to the last one whose issue a response could list. */
 const lengthToList = (items: ReadonlyArray<unknown>, { isValidItem }: List): number => {
   let invalid = 0
   for (const [index, item] of items.entries()) {
@@ -69,13 +69,13 @@ const lengthToList = (items: ReadonlyArray<unknown>, { isValidItem }: List): num
   return items.length
 }
 
-/** The most items of each list of a body, by its path. */
+/** The maximum number of items of each list of a body, by path. */
 export const boundsOf = ({ ast }: Schema.Top): JsonPayload["maxItems"] => {
   const lists = new Map(listsIn(ast, ""))
   return (path) => lists.get(path)?.maxItems
 }
 
-/** The JSON body of an operation; undefined where it takes none. */
+/** The checks for an operation's JSON body. Undefined if it has none. */
 export const make = ({ payload }: HttpApiEndpoint.Top): JsonPayload | undefined => {
   const json = Array.from(payload.values()).find(({ encoding }) => encoding._tag === "Json")
   if (json === undefined) return undefined

@@ -1,6 +1,4 @@
-/**
- * What HTTP itself asks of a request, checked before its route is looked up.
- */
+/** Checks that HTTP itself requires, before routing. */
 import { phrases } from "@model-gateway/core/GatewayError"
 import type { HttpServerRequest } from "effect/http"
 import { IncomingMessage } from "node:http"
@@ -24,10 +22,10 @@ const unknownExpectation: Failure = {
   message: 'expectation failed: the only expectation that can be met is "100-continue"'
 }
 
-/** As Node tells them apart. */
+/** The same test as Node's. */
 const continues = /(?:^|\W)100-continue(?:$|\W)/i
 
-/** Node keeps the first of several Host headers, a proxy in front may keep the last. */
+/** Node keeps the first of several Host headers; a proxy in front may keep the last. */
 const countHosts = ({ rawHeaders }: IncomingMessage): number => {
   let count = 0
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -38,9 +36,9 @@ const countHosts = ({ rawHeaders }: IncomingMessage): number => {
 }
 
 /**
- * Why the request is refused; undefined where nothing is wrong. RFC 9112 asks for one Host header
- * (HTTP/1.0 knew none). An absolute target (`GET http://host/path`) is normalized before it gets
- * here, so it must have been normal already.
+ * Why the request is rejected. Undefined if it is valid. RFC 9112 requires exactly one Host header
+ * (HTTP/1.0 had none). An absolute target (`GET http://host/path`) is normalized before it gets
+ * here, so it must have been in normal form already.
  */
 export const refusalOf = ({
   headers,

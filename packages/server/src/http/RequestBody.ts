@@ -1,6 +1,6 @@
 /**
- * Lets a request's body in: within its operation's size, after the checks that spare reading it,
- * and within the memory that all bodies share.
+ * Admits a request's body: within its operation's size limit, after the checks that can make
+ * reading it unnecessary, and within the memory that all bodies share.
  */
 import { ByteSize, Context, Effect } from "effect"
 import { HttpIncomingMessage, HttpMethod, HttpServerRequest, type HttpServerResponse, Multipart } from "effect/http"
@@ -18,13 +18,13 @@ import * as PaidRequest from "./PaidRequest.ts"
 import * as PayloadIssues from "./PayloadIssues.ts"
 import * as RequestContext from "./RequestContext.ts"
 
-/** Runs what serves a request, with its body let in. */
+/** Runs the handler of a request with its body admitted. */
 export type Guard = <E, R>(
   endpoint: HttpApiEndpoint.Top,
   httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 ) => Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 
-/** Before a larger body is read, the key's rate and budget are checked. */
+/** For larger bodies, the key's rate and budget are checked before reading. */
 const largeBody = 1024 * 1024
 
 const refuseEncoding = Issues.invalid(
@@ -35,9 +35,9 @@ const refuseEncoding = Issues.invalid(
 interface Plan {
   readonly limitOf: (isForm: boolean) => BodyLimit.Limit
   readonly payload: PayloadIssues.JsonPayload | undefined
-  /** The operation has a 429 in its set. */
+  /** The operation has a 429. */
   readonly isRateLimited: boolean
-  /** The operation has a 402 in its set. */
+  /** The operation has a 402. */
   readonly isPaid: boolean
 }
 
@@ -51,7 +51,7 @@ const planOf = (endpoint: HttpApiEndpoint.Top, limits: BodyLimits): Plan => {
   }
 }
 
-/** Makes the guard from the services of the context. */
+/** Makes the guard from the services in the context. */
 export const make = Effect.gen(function* () {
   const accounting = yield* Accounting
   const memory = yield* BodyMemory
@@ -72,7 +72,10 @@ export const make = Effect.gen(function* () {
     return made
   }
 
-  /** A large body is not read in vain: first the key's rate, then whether its budget is used up. */
+  /**
+   * Avoids reading a large body in vain: checks the key's rate, then whether its budget is
+   * exhausted.
+   */
   const admitLarge = ({ isPaid, isRateLimited }: Plan, record: RequestContext.RequestRecord, caller: Caller) =>
     Effect.orDie(
       Effect.andThen(
@@ -105,7 +108,7 @@ export const make = Effect.gen(function* () {
       })
       .pipe(Effect.catchTag("BodyMemoryFull", Effect.die))
 
-  /** The limits that Effect itself holds a body to. */
+  /** The body limits that Effect enforces. */
   const withinLimit = <E, R>(
     { body, file }: BodyLimit.Limit,
     httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
@@ -145,7 +148,7 @@ export const make = Effect.gen(function* () {
           const record = Context.getUnsafe(fiber.context, RequestContext.RequestContext)
           if (record.caller === undefined) return Effect.die(new Error("The request is not authenticated"))
           const served = guarded(plan, record, record.caller, request, httpEffect)
-          // A refused body counts as a request, or else refusals would be free without end.
+          // A rejected body counts as a request; otherwise rejections would be unlimited.
           return plan.isRateLimited ? Effect.ensuring(served, Effect.ignore(count(record))) : served
         })
       : httpEffect

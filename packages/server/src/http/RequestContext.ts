@@ -1,30 +1,30 @@
 /**
- * What is known of one request while it is served: its id, and, as it gets further, its operation and its caller.
+ * State of one request while it is served: its id and, later, its operation and its caller.
  *
- * One record a request, made by the outermost middleware and filled in by those further in, so that whatever goes wrong afterwards can be answered in the
- * envelope with the right id, user and status set.
+ * The outermost middleware creates one record per request and inner ones fill it in, so that any
+ * failure can be answered in the envelope with the right id, user and status set.
  */
 import { Context, Effect } from "effect"
 import type { HttpApiEndpoint } from "effect/http-api"
 import type { Caller } from "../keys/Key.ts"
 
-/** The record. Only the middlewares of `http/` write to it. */
+/** The record. Only middlewares in `http/` write to it. */
 export interface RequestRecord {
-  /** As in `x-request-id` and `service_metadata.request_id`. */
+  /** Also sent as `x-request-id` and `service_metadata.request_id`. */
   readonly id: string
-  /** Known once the route is found. */
+  /** Set when the route is found. */
   endpoint: HttpApiEndpoint.Top | undefined
-  /** Known once the caller is authenticated: its key and the guardrail that the key holds. */
+  /** Set when the caller is authenticated. */
   caller: Caller | undefined
-  /** How many bytes its body, or the file in it, may have; known once it may send one. */
+  /** The limit of its body, or of the file in it, in bytes. Set when it is known. */
   bodyLimit: number | undefined
-  /** Whether the request was counted against its key's rate. */
+  /** Whether the request was counted against its key's rate limit. */
   isCounted: boolean
-  /** Headers for the answer, whatever it will be. */
+  /** Headers for the response, whatever its status. */
   readonly headers: Record<string, string>
 }
 
-/** The record of the request being served. */
+/** The record of the current request. */
 export class RequestContext extends Context.Service<RequestContext, RequestRecord>()(
   "@model-gateway/server/http/RequestContext"
 ) {}
@@ -39,15 +39,15 @@ export const make = (id: string): RequestRecord => ({
   headers: { "x-content-type-options": "nosniff" }
 })
 
-/** Ids that callers may choose themselves: up to 128 characters that are safe in headers and logs. */
+/** The format of caller-chosen ids: up to 128 characters that are safe in headers and logs. */
 const chosen = /^[\w.:@/+=,~-]{1,128}$/
 
-/** Whether a caller's own `x-request-id` is taken over. */
+/** Whether a caller's own `x-request-id` is used. */
 export const isSafeId = (id: string): boolean => chosen.test(id)
 
 /**
- * The key that authenticated the request, with its guardrail. A handler without authorization that asks for it is a mistake of the
- * program, hence a defect.
+ * The authenticated caller. A handler without authorization that reads it is a bug, so it is a
+ * defect.
  */
 export const caller: Effect.Effect<Caller, never, RequestContext> = Effect.flatMap(RequestContext, (record) =>
   record.caller === undefined
@@ -55,7 +55,7 @@ export const caller: Effect.Effect<Caller, never, RequestContext> = Effect.flatM
     : Effect.succeed(record.caller)
 )
 
-/** Adds a header to the answer, whether it will be a success or a failure. */
+/** Adds a header to the response, for a success or a failure. */
 export const setHeader = (name: string, value: string): Effect.Effect<void, never, RequestContext> =>
   Effect.map(RequestContext, (record) => {
     record.headers[name] = value

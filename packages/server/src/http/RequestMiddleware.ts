@@ -1,7 +1,9 @@
 /**
- * The outermost middleware: gives each request its id, turns every failure into the envelope, holds each operation to its status set, and counts.
+ * The outermost middleware: assigns the request id, turns every failure into the envelope,
+ * restricts each operation to its status set, and counts.
  *
- * It is the one place that all answers pass, so that none leaves without an id or outside of its operation's set.
+ * All responses pass through here, so none leaves without an id or with a status outside its
+ * operation's set.
  */
 import { phrases } from "@model-gateway/core/GatewayError"
 import { Cause, Clock, Context, Effect, type Layer, Option } from "effect"
@@ -32,14 +34,17 @@ const isClientAbort = (cause: Cause.Cause<unknown>): boolean =>
 const contentTypes = (operation: Operations.Operation | undefined): string =>
   operation?.name === "transcribe" ? "application/json or multipart/form-data" : "application/json"
 
-/** An answer that is no success: as it is when the handler made an envelope of the operation's set, else made into one. */
+/**
+ * Reviews an error response: keeps an envelope within the operation's set, and converts anything
+ * else.
+ */
 const reviewed = (
   operation: Operations.Operation | undefined,
   response: HttpServerResponse.HttpServerResponse
 ): Failures.Classified => {
   const read = Envelope.read(response)
-  if (Option.isSome(read)) return Failures.close(operation, { failure: read.value, unexpected: false })
-  // Not one of ours: the router's or the builder's own refusal of a content type or a size.
+  if (Option.isSome(read)) return Failures.restrictToContract(operation, { failure: read.value, unexpected: false })
+  // Not from a handler: the router or the builder rejected a content type or a size.
   const failure: Envelope.Failure =
     response.status === 413
       ? { status: 413, message: phrases[413] }
@@ -50,7 +55,7 @@ const reviewed = (
             metadata: { issues: [{ path: "content-type", message: `Expected ${contentTypes(operation)}` }] }
           }
         : { status: 500, message: phrases[500] }
-  return Failures.close(operation, { failure, unexpected: response.status >= 500 })
+  return Failures.restrictToContract(operation, { failure, unexpected: response.status >= 500 })
 }
 
 const logged = (
@@ -70,7 +75,7 @@ const logged = (
 const operationOf = ({ endpoint }: RequestContext.RequestRecord): Operations.Operation | undefined =>
   endpoint === undefined ? undefined : Operations.of(endpoint)
 
-/** Tells the caller, and the operator where it is news. */
+/** Responds to the caller, and logs the failure if the operator should know. */
 const refuse = (
   record: RequestContext.RequestRecord,
   operation: Operations.Operation | undefined,
@@ -87,7 +92,8 @@ const onFailure = (
   cause: Cause.Cause<unknown>
 ): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
   const operation = operationOf(record)
-  if (Cause.hasInterruptsOnly(cause)) return refuse(record, operation, Failures.close(operation, stopping), cause)
+  if (Cause.hasInterruptsOnly(cause))
+    return refuse(record, operation, Failures.restrictToContract(operation, stopping), cause)
   const allow = request.method === "OPTIONS" ? Operations.allowedMethods(request.url) : undefined
   if (allow !== undefined) {
     return Effect.succeed(
@@ -98,7 +104,7 @@ const onFailure = (
   return refuse(
     record,
     operation,
-    Failures.close(operation, Failures.withLimit(Failures.classify(error), record.bodyLimit)),
+    Failures.restrictToContract(operation, Failures.withLimit(Failures.classify(error), record.bodyLimit)),
     error
   )
 }
@@ -121,8 +127,8 @@ const onAnswer = (
 }
 
 /**
- * A request that is broken off emits an error, which ends the process where nobody listens. Who
- * reads the body stops listening when it is interrupted, which can be a moment before.
+ * A broken-off request emits an error, which ends the process if nobody listens. The reader of the
+ * body may have stopped listening when it was interrupted a moment earlier.
  */
 const ignoreLateErrors = ({ source }: HttpServerRequest.HttpServerRequest): void => {
   if (source instanceof Readable) source.on("error", constVoid)
@@ -132,7 +138,7 @@ const make = Effect.gen(function* () {
   const random = yield* SecureRandom
   const lifecycle = yield* Lifecycle
   const cors = Cors.make((yield* GatewayServerConfig).corsOrigins)
-  // Ids need to be unlike each other, not unguessable: one random part a process and a counter.
+  // Ids must be unique, not unguessable: a random part per process and a counter.
   const prefix = `req_${(yield* random.uuidV7()).replaceAll("-", "")}`
   let count = 0
 
@@ -154,7 +160,7 @@ const make = Effect.gen(function* () {
       const preflight = cors?.(request, record)
       const answer = preflight === undefined ? effect : Effect.succeed(preflight)
 
-      // Answers of one turn of the event loop leave together at its end: to write is to wake who waits for it, and that costs more while it sleeps again between one answer and the next.
+      // Yield, so that responses of one tick are flushed together (decision 12).
       const leave = (response: HttpServerResponse.HttpServerResponse) => {
         const seconds = Number(clock.monotonicTimeNanosUnsafe() - startedAt) / 1e9
         Metrics.answeredUnsafe(context, record.endpoint?.identifier ?? "none", response.status, seconds)
@@ -169,13 +175,13 @@ const make = Effect.gen(function* () {
       return Effect.matchCauseEffect(Effect.provideService(answer, RequestContext.RequestContext, record), {
         onSuccess: (response) => Effect.flatMap(onAnswer(record, response), leave),
         onFailure: (cause) =>
-          // Nobody is there to be answered.
+          // The client has disconnected; there is no one to answer.
           isClientAbort(cause) ? Effect.failCause(cause) : Effect.flatMap(onFailure(record, request, cause), leave)
       })
     })
 })
 
-/** Serves every route under it. Its type is written out, as what the compiler infers hangs on which file it checks first. */
+/** Serves every route under it. Explicit type: inference depends on the order of files. */
 export const layer: Layer.Layer<
   | HttpRouter.Request<"Requires", RequestContext.RequestContext>
   | HttpRouter.Request<"GlobalRequires", RequestContext.RequestContext>,

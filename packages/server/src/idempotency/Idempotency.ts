@@ -1,15 +1,15 @@
 /**
- * The first answer to an `Idempotency-Key`, kept for 24 hours and given again.
+ * Stores the first answer to an `Idempotency-Key` for 24 hours and returns it for repeated
+ * requests.
  *
- * A key belongs to the API key that sent it. The first request with it goes ahead. A request with
- * the same key and the same body waits for it and gets its answer; one with another body is a
- * conflict. Answers that a retry could better (402, 408, 409, 425, 429 and all 5xx) are not kept,
- * and neither is a failure: the next request with the key goes ahead afresh, also when the process
- * that held the key has died. This holds across processes that share the database.
+ * An idempotency key belongs to the API key that sent it. The first request with it runs. A request
+ * with the same key and the same body waits for it and gets its answer; a request with another body
+ * is a conflict. Answers that a retry could improve (402, 408, 409, 425, 429 and all 5xx) and
+ * failures are not stored: the next request runs again, also if the process that held the key has
+ * died. This holds across processes that share the database.
  *
- * What kept answers take is bounded, for each API key and in all ({@link KeptAnswerBounds}). Past
- * the bound the oldest answers go first, and a request that is repeated after that goes ahead
- * afresh.
+ * The size of stored answers is limited per API key and in total ({@link KeptAnswerBounds}). Beyond
+ * the limit the oldest answers are deleted; a request repeated after that runs again.
  */
 import { Clock, Context, Data, Deferred, type Duration, Effect, Exit, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -19,48 +19,44 @@ import * as Dialect from "../storage/Dialect.ts"
 import { GroupCommit } from "../storage/GroupCommit.ts"
 import { ProcessInstance } from "../storage/ProcessInstance.ts"
 import * as Purge from "../storage/Purge.ts"
-import { refine, type StorageError } from "../storage/StorageError.ts"
+import { mapSqlError, type StorageError } from "../storage/StorageError.ts"
 import * as KeptAnswer from "./KeptAnswer.ts"
 import * as KeptAnswerBounds from "./KeptAnswerBounds.ts"
 
 export type { Answer, PackedAnswer } from "./KeptAnswer.ts"
 export { pack } from "./KeptAnswer.ts"
 
-/** A request that carries an idempotency key. */
+/** A request with an idempotency key. */
 export interface IdempotentRequest {
-  /**
-   * Within which the key means one request: the hash of the API key that was sent, ephemeral or
-   * not.
-   */
+  /** The namespace of the key: the hash of the API key that was sent, ephemeral or not. */
   readonly scope: string
   /**
-   * The API key whose bytes are counted: for an ephemeral key, its parent, so that new ephemeral
-   * keys do not mean more room.
+   * The API key whose stored bytes are counted. For an ephemeral key it is the parent, so that new
+   * ephemeral keys do not add space.
    */
   readonly keyHash: string
-  /** The header's value, which the contract bounds. */
+  /** The value of the header. The contract limits its length. */
   readonly key: string
-  /** Of operation and body: see {@link fingerprintOf}. */
+  /** Identifies operation and body; see {@link fingerprintOf}. */
   readonly fingerprint: string
 }
 
-/** The right to go ahead; end it by `complete` or `abandon`. */
+/** The right to run the request. End it with `complete` or `abandon`. */
 export interface Claim {
   /**
-   * Keeps the answer if it is one to keep (see {@link keeps}), else frees the key. Inside a `sql.withTransaction` it stands or falls with the rest, so that what
-   * was done and what will be answered cannot differ. An answer that may be large goes through
-   * {@link pack} first, outside of the transaction.
+   * Stores the answer if it is storable (see {@link keeps}), otherwise releases the key. Inside
+   * `sql.withTransaction` it commits with the rest, so that the work and its stored answer cannot
+   * differ. Pass a possibly large answer through {@link pack} first, outside the transaction.
    *
-   * Of an answer that alone takes more than an API key may have, only the status is kept: a request
-   * that repeats it fails with {@link IdempotencyConflict}, because to run it again would charge it
-   * again, each time.
+   * If one answer exceeds an API key's limit, only its status is stored: repeating the request
+   * fails with {@link IdempotencyConflict}, because running it again would charge it again.
    */
   readonly complete: (answer: KeptAnswer.PackedAnswer) => Effect.Effect<void, StorageError>
-  /** Frees the key for the next request. */
+  /** Releases the key for the next request. */
   readonly abandon: Effect.Effect<void, StorageError>
 }
 
-/** What a request with an idempotency key is told. */
+/** The result of starting a request with an idempotency key. */
 export type Begun = Data.TaggedEnum<{
   First: { readonly claim: Claim }
   Replay: { readonly answer: KeptAnswer.Answer }
@@ -69,9 +65,7 @@ export type Begun = Data.TaggedEnum<{
 /** Constructors and matchers of {@link Begun}. */
 export const Begun = Data.taggedEnum<Begun>()
 
-/**
- * The key was used before with another body, or its answer was too large to be kept (status 400).
- */
+/** The key was used with another body, or its answer was too large to store (status 400). */
 export class IdempotencyConflict extends Data.TaggedError("IdempotencyConflict")<{
   readonly message: string
 }> {}
@@ -81,30 +75,32 @@ export class Idempotency extends Context.Service<
   Idempotency,
   {
     /**
-     * Claims the key, or answers what was answered before; waits while another request holds it. Only that wait can be interrupted. Whoever gets a claim must end it, by
-     * `complete` in the transaction of what the answer tells of, by `abandon` whenever there is no answer: call this where nothing can interrupt between the two.
+     * Claims the key, or returns the stored answer. Waits while another request holds the key; only
+     * that wait can be interrupted. A claim must be ended: by `complete` in the transaction of the
+     * work, or by `abandon` if there is no answer. Call this where nothing can interrupt between
+     * the two.
      */
     readonly begin: (request: IdempotentRequest) => Effect.Effect<Begun, IdempotencyConflict | StorageError>
     /**
-     * Deletes answers older than 24 hours, and the oldest of those that together pass their bound;
-     * answers how many of the first kind. Runs by itself under `layerPurge`.
+     * Deletes answers older than 24 hours, and the oldest answers above the limits. Returns how
+     * many had expired. `layerPurge` runs it regularly.
      */
     readonly purge: Effect.Effect<number, StorageError>
   }
 >()("@model-gateway/server/idempotency/Idempotency") {}
 
-/** The fingerprint of what a request asks for: its operation, then its body or the parts of it. */
+/** The fingerprint of a request: its operation, then its body or the parts of it. */
 export const fingerprintOf = (...parts: ReadonlyArray<string | Uint8Array>): string => {
   const hash = createHash("sha256")
   for (const part of parts) {
     const bytes = typeof part === "string" ? Buffer.from(part) : part
-    // With its length before it no part can be taken for two, nor two for one.
+    // Hashing each part's length first keeps different splits of the same bytes apart.
     hash.update(`${bytes.byteLength}:`).update(bytes)
   }
   return hash.digest("hex")
 }
 
-/** Whether an answer of that status is kept: it would come out the same again. */
+/** Whether an answer with this status is stored: a retry would get the same answer. */
 export const keeps = (status: number): boolean =>
   status >= 200 && status < 500 && ![402, 408, 409, 425, 429].includes(status)
 
@@ -120,14 +116,14 @@ const tooLarge =
 
 interface Held {
   readonly fingerprint: string
-  /** Done when the database has said whether the request has the key. */
+  /** Completes when the database has decided whether the request gets the key. */
   readonly asked: Deferred.Deferred<void>
-  /** Done when the request has the key no longer. */
+  /** Completes when the request no longer holds the key. */
   readonly ended: Deferred.Deferred<void>
   claimed: boolean
 }
 
-/** Makes the service over the database of the context. */
+/** Makes the service over the database in the context. */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const owner = yield* ProcessInstance
@@ -139,7 +135,10 @@ export const make = Effect.gen(function* () {
     `UPDATE idempotency SET owner = NULL, status = ?1, headers = ?2, body = ?3, packed = ?4, bytes = ?5
       WHERE scope = ?6 AND idempotency_key = ?7 AND owner = ?8`
   )
-  /** Keys that a request of this process holds or is about to; the others wait, so that at most one of them asks the database. */
+  /**
+   * Keys that a request of this process holds or is claiming. Other requests wait here, so that at
+   * most one of them queries the database.
+   */
   const held = new Map<string, Held>()
 
   const nameOf = ({ key, scope }: IdempotentRequest) => `${scope} ${key}`
@@ -165,7 +164,7 @@ export const make = Effect.gen(function* () {
     }
     const keep = Effect.fnUntraced(function* (answer: KeptAnswer.PackedAnswer) {
       const columns = KeptAnswer.columnsOf(answer, bounds.perKey)
-      // Nothing is written where another process has taken the claim over.
+      // Nothing is written if another process has taken the claim over.
       if ((yield* write(...columns, scope, key, owner.id)) > 0) yield* answers.added(request.keyHash, columns[4])
     })
     return {
@@ -173,12 +172,13 @@ export const make = Effect.gen(function* () {
         Effect.suspend(() => (keeps(answer.status) ? keep(answer) : drop(request))).pipe(
           Effect.andThen(sql.afterCommit(free(request))),
           transactions.run,
-          refine("Idempotency.complete")
+          mapSqlError("Idempotency.complete")
         ),
       abandon: transactions.run(drop(request)).pipe(
         Effect.asVoid,
-        refine("Idempotency.abandon"),
-        // Even when the row could not be removed: whoever waits then finds it held by nobody and takes it over.
+        mapSqlError("Idempotency.abandon"),
+        // Free the key even if its row could not be removed: the next request finds that nobody
+        // holds it and takes it over.
         Effect.ensuring(free(request)),
         Effect.uninterruptible
       )
@@ -200,7 +200,7 @@ export const make = Effect.gen(function* () {
     return rows.length > 0
   })
 
-  /** What the database says of the key: what the request is told, or undefined to look again. */
+  /** Reads the key's row: the result of the request, or undefined to look again. */
   const contend = Effect.fnUntraced(function* (request: IdempotentRequest) {
     const now = yield* Clock.currentTimeMillis
     if (yield* transactions.run(insert(request, now))) return Begun.First({ claim: claimOf(request) })
@@ -219,7 +219,7 @@ export const make = Effect.gen(function* () {
       const answer = yield* KeptAnswer.fromRow(row)
       return answer === null ? yield* conflict(tooLarge) : Begun.Replay({ answer })
     }
-    // Held by this process with no request that holds it: the row of a claim that could not be ended.
+    // This process holds the key but no request does: the claim could not be ended.
     const isDead = holder === null || holder === owner.id || !(yield* owner.isAlive(holder))
     if (!isDead) {
       yield* Effect.interruptible(Effect.sleep(pollEvery))
@@ -228,7 +228,7 @@ export const make = Effect.gen(function* () {
     return (yield* takeOver(request, holder ?? "", now)) ? Begun.First({ claim: claimOf(request) }) : undefined
   })
 
-  /** One look at the key: what the request is told, or undefined to look again. */
+  /** Looks at the key once: the result of the request, or undefined to look again. */
   const look = (request: IdempotentRequest) =>
     Effect.suspend(() => {
       const slot = held.get(nameOf(request))
@@ -255,7 +255,7 @@ export const make = Effect.gen(function* () {
         if (begun !== undefined) return begun
       }
     },
-    refine("Idempotency.begin"),
+    mapSqlError("Idempotency.begin"),
     Effect.uninterruptible
   )
 
@@ -266,17 +266,17 @@ export const make = Effect.gen(function* () {
       const purged = yield* Purge.all(answers.expiredBefore(now))
       yield* answers.shrinkAll
       return purged
-    }).pipe(refine("Idempotency.purge"))
+    }).pipe(mapSqlError("Idempotency.purge"))
   })
 })
 
-/** The service over the database; does not purge by itself: see {@link layerPurge}. */
+/** The service over the database. It does not purge by itself; see {@link layerPurge}. */
 export const layerSql: Layer.Layer<Idempotency, never, SqlClient | GroupCommit | ProcessInstance> = Layer.effect(
   Idempotency,
   make
 )
 
-/** Purges in the background: once at the start and then every so often (default an hour). */
+/** Purges in the background, at the start and then at an interval (default: 1 hour). */
 export const layerPurge = (options?: {
   readonly every?: Duration.Input | undefined
 }): Layer.Layer<never, never, Idempotency> =>

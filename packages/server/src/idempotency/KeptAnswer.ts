@@ -1,6 +1,6 @@
 /**
- * An answer as the database keeps it: a large one compressed, because answers echo the documents of
- * their request.
+ * A stored answer. Large answers are compressed, because answers repeat the documents of their
+ * request.
  */
 import { Effect, Schema } from "effect"
 import type { Row } from "effect/sql/SqlConnection"
@@ -14,30 +14,27 @@ export interface Answer {
   readonly body: string
 }
 
-/** An answer to be written: its body is text, or bytes where {@link pack} has compressed it. */
+/** An answer to store. Its body is text, or bytes if {@link pack} compressed it. */
 export interface PackedAnswer extends Omit<Answer, "body"> {
   readonly body: string | Uint8Array
 }
 
 /**
- * Bodies of so many characters and more are compressed. Smaller ones take less time to write than
- * to compress.
+ * Bodies with at least this many characters are compressed. For smaller ones, compressing takes
+ * longer than writing.
  */
 const compressedFrom = 16_384
 
-/**
- * What a row takes besides its body, about: keys, fingerprint, headers and the entries of its
- * indexes.
- */
+/** The approximate size of a row besides its body: keys, fingerprint, headers and index entries. */
 const rowBytes = 512
 
-/** Compresses the answer where that is worth it, on a thread of zlib's own. */
+/** Compresses a large answer, on a zlib thread. */
 export const pack = (answer: Answer): Effect.Effect<PackedAnswer> =>
   answer.body.length < compressedFrom
     ? Effect.succeed(answer)
     : Effect.callback((resume) => {
-        // The work is done and has to be charged, so an answer that cannot be compressed is kept as
-        // it is.
+        // The work is done and must be charged, so an answer that cannot be compressed is stored
+        // uncompressed.
         deflate(answer.body, { level: 1 }, (error, body) => {
           resume(Effect.succeed(error === null ? { ...answer, body } : answer))
         })
@@ -48,12 +45,12 @@ const unpack = (packed: Uint8Array) =>
     inflate(packed, (error, body) => resume(error === null ? Effect.succeed(body.toString()) : Effect.die(error)))
   })
 
-/** The bytes that keeping the answer takes. */
+/** The bytes that storing the answer takes. */
 export const bytesOf = ({ body }: PackedAnswer): number => rowBytes + Buffer.byteLength(body)
 
 const decodeHeaders = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Record(Schema.String, Schema.String)))
 
-/** Reads the answer of a row that has a status; null where the answer was too large to be kept. */
+/** Reads the answer of a row that has a status. Null if the answer was too large to store. */
 export const fromRow = Effect.fnUntraced(function* (row: Row): Effect.fn.Return<Answer | null> {
   const packed = Dialect.bytesOrNull(row, "packed")
   const body = packed === null ? Dialect.textOrNull(row, "body") : yield* unpack(packed)
@@ -62,8 +59,8 @@ export const fromRow = Effect.fnUntraced(function* (row: Row): Effect.fn.Return<
 })
 
 /**
- * The columns `status`, `headers`, `body`, `packed` and `bytes` of an answer that takes at most
- * `most` bytes. Of a larger one only the status is written.
+ * The columns `status`, `headers`, `body`, `packed` and `bytes` of an answer of at most `most`
+ * bytes. For a larger answer only the status is written.
  */
 export const columnsOf = (answer: PackedAnswer, most: number) => {
   const bytes = bytesOf(answer)

@@ -1,10 +1,11 @@
 /**
- * Bounds what kept answers take: for each API key, and in all.
+ * Limits the size of stored answers, per API key and in total.
  *
- * A counter row for each API key is written in the transaction that keeps or deletes an answer, so
- * it is exact across processes. Whoever finds a bound passed deletes the oldest answers in the
- * background, a few megabytes at a time: of the API key that passed its bound, or, past the bound
- * in all, of the API keys that use more than an equal share. A claim in flight is never deleted.
+ * Each API key has a counter row, written in the transaction that stores or deletes an answer, so
+ * it is exact across processes. Whoever finds a limit exceeded deletes the oldest answers in the
+ * background, a few megabytes at a time: those of the API key above its limit, or, above the total
+ * limit, those of the API keys that use more than an equal share. A claim in progress is never
+ * deleted.
  */
 import { Effect, Latch } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
@@ -12,7 +13,7 @@ import type { Row } from "effect/sql/SqlConnection"
 import * as Dialect from "../storage/Dialect.ts"
 import type { GroupCommit } from "../storage/GroupCommit.ts"
 
-/** In bytes as they are stored, after compression. */
+/** Sizes in bytes as stored, after compression. */
 export interface Bounds {
   /** For each API key. */
   readonly perKey: number
@@ -20,7 +21,7 @@ export interface Bounds {
   readonly total: number
 }
 
-/** A row of the table `idempotency`, as far as deleting it needs. */
+/** The columns of table `idempotency` that deletion needs. */
 interface Victim {
   readonly scope: string
   readonly key: string
@@ -40,17 +41,17 @@ const victimOf = (row: Row): Victim => ({
   expiresAt: Dialect.int(row, "expires_at")
 })
 
-/** A row that was written before rows were counted may be of any size. */
+/** Rows written before sizes were counted may have any size. */
 const uncounted = 512 * 1024
 
-/** SQLite takes about 5 ms for each of these megabytes, in which this process does nothing else. */
+/** SQLite blocks this process for about 5 ms per megabyte deleted. */
 const bytesAtOnce = 4 * 1024 * 1024
 
 const rowsAtOnce = 100
 
 /**
- * The first ones until they free `least` bytes, and further ones that fit into `most`; no more than
- * may be deleted at once.
+ * The first rows until they free `least` bytes, plus further rows that fit into `most`, up to the
+ * limit of one deletion.
  */
 const some = (victims: ReadonlyArray<Victim>, least: number, most: number): ReadonlyArray<Victim> => {
   let freed = 0
@@ -66,12 +67,12 @@ const some = (victims: ReadonlyArray<Victim>, least: number, most: number): Read
 }
 
 /**
- * Where a bound was passed, this part of it is left free, so that the next answers pass it no
- * sooner than after some time.
+ * The part of a limit that is freed once it is exceeded, so that the next answers do not exceed it
+ * at once.
  */
 const slack = 1 / 8
 
-/** Makes the counter and the deletion, over tables in the database. */
+/** Makes the counter and the deletion over the database. */
 export const make = Effect.fnUntraced(function* (sql: SqlClient, transactions: GroupCommit["Service"], bounds: Bounds) {
   const wanted = Latch.makeUnsafe()
   const countUp = Dialect.prepare(
@@ -80,7 +81,7 @@ export const make = Effect.fnUntraced(function* (sql: SqlClient, transactions: G
       ON CONFLICT (key_hash) DO UPDATE SET bytes = idempotency_bytes.bytes + excluded.bytes RETURNING bytes`
   )
   const countDown = Dialect.prepareChange(sql, "UPDATE idempotency_bytes SET bytes = bytes - ?2 WHERE key_hash = ?1")
-  // Not a claim that a live process holds, and not the next answer of the same key.
+  // Skips claims that a live process holds, and a newer answer of the same key.
   const remove = Dialect.prepareChange(
     sql,
     `DELETE FROM idempotency WHERE scope = ?1 AND idempotency_key = ?2 AND expires_at = ?3
@@ -106,8 +107,8 @@ export const make = Effect.fnUntraced(function* (sql: SqlClient, transactions: G
     )
 
   /**
-   * Deletes the oldest answers of the API key until they take at most `bound` bytes, and of the
-   * next ones what makes that about `target`.
+   * Deletes the API key's oldest answers until they take at most `bound` bytes, then more until
+   * about `target`.
    */
   const shrink = Effect.fnUntraced(function* (keyHash: string, bound: number, target: number) {
     while (true) {
@@ -123,8 +124,8 @@ export const make = Effect.fnUntraced(function* (sql: SqlClient, transactions: G
   })
 
   /**
-   * Has the API keys that use more than an equal share give up a part, until all together stay
-   * within the bound.
+   * Deletes answers of the API keys that use more than an equal share, until the total is within
+   * its limit.
    */
   const shrinkAll = Effect.gen(function* () {
     let target = bounds.total
@@ -159,7 +160,7 @@ export const make = Effect.fnUntraced(function* (sql: SqlClient, transactions: G
   yield* wanted.await.pipe(Effect.andThen(wanted.close), Effect.andThen(work), Effect.forever, Effect.forkScoped)
 
   return {
-    /** Counts an answer that was kept; in the transaction that keeps it. */
+    /** Counts a stored answer. Call it in the transaction that stores it. */
     added: Effect.fnUntraced(function* (keyHash: string, bytes: number) {
       const [row] = yield* countUp(keyHash, bytes)
       if (row === undefined) return
@@ -172,11 +173,9 @@ export const make = Effect.fnUntraced(function* (sql: SqlClient, transactions: G
         })
       )
     }),
-    /** Deletes an answer that has expired. */
+    /** Deletes an expired answer. */
     expired: (row: Row) => removeAll([victimOf(row)]),
-    /**
-     * Deletes some answers that expired before that time; answers how many, 0 when none is left.
-     */
+    /** Deletes some answers that expired before `time`. Returns how many; 0 if none is left. */
     expiredBefore: Effect.fnUntraced(function* (time: number) {
       const rows = yield* sql`SELECT ${sql.literal(columns)} FROM idempotency WHERE expires_at <= ${time}
         AND (owner IS NULL OR NOT EXISTS (SELECT 1 FROM processes p WHERE p.id = idempotency.owner))

@@ -1,9 +1,9 @@
 /**
- * One connection of Node's SQLite as a connection of `effect/sql`.
+ * Adapts a connection of `node:sqlite` to `effect/sql`.
  *
- * `node:sqlite` is synchronous: a statement that waits for another process's lock inside SQLite
- * stops the whole process. So SQLite must be opened with a timeout of 0. A statement that meets a
- * lock then fails at once; it is tried again after a pause in which other fibers run.
+ * `node:sqlite` is synchronous: a statement that waits inside SQLite for another process's lock
+ * blocks the whole process. Open SQLite with a timeout of 0. A statement that meets a lock then
+ * fails at once and is retried after a pause, in which other fibers run.
  */
 import { Clock, Effect, Stream } from "effect"
 import * as SqlClient from "effect/sql/SqlClient"
@@ -14,18 +14,18 @@ import * as LruMap from "../storage/LruMap.ts"
 import { isLocked } from "../storage/StorageError.ts"
 
 /**
- * The time of the machine, even where a test provides another clock: the process that holds the
- * lock does not follow the clock of a test.
+ * The machine's time, even if a test provides another clock: the process that holds the lock does
+ * not follow the test's clock.
  */
 const realClock = Clock.Clock.defaultValue()
 
-/** Monotonic time in nanoseconds, to compute deadlines from. */
+/** Monotonic time in nanoseconds, for computing deadlines. */
 export const now = (): bigint => realClock.monotonicTimeNanosUnsafe()
 
-/** Pauses between tries, in milliseconds; the last one repeats. */
+/** Pauses between attempts in milliseconds. The last one repeats. */
 const pauses = [1, 2, 5, 10, 20, 50]
 
-/** Waits before try number `tried` + 1. */
+/** Waits before attempt number `tried` + 1. */
 export const pause = (tried: number): Effect.Effect<void> =>
   Effect.provideService(Effect.sleep(pauses[tried] ?? 50), Clock.Clock, realClock)
 
@@ -39,8 +39,8 @@ export const sqlError = (cause: unknown, message: string, operation: string): Sq
 }
 
 /**
- * Values that `node:sqlite` cannot bind as they are (booleans, undefined) are a mistake of the
- * caller and are refused.
+ * Values that `node:sqlite` cannot bind (booleans, undefined) are a caller's mistake and are
+ * rejected.
  */
 const isInput = (value: unknown): value is SQLInputValue =>
   value === null ||
@@ -55,20 +55,20 @@ interface Prepared {
   readsBigInts: boolean
 }
 
-/** How a connection is used. */
+/** Options of a connection. */
 export interface Options {
-  /** How many prepared statements are kept. */
+  /** The number of prepared statements to cache. */
   readonly preparedStatements: number
   /**
-   * Asked when a statement first meets a lock: until when, on the clock of {@link now}, it is tried
-   * again.
+   * Called when a statement first meets a lock. Returns until when to retry, on the clock of {@link
+   * now}.
    */
   readonly deadline: () => bigint
 }
 
 /**
- * Makes the connection. Inside a transaction nothing is tried again: the transaction holds the lock
- * already.
+ * Makes the connection. Inside a transaction nothing is retried: the transaction already holds the
+ * lock.
  */
 export const make = (db: DatabaseSync, { deadline, preparedStatements }: Options): Connection => {
   const prepared = LruMap.make<string, Prepared>(preparedStatements)
@@ -123,7 +123,7 @@ export const make = (db: DatabaseSync, { deadline, preparedStatements }: Options
     }
     statement.setReturnArrays(true)
     try {
-      // With arrays on, `all` answers arrays; its declared type knows only of records.
+      // With arrays enabled, `all` returns arrays, but its declared type only has records.
       return statement.all(...values).map((row): ReadonlyArray<unknown> => Object.values(row))
     } finally {
       statement.setReturnArrays(false)

@@ -13,8 +13,8 @@ import * as RequestContext from "../http/RequestContext.ts"
 import { forEphemeral, KeyRecords } from "./KeyRecord.ts"
 
 /**
- * The wire form is the record as it is, and this is the operation that dashboards and clients ask most: writing it out here spares it the walk through its schema. A test
- * holds that what is sent decodes by the schema.
+ * The record already is in wire format, and dashboards and clients call this operation most, so it
+ * is serialized without its schema. A test checks that the schema decodes the response.
  */
 const respond = (response: Response) =>
   HttpServerResponse.text(JSON.stringify(response), { contentType: "application/json" })

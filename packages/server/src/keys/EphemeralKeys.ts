@@ -1,10 +1,10 @@
 /**
- * Short-lived keys (`mg_ek_…`) that an ordinary key makes of itself, for places that cannot keep a secret.
+ * Short-lived keys (`mg_ek_…`) that an ordinary key creates for places that cannot keep a secret.
  *
- * An ephemeral key has no budget, no guardrail and no rights of its own: whoever bears it is its
- * parent, until it expires. So nothing can be out of step with the parent, and what stops the
- * parent stops it. It may be limited to some operations, and to the files and video jobs that it
- * makes itself. Its row is deleted some time after its end.
+ * An ephemeral key has no budget, guardrail or rights of its own. Until it expires it acts as its
+ * parent, so it always agrees with the parent and stops with it. It can be restricted to some
+ * operations, and to the files and video jobs that it creates itself. Its row is deleted some time
+ * after it expires.
  */
 import { Clock, Context, type Duration, Effect, Layer, type Redacted, Schema } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
@@ -21,28 +21,30 @@ import {
   type UnknownCursor
 } from "../storage/Page.ts"
 import * as Purge from "../storage/Purge.ts"
-import { refine, type StorageError } from "../storage/StorageError.ts"
+import { mapSqlError, type StorageError } from "../storage/StorageError.ts"
 import { type EphemeralKey, type Key, keyColumns, keyRow } from "./Key.ts"
 import { KeyCache } from "./KeyCache.ts"
 import * as KeyFormat from "./KeyFormat.ts"
 
-/** An ephemeral key with the key that it was made from. */
+/** An ephemeral key and its parent. */
 export interface Descendant {
   readonly ephemeral: EphemeralKey
   readonly parent: Key
 }
 
-/** A new ephemeral key. `plain` is shown once and cannot be had again. */
+/** A new ephemeral key. `plain` is shown once and cannot be read again. */
 export interface CreatedEphemeralKey {
   readonly plain: Redacted.Redacted<string>
   readonly ephemeral: EphemeralKey
 }
 
-/** What a new ephemeral key may not do although its parent may. */
+/** Restrictions of a new ephemeral key. */
 export interface EphemeralLimits {
-  /** The identifiers of the operations that it may call. Default: all that its parent may call. */
+  /**
+   * The identifiers of the operations that the key may call. Default: all that its parent may call.
+   */
   readonly operations?: ReadonlyArray<string> | undefined
-  /** Whether it sees only the files and video jobs that it makes itself. Default false. */
+  /** Whether the key sees only the files and video jobs that it creates itself. Default: false. */
   readonly ownFiles?: boolean | undefined
 }
 
@@ -50,33 +52,41 @@ export interface EphemeralLimits {
 export class EphemeralKeys extends Context.Service<
   EphemeralKeys,
   {
-    /** Makes one that lives for that many milliseconds, but not longer than its parent. */
+    /**
+     * Creates an ephemeral key with this lifetime in milliseconds. It never outlives its parent.
+     */
     readonly create: (
       parent: Key,
       lifetime: number,
       limits?: EphemeralLimits
     ) => Effect.Effect<CreatedEphemeralKey, StorageError>
-    /** The one of that hash, whether expired or not, remembered for a few seconds; null when there is none. */
+    /** The key with this hash, expired or not, or null. Cached for a few seconds. */
     readonly find: (hash: string) => Effect.Effect<EphemeralKey | null, StorageError>
-    /** One of the organisation that has not expired; null when there is none. */
+    /** An unexpired key of the organization, or null. */
     readonly get: (organizationId: string, hash: string) => Effect.Effect<Descendant | null, StorageError>
-    /** Those made from one key which have not expired, newest first. */
+    /** The unexpired keys of one parent, newest first. */
     readonly list: (
       parent: Key,
       request?: SliceRequest
     ) => Effect.Effect<Slice<Descendant>, UnknownCursor | StorageError>
-    /** How many have not expired, by the hashes of the keys that they were made from; a key without any is left out. */
+    /** The number of unexpired keys for each parent hash. Parents without any are left out. */
     readonly counts: (parentHashes: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, number>, StorageError>
-    /** Revokes one of the organisation at once; answers whether there was one. */
+    /** Revokes a key of the organization immediately. Returns whether it existed. */
     readonly remove: (organizationId: string, hash: string) => Effect.Effect<boolean, StorageError>
-    /** Forgets all that were made from a key. */
+    /** Deletes all ephemeral keys of a parent. */
     readonly removeAllOf: (parentHash: string) => Effect.Effect<void, StorageError>
-    /** Forgets those that expired an hour ago or before; answers how many. Runs by itself under `layerPurge`. */
+    /**
+     * Deletes keys that expired at least an hour ago. Returns their number. `layerPurge` runs it
+     * regularly.
+     */
     readonly purge: Effect.Effect<number, StorageError>
   }
 >()("@model-gateway/server/keys/EphemeralKeys") {}
 
-/** So long an expired one is kept, so that its bearer is told that it has expired and not that there is no such key. */
+/**
+ * How long expired keys are kept, in milliseconds, so that their bearers learn that they have
+ * expired instead of that they are unknown.
+ */
 const keptFor = 3_600_000
 
 const columns = `e.hash AS e_hash, e.parent_hash AS e_parent_hash, e.label AS e_label, e.created_at AS e_created_at, e.expires_at AS e_expires_at,
@@ -103,7 +113,7 @@ const operationsOf = (text: string | null): ReadonlySet<string> | null =>
 
 const descendantRow = (row: Row): Descendant => ({ ephemeral: ephemeralRow(row), parent: keyRow(row) })
 
-/** Makes the service over the database of the context. */
+/** Makes the service over the database in the context. */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const random = yield* SecureRandom
@@ -134,14 +144,14 @@ export const make = Effect.gen(function* () {
       own_files: Dialect.fromBool(ephemeral.ownFiles)
     })}`
     return { plain: key, ephemeral }
-  }, refine("EphemeralKeys.create"))
+  }, mapSqlError("EphemeralKeys.create"))
 
   const get = Effect.fn("EphemeralKeys.get")(function* (organizationId: string, hash: string) {
     const now = yield* Clock.currentTimeMillis
     const [row] = yield* sql`${selectAll} WHERE e.hash = ${hash} AND e.expires_at > ${now}
       AND k.organization_id = ${organizationId} AND k.deleted_at IS NULL`
     return row === undefined ? null : descendantRow(row)
-  }, refine("EphemeralKeys.get"))
+  }, mapSqlError("EphemeralKeys.get"))
 
   const list: EphemeralKeys["Service"]["list"] = Effect.fn("EphemeralKeys.list")(function* (parent, request) {
     const now = yield* Clock.currentTimeMillis
@@ -150,7 +160,7 @@ export const make = Effect.gen(function* () {
       newestFirst,
       request,
       (after) =>
-        // It may have expired since the page that ended with it.
+        // The key may have expired since the previous page was read.
         sql`SELECT created_at FROM ephemeral_keys
         WHERE hash = ${after} AND parent_hash = ${parent.hash}`
     )
@@ -158,7 +168,7 @@ export const make = Effect.gen(function* () {
       yield* sql`${selectAll} WHERE e.parent_hash = ${parent.hash} AND e.expires_at > ${now} AND (e.created_at, e.hash) < (${place.createdAt}, ${place.name})
       ORDER BY e.created_at DESC, e.hash DESC LIMIT ${limit + 1}`
     return slice(rows, limit, descendantRow)
-  }, refine("EphemeralKeys.list"))
+  }, mapSqlError("EphemeralKeys.list"))
 
   const counts = Effect.fn("EphemeralKeys.counts")(function* (parentHashes: ReadonlyArray<string>) {
     if (parentHashes.length === 0) return new Map<string, number>()
@@ -166,7 +176,7 @@ export const make = Effect.gen(function* () {
     const rows = yield* sql`SELECT parent_hash, COUNT(*) AS total FROM ephemeral_keys
       WHERE ${sql.in("parent_hash", parentHashes)} AND expires_at > ${now} GROUP BY parent_hash`
     return new Map(rows.map((row) => [Dialect.text(row, "parent_hash"), Dialect.int(row, "total")]))
-  }, refine("EphemeralKeys.counts"))
+  }, mapSqlError("EphemeralKeys.counts"))
 
   const remove = Effect.fn("EphemeralKeys.remove")(
     function* (organizationId: string, hash: string) {
@@ -178,7 +188,7 @@ export const make = Effect.gen(function* () {
       return rows.length > 0
     },
     sql.withTransaction,
-    refine("EphemeralKeys.remove")
+    mapSqlError("EphemeralKeys.remove")
   )
 
   return EphemeralKeys.of({
@@ -189,7 +199,7 @@ export const make = Effect.gen(function* () {
           hash,
           Effect.map(select(hash), ([row]) => (row === undefined ? null : ephemeralRow(row)))
         )
-        .pipe(refine("EphemeralKeys.find")),
+        .pipe(mapSqlError("EphemeralKeys.find")),
     get,
     list,
     counts,
@@ -197,7 +207,7 @@ export const make = Effect.gen(function* () {
     removeAllOf: (parentHash) =>
       sql`DELETE FROM ephemeral_keys WHERE parent_hash = ${parentHash}`.pipe(
         Effect.asVoid,
-        refine("EphemeralKeys.removeAllOf")
+        mapSqlError("EphemeralKeys.removeAllOf")
       ),
     purge: Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
@@ -205,17 +215,17 @@ export const make = Effect.gen(function* () {
         SELECT hash FROM ephemeral_keys WHERE expires_at <= ${now - keptFor} LIMIT ${Purge.atOnce}
       ) RETURNING hash`
       return yield* Purge.all(Effect.map(some, (rows) => rows.length))
-    }).pipe(refine("EphemeralKeys.purge"))
+    }).pipe(mapSqlError("EphemeralKeys.purge"))
   })
 })
 
-/** The service over the database; does not purge by itself: see {@link layerPurge}. */
+/** The service over the database. It does not purge by itself; see {@link layerPurge}. */
 export const layerSql: Layer.Layer<EphemeralKeys, never, SqlClient | SecureRandom | KeyCache> = Layer.effect(
   EphemeralKeys,
   make
 )
 
-/** Purges in the background: once at the start and then every so often (default 5 minutes). */
+/** Purges in the background, at the start and then at an interval (default: 5 minutes). */
 export const layerPurge = (options?: {
   readonly every?: Duration.Input | undefined
 }): Layer.Layer<never, never, EphemeralKeys> =>

@@ -1,19 +1,19 @@
-/** Keys as they are stored, and the caller that authentication makes of it. */
+/** Keys as they are stored, and the caller that authentication produces. */
 import type { Row } from "effect/sql/SqlConnection"
 import * as MicroCredits from "../accounting/MicroCredits.ts"
 import type { Guardrail } from "../guardrails/Guardrail.ts"
 import * as Dialect from "../storage/Dialect.ts"
 import * as Periods from "./Periods.ts"
 
-/** A key as it is stored. Times are epoch milliseconds, money is micro-credits. */
+/** A stored key. Times are epoch milliseconds, money is micro-credits. */
 export interface Key {
-  /** Lower-case hex SHA-256 of the key; its name wherever a key is addressed. */
+  /** SHA-256 of the key in lowercase hex. It identifies the key everywhere. */
   readonly hash: string
   readonly organizationId: string
   readonly workspaceId: string
   readonly guardrailId: string | null
   readonly name: string
-  /** Such as `mg_sk_…abc`. */
+  /** For example `mg_sk_…abc`. */
   readonly label: string
   readonly isManagement: boolean
   readonly isFreeTier: boolean
@@ -23,48 +23,52 @@ export interface Key {
   readonly limit: MicroCredits.MicroCredits | null
   readonly limitReset: Periods.LimitReset | null
   readonly includeByokInLimit: boolean
-  /** Requests to free models a UTC day. */
+  /** Requests to free models per UTC day. */
   readonly freeDailyLimit: number
   readonly createdAt: number
   readonly updatedAt: number
 }
 
-/** A key that lives for some minutes and stands for the one that it was made from. Times are epoch milliseconds. */
+/** A key that is valid for some minutes and acts as its parent. Times are epoch milliseconds. */
 export interface EphemeralKey {
   readonly hash: string
   readonly parentHash: string
-  /** Such as `mg_ek_…abc`. */
+  /** For example `mg_ek_…abc`. */
   readonly label: string
   readonly createdAt: number
-  /** It may end sooner, with its parent: see {@link endOf}. */
+  /** The key may expire earlier, with its parent; see {@link endOf}. */
   readonly expiresAt: number
-  /** The identifiers of the operations that it may call; null: all that its parent may call. */
+  /**
+   * The identifiers of the operations that the key may call. Null: all that its parent may call.
+   */
   readonly operations: ReadonlySet<string> | null
-  /** Whether it sees only the files and video jobs that it made itself. */
+  /** Whether the key sees only the files and video jobs that it created itself. */
   readonly ownFiles: boolean
 }
 
-/** Who sent a request: the key, and the guardrail it holds. */
+/** The sender of a request: its key, and the key's guardrail. */
 export interface Caller {
-  /** Whom all that is spent, counted and kept belongs to; for an ephemeral key, the one that it was made from. */
+  /**
+   * The key that spending, limits and stored objects belong to. For an ephemeral key, its parent.
+   */
   readonly key: Key
   readonly guardrail: Guardrail | null
-  /** What was sent in the key's stead, if it was not the key itself. */
+  /** The ephemeral key that was sent, if one was. */
   readonly ephemeral: EphemeralKey | null
 }
 
 /**
- * The hash of the ephemeral key whose own files and video jobs are all that the caller sees;
- * undefined: it sees those of its workspace.
+ * The hash of the ephemeral key if the caller sees only its own files and video jobs. Undefined:
+ * the caller sees those of its workspace.
  */
 export const limitedTo = ({ ephemeral }: Caller): string | undefined =>
   ephemeral?.ownFiles === true ? ephemeral.hash : undefined
 
-/** When an ephemeral key ends: never later than its parent. */
+/** When an ephemeral key expires: never after its parent. */
 export const endOf = (ephemeral: EphemeralKey, parent: Key): number =>
   Math.min(ephemeral.expiresAt, parent.expiresAt ?? ephemeral.expiresAt)
 
-/** The columns that {@link keyRow} reads, of `keys k JOIN budgets b ON b.id = k.hash`. */
+/** The columns that {@link keyRow} reads from `keys k JOIN budgets b ON b.id = k.hash`. */
 export const keyColumns = `k.hash, k.organization_id, k.workspace_id, k.guardrail_id, k.name, k.label, k.is_management, k.is_free_tier,
   k.creator_user_id, k.expires_at, k.disabled, k.deleted_at, k.free_daily_limit, k.created_at, k.updated_at,
   b.limit_micro, b.limit_reset, b.include_byok`

@@ -1,8 +1,10 @@
 /**
- * Who is behind a key's hash, remembered for a few seconds, so that a busy key is not looked up at every request.
+ * Caches the caller of a key's hash for a few seconds, so that a busy key is not looked up for
+ * every request.
  *
- * Everything that changes what authentication finds (a key, a guardrail, an assignment) forgets here what it touched, so a change made in this process is
- * felt at once. A change made by another process is felt when the entry has aged.
+ * Every change to what authentication reads (a key, a guardrail, an assignment) evicts the affected
+ * entries here, so a change made in this process takes effect immediately. A change made by another
+ * process takes effect when the entry expires.
  */
 import { Context, Duration, Effect, Layer } from "effect"
 import * as MonotonicTime from "../internal/MonotonicTime.ts"
@@ -13,30 +15,31 @@ import type { Caller, EphemeralKey } from "./Key.ts"
 export class KeyCache extends Context.Service<
   KeyCache,
   {
-    /** The caller of that hash: the remembered one while it is fresh, else what `lookup` finds; its failures are not remembered. */
+    /** The cached caller, or the result of `lookup`. Failures are not cached. */
     readonly get: <E, R>(hash: string, lookup: Effect.Effect<Caller, E, R>) => Effect.Effect<Caller, E, R>
-    /** Forgets one key. */
+    /** Evicts one key. */
     readonly forget: (hash: string) => Effect.Effect<void>
-    /** Forgets all keys. */
+    /** Evicts all keys. */
     readonly forgetAll: Effect.Effect<void>
     /**
-     * The ephemeral key of that hash, in the same way; null, where there is none, is not remembered. Apart from the callers, because who stands behind it is for its parent's entry to say: what forgets the parent
-     * is felt by all that were made from it.
+     * The ephemeral key of the hash, cached likewise. Null, for an unknown key, is not cached.
+     * Ephemeral keys and callers are cached separately, so that evicting a parent affects all its
+     * ephemeral keys.
      */
     readonly getEphemeral: <E, R>(
       hash: string,
       lookup: Effect.Effect<EphemeralKey | null, E, R>
     ) => Effect.Effect<EphemeralKey | null, E, R>
-    /** Forgets one ephemeral key. */
+    /** Evicts one ephemeral key. */
     readonly forgetEphemeral: (hash: string) => Effect.Effect<void>
   }
 >()("@model-gateway/server/keys/KeyCache") {}
 
-/** How long and how many. */
+/** Size and lifetime of the cache. */
 export interface Options {
-  /** Default 3 seconds: the longest that a key revoked in another process still works here. */
+  /** Default: 3 seconds. A key revoked in another process works here for at most this long. */
   readonly timeToLive?: Duration.Input | undefined
-  /** Default 10,000 keys, and as many ephemeral ones. */
+  /** Default: 10,000 keys and as many ephemeral keys. */
   readonly capacity?: number | undefined
 }
 
@@ -47,7 +50,7 @@ interface Entry<A> {
 
 const remembering = <A>(capacity: number, timeToLive: number) => {
   const entries = LruMap.make<string, Entry<A>>(capacity)
-  // A lookup that began before a change must not be remembered after it.
+  // A lookup that started before a change must not be cached after it.
   let generation = 0
   return {
     get: <E, R>(hash: string, lookup: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
@@ -81,5 +84,5 @@ export const make = (options?: Options): KeyCache["Service"] => {
   return KeyCache.of({ ...callers, getEphemeral: ephemeral.get, forgetEphemeral: ephemeral.forget })
 }
 
-/** A cache of this process. */
+/** The cache of this process. */
 export const layer = (options?: Options): Layer.Layer<KeyCache> => Layer.sync(KeyCache, () => make(options))

@@ -1,27 +1,31 @@
 /**
- * What an API key looks like, and what can be said of one without asking the database.
+ * The format of API keys, and what can be checked without the database.
  *
- * `mg_sk_` (ordinary), `mg_mk_` (management) or `mg_ek_` (ephemeral), 32 random base62 characters, and 6 base62 characters of the CRC-32 of all that precedes.
- * The checksum is no secret: it tells a typo, a truncation or a leak scanner's false hit from a key.
+ * A key is `mg_sk_` (ordinary), `mg_mk_` (management) or `mg_ek_` (ephemeral), then 32 random
+ * base62 characters, then the CRC-32 of all that as 6 base62 characters. The checksum is not a
+ * secret: it detects typos, truncated keys and false positives of leak scanners.
  */
 import { Effect, Redacted, Result } from "effect"
 import type { SecureRandom } from "effect/crypto/SecureRandom"
 import { hash } from "node:crypto"
 import { crc32 } from "node:zlib"
 
-/** An `ordinary` key spends; a `management` key manages and does not spend; an `ephemeral` key stands for an ordinary one for some minutes. */
+/**
+ * An `ordinary` key spends. A `management` key manages and cannot spend. An `ephemeral` key acts as
+ * an ordinary one for some minutes.
+ */
 export type KeyKind = "ordinary" | "management" | "ephemeral"
 
-/** Why a text is no key: it has not the form, or its checksum does not fit. */
+/** Why a text is not a key: wrong format or wrong checksum. */
 export type Malformed = "malformed" | "checksum"
 
-/** What a text tells of itself. `hash` is the lower-case hex SHA-256 by which the key is stored and addressed. */
+/** A parsed key. `hash` is the SHA-256 in lowercase hex that identifies the key. */
 export interface ParsedKey {
   readonly kind: KeyKind
   readonly hash: string
 }
 
-/** A new key: shown once as `key`, kept as `hash` and `label`. */
+/** A new key. `key` is shown once; `hash` and `label` are stored. */
 export interface GeneratedKey extends ParsedKey {
   readonly key: Redacted.Redacted<string>
   readonly label: string
@@ -34,7 +38,6 @@ const prefixes: Record<KeyKind, string> = { ordinary: "mg_sk_", management: "mg_
 const kinds: Record<string, KeyKind> = { mg_sk_: "ordinary", mg_mk_: "management", mg_ek_: "ephemeral" }
 const prefixLength = 6
 const form = /^mg_[sme]k_[0-9A-Za-z]{38}$/
-const hashForm = /^[0-9a-f]{64}$/
 
 const checksumOf = (body: string): string => {
   let rest = crc32(body)
@@ -46,13 +49,12 @@ const checksumOf = (body: string): string => {
   return out
 }
 
-/** The lower-case hex SHA-256 of a key. */
+/** The SHA-256 of a key in lowercase hex. */
 export const hashKey = (key: string): string => hash("sha256", key, "hex")
 
-/** Whether a text has the form of a key's hash: 64 lower-case hex digits. */
-export const isHash = (text: string): boolean => hashForm.test(text)
-
-/** The label under which a key is shown: its prefix and its last three characters, as in `mg_sk_…abc`. */
+/**
+ * The label that is shown for a key: its prefix and its last three characters, as in `mg_sk_…abc`.
+ */
 export const labelOf = (key: string): string => `${key.slice(0, prefixLength)}…${key.slice(-3)}`
 
 /**
@@ -79,7 +81,7 @@ export const generate = Effect.fnUntraced(function* (random: SecureRandom["Servi
   let body = prefixes[kind]
   while (body.length < prefixLength + randomLength) {
     for (const byte of yield* random.randomBytes(64)) {
-      // 248 = 4 × 62: larger bytes would make the first characters likelier than the rest.
+      // 248 = 4 × 62. Larger bytes would make the first characters more likely than the others.
       if (byte < 248 && body.length < prefixLength + randomLength) body += alphabet.charAt(byte % 62)
     }
   }

@@ -1,18 +1,18 @@
 /**
- * What GET `/key` answers: a key's limits and what it has used, from its counters.
+ * The response of GET `/key`: a key's limits and usage, read from its counters.
  *
- * Specification: "Key record (`data` of GET `/key`)". Names are the wire's, money is credits.
+ * Specification: "Key record (`data` of GET `/key`)". Names are the wire's, money is in credits.
  */
 import { Clock, Context, DateTime, Effect, Layer } from "effect"
 import * as Budgets from "../accounting/Budgets.ts"
 import { toCredits } from "../accounting/MicroCredits.ts"
 import * as Dialect from "../storage/Dialect.ts"
 import { Reader } from "../storage/Reader.ts"
-import { refine, StorageError } from "../storage/StorageError.ts"
+import { mapSqlError, StorageError } from "../storage/StorageError.ts"
 import { endOf, type EphemeralKey, type Key } from "./Key.ts"
 import * as Periods from "./Periods.ts"
 
-/** Every field of the specification's table; numbers of money are credits, times ISO 8601 UTC. */
+/** Every field of the specification's table. Money is in credits, times are ISO 8601 UTC. */
 export interface KeyRecord {
   readonly byok_usage: number
   readonly byok_usage_daily: number
@@ -27,7 +27,9 @@ export interface KeyRecord {
   readonly is_provisioning_key: boolean
   readonly label: string
   readonly limit: number | null
-  /** What can still be spent in the period: `limit` less what is used and what requests under way hold; never below 0. */
+  /**
+   * What can still be spent in the period: `limit` minus what is used and reserved, never below 0.
+   */
   readonly limit_remaining: number | null
   readonly limit_reset: Periods.LimitReset | null
   readonly rate_limit: { readonly interval: string; readonly requests: number; readonly note: string }
@@ -41,7 +43,7 @@ export interface KeyRecord {
 export class KeyRecords extends Context.Service<
   KeyRecords,
   {
-    /** The record of a key now. */
+    /** The current record of a key. */
     readonly of: (key: Key) => Effect.Effect<KeyRecord, StorageError>
   }
 >()("@model-gateway/server/keys/KeyRecords") {}
@@ -49,7 +51,7 @@ export class KeyRecords extends Context.Service<
 /** The deprecated field, the same for every key. */
 const rateLimit = { requests: -1, interval: "10s", note: "This field is deprecated and safe to ignore." } as const
 
-/** The record of a key from its budget and its free requests of the day. */
+/** The record of a key, from its budget and the free requests it made today. */
 export const make = (key: Key, budget: Budgets.Budget, freeUsed: number): KeyRecord => {
   const remaining = Budgets.remaining(budget)
   return {
@@ -80,14 +82,14 @@ export const make = (key: Key, budget: Budgets.Budget, freeUsed: number): KeyRec
   }
 }
 
-/** What the bearer of an ephemeral key is shown: its parent's record, under the label and the end of its own. */
+/** The record that an ephemeral key sees: its parent's, with its own label and expiry. */
 export const forEphemeral = (record: KeyRecord, ephemeral: EphemeralKey, parent: Key): KeyRecord => ({
   ...record,
   label: ephemeral.label,
   expires_at: DateTime.formatIso(DateTime.makeUnsafe(endOf(ephemeral, parent)))
 })
 
-/** Reads records from the database of the context. */
+/** Reads records from the database in the context. */
 export const layerSql: Layer.Layer<KeyRecords, never, Reader> = Layer.effect(
   KeyRecords,
   Effect.gen(function* () {
@@ -107,7 +109,7 @@ export const layerSql: Layer.Layer<KeyRecords, never, Reader> = Layer.effect(
           })
         }
         return make(key, Budgets.fromRow(row, now), Dialect.intOrNull(row, "free_used") ?? 0)
-      }, refine("KeyRecords.of"))
+      }, mapSqlError("KeyRecords.of"))
     })
   })
 )

@@ -1,11 +1,13 @@
 /**
- * API keys: made, found, listed, changed, deleted, and told from strangers.
+ * Creates, authenticates, lists, updates and deletes API keys.
  *
- * A key is known by the SHA-256 of its text and never stored otherwise. The lookup goes by that hash, which tells an attacker who measures its time nothing about any key. What
- * authentication finds is kept for a few seconds ({@link KeyCache}); a change made in this process is felt at once, one made in another process within that time. Expiry
- * is judged by the clock at every use.
+ * Only the SHA-256 of a key is stored. Lookups use that hash, so their timing reveals nothing about
+ * any key. Authentication results are cached for a few seconds ({@link KeyCache}): a change made in
+ * this process takes effect immediately, one made in another process within that time. Expiry is
+ * checked at every use.
  *
- * An ephemeral key is looked up first and its parent after it, each with its own memory, so that it is no more than its parent at any time.
+ * An ephemeral key is looked up first, then its parent. Each has its own cache entry, so an
+ * ephemeral key never has more rights than its parent.
  */
 import { Clock, Context, Data, Effect, Layer, Redacted, Result } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
@@ -22,7 +24,7 @@ import {
   type SliceRequest,
   type UnknownCursor
 } from "../storage/Page.ts"
-import { refine, type StorageError } from "../storage/StorageError.ts"
+import { mapSqlError, type StorageError } from "../storage/StorageError.ts"
 import * as EphemeralKeys from "./EphemeralKeys.ts"
 import * as KeyFormat from "./KeyFormat.ts"
 import { type Caller, type Key, keyColumns, keyRow } from "./Key.ts"
@@ -31,30 +33,30 @@ import type * as Periods from "./Periods.ts"
 
 export type { Caller, Key } from "./Key.ts"
 
-/** What a new key is. */
+/** A new key. */
 export interface CreateKey {
   readonly organizationId: string
   readonly workspaceId: string
   readonly name: string
-  /** Default false. */
+  /** Default: false. */
   readonly isManagement?: boolean | undefined
-  /** Default false. */
+  /** Default: false. */
   readonly isFreeTier?: boolean | undefined
-  /** Default null. */
+  /** Default: null. */
   readonly creatorUserId?: string | null | undefined
-  /** Epoch milliseconds; default null: never. */
+  /** Epoch milliseconds. Default: null, never. */
   readonly expiresAt?: number | null | undefined
-  /** Default null: no limit. */
+  /** Default: null, no limit. */
   readonly limit?: MicroCredits.MicroCredits | null | undefined
-  /** Default null: the limit never starts anew. */
+  /** Default: null, the limit never resets. */
   readonly limitReset?: Periods.LimitReset | null | undefined
-  /** Default false. */
+  /** Default: false. */
   readonly includeByokInLimit?: boolean | undefined
-  /** Default 200. */
+  /** Default: 200. */
   readonly freeDailyLimit?: number | undefined
 }
 
-/** What of a key can be changed; what is left out stays. */
+/** A change to a key. Absent fields stay as they are. */
 export interface UpdateKey {
   readonly name?: string | undefined
   readonly disabled?: boolean | undefined
@@ -65,24 +67,26 @@ export interface UpdateKey {
   readonly freeDailyLimit?: number | undefined
 }
 
-/** A new key. `plain` is shown once and cannot be had again. */
+/** A new key. `plain` is shown once and cannot be read again. */
 export interface CreatedKey {
   readonly plain: Redacted.Redacted<string>
   readonly key: Key
 }
 
 /**
- * The text is no key that may be used (status 401).
+ * The text is not a valid key (status 401).
  *
- * - `malformed`: it has not the form of a key · `checksum`: it has, but its checksum does not fit: a typo · `unknown`: no such key
- * - `deleted`, `disabled`, `expired`: there was one
+ * - `malformed`: it does not have the format of a key
+ * - `checksum`: it has the format, but a wrong checksum: a typo
+ * - `unknown`: no such key exists
+ * - `deleted`, `disabled`, `expired`: the key existed but can no longer be used
  */
 export class InvalidKey extends Data.TaggedError("InvalidKey")<{
   readonly reason: "malformed" | "checksum" | "unknown" | "deleted" | "disabled" | "expired"
   readonly message: string
 }> {}
 
-/** The organisation has no such key, or no longer (status 404). */
+/** The organization has no such key, or no longer has it (status 404). */
 export class KeyNotFound extends Data.TaggedError("KeyNotFound")<{
   readonly hash: string
 }> {
@@ -95,32 +99,36 @@ export class KeyStore extends Context.Service<
   {
     /** Makes a key. */
     readonly create: (input: CreateKey) => Effect.Effect<CreatedKey, StorageError>
-    /** A key of the organisation that is not deleted. */
+    /** A key of the organization that is not deleted. */
     readonly get: (organizationId: string, hash: string) => Effect.Effect<Key, KeyNotFound | StorageError>
-    /** The organisation's keys that are not deleted, newest first; of one workspace when it is named. */
+    /**
+     * The organization's keys that are not deleted, newest first. With a workspace, only its keys.
+     */
     readonly list: (
       filter: { readonly organizationId: string; readonly workspaceId?: string | undefined },
       request?: SliceRequest
     ) => Effect.Effect<Slice<Key>, UnknownCursor | StorageError>
-    /** Changes what is given and answers the key as it is then. */
+    /** Applies the change and returns the updated key. */
     readonly update: (
       organizationId: string,
       hash: string,
       change: UpdateKey
     ) => Effect.Effect<Key, KeyNotFound | StorageError>
-    /** Deletes for good: the key and the ephemeral keys made from it stop at once, its usage is kept. Deleting it again fails with {@link KeyNotFound}. */
+    /**
+     * Deletes the key permanently. The key and its ephemeral keys stop working immediately; its
+     * usage is kept. Deleting it again fails with {@link KeyNotFound}.
+     */
     readonly remove: (organizationId: string, hash: string) => Effect.Effect<void, KeyNotFound | StorageError>
-    /** Who the bearer of this text is; of an ephemeral key, the key that it was made from. */
+    /** Authenticates a key. For an ephemeral key, the caller's key is its parent. */
     readonly authenticate: (key: Redacted.Redacted<string>) => Effect.Effect<Caller, InvalidKey | StorageError>
     /**
-     * The same caller as it is now; fails when its key may no longer be used. For requests that
-     * wait.
+     * Reads the same caller again. Fails if its key can no longer be used. For requests that wait.
      */
     readonly refresh: (caller: Caller) => Effect.Effect<Caller, InvalidKey | StorageError>
   }
 >()("@model-gateway/server/keys/KeyStore") {}
 
-/** How many requests to free models a key has a UTC day unless it says otherwise. */
+/** The default number of requests to free models per key and UTC day. */
 export const defaultFreeDailyLimit = 200
 
 const sentences: Record<InvalidKey["reason"], string> = {
@@ -134,7 +142,7 @@ const sentences: Record<InvalidKey["reason"], string> = {
 
 const invalid = (reason: InvalidKey["reason"]) => new InvalidKey({ reason, message: sentences[reason] })
 
-/** Makes the store over the database of the context. */
+/** Makes the store over the database in the context. */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const random = yield* SecureRandom
@@ -184,7 +192,7 @@ export const make = Effect.gen(function* () {
       }
     },
     sql.withTransaction,
-    refine("KeyStore.create")
+    mapSqlError("KeyStore.create")
   )
 
   const list: KeyStore["Service"]["list"] = Effect.fn("KeyStore.list")(function* (filter, request) {
@@ -203,7 +211,7 @@ export const make = Effect.gen(function* () {
       WHERE ${listed} AND (k.created_at, k.hash) < (${place.createdAt}, ${place.name})
       ORDER BY k.created_at DESC, k.hash DESC LIMIT ${limit + 1}`
     return slice(rows, limit, keyRow)
-  }, refine("KeyStore.list"))
+  }, mapSqlError("KeyStore.list"))
 
   const update = Effect.fn("KeyStore.update")(
     function* (organizationId: string, hash: string, change: UpdateKey) {
@@ -225,7 +233,7 @@ export const make = Effect.gen(function* () {
       return yield* find(organizationId, hash)
     },
     sql.withTransaction,
-    refine("KeyStore.update")
+    mapSqlError("KeyStore.update")
   )
 
   const remove = Effect.fn("KeyStore.remove")(
@@ -238,7 +246,7 @@ export const make = Effect.gen(function* () {
       yield* sql.afterCommit(cache.forget(hash))
     },
     sql.withTransaction,
-    refine("KeyStore.remove")
+    mapSqlError("KeyStore.remove")
   )
 
   const lookup = Effect.fnUntraced(function* (hash: string) {
@@ -279,14 +287,14 @@ export const make = Effect.gen(function* () {
     if (Result.isFailure(parsed)) return yield* invalid(parsed.failure)
     const { hash, kind } = parsed.success
     return yield* kind === "ephemeral" ? usableEphemeral(hash) : usable(hash)
-  }, refine("KeyStore.authenticate"))
+  }, mapSqlError("KeyStore.authenticate"))
 
   const refresh = ({ ephemeral, key }: Caller) =>
-    (ephemeral === null ? usable(key.hash) : usableEphemeral(ephemeral.hash)).pipe(refine("KeyStore.refresh"))
+    (ephemeral === null ? usable(key.hash) : usableEphemeral(ephemeral.hash)).pipe(mapSqlError("KeyStore.refresh"))
 
   return KeyStore.of({
     create,
-    get: (organizationId, hash) => find(organizationId, hash).pipe(refine("KeyStore.get")),
+    get: (organizationId, hash) => find(organizationId, hash).pipe(mapSqlError("KeyStore.get")),
     list,
     update,
     remove,
@@ -295,7 +303,7 @@ export const make = Effect.gen(function* () {
   })
 })
 
-/** What of a change is given, without the fields that are `undefined`. */
+/** The fields of a change that are not `undefined`. */
 const given = (change: UpdateKey) => ({
   ...(change.name === undefined ? {} : { name: change.name }),
   ...(change.disabled === undefined ? {} : { disabled: change.disabled }),
@@ -306,6 +314,6 @@ const given = (change: UpdateKey) => ({
   ...(change.freeDailyLimit === undefined ? {} : { freeDailyLimit: change.freeDailyLimit })
 })
 
-/** The store over the database, with the ephemeral keys that it knows. */
+/** The store over the database, with its ephemeral keys. */
 export const layerSql: Layer.Layer<KeyStore | EphemeralKeys.EphemeralKeys, never, SqlClient | SecureRandom | KeyCache> =
   Layer.effect(KeyStore, make).pipe(Layer.provideMerge(EphemeralKeys.layerSql))

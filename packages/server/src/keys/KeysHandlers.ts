@@ -1,12 +1,17 @@
-/** `/keys`: API keys, managed by a management key; `/keys/ephemeral`: what an ordinary key makes of itself. */
+/**
+ * `/keys`: API keys, managed with a management key. `/keys/ephemeral`: ephemeral keys that an
+ * ordinary key creates.
+ */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
-import { BadRequest, Forbidden, NotFound, phrases } from "@model-gateway/core/GatewayError"
+import type { BadRequest } from "@model-gateway/core/GatewayError"
+import { Forbidden, NotFound, phrases } from "@model-gateway/core/GatewayError"
 import type * as Keys from "@model-gateway/core/Keys"
 import { Clock, DateTime, Effect, Option, Redacted } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import * as MicroCredits from "../accounting/MicroCredits.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import { orUnavailable } from "../http/Failures.ts"
+import { invalid } from "../http/Issues.ts"
 import * as Paging from "../http/Paging.ts"
 import { withinRate } from "../http/PaidRequest.ts"
 import * as RequestContext from "../http/RequestContext.ts"
@@ -17,36 +22,34 @@ import { type KeyRecord, KeyRecords } from "./KeyRecord.ts"
 import { KeyStore } from "./KeyStore.ts"
 import * as WireKey from "./WireKey.ts"
 
-const invalid = (path: string, message: string) =>
-  new BadRequest({
-    error: { message: `${phrases[400]}: ${path}: ${message}`, metadata: { issues: [{ path, message }] } }
-  })
+const invalidField = (path: string, message: string) => invalid([{ path, message }])
 
 /** A limit from the wire. */
 const limitOf = (limit: number | null): Effect.Effect<MicroCredits.MicroCredits | null, BadRequest> =>
   limit === null
     ? Effect.succeed(null)
     : Option.match(MicroCredits.exactly(limit), {
-        onNone: () => Effect.fail(invalid("limit", "Expected credits in steps of a millionth")),
+        onNone: () => Effect.fail(invalidField("limit", "Expected credits in steps of a millionth")),
         onSome: Effect.succeed
       })
 
-/** A time from the wire, which must lie ahead: a key that has expired already is a mistake. */
+/** Parses an expiry time. It must be in the future: creating an expired key is a mistake. */
 const expiryOf = Effect.fnUntraced(function* (expiresAt: string | null) {
   if (expiresAt === null) return null
   const time = DateTime.make(expiresAt)
-  // JavaScript takes the 31st of February for the 3rd of March.
+  // JavaScript parses February 31 as March 3.
   if (Option.isNone(time) || !DateTime.formatIso(time.value).startsWith(expiresAt.slice(0, 10))) {
-    return yield* invalid("expires_at", "Expected a time that exists")
+    return yield* invalidField("expires_at", "Expected a time that exists")
   }
   const millis = DateTime.toEpochMillis(time.value)
-  if (millis <= (yield* Clock.currentTimeMillis)) return yield* invalid("expires_at", "Expected a time in the future")
+  if (millis <= (yield* Clock.currentTimeMillis))
+    return yield* invalidField("expires_at", "Expected a time in the future")
   return millis
 })
 
 const missing = () => new NotFound({ error: { message: `${phrases[404]}: there is no such key` } })
 
-/** Default and longest life of an ephemeral key, in seconds. */
+/** Default and longest lifetime of an ephemeral key, in seconds. */
 const longestLife = 900
 
 const cannotDescend = new Forbidden({
@@ -55,12 +58,10 @@ const cannotDescend = new Forbidden({
   }
 })
 
-const follows = new BadRequest({
-  error: {
-    message: `${phrases[400]}: an ephemeral key follows the key that it was made from; change that key, or delete this one`,
-    metadata: { issues: [{ path: "hash", message: "Expected the hash of a key that is not ephemeral" }] }
-  }
-})
+const follows = invalid(
+  [{ path: "hash", message: "Expected the hash of a key that is not ephemeral" }],
+  "an ephemeral key follows the key that it was made from; change that key, or delete this one"
+)
 
 const descendantToWire = ({ ephemeral, parent }: Descendant, record: KeyRecord): Keys.Key => ({
   ...WireKey.make(parent, record),

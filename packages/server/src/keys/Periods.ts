@@ -1,29 +1,30 @@
 /**
  * The periods in which spending is counted, as pure functions over epoch milliseconds.
  *
- * All are UTC: the day from 00:00, the ISO week from Monday 00:00, the calendar month from its first day.
+ * All are UTC: the day from 00:00, the ISO week from Monday 00:00, the calendar month from its
+ * first day.
  */
 
-/** After which period a spending limit starts anew; `null` in its place means never. */
+/** The period after which a spending limit resets. `null` in its place means never. */
 export type LimitReset = "daily" | "weekly" | "monthly"
 
 /** Every {@link LimitReset}. */
 export const limitResets: ReadonlyArray<LimitReset> = ["daily", "weekly", "monthly"]
 
-/** Milliseconds in a UTC day (UTC as computers keep it has no leap seconds). */
+/** Milliseconds in a UTC day. Computer time has no leap seconds. */
 export const dayMillis = 86_400_000
 
-/** Where the day, the ISO week and the month of an instant begin. */
+/** The starts of the day, ISO week and month of an instant. */
 export interface PeriodStarts {
   readonly day: number
   readonly week: number
   readonly month: number
 }
 
-/** Start of the UTC day that holds `millis`. */
+/** Start of the UTC day that contains `millis`. */
 export const startOfDay = (millis: number): number => Math.floor(millis / dayMillis) * dayMillis
 
-/** Start of the ISO week (Monday) that holds `millis`. */
+/** Start of the ISO week (Monday) that contains `millis`. */
 export const startOfWeek = (millis: number): number => {
   const day = Math.floor(millis / dayMillis)
   // Day 0 of the epoch was a Thursday, three days after a Monday.
@@ -31,39 +32,23 @@ export const startOfWeek = (millis: number): number => {
   return (day - sinceMonday) * dayMillis
 }
 
-/** Start of the calendar month that holds `millis`. */
+/** Start of the calendar month that contains `millis`. */
 export const startOfMonth = (millis: number): number => {
   const date = new Date(millis)
-  // setUTCFullYear, unlike Date.UTC, takes the years 0 to 99 as they are.
+  // setUTCFullYear, unlike Date.UTC, does not map the years 0 to 99 to 1900 to 1999.
   date.setUTCHours(0, 0, 0, 0)
   return date.setUTCDate(1)
 }
 
 let remembered: PeriodStarts = { day: Number.NaN, week: Number.NaN, month: Number.NaN }
 
-/** All three starts at once; remembers the last day asked for, because almost every question is about today. */
+/** All three starts. Caches the last day, because almost every call is about today. */
 export const startsOf = (millis: number): PeriodStarts => {
   const day = startOfDay(millis)
   if (remembered.day !== day) remembered = { day, week: startOfWeek(day), month: startOfMonth(day) }
   return remembered
 }
 
-/** When the period of `reset` that holds `millis` ends and the next begins; `null` when it never does. */
-export const nextReset = (reset: LimitReset | null, millis: number): number | null => {
-  switch (reset) {
-    case null:
-      return null
-    case "daily":
-      return startOfDay(millis) + dayMillis
-    case "weekly":
-      return startOfWeek(millis) + 7 * dayMillis
-    case "monthly": {
-      const date = new Date(startOfMonth(millis))
-      return date.setUTCMonth(date.getUTCMonth() + 1)
-    }
-  }
-}
-
-/** The {@link LimitReset} of that name, or null for any other text. */
+/** The {@link LimitReset} with this name, or null. */
 export const limitResetOf = (text: string | null): LimitReset | null =>
   limitResets.find((reset) => reset === text) ?? null

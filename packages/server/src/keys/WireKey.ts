@@ -1,13 +1,13 @@
-/** A key as `/keys` answers it. */
+/** The wire format of a key in `/keys`. */
 import type * as Keys from "@model-gateway/core/Keys"
 import { DateTime } from "effect"
 import type { Key } from "./Key.ts"
 import type { KeyRecord } from "./KeyRecord.ts"
 
-/** A time as the wire has it: ISO 8601 UTC. */
+/** A time in wire format: ISO 8601 UTC. */
 export const iso = (millis: number): string => DateTime.formatIso(DateTime.makeUnsafe(millis))
 
-/** The key with what its record says of its budget. */
+/** The key and the budget fields of its record. */
 export const make = (key: Key, record: KeyRecord): Keys.Key => ({
   hash: key.hash,
   name: key.name,

@@ -1,20 +1,21 @@
 /**
- * Which models there are, and which endpoints serve each: an endpoint is a provider with its own price for the model.
+ * The available models and the endpoints that serve them. An endpoint is one provider's offer of a
+ * model, with its own price.
  */
 import type { Model, ModelKind, RerankModel, TranscriptionModel, VideoModel } from "@model-gateway/providers/Model"
 import type { Provider } from "@model-gateway/providers/Provider"
 import { Context, Layer } from "effect"
 
-/** Where a model can be had. */
+/** One provider's offer of a model. */
 export interface Endpoint<out M extends Model = Model> {
-  /** Unlike that of any other endpoint; names its circuit. */
+  /** Unique. Also names the endpoint's circuit. */
   readonly key: string
   readonly provider: Provider
-  /** The model as this provider has it; its `id` is what the upstream is asked for. */
+  /** The model as this provider offers it. Its `id` is the upstream's. */
   readonly model: M
 }
 
-/** A model with all that serve it, in the order in which the providers were given. */
+/** A model and its endpoints, in the order of the providers. */
 export interface Entry<out M extends Model = Model> {
   readonly id: string
   readonly kind: M["kind"]
@@ -31,11 +32,11 @@ export class ModelCatalogue extends Context.Service<
     readonly transcription: (id: string) => Entry<TranscriptionModel> | undefined
     /** A video model by its id. */
     readonly video: (id: string) => Entry<VideoModel> | undefined
-    /** The kinds of model that bear the id: to say of a model that it is of another kind. */
+    /** The kinds of models with this id, for errors about a model of the wrong kind. */
     readonly kindsOf: (id: string) => ReadonlyArray<ModelKind>
     /** Every model, in the order of the providers. */
     readonly all: ReadonlyArray<Entry>
-    /** A provider by its name: for jobs, which pin the one that took them. */
+    /** A provider by its name. Jobs store the name of the provider that took them. */
     readonly provider: (name: string) => Provider | undefined
   }
 >()("@model-gateway/server/models/ModelCatalogue") {}
@@ -60,7 +61,7 @@ const entriesOf = <M extends Model>(
   return entries
 }
 
-/** Makes the catalogue of what the providers offer. */
+/** Makes the catalogue from the providers' models. */
 export const make = (providers: ReadonlyArray<Provider>): ModelCatalogue["Service"] => {
   const rerank = entriesOf(providers, (model) => model.kind === "rerank")
   const transcription = entriesOf(providers, (model) => model.kind === "transcription")

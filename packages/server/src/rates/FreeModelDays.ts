@@ -1,28 +1,29 @@
-/**
- * Requests to free models, counted for a key and a UTC day.
- */
+/** Counts requests to free models per key and UTC day. */
 import { Clock, Context, Data, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as Periods from "../keys/Periods.ts"
 import * as Dialect from "../storage/Dialect.ts"
 import { GroupCommit } from "../storage/GroupCommit.ts"
-import { refine, type StorageError } from "../storage/StorageError.ts"
+import { mapSqlError, type StorageError } from "../storage/StorageError.ts"
 
-/** As in the key record's `free_model_daily_requests`. */
+/** The same fields as the key record's `free_model_daily_requests`. */
 export interface FreeModelDay {
   readonly limit: number
   readonly used: number
   readonly remaining: number
 }
 
-/** A request that was counted; keep it to give it back. */
+/** A counted request. Pass it to `giveBack` to undo the count. */
 export interface FreeModelTake extends FreeModelDay {
   readonly keyHash: string
-  /** Start of the UTC day it counts for, in epoch milliseconds. */
+  /** Start of the UTC day it counts toward, in epoch milliseconds. */
   readonly day: number
 }
 
-/** All free requests of the day are used (status 429). `retryAfter` is the whole seconds until the next UTC day. */
+/**
+ * All free requests of the day are used (status 429). `retryAfter` is the number of whole seconds
+ * until the next UTC day.
+ */
 export class FreeModelDayUsedUp extends Data.TaggedError("FreeModelDayUsedUp")<{
   readonly limit: number
   readonly used: number
@@ -34,21 +35,19 @@ export class FreeModelDayUsedUp extends Data.TaggedError("FreeModelDayUsedUp")<{
 export class FreeModelDays extends Context.Service<
   FreeModelDays,
   {
-    /** Counts one request, atomically; `limit` is the key's `freeDailyLimit`. */
+    /** Counts one request atomically. `limit` is the key's `freeDailyLimit`. */
     readonly take: (keyHash: string, limit: number) => Effect.Effect<FreeModelTake, FreeModelDayUsedUp | StorageError>
     /**
-     * Takes the count back. For a request that the gateway itself refused before any upstream was called; one that an upstream failed stays counted, or else failing
-     * requests would be free without end.
+     * Undoes a count. Use it for requests that the gateway rejected before calling an upstream.
+     * Requests that failed upstream stay counted; otherwise failing requests would be unlimited.
      */
     readonly giveBack: (take: FreeModelTake) => Effect.Effect<void, StorageError>
-    /** Where the key stands today. */
-    readonly read: (keyHash: string, limit: number) => Effect.Effect<FreeModelDay, StorageError>
   }
 >()("@model-gateway/server/rates/FreeModelDays") {}
 
 const dayOf = (limit: number, used: number): FreeModelDay => ({ limit, used, remaining: Math.max(0, limit - used) })
 
-/** Makes the counter over the database of the context. */
+/** Makes the counter over the database in the context. */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const transactions = yield* GroupCommit
@@ -64,7 +63,7 @@ export const make = Effect.gen(function* () {
       RETURNING used`
     if (row === undefined) return undefined
     const used = Dialect.int(row, "used")
-    // The first of a day is the moment to forget the days before.
+    // The first request of a day deletes the counts of earlier days.
     if (used === 1) yield* sql`DELETE FROM free_model_days WHERE key_hash = ${keyHash} AND day_start < ${day}`
     return used
   })
@@ -84,16 +83,12 @@ export const make = Effect.gen(function* () {
         })
       }
       return { ...dayOf(limit, used), keyHash, day }
-    }, refine("FreeModelDays.take")),
+    }, mapSqlError("FreeModelDays.take")),
     giveBack: ({ day, keyHash }) =>
       sql`UPDATE free_model_days SET used = used - 1 WHERE key_hash = ${keyHash} AND day_start = ${day} AND used > 0`.pipe(
         Effect.asVoid,
-        refine("FreeModelDays.giveBack")
-      ),
-    read: Effect.fnUntraced(function* (keyHash: string, limit: number) {
-      const now = yield* Clock.currentTimeMillis
-      return dayOf(limit, yield* usedOn(keyHash, Periods.startOfDay(now)))
-    }, refine("FreeModelDays.read"))
+        mapSqlError("FreeModelDays.giveBack")
+      )
   })
 })
 

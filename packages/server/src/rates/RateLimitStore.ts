@@ -1,17 +1,16 @@
 /**
- * Where rate limits keep their one number for each key: the time until all of its quota is
- * available again.
+ * Stores one number per key for rate limits: the time until its whole quota is available again.
  *
- * The store measures time itself, so that callers and store cannot disagree about it. The store in
- * memory uses monotonic time: a system clock that is set back locks nobody out. A shared store uses
- * the clock of its server.
+ * The store measures time itself, so that callers and store cannot disagree. The memory store uses
+ * monotonic time: setting the system clock back locks nobody out. A shared store uses its server's
+ * clock.
  */
 import { Context, Data, Effect, Layer } from "effect"
 import * as MonotonicTime from "../internal/MonotonicTime.ts"
 import * as LruMap from "../storage/LruMap.ts"
 
 /**
- * What is limited. Keys of different scopes are independent and cannot push each other out of a
+ * What is limited. Keys of different scopes are independent and cannot evict each other from a
  * bounded store.
  */
 export type RateLimitScope = "request" | "authentication"
@@ -20,7 +19,7 @@ export type RateLimitScope = "request" | "authentication"
 export interface Take {
   readonly scope: RateLimitScope
   readonly key: string
-  /** What one request costs: the time in which it comes back. */
+  /** The cost of one request, as the time in which it is regained. */
   readonly interval: number
   /** The whole quota as time. */
   readonly window: number
@@ -35,7 +34,7 @@ export interface Taken {
   readonly fullIn: number
 }
 
-/** The store of limits does not answer (status 503 where the operation has it, else 500). */
+/** The store does not answer (status 503 if the operation has it, otherwise 500). */
 export class RateLimitUnavailable extends Data.TaggedError("RateLimitUnavailable")<{
   readonly message: string
   readonly cause?: unknown
@@ -53,9 +52,9 @@ export class RateLimitStore extends Context.Service<
   }
 >()("@model-gateway/server/rates/RateLimitStore") {}
 
-/** How much the memory store holds. */
+/** Size of the memory store. */
 export interface MemoryOptions {
-  /** Keys of each scope; the least recently used one is forgotten first. Default 100,000. */
+  /** Keys per scope. The least recently used key is evicted first. Default: 100,000. */
   readonly capacity?: number | undefined
 }
 
@@ -78,6 +77,6 @@ export const makeMemory = (options?: MemoryOptions): RateLimitStore["Service"] =
   })
 }
 
-/** Limits of this process alone. */
+/** A store for the limits of this process only. */
 export const layerMemory = (options?: MemoryOptions): Layer.Layer<RateLimitStore> =>
   Layer.sync(RateLimitStore, () => makeMemory(options))

@@ -1,11 +1,11 @@
 /**
- * How often a key may ask, and how long the answers to an address that keeps failing to
- * authenticate are delayed.
+ * Limits the request rate of a key, and delays responses to an address that keeps failing to
+ * authenticate.
  *
  * The algorithm is GCRA, a token bucket in one number: the time until the bucket is full again. A
- * key may use its whole quota at once and gets it back evenly, one request every `window /
- * requests`; nothing happens at window borders. The number is kept in a {@link RateLimitStore}, so
- * several processes can share the limit.
+ * key may use its whole quota at once and regains it evenly, one request every `window / requests`.
+ * There are no window borders. The number is kept in a {@link RateLimitStore}, so several processes
+ * can share a limit.
  */
 import { Context, Data, Duration, Effect, Layer } from "effect"
 import { type RateLimitScope, RateLimitStore, type RateLimitUnavailable } from "./RateLimitStore.ts"
@@ -18,7 +18,10 @@ export interface RatePolicy {
   readonly window: Duration.Input
 }
 
-/** Where a caller stands. `limit` and `windowSeconds` are the policy's; `resetSeconds` is the time until all of it is there again, rounded up. */
+/**
+ * The caller's current rate limit. `limit` and `windowSeconds` are the policy's. `resetSeconds` is
+ * the time until the whole quota is available, rounded up.
+ */
 export interface RateStatus {
   readonly limit: number
   readonly windowSeconds: number
@@ -37,26 +40,26 @@ export class RateLimited extends Data.TaggedError("RateLimited")<{
 export class RateLimits extends Context.Service<
   RateLimits,
   {
-    /** Counts a request of the key and tells where it stands. */
+    /** Counts a request of the key and returns its rate limit status. */
     readonly request: (keyHash: string) => Effect.Effect<RateStatus, RateLimited | RateLimitUnavailable>
     /**
-     * Counts a failed authentication of the address, and returns for how many milliseconds to delay
-     * its answer: 0 for the first one, more for each recent failure, at most {@link maxDelay}.
+     * Counts a failed authentication of the address and returns by how many milliseconds to delay
+     * the response: 0 for the first, more for each recent failure, at most {@link maxDelay}.
      */
     readonly authenticationFailed: (address: string) => Effect.Effect<number, RateLimitUnavailable>
   }
 >()("@model-gateway/server/rates/RateLimits") {}
 
-/** The longest delay of the answer to a failed authentication, in milliseconds. */
+/** The longest delay after a failed authentication, in milliseconds. */
 export const maxDelay = 2000
 
 /** The two policies. */
 export interface Options {
-  /** Requests of one key. Default 600 a minute. */
+  /** Requests of one key. Default: 600 per minute. */
   readonly requests?: RatePolicy | undefined
   /**
-   * Failed authentications of one address after which its further ones are delayed by {@link
-   * maxDelay}. Default 30 a minute.
+   * Failed authentications of one address after which further ones are delayed by {@link maxDelay}.
+   * Default: 30 per minute.
    */
   readonly failedAuthentications?: RatePolicy | undefined
 }
@@ -64,7 +67,7 @@ export interface Options {
 interface Policy {
   readonly limit: number
   readonly window: number
-  /** Milliseconds in which one request comes back. */
+  /** Milliseconds in which one request is regained. */
   readonly interval: number
 }
 
@@ -74,7 +77,7 @@ const policyOf = (policy: RatePolicy): Policy => {
   return { limit, window, interval: window / limit }
 }
 
-/** Milliseconds by which sums of fractions of milliseconds may be off. */
+/** Tolerance in milliseconds for sums of fractions. */
 const noise = 1e-3
 
 const seconds = (millis: number): number => Math.ceil((millis - noise) / 1000)
@@ -86,7 +89,7 @@ const statusOf = (policy: Policy, fullIn: number): RateStatus => ({
   resetSeconds: Math.max(0, seconds(fullIn))
 })
 
-/** Makes the limiter over the store of the context. */
+/** Makes the limiter over the store in the context. */
 export const make = Effect.fnUntraced(function* (options?: Options) {
   const store = yield* RateLimitStore
   const requests = policyOf(options?.requests ?? { requests: 600, window: "1 minute" })
@@ -109,12 +112,12 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
     }),
     authenticationFailed: (address) =>
       Effect.map(take("authentication", failures, address), ({ fullIn, taken }) =>
-        // The failure just counted adds nothing: the first one is answered at once.
+        // The failure just counted adds nothing: the first response is not delayed.
         taken ? (maxDelay * (fullIn - failures.interval)) / failures.window : maxDelay
       )
   })
 })
 
-/** The limiter with these policies, over the store of the context. */
+/** The limiter with these policies, over the store in the context. */
 export const layer = (options?: Options): Layer.Layer<RateLimits, never, RateLimitStore> =>
   Layer.effect(RateLimits, make(options))

@@ -13,7 +13,7 @@ import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Periods from "../keys/Periods.ts"
 import * as Dialect from "../storage/Dialect.ts"
 import * as Purge from "../storage/Purge.ts"
-import { refine, type StorageError } from "../storage/StorageError.ts"
+import { mapSqlError, type StorageError } from "../storage/StorageError.ts"
 
 /** How many rows went. */
 export interface Cleared {
@@ -85,7 +85,7 @@ export const make = Effect.gen(function* () {
       videoJobs: videos.retention === undefined ? Effect.succeed(0) : Purge.all(videoJobs(videos.retention)),
       videoRequests: Purge.all(videoRequests),
       freeModelDays: Purge.all(freeModelDays)
-    }).pipe(refine("Retention.run"), Effect.withSpan("Retention.run"))
+    }).pipe(mapSqlError("Retention.run"), Effect.withSpan("Retention.run"))
   })
 })
 

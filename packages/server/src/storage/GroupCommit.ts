@@ -5,9 +5,6 @@
  * Each transaction still succeeds or fails by itself: when one of a group fails, the whole group is
  * undone and run again with a savepoint for each, and only that one fails. Failures are rare, and
  * savepoints are expensive. Nobody is answered before the commit that holds its writes.
- *
- * On a database whose connections commit side by side, use {@link layerEach}: groups would only
- * make transactions wait.
  */
 import { Cause, Context, Data, Deferred, Effect, Exit, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -58,7 +55,7 @@ export const make = Effect.gen(function* () {
   let running = false
 
   /** One after the other, until one fails. */
-  const together = (items: ReadonlyArray<Item>) =>
+  const inOneTransaction = (items: ReadonlyArray<Item>) =>
     Effect.forEach(
       items,
       ({ attempt }) => Effect.flatMap(attempt, (exit) => (Exit.isSuccess(exit) ? Effect.void : Effect.fail(oneFailed))),
@@ -76,7 +73,7 @@ export const make = Effect.gen(function* () {
     })
 
   /** One after the other, undoing those that fail. */
-  const apart = (items: ReadonlyArray<Item>) =>
+  const withSavepoints = (items: ReadonlyArray<Item>) =>
     Effect.forEach(
       items,
       Effect.fnUntraced(function* ({ attempt }) {
@@ -98,9 +95,9 @@ export const make = Effect.gen(function* () {
     // Taken when the transaction has begun: whoever came while it waited for another process's lock
     // is part of it.
     let items: ReadonlyArray<Item> | undefined
-    const all = Effect.suspend(() => together((items = take(atMost))))
+    const all = Effect.suspend(() => inOneTransaction((items = take(atMost))))
     return sql.withTransaction(all).pipe(
-      Effect.catchTag("OneFailed", () => sql.withTransaction(apart(items ?? []))),
+      Effect.catchTag("OneFailed", () => sql.withTransaction(withSavepoints(items ?? []))),
       Effect.exit,
       Effect.map((exit) => {
         // Where it could not begin, nobody who waits is kept waiting for the same lock once more.
@@ -157,9 +154,3 @@ export const make = Effect.gen(function* () {
 
 /** Groups what is written at the same time. */
 export const layer: Layer.Layer<GroupCommit, never, SqlClient> = Layer.effect(GroupCommit, make)
-
-/** Every transaction by itself. */
-export const layerEach: Layer.Layer<GroupCommit, never, SqlClient> = Layer.effect(
-  GroupCommit,
-  Effect.map(SqlClient, (sql) => GroupCommit.of({ run: (body) => Effect.uninterruptible(sql.withTransaction(body)) }))
-)

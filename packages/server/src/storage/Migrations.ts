@@ -18,7 +18,7 @@ import * as tenancy from "./migrations/Tenancy.ts"
 import * as unusedIndexes from "./migrations/UnusedIndexes.ts"
 import * as videoCandidates from "./migrations/VideoCandidates.ts"
 import * as videoJobs from "./migrations/VideoJobs.ts"
-import { refine, StorageError } from "./StorageError.ts"
+import { mapSqlError, StorageError } from "./StorageError.ts"
 
 /** Every step by `<number>_<name>`. */
 export const migrations = {
@@ -79,7 +79,7 @@ export const run = Effect.gen(function* () {
   const [row] = yield* sql`SELECT migration_id FROM schema_migrations ORDER BY migration_id DESC LIMIT 1`
   const found = row === undefined ? 0 : Dialect.int(row, "migration_id")
   if (found > newest) return yield* newerSchema(found)
-}).pipe(refine("Migrations.run"))
+}).pipe(mapSqlError("Migrations.run"))
 
 /**
  * Provides nothing, but is done only when the database is up to date: put it beneath the stores.

@@ -14,7 +14,7 @@ import { Clock, Context, Duration, Effect, Layer, Schedule } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as Dialect from "./Dialect.ts"
-import { refine, type StorageError } from "./StorageError.ts"
+import { mapSqlError, type StorageError } from "./StorageError.ts"
 
 /** A registered process. */
 export class ProcessInstance extends Context.Service<
@@ -82,11 +82,11 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
     for (const other of seen.keys()) if (!present.has(other)) seen.delete(other)
   })
 
-  yield* Effect.acquireRelease(Effect.andThen(beat, observe(0)).pipe(refine("ProcessInstance.register")), () =>
+  yield* Effect.acquireRelease(Effect.andThen(beat, observe(0)).pipe(mapSqlError("ProcessInstance.register")), () =>
     Effect.ignore(sql`DELETE FROM processes WHERE id = ${id}`)
   )
   yield* Effect.andThen(beat, observe(1)).pipe(
-    refine("ProcessInstance.beat"),
+    mapSqlError("ProcessInstance.beat"),
     Effect.catch((error) => Effect.logWarning("The heartbeat could not be written", error.message)),
     Effect.repeat(Schedule.spaced(heartbeatEvery)),
     Effect.delay(heartbeatEvery),
@@ -98,7 +98,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
   const alive = Effect.map(observe(0), (): ReadonlySet<string> => {
     const dead = new Set(silent(stale).map(([other]) => other))
     return new Set([id, ...Array.from(seen.keys()).filter((other) => !dead.has(other))])
-  }).pipe(refine("ProcessInstance.alive"))
+  }).pipe(mapSqlError("ProcessInstance.alive"))
 
   return ProcessInstance.of({
     id,
@@ -110,7 +110,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
         ([other, { heartbeat }]) => sql`DELETE FROM processes WHERE id = ${other} AND heartbeat_at = ${heartbeat}`,
         { discard: true }
       )
-    ).pipe(refine("ProcessInstance.prune"))
+    ).pipe(mapSqlError("ProcessInstance.prune"))
   })
 })
 

@@ -10,7 +10,7 @@ import { Clock, Deferred, Duration, Effect, type Scope } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { tables } from "./Migrations.ts"
 import { ProcessInstance } from "./ProcessInstance.ts"
-import { refine, StorageError } from "./StorageError.ts"
+import { mapSqlError, StorageError } from "./StorageError.ts"
 
 /** How often and how long is checked. */
 export interface Options {
@@ -75,7 +75,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
     sql`DELETE FROM milestones WHERE name = ${name}`
   )
   return yield* shared(
-    Effect.andThen(sql`${read}`, sql.withTransaction(write)).pipe(refine("Readiness.check")),
+    Effect.andThen(sql`${read}`, sql.withTransaction(write)).pipe(mapSqlError("Readiness.check")),
     options
   )
 })

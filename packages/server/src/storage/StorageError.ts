@@ -104,7 +104,7 @@ export const fromSql = (operation: string, error: SqlError | MigrationError): St
  * Replaces `SqlError` and `MigrationError` in an effect's error union by {@link StorageError};
  * other errors pass.
  */
-export const refine =
+export const mapSqlError =
   (operation: string) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     Effect.catchIf(

@@ -1,13 +1,14 @@
 /**
- * Which states a video job has and which moves between them there are.
+ * The states of a video job and the allowed transitions between them.
  *
- * `pending` → `in_progress` → `completed` or `failed`; either of the first two → `cancelled` or `expired`. The last four are final.
+ * `pending` → `in_progress` → `completed` or `failed`. Both `pending` and `in_progress` →
+ * `cancelled` or `expired`. The last four states are final.
  *
- * Specification: "Video job `status`"; the moves are the contract's.
+ * Specification: "Video job `status`". The contract defines the transitions.
  */
 import { isFinal, type Status } from "@model-gateway/core/Video"
 
-/** From each state, the states that may come next. */
+/** For each state, the states that may follow it. */
 export const moves: Readonly<Record<Status, ReadonlyArray<Status>>> = {
   pending: ["in_progress", "cancelled", "expired"],
   in_progress: ["completed", "failed", "cancelled", "expired"],
@@ -17,14 +18,17 @@ export const moves: Readonly<Record<Status, ReadonlyArray<Status>>> = {
   expired: []
 }
 
-/** Every state, in the order a job may pass through them. */
+/** Every state, in the order in which a job may pass through them. */
 export const all: ReadonlyArray<Status> = ["pending", "in_progress", "completed", "failed", "cancelled", "expired"]
 
-/** Whether a job may go from the one state to the other. */
+/** Whether a job may change from one state to the other. */
 export const canMove = (from: Status, to: Status): boolean => moves[from].includes(to)
 
-/** The states from which a job may go to this one: what an update of its row is conditional on. */
+/**
+ * The states from which a job may change to this one. Updates of a job's row are conditional on
+ * them.
+ */
 export const sourcesOf = (to: Status): ReadonlyArray<Status> => all.filter((from) => canMove(from, to))
 
-/** The states in which there is still something to do. */
+/** The states that are not final. */
 export const open: ReadonlyArray<Status> = all.filter((status) => !isFinal(status))

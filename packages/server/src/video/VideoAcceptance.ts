@@ -1,8 +1,10 @@
 /**
- * Whether a video request is accepted, and who may make it: chosen once, when it comes, by the guardrail and the preferences of that time.
+ * Decides whether a video request is accepted and which providers may make the video. The decision
+ * is made once, on submission, with the guardrail and preferences of that moment.
  *
- * Nothing is asked of an upstream here. Its trouble never fails a submission: the job is accepted and fails later. What is known to be wrong beforehand is refused at once, and so are the
- * sandbox's models that answer with a status.
+ * No upstream is called here. An upstream's outage never fails a submission: the job is accepted
+ * and may fail later. Requests that are known to be invalid are rejected at once, and so are
+ * requests to the sandbox models that answer with a status.
  */
 import {
   BadRequest,
@@ -26,7 +28,7 @@ import type { Endpoint, ModelCatalogue } from "../models/ModelCatalogue.ts"
 import * as Candidates from "../routing/Candidates.ts"
 import * as VideoRequests from "./VideoRequest.ts"
 
-/** What a submission can be refused with. */
+/** The errors that a submission can be rejected with. */
 export type Refusal =
   | BadRequest
   | Unauthorized
@@ -37,14 +39,14 @@ export type Refusal =
   | TooManyRequests
   | InternalServerError
 
-/** An accepted request: who makes it, and what exactly. */
+/** An accepted request: the endpoint, and the exact request. */
 export interface Accepted {
   readonly endpoint: Endpoint<VideoModel>
-  /** With what the model would choose filled in. */
+  /** The request with the model's defaults filled in. */
   readonly request: ReturnType<typeof VideoRequests.complete>
 }
 
-/** An accepted request, and who else would take it, by preference, should the first be down. */
+/** An accepted request, and the fallbacks in order of preference. */
 export interface Decision extends Accepted {
   readonly fallbacks: ReadonlyArray<Accepted>
 }
@@ -74,12 +76,15 @@ const simulated = (reason: Simulated): Refusal => {
     case 504:
     case 524:
     case 529:
-      // Beyond 500 the operation has no status for an upstream's failure.
+      // Above 500 the operation has no status for an upstream's failure.
       return new InternalServerError({ error: { message: `${phrases[500]} (simulated)` } })
   }
 }
 
-/** What a provider's own check says against the request; undefined where it is no word against the request. */
+/**
+ * The error that a provider's own check reports about the request, or undefined if the failure is
+ * not about the request.
+ */
 const refusalOf = (reason: Reason, model: string): Refusal | undefined => {
   switch (reason._tag) {
     case "InvalidRequest":
@@ -103,11 +108,12 @@ const capabilityOf = ({ provider }: Endpoint<VideoModel>): VideoCapability => {
   return provider.video
 }
 
-/** Jobs are not timed like requests, so there is nothing to sort by but price. */
+/** Jobs are not timed like requests, so they can be sorted by price only. */
 const unobserved = () => undefined
 
 /**
- * Chooses the providers that the guardrail, the preferences and the request itself allow. When none takes the request, the first one's reason is told.
+ * Chooses the providers that the guardrail, the preferences and the request allow. If no provider
+ * accepts the request, the caller gets the first provider's reason.
  */
 export const decide = Effect.fn("VideoAcceptance.decide")(function* (
   catalogue: ModelCatalogue["Service"],
@@ -132,7 +138,7 @@ export const decide = Effect.fn("VideoAcceptance.decide")(function* (
       capabilityOf(endpoint).check(VideoRequests.forProvider(request, provider.name, model.id))
     )
     const refusal = Result.isFailure(checked) ? refusalOf(checked.failure.reason, model.id) : undefined
-    // A model that only answers with a status does so whatever else there is to say.
+    // A model that only answers with a status takes precedence over other errors.
     if (Result.isFailure(checked) && checked.failure.reason._tag === "Simulated" && refusal !== undefined) {
       return yield* refusal
     }

@@ -1,44 +1,52 @@
 /**
- * Who may make a video: the providers that would take the request, by preference, and on which terms each.
+ * The candidates of a video job: the providers that accept the request, in order of preference,
+ * with the terms of each.
  *
- * A job is with one of them at a time. It goes to the next when that one has surely not taken it, and after the last begins again with the first; one that has refused it for good is asked no more.
+ * A job is at one candidate at a time. On a definite rejection, try the next candidate; after the
+ * last one, start again with the first. A candidate that rejected the job permanently is removed.
  */
 import { Schema } from "effect"
 
-/** One who may make the video. */
+/** A provider that may make the video. */
 export const Candidate = Schema.Struct({
   provider: Schema.String,
   upstream_model: Schema.String,
   /** In micro-credits. */
   cost_micro: Schema.Int,
-  /** As this one's model fills in what the caller left open. Left out: as the request says. */
+  /**
+   * The values that this provider's model fills in for options that the caller left out. Absent: as
+   * in the request.
+   */
   duration: Schema.optionalKey(Schema.Int),
   generate_audio: Schema.optionalKey(Schema.Boolean)
 })
 
-/** One who may make the video. */
+/** A provider that may make the video. */
 export type Candidate = typeof Candidate.Type
 
 /** The column `candidates`. */
 export const CandidatesJson = Schema.fromJsonString(Schema.NonEmptyArray(Candidate))
 
-/** Whose turn it is. */
-export interface Turn {
+/** The next candidate to try. */
+export interface NextCandidate {
   readonly candidates: readonly [Candidate, ...ReadonlyArray<Candidate>]
   readonly candidate: Candidate
-  /** All have been asked since the first was: time to wait. */
+  /** All candidates have been tried since the first one: wait before the next attempt. */
   readonly startsOver: boolean
 }
 
-/** Whose turn it is after the job's provider has not taken it; undefined when nobody is left. `isRefused`: it never will. */
-export const after = (
+/**
+ * The next candidate after the job's provider has not taken it, or undefined if none is left. With
+ * `isRefused`, the current provider rejected the job permanently and is removed.
+ */
+export const nextCandidate = (
   job: {
     readonly provider: string
     readonly upstreamModel: string
     readonly candidates: ReadonlyArray<Candidate>
   },
   isRefused: boolean
-): Turn | undefined => {
+): NextCandidate | undefined => {
   const at = job.candidates.findIndex(
     ({ provider, upstream_model }) => provider === job.provider && upstream_model === job.upstreamModel
   )

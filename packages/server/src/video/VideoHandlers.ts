@@ -1,10 +1,10 @@
 /**
- * POST `/videos`, and following, fetching and cancelling what came of it.
+ * POST `/videos`, and reading, downloading and cancelling the resulting jobs.
  *
  * Specification: "5. POST `/videos`", "Video job", "States and transitions".
  */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
-import { BadRequest, NotFound, phrases, TooManyRequests, Unauthorized } from "@model-gateway/core/GatewayError"
+import { NotFound, phrases, TooManyRequests, Unauthorized } from "@model-gateway/core/GatewayError"
 import { isFinal, type Request, type Status } from "@model-gateway/core/Video"
 import { cost } from "@model-gateway/providers/Model"
 import { Duration, Effect } from "effect"
@@ -18,6 +18,7 @@ import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import { Lifecycle } from "../http/Lifecycle.ts"
 import * as Metrics from "../http/Metrics.ts"
+import { invalid } from "../http/Issues.ts"
 import * as PaidRequest from "../http/PaidRequest.ts"
 import * as RequestContext from "../http/RequestContext.ts"
 import * as Idempotency from "../idempotency/Idempotency.ts"
@@ -38,11 +39,7 @@ const noSuchJob = (id: string) => new NotFound({ error: { message: `${phrases[40
 const noSuchVideo = (why: string) => new NotFound({ error: { message: `${phrases[404]}: ${why}` } })
 
 const conflicting = ({ message }: Idempotency.IdempotencyConflict) =>
-  Effect.fail(
-    new BadRequest({
-      error: { message: `${phrases[400]}: ${message}`, metadata: { issues: [{ path: "idempotency-key", message }] } }
-    })
-  )
+  Effect.fail(invalid([{ path: "idempotency-key", message }], message))
 
 const answerOf = (job: VideoJob): Idempotency.Answer => ({
   status: 202,
@@ -69,12 +66,12 @@ const toCandidate = (accepted: VideoAcceptance.Accepted): Candidate => ({
 })
 
 /**
- * A change made by another process gives no signal here, and a key can expire: the row and the key
- * are read again at least this often.
+ * A change made by another process sends no signal here, and a key can expire. The row and the key
+ * are read again at least this often, in milliseconds.
  */
 const rereadEvery = 1000
 
-/** The services that the operations need, found once. */
+/** The services that the operations need, looked up once. */
 const make = Effect.gen(function* () {
   const catalogue = yield* ModelCatalogue
   const days = yield* FreeModelDays
@@ -87,7 +84,7 @@ const make = Effect.gen(function* () {
   const workspaces = yield* WorkspaceStore
   const { videos } = yield* GatewayServerConfig
 
-  /** Row, reservation, free request and kept answer: all in one transaction. */
+  /** Writes row, reservation, free request and stored answer in one transaction. */
   const insert = Effect.fnUntraced(function* (
     { ephemeral, guardrail, key }: Caller,
     decision: VideoAcceptance.Decision,
@@ -117,7 +114,7 @@ const make = Effect.gen(function* () {
     return answerOf(job)
   })
 
-  /** The first answer, or the one that was given before to the same `Idempotency-Key`. */
+  /** Submits once per `Idempotency-Key`; a repeated request gets the stored answer. */
   const once = (
     caller: Caller,
     decision: VideoAcceptance.Decision,
@@ -136,7 +133,7 @@ const make = Effect.gen(function* () {
               return HttpServerResponse.setHeader(respond(begun.answer), "idempotent-replayed", "true")
             }
             const { claim } = begun
-            // The answer is kept with the job. When there is no job, the key is free again.
+            // The answer is stored with the job. If no job is created, the key is released.
             return yield* restore(insert(caller, decision, claim)).pipe(
               Effect.onError(() => Effect.ignore(claim.abandon)),
               Effect.map(respond)
@@ -164,8 +161,8 @@ const make = Effect.gen(function* () {
   })
 
   /**
-   * A job that the caller may see: its workspace's; for a management key any of its organization's;
-   * for an ephemeral key that is limited to what it made itself, its own.
+   * A job that the caller may see. An ordinary key sees the jobs of its workspace, a management key
+   * those of its organization, and a restricted ephemeral key only its own.
    */
   const find = Effect.fnUntraced(
     function* (id: string) {
@@ -188,7 +185,7 @@ const make = Effect.gen(function* () {
       })
   )
 
-  /** A wait ends with the key that asked for it. */
+  /** The wait ends when its key expires or is revoked. */
   const stillAuthorized = Effect.flatMap(RequestContext.caller, (caller) =>
     orUnavailable(keys.refresh(caller)).pipe(
       Effect.catchTag("InvalidKey", ({ message }) => Effect.fail(new Unauthorized({ error: { message } })))
@@ -196,8 +193,8 @@ const make = Effect.gen(function* () {
   )
 
   /**
-   * The job as soon as its state is another than was seen, or as it is when the time is over or the
-   * service stops.
+   * Waits until the job's state differs from `seen`, the time is over or the service stops. Returns
+   * the job as it then is.
    */
   const awaitChange = Effect.fnUntraced(function* (id: string, seen: Status, seconds: number) {
     const changed = yield* signals.watch(id)

@@ -1,6 +1,4 @@
-/**
- * A video job as it is stored, as a row, and on the wire.
- */
+/** A video job as it is stored, as a database row, and in its wire format. */
 import type { Job, Status } from "@model-gateway/core/Video"
 import { Schema } from "effect"
 import type { Row } from "effect/sql/SqlConnection"
@@ -20,38 +18,49 @@ export const Output = Schema.Struct({
 /** One finished video. */
 export type Output = typeof Output.Type
 
-/** A job as it is stored. Times are epoch milliseconds. */
+/** A stored job. Times are epoch milliseconds. */
 export interface VideoJob {
   readonly id: string
   readonly workspaceId: string
   readonly keyHash: string
-  /** Of the ephemeral key that submitted it; null where that was no ephemeral key. */
+  /** The ephemeral key that submitted the job, or null if another kind of key did. */
   readonly ephemeralHash: string | null
   readonly status: Status
-  /** Grows with each move. */
+  /** Incremented by each transition. */
   readonly step: number
   readonly model: string
-  /** Who may make it, by preference, as chosen when the job came; at least the present one. */
+  /**
+   * The candidates in order of preference, as chosen on submission. Contains at least the current
+   * one.
+   */
   readonly candidates: ReadonlyArray<Candidate>
-  /** Who makes it: the present candidate, and no other once an upstream has accepted it. `credential` names a caller's own provider key; null: the gateway's. */
+  /**
+   * The current candidate; it no longer changes after an upstream has accepted the job.
+   * `credential` names a caller's own provider key, or is null for the gateway's.
+   */
   readonly provider: string
   readonly upstreamModel: string
   readonly credential: string | null
-  /** Since when the present candidate may have taken the job; null while it surely has not, or while there is no other. */
+  /**
+   * Since when the current candidate may have taken the job. Null while it certainly has not, or if
+   * there is no other candidate.
+   */
   readonly askedAt: number | null
-  /** The upstream's name for the job, once it accepted it. */
+  /** The upstream's id of the job, once it is accepted. */
   readonly upstreamId: string | null
   readonly generationId: string | null
-  /** From 0 to 1, where the upstream says so. */
+  /** From 0 to 1, if the upstream reports it. */
   readonly progress: number | null
-  /** The reservation that pays for it. */
+  /** The intent that reserves the job's cost. */
   readonly intentId: string
   readonly isByok: boolean
-  /** What it costs when it completes. What the dearest candidate costs is held from the start. */
+  /**
+   * The cost on completion. The cost of the most expensive candidate is reserved from the start.
+   */
   readonly cost: MicroCredits.MicroCredits
   readonly outputs: ReadonlyArray<Output>
   readonly error: string | null
-  /** The request's own, or the workspace's default at that time. */
+  /** The callback URL of the request, or the workspace's default at submission. */
   readonly callbackUrl: string | null
   readonly createdAt: number
   readonly updatedAt: number
@@ -60,9 +69,11 @@ export interface VideoJob {
 }
 
 /**
- * The token under which the job is submitted to its provider: the same however often, after whichever crash. With another provider or model it is another token, because two of
- * them may be doors to one upstream, which would answer with the job that the first has refused to go on with. The job's id, which is no secret, leads it: whoever looks at the upstream's
- * books can tell whose job it is.
+ * The token under which the job is submitted to its provider. It stays the same across retries and
+ * crashes, so that the upstream recognizes the job. Another provider or model gets another token:
+ * two providers may front the same upstream, which would otherwise answer with the job that the
+ * first one rejected. The token starts with the job's id, so that the operator can match the
+ * upstream's bill to the job.
  */
 export const tokenOf = ({ id, provider, upstreamModel }: VideoJob): string =>
   `${id}-${hash("sha256", JSON.stringify([provider, upstreamModel]), "hex").slice(0, 16)}`
@@ -84,7 +95,7 @@ const realOrNull = (row: Row, column: string): number | null => {
   return typeof value === "number" ? value : null
 }
 
-/** Reads a row; a column that holds what it cannot is a defect. */
+/** Reads a row. A column with an invalid value is a defect. */
 export const fromRow = (row: Row): VideoJob => {
   const outputs = Dialect.textOrNull(row, "outputs")
   const candidates = Dialect.textOrNull(row, "candidates")
@@ -101,7 +112,7 @@ export const fromRow = (row: Row): VideoJob => {
     status: statusOf(row),
     step: Dialect.int(row, "step"),
     model: Dialect.text(row, "model"),
-    // A job from before there was a choice has none.
+    // Jobs from earlier releases have no candidates.
     candidates: candidates === null ? [present] : decodeCandidates(candidates),
     provider: present.provider,
     upstreamModel: present.upstream_model,
@@ -123,7 +134,7 @@ export const fromRow = (row: Row): VideoJob => {
   }
 }
 
-/** The job as it stands on the wire: what is not there yet is left out. */
+/** The job in its wire format. Absent values are left out. */
 export const toWire = (job: VideoJob): Job => ({
   id: job.id,
   polling_url: `/api/v1/videos/${job.id}`,

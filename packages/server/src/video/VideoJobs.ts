@@ -1,9 +1,11 @@
 /**
- * The moves of video jobs. The rows are the truth.
+ * The transitions of video jobs. The rows are authoritative.
  *
- * Every move is one conditional update in one transaction with what belongs to it: the reservation with the insert, the settlement with `completed`, the release with the other final states, the
- * next wake-up with the moves that leave it open. So whoever dies when, a job is paid for once or not at all, and an open job always has a wake-up on its way. `step` grows with each move; a mover
- * that read an older row moves nothing and is told so by `null`.
+ * Every transition is one conditional update, in one transaction with its side effects: the
+ * reservation with the insert, the settlement with `completed`, the release with the other final
+ * states, and the next wake-up with transitions that leave the job open. So whatever crashes, a job
+ * is paid for at most once, and an open job always has a wake-up. `step` is incremented by each
+ * transition. A worker that read an older row changes nothing and gets `null`.
  */
 import { isFinal, Request, type Status } from "@model-gateway/core/Video"
 import { Clock, Context, Data, Duration, Effect, Layer, Schema } from "effect"
@@ -12,98 +14,126 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { Accounting, type InsufficientCredits, type Payer } from "../accounting/Accounting.ts"
 import * as MicroCredits from "../accounting/MicroCredits.ts"
 import * as Dialect from "../storage/Dialect.ts"
-import { refine, type StorageError } from "../storage/StorageError.ts"
+import { mapSqlError, type StorageError } from "../storage/StorageError.ts"
 import * as JobStatus from "./JobStatus.ts"
-import { type Candidate, CandidatesJson, type Turn } from "./VideoCandidate.ts"
+import { type Candidate, CandidatesJson, type NextCandidate } from "./VideoCandidate.ts"
 import { fromRow, type Output, OutputsJson, type VideoJob } from "./VideoJob.ts"
 import { VideoQueue } from "./VideoQueue.ts"
 import { VideoSignals } from "./VideoSignals.ts"
 
-/** A job to be. */
+/** A job to submit. */
 export interface SubmitVideo {
   readonly payer: Payer
-  /** Of the ephemeral key that submits it. Default: none. */
+  /** The ephemeral key that submits the job. Default: none. */
   readonly ephemeralHash?: string | undefined
-  /** Complete: `duration` is filled in. */
+  /** The complete request, with `duration` filled in. */
   readonly request: Request
-  /** Who is to make it, and on which terms. */
+  /** The provider, and its terms. */
   readonly provider: string
   readonly upstreamModel: string
-  /** Who may make it should the first not take it, by preference. Default: nobody. */
+  /**
+   * Candidates to try if the first provider does not take the job, in order of preference. Default:
+   * none.
+   */
   readonly fallbacks?: ReadonlyArray<Candidate> | undefined
   readonly credential?: string | null | undefined
   readonly isByok?: boolean | undefined
-  /** What it costs when it completes. The dearest of this and the fallbacks' is held until then. */
+  /**
+   * The cost on completion. Until then, the highest cost of this provider and the fallbacks is
+   * reserved.
+   */
   readonly cost: MicroCredits.MicroCredits
   readonly callbackUrl: string | null
-  /** From now until the job expires. */
+  /** Time until the job expires. */
   readonly lifetime: Duration.Duration
 }
 
-/** The workspace has no such job (status 404); whether another has is not told. */
+/**
+ * The workspace has no such job (status 404). The error does not reveal whether another workspace
+ * has it.
+ */
 export class VideoJobNotFound extends Data.TaggedError("VideoJobNotFound")<{ readonly id: string }> {
   override readonly message = "There is no such video job."
 }
 
-/** Which row a mover has read. */
+/** The version of the row that a worker has read. */
 export type Seen = Pick<VideoJob, "id" | "step">
 
-/** The jobs. Movers answer the row as it then is, or null when it had moved on and nothing was done. */
+/**
+ * The jobs. Transitions return the updated row, or null if the row had changed and nothing was
+ * done.
+ */
 export class VideoJobs extends Context.Service<
   VideoJobs,
   {
     /**
-     * Holds the money, inserts the row and wakes a worker: all or none. `alongside` runs in the same transaction; when it fails there is no job either.
+     * Reserves the cost, inserts the row and wakes a worker, in one transaction.
+     * `withinTransaction` runs in it too; if it fails, no job is created.
      */
     readonly submit: <E = never, R = never>(
       input: SubmitVideo,
-      alongside?: (job: VideoJob) => Effect.Effect<void, E, R>
+      withinTransaction?: (job: VideoJob) => Effect.Effect<void, E, R>
     ) => Effect.Effect<VideoJob, E | InsufficientCredits | StorageError, R>
     readonly get: (workspaceId: string, id: string) => Effect.Effect<VideoJob, VideoJobNotFound | StorageError>
-    /** Of whatever workspace; null when there is none. For workers. */
+    /** A job of any workspace, or null. For workers. */
     readonly find: (id: string) => Effect.Effect<VideoJob | null, StorageError>
-    /** What was asked for; there only until the job is over. */
+    /** The request of a job. Deleted when the job ends. */
     readonly requestOf: (id: string) => Effect.Effect<Request, VideoJobNotFound | StorageError>
-    /** A worker takes it up: `in_progress`. */
+    /** A worker starts the job: `in_progress`. */
     readonly start: (seen: Seen) => Effect.Effect<VideoJob | null, StorageError>
-    /** Notes that its present candidate may have it from now on; no move. False when the row has moved on. */
+    /**
+     * Records that the current candidate may have the job from now on. Not a transition. False if
+     * the row has changed.
+     */
     readonly asking: (seen: Seen) => Effect.Effect<boolean, StorageError>
-    /** Its present candidate has surely not taken it: goes to another, at its price, and wakes a worker after `after`. `failures` goes into the wake-up. */
+    /**
+     * The current candidate certainly has not taken the job. Assigns it to the next one at that
+     * one's price, and wakes a worker after `after`. The wake-up carries `failures`.
+     */
     readonly reroute: (
       seen: Seen,
-      turn: Turn,
+      turn: NextCandidate,
       after: Duration.Duration,
       failures: number
     ) => Effect.Effect<VideoJob | null, StorageError>
-    /** An upstream has accepted it: from now on it has a generation id. Wakes a worker after `pollAfter`. */
+    /**
+     * An upstream has accepted the job, so it has a generation id. Wakes a worker after
+     * `pollAfter`.
+     */
     readonly accepted: (
       seen: Seen,
       upstreamId: string,
       pollAfter: Duration.Duration
     ) => Effect.Effect<VideoJob | null, StorageError>
-    /** Notes how far it is; no move. False when the row has moved on. */
+    /** Records the progress. Not a transition. False if the row has changed. */
     readonly progress: (seen: Seen, progress: number) => Effect.Effect<boolean, StorageError>
-    /** Lets go of it and wakes a worker after `after`. `failures` goes into the wake-up. */
+    /** Hands the job back and wakes a worker after `after`. The wake-up carries `failures`. */
     readonly postpone: (
       seen: Seen,
       after: Duration.Duration,
       failures: number
     ) => Effect.Effect<VideoJob | null, StorageError>
-    /** `completed`: charges it. `usage` is what the ledger counts. */
+    /** `completed`: charges the job. `usage` is recorded in the ledger. */
     readonly complete: (
       seen: Seen,
       outputs: ReadonlyArray<Output>,
       usage: Readonly<Record<string, number>>
     ) => Effect.Effect<VideoJob | null, StorageError>
-    /** `failed`: gives the money back. `error` is shown to the caller. */
+    /** `failed`: releases the reservation. `error` is shown to the caller. */
     readonly fail: (seen: Seen, error: string) => Effect.Effect<VideoJob | null, StorageError>
-    /** `expired`: gives the money back. */
+    /** `expired`: releases the reservation. */
     readonly expire: (seen: Seen) => Effect.Effect<VideoJob | null, StorageError>
-    /** `cancelled`, whatever its step: gives the money back. A final job stays as it was. Answers the job as it then is. */
+    /**
+     * `cancelled`, at any step: releases the reservation. A job in a final state is unchanged.
+     * Returns the resulting job.
+     */
     readonly cancel: (workspaceId: string, id: string) => Effect.Effect<VideoJob, VideoJobNotFound | StorageError>
-    /** Open jobs whose deadline has passed; at most 100. */
+    /** Open jobs whose deadline has passed, at most 100. */
     readonly overdue: Effect.Effect<ReadonlyArray<VideoJob>, StorageError>
-    /** Which of these identifiers, of whatever workspace, are jobs that have videos or may yet. */
+    /**
+     * Returns which of these identifiers, in any workspace, are jobs that have videos or may still
+     * get some.
+     */
     readonly withContent: (ids: ReadonlyArray<string>) => Effect.Effect<ReadonlySet<string>, StorageError>
   }
 >()("@model-gateway/server/video/VideoJobs") {}
@@ -114,7 +144,7 @@ const RequestJson = Schema.fromJsonString(Request)
 const encodeRequest = Schema.encodeEffect(RequestJson)
 const decodeRequest = Schema.decodeEffect(RequestJson)
 
-/** What a move writes besides state, step and times. */
+/** The columns that a transition writes besides state, step and times. */
 interface Change {
   readonly upstream_job_id?: string
   readonly provider?: string
@@ -127,7 +157,7 @@ interface Change {
   readonly cancel_requested_at?: number
 }
 
-/** Over the database of the service. */
+/** Makes the service over the database in the context. */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const random = yield* SecureRandom
@@ -139,7 +169,7 @@ export const make = Effect.gen(function* () {
 
   const submit = Effect.fn("VideoJobs.submit")(function* <E = never, R = never>(
     input: SubmitVideo,
-    alongside?: (job: VideoJob) => Effect.Effect<void, E, R>
+    withinTransaction?: (job: VideoJob) => Effect.Effect<void, E, R>
   ) {
     const now = yield* Clock.currentTimeMillis
     const fallbacks = input.fallbacks ?? []
@@ -211,20 +241,22 @@ export const make = Effect.gen(function* () {
         })}`
         yield* sql`INSERT INTO video_requests ${sql.insert({ job_id: job.id, request })}`
         yield* queue.offer({ job_id: job.id, step: job.step, failures: 0 })
-        if (alongside !== undefined) yield* alongside(job)
+        if (withinTransaction !== undefined) yield* withinTransaction(job)
       })
     )
     return job
-  }, refine("VideoJobs.submit"))
+  }, mapSqlError("VideoJobs.submit"))
 
-  /** One move and what belongs to it, in one transaction; null when the row is not as `where` says. */
+  /**
+   * One transition and its side effects in one transaction. Null if the row does not match `where`.
+   */
   const move = (
     operation: string,
     from: ReadonlyArray<Status>,
     where: { readonly id: string; readonly step?: number; readonly workspaceId?: string },
     to: Status | undefined,
     change: Change,
-    belonging: (job: VideoJob) => Effect.Effect<void, StorageError>
+    withinTransaction: (job: VideoJob) => Effect.Effect<void, StorageError>
   ) =>
     sql
       .withTransaction(
@@ -246,21 +278,24 @@ export const make = Effect.gen(function* () {
             ])} RETURNING *`
           if (row === undefined) return null
           const job = fromRow(row)
-          yield* belonging(job)
-          // Nobody reads any more what was asked for: prompt and images go with the end of the job.
+          yield* withinTransaction(job)
+          // Nothing reads the request after the job's end, so its prompt and images are deleted.
           if (isFinal(job.status)) yield* sql`DELETE FROM video_requests WHERE job_id = ${job.id}`
           yield* sql.afterCommit(signals.notify(job.id))
           return job
         })
       )
-      .pipe(refine(operation))
+      .pipe(mapSqlError(operation))
 
   const wake =
     (after?: Duration.Duration, failures = 0) =>
     (job: VideoJob) =>
       queue.offer({ job_id: job.id, step: job.step, failures }, after)
 
-  /** Gives the money back; an upstream that may still be working is told by a wake-up of its own. */
+  /**
+   * Releases the reservation. A separate wake-up cancels the job at an upstream that may still be
+   * working.
+   */
   const release = (job: VideoJob) =>
     Effect.andThen(accounting.release({ id: job.intentId }), job.upstreamId === null ? Effect.void : wake()(job))
 
@@ -268,7 +303,7 @@ export const make = Effect.gen(function* () {
     move("VideoJobs.start", JobStatus.sourcesOf("in_progress"), seen, "in_progress", {}, wake())
   )
 
-  /** What the caller left open, as the candidate fills it in. */
+  /** Fills in the options that the caller left out with the candidate's values. */
   const fillIn = (jobId: string, { duration, generate_audio }: Candidate) =>
     Effect.gen(function* () {
       const request = yield* Effect.catchTag(requestOf(jobId), "VideoJobNotFound", Effect.die)
@@ -281,10 +316,10 @@ export const make = Effect.gen(function* () {
         })
       )
       yield* sql`UPDATE video_requests SET request = ${filled} WHERE job_id = ${jobId}`
-    }).pipe(refine("VideoJobs.reroute"))
+    }).pipe(mapSqlError("VideoJobs.reroute"))
 
   const reroute = Effect.fn("VideoJobs.reroute")(
-    (seen: Seen, { candidate, candidates }: Turn, after: Duration.Duration, failures: number) =>
+    (seen: Seen, { candidate, candidates }: NextCandidate, after: Duration.Duration, failures: number) =>
       move(
         "VideoJobs.reroute",
         ["in_progress"],
@@ -340,7 +375,7 @@ export const make = Effect.gen(function* () {
   const get = Effect.fn("VideoJobs.get")(function* (workspaceId: string, id: string) {
     const [row] = yield* sql`SELECT * FROM video_jobs WHERE id = ${id} AND workspace_id = ${workspaceId}`
     return row === undefined ? yield* new VideoJobNotFound({ id }) : fromRow(row)
-  }, refine("VideoJobs.get"))
+  }, mapSqlError("VideoJobs.get"))
 
   const cancel = Effect.fn("VideoJobs.cancel")(function* (workspaceId: string, id: string) {
     const now = yield* Clock.currentTimeMillis
@@ -358,40 +393,40 @@ export const make = Effect.gen(function* () {
   const find = Effect.fn("VideoJobs.find")(function* (id: string) {
     const [row] = yield* sql`SELECT * FROM video_jobs WHERE id = ${id}`
     return row === undefined ? null : fromRow(row)
-  }, refine("VideoJobs.find"))
+  }, mapSqlError("VideoJobs.find"))
 
   const requestOf = Effect.fn("VideoJobs.requestOf")(function* (id: string) {
     const [row] = yield* sql`SELECT request FROM video_requests WHERE job_id = ${id}`
     if (row === undefined) return yield* new VideoJobNotFound({ id })
     return yield* Effect.orDie(decodeRequest(Dialect.text(row, "request")))
-  }, refine("VideoJobs.requestOf"))
+  }, mapSqlError("VideoJobs.requestOf"))
 
   const asking = Effect.fn("VideoJobs.asking")(function* (seen: Seen) {
     const now = yield* Clock.currentTimeMillis
     const rows = yield* sql`UPDATE video_jobs SET asked_at = ${now}
       WHERE id = ${seen.id} AND step = ${seen.step} AND status = 'in_progress' RETURNING id`
     return rows.length > 0
-  }, refine("VideoJobs.asking"))
+  }, mapSqlError("VideoJobs.asking"))
 
   const progress = Effect.fn("VideoJobs.progress")(function* (seen: Seen, progress: number) {
     const rows = yield* sql`UPDATE video_jobs SET progress = ${progress}
       WHERE id = ${seen.id} AND step = ${seen.step} AND status = 'in_progress' RETURNING id`
     return rows.length > 0
-  }, refine("VideoJobs.progress"))
+  }, mapSqlError("VideoJobs.progress"))
 
   const overdue = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     const rows = yield* sql`SELECT * FROM video_jobs WHERE completed_at IS NULL AND deadline_at <= ${now}
       ORDER BY deadline_at LIMIT 100`
     return rows.map(fromRow)
-  }).pipe(refine("VideoJobs.overdue"))
+  }).pipe(mapSqlError("VideoJobs.overdue"))
 
   const withContent = Effect.fn("VideoJobs.withContent")(function* (ids: ReadonlyArray<string>) {
     if (ids.length === 0) return new Set<string>()
     const rows = yield* sql`SELECT id FROM video_jobs WHERE ${sql.in("id", ids)}
       AND ${sql.in("status", [...JobStatus.open, "completed"])}`
     return new Set(rows.map((row) => Dialect.text(row, "id")))
-  }, refine("VideoJobs.withContent"))
+  }, mapSqlError("VideoJobs.withContent"))
 
   return VideoJobs.of({
     submit,
@@ -413,7 +448,7 @@ export const make = Effect.gen(function* () {
   })
 })
 
-/** Jobs in the database of the service. */
+/** Jobs in the database. */
 export const layerSql: Layer.Layer<
   VideoJobs,
   never,

@@ -1,23 +1,22 @@
 /**
- * What wakes video jobs: messages that say "job so-and-so, at step so-and-so, wants to be moved
- * on".
+ * The queue that wakes video jobs. A message says which job to advance, and at which step.
  *
- * Messages lie in the same database as the jobs, so one that is offered inside a transaction stands
- * or falls with it. Delivery is at least once: a message whose process died comes again after
- * {@link lockExpiration}. Whoever takes one compares its step with the row's and drops it when the
- * job has moved on.
+ * Messages are stored in the same database as the jobs, so an offer inside a transaction commits or
+ * rolls back with it. Delivery is at least once: if a process dies, its message is delivered again
+ * after {@link lockExpiration}. A worker compares the message's step with the row's and drops the
+ * message if the job has moved on.
  */
 import { Context, Duration, Effect, Layer, Schedule, Schema } from "effect"
 import * as PersistedQueue from "effect/persistence/PersistedQueue"
 import { SqlClient } from "effect/sql/SqlClient"
-import { refine, StorageError } from "../storage/StorageError.ts"
+import { mapSqlError, StorageError } from "../storage/StorageError.ts"
 
 /** A wake-up. */
 export const Message = Schema.Struct({
   job_id: Schema.String,
-  /** The job's step when this was offered. */
+  /** The job's step when the message was offered. */
   step: Schema.Int,
-  /** How often in a row the upstream failed to answer before this was offered. */
+  /** Consecutive failures of the upstream before the message was offered. */
   failures: Schema.Int
 })
 
@@ -29,13 +28,13 @@ export class VideoQueue extends Context.Service<
   VideoQueue,
   {
     /**
-     * Offers a message, to be delivered after `delay` (default: at once; whole seconds, rounded
-     * up).
+     * Offers a message for delivery after `delay` (default: immediately; rounded up to whole
+     * seconds).
      */
     readonly offer: (message: Message, delay?: Duration.Duration) => Effect.Effect<void, StorageError>
     /**
-     * Waits for a message and handles it. When `handle` fails the message comes again, later and
-     * later. `attempts` counts deliveries from 1, those that ended in a crash included.
+     * Waits for a message and handles it. If `handle` fails, the message is delivered again with a
+     * growing delay. `attempts` counts deliveries from 1, including those that ended in a crash.
      */
     readonly take: <E, R>(
       handle: (message: Message, attempts: number) => Effect.Effect<void, E, R>
@@ -54,13 +53,12 @@ const unavailable = (operation: string) => (cause: unknown) =>
     cause
   })
 
-/** On whatever store of queues is provided. */
+/** Makes the queue over any store of queues. */
 export const make = Effect.gen(function* () {
   const queue = yield* PersistedQueue.make({
     name: "video_jobs",
     schema: Message,
-    // Whoever handles a message counts for itself: here, giving up would leave the job open for
-    // ever.
+    // The worker counts attempts itself. Giving up here would leave the job open forever.
     maxAttempts: 1_000_000,
     retrySchedule: Schedule.min([Schedule.exponential("1 second"), Schedule.spaced("30 seconds")])
   })
@@ -85,7 +83,7 @@ export const make = Effect.gen(function* () {
   })
 })
 
-/** On whatever store of queues is provided. */
+/** The queue over any store of queues. */
 export const layer: Layer.Layer<VideoQueue, never, PersistedQueue.PersistedQueueFactory> = Layer.effect(
   VideoQueue,
   make
@@ -97,18 +95,18 @@ const layerStore = Layer.effect(
     pollInterval: "250 millis",
     lockExpiration,
     lockRefreshInterval: "3 seconds"
-  }).pipe(refine("VideoQueue.open"))
+  }).pipe(mapSqlError("VideoQueue.open"))
 )
 
-/** In the database of the service. Handled messages are forgotten after an hour. */
+/** The queue in the database. Handled messages are deleted after an hour. */
 export const layerSql: Layer.Layer<VideoQueue, StorageError, SqlClient> = Layer.merge(
   layer.pipe(Layer.provide(PersistedQueue.layer)),
   PersistedQueue.layerCleanup({ interval: "10 minutes", timeToLive: "1 hour", failedTimeToLive: "7 days" })
 ).pipe(Layer.provide(layerStore))
 
 /**
- * In memory, for tests of what the queue wakes. As in the database, an offer inside a transaction
- * counts once it commits.
+ * The queue in memory, for tests. As in the database, an offer inside a transaction takes effect
+ * when it commits.
  */
 export const layerMemory: Layer.Layer<VideoQueue, never, SqlClient> = Layer.effect(
   VideoQueue,

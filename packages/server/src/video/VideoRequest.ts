@@ -1,7 +1,9 @@
 /**
- * What a video request must satisfy beyond its schema, and what of it goes to a provider.
+ * Checks of a video request that its schema cannot express, and the part of it that a provider
+ * receives.
  *
- * Specification: "5. POST `/videos`"; names and the agreement of `size` with the others are the contract's.
+ * Specification: "5. POST `/videos`". The contract defines the names and how `size` relates to the
+ * other fields.
  */
 import type { Issue } from "@model-gateway/core/GatewayError"
 import type { AspectRatio, Request, Resolution } from "@model-gateway/core/Video"
@@ -21,7 +23,10 @@ const shorterSide: Readonly<Partial<Record<Resolution, number>>> = {
   "1080p": 1080
 }
 
-/** A resolution in `K` names the longer side; for 2K and 4K the cinema's and the television's width are both in use. */
+/**
+ * A resolution in `K` names the longer side. For 2K and 4K, both the cinema width and the
+ * television width are in use.
+ */
 const longerSides: Readonly<Partial<Record<Resolution, ReadonlyArray<number>>>> = {
   "1K": [1024],
   "2K": [1920, 2048, 2560],
@@ -34,7 +39,7 @@ const hasResolution = (width: number, height: number, resolution: Resolution): b
 
 const hasRatio = (width: number, height: number, ratio: AspectRatio): boolean => {
   const expected = parseRatio(ratio)
-  // Codecs want even sides, and the even pixel nearest to the exact length may be one off on either side.
+  // Codecs need even sides, and the nearest even length may be off by one pixel on either side.
   return Math.abs(width - height * expected) <= 1 + expected
 }
 
@@ -82,7 +87,7 @@ const linkIssues = (request: Request): ReadonlyArray<Issue> => [
   )
 ]
 
-/** What is wrong with a request whatever its model: contradictions, and links that are none. */
+/** What is wrong with a request for any model: contradictions and invalid URLs. */
 export const issues = (request: Request): ReadonlyArray<Issue> => [...sizeIssues(request), ...linkIssues(request)]
 
 const hasImages = (request: Request): boolean =>
@@ -96,12 +101,13 @@ const promptIssues = (request: Request, { capabilities, id }: VideoModel): Reado
   return [
     {
       path: "prompt",
-      message: capabilities.prompt_optional
-        ? `Expected a prompt or an image for the model ${id}`
-        : `Expected a prompt: the model ${id} needs one`
+      message: capabilities.prompt_optional ? `${id} needs a prompt or an image` : `${id} needs a prompt`
     }
   ]
 }
+
+const anyOf = (names: ReadonlyArray<string>): string =>
+  names.length < 2 ? names.join() : `${names.slice(0, -1).join(", ")} or ${names.slice(-1).join()}`
 
 const notOneOf = <A extends string>(
   path: string,
@@ -111,28 +117,31 @@ const notOneOf = <A extends string>(
 ): ReadonlyArray<Issue> =>
   value === undefined || known.includes(value)
     ? []
-    : [{ path, message: `${value} is beyond the model ${model}: expected one of ${known.join(", ")}` }]
+    : [{ path, message: `${model} does not support ${value}. Choose ${anyOf(known)}.` }]
 
-/** What is beyond the model: each issue names the field and the bound. */
+/** What the model does not support. Each issue names the field and the supported values. */
 export const issuesForModel = (request: Request, model: VideoModel): ReadonlyArray<Issue> => {
   const { capabilities, id } = model
   return [
     ...promptIssues(request, model),
     ...((request.duration ?? 1) <= capabilities.max_duration
       ? []
-      : [{ path: "duration", message: `Expected at most ${capabilities.max_duration} seconds for the model ${id}` }]),
+      : [{ path: "duration", message: `${id} supports at most ${capabilities.max_duration} seconds` }]),
     ...notOneOf("resolution", request.resolution, capabilities.resolutions, id),
     ...notOneOf("aspect_ratio", request.aspect_ratio, capabilities.aspect_ratios, id),
     ...((request.frame_images?.length ?? 0) === 0 || capabilities.frame_images
       ? []
-      : [{ path: "frame_images", message: `The model ${id} takes no frame images` }]),
+      : [{ path: "frame_images", message: `${id} does not support frame images` }]),
     ...(["creativity", "upscale_factor"] as const).flatMap((path) =>
-      request[path] === undefined || capabilities.upscale ? [] : [{ path, message: `The model ${id} does not upscale` }]
+      request[path] === undefined || capabilities.upscale ? [] : [{ path, message: `${id} does not support upscaling` }]
     )
   ]
 }
 
-/** The request as its job keeps it: what the model would choose is filled in, so that price and answer stay the same. */
+/**
+ * The request as its job stores it, with the model's defaults filled in, so that price and answer
+ * stay the same.
+ */
 export const complete = (
   request: Request,
   { capabilities }: VideoModel
@@ -143,7 +152,8 @@ export const complete = (
 })
 
 /**
- * What a provider is told: nothing of routing, tracing or the end user, and only its own entry of `provider.options`.
+ * The request that a provider receives: without routing, tracing and end user, and with only its
+ * own entry of `provider.options`.
  */
 export const forProvider = (request: Request, provider: string, upstreamModel: string): VideoRequest => {
   const { callback_url: _callback, model: _model, provider: preferences, trace: _trace, user: _user, ...rest } = request

@@ -1,7 +1,8 @@
 /**
- * Tells those who wait for a video job in this process that its row has changed.
+ * Signals within this process that the row of a video job has changed.
  *
- * A signal says only "look again": the row is the truth. Those who wait must look at intervals all the same, because a change made by another process gives no signal here.
+ * A signal only says "read the row again". Changes made by another process send no signal here, so
+ * waiters must also read the row at intervals.
  */
 import { Context, Effect, Latch, Layer, type Scope } from "effect"
 
@@ -9,16 +10,17 @@ import { Context, Effect, Latch, Layer, type Scope } from "effect"
 export class VideoSignals extends Context.Service<
   VideoSignals,
   {
-    /** Wakes all who wait for the job. */
+    /** Wakes everyone who waits for the job. */
     readonly notify: (jobId: string) => Effect.Effect<void>
     /**
-     * From now until the scope closes every change of the job opens the latch. Close it before reading the row and no change is missed.
+     * Until the scope closes, every change of the job opens the latch. Close the latch before
+     * reading the row, so that no change is missed.
      */
     readonly watch: (jobId: string) => Effect.Effect<Latch.Latch, never, Scope.Scope>
   }
 >()("@model-gateway/server/video/VideoSignals") {}
 
-/** Signals by job, kept only as long as someone waits. */
+/** Signals by job, kept only while someone waits. */
 export const make = Effect.sync(() => {
   const waiting = new Map<string, Set<Latch.Latch>>()
 

@@ -1,8 +1,9 @@
 /**
- * Hands a video job to the provider whose turn it is.
+ * Submits a video job to its current candidate.
  *
- * The way goes through the router, as with every other operation: an endpoint whose circuit is open is not asked, and what the submission comes to counts for or against it. The router gets that one
- * candidate alone, because another may only be asked when it is on record that this one has not taken the job.
+ * Submissions go through the router like other operations: an endpoint with an open circuit is not
+ * called, and the result counts toward its circuit. The router gets this one candidate only,
+ * because another one may be tried only after it is recorded that this one has not taken the job.
  */
 import type { VideoRequest } from "@model-gateway/providers/Provider"
 import type { Reason } from "@model-gateway/providers/ProviderError"
@@ -11,27 +12,30 @@ import { Duration, Effect } from "effect"
 import { ModelCatalogue } from "../models/ModelCatalogue.ts"
 import { Router } from "../routing/Router.ts"
 import { tokenOf, type VideoJob } from "./VideoJob.ts"
-import * as VideoVerdict from "./VideoVerdict.ts"
+import * as RetryDecision from "./RetryDecision.ts"
 
-/** What a submission came to. */
+/** The result of a submission. */
 export type Outcome =
   | { readonly _tag: "Accepted"; readonly upstreamId: string }
-  /** The upstream has surely not taken the job; `isFinal`: nor would another provider. `reason` is there when it was asked. */
+  /**
+   * The upstream certainly has not taken the job. `isFinal`: other providers would not take it
+   * either. `reason` is set if the upstream was called.
+   */
   | {
       readonly _tag: "NotTaken"
-      readonly verdict: VideoVerdict.Verdict
+      readonly decision: RetryDecision.RetryDecision
       readonly isFinal: boolean
       readonly reason: Reason | undefined
     }
   /** The upstream may have taken the job. */
-  | { readonly _tag: "Unknown"; readonly verdict: VideoVerdict.Verdict; readonly reason: Reason }
+  | { readonly _tag: "Unknown"; readonly decision: RetryDecision.RetryDecision; readonly reason: Reason }
 
 const outcomeOf = (reason: Reason): Outcome => {
-  const verdict = VideoVerdict.of(reason)
+  const decision = RetryDecision.of(reason)
   switch (reason._tag) {
     case "Timeout":
     case "BadResponse":
-      return { _tag: "Unknown", verdict, reason }
+      return { _tag: "Unknown", decision, reason }
     case "InvalidRequest":
     case "Simulated":
     case "UnknownModel":
@@ -39,18 +43,20 @@ const outcomeOf = (reason: Reason): Outcome => {
     case "RateLimited":
     case "Overloaded":
     case "Unavailable":
-      return { _tag: "NotTaken", verdict, isFinal: !reason.canFallBack, reason }
+      return { _tag: "NotTaken", decision, isFinal: !reason.canFallBack, reason }
   }
 }
 
-const notAsked = (verdict: VideoVerdict.Verdict): Outcome => ({
+const notAsked = (decision: RetryDecision.RetryDecision): Outcome => ({
   _tag: "NotTaken",
-  verdict,
+  decision,
   isFinal: false,
   reason: undefined
 })
 
-/** Over the router and the catalogue. `callTimeout` is how long the upstream may take to answer. */
+/**
+ * Makes the submission over the router and the catalogue. `callTimeout` limits the upstream call.
+ */
 export const make = Effect.fnUntraced(function* ({ callTimeout }: { readonly callTimeout: Duration.Input }) {
   const router = yield* Router
   const catalogue = yield* ModelCatalogue
@@ -62,7 +68,7 @@ export const make = Effect.fnUntraced(function* ({ callTimeout }: { readonly cal
       ?.endpoints.find(({ model, provider }) => provider.name === job.provider && model.id === job.upstreamModel)
     const video = endpoint?.provider.video
     if (endpoint === undefined || video === undefined) {
-      return notAsked({ isPassing: false, error: `the provider ${job.provider} no longer has the model` })
+      return notAsked({ isRetryable: false, error: `the provider ${job.provider} no longer has the model` })
     }
     return yield* router
       .route({
@@ -78,7 +84,7 @@ export const make = Effect.fnUntraced(function* ({ callTimeout }: { readonly cal
           AttemptsFailed: ({ reason }) => Effect.succeed(outcomeOf(reason)),
           DeadlinePassed: () => Effect.succeed(outcomeOf(new Timeout())),
           NoneUp: ({ retryAfter }) =>
-            Effect.succeed(notAsked({ isPassing: true, error: "the provider is not available", retryAfter }))
+            Effect.succeed(notAsked({ isRetryable: true, error: "the provider is not available", retryAfter }))
         })
       )
   })

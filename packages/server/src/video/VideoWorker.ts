@@ -1,11 +1,15 @@
 /**
- * Moves video jobs on: submits them upstream, asks how far they are, fetches what came out.
+ * Advances video jobs: submits them upstream, polls their progress and downloads the results.
  *
- * Every process of the service is a worker. A message wakes one of them for one job; what it does first is to compare the message's step with the row's. It then makes one move, or, while the
- * job is young, stays with it and asks the upstream at short intervals. When the next question is further off it hands the job back to the queue, so that a long render holds no slot.
+ * Every process of the service is a worker. A message wakes one of them for one job. The worker
+ * first compares the message's step with the row's. It then makes one transition, or, while the job
+ * is young, stays with it and polls at short intervals. When the next poll is further away, it
+ * hands the job back to the queue, so that a long render occupies no slot.
  *
- * An upstream that does not answer is asked again, later and later; one that surely has not taken the job leaves it to the next that may make it. A job that an upstream has accepted stays there. When all
- * have failed too often in a row, or a message has been delivered too often because those who took it died, the job fails.
+ * An upstream that does not answer is retried with a growing delay. On a definite rejection the
+ * next candidate is tried. A job that an upstream has accepted stays there. The job fails after too
+ * many consecutive failures of all candidates, or when a message was delivered too often because
+ * its workers died.
  */
 import type { ProviderError } from "@model-gateway/providers/ProviderError"
 import { ProviderError as UpstreamError, Timeout } from "@model-gateway/providers/ProviderError"
@@ -26,17 +30,25 @@ import { type Message, VideoQueue } from "./VideoQueue.ts"
 import * as VideoRequests from "./VideoRequest.ts"
 import { VideoSignals } from "./VideoSignals.ts"
 import * as VideoSubmission from "./VideoSubmission.ts"
-import * as VideoVerdict from "./VideoVerdict.ts"
+import * as RetryDecision from "./RetryDecision.ts"
 
-/** How the worker works. */
+/** Options of the worker. */
 export interface Options {
-  /** How long one call of an upstream may take, fetching a finished video aside. Default 60 seconds. */
+  /**
+   * Time limit of one upstream call, except for downloading a finished video. Default: 60 seconds.
+   */
   readonly callTimeout?: Duration.Input | undefined
-  /** How long fetching one finished video may take. Default 15 minutes. */
+  /** Time limit for downloading one finished video. Default: 15 minutes. */
   readonly contentTimeout?: Duration.Input | undefined
-  /** After so many failures in a row, of each that may make it, the job fails. Default 30, which is about 20 minutes. */
+  /**
+   * Consecutive failures of each candidate after which the job fails. Default: 30, which is about
+   * 20 minutes.
+   */
   readonly failures?: number | undefined
-  /** After so many deliveries of one message the job fails: it seems to kill those who take it. Default 10. */
+  /**
+   * Deliveries of one message after which the job fails, because it seems to crash its workers.
+   * Default: 10.
+   */
   readonly attempts?: number | undefined
 }
 
@@ -51,16 +63,19 @@ export class VideoWorker extends Context.Service<
   }
 >()("@model-gateway/server/video/VideoWorker") {}
 
-/** Beyond this wait a job goes back to the queue, whose clock counts whole seconds. */
+/** A job with a longer wait goes back to the queue, whose clock counts whole seconds. */
 const longestStay = Duration.seconds(2)
 
-/** How long to wait before an upstream is asked again: a fortieth of the job's age, from a quarter of a second to 5 seconds. */
+/**
+ * How long to wait before the next poll: a fortieth of the job's age, between a quarter of a second
+ * and 5 seconds.
+ */
 export const pollDelay = (age: Duration.Duration): Duration.Duration =>
   Duration.clamp(Duration.times(age, 1 / 40), { minimum: Duration.millis(250), maximum: Duration.seconds(5) })
 
 const timedOut = new UpstreamError({ reason: new Timeout() })
 
-/** Over the jobs, the providers and the object store. */
+/** Makes the worker over the jobs, the providers and the object store. */
 export const make = Effect.fnUntraced(function* (options?: Options) {
   const jobs = yield* VideoJobs
   const signals = yield* VideoSignals
@@ -84,21 +99,31 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
 
   const failJob = (job: VideoJob, error: string) => Effect.flatMap(jobs.fail(job, error), entered)
 
-  /** After a failure: again later, or not at all. */
-  const failedOnce = Effect.fnUntraced(function* (job: VideoJob, failures: number, verdict: VideoVerdict.Verdict) {
-    if (!verdict.isPassing || failures >= mostFailures) return yield* failJob(job, verdict.error)
-    yield* jobs.postpone(job, VideoVerdict.backoff(failures, verdict.retryAfter), failures)
+  /** After a failure: retries later, or fails the job. */
+  const failedOnce = Effect.fnUntraced(function* (
+    job: VideoJob,
+    failures: number,
+    decision: RetryDecision.RetryDecision
+  ) {
+    if (!decision.isRetryable || failures >= mostFailures) return yield* failJob(job, decision.error)
+    yield* jobs.postpone(job, RetryDecision.backoff(failures, decision.retryAfter), failures)
   })
 
-  /** After the present candidate has surely not taken it: the next one's turn, at once, or later when all have had theirs. */
-  const pass = Effect.fnUntraced(function* (job: VideoJob, failures: number, verdict: VideoVerdict.Verdict) {
-    const turn = VideoCandidate.after(job, !verdict.isPassing)
-    if (turn === undefined || turn.candidate.provider === job.provider) {
-      return yield* failedOnce(job, failures + 1, verdict)
+  /**
+   * After a definite rejection: tries the next provider, at once or, if all have been tried, later.
+   */
+  const tryNextProvider = Effect.fnUntraced(function* (
+    job: VideoJob,
+    failures: number,
+    decision: RetryDecision.RetryDecision
+  ) {
+    const next = VideoCandidate.nextCandidate(job, !decision.isRetryable)
+    if (next === undefined || next.candidate.provider === job.provider) {
+      return yield* failedOnce(job, failures + 1, decision)
     }
-    if (!turn.startsOver) return yield* jobs.reroute(job, turn, Duration.zero, failures)
-    if (failures + 1 >= mostFailures) return yield* failJob(job, verdict.error)
-    yield* jobs.reroute(job, turn, VideoVerdict.backoff(failures + 1, verdict.retryAfter), failures + 1)
+    if (!next.startsOver) return yield* jobs.reroute(job, next, Duration.zero, failures)
+    if (failures + 1 >= mostFailures) return yield* failJob(job, decision.error)
+    yield* jobs.reroute(job, next, RetryDecision.backoff(failures + 1, decision.retryAfter), failures + 1)
   })
 
   const requestFor = Effect.fnUntraced(function* (job: VideoJob) {
@@ -107,7 +132,8 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
   })
 
   const cancelUpstream = Effect.fnUntraced(function* (job: VideoJob, video: VideoCapability, upstreamId: string) {
-    // The job is over whatever the upstream says; at worst it works for nothing.
+    // The job is over whatever the upstream answers. In the worst case the upstream works for
+    // nothing.
     yield* timed(video.cancel({ upstreamId })).pipe(
       Effect.catch((error) => note(job, "A cancelled video job could not be cancelled upstream", error))
     )
@@ -116,7 +142,8 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
   const submit = Effect.fnUntraced(function* (job: VideoJob, failures: number) {
     const request = yield* requestFor(job)
     const mayHaveIt = job.askedAt !== null
-    // Should this process die after asking, the job may be at work there: on record beforehand, so that nobody else is asked then.
+    // Record the attempt before calling the upstream. If this process dies after the call, the
+    // upstream may have the job, and no other candidate may get it.
     if (job.candidates.length > 1 && !mayHaveIt && !(yield* jobs.asking(job))) return
     const outcome = yield* submitTo(job, request)
     if (outcome._tag === "Accepted") {
@@ -125,12 +152,12 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
       if (accepted === null && video !== undefined) yield* cancelUpstream(job, video, outcome.upstreamId)
       return
     }
-    const { reason, verdict } = outcome
+    const { reason, decision } = outcome
     if (reason !== undefined) yield* note(job, "A video job was not accepted upstream", new UpstreamError({ reason }))
-    if (outcome._tag === "NotTaken" && outcome.isFinal) return yield* failJob(job, verdict.error)
+    if (outcome._tag === "NotTaken" && outcome.isFinal) return yield* failJob(job, decision.error)
     yield* outcome._tag === "Unknown" || mayHaveIt
-      ? failedOnce(job, failures + 1, verdict)
-      : pass(job, failures, verdict)
+      ? failedOnce(job, failures + 1, decision)
+      : tryNextProvider(job, failures, decision)
   })
 
   const removeOutputs = (outputs: ReadonlyArray<Output>) =>
@@ -149,7 +176,10 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
       Effect.catchTag("ObjectTooLarge", Effect.die)
     )
 
-  /** Copies what came out and closes the job; the copies go again when somebody else closed it meanwhile. */
+  /**
+   * Copies the results and completes the job. If someone else ended the job meanwhile, the copies
+   * are deleted.
+   */
   const finish = Effect.fnUntraced(function* (
     job: VideoJob,
     video: VideoCapability,
@@ -166,21 +196,21 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
     if (Result.isFailure(fetched)) {
       const error = fetched.failure
       yield* note(job, "A finished video could not be fetched", error)
-      const verdict: VideoVerdict.Verdict =
+      const decision: RetryDecision.RetryDecision =
         error._tag === "ProviderError"
-          ? VideoVerdict.of(error.reason)
-          : { isPassing: true, error: "the finished video could not be stored" }
-      return yield* failedOnce(job, failures + 1, verdict)
+          ? RetryDecision.of(error.reason)
+          : { isRetryable: true, error: "the finished video could not be stored" }
+      return yield* failedOnce(job, failures + 1, decision)
     }
     const outputs = fetched.success
     const completed = yield* jobs.complete(job, outputs, { seconds: request.duration ?? 0, videos: outputs.length })
     if (completed !== null) return yield* Effect.andThen(entered(completed), Metrics.spent("video", completed.cost))
     const now = yield* jobs.find(job.id)
-    // Unless another worker completed it: then these are its copies, under the same keys.
+    // If another worker completed the job, these objects are its copies, under the same keys.
     if (now?.status !== "completed" && (now === null || isFinal(now.status))) yield* removeOutputs(outputs)
   })
 
-  /** Asks until the job is over or the next question is further off than a worker stays. */
+  /** Polls until the job is over or the next poll is too far away to stay. */
   const follow = Effect.fnUntraced(function* (
     job: VideoJob,
     video: VideoCapability,
@@ -194,7 +224,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
       const polled = yield* Effect.result(timed(video.poll({ upstreamId, request })))
       if (Result.isFailure(polled)) {
         yield* note(job, "An upstream did not say how far a video job is", polled.failure)
-        return yield* failedOnce(job, failures + 1, VideoVerdict.of(polled.failure.reason))
+        return yield* failedOnce(job, failures + 1, RetryDecision.of(polled.failure.reason))
       }
       const status = polled.success
       if (status.status === "completed") {
@@ -213,7 +243,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
       }
       yield* Effect.race(Effect.sleep(delay), changed.await)
       const now = yield* jobs.find(job.id)
-      // Its mover has offered a message of its own.
+      // Whoever advanced the job has offered another message.
       if (now?.step !== job.step) return
       if (yield* isOverdue(job)) return yield* Effect.flatMap(jobs.expire(job), entered)
     }
@@ -238,7 +268,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
   const handle = Effect.fn("VideoWorker.handle")(function* (message: Message, attempts: number) {
     const job = yield* jobs.find(message.job_id)
     if (job === null || job.step !== message.step) return
-    // What was asked for is gone when somebody ended the job meanwhile; whoever did has seen to the rest.
+    // The request is deleted when someone else ends the job meanwhile; nothing is left to do.
     yield* Effect.catchTag(advance(job, message, attempts), "VideoJobNotFound", () => Effect.void)
   })
 
@@ -249,20 +279,26 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
   return VideoWorker.of({ handle, expireOverdue })
 })
 
-/** For the log: nothing of the request, and of the upstream's answer only what was wrong with it. */
+/**
+ * For the log: no content of the request, and of the upstream's response only what was wrong with
+ * it.
+ */
 const reasonOf = (error: ProviderError | ObjectStoreError): string => {
   if (error._tag === "ObjectStoreError") return error.reason
   const { reason } = error
   return reason._tag === "BadResponse" ? `BadResponse: ${reason.description}` : reason._tag
 }
 
-/** The steps alone: nothing runs by itself. */
+/** The worker without its loop: nothing runs by itself. */
 export const layer = (
   options?: Options
 ): Layer.Layer<VideoWorker, never, VideoJobs | VideoSignals | ObjectStore | ModelCatalogue | Router> =>
   Layer.effect(VideoWorker, make(options))
 
-/** Takes messages, so many at a time as {@link GatewayServerConfig} says, for as long as the layer lives; when it closes, those in hand go back to the queue. */
+/**
+ * Takes messages as long as the layer lives, as many at a time as {@link GatewayServerConfig} says.
+ * When the layer closes, unfinished messages go back to the queue.
+ */
 export const layerRunning = (
   options?: Options
 ): Layer.Layer<never, never, VideoJobs | VideoSignals | ObjectStore | ModelCatalogue | Router | VideoQueue> =>
@@ -271,7 +307,8 @@ export const layerRunning = (
       const worker = yield* make(options)
       const queue = yield* VideoQueue
       const { videos } = yield* GatewayServerConfig
-      // The queue delivers the message again, later and later; the pause is for a queue that itself does not answer.
+      // The queue delivers the message again with a growing delay. The pause here is for a queue
+      // that itself fails.
       const failed = (cause: Cause.Cause<StorageError>) =>
         Cause.hasInterruptsOnly(cause)
           ? Effect.failCause(cause)

@@ -12,7 +12,7 @@ import type { Key } from "../keys/Key.ts"
 import { KeyStore } from "../keys/KeyStore.ts"
 import * as Dialect from "../storage/Dialect.ts"
 import { bounds, type Page, type PageRequest } from "../storage/Page.ts"
-import { refine, type StorageError } from "../storage/StorageError.ts"
+import { mapSqlError, type StorageError } from "../storage/StorageError.ts"
 
 /** The form of a file deletion's answer. */
 export type FileShape = "native" | "compat_a" | "compat_b"
@@ -168,7 +168,7 @@ export const make = Effect.gen(function* () {
       ORDER BY created_at, id LIMIT ${limit} OFFSET ${offset}`
     const [counted] = yield* sql`SELECT COUNT(*) AS total FROM workspaces WHERE organization_id = ${organizationId}`
     return { items: rows.map(workspaceRow), total: counted === undefined ? 0 : Dialect.int(counted, "total") }
-  }, refine("WorkspaceStore.list"))
+  }, mapSqlError("WorkspaceStore.list"))
 
   const update = Effect.fn("WorkspaceStore.update")(
     function* (organizationId: string, id: string, change: UpdateWorkspace) {
@@ -183,7 +183,7 @@ export const make = Effect.gen(function* () {
       return yield* find(id)
     },
     sql.withTransaction,
-    refine("WorkspaceStore.update")
+    mapSqlError("WorkspaceStore.update")
   )
 
   const defaultOf = Effect.fnUntraced(function* (organizationId: string) {
@@ -204,7 +204,7 @@ export const make = Effect.gen(function* () {
       return yield* get(key.organizationId, id)
     },
     Effect.catchTag("WorkspaceNotFound", ({ id }) => Effect.fail(new NotAMember({ workspaceId: id }))),
-    refine("WorkspaceStore.resolve")
+    mapSqlError("WorkspaceStore.resolve")
   )
 
   /** Whether this transaction is the first ever to come here; others that try at the same time wait for it and answer false. */
@@ -232,7 +232,7 @@ export const make = Effect.gen(function* () {
       return yield* first(options)
     },
     sql.withTransaction,
-    refine("WorkspaceStore.ensureDefault")
+    mapSqlError("WorkspaceStore.ensureDefault")
   )
 
   const bootstrap = Effect.fn("WorkspaceStore.bootstrap")(
@@ -250,19 +250,19 @@ export const make = Effect.gen(function* () {
       return { workspace, managementKey: management.plain, ordinaryKey: ordinary.plain }
     },
     sql.withTransaction,
-    refine("WorkspaceStore.bootstrap")
+    mapSqlError("WorkspaceStore.bootstrap")
   )
 
   return WorkspaceStore.of({
-    get: (organizationId, id) => get(organizationId, id).pipe(refine("WorkspaceStore.get")),
-    find: (id) => find(id).pipe(refine("WorkspaceStore.find")),
+    get: (organizationId, id) => get(organizationId, id).pipe(mapSqlError("WorkspaceStore.get")),
+    find: (id) => find(id).pipe(mapSqlError("WorkspaceStore.find")),
     list,
     create: Effect.fn("WorkspaceStore.create")(
       function* (organizationId: string, name: string) {
         return yield* insert(organizationId, name, false, MicroCredits.zero)
       },
       sql.withTransaction,
-      refine("WorkspaceStore.create")
+      mapSqlError("WorkspaceStore.create")
     ),
     update,
     resolve,

@@ -1,6 +1,7 @@
 /** `/workspaces/{id}`: workspaces and their credits, managed by a management key. */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
-import { BadRequest, NotFound, phrases } from "@model-gateway/core/GatewayError"
+import type { BadRequest } from "@model-gateway/core/GatewayError"
+import { NotFound, phrases } from "@model-gateway/core/GatewayError"
 import type * as Workspaces from "@model-gateway/core/Workspaces"
 import { DateTime, Effect, Option } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
@@ -8,6 +9,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { Accounting } from "../accounting/Accounting.ts"
 import * as MicroCredits from "../accounting/MicroCredits.ts"
 import { orUnavailable } from "../http/Failures.ts"
+import { invalid } from "../http/Issues.ts"
 import * as PaidRequest from "../http/PaidRequest.ts"
 import * as RequestContext from "../http/RequestContext.ts"
 import type { StorageError } from "../storage/StorageError.ts"
@@ -28,10 +30,7 @@ const missing = () => new NotFound({ error: { message: `${phrases[404]}: there i
 const found = <A, R>(effect: Effect.Effect<A, WorkspaceNotFound | StorageError, R>) =>
   orUnavailable(effect).pipe(Effect.catchTag("WorkspaceNotFound", () => Effect.fail(missing())))
 
-const badAmount = (message: string) =>
-  new BadRequest({
-    error: { message: `${phrases[400]}: amount: ${message}`, metadata: { issues: [{ path: "amount", message }] } }
-  })
+const badAmount = (message: string) => invalid([{ path: "amount", message }])
 
 /** Credits from the wire. What rounds to nothing would be a gift of nothing, so it is refused. */
 const amountOf = (amount: number): Effect.Effect<MicroCredits.MicroCredits, BadRequest> =>
@@ -79,7 +78,7 @@ const make = Effect.gen(function* () {
         encode
       },
       (keep) =>
-        PaidRequest.together(
+        PaidRequest.inTransaction(
           sql,
           Effect.gen(function* () {
             const balance = yield* orUnavailable(accounting.addCredits(id, amount)).pipe(

@@ -8,7 +8,7 @@ import { GuardrailStore } from "../../src/guardrails/GuardrailStore.ts"
 import { KeyRecords } from "../../src/keys/KeyRecord.ts"
 import { type CreateKey, KeyStore } from "../../src/keys/KeyStore.ts"
 import { WorkspaceStore } from "../../src/workspaces/WorkspaceStore.ts"
-import { refine, StorageError } from "../../src/storage/StorageError.ts"
+import { mapSqlError, StorageError } from "../../src/storage/StorageError.ts"
 import { run, runAndKill } from "../storage/Processes.ts"
 import { clockAhead, layer, layerAt, temporaryFolder } from "../storage/TestStorage.ts"
 
@@ -78,7 +78,7 @@ describe("Accounting", () => {
       const { payer } = yield* payerWith(1000)
       const renamed = (name: string) =>
         Effect.asVoid(sql`UPDATE workspaces SET name = ${name} WHERE id = ${payer.workspaceId}`).pipe(
-          refine("test.rename")
+          mapSqlError("test.rename")
         )
       const name = Effect.map(
         sql`SELECT name FROM workspaces WHERE id = ${payer.workspaceId}`,
@@ -162,7 +162,9 @@ describe("Accounting", () => {
       yield* reserve("gen-4", guarded, 200)
       expect(yield* refusal("gen-5", guarded, 101)).toEqual({ scope: "guardrail", limit: 300, remaining: 100 })
       const error = yield* Effect.flip(reserve("gen-5", guarded, 101))
-      expect(error.message).toMatch(/^insufficient credits: .*guardrail.*0\.0001 of 0\.0003/)
+      expect(error.message).toMatch(
+        /^insufficient credits: .*guardrail has 0\.0001 left\. Its limit is 0\.0003 credits\./
+      )
     }).pipe(Effect.provide(layer))
   )
 

@@ -8,7 +8,7 @@ import { StorageError } from "../../src/storage/StorageError.ts"
 import { operation } from "./Gateway.ts"
 
 const statusOf = (name: string, error: unknown): number =>
-  Failures.close(operation(name), Failures.classify(error)).failure.status
+  Failures.restrictToContract(operation(name), Failures.classify(error)).failure.status
 
 const storage = new StorageError({ operation: "test", message: "The disk is full.", retryable: false })
 
@@ -32,7 +32,7 @@ describe("the closed sets", () => {
   it("hold whatever a handler fails with", () => {
     for (const { errors, name } of all) {
       for (let status = 400; status < 600; status++) {
-        const closed = Failures.close(operation(name), {
+        const closed = Failures.restrictToContract(operation(name), {
           failure: { status, message: "a message" },
           unexpected: false
         })
@@ -50,7 +50,7 @@ describe("the closed sets", () => {
 
   it("turn what has no place in them into a 500 that is news", () => {
     const limited = new TooManyRequests({ error: { message: "rate limit exceeded" } })
-    const closed = Failures.close(operation("currentKey"), Failures.classify(limited))
+    const closed = Failures.restrictToContract(operation("currentKey"), Failures.classify(limited))
     expect([closed.failure.status, closed.failure.message, closed.unexpected]).toEqual([
       500,
       "internal server error",
@@ -59,7 +59,7 @@ describe("the closed sets", () => {
   })
 
   it("give the reason in a 404 where there is no 400", () => {
-    const { failure } = Failures.close(
+    const { failure } = Failures.restrictToContract(
       operation("deleteFile"),
       Failures.classify(new BadRequest({ error: { message: "invalid request parameters: file_id: too long" } }))
     )

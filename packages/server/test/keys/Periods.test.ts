@@ -16,15 +16,6 @@ describe("Periods", () => {
     expect(iso(Periods.startOfWeek(at("2027-01-01T00:00:00Z")))).toBe("2026-12-28T00:00:00.000Z")
   })
 
-  it("end where the next begins", () => {
-    const instant = at("2026-12-31T12:00:00Z")
-    expect(iso(Periods.nextReset("daily", instant))).toBe("2027-01-01T00:00:00.000Z")
-    expect(iso(Periods.nextReset("weekly", instant))).toBe("2027-01-04T00:00:00.000Z")
-    expect(iso(Periods.nextReset("monthly", instant))).toBe("2027-01-01T00:00:00.000Z")
-    expect(iso(Periods.nextReset("monthly", at("2028-02-29T00:00:00Z")))).toBe("2028-03-01T00:00:00.000Z")
-    expect(Periods.nextReset(null, instant)).toBe(null)
-  })
-
   it.prop(
     "hold the instant they are asked for, and begin at a midnight, a Monday, a first",
     [instants],
@@ -39,11 +30,6 @@ describe("Periods", () => {
       expect(new Date(week).getUTCDay()).toBe(1)
       expect(new Date(month).getUTCDate()).toBe(1)
       expect(iso(month)?.slice(0, 7)).toBe(iso(instant)?.slice(0, 7))
-      for (const reset of Periods.limitResets) {
-        const next = Periods.nextReset(reset, instant) ?? 0
-        expect(next).toBeGreaterThan(instant)
-        expect(Periods.nextReset(reset, next - 1)).toBe(next)
-      }
     }
   )
 })

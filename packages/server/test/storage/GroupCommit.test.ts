@@ -1,10 +1,10 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { GroupCommit, layerEach } from "../../src/storage/GroupCommit.ts"
+import { GroupCommit } from "../../src/storage/GroupCommit.ts"
 import * as Migrations from "../../src/storage/Migrations.ts"
 import * as SqliteClient from "../../src/storage/SqliteClient.ts"
-import { refine } from "../../src/storage/StorageError.ts"
+import { mapSqlError } from "../../src/storage/StorageError.ts"
 
 const database = Layer.fresh(Migrations.layer.pipe(Layer.provideMerge(SqliteClient.layer({ filename: ":memory:" }))))
 
@@ -17,10 +17,7 @@ const names = Effect.gen(function* () {
   return rows.map((row) => row.name)
 })
 
-describe.for([
-  ["grouped", database],
-  ["each", layerEach.pipe(Layer.provideMerge(database))]
-] as const)("GroupCommit, %s", ([, layer]) => {
+describe("GroupCommit", () => {
   it.effect("keeps what succeeds and undoes what fails, though they run side by side", () =>
     Effect.gen(function* () {
       const transactions = yield* GroupCommit
@@ -43,7 +40,7 @@ describe.for([
       expect(exits[1]).toEqual(Exit.die("broke 1"))
       expect(yield* names).toEqual(kept.map(([i]) => String(i).padStart(3, "0")))
       expect(kept.length).toBe(250 - 84 - 3)
-    }).pipe(Effect.provide(layer))
+    }).pipe(Effect.provide(database))
   )
 
   it.effect("tells everybody why, where the disk is full, and keeps nothing", () =>
@@ -54,7 +51,7 @@ describe.for([
       // SQLite then ends the transaction by itself.
       yield* sql`PRAGMA max_page_count = 1`
       const exits = yield* Effect.all(
-        Array.from({ length: 3 }, () => fill.pipe(transactions.run, refine("fill"), Effect.exit)),
+        Array.from({ length: 3 }, () => fill.pipe(transactions.run, mapSqlError("fill"), Effect.exit)),
         { concurrency: "unbounded" }
       )
       for (const exit of exits) {
@@ -66,7 +63,7 @@ describe.for([
       expect(yield* names).toEqual([])
       yield* transactions.run(Effect.provideService(insert("later"), SqlClient, sql))
       expect(yield* names).toEqual(["later"])
-    }).pipe(Effect.provide(layer))
+    }).pipe(Effect.provide(database))
   )
 
   it.effect("tells a violated constraint only to the one who violated it", () =>
@@ -80,7 +77,7 @@ describe.for([
       )
       expect(exits.map(Exit.isSuccess)).toEqual([true, true, false, true])
       expect(yield* names).toEqual(["a", "b", "c"])
-    }).pipe(Effect.provide(layer))
+    }).pipe(Effect.provide(database))
   )
 
   it.effect("joins the transaction of the caller, and falls with it", () =>
@@ -93,7 +90,7 @@ describe.for([
       expect(yield* names).toEqual([])
       yield* sql.withTransaction(inner)
       expect(yield* names).toEqual(["inner"])
-    }).pipe(Effect.provide(layer))
+    }).pipe(Effect.provide(database))
   )
 
   it.effect("finishes what was begun when the one who asked is interrupted", () =>
@@ -105,7 +102,7 @@ describe.for([
       })
       yield* Fiber.interrupt(fiber)
       expect(yield* names).toEqual(["a"])
-    }).pipe(Effect.provide(layer))
+    }).pipe(Effect.provide(database))
   )
 
   it.effect("runs what is to happen after the commit only after it", () =>
@@ -119,6 +116,6 @@ describe.for([
       )
       yield* transactions.run(Effect.andThen(sql.afterCommit(look), Effect.provideService(insert("a"), SqlClient, sql)))
       expect(seen).toEqual([["a"]])
-    }).pipe(Effect.provide(layer))
+    }).pipe(Effect.provide(database))
   )
 })

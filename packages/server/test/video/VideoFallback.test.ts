@@ -14,7 +14,7 @@ import * as MicroCredits from "../../src/accounting/MicroCredits.ts"
 import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
 import { VideoJobs } from "../../src/video/VideoJobs.ts"
 import type { VideoQueue } from "../../src/video/VideoQueue.ts"
-import { after } from "../../src/video/VideoCandidate.ts"
+import { nextCandidate } from "../../src/video/VideoCandidate.ts"
 import { layer as layerWorker, type Options, type VideoWorker } from "../../src/video/VideoWorker.ts"
 import { layer, makeUpstream, model, payer, submit as submitJob, type Upstream } from "./TestVideo.ts"
 import { charged, money, next, read, untouched, work } from "./TestWorker.ts"
@@ -254,7 +254,7 @@ describe("a video job with several providers", () => {
 describe("whose turn it is", () => {
   const candidates = ["a", "b", "c"].map((provider) => ({ provider, upstream_model: "m", cost_micro: 1 }))
   const turn = (provider: string, isRefused: boolean) => {
-    const found = after({ provider, upstreamModel: "m", candidates }, isRefused)
+    const found = nextCandidate({ provider, upstreamModel: "m", candidates }, isRefused)
     return [found?.candidate.provider, found?.startsOver, found?.candidates.map((one) => one.provider).join("")]
   }
 
@@ -263,6 +263,8 @@ describe("whose turn it is", () => {
     expect(turn("c", false)).toEqual(["a", true, "abc"])
     expect(turn("a", true)).toEqual(["b", false, "bc"])
     expect(turn("c", true)).toEqual(["a", true, "ab"])
-    expect(after({ provider: "a", upstreamModel: "m", candidates: candidates.slice(0, 1) }, true)).toBeUndefined()
+    expect(
+      nextCandidate({ provider: "a", upstreamModel: "m", candidates: candidates.slice(0, 1) }, true)
+    ).toBeUndefined()
   })
 })

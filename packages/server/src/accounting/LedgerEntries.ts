@@ -1,10 +1,9 @@
 /**
- * The entries that reserving, settling and releasing make in the books, each to be run inside one
- * transaction.
+ * The ledger entries of reserving, settling and releasing. Each must run inside one transaction.
  *
- * Every one touches intent, ledger, key, guardrail, workspace in this order, so that two of them
- * never wait for each other. Limits are guarded by the updates themselves, so they hold on a
- * database that lets transactions run side by side, too.
+ * All of them touch intent, ledger, key, guardrail and workspace in this order, so that two of them
+ * never deadlock. The updates themselves check the limits, so the limits also hold on a database
+ * that runs transactions concurrently.
  */
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
@@ -25,11 +24,12 @@ const insufficient = (
   resets: boolean
 ): InsufficientCredits => {
   const credits = (micro: number) => String(MicroCredits.toCredits(micro))
-  const left = `${credits(remaining)} of ${credits(limit)} credits are left and this request may cost ${credits(amount)}`
-  const message =
+  const payer = scope === "key" ? "the key" : scope === "guardrail" ? "the key's guardrail" : "the workspace"
+  const remedy =
     scope === "workspace"
-      ? `insufficient credits: the workspace has ${credits(remaining)} credits left and this request may cost ${credits(amount)}; add credits to the workspace`
-      : `insufficient credits: the spending limit of this ${scope === "key" ? "key" : "key's guardrail"} is used up (${left}); raise the limit${resets ? " or wait for its reset" : ""}`
+      ? "Add credits to the workspace."
+      : `Its limit is ${credits(limit)} credits. Raise the limit${resets ? " or wait for its reset" : ""}.`
+  const message = `insufficient credits: this request needs up to ${credits(amount)} credits; ${payer} has ${credits(remaining)} left. ${remedy}`
   return new InsufficientCredits({
     scope,
     limit: MicroCredits.make(limit),
@@ -45,7 +45,7 @@ const missing = (what: string) =>
     retryable: false
   })
 
-/** Prepares the entries for a process that owns its intents by the id `owner`. */
+/** Prepares the entries for the process with the id `owner`, which owns its intents. */
 export const make = (sql: SqlClient, owner: string) => {
   const budgets = Budgets.make(sql)
 
@@ -93,8 +93,8 @@ export const make = (sql: SqlClient, owner: string) => {
   })
 
   /**
-   * A guardrail without a budget was deleted after the request's key was looked up, here or by
-   * another process. The request goes on without it.
+   * The guardrail was deleted after the request's key was looked up, by this process or another.
+   * The request continues without it.
    */
   const holdGuardrail = Effect.fnUntraced(function* (
     id: string,
@@ -121,8 +121,8 @@ export const make = (sql: SqlClient, owner: string) => {
   })
 
   /**
-   * The reservation that an id was given before; an abandoned one is forgotten, so that the id can
-   * be reserved anew.
+   * The existing reservation of an id. An abandoned one is deleted, so that its id can be reserved
+   * again.
    */
   const known = Effect.fnUntraced(function* (request: ReserveRequest) {
     const [row] = yield* selectIntent(request.id)
@@ -133,7 +133,9 @@ export const make = (sql: SqlClient, owner: string) => {
     return undefined
   })
 
-  /** Holds the amount in the periods of `day`, or fails with what does not allow it. */
+  /**
+   * Reserves the amount in the periods of `day`, or fails with the budget that does not allow it.
+   */
   const hold = Effect.fnUntraced(function* (request: ReserveRequest, now: number, day: number) {
     const { amount, payer } = request
     const byok = request.isByok === true
@@ -168,7 +170,7 @@ export const make = (sql: SqlClient, owner: string) => {
     return { id: request.id, amount, reservedAt: now }
   })
 
-  /** Gives back what an intent held, and charges `cost` as credits or as the caller's own. */
+  /** Releases what an intent reserved, and charges `cost` in credits or as BYOK usage. */
   const move = Effect.fnUntraced(function* (
     intent: IntentRow,
     day: number,
@@ -192,7 +194,7 @@ export const make = (sql: SqlClient, owner: string) => {
     yield* chargeWorkspace(intent.workspaceId, usage, heldCredits)
   })
 
-  /** Charges an intent, open or abandoned, and writes its line of the usage ledger. */
+  /** Charges an open or abandoned intent and writes its entry in the usage ledger. */
   const settle = Effect.fnUntraced(function* (
     id: string,
     outcome: Outcome,
@@ -226,7 +228,7 @@ export const make = (sql: SqlClient, owner: string) => {
     return first ? (late ? "late" : "done") : "already"
   })
 
-  /** Gives back what an intent holds. */
+  /** Releases what an intent reserved. */
   const release = Effect.fnUntraced(function* (id: string): Effect.fn.Return<Settlement, SqlError> {
     const [row] = yield* takeIntent(id)
     if (row === undefined) return "already"
@@ -236,7 +238,7 @@ export const make = (sql: SqlClient, owner: string) => {
     return "done"
   })
 
-  /** Frees open intents whose owner is gone; answers how many still were open. */
+  /** Releases open intents whose owner is dead. Returns how many were still open. */
   const abandon = Effect.fnUntraced(function* (intents: ReadonlyArray<IntentRow>, now: number) {
     let freed = 0
     for (const { id, owner } of intents) {
