@@ -1,7 +1,8 @@
 /**
- * The service put together: nothing but composition.
+ * Composes the service; contains no other code.
  *
- * {@link layer} serves the contract over whatever stores, providers and HTTP server it is given; {@link layerSqlite} gives it a folder on this machine and the sandbox models.
+ * {@link layer} serves the contract over the stores, providers and HTTP server in the context.
+ * {@link layerSqlite} provides a local folder and the sandbox models.
  */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import type { Provider } from "@model-gateway/providers/Provider"
@@ -72,19 +73,20 @@ const routes = Layer.mergeAll(api, Health.layer, Docs.layer, StaticSite.layer).p
   Layer.provide(RequestMiddleware.layer)
 )
 
-/** Longer than any identifier of the contract, so that those too long are refused with a reason. */
+/** Longer than any identifier of the contract, so that longer ones are rejected with a reason. */
 const maxParamLength = 1024
 
 const served = HttpRouter.serve(routes, {
-  // A path has one spelling, so that rules of a proxy in front hold.
+  // A path has exactly one spelling, so that a proxy's rules apply to it.
   routerConfig: { maxParamLength, caseSensitive: true, ignoreDuplicateSlashes: false, ignoreTrailingSlash: false },
   disableLogger: true,
   disableListenLog: true
 })
 
 /**
- * The contract, health, metrics and documentation over the HTTP server of the context. When the layer closes, the service first says that it is not ready, accepts nothing new, and
- * lets requests in flight finish within the HTTP server's `gracefulShutdownTimeout` (give it 30 seconds).
+ * The contract, health, metrics and documentation over the HTTP server in the context. When the
+ * layer closes, the service first reports that it is not ready, stops accepting requests, and lets
+ * requests in flight finish within the HTTP server's `gracefulShutdownTimeout` (use 30 seconds).
  */
 export const layer = Lifecycle.layerStopFirst.pipe(
   Layer.provideMerge(served),
@@ -99,7 +101,7 @@ const limits = Layer.unwrap(
   )
 ).pipe(Layer.provide(RateLimitStore.layerMemory()))
 
-/** Every store, over the SQL database of the context; its tables must be there. */
+/** All stores over the SQL database in the context, which must be migrated. */
 export const layerStoresSql = Layer.mergeAll(
   WorkspaceStore.layerSql,
   GuardrailStore.layerSql,
@@ -114,19 +116,23 @@ export const layerStoresSql = Layer.mergeAll(
   Layer.provideMerge(SecureRandom.layerWebCrypto)
 )
 
-/** Where the data lies. */
+/** Location of the data. */
 export interface DataOptions {
-  /** The folder that holds all of it: the database `gateway.db`, the files under `files/`, uploads under way in `uploads/`. Made when it is not there. */
+  /**
+   * The folder for all data: the database `gateway.db`, files in `files/`, uploads in progress in
+   * `uploads/`. Created if missing.
+   */
   readonly dataDir: string
   /**
-   * How long a write waits while another process keeps the database locked, in milliseconds.
-   * Default 5000.
+   * How long a write waits while another process locks the database, in milliseconds. Default:
+   * 5000.
    */
   readonly busyTimeout?: number | undefined
 }
 
 /**
- * The stores alone, over SQLite in a folder: for the command line, which works on the database itself, before the service runs or beside it.
+ * The stores only, over SQLite in a folder. For the command line, which uses the database directly,
+ * also while the service runs.
  */
 export const layerStoresSqlite = ({ busyTimeout, dataDir }: DataOptions) =>
   layerStoresSql.pipe(
@@ -141,7 +147,7 @@ export const layerStoresSqlite = ({ busyTimeout, dataDir }: DataOptions) =>
     )
   )
 
-/** What runs beside the requests: the workers of video jobs, and what clears up. */
+/** Background work: the video workers, and the purges and sweeps. */
 const background = Layer.mergeAll(
   VideoWorker.layerRunning(),
   Accounting.layerReaper(),
@@ -156,11 +162,11 @@ const jobs = VideoJobs.layerSql.pipe(Layer.provideMerge(Layer.mergeAll(VideoQueu
 const inFolder = <A, E, R>(dataDir: string, name: string, make: (folder: string) => Layer.Layer<A, E, R>) =>
   Layer.unwrap(Effect.map(Path.Path, (path) => make(path.join(dataDir, name))))
 
-/** How the service on one machine is made. */
+/** Options of the service on one machine. */
 export interface SqliteOptions extends DataOptions {
-  /** Who serves the models. Default: the sandbox alone, which needs no upstream. */
+  /** The providers of models. Default: the sandbox, which needs no upstream. */
   readonly providers?: ReadonlyArray<Provider> | undefined
-  /** A folder of built files to serve at `/`, beside the API. Default: none. */
+  /** A folder of built files to serve at `/`, next to the API. Default: none. */
   readonly web?: StaticSite.Options | undefined
 }
 
@@ -172,7 +178,8 @@ const catalogue = (providers: ReadonlyArray<Provider> | undefined) =>
     : ModelCatalogue.layer(providers)
 
 /**
- * The whole service on one machine: SQLite and a folder, over the HTTP server of the context. Its stores are provided too, so that who composes it can make the first keys.
+ * The whole service on one machine: SQLite and a folder, over the HTTP server in the context. It
+ * also provides its stores, so that the caller can create the first keys.
  *
  * Settings are those of `GatewayServerConfig` in the context.
  *

@@ -1,128 +1,143 @@
 /**
- * What can be set on the service, with its defaults. Sizes are bytes; times are anything that is a `Duration`.
+ * The settings of the service and their defaults. Sizes are in bytes. Times are any `Duration`
+ * input.
  */
 import { ByteSize, Config, Context, Duration, Layer, type Redacted, Schema } from "effect"
 import * as ClientAddress from "./http/ClientAddress.ts"
 import * as Cors from "./http/Cors.ts"
 import * as MetricsAccess from "./http/MetricsAccess.ts"
 
-/** How much of a request's body is read before it is refused with a 413. */
+/** Maximum size of a request body. A larger one is rejected with a 413. */
 export interface BodyLimits {
-  /** POST `/rerank`. Default 8 MiB. */
+  /** POST `/rerank`. Default: 8 MiB. */
   readonly rerank: number
-  /** POST `/audio/transcriptions` with a JSON body. Default 36 MiB, which is 25 MiB of audio in base64 and some room. */
+  /**
+   * POST `/audio/transcriptions` with a JSON body. Default: 36 MiB, enough for 25 MiB of audio in
+   * base64.
+   */
   readonly transcription: number
-  /** The file of a multipart POST `/audio/transcriptions`. Default 25 MiB; its other fields may have 1 MiB more. */
+  /**
+   * The file of a multipart POST `/audio/transcriptions`. Default: 25 MiB. Its other fields may add
+   * 1 MiB.
+   */
   readonly transcriptionFile: number
-  /** POST `/videos`. Default 24 MiB. */
+  /** POST `/videos`. Default: 24 MiB. */
   readonly videos: number
-  /** The file of POST `/files`. Default 2 GiB; it is streamed, never held. */
+  /** The file of POST `/files`. Default: 2 GiB. It is streamed and never held in memory. */
   readonly files: number
-  /** Every other operation. Default 1 MiB. */
+  /** Every other operation. Default: 1 MiB. */
   readonly other: number
 }
 
-/** How long an upstream may take. */
+/** Time limits for upstreams. */
 export interface Deadlines {
-  /** One attempt at a rerank. Default 20 seconds. */
+  /** One attempt at a rerank. Default: 20 seconds. */
   readonly rerankAttempt: Duration.Duration
-  /** A rerank with all its fallbacks; past it the answer is 524. Default 60 seconds. */
+  /** A rerank with all its fallbacks. The response is then a 524. Default: 60 seconds. */
   readonly rerank: Duration.Duration
-  /** One attempt at a transcription. Default 2 minutes. */
+  /** One attempt at a transcription. Default: 2 minutes. */
   readonly transcriptionAttempt: Duration.Duration
-  /** A transcription with all its fallbacks; past it the answer is 504. Default 5 minutes. */
+  /** A transcription with all its fallbacks. The response is then a 504. Default: 5 minutes. */
   readonly transcription: Duration.Duration
 }
 
-/** When a model's endpoint is left alone for a while. */
+/** When the circuit of an endpoint opens. */
 export interface Circuits {
-  /** So many failures in a row open it. Default 5. */
+  /** Consecutive failures before the circuit opens. Default: 5. */
   readonly failures: number
-  /** How long it stays open before one request may try it again. Default 10 seconds. */
+  /**
+   * How long the circuit stays open before one request may try the endpoint again. Default: 10
+   * seconds.
+   */
   readonly openFor: Duration.Duration
 }
 
-/** How video jobs are worked off. */
+/** Video jobs. */
 export interface Videos {
-  /** Jobs that one process moves on at the same time; most of that time is waiting for an upstream. Default 32. */
+  /**
+   * Jobs that one process advances at the same time. They mostly wait for an upstream. Default: 32.
+   */
   readonly concurrency: number
-  /** From its submission until a job that is not done expires, and costs nothing. Default 24 hours; at most 365 days. */
+  /**
+   * Time from submission until an unfinished job expires at no cost. Default: 24 hours; at most 365
+   * days.
+   */
   readonly lifetime: Duration.Duration
-  /** From the end of a job until it and its videos are deleted. Default undefined: never. */
+  /** Time from the end of a job until it and its videos are deleted. Default: undefined, never. */
   readonly retention: Duration.Duration | undefined
 }
 
 /**
- * How much the answers kept for `Idempotency-Key` may take, in bytes as they are stored: compressed
- * where they are large.
+ * Maximum size of the answers stored for `Idempotency-Key`, in bytes as stored. Large answers are
+ * compressed.
  */
 export interface KeptAnswers {
-  /** Of one API key, with the ephemeral keys made from it. Default 32 MiB. */
+  /** Per API key, including its ephemeral keys. Default: 32 MiB. */
   readonly perKey: number
-  /** Of all API keys. Default 1 GiB. */
+  /** All API keys together. Default: 1 GiB. */
   readonly total: number
 }
 
-/** How fast the body of a request must arrive. Slower ones are ended with 408. */
+/** The minimum speed of a request body. A slower request ends with a 408. */
 export interface BodyRate {
-  /** Default 1024. */
+  /** Default: 1024. */
   readonly bytesPerSecond: number
-  /**
-   * Within each span of this length the body must bring as many bytes as the rate asks for. Default
-   * 30 seconds.
-   */
+  /** The rate is checked over spans of this length. Default: 30 seconds. */
   readonly grace: Duration.Duration
 }
 
-/** So many in that time. */
+/** A number of requests per time window. */
 export interface Rate {
   readonly requests: number
   readonly window: Duration.Duration
 }
 
-/** Every setting. */
+/** All settings. */
 export interface Settings {
   readonly bodyLimits: BodyLimits
-  /** Held by the program that owns the HTTP server. */
+  /** Enforced by the program that owns the HTTP server. */
   readonly bodyRate: BodyRate
   /**
-   * Memory that the bodies of all requests in flight may take up together, in bytes. A body counts
-   * four times its length, for the text and the values made of it. One key gets at most half.
-   * Bodies beyond it wait for two seconds and are then answered with a 503. Default undefined: a
-   * quarter of what the process may use.
+   * Memory for the bodies of all requests in flight, in bytes. A body counts as four times its
+   * length, for its text and parsed values. One key gets at most half. Requests beyond the limit
+   * wait for two seconds and then get a 503. Default: undefined, a quarter of what the process may
+   * use.
    */
   readonly bodyMemory: number | undefined
   readonly deadlines: Deadlines
   readonly circuits: Circuits
   readonly videos: Videos
   readonly keptAnswers: KeptAnswers
-  /** How often a key may ask. Default 1000 requests in 10 seconds. */
+  /** Rate limit of a key. Default: 1000 requests in 10 seconds. */
   readonly rateLimit: Rate
   /**
-   * Failed authentications of an address after which its next ones are answered 2 seconds later.
-   * Each recent failure before that adds its share of the delay. Valid keys are never delayed.
-   * Default 20 in a minute.
+   * Failed authentications of an address after which further ones are delayed by 2 seconds. Before
+   * that, each recent failure adds a share of the delay. Valid keys are never delayed. Default: 20
+   * per minute.
    */
   readonly failedAuthentications: Rate
-  /** Requests to free models that a new key has a UTC day. Default 200. */
+  /** Requests to free models per UTC day of a new key. Default: 200. */
   readonly freeDailyRequests: number
   /**
-   * Origins whose pages may call the service from a browser, exactly as browsers send them: `https://app.example`. Default none, and never `*`. A page of the service's own origin needs no
-   * place in it.
+   * Origins whose pages may call the service from a browser, exactly as browsers send them:
+   * `https://app.example`. `*` is not allowed. The service's own origin need not be listed.
+   * Default: none.
    */
   readonly corsOrigins: ReadonlyArray<string>
   /**
-   * Proxies in front of the service, as addresses and CIDR blocks: `10.0.0.0/8`, `2001:db8::7`. What these say in `X-Forwarded-For` of the caller's address is believed. Default none: the
-   * caller is who opened the connection. Never all addresses.
+   * Proxies in front of the service, as addresses and CIDR blocks: `10.0.0.0/8`, `2001:db8::7`. The
+   * service trusts the client address that they report in `X-Forwarded-For`. Listing all addresses
+   * is not allowed. Default: none, the client is whoever opened the connection.
    */
   readonly trustedProxies: ReadonlyArray<string>
   /**
-   * What `/metrics` asks for as a bearer token: 16 to 512 characters. Default none: then it answers programs on this machine alone, that ask without a proxy between.
+   * The bearer token for `/metrics`: 16 to 512 characters. Default: none, `/metrics` answers only
+   * direct requests from this machine.
    */
   readonly metricsToken: Redacted.Redacted | undefined
 }
 
-/** Settings, each of which may be left out. */
+/** Settings. Absent ones have their defaults. */
 export interface Options {
   readonly bodyLimits?: Partial<BodyLimits> | undefined
   readonly bodyRate?: Partial<BodyRate> | undefined
@@ -141,7 +156,7 @@ export interface Options {
 
 const mebibyte = 1024 * 1024
 
-/** The defaults. */
+/** The default settings. */
 export const defaults: Settings = {
   bodyLimits: {
     rerank: 8 * mebibyte,
@@ -170,7 +185,7 @@ export const defaults: Settings = {
   metricsToken: undefined
 }
 
-/** Completes the options with the defaults. */
+/** Adds the defaults to the options. */
 export const make = (options: Options = {}): Settings => ({
   bodyLimits: { ...defaults.bodyLimits, ...options.bodyLimits },
   bodyRate: { ...defaults.bodyRate, ...options.bodyRate },
@@ -187,7 +202,7 @@ export const make = (options: Options = {}): Settings => ({
   metricsToken: options.metricsToken ?? defaults.metricsToken
 })
 
-/** The settings in force: {@link defaults} unless a layer says otherwise. */
+/** The current settings. Default: {@link defaults}. */
 export const GatewayServerConfig = Context.Reference<Settings>("@model-gateway/server/GatewayServerConfig", {
   defaultValue: () => defaults
 })
@@ -209,7 +224,7 @@ const Positive = Schema.FiniteFromString.check(Schema.isInt(), Schema.isGreaterT
 const count = (name: string, fallback: number): Config.Config<number> =>
   Config.schema(Positive, name).pipe(Config.withDefault(fallback))
 
-/** As `8 MiB`, or a plain number of bytes. */
+/** A size such as `8 MiB`, or a number of bytes. */
 const size = <Fallback extends number | undefined>(
   name: string,
   fallback: Fallback
@@ -219,7 +234,7 @@ const size = <Fallback extends number | undefined>(
     Config.withDefault(fallback)
   )
 
-/** No time at all would let nothing through. */
+/** Zero would reject every request. */
 const Span = Schema.DurationFromString.check(
   Schema.makeFilter((span: Duration.Duration) => Duration.toMillis(span) > 0, { expected: "a length of time above 0" })
 )
@@ -227,7 +242,7 @@ const Span = Schema.DurationFromString.check(
 const duration = (name: string, fallback: Duration.Duration, form = Span): Config.Config<Duration.Duration> =>
   Config.schema(form, name).pipe(Config.withDefault(fallback))
 
-/** The end of a job is written down as a time, so there has to be one. */
+/** A job's expiry is stored as a time, so its lifetime must be finite. */
 const Lifetime = Span.check(
   Schema.makeFilter((span: Duration.Duration) => Duration.toDays(span) <= 365, { expected: "at most 365 days" })
 )
@@ -246,7 +261,7 @@ const commaSeparated = (text: string): ReadonlyArray<string> =>
     .map((item) => item.trim())
     .filter((item) => item !== "")
 
-/** A list written with commas, each item of which has to have no problem. */
+/** A comma-separated list in which every item is valid. */
 const list = (
   name: string,
   fallback: ReadonlyArray<string>,
@@ -330,5 +345,5 @@ export const config: Config.Config<Settings> = Config.all({
   )
 })
 
-/** Settings from `Config`; a malformed one fails with its name. */
+/** Settings from `Config`. Fails with the name of a malformed one. */
 export const layerConfig: Layer.Layer<never, Config.ConfigError> = Layer.effect(GatewayServerConfig, config)

@@ -6,8 +6,7 @@
  * If anything is wrong with the form, nothing of it stays stored.
  */
 import { Form } from "@model-gateway/core/Files"
-import type { BadRequest } from "@model-gateway/core/GatewayError"
-import { type Issue, PayloadTooLarge, phrases } from "@model-gateway/core/GatewayError"
+import { type BadRequest, type Issue, PayloadTooLarge, phrases } from "@model-gateway/core/GatewayError"
 import { Effect, Schema, Stream } from "effect"
 import { type HttpServerRequest, Multipart } from "effect/http"
 import { invalid } from "../http/Issues.ts"

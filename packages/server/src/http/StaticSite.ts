@@ -1,11 +1,13 @@
 /**
- * A folder of built files, served at `/`: a web page and what it loads, all of it from here.
+ * Serves a folder of built files at `/`: a web page and its assets.
  *
- * The folder is read once, when the service starts, and each file gets a route of its own. So nothing outside of it can be asked for, whatever a path looks like, and
- * every other path (the API, `/docs`, one that does not exist) stays what it was.
+ * The folder is read once at startup, and each file gets its own route. Nothing outside the folder
+ * can be requested, whatever a path looks like, and all other paths (the API, `/docs`, unknown
+ * ones) are unaffected.
  *
- * A file with its compressed forms beside it (`page.js` with `page.js.br` and `page.js.gz`, as a build leaves them) goes out in the one that the browser likes best. These are taken for the
- * same content as they are: who changes the file has to make them anew, or remove them.
+ * A file with compressed copies beside it (`page.js` with `page.js.br` and `page.js.gz`, made by
+ * the build) is sent in the form that the browser prefers. The copies are not checked. If you edit
+ * a file, rebuild its `.br` and `.gz` copies or delete them.
  */
 import { Context, Effect, FileSystem, Layer, Path } from "effect"
 import { constUndefined } from "effect/Function"
@@ -19,18 +21,24 @@ import {
 } from "effect/http"
 import * as ContentCoding from "./ContentCoding.ts"
 
-/** Where the files are. */
+/** Location of the files. */
 export interface Options {
-  /** The folder, with an `index.html` in it. A folder that is not there, or has none, is no error: then nothing is served. */
+  /**
+   * The folder with an `index.html`. If the folder or its `index.html` does not exist, nothing is
+   * served; this is not an error.
+   */
   readonly dir: string
 }
 
-/** The site that is served with the API; none unless told. */
+/** The site that is served with the API. Default: none. */
 export const StaticSite = Context.Reference<Options | undefined>("@model-gateway/server/StaticSite", {
   defaultValue: constUndefined
 })
 
-/** The page's own files and nothing else: no inline script, no other origin, no frame around it. Blobs are the videos and recordings that it plays. */
+/**
+ * Allows the page's own files only: no inline script, no other origin, no framing. Blobs are the
+ * videos and recordings that the page plays.
+ */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -50,15 +58,15 @@ const confined = {
   "permissions-policy": "camera=(), geolocation=(), microphone=(self), payment=(), usb=()"
 }
 
-/** A hash of the content in the name, as bundlers write it: such a file never changes. */
+/** A content hash in the name, as bundlers write it. Such a file never changes. */
 const hashed = /-[\w-]{8,}\.\w+$/
 
 const cacheControl = (file: string): string => (hashed.test(file) ? "public, max-age=31536000, immutable" : "no-cache")
 
-/** What the service answers itself. A file of such a name is left out. */
+/** Paths of the service itself. Files with these names are not served. */
 const reserved = /^(api|docs|healthz|metrics|openapi\.json|readyz)(\/|$)/
 
-/** Whether a file is another one's compressed form. */
+/** Whether a file is the compressed copy of another one. */
 const isPacked = (file: string, files: ReadonlySet<string>): boolean =>
   Object.values(ContentCoding.extensions).some(
     (extension) => file.endsWith(extension) && files.has(file.slice(0, -extension.length))
@@ -72,7 +80,7 @@ type Site = Effect.Effect<
   HttpServerRequest.HttpServerRequest
 >
 
-/** What the file is, is told by its own name and not by its compressed form's. */
+/** The content type follows the file's own name, not its compressed copy's. */
 const contentTypeOf = (site: Site, file: string): Effect.Effect<string> => {
   const request = HttpServerRequest.fromWeb(new Request(new URL(urlOf(file), "http://site.invalid")))
   return site.pipe(
@@ -82,7 +90,10 @@ const contentTypeOf = (site: Site, file: string): Effect.Effect<string> => {
   )
 }
 
-/** The file in the coding that the request likes best; in part only as it is, as a range of a compressed form would be one of something else. */
+/**
+ * The file in the coding that the request prefers. A range request gets the uncompressed file,
+ * because ranges refer to the encoded bytes.
+ */
 const packed = (site: Site, file: string, contentType: string, available: ReadonlyArray<ContentCoding.Coding>): Site =>
   Effect.gen(function* () {
     const coding = yield* ContentCoding.choose(available)
@@ -96,7 +107,7 @@ const packed = (site: Site, file: string, contentType: string, available: Readon
     return yield* site.pipe(
       Effect.provideService(HttpServerRequest.HttpServerRequest, asPacked),
       Effect.map((response) => (response.status === 200 ? HttpServerResponse.setHeaders(response, headers) : response)),
-      // Taken away since the start.
+      // The folder was removed after startup.
       Effect.catch(() => site)
     )
   })
@@ -123,13 +134,13 @@ const serve = Effect.fnUntraced(function* ({ dir }: Options) {
   for (const file of files) {
     if (isPacked(file, files)) continue
     if (reserved.test(file)) yield* Effect.logWarning(`${file} in ${dir} is not served: that path is the service's own`)
-    // The router compares decoded paths, and takes a single colon for a parameter.
+    // The router compares decoded paths and reads a single colon as a parameter.
     else yield* add(`/${file.replaceAll(":", "::")}`, file)
   }
   yield* add("/", "index.html")
 })
 
-/** Adds a route for each file of the site, where there is one; `index.html` is also `/`. */
+/** Adds a route for each file of the site, if there is one. `index.html` is also `/`. */
 export const layer = Layer.effectDiscard(
   Effect.flatMap(StaticSite, (site) => (site === undefined ? Effect.void : serve(site)))
 )

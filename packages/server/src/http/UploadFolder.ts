@@ -1,7 +1,7 @@
 /**
- * Where uploads lie while they are being looked at: a folder of this process's own beside the data,
- * not the machine's temporary folder, so that they count against the same disk and what a crash
- * leaves is removed ({@link ProcessFolder}).
+ * The folder for uploads that are being processed. It is next to the data instead of in the
+ * system's temporary folder, so that it uses the same disk and is cleaned up after a crash ({@link
+ * ProcessFolder}).
  */
 import { Effect, FileSystem, Layer, type Path, type PlatformError } from "effect"
 import type { SecureRandom } from "effect/crypto/SecureRandom"
@@ -20,8 +20,8 @@ const make = Effect.fnUntraced(function* (folder: string) {
 })
 
 /**
- * The file system of the context, with its temporary files under `folder`. What dead processes left
- * there is removed.
+ * The file system in the context, with its temporary files under `folder`. Removes what dead
+ * processes left there.
  */
 export const layer = (
   folder: string

@@ -25,7 +25,7 @@ type RerankEndpoint = Endpoint<RerankModel>
 const toDocument = (document: Rerank.Document): RerankDocument =>
   typeof document === "string" ? { text: document } : document
 
-/** Images on models that know only text: every such document is named. */
+/** Rejects images for models that only support text, and names every such document. */
 const refuseImages = (documents: ReadonlyArray<RerankDocument>, model: string) => {
   const issues = documents.flatMap((document, index) =>
     document.image === undefined
@@ -69,7 +69,7 @@ const toResponse = (
 
 const encode = (response: Rerank.Response): string => JSON.stringify(response)
 
-/** The services a rerank needs, found once: a request looks nothing up. */
+/** The services that a rerank needs, looked up once instead of per request. */
 const make = Effect.gen(function* () {
   const catalogue = yield* ModelCatalogue
   const router = yield* Router

@@ -1,11 +1,14 @@
 /**
- * Deletes what is over and nobody asks for any more, where no store of its own does so.
+ * Deletes expired rows that no store purges itself.
  *
- * - Video jobs, a while after they are over, where the operator has set how long that is; their videos go with the next sweep over the objects.
- * - What ended video jobs were asked for. A job's end deletes it; this is for those that an earlier release has ended.
- * - The counts of requests to free models of days before yesterday, for keys that have not come again.
+ * - Video jobs, some time after they end, if the operator has set a retention. Their videos are
+ *   removed by the next object sweep.
+ * - Requests of ended video jobs. They are deleted at the job's end; this handles jobs that an
+ *   earlier release ended.
+ * - Counts of free-model requests before yesterday, for keys that are no longer used.
  *
- * Kept answers and ephemeral keys are purged by their own services, messages by the queue. The ledgers are kept.
+ * Stored answers and ephemeral keys are purged by their own services, messages by the queue. The
+ * ledgers are kept.
  */
 import { Clock, Context, Duration, Effect, Layer, Schedule } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -15,7 +18,7 @@ import * as Dialect from "../storage/Dialect.ts"
 import * as Purge from "../storage/Purge.ts"
 import { mapSqlError, type StorageError } from "../storage/StorageError.ts"
 
-/** How many rows went. */
+/** The number of deleted rows. */
 export interface Cleared {
   readonly videoJobs: number
   readonly videoRequests: number
@@ -26,28 +29,31 @@ export interface Cleared {
 export class Retention extends Context.Service<
   Retention,
   {
-    /** Deletes all that is due now. */
+    /** Deletes everything that is due. */
     readonly run: Effect.Effect<Cleared, StorageError>
   }
 >()("@model-gateway/server/retention/Retention") {}
 
-/** When it sweeps. */
+/** The interval of the sweep. */
 export interface Options {
-  /** Default 10 minutes. */
+  /** Default: 10 minutes. */
   readonly every?: Duration.Input | undefined
 }
 
-/** Before every identifier of a job that is made at that time or later: they begin with the time, in 12 hex digits. */
+/**
+ * Sorts before every job identifier created at `time` or later. Identifiers start with their time
+ * in 12 hex digits.
+ */
 const firstIdOf = (time: number): string => `video_${time.toString(16).padStart(12, "0")}`
 
-/** Over the database of the service, as {@link GatewayServerConfig} says. */
+/** Makes the sweep over the database, with the settings of {@link GatewayServerConfig}. */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const { videos } = yield* GatewayServerConfig
 
   /**
-   * Looked for from the side of the requests, of which there are few; a plain join would read every
-   * job. Few at a time, because each may hold megabytes of images.
+   * Starts from the requests, because there are few; a plain join would read every job. In small
+   * batches, because each may contain megabytes of images.
    */
   const videoRequests = Effect.map(
     sql`DELETE FROM video_requests WHERE job_id IN (
@@ -57,7 +63,10 @@ export const make = Effect.gen(function* () {
     (rows) => rows.length
   )
 
-  /** No index by the time of their end is needed: a job ends after it was made, and by that time they lie in order. */
+  /**
+   * Needs no index on the end time: a job ends after its creation, and jobs are ordered by
+   * creation.
+   */
   const videoJobs = (retention: Duration.Duration) =>
     Effect.gen(function* () {
       const end = Math.floor((yield* Clock.currentTimeMillis) - Duration.toMillis(retention))
@@ -72,7 +81,7 @@ export const make = Effect.gen(function* () {
     }).pipe(sql.withTransaction)
 
   const freeModelDays = Effect.gen(function* () {
-    // The clock of another process may be behind midnight yet.
+    // Another process's clock may not have reached midnight yet.
     const yesterday = Periods.startOfDay(yield* Clock.currentTimeMillis) - Periods.dayMillis
     const rows = yield* sql`DELETE FROM free_model_days WHERE (key_hash, day_start) IN (
       SELECT key_hash, day_start FROM free_model_days WHERE day_start < ${yesterday} LIMIT ${Purge.atOnce}
@@ -89,10 +98,10 @@ export const make = Effect.gen(function* () {
   })
 })
 
-/** The sweep; it runs when it is told to. */
+/** The sweep. It runs only when called. */
 export const layer: Layer.Layer<Retention, never, SqlClient> = Layer.effect(Retention, make)
 
-/** Sweeps at the start and then as often as told, for as long as the layer lives. */
+/** Sweeps at the start and then at the interval, as long as the layer lives. */
 export const layerRunning = (options?: Options): Layer.Layer<never, never, SqlClient> =>
   Layer.effectDiscard(
     Effect.flatMap(Retention, (retention) =>

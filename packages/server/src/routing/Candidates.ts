@@ -1,5 +1,6 @@
 /**
- * Which endpoints may serve a request, and in what order: the caller's preferences and the guardrail, applied to the catalogue.
+ * Selects and orders the endpoints that may serve a request, from the caller's preferences and the
+ * guardrail.
  */
 import { Forbidden, NotFound } from "@model-gateway/core/GatewayError"
 import type { MaxPrice, Preferences } from "@model-gateway/core/Routing"
@@ -9,15 +10,15 @@ import * as MicroCredits from "../accounting/MicroCredits.ts"
 import type { Guardrail } from "../guardrails/Guardrail.ts"
 import type { Endpoint, Entry, ModelCatalogue } from "../models/ModelCatalogue.ts"
 
-/** What has been seen of an endpoint; undefined until it has answered once. */
+/** Measurements of an endpoint, once it has answered. */
 export interface Observed {
-  /** Seconds to an answer. */
+  /** Seconds per response. */
   readonly latency: number
-  /** Units of work (documents, seconds of audio) a second. */
+  /** Units of work (documents, seconds of audio) per second. */
   readonly throughput: number
 }
 
-/** What decides among the endpoints of a model. */
+/** What the selection depends on. */
 export interface Choice {
   readonly preferences: Preferences | undefined
   readonly guardrail: Guardrail | null
@@ -28,16 +29,16 @@ const notFound = (reason: string) => new NotFound({ error: { message: `resource 
 
 const forbidden = (reason: string) => new Forbidden({ error: { message: `insufficient permissions: ${reason}` } })
 
-/** Fails with a 403 where the guardrail does not list the model. Comes before any look into the catalogue. */
+/** Fails with a 403 if the guardrail does not list the model. Runs before the catalogue is read. */
 export const allowModel = (model: string, guardrail: Guardrail | null): Effect.Effect<void, Forbidden> =>
   guardrail?.allowedModels?.includes(model) === false
     ? Effect.fail(forbidden(`the guardrail "${guardrail.name}" of this key does not allow the model ${quoted(model)}`))
     : Effect.void
 
-/** A name that the caller sent, cut to a length that is decent to repeat. */
+/** A caller-supplied name, truncated for use in a message. */
 const quoted = (name: string): string => `"${name.length > 128 ? `${name.slice(0, 128)}…` : name}"`
 
-/** The 404 of a model that is unknown or of another kind. */
+/** The 404 for a model that is unknown or of another kind. */
 export const unknownModel = (catalogue: ModelCatalogue["Service"], kind: ModelKind, model: string): NotFound => {
   const kinds = catalogue.kindsOf(model)
   return notFound(
@@ -56,7 +57,7 @@ const affordable = (endpoint: Endpoint, maxPrice: MaxPrice | undefined): boolean
   return most === undefined || microCredits <= most * MicroCredits.perCredit
 }
 
-/** Unobserved endpoints come first: or else they would never be observed. */
+/** Endpoints without measurements come first; otherwise they would never be measured. */
 const byObservation =
   (choice: Choice, figure: (observed: Observed) => number) =>
   (a: Endpoint, b: Endpoint): number => {
@@ -79,7 +80,8 @@ const comparator = (choice: Choice): ((a: Endpoint, b: Endpoint) => number) => {
 }
 
 /**
- * The endpoints to try, the first one first; at least one. Fails with a 403 where the guardrail leaves none, with a 404 where the preferences leave none.
+ * The endpoints to try, in order; at least one. Fails with a 403 if the guardrail allows none, and
+ * with a 404 if the preferences match none.
  */
 export const select = <M extends Model>(
   entry: Entry<M>,

@@ -1,5 +1,5 @@
 /**
- * From what went wrong at the providers to the contract's errors: the one place that decides which status it is.
+ * Maps failures of providers to the contract's errors. The only place that decides their status.
  */
 import {
   BadGateway,
@@ -22,7 +22,7 @@ import type { Reason, Simulated } from "@model-gateway/providers/ProviderError"
 import { Duration } from "effect"
 import type { Attempt, RoutingFailure } from "./Router.ts"
 
-/** What a rerank can come to by its providers. */
+/** How a rerank can fail because of its providers. */
 export type RerankFailure =
   | BadRequest
   | Unauthorized
@@ -37,7 +37,7 @@ export type RerankFailure =
   | UpstreamTimeout
   | ProviderOverloaded
 
-/** What a transcription can come to by its providers. */
+/** How a transcription can fail because of its providers. */
 export type TranscriptionFailure = RerankFailure | GatewayTimeout
 
 const seconds = (duration: Duration.Duration): number => Math.max(1, Math.ceil(Duration.toSeconds(duration)))
@@ -120,7 +120,7 @@ const fromReason = (reason: Reason, details: Details): TranscriptionFailure => {
   }
 }
 
-/** The contract's error for a transcription that no provider served; the service's own deadline is a 504. */
+/** The error of a transcription that no provider served. The service's own deadline is a 504. */
 export const forTranscription = (failure: RoutingFailure): TranscriptionFailure => {
   switch (failure._tag) {
     case "AttemptsFailed":
@@ -132,7 +132,7 @@ export const forTranscription = (failure: RoutingFailure): TranscriptionFailure 
   }
 }
 
-/** The contract's error for a rerank that no provider served; it knows no 504, so every time-out is a 524. */
+/** The error of a rerank that no provider served. It has no 504, so every timeout is a 524. */
 export const forRerank = (failure: RoutingFailure): RerankFailure => {
   const found = forTranscription(failure)
   return found instanceof GatewayTimeout ? new UpstreamTimeout(error(phrases[524], failure)) : found

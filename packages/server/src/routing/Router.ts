@@ -1,9 +1,9 @@
 /**
- * Tries the endpoints of a model one after the other until one answers.
+ * Tries the endpoints of a model in order until one answers.
  *
- * After several failures in a row, the circuit of an endpoint opens: it is not asked for a while. A
- * failure that the request itself caused does not count. Every attempt has a time limit, and so do
- * all attempts together. When no endpoint answers, the caller is told what was tried.
+ * After several consecutive failures an endpoint's circuit opens, and it is not called for a while.
+ * A failure that the request itself caused does not count. Each attempt has a time limit, and so do
+ * all attempts together. If no endpoint answers, the error lists the attempts.
  */
 import type { ProviderError, Reason } from "@model-gateway/providers/ProviderError"
 import { ProviderError as UpstreamError, Timeout } from "@model-gateway/providers/ProviderError"
@@ -15,51 +15,54 @@ import * as Metrics from "../http/Metrics.ts"
 import type { Endpoint } from "../models/ModelCatalogue.ts"
 import type { Observed } from "./Candidates.ts"
 
-/** One try at one provider. */
+/** One attempt at one provider. */
 export interface Attempt {
   readonly provider: string
-  /** The reason's tag, or `CircuitOpen` when the provider was not asked. */
+  /** The reason's tag, or `CircuitOpen` if the provider was not called. */
   readonly outcome: Reason["_tag"] | "CircuitOpen"
   readonly seconds: number
 }
 
-/** An answer, from whom, and after which failures. */
+/** An answer, its endpoint, and the attempts that failed before it. */
 export interface Routed<A, M extends Model> {
   readonly answer: A
   readonly endpoint: Endpoint<M>
   readonly failed: ReadonlyArray<Attempt>
 }
 
-/** Every endpoint that was asked failed; `reason` is the last one's. */
+/** Every endpoint that was called failed. `reason` is the last one's. */
 export class AttemptsFailed extends Data.TaggedError("AttemptsFailed")<{
   readonly reason: Reason
   readonly provider: string
   readonly attempts: ReadonlyArray<Attempt>
 }> {}
 
-/** All circuits are open: nobody was asked. `retryAfter` is when the first of them may be tried again. */
+/**
+ * All circuits are open, so no endpoint was called. `retryAfter` is when the first one may be tried
+ * again.
+ */
 export class NoneUp extends Data.TaggedError("NoneUp")<{
   readonly retryAfter: Duration.Duration
   readonly attempts: ReadonlyArray<Attempt>
 }> {}
 
-/** The time for all of it together ran out. */
+/** The time limit of all attempts together passed. */
 export class DeadlinePassed extends Data.TaggedError("DeadlinePassed")<{
   readonly provider: string
   readonly attempts: ReadonlyArray<Attempt>
 }> {}
 
-/** Why nobody answered. */
+/** Why no endpoint answered. */
 export type RoutingFailure = AttemptsFailed | NoneUp | DeadlinePassed
 
-/** What to try. */
+/** The attempts to make. */
 export interface Route<A, M extends Model> {
-  /** At least one; the first one first. */
+  /** At least one, in the order to try. */
   readonly candidates: ReadonlyArray<Endpoint<M>>
   readonly call: (endpoint: Endpoint<M>) => Effect.Effect<A, ProviderError>
   readonly attemptTimeout: Duration.Duration
   readonly deadline: Duration.Duration
-  /** Units of work in the request, for the throughput that is observed. */
+  /** Units of work in the request, for measuring throughput. */
   readonly units: number
 }
 
@@ -67,24 +70,27 @@ export interface Route<A, M extends Model> {
 export class Router extends Context.Service<
   Router,
   {
-    /** Only the upstream calls themselves can be interrupted where the caller is not: an answer that came is never lost. */
+    /**
+     * In an uninterruptible caller, only the upstream calls can be interrupted, so that an answer
+     * is never lost.
+     */
     readonly route: <A, M extends Model>(route: Route<A, M>) => Effect.Effect<Routed<A, M>, RoutingFailure>
-    /** What has been seen of an endpoint since the process began. */
+    /** The measurements of an endpoint since the process started. */
     readonly observed: (endpoint: Endpoint) => Observed | undefined
   }
 >()("@model-gateway/server/routing/Router") {}
 
-/** How much a new observation counts against the old ones. */
+/** The weight of a new measurement in the moving average. */
 const weight = 0.2
 
 const blend = (old: number | undefined, seen: number): number =>
   old === undefined ? seen : old + weight * (seen - old)
 
-/** Whether a failure says something about the endpoint's health. */
+/** Whether a failure indicates a problem of the endpoint. */
 const countsAgainst = (endpoint: Endpoint, reason: Reason): boolean => {
   switch (reason._tag) {
     case "Timeout":
-      // A model in this process takes long for one reason only: what the caller asked of it.
+      // If a model in this process is slow, the caller's request is the cause.
       return endpoint.provider.inProcess !== true
     case "InvalidRequest":
     case "UnknownModel":
@@ -165,7 +171,7 @@ export const make = Effect.gen(function* () {
         return { answer: exit.value, endpoint, failed: attempts }
       }
       const found = Cause.findErrorOption(exit.cause)
-      // No error, so a defect or an interruption: neither is the router's to judge.
+      // A defect or an interruption passes through unchanged.
       if (found._tag === "None") return yield* Effect.failCause(withoutErrors(exit.cause))
       const error = found.value
       if (error._tag === "ProviderError") {
@@ -188,7 +194,7 @@ export const make = Effect.gen(function* () {
   return Router.of({ route, observed: (endpoint) => observations.get(endpoint.key) })
 })
 
-/** The router with circuits kept in memory, as {@link GatewayServerConfig} sets them. */
+/** The router with circuits in memory, configured by {@link GatewayServerConfig}. */
 export const layer: Layer.Layer<Router> = Layer.effect(Router, make).pipe(
   Layer.provide(
     Layer.unwrap(

@@ -1,8 +1,9 @@
 /**
- * Where SQLite and Postgres differ, in one place, and a quick way to run fixed SQL.
+ * The differences between SQLite and Postgres, and a fast way to run fixed SQL.
  *
- * The statements of this service keep to what both understand: `BIGINT` for integers and epoch milliseconds, `0`/`1` for
- * booleans, `TEXT` for identifiers and JSON, `ON CONFLICT`, `RETURNING`, partial indexes. Parameters are written `?1`, `?2`, …
+ * The service's statements use what both support: `BIGINT` for integers and epoch milliseconds,
+ * `0`/`1` for booleans, `TEXT` for identifiers and JSON, `ON CONFLICT`, `RETURNING`, partial
+ * indexes. Parameters are written `?1`, `?2`, …
  */
 import { Context, Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
@@ -12,13 +13,15 @@ import { ConnectionError, SqlError } from "effect/sql/SqlError"
 /** A value that both databases can bind. */
 export type Parameter = string | number | Uint8Array | null
 
-/** A fixed statement: give it parameters, get rows. */
+/** A fixed statement: takes parameters, returns rows. */
 export type Prepared = (...params: ReadonlyArray<Parameter>) => Effect.Effect<ReadonlyArray<Row>, SqlError>
 
 /**
- * Makes a statement whose text never changes, for hot paths inside a `sql.withTransaction`; outside of one it fails.
+ * Prepares a statement with fixed text, for hot paths inside `sql.withTransaction`. Outside a
+ * transaction it fails.
  *
- * It goes straight to the transaction's connection: no template to assemble, no span of its own (the transaction has one).
+ * It runs directly on the transaction's connection, without a template and without its own span,
+ * because the transaction has one.
  */
 export const prepare = (sql: SqlClient, text: string): Prepared => {
   const compiled = placeholders(sql, text)
@@ -30,10 +33,13 @@ export const prepare = (sql: SqlClient, text: string): Prepared => {
     })
 }
 
-/** A fixed statement of which only the number of rows that it changed is asked. */
+/** A fixed statement that returns the number of rows it changed. */
 export type PreparedChange = (...params: ReadonlyArray<Parameter>) => Effect.Effect<number, SqlError>
 
-/** As {@link prepare}, for a statement that returns no rows: to count what it changed costs SQLite less than half of a `RETURNING`. */
+/**
+ * Like {@link prepare}, for a statement that returns no rows. Counting changed rows costs SQLite
+ * less than half of a `RETURNING`.
+ */
 export const prepareChange = (sql: SqlClient, text: string): PreparedChange => {
   const compiled = placeholders(sql, text)
   return (...params) =>
@@ -44,7 +50,9 @@ export const prepareChange = (sql: SqlClient, text: string): PreparedChange => {
     })
 }
 
-/** The rows that a raw result says were changed: `changes` of `node:sqlite`, `rowCount` of Postgres. */
+/**
+ * The number of changed rows in a raw result: `changes` of `node:sqlite`, `rowCount` of Postgres.
+ */
 const changedBy = (result: unknown): number => {
   if (typeof result === "object" && result !== null) {
     if ("changes" in result) return Number(result.changes)
@@ -53,7 +61,7 @@ const changedBy = (result: unknown): number => {
   throw new TypeError("A statement that returns no rows did not say how many it changed")
 }
 
-/** As {@link prepare}, for a statement that needs no transaction; it has a span of its own. */
+/** Like {@link prepare}, for a statement outside a transaction. It has its own span. */
 export const fixed = (sql: SqlClient, text: string): Prepared => {
   const compiled = placeholders(sql, text)
   return (...params) => sql.unsafe<Row>(compiled, params)
@@ -74,7 +82,10 @@ const placeholders = (sql: SqlClient, text: string): string =>
     orElse: () => text
   })
 
-/** Appended to `CREATE TABLE` of a table found by its text key alone: SQLite then keeps one tree instead of two. */
+/**
+ * Appended to `CREATE TABLE` for a table that is only looked up by its text key. SQLite then keeps
+ * one tree instead of two.
+ */
 export const withoutRowId = (sql: SqlClient) =>
   sql.onDialectOrElse({ sqlite: () => sql.literal("WITHOUT ROWID"), orElse: () => sql.literal("") })
 
@@ -82,7 +93,9 @@ const mistyped = (column: string, wanted: string): never => {
   throw new TypeError(`Column ${column} holds no ${wanted}`)
 }
 
-/** Reads an integer column; Postgres answers `BIGINT` as a bigint or a string, SQLite as a number. */
+/**
+ * Reads an integer column. Postgres returns `BIGINT` as a bigint or a string, SQLite as a number.
+ */
 export const int = (row: Row, column: string): number => intOrNull(row, column) ?? mistyped(column, "integer")
 
 /** Reads an integer column that may be null. */
@@ -114,7 +127,7 @@ export const bytesOrNull = (row: Row, column: string): Uint8Array | null => {
   return value === null || value === undefined ? null : mistyped(column, "bytes")
 }
 
-/** Reads a boolean kept as `0` or `1`. */
+/** Reads a boolean stored as `0` or `1`. */
 export const bool = (row: Row, column: string): boolean => int(row, column) !== 0
 
 /** Writes a boolean as `0` or `1`. */

@@ -1,10 +1,10 @@
 /**
- * Many small transactions in one: those that come while another is running share the next commit.
+ * Groups small transactions: those that arrive while another one runs share the next commit.
  *
- * On SQLite the commit is most of what a small transaction costs, and there is one writer anyway.
- * Each transaction still succeeds or fails by itself: when one of a group fails, the whole group is
- * undone and run again with a savepoint for each, and only that one fails. Failures are rare, and
- * savepoints are expensive. Nobody is answered before the commit that holds its writes.
+ * On SQLite the commit is most of the cost of a small transaction, and there is only one writer.
+ * Each transaction still succeeds or fails by itself: when one in a group fails, the whole group is
+ * rolled back and run again with a savepoint each, so that only that one fails. This is the rarer
+ * case, and savepoints are expensive. No transaction completes before the commit that contains it.
  */
 import { Cause, Context, Data, Deferred, Effect, Exit, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -17,33 +17,33 @@ export class GroupCommit extends Context.Service<
   GroupCommit,
   {
     /**
-     * Runs `body` in a transaction and answers once it is committed; a failure undoes what it
-     * wrote. Inside a `sql.withTransaction` of the caller it is part of that one.
+     * Runs `body` in a transaction and returns when it is committed. A failure rolls it back.
+     * Inside the caller's `sql.withTransaction` it is part of that transaction.
      *
-     * `body` must wait for nothing but the database, because others wait with it. It must do
-     * nothing but use the database (and `sql.afterCommit`), because it may be undone and run again.
-     * It cannot be interrupted.
+     * `body` must wait for nothing but the database, because other transactions wait with it. It
+     * must only use the database (and `sql.afterCommit`), because it may be rolled back and run
+     * again. It cannot be interrupted.
      */
     readonly run: <A, E>(body: Effect.Effect<A, E>) => Effect.Effect<A, E | SqlError>
   }
 >()("@model-gateway/server/storage/GroupCommit") {}
 
 interface Item {
-  /** Runs the body; keeps and answers how it ended. */
+  /** Runs the body; stores and returns its result. */
   readonly attempt: Effect.Effect<Exit.Exit<unknown, unknown>>
-  /** Tells the one who waits how the transaction ended. */
+  /** Completes the waiting caller with the result of the transaction. */
   readonly finish: (transaction: Exit.Exit<void, SqlError>) => void
 }
 
-/** Undoes a group, to be run again. */
+/** Rolls back a group so that it runs again. */
 class OneFailed extends Data.TaggedError("OneFailed") {}
 
 const oneFailed = new OneFailed()
 
-/** So that one long group does not make the first of it wait for the last of many. */
+/** Limits a group, so that its first transaction does not wait for too many others. */
 const atMost = 100
 
-/** Makes a service that groups. */
+/** Makes a service that groups transactions. */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const scope = yield* Effect.scope
@@ -54,7 +54,7 @@ export const make = Effect.gen(function* () {
   let waiting: Array<Item> = []
   let running = false
 
-  /** One after the other, until one fails. */
+  /** Runs the items in sequence until one fails. */
   const inOneTransaction = (items: ReadonlyArray<Item>) =>
     Effect.forEach(
       items,
@@ -63,8 +63,8 @@ export const make = Effect.gen(function* () {
     )
 
   /**
-   * Where the disk is full or breaks, SQLite ends the whole transaction by itself. Then there is
-   * nothing to go back to, and all are told why.
+   * When the disk is full or fails, SQLite rolls back the whole transaction by itself. No savepoint
+   * is left then, and every item fails with the reason.
    */
   const undo = (exit: Exit.Failure<unknown, unknown>) =>
     Effect.catch(rollback(), (error) => {
@@ -72,7 +72,7 @@ export const make = Effect.gen(function* () {
       return Effect.fail(Option.isSome(own) && isSqlError(own.value) ? own.value : error)
     })
 
-  /** One after the other, undoing those that fail. */
+  /** Runs the items in sequence and rolls back those that fail. */
   const withSavepoints = (items: ReadonlyArray<Item>) =>
     Effect.forEach(
       items,
@@ -92,15 +92,16 @@ export const make = Effect.gen(function* () {
   }
 
   const group = Effect.suspend(() => {
-    // Taken when the transaction has begun: whoever came while it waited for another process's lock
-    // is part of it.
+    // Taken after the transaction has started, so that it includes items that arrived while it
+    // waited for another process's lock.
     let items: ReadonlyArray<Item> | undefined
     const all = Effect.suspend(() => inOneTransaction((items = take(atMost))))
     return sql.withTransaction(all).pipe(
       Effect.catchTag("OneFailed", () => sql.withTransaction(withSavepoints(items ?? []))),
       Effect.exit,
       Effect.map((exit) => {
-        // Where it could not begin, nobody who waits is kept waiting for the same lock once more.
+        // If the transaction could not start, all waiting items fail, so that none waits for the
+        // same lock again.
         for (const item of items ?? take(waiting.length)) item.finish(exit)
       })
     )
@@ -114,7 +115,7 @@ export const make = Effect.gen(function* () {
         running = false
       })
     ),
-    // A group belongs to many requests, so to the trace of none.
+    // A group belongs to many requests, so it is part of no request's trace.
     Effect.updateContext((context: Context.Context<never>) => Context.omit(ParentSpan)(context)),
     Effect.uninterruptible
   )
@@ -135,8 +136,8 @@ export const make = Effect.gen(function* () {
       const wait = Deferred.await(deferred)
       if (running) return wait
       running = true
-      // The worker starts after the fibers that are ready to run now, so that what they write is in
-      // its first group.
+      // Start the worker after all fibers that are ready to run, so that their writes are in its
+      // first group.
       return Effect.andThen(Effect.forkIn(worker, scope), wait)
     })
 
@@ -152,5 +153,5 @@ export const make = Effect.gen(function* () {
   })
 })
 
-/** Groups what is written at the same time. */
+/** The service over the database. Groups concurrent transactions. */
 export const layer: Layer.Layer<GroupCommit, never, SqlClient> = Layer.effect(GroupCommit, make)

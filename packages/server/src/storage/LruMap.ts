@@ -1,20 +1,24 @@
 /**
- * A map of bounded size that forgets what was used longest ago.
+ * A bounded map that evicts the least recently used entry.
  *
- * It rests on `Map` keeping insertion order: using an entry moves it to the end, so the first entry is the one to forget.
+ * It relies on `Map` keeping insertion order: using an entry moves it to the end, so the first
+ * entry is the one to evict.
  */
 
-/** A bounded map; every operation takes constant time. */
+/** A bounded map. Every operation takes constant time. */
 export interface LruMap<K, V> {
   readonly size: () => number
-  /** The value, marked as just used. */
+  /** Returns the value and marks it as used. */
   readonly get: (key: K) => V | undefined
   readonly set: (key: K, value: V) => void
   readonly delete: (key: K) => void
   readonly clear: () => void
 }
 
-/** Makes an empty {@link LruMap} that holds at most `capacity` entries; `onForget` hears of those pushed out. */
+/**
+ * Makes an empty {@link LruMap} with at most `capacity` entries. `onForget` is called with evicted
+ * entries.
+ */
 export const make = <K, V>(capacity: number, onForget?: (key: K, value: V) => void): LruMap<K, V> => {
   const entries = new Map<K, V>()
   return {

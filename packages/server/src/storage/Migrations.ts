@@ -1,8 +1,8 @@
 /**
- * Brings a database up to date: every table of the service, in order, each step once.
+ * Migrates a database: creates every table of the service, in order, each migration once.
  *
- * A capability keeps its step in a file of its own and is named here. Steps are never changed after
- * a release; a later need is a later number.
+ * Each capability keeps its migration in its own file and is listed here. Migrations never change
+ * after a release; a later change gets a new number.
  */
 import { Effect, Layer } from "effect"
 import * as Migrator from "effect/sql/Migrator"
@@ -20,7 +20,7 @@ import * as videoCandidates from "./migrations/VideoCandidates.ts"
 import * as videoJobs from "./migrations/VideoJobs.ts"
 import { mapSqlError, StorageError } from "./StorageError.ts"
 
-/** Every step by `<number>_<name>`. */
+/** Every migration by `<number>_<name>`. */
 export const migrations = {
   "0001_tenancy": tenancy.migration,
   "0002_accounting": accounting.migration,
@@ -34,7 +34,7 @@ export const migrations = {
   "0010_ephemeral_limits": ephemeralLimits.migration
 }
 
-/** Every table that the steps make. */
+/** Every table that the migrations create. */
 export const tables = [
   "budgets",
   "credit_ledger",
@@ -69,9 +69,8 @@ const newerSchema = (found: number) =>
   })
 
 /**
- * Runs what has not run yet, in one transaction; a second process doing the same waits and then
- * finds nothing to do. Fails when a newer version has upgraded the database, and then changes
- * nothing.
+ * Runs all pending migrations in one transaction. A second process that does the same waits and
+ * then finds nothing to do. Fails without changes if a newer version has migrated the database.
  */
 export const run = Effect.gen(function* () {
   yield* migrate({ loader: Migrator.fromRecord(migrations), table: "schema_migrations" })
@@ -81,7 +80,5 @@ export const run = Effect.gen(function* () {
   if (found > newest) return yield* newerSchema(found)
 }).pipe(mapSqlError("Migrations.run"))
 
-/**
- * Provides nothing, but is done only when the database is up to date: put it beneath the stores.
- */
+/** Provides nothing, and completes when the database is migrated. Provide it to the stores. */
 export const layer: Layer.Layer<never, StorageError, SqlClient> = Layer.effectDiscard(run)

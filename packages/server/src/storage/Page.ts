@@ -1,24 +1,23 @@
 /**
- * Parts of a longer list.
+ * Pages of a list.
  *
- * Lists that the API pages through go on after a named item ({@link Slice}): the database finds the
- * place by an index, so the last page costs what the first does. Reports page by number ({@link
- * Page}).
+ * API lists continue after a named item ({@link Slice}): the database finds the item by an index,
+ * so every page costs the same. Reports page by offset ({@link Page}).
  */
 import { Data, Effect } from "effect"
 import type { Row } from "effect/sql/SqlConnection"
 import * as Dialect from "./Dialect.ts"
 
 /**
- * Which part: at most `limit` items (default 100, at most 1000) that come after the item named
- * `after` (default: from the beginning).
+ * At most `limit` items (default 100, at most 1000) after the item named `after` (default: from the
+ * start).
  */
 export interface SliceRequest {
   readonly after?: string | undefined
   readonly limit?: number | undefined
 }
 
-/** `items` of the list, and whether there are more after them. */
+/** The items, and whether more follow. */
 export interface Slice<A> {
   readonly items: ReadonlyArray<A>
   readonly hasMore: boolean
@@ -30,23 +29,23 @@ export class UnknownCursor extends Data.TaggedError("UnknownCursor")<{ readonly 
 }
 
 /**
- * The place in a list after which a slice begins: items are in the order of their creation, and of
- * their names where that is the same.
+ * The position in a list after which a slice starts. Items are ordered by creation time, then by
+ * name.
  */
 export interface Place {
   readonly createdAt: number
   readonly name: string
 }
 
-/** Before the first item of a list that is newest first. */
+/** Before the first item of a list in newest-first order. */
 export const newestFirst: Place = { createdAt: Number.MAX_SAFE_INTEGER, name: "" }
 
-/** Before the first item of a list that is oldest first. */
+/** Before the first item of a list in oldest-first order. */
 export const oldestFirst: Place = { createdAt: -1, name: "" }
 
 /**
- * The place of the item named `after`, or the start. `select` reads the item's `created_at`, if it
- * is one of the list.
+ * The position of the item named `after`, or the start. `select` reads the item's `created_at` if
+ * it is in the list.
  */
 export const placeOf = <E>(
   start: Place,
@@ -62,34 +61,28 @@ export const placeOf = <E>(
   )
 }
 
-/**
- * The `limit` of a {@link SliceRequest}. Ask the database for one row more: it tells whether there
- * are more.
- */
+/** The `limit` of a {@link SliceRequest}. Query one more row to learn whether more follow. */
 export const limitOf = (request: SliceRequest | undefined): number => clamp(request?.limit ?? 100, 1, 1000)
 
-/** Makes a slice of the rows of a statement that asked for one more than `limit`. */
+/** Makes a slice from the rows of a query with `limit` + 1. */
 export const slice = <Row, A>(rows: ReadonlyArray<Row>, limit: number, read: (row: Row) => A): Slice<A> => ({
   items: rows.slice(0, limit).map(read),
   hasMore: rows.length > limit
 })
 
-/**
- * Which stretch: at most `limit` items (default 100, at most 1000) after skipping `offset` (default
- * 0).
- */
+/** At most `limit` items (default 100, at most 1000) after skipping `offset` (default 0). */
 export interface PageRequest {
   readonly offset?: number | undefined
   readonly limit?: number | undefined
 }
 
-/** `items` of the stretch, and how many there are in `total`. */
+/** The items, and the `total` number of items in the list. */
 export interface Page<A> {
   readonly items: ReadonlyArray<A>
   readonly total: number
 }
 
-/** The bounds applied to a request: whole numbers, `limit` from 1 to 1000, `offset` from 0. */
+/** The limits applied to a request: whole numbers, `limit` from 1 to 1000, `offset` from 0. */
 export const bounds = (request: PageRequest | undefined): { readonly offset: number; readonly limit: number } => ({
   offset: clamp(request?.offset ?? 0, 0, Number.MAX_SAFE_INTEGER),
   limit: clamp(request?.limit ?? 100, 1, 1000)

@@ -1,14 +1,14 @@
 /**
- * This process as the database knows it: an id, and a heartbeat by which other processes see that
- * it is alive.
+ * Registers this process in the database: an id, and a heartbeat that shows other processes that it
+ * is alive.
  *
- * What a process holds for the length of a request (money, an idempotency key) carries its id. When
- * the heartbeat stops, other processes may take or free it.
+ * What a process holds during a request (a reservation, an idempotency key) carries its id. When
+ * the heartbeat stops, other processes may take it over or release it.
  *
- * No process compares its clock with another's, because system clocks differ and jump. A process
- * counts its own heartbeats: another one is dead when its heartbeat has not changed during as many
- * of them as fill the stale time, or when its row is gone. So nobody is taken for dead while this
- * process was itself suspended, or while no process could write.
+ * Processes never compare their clocks, because system clocks differ and jump. Each process counts
+ * its own heartbeats: another process is dead if its heartbeat did not change for as many of them
+ * as fill the stale time, or if its row is gone. So a process is never considered dead because this
+ * one was suspended, or because no process could write.
  */
 import { Clock, Context, Duration, Effect, Layer, Schedule } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
@@ -20,33 +20,33 @@ import { mapSqlError, type StorageError } from "./StorageError.ts"
 export class ProcessInstance extends Context.Service<
   ProcessInstance,
   {
-    /** Unlike that of any other process, past or present. */
+    /** Unique among all processes, past and present. */
     readonly id: string
-    /** The ids of the processes that are not known to be dead. This one is always among them. */
+    /** The ids of all processes that are not known to be dead, including this one. */
     readonly alive: Effect.Effect<ReadonlySet<string>, StorageError>
-    /** Whether the process of that id is in {@link alive}. */
+    /** Whether the process with this id is in {@link alive}. */
     readonly isAlive: (id: string) => Effect.Effect<boolean, StorageError>
     /** Deletes the rows of processes that have been dead for ten times the stale time. */
     readonly prune: Effect.Effect<void, StorageError>
   }
 >()("@model-gateway/server/storage/ProcessInstance") {}
 
-/** How often a process writes its heartbeat, and how long a silence means that it is dead. */
+/** The heartbeat interval, and the silence after which a process is dead. */
 export interface Options {
-  /** Default 5 seconds. */
+  /** Default: 5 seconds. */
   readonly heartbeatEvery?: Duration.Input | undefined
-  /** Default 30 seconds, so that a stalled disk does not make a live process count as dead. */
+  /** Default: 30 seconds, so that a stalled disk does not make a live process count as dead. */
   readonly staleAfter?: Duration.Input | undefined
 }
 
-/** What was last seen of another process. */
+/** The last heartbeat seen from another process. */
 interface Seen {
   heartbeat: number
   /** Heartbeats of this process since then. */
   silentFor: number
 }
 
-/** Registers this process, beats until the scope closes, then deletes its row. */
+/** Registers this process and sends heartbeats until the scope closes, then deletes its row. */
 export const make = Effect.fnUntraced(function* (options?: Options) {
   const sql = yield* SqlClient
   const random = yield* SecureRandom
@@ -58,16 +58,14 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
   let last = 0
 
   const beat = Effect.flatMap(Clock.currentTimeMillis, (now) => {
-    // It changes with every beat, even when the system clock is set back.
+    // The value changes with every heartbeat, even when the system clock is set back.
     last = Math.max(now, last + 1)
     // An upsert, because another process may have deleted the row while this one was suspended.
     return sql`INSERT INTO processes (id, started_at, heartbeat_at) VALUES (${id}, ${now}, ${last})
       ON CONFLICT (id) DO UPDATE SET heartbeat_at = excluded.heartbeat_at`
   })
 
-  /**
-   * Reads the heartbeats of the others, after so many of this process since the last such reading.
-   */
+  /** Reads the heartbeats of the other processes, `beats` heartbeats after the previous read. */
   const observe = Effect.fnUntraced(function* (beats: number) {
     const rows = yield* sql`SELECT id, heartbeat_at FROM processes WHERE id <> ${id}`
     const present = new Set<string>()
@@ -114,6 +112,6 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
   })
 })
 
-/** This process, registered for as long as the layer lives. */
+/** This process, registered while the layer lives. */
 export const layerSql = (options?: Options): Layer.Layer<ProcessInstance, StorageError, SqlClient | SecureRandom> =>
   Layer.effect(ProcessInstance, make(options))

@@ -1,16 +1,17 @@
 /**
- * Deletes many rows a few at a time.
+ * Deletes many rows in small batches.
  *
- * One statement over all that has gathered in an hour would stop the process, whose database is synchronous, and every other one that wants to write, for as long as it takes.
+ * The database is synchronous, so one statement over an hour's rows would block this process, and
+ * all others that want to write, until it ends.
  */
 import { Effect } from "effect"
 
-/** How many rows a statement given to {@link all} deletes at most: its `LIMIT`. */
+/** The maximum number of rows that a statement for {@link all} deletes: its `LIMIT`. */
 export const atOnce = 100
 
 /**
- * Runs a statement that deletes some of what is to go and answers how many, until it answers 0.
- * Requests have their turn in between. Answers how many it were in all.
+ * Repeats a statement that deletes some rows and returns their number, until it returns 0. Requests
+ * can run in between. Returns the total.
  */
 export const all = Effect.fnUntraced(function* <E, R>(some: Effect.Effect<number, E, R>) {
   let total = 0

@@ -1,8 +1,8 @@
 /**
- * Quick reads of what is committed, beside the one who writes.
+ * Fast reads of committed data on a separate connection.
  *
- * A statement outside a transaction reads the last commit and waits for nobody. A prepared one also
- * runs without a template and without a span of its own. For hot reads of one statement.
+ * A statement outside a transaction reads the last commit and waits for no one. A prepared one also
+ * skips the template and its own span. For frequent reads with one statement.
  */
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -13,12 +13,12 @@ import * as Dialect from "./Dialect.ts"
 export class Reader extends Context.Service<
   Reader,
   {
-    /** A fixed `SELECT`; parameters are written `?1`, `?2`, … */
+    /** A fixed `SELECT`. Parameters are written `?1`, `?2`, … */
     readonly prepare: (text: string) => Dialect.Prepared
   }
 >()("@model-gateway/server/storage/Reader") {}
 
-/** Reads over a connection of their own. */
+/** Reads on their own connection. */
 export const make = (connection: Connection): Reader["Service"] =>
   Reader.of({
     prepare:
@@ -27,8 +27,8 @@ export const make = (connection: Connection): Reader["Service"] =>
         connection.execute(text, params, undefined)
   })
 
-/** Reads over the client itself. */
+/** Reads on the client itself. */
 export const makeSql = (sql: SqlClient): Reader["Service"] => Reader.of({ prepare: (text) => Dialect.fixed(sql, text) })
 
-/** Reads over the client itself: for a database whose connections do not wait for each other. */
+/** Reads on the client itself, for a database whose connections do not wait for each other. */
 export const layerSql: Layer.Layer<Reader, never, SqlClient> = Layer.effect(Reader, Effect.map(SqlClient, makeSql))

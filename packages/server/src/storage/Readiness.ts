@@ -1,10 +1,9 @@
 /**
- * Whether the database can serve the operations: it has their tables, and a write to it is
- * committed.
+ * Checks whether the database can serve: its tables exist, and a write to it commits.
  *
- * A real check, so that a missing table, a damaged or read-only database, a full disk and a lock
- * that another process keeps are all noticed. Whoever asks within a second shares one check, so
- * that asking often is no attack.
+ * The check is real, so it detects a missing table, a damaged or read-only database, a full disk
+ * and a lock held by another process. Requests within a second share one check, so that frequent
+ * requests cause no load.
  */
 import { Clock, Deferred, Duration, Effect, type Scope } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -12,18 +11,18 @@ import { tables } from "./Migrations.ts"
 import { ProcessInstance } from "./ProcessInstance.ts"
 import { mapSqlError, StorageError } from "./StorageError.ts"
 
-/** How often and how long is checked. */
+/** Frequency and time limit of the check. */
 export interface Options {
-  /** How long a result is used again. Default 1 second. */
+  /** How long a result is reused. Default: 1 second. */
   readonly every?: Duration.Input | undefined
-  /** After how long a check that has not ended counts as failed. Default 2 seconds. */
+  /** A check that takes longer counts as failed. Default: 2 seconds. */
   readonly limit?: Duration.Input | undefined
 }
 
 /**
- * Shares the runs of a check: at most one runs at a time, and at most one in `every`. One that
- * hangs is not started again until it ends; until then everybody is told after `limit` that the
- * database does not answer.
+ * Shares runs of a check: at most one runs at a time, and at most one per `every`. A check that
+ * hangs is not started again until it ends. Until then, every caller fails after `limit` because
+ * the database does not answer.
  */
 export const shared = Effect.fnUntraced(function* (
   check: Effect.Effect<void, StorageError>,
@@ -44,8 +43,8 @@ export const shared = Effect.fnUntraced(function* (
     if (run === undefined || (Deferred.isDoneUnsafe(run.ended) && now - run.startedAt >= every)) {
       const ended = Deferred.makeUnsafe<void, StorageError>()
       run = { startedAt: now, ended }
-      // In a fiber of its own: a write that waits for a lock cannot be interrupted, and others
-      // share the result.
+      // In a separate fiber: a write that waits for a lock cannot be interrupted, and others share
+      // the result.
       yield* Effect.forkIn(Deferred.complete(ended, check), scope)
     }
     const { ended, startedAt } = run
@@ -56,11 +55,11 @@ export const shared = Effect.fnUntraced(function* (
   })
 })
 
-/** Long enough that the write needs pages of its own, which a full disk does not have. */
+/** Long enough that the write needs new pages, which a full disk does not have. */
 const filler = ".".repeat(8192)
 
 /**
- * Makes the check of the database of the context. It fails with the reason why the database cannot
+ * Makes the check of the database in the context. It fails with the reason why the database cannot
  * serve.
  */
 export const make = Effect.fnUntraced(function* (options?: Options) {

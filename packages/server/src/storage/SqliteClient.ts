@@ -1,13 +1,13 @@
 /**
- * `effect/sql` over Node's own SQLite: one connection that writes, lent to one fiber at a time, and
- * one that reads.
+ * `effect/sql` over `node:sqlite`: one connection for writes, used by one fiber at a time, and one
+ * for reads.
  *
- * SQLite has one writer. In its write-ahead log mode readers never wait for it: a `SELECT` outside
- * a transaction runs on the reading connection at once and sees the last commit, whoever else is
- * writing. Everything else runs on the writing connection, in turn. Other processes may write to
- * the same file: every transaction begins as a writer (`BEGIN IMMEDIATE`), so that it waits for
- * their lock at its first statement and never fails half-way for a stale snapshot. Waiting never
- * stops the process, see `sqliteConnection.ts`.
+ * SQLite has one writer. In WAL mode readers never wait for it: a `SELECT` outside a transaction
+ * runs immediately on the read connection and sees the last commit. Everything else runs on the
+ * write connection, one at a time. Other processes may write to the same file. Every transaction
+ * starts as a writer (`BEGIN IMMEDIATE`), so that it waits for their lock at its first statement
+ * and never fails later because of a stale snapshot. Waiting never blocks the process; see
+ * `sqliteConnection.ts`.
  */
 import { Context, Effect, Layer, type Scope, Semaphore, Stream } from "effect"
 import { layer as layerReactivity, type Reactivity } from "effect/reactivity/Reactivity"
@@ -23,16 +23,19 @@ import * as GroupCommit from "./GroupCommit.ts"
 import * as Reader from "./Reader.ts"
 import { describe, isLocked, StorageError } from "./StorageError.ts"
 
-/** Where and how the database is opened. */
+/** Location and options of the database. */
 export interface Options {
-  /** Path of the database file; its folder is made when missing. `:memory:` keeps it in memory. */
+  /**
+   * Path of the database file. Its folder is created if missing. `:memory:` keeps the database in
+   * memory.
+   */
   readonly filename: string
   /**
-   * How long a write waits for its turn while another process holds the lock, in milliseconds,
-   * before it fails. Reads do not wait for it. Default 5000.
+   * How long a write waits while another process holds the lock, in milliseconds, before it fails.
+   * Reads do not wait. Default: 5000.
    */
   readonly busyTimeout?: number | undefined
-  /** How many prepared statements a connection keeps. Default 500. */
+  /** The number of prepared statements cached per connection. Default: 500. */
   readonly preparedStatements?: number | undefined
 }
 
@@ -80,9 +83,9 @@ const prepareFolder = Effect.fnUntraced(function* (filename: string) {
 })
 
 /**
- * A commit writes whole pages to the log, and rows here are small: pages of 2 KiB halve what a
- * small transaction writes. WAL with `synchronous = NORMAL` loses nothing when a process dies. A
- * power cut may lose the last commits, never the database.
+ * A commit writes whole pages to the log, and the rows are small: pages of 2 KiB halve what a small
+ * transaction writes. WAL with `synchronous = NORMAL` loses nothing when a process dies. A power
+ * failure may lose the last commits, but never the database.
  */
 const settings = `PRAGMA page_size = 2048; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
   PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY`
@@ -118,7 +121,7 @@ const openFile = (
   ).pipe(Effect.tap((db) => configure(db, 0)))
 }
 
-/** The two connections; in memory there is only the one that writes. */
+/** The two connections. An in-memory database has only the writer. */
 interface Databases {
   readonly writer: DatabaseSync
   readonly reader: DatabaseSync | undefined
@@ -143,7 +146,7 @@ const lowerFirst = (sentence: string | undefined): string | undefined =>
 const isRead = (text: string): boolean => /^\s*SELECT\b/i.test(text)
 
 /**
- * What statements outside a transaction run on: reads on the reader, everything else in turn on the
+ * Runs statements outside a transaction: reads on the reader, everything else in turn on the
  * writer.
  */
 const makeShared = (
@@ -168,10 +171,10 @@ const makeShared = (
 }
 
 /**
- * Opens the database and makes the client, and the reader beside it. Both close with the scope.
+ * Opens the database and makes the client and the reader. Both close with the scope.
  *
- * Fails with a {@link StorageError} whose message is one plain sentence when the folder is not
- * writable, the file is no database, another process keeps it locked, or the disk is full.
+ * Fails with a {@link StorageError} with a one-sentence message if the folder is not writable, the
+ * file is not a database, another process keeps it locked, or the disk is full.
  */
 export const make = Effect.fnUntraced(function* (options: Options) {
   const { busyTimeout = 5000, filename, preparedStatements = 500 } = options
@@ -180,7 +183,7 @@ export const make = Effect.fnUntraced(function* (options: Options) {
   const reading =
     reader && SqliteConnection.make(reader, { preparedStatements, deadline: () => SqliteConnection.now() + patience })
 
-  // Set by whoever has the writer now. The time in the queue counts, so that nobody waits longer
+  // Set by the current user of the writer. Time in the queue counts, so that no one waits longer
   // than the timeout.
   let deadline = 0n
   const writing = SqliteConnection.make(writer, { preparedStatements, deadline: () => deadline })

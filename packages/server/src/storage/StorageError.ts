@@ -1,8 +1,8 @@
 /**
- * What any store fails with when its database does not answer as it should.
+ * The error of every store when its database fails.
  *
- * The HTTP layer maps it to 503 where an operation's status set has it, else to 500. It never means
- * "not found": stores answer that with a value or with an error of their own.
+ * The HTTP layer maps it to 503 if the operation has it, otherwise to 500. It never means "not
+ * found": stores report that with a value or an error of their own.
  */
 import { Data, Effect } from "effect"
 import { MigrationError } from "effect/sql/Migrator"
@@ -33,7 +33,7 @@ export class StorageError extends Data.TaggedError("StorageError")<{
   readonly cause?: unknown
 }> {}
 
-/** SQLite's primary result codes that deserve a sentence of their own. */
+/** SQLite's primary result codes that have their own message. */
 const sentenceOfCode = (code: number): string | undefined => {
   switch (code & 0xff) {
     case 5:
@@ -62,25 +62,19 @@ const numericCode = (cause: unknown): number | undefined => {
   return undefined
 }
 
-/**
- * One plain sentence for a driver's error, or `undefined` where nothing better than a general one
- * can be said.
- */
+/** One sentence for a driver's error, or `undefined` if there is none better than a general one. */
 export const describe = (cause: unknown): string | undefined => {
   const code = numericCode(cause)
   return code === undefined ? undefined : sentenceOfCode(code)
 }
 
-/**
- * Whether the driver's error says that another connection holds the lock (`SQLITE_BUSY`), so that
- * trying again may help.
- */
+/** Whether another connection holds the lock (`SQLITE_BUSY`), so that a retry may help. */
 export const isLocked = (cause: unknown): boolean => {
   const code = numericCode(cause)
   return code !== undefined && (code & 0xff) === 5
 }
 
-/** Turns an error of `effect/sql` into a {@link StorageError} of the named operation. */
+/** Converts an error of `effect/sql` to a {@link StorageError} of the operation. */
 export const fromSql = (operation: string, error: SqlError | MigrationError): StorageError => {
   if (isSqlError(error)) {
     return new StorageError({
@@ -101,8 +95,8 @@ export const fromSql = (operation: string, error: SqlError | MigrationError): St
 }
 
 /**
- * Replaces `SqlError` and `MigrationError` in an effect's error union by {@link StorageError};
- * other errors pass.
+ * Converts `SqlError` and `MigrationError` in an effect's error union to {@link StorageError}.
+ * Other errors pass.
  */
 export const mapSqlError =
   (operation: string) =>

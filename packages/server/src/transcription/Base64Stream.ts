@@ -1,29 +1,29 @@
 /**
- * Decodes base64 as it stands in a JSON string, piece by piece.
+ * Decodes the base64 of a JSON string incrementally.
  *
- * It is strict: the platform's own decoder skips whatever is not base64.
+ * It is strict: the platform's own decoder skips characters that are not base64.
  */
 
 /** Decodes one string. */
 export interface Base64Stream {
-  /** Takes the next bytes of the string, with its escapes, and gives what they decode to. */
+  /** Decodes the next bytes of the string, which may contain JSON escapes. */
   readonly push: (bytes: Uint8Array) => Uint8Array
-  /** At the string's end: what is left, or undefined where the string is not base64. */
+  /** At the end of the string: the remaining bytes, or undefined if the string is not base64. */
   readonly end: () => Uint8Array | undefined
 }
 
 const alphabet = /^[A-Za-z0-9+/]*={0,2}$/
 
-/** An escape such as `\u002f` is at most this long. */
+/** An escape such as `\u002f` has at most this length. */
 const longestEscape = 6
 
 const nothing = new Uint8Array(0)
 
-/** Where a text can be cut without cutting an escape. */
+/** The last position at which the text can be cut without splitting an escape. */
 const safeEnd = (text: string): number => {
   const at = text.lastIndexOf("\\")
   if (at === -1 || text.length - at >= longestEscape) return text.length
-  // An escaped backslash is no base64 either way.
+  // An escaped backslash is not base64 anyway.
   return at
 }
 
@@ -49,7 +49,7 @@ export const make = (): Base64Stream => {
       isValid = false
       return nothing
     }
-    // Padding ends the string, so nothing but padding may follow it.
+    // Padding ends the string, so only padding may follow it.
     const all = carried + text
     if (!alphabet.test(all)) {
       isValid = false

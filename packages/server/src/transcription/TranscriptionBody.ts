@@ -1,6 +1,6 @@
 /**
- * Reads the body of a transcription request, in either form. Its audio goes to a temporary file as
- * it comes and is never held whole.
+ * Reads the body of a transcription request, JSON or form. Its audio is streamed to a temporary
+ * file and never held whole.
  */
 import { type BadRequest, PayloadTooLarge, phrases } from "@model-gateway/core/GatewayError"
 import * as Transcription from "@model-gateway/core/Transcription"
@@ -15,20 +15,20 @@ import * as JsonScanner from "../http/JsonScanner.ts"
 import * as PayloadIssues from "../http/PayloadIssues.ts"
 import * as Base64Stream from "./Base64Stream.ts"
 
-/** A JSON body: its audio is the file at `audioPath`, and `input_audio.data` only stands for it. */
+/** A JSON body. Its audio is the file at `audioPath`; `input_audio.data` is a placeholder. */
 export interface JsonRequest {
   readonly _tag: "Json"
   readonly request: Transcription.Request
   readonly audioPath: string
 }
 
-/** A form, with its audio in the file that the form names. */
+/** A form. Its audio is in the form's file. */
 export interface FormRequest {
   readonly _tag: "Form"
   readonly form: Transcription.Form
 }
 
-/** The body as it was read. */
+/** The body that was read. */
 export type Body = JsonRequest | FormRequest
 
 const notJson = Issues.invalid([{ path: "", message: "Expected a valid JSON body" }])
@@ -41,7 +41,7 @@ const tooMuchText = new PayloadTooLarge({
   }
 })
 
-/** What the schema sees in place of the audio. */
+/** Replaces the audio when the schema decodes the body. */
 const placeholder = Buffer.from("AAAA")
 
 const decoded = <A>(effect: Effect.Effect<A, Schema.SchemaError>): Effect.Effect<A> =>
@@ -113,7 +113,7 @@ const readJson = Effect.fnUntraced(function* (request: HttpServerRequest.HttpSer
   return body
 })
 
-/** The fields of a form that hold JSON are scanned as a JSON body is. */
+/** Form fields that hold JSON are scanned like a JSON body. */
 const scanField = (name: "provider" | "trace", text: unknown): Effect.Effect<void, BadRequest> => {
   if (typeof text !== "string") return Effect.void
   const scanner = JsonScanner.make({ keep: () => {}, maxItems: (path) => boundsOfRequest(`${name}.${path}`) })
@@ -136,9 +136,8 @@ const mediaTypeOf = ({ headers }: HttpServerRequest.HttpServerRequest): string =
   (headers["content-type"] ?? "application/json").split(";", 1)[0]?.trim().toLowerCase() ?? ""
 
 /**
- * Reads the body; undefined where its content type is neither of the two. The audio's file is
- * removed with the scope. What does not fit the contract is a 400, a body over the limit of its
- * form a 413.
+ * Reads the body. Undefined if its content type is neither JSON nor a form. Closing the scope
+ * removes the audio's file. A body that violates the contract is a 400, one above its limit a 413.
  */
 export const read = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, maxJsonBytes: number) {
   switch (mediaTypeOf(request)) {

@@ -32,7 +32,10 @@ const capable = (provider: Provider) =>
   provider.transcribe ??
   (() => Effect.die(new Error(`The provider ${provider.name} lists a transcription model and does not transcribe`)))
 
-/** The endpoints that can do what is asked; where none can, a 400 that says what is too much. */
+/**
+ * The endpoints that support the request. If there are none, a 400 that names what is not
+ * supported.
+ */
 const able = Effect.fnUntraced(function* (
   endpoints: ReadonlyArray<TranscriptionEndpoint>,
   { field, format, model, verbose }: TranscriptionInput.Input,
@@ -159,7 +162,7 @@ const make = Effect.gen(function* () {
     )
   }
 
-  /** Measuring is work before anything is paid, so one key never keeps it from the others. */
+  /** Measuring happens before payment, so one key gets only one of the threads. */
   const measuring = FairShare.make({ capacity: AudioDuration.concurrency, perOwner: 1 })
 
   return Effect.fnUntraced(

@@ -1,5 +1,5 @@
 /**
- * Both forms of a transcription request, brought to one: audio that can be read, and the same fields.
+ * Converts both forms of a transcription request to the same fields, with audio that can be read.
  */
 import type { BadRequest } from "@model-gateway/core/GatewayError"
 import type * as Transcription from "@model-gateway/core/Transcription"
@@ -10,20 +10,20 @@ import { createHash } from "node:crypto"
 import * as Issues from "../http/Issues.ts"
 import type * as TranscriptionBody from "./TranscriptionBody.ts"
 
-/** A request whichever form it came in. */
+/** A request, from JSON or a form. */
 export interface Input {
   readonly model: string
   readonly audio: AudioSource.AudioSource
-  /** As the JSON form declares it; a file tells by its contents. */
+  /** The format that a JSON body declares. For a form, it is detected from the file's content. */
   readonly format: Transcription.AudioFormat | undefined
-  /** The field that holds the audio, for issues. */
+  /** The field that contains the audio, for issues. */
   readonly field: "input_audio.data" | "file"
   readonly language: string | undefined
   readonly verbose: boolean
   readonly temperature: number | undefined
   readonly granularities: ReadonlyArray<Transcription.TimestampGranularity>
   readonly provider: Transcription.Request["provider"]
-  /** What makes two requests the same. */
+  /** Identifies the request for idempotency. */
   readonly fingerprint: Effect.Effect<ReadonlyArray<string | Uint8Array>>
 }
 
@@ -79,11 +79,14 @@ const fromJson = Effect.fnUntraced(function* ({ audioPath, request }: Transcript
   }
 })
 
-/** Brings either form to the same fields. */
+/** Converts either form to the same fields. */
 export const fromBody = (body: TranscriptionBody.Body): Effect.Effect<Input, never, FileSystem.FileSystem> =>
   body._tag === "Form" ? fromForm(body.form) : fromJson(body)
 
-/** Format and length of the audio, by its contents. Audio that is none, or another than was declared, is a 400. */
+/**
+ * Detects format and length of the audio from its content. Content that is not audio, or not of the
+ * declared format, is a 400.
+ */
 export const measure = ({ audio, field, format }: Input): Effect.Effect<AudioDuration.Measured, BadRequest> =>
   AudioDuration.measure(audio, format).pipe(
     Effect.catchTags({

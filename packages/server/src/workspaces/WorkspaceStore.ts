@@ -1,7 +1,8 @@
 /**
- * Workspaces of an organisation, who may act in which, and the first ones of all.
+ * The workspaces of an organization, who may act in which, and the first ones of a new database.
  *
- * An ordinary key is a member of its own workspace, a management key of all of its organisation's.
+ * An ordinary key is a member of its own workspace, a management key of all workspaces of its
+ * organization.
  */
 import { Clock, Context, Data, Effect, Layer, type Redacted } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
@@ -14,54 +15,59 @@ import * as Dialect from "../storage/Dialect.ts"
 import { bounds, type Page, type PageRequest } from "../storage/Page.ts"
 import { mapSqlError, type StorageError } from "../storage/StorageError.ts"
 
-/** The form of a file deletion's answer. */
+/** The shape of a file deletion response. */
 export type FileShape = "native" | "compat_a" | "compat_b"
 
-/** A workspace as it is stored. Times are epoch milliseconds, money is micro-credits. */
+/** A stored workspace. Times are epoch milliseconds, money is micro-credits. */
 export interface Workspace {
   /** A UUID. */
   readonly id: string
   readonly organizationId: string
   readonly name: string
-  /** The organisation's workspace for callers that name none. */
+  /** The organization's workspace for callers that name none. */
   readonly isDefault: boolean
-  /** HTTPS URL told of finished videos when the request names none; null: nobody. */
+  /**
+   * HTTPS URL that is notified of finished videos if the request names none. Null: no notification.
+   */
   readonly defaultCallbackUrl: string | null
-  /** Default `native`. */
+  /** Default: `native`. */
   readonly fileShape: FileShape
   readonly balance: MicroCredits.MicroCredits
   readonly createdAt: number
   readonly updatedAt: number
 }
 
-/** What of a workspace can be changed; what is left out stays. */
+/** A change to a workspace. Absent fields stay as they are. */
 export interface UpdateWorkspace {
   readonly name?: string | undefined
   readonly defaultCallbackUrl?: string | null | undefined
   readonly fileShape?: FileShape | undefined
 }
 
-/** What the first run made. The plain keys are shown once and cannot be had again. */
+/** The result of the first run. The plain keys are shown once and cannot be read again. */
 export interface Bootstrapped {
   readonly workspace: Workspace
   readonly managementKey: Redacted.Redacted<string>
   readonly ordinaryKey: Redacted.Redacted<string>
 }
 
-/** What the first run makes. */
+/** Options of the first run. */
 export interface BootstrapOptions {
-  /** Credits of the default workspace; default 10 credits. */
+  /** Credits of the default workspace. Default: 10 credits. */
   readonly credits?: MicroCredits.MicroCredits | undefined
 }
 
-/** There is no such workspace in the organisation (status 404). */
+/** The organization has no such workspace (status 404). */
 export class WorkspaceNotFound extends Data.TaggedError("WorkspaceNotFound")<{
   readonly id: string
 }> {
   override readonly message = "There is no such workspace."
 }
 
-/** The caller is no member of the workspace it named, or there is none of that id: which of the two is not told (status 403). */
+/**
+ * The caller is not a member of the workspace it named, or the workspace does not exist (status
+ * 403). The error does not reveal which.
+ */
 export class NotAMember extends Data.TaggedError("NotAMember")<{
   readonly workspaceId: string
 }> {
@@ -73,7 +79,9 @@ export class WorkspaceStore extends Context.Service<
   WorkspaceStore,
   {
     readonly get: (organizationId: string, id: string) => Effect.Effect<Workspace, WorkspaceNotFound | StorageError>
-    /** By id alone: for the command line and for jobs, which act for the operator. */
+    /**
+     * A workspace by its id only: for the command line and for jobs, which act for the operator.
+     */
     readonly find: (id: string) => Effect.Effect<Workspace, WorkspaceNotFound | StorageError>
     /** Oldest first. */
     readonly list: (organizationId: string, page?: PageRequest) => Effect.Effect<Page<Workspace>, StorageError>
@@ -84,15 +92,20 @@ export class WorkspaceStore extends Context.Service<
       change: UpdateWorkspace
     ) => Effect.Effect<Workspace, WorkspaceNotFound | StorageError>
     /**
-     * The workspace a request acts in: the one it names, or the caller's default (an ordinary key's own, a management key's organisation's default). Fails with
-     * {@link NotAMember} when the caller may not act there.
+     * The workspace of a request: the one it names, or the caller's default (an ordinary key's own,
+     * or the default of a management key's organization). Fails with {@link NotAMember} if the
+     * caller may not act there.
      */
     readonly resolve: (key: Key, workspaceId?: string) => Effect.Effect<Workspace, NotAMember | StorageError>
-    /** The first organisation's default workspace, made with its credits when there is none yet. What the command line acts on. */
+    /**
+     * The first organization's default workspace, created with its credits if it does not exist.
+     * The command line acts on it.
+     */
     readonly ensureDefault: (options?: BootstrapOptions) => Effect.Effect<Workspace, StorageError>
     /**
-     * On the first run: an organisation, its default workspace with credits, a management key and an ordinary key. Null on every later run, and for all but one of several
-     * processes that try at once.
+     * On the first run, creates an organization, its default workspace with credits, a management
+     * key and an ordinary key. Null on later runs, and for all but one of several processes that
+     * try at once.
      */
     readonly bootstrap: (options?: BootstrapOptions) => Effect.Effect<Bootstrapped | null, StorageError>
   }
@@ -113,7 +126,7 @@ const workspaceRow = (row: Row): Workspace => ({
   updatedAt: Dialect.int(row, "updated_at")
 })
 
-/** Makes the store over the database of the context. */
+/** Makes the store over the database in the context. */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const random = yield* SecureRandom
@@ -197,9 +210,9 @@ export const make = Effect.gen(function* () {
         const workspace = yield* defaultOf(key.organizationId)
         if (workspace !== undefined) return workspace
       }
-      // A UUID means the same in capitals.
+      // UUIDs are case-insensitive.
       const id = workspaceId?.toLowerCase() ?? key.workspaceId
-      // Asked before looking, so that the answer does not tell whether the workspace exists.
+      // Check before the lookup, so that the response does not reveal whether the workspace exists.
       if (!key.isManagement && id !== key.workspaceId) return yield* new NotAMember({ workspaceId: id })
       return yield* get(key.organizationId, id)
     },
@@ -207,7 +220,10 @@ export const make = Effect.gen(function* () {
     mapSqlError("WorkspaceStore.resolve")
   )
 
-  /** Whether this transaction is the first ever to come here; others that try at the same time wait for it and answer false. */
+  /**
+   * Whether this transaction is the first to reach the milestone. Concurrent ones wait for it and
+   * return false.
+   */
   const reach = Effect.fnUntraced(function* (milestone: string) {
     const now = yield* Clock.currentTimeMillis
     const rows = yield* sql`INSERT INTO milestones (name, reached_at) VALUES (${milestone}, ${now})

@@ -1,4 +1,4 @@
-/** `/workspaces/{id}`: workspaces and their credits, managed by a management key. */
+/** `/workspaces/{id}`: workspaces and their credits, managed with a management key. */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import type { BadRequest } from "@model-gateway/core/GatewayError"
 import { NotFound, phrases } from "@model-gateway/core/GatewayError"
@@ -32,7 +32,7 @@ const found = <A, R>(effect: Effect.Effect<A, WorkspaceNotFound | StorageError, 
 
 const badAmount = (message: string) => invalid([{ path: "amount", message }])
 
-/** Credits from the wire. What rounds to nothing would be a gift of nothing, so it is refused. */
+/** Parses an amount of credits. An amount that rounds to zero is rejected. */
 const amountOf = (amount: number): Effect.Effect<MicroCredits.MicroCredits, BadRequest> =>
   Option.match(
     Option.filter(MicroCredits.fromCredits(amount), (micro) => micro > 0),
@@ -68,7 +68,7 @@ const make = Effect.gen(function* () {
   ) {
     const organizationId = yield* organization
     const amount = yield* amountOf(request.amount)
-    // Looked up first: accounting knows workspaces by their id alone, of whatever organisation.
+    // Check the organization first: accounting finds workspaces of any organization by their id.
     yield* found(workspaces.get(organizationId, id))
     return yield* PaidRequest.once(
       {
@@ -96,7 +96,7 @@ const make = Effect.gen(function* () {
   return { get, update, addCredits }
 })
 
-/** A UUID means the same in capitals. */
+/** UUIDs are case-insensitive. */
 const idOf = ({ id }: { readonly id: string }): string => id.toLowerCase()
 
 /** The `workspaces` group of the contract. */

@@ -1,9 +1,10 @@
 /**
- * Processes, open intents, the usage ledger, the credit ledger, free-model days, kept answers.
+ * Processes, open intents, the usage ledger, the credit ledger, free-model days and stored answers.
  *
- * An intent is money held for a request that has not ended; the table stays as small as the number of requests under way, so the reaper reads little.
- * Usage is what came of it, one row a request, only ever appended to. Neither refers to keys or workspaces by a constraint: the ledger outlives them, and
- * the check would cost every paid request.
+ * An intent is a reservation of a request in progress. The table stays as small as the number of
+ * requests in progress, so the reaper reads little. The usage ledger gets one row per finished
+ * request and is append-only. Neither table has foreign keys to keys or workspaces: the ledger
+ * outlives them, and the check would slow down every paid request.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -54,7 +55,7 @@ export const migration = Effect.gen(function* () {
     reserved_at BIGINT NOT NULL,
     settled_at BIGINT NOT NULL
   ) ${withoutRowId(sql)}`
-  // Holds only what a person should look at, so an ordinary request does not pay for it.
+  // Only contains rows that an operator should check, so ordinary requests do not pay for it.
   yield* sql`CREATE INDEX usage_ledger_notable ON usage_ledger (settled_at)
     WHERE cost_micro > reserved_micro OR is_late = 1`
 

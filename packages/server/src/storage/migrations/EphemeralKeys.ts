@@ -1,4 +1,4 @@
-/** Ephemeral keys. They have no budget and no guardrail: who bears one is its parent. */
+/** Ephemeral keys. They have no budget and no guardrail, because they act as their parent. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { withoutRowId } from "../Dialect.ts"

@@ -1,10 +1,10 @@
-/** What an ephemeral key is limited to, and which files and video jobs it made. */
+/** The restrictions of ephemeral keys, and which of them created a file or video job. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 
 /**
- * Adds the columns. Ephemeral keys that are there already have no limits, and made no file or video
- * job that is known to be theirs.
+ * Adds the columns. Existing ephemeral keys have no restrictions, and existing files and video jobs
+ * belong to none of them.
  */
 export const migration = Effect.gen(function* () {
   const sql = yield* SqlClient

@@ -1,4 +1,4 @@
-/** Records of stored files; their bytes lie in the object store under `object_key`. */
+/** Records of stored files. Their bytes are in the object store under `object_key`. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { withoutRowId } from "../Dialect.ts"

@@ -1,16 +1,13 @@
 /**
- * Bounds for kept answers: whose they are, how many bytes each takes, and a counter for each API
- * key. Large answers are kept compressed, in a column that comes last, so that reading the others
- * does not read it.
+ * Limits for stored answers: the owner and the size of each, and a counter per API key. Large
+ * answers are stored compressed in the last column, so that reading the other columns does not read
+ * it.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { withoutRowId } from "../Dialect.ts"
 
-/**
- * Adds the columns and the counter. Answers that are there already stay uncounted until they
- * expire.
- */
+/** Adds the columns and the counter. Existing answers stay uncounted until they expire. */
 export const migration = Effect.gen(function* () {
   const sql = yield* SqlClient
   const blob = sql.onDialectOrElse({ sqlite: () => sql.literal("BLOB"), orElse: () => sql.literal("BYTEA") })

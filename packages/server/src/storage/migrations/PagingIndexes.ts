@@ -1,10 +1,10 @@
 /**
- * Indexes from which lists are paged: each holds the rows of one list in its order, and no others,
- * so that a page costs the same wherever it is. Deleted keys are in no list.
+ * Indexes for paging. Each contains exactly the rows of one list in its order, so that every page
+ * costs the same. Deleted keys are in no list.
  *
- * Ephemeral keys expire in another order than they are made. The index of their list holds the
- * expiry too, so that expired ones are skipped without reading their rows; the other one counts
- * those of a key that have not expired.
+ * Ephemeral keys expire in another order than they are created. The index of their list also
+ * contains the expiry, so that expired keys are skipped without reading their rows. The other index
+ * counts a key's unexpired ephemeral keys.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"

@@ -1,9 +1,10 @@
 /**
- * Organisations, workspaces, keys, guardrails, and the budget that every key and guardrail has.
+ * Organizations, workspaces, keys, guardrails, and the budgets of keys and guardrails.
  *
- * A key and a guardrail share the shape of their limit and counters, so both have one row in `budgets`, found by the key's hash or the
- * guardrail's id. The row holds the running sums of the current UTC day, ISO week and month beside the instants these began;
- * a later period's first write starts them anew. Amounts are micro-credits, times epoch milliseconds.
+ * Keys and guardrails have the same limit and counters, so each has one row in `budgets`,
+ * identified by the key's hash or the guardrail's id. The row contains the sums of the current UTC
+ * day, ISO week and month, and the start of each period. The first write of a later period resets
+ * its sum. Amounts are micro-credits, times are epoch milliseconds.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -93,7 +94,7 @@ export const migration = Effect.gen(function* () {
     byok_held_month BIGINT NOT NULL DEFAULT 0
   ) ${withoutRowId(sql)}`
 
-  // What may happen once only in the life of a database, such as handing out the first keys.
+  // Things that may happen only once in the life of a database, such as creating the first keys.
   yield* sql`CREATE TABLE milestones (
     name TEXT NOT NULL PRIMARY KEY,
     reached_at BIGINT NOT NULL

@@ -1,5 +1,7 @@
 /**
- * Who may make a video, by preference, so that a job whose upstream is down goes to the next; and since when the present one may have it, so that it goes to no other then.
+ * The candidates of a video job, in order of preference, so that the next one is tried if an
+ * upstream is down; and since when the current one may have the job, so that it is then tried
+ * nowhere else.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"

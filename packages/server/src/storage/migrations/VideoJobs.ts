@@ -1,6 +1,7 @@
 /**
- * Video jobs. The row is the truth and the queue only wakes it: `step` grows with every move, and a message that carries an older
- * step is skipped. Provider and upstream model are those of the candidate whose turn it is; the credential is the one that the job was submitted with.
+ * Video jobs. The row is authoritative and the queue only wakes it: every transition increments
+ * `step`, and a message with an older step is skipped. Provider and upstream model are those of the
+ * current candidate. The credential is the one used at submission.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -34,7 +35,8 @@ export const migration = Effect.gen(function* () {
     deadline_at BIGINT NOT NULL,
     completed_at BIGINT
   ) ${withoutRowId(sql)}`
-  // Apart from the job, because it may hold megabytes of images and the job is read and written often.
+  // In a separate table, because it may contain megabytes of images and the job is read and written
+  // often.
   yield* sql`CREATE TABLE video_requests (
     job_id TEXT NOT NULL PRIMARY KEY REFERENCES video_jobs (id),
     request TEXT NOT NULL
