@@ -1,8 +1,9 @@
 /**
- * What an audio file holds, by its contents and not by what a caller says: its format and its length.
+ * Detects the format and the duration of an audio file from its content, regardless of what the
+ * caller declares.
  *
- * Lengths come from the packets themselves where the container's header does not know or is a guess: MP3 with a
- * variable bit rate, ADTS, Ogg, and WebM as browsers record it.
+ * The duration is computed from the packets when the container's header lacks or only estimates it:
+ * MP3 with a variable bit rate, ADTS, Ogg, and WebM as browsers record it.
  *
  * @since 0.1.0
  */
@@ -12,7 +13,7 @@ import type { AudioSource } from "./AudioSource.ts"
 import { AudioThread, threads } from "./internal/audioThread.ts"
 
 /**
- * The bytes are no audio in any of the seven formats.
+ * The bytes are not audio in any of the seven formats.
  *
  * @since 0.1.0
  */
@@ -21,7 +22,7 @@ export class NotAudio extends Schema.TaggedError<NotAudio>("@model-gateway/provi
 }) {}
 
 /**
- * The bytes are audio, in another format than was declared.
+ * The bytes are audio, but not in the declared format.
  *
  * @since 0.1.0
  */
@@ -35,7 +36,7 @@ export class WrongFormat extends Schema.TaggedError<WrongFormat>("@model-gateway
 }
 
 /**
- * The file could not be read. This is the gateway's own trouble and not the caller's.
+ * The file could not be read. This is the gateway's failure, not the caller's.
  *
  * @since 0.1.0
  */
@@ -48,7 +49,7 @@ export class Unreadable extends Schema.TaggedError<Unreadable>("@model-gateway/p
 }
 
 /**
- * How many files are measured at a time; further ones wait.
+ * The number of files measured at the same time. Further ones wait.
  *
  * @since 0.1.0
  */

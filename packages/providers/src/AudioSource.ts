@@ -1,5 +1,5 @@
 /**
- * Audio that a request brought along: in memory when it came as base64, in a file when it was uploaded.
+ * The audio of a request: in memory if it was sent as base64, in a file if it was uploaded.
  *
  * @since 0.1.0
  */
@@ -15,21 +15,21 @@ export type Location =
   | { readonly _tag: "File"; readonly path: string }
 
 /**
- * Audio, to be read whole or piece by piece, as often as needed.
+ * Audio that can be read whole or in chunks, any number of times.
  *
  * @since 0.1.0
  */
 export interface AudioSource {
-  /** For libraries that want a path or a buffer of their own. */
+  /** For libraries that need a path or a buffer. */
   readonly location: Location
   /** The whole audio in memory. */
   readonly bytes: Effect.Effect<Uint8Array, PlatformError.PlatformError>
-  /** The audio in pieces, without holding all of it. */
+  /** The audio in chunks, without holding all of it. */
   readonly stream: Stream.Stream<Uint8Array, PlatformError.PlatformError>
 }
 
 /**
- * Audio that is in memory.
+ * Audio in memory.
  *
  * @since 0.1.0
  */

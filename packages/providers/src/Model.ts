@@ -1,6 +1,6 @@
 /**
- * What the service needs to know of a model before it sends a request there: its kind, its price, its limits.
- * Capabilities are named as in the answer of GET `/models`.
+ * What the service must know about a model before it calls it: kind, price and limits. Capabilities
+ * have the same names as in the response of GET `/models`.
  *
  * @since 0.1.0
  */
@@ -9,7 +9,7 @@ import type { AudioFormat } from "@model-gateway/core/Transcription"
 import type { AspectRatio, Resolution } from "@model-gateway/core/Video"
 
 /**
- * What one unit costs, in integer micro-credits (1 credit = 1 000 000 micro-credits).
+ * The price of one unit in integer micro-credits (1 credit = 1,000,000 micro-credits).
  *
  * @since 0.1.0
  */
@@ -19,13 +19,13 @@ export interface Pricing {
 }
 
 interface ModelBase {
-  /** As callers write it in `model`. */
+  /** The `model` that callers send. */
   readonly id: string
-  /** For people. */
+  /** Display name. */
   readonly name: string
   /** The provider that serves it. */
   readonly provider: string
-  /** Counts against the key's free requests a day instead of its credits. */
+  /** Whether requests count toward the key's daily free requests instead of its credits. */
   readonly free: boolean
 }
 
@@ -38,13 +38,13 @@ export interface RerankModel extends ModelBase {
   readonly kind: "rerank"
   readonly pricing: Pricing & { readonly unit: "search_unit" }
   readonly capabilities: {
-    /** Documents may be images. */
+    /** Whether documents may be images. */
     readonly image_documents: boolean
   }
 }
 
 /**
- * A model that turns audio into text.
+ * A model that transcribes audio.
  *
  * @since 0.1.0
  */
@@ -52,11 +52,11 @@ export interface TranscriptionModel extends ModelBase {
   readonly kind: "transcription"
   readonly pricing: Pricing & { readonly unit: "second" }
   readonly capabilities: {
-    /** The containers it takes. */
+    /** The supported audio formats. */
     readonly audio_formats: ReadonlyArray<AudioFormat>
-    /** It can answer `response_format: "verbose_json"`. */
+    /** Whether it supports `response_format: "verbose_json"`. */
     readonly verbose: boolean
-    /** It times words. */
+    /** Whether it returns word timestamps. */
     readonly word_timestamps: boolean
   }
 }
@@ -72,17 +72,20 @@ export interface VideoModel extends ModelBase {
   readonly capabilities: {
     readonly resolutions: ReadonlyArray<Resolution>
     readonly aspect_ratios: ReadonlyArray<AspectRatio>
-    /** Seconds when a request names none. */
+    /** Duration in seconds if the request has none. */
     readonly default_duration: number
-    /** The longest, in seconds. */
+    /** Maximum duration in seconds. */
     readonly max_duration: number
-    /** Images alone are enough. */
+    /** Whether images without a prompt are enough. */
     readonly prompt_optional: boolean
-    /** It takes `frame_images`. */
+    /** Whether it supports `frame_images`. */
     readonly frame_images: boolean
-    /** It makes sound unless told otherwise. */
+    /** Whether it generates audio by default. */
     readonly generate_audio: boolean
-    /** It takes `upscale_factor` and `creativity`, and enlarges a given video instead of making one. */
+    /**
+     * Whether it supports `upscale_factor` and `creativity`, and upscales a given video instead of
+     * making one.
+     */
     readonly upscale: boolean
   }
 }
@@ -125,7 +128,7 @@ export const searchUnits = (documents: number): number => Math.max(1, Math.ceil(
  * @since 0.1.0
  */
 export const cost = (pricing: Pricing, units: number): number => {
-  // A product such as 0.29 * 100 lands a hair above the integer; that hair must not cost a micro-credit.
+  // Ignore the float error before rounding up: 0.29 * 100 is slightly above the integer.
   const exact = pricing.microCredits * units
   const nearest = Math.round(exact)
   return Math.abs(exact - nearest) < 1e-6 ? nearest : Math.ceil(exact)

@@ -1,8 +1,8 @@
 /**
- * An upstream provider as the service sees it: a name, a catalogue, and whichever of the three capabilities it has.
+ * An upstream provider: a name, a list of models, and up to three capabilities.
  *
- * Requests arrive checked against the contract and carry the contract's field names. Answers leave free of whatever
- * is peculiar to the upstream.
+ * Requests are already validated against the contract and use its field names. Responses contain
+ * nothing specific to the upstream.
  *
  * @since 0.1.0
  */
@@ -14,7 +14,7 @@ import type { Model } from "./Model.ts"
 import type { ProviderError } from "./ProviderError.ts"
 
 /**
- * The entry of `provider.options` that is meant for the serving provider, passed on as it is.
+ * The provider's entry of `provider.options`, passed on unchanged.
  *
  * @since 0.1.0
  */
@@ -35,16 +35,16 @@ export interface RerankRequest {
   readonly model: string
   readonly query: string
   readonly documents: ReadonlyArray<RerankDocument>
-  /** All documents when left out. */
+  /** Default: all documents. */
   readonly top_n?: number
   readonly options?: Options
 }
 
 /** @since 0.1.0 */
 export interface RerankResult {
-  /** Position in the request's `documents`. */
+  /** Index in the request's `documents`. */
   readonly index: number
-  /** Finite; greater is more relevant. */
+  /** Finite. A greater score is more relevant. */
   readonly relevance_score: number
 }
 
@@ -61,10 +61,10 @@ export interface TranscriptionRequest {
   readonly audio: {
     readonly source: AudioSource
     readonly format: AudioFormat
-    /** As measured from the container, see `AudioDuration`. */
+    /** As measured by `AudioDuration`. */
     readonly durationSeconds: number
   }
-  /** ISO-639-1. Detected when left out. */
+  /** ISO-639-1. Detected if absent. */
   readonly language?: string
   readonly temperature?: number
   readonly timestamp_granularities: ReadonlyArray<TimestampGranularity>
@@ -100,16 +100,17 @@ export interface TranscriptionWord {
 export interface TranscriptionResponse {
   readonly text: string
   readonly language?: string
-  /** Seconds of audio that were transcribed. */
+  /** Seconds of audio transcribed. */
   readonly duration: number
   readonly segments: ReadonlyArray<TranscriptionSegment>
-  /** Only when `word` was asked for. */
+  /** Present only if `word` timestamps were requested. */
   readonly words?: ReadonlyArray<TranscriptionWord>
   readonly usage?: { readonly input_tokens?: number; readonly output_tokens?: number }
 }
 
 /**
- * What a provider needs to know of a video request. `duration` is the model's default when left out.
+ * The part of a video request that a provider needs. Without `duration`, the model's default
+ * applies.
  *
  * @since 0.1.0
  */
@@ -132,7 +133,7 @@ export interface VideoRequest extends Pick<
 }
 
 /**
- * How far an upstream has come with a video.
+ * The upstream's status of a video.
  *
  * @since 0.1.0
  */
@@ -142,8 +143,8 @@ export type VideoStatus =
   | { readonly status: "failed"; readonly message: string }
 
 /**
- * One job at an upstream. The request comes along because a job outlives the process that submitted it, and not
- * every upstream keeps its own copy.
+ * One job at an upstream. It includes the request, because a job outlives the process that
+ * submitted it, and not every upstream keeps a copy.
  *
  * @since 0.1.0
  */
@@ -153,48 +154,53 @@ export interface VideoJob {
 }
 
 /**
- * A video to be made, and the token by which the upstream knows it again.
+ * A video to make, and the token that identifies the submission.
  *
  * @since 0.1.0
  */
 export interface VideoSubmission {
   readonly request: VideoRequest
   /**
-   * Submissions with the same token are one job upstream: the second answers with the `upstreamId` of the first and
-   * starts, and costs, nothing more, whichever process it comes from. So a job whose answer was lost, because a process
-   * or a connection died, is simply submitted again. The service gives the same job the same token for as long as it is
-   * with the same provider and model, and no two others the same; the request that comes with it is the same too.
+   * Submissions with the same token are one upstream job: the second one returns the `upstreamId`
+   * of the first, and starts and costs nothing more, from any process. A job whose response was
+   * lost, because a process or a connection died, is therefore submitted again. The service uses
+   * the same token, with the same request, while a job stays with one provider and model, and never
+   * the same token for two jobs.
    *
-   * At most 64 letters, digits, `_` and `-`, so that it fits in an idempotency header as it is. Nothing in it is secret. An
-   * adapter whose upstream has no such header keeps the promise in another way: it sends the token as the job's
-   * metadata, say, and looks for a job that bears it before it submits another.
+   * At most 64 letters, digits, `_` and `-`, so that it fits in an idempotency header. It contains
+   * nothing secret. An adapter whose upstream has no such header must achieve the same in another
+   * way, for example by sending the token as the job's metadata and searching for a job with it
+   * before submitting.
    */
   readonly token: string
 }
 
 /**
- * Making videos: a job is submitted, polled, fetched. Every step may run in another process than the step before it.
+ * Video generation: a job is submitted, polled and downloaded. Each step may run in another process
+ * than the previous one.
  *
  * @since 0.1.0
  */
 export interface VideoCapability {
   /**
-   * Says whether the provider would take the request, without asking the upstream. The service calls it before it
-   * accepts a job, so that what is known to be wrong is refused at once and not by a job that fails later.
+   * Checks whether the provider would accept the request, without calling the upstream. The service
+   * calls it before it accepts a job, so that an invalid request is rejected at once instead of by
+   * a job that fails later.
    */
   readonly check: (request: VideoRequest) => Effect.Effect<void, ProviderError>
   /**
-   * Has the upstream begin the job, once for each `token`.
+   * Starts the job upstream, once per `token`.
    *
-   * `Timeout` and `BadResponse` say that the upstream may have taken the job all the same: it is submitted again, under its
-   * token, to this provider and to no other. Every other reason says that it has surely not: the job may go to another
-   * provider. A connection that broke after the request had gone out is therefore a `Timeout`, and not `Unavailable`.
+   * `Timeout` and `BadResponse` mean that the upstream may have taken the job: it is submitted
+   * again with the same token, to this provider only. Every other reason means that it certainly
+   * has not, so the job may go to another provider. A connection that breaks after the request was
+   * sent is therefore a `Timeout`, not `Unavailable`.
    */
   readonly submit: (submission: VideoSubmission) => Effect.Effect<{ readonly upstreamId: string }, ProviderError>
   readonly poll: (job: VideoJob) => Effect.Effect<VideoStatus, ProviderError>
   /** The bytes of output `index` of a completed job. */
   readonly content: (job: VideoJob & { readonly index: number }) => Stream.Stream<Uint8Array, ProviderError>
-  /** Succeeds too when there is nothing left to cancel. */
+  /** Also succeeds if nothing is left to cancel. */
   readonly cancel: (job: { readonly upstreamId: string }) => Effect.Effect<void, ProviderError>
 }
 
@@ -214,13 +220,13 @@ export interface VideoCapability {
  * @since 0.1.0
  */
 export interface Provider {
-  /** As callers write it in `provider.order`, `provider.only` and the keys of `provider.options`. */
+  /** The name that callers use in `provider.order`, `provider.only` and `provider.options`. */
   readonly name: string
   readonly models: ReadonlyArray<Model>
   /**
-   * Whether the models run in the gateway's own process. Such a provider cannot be down: a call
-   * that runs out of time was asked for too much, so the failure is the caller's and does not open
-   * the circuit for others. Default: false.
+   * Whether the models run in the gateway's own process. Such a provider cannot be down: if a call
+   * times out, the caller asked for too much work, so the failure does not open the circuit for
+   * others. Default: false.
    */
   readonly inProcess?: boolean
   readonly rerank?: (request: RerankRequest) => Effect.Effect<RerankResponse, ProviderError>

@@ -1,17 +1,18 @@
 /**
- * What can go wrong at an upstream provider, in the upstream's terms.
+ * The failures of an upstream provider, from the upstream's point of view.
  *
- * There is one error, `ProviderError`, and its `reason` says which case it is. The service turns reasons into the
- * contract's statuses in one exhaustive match, so a new reason does not compile until it has a status.
+ * There is one error, `ProviderError`, and its `reason` names the case. The service maps reasons to
+ * the contract's statuses in one exhaustive match, so a new reason does not compile until it has a
+ * status.
  *
  * @since 0.1.0
  */
 import { Schema } from "effect"
 
 /**
- * The upstream says that the request itself is wrong. Another provider would most likely say the same.
+ * The upstream rejected the request as invalid. Another provider would most likely do the same.
  *
- * `message` is shown to the caller, so it must not quote more of the request than is needed to mend it.
+ * `message` is shown to the caller. Quote no more of the request than is needed to correct it.
  *
  * @since 0.1.0
  */
@@ -19,14 +20,14 @@ export class InvalidRequest extends Schema.TaggedError<InvalidRequest>("@model-g
   "InvalidRequest",
   { message: Schema.String }
 ) {
-  /** Whether another provider of the same model is worth asking. */
+  /** Whether to try another provider of the same model. */
   get canFallBack(): boolean {
     return false
   }
 }
 
 /**
- * The upstream does not know the model, or not as a model of this kind.
+ * The upstream does not have the model, or not as a model of this kind.
  *
  * @since 0.1.0
  */
@@ -37,14 +38,14 @@ export class UnknownModel extends Schema.TaggedError<UnknownModel>("@model-gatew
   override get message(): string {
     return `unknown model ${this.model}`
   }
-  /** Whether another provider of the same model is worth asking. */
+  /** Whether to try another provider of the same model. */
   get canFallBack(): boolean {
     return true
   }
 }
 
 /**
- * The upstream rejected the credentials that the gateway holds for it.
+ * The upstream rejected the gateway's credentials.
  *
  * @since 0.1.0
  */
@@ -55,14 +56,14 @@ export class Unauthorized extends Schema.TaggedError<Unauthorized>("@model-gatew
   override get message(): string {
     return "the provider rejected its credentials"
   }
-  /** Whether another provider of the same model is worth asking. */
+  /** Whether to try another provider of the same model. */
   get canFallBack(): boolean {
     return true
   }
 }
 
 /**
- * The upstream limits how often the gateway may ask. `retryAfter` is the upstream's own word on how long to wait.
+ * The upstream limits the gateway's request rate. `retryAfter` is the waiting time that it sent.
  *
  * @since 0.1.0
  */
@@ -73,14 +74,14 @@ export class RateLimited extends Schema.TaggedError<RateLimited>("@model-gateway
   override get message(): string {
     return "the provider limits the rate of requests"
   }
-  /** Whether another provider of the same model is worth asking. */
+  /** Whether to try another provider of the same model. */
   get canFallBack(): boolean {
     return true
   }
 }
 
 /**
- * The upstream is up and has no capacity now.
+ * The upstream is up but has no capacity.
  *
  * @since 0.1.0
  */
@@ -90,14 +91,14 @@ export class Overloaded extends Schema.TaggedError<Overloaded>("@model-gateway/p
   override get message(): string {
     return "the provider is overloaded"
   }
-  /** Whether another provider of the same model is worth asking. */
+  /** Whether to try another provider of the same model. */
   get canFallBack(): boolean {
     return true
   }
 }
 
 /**
- * The upstream could not be reached, or says that it is down.
+ * The upstream could not be reached, or reports that it is down.
  *
  * @since 0.1.0
  */
@@ -108,14 +109,14 @@ export class Unavailable extends Schema.TaggedError<Unavailable>("@model-gateway
   override get message(): string {
     return "the provider is not available"
   }
-  /** Whether another provider of the same model is worth asking. */
+  /** Whether to try another provider of the same model. */
   get canFallBack(): boolean {
     return true
   }
 }
 
 /**
- * The upstream took the request and gave no answer in time.
+ * The upstream received the request but did not answer in time.
  *
  * @since 0.1.0
  */
@@ -123,15 +124,15 @@ export class Timeout extends Schema.TaggedError<Timeout>("@model-gateway/provide
   override get message(): string {
     return "the provider gave no answer in time"
   }
-  /** Whether another provider of the same model is worth asking. */
+  /** Whether to try another provider of the same model. */
   get canFallBack(): boolean {
     return true
   }
 }
 
 /**
- * The upstream broke, or answered something that is no answer. `description` is for the operator's log: it names
- * what was wrong with the answer and holds none of its contents.
+ * The upstream failed or sent an invalid response. `description` is for the operator's log: it says
+ * what was wrong with the response and contains none of its content.
  *
  * @since 0.1.0
  */
@@ -142,14 +143,14 @@ export class BadResponse extends Schema.TaggedError<BadResponse>("@model-gateway
   override get message(): string {
     return `the provider answered badly: ${this.description}`
   }
-  /** Whether another provider of the same model is worth asking. */
+  /** Whether to try another provider of the same model. */
   get canFallBack(): boolean {
     return true
   }
 }
 
 /**
- * The statuses that a sandbox model can be asked to answer with.
+ * The statuses that sandbox models can answer with.
  *
  * @since 0.1.0
  */
@@ -159,8 +160,8 @@ export const simulatedStatuses = [400, 401, 402, 403, 404, 413, 429, 500, 502, 5
 export type SimulatedStatus = (typeof simulatedStatuses)[number]
 
 /**
- * Not a failure of any upstream: a `sandbox/status-<code>` model was asked for exactly this status, and the service
- * answers with it as it stands.
+ * Not an upstream failure: a `sandbox/status-<code>` model was called to get exactly this status,
+ * and the service answers with it.
  *
  * @since 0.1.0
  */
@@ -171,7 +172,7 @@ export class Simulated extends Schema.TaggedError<Simulated>("@model-gateway/pro
   override get message(): string {
     return `simulated status ${this.status}`
   }
-  /** Whether another provider of the same model is worth asking. */
+  /** Whether to try another provider of the same model. */
   get canFallBack(): boolean {
     return false
   }
@@ -219,14 +220,14 @@ export class ProviderError extends Schema.TaggedError<ProviderError>("@model-gat
     return this.reason.message
   }
 
-  /** Whether another provider of the same model is worth asking. */
+  /** Whether to try another provider of the same model. */
   get canFallBack(): boolean {
     return this.reason.canFallBack
   }
 }
 
 /**
- * A `ProviderError` that says the request is wrong.
+ * A `ProviderError` for an invalid request.
  *
  * @since 0.1.0
  */

@@ -1,4 +1,4 @@
-/** What the service's thread and the measuring thread say to each other. */
+/** Messages between the service's thread and the measuring thread. */
 import * as Schema from "effect/Schema"
 import { AudioFormat } from "@model-gateway/core/Transcription"
 
@@ -9,12 +9,12 @@ export const Location = Schema.Union([
 
 export type Location = typeof Location.Type
 
-/** Where an answer begins: the audio is at hand, and this long in bytes. */
+/** The first message of an answer: the audio is available and has this size in bytes. */
 export const Begun = Schema.TaggedStruct("Begun", { size: Schema.Finite })
 
 export const Answer = Schema.Union([
   Schema.TaggedStruct("Measured", { format: AudioFormat, duration: Schema.Finite }),
-  /** No audio, or none that is understood. */
+  /** Not audio, or an unsupported format. */
   Schema.TaggedStruct("NotAudio", { message: Schema.String }),
   Schema.TaggedStruct("Unreadable", { message: Schema.String })
 ])

@@ -1,9 +1,9 @@
 /**
- * Measures audio in threads of its own, each answer within a deadline.
+ * Measures audio in separate threads, with a deadline for each file.
  *
- * Audio is input from strangers, and a parser that is led into an endless loop would stop the whole service with it: no
- * timer fires while it spins. A thread can be ended. Threads start when first needed, are kept for the next question,
- * and do not keep the process alive.
+ * Audio is untrusted input, and a parser in an endless loop would block the whole service: no timer
+ * fires meanwhile. A thread can be terminated. Threads start on first use, are reused, and do not
+ * keep the process alive.
  */
 import { Clock, Context, Data, Deferred, Duration, Effect, Exit, Schema, Semaphore } from "effect"
 import { Worker } from "node:worker_threads"
@@ -13,15 +13,15 @@ export interface AudioThread {
   readonly ask: (location: Location) => Effect.Effect<Answer>
 }
 
-/** How many files are measured at a time. */
+/** The number of files measured at the same time. */
 export const threads = 2
 
-/** For the thread to start and to lay hands on the audio. */
+/** Time for the thread to start and to open the audio. */
 const startDeadline = Duration.seconds(10)
 
 /**
- * For the parser, more than twenty times what it needs. It grows with the audio, so that a small
- * file does not hold a thread for long.
+ * Time for the parser, more than twenty times what it needs. It grows with the size, so that a
+ * small file does not hold a thread for long.
  */
 const deadlineFor = (size: number): Duration.Duration => Duration.millis(1000 + size / 20_000)
 
@@ -35,9 +35,10 @@ const makeUnsafe = (): AudioThread => {
   const idle: Array<Worker> = []
 
   const start = (): Worker => {
-    // No flags of the service's own process (inspector, preloads) for the thread.
+    // The thread must not inherit flags of the service's process (inspector, preloads).
     const thread = new Worker(worker, { name: "audio", execArgv: [] })
-    // One that breaks while nobody asks it is forgotten; without a listener its error would end the process.
+    // A thread that fails while idle is discarded. Without a listener its error would end the
+    // process.
     thread.on("error", () => {})
     thread.on("exit", () => {
       const at = idle.indexOf(thread)
@@ -67,7 +68,7 @@ const makeUnsafe = (): AudioThread => {
     return yield* Deferred.await(begun).pipe(
       within(startDeadline),
       Effect.flatMap((size) => within(deadlineFor(size))(Deferred.await(answered))),
-      // A file that cannot be read is answered without a beginning.
+      // A file that cannot be read is answered without a `Begun` message.
       Effect.raceFirst(Deferred.await(answered)),
       Effect.ensuring(Effect.sync(() => thread.off("message", onMessage).off("error", onEnd).off("exit", onEnd)))
     )
@@ -96,7 +97,7 @@ const makeUnsafe = (): AudioThread => {
           Stuck: () => notAudio("the audio cannot be understood in reasonable time"),
           Broken: () => notAudio("the audio cannot be understood")
         }),
-        // The thread spends real time, whatever clock the program runs by.
+        // The thread takes real time, whatever clock the program uses.
         Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
       )
   }
@@ -104,7 +105,7 @@ const makeUnsafe = (): AudioThread => {
 
 const notAudio = (message: string): Effect.Effect<Answer> => Effect.succeed({ _tag: "NotAudio", message })
 
-/** One set of threads for the process, unless a program brings its own. */
+/** The shared threads of the process, unless a program provides its own. */
 export const AudioThread = Context.Reference<AudioThread>("@model-gateway/providers/AudioThread", {
   defaultValue: makeUnsafe
 })

@@ -1,4 +1,4 @@
-/** The measuring thread: one question, one answer, in turn. */
+/** The measuring thread. Answers one question at a time. */
 import * as Schema from "effect/Schema"
 import type { AudioFormat } from "@model-gateway/core/Transcription"
 import * as Media from "mediabunny"
@@ -7,7 +7,7 @@ import { parentPort } from "node:worker_threads"
 import { type Answer, Location, type Message } from "./audioJob.ts"
 import { flacDuration, type Read } from "./flacDuration.ts"
 
-// The library prints what it finds odd in a file; what matters comes back as an error.
+// The library logs oddities of a file; everything relevant is returned as an error.
 Media.Logging.level = Media.LogLevel.Silent
 
 const containers = [Media.WAVE, Media.MP3, Media.FLAC, Media.MP4, Media.QTFF, Media.OGG, Media.WEBM, Media.ADTS]
@@ -44,7 +44,7 @@ const measure = async (source: Media.Source, size: number, read: Read): Promise<
   try {
     const format = formatOf(await input.getFormat())
     if (format === undefined) return notAudio("the audio is in a format that is not known")
-    // The library spins for ever on a FLAC file that is cut short (seen in 1.61.0).
+    // The library loops forever on a truncated FLAC file (seen in 1.61.0).
     const duration = format === "flac" ? await flacDuration(read, size) : await trackDuration(input)
     if (duration === null) return notAudio(`the ${format} file has no audio track`)
     return Number.isFinite(duration) && duration > 0
@@ -64,8 +64,8 @@ const measureBytes = (bytes: Uint8Array): Promise<Answer> =>
   )
 
 /**
- * Files up to this size are read into memory to be measured: an MP3 of 90 minutes takes the library 0.2 s there and
- * 9 s from disk.
+ * Files up to this size are measured in memory: an MP3 of 90 minutes takes the library 0.2 s there
+ * and 9 s from disk.
  */
 const readWhole = 64 * 1024 * 1024
 
@@ -74,7 +74,7 @@ const measureFile = async (path: string): Promise<Answer> => {
   try {
     const { size } = await file.stat()
     if (size <= readWhole) return await measureBytes(await file.readFile())
-    // Every read is awaited, so what is left to handle is the abort of a read ahead.
+    // Every read is awaited, so only the abort of a read-ahead is left to handle.
     const source = new Media.FilePathSource(path, { handleUnhandledError: () => {} })
     return await measure(source, size, async (start, length) => {
       const { buffer, bytesRead } = await file.read(new Uint8Array(length), 0, length, start)
@@ -88,7 +88,10 @@ const measureFile = async (path: string): Promise<Answer> => {
 const answer = (location: Location): Promise<Answer> =>
   location._tag === "Memory" ? measureBytes(location.bytes) : measureFile(location.path)
 
-/** A system error carries a code (`ENOENT`, `EIO`); everything else is the parser giving up on the contents. */
+/**
+ * System errors have a code (`ENOENT`, `EIO`). Everything else is the parser failing on the
+ * content.
+ */
 const failure = (error: unknown): Answer =>
   error instanceof Error && "code" in error && typeof error.code === "string"
     ? { _tag: "Unreadable", message: error.code }

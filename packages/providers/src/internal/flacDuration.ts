@@ -1,19 +1,19 @@
 /**
- * The length of a FLAC file, from its last whole frame header (RFC 9639).
+ * The duration of a FLAC file, from its last complete frame header (RFC 9639).
  *
- * The header of the file names a length too, but a file that is cut short has another, and a recorder that streams
- * never filled it in. Every frame carries its own number, so one frame near the end is enough.
+ * The file header also has a duration, but it is wrong for a truncated file, and streaming
+ * recorders never fill it in. Every frame has its own number, so one frame near the end is enough.
  */
 
-/** Up to `length` bytes from `start` on; fewer at the end of the audio. */
+/** Reads up to `length` bytes from offset `start`; fewer at the end of the audio. */
 export type Read = (start: number, length: number) => Promise<Uint8Array>
 
-/** How much of the file is searched at a time, from its end. */
+/** The file is searched backward in windows of this size. */
 const windowSize = 65_536
 /** The longest frame header. */
 const longestHeader = 16
 
-/** In seconds; 0 where there is no frame. */
+/** The duration in seconds, or 0 if there is no frame. */
 export const flacDuration = async (read: Read, size: number): Promise<number> => {
   const stream = await readStreamInfo(read)
   if (stream === undefined) return 0
@@ -26,7 +26,8 @@ export const flacDuration = async (read: Read, size: number): Promise<number> =>
     for (let at = Math.min(bytes.length, end - start) - 1; at >= 0; at--) {
       if (bytes[at] !== 0xff) continue
       const frame = parseFrame(bytes, at)
-      // By chance one place in a hundred million looks like a header; it would have to agree with the first one too.
+      // About one position in a hundred million looks like a header by chance, and it must also
+      // match the first frame.
       if (frame === undefined || frame.kind !== first.kind) continue
       const before = frame.variable ? frame.number : frame.number * first.blockSize
       return (before + frame.blockSize) / stream.sampleRate
@@ -62,11 +63,13 @@ const readStreamInfo = async (read: Read): Promise<StreamInfo | undefined> => {
 }
 
 interface Frame {
-  /** Whether `number` counts samples, else frames. */
+  /** Whether `number` counts samples instead of frames. */
   readonly variable: boolean
   readonly number: number
   readonly blockSize: number
-  /** What all frames of a file have in common: block strategy, sample rate, bits a sample. */
+  /**
+   * The properties that all frames of a file share: block strategy, sample rate, bits per sample.
+   */
   readonly kind: number
 }
 

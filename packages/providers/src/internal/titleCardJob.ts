@@ -1,4 +1,4 @@
-/** What the service's thread and the rendering thread say to each other. */
+/** Messages between the service's thread and the rendering thread. */
 import * as Schema from "effect/Schema"
 
 export const Job = Schema.Struct({

@@ -1,4 +1,4 @@
-/** Sets a prompt in large type, as a mask of how much of each pixel is covered by ink. */
+/** Renders a prompt in large type as a coverage mask of the pixels. */
 import { createCanvas, GlobalFonts, type SKRSContext2D } from "@napi-rs/canvas"
 import { createRequire } from "node:module"
 
@@ -11,7 +11,7 @@ export interface Lettering {
 
 const require = createRequire(import.meta.url)
 
-// A canvas takes one file for one family, and these families come in one file for each script.
+// A font family can be loaded from one file only, and these families have a file per script.
 const families = [
   ["noto-sans", ["latin", "latin-ext", "cyrillic", "cyrillic-ext", "greek", "greek-ext", "vietnamese", "devanagari"]],
   ["noto-sans-arabic", ["arabic"]],
@@ -35,7 +35,7 @@ const registerFonts = (): string =>
     .concat("sans-serif")
     .join(", ")
 
-/** More than this never fits, and measuring it would take long. */
+/** A longer prompt never fits, and measuring it would take long. */
 const longestPrompt = 2000
 const lineHeight = 1.25
 const rightToLeft = /^[^\p{L}]*[\p{Script=Hebrew}\p{Script=Arabic}]/u
@@ -53,7 +53,8 @@ const wrap = (context: SKRSContext2D, prompt: string, width: number): Array<stri
     }
     if (line !== "") lines.push(line)
     line = ""
-    // A word that is wider than the card, or a script without spaces, breaks wherever it must.
+    // A word wider than the card, or text in a script without spaces, breaks between any two
+    // characters.
     for (const { segment } of graphemes.segment(word)) {
       if (line !== "" && !fits(line + segment)) {
         lines.push(line)
@@ -65,7 +66,7 @@ const wrap = (context: SKRSContext2D, prompt: string, width: number): Array<stri
   return line === "" ? lines : [...lines, line]
 }
 
-/** The prompt in the largest type that fits into the given space. */
+/** The prompt in the largest type that fits. */
 export const letter = (prompt: string, width: number, height: number): Lettering => {
   const text = prompt
     .slice(0, longestPrompt)

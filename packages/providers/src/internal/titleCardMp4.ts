@@ -1,4 +1,7 @@
-/** Packs an encoded video anew so that it plays while it loads, and so that the same video is the same bytes. */
+/**
+ * Remuxes an encoded video so that it plays while loading, and so that the same video has the same
+ * bytes.
+ */
 import {
   BufferSource,
   BufferTarget,
@@ -22,8 +25,8 @@ export const repack = async (mp4: Uint8Array): Promise<Uint8Array> => {
   output.addVideoTrack(source)
   await output.start()
   let first = true
-  // The encoder marks every picture as one to start from. Only those that are may be marked so, else players seek to
-  // pictures that they cannot decode.
+  // The encoder marks every picture as a key frame. Only real key frames may be marked; otherwise
+  // players seek to pictures that they cannot decode.
   const packets = new EncodedPacketSink(track).packets(undefined, undefined, { verifyKeyPackets: true })
   for await (const packet of packets) {
     await source.add(packet, first ? { decoderConfig } : undefined)
@@ -36,7 +39,7 @@ export const repack = async (mp4: Uint8Array): Promise<Uint8Array> => {
   return packed
 }
 
-/** Boxes that hold the time of creation and of modification, and the boxes around them. */
+/** Boxes with creation and modification times, and the boxes that contain them. */
 const timed = new Set(["mvhd", "tkhd", "mdhd"])
 const around = new Set(["moov", "trak", "mdia"])
 
@@ -51,7 +54,8 @@ const forgetTimes = (mp4: Uint8Array): void => {
         const version = view.getUint8(at + 8)
         mp4.fill(0, at + 12, at + 12 + (version === 1 ? 16 : 8))
       }
-      // 0 and 1 mean "to the end" and "64 bits", which only the media data's box would use, and it comes last.
+      // 0 and 1 mean "to the end" and "64 bits". Only the media data box would use them, and it
+      // comes last.
       if (size < 8) return
       at += size
     }

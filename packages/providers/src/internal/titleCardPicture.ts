@@ -1,16 +1,16 @@
 /**
- * Paints the pictures of a title card straight into planar YUV 4:2:0, which is what the encoder wants: a backdrop that
- * is computed once, three discs of light that wander, the lettering that fades in and drifts, and a bar that fills as
- * the video goes on.
+ * Paints the pictures of a title card directly into planar YUV 4:2:0, the encoder's input: a
+ * backdrop that is computed once, three moving discs of light, lettering that fades in and drifts,
+ * and a progress bar.
  */
 import type { Lettering } from "./titleCardLettering.ts"
 
 export interface Picture {
-  /** The picture at a share, 0 to 1, of the video. The buffer is the same one every time. */
+  /** The picture at a position of the video, from 0 to 1. Every call returns the same buffer. */
   readonly paint: (share: number, seconds: number) => Uint8Array
 }
 
-/** mulberry32: small, and the same numbers for the same seed on every machine. */
+/** mulberry32: small, with the same numbers for the same seed on every machine. */
 const random = (seed: number): (() => number) => {
   let state = Math.trunc(seed) ^ Math.floor(seed / 4_294_967_296)
   return () => {
@@ -27,7 +27,7 @@ interface Colour {
   readonly v: number
 }
 
-/** A hue from 0 to 1 as a dark, saturated colour. */
+/** A dark, saturated color for a hue from 0 to 1. */
 const colour = (hue: number, luma: number, saturation: number): Colour => ({
   y: luma,
   u: 128 + saturation * Math.cos(2 * Math.PI * hue),
@@ -74,7 +74,7 @@ export const makePicture = (width: number, height: number, seed: number, letteri
           y * height + Math.sin(turn) * side * 0.2
         )
       }
-      // Never from nothing: the first picture is the one that file managers show.
+      // Never start from nothing: file managers show the first picture.
       const fade = Math.min(1, 0.35 + seconds)
       const x = even(left + drift * Math.sin(phase + seconds * 0.9))
       const y = even(top + drift * 0.5 * Math.cos(phase + seconds * 0.7))
@@ -107,7 +107,7 @@ const makeBackdrop = (width: number, height: number, from: Colour, to: Colour): 
 
 interface Disc {
   readonly radius: number
-  /** How much lighter each pixel of its square becomes. */
+  /** How much lighter each pixel of the disc's square becomes. */
   readonly glow: Uint8Array
 }
 

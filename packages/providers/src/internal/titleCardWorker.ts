@@ -1,4 +1,7 @@
-/** The rendering thread: letters, paints, encodes, packs. Started by `TitleCard.render` with a `Job` as its data. */
+/**
+ * The rendering thread: lettering, painting, encoding and muxing. `TitleCard.render` starts it with
+ * a `Job` as its data.
+ */
 import * as Schema from "effect/Schema"
 import h264 from "h264-mp4-encoder"
 import { constants, platform, setPriority } from "node:os"
@@ -19,7 +22,8 @@ const render = async ({ duration, frameRate, height, prompt, seed, width }: Job)
   encoder.frameRate = frameRate
   encoder.groupOfPictures = 2 * frameRate
   encoder.quantizationParameter = 26
-  // The fastest: on these pictures the slower searches save a few per cent of bytes for half again the time.
+  // The fastest setting. On these pictures, slower ones save a few percent of bytes and take half
+  // again the time.
   encoder.speed = 10
   encoder.initialize()
   const frames = duration * frameRate
@@ -31,7 +35,8 @@ const render = async ({ duration, frameRate, height, prompt, seed, width }: Job)
   return repack(encoder.FS.readFile(encoder.outputFilename))
 }
 
-// Whoever answers requests on the same machine goes first. On Linux this holds for the calling thread alone, elsewhere for the whole process.
+// Threads that answer requests come first. On Linux this affects the calling thread only, elsewhere
+// the whole process.
 if (platform() === "linux") setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
 
 say({ _tag: "Done", video: await render(Schema.decodeUnknownSync(Job)(workerData)) })

@@ -1,25 +1,25 @@
 /**
  * Ranks documents by Okapi BM25 over Unicode words.
  *
- * Words are runs of letters, marks and digits, compared without case, width or Latin accents. Where a script writes no
- * spaces (Han, kana, Thai, Lao, Khmer, Myanmar) the words come from `Intl.Segmenter`, which is some fifty times slower and
- * therefore only asked there.
+ * Words are runs of letters, marks and digits, compared without case, width or Latin accents. For
+ * scripts without spaces (Han, kana, Thai, Lao, Khmer, Myanmar) the words come from
+ * `Intl.Segmenter`, which is about fifty times slower and therefore used only there.
  *
- * A score is the share, from 0 to 1, that a document reaches of what the query could earn at most. It is 0 exactly
- * when no word of the query is in the document.
+ * A score is the fraction, from 0 to 1, of the maximum that the query allows. It is 0 exactly when
+ * the document contains no word of the query.
  *
  * @since 0.1.0
  */
 import { Effect } from "effect"
 
-/** How soon further occurrences of a word stop to count. */
+/** BM25's k1: how soon further occurrences of a word stop counting. */
 const k1 = 1.2
-/** How much a long document is held back. */
+/** BM25's b: how much long documents are penalized. */
 const b = 0.75
 
 const nonAscii = /[\u0080-\uffff]/
 const asciiWord = /[a-z0-9]+/g
-/** 1 for the ASCII characters that words are made of, in either case; 0 for the others. */
+/** 1 for the ASCII characters of words, in either case, and 0 for the others. */
 const isWordCode = Uint8Array.from({ length: 128 }, (_, code) => (/[a-z0-9]/i.test(String.fromCharCode(code)) ? 1 : 0))
 const anyRun = /[a-z0-9\u0080-\uffff]+/g
 const unicodeWord = /[\p{L}\p{M}\p{N}]+/gu
@@ -53,7 +53,8 @@ const noWords: ReadonlyArray<string> = []
 export const words = (text: string): ReadonlyArray<string> => {
   const lower = text.toLowerCase()
   if (!nonAscii.test(lower)) return lower.match(asciiWord) ?? noWords
-  // Folding costs some thirty times what matching does, so it is kept to the few runs that need it.
+  // Folding costs about thirty times as much as matching, so only the few runs that need it are
+  // folded.
   const found: Array<string> = []
   for (const run of lower.match(anyRun) ?? noWords) {
     if (!nonAscii.test(run)) found.push(run)
@@ -68,13 +69,13 @@ const fold = (run: string): string => {
 }
 
 /**
- * Splits those words that may hold several. They are segmented together, because each call has a
- * high fixed cost.
+ * Splits the words that may contain several. They are segmented in one call, because each call has
+ * a high fixed cost.
  */
 const segmented = (found: ReadonlyArray<string>): ReadonlyArray<string> => {
   const joined = found.filter((word) => unspaced.test(word))
   if (joined.length === 0) return found
-  // A line break is a boundary whatever stands beside it.
+  // A line break is always a boundary.
   const segments = segmenter.segment(joined.join("\n"))[Symbol.iterator]()
   return found.flatMap((word) => {
     if (!unspaced.test(word)) return word
@@ -88,27 +89,27 @@ const segmented = (found: ReadonlyArray<string>): ReadonlyArray<string> => {
 
 /** @since 0.1.0 */
 export interface Ranking {
-  /** Best first; equal scores in the order of the documents. */
+  /** Best first. Equal scores are in the order of the documents. */
   readonly results: ReadonlyArray<{ readonly index: number; readonly relevance_score: number }>
-  /** Words in the query and in all documents. */
+  /** Number of words in the query and all documents. */
   readonly total_tokens: number
 }
 
 interface Index {
-  /** Takes in a document, or the next part of it. */
+  /** Adds a document, or the next part of it. */
   readonly add: (document: number, text: string) => void
   /** How many distinct words the query has. */
   readonly terms: number
   /**
-   * Adds what a term earns to the scores, once all documents are in. Answers how many documents
-   * hold it.
+   * Adds a term's contribution to the scores, once all documents are added. Returns how many
+   * documents contain it.
    */
   readonly score: (term: number) => number
   /** The ranking, once every term is scored. */
   readonly ranking: (top_n: number) => Ranking
 }
 
-/** A plain array: a typed one of this size costs more to make than to fill. */
+/** A plain array: allocating a typed array of this size takes longer than filling it. */
 const zeros = (length: number): Array<number> => {
   const made: Array<number> = []
   for (let at = 0; at < length; at++) made.push(0)
@@ -151,7 +152,7 @@ const makeIndex = (query: ReadonlyArray<string>, documents: number): Index => {
     else list.push(document, 1)
   }
 
-  /** Counts the terms in a text of ASCII alone; answers how many words there are in all. */
+  /** Counts the terms in ASCII text. Returns the number of words. */
   const countAscii = (document: number, text: string): number => {
     let found = 0
     for (let at = 0; at < text.length; at++) {
@@ -160,7 +161,7 @@ const makeIndex = (query: ReadonlyArray<string>, documents: number): Index => {
       const start = at++
       while (at < text.length && isWordCode[text.charCodeAt(at)] === 1) at++
       found++
-      // Lower case: of letters and digits only the capitals are without this bit.
+      // Lowercase: among letters and digits, only capitals lack this bit.
       const lengths = lengthsOfTerms[first | 32] ?? 0
       if ((lengths & (1 << Math.min(at - start, 31))) !== 0) count(document, text.slice(start, at).toLowerCase())
     }
@@ -208,25 +209,27 @@ const makeIndex = (query: ReadonlyArray<string>, documents: number): Index => {
   }
 }
 
-/** Characters of plain ASCII text that are read without a pause: about a millisecond of work. */
+/** ASCII characters processed without yielding: about a millisecond of work. */
 const slice = 32_768
-/** The same for text beyond ASCII, which has to be folded and may have to be segmented. */
+/** The same for other text, which must be folded and possibly segmented. */
 const foldedSlice = 4096
-/** The work of folding a character, counted in plain ones. */
+/** The cost of folding a character, in ASCII characters. */
 const foldingCost = slice / foldedSlice
-/** Requests of at most this many characters are ranked without a pause. */
+/** Requests with at most this many characters are ranked without yielding. */
 const small = 8192
 
-/** Where words surely end. Symbols are left out, because some fold to letters: "™" becomes "tm". */
+/**
+ * Certain word boundaries. Symbols are excluded, because some fold to letters: "™" becomes "tm".
+ */
 const boundary = /[\p{P}\p{Z}\p{Cc}]/u
 
-/** A place at or before `end` where the text can be cut without cutting a word. */
+/** The last position up to `end` where the text can be cut without splitting a word. */
 const cut = (text: string, start: number, end: number): number => {
   if (end >= text.length) return text.length
   for (let at = end; at > start; at--) {
     if (boundary.test(text.charAt(at))) return at
   }
-  // No boundary in sight: cut anywhere but inside a surrogate pair.
+  // No boundary found: cut anywhere except inside a surrogate pair.
   const code = text.charCodeAt(end)
   return code >= 0xdc00 && code <= 0xdfff ? end - 1 : end
 }
@@ -267,7 +270,7 @@ const rankAtOnce = (query: string, documents: ReadonlyArray<string>, top_n: numb
 
 const rankInSlices = Effect.fnUntraced(function* (query: string, documents: ReadonlyArray<string>, top_n: number) {
   let worked = 0
-  /** Whether it is time to yield after this much more work. */
+  /** Whether to yield after this much more work. */
   const work = (amount: number): boolean => {
     worked += amount
     if (worked < slice) return false

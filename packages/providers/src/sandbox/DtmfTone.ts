@@ -27,23 +27,23 @@ export const keys = "123A456B789C*0#D"
 
 /** @since 0.1.0 */
 export interface WavOptions {
-  /** Samples a second, 8000 to 48 000. Default 8000. */
+  /** Samples per second, 8000 to 48,000. Default: 8000. */
   readonly sampleRate?: number
-  /** Default 16. */
+  /** Default: 16. */
   readonly bitsPerSample?: 8 | 16
-  /** Default 1. */
+  /** Default: 1. */
   readonly channels?: 1 | 2
-  /** How long a key is held, in seconds. Default 0.1. */
+  /** How long a key is held, in seconds. Default: 0.1. */
   readonly tone?: number
-  /** Silence between two keys, in seconds. Default 0.1. */
+  /** Silence between two keys, in seconds. Default: 0.1. */
   readonly gap?: number
-  /** Silence for every character that is no key, in seconds. Default 0.6. */
+  /** Silence for every character that is not a key, in seconds. Default: 0.6. */
   readonly pause?: number
-  /** The peak of the two tones together, as a share of full scale. Default 0.5. */
+  /** The peak of both tones together, as a fraction of full scale. Default: 0.5. */
   readonly amplitude?: number
-  /** How much louder the column's tone is than the row's, in decibels. Default 0. */
+  /** How much louder the column's tone is than the row's, in decibels. Default: 0. */
   readonly twist?: number
-  /** White noise over the whole audio: decibels between tone and noise, and what the noise is drawn from. */
+  /** White noise over the whole audio: the signal-to-noise ratio in decibels, and the seed. */
   readonly noise?: { readonly signalToNoise: number; readonly seed: number }
 }
 
@@ -126,7 +126,10 @@ const synthesise = (text: string, rate: number, options: WavOptions | undefined)
   return samples
 }
 
-/** Numbers from the normal distribution (Box-Muller over mulberry32): the same for the same seed, everywhere. */
+/**
+ * Normally distributed numbers (Box-Muller over mulberry32), the same for the same seed on every
+ * machine.
+ */
 const normal = (seed: number): (() => number) => {
   let state = seed | 0
   const uniform = () => {

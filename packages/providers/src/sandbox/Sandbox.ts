@@ -121,14 +121,15 @@ const transcribe = Effect.fn("Sandbox.transcribe")(function* (
   }
   const { format, source } = request.audio
   if (format !== "wav") return yield* invalidRequest(`${request.model} understands wav audio and no ${format}`)
-  // The audio lies on the service's own disk: when that cannot be read, no answer of a provider describes it.
+  // The audio is on the service's own disk. If it cannot be read, no provider failure describes
+  // that.
   const bytes = yield* Effect.orDie(source.bytes)
   const audio = yield* Effect.mapError(Wav.parse(bytes), (error) => invalidRequest(error.message))
   const presses = yield* Tones.presses(audio)
   const segments = Tones.segments(presses).map((segment, id) => ({ id, ...segment }))
   return {
     text: segments.map((segment) => segment.text).join(" "),
-    // ISO 639 for "no linguistic content": keys are keys in every language.
+    // ISO 639 for "no linguistic content": keys are the same in every language.
     language: request.language ?? "zxx",
     duration: audio.duration,
     segments,

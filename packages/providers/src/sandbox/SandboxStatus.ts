@@ -1,7 +1,7 @@
 /**
- * `sandbox/status-<code>`: models that answer with a failure, so that people can try their error handling.
+ * `sandbox/status-<code>`: models that answer with a failure, for testing error handling.
  *
- * There is one for every failure in the closed status set of every operation that runs a model.
+ * There is one for every failure status of every operation that runs a model.
  *
  * @since 0.1.0
  */
@@ -35,11 +35,12 @@ export const statuses: Readonly<Record<ModelKind, ReadonlyArray<SimulatedStatus>
 export const modelId = <Status extends SimulatedStatus>(status: Status): `sandbox/status-${Status}` =>
   `sandbox/status-${status}`
 
-/** Those that come with `Retry-After`, kept short for people who try their retries. */
+/** Statuses with `Retry-After`. The wait is short, for people who test their retries. */
 const waiting: ReadonlySet<SimulatedStatus> = new Set([429, 503, 529])
 
 /**
- * Fails with the model's status where the model is one of these and the operation may answer so; else does nothing.
+ * Fails with the model's status if the model is one of these and the operation has that status.
+ * Otherwise does nothing.
  *
  * @since 0.1.0
  */

@@ -1,8 +1,9 @@
 /**
- * Renders a prompt as a moving title card: an H.264 video in an MP4 file that starts playing before it is wholly
- * loaded. The same card always gives the same bytes.
+ * Renders a prompt as a moving title card: an H.264 video in an MP4 file that plays while it loads.
+ * The same card always has the same bytes.
  *
- * The work is done in a worker thread, so the event loop stays free; interrupting the effect ends the thread.
+ * Rendering runs in a worker thread, so it does not block the event loop. Interrupting the effect
+ * terminates the thread.
  *
  * @since 0.1.0
  */
@@ -12,7 +13,7 @@ import { Worker } from "node:worker_threads"
 import { Job, Message } from "../internal/titleCardJob.ts"
 
 /**
- * The card cannot be had in this size. The message says what can.
+ * The requested size is not supported. The message lists the supported ones.
  *
  * @since 0.1.0
  */
@@ -22,7 +23,7 @@ export class SizeError extends Schema.TaggedError<SizeError>("@model-gateway/pro
 ) {}
 
 /**
- * The rendering thread broke: it ran out of memory, or one of its libraries failed.
+ * The rendering thread failed: it ran out of memory, or a library failed.
  *
  * @since 0.1.0
  */
@@ -42,7 +43,7 @@ export interface Size {
 }
 
 /**
- * The resolutions that title cards come in. Those in `p` name the shorter side; `1K` is 1024 pixels on the longer
+ * The supported resolutions. `p` values name the shorter side; `1K` is 1024 pixels on the longer
  * side, as 2K and 4K are 2048 and 4096.
  *
  * @since 0.1.0
@@ -118,7 +119,7 @@ const parseRatio = (ratio: AspectRatio): number => {
 
 const hasRatio = ({ width, height }: Size, ratio: AspectRatio): boolean => {
   const expected = parseRatio(ratio)
-  // The even pixel nearest to the exact length may be one off on either side.
+  // The nearest even length may be off by one pixel on either side.
   return Math.abs(width - height * expected) <= 1 + expected
 }
 
@@ -131,7 +132,7 @@ const namedSize = (resolution: (typeof resolutions)[number], aspect_ratio: Aspec
 }
 
 /**
- * Pictures a second.
+ * Frames per second.
  *
  * @since 0.1.0
  */
@@ -143,15 +144,16 @@ export const frameRate = 24
  * @since 0.1.0
  */
 export interface Card extends Size {
-  /** Any text. What does not fit in the smallest lettering is left out and marked with an ellipsis. */
+  /** Any text. Text that does not fit in the smallest type is truncated with an ellipsis. */
   readonly prompt: string
-  /** In seconds, a whole number. */
+  /** Duration in seconds, a whole number. */
   readonly duration: number
-  /** Chooses colours and motion. */
+  /** Determines colors and motion. */
   readonly seed: number
 }
 
-// The compiled worker lies beside the compiled module; from the sources, Node runs the TypeScript itself.
+// The compiled worker is next to the compiled module. From the sources, Node runs the TypeScript
+// file itself.
 const worker = new URL(`../internal/titleCardWorker.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`, import.meta.url)
 
 /**
@@ -179,7 +181,7 @@ export const render = (
   Effect.acquireUseRelease(
     Effect.sync(
       () =>
-        // No flags of the service's own process (inspector, preloads) for the thread.
+        // The thread must not inherit flags of the service's process (inspector, preloads).
         new Worker(worker, { name: "title-card", execArgv: [], workerData: Job.make({ ...card, frameRate }) })
     ),
     (thread) =>

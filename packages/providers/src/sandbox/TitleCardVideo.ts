@@ -1,9 +1,10 @@
 /**
- * Title cards as a video provider: jobs that are rendered in this process.
+ * Title cards as a video provider: jobs are rendered in this process.
  *
- * A render does not outlive the process, and need not: a job that this process has never heard of is rendered
- * from its request, and comes out the same, because everything in it follows from the request and the job's id. The id
- * follows from the submission's token, so that a token names the same job in every process.
+ * A render does not survive the process. That is fine: an unknown job is rendered from its request
+ * with the same result, because everything in it is derived from the request and the job's id. The
+ * id is derived from the submission's token, so that a token identifies the same job in every
+ * process.
  *
  * @since 0.1.0
  */
@@ -14,14 +15,14 @@ import { BadResponse, invalidRequest, ProviderError } from "../ProviderError.ts"
 import * as TitleCard from "./TitleCard.ts"
 
 /**
- * Seconds of a card when the request names none.
+ * Default duration in seconds.
  *
  * @since 0.1.0
  */
 export const defaultDuration = 5
 
 /**
- * The greatest length in seconds.
+ * Maximum duration in seconds.
  *
  * @since 0.1.0
  */
@@ -29,12 +30,13 @@ export const maxDuration = 60
 
 /** @since 0.1.0 */
 export interface Options {
-  /** How many cards are rendered at once; the others wait. Each takes a processor core. Default 1. */
+  /** Cards rendered at the same time; the others wait. Each takes a processor core. Default: 1. */
   readonly concurrency?: number
   /**
-   * How many bytes of finished cards are kept in memory; those that finished first are forgotten first, and rendered again
-   * when asked for. The one that finished last is kept whatever its size, because it has yet to be fetched. Default 32 MiB:
-   * the heaviest card there is (a minute at 2520 × 1080, full of letters: some 30 MB), or some 130 of 5 seconds at 720p.
+   * Bytes of finished cards kept in memory. The oldest are evicted first, and rendered again when
+   * requested. The newest is kept whatever its size, because it has yet to be downloaded. Default:
+   * 32 MiB: the largest possible card (a minute at 2520 × 1080 full of text: about 30 MB), or about
+   * 130 cards of 5 seconds at 720p.
    */
   readonly keptBytes?: number
 }
@@ -45,10 +47,13 @@ interface Render {
   fiber: Fiber.Fiber<unknown> | undefined
 }
 
-/** What `content` sends in one piece. */
+/** The size of one chunk of `content`. */
 const pieceSize = 65_536
 
-/** What a finished job takes beside its video, so that those without one are not kept for ever either. */
+/**
+ * The size counted for a finished job besides its video, so that jobs without a video are evicted
+ * too.
+ */
 const overhead = 1024
 
 const cancelled: VideoStatus = { status: "failed", message: "the job was cancelled" }
@@ -65,12 +70,12 @@ export const make = Effect.fnUntraced(function* (
   const slots = yield* Semaphore.make(options?.concurrency ?? 1)
   const keptBytes = options?.keptBytes ?? 32 * 1024 * 1024
   const renders = new Map<string, Render>()
-  /** What each finished job takes, in the order in which they finished. */
+  /** The size of each finished job, in the order in which they finished. */
   const finished = new Map<string, number>()
   let taken = 0
 
   const settle = (upstreamId: string, render: Render, state: VideoStatus, bytes: number) => {
-    // Final is final: a render that ends while it is being cancelled stays cancelled.
+    // A final state stays: a render that finishes while it is being cancelled stays cancelled.
     if (render.state.status !== "in_progress") return
     render.state = state
     finished.set(upstreamId, bytes + overhead)
@@ -98,7 +103,8 @@ export const make = Effect.fnUntraced(function* (
           : new ProviderError({ reason: new BadResponse({ description: error.message }) })
       ),
       Effect.onExit((exit) => {
-        // A render that is stopped with the process has not failed: the next process begins it again.
+        // A render that is stopped with the process has not failed: the next process starts it
+        // again.
         if (!(Exit.isFailure(exit) && Cause.hasInterrupts(exit.cause))) {
           settle(upstreamId, render, stateAfter(exit), Exit.isSuccess(exit) ? exit.value.byteLength : 0)
         }
@@ -107,7 +113,7 @@ export const make = Effect.fnUntraced(function* (
       Effect.exit
     )
 
-  /** The job's render, begun now if this process does not have it. */
+  /** The job's render. Started now if this process does not have it. */
   const renderOf = Effect.fnUntraced(function* ({ request, upstreamId }: VideoJob) {
     const known = renders.get(upstreamId)
     if (known !== undefined) return known
@@ -160,14 +166,14 @@ const stateAfter = (exit: Exit.Exit<Uint8Array, ProviderError>): VideoStatus =>
     })
   })
 
-/** The job of a token, in whichever process it is asked for. */
+/** The job id of a token, the same in every process. */
 const idOf = (token: string): string => `card_${hash("sha256", token, "hex").slice(0, 32)}`
 
 const pieces = function* (bytes: Uint8Array): Generator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += pieceSize) yield bytes.subarray(at, at + pieceSize)
 }
 
-/** What to render, or why the request cannot be. */
+/** The card to render, or why the request is not supported. */
 const cardOf = (request: VideoRequest, upstreamId: string): Effect.Effect<TitleCard.Card, ProviderError> =>
   Effect.gen(function* () {
     const prompt = request.prompt?.trim() ?? ""

@@ -1,10 +1,10 @@
 /**
  * Transcribes keypad (DTMF) tones.
  *
- * The audio is looked at through a window of 24 ms that moves on by 6 ms. In each, Goertzel's algorithm measures the
- * eight frequencies; a key is there when one row and one column together make up most of the sound, are about
- * equally loud, and stand clear of their neighbours. A word is one key press, a segment is what is pressed without a
- * pause of half a second.
+ * A window of 24 ms moves over the audio in steps of 6 ms. In each window, Goertzel's algorithm
+ * measures the eight frequencies. A key is detected when one row and one column together make up
+ * most of the energy, are about equally loud, and are clearly louder than the others. A word is one
+ * key press; a segment ends at a pause of half a second.
  *
  * @since 0.1.0
  */
@@ -12,23 +12,29 @@ import { Effect } from "effect"
 import { columns, keys, rows } from "./DtmfTone.ts"
 import type { Wav } from "./Wav.ts"
 
-/** Seconds of audio in a window: short enough for the shortest key press (40 ms), long enough to tell 697 from 770 Hz. */
+/**
+ * Window length in seconds: short enough for the shortest key press (40 ms), long enough to tell
+ * 697 from 770 Hz.
+ */
 const windowSeconds = 0.024
-/** Seconds from one window to the next; times are exact to about half of it. */
+/** Seconds between windows. Times are accurate to about half of it. */
 const hopSeconds = 0.006
-/** The share of a window's energy that the two tones must have. White noise gives 1 % to 5 %, speech seldom 30 %. */
+/**
+ * The minimum fraction of a window's energy in the two tones. White noise has 1 % to 5 %, speech
+ * rarely 30 %.
+ */
 const leastShare = 0.4
-/** Tones of one press may differ by 10 dB. */
+/** The tones of one press may differ by 10 dB. */
 const greatestTwist = 10
-/** A tone must be 5 dB above the other tones of its group. */
+/** A tone must be 5 dB louder than the other tones of its group. */
 const leastLead = 10 ** 0.5
-/** Below this mean square (about -60 dB) there is silence. */
+/** Below this mean square (about -60 dB) is silence. */
 const leastPower = 1e-6
-/** A press is at least this long: 40 ms presses must be heard, anything below 23 ms must not (ITU-T Q.24). */
+/** Minimum length of a press: 40 ms must be detected, less than 23 ms must not (ITU-T Q.24). */
 const leastPress = 0.03
-/** A hole this long in a tone is a flaw in the line and not a new press. */
+/** A gap up to this length is a line error, not a new press. */
 const greatestHole = 0.014
-/** A pause this long starts a new segment. */
+/** A pause of this length starts a new segment. */
 const pause = 0.5
 
 /**
@@ -110,9 +116,9 @@ export const segments = (
 }
 
 interface Detected {
-  /** Position in `keys`. */
+  /** Index in `keys`. */
   readonly key: number
-  /** Of the two tones together. */
+  /** Power of both tones together. */
   readonly power: number
 }
 
@@ -120,7 +126,7 @@ const makeDetector = (sampleRate: number, size: number): ((window: Float32Array)
   const coefficients = [...rows, ...columns].map((hertz) => 2 * Math.cos((2 * Math.PI * hertz) / sampleRate))
   const powers = new Float64Array(8)
 
-  /** The strongest of four tones, if it stands clear of the three others. */
+  /** The strongest of four tones, if it is clearly louder than the other three. */
   const strongest = (from: number): number | undefined => {
     let best = from
     for (let at = from + 1; at < from + 4; at++) {
@@ -145,7 +151,7 @@ const makeDetector = (sampleRate: number, size: number): ((window: Float32Array)
         before = last
         last = next
       }
-      // Scaled so that a lone tone's power is the energy that it has in the window.
+      // Scaled so that the power of a single tone is its energy in the window.
       powers[at] = (2 * (last * last + before * before - coefficient * last * before)) / size
     }
     const row = strongest(0)
@@ -180,7 +186,8 @@ const collect = (heard: Int8Array, power: Float32Array, hop: number, duration: n
       end = at
       loudest = Math.max(loudest, power[at] ?? 0)
     }
-    // A window half over a tone's edge measures a quarter of its power, so that is where the edge is.
+    // A window that half overlaps a tone's edge measures a quarter of its power, so the edge is
+    // there.
     let first = frame
     let last = end
     while (first < last && (power[first] ?? 0) < loudest / 4) first++

@@ -6,7 +6,7 @@
 import { Effect, Schema } from "effect"
 
 /**
- * The bytes are no WAV audio, or of a kind that is not understood. The message says which.
+ * The bytes are not WAV audio, or of an unsupported kind. The message says which.
  *
  * @since 0.1.0
  */
@@ -15,22 +15,22 @@ export class WavError extends Schema.TaggedError<WavError>("@model-gateway/provi
 }) {}
 
 /**
- * WAV audio, with its samples still where they were.
+ * WAV audio. Samples are read from the original bytes.
  *
  * @since 0.1.0
  */
 export interface Wav {
-  /** Samples a second. */
+  /** Samples per second. */
   readonly sampleRate: number
   readonly channels: 1 | 2
   readonly bitsPerSample: 8 | 16
-  /** Samples of one channel. */
+  /** Samples per channel. */
   readonly length: number
   /** In seconds. */
   readonly duration: number
   /**
-   * Fills `target` with the samples from `start` on, from -1 to 1, two channels mixed to one. Before the start and
-   * after the end of the audio there is silence.
+   * Fills `target` with the samples from `start`, from -1 to 1, with two channels mixed to one.
+   * Outside the audio, samples are silent.
    */
   readonly read: (start: number, target: Float32Array) => void
 }
@@ -93,7 +93,7 @@ const extensible = 0xfffe
 
 const readFormat = (view: DataView, start: number, size: number): Format | string => {
   const declared = view.getUint16(start, true)
-  // The extensible form carries the plain form's code in the first two bytes of its sub-format.
+  // The extensible format has the plain format's code in the first two bytes of its sub-format.
   const code = declared === extensible && size >= 40 ? view.getUint16(start + 24, true) : declared
   if (code !== pcm) return "the WAV file is not PCM"
   const channels = view.getUint16(start + 2, true)

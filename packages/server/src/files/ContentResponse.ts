@@ -24,7 +24,8 @@ const percentEncoded = (text: string): string =>
   encodeURIComponent(text).replace(/['()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
 
 /**
- * The `Content-Disposition` header (RFC 6266): the name in ASCII for old clients, and as it is where it is more than that.
+ * The `Content-Disposition` header (RFC 6266): an ASCII name for old clients, and the full name if
+ * it has other characters.
  *
  * @example
  * ```ts

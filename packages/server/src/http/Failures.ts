@@ -284,7 +284,8 @@ export const kindOf = (error: unknown): string => {
 }
 
 /**
- * Lets a store's failure pass beside the contract's errors, as a defect that {@link classify} knows: 503 where the set has it, else 500.
+ * Turns a store's failure into a defect that {@link classify} maps: 503 if the operation has it,
+ * otherwise 500.
  *
  * @example
  * ```ts
