@@ -96,38 +96,54 @@ export interface FinishedVideo {
   readonly saved: SavedVideo
 }
 
-/**
- * Step 5: has a video made, tells each change of the job, and saves the result. Interrupted, it cancels the job and
- * tells that too.
- */
-export const makeVideo = Effect.fn("Sample.makeVideo")(function* (
-  request: Video.Request,
-  onChange: (job: Video.Job) => Effect.Effect<void>
-) {
-  const gateway = yield* Gateway.Gateway
-  const store = yield* VideoStore
-  const cancel = (submitted: Effect.Effect<Video.Job, unknown>) =>
+/** Is told how a job stands. */
+type OnChange = (job: Video.Job) => Effect.Effect<void>
+
+/** Cancels a job because its caller was interrupted, and gives up quickly. */
+const cancelVideo = (submitted: Effect.Effect<Pick<Video.Job, "id">, unknown>, onChange: OnChange) =>
+  Effect.flatMap(Gateway.Gateway, (gateway) =>
     submitted.pipe(
       Effect.flatMap(({ id }) => gateway.cancelVideo(id)),
       Effect.flatMap(onChange),
-      // Whoever interrupts wants to go.
       Effect.timeout("5 seconds"),
       Effect.ignore
     )
+  )
 
-  // A submission that is interrupted may have arrived all the same. Sent again under its key, it answers which job it is.
+/** Submits a video job and tells how it stands. Interrupted, it cancels the job. */
+export const submitVideo = Effect.fn("Sample.submitVideo")(function* (request: Video.Request, onChange: OnChange) {
+  const gateway = yield* Gateway.Gateway
+  // An interrupted submission may have arrived all the same. Sent again under its key, it answers which job it is.
   const submit = gateway.submitVideo(request, { idempotencyKey: `sample-${yield* Random.next}` })
-  const job = yield* Effect.onInterrupt(submit, () => cancel(submit))
-  const final = yield* VideoProgress.watch(job.id, { interval: "500 millis" }).pipe(
-    Stream.filter((next) => next.status !== job.status || next.progress !== job.progress),
-    (changes) => Stream.concat(Stream.succeed(job), changes),
+  return yield* submit.pipe(
+    Effect.tap(onChange),
+    Effect.onInterrupt(() => cancelVideo(submit, onChange))
+  )
+})
+
+/**
+ * Follows a job that was submitted, now or earlier: tells how it stands and each change of it, and saves the video.
+ * Interrupted, it cancels the job and tells that too.
+ */
+export const followVideo = Effect.fn("Sample.followVideo")(function* (id: string, onChange: OnChange) {
+  const gateway = yield* Gateway.Gateway
+  const store = yield* VideoStore
+  const last = yield* VideoProgress.watch(id, { interval: "500 millis" }).pipe(
     Stream.tap(onChange),
     Stream.runLast,
-    Effect.map(Option.getOrElse(() => job)),
-    Effect.onInterrupt(() => cancel(Effect.succeed(job)))
+    Effect.onInterrupt(() => cancelVideo(Effect.succeed({ id }), onChange))
   )
+  const final = Option.isSome(last) ? last.value : yield* gateway.getVideo(id)
   if (final.status !== "completed") return yield* new VideoNotMade({ job: final })
-  return { job: final, saved: yield* store.save(gateway.videoContent(job.id)) }
+  return { job: final, saved: yield* store.save(gateway.videoContent(id)) }
+})
+
+/** Step 5: has a video made, tells each change of the job, and saves the result. Interrupted, it cancels the job. */
+export const makeVideo = Effect.fn("Sample.makeVideo")(function* (request: Video.Request, onChange: OnChange) {
+  const submitted = yield* submitVideo(request, onChange)
+  return yield* followVideo(submitted.id, (job) =>
+    job.status === submitted.status && job.progress === submitted.progress ? Effect.void : onChange(job)
+  )
 })
 
 /** What came of the assignment. */

@@ -85,7 +85,7 @@ export const App = () => {
         <SignIn status={session} onSignedIn={() => requestAnimationFrame(() => focusHeading(here()))} />
         <RerankPanel active={place === "rerank"} models={models} />
         <TranscriptionPanel active={place === "transcription"} models={models} />
-        <VideoPanel active={place === "video"} models={models} />
+        <VideoPanel active={place === "video"} models={models} signedIn={signedIn} />
         <FilesPanel active={place === "files"} signedIn={signedIn} />
         <KeyPanel active={place === "key"} signedIn={signedIn} />
         <GuardrailPanel active={place === "guardrail"} manages={session.manages} />

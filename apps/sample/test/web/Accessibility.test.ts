@@ -138,6 +138,28 @@ describe.runIf(hasBrowser)("everybody", () => {
     expect(await background()).toBe(dark)
   })
 
+  it("passes all words of a transcript with one press of Tab, and moves between them by the arrow keys", async () => {
+    const site = await enter()
+    const panel = await Panels.transcribe(site)
+    const words = panel.locator(".timeline button")
+    await panel.locator(".timeline button:not([tabindex='-1'])").focus()
+    const focused = () => words.evaluateAll((all) => all.findIndex((word) => word === document.activeElement))
+    const { keyboard } = site.page
+    expect(await focused()).toBe(0)
+    for (const [key, word] of [
+      ["ArrowRight", 1],
+      ["End", 6],
+      ["ArrowRight", 6],
+      ["ArrowLeft", 5],
+      ["Home", 0]
+    ] as const) {
+      await keyboard.press(key)
+      expect([key, await focused()]).toEqual([key, word])
+    }
+    await keyboard.press("Tab")
+    expect(await focused()).toBe(-1)
+  })
+
   it("sees bars in forced colors", async () => {
     const site = await enter({ forcedColors: "active" })
     const panel = await Panels.rank(site)

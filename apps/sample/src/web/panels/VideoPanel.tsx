@@ -1,20 +1,25 @@
 /** A video job: its states as they happen, and the video. */
-import { type Video } from "@model-gateway/core"
-import { Effect } from "effect"
-import { useEffect, useState } from "react"
+import { Video } from "@model-gateway/core"
+import { Effect, Schedule } from "effect"
+import { useEffect, useRef, useState } from "react"
 import * as Inputs from "../../Inputs.ts"
-import { type FinishedVideo, makeVideo } from "../../Program.ts"
+import { type FinishedVideo, followVideo, submitVideo } from "../../Program.ts"
 import { credits, size } from "../../Words.ts"
 import { Field, Select } from "../parts/Field.tsx"
 import { Panel } from "../parts/Panel.tsx"
 import { TaskForm } from "../parts/TaskForm.tsx"
 import { snippets } from "../Snippets.ts"
 import type { ModelIds } from "../useModels.ts"
+import { type RecentJob, useRecentJobs } from "../useRecentJobs.ts"
 import { useTask } from "../useTask.ts"
+import { RecentJobs } from "./RecentJobs.tsx"
 
 const resolutions: ReadonlyArray<Video.Resolution> = ["480p", "720p", "768p", "1080p", "1K", "2K", "4K"]
 const ratios: ReadonlyArray<Video.AspectRatio> = ["16:9", "9:16", "1:1", "4:3", "3:4", "3:2", "2:3", "21:9", "9:21"]
 const sample = Inputs.make(Inputs.sandboxModels).video
+
+/** What was asked for with the job that is shown, whatever the form says now. */
+type Shown = Pick<RecentJob, "prompt" | "ratio">
 
 /** A state that the job was seen in. */
 interface Seen {
@@ -23,7 +28,16 @@ interface Seen {
   readonly after: number
 }
 
-export const VideoPanel = ({ active, models }: { readonly active: boolean; readonly models: ModelIds }) => {
+/** A gateway that restarts is back within a minute. */
+const reconnecting = { schedule: Schedule.spaced("1 second"), times: 60 }
+
+interface Props {
+  readonly active: boolean
+  readonly models: ModelIds
+  readonly signedIn: boolean
+}
+
+export const VideoPanel = ({ active, models, signedIn }: Props) => {
   const task = useTask<FinishedVideo>("video")
   const [prompt, setPrompt] = useState(sample.prompt ?? "")
   const [model, setModel] = useState(sample.model)
@@ -31,18 +45,49 @@ export const VideoPanel = ({ active, models }: { readonly active: boolean; reado
   const [ratio, setRatio] = useState<Video.AspectRatio>(sample.aspect_ratio ?? "16:9")
   const [duration, setDuration] = useState("4")
   const [seed, setSeed] = useState("7")
+  const recent = useRecentJobs()
+  const [shown, setShown] = useState<Shown>()
   const [job, setJob] = useState<Video.Job>()
+  const [lost, setLost] = useState(false)
   const [seen, setSeen] = useState<ReadonlyArray<Seen>>([])
 
   const saved = task.state._tag === "Done" ? task.state.value.saved.location : undefined
   useEffect(() => (saved === undefined ? undefined : () => URL.revokeObjectURL(saved)), [saved])
 
-  const submit = () => {
+  /** Forgets the job before, and answers what notes each change of the new one. */
+  const begin = (next: Shown) => {
     const begun = performance.now()
+    setShown(next)
     setJob(undefined)
     setSeen([])
+    setLost(false)
+    return (changed: Video.Job) =>
+      Effect.sync(() => {
+        setJob(changed)
+        setLost(false)
+        recent.keep({ ...next, id: changed.id, status: changed.status })
+        setSeen((before) =>
+          before.at(-1)?.status === changed.status
+            ? before
+            : [...before, { status: changed.status, after: performance.now() - begun }]
+        )
+      })
+  }
+
+  /** Follows a job to its end, also over a restart of the gateway. */
+  const follow = (id: string, onChange: ReturnType<typeof begin>) =>
+    followVideo(id, onChange).pipe(
+      Effect.tapErrorTag("TransportError", () => Effect.sync(() => setLost(true))),
+      Effect.retry({
+        while: (error) => error._tag === "TransportError" && error.reason === "connection",
+        ...reconnecting
+      })
+    )
+
+  const submit = () => {
+    const onChange = begin({ prompt, ratio })
     task.run(
-      makeVideo(
+      submitVideo(
         {
           model,
           prompt,
@@ -51,18 +96,21 @@ export const VideoPanel = ({ active, models }: { readonly active: boolean; reado
           ...(duration === "" ? {} : { duration: Number(duration) }),
           ...(seed === "" ? {} : { seed: Number(seed) })
         },
-        (next) =>
-          Effect.sync(() => {
-            setJob(next)
-            setSeen((before) =>
-              before.at(-1)?.status === next.status
-                ? before
-                : [...before, { status: next.status, after: performance.now() - begun }]
-            )
-          })
-      )
+        onChange
+      ).pipe(Effect.flatMap(({ id }) => follow(id, onChange)))
     )
   }
+
+  const show = ({ id, prompt, ratio }: RecentJob) => task.run(follow(id, begin({ prompt, ratio })))
+
+  // After a reload, goes on with the newest job that had not ended.
+  const resumed = useRef(false)
+  useEffect(() => {
+    if (!signedIn || resumed.current) return
+    resumed.current = true
+    const unfinished = recent.jobs.find(({ status }) => !Video.isFinal(status))
+    if (unfinished !== undefined) show(unfinished)
+  })
 
   return (
     <Panel
@@ -76,7 +124,10 @@ export const VideoPanel = ({ active, models }: { readonly active: boolean; reado
         task={task}
         label="Make the video"
         onSubmit={submit}
-        running={doing(job)}
+        running={lost ? "Connection lost. Reconnecting …" : doing(job)}
+        cancelled={
+          job === undefined || job.status === "cancelled" ? "Cancelled" : "Stopped waiting; the job may still run"
+        }
         done={() => "The video is ready"}
         progress={job?.status === "in_progress" ? job.progress : undefined}
         progressLabel="Rendering"
@@ -125,6 +176,9 @@ export const VideoPanel = ({ active, models }: { readonly active: boolean; reado
           </Field>
         </div>
       </TaskForm>
+      {signedIn && recent.jobs.length > 0 ? (
+        <RecentJobs jobs={recent.jobs} busy={task.running} onShow={show} onClear={recent.clear} />
+      ) : null}
       <div className="outcome">
         {seen.length === 0 ? null : (
           <ol className="states" aria-label="States of the job">
@@ -136,7 +190,9 @@ export const VideoPanel = ({ active, models }: { readonly active: boolean; reado
             ))}
           </ol>
         )}
-        {task.state._tag === "Done" ? <Finished video={task.state.value} ratio={ratio} /> : null}
+        {task.state._tag === "Done" && shown !== undefined ? (
+          <Finished video={task.state.value} ratio={shown.ratio} />
+        ) : null}
       </div>
     </Panel>
   )
@@ -155,7 +211,7 @@ const Finished = ({ ratio, video: { job, saved } }: { readonly video: FinishedVi
       playsInline
       src={saved.location}
       aria-label="The finished video"
-      style={{ aspectRatio: ratio.replace(":", "/") }}
+      style={{ aspectRatio: ratio.replace(":", "/"), maxWidth: `calc(70vh * ${ratio.replace(":", "/")})` }}
     />
     <p className="row spread">
       <a className="button" href={saved.location} download={`${job.id}.mp4`}>

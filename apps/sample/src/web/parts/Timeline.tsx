@@ -17,12 +17,30 @@ const pixelsPerSecond = (words: ReadonlyArray<Transcription.Word>, duration: num
   return Math.min(400, Math.max(40, ...wanted))
 }
 
+/** The word that a key moves to; undefined for the keys that do not move. */
+const wordFrom = (key: string, at: number, count: number): number | undefined => {
+  switch (key) {
+    case "ArrowLeft":
+      return Math.max(0, at - 1)
+    case "ArrowRight":
+      return Math.min(count - 1, at + 1)
+    case "Home":
+      return 0
+    case "End":
+      return count - 1
+    default:
+      return undefined
+  }
+}
+
 const seconds = (at: number): string => `${at.toFixed(1)} s`
 
 export const Timeline = ({ duration, player, words }: Props) => {
   const track = useRef<HTMLDivElement>(null)
   const playhead = useRef<HTMLDivElement>(null)
   const [current, setCurrent] = useState(-1)
+  // The one word that Tab reaches; the arrow keys move it.
+  const [stop, setStop] = useState(0)
 
   useEffect(() => {
     const audio = player.current
@@ -64,8 +82,25 @@ export const Timeline = ({ duration, player, words }: Props) => {
     audio.play().catch(() => {})
   }
 
+  const moveFocus = (next: number) => {
+    setStop(next)
+    track.current?.querySelector<HTMLElement>(`[data-word="${next}"]`)?.focus()
+  }
+
   return (
-    <div className="timeline" ref={track} role="group" aria-label="Words on a time line" tabIndex={-1}>
+    <div
+      className="timeline"
+      ref={track}
+      role="toolbar"
+      aria-label="Words on a time line. The arrow keys move between words."
+      tabIndex={-1}
+      onKeyDown={(event) => {
+        const to = wordFrom(event.key, stop, words.length)
+        if (to === undefined) return
+        event.preventDefault()
+        moveFocus(to)
+      }}
+    >
       <div style={{ width: `max(100%, ${Math.ceil(duration * pixelsPerSecond(words, duration))}px)` }}>
         {words.map(({ end, start, word }, index) => (
           <button
@@ -76,6 +111,8 @@ export const Timeline = ({ duration, player, words }: Props) => {
             aria-label={`${word}, at ${seconds(start)}`}
             title={`${seconds(start)} to ${seconds(end)}`}
             style={{ left: `${(100 * start) / duration}%`, width: `${(100 * (end - start)) / duration}%` }}
+            tabIndex={index === stop ? 0 : -1}
+            onFocus={() => setStop(index)}
             onClick={() => play(start)}
           >
             {word}

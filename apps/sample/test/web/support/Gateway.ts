@@ -13,13 +13,17 @@ export interface Gateway {
   readonly dataDir: string
   readonly apiKey: string
   readonly managementKey: string
+  /** Ends the process at once, as a crash does. */
+  readonly kill: () => Promise<void>
+  /** Starts it again, over the same folder and port. */
+  readonly restart: () => Promise<void>
+  /** Ends the process and removes its folder. */
   readonly stop: () => Promise<void>
 }
 
-/** Starts it, and answers when its first run has printed its keys. */
-export const serve = async (): Promise<Gateway> => {
-  const dataDir = mkdtempSync(join(tmpdir(), "sample-page-"))
-  const child = spawn(process.execPath, [main, "serve", "--port", "0", "--data-dir", dataDir], {
+/** One process, and what it prints. */
+const start = (dataDir: string, port: string) => {
+  const child = spawn(process.execPath, [main, "serve", "--port", port, "--data-dir", dataDir], {
     env: { PATH: process.env["PATH"], NO_COLOR: "1" },
     stdio: ["ignore", "pipe", "pipe"]
   })
@@ -29,23 +33,42 @@ export const serve = async (): Promise<Gateway> => {
   child.stdout.on("data", keep)
   child.stderr.on("data", keep)
 
-  const printed = async (pattern: RegExp): Promise<string> => {
-    for (;;) {
-      const found = pattern.exec(output)?.[0]
-      if (found !== undefined) return found
-      const over = await Promise.race([once(child.stdout, "data").then(() => false), ended.then(() => true)])
-      if (over) throw new Error(`The gateway ended:\n${output}`)
-    }
-  }
-
   return {
-    origin: await printed(/http:\/\/127\.0\.0\.1:\d+/),
-    dataDir,
-    apiKey: await printed(/mg_sk_\w{38}/),
-    managementKey: await printed(/mg_mk_\w{38}/),
-    stop: async () => {
+    printed: async (pattern: RegExp): Promise<string> => {
+      for (;;) {
+        const found = pattern.exec(output)?.[0]
+        if (found !== undefined) return found
+        const over = await Promise.race([once(child.stdout, "data").then(() => false), ended.then(() => true)])
+        if (over) throw new Error(`The gateway ended:\n${output}`)
+      }
+    },
+    kill: async () => {
       child.kill("SIGKILL")
       await ended
+    }
+  }
+}
+
+const address = /http:\/\/127\.0\.0\.1:\d+/
+
+/** Starts it, and answers when its first run has printed its keys. */
+export const serve = async (): Promise<Gateway> => {
+  const dataDir = mkdtempSync(join(tmpdir(), "sample-page-"))
+  let running = start(dataDir, "0")
+  const kill = () => running.kill()
+  const origin = await running.printed(address)
+  return {
+    origin,
+    dataDir,
+    apiKey: await running.printed(/mg_sk_\w{38}/),
+    managementKey: await running.printed(/mg_mk_\w{38}/),
+    kill,
+    restart: async () => {
+      running = start(dataDir, new URL(origin).port)
+      await running.printed(address)
+    },
+    stop: async () => {
+      await kill()
       rmSync(dataDir, { recursive: true, force: true })
     }
   }

@@ -1,0 +1,61 @@
+// A video job outlives what happens around the page: a reload, a restarted gateway, a changed form.
+import { describe, expect, it } from "vitest"
+import { fixture, hasBrowser } from "./support/Fixture.ts"
+import type { Site } from "./support/Site.ts"
+
+describe.runIf(hasBrowser)("a video job", () => {
+  const { enter, gateway } = fixture()
+
+  /** Begins one that takes a few seconds, and counts the submissions. */
+  const begin = async () => {
+    const site = await enter()
+    const submitted: Array<string> = []
+    site.page.on("request", (request) => {
+      if (request.method() === "POST" && request.url().endsWith("/videos")) submitted.push(request.url())
+    })
+    const panel = await site.go("video")
+    await panel.getByLabel("Seconds").fill("6")
+    await panel.getByLabel("Resolution").selectOption("1080p")
+    await panel.getByLabel("Aspect ratio").selectOption("9:16")
+    await panel.getByRole("button", { name: "Make the video" }).click()
+    await panel.locator("[data-status='in_progress']").waitFor()
+    return { site, panel, submitted }
+  }
+
+  const ready = async ({ page }: Site) => {
+    const panel = page.locator("#panel-video")
+    await panel.getByText("The video is ready").waitFor({ timeout: 50_000 })
+    return panel
+  }
+
+  it("is found again after a reload, is listed, and keeps its shape when the form changes", async () => {
+    const { site, submitted } = await begin()
+    await site.page.reload()
+    const panel = await ready(site)
+    const shape = () => panel.locator("video").evaluate((video) => video.clientWidth / video.clientHeight)
+    expect(await shape()).toBeCloseTo(9 / 16, 1)
+    await panel.getByLabel("Aspect ratio").selectOption("21:9")
+    expect(await shape()).toBeCloseTo(9 / 16, 1)
+    expect(submitted).toHaveLength(1)
+    expect(site.complaints).toEqual([])
+
+    // An ended job is shown again on request only.
+    await site.page.reload()
+    await panel.getByText("Recent jobs (1)").click()
+    expect(await panel.locator("video").count()).toBe(0)
+    await panel.getByRole("button", { name: /^Show / }).click()
+    await ready(site)
+    await panel.getByRole("button", { name: "Clear the list" }).click()
+    expect(await panel.getByText(/Recent jobs/).count()).toBe(0)
+  })
+
+  it("is followed to its end when the gateway restarts meanwhile", async () => {
+    const { site, submitted } = await begin()
+    await gateway().kill()
+    await site.page.getByText("Connection lost. Reconnecting …").waitFor()
+    await gateway().restart()
+    const panel = await ready(site)
+    expect(await panel.locator("video").evaluate((video: HTMLVideoElement) => video.src)).toMatch(/^blob:/)
+    expect(submitted).toHaveLength(1)
+  })
+})
