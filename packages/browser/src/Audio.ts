@@ -1,6 +1,6 @@
 /**
- * Audio that a page has as a File or a Blob, made ready for `gateway.transcribe`:
- * the service tells the format by the name, and a Blob has none.
+ * Prepares a File or a Blob for `gateway.transcribe`. The service detects the audio format from the
+ * filename, and a Blob has none.
  *
  * @since 0.1.0
  */
@@ -9,25 +9,24 @@ import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 
 /**
- * Goes into `gateway.transcribe` as it is: `{ model, ...audio }`.
+ * Audio with a filename, for `gateway.transcribe({ model, ...audio })`.
  *
  * @since 0.1.0
  */
 export interface Audio {
   readonly file: Blob
-  /** Ends in the format's name. */
+  /** Ends in the format's extension. */
   readonly filename: string
 }
 
 /**
- * Nothing says that this is audio in a format that the gateway takes: neither its
- * name nor its media type.
+ * Neither the filename nor the media type is that of an audio format that the gateway accepts.
  *
  * @since 0.1.0
  */
 export class UnsupportedAudio extends Data.TaggedError("UnsupportedAudio")<{
   readonly filename: string
-  /** The Blob's media type; empty where it has none. */
+  /** The Blob's media type. Empty if it has none. */
   readonly type: string
 }> {
   override get message(): string {
@@ -72,8 +71,8 @@ const byType: ReadonlyMap<string, AudioFormat> = new Map<string, AudioFormat>([
 ])
 
 /**
- * The format that a media type stands for, parameters and all
- * (`audio/webm;codecs=opus` is `webm`); undefined where it is none of the seven.
+ * The audio format of a media type. Parameters are ignored: `audio/webm;codecs=opus` is `webm`.
+ * Undefined if the type is not one of the seven formats.
  *
  * @since 0.1.0
  */
@@ -83,8 +82,9 @@ export const formatOfType = (type: string): AudioFormat | undefined => {
 }
 
 /**
- * Audio from a File or a Blob. Its name decides (the File's, or the one given),
- * else its media type, which then names it: `audio.webm`.
+ * Makes audio from a File or a Blob. The format comes from the extension of `filename` (default:
+ * the File's name), or else from the media type. A Blob without a name gets one, such as
+ * `audio.webm`.
  *
  * @example
  * ```ts

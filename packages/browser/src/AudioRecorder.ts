@@ -1,6 +1,6 @@
 /**
- * Records the microphone for `gateway.transcribe`. The microphone is let go with
- * the scope, whatever happens in between, so the browser's red dot goes out.
+ * Records the microphone for `gateway.transcribe`. The microphone is released when the scope
+ * closes, also after errors and interruption.
  *
  * @since 0.1.0
  */
@@ -13,13 +13,13 @@ import * as Stream from "effect/Stream"
 import { type Audio, formatOfType } from "./Audio.ts"
 
 /**
- * Why there is no recording; the message is a sentence to show.
+ * The recording failed. The message can be shown to the user.
  *
- * - `denied`: the person, the browser's settings or the page's policy say no.
- * - `no-microphone`: the machine has none.
- * - `busy`: another program holds it.
- * - `unsupported`: the browser cannot record, or not on a page without HTTPS.
- * - `failed`: it broke off while recording.
+ * - `denied`: the user, the browser's settings or the page's policy do not allow recording.
+ * - `no-microphone`: no microphone was found.
+ * - `busy`: another program uses the microphone.
+ * - `unsupported`: the browser cannot record, or the page is not served over HTTPS.
+ * - `failed`: the recording stopped with an error.
  *
  * @since 0.1.0
  */
@@ -39,16 +39,16 @@ const sentences: Record<RecordingFailed["reason"], string> = {
   busy: "Another program is using the microphone. Close it, then start the recording again.",
   unsupported:
     "This browser cannot record on this page. Recording needs HTTPS and a current browser; an audio file works too.",
-  failed: "The recording broke off. Start it again."
+  failed: "The recording stopped with an error. Start it again."
 }
 
 /**
  * @since 0.1.0
  */
 export interface Options {
-  /** Which microphone, echo cancellation and so on. Default: the system's, mono. */
+  /** The microphone and its processing. Default: the system's default microphone, mono. */
   readonly audio?: MediaTrackConstraints | undefined
-  /** Bits a second. Default 32,000: speech, at about 4 KB a second. */
+  /** Bits per second. Default: 32,000, for speech: about 4 KB per second. */
   readonly bitsPerSecond?: number | undefined
 }
 
@@ -56,18 +56,18 @@ export interface Options {
  * @since 0.1.0
  */
 export interface Recording {
-  /** What it is recorded as: `audio/webm;codecs=opus`. */
+  /** The recording's media type, such as `audio/webm;codecs=opus`. */
   readonly mimeType: string
   /**
-   * How loud it is, about 20 times a second: 0 is silence, 1 is full scale (root of
-   * the mean square). Ends with the recording.
+   * The volume (root mean square), about 20 times per second: 0 is silence, 1 is full scale. The
+   * Stream ends with the recording.
    */
   readonly level: Stream.Stream<number>
-  /** Ends the recording and yields it whole. Asked again, it yields the same. */
+  /** Stops the recording and returns it. Repeated calls return the same recording. */
   readonly stop: Effect.Effect<Audio, RecordingFailed>
 }
 
-/** Smallest first, of what the gateway takes; Safari has MP4 alone. */
+/** Formats that the gateway accepts, smallest recordings first. Safari supports only MP4. */
 const candidates = ["audio/webm;codecs=opus", "audio/ogg;codecs=opus", "audio/webm", "audio/mp4"]
 
 const reasonOf = (cause: unknown): RecordingFailed["reason"] => {
@@ -95,7 +95,8 @@ const failure = (cause: unknown) => new RecordingFailed({ reason: reasonOf(cause
 const microphone = (options: Options) =>
   Effect.acquireRelease(
     Effect.tryPromise({
-      // Without HTTPS there is no `mediaDevices`, whatever the types say: a TypeError, hence `unsupported`.
+      // Without HTTPS `mediaDevices` is undefined, contrary to its type. The TypeError becomes
+      // `unsupported`.
       try: () => navigator.mediaDevices.getUserMedia({ audio: { channelCount: 1, ...options.audio } }),
       catch: failure
     }),
@@ -112,7 +113,8 @@ const levelOf = (stream: MediaStream): Stream.Stream<number> =>
       )
       const analyser = context.createAnalyser()
       context.createMediaStreamSource(stream).connect(analyser)
-      // Some browsers begin it suspended. Where they want a click first, the meter stands at 0 until then.
+      // Some browsers create it suspended. If they require a click first, the level is 0 until
+      // then.
       context.resume().catch(() => {})
       const samples = new Float32Array(analyser.fftSize)
       return Stream.fromEffectSchedule(
@@ -126,7 +128,7 @@ const levelOf = (stream: MediaStream): Stream.Stream<number> =>
   )
 
 /**
- * Asks for the microphone, which may show a prompt, and begins to record.
+ * Starts recording. The browser may ask the user for permission first.
  *
  * @example
  * ```ts

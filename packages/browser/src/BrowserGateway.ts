@@ -1,9 +1,9 @@
 /**
- * The gateway's client in a browser: over `fetch`, with short-lived tokens that the
- * application's own server hands out.
+ * The gateway client for browsers: over `fetch`, with short-lived tokens from the application's own
+ * server.
  *
- * Build the layer once, in your main layer or a `ManagedRuntime`: the token that it
- * keeps, and the budget of its retries, live as long as the layer.
+ * Build the layer once, in your main layer or a `ManagedRuntime`: it holds the cached token and the
+ * retry budget.
  *
  * @since 0.1.0
  */
@@ -20,23 +20,23 @@ import * as Settings from "./Settings.ts"
 import * as TokenSource from "./TokenSource.ts"
 
 /**
- * Who calls: either the address where the application's own server hands out
- * short-lived tokens, or a credential of your own making.
+ * The credential: either the URL where the application's own server returns short-lived tokens, or
+ * a token or Effect that you provide.
  *
  * @since 0.1.0
  */
 export type Credential =
   | {
       /**
-       * Asked with POST, answers what the gateway's POST `/keys/ephemeral` answered
-       * it: `{ "key": …, "expires_at": … }`. Its tokens are kept, replaced before
-       * they expire, and replaced once where the gateway refuses one.
+       * Requested with POST. It returns the response of the gateway's POST `/keys/ephemeral`:
+       * `{ "key": …, "expires_at": … }`. The token is cached and replaced before it expires. If the
+       * gateway rejects it, it is replaced once.
        */
       readonly tokenEndpoint: string | TokenSource.EndpointOptions
       readonly credential?: undefined
     }
   | {
-      /** An Effect that yields a short-lived token, asked before every attempt; or a token. */
+      /** A short-lived token, or an Effect that returns one and runs before every attempt. */
       readonly credential: GatewayConfig.Credential
       readonly tokenEndpoint?: undefined
     }
@@ -46,11 +46,11 @@ export type Credential =
  */
 export type Options = Omit<GatewayConfig.Options, "baseUrl" | "credential"> &
   Credential & {
-    /** Its path ends in `/api/v1`. Default `/api/v1` of the page's own origin. */
+    /** The gateway's address, ending in `/api/v1`. Default: `/api/v1` at the page's own origin. */
     readonly baseUrl?: string | undefined
     /**
-     * Lets a key pass that lives for months (`mg_sk_…`, `mg_mk_…`), though everyone
-     * who opens the page can read it and spend with it. Default false.
+     * Accepts a long-lived key (`mg_sk_…`, `mg_mk_…`), although everyone who opens the page can
+     * read it and spend with it. Default: false.
      */
     readonly dangerouslyAllowLongLivedKey?: boolean | undefined
     readonly http?: BrowserHttpClient.Options | undefined
@@ -58,7 +58,10 @@ export type Options = Omit<GatewayConfig.Options, "baseUrl" | "credential"> &
 
 const bearer = (key: Redacted.Redacted<string>) => `Bearer ${Redacted.value(key)}`
 
-/** A refused token was revoked, or has expired by the gateway's clock: what it was sent with goes out once more, with another. */
+/**
+ * Repeats a request once with a new token if the gateway rejects the current one, because it was
+ * revoked or has expired by the gateway's clock.
+ */
 const replacingRefused = (
   client: HttpClient.HttpClient,
   source: TokenSource.TokenSource<unknown>
@@ -106,7 +109,7 @@ const withTokenEndpoint = Effect.fnUntraced(function* (
 })
 
 /**
- * The client from values.
+ * Provides the client, configured by values.
  *
  * @example
  * ```ts
@@ -120,10 +123,10 @@ const withTokenEndpoint = Effect.fnUntraced(function* (
  * }).pipe(Effect.provide(BrowserGateway.layer({ tokenEndpoint: "/token" })))
  * ```
  *
- * A key given as it is, and long-lived, fails the layer with `LongLivedKeyRefused`.
- * Where the Effect or the endpoint yields such a key, the calls fail: with a
- * `TransportError` whose `reason` is `credential` and whose `cause` is that error
- * (or a `TokenSource.TokenUnavailable`, or what else your Effect fails with).
+ * If `credential` is a long-lived key, the layer fails with `LongLivedKeyRefused`. If the Effect or
+ * the token endpoint returns one, each call fails with a `TransportError` whose `reason` is
+ * `credential` and whose `cause` is that error. The same applies to a
+ * `TokenSource.TokenUnavailable` and to all other errors of the Effect.
  *
  * @since 0.1.0
  */
@@ -143,7 +146,7 @@ export const layer = (options: Options): Layer.Layer<Gateway.Gateway, LongLivedK
 }
 
 /**
- * What the layers that read the page's settings take besides them.
+ * Options of the layers that read the page's settings.
  *
  * @since 0.1.0
  */
@@ -161,7 +164,7 @@ const fromSettings =
     )
 
 /**
- * The client from the page's `<meta name="model-gateway-…">` elements; see
+ * Provides the client, configured by the page's `<meta name="model-gateway-…">` elements. See
  * `Settings.fromMeta` for their names.
  *
  * @since 0.1.0
@@ -172,7 +175,7 @@ export const layerMeta = (options: PageOptions = {}): Layer.Layer<Gateway.Gatewa
   )
 
 /**
- * The client from a JSON document, such as `/model-gateway.json`; see
+ * Provides the client, configured by a JSON document such as `/model-gateway.json`. See
  * `Settings.fromJson` for its fields.
  *
  * @since 0.1.0

@@ -1,7 +1,7 @@
 /**
- * The `HttpClient` of a browser: `fetch`, and XMLHttpRequest for the requests whose
- * upload is watched ({@link UploadProgress}), since `fetch` cannot tell. Interrupting
- * a call aborts its request on the wire either way.
+ * The `HttpClient` for browsers. It uses `fetch`, and XMLHttpRequest for requests with
+ * {@link UploadProgress}, because `fetch` does not report upload progress. Interrupting a call
+ * aborts its request in both cases.
  *
  * @since 0.1.0
  */
@@ -18,19 +18,19 @@ import { UploadProgress } from "./UploadProgress.ts"
  */
 export interface Options {
   /**
-   * Whether cookies go along. Default: the platform's, `same-origin`. The gateway
-   * itself wants none.
+   * Whether requests include cookies. The gateway itself uses none. Default: `same-origin`, like
+   * `fetch`.
    */
   readonly credentials?: RequestCredentials | undefined
   /**
-   * Whether requests carry the trace headers `traceparent` and `b3`. Default false:
-   * a gateway on another origin would have to allow them.
+   * Whether requests have the trace headers `traceparent` and `b3`. A gateway on another origin
+   * must allow them. Default: false.
    */
   readonly traceHeaders?: boolean | undefined
 }
 
-/** Watches uploads through XMLHttpRequest; everything else is left to `fetch`. */
-const watchingUploads = (fetching: HttpClient.HttpClient, withCredentials: boolean): HttpClient.HttpClient =>
+/** Sends requests with upload progress through XMLHttpRequest, and all others through `fetch`. */
+const withUploadEvents = (fetching: HttpClient.HttpClient, withCredentials: boolean): HttpClient.HttpClient =>
   HttpClient.transform(fetching, (effect, request) =>
     Effect.flatMap(UploadProgress, (onProgress) => {
       const body = onProgress === undefined ? undefined : Xhr.bodyOf(request)
@@ -43,9 +43,9 @@ const watchingUploads = (fetching: HttpClient.HttpClient, withCredentials: boole
   )
 
 /**
- * The client of the layers in `BrowserGateway`, on its own.
+ * Provides the `HttpClient` that the layers of `BrowserGateway` use.
  *
- * `FetchHttpClient.Fetch` sets another `fetch`.
+ * To replace `fetch`, set `FetchHttpClient.Fetch`.
  *
  * @since 0.1.0
  */
@@ -59,7 +59,7 @@ export const layer = (options: Options = {}): Layer.Layer<HttpClient.HttpClient>
   return Layer.effect(HttpClient.HttpClient)(
     Effect.map(HttpClient.HttpClient, (fetching) =>
       HttpClient.transformResponse(
-        watchingUploads(fetching, credentials === "include"),
+        withUploadEvents(fetching, credentials === "include"),
         Effect.updateContext((context: Context.Context<never>) => Context.merge(defaults, context))
       )
     )

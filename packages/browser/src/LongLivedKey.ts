@@ -1,5 +1,5 @@
 /**
- * Keeps keys that live for months out of pages, where everybody can read them.
+ * Rejects long-lived keys in pages, where everyone could read them.
  *
  * @since 0.1.0
  */
@@ -8,20 +8,20 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 
 /**
- * The credential is an ordinary (`mg_sk_…`) or a management key (`mg_mk_…`), and
- * nobody said that this is meant. The key itself is no part of the error.
+ * The credential is an ordinary key (`mg_sk_…`) or a management key (`mg_mk_…`), and
+ * `dangerouslyAllowLongLivedKey` is not set. The error does not contain the key.
  *
  * @since 0.1.0
  */
 export class LongLivedKeyRefused extends Data.TaggedError("LongLivedKeyRefused")<{
-  /** What gave it away: `mg_sk_` or `mg_mk_`. */
+  /** The key's prefix: `mg_sk_` or `mg_mk_`. */
   readonly prefix: string
 }> {
   override get message(): string {
     return (
-      `This is a long-lived key (${this.prefix}…). Everyone who opens the page can read it and spend with it, so it is refused. ` +
-      "Let your own server get a short-lived one from POST /keys/ephemeral and name that address as tokenEndpoint. " +
-      "If the risk is meant, as in a tool that only you open, set dangerouslyAllowLongLivedKey: true."
+      `This is a long-lived key (${this.prefix}…). It is refused, because everyone who opens the page could read it and spend with it. ` +
+      "Let your own server create short-lived keys with POST /keys/ephemeral, and set tokenEndpoint to your server's URL. " +
+      "If only you open the page and you accept the risk, set dangerouslyAllowLongLivedKey: true."
     )
   }
 }
@@ -29,7 +29,7 @@ export class LongLivedKeyRefused extends Data.TaggedError("LongLivedKeyRefused")
 const longLived = /^mg_[sm]k_/
 
 /**
- * The token itself, unless it looks long-lived.
+ * Returns the token, or fails if it is a long-lived key.
  *
  * @since 0.1.0
  */

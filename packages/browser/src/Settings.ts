@@ -1,6 +1,6 @@
 /**
- * Where a page finds its settings: in `<meta>` elements that its server wrote, or
- * in a JSON document. Neither is a place for a key: everybody can read both.
+ * Reads a page's settings from `<meta>` elements or from a JSON document. Put no keys in either:
+ * everyone who opens the page can read them.
  *
  * @since 0.1.0
  */
@@ -13,9 +13,12 @@ import * as Schema from "effect/Schema"
  * @since 0.1.0
  */
 export const Settings = Schema.Struct({
-  /** Its path ends in `/api/v1`; may be relative to the page. Default `/api/v1`: the gateway serves the page. */
+  /**
+   * The gateway's address, ending in `/api/v1`, absolute or relative to the page. Default:
+   * `/api/v1`, for a page that the gateway serves.
+   */
   base_url: Schema.optionalKey(Schema.NonEmptyString),
-  /** The address that gives short-lived tokens; see `TokenSource.fromEndpoint`. */
+  /** The URL that returns short-lived tokens. See `TokenSource.fromEndpoint`. */
   token_endpoint: Schema.NonEmptyString,
   workspace_id: Schema.optionalKey(Schema.NonEmptyString)
 })
@@ -24,22 +27,22 @@ export const Settings = Schema.Struct({
 export type Settings = typeof Settings.Type
 
 /**
- * The page's settings could not be had, or something is missing in them.
+ * The page's settings could not be read, or a required one is missing.
  *
  * @since 0.1.0
  */
 export class InvalidSettings extends Data.TaggedError("InvalidSettings")<{
-  /** Where they were looked for: `the page's <meta> elements`, or an address. */
+  /** Where the settings were read from: `the page's <meta> elements` or a URL. */
   readonly source: string
   readonly description: string
 }> {
   override get message(): string {
-    return `The settings in ${this.source} cannot be used: ${this.description}.`
+    return `The settings in ${this.source} are not valid: ${this.description}.`
   }
 }
 
 /**
- * From the page:
+ * Reads the settings from the page's `<meta>` elements:
  *
  * ```html
  * <meta name="model-gateway-base-url" content="https://gateway.example/api/v1" />
@@ -47,7 +50,7 @@ export class InvalidSettings extends Data.TaggedError("InvalidSettings")<{
  * <meta name="model-gateway-workspace-id" content="…" />
  * ```
  *
- * Only the token's endpoint is required.
+ * Only `model-gateway-token-endpoint` is required.
  *
  * @since 0.1.0
  */
@@ -72,7 +75,7 @@ export const fromMeta: Effect.Effect<Settings, InvalidSettings> = Effect.suspend
 })
 
 /**
- * From a JSON document with the fields of {@link Settings}, such as
+ * Reads the settings from a JSON document with the fields of {@link Settings}, such as
  * `/model-gateway.json`.
  *
  * @since 0.1.0
@@ -80,13 +83,13 @@ export const fromMeta: Effect.Effect<Settings, InvalidSettings> = Effect.suspend
 export const fromJson = (url: string): Effect.Effect<Settings, InvalidSettings, HttpClient.HttpClient> =>
   Effect.gen(function* () {
     const client = yield* HttpClient.HttpClient
-    const unusable = (description: string) => new InvalidSettings({ source: url, description })
+    const invalid = (description: string) => new InvalidSettings({ source: url, description })
     const response = yield* Effect.mapError(client.get(url, { acceptJson: true }), () =>
-      unusable("it could not be reached")
+      invalid("the document is not reachable")
     )
-    if (response.status !== 200) return yield* unusable(`it answered with status ${response.status}`)
-    const json = yield* Effect.mapError(response.json, () => unusable("it is no JSON"))
+    if (response.status !== 200) return yield* invalid(`the server responded with status ${response.status}`)
+    const json = yield* Effect.mapError(response.json, () => invalid("the document is not JSON"))
     return yield* Effect.mapError(Schema.decodeUnknownEffect(Settings)(json), (error) =>
-      unusable(error.message.replace(/\s+/g, " ").trim())
+      invalid(error.message.replace(/\s+/g, " ").trim())
     )
   })

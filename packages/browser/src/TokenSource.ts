@@ -1,6 +1,6 @@
 /**
- * Short-lived tokens: fetched when first needed, kept until shortly before they
- * expire, fetched once however many calls wait for one.
+ * Caches short-lived tokens. A token is fetched when first needed, once for all waiting calls, and
+ * replaced shortly before it expires.
  *
  * @since 0.1.0
  */
@@ -20,7 +20,7 @@ import type * as Scope from "effect/Scope"
  */
 export interface Token {
   readonly key: Redacted.Redacted<string>
-  /** For how long it can be used from now on; undefined: until it is refused. */
+  /** How long the token is valid from now on. Undefined: until it is rejected. */
   readonly lifetime: Duration.Duration | undefined
 }
 
@@ -28,9 +28,11 @@ export interface Token {
  * @since 0.1.0
  */
 export interface TokenSource<E = never> {
-  /** A token that has not expired: the one at hand, or a new one. */
+  /** Returns a token that has not expired: the cached one or a new one. */
   readonly token: Effect.Effect<Redacted.Redacted<string>, E>
-  /** Forgets this token where it is the one at hand, so that the next call gets another. */
+  /**
+   * Drops this token from the cache, if it is the cached one, so that the next call gets a new one.
+   */
   readonly refuse: (key: Redacted.Redacted<string>) => Effect.Effect<void>
 }
 
@@ -39,9 +41,8 @@ export interface TokenSource<E = never> {
  */
 export interface Options {
   /**
-   * How long before its end a token is replaced. Default 30 seconds, and never
-   * more than a third of its life. Where the replacing fails, the old one serves
-   * on until its end.
+   * How long before its expiry a token is replaced, at most a third of its lifetime. If the
+   * replacement fails, the old token is used until it expires. Default: 30 seconds.
    */
   readonly refreshBefore?: Duration.Input | undefined
 }
@@ -53,10 +54,9 @@ interface Held {
 }
 
 /**
- * Keeps what `acquire` yields. It is asked again when its token is about to expire
- * or was refused, and by one call at a time: the others wait for that one. A call
- * that is interrupted while it waits leaves the asking to the others; the end of
- * the scope ends it.
+ * Makes a source that caches the token of `acquire`. `acquire` runs again when the token is about
+ * to expire or was rejected, and only once at a time: concurrent calls wait for the same run.
+ * Interrupting a waiting call does not interrupt `acquire`. Closing the scope does.
  *
  * @since 0.1.0
  */
@@ -72,7 +72,7 @@ export const make = <E, R>(
     let pending: Fiber.Fiber<Held, E> | undefined
 
     const renew = Effect.gen(function* () {
-      // Its life is counted from the question: the answer took a while to come.
+      // The lifetime counts from the request, because the response may have been slow.
       const askedAt = yield* Clock.currentTimeMillis
       const { key, lifetime } = yield* acquire
       const life = lifetime === undefined ? Infinity : Duration.toMillis(lifetime)
@@ -116,14 +116,14 @@ export const make = <E, R>(
   })
 
 /**
- * The application's own server gave no token. The message is a sentence for
- * developers; no token is part of it.
+ * The application's server returned no token. The message is meant for developers and contains no
+ * token.
  *
  * @since 0.1.0
  */
 export class TokenUnavailable extends Data.TaggedError("TokenUnavailable")<{
   readonly endpoint: string
-  /** `unreachable`: no answer. `refused`: a status that is no success. `invalid`: an answer of another form. */
+  /** `unreachable`: no response. `refused`: an error status. `invalid`: an unexpected body. */
   readonly reason: "unreachable" | "refused" | "invalid"
   readonly status: number | undefined
   readonly cause?: unknown
@@ -131,11 +131,11 @@ export class TokenUnavailable extends Data.TaggedError("TokenUnavailable")<{
   override get message(): string {
     switch (this.reason) {
       case "unreachable":
-        return `No token: ${this.endpoint} could not be reached.`
+        return `No token: ${this.endpoint} is not reachable. Check the address and your server.`
       case "refused":
-        return `No token: ${this.endpoint} answered with status ${this.status}.`
+        return `No token: ${this.endpoint} responded with status ${this.status}. Check your server's log.`
       case "invalid":
-        return `No token: ${this.endpoint} answered something other than {"key": …, "expires_at": …}.`
+        return `No token: ${this.endpoint} did not respond with {"key": …, "expires_at": …}. Return the gateway's response to POST /keys/ephemeral unchanged.`
     }
   }
 }
@@ -144,25 +144,25 @@ export class TokenUnavailable extends Data.TaggedError("TokenUnavailable")<{
  * @since 0.1.0
  */
 export interface EndpointOptions {
-  /** An address of the application's own server, as a page would link it: `/token`. */
+  /** A URL of the application's own server, absolute or relative to the page, such as `/token`. */
   readonly url: string
-  /** What its server wants to see, such as a CSRF token. */
+  /** Headers that your server requires, such as a CSRF token. */
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** How long one answer is waited for. Default 10 seconds. */
+  /** Time limit for the response. Default: 10 seconds. */
   readonly timeout?: Duration.Input | undefined
 }
 
-/** What POST `/keys/ephemeral` of the gateway answers, handed on by the application's server. */
+/** The response of the gateway's POST `/keys/ephemeral`, passed on by the application's server. */
 const Answer = Schema.Struct({ key: Schema.NonEmptyString, expires_at: Schema.NullOr(Schema.String) })
 
 const decodeAnswer = Schema.decodeUnknownEffect(Answer)
 
 /**
- * A token from the application's own server, which is asked with POST and hands on
- * what the gateway's POST `/keys/ephemeral` answered it: `{ "key": …, "expires_at": … }`.
+ * Fetches a token with POST from the application's own server. The server passes on the response of
+ * the gateway's POST `/keys/ephemeral`: `{ "key": …, "expires_at": … }`.
  *
- * The token's life is told from the answer's own `Date` header where it has one, so
- * that a wrong clock on the visitor's machine does no harm.
+ * The lifetime is calculated from the response's `Date` header, if it has one, so that a wrong
+ * clock on the visitor's machine does not matter.
  *
  * @since 0.1.0
  */

@@ -1,10 +1,10 @@
 /**
- * How far an upload has come: as a callback, or as a Stream that ends in the
- * call's result. For any call of the gateway that sends a body; what has an upload
- * worth watching is `gateway.transcribe` and `gateway.uploadFile`.
+ * Reports upload progress: with a callback, or as a Stream that ends with the call's result. It
+ * works for every call that sends a body, and is most useful for `gateway.transcribe` and
+ * `gateway.uploadFile`.
  *
- * Only requests that are watched go through XMLHttpRequest, which alone can tell;
- * all others go through `fetch`.
+ * Only these requests go through XMLHttpRequest, because `fetch` does not report upload progress.
+ * All others go through `fetch`.
  *
  * @since 0.1.0
  */
@@ -18,15 +18,15 @@ import * as Stream from "effect/Stream"
  * @since 0.1.0
  */
 export interface Progress {
-  /** Bytes that have left, with the form's own framing. Back at 0 where the call is tried again. */
+  /** Bytes sent, including the form's boundaries. Starts at 0 again when the call is retried. */
   readonly loaded: number
-  /** Bytes in all; undefined where the platform does not know. */
+  /** Total bytes. Undefined if the platform does not know. */
   readonly total: number | undefined
 }
 
 /**
- * What is told of uploads; nothing unless set. Set it with
- * {@link withUploadProgress} or {@link stream}.
+ * The callback for upload progress. Set it with {@link withUploadProgress} or {@link stream}.
+ * Default: none.
  *
  * @since 0.1.0
  */
@@ -36,9 +36,8 @@ export const UploadProgress = Context.Reference<((progress: Progress) => void) |
 )
 
 /**
- * Tells a callback how far the effect's uploads have come: once with 0 when one
- * begins, then as often as the browser says so (about every 50 ms), and once with
- * all of it.
+ * Calls a function with the progress of the effect's uploads: with 0 when an upload begins, then as
+ * often as the browser reports progress (about every 50 ms), and at the end with the total.
  *
  * @example
  * ```ts
@@ -69,7 +68,7 @@ export const withUploadProgress: {
 )
 
 /**
- * The upload has come this far.
+ * The progress of the upload.
  *
  * @since 0.1.0
  */
@@ -78,7 +77,7 @@ export interface Uploading extends Progress {
 }
 
 /**
- * The call is done; the Stream's last element.
+ * The call's result: the last element of the Stream.
  *
  * @since 0.1.0
  */
@@ -88,12 +87,11 @@ export interface Done<A> {
 }
 
 /**
- * Runs the effect when the Stream is run: `Uploading` while its body leaves, then
- * `Done` with what it answered. It fails with what the effect fails with, and
- * ending the Stream early interrupts the effect, which aborts the request on the
- * wire.
+ * Runs the effect when the Stream runs. It emits `Uploading` while the body is sent, then `Done`
+ * with the effect's result. It fails with the effect's errors. Ending the Stream early interrupts
+ * the effect, which aborts the request.
  *
- * A consumer slower than the upload misses steps in between, never the last.
+ * A consumer that is slower than the upload misses some progress, but never the last elements.
  *
  * @example
  * ```ts
@@ -125,6 +123,6 @@ export const stream = <A, E, R>(effect: Effect.Effect<A, E, R>): Stream.Stream<U
         Effect.flatMap((value) => Queue.offer(queue, { _tag: "Done", value })),
         Effect.flatMap(() => Queue.end(queue))
       ),
-    // What is dropped is the oldest: the newest step and the result stay.
+    // Drops the oldest elements: the newest progress and the result are kept.
     { bufferSize: 16, strategy: "sliding" }
   )

@@ -3,7 +3,7 @@ import { Audio } from "@model-gateway/browser"
 import { Effect } from "effect"
 
 describe("Audio", () => {
-  it("knows the seven formats by what browsers call them", () => {
+  it("recognizes the seven formats by the media types of browsers", () => {
     const known = {
       "audio/webm;codecs=opus": "webm",
       "video/webm": "webm",
@@ -31,12 +31,12 @@ describe("Audio", () => {
       assert.strictEqual(yield* name(new File([], "talk.v2.opus")), "talk.v2.ogg")
       assert.strictEqual(yield* name(new File([], "memo", { type: "audio/mp4" })), "memo.m4a")
       assert.strictEqual(yield* name(new Blob([]), "a.wav"), "a.wav")
-      // Windows has no idea what a .m4a is, and says so.
+      // On Windows, browsers may not know the type of .m4a files.
       assert.strictEqual(yield* name(new File([], "a.m4a", { type: "application/octet-stream" })), "a.m4a")
     })
   )
 
-  it.effect("refuses what nothing says is audio", () =>
+  it.effect("rejects a Blob whose name and type are not audio", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(Audio.fromBlob(new Blob([])))
       assert.strictEqual(error._tag, "UnsupportedAudio")

@@ -1,4 +1,4 @@
-// In a real Chromium, against a server that reads uploads only as far as it is told.
+// Runs in a real Chromium, against a server that reads uploads only as far as the test allows.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { type Browser, chromium, type Page } from "playwright-core"
 import { launchOptions } from "../../../scripts/chromium.mjs"
@@ -36,7 +36,7 @@ describe.skipIf(options === undefined)("in a browser", () => {
   let page: Page
   let complaints: ReadonlyArray<string>
 
-  /** Tokens handed out so far: `mg_ek_1`, `mg_ek_2` and so on, good for five minutes. */
+  /** The number of tokens issued so far: `mg_ek_1`, `mg_ek_2` and so on, valid for five minutes. */
   let tokens = 0
   const handOutTokens = (key = () => `mg_ek_${tokens}`) =>
     server.on("/token", (_, response) => {
@@ -65,7 +65,7 @@ describe.skipIf(options === undefined)("in a browser", () => {
     await server.close()
   })
 
-  it("runs a program against the scripted gateway of @model-gateway/testing, and nothing leaves the page", async () => {
+  it("runs a program against the scripted gateway of @model-gateway/testing without network requests", async () => {
     await page.evaluate(() => actions.scripted())
     expect(await outcome()).toMatch(/^ok: \{"results":\d+,"attempts":\[1,2,3\]\}$/)
     expect(server.seen.filter(({ path }) => path !== "/" && path !== "/page.js")).toEqual([])
@@ -81,7 +81,7 @@ describe.skipIf(options === undefined)("in a browser", () => {
     expect(complaints).toEqual([])
   })
 
-  it("tells an upload's progress while it grows, and its result at the end", async () => {
+  it("reports an upload's progress, and its result at the end", async () => {
     let more = () => {}
     server.on("/api/v1/files", (request, response, seen) => {
       more = readUpTo(request, seen, 2 * megabyte).more
@@ -105,7 +105,7 @@ describe.skipIf(options === undefined)("in a browser", () => {
     expect(complaints).toEqual([])
   })
 
-  it("a watched upload has the same errors as any other", async () => {
+  it("an upload with progress has the same errors as any other", async () => {
     server.on("/api/v1/files", (request, response) => {
       request.resume()
       request.on("end", () => json(response, 400, envelope(400, "purpose is too long")))
@@ -130,7 +130,7 @@ describe.skipIf(options === undefined)("in a browser", () => {
       const upload = await arrived
       await page.evaluate(() => actions.cancel())
       expect(await outcome()).toBe("interrupted")
-      // Only who reads on learns that no more comes.
+      // The server notices the abort only if it continues to read.
       more()
       expect(await upload.ended).toBe("aborted")
       expect(upload.received).toBeLessThan(64 * megabyte)
@@ -138,7 +138,7 @@ describe.skipIf(options === undefined)("in a browser", () => {
     }
   )
 
-  it("cancelling while a retry waits ends the call at once", async () => {
+  it("canceling during the delay before a retry ends the call at once", async () => {
     server.on("/api/v1/rerank", (_, response) => json(response, 503, envelope(503, "down"), { "retry-after": "60" }))
     const arrived = server.next("/api/v1/rerank")
     const answered = page.waitForResponse("**/api/v1/rerank")
@@ -150,7 +150,7 @@ describe.skipIf(options === undefined)("in a browser", () => {
     expect(sent("/api/v1/rerank")).toHaveLength(1)
   })
 
-  it("streams an answer as it comes", async () => {
+  it("streams a response as it arrives", async () => {
     let finish = () => {}
     server.on("/api/v1/files/file-1/content", (_, response) => {
       response.writeHead(200, { "content-type": "application/octet-stream" }).write(new Uint8Array(10))
@@ -163,11 +163,13 @@ describe.skipIf(options === undefined)("in a browser", () => {
     expect((await progress()).map((step) => step.loaded)).toEqual([10, 20])
   })
 
-  it("refuses a long-lived key with a sentence, and sends nothing", async () => {
+  it("refuses a long-lived key with a readable message, and sends nothing", async () => {
     server.on("/api/v1/rerank", (_, response) => json(response, 200, ranking))
     await page.evaluate(() => actions.rerankWithKey("mg_sk_secret", false))
     const sentence = await outcome()
-    expect(sentence).toMatch(/^LongLivedKeyRefused: This is a long-lived key \(mg_sk_…\)\. Everyone who opens the page/)
+    expect(sentence).toMatch(
+      /^LongLivedKeyRefused: This is a long-lived key \(mg_sk_…\)\. It is refused, because everyone who opens the page/
+    )
     expect(sentence).toContain("dangerouslyAllowLongLivedKey: true")
     expect(sentence).not.toContain("secret")
     expect(sent("/api/v1/rerank")).toEqual([])
@@ -177,7 +179,7 @@ describe.skipIf(options === undefined)("in a browser", () => {
     expect(sent("/api/v1/rerank").map((each) => each.authorization)).toEqual(["Bearer mg_sk_secret"])
   })
 
-  it("refuses a long-lived key that the token endpoint hands out", async () => {
+  it("refuses a long-lived key from the token endpoint", async () => {
     handOutTokens(() => "mg_mk_secret")
     await page.evaluate(() => actions.rerank())
     const sentence = await outcome()
@@ -188,13 +190,15 @@ describe.skipIf(options === undefined)("in a browser", () => {
     expect(sent("/api/v1/rerank")).toEqual([])
   })
 
-  it("says in a sentence that no token could be had", async () => {
+  it("fails with a readable message if no token is available", async () => {
     server.on("/token", (_, response) => json(response, 403, {}))
     await page.evaluate(() => actions.rerank())
-    expect(await outcome()).toContain("TokenUnavailable: No token: /token answered with status 403.")
+    expect(await outcome()).toContain(
+      "TokenUnavailable: No token: /token responded with status 403. Check your server's log."
+    )
   })
 
-  it("shares one token among calls made at once, and replaces a refused one once", async () => {
+  it("shares one token among concurrent calls, and replaces a rejected one once", async () => {
     server.on("/api/v1/rerank", (request, response) =>
       request.headers.authorization === "Bearer mg_ek_1"
         ? json(response, 401, envelope(401, "expired key"))
@@ -205,7 +209,7 @@ describe.skipIf(options === undefined)("in a browser", () => {
     expect(tokens).toBe(2)
   })
 
-  it("an expired token that nothing replaces ends in a sentence", async () => {
+  it("fails with a readable message if an expired token cannot be replaced", async () => {
     server.on("/api/v1/rerank", (_, response) => json(response, 401, envelope(401, "this key has expired")))
     await page.evaluate(() => actions.rerank())
     expect(await outcome()).toBe("Unauthorized: this key has expired")
@@ -213,7 +217,7 @@ describe.skipIf(options === undefined)("in a browser", () => {
     expect(sent("/api/v1/rerank")).toHaveLength(2)
   })
 
-  it("takes its settings from <meta> elements or a JSON document", async () => {
+  it("reads its settings from <meta> elements or a JSON document", async () => {
     server.on("/api/v1/rerank", (_, response) => json(response, 200, ranking))
     server.on("/elsewhere/api/v1/rerank", (_, response) => json(response, 200, { ...ranking, id: "elsewhere" }))
     server.on("/settings.json", (_, response) =>
@@ -226,29 +230,27 @@ describe.skipIf(options === undefined)("in a browser", () => {
 
     await page.evaluate(() => actions.rerankFromJson("/nowhere.json"))
     expect(await outcome()).toBe(
-      "InvalidSettings: The settings in /nowhere.json cannot be used: it answered with status 404."
+      "InvalidSettings: The settings in /nowhere.json are not valid: the server responded with status 404."
     )
     await page.evaluate(() => document.querySelector("meta[name^=model-gateway]")?.remove())
     await page.evaluate(() => actions.rerankFromMeta())
     expect(await outcome()).toBe(
-      `InvalidSettings: The settings in the page's <meta> elements cannot be used: <meta name="model-gateway-token-endpoint"> is missing or empty.`
+      `InvalidSettings: The settings in the page's <meta> elements are not valid: <meta name="model-gateway-token-endpoint"> is missing or empty.`
     )
     server.on("/settings.json", (_, response) => json(response, 200, {}))
     await page.evaluate(() => actions.rerankFromJson("/settings.json"))
-    expect(await outcome()).toMatch(
-      /^InvalidSettings: The settings in \/settings.json cannot be used: .*token_endpoint/
-    )
+    expect(await outcome()).toMatch(/^InvalidSettings: The settings in \/settings.json are not valid: .*token_endpoint/)
   })
 
-  it("a gateway that nobody serves is a transport error", async () => {
+  it("an unreachable gateway is a transport error", async () => {
     const gone = await serve()
     await gone.close()
     await page.evaluate((origin) => actions.rerankAt(`${origin}/api/v1`), gone.origin)
-    // It is tried again first, as any failed transport; what is waited for here is the browser's own back-off.
+    // The client retries first, so this waits for the real backoff delays.
     expect(await outcome()).toMatch(/^TransportError: rerank: the connection failed/)
   })
 
-  it("records the microphone, tells its level, and sends the recording by its format's name", async () => {
+  it("records the microphone, reports its level, and sends the recording with the format's extension", async () => {
     await page.context().grantPermissions(["microphone"])
     let form = ""
     server.on("/api/v1/audio/transcriptions", (request, response) => {
@@ -262,19 +264,19 @@ describe.skipIf(options === undefined)("in a browser", () => {
     const result: unknown = JSON.parse(told.slice(4))
     expect(result).toMatchObject({ text: "beep", type: "audio/webm;codecs=opus", filename: "recording.webm" })
     expect(form).toContain(`filename="recording.webm"`)
-    // EBML's magic number, with which every WebM begins.
+    // EBML's magic number: the first bytes of every WebM file.
     expect(form).toContain("\x1aE\xdf\xa3")
     const levels = await page.evaluate(() => actions.levels())
     expect(levels.every((level) => level >= 0 && level <= 1)).toBe(true)
     expect(levels.at(-1)).toBeGreaterThan(0.01)
   })
 
-  it("says in a sentence that the microphone is blocked", async () => {
+  it("fails with a readable message if the microphone is blocked", async () => {
     await page.evaluate(() => actions.record())
     expect(await outcome()).toMatch(/^RecordingFailed: The microphone is blocked for this page\./)
   })
 
-  it("says in a sentence which audio it takes", async () => {
+  it("fails with a readable message that lists the accepted audio formats", async () => {
     await page.evaluate(() => actions.dropped("notes.txt", "text/plain"))
     expect(await outcome()).toBe(
       "UnsupportedAudio: “notes.txt” is not in a format that can be transcribed (text/plain). Use WAV, MP3, FLAC, M4A, OGG, WebM or AAC."

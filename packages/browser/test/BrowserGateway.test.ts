@@ -1,4 +1,4 @@
-// What needs no browser: with a scripted fetch, by the test's clock.
+// Tests that need no browser: they use a scripted fetch and the TestClock.
 import { assert, describe, it } from "@effect/vitest"
 import {
   BrowserGateway,
@@ -19,7 +19,9 @@ const ranking = { id: "rr-1", model: "sandbox/bm25", results: [] }
 
 const envelope = (code: number) => ({ error: { code, message: "no" }, user_id: null })
 
-/** A `fetch` that answers so, and notes what it was asked and which requests were aborted. */
+/**
+ * A `fetch` with the given responses, which records its requests and which of them were aborted.
+ */
 const scripted = (answer: (request: Request) => Response | Promise<Response>) => {
   const requests: Array<Request> = []
   const fetch: typeof globalThis.fetch = async (input, init) => {
@@ -49,7 +51,7 @@ describe("BrowserGateway", () => {
     })
   )
 
-  it.effect("refuses it from an Effect too, as the call's cause", () =>
+  it.effect("refuses it from an Effect, too, as the cause of the call's error", () =>
     Effect.gen(function* () {
       const { fetch, requests } = scripted(() => Response.json(ranking))
       const layer = BrowserGateway.layer({ baseUrl, credential: Effect.succeed(Redacted.make("mg_sk_abc")) })
@@ -61,7 +63,7 @@ describe("BrowserGateway", () => {
     })
   )
 
-  it.effect("lets it pass where the risk is named", () =>
+  it.effect("accepts it with dangerouslyAllowLongLivedKey", () =>
     Effect.gen(function* () {
       const { fetch, requests } = scripted(() => Response.json(ranking))
       yield* run(
@@ -76,7 +78,7 @@ describe("BrowserGateway", () => {
     })
   )
 
-  it.effect("sends no trace headers unless told", () =>
+  it.effect("sends no trace headers by default", () =>
     Effect.gen(function* () {
       const { fetch, requests } = scripted(() => Response.json(ranking))
       const credential = Redacted.make("mg_ek_1")
@@ -89,7 +91,7 @@ describe("BrowserGateway", () => {
     })
   )
 
-  it.effect("an interrupted call aborts its request, and one that waits to retry makes no other", () =>
+  it.effect("interrupting a call aborts its request, or stops it before the next retry", () =>
     Effect.gen(function* () {
       const layer = BrowserGateway.layer({ baseUrl, credential: Redacted.make("mg_ek_1") })
       const hanging = scripted(() => new Promise(() => {}))
@@ -124,7 +126,7 @@ describe("BrowserGateway", () => {
 })
 
 describe("UploadProgress", () => {
-  it.effect("a watched call without a body goes through fetch, and its Stream ends in its result", () =>
+  it.effect("a call without a body goes through fetch, and its Stream ends with its result", () =>
     Effect.gen(function* () {
       const { fetch, requests } = scripted(() => new Response("hello"))
       const call = Effect.flatMap(HttpClient.HttpClient, (client) =>
@@ -140,14 +142,14 @@ describe("UploadProgress", () => {
     })
   )
 
-  it.effect("its Stream fails with what the call fails with", () =>
+  it.effect("its Stream fails with the call's error", () =>
     Effect.gen(function* () {
       const exit = yield* Effect.exit(Stream.runDrain(UploadProgress.stream(Effect.fail("no"))))
       assert.deepStrictEqual(exit, Exit.fail("no"))
     })
   )
 
-  it.effect("a slow consumer misses steps in between, never the last", () =>
+  it.effect("a slow consumer misses some progress, but never the last elements", () =>
     Effect.gen(function* () {
       const busy = Effect.gen(function* () {
         const tell = yield* UploadProgress.UploadProgress

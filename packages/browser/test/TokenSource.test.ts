@@ -6,7 +6,7 @@ import { TestClock } from "effect/testing"
 
 class Down extends Data.TaggedError("Down")<{}> {}
 
-/** Hands out `token-1`, `token-2` and so on, each good for a minute unless told. */
+/** Returns `token-1`, `token-2` and so on. Default lifetime: one minute. */
 const counting = (lifetime: Duration.Input | undefined = "1 minute") => {
   const state = { asked: 0, down: false }
   return {
@@ -39,7 +39,7 @@ describe("TokenSource", () => {
     })
   )
 
-  it.effect("uses a short token for two thirds of its life at least", () =>
+  it.effect("uses a short-lived token for at least two thirds of its lifetime", () =>
     Effect.gen(function* () {
       const { acquire } = counting("30 seconds")
       const source = yield* TokenSource.make(acquire)
@@ -51,7 +51,7 @@ describe("TokenSource", () => {
     })
   )
 
-  it.effect("never replaces one whose life nobody told, until it is refused", () =>
+  it.effect("keeps a token without a lifetime until it is rejected", () =>
     Effect.gen(function* () {
       const { acquire } = counting(undefined)
       const source = yield* TokenSource.make(Effect.map(acquire, ({ key }) => ({ key, lifetime: undefined })))
@@ -65,7 +65,7 @@ describe("TokenSource", () => {
     })
   )
 
-  it.effect("asks once for all that wait, and the answer reaches those that stay when one leaves", () =>
+  it.effect("acquires once for all waiting calls, even if one of them is interrupted", () =>
     Effect.gen(function* () {
       const { acquire, state } = counting()
       const gate = yield* Deferred.make<void>()
@@ -81,7 +81,7 @@ describe("TokenSource", () => {
     })
   )
 
-  it.effect("a failure reaches all that wait, and is not kept", () =>
+  it.effect("a failure reaches all waiting calls, and is not cached", () =>
     Effect.gen(function* () {
       const { acquire, state } = counting()
       const source = yield* TokenSource.make(acquire)
@@ -94,7 +94,7 @@ describe("TokenSource", () => {
     })
   )
 
-  it.effect("where the replacing fails, the old token serves on until its end", () =>
+  it.effect("if the replacement fails, the old token is used until it expires", () =>
     Effect.gen(function* () {
       const { acquire, state } = counting("10 minutes")
       const source = yield* TokenSource.make(acquire)
@@ -107,7 +107,7 @@ describe("TokenSource", () => {
     })
   )
 
-  it.effect("ends a pending question with its scope", () =>
+  it.effect("interrupts a pending request when the scope closes", () =>
     Effect.gen(function* () {
       let ended = false
       const asked = yield* Deferred.make<void>()
@@ -132,7 +132,7 @@ describe("TokenSource", () => {
   )
 })
 
-/** An HTTP client that answers so, and notes what it was asked. */
+/** An HTTP client with the given responses, which records its requests. */
 const answering = (answer: (asked: number) => Response) => {
   const asked: Array<{ readonly method: string; readonly url: string; readonly headers: object }> = []
   return {
@@ -149,7 +149,7 @@ const answering = (answer: (asked: number) => Response) => {
 const url = "https://app.example/token"
 
 describe("TokenSource.fromEndpoint", () => {
-  it.effect("posts, and tells a token's life by the server's own clock", () =>
+  it.effect("sends a POST, and calculates the lifetime by the server's clock", () =>
     Effect.gen(function* () {
       const { asked, layer } = answering(() =>
         Response.json(
@@ -166,7 +166,7 @@ describe("TokenSource.fromEndpoint", () => {
     })
   )
 
-  it.effect("tells it by the page's clock where the server's is not told", () =>
+  it.effect("calculates it by the page's clock if the response has no Date header", () =>
     Effect.gen(function* () {
       const { layer } = answering(() => Response.json({ key: "mg_ek_1", expires_at: "1970-01-01T00:01:00Z" }))
       yield* TestClock.adjust("20 seconds")
@@ -176,21 +176,25 @@ describe("TokenSource.fromEndpoint", () => {
   )
 
   const failing: ReadonlyArray<readonly [name: string, answer: () => Response, sentence: string]> = [
-    ["a status", () => new Response("", { status: 500 }), `No token: ${url} answered with status 500.`],
     [
-      "no JSON",
+      "a status",
+      () => new Response("", { status: 500 }),
+      `No token: ${url} responded with status 500. Check your server's log.`
+    ],
+    [
+      "a body that is not JSON",
       () => new Response("<html>"),
-      `No token: ${url} answered something other than {"key": …, "expires_at": …}.`
+      `No token: ${url} did not respond with {"key": …, "expires_at": …}. Return the gateway's response to POST /keys/ephemeral unchanged.`
     ],
     [
       "no key",
       () => Response.json({ expires_at: "2030-01-01T00:10:00Z" }),
-      `No token: ${url} answered something other than {"key": …, "expires_at": …}.`
+      `No token: ${url} did not respond with {"key": …, "expires_at": …}. Return the gateway's response to POST /keys/ephemeral unchanged.`
     ],
     [
       "no time",
       () => Response.json({ key: "mg_ek_secret", expires_at: "soon" }),
-      `No token: ${url} answered something other than {"key": …, "expires_at": …}.`
+      `No token: ${url} did not respond with {"key": …, "expires_at": …}. Return the gateway's response to POST /keys/ephemeral unchanged.`
     ]
   ]
 
@@ -202,7 +206,7 @@ describe("TokenSource.fromEndpoint", () => {
     })
   )
 
-  it.effect("waits 10 seconds for it", () =>
+  it.effect("waits at most 10 seconds for the response", () =>
     Effect.gen(function* () {
       const silent = Layer.succeed(HttpClient.HttpClient)(HttpClient.make(() => Effect.never))
       const asking = yield* TokenSource.fromEndpoint({ url }).pipe(
@@ -211,7 +215,10 @@ describe("TokenSource.fromEndpoint", () => {
         Effect.forkChild({ startImmediately: true })
       )
       yield* TestClock.adjust("10 seconds")
-      assert.strictEqual((yield* Fiber.join(asking)).message, `No token: ${url} could not be reached.`)
+      assert.strictEqual(
+        (yield* Fiber.join(asking)).message,
+        `No token: ${url} is not reachable. Check the address and your server.`
+      )
     })
   )
 })

@@ -1,4 +1,4 @@
-/** The examples of the docstrings, compiled as they stand. */
+/** Compiles the examples of the docstrings. */
 import { execFile } from "node:child_process"
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -6,7 +6,8 @@ import { promisify } from "node:util"
 import { expect, it } from "vitest"
 
 const root = join(import.meta.dirname, "..")
-// Inside the package but not of what is published, so that it finds itself by its name as a user does.
+// Inside the package, so that imports resolve it by name as a user's do. Not part of what is
+// published.
 const folder = join(root, "test-results", "examples")
 
 const examples = readdirSync(join(root, "src"))
@@ -21,7 +22,7 @@ const examples = readdirSync(join(root, "src"))
     )
   )
 
-it("compile", { timeout: 60_000 }, async () => {
+it("the examples of the docstrings compile", { timeout: 60_000 }, async () => {
   expect(examples.length).toBeGreaterThanOrEqual(5)
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
@@ -36,7 +37,7 @@ it("compile", { timeout: 60_000 }, async () => {
         declaration: false,
         declarationMap: false,
         noEmit: true,
-        // An example names what it shows and goes no further.
+        // An example may leave what it declares unused.
         noUnusedLocals: false
       },
       include: ["*.ts"]

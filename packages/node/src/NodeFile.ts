@@ -1,6 +1,6 @@
 /**
- * A file on disk as a Blob, read only while it is sent: for
- * `gateway.transcribe` and `gateway.uploadFile`.
+ * Opens a file on disk as a Blob for `gateway.transcribe` and `gateway.uploadFile`. The file is
+ * read while it is sent.
  *
  * @since 0.1.0
  */
@@ -10,7 +10,7 @@ import { stat } from "node:fs/promises"
 import { basename } from "node:path"
 
 /**
- * The path names no file that can be read.
+ * The file does not exist or cannot be read.
  *
  * @since 0.1.0
  */
@@ -19,16 +19,16 @@ export class UnreadableFile extends Data.TaggedError("UnreadableFile")<{
   readonly cause: unknown
 }> {
   override get message(): string {
-    return `cannot read ${this.path}${this.cause instanceof Error ? `: ${this.cause.message}` : ""}`
+    return `Cannot read ${this.path}${this.cause instanceof Error ? `: ${this.cause.message}` : ""}`
   }
 }
 
 /**
- * Opens a file without reading it into memory. `filename` is the path's last part,
- * from which the service tells the format of audio.
+ * Opens a file without reading it into memory. `filename` is the last part of the path. The service
+ * detects the audio format from it.
  *
- * The file must stay as it is until the call is done: a Blob whose bytes changed
- * underneath fails to be read, and with it the call.
+ * Do not change the file before the call ends: if it changes, reading the Blob fails, and so does
+ * the call.
  *
  * @example
  * ```ts
@@ -48,14 +48,14 @@ export class UnreadableFile extends Data.TaggedError("UnreadableFile")<{
 export const fromPath = (
   path: string,
   options?: {
-    /** Its media type; none unless told. */
+    /** The file's media type. Default: none. */
     readonly type?: string | undefined
   }
 ): Effect.Effect<{ readonly blob: Blob; readonly filename: string }, UnreadableFile> =>
   Effect.tryPromise({
     try: async () => {
-      // `openAsBlob` takes a folder for an empty file.
-      if (!(await stat(path)).isFile()) throw new Error("it is no file")
+      // `openAsBlob` would open a folder as an empty file.
+      if (!(await stat(path)).isFile()) throw new Error("it is not a file")
       return { blob: await openAsBlob(path, { type: options?.type ?? "" }), filename: basename(path) }
     },
     catch: (cause) => new UnreadableFile({ path, cause })

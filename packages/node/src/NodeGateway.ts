@@ -1,9 +1,9 @@
 /**
- * The gateway's client on Node: over an undici connection pool of its own that
- * stays open for the layer's life.
+ * The gateway client for Node. It uses its own undici connection pool, which stays open until the
+ * layer is closed.
  *
- * Build the layer once (in your main layer or a `ManagedRuntime`): a pool per call
- * would open a connection per call.
+ * Build the layer once, in your main layer or a `ManagedRuntime`. A layer for each call would open
+ * a new connection for each call.
  *
  * @since 0.1.0
  */
@@ -18,29 +18,29 @@ import { canDispatch, dispatch } from "./internal/dispatch.ts"
 import { toStream } from "./internal/form.ts"
 
 /**
- * The pool's settings that are worth a change.
+ * Settings of the connection pool.
  *
  * @since 0.1.0
  */
 export interface PoolOptions {
-  /** Connections to the gateway at most. Default 64. */
+  /** The maximum number of connections to the gateway. Default: 64. */
   readonly connections?: number | undefined
   /**
-   * How long an idle connection is kept, in milliseconds. Default 30 seconds; a
-   * service that says less in its `Keep-Alive` header is believed.
+   * How long to keep an idle connection, in milliseconds. A shorter time in the service's
+   * `Keep-Alive` header takes precedence. Default: 30,000.
    */
   readonly keepAliveTimeout?: number | undefined
   /**
-   * Passed to undici's `Agent` as they are, for what is not named here (TLS, proxies' sockets). Where any are given, a large file that is sent takes
-   * some 60 MiB more of memory: its blocks are left to the garbage collector, as it is not known what else holds them.
+   * Options for undici's `Agent`, such as TLS settings or a custom connector. If set, uploading a
+   * large file takes about 60 MiB more memory: its blocks are not freed explicitly, because custom
+   * sockets may still hold them.
    */
   readonly agent?: Undici.Agent.Options | undefined
 }
 
 /**
- * An `HttpClient` over an undici pool, closed with the layer. Where a tracer is
- * installed every request has a client span and carries the trace on; where none
- * is, nothing is spent on spans that nobody sees.
+ * An `HttpClient` over an undici pool, which is closed with the layer. If a tracer is installed,
+ * every request has a client span and trace headers. Without one, no spans are created.
  *
  * @since 0.1.0
  */
@@ -50,7 +50,7 @@ export const layerHttpClient = (options: PoolOptions = {}): Layer.Layer<HttpClie
     Effect.gen(function* () {
       const dispatcher = yield* NodeHttpClient.Dispatcher
       const platform = yield* NodeHttpClient.makeUndici
-      // Of sockets that others make it is not known what they hold back.
+      // Custom sockets may keep blocks after they have accepted them.
       const ownSockets = options.agent === undefined
       return HttpClient.makeWith<never, never, HttpClientError.HttpClientError, never>(
         Effect.flatMap((given) =>
@@ -69,18 +69,18 @@ export const layerHttpClient = (options: PoolOptions = {}): Layer.Layer<HttpClie
       NodeHttpClient.layerDispatcherOptions({
         connections: options.connections ?? 64,
         keepAliveTimeout: options.keepAliveTimeout ?? 30_000,
-        // Requests on one connection wait for each other's answers otherwise, and a rerank would wait for a transcription.
+        // With more, requests on one connection wait for each other: a rerank for a transcription.
         pipelining: 1,
         ...options.agent
       })
     )
   )
 
-/** Node may make code from text; where it was told not to, schemas are interpreted as elsewhere. */
+/** Compiles schemas to code. If Node forbids code generation from strings, they are interpreted. */
 const layerCompiler = Layer.succeed(SchemaCompiler.SchemaCompiler, ({ ast }) => SchemaJITCompiler.enable(ast))
 
 /**
- * The client from values.
+ * Provides the client, configured by values.
  *
  * @example
  * ```ts
@@ -108,9 +108,9 @@ export const layer = (
   )
 
 /**
- * The client from the `Config` in force: `MODEL_GATEWAY_BASE_URL`,
- * `MODEL_GATEWAY_API_KEY` (required), `MODEL_GATEWAY_WORKSPACE_ID`. Provide
- * {@link layerDotEnv} to it where a `.env` file may hold them.
+ * Provides the client, configured by the current `ConfigProvider`: `MODEL_GATEWAY_API_KEY`
+ * (required), `MODEL_GATEWAY_BASE_URL` and `MODEL_GATEWAY_WORKSPACE_ID`. Provide
+ * {@link layerDotEnv} to it to read a `.env` file, too.
  *
  * @since 0.1.0
  */
@@ -124,8 +124,8 @@ export const layerConfig = (
   )
 
 /**
- * Adds a `.env` file to the configuration in force, where there is one: what the
- * environment sets wins over the file. Default path: `.env` in the working folder.
+ * Adds a `.env` file, if it exists, to the current `ConfigProvider`. Environment variables take
+ * precedence over the file. Default for `path`: `.env` in the working directory.
  *
  * @since 0.1.0
  */

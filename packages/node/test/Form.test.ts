@@ -23,7 +23,7 @@ const credential = Redacted.make("mg_sk_test")
 const layerOf = (origin: string, pool?: NodeGateway.PoolOptions) =>
   NodeGateway.layer({ baseUrl: `${origin}/api/v1`, credential, pool })
 
-/** The client over a server that answers as told. */
+/** The client over a server with the given handler. */
 const client = (answer: (request: IncomingMessage, response: ServerResponse) => void, pool?: NodeGateway.PoolOptions) =>
   Layer.unwrap(Effect.map(Peer, ({ origin }) => layerOf(origin, pool))).pipe(Layer.provideMerge(layerPeer(answer)))
 
@@ -45,13 +45,13 @@ const temporaryFile = (content: Uint8Array | string) =>
     ({ folder }) => Effect.promise(() => rm(folder, { recursive: true }))
   ).pipe(Effect.map(({ path }) => path))
 
-/** A request that came. */
+/** A received request. */
 interface Came {
   readonly headers: Record<string, string>
   readonly body: Buffer
 }
 
-/** Answers each request, and keeps it. */
+/** Responds to each request and records it. */
 const keeping = (came: Array<Came>) => (request: IncomingMessage, response: ServerResponse) => {
   const chunks: Array<Buffer> = []
   request.on("data", (chunk: Buffer) => chunks.push(chunk))
@@ -62,7 +62,7 @@ const keeping = (came: Array<Came>) => (request: IncomingMessage, response: Serv
   })
 }
 
-/** What its form holds. */
+/** The contents of the request's form. */
 const parse = Effect.fnUntraced(function* ({ body, headers }: Came) {
   const fields: Array<readonly [string, string]> = []
   const files: Array<{ readonly name: string; readonly contentType: string; readonly bytes: Uint8Array }> = []
@@ -80,7 +80,7 @@ const parse = Effect.fnUntraced(function* ({ body, headers }: Came) {
 
 const digest = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex")
 
-/** Holds on to what it sends. */
+/** Keeps the blocks that it sends. */
 class KeepingSocket extends Socket {
   readonly #kept: Array<Uint8Array>
 
@@ -101,7 +101,7 @@ class KeepingSocket extends Socket {
 }
 
 describe("a form", () => {
-  it.live("arrives as it was given, with its length said before, whatever its names hold", () => {
+  it.live("arrives unchanged, with a Content-Length, whatever characters its names contain", () => {
     const came: Array<Came> = []
     return Effect.gen(function* () {
       const gateway = yield* Gateway.Gateway
@@ -131,7 +131,7 @@ describe("a form", () => {
     }).pipe(Effect.provide(client(keeping(came))))
   })
 
-  it.live("goes with a tracer installed as without", () => {
+  it.live("is sent in the same way with a tracer installed", () => {
     const came: Array<Came> = []
     const tracer = Tracer.make({ span: (options) => new Tracer.NativeSpan(options) })
     return Effect.gen(function* () {
@@ -144,7 +144,7 @@ describe("a form", () => {
     }).pipe(Effect.provide(client(keeping(came))))
   })
 
-  it.live("takes an empty file, and bytes in memory", () => {
+  it.live("can contain an empty file, and bytes in memory", () => {
     const came: Array<Came> = []
     const bytes = randomBytes(3 * MiB + 5)
     return Effect.gen(function* () {
@@ -159,12 +159,12 @@ describe("a form", () => {
     }).pipe(Effect.provide(client(keeping(came))))
   })
 
-  it.live("arrives byte by byte the same at a reader who takes a little now and then", () => {
+  it.live("arrives unchanged at a slow reader", () => {
     const bytes = randomBytes(16 * MiB)
     let file: Uint8Array | undefined
     return Effect.gen(function* () {
       const { blob, filename } = yield* NodeFile.fromPath(yield* temporaryFile(bytes))
-      // Several at once, so that blocks of one are freed while others are under way.
+      // Several at once, so that blocks of one are freed while others are being sent.
       yield* Effect.all([transcribe(blob, filename), transcribe(blob, filename), transcribe(blob, filename)], {
         concurrency: "unbounded"
       })
@@ -204,7 +204,7 @@ describe("a form", () => {
         const sender = fileURLToPath(new URL("./support/sender.ts", import.meta.url))
         const { stdout } = yield* Effect.promise(() => run(process.execPath, [sender, origin, small, large]))
         assert.isAbove(received, 320 * MiB)
-        // It is 13 to 19 MiB, busy machine or not; the file's own blocks, left to the collector, would be 65 and more.
+        // Measured: 13 to 19 MiB, also on a busy machine. Without freeing blocks: 65 MiB and more.
         assert.isBelow(Number(stdout) / MiB, 40)
       }).pipe(
         Effect.scoped,
@@ -219,7 +219,7 @@ describe("a form", () => {
     60_000
   )
 
-  it.live("over sockets of another's making leaves alone what it gave them", () => {
+  it.live("over custom sockets never frees the blocks that they may still hold", () => {
     const kept: Array<Uint8Array> = []
     const bytes = randomBytes(4 * MiB)
     return Effect.gen(function* () {
@@ -247,7 +247,7 @@ describe("a form", () => {
     )
   })
 
-  it.live("whose file changed since it was opened fails as a TransportError", () =>
+  it.live("whose file changed after it was opened fails with a TransportError", () =>
     Effect.gen(function* () {
       const path = yield* temporaryFile(randomBytes(MiB))
       const { blob, filename } = yield* NodeFile.fromPath(path)
@@ -268,7 +268,7 @@ describe("a form", () => {
     )
   )
 
-  it.live("is interrupted on the wire while it is sent", () => {
+  it.live("is aborted when the call is interrupted", () => {
     const arrived = Deferred.makeUnsafe<void>()
     const left = Deferred.makeUnsafe<void>()
     return Effect.gen(function* () {
@@ -284,7 +284,7 @@ describe("a form", () => {
       Effect.provide(
         client((request) => {
           request.on("error", () => {}).on("close", () => Deferred.doneUnsafe(left, Effect.void))
-          // One block and no more.
+          // Send only one block.
           request.once("data", () => {
             request.pause()
             Deferred.doneUnsafe(arrived, Effect.void)

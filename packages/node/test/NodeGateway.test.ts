@@ -20,7 +20,7 @@ const read = async (request: IncomingMessage): Promise<Buffer> => {
   return Buffer.concat(chunks)
 }
 
-/** The client over a server that answers as told. */
+/** The client over a server with the given handler. */
 const client = (answer: (request: IncomingMessage, response: ServerResponse) => void) =>
   Layer.unwrap(
     Effect.map(Peer, ({ origin }) =>
@@ -40,7 +40,7 @@ const temporaryFolder = Effect.acquireRelease(
 )
 
 describe("NodeGateway", () => {
-  it.live("sends what the contract says and decodes what comes", () => {
+  it.live("sends the contract's request and decodes the response", () => {
     const seen: Array<{
       readonly headers: IncomingMessage["headers"]
       readonly method: string | undefined
@@ -72,12 +72,12 @@ describe("NodeGateway", () => {
     )
   })
 
-  it.live("keeps its connection for the layer's life and closes it with the layer", () =>
+  it.live("keeps its connection until the layer is closed", () =>
     Effect.gen(function* () {
       const peer = yield* Peer
       yield* Effect.gen(function* () {
         for (let i = 0; i < 10; i++) yield* rerank
-        // Two, as a call may begin while undici still winds up the one before.
+        // Two, because a call may begin while undici still finishes the previous one.
         assert.isAtMost(peer.connections(), 2)
         assert.isAtLeast(peer.open(), 1)
       }).pipe(Effect.provide(NodeGateway.layer({ baseUrl: `${peer.origin}/api/v1`, credential: Redacted.make("k") })))
@@ -91,7 +91,7 @@ describe("NodeGateway", () => {
     )
   )
 
-  it.live("reads an answer that comes in pieces, whatever a piece cuts through", () =>
+  it.live("reads a response in pieces, even if they split a character", () =>
     Effect.gen(function* () {
       const { results } = yield* rerank
       assert.strictEqual(results[0]?.document.text, "päars 🍐".repeat(50_000))
@@ -114,7 +114,7 @@ describe("NodeGateway", () => {
     )
   )
 
-  it.live("a connection that is cut in the answer is a TransportError, and is tried again", () => {
+  it.live("a connection closed during the response is a TransportError, and is retried", () => {
     let requests = 0
     return Effect.gen(function* () {
       const error = yield* Effect.flip(once(rerank))
@@ -137,7 +137,7 @@ describe("NodeGateway", () => {
     )
   })
 
-  it.live("a port where nobody listens is a TransportError that says so", () =>
+  it.live("a refused connection is a TransportError that says so", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(once(rerank))
       assert.strictEqual(error._tag, "TransportError")
@@ -145,14 +145,14 @@ describe("NodeGateway", () => {
     }).pipe(Effect.provide(NodeGateway.layer({ baseUrl: "http://127.0.0.1:1/api/v1", credential: Redacted.make("k") })))
   )
 
-  it.live("a base URL that is none is a TransportError, and no crash", () =>
+  it.live("an invalid base URL is a TransportError, not a crash", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(once(rerank))
       assert.strictEqual(error._tag, "TransportError")
     }).pipe(Effect.provide(NodeGateway.layer({ baseUrl: "nowhere", credential: Redacted.make("k") })))
   )
 
-  it.live("interruption ends the request on the wire", () => {
+  it.live("interruption aborts the request", () => {
     const arrived = Deferred.makeUnsafe<void>()
     const left = Deferred.makeUnsafe<void>()
     return Effect.gen(function* () {
@@ -170,7 +170,7 @@ describe("NodeGateway", () => {
     )
   })
 
-  it.live("content streams: no faster than it is read, and leaving early ends it on the wire", () => {
+  it.live("content streams with backpressure, and stopping early aborts the request", () => {
     const left = Deferred.makeUnsafe<void>()
     let written = 0
     return Effect.gen(function* () {
@@ -197,7 +197,7 @@ describe("NodeGateway", () => {
     )
   })
 
-  it.live("with a tracer installed, the trace goes on to the service", () => {
+  it.live("with a tracer installed, requests have trace headers", () => {
     let traceparent: string | undefined
     const spans: Array<string> = []
     const tracer = Tracer.make({
@@ -220,7 +220,7 @@ describe("NodeGateway", () => {
     )
   })
 
-  it.live("a path that is no file is told by its name", () =>
+  it.live("the error for a path that is not a file names the path", () =>
     Effect.gen(function* () {
       for (const path of ["/nowhere/at.wav", tmpdir()]) {
         const error = yield* Effect.flip(NodeFile.fromPath(path))
@@ -236,7 +236,7 @@ describe("configuration", () => {
     request.resume().on("end", () => json(response, { ...ranking, id: request.headers.authorization ?? "" }))
   })
 
-  it.live("comes from the environment, and from a .env file for what the environment does not say", () =>
+  it.live("comes from the environment, then from a .env file", () =>
     Effect.gen(function* () {
       const { origin } = yield* Peer
       const folder = yield* temporaryFolder
@@ -258,7 +258,7 @@ describe("configuration", () => {
     }).pipe(Effect.scoped, Effect.provide(peer))
   )
 
-  it.live("a missing key and a malformed URL are named", () =>
+  it.live("errors name a missing key and a malformed URL", () =>
     Effect.gen(function* () {
       const failure = (env: Record<string, string>) =>
         Effect.flip(

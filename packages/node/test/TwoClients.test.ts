@@ -6,7 +6,7 @@ import { createServer, type Server } from "node:http"
 
 class Second extends Context.Service<Second, Gateway.Gateway["Service"]>()("test/Second") {}
 
-/** A server that keeps the bearer tokens it is shown, and answers nothing of the contract. */
+/** A server that records the bearer tokens it receives. Its responses are not valid. */
 const bearers = Effect.acquireRelease(
   Effect.callback<{ readonly server: Server; readonly baseUrl: string; readonly seen: Array<string | undefined> }>(
     (resume) => {

@@ -1,4 +1,4 @@
-/** One request through XMLHttpRequest, for the sake of its upload events. */
+/** Sends a request through XMLHttpRequest, which reports upload progress. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Headers from "effect/http/Headers"
@@ -7,14 +7,14 @@ import type * as HttpClientRequest from "effect/http/HttpClientRequest"
 import * as HttpClientResponse from "effect/http/HttpClientResponse"
 import type { Progress } from "../UploadProgress.ts"
 
-/** Makes the platform's XMLHttpRequest; tests put their own in its place. */
+/** Makes an XMLHttpRequest. Tests replace it. */
 export const Xhr = Context.Reference<() => XMLHttpRequest>("@model-gateway/browser/Xhr", {
   defaultValue: () => () => new XMLHttpRequest()
 })
 
 /**
- * What XMLHttpRequest can send of a request's body; undefined where it has none,
- * or one (a stream) that only `fetch` can send.
+ * The request's body in a form that XMLHttpRequest can send. Undefined if there is no body, or if
+ * it is a stream, which only `fetch` can send.
  */
 export const bodyOf = (request: HttpClientRequest.HttpClientRequest): XMLHttpRequestBodyInit | undefined => {
   switch (request.body._tag) {
@@ -30,10 +30,10 @@ export const bodyOf = (request: HttpClientRequest.HttpClientRequest): XMLHttpReq
   }
 }
 
-/** What a response with these statuses has no body for; `Response` refuses them one. */
+/** Statuses without a body: `Response` throws if it gets one. */
 const bodiless = new Set([204, 205, 304])
 
-/** Undefined for status 0, which is what XMLHttpRequest has where there was no answer. */
+/** Undefined for status 0, which XMLHttpRequest reports if there was no response. */
 const responseOf = (xhr: XMLHttpRequest): Response | undefined => {
   if (xhr.status < 200) return undefined
   const body: unknown = xhr.response
@@ -55,7 +55,7 @@ export interface Options {
   readonly request: HttpClientRequest.HttpClientRequest
   readonly url: URL
   readonly body: XMLHttpRequestBodyInit
-  /** Aborted where the request's scope closes; interruption aborts the request by itself. */
+  /** Aborted when the request's scope closes. Interruption aborts the request without it. */
   readonly signal: AbortSignal
   readonly withCredentials: boolean
   readonly onProgress: (progress: Progress) => void
@@ -82,11 +82,11 @@ export const send = (
         onProgress({ loaded: event.loaded, total: event.lengthComputable ? event.total : undefined })
       xhr.onload = () => {
         const response = responseOf(xhr)
-        if (response === undefined) fail(noAnswer())
+        if (response === undefined) fail(networkFailure())
         else resume(Effect.succeed(HttpClientResponse.fromWeb(request, response)))
       }
-      // The browser says no more than that, so that a page cannot probe a network.
-      xhr.onerror = () => fail(noAnswer())
+      // The browser gives no details, so that a page cannot probe a network.
+      xhr.onerror = () => fail(networkFailure())
       xhr.onabort = () => fail(new DOMException("the request was aborted", "AbortError"))
       signal.addEventListener("abort", abort, { once: true })
 
@@ -95,7 +95,7 @@ export const send = (
         xhr.open(request.method, url)
         xhr.responseType = "arraybuffer"
         xhr.withCredentials = withCredentials
-        // The platform writes the length itself, and complains of anyone who tries.
+        // The platform sets the length itself and warns if a page does.
         for (const [name, value] of Object.entries(Headers.remove(request.headers, "content-length"))) {
           xhr.setRequestHeader(name, value)
         }
@@ -112,4 +112,4 @@ export const send = (
     })
   )
 
-const noAnswer = () => new TypeError("the network failed, or the gateway does not allow this page's origin")
+const networkFailure = () => new TypeError("the network failed, or the gateway does not allow this page's origin")

@@ -1,4 +1,4 @@
-// What the browser tests drive: calls of the gateway by this package, with what came of them left on the page.
+// The page that the browser tests control: it calls the gateway and exposes the results.
 import {
   Audio,
   AudioRecorder,
@@ -13,8 +13,8 @@ import { Cause, Effect, Exit, Fiber, type Layer, Redacted, Stream } from "effect
 
 type GatewayLayer = Layer.Layer<Gateway.Gateway, Settings.InvalidSettings | LongLivedKey.LongLivedKeyRefused>
 
-/** `ok: …` with the value, `interrupted`, or the error's name, its sentence and that of its cause. */
-const tell = Exit.match({
+/** `ok: …` with the value, `interrupted`, or the name and message of the error and of its cause. */
+const describeExit = Exit.match({
   onSuccess: (value: unknown) => `ok: ${JSON.stringify(value)}`,
   onFailure: (cause: Cause.Cause<unknown>) => {
     if (Cause.hasInterruptsOnly(cause)) return "interrupted"
@@ -25,7 +25,7 @@ const tell = Exit.match({
   }
 })
 
-/** The bytes of the progress told so far. */
+/** The reported progress, in bytes. */
 const progress: Array<UploadProgress.Progress> = []
 const levels: Array<number> = []
 let fiber: Fiber.Fiber<unknown, unknown> | undefined
@@ -35,7 +35,7 @@ const start = <A, E>(program: Effect.Effect<A, E, Gateway.Gateway>, layer: Gatew
   progress.length = 0
   const running = Effect.runFork(Effect.provide(program, layer))
   fiber = running
-  outcome = Effect.runPromise(Fiber.await(running)).then(tell)
+  outcome = Effect.runPromise(Fiber.await(running)).then(describeExit)
 }
 
 const rerank = Effect.flatMap(Gateway.Gateway, (gateway) =>
@@ -50,7 +50,7 @@ const upload = (bytes: number) =>
 const withTokens = BrowserGateway.layer({ tokenEndpoint: "/token" })
 
 const actions = {
-  /** What came of the last call. */
+  /** The outcome of the last call. */
   outcome: () => outcome,
   progress: () => progress,
   levels: () => levels,
@@ -63,7 +63,7 @@ const actions = {
   rerankWithKey: (key: string, dangerouslyAllowLongLivedKey: boolean) =>
     start(rerank, BrowserGateway.layer({ credential: Redacted.make(key), dangerouslyAllowLongLivedKey })),
   rerankAt: (baseUrl: string) => start(rerank, BrowserGateway.layer({ baseUrl, tokenEndpoint: "/token" })),
-  /** Several at once over one layer, so that they share its token. */
+  /** Makes concurrent calls over one layer, so that they share its token. */
   rerankTimes: (times: number) =>
     start(
       Effect.all(
@@ -89,7 +89,7 @@ const actions = {
       ),
       withTokens
     ),
-  /** Reads a file's content piece by piece; each piece's length is told as progress. */
+  /** Reads a file's content in pieces, and reports the length of each as progress. */
   download: () =>
     start(
       Stream.unwrap(Effect.map(Gateway.Gateway, (gateway) => gateway.fileContent("file-1"))).pipe(
@@ -101,7 +101,7 @@ const actions = {
       ),
       withTokens
     ),
-  /** Records until it is loud, and sends what it has. */
+  /** Records until it hears a sound, and sends the recording. */
   record: () =>
     start(
       Effect.scoped(
@@ -123,7 +123,7 @@ const actions = {
       ),
       withTokens
     ),
-  /** The scripted gateway in the page: a 503 twice, then the answer; no request leaves. */
+  /** The scripted gateway in the page: a 503 twice, then a response. Sends no network request. */
   scripted: () =>
     start(
       Effect.gen(function* () {

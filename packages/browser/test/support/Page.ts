@@ -1,4 +1,4 @@
-// Bundles test/pages/page.ts as an application would, and opens it in the browser.
+// Bundles test/pages/page.ts like an application, and opens it in the browser.
 import { fileURLToPath } from "node:url"
 import type { Browser, Page } from "playwright-core"
 import { build } from "vite"
@@ -6,7 +6,7 @@ import type { Server } from "./Server.ts"
 
 const entry = fileURLToPath(new URL("../pages/page.ts", import.meta.url))
 
-/** The page's code, by Vite's bundler. */
+/** The page's code, bundled by Vite. */
 export const bundle = async (): Promise<string> => {
   const built = await build({
     configFile: false,
@@ -19,7 +19,7 @@ export const bundle = async (): Promise<string> => {
   return chunk.code
 }
 
-/** Serves the page at `/`, with this in its head. */
+/** Serves the page at `/`, with the given HTML in its head. */
 export const host = (server: Server, code: string, head = "") => {
   server.on("/", (_, response) =>
     response
@@ -32,7 +32,9 @@ export const host = (server: Server, code: string, head = "") => {
   server.on("/page.js", (_, response) => response.writeHead(200, { "content-type": "text/javascript" }).end(code))
 }
 
-/** Opens it and waits until its actions are there; `complaints` collects what the console and the page complain of. */
+/**
+ * Opens the page and waits until it is ready. `complaints` collects console errors and page errors.
+ */
 export const open = async (
   browser: Browser,
   server: Server

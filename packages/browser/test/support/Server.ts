@@ -1,16 +1,20 @@
-// A gateway on loopback that does as the test says: it reads an upload as far as it is told, and notes what came.
+// A scripted gateway on loopback: it reads uploads only as far as the test allows, and records
+// requests.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 
-/** One request as it came. */
+/** A received request. */
 export interface Seen {
   readonly method: string
   readonly path: string
   readonly authorization: string | undefined
   readonly headers: IncomingMessage["headers"]
-  /** Bytes of its body read so far. */
+  /** Bytes of the body read so far. */
   received: number
-  /** `complete`: the whole body came; `aborted`: the client hung up before that. */
+  /**
+   * `complete`: the whole body was received. `aborted`: the client closed the connection before
+   * that.
+   */
   readonly ended: Promise<"complete" | "aborted">
 }
 
@@ -19,13 +23,13 @@ export type Handler = (request: IncomingMessage, response: ServerResponse, seen:
 export interface Server {
   readonly origin: string
   readonly seen: ReadonlyArray<Seen>
-  /** The next request that comes to this path. */
+  /** Waits for the next request to this path. */
   readonly next: (path: string) => Promise<Seen>
   readonly on: (path: string, handler: Handler) => void
   readonly close: () => Promise<void>
 }
 
-/** Serves by path; a path without a handler is a 404. */
+/** Serves the handlers by path. A path without a handler is a 404. */
 export const serve = async (): Promise<Server> => {
   const handlers = new Map<string, Handler>()
   const seen: Array<Seen> = []
@@ -68,7 +72,7 @@ export const serve = async (): Promise<Server> => {
   }
 }
 
-/** Reads the body to `limit` bytes and no further until `more` is called. */
+/** Reads `limit` bytes of the body, and continues only when `more` is called. */
 export const readUpTo = (request: IncomingMessage, seen: Seen, limit: number): { readonly more: () => void } => {
   let open = false
   request.on("data", (chunk: Uint8Array) => {

@@ -1,8 +1,7 @@
 /**
- * One request straight through an undici dispatcher: no Node stream, no
- * `AbortController` and no promise between the socket and the Effect that waits
- * for the whole text, as a call of the gateway does. What streams gets its stream
- * when it asks.
+ * Sends a request directly through an undici dispatcher. Most calls read the response as text,
+ * which then needs no Node stream, `AbortController` or promise. A Node stream is created only if
+ * the response is read as a stream.
  */
 import * as NodeStream from "@effect/platform-node/NodeStream"
 import type { Dispatcher } from "@effect/platform-node/Undici"
@@ -19,10 +18,10 @@ import {
 import { Buffer } from "node:buffer"
 import { Readable } from "node:stream"
 
-/** Bytes that wait for a reader before the socket is told to. */
+/** The number of buffered bytes at which the socket is paused. */
 const highWater = 65_536
 
-/** The bytes of an answer, held until somebody says how they want them. */
+/** The body of a response, buffered until it is read as text or as a stream. */
 class Body {
   readonly #controller: Dispatcher.DispatchController
   readonly #chunks: Array<Buffer> = []
@@ -52,7 +51,7 @@ class Body {
     else this.#readable?.destroy(error)
   }
 
-  /** Everything, once it is here. Nothing is left to read afterwards. */
+  /** The whole body as text. It can be read only once. */
   readonly text: Effect.Effect<string, Error> = Effect.callback((resume) => {
     const done = (error: Error | undefined): void =>
       resume(
@@ -71,13 +70,13 @@ class Body {
     return Effect.sync(() => this.#controller.abort(new Error("the reader was interrupted")))
   })
 
-  /** Everything as it comes, no faster than it is read. */
+  /** The body as a stream with backpressure. */
   readable(): Readable {
     if (this.#readable !== undefined) return this.#readable
     const readable = new Readable({
       read: () => this.#controller.resume(),
       destroy: (error, callback) => {
-        if (this.#end === undefined) this.#controller.abort(error ?? new Error("the reader left"))
+        if (this.#end === undefined) this.#controller.abort(error ?? new Error("the reader stopped"))
         callback(error)
       }
     })
@@ -127,7 +126,7 @@ class DispatchedResponse extends Inspectable.Class implements HttpClientResponse
     })
   }
 
-  /** What a call of the gateway never asks for is left to the platform's own response. */
+  /** The platform's response, for accessors that the client does not use. */
   get #rest(): HttpClientResponse.HttpClientResponse {
     return (this.#web ??= HttpClientResponse.fromWeb(
       this.request,
@@ -187,14 +186,14 @@ const bodyOf = ({ body }: HttpClientRequest.HttpClientRequest): string | Uint8Ar
 }
 
 /**
- * Whether {@link dispatch} can take the request: one whose body is at hand. Bodies
- * that stream and upgrades go the platform's way.
+ * Whether {@link dispatch} supports the request. Effect streams as bodies and upgrades are not
+ * supported and go through the platform's client.
  */
 export const canDispatch = ({ body, headers }: HttpClientRequest.HttpClientRequest): boolean =>
   (body._tag === "Empty" || body._tag === "Uint8Array" || (body._tag === "Raw" && body.body instanceof Readable)) &&
   headers["upgrade"] === undefined
 
-/** Sends the request; interruption aborts it on the wire. */
+/** Sends the request. Interruption aborts it. */
 export const dispatch = (
   dispatcher: Dispatcher,
   request: HttpClientRequest.HttpClientRequest
@@ -218,7 +217,7 @@ export const dispatch = (
           method: request.method,
           headers: request.headers,
           body: bodyOf(request),
-          // How long a call may take is the caller's to say.
+          // The caller sets the time limits.
           headersTimeout: 0,
           bodyTimeout: 0
         },

@@ -1,8 +1,9 @@
 /**
- * A multipart form as it goes on the wire, read block by block as the socket takes it.
+ * Encodes a multipart form as a stream that is read block by block, as fast as the socket sends.
  *
- * Each block that is read from a file is memory of its own. Left to the garbage collector 64 MiB and more of them pile up before it comes by, so that one large upload would make the
- * process grow by that much. Here a block is freed as soon as it has surely left.
+ * Each block that is read from a file has its own memory. More than 64 MiB of blocks accumulate
+ * before the garbage collector runs, and one large upload would make the process grow by that much.
+ * So each block is freed as soon as it has certainly been sent.
  */
 import type { Random } from "effect"
 import { HttpBody, HttpClientRequest } from "effect/http"
@@ -10,18 +11,19 @@ import { Readable } from "node:stream"
 
 type Part = Uint8Array | Blob
 
-/** A file on disk is read in blocks of 64 KiB; of one in memory, so much is copied at a time. */
+/** Bytes copied at a time from a Blob in memory. A file on disk is read in blocks of 64 KiB. */
 const sliceSize = 1_048_576
 
 /**
- * So many bytes that were asked for after a block say that it has left: more is asked for only while a socket has less than its high-water mark to send (64 KiB; 16 KiB with TLS and HTTP/2),
- * and it sends in order.
+ * A block has been sent once this many bytes after it were requested. A socket sends in order, and
+ * it requests more only while it buffers less than its high-water mark (64 KiB, or 16 KiB with TLS
+ * and HTTP/2).
  */
 const margin = 524_288
 
-/** The bytes of the parts, in order. */
+/** The bytes of the parts, in order. `free`: see {@link toStream}. */
 async function* blocks(parts: ReadonlyArray<Part>, free: boolean): AsyncGenerator<Uint8Array, void, void> {
-  const given: Array<{ readonly buffer: ArrayBuffer; readonly end: number }> = []
+  const unsent: Array<{ readonly buffer: ArrayBuffer; readonly end: number }> = []
   let end = 0
   for (const part of parts) {
     if (part instanceof Uint8Array) {
@@ -33,13 +35,13 @@ async function* blocks(parts: ReadonlyArray<Part>, free: boolean): AsyncGenerato
       const slice: ReadableStream<Uint8Array<ArrayBuffer>> = part.slice(at, at + sliceSize).stream()
       for await (const block of slice) {
         yield block
-        // This one may not have reached the socket yet, those before it have.
-        for (let first = given[0]; first !== undefined && first.end + margin <= end; first = given[0]) {
+        // The socket has all earlier blocks, but perhaps not this one.
+        for (let first = unsent[0]; first !== undefined && first.end + margin <= end; first = unsent[0]) {
           first.buffer.transfer(0)
-          given.shift()
+          unsent.shift()
         }
         end += block.byteLength
-        if (free && block.byteLength === block.buffer.byteLength) given.push({ buffer: block.buffer, end })
+        if (free && block.byteLength === block.buffer.byteLength) unsent.push({ buffer: block.buffer, end })
       }
     }
   }
@@ -55,7 +57,7 @@ const boundaryOf = (random: Random.Random): string => {
   return boundary
 }
 
-/** The parts in order, what is text joined. */
+/** The parts of the encoded form, in order. Adjacent text is joined. */
 const partsOf = (form: FormData, boundary: string): ReadonlyArray<Part> => {
   const encoder = new TextEncoder()
   const parts: Array<Part> = []
@@ -76,7 +78,9 @@ const partsOf = (form: FormData, boundary: string): ReadonlyArray<Part> => {
 }
 
 /**
- * The request with its form as a stream; others as they are. `free` says that whoever reads the stream asks for more only when the socket has room, and keeps nothing.
+ * Replaces a form body by a stream. Other requests are returned unchanged. Set `free` only if the
+ * reader requests more only when the socket has room and keeps no block: then blocks are freed
+ * early.
  */
 export const toStream = (
   request: HttpClientRequest.HttpClientRequest,
@@ -88,7 +92,7 @@ export const toStream = (
   const parts = partsOf(request.body.formData, boundary)
   return HttpClientRequest.setBody(
     request,
-    // Reads nothing before it is asked to.
+    // `highWaterMark: 0` avoids reading ahead.
     HttpBody.raw(Readable.from(blocks(parts, free), { objectMode: false, highWaterMark: 0 }), {
       contentType: `multipart/form-data; boundary=${boundary}`,
       contentLength: parts.reduce((sum, part) => sum + (part instanceof Blob ? part.size : part.byteLength), 0)

@@ -1,4 +1,7 @@
-/** A process that has done nothing before: sends a small file, then a large one, and tells by how many bytes it grew with that at the most. */
+/**
+ * A fresh process: sends a small file, then a large one, and prints by how many bytes its memory
+ * grew at most during the second.
+ */
 import { Gateway } from "@model-gateway/core"
 import { NodeFile, NodeGateway } from "@model-gateway/node"
 import { Effect, Redacted, Schedule } from "effect"

@@ -2,21 +2,21 @@ import { Context, Effect, Layer } from "effect"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 
-/** What a test's server saw, and where it listens. */
+/** A test's server: its address and its connections. */
 export class Peer extends Context.Service<
   Peer,
   {
     readonly origin: string
-    /** Connections that were ever opened. */
+    /** The number of connections opened so far. */
     readonly connections: () => number
-    /** Connections that are open now. */
+    /** The number of connections that are open now. */
     readonly open: () => number
-    /** Waits until none is. */
+    /** Waits until no connection is open. */
     readonly allClosed: Effect.Effect<void>
   }
 >()("test/Peer") {}
 
-/** A loopback server that answers as told. */
+/** A loopback server with the given handler. */
 export const layer = (answer: (request: IncomingMessage, response: ServerResponse) => void): Layer.Layer<Peer> =>
   Layer.effect(
     Peer,
