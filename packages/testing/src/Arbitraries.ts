@@ -1,10 +1,9 @@
 /**
- * Generated values of every type of the wire, for property tests: derived from the
- * contract's schemas, so within all of its bounds, and shrunk when a property
- * fails.
+ * Arbitraries of every wire type, for property tests. They are derived from the contract's schemas,
+ * so that values satisfy all bounds, and failing values shrink.
  *
- * They are Effect's own arbitraries: give them to `it.effect.prop` of
- * `@effect/vitest`, or to `effect/Arbitrary` (`sampleEffect`, `checkEffect`).
+ * They are Effect arbitraries, for `it.effect.prop` of `@effect/vitest` and for `effect/Arbitrary`
+ * (`sampleEffect`, `checkEffect`).
  *
  * @example
  * ```ts
@@ -32,7 +31,7 @@ import * as Arbitrary from "effect/Arbitrary"
 import * as Predicate from "effect/Predicate"
 import type * as Schema from "effect/Schema"
 
-/** JSON has no negative zero: it would arrive as another value than was sent. */
+/** Excludes negative zero, which JSON turns into zero. */
 const wire = <S extends Schema.Top>(schema: S): Arbitrary.Arbitrary<S["Type"]> =>
   Arbitrary.map(Arbitrary.schema(schema), (value) => withoutNegativeZero(value) as S["Type"])
 

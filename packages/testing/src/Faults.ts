@@ -1,11 +1,10 @@
 /**
- * What goes wrong between a program and the gateway, on purpose: statuses, slow
- * answers, cut connections, garbage from a proxy.
+ * Injects faults between a program and the gateway: error statuses, slow responses, closed
+ * connections, invalid responses of a proxy.
  *
- * A plan says which requests meet which fault: a list is met request by request
- * and then no more, a single fault always. Plans go in front of a scripted gateway
- * (`GatewayTest.layer(handlers, { faults })`) or of any `HttpClient`
- * ({@link layer}).
+ * A plan says which fault applies to which request. A list applies one fault to each request in
+ * order, then none. A single fault applies to all requests. Use plans with a scripted gateway
+ * (`GatewayTest.layer(handlers, { faults })`) or with any `HttpClient` ({@link layer}).
  *
  * @example
  * ```ts
@@ -44,8 +43,8 @@ type Answer = Effect.Effect<HttpClientResponse.HttpClientResponse, HttpClientErr
 export type Status = Envelope.ErrorStatus
 
 /**
- * Takes the place of an answer: the request never reaches what is behind. `status`
- * is the contract's status that it answers, if it answers one.
+ * A fault that replaces the response. The request does not reach the gateway. `status` is the
+ * contract's status that it returns, if any.
  *
  * @since 0.1.0
  */
@@ -56,7 +55,7 @@ export interface Fault<out S extends Status = never> {
 }
 
 /**
- * Happens to the true answer on its way.
+ * A fault that changes the gateway's real response.
  *
  * @since 0.1.0
  */
@@ -66,22 +65,22 @@ export interface Disturbance {
 }
 
 /**
- * What one request meets.
+ * The fault for one request.
  *
  * @since 0.1.0
  */
 export type Step<S extends Status = Status> = Fault<S> | Disturbance
 
 /**
- * A list: one step a request in turn, then none. A single step: every request.
+ * A list has one step for each request in order, then none. A single step applies to all requests.
  *
  * @since 0.1.0
  */
 export type Plan<S extends Status = Status> = Step<S> | ReadonlyArray<Step<S>>
 
 /**
- * A plan for all requests together, or one for each operation named. A status has
- * to be one of the operation's own; {@link response} answers any other.
+ * One plan for all requests, or a plan for each operation. A status must be one that the operation
+ * can return. For any other, use {@link response}.
  *
  * @since 0.1.0
  */
@@ -94,7 +93,7 @@ const fault = <S extends Status = never>(answer: Fault<S>["answer"], status?: S)
 })
 
 /**
- * That step for the first requests, as many as told.
+ * Applies a step to the first `count` requests.
  *
  * @since 0.1.0
  */
@@ -102,22 +101,22 @@ export const first = <A extends Step>(count: number, step: A): ReadonlyArray<A> 
   Array.from({ length: count }, () => step)
 
 /**
- * Nothing: the request gets its true answer. For the middle of a list.
+ * No fault: the request gets its real response. Use it within a list.
  *
  * @since 0.1.0
  */
 export const none: Disturbance = { _tag: "Disturbance", disturb: (answer) => answer }
 
 /**
- * Answers an error of the contract in its envelope, with `retry-after` where it is
- * given in seconds.
+ * Returns an error of the contract in its envelope, with a `retry-after` header if `retryAfter` is
+ * set.
  *
  * @since 0.1.0
  */
 export const status = <const S extends Status>(
   status: S,
   options?: {
-    /** The specification's example words unless told. */
+    /** Default: the specification's example message. */
     readonly message?: string | undefined
     /** Seconds. */
     readonly retryAfter?: number | undefined
@@ -144,8 +143,7 @@ export const status = <const S extends Status>(
 }
 
 /**
- * Answers that response, whatever it is. Status 200, `application/json` and an
- * empty body unless told.
+ * Returns any response. Defaults: status 200, `application/json`, an empty body.
  *
  * @since 0.1.0
  */
@@ -156,7 +154,7 @@ export const response = (options: {
 }): Fault => fault(answerOf(options))
 
 /**
- * JSON of another form than the contract's, with status 200 unless told.
+ * Returns JSON that does not match the contract. Default for `status`: 200.
  *
  * @since 0.1.0
  */
@@ -164,8 +162,7 @@ export const wrongShape: (options?: { readonly status?: number; readonly json?: 
   response({ status: options?.status, body: JSON.stringify(options?.json ?? { unexpected: true }) })
 
 /**
- * A body that says it is JSON and breaks off in the middle, with status 200 unless
- * told.
+ * Returns incomplete JSON. Default for `status`: 200.
  *
  * @since 0.1.0
  */
@@ -173,7 +170,7 @@ export const notJson: (options?: { readonly status?: number }) => Fault = (optio
   response({ status: options?.status, body: '{"id": "rr_' })
 
 /**
- * A proxy's page of HTML, with status 502 unless told.
+ * Returns an HTML page, like a proxy. Default for `status`: 502.
  *
  * @since 0.1.0
  */
@@ -187,8 +184,8 @@ export const html: (options?: { readonly status?: number }) => Fault = (options)
 }
 
 /**
- * The connection is cut before an answer comes. Whether the gateway did the work
- * nobody knows; the scripted one did not.
+ * Closes the connection before a response arrives. The program cannot know whether the gateway did
+ * the work. Here it did not.
  *
  * @since 0.1.0
  */
@@ -201,15 +198,14 @@ export const cut: Fault = fault((request) =>
 )
 
 /**
- * No answer ever comes.
+ * Never responds.
  *
  * @since 0.1.0
  */
 export const silence: Fault = fault(() => Effect.never)
 
 /**
- * The answer takes that much longer, by the clock in force: the test's, in a test
- * of `@effect/vitest`.
+ * Delays the real response, by the current `Clock`: the TestClock in a test of `@effect/vitest`.
  *
  * @since 0.1.0
  */
@@ -219,8 +215,8 @@ export const slow = (by: Duration.Input): Disturbance => ({
 })
 
 /**
- * The head of the answer comes, then as many bytes of its body as told (10 unless
- * told), then the connection is cut. Here the gateway did the work.
+ * Closes the connection within the body of the real response, after the given number of bytes. The
+ * gateway did the work. Default for `after`: 10.
  *
  * @since 0.1.0
  */
@@ -249,7 +245,7 @@ const broken = (body: Stream.Stream<Uint8Array, unknown>, after: number): Stream
     Stream.fail(reset())
   )
 
-const reset = (): Error => Object.assign(new Error("the connection was cut"), { code: "ECONNRESET" })
+const reset = (): Error => Object.assign(new Error("the connection was closed"), { code: "ECONNRESET" })
 
 const answerOf =
   (options: {
@@ -279,8 +275,8 @@ export const isFault = (value: unknown): value is Fault<Status> =>
 const isPlan = (plans: Plans): plans is Plan => Array.isArray(plans) || "_tag" in plans
 
 /**
- * That client with those faults before it. Each run of the Effect counts requests
- * from the start.
+ * Makes a client that applies the faults before the given client. Each run of the Effect counts
+ * requests from the beginning.
  *
  * @since 0.1.0
  */
@@ -309,7 +305,7 @@ const operationOf = (request: HttpClientRequest.HttpClientRequest): Operation | 
 }
 
 /**
- * The `HttpClient` in the context with those faults before it: a real one too.
+ * Applies the faults to the `HttpClient` in the context, which can be a real one.
  *
  * @since 0.1.0
  */

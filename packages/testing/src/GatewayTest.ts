@@ -1,9 +1,8 @@
 /**
- * A gateway in process whose answers a test writes down. Requests go through the
- * real client (its encoding, decoding, retries, time limits) and the real contract
- * (what does not fit is refused as the service refuses it); there is no server, no
- * socket and no clock but the test's. It runs wherever the client does, a browser
- * included.
+ * An in-process gateway whose responses a test defines. Requests go through the real client, with
+ * its decoding, retries and time limits, and are validated against the real contract. There is no
+ * server and no socket, and time is the TestClock's. It runs wherever the client runs, including
+ * browsers.
  *
  * @example
  * ```ts
@@ -41,20 +40,18 @@ import type { Failure, Operation, Request, Status, Success } from "./Operation.t
 import * as Recorder from "./Recorder.ts"
 
 /**
- * A request as a handler sees it: its parts, decoded, and
+ * A request as a handler receives it: its decoded parts, and
  *
- * - `call`: 1 for the operation's first request, one more for each that follows,
- *   retries included;
- * - `http`: the request itself, for what the contract does not name.
+ * - `call`: the number of the request, counted from 1 for each operation, including retries;
+ * - `http`: the HTTP request, for anything that is not in the contract.
  *
  * @since 0.1.0
  */
 export type Call<Op extends Operation> = Request<Op> & { readonly call: number; readonly http: HttpClientRequest }
 
 /**
- * An answer: the success as it stands on the wire, an Effect that succeeds with it
- * or fails with one of the operation's own errors (an error is such an Effect
- * itself), or a fault in its place.
+ * A response: the success in its wire format, an Effect that succeeds with it or fails with one of
+ * the operation's errors (an error itself is such an Effect), or a fault.
  *
  * @since 0.1.0
  */
@@ -64,32 +61,32 @@ export type Answer<Op extends Operation> =
   | Faults.Fault<Status<Op>>
 
 /**
- * What answers one request: an answer, or a function from the request to it.
+ * The script for one request: a response, or a function from the request to a response.
  *
  * @since 0.1.0
  */
 export type Script<Op extends Operation> = Answer<Op> | ((call: Call<Op>) => Answer<Op>)
 
 /**
- * What answers an operation: one script for every request, or a list of them, one a
- * request in turn, retries included. A request past a list's end fails the test.
+ * The handler of an operation: one script for all requests, or a list with one script for each
+ * request in order, including retries. A request after the end of the list fails the test.
  *
  * @since 0.1.0
  */
 export type Handler<Op extends Operation> = Script<Op> | ReadonlyArray<Script<Op>>
 
 /**
- * A handler for each operation that the program under test may call. Calling any
- * other fails the test with a {@link ScriptError}.
+ * Handlers for the operations that the program under test may call. Calling any other operation
+ * fails the test with a {@link ScriptError}.
  *
  * @since 0.1.0
  */
 export type Handlers = { readonly [Op in Operation]?: Handler<Op> }
 
 /**
- * The test is wrong, not the program's input: an operation was called that is not
- * scripted, or its script answers what the contract does not allow. Arrives as a
- * defect, so that no program handles it by mistake.
+ * The test's script is wrong: the program called an operation without a handler, or the handler's
+ * response violates the contract. It is raised as a defect, so that the program cannot catch it by
+ * mistake.
  *
  * @since 0.1.0
  */
@@ -102,13 +99,12 @@ export class ScriptError extends Data.TaggedError("ScriptError")<{
  * @since 0.1.0
  */
 export interface Options extends Partial<GatewayConfig.Options> {
-  /** What goes wrong before the handlers are asked. */
+  /** Faults to inject before the handlers are called. Default: none. */
   readonly faults?: Faults.Plans | undefined
 }
 
 /**
- * The `HttpClient` that those handlers answer, for other clients than
- * `Gateway`.
+ * Makes an `HttpClient` that responds with the handlers, for clients other than `Gateway`.
  *
  * @since 0.1.0
  */
@@ -131,7 +127,7 @@ export const makeHttpClient = (handlers: Handlers): Effect.Effect<HttpClient.Htt
         return Endpoint.decode(found, request, url).pipe(
           Effect.matchEffect({
             onFailure: (issues) => {
-              // A malformed parameter is a 404 where the operation has no 400.
+              // A malformed parameter is a 404 if the operation has no 400.
               const status = Endpoint.statusesOf(found.endpoint).includes(400) ? 400 : 404
               const message = `${phrases[status]}: ${Envelope.summary(issues)}`
               return refuse(request, requestId, status, message, { metadata: { issues } })
@@ -165,15 +161,15 @@ const run = (
   const problem = (message: string) => Effect.die(new ScriptError({ operation, message }))
   if (handler === undefined) {
     return problem(
-      `the program called "${operation}" (${endpoint.method} ${endpoint.path}), and this test does not script it. ` +
-        `Script it: GatewayTest.layer({ ${operation}: … }) with what it is to answer.`
+      `the program called "${operation}" (${endpoint.method} ${endpoint.path}), and this test has no handler for it. ` +
+        `Add a handler: GatewayTest.layer({ ${operation}: … }).`
     )
   }
   const script: unknown = Array.isArray(handler) ? handler[call.call - 1] : handler
   if (script === undefined) {
     return problem(
-      `the program called "${operation}" ${call.call} times (retries count), and its list has ` +
-        `${Array.isArray(handler) ? handler.length : 0} answers. Add one, or give one answer that is no list for all requests.`
+      `the program called "${operation}" ${call.call} times (including retries), and the list has only ` +
+        `${Array.isArray(handler) ? handler.length : 0} responses. Add responses, or use a single response for all requests.`
     )
   }
   const answer: unknown = isFunction(script) ? script(call) : script
@@ -183,13 +179,15 @@ const run = (
       Effect.matchEffect(Endpoint.encodeSuccess(endpoint, value), {
         onSuccess: (encoded) => Effect.sync(() => succeed(request, requestId, encoded)),
         onFailure: (issues) =>
-          problem(`the script of "${operation}" answers what the contract does not allow: ${Envelope.summary(issues)}`)
+          problem(`the handler of "${operation}" returned an invalid response: ${Envelope.summary(issues)}`)
       }),
     onFailure: (error) =>
       Effect.matchEffect(Endpoint.encodeFailure(endpoint, error), {
         onSuccess: (failure) => Effect.sync(() => fail(request, requestId, failure)),
         onFailure: (issues) =>
-          problem(`the script of "${operation}" fails with what is none of its errors: ${Envelope.summary(issues)}`)
+          problem(
+            `the handler of "${operation}" failed with an error of another operation: ${Envelope.summary(issues)}`
+          )
       })
   })
 }
@@ -252,7 +250,9 @@ const succeed = (
   })
 }
 
-/** An error of the script, completed as the service does it: with the request's id, and when to come back. */
+/**
+ * The response for a handler's error, with a request id and `Retry-After` as the service adds them.
+ */
 const fail = (
   request: HttpClientRequest,
   requestId: string,
@@ -262,7 +262,9 @@ const fail = (
   const id = failure.requestId ?? requestId
   return reply(request, id, status, {
     headers:
-      waits.has(status) && retryAfter !== undefined ? { "retry-after": String(Math.ceil(retryAfter)) } : undefined,
+      retryAfterStatuses.has(status) && retryAfter !== undefined
+        ? { "retry-after": String(Math.ceil(retryAfter)) }
+        : undefined,
     body: JSON.stringify(
       failure.requestId === undefined
         ? { ...json, service_metadata: { ...failure.serviceMetadata, request_id: id } }
@@ -271,17 +273,15 @@ const fail = (
   })
 }
 
-/** Statuses that come with `Retry-After` where it is known how long to wait. */
-const waits: ReadonlySet<number> = new Set([429, 503, 529])
+/** Statuses that have `Retry-After` if the delay is known. */
+const retryAfterStatuses: ReadonlySet<number> = new Set([429, 503, 529])
 
 /**
- * A gateway that answers as scripted, and a recorder of what it was asked. The
- * retry policy in force is the client's own; {@link layerNoWaits} takes the waits
- * out of it.
+ * Provides a gateway with scripted responses, and a recorder of its requests. The client's retry
+ * policy applies. Use {@link layerNoWaits} to remove its delays.
  *
- * `options` also takes what `GatewayConfig.make` takes, to test with a credential
- * that fails, another base URL or a small retry budget. Base URL unless told:
- * `http://gateway.test/api/v1`.
+ * `options` includes the options of `GatewayConfig.make`, for example to test a failing credential
+ * or a small retry budget. Default base URL: `http://gateway.test/api/v1`.
  *
  * @since 0.1.0
  */
@@ -307,7 +307,7 @@ export const layer = (handlers: Handlers, options: Options = {}): Layer.Layer<Ga
   )
 
 /**
- * The scripted gateway as an `HttpClient`.
+ * Provides the scripted gateway as an `HttpClient`.
  *
  * @since 0.1.0
  */
@@ -315,8 +315,8 @@ export const layerHttpClient = (handlers: Handlers): Layer.Layer<HttpClient.Http
   Layer.effect(HttpClient.HttpClient, makeHttpClient(handlers))
 
 /**
- * The default retry policy without its waits, a `Retry-After` included: a test of
- * retries then needs no clock. A program that sets its own policy keeps that.
+ * Provides the default retry policy without delays, also for `Retry-After`, so that a test of
+ * retries need not adjust the clock. It does not change a policy that the program itself sets.
  *
  * @since 0.1.0
  */

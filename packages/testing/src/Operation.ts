@@ -1,6 +1,6 @@
 /**
- * The operations of the contract, by their names, and the types of what goes in
- * and out of them: all of it read off `GatewayApi`.
+ * The names of the contract's operations, and the types of their requests and responses, all
+ * derived from `GatewayApi`.
  *
  * @since 0.1.0
  */
@@ -22,14 +22,14 @@ type Endpoints = HttpApiGroup.Endpoints<Groups[keyof Groups]>
 export type Operation = Endpoints["identifier"]
 
 /**
- * An operation's definition.
+ * The endpoint of an operation.
  *
  * @since 0.1.0
  */
 export type Endpoint<Op extends Operation> = HttpApiEndpoint.WithIdentifier<Endpoints, Op>
 
 /**
- * What an operation fails with: the errors of its own statuses and no other.
+ * The errors of an operation: exactly those of its statuses.
  *
  * @since 0.1.0
  */
@@ -43,8 +43,8 @@ export type Failure<Op extends Operation> = Endpoint<Op>["~Error"]["Type"]
 export type Status<Op extends Operation> = Failure<Op>["error"]["code"]
 
 /**
- * What an operation answers, in the form of the wire: GET `/key` answers
- * `{ data: … }`. Where the contract answers bytes, a stream of them or all at once.
+ * The response of an operation in its wire format: GET `/key` returns `{ data: … }`. If the
+ * contract returns bytes: a `Uint8Array` or a Stream.
  *
  * @since 0.1.0
  */
@@ -53,8 +53,8 @@ export type Success<Op extends Operation> = Endpoint<Op>["~Success"] extends Htt
   : Endpoint<Op>["~Success"]["Type"]
 
 /**
- * A request, decoded by the operation's schemas. There are only the parts that
- * the operation has. An uploaded file is a `File`.
+ * A request, decoded with the operation's schemas. It has only the parts that the operation has. An
+ * uploaded file is a `File`.
  *
  * @since 0.1.0
  */
@@ -78,7 +78,7 @@ type Payload<A> = A extends { readonly file: Multipart.PersistedFile }
   : A
 
 /**
- * Every operation's name.
+ * The names of all operations.
  *
  * @since 0.1.0
  */

@@ -1,9 +1,7 @@
 /**
- * What a program sent: every request in order, with the attempt that it was and
- * what came of it.
+ * Records the requests of a program in order, each with its attempt number and its outcome.
  *
- * `GatewayTest.layer` brings a recorder along; {@link layer} puts one before any
- * other `HttpClient`.
+ * `GatewayTest.layer` includes a recorder. {@link layer} adds one to any other `HttpClient`.
  *
  * @example
  * ```ts
@@ -29,48 +27,47 @@ import * as Endpoint from "./internal/endpoint.ts"
 import type { Operation, Request } from "./Operation.ts"
 
 /**
- * What came of a request: the status that answered it, `"cut"` where the
- * connection failed, `"abandoned"` where the program stopped waiting, `"pending"`
- * while it waits.
+ * The outcome of a request: the status of its response, `"cut"` if the connection failed,
+ * `"abandoned"` if the program stopped waiting, `"pending"` while it waits.
  *
  * @since 0.1.0
  */
 export type Outcome = number | "cut" | "abandoned" | "pending"
 
 /**
- * What there is to say of any request that was sent.
+ * The recorded data of any request.
  *
  * @since 0.1.0
  */
 export interface Sent {
   readonly method: string
-  /** With its query: `/api/v1/files?limit=2`. */
+  /** Includes the query: `/api/v1/files?limit=2`. */
   readonly path: string
-  /** 1 for a call's first attempt, one more for each retry; undefined where something else than the gateway's client sent it. */
+  /** 1 for a call's first attempt, 2 for its first retry. Undefined if another client sent it. */
   readonly attempt: number | undefined
-  /** The same on every attempt of a call that costs money. */
+  /** The same for all attempts of a paid call. */
   readonly idempotencyKey: string | undefined
-  /** Names in lower case. The credential is `<redacted>`. */
+  /** Names are in lower case. The credential is `<redacted>`. */
   readonly headers: { readonly [name: string]: string }
-  /** Why the request does not fit the contract; empty where it does. */
+  /** The problems with the request. Empty if it is valid. */
   readonly issues: ReadonlyArray<Issue>
   readonly outcome: Outcome
 }
 
 /**
- * A request of one operation.
+ * A recorded request of one operation.
  *
  * @since 0.1.0
  */
 export interface RecordedOf<Op extends Operation> extends Sent {
   readonly operation: Op
-  /** The parts, decoded by the operation's schemas; undefined where they do not fit. */
+  /** The request's parts, decoded with the operation's schemas. Undefined if they are invalid. */
   readonly request: Request<Op> | undefined
 }
 
 /**
- * A request, told apart by `operation`, which is undefined where the contract has
- * no such path and method.
+ * A recorded request, discriminated by `operation`. `operation` is undefined if the contract has no
+ * such path and method.
  *
  * @since 0.1.0
  */
@@ -88,15 +85,15 @@ export class Recorder extends Context.Service<
     readonly requests: Effect.Effect<ReadonlyArray<Recorded>>
     /** The requests of one operation, oldest first. */
     readonly of: <Op extends Operation>(operation: Op) => Effect.Effect<ReadonlyArray<RecordedOf<Op>>>
-    /** Forgets them. */
+    /** Deletes all recorded requests. */
     readonly clear: Effect.Effect<void>
-    /** That client, with all that is sent through it recorded here. */
+    /** Returns a client that records its requests here. */
     readonly record: (client: HttpClient.HttpClient) => HttpClient.HttpClient
   }
 >()("@model-gateway/testing/Recorder") {}
 
 /**
- * An empty recorder.
+ * Makes an empty recorder.
  *
  * @since 0.1.0
  */
@@ -121,7 +118,7 @@ export const make: Effect.Effect<Recorder["Service"]> = Effect.sync(() => {
     return entry
   })
 
-  // That the parts are those of the operation is what their decoding by its endpoint says, beyond the reach of types.
+  // The parts match the operation because its endpoint decoded them, which types cannot express.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const snapshot = (): ReadonlyArray<Recorded> => entries.map((entry) => ({ ...entry }) as Recorded)
 
@@ -197,7 +194,7 @@ export const of = <Op extends Operation>(
   Effect.flatMap(Recorder, (recorder) => recorder.of(operation))
 
 /**
- * The `HttpClient` in the context with a recorder before it: a real one too.
+ * Adds a recorder to the `HttpClient` in the context, which can be a real one.
  *
  * @since 0.1.0
  */

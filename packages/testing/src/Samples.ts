@@ -1,5 +1,5 @@
 /**
- * A valid example of every type of the wire, to answer with and to build on:
+ * A valid example of every wire type. Use it as a response, or as a base for your own:
  * `{ ...Samples.rerankResponse, provider: "other" }`.
  *
  * @since 0.1.0
@@ -66,7 +66,7 @@ export const rerankResponse: Rerank.Response = {
 }
 
 /**
- * A tenth of a second of silence: WAV, 8 kHz, 8 bit, mono, 844 bytes.
+ * 0.1 seconds of silence: WAV, 8 kHz, 8 bit, mono, 844 bytes.
  *
  * @since 0.1.0
  */
@@ -92,7 +92,7 @@ function silence(samples: number): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * {@link wav} as a file that somebody picked.
+ * {@link wav} as a `File`.
  *
  * @since 0.1.0
  */
@@ -112,7 +112,7 @@ export const transcriptionRequest: Transcription.Request = {
 }
 
 /**
- * The same as a file to upload.
+ * A transcription request with a file in place of base64.
  *
  * @since 0.1.0
  */
@@ -135,7 +135,7 @@ export const transcriptionResponse: Transcription.Response = {
 }
 
 /**
- * As `response_format: "verbose_json"` answers.
+ * The response for `response_format: "verbose_json"`.
  *
  * @since 0.1.0
  */
@@ -191,7 +191,7 @@ export const videoRequest: Video.Request = {
 }
 
 /**
- * A job in each of its states; submitting answers `pending`.
+ * A job in each state. Submitting a job returns `pending`.
  *
  * @since 0.1.0
  */
@@ -221,7 +221,7 @@ function job<S extends Video.Status>(status: S): Video.Job & { readonly status: 
 }
 
 /**
- * A confirmation in each of its shapes.
+ * A deletion confirmation in each shape.
  *
  * @since 0.1.0
  */
@@ -283,8 +283,8 @@ export const keyRecord: CurrentKey.KeyRecord = {
 export const currentKeyResponse: CurrentKey.Response = { data: keyRecord }
 
 /**
- * An error of each status, with the metadata that the service gives it. A handler
- * answers with it as it is: `rerank: Samples.errors[402]`.
+ * An error for each status, with the metadata that the service adds. Use it as a handler:
+ * `rerank: Samples.errors[402]`.
  *
  * @since 0.1.0
  */

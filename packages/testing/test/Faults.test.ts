@@ -19,14 +19,14 @@ const once = Effect.provideService(RetryPolicy.RetryPolicy, RetryPolicy.none)
 
 const outcomes = Effect.map(Recorder.requests, (requests) => requests.map(({ outcome }) => outcome))
 
-/** How a single attempt of GET `/key` ends under a fault that is always there. */
+/** The outcome of a single attempt of GET `/key` with a fault for all requests. */
 const single = (fault: Faults.Fault | Faults.Disturbance) =>
   Effect.gen(function* () {
     const error = yield* Effect.flip(once((yield* gateway).currentKey))
     return { error, outcomes: yield* outcomes }
   }).pipe(run({ currentKey: fault }))
 
-it.effect("first: the first requests only", () =>
+it.effect("first: applies to the first requests only", () =>
   Effect.gen(function* () {
     yield* (yield* gateway).currentKey
     yield* (yield* gateway).currentKey
@@ -34,7 +34,7 @@ it.effect("first: the first requests only", () =>
   }).pipe(run({ currentKey: Faults.first(2, Faults.cut) }))
 )
 
-it.effect("a list is met in turn; none lets one through", () =>
+it.effect("a list applies in order, and `none` skips one request", () =>
   Effect.gen(function* () {
     const { currentKey } = yield* gateway
     yield* currentKey
@@ -43,7 +43,7 @@ it.effect("a list is met in turn; none lets one through", () =>
   }).pipe(run([Faults.none, Faults.status(503), Faults.cut]))
 )
 
-it.effect("a single fault is met always, and operations count apart", () =>
+it.effect("a single fault applies to all requests, and each operation is counted separately", () =>
   Effect.gen(function* () {
     const client = yield* gateway
     const error = yield* Effect.flip(client.rerank(Samples.rerankRequest))
@@ -54,7 +54,7 @@ it.effect("a single fault is met always, and operations count apart", () =>
   }).pipe(run({ rerank: Faults.status(503), currentKey: Faults.first(1, Faults.cut) }))
 )
 
-it.effect("status: the contract's error with what the service would say", () =>
+it.effect("status: returns the contract's error with the service's message and headers", () =>
   Effect.gen(function* () {
     const error = yield* Effect.flip(once((yield* gateway).rerank(Samples.rerankRequest)))
     expect(error).toMatchObject({
@@ -67,7 +67,7 @@ it.effect("status: the contract's error with what the service would say", () =>
   }).pipe(run({ rerank: Faults.status(429, { message: "slow down", retryAfter: 3, metadata: { bucket: "a" } }) }))
 )
 
-it.effect("cut: a TransportError that says so and holds no credential", () =>
+it.effect("cut: a TransportError with the cause and without the credential", () =>
   Effect.gen(function* () {
     const { error, outcomes } = yield* single(Faults.cut)
     expect(error).toMatchObject({ _tag: "TransportError", reason: "connection", cause: { code: "ECONNRESET" } })
@@ -98,7 +98,7 @@ it.effect("html, notJson, wrongShape, response: an InvalidResponse", () =>
   })
 )
 
-it.effect("slow: the true answer, later by the test's clock", () =>
+it.effect("slow: delays the real response by the TestClock", () =>
   Effect.gen(function* () {
     const call = yield* Effect.forkChild((yield* gateway).currentKey)
     yield* TestClock.adjust("2999 millis")
@@ -120,7 +120,7 @@ it.effect("silence: the call ends at its deadline", () =>
   }).pipe(run({ currentKey: Faults.silence }))
 )
 
-it.effect("cutBody: the work is done, its answer gets lost", () => {
+it.effect("cutBody: the work is done, but its response is lost", () => {
   let done = 0
   return Effect.gen(function* () {
     expect(yield* (yield* gateway).rerank(Samples.rerankRequest)).toEqual(Samples.rerankResponse)
@@ -144,7 +144,7 @@ it.effect("cutBody: the work is done, its answer gets lost", () => {
   )
 })
 
-it.effect("layer: before any HttpClient, under a recorder", () =>
+it.effect("layer: applies to any HttpClient, with a recorder", () =>
   Effect.gen(function* () {
     const { rerank } = yield* gateway
     expect(yield* rerank(Samples.rerankRequest)).toEqual(Samples.rerankResponse)

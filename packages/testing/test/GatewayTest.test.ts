@@ -9,7 +9,7 @@ import { join } from "node:path"
 
 type Client = Gateway.Gateway["Service"]
 
-/** Every operation: how the client is asked, what the wire answers, what the client makes of it. */
+/** For every operation: the client's call, the wire response, and the client's result. */
 const operations: {
   readonly [Op in Operation.Operation]: {
     readonly call: (gateway: Client) => Effect.Effect<unknown, GatewayError.GatewayError | ClientError.ClientError>
@@ -163,7 +163,7 @@ const run = (handlers: GatewayTest.Handlers, options?: GatewayTest.Options) =>
 
 const gateway = Gateway.Gateway
 
-/** The defect that a test of a wrong script fails with. */
+/** The defect of a test with a wrong script. */
 const defectOf = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.map(Effect.exit(effect), (exit) => {
     const defect: unknown = Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
@@ -172,14 +172,14 @@ const defectOf = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   })
 
 describe("every operation of the contract", () => {
-  it("is named here", () => {
+  it("is tested here", () => {
     expect(new Set(Object.keys(operations))).toEqual(new Set(Operation.all))
   })
 
   for (const operation of Operation.all) {
     const { answer, call, result } = operations[operation]
 
-    it.effect(`${operation} answers as scripted, and is recorded as it was sent`, () =>
+    it.effect(`${operation} returns the scripted response and is recorded`, () =>
       Effect.gen(function* () {
         expect(yield* call(yield* gateway)).toEqual(result)
         const [sent, ...others] = yield* Recorder.requests
@@ -189,7 +189,7 @@ describe("every operation of the contract", () => {
       }).pipe(run({ [operation]: answer }))
     )
 
-    it.effect(`${operation} that is not scripted fails the test, past every handler of errors`, () =>
+    it.effect(`${operation} without a handler fails the test, even if the program catches all errors`, () =>
       Effect.gen(function* () {
         const message = yield* defectOf(Effect.ignore(call(yield* gateway)))
         expect(message).toContain(`called "${operation}" (`)
@@ -200,7 +200,7 @@ describe("every operation of the contract", () => {
 })
 
 describe("a handler", () => {
-  it.effect("that is an error fails with it as the service would put it", () =>
+  it.effect("that is an error fails with it, completed like in the service", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip((yield* gateway).rerank(Samples.rerankRequest))
       expect(error).toBeInstanceOf(GatewayError.PaymentRequired)
@@ -209,7 +209,7 @@ describe("a handler", () => {
     }).pipe(run({ rerank: Samples.errors[402] }))
   )
 
-  it.effect("keeps the request id that it gives", () =>
+  it.effect("keeps its own request id", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip((yield* gateway).currentKey)
       expect(error).toMatchObject({ _tag: "InternalServerError", requestId: "req_mine" })
@@ -223,7 +223,7 @@ describe("a handler", () => {
     )
   )
 
-  it.effect("of each error comes back as that error", () =>
+  it.effect("with any error of the operation arrives as that error", () =>
     Effect.gen(function* () {
       const { transcribe } = yield* gateway
       const failures = yield* Effect.forEach(Object.values(Samples.errors), () =>
@@ -237,7 +237,7 @@ describe("a handler", () => {
     }).pipe(run({ transcribe: Object.values(Samples.errors) }))
   )
 
-  it.effect("puts retry_after into the header that the client waits for", () =>
+  it.effect("with retry_after sets the header that delays the client's retry", () =>
     Effect.gen(function* () {
       const call = yield* Effect.forkChild((yield* gateway).rerank(Samples.rerankRequest))
       yield* TestClock.adjust("6999 millis")
@@ -256,7 +256,7 @@ describe("a handler", () => {
     )
   )
 
-  it.effect("that is an Effect is run for each request", () => {
+  it.effect("that is an Effect runs for each request", () => {
     let runs = 0
     return Effect.gen(function* () {
       const { currentKey } = yield* gateway
@@ -273,7 +273,7 @@ describe("a handler", () => {
     )
   })
 
-  it.effect("that is a function sees the decoded request and how often it was asked", () =>
+  it.effect("that is a function receives the decoded request and its number", () =>
     Effect.gen(function* () {
       const { getVideo } = yield* gateway
       expect((yield* getVideo("v-1", { wait: 1.5 })).id).toBe("v-1 waits 1.5")
@@ -289,18 +289,18 @@ describe("a handler", () => {
     )
   )
 
-  it.effect("that is a list answers in turn, retries included, then fails the test", () =>
+  it.effect("that is a list responds in order, including retries, then fails the test", () =>
     Effect.gen(function* () {
       const { rerank } = yield* gateway
       expect(yield* rerank(Samples.rerankRequest)).toEqual(Samples.rerankResponse)
       expect((yield* Effect.flip(rerank(Samples.rerankRequest)))._tag).toBe("NotFound")
       expect(yield* defectOf(rerank(Samples.rerankRequest))).toContain(
-        "4 times (retries count), and its list has 3 answers"
+        "4 times (including retries), and the list has only 3 responses"
       )
     }).pipe(run({ rerank: [Faults.cut, () => Samples.rerankResponse, Samples.errors[404]] }))
   )
 
-  it.effect("gets an upload as a file with its name, type and bytes", () =>
+  it.effect("receives an upload as a file with its name, type and bytes", () =>
     Effect.gen(function* () {
       const { transcribe, uploadFile } = yield* gateway
       expect((yield* transcribe(Samples.transcriptionUpload)).text).toBe("silence.wav audio/wav 844 word true")
@@ -328,7 +328,7 @@ describe("a handler", () => {
     )
   )
 
-  it.effect("of bytes answers the range that is asked for", () =>
+  it.effect("with bytes returns the requested range", () =>
     Effect.gen(function* () {
       const { fileContent } = yield* gateway
       const bytes = (range: { readonly start: number; readonly end?: number }) =>
@@ -342,7 +342,7 @@ describe("a handler", () => {
     }).pipe(run({ getFileContent: Samples.wav }))
   )
 
-  it.effect("may throw the test's own assertion", () =>
+  it.effect("can throw an assertion error of the test", () =>
     Effect.gen(function* () {
       const exit = yield* Effect.exit(Effect.ignore((yield* gateway).rerank(Samples.rerankRequest)))
       expect(Exit.isFailure(exit) && Cause.squash(exit.cause)).toMatchObject({ name: "AssertionError" })
@@ -356,11 +356,11 @@ describe("a handler", () => {
     )
   )
 
-  it.effect("that answers what the contract does not allow fails the test", () =>
+  it.effect("with an invalid response fails the test", () =>
     Effect.gen(function* () {
       const client = yield* gateway
       expect(yield* defectOf(client.rerank(Samples.rerankRequest))).toMatch(
-        /the script of "rerank" answers what the contract does not allow: .*relevance_score/
+        /the handler of "rerank" returned an invalid response: .*relevance_score/
       )
       expect(yield* defectOf(Stream.runDrain(client.fileContent(Samples.fileId)))).toContain(
         "Expected a Uint8Array or a Stream"
@@ -380,7 +380,7 @@ describe("a handler", () => {
   it.effect("that fails with an error of another operation fails the test", () =>
     Effect.gen(function* () {
       expect(yield* defectOf((yield* gateway).currentKey)).toContain(
-        'the script of "currentKey" fails with what is none of its errors: Expected an error of the statuses 401, 500'
+        'the handler of "currentKey" failed with an error of another operation: Expected an error of the statuses 401, 500'
       )
     }).pipe(
       run({
@@ -391,7 +391,7 @@ describe("a handler", () => {
   )
 })
 
-describe("a request that does not fit the contract", () => {
+describe("an invalid request", () => {
   it.effect("is a 400 with every issue, and never reaches the handler", () =>
     Effect.gen(function* () {
       const client = yield* gateway
@@ -412,7 +412,7 @@ describe("a request that does not fit the contract", () => {
     }).pipe(run({}))
   )
 
-  it.effect("is a 404 where the operation has no 400", () =>
+  it.effect("is a 404 if the operation has no 400", () =>
     Effect.gen(function* () {
       const client = yield* gateway
       for (const id of ["a b", "", "..", "a/../b", "x".repeat(257)]) {
@@ -425,7 +425,7 @@ describe("a request that does not fit the contract", () => {
     }).pipe(run({}))
   )
 
-  it.effect("is told apart in every part: path, query, header, form", () =>
+  it.effect("is detected in every part: path, query, header, form", () =>
     Effect.gen(function* () {
       const client = yield* gateway
       const paths = (effect: Effect.Effect<unknown, GatewayError.GatewayError | ClientError.ClientError>) =>
@@ -461,7 +461,7 @@ describe("layerHttpClient", () => {
 
   const bearer = HttpClientRequest.bearerToken("test")
 
-  it.effect("answers as the service at its edges", () =>
+  it.effect("responds like the service to unknown paths, methods and credentials", () =>
     Effect.gen(function* () {
       const unknown = yield* execute(HttpClientRequest.get("/nothing").pipe(bearer))
       expect(unknown).toMatchObject({ status: 404, body: { error: { code: 404 } } })
@@ -501,7 +501,7 @@ describe("layerHttpClient", () => {
   )
 })
 
-it.effect("the README quotes what a test without a script says", () =>
+it.effect("the README quotes the message of a test without a handler", () =>
   Effect.gen(function* () {
     const readme = readFileSync(join(import.meta.dirname, "../README.md"), "utf8")
     expect(readme).toContain(`> ScriptError: ${yield* defectOf((yield* gateway).listModels())}\n`)
@@ -520,7 +520,7 @@ it.effect("two layers share nothing", () =>
   })
 )
 
-it.effect("the configuration is the client's own: a credential that fails is never sent", () =>
+it.effect("uses the client's configuration: nothing is sent if the credential fails", () =>
   Effect.gen(function* () {
     const error = yield* Effect.flip((yield* gateway).currentKey)
     expect(error).toMatchObject({ _tag: "TransportError", reason: "credential", attempts: 0 })

@@ -7,7 +7,7 @@ import { inspect } from "node:util"
 
 const gateway = Gateway.Gateway
 
-it.effect("tells operation, path, headers and decoded parts of what was sent", () =>
+it.effect("records the operation, path, headers and decoded parts of a request", () =>
   Effect.gen(function* () {
     const client = yield* gateway
     yield* client.listFiles({ limit: 2, after: "file a" })
@@ -30,7 +30,7 @@ it.effect("tells operation, path, headers and decoded parts of what was sent", (
       idempotencyKey: "order-17",
       headers: { "content-type": "application/json", accept: "application/json" }
     })
-    // Told apart by its operation, a request's parts are typed.
+    // Comparing `operation` narrows the type of the request's parts.
     if (rerank?.operation === "rerank") expect(rerank.request?.payload.documents[0]).toBe("d")
     expect((yield* Recorder.of("assignKeys"))[0]?.request?.payload.key_hashes).toEqual(Samples.assignRequest.key_hashes)
   }).pipe(
@@ -47,7 +47,7 @@ it.effect("tells operation, path, headers and decoded parts of what was sent", (
   )
 )
 
-it.effect("keeps the credential out of everything it tells", () =>
+it.effect("never records the credential", () =>
   Effect.gen(function* () {
     yield* (yield* gateway).currentKey
     const requests = yield* Recorder.requests
@@ -60,7 +60,7 @@ it.effect("keeps the credential out of everything it tells", () =>
   )
 )
 
-it.effect("numbers the attempts of each call, also of calls at the same time", () =>
+it.effect("numbers the attempts of each call, also of concurrent calls", () =>
   Effect.gen(function* () {
     const client = yield* gateway
     yield* Effect.all([client.rerank(Samples.rerankRequest), client.rerank(Samples.rerankRequest)], {
@@ -87,7 +87,7 @@ it.effect("numbers the attempts of each call, also of calls at the same time", (
   )
 )
 
-it.effect("tells of requests that wait and that were given up, and forgets on demand", () =>
+it.effect("records pending and abandoned requests, and can be cleared", () =>
   Effect.gen(function* () {
     const call = yield* Effect.forkChild((yield* gateway).currentKey, { startImmediately: true })
     yield* Effect.yieldNow
@@ -100,7 +100,7 @@ it.effect("tells of requests that wait and that were given up, and forgets on de
   }).pipe(Effect.provide(GatewayTest.layer({ currentKey: Effect.never })))
 )
 
-it.effect("what it told does not change afterwards", () =>
+it.effect("returns snapshots, which do not change later", () =>
   Effect.gen(function* () {
     const call = yield* Effect.forkChild((yield* gateway).currentKey, { startImmediately: true })
     yield* Effect.yieldNow
@@ -110,7 +110,7 @@ it.effect("what it told does not change afterwards", () =>
   }).pipe(Effect.provide(GatewayTest.layer({ currentKey: Effect.never })))
 )
 
-it.effect("records what is no operation of the contract as well", () =>
+it.effect("records requests that match no operation, too", () =>
   Effect.gen(function* () {
     const client = yield* HttpClient.HttpClient
     yield* client.get("http://gateway.test/api/v2/other?x=1")

@@ -71,13 +71,13 @@ const schemas = {
 const { deletions, errors, transcriptionUpload, upload, videoJobs, wav, wavFile, ...samples } = Samples
 
 describe("Samples", () => {
-  it("has every wire type but those that are trivial", () => {
+  it("has every wire type except trivial ones", () => {
     const named = new Set([...Object.keys(samples), "idempotencyKey", "videoJob", "deletion"])
     expect(named).toEqual(new Set(Object.keys(schemas)))
   })
 
   for (const [name, sample] of Object.entries<unknown>(samples)) {
-    it(`${name} decodes to itself, all of it known to the contract`, () => {
+    it(`${name} decodes to itself, without unknown fields`, () => {
       const schema: Schema.Codec<unknown, unknown> =
         Object.entries(schemas).find(([key]) => key === name)?.[1] ?? Schema.Never
       const decoded = Schema.decodeUnknownSync(schema, { onExcessProperty: "error" })(
@@ -87,7 +87,7 @@ describe("Samples", () => {
     })
   }
 
-  it("video jobs and deletions are one of each kind", () => {
+  it("has a video job in each state and a deletion in each shape", () => {
     for (const [status, job] of Object.entries(videoJobs)) {
       expect(Schema.decodeUnknownSync(Video.Job, { onExcessProperty: "error" })(job)).toEqual(job)
       expect(job.status).toBe(status)
@@ -100,7 +100,7 @@ describe("Samples", () => {
     expect(Object.keys(deletions)).toEqual(Files.DeletionShape.literals)
   })
 
-  it("has an error of each status of the specification", () => {
+  it("has an error for each status of the specification", () => {
     const statuses = [400, 401, 402, 403, 404, 413, 429, 500, 502, 503, 504, 524, 529]
     expect(Object.keys(errors)).toEqual(statuses.map(String))
     for (const [status, error] of Object.entries(errors)) {
@@ -112,7 +112,7 @@ describe("Samples", () => {
     }
   })
 
-  it("the audio is a WAV that is as long as it says", async () => {
+  it("the audio is a WAV whose length matches its header", async () => {
     const view = new DataView(wav.buffer)
     const text = new TextDecoder("latin1").decode(wav.subarray(0, 40))
     expect([text.slice(0, 4), text.slice(8, 16), text.slice(36, 40)]).toEqual(["RIFF", "WAVEfmt ", "data"])
@@ -125,7 +125,7 @@ describe("Samples", () => {
 })
 
 describe("Arbitraries", () => {
-  it.effect("each generates values that JSON carries as they are and its schema takes", () =>
+  it.effect("each generates values that survive JSON and satisfy their schema", () =>
     Effect.gen(function* () {
       expect(Object.keys(Arbitraries).length).toBeGreaterThanOrEqual(40)
       for (const [name, arbitrary] of Object.entries<Arbitrary.Arbitrary<unknown>>(Arbitraries)) {

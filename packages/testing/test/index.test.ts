@@ -3,18 +3,18 @@ import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, it } from "vitest"
 
-it("the public surface is this and no more", () => {
+it("exports exactly these modules", () => {
   expect(Object.keys(Testing)).toEqual(["Arbitraries", "Faults", "GatewayTest", "Operation", "Recorder", "Samples"])
   const modules = readdirSync(join(import.meta.dirname, "../src")).filter((name) => name.endsWith(".ts"))
   expect(new Set(modules)).toEqual(new Set(["index.ts", ...Object.keys(Testing).map((name) => `${name}.ts`)]))
 })
 
-it("what is internal stays internal", async () => {
+it("internal modules cannot be imported", async () => {
   const specifier = "@model-gateway/testing/internal/endpoint"
   await expect(import(/* @vite-ignore */ specifier)).rejects.toThrow("internal/endpoint")
 })
 
-it("needs the client and effect alone, and no platform: it runs in a browser", () => {
+it("depends only on the client and effect, so that it runs in a browser", () => {
   const root = join(import.meta.dirname, "../src")
   const files = readdirSync(root, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"))
   expect(files.length).toBeGreaterThanOrEqual(10)

@@ -1,6 +1,5 @@
 /**
- * What the README and the docstrings show, taken from them as it stands: the
- * README's tests run here, and all of it is compiled.
+ * Runs the tests that the README shows, and compiles all examples of the README and the docstrings.
  */
 import { execFile } from "node:child_process"
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -9,7 +8,8 @@ import { promisify } from "node:util"
 import { describe, expect, it } from "vitest"
 
 const root = join(import.meta.dirname, "..")
-// Inside the package but not of what is published, so that it finds itself by its name as a user does.
+// Inside the package, so that imports resolve it by name as a user's do. Not part of what is
+// published.
 const folder = join(root, "test-results", "readme")
 
 const readme = readFileSync(join(root, "README.md"), "utf8")
@@ -45,7 +45,7 @@ writeFileSync(
       declaration: false,
       declarationMap: false,
       noEmit: true,
-      // An example names what it shows and goes no further.
+      // An example may leave what it declares unused.
       noUnusedLocals: false,
       rewriteRelativeImportExtensions: false,
       allowImportingTsExtensions: true
@@ -59,7 +59,7 @@ const tests = blocks.filter(({ code }) => /^it\./m.test(code))
 describe("README", async () => {
   for (const { name } of tests) await import(join(folder, name))
 
-  it("has tests, and all its other code beside them", () => {
+  it("has tests, and files for the rest of its code", () => {
     expect(tests.length).toBeGreaterThanOrEqual(6)
     expect(blocks.length).toBeGreaterThanOrEqual(tests.length + 2)
   })
@@ -69,13 +69,15 @@ describe("README", async () => {
     expect(body.length).toBeLessThanOrEqual(10)
   })
 
-  it("quotes the message of an operation that is not scripted", async () => {
-    expect(readme).toContain('the program called "listModels" (GET /api/v1/models), and this test does not script it.')
+  it("quotes the message for an operation without a handler", async () => {
+    expect(readme).toContain(
+      'the program called "listModels" (GET /api/v1/models), and this test has no handler for it.'
+    )
   })
 })
 
 describe("README and docstrings", () => {
-  it("compile", { timeout: 60_000 }, async () => {
+  it("all examples compile", { timeout: 60_000 }, async () => {
     expect(examples.length).toBeGreaterThanOrEqual(4)
     const tsc = join(root, "../../node_modules/.bin/tsc")
     const result = await promisify(execFile)(tsc, ["-p", folder, "--pretty", "false"]).catch(

@@ -28,7 +28,7 @@ describe("an operation's types", () => {
     >().toEqualTypeOf<Transcription.Request>()
   })
 
-  it("hold for every operation: none is any, unknown or never", () => {
+  it("are never any, unknown or never", () => {
     expectTypeOf<
       { [Op in Operation.Operation]: IsVague<Operation.Failure<Op>> }[Operation.Operation]
     >().toEqualTypeOf<false>()
@@ -68,7 +68,7 @@ describe("a handler", () => {
     expectTypeOf<GatewayTest.Handlers["currentKey"]>().not.toBeAny()
   })
 
-  it("answers only what its operation answers", () => {
+  it("returns only its operation's response", () => {
     // @ts-expect-error the wire has it under data
     GatewayTest.layer({ currentKey: Samples.keyRecord })
     // @ts-expect-error a ranking is no transcript
@@ -78,7 +78,7 @@ describe("a handler", () => {
     expectTypeOf<GatewayTest.Handlers["transcribe"]>().not.toBeAny()
   })
 
-  it("knows its request", () => {
+  it("receives its operation's request", () => {
     GatewayTest.layer({
       submitVideo: ({ call, headers, operation, payload }) => {
         expectTypeOf(operation).toEqualTypeOf<"submitVideo">()

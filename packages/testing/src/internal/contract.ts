@@ -1,10 +1,10 @@
-/** The endpoints of the contract, in its own order. */
+/** The endpoints of the contract, in the contract's order. */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import type { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 
 type Groups = (typeof GatewayApi)["groups"]
 
-/** An endpoint of the contract whose name alone is still known. */
+/** An endpoint of the contract. Of its types, only the identifier is kept. */
 export interface Endpoint extends Pick<
   HttpApiEndpoint.Top,
   "method" | "path" | "params" | "query" | "headers" | "payload" | "success" | "error"

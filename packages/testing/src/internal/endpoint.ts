@@ -1,7 +1,6 @@
 /**
- * The service's side of the contract, without a service: which operation a request
- * is for, what it says, and what an answer looks like on the wire. All by the
- * endpoints' own schemas.
+ * The server side of the contract: finds the operation of a request, decodes the request, and
+ * encodes responses, all with the endpoints' schemas.
  */
 import { EnvelopeError, type Issue, type Metadata, statusOf } from "@model-gateway/core/GatewayError"
 import * as Effect from "effect/Effect"
@@ -15,7 +14,7 @@ import * as Stream from "effect/Stream"
 import type { Operation } from "../Operation.ts"
 import { type Endpoint, endpoints } from "./contract.ts"
 
-/** An endpoint of the contract, and what its path says. */
+/** An endpoint of the contract and the parameters of its path. */
 export interface Found {
   readonly _tag: "Found"
   readonly operation: Operation
@@ -23,13 +22,13 @@ export interface Found {
   readonly params: { readonly [name: string]: string }
 }
 
-/** A path of the contract, asked with a method that it does not know. */
+/** The path exists in the contract, but not with this method. */
 export interface WrongMethod {
   readonly _tag: "WrongMethod"
   readonly allow: string
 }
 
-/** The parts of a request, decoded; those that the operation does not have are left out. */
+/** The decoded parts of a request. Parts that the operation does not have are omitted. */
 export interface Parts {
   readonly params?: unknown
   readonly query?: unknown
@@ -42,7 +41,7 @@ const routes = endpoints.map((endpoint) => ({
   pattern: new RegExp(`${endpoint.path.replaceAll("/", "\\/").replaceAll(/:(\w+)/g, "(?<$1>[^/]*)")}$`)
 }))
 
-/** The operation at that path; whatever stands before `/api/v1` belongs to the host. */
+/** Finds the operation of a path. A prefix before `/api/v1` is ignored. */
 export const find = (method: string, pathname: string): Found | WrongMethod | undefined => {
   const known = routes.filter(({ pattern }) => pattern.test(pathname))
   const route = known.find(({ endpoint }) => endpoint.method === method)
@@ -64,7 +63,7 @@ const unescape = (text: string): string => {
   }
 }
 
-/** The request's parts, or everything that is wrong with the first part that does not fit. */
+/** Decodes the request's parts. Fails with all issues of the first invalid part. */
 export const decode = Effect.fnUntraced(function* (
   { endpoint, params }: Found,
   request: HttpClientRequest,
@@ -94,8 +93,8 @@ const decodePayload = (
   const schema = Schema.Union(form.schemas)
   if (body._tag === "FormData") return decodeForm(schema, body.formData)
   const text = textOf(body)
-  if (text === undefined) return fail("Expected a body that is held in memory")
-  // No body at all is a null, where the operation knows that.
+  if (text === undefined) return fail("Expected a body in memory, not a stream")
+  // An empty body is null if the operation allows it.
   if (text === "") return Effect.catch(decodeWith(schema, null), () => decodeWith(schema, undefined))
   return Effect.flatMap(
     Effect.try({
@@ -118,7 +117,7 @@ const textOf = (body: HttpBody.HttpBody): string | undefined => {
 
 const toPersisted = Schema.decodeSync(Schema.toCodecJson(Multipart.PersistedFileSchema))
 
-/** A form as the service keeps it while it handles a request, but with the files themselves in place of their paths. */
+/** Decodes a form as the service does, but with the files themselves in place of their paths. */
 const decodeForm = (schema: Schema.Top, form: FormData): Effect.Effect<unknown, ReadonlyArray<Issue>> => {
   const files: Array<File> = []
   const persisted = Object.fromEntries(
@@ -149,7 +148,7 @@ const collect = (params: URLSearchParams): { readonly [name: string]: string | R
     })
   )
 
-/** A success as it goes out: JSON, or the bytes themselves. */
+/** An encoded success: JSON or bytes. */
 export type Encoded =
   | { readonly _tag: "Json"; readonly status: number; readonly json: unknown }
   | {
@@ -158,7 +157,9 @@ export type Encoded =
       readonly bytes: Uint8Array | Stream.Stream<Uint8Array, unknown>
     }
 
-/** A status stands in the schema, or beside it where `HttpApiSchema.status` noted it. */
+/**
+ * The status is an annotation of the schema, or of its context if `HttpApiSchema.status` set it.
+ */
 const successStatusOf = (schema: Schema.Top): number | undefined => {
   const beside = schema.ast.context?.annotations?.["httpApiStatus"]
   return typeof beside === "number" ? beside : statusOf(schema)
@@ -172,7 +173,7 @@ const isByteStream = (schema: Schema.Top): schema is Schema.Top & { readonly con
 const isBytes = (value: unknown): value is Uint8Array | Stream.Stream<Uint8Array, unknown> =>
   value instanceof Uint8Array || Stream.isStream(value)
 
-/** The wire's form of a success; fails with what does not fit the contract. */
+/** Encodes a success. Fails with the issues if it violates the contract. */
 export const encodeSuccess = (endpoint: Endpoint, value: unknown): Effect.Effect<Encoded, ReadonlyArray<Issue>> => {
   const schemas = Array.from(endpoint.success)
   const bytes = schemas.find(isByteStream)
@@ -188,7 +189,7 @@ export const encodeSuccess = (endpoint: Endpoint, value: unknown): Effect.Effect
   }))
 }
 
-/** An error as it goes out, and what its headers are made from. */
+/** An encoded error and the data for its headers. */
 export interface EncodedFailure {
   readonly status: number
   readonly json: object
@@ -198,7 +199,7 @@ export interface EncodedFailure {
   readonly serviceMetadata: Metadata | undefined
 }
 
-/** The wire's form of an error of the operation's own set; fails where it is none of them. */
+/** Encodes an error. Fails if the operation does not have this error. */
 export const encodeFailure = (
   endpoint: Endpoint,
   error: unknown
@@ -239,7 +240,9 @@ const decodeWith = (schema: Schema.Top, value: unknown): Effect.Effect<unknown, 
 const encodeWith = (schema: Schema.Top, value: unknown): Effect.Effect<unknown, ReadonlyArray<Issue>> =>
   Effect.mapError(Schema.encodeUnknownEffect(codec(schema), { errors: "all" })(value), issuesOf)
 
-/** An endpoint's schemas have forgotten that they need no services; none of the contract's does. */
+/**
+ * The type of an endpoint's schemas no longer says that they need no services. None of them does.
+ */
 const codec = (schema: Schema.Top) =>
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   schema as Schema.Codec<unknown, unknown>

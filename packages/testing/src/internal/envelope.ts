@@ -1,10 +1,10 @@
-/** The error envelope as the service would write it. */
+/** Builds the error envelope in the same way as the service. */
 import type { Issue, Metadata, phrases } from "@model-gateway/core/GatewayError"
 
-/** Statuses that an operation of the contract may fail with. */
+/** The error statuses of the contract. */
 export type ErrorStatus = keyof typeof phrases
 
-/** The body of an answer that is no success. */
+/** The body of an error response. */
 export const make = (
   status: number,
   message: string,
@@ -16,10 +16,10 @@ export const make = (
   user_id: null
 })
 
-/** One sentence of all that is wrong with a request, with its first issue in words. */
+/** One sentence with the first issue and the number of the others. */
 export const summary = (issues: ReadonlyArray<Issue>): string => {
   const first = issues[0]
-  if (first === undefined) return "the request does not fit"
+  if (first === undefined) return "the request is invalid"
   const more = issues.length === 1 ? "" : ` (and ${issues.length - 1} more)`
   return `${first.path === "" ? "" : `${first.path}: `}${first.message}${more}`
 }

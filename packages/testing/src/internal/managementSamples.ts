@@ -1,4 +1,4 @@
-/** The samples of what management keys manage, and the identifiers that all samples share. */
+/** Samples of keys, guardrails and workspaces, and the identifiers that all samples share. */
 import type * as Guardrails from "@model-gateway/core/Guardrails"
 import type * as Keys from "@model-gateway/core/Keys"
 import type * as Models from "@model-gateway/core/Models"
@@ -99,7 +99,8 @@ const keyFields: Keys.Key = {
 export const key: Keys.Key = { ...keyFields, ephemeral_keys: 1 }
 
 /**
- * As `listKeys({ parent_hash })` shows one: limits and usage are its parent's.
+ * An ephemeral key in the response of `listKeys({ parent_hash })`. Limits and usage are its
+ * parent's.
  *
  * @since 0.1.0
  */
@@ -125,7 +126,7 @@ export const keyCreateRequest: Keys.CreateRequest = {
 }
 
 /**
- * The key itself is made up: no gateway knows it, and its checksum is wrong.
+ * The key is not real: its checksum is wrong, and no gateway accepts it.
  *
  * @since 0.1.0
  */
@@ -142,7 +143,7 @@ export const ephemeralKeyRequest: Keys.EphemeralRequest = {
 }
 
 /**
- * The key itself is made up: no gateway knows it, and its checksum is wrong.
+ * The key is not real: its checksum is wrong, and no gateway accepts it.
  *
  * @since 0.1.0
  */
