@@ -6,21 +6,9 @@
  */
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
 import * as MicroCredits from "@model-gateway/server/accounting/MicroCredits"
-import {
-  Config,
-  ConfigProvider,
-  Duration,
-  Effect,
-  FileSystem,
-  Option,
-  Path,
-  Predicate,
-  Schema,
-  SchemaIssue
-} from "effect"
+import { Config, Duration, Option, Schema } from "effect"
 import { Flag } from "effect/cli"
 import { fileURLToPath } from "node:url"
-import { Failure } from "./Failure.ts"
 
 /** One row of the table. */
 export interface Setting {
@@ -37,7 +25,8 @@ export interface Setting {
   readonly secret: boolean
 }
 
-const prefix = "MODEL_GATEWAY_"
+/** What the names of all variables begin with. */
+export const prefix = "MODEL_GATEWAY_"
 
 const setting = (name: string, form: string, fallback: string, description: string): Setting => ({
   name,
@@ -111,17 +100,20 @@ export const initialCredits = setting(
   "Credits of the workspace that the first run makes (1 credit = 1 USD)"
 )
 
+/** The folder of the page at `/`. */
+export const webDir = setting(
+  "web-dir",
+  "an existing folder, sample or none",
+  "sample",
+  "Folder of the page that is served at /, beside the API: the sample's, another, or none"
+)
+
 /** The table, in the order in which it is shown. */
 export const settings: ReadonlyArray<Setting> = [
   setting("host", "a host name or address", "127.0.0.1", "Address to listen on; 0.0.0.0 for every one of this machine"),
   setting("port", "a port from 0 to 65535", "8787", "Port to listen on; 0 takes any free one"),
   dataDir,
-  setting(
-    "web-dir",
-    "a folder, sample or none",
-    "sample",
-    "Folder of the page that is served at /, beside the API: the sample's, another, or none"
-  ),
+  webDir,
   initialCredits,
   setting(
     "shutdown-timeout",
@@ -288,14 +280,14 @@ const Patience = Schema.DurationFromString.check(
 )
 
 /** The sample's page, as it is built beside this executable. Found by its place, as apps do not depend on each other. */
-const samplePage = fileURLToPath(new URL("../../sample/dist/web", import.meta.url))
+export const samplePage = fileURLToPath(new URL("../../sample/dist/web", import.meta.url))
 
 /** The settings of the executable, from `Config`. */
 export const config: Config.Config<Settings> = Config.all({
   host: Config.NonEmptyString("MODEL_GATEWAY_HOST").pipe(Config.withDefault("127.0.0.1")),
   port: Config.schema(Port, "MODEL_GATEWAY_PORT").pipe(Config.withDefault(8787)),
   dataDir: Config.NonEmptyString(dataDir.variable).pipe(Config.withDefault(dataDir.fallback)),
-  webDir: Config.NonEmptyString("MODEL_GATEWAY_WEB_DIR").pipe(
+  webDir: Config.NonEmptyString(webDir.variable).pipe(
     Config.withDefault("sample"),
     Config.map((dir) => (dir === "sample" ? samplePage : dir === "none" ? undefined : dir))
   ),
@@ -331,99 +323,6 @@ export const flagsOf = (rows: ReadonlyArray<Setting>): Record<string, Flag.Flag<
       )
     ])
   )
-
-/** Where values were given: by variable, the text and how to name its source in a sentence. */
-interface Given {
-  readonly text: string
-  readonly source: string
-}
-
-/** Reads one part of the settings, or fails with a sentence that names the malformed one and where it came from. */
-export interface Loaded {
-  readonly read: <A>(part: Config.Config<A>) => Effect.Effect<A, Failure>
-}
-
-const byName = new Map(settings.map((row) => [row.name, row]))
-const byVariable = new Map(settings.map((row) => [row.variable, row]))
-
-const fromFile = Effect.fnUntraced(function* (file: string) {
-  const fs = yield* FileSystem.FileSystem
-  const text = yield* fs
-    .readFileString(file)
-    .pipe(Effect.mapError(() => new Failure({ message: `The settings file ${file} cannot be read.` })))
-  const json = yield* Effect.try({
-    try: (): unknown => JSON.parse(text),
-    catch: () => new Failure({ message: `The settings file ${file} is not JSON.` })
-  })
-  if (!Predicate.isObject(json)) {
-    return yield* new Failure({ message: `The settings file ${file} must hold one JSON object.` })
-  }
-  const given = new Map<string, Given>()
-  for (const [name, value] of Object.entries(json)) {
-    const row = byName.get(name)
-    if (row === undefined) {
-      return yield* new Failure({ message: `The settings file ${file} has an unknown setting "${name}".` })
-    }
-    if (typeof value !== "string" && typeof value !== "number") {
-      return yield* new Failure({ message: `"${name}" in ${file} is not ${row.form}.` })
-    }
-    given.set(row.variable, { text: String(value), source: `"${name}" in ${file}` })
-  }
-  return given
-})
-
-/** Puts together what was given by flag, environment and file. */
-export const load = Effect.fnUntraced(function* (
-  flags: Readonly<Record<string, Option.Option<string>>>,
-  file: Option.Option<string>,
-  environment: Readonly<Record<string, string | undefined>>
-) {
-  const path = Option.getOrElse(file, () => environment.MODEL_GATEWAY_CONFIG ?? "")
-  const given = path === "" ? new Map<string, Given>() : new Map(yield* fromFile(path))
-  for (const { name, variable } of settings) {
-    const text = environment[variable]
-    // An empty variable is how compose files and shells say "not set".
-    if (text !== undefined && text !== "") given.set(variable, { text, source: `${variable} in the environment` })
-    const flag = flags[name]
-    if (flag !== undefined && Option.isSome(flag)) given.set(variable, { text: flag.value, source: `--${name}` })
-  }
-
-  const provider = ConfigProvider.fromUnknown(
-    Object.fromEntries(Array.from(given, ([variable, { text }]) => [variable, text])),
-    { preserveEmptyStrings: true }
-  )
-  const complain = (error: Config.ConfigError): Failure => {
-    const variable = error.cause._tag === "SchemaError" ? variableOf(error.cause.issue) : undefined
-    const row = byVariable.get(variable ?? "")
-    const value = given.get(variable ?? "")
-    return new Failure({
-      message:
-        row === undefined || value === undefined
-          ? `The settings cannot be read: ${error.message}`
-          : row.secret
-            ? `${value.source} is not ${row.form}.`
-            : `${value.source} is "${value.text}", which is not ${row.form}.`
-    })
-  }
-  const loaded: Loaded = { read: (part) => Effect.mapError(part.parse(provider), complain) }
-  return loaded
-})
-
-const formatIssue = SchemaIssue.makeFormatterStandardSchemaV1()
-
-const variableOf = (issue: SchemaIssue.Issue): string | undefined => {
-  const [first] = formatIssue(issue).issues
-  const segment = first?.path?.[0]
-  return segment === undefined ? undefined : String(typeof segment === "object" ? segment.key : segment)
-}
-
-/** The executable's own settings, with its folders made absolute. */
-export const read = Effect.fnUntraced(function* (loaded: Loaded) {
-  const path = yield* Path.Path
-  const values = yield* loaded.read(config)
-  const webDir = values.webDir === undefined ? undefined : path.resolve(values.webDir)
-  return { ...values, dataDir: path.resolve(values.dataDir), webDir }
-})
 
 /** The table in Markdown, as the documentation shows it. */
 export const markdown = (): string =>

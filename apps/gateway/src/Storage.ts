@@ -1,12 +1,16 @@
 /**
  * The database as the commands use it: the same stores over the same file as `serve`, before its first run or beside it.
  */
+import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
 import type * as MicroCredits from "@model-gateway/server/accounting/MicroCredits"
 import * as WorkspaceStore from "@model-gateway/server/workspaces/WorkspaceStore"
-import { Effect, Option } from "effect"
+import { Effect, Layer, Option } from "effect"
 import { Flag } from "effect/cli"
+import { existsSync } from "node:fs"
+import { join } from "node:path"
 import * as DataFolder from "./DataFolder.ts"
 import { Failure } from "./Failure.ts"
+import * as LoadSettings from "./LoadSettings.ts"
 import * as Settings from "./Settings.ts"
 
 /** The flags that every command on the database has. */
@@ -29,18 +33,35 @@ export interface Input {
   readonly json: boolean
 }
 
-/** Runs a command on the database and in the workspace that its flags name; the default workspace is made when it is the first to come. */
+/**
+ * Runs a command on the database and in the workspace that its flags name. With `create`, a missing
+ * database is made with its default workspace; with `existing`, a missing one is an error.
+ */
 export const withWorkspace = Effect.fnUntraced(function* <A, E, R>(
   input: Input,
+  database: "create" | "existing",
   use: (workspace: WorkspaceStore.Workspace) => Effect.Effect<A, E, R>
 ) {
-  const settings = yield* Settings.read(yield* Settings.load(input.settings, input.config, process.env))
-  yield* DataFolder.prepare(settings.dataDir)
-  // Loaded only now, so that help and complaints need not wait for it.
+  const loaded = yield* LoadSettings.load(input.settings, input.config, process.env)
+  const settings = yield* LoadSettings.read(loaded)
+  const limits = yield* loaded.read(GatewayServerConfig.config)
+  // Imported here so that help and error messages do not wait for it.
   const GatewayServer = yield* Effect.promise(() => import("@model-gateway/server/GatewayServer"))
+  if (database === "existing" && !existsSync(join(settings.dataDir, GatewayServer.databaseFile))) {
+    return yield* new Failure({
+      message:
+        `There is no database in ${settings.dataDir}. ` +
+        "Run model-gateway serve or model-gateway keys create first, or choose another folder with --data-dir."
+    })
+  }
+  yield* DataFolder.prepare(settings.dataDir)
   return yield* Effect.gen(function* () {
     return yield* use(yield* find(input.workspace, settings.initialCredits))
-  }).pipe(Effect.provide(GatewayServer.layerStoresSqlite({ dataDir: settings.dataDir })))
+  }).pipe(
+    Effect.provide(
+      Layer.provide(GatewayServer.layerStoresSqlite({ dataDir: settings.dataDir }), GatewayServerConfig.layer(limits))
+    )
+  )
 })
 
 const find = Effect.fnUntraced(function* (id: Option.Option<string>, credits: MicroCredits.MicroCredits) {

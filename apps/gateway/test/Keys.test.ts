@@ -101,8 +101,31 @@ describe("keys", () => {
     expect(listed((await run(["keys", "list", "--json", "--data-dir", dataDir])).stdout).data).toEqual([])
   })
 
+  it.each([["list"], ["revoke", "0123abcd"]])("creates no database for %s", async (...args) => {
+    const dataDir = join(folder(), "new")
+    const { code, stderr, stdout } = await run(["keys", ...args, "--data-dir", dataDir])
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
+    expect(stderr).toMatch(/^There is no database in \S+\. Run model-gateway serve or [^\n]+ --data-dir\.\n$/)
+    expect(existsSync(dataDir)).toBe(false)
+  })
+
+  it("makes keys with the free requests per day that the settings name", async () => {
+    const dataDir = folder()
+    const environment = { MODEL_GATEWAY_FREE_DAILY_REQUESTS: "7" }
+    const { key } = created((await run(["keys", "create", "--json", "--data-dir", dataDir], environment)).stdout)
+    const gateway = await serve(dataDir, [], environment)
+    const [firstKey = ""] = await gateway.prints(/mg_sk_[0-9A-Za-z]{38}/)
+    for (const each of [key, firstKey]) {
+      expect(await (await currentKey(gateway.origin, each)).json()).toMatchObject({
+        data: { free_model_daily_requests: { limit: 7 } }
+      })
+    }
+  })
+
   it("keeps to the workspace that is named", async () => {
-    const { code, stderr } = await run(["keys", "list", "--workspace", "elsewhere", "--data-dir", folder()])
+    const dataDir = folder()
+    await run(["keys", "create", "--data-dir", dataDir])
+    const { code, stderr } = await run(["keys", "list", "--workspace", "elsewhere", "--data-dir", dataDir])
     expect(code).toBe(1)
     expect(stderr).toBe("There is no workspace elsewhere in this database.\n")
   })

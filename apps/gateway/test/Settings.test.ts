@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, it } from "vitest"
 import * as DataFolder from "../src/DataFolder.ts"
+import * as LoadSettings from "../src/LoadSettings.ts"
 import * as Settings from "../src/Settings.ts"
 import { folder, run } from "./Executable.ts"
 
@@ -26,7 +27,7 @@ const asked = async (): Promise<ReadonlyArray<string>> => {
   return [...names].toSorted()
 }
 
-/** Which folder `keys list` used tells which source won. */
+/** Which folder `keys create` used tells which source won. */
 const used = async (names: ReadonlyArray<string>, parent: string) =>
   names.filter((name) => existsSync(join(parent, name, "gateway.db")))
 
@@ -61,11 +62,13 @@ describe("settings", () => {
     writeFileSync(file, JSON.stringify({ "data-dir": inFile, port: 1 }))
     const names = ["flag", "environment", "file"]
 
-    await run(["keys", "list", "--config", file])
+    await run(["keys", "create", "--config", file])
     expect(await used(names, parent)).toEqual(["file"])
-    await run(["keys", "list"], { MODEL_GATEWAY_CONFIG: file, MODEL_GATEWAY_DATA_DIR: `${environment}` })
+    await run(["keys", "create"], { MODEL_GATEWAY_CONFIG: file, MODEL_GATEWAY_DATA_DIR: `${environment}` })
     expect(await used(names, parent)).toEqual(["environment", "file"])
-    await run(["keys", "list", "--config", file, "--data-dir", `${flag}`], { MODEL_GATEWAY_DATA_DIR: `${environment}` })
+    await run(["keys", "create", "--config", file, "--data-dir", `${flag}`], {
+      MODEL_GATEWAY_DATA_DIR: `${environment}`
+    })
     expect(await used(names, parent)).toEqual(names)
   })
 
@@ -114,6 +117,21 @@ describe("settings", () => {
       'MODEL_GATEWAY_BODY_LIMIT_RERANK in the environment is "big", which is not a size such as 8 MiB.'
     ],
     [
+      ["--web-dir", "/nowhere/page"],
+      {},
+      '--web-dir is "/nowhere/page", which is not an existing folder, sample or none.'
+    ],
+    [
+      [],
+      { MODEL_GATEWAY_RATE_LIMIT_REQUEST: "5" },
+      "MODEL_GATEWAY_RATE_LIMIT_REQUEST in the environment is not a setting. Did you mean MODEL_GATEWAY_RATE_LIMIT_REQUESTS?"
+    ],
+    [
+      [],
+      { MODEL_GATEWAY_METRIC_TOKEN: "0123456789abcdef" },
+      "MODEL_GATEWAY_METRIC_TOKEN in the environment is not a setting. Did you mean MODEL_GATEWAY_METRICS_TOKEN?"
+    ],
+    [
       [],
       { MODEL_GATEWAY_LOG_FORMAT: "xml" },
       'MODEL_GATEWAY_LOG_FORMAT in the environment is "xml", which is not one of pretty, json.'
@@ -123,6 +141,16 @@ describe("settings", () => {
     const { code, stderr, stdout } = await run(["serve", "--data-dir", join(dataDir, "new"), ...args], environment)
     expect({ code, stderr, stdout }).toEqual({ code: 1, stderr: `${sentence}\n`, stdout: "" })
     expect(existsSync(join(dataDir, "new"))).toBe(false)
+  })
+
+  it("leave the variables of the clients alone", async () => {
+    const { code } = await run(["keys", "create", "--data-dir", folder()], {
+      MODEL_GATEWAY_API_KEY: "x",
+      MODEL_GATEWAY_BASE_URL: "x",
+      MODEL_GATEWAY_MANAGEMENT_KEY: "x",
+      MODEL_GATEWAY_WORKSPACE_ID: "x"
+    })
+    expect(code).toBe(0)
   })
 
   it("malformed in a file end it with one sentence", async () => {
@@ -138,18 +166,19 @@ describe("settings", () => {
   it.each([
     ["{ port: 1 }", /^The settings file \S+ is not JSON\.$/],
     ["[]", /^The settings file \S+ must hold one JSON object\.$/],
-    ['{ "prot": 1 }', /^The settings file \S+ has an unknown setting "prot"\.$/],
+    ['{ "prot": 1 }', /^The settings file \S+ has an unknown setting "prot"\. Did you mean "port"\?$/],
     ['{ "port": [1] }', /^"port" in \S+ is not a port from 0 to 65535\.$/],
     [undefined, /^The settings file \S+ cannot be read\.$/]
   ])("in a file that says %s are refused in a sentence", async (text, sentence) => {
     const file = join(folder(), "gateway.json")
     if (text !== undefined) writeFileSync(file, text)
-    const failure = Settings.load({}, Option.some(file), {}).pipe(Effect.flip, Effect.provide(NodeFileSystem.layer))
+    const failure = LoadSettings.load({}, Option.some(file), {}).pipe(Effect.flip, Effect.provide(NodeFileSystem.layer))
     expect((await Effect.runPromise(failure)).message).toMatch(sentence)
   })
 
   it("may be empty in the environment, which is as if they were not there", async () => {
-    const { code } = await run(["keys", "list", "--data-dir", folder()], { MODEL_GATEWAY_INITIAL_CREDITS: "" })
+    const empty = { MODEL_GATEWAY_INITIAL_CREDITS: "", MODEL_GATEWAY_UNKNOWN: "" }
+    const { code } = await run(["keys", "create", "--data-dir", folder()], empty)
     expect(code).toBe(0)
   })
 })

@@ -130,6 +130,9 @@ export interface DataOptions {
   readonly busyTimeout?: number | undefined
 }
 
+/** Name of the SQLite database in the data folder. */
+export const databaseFile = "gateway.db"
+
 /**
  * The stores only, over SQLite in a folder. For the command line, which uses the database directly,
  * also while the service runs.
@@ -140,7 +143,7 @@ export const layerStoresSqlite = ({ busyTimeout, dataDir }: DataOptions) =>
       Layer.unwrap(
         Effect.map(Path.Path, (path) =>
           Migrations.layer.pipe(
-            Layer.provideMerge(SqliteClient.layer({ filename: path.join(dataDir, "gateway.db"), busyTimeout }))
+            Layer.provideMerge(SqliteClient.layer({ filename: path.join(dataDir, databaseFile), busyTimeout }))
           )
         )
       )

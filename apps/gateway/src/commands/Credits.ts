@@ -31,6 +31,7 @@ const add = Command.make(
   Effect.fn("credits add")(function* (input) {
     yield* Storage.withWorkspace(
       input,
+      "create",
       Effect.fnUntraced(function* (workspace) {
         const accounting = yield* Accounting
         const balance = yield* accounting.addCredits(workspace.id, input.amount, Option.getOrUndefined(input.note))

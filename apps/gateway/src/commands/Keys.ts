@@ -70,6 +70,7 @@ const create = Command.make(
     }
     yield* Storage.withWorkspace(
       input,
+      "create",
       Effect.fnUntraced(function* ({ id: workspaceId, organizationId }) {
         const keys = yield* KeyStore
         const { key, plain } = yield* keys.create({
@@ -143,6 +144,7 @@ const list = Command.make(
   Effect.fn("keys list")(function* (input) {
     yield* Storage.withWorkspace(
       input,
+      "existing",
       Effect.fnUntraced(function* (workspace) {
         const keys = yield* Effect.forEach(yield* allOf(workspace), wire)
         if (input.json) return yield* Output.json({ data: keys })
@@ -197,6 +199,7 @@ const revoke = Command.make(
   Effect.fn("keys revoke")(function* (input) {
     yield* Storage.withWorkspace(
       input,
+      "existing",
       Effect.fnUntraced(function* (workspace) {
         const keys = yield* KeyStore
         const [key, another] = meant(input.key, yield* allOf(workspace))

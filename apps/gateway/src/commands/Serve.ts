@@ -11,6 +11,7 @@ import { join } from "node:path"
 import * as Connections from "../Connections.ts"
 import * as DataFolder from "../DataFolder.ts"
 import { Failure } from "../Failure.ts"
+import * as LoadSettings from "../LoadSettings.ts"
 import * as Output from "../Output.ts"
 import * as SampleKeys from "../SampleKeys.ts"
 import * as Settings from "../Settings.ts"
@@ -117,8 +118,8 @@ export const command = Command.make(
   "serve",
   { config: Settings.configFlag, settings: Settings.flagsOf(Settings.settings) },
   Effect.fnUntraced(function* (input) {
-    const loaded = yield* Settings.load(input.settings, input.config, process.env)
-    const settings = yield* Settings.read(loaded)
+    const loaded = yield* LoadSettings.load(input.settings, input.config, process.env)
+    const settings = yield* LoadSettings.read(loaded)
     const limits = yield* loaded.read(GatewayServerConfig.config)
     yield* DataFolder.prepare(settings.dataDir)
     const connections = Connections.make({

@@ -13,6 +13,7 @@ import { Clock, Context, Data, Effect, Layer, Redacted, Result } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
 import type * as MicroCredits from "../accounting/MicroCredits.ts"
+import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import { guardrailColumns, guardrailRow } from "../guardrails/Guardrail.ts"
 import * as Dialect from "../storage/Dialect.ts"
 import {
@@ -52,7 +53,7 @@ export interface CreateKey {
   readonly limitReset?: Periods.LimitReset | null | undefined
   /** Default: false. */
   readonly includeByokInLimit?: boolean | undefined
-  /** Default: 200. */
+  /** Default: `freeDailyRequests` of the settings. */
   readonly freeDailyLimit?: number | undefined
 }
 
@@ -128,9 +129,6 @@ export class KeyStore extends Context.Service<
   }
 >()("@model-gateway/server/keys/KeyStore") {}
 
-/** The default number of requests to free models per key and UTC day. */
-export const defaultFreeDailyLimit = 200
-
 const sentences: Record<InvalidKey["reason"], string> = {
   malformed: "invalid API key: it does not have the form of a key",
   checksum: "invalid API key: its checksum does not fit, so it was mistyped or cut off",
@@ -147,6 +145,7 @@ export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const random = yield* SecureRandom
   const cache = yield* KeyCache
+  const { freeDailyRequests } = yield* GatewayServerConfig
   const ephemerals = yield* EphemeralKeys.EphemeralKeys
   const columns = sql.literal(keyColumns)
 
@@ -175,7 +174,7 @@ export const make = Effect.gen(function* () {
         expires_at: input.expiresAt ?? null,
         disabled: 0,
         deleted_at: null,
-        free_daily_limit: input.freeDailyLimit ?? defaultFreeDailyLimit,
+        free_daily_limit: input.freeDailyLimit ?? freeDailyRequests,
         created_at: now,
         updated_at: now
       })}`

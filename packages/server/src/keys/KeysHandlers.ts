@@ -9,7 +9,6 @@ import type * as Keys from "@model-gateway/core/Keys"
 import { Clock, DateTime, Effect, Option, Redacted } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import * as MicroCredits from "../accounting/MicroCredits.ts"
-import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import { invalid } from "../http/Issues.ts"
 import * as Paging from "../http/Paging.ts"
@@ -80,7 +79,6 @@ const make = Effect.gen(function* () {
   const ephemerals = yield* EphemeralKeys
   const records = yield* KeyRecords
   const workspaces = yield* WorkspaceStore
-  const { freeDailyRequests } = yield* GatewayServerConfig
 
   const toWire = (key: Key, descendants: ReadonlyMap<string, number>): Effect.Effect<Keys.Key> =>
     Effect.map(orUnavailable(records.of(key)), (record) => {
@@ -116,8 +114,7 @@ const make = Effect.gen(function* () {
         expiresAt,
         limit,
         limitReset: request.limit_reset,
-        includeByokInLimit: request.include_byok_in_limit,
-        freeDailyLimit: freeDailyRequests
+        includeByokInLimit: request.include_byok_in_limit
       })
     )
     return { data: yield* oneToWire(created.key), key: Redacted.value(created.plain) }

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import { Accounting } from "../../src/accounting/Accounting.ts"
 import * as MicroCredits from "../../src/accounting/MicroCredits.ts"
+import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
 import { KeyStore } from "../../src/keys/KeyStore.ts"
 import { WorkspaceStore } from "../../src/workspaces/WorkspaceStore.ts"
 import { run } from "../storage/Processes.ts"
@@ -29,6 +30,14 @@ describe("WorkspaceStore", () => {
         expect((yield* keys.list(first.workspace)).items.length).toBe(2)
       }).pipe(Effect.provide(layerAt(filename)))
     })
+  )
+
+  it.effect("gives the first keys the free requests per day that the settings name", () =>
+    Effect.gen(function* () {
+      const made = yield* (yield* WorkspaceStore).bootstrap()
+      const { items } = yield* (yield* KeyStore).list(made?.workspace ?? { organizationId: "none" })
+      expect(items.map((key) => key.freeDailyLimit)).toEqual([7, 7])
+    }).pipe(Effect.provide(Layer.provide(layer, GatewayServerConfig.layer({ freeDailyRequests: 7 }))))
   )
 
   it.effect("still hands out the first keys when the command line came first", () =>
