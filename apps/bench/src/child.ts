@@ -1,21 +1,21 @@
-/** A server in a process of its own, which says where it listens as soon as it does. */
+/** Runs a server in a child process, which reports its address when it listens. */
 import { fork } from "node:child_process"
 
 export interface Child {
   /** `http://127.0.0.1:port` */
   readonly origin: string
-  /** The key to call it with, where it wants one. */
+  /** The API key, if the server needs one. */
   readonly apiKey: string
   readonly stop: () => Promise<void>
 }
 
-/** What a child sends once it listens. */
+/** The message that a child sends when it listens. */
 export interface Listening {
   readonly port: number
   readonly apiKey: string
 }
 
-/** `module` is a built file beside this one, as `./client/peer.js`. */
+/** `module` is a compiled file next to this one, for example `./client/peer.js`. */
 export const start = async (module: string): Promise<Child> => {
   const child = fork(new URL(module, import.meta.url), { stdio: "inherit" })
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()))
@@ -33,7 +33,7 @@ export const start = async (module: string): Promise<Child> => {
   }
 }
 
-/** For the child: tells the parent where it listens, and ends with it. */
+/** For the child: reports the address to the parent, and stops with the parent. */
 export const listening = (message: Listening, stop: () => void): void => {
   process.once("disconnect", stop)
   process.send?.(message)

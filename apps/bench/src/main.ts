@@ -1,9 +1,13 @@
 /**
- * `pnpm bench`: prints the tables that compare with peers. `--quick` makes fewer rounds, to see
- * that it runs. `pnpm bench attacks [name…]`: attacks the gateway and prints a row for each attack.
- * `pnpm bench fuzz [--requests N] [--seed S]`: sends random requests over every operation and
- * checks each answer. `pnpm bench bodies [operation…]`: searches for the body of 1 MiB that stalls
- * the event loop the longest.
+ * The commands of `pnpm bench`:
+ *
+ * - `pnpm bench`: prints the comparisons with peers. `--quick` runs fewer rounds, to check that it
+ *   works.
+ * - `pnpm bench attacks [name…]`: attacks the gateway and prints a row for each attack.
+ * - `pnpm bench fuzz [--requests N] [--seed S]`: sends random requests to every operation and
+ *   checks each response.
+ * - `pnpm bench bodies [operation…]`: searches for the 1 MiB body that blocks the event loop the
+ *   longest.
  */
 import { parseArgs } from "node:util"
 import * as Bundle from "./bundle/index.ts"
@@ -18,12 +22,12 @@ const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: {
     quick: { type: "boolean", default: false },
-    /** The `main.js` of the gateway to attack, in place of that of this checkout. */
+    /** The `main.js` of the gateway to attack. Default: the one of this checkout. */
     gateway: { type: "string" },
     requests: { type: "string", default: "100000" },
-    /** Default: another one each time. */
+    /** Default: a different one each time. */
     seed: { type: "string", default: String(Date.now() % 1_000_000) },
-    /** The number of the one request to make. */
+    /** The number of the one request to send. */
     only: { type: "string" }
   }
 })

@@ -1,11 +1,10 @@
 /**
- * Interleaved rounds: every contender runs a batch in each round, in a rotating
- * order, so that a machine that slows down slows all of them. What is told is the
- * ratio to the reference, round by round.
+ * Interleaved rounds: in each round every contender runs a batch, in rotating order, so that a slow
+ * phase of the machine slows all of them. The result is the ratio to the reference in each round.
  */
 export interface Contender {
   readonly name: string
-  /** Makes a batch of calls and answers how many microseconds one took. */
+  /** Runs a batch of calls and returns the microseconds per call. */
   readonly batch: (size: BatchSize) => Promise<number>
 }
 
@@ -17,15 +16,15 @@ export interface Spread {
 
 export interface Row {
   readonly name: string
-  /** Microseconds a call took, of the whole process' time. */
+  /** Microseconds per call of the whole process's time. */
   readonly microseconds: Spread
-  /** How many times the reference's time it took in the same round. */
+  /** The time relative to the reference's in the same round. */
   readonly ratio: Spread
 }
 
 export interface BatchSize {
   readonly calls: number
-  /** Calls under way at once. */
+  /** Concurrent calls. */
   readonly concurrency: number
 }
 
@@ -83,7 +82,7 @@ const three = ({ min, median, max }: Spread, digits: number): [string, string, s
   max.toFixed(digits)
 ]
 
-/** A table in Markdown, so that it can be pasted; the first cell of a line names it. */
+/** A table in Markdown, ready to paste. The first cell of a row is its name. */
 export const table = (
   title: string,
   columns: ReadonlyArray<string>,

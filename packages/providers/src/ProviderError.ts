@@ -72,7 +72,7 @@ export class RateLimited extends Schema.TaggedError<RateLimited>("@model-gateway
   { retryAfter: Schema.optionalKey(Schema.Duration) }
 ) {
   override get message(): string {
-    return "the provider limits the rate of requests"
+    return "the provider's rate limit is exceeded"
   }
   /** Whether to try another provider of the same model. */
   get canFallBack(): boolean {
@@ -122,7 +122,7 @@ export class Unavailable extends Schema.TaggedError<Unavailable>("@model-gateway
  */
 export class Timeout extends Schema.TaggedError<Timeout>("@model-gateway/providers/Timeout")("Timeout", {}) {
   override get message(): string {
-    return "the provider gave no answer in time"
+    return "the provider did not answer in time"
   }
   /** Whether to try another provider of the same model. */
   get canFallBack(): boolean {
@@ -141,7 +141,7 @@ export class BadResponse extends Schema.TaggedError<BadResponse>("@model-gateway
   { description: Schema.String }
 ) {
   override get message(): string {
-    return `the provider answered badly: ${this.description}`
+    return `the provider sent an invalid response: ${this.description}`
   }
   /** Whether to try another provider of the same model. */
   get canFallBack(): boolean {

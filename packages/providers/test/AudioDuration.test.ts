@@ -100,7 +100,7 @@ describe("AudioDuration", () => {
       const { duration } = yield* measure(yield* fromPath(fixture("tone.wav")))
       assert.strictEqual(duration, 1.5)
       assert.isUndefined(astray.pollUnsafe())
-      assert.strictEqual((yield* Fiber.join(astray)).message, "the audio cannot be understood in reasonable time")
+      assert.strictEqual((yield* Fiber.join(astray)).message, "the audio cannot be decoded in reasonable time")
       assert.strictEqual((yield* measure(fromBytes(bytes))).format, "webm")
     }).pipe(Effect.provide(NodeFileSystem.layer))
   )

@@ -1,12 +1,12 @@
 /**
- * Fourth table: what a page carries that makes one rerank call, minified and gzipped,
- * built by Vite's bundler with its own settings.
+ * Fourth table: the size of a page that makes one rerank call, minified and gzipped, built with
+ * Vite's default settings.
  */
 import { fileURLToPath } from "node:url"
 import { constants, gzipSync } from "node:zlib"
 import { build } from "vite"
 
-/** The pages, one a file in `pages/`. */
+/** The pages, one per file in `pages/`. */
 export const pages = [
   { name: "@model-gateway/browser", page: "this-project" },
   { name: "Effect by hand", page: "effect-by-hand" },
@@ -18,16 +18,19 @@ export const pages = [
 
 export type Page = (typeof pages)[number]["page"]
 
-/** Bytes of all of a page's scripts. */
+/** The size of all of a page's scripts in bytes. */
 export interface Size {
   readonly minified: number
   readonly gzipped: number
 }
 
-/** To reach, gzipped: 52 KB in all, and 10 KB more than Effect by hand; KB are 1000 bytes, as Vite counts. */
+/**
+ * Targets, gzipped: 52 KB in total, and 10 KB more than handwritten Effect code. KB are 1000 bytes,
+ * as in Vite.
+ */
 export const targets = { gzipped: 52_000, overEffect: 10_000 }
 
-// Compiled beside this file, or the source of it where a test imports that.
+// The compiled module next to this file, or the source if a test imports it.
 const extension = import.meta.url.endsWith(".ts") ? "ts" : "js"
 
 const scripts = async (page: Page): Promise<ReadonlyArray<string>> => {
@@ -67,7 +70,7 @@ const kilobytes = (bytes: number): string => (bytes / 1000).toFixed(1)
 
 const verdict = (reached: boolean) => (reached ? "reached" : "missed")
 
-/** The table; nothing in it depends on how busy the machine is. */
+/** The table. It does not depend on the load of the machine. */
 export const run = async (_quick: boolean): Promise<ReadonlyArray<string>> => {
   const sizes = await measureAll()
   const size = (page: Page): Size => sizes.get(page) ?? { minified: Number.NaN, gzipped: Number.NaN }

@@ -1,6 +1,5 @@
 /**
- * The clients that are compared, each set up as its own documentation says and
- * kept for all calls.
+ * The clients to compare. Each is configured as its documentation says, and reused for all calls.
  */
 import { Gateway } from "@model-gateway/core"
 import { NodeGateway } from "@model-gateway/node"
@@ -13,13 +12,13 @@ import { rerankRequest, wav } from "./messages.ts"
 
 const apiKey = "mg_sk_benchmark"
 
-/** Who is compared, the reference first. */
+/** The clients. The first one is the reference. */
 export const names = {
   rerank: ["undici.request", "@model-gateway/node", "fetch", "cohere-ai", "@openrouter/sdk"],
   transcription: ["undici.request", "@model-gateway/node", "fetch", "openai"]
 } as const
 
-/** One call of a client, start to end. */
+/** One complete call of a client. */
 export interface Call {
   readonly name: string
   readonly call: () => Promise<unknown>
@@ -33,7 +32,7 @@ export interface Clients {
 
 const authorization = `Bearer ${apiKey}`
 
-/** `origin` is the peer's, without a path. */
+/** `origin` is the server's origin, without a path. */
 export const make = async (origin: string): Promise<Clients> => {
   const pool = new Undici.Agent({ connections: 64 })
   const runtime = ManagedRuntime.make(

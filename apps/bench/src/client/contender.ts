@@ -1,5 +1,6 @@
 /**
- * One client in a process of its own, so that none pays for another's garbage: makes a batch for each message it gets, and answers how long a call took.
+ * One client in its own process, so that no client pays for another's garbage collection. Runs a
+ * batch per message and returns the time of a call.
  */
 import { type BatchSize, timed } from "../rounds.ts"
 import * as Clients from "./clients.ts"

@@ -1,4 +1,4 @@
-/** First table: what a call costs, by the client that makes it. */
+/** First table: the cost of a call, by client. */
 import { fork } from "node:child_process"
 import { once } from "node:events"
 import * as Child from "../child.ts"
@@ -45,7 +45,7 @@ const measure = async (operation: Operation, origin: string, options: Options): 
   }
 }
 
-/** The tables, one an operation. */
+/** The tables, one per operation. */
 export const run = async (quick: boolean): Promise<ReadonlyArray<string>> => {
   const peer = await Child.start("./client/peer.js")
   const options = { rounds: quick ? 3 : 21, calls: quick ? 200 : 2000, concurrency: 8 }

@@ -1,4 +1,4 @@
-/** What is asked and answered, the same for every client. */
+/** The requests and responses, the same for every client. */
 import type { KeyRecord } from "@model-gateway/core/CurrentKey"
 import type * as Rerank from "@model-gateway/core/Rerank"
 import type * as Transcription from "@model-gateway/core/Transcription"

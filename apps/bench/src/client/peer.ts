@@ -1,6 +1,6 @@
 /**
- * The server that all clients talk to, in a process of its own: reads the request
- * to its end and answers the same JSON, whoever asks.
+ * The server that all clients call, in its own process. It reads the whole request and sends the
+ * same JSON to everyone.
  */
 import { createServer } from "node:http"
 import { listening } from "../child.ts"

@@ -1,6 +1,6 @@
-/** Audio to send. */
+/** Audio for requests. */
 
-/** Silence: 16 bits, 8000 samples a second, of so many bytes. */
+/** Silence of this many bytes: 16 bits, 8000 samples per second. */
 export const silence = (bytes: number): Buffer => {
   const header = Buffer.alloc(44)
   header.write("RIFF", 0)
@@ -18,7 +18,7 @@ export const silence = (bytes: number): Buffer => {
   return Buffer.concat([header, Buffer.alloc(bytes - 44)])
 }
 
-/** A multipart form of text fields and one file. */
+/** A multipart form with text fields and one file. */
 export const form = (
   fields: Readonly<Record<string, string>>,
   file: { readonly name: string; readonly bytes: Uint8Array }

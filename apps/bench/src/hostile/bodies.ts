@@ -1,6 +1,6 @@
 /**
- * `pnpm bench bodies`: searches for the body of 1 MiB that stalls the event loop the longest, by
- * trying many families of bodies on every field of every operation that takes JSON.
+ * `pnpm bench bodies`: searches for the 1 MiB body that blocks the event loop the longest, by
+ * trying many families of bodies in every field of every operation that accepts JSON.
  */
 import { arrayOf, json, mebibyte, milliseconds, pause } from "./attacks/attack.ts"
 import { ask, entriesOf, fieldOf } from "./client.ts"
@@ -10,7 +10,7 @@ import { valueOf } from "./fuzz/values.ts"
 import { type Gateway, start, unlimited } from "./gateway.ts"
 import * as World from "./fuzz/world.ts"
 
-/** Milliseconds that a refused or accepted body of this size may stall the event loop. */
+/** Maximum time in milliseconds that a body of this size may block the event loop. */
 export const bound = 30
 
 const size = mebibyte - 2048
@@ -68,7 +68,7 @@ const families: Readonly<Record<string, string>> = {
   base64: `"${"A".repeat(size - (size % 4))}"`
 }
 
-/** Around a family, so that it stands where the contract lets free forms stand. */
+/** Embeds a family in every place where the contract allows free-form JSON. */
 const places = (operation: Operation): Readonly<Record<string, (family: string) => string>> => {
   const schema = operation.bodies.find(({ contentType }) => contentType === "application/json")?.schema
   const valid = valueOf(Random.make(1, 1), operation.name, schema, noneKnown)
@@ -112,8 +112,8 @@ export interface Cost {
 }
 
 /**
- * The stall that a body causes; of several tries the shortest, because the machine has other work
- * too.
+ * How long a body blocks the event loop: the shortest of several runs, because the machine does
+ * other work too.
  */
 const costOf = async (gateway: Gateway, method: string, path: string, key: string, body: Buffer) => {
   let least = Infinity
@@ -126,7 +126,7 @@ const costOf = async (gateway: Gateway, method: string, path: string, key: strin
     const stall = await gateway.stall()
     if (gateway.ended() !== undefined) return { status, stall: Infinity }
     least = Math.min(least, stall)
-    // No noise of the machine makes this much of a difference.
+    // Noise of the machine never makes this much difference.
     if (least > 10 * bound) break
   }
   return { status, stall: least }
@@ -135,7 +135,7 @@ const costOf = async (gateway: Gateway, method: string, path: string, key: strin
 const costliestFirst = (one: Cost, other: Cost): number =>
   one.stall < other.stall ? 1 : one.stall > other.stall ? -1 : 0
 
-/** The costs of all bodies, by operation: the costliest first. */
+/** The costs of all bodies by operation, most expensive first. */
 export const measure = async (names: ReadonlyArray<string>, main?: string): Promise<ReadonlyArray<Cost>> => {
   const gateway = await start({ main, settings: unlimited })
   try {
@@ -164,7 +164,7 @@ export const measure = async (names: ReadonlyArray<string>, main?: string): Prom
   }
 }
 
-/** The table, in Markdown: the costliest three of each operation. */
+/** The table in Markdown: the three most expensive bodies of each operation. */
 export const report = (costs: ReadonlyArray<Cost>): string => {
   const names = [...new Set(costs.map(({ operation }) => operation))]
   const rows = names.flatMap((name) => {

@@ -1,19 +1,19 @@
 /**
- * Two ways to ask: as HTTP, through Node's own client, and as bytes on a socket, for what no client
- * would send.
+ * Two ways to send a request: as HTTP through Node's client, and as bytes on a socket, for what no
+ * client would send.
  */
 import { Agent, request } from "node:http"
 import { connect } from "node:net"
 
-/** An answer, or what came instead of one. */
+/** A response, or why there was none. */
 export interface Answer {
-  /** 0: there was no answer. */
+  /** 0: no response. */
   readonly status: number
   readonly headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
   readonly body: Buffer
   /** From the first byte sent to the last byte received. */
   readonly milliseconds: number
-  /** Why there was no answer: Node's error code, or `TIMEOUT`. */
+  /** Why there was no response: Node's error code, or `TIMEOUT`. */
   readonly failure: string | undefined
 }
 
@@ -24,7 +24,7 @@ export interface Question {
   readonly headers?: Readonly<Record<string, string>>
   /** An object is sent as JSON. */
   readonly body?: Uint8Array | string | object | undefined
-  /** Milliseconds. Default: 60 seconds. */
+  /** Time limit in milliseconds. Default: 60 seconds. */
   readonly patience?: number | undefined
 }
 
@@ -37,7 +37,7 @@ const agentOf = (origin: string): Agent => {
 
 const none = Buffer.alloc(0)
 
-/** Asks, and never fails. */
+/** Sends a request. Never fails. */
 export const ask = (origin: string, question: Question, agent: Agent | false = agentOf(origin)): Promise<Answer> =>
   new Promise((resolve) => {
     const { body } = question
@@ -48,7 +48,7 @@ export const ask = (origin: string, question: Question, agent: Agent | false = a
     const since = () => performance.now() - startedAt
     const failed = (failure: string) => resolve({ status: 0, headers: {}, body: none, milliseconds: since(), failure })
     const { hostname, port } = new URL(origin)
-    // The path goes out as it is: `URL` would tidy it.
+    // The path is sent unchanged; `URL` would normalize it.
     const sent = request(
       {
         agent,
@@ -66,7 +66,7 @@ export const ask = (origin: string, question: Question, agent: Agent | false = a
       (response) => {
         const chunks: Array<Buffer> = []
         response.on("data", (chunk: Buffer) => chunks.push(chunk))
-        // An answer that is cut short is kept as far as it came: the status is what matters.
+        // A truncated response is kept as far as it arrived, because the status matters.
         response.once("close", () =>
           resolve({
             status: response.statusCode ?? 0,
@@ -88,7 +88,7 @@ export const ask = (origin: string, question: Question, agent: Agent | false = a
     sent.end(bytes)
   })
 
-/** The JSON of an answer; undefined where it is not JSON. */
+/** The JSON of a response, or undefined if it is not JSON. */
 export const jsonOf = (answer: Answer): unknown => {
   try {
     return JSON.parse(answer.body.toString())
@@ -97,7 +97,7 @@ export const jsonOf = (answer: Answer): unknown => {
   }
 }
 
-/** A field inside JSON, by its path. */
+/** A field of JSON, by its path. */
 export const fieldOf = (json: unknown, ...path: ReadonlyArray<string>): unknown =>
   path.reduce<unknown>(
     (value, name) =>
@@ -107,26 +107,28 @@ export const fieldOf = (json: unknown, ...path: ReadonlyArray<string>): unknown 
     json
   )
 
-/** The fields of a JSON object; none where it is no object. */
+/** The fields of a JSON object, or none if it is not an object. */
 export const entriesOf = (value: unknown): ReadonlyArray<readonly [string, unknown]> =>
   typeof value === "object" && value !== null ? Object.entries(value) : []
 
-/** What came back over a socket. */
+/** The data received over a socket. */
 export interface Received {
   readonly bytes: Buffer
-  /** The statuses of all answers in it, in order. */
+  /** The statuses of all responses, in order. */
   readonly statuses: ReadonlyArray<number>
   readonly milliseconds: number
-  /** How the connection ended: by the gateway's end or reset, or not within the time. */
+  /**
+   * How the connection ended: closed or reset by the gateway, or still open after the time limit.
+   */
   readonly end: "end" | "reset" | "open"
 }
 
-/** Parts to send, and pauses of so many milliseconds in between. */
+/** Data to send, or a pause in milliseconds. */
 export type Part = Uint8Array | string | number
 
 const statusLines = /HTTP\/1\.[01] (\d{3}) /g
 
-/** Sends bytes and collects what comes back until the connection ends, or for so long. */
+/** Sends bytes and collects the response until the connection ends or the time is over. */
 export const converse = (
   port: number,
   parts: ReadonlyArray<Part>,

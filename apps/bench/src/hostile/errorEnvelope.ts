@@ -1,7 +1,7 @@
-/** Whether an answer that is no success says what the contract wants it to say. */
+/** Checks the error envelope of a response. */
 import { type Answer, fieldOf, jsonOf } from "./client.ts"
 
-/** What is missing in the error envelope; undefined when it is complete. */
+/** What is missing in the error envelope, or undefined if it is complete. */
 export const problemWith = (answer: Answer): string | undefined => {
   const json = jsonOf(answer)
   if (json === undefined) return "the body is no JSON"

@@ -1,6 +1,6 @@
 /**
- * The gateway under test: the real executable as a process of its own, with its own data folder, on
- * loopback, with a small heap. It is watched while it is attacked.
+ * The gateway under test: the real executable in its own process, with its own data folder, on
+ * loopback, with a small heap. It is monitored during the attack.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
@@ -14,16 +14,13 @@ import * as Watch from "./watch.ts"
 /** The executable of this checkout. */
 export const builtGateway = fileURLToPath(new URL("../../../gateway/dist/main.js", import.meta.url))
 
-/** The heap that the process may use. */
+/** The heap limit of the process. */
 export const heapMebibytes = 512
 
 /** Settings, as environment variables without their common prefix. */
 export type Settings = Readonly<Record<string, string>>
 
-/**
- * Raises the rates, where the subject of a test is not the rates. Variables that a gateway does not
- * know are ignored.
- */
+/** Raises the rate limits, for tests of other limits. Older gateways ignore unknown variables. */
 export const unlimited: Settings = {
   RATE_LIMIT_REQUESTS: "1000000000",
   RATE_LIMIT_WINDOW: "1 second",
@@ -35,7 +32,7 @@ export interface Options {
   /** The `main.js` to run. Default: {@link builtGateway}. */
   readonly main?: string | undefined
   readonly settings?: Settings | undefined
-  /** The data folder. Default: a new one, which is deleted at the end. */
+  /** The data folder. Default: a new one, deleted at the end. */
   readonly dataDir?: string | undefined
 }
 
@@ -44,24 +41,22 @@ export interface Gateway {
   readonly origin: string
   readonly port: number
   readonly dataDir: string
-  /**
-   * An ordinary key, a management key and their workspace; empty when the data folder is not new.
-   */
+  /** An ordinary key, a management key and their workspace. Empty if the data folder is not new. */
   readonly apiKey: string
   readonly managementKey: string
   readonly workspace: string
   /** How the process ended, or undefined while it runs. */
   readonly ended: () => string | undefined
-  /** What it wrote to stderr, the last part of it. */
+  /** The end of its stderr. */
   readonly errors: () => string
   readonly signal: (name: "SIGTERM" | "SIGKILL") => void
   /** Resolves when the process has ended. */
   readonly exited: Promise<void>
-  /** Latency of `/healthz` and memory since the last call of `reset`. */
+  /** Latency of `/healthz`, and memory, since the last `reset`. */
   readonly watch: Watch.Watch
   /**
-   * The longest stall of the event loop since the last call, in milliseconds; NaN when the process
-   * has ended.
+   * The longest time that the event loop was blocked since the last call, in milliseconds. NaN if
+   * the process has ended.
    */
   readonly stall: () => Promise<number>
   readonly stop: () => Promise<void>
@@ -76,7 +71,7 @@ const printed = async (child: ChildProcess, output: () => string, pattern: RegEx
   }
 }
 
-/** Starts a gateway. Of this process's settings it inherits none. */
+/** Starts a gateway. It inherits no settings of this process. */
 export const start = async (options: Options = {}): Promise<Gateway> => {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "model-gateway-hostile-"))
   const settings: Record<string, string> = { NO_COLOR: "1" }
@@ -104,7 +99,7 @@ export const start = async (options: Options = {}): Promise<Gateway> => {
   let errors = ""
   child.stdout?.setEncoding("utf8").on("data", (chunk: string) => (output += chunk))
   child.stderr?.setEncoding("utf8").on("data", (chunk: string) => (errors = (errors + chunk).slice(-20_000)))
-  // A channel that closes with the process is no failure of this one.
+  // When the process ends, its channel closes. That is not an error here.
   child.on("error", () => {})
   let ended: string | undefined
   const exited = once(child, "exit").then(() => {
@@ -128,7 +123,7 @@ export const start = async (options: Options = {}): Promise<Gateway> => {
   const stall = async (): Promise<number> => {
     if (!child.connected) return Number.NaN
     const answer = once(child, "message").then(([milliseconds]) => Number(milliseconds))
-    // The channel may close at any moment, with the process.
+    // The channel may close at any time, with the process.
     child.send("stall", () => {})
     return Promise.race([answer, exited.then(() => Number.NaN)])
   }

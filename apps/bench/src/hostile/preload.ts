@@ -1,6 +1,6 @@
 /**
- * Loaded into the gateway before its own code: tells the parent process how long the event loop has
- * stalled.
+ * Loaded into the gateway before its own code. Reports to the parent process how long the event
+ * loop was blocked.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks"
 
@@ -13,5 +13,5 @@ process.on("message", (message) => {
 })
 // A gateway must not outlive the process that attacks it.
 process.once("disconnect", () => process.exit())
-// The channel must not keep a gateway alive that wants to end.
+// The channel must not keep the gateway alive when it wants to end.
 process.channel?.unref()

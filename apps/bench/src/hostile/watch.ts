@@ -1,21 +1,21 @@
 /**
- * Watches a gateway from a thread of its own, so that a busy attacker does not distort the figures:
+ * Monitors a gateway from a separate thread, so that a busy attacker does not distort the figures:
  * `/healthz` every 50 ms on one connection, and the memory of the process.
  */
 import { Worker } from "node:worker_threads"
 import { sibling } from "./sibling.ts"
 
-/** What was seen since the last reset. */
+/** The measurements since the last reset. */
 export interface Seen {
   /**
-   * The longest that `/healthz` took, in milliseconds; a probe without an answer counts with its
-   * time so far.
+   * The longest response time of `/healthz` in milliseconds. A request without a response counts
+   * with its time so far.
    */
   readonly healthMax: number
-  /** Probes that were answered with anything but 200. */
+  /** Requests answered with anything but 200. */
   readonly healthFailures: number
   readonly probes: number
-  /** The most memory, in MiB; undefined where the system does not tell. */
+  /** Maximum memory in MiB, or undefined if the system does not report it. */
   readonly memoryMax: number | undefined
 }
 
@@ -25,13 +25,13 @@ export interface Watch {
   readonly stop: () => Promise<void>
 }
 
-/** What the thread is asked. */
+/** The requests to the thread. */
 export type Question = "read" | "reset"
 
-/** Starts to watch. */
+/** Starts monitoring. */
 export const start = async (port: number, pid: number): Promise<Watch> => {
   const worker = new Worker(sibling("./watchThread"), { workerData: { port, pid } })
-  // Questions are answered in order.
+  // Requests are answered in order.
   let last: Promise<unknown> = Promise.resolve()
   const ask = (question: Question): Promise<Seen> => {
     const answer = last.then(() => {

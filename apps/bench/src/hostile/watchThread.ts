@@ -19,7 +19,7 @@ let healthMax = 0
 let healthFailures = 0
 let probes = 0
 let memoryMax: number | undefined
-/** Since when the probe under way waits; a reset counts from itself. */
+/** When the request in progress was sent. A reset restarts the time. */
 let startedAt: number | undefined
 
 const memory = (): number | undefined => {

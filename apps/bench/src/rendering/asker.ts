@@ -1,10 +1,11 @@
 /**
- * One client in a process of its own, with one connection to each server: between two messages it asks them for its key in turn, one call after the other, and then tells how many
- * milliseconds each took.
+ * One client in its own process, with one connection to each server. Between two messages it calls
+ * GET `/key` on the servers in turn, one call at a time, and then reports the milliseconds of each
+ * call.
  */
 import { Client } from "undici"
 
-/** What it tells: the servers' times, in the order they were named. */
+/** The reported times of each server, in the order of the servers. */
 export type Answer = ReadonlyArray<ReadonlyArray<number>>
 
 const [apiKey = "", ...origins] = process.argv.slice(2)

@@ -1,6 +1,7 @@
 /**
- * Third table: how long GET /key takes while videos render in the same process, and while none does. A bare server in a process of its own is asked in turn: what it takes at the most is
- * what the machine itself held up.
+ * Third table: the latency of GET /key while videos render in the same process, and while none
+ * does. A bare server in its own process is called in turn: its maximum latency is the noise of the
+ * machine.
  */
 import { Gateway, VideoProgress } from "@model-gateway/core"
 import { NodeGateway } from "@model-gateway/node"
@@ -12,10 +13,10 @@ import * as Child from "../child.ts"
 import { spread, table } from "../rounds.ts"
 import type { Answer } from "./asker.ts"
 
-/** The longest that a call may take, in milliseconds. */
+/** Maximum latency of a call in milliseconds. */
 const target = 50
 
-/** Two, so that one waits for the other's thread and begins when that ends. */
+/** Two, so that one waits for the other's thread and starts when that ends. */
 const videos = 2
 
 const startAsker = async (gateway: Child.Child, bare: Child.Child) => {
@@ -24,7 +25,7 @@ const startAsker = async (gateway: Child.Child, bare: Child.Child) => {
   })
   await once(child, "message")
   return {
-    /** The milliseconds of each call that was made while `work` went on. */
+    /** The milliseconds of each call made while `work` ran. */
     during: async (work: () => Promise<unknown>) => {
       child.send("begin")
       await work()
@@ -36,7 +37,7 @@ const startAsker = async (gateway: Child.Child, bare: Child.Child) => {
   }
 }
 
-/** Until all are rendered and stored. */
+/** Waits until all videos are rendered and stored. */
 const render = ({ apiKey, origin }: Child.Child, duration: number): Promise<void> =>
   Effect.gen(function* () {
     const gateway = yield* Gateway.Gateway
@@ -75,10 +76,10 @@ const line = (name: string, milliseconds: ReadonlyArray<number>, toReach?: numbe
 export const run = async (quick: boolean): Promise<ReadonlyArray<string>> => {
   const [gateway, bare] = await Promise.all([Child.start("./service/gateway.js"), Child.start("./service/bare.js")])
   const asker = await startAsker(gateway, bare)
-  // The most that a title card may last.
+  // The maximum duration of a title card.
   const duration = quick ? 2 : 60
   try {
-    // What the first calls compile is not what is measured.
+    // Do not measure the compilation during the first calls.
     await asker.during(() => setTimeout(1000))
     const idle = await asker.during(() => setTimeout(quick ? 1000 : 10_000))
     const rendering = await asker.during(() => render(gateway, duration))

@@ -1,6 +1,6 @@
 /**
- * The least that could answer: `node:http` that parses and answers the same JSON,
- * with no key looked up, nothing ranked, nothing counted and nothing kept.
+ * The lower bound: `node:http` that parses and sends the same JSON, without looking up keys,
+ * ranking, counting or storing.
  */
 import { createServer, type ServerResponse } from "node:http"
 import { listening } from "../child.ts"

@@ -1,6 +1,6 @@
 /**
- * The gateway as `npm start` runs it, on a database of its own, with the rate
- * limit out of the way: it is the service that is measured, not its patience.
+ * The gateway as `npm start` runs it, on its own database. Rate limits are off: the benchmark
+ * measures the service.
  */
 import { NodeHttpServer, NodeRuntime, NodeServices } from "@effect/platform-node"
 import * as GatewayServer from "@model-gateway/server/GatewayServer"

@@ -1,4 +1,4 @@
-/** Second table: what the service answers in a second, beside the least that could answer. */
+/** Second table: the requests per second of the service, next to the lower bound. */
 import autocannon from "autocannon"
 import * as Child from "../child.ts"
 import { rerankRequest } from "../client/messages.ts"
@@ -6,7 +6,7 @@ import { spread, type Spread, table } from "../rounds.ts"
 
 interface Operation {
   readonly title: string
-  /** The part of the bare server's throughput to reach. */
+  /** The fraction of the bare server's throughput to reach. */
   readonly target: number
   readonly request: { readonly path: string; readonly method: "GET" | "POST"; readonly body?: string }
 }
@@ -20,7 +20,7 @@ const operations: ReadonlyArray<Operation> = [
   }
 ]
 
-/** Requests a second that the child answered, 32 at once. */
+/** Requests per second of the child, with 32 at once. */
 const throughput = async (
   child: Child.Child,
   { path, ...request }: Operation["request"],
@@ -63,7 +63,7 @@ const measure = async (
     const before = first ? await throughput(bare, operation.request, options.seconds) : 0
     const ours = await throughput(gateway, operation.request, options.seconds)
     const after = first ? before : await throughput(bare, operation.request, options.seconds)
-    // The first round warms both up.
+    // The first round is a warm-up.
     if (round >= 0) rounds.push({ bare: after, gateway: ours })
   }
   return {

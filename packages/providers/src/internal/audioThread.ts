@@ -94,8 +94,8 @@ const makeUnsafe = (): AudioThread => {
     ask: (location) =>
       slots.withPermit(askOnce(location)).pipe(
         Effect.catchTags({
-          Stuck: () => notAudio("the audio cannot be understood in reasonable time"),
-          Broken: () => notAudio("the audio cannot be understood")
+          Stuck: () => notAudio("the audio cannot be decoded in reasonable time"),
+          Broken: () => notAudio("the audio cannot be decoded")
         }),
         // The thread takes real time, whatever clock the program uses.
         Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())

@@ -43,13 +43,13 @@ const measure = async (source: Media.Source, size: number, read: Read): Promise<
   const input = new Media.Input({ source, formats: containers })
   try {
     const format = formatOf(await input.getFormat())
-    if (format === undefined) return notAudio("the audio is in a format that is not known")
+    if (format === undefined) return notAudio("the audio is in an unknown format")
     // The library loops forever on a truncated FLAC file (seen in 1.61.0).
     const duration = format === "flac" ? await flacDuration(read, size) : await trackDuration(input)
     if (duration === null) return notAudio(`the ${format} file has no audio track`)
     return Number.isFinite(duration) && duration > 0
       ? { _tag: "Measured", format, duration }
-      : notAudio(`the ${format} file holds no audio`)
+      : notAudio(`the ${format} file contains no audio`)
   } finally {
     input.dispose()
   }
@@ -95,7 +95,7 @@ const answer = (location: Location): Promise<Answer> =>
 const failure = (error: unknown): Answer =>
   error instanceof Error && "code" in error && typeof error.code === "string"
     ? { _tag: "Unreadable", message: error.code }
-    : notAudio("the audio cannot be understood")
+    : notAudio("the audio cannot be decoded")
 
 parentPort?.on("message", (message: unknown) => {
   void answer(Schema.decodeUnknownSync(Location)(message)).catch(failure).then(say)

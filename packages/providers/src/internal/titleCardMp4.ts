@@ -33,7 +33,7 @@ export const repack = async (mp4: Uint8Array): Promise<Uint8Array> => {
     first = false
   }
   await output.finalize()
-  if (target.buffer === null) throw new Error("the packed video is missing")
+  if (target.buffer === null) throw new Error("the muxed video is missing")
   const packed = new Uint8Array(target.buffer)
   forgetTimes(packed)
   return packed

@@ -105,7 +105,7 @@ const rerank = (request: RerankRequest): Effect.Effect<RerankResponse, ProviderE
   const texts: Array<string> = []
   for (const [index, { text }] of request.documents.entries()) {
     if (text === undefined) {
-      return Effect.fail(invalidRequest(`document ${index} has no text, and ${request.model} ranks nothing else`))
+      return Effect.fail(invalidRequest(`document ${index} has no text, and ${request.model} ranks text only`))
     }
     texts.push(text)
   }
@@ -120,7 +120,7 @@ const transcribe = Effect.fn("Sandbox.transcribe")(function* (
     return yield* unknownModel(request.model)
   }
   const { format, source } = request.audio
-  if (format !== "wav") return yield* invalidRequest(`${request.model} understands wav audio and no ${format}`)
+  if (format !== "wav") return yield* invalidRequest(`${request.model} supports wav audio, not ${format}`)
   // The audio is on the service's own disk. If it cannot be read, no provider failure describes
   // that.
   const bytes = yield* Effect.orDie(source.bytes)

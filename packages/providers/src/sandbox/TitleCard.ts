@@ -85,18 +85,18 @@ export const sizeOf = (request: {
   )
   if (size === undefined) {
     return Option.match(named, {
-      onNone: () => refuse(`${resolution} is above 1080p, the greatest resolution of title cards`),
+      onNone: () => refuse(`${resolution} is above 1080p, the maximum for title cards`),
       onSome: Effect.succeed
     })
   }
 
   const [width = Number.NaN, height = Number.NaN] = size.split("x").map(Number)
-  if (!Number.isSafeInteger(width) || !Number.isSafeInteger(height)) return refuse(`${size} is no WIDTHxHEIGHT`)
+  if (!Number.isSafeInteger(width) || !Number.isSafeInteger(height)) return refuse(`${size} is not WIDTHxHEIGHT`)
   const [short, long] = width < height ? [width, height] : [height, width]
   if (short > greatestShortSide || long > greatestLongSide) {
-    return refuse(`${size} is above 1080p, the greatest resolution of title cards`)
+    return refuse(`${size} is above 1080p, the maximum for title cards`)
   }
-  if (short < shortestSide) return refuse(`${size} is too small: a side has at least ${shortestSide} pixels`)
+  if (short < shortestSide) return refuse(`${size} is too small: each side needs at least ${shortestSide} pixels`)
   if (width % 2 !== 0 || height % 2 !== 0) return refuse(`${size} has an odd side; H.264 needs even ones`)
   const contradicts =
     request.resolution === undefined
@@ -189,11 +189,11 @@ export const render = (
         const broke = (message: string, cause: unknown) => resume(Effect.fail(new RenderError({ message, cause })))
         thread.on("message", (message: unknown) => {
           const known = Schema.decodeUnknownOption(Message)(message)
-          if (Option.isNone(known)) broke("the rendering thread said something unknown", undefined)
+          if (Option.isNone(known)) broke("the rendering thread sent an unknown message", undefined)
           else if (known.value._tag === "Progress") onProgress(known.value.share)
           else resume(Effect.succeed(known.value.video))
         })
-        thread.on("error", (cause) => broke("the rendering thread broke", cause))
+        thread.on("error", (cause) => broke("the rendering thread failed", cause))
         thread.on("exit", (code) => broke(`the rendering thread ended early with code ${code}`, undefined))
       }),
     (thread) => Effect.promise(() => thread.terminate())

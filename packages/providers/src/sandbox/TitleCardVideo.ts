@@ -139,7 +139,7 @@ export const make = Effect.fnUntraced(function* (
     content: (job) =>
       Stream.unwrap(
         Effect.gen(function* () {
-          if (job.index !== 0) return yield* invalidRequest(`the job has one output and no output ${job.index}`)
+          if (job.index !== 0) return yield* invalidRequest(`the job has one output, index 0, not ${job.index}`)
           const render = yield* renderOf(job)
           return Stream.fromIterable(pieces(yield* Deferred.await(render.video)))
         })
@@ -160,7 +160,7 @@ const stateAfter = (exit: Exit.Exit<Uint8Array, ProviderError>): VideoStatus =>
     onFailure: (cause) => ({
       status: "failed",
       message: Option.match(Cause.findErrorOption(cause), {
-        onNone: () => "the renderer broke",
+        onNone: () => "the renderer failed",
         onSome: (error) => error.message
       })
     })
@@ -183,7 +183,7 @@ const cardOf = (request: VideoRequest, upstreamId: string): Effect.Effect<TitleC
       return yield* invalidRequest(`a title card lasts from 1 to ${maxDuration} seconds`)
     }
     if (request.frame_images !== undefined && request.frame_images.length > 0) {
-      return yield* invalidRequest("a title card takes no frame images")
+      return yield* invalidRequest("a title card does not support frame images")
     }
     if (request.generate_audio === true) return yield* invalidRequest("a title card has no audio")
     const size = yield* Effect.mapError(TitleCard.sizeOf(request), (error) => invalidRequest(error.message))

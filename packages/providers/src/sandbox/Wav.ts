@@ -97,14 +97,14 @@ const readFormat = (view: DataView, start: number, size: number): Format | strin
   const code = declared === extensible && size >= 40 ? view.getUint16(start + 24, true) : declared
   if (code !== pcm) return "the WAV file is not PCM"
   const channels = view.getUint16(start + 2, true)
-  if (channels !== 1 && channels !== 2) return `the WAV file has ${channels} channels; 1 or 2 are understood`
+  if (channels !== 1 && channels !== 2) return `the WAV file has ${channels} channels; 1 or 2 are supported`
   const sampleRate = view.getUint32(start + 4, true)
   if (sampleRate < 8000 || sampleRate > 48_000) {
-    return `the WAV file has ${sampleRate} samples a second; 8000 to 48000 are understood`
+    return `the WAV file has ${sampleRate} samples per second; 8000 to 48000 are supported`
   }
   const bitsPerSample = view.getUint16(start + 14, true)
   if (bitsPerSample !== 8 && bitsPerSample !== 16) {
-    return `the WAV file has ${bitsPerSample} bits a sample; 8 or 16 are understood`
+    return `the WAV file has ${bitsPerSample} bits per sample; 8 or 16 are supported`
   }
   return { sampleRate, channels, bitsPerSample }
 }

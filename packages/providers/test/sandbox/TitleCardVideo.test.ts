@@ -148,7 +148,7 @@ describe("TitleCardVideo", () => {
       {
         frame_images: [{ type: "image_url", image_url: { url: "https://a.example/b.png" }, frame_type: "first_frame" }]
       },
-      "a title card takes no frame images"
+      "a title card does not support frame images"
     ]
   ] as const)("says before the job is accepted that it cannot do %j", ([change, message]) =>
     Effect.gen(function* () {

@@ -85,13 +85,13 @@ describe("Wav", () => {
     ["the WAV file has no audio data", wav("5").subarray(0, 36)],
     ["the WAV file is cut short in its header", wav("5").subarray(0, 30)],
     ["the WAV file is not PCM", change(wav("5"), (view) => view.setUint16(20, 3, true))],
-    ["the WAV file has 6 channels; 1 or 2 are understood", change(wav("5"), (view) => view.setUint16(22, 6, true))],
+    ["the WAV file has 6 channels; 1 or 2 are supported", change(wav("5"), (view) => view.setUint16(22, 6, true))],
     [
-      "the WAV file has 96000 samples a second; 8000 to 48000 are understood",
+      "the WAV file has 96000 samples per second; 8000 to 48000 are supported",
       change(wav("5"), (view) => view.setUint32(24, 96_000, true))
     ],
     [
-      "the WAV file has 24 bits a sample; 8 or 16 are understood",
+      "the WAV file has 24 bits per sample; 8 or 16 are supported",
       change(wav("5"), (view) => view.setUint16(34, 24, true))
     ]
   ] as const)("refuses: %s", ([message, bytes]) =>

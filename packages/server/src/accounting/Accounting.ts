@@ -182,7 +182,7 @@ export const make = Effect.gen(function* () {
 
   const reserve = (request: ReserveRequest) =>
     Effect.flatMap(Clock.currentTimeMillis, (now) => {
-      if (request.amount < 0) return Effect.die(new RangeError("An amount to hold is never below 0"))
+      if (request.amount < 0) return Effect.die(new RangeError("The amount to reserve must not be negative"))
       if (request.jobId === undefined) underWay.add(request.id)
       return Effect.onError(reserveOn(request, now, Periods.startOfDay(now)), () => ended(request.id))
     }).pipe(Effect.uninterruptible)
@@ -275,7 +275,7 @@ export const make = Effect.gen(function* () {
       ),
     settle: ({ id }, outcome, withinTransaction) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => {
-        if (outcome.cost < 0) return Effect.die(new RangeError("A cost is never below 0"))
+        if (outcome.cost < 0) return Effect.die(new RangeError("The cost must not be negative"))
         const charge = books.settle(id, outcome, now)
         return transactions.run(withinTransaction === undefined ? charge : Effect.tap(charge, withinTransaction))
       }).pipe(
@@ -314,9 +314,11 @@ export const layerReaper = (options?: {
       const accounting = yield* Accounting
       yield* accounting.reap.pipe(
         Effect.tap((freed) =>
-          freed === 0 ? Effect.void : Effect.logWarning(`Freed ${freed} reservations of processes that have died`)
+          freed === 0 ? Effect.void : Effect.logWarning(`Released ${freed} reservations of dead processes`)
         ),
-        Effect.catch((error) => Effect.logError(`Reservations of dead processes could not be freed: ${error.message}`)),
+        Effect.catch((error) =>
+          Effect.logError(`Reservations of dead processes could not be released: ${error.message}`)
+        ),
         Effect.andThen(Effect.sleep(options?.every ?? "10 seconds")),
         Effect.forever,
         Effect.forkScoped

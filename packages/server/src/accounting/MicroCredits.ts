@@ -27,7 +27,7 @@ export const option = (value: number): Option.Option<MicroCredits> =>
  * safe integer, because a sum must have gone wrong.
  */
 export const make = (value: number): MicroCredits => {
-  if (!Number.isSafeInteger(value)) throw new RangeError(`${value} is no whole number of micro-credits`)
+  if (!Number.isSafeInteger(value)) throw new RangeError(`${value} is not a whole number of micro-credits`)
   return brand(value === 0 ? 0 : value)
 }
 

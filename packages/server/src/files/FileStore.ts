@@ -112,7 +112,7 @@ export const make = Effect.gen(function* () {
 
   const create = Effect.fn("FileStore.create")(function* (file: Omit<FileRecord, "createdAt">) {
     const createdAt = timeOf(file.id)
-    if (createdAt === undefined) return yield* Effect.die(new RangeError("A file's identifier has not the form of one"))
+    if (createdAt === undefined) return yield* Effect.die(new RangeError("The file identifier is malformed"))
     yield* sql`INSERT INTO files ${sql.insert({
       id: file.id,
       workspace_id: file.workspaceId,

@@ -164,7 +164,11 @@ const make = Effect.gen(function* () {
     // removes it later.
     yield* objects
       .remove(file.objectKey)
-      .pipe(Effect.catch((error) => Effect.logWarning("A deleted file's object is left to the sweep", error.message)))
+      .pipe(
+        Effect.catch((error) =>
+          Effect.logWarning("The object of a deleted file could not be removed. The sweep will retry.", error.message)
+        )
+      )
     const shape = DeletionShape.negotiate({
       accept: request.headers["accept"],
       provider: query.provider,

@@ -25,6 +25,8 @@ export const storeUnavailable = (error: ObjectStoreError): Effect.Effect<never, 
  */
 export const contentLost = (key: string): Effect.Effect<never, InternalServerError> =>
   Effect.andThen(
-    Effect.logError("An object that the database knows of is missing").pipe(Effect.annotateLogs({ object: key })),
+    Effect.logError("An object is missing although the database has its record").pipe(
+      Effect.annotateLogs({ object: key })
+    ),
     new InternalServerError({ error: { message: phrases[500] } })
   )

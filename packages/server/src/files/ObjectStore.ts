@@ -192,7 +192,7 @@ export const makeLocal = Effect.fnUntraced(function* (
     options?: PutOptions
   ) {
     const place = parse(key)
-    if (Option.isNone(place)) return yield* Effect.die(new RangeError("An object's key has not the form of one"))
+    if (Option.isNone(place)) return yield* Effect.die(new RangeError("The object key is malformed"))
     const folder = folderOf(place.value)
     return yield* Effect.scoped(
       Effect.gen(function* () {

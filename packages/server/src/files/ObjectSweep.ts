@@ -101,7 +101,7 @@ export const layerRunning = (options?: Options): Layer.Layer<never, never, Objec
   Layer.effectDiscard(
     Effect.flatMap(ObjectSweep, (sweep) =>
       sweep.run.pipe(
-        Effect.catch((error) => Effect.logWarning("Objects without a record could not be swept", error.message)),
+        Effect.catch((error) => Effect.logWarning("Objects without a record could not be removed", error.message)),
         Effect.repeat(Schedule.spaced(options?.every ?? "1 hour")),
         Effect.forkScoped
       )

@@ -53,7 +53,7 @@ const removeDead = Effect.fnUntraced(function* (shared: string) {
   for (const entry of yield* fs.readDirectory(shared)) {
     if (entry.startsWith(unfinished)) continue
     yield* Effect.catch(removeIfDead(entry), () =>
-      Effect.logWarning(`What a process left in ${path.join(shared, entry)} could not be removed`)
+      Effect.logWarning(`The folder ${path.join(shared, entry)} of a dead process could not be removed`)
     )
   }
 })

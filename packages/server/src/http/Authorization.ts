@@ -48,7 +48,7 @@ const isPermitted = ({ ephemeral }: Key.Caller, operation: string): boolean =>
 
 const notPermitted = (operation: string) =>
   new Forbidden({
-    error: { message: `${phrases[403]}: this ephemeral key was made for other operations than ${operation}` }
+    error: { message: `${phrases[403]}: this ephemeral key may not call ${operation}` }
   })
 
 const makeAuthorization = Effect.gen(function* () {
@@ -108,7 +108,7 @@ const onlyManagement = new Forbidden({
 })
 
 const onlySpending = new Forbidden({
-  error: { message: "insufficient permissions: a management key manages and cannot spend, use an ordinary key" }
+  error: { message: "insufficient permissions: a management key cannot spend. Use an ordinary key." }
 })
 
 const permit = <A, E, R>(

@@ -66,7 +66,7 @@ export const make = Effect.fnUntraced(function* ({ interval = "1 minute" }: Opti
   const more = ({ last, left }: Known): Effect.Effect<void> =>
     write({
       ...last,
-      message: `${left} more within ${Duration.format(span)}, this the last: ${firstLine(last.message)}`
+      message: `${left} more within ${Duration.format(span)}. The last one: ${firstLine(last.message)}`
     })
 
   const look = Effect.fnUntraced(function* (isOver: (entry: Known) => boolean) {

@@ -39,7 +39,7 @@ const tooLarge = expected({ status: 413, message: phrases[413] })
 const memoryFull = ({ retryAfter }: BodyMemoryFull): Classified => ({
   failure: {
     status: 503,
-    message: `${phrases[503]}: too many large requests are in flight, try again in ${retryAfter} s`,
+    message: `${phrases[503]}: too many large requests are in progress. Try again in ${retryAfter} s`,
     metadata: { retry_after: retryAfter }
   },
   unexpected: false,
@@ -147,7 +147,7 @@ const tooManyParts = badRequest(`the form has more than ${FormParts.maxParts} pa
 
 /** Messages for the form parser's errors. */
 const malformedForms: Readonly<Record<string, string>> = {
-  InvalidBoundary: "its content type names no boundary",
+  InvalidBoundary: "its content type has no boundary",
   BadHeaders: "a part has malformed headers, or more than 16 KiB of them",
   InvalidDisposition: "a part has no Content-Disposition header with a name",
   EndNotReached: "it ends before its closing boundary",
@@ -156,7 +156,7 @@ const malformedForms: Readonly<Record<string, string>> = {
 
 const malformedForm = (cause: unknown): Classified => {
   const tag = typeof cause === "object" && cause !== null && "_tag" in cause ? String(cause._tag) : ""
-  const why = malformedForms[tag] ?? "it is malformed or cut short"
+  const why = malformedForms[tag] ?? "it is malformed or incomplete"
   return badRequest(`the multipart body cannot be read: ${why}`, [
     { path: "", message: "Expected a complete multipart/form-data body" }
   ])
@@ -173,12 +173,12 @@ const fromServer = (error: HttpServerError.HttpServerError): Classified => {
       // The method is allowed for the path, so a parameter is malformed or too long.
       return allow === undefined || allow.split(", ").includes(reason.request.method)
         ? noSuchPath
-        : expected({ status: 405, message: `method not allowed: this path knows ${allow}`, headers: { allow } })
+        : expected({ status: 405, message: `method not allowed: this path supports ${allow}`, headers: { allow } })
     }
     case "RequestParseError":
       return reason.reason === "BodyTooLarge"
         ? tooLarge
-        : badRequest("the body could not be read to its end", [{ path: "", message: "Expected a complete body" }])
+        : badRequest("the body is incomplete", [{ path: "", message: "Expected a complete body" }])
     case "InternalError":
     case "ResponseError":
       return internal

@@ -27,7 +27,7 @@ const ready = HttpRouter.use(
         if ((problem === undefined) === isServing) return Effect.void
         isServing = problem === undefined
         return isServing
-          ? Effect.logInfo("/readyz: the database serves again")
+          ? Effect.logInfo("/readyz: the database answers again")
           : Effect.logWarning("/readyz: the database cannot serve", problem)
       })
     const check = readiness.pipe(

@@ -29,7 +29,7 @@ const requests = labelled<readonly [operation: string, status: string], Metric.C
 
 const durations = labelled<readonly [operation: string], Metric.Histogram<number>>(([operation]) =>
   Metric.histogram("model_gateway_request_duration_seconds", {
-    description: "Time from a request's head to its answer's head, by operation",
+    description: "Time from request headers to response headers, by operation",
     attributes: { operation },
     boundaries: seconds
   })
@@ -37,7 +37,7 @@ const durations = labelled<readonly [operation: string], Metric.Histogram<number
 
 const attempts = labelled<readonly [provider: string, outcome: string], Metric.Counter<number>>(([provider, outcome]) =>
   Metric.counter("model_gateway_upstream_attempts_total", {
-    description: "Attempts at an upstream, by provider and outcome",
+    description: "Upstream calls, by provider and outcome",
     attributes: { provider, outcome },
     incremental: true
   })
@@ -45,7 +45,7 @@ const attempts = labelled<readonly [provider: string, outcome: string], Metric.C
 
 const attemptDurations = labelled<readonly [provider: string], Metric.Histogram<number>>(([provider]) =>
   Metric.histogram("model_gateway_upstream_attempt_duration_seconds", {
-    description: "How long an upstream took, by provider",
+    description: "Duration of upstream calls, by provider",
     attributes: { provider },
     boundaries: seconds
   })

@@ -15,7 +15,7 @@ import { createHash, timingSafeEqual } from "node:crypto"
 export const tokenForm = /^[\w.~+/-]{16,512}={0,2}$/
 
 const missing = new Unauthorized({
-  error: { message: "missing authentication header: the metrics are read with the metrics token" }
+  error: { message: "missing authentication header: send the metrics token as a bearer token" }
 })
 
 const wrong = new Unauthorized({ error: { message: "invalid metrics token" } })
@@ -23,7 +23,7 @@ const wrong = new Unauthorized({ error: { message: "invalid metrics token" } })
 const notFromHere = new Forbidden({
   error: {
     message:
-      "insufficient permissions: without a metrics token, the metrics are for programs on the gateway's machine alone"
+      "insufficient permissions: without a metrics token, /metrics answers only direct requests from the gateway's machine"
   }
 })
 
@@ -45,7 +45,7 @@ export type MetricsAccess = (request: HttpServerRequest.HttpServerRequest) => Fo
 export const make = (token: Redacted.Redacted | undefined): MetricsAccess => {
   if (token === undefined) return (request) => (isLocal(request) ? undefined : notFromHere)
   if (!tokenForm.test(Redacted.value(token)))
-    throw new RangeError("metricsToken: this is no token of 16 to 512 characters")
+    throw new RangeError("metricsToken: expected a token of 16 to 512 characters")
   const expected = digest(Redacted.value(token))
   return ({ headers }) => {
     const credential = headers["authorization"]

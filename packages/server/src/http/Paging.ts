@@ -10,8 +10,8 @@ export interface Cursor {
 }
 
 const unknownCursor = invalid(
-  [{ path: "after", message: "Expected the name of an item of the list" }],
-  "after: it names no item of the list"
+  [{ path: "after", message: "Expected the id of an item in the list" }],
+  "after: there is no such item in the list"
 )
 
 /** Maps an unknown `after` to a 400. */

@@ -119,7 +119,9 @@ const onAnswer = (
       record,
       operation,
       reviewed(operation, response),
-      new Error(`an answer with status ${response.status} that is outside of the operation's set or no envelope`)
+      new Error(
+        `a response with status ${response.status} that the operation does not have, or without an error envelope`
+      )
     )
   }
   record.headers["x-request-id"] = record.id

@@ -133,7 +133,8 @@ const serve = Effect.fnUntraced(function* ({ dir }: Options) {
   })
   for (const file of files) {
     if (isPacked(file, files)) continue
-    if (reserved.test(file)) yield* Effect.logWarning(`${file} in ${dir} is not served: that path is the service's own`)
+    if (reserved.test(file))
+      yield* Effect.logWarning(`${file} in ${dir} is not served: the service uses that path itself`)
     // The router compares decoded paths and reads a single colon as a parameter.
     else yield* add(`/${file.replaceAll(":", "::")}`, file)
   }

@@ -154,7 +154,7 @@ export const make = Effect.fnUntraced(function* (sql: SqlClient, transactions: G
     addedSinceSum = 0
     yield* shrinkAll
   }).pipe(
-    Effect.catch((error) => Effect.logWarning("Kept answers past their bound could not be deleted", error.message))
+    Effect.catch((error) => Effect.logWarning("Stored answers above their limit could not be deleted", error.message))
   )
 
   yield* wanted.await.pipe(Effect.andThen(wanted.close), Effect.andThen(work), Effect.forever, Effect.forkScoped)

@@ -98,7 +98,7 @@ export const make = (db: DatabaseSync, { deadline, preparedStatements }: Options
           made.statement.setReadBigInts(bigInts)
           made.readsBigInts = bigInts
         }
-        if (!params.every(isInput)) throw new TypeError("A parameter is of a type that SQLite cannot hold")
+        if (!params.every(isInput)) throw new TypeError("SQLite does not support the type of a parameter")
         return Effect.succeed(read(made, params))
       } catch (cause) {
         if (isLocked(cause) && !db.isTransaction && now() < (end ??= deadline())) {

@@ -42,7 +42,7 @@ const worstOf = (endpoints: ReadonlyArray<RerankEndpoint>, units: number) =>
 
 const capable = (provider: Provider) =>
   provider.rerank ??
-  (() => Effect.die(new Error(`The provider ${provider.name} lists a rerank model and does not rank`)))
+  (() => Effect.die(new Error(`The provider ${provider.name} lists a rerank model but does not implement rerank`)))
 
 const toResponse = (
   id: string,

@@ -106,7 +106,7 @@ export const layerRunning = (options?: Options): Layer.Layer<never, never, SqlCl
   Layer.effectDiscard(
     Effect.flatMap(Retention, (retention) =>
       retention.run.pipe(
-        Effect.catch((error) => Effect.logWarning("What is over could not be deleted", error.message)),
+        Effect.catch((error) => Effect.logWarning("Expired rows could not be deleted", error.message)),
         Effect.repeat(Schedule.spaced(options?.every ?? "10 minutes")),
         Effect.forkScoped
       )

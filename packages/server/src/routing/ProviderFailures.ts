@@ -103,7 +103,7 @@ const fromReason = (reason: Reason, details: Details): TranscriptionFailure => {
         }
       })
     case "UnknownModel":
-      return new NotFound({ error: { message: `${phrases[404]}: the provider does not know the model` } })
+      return new NotFound({ error: { message: `${phrases[404]}: the provider does not have the model` } })
     case "Unauthorized":
     case "Unavailable":
     case "BadResponse":
@@ -126,7 +126,7 @@ export const forTranscription = (failure: RoutingFailure): TranscriptionFailure 
     case "AttemptsFailed":
       return fromReason(failure.reason, failure)
     case "NoneUp":
-      return new ServiceUnavailable(error(`${phrases[503]}: no provider of this model is up`, failure))
+      return new ServiceUnavailable(error(`${phrases[503]}: no provider of this model is available`, failure))
     case "DeadlinePassed":
       return new GatewayTimeout(error(phrases[504], failure))
   }

@@ -58,7 +58,7 @@ const changedBy = (result: unknown): number => {
     if ("changes" in result) return Number(result.changes)
     if ("rowCount" in result) return Number(result.rowCount)
   }
-  throw new TypeError("A statement that returns no rows did not say how many it changed")
+  throw new TypeError("The driver did not return the number of changed rows")
 }
 
 /** Like {@link prepare}, for a statement outside a transaction. It has its own span. */
@@ -90,7 +90,7 @@ export const withoutRowId = (sql: SqlClient) =>
   sql.onDialectOrElse({ sqlite: () => sql.literal("WITHOUT ROWID"), orElse: () => sql.literal("") })
 
 const mistyped = (column: string, wanted: string): never => {
-  throw new TypeError(`Column ${column} holds no ${wanted}`)
+  throw new TypeError(`Column ${column} is not of type ${wanted}`)
 }
 
 /**

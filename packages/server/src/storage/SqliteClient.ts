@@ -62,7 +62,7 @@ const folderProblem = (cause: unknown): string => {
     case "ENOSPC":
       return "the disk is full"
     default:
-      return "its folder cannot be made"
+      return "its folder cannot be created"
   }
 }
 

@@ -30,7 +30,10 @@ type TranscriptionEndpoint = Endpoint<TranscriptionModel>
 
 const capable = (provider: Provider) =>
   provider.transcribe ??
-  (() => Effect.die(new Error(`The provider ${provider.name} lists a transcription model and does not transcribe`)))
+  (() =>
+    Effect.die(
+      new Error(`The provider ${provider.name} lists a transcription model but does not implement transcription`)
+    ))
 
 /**
  * The endpoints that support the request. If there are none, a 400 that names what is not

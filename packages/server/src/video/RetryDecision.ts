@@ -18,7 +18,7 @@ export const of = (reason: Reason): RetryDecision => {
     case "InvalidRequest":
       return { isRetryable: false, error: reason.message }
     case "UnknownModel":
-      return { isRetryable: false, error: "the provider does not know the model" }
+      return { isRetryable: false, error: "the provider does not have the model" }
     case "Unauthorized":
       return { isRetryable: false, error: "the provider rejected the gateway's credentials" }
     case "Simulated":
@@ -31,7 +31,7 @@ export const of = (reason: Reason): RetryDecision => {
       return { isRetryable: true, error: reason.message }
     case "BadResponse":
       // The description of the bad response goes to the operator's log only.
-      return { isRetryable: true, error: "the provider answered badly" }
+      return { isRetryable: true, error: "the provider sent an invalid response" }
   }
 }
 

@@ -90,7 +90,7 @@ const refusalOf = (reason: Reason, model: string): Refusal | undefined => {
     case "InvalidRequest":
       return Issues.invalid([{ path: "", message: reason.message }])
     case "UnknownModel":
-      return new NotFound({ error: { message: `${phrases[404]}: the provider does not know the model ${model}` } })
+      return new NotFound({ error: { message: `${phrases[404]}: the provider does not have the model ${model}` } })
     case "Simulated":
       return simulated(reason)
     case "Unauthorized":
@@ -104,7 +104,8 @@ const refusalOf = (reason: Reason, model: string): Refusal | undefined => {
 }
 
 const capabilityOf = ({ provider }: Endpoint<VideoModel>): VideoCapability => {
-  if (provider.video === undefined) throw new Error(`The provider ${provider.name} lists a video model and makes none`)
+  if (provider.video === undefined)
+    throw new Error(`The provider ${provider.name} lists a video model but does not implement video`)
   return provider.video
 }
 

@@ -151,11 +151,7 @@ const make = Effect.gen(function* () {
         IdempotencyConflict: conflicting,
         InsufficientCredits: (refusal) => Effect.fail(PaidRequest.paymentRequired(refusal)),
         FreeModelDayUsedUp: ({ message, retryAfter }) =>
-          Effect.fail(
-            new TooManyRequests({
-              error: { message: `${phrases[429]}: ${message}`, metadata: { retry_after: retryAfter } }
-            })
-          )
+          Effect.fail(new TooManyRequests({ error: { message, metadata: { retry_after: retryAfter } } }))
       })
     )
   })

@@ -86,7 +86,7 @@ const isStatus = Schema.is(Schema.Literals(JobStatus.all))
 
 const statusOf = (row: Row): Status => {
   const status = Dialect.text(row, "status")
-  if (!isStatus(status)) throw new TypeError("Column status holds no state of a video job")
+  if (!isStatus(status)) throw new TypeError("Column status does not hold a video job state")
   return status
 }
 

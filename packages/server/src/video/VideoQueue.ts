@@ -48,7 +48,7 @@ export const lockExpiration = Duration.seconds(10)
 const unavailable = (operation: string) => (cause: unknown) =>
   new StorageError({
     operation,
-    message: "The queue of video jobs did not answer as expected.",
+    message: "The video queue failed.",
     retryable: true,
     cause
   })

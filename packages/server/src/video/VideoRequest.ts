@@ -52,10 +52,10 @@ const sizeIssues = ({ aspect_ratio, resolution, size }: Request): ReadonlyArray<
   return [
     ...(resolution === undefined || hasResolution(width, height, resolution)
       ? []
-      : [{ path: "size", message: `${size} does not agree with resolution ${resolution}` }]),
+      : [{ path: "size", message: `${size} contradicts resolution ${resolution}` }]),
     ...(aspect_ratio === undefined || hasRatio(width, height, aspect_ratio)
       ? []
-      : [{ path: "size", message: `${size} does not agree with aspect_ratio ${aspect_ratio}` }])
+      : [{ path: "size", message: `${size} contradicts aspect_ratio ${aspect_ratio}` }])
   ]
 }
 

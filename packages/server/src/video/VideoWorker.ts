@@ -195,7 +195,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
     )
     if (Result.isFailure(fetched)) {
       const error = fetched.failure
-      yield* note(job, "A finished video could not be fetched", error)
+      yield* note(job, "A finished video could not be downloaded", error)
       const decision: RetryDecision.RetryDecision =
         error._tag === "ProviderError"
           ? RetryDecision.of(error.reason)
@@ -223,7 +223,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
     while (true) {
       const polled = yield* Effect.result(timed(video.poll({ upstreamId, request })))
       if (Result.isFailure(polled)) {
-        yield* note(job, "An upstream did not say how far a video job is", polled.failure)
+        yield* note(job, "The status of a video job could not be read from the upstream", polled.failure)
         return yield* failedOnce(job, failures + 1, RetryDecision.of(polled.failure.reason))
       }
       const status = polled.success
@@ -312,7 +312,7 @@ export const layerRunning = (
       const failed = (cause: Cause.Cause<StorageError>) =>
         Cause.hasInterruptsOnly(cause)
           ? Effect.failCause(cause)
-          : Effect.logWarning("A video job could not be moved on", Failures.describe(Failures.errorOf(cause))).pipe(
+          : Effect.logWarning("A video job could not be advanced", Failures.describe(Failures.errorOf(cause))).pipe(
               Effect.andThen(Effect.sleep("1 second"))
             )
       const slot = Effect.forever(Effect.catchCause(queue.take(worker.handle), failed))

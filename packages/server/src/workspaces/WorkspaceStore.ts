@@ -240,7 +240,7 @@ export const make = Effect.gen(function* () {
     }
     const [row] = yield* sql`SELECT w.* FROM workspaces w JOIN organizations o ON o.id = w.organization_id
       WHERE w.is_default = 1 ORDER BY o.created_at, o.id LIMIT 1`
-    return row === undefined ? yield* Effect.die(new Error("The default workspace is gone")) : workspaceRow(row)
+    return row === undefined ? yield* Effect.die(new Error("The default workspace is missing")) : workspaceRow(row)
   })
 
   const ensureDefault = Effect.fn("WorkspaceStore.ensureDefault")(

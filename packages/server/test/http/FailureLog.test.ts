@@ -36,13 +36,11 @@ it.effect("the first of a kind is written at once and whole, and those that foll
       expect(lines.length).toBe(1)
       yield* TestClock.adjust("11 seconds")
       expect(lines.slice(1)).toEqual([
-        { text: "Error 99 more within 1m, this the last: the disk is full", annotations: { request_id: "req_99" } }
+        { text: "Error 99 more within 1m. The last one: the disk is full", annotations: { request_id: "req_99" } }
       ])
       yield* FailureLog.report(full("req_100"))
       yield* TestClock.adjust("70 seconds")
-      expect(lines.slice(2).map(({ text }) => text)).toEqual([
-        "Error 1 more within 1m, this the last: the disk is full"
-      ])
+      expect(lines.slice(2).map(({ text }) => text)).toEqual(["Error 1 more within 1m. The last one: the disk is full"])
     })
   )
 )
@@ -68,8 +66,8 @@ it.effect("kinds are told apart, each with its level", () =>
       expect(lines.map(({ text }) => text)).toEqual(["Warn about a", "Error about b"])
       yield* TestClock.adjust("70 seconds")
       expect(lines.slice(2).map(({ text }) => text)).toEqual([
-        "Warn 2 more within 1m, this the last: about a",
-        "Error 1 more within 1m, this the last: about b"
+        "Warn 2 more within 1m. The last one: about a",
+        "Error 1 more within 1m. The last one: about b"
       ])
     })
   )
@@ -81,7 +79,7 @@ it.effect("ten thousand kinds are not ten thousand lines", () =>
       for (let i = 0; i < 10_000; i++) yield* FailureLog.report({ kind: `${i}`, level: "Error", message: `about ${i}` })
       expect(lines.length).toBe(501)
       yield* TestClock.adjust("70 seconds")
-      expect(lines.slice(501).map(({ text }) => text)).toEqual(["Error 9499 more within 1m, this the last: about 9999"])
+      expect(lines.slice(501).map(({ text }) => text)).toEqual(["Error 9499 more within 1m. The last one: about 9999"])
     })
   )
 )
@@ -93,7 +91,7 @@ it.effect("what was left out is told when the service stops", () =>
       const log = yield* Scope.provide(FailureLog.make(), scope)
       for (let i = 0; i < 3; i++) yield* log.report(full(`req_${i}`))
       yield* Scope.close(scope, Exit.void)
-      expect(lines.at(-1)?.text).toBe("Error 2 more within 1m, this the last: the disk is full")
+      expect(lines.at(-1)?.text).toBe("Error 2 more within 1m. The last one: the disk is full")
     })
   )
 )

@@ -92,7 +92,7 @@ it.layer(layer({ metricsToken: Redacted.make(token) }), { excludeTestServices: t
       const none = yield* ask("/metrics", { key: null })
       expect([none.status, none.headers["www-authenticate"]]).toEqual([401, "Bearer"])
       expect(envelopeOf(none).error.message).toBe(
-        "missing authentication header: the metrics are read with the metrics token"
+        "missing authentication header: send the metrics token as a bearer token"
       )
       const wrong = yield* ask("/metrics", { key: managementKey })
       expect([wrong.status, envelopeOf(wrong).error.message]).toEqual([401, "invalid metrics token"])
@@ -115,7 +115,7 @@ it.layer(layer(), { excludeTestServices: true })("/metrics, without a token", (i
       const passedOn = yield* ask("/metrics", { key: null, headers: { "x-forwarded-for": "203.0.113.9" } })
       expect([passedOn.status, envelopeOf(passedOn).error.message]).toEqual([
         403,
-        "insufficient permissions: without a metrics token, the metrics are for programs on the gateway's machine alone"
+        "insufficient permissions: without a metrics token, /metrics answers only direct requests from the gateway's machine"
       ])
     })
   )

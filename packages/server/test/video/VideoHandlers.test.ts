@@ -487,7 +487,7 @@ layer(gateway, { excludeTestServices: true })("videos over HTTP", (it) => {
       const key = Redacted.value(plain)
       for (let n = 0; n < 2; n++) yield* follow(yield* submit(film({ model: "test/free" }), { key }), key)
       const error = yield* refused(429, yield* post(film({ model: "test/free" }), { key }))
-      expect(error.message).toMatch(/^rate limit exceeded/)
+      expect(error.message).toBe("rate limit exceeded: all 2 free model requests of this UTC day are used")
       const open = (yield* (yield* Accounting).openIntents).filter((intent) => intent.workspaceId === workspaceId)
       const usage = yield* (yield* Accounting).usageOf({ workspaceId })
       expect([open.length, usage.total]).toEqual([0, 2])

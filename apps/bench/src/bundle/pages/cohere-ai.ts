@@ -1,4 +1,4 @@
-/** One rerank call by the second client of `cohere-ai`. */
+/** One rerank call with `CohereClientV2` of `cohere-ai`. */
 import { CohereClientV2 } from "cohere-ai"
 
 const client = new CohereClientV2({ token: "mg_ek_page", environment: "https://gateway.example" })

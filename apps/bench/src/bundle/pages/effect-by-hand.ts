@@ -1,4 +1,7 @@
-/** One rerank call with Effect alone: schemas, a bearer token, a retry schedule; none of the contract's errors. */
+/**
+ * One rerank call with Effect only: schemas, a bearer token and a retry schedule, without the
+ * contract's errors.
+ */
 import { Effect, Schedule, Schema } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest, HttpClientResponse } from "effect/http"
 

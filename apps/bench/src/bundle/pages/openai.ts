@@ -1,4 +1,7 @@
-/** One rerank call by `openai`, which has no operation for it: by its generic `post`, with retries and errors. */
+/**
+ * One rerank call with `openai`. It has no rerank operation, so the page uses its generic `post`,
+ * with retries and errors.
+ */
 import OpenAI from "openai"
 
 const client = new OpenAI({

@@ -1,4 +1,4 @@
-/** One rerank call by the class of `@openrouter/sdk`. */
+/** One rerank call with the class of `@openrouter/sdk`. */
 import { OpenRouter } from "@openrouter/sdk"
 
 const client = new OpenRouter({ apiKey: "mg_ek_page", serverURL: "https://gateway.example/api/v1" })

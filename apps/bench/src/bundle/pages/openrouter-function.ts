@@ -1,4 +1,7 @@
-/** One rerank call by the single function of `@openrouter/sdk`, which its documentation names for small bundles. */
+/**
+ * One rerank call with the standalone function of `@openrouter/sdk`, which its documentation
+ * recommends for small bundles.
+ */
 import { OpenRouterCore } from "@openrouter/sdk/core.js"
 import { rerankRerank } from "@openrouter/sdk/funcs/rerankRerank.js"
 

@@ -1,4 +1,4 @@
-/** One rerank call by this project: its layer, short-lived tokens and retries included. */
+/** One rerank call with this project: its layer, with short-lived tokens and retries. */
 import { BrowserGateway } from "@model-gateway/browser"
 import { Gateway } from "@model-gateway/core"
 import { Effect } from "effect"

@@ -1,4 +1,4 @@
-/** Guesses at keys. */
+/** Guessing keys. */
 import { randomBytes } from "node:crypto"
 import { crc32 } from "node:zlib"
 import { type Answer, ask, jsonOf } from "../client.ts"
@@ -6,7 +6,7 @@ import { type Attack, atOnce, longestOf, milliseconds, problemsOf, statusesOf, t
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-/** A key that nobody has, of the right form and with the right checksum. */
+/** An unknown key with the right format and checksum. */
 export const guess = (random: Uint8Array = randomBytes(32)): string => {
   const body = `mg_sk_${Array.from(random, (byte) => alphabet.charAt(byte % 62)).join("")}`
   let rest = crc32(body)

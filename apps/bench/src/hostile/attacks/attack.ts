@@ -1,50 +1,50 @@
-/** What an attack is, and what attacks have in common. */
+/** The type of an attack, and helpers for attacks. */
 import { type Answer, ask, fieldOf, jsonOf, type Question } from "../client.ts"
 import { problemWith } from "../errorEnvelope.ts"
 import type { Gateway, Settings } from "../gateway.ts"
 
-/** What an attack came to. */
+/** The result of an attack. */
 export interface Outcome {
-  /** The figures of this attack, in words. */
+  /** The measurements of the attack, as text. */
   readonly figure: string
-  /** What is not as it should be. None: the gateway withstood it, as far as the attack can tell. */
+  /** What went wrong. Empty: the gateway withstood the attack. */
   readonly problems: ReadonlyArray<string>
 }
 
-/** What is attacked, and how to prepare it. */
+/** The target of an attack, with helpers to prepare it. */
 export interface Target {
   readonly gateway: Gateway
-  /** Starts another process on the same data folder. It ends with the attack. */
+  /** Starts another process on the same data folder. It is stopped after the attack. */
   readonly another: (settings?: Settings) => Promise<Gateway>
-  /** Calls an operation with the management key. Fails when that is refused. */
+  /** Calls an operation with the management key. Fails if the call is rejected. */
   readonly manage: (method: string, path: string, body?: object) => Promise<unknown>
-  /** Makes an ordinary key. */
+  /** Creates an ordinary key. */
   readonly newKey: (options?: object) => Promise<{ readonly key: string; readonly hash: string }>
 }
 
 export interface Attack {
-  /** As it is called on the command line. */
+  /** The name on the command line. */
   readonly name: string
-  /** What is done, as a row of the table says it. */
+  /** What the attack does, as shown in the table. */
   readonly title: string
-  /** What the gateway must keep to, beside what holds for every attack. */
+  /** What the gateway must guarantee in addition to the general bounds. */
   readonly bound: string
-  /** Takes little time, so that it is part of the tests. */
+  /** Whether the attack is short enough to be part of the tests. */
   readonly quick?: boolean
   readonly settings?: Settings
-  /** Seconds after which the attack is given up. Default: 60. */
+  /** Time limit of the attack in seconds. Default: 60. */
   readonly seconds?: number
   readonly run: (target: Target) => Promise<Outcome>
 }
 
-/** A field of type string; throws for any other type. */
+/** A string field. Throws for any other type. */
 export const textOf = (json: unknown, ...path: ReadonlyArray<string>): string => {
   const found = fieldOf(json, ...path)
   if (typeof found !== "string") throw new Error(`no ${path.join(".")} in ${JSON.stringify(json)}`)
   return found
 }
 
-/** `400 ×3, 503 ×2`, and the reason where there was no answer. */
+/** For example `400 ×3, 503 ×2`, with the reason if there was no response. */
 export const statusesOf = (answers: ReadonlyArray<Answer>): string => {
   const counts = new Map<string, number>()
   for (const { failure, status } of answers) {
@@ -54,14 +54,14 @@ export const statusesOf = (answers: ReadonlyArray<Answer>): string => {
   return [...counts].map(([name, count]) => (count === 1 ? name : `${name} ×${count}`)).join(", ")
 }
 
-/** The longest answer, as `1.5 s` or `17 ms`. */
+/** A time as `1.5 s` or `17 ms`. */
 export const milliseconds = (time: number): string =>
   time >= 1000 ? `${(time / 1000).toFixed(1)} s` : `${time.toFixed(0)} ms`
 
 export const longestOf = (answers: ReadonlyArray<Answer>): number =>
   Math.max(0, ...answers.map((answer) => answer.milliseconds))
 
-/** What is wrong with answers that may only have these statuses. */
+/** The problems of responses that may have only these statuses. */
 export const problemsOf = (
   answers: ReadonlyArray<Answer>,
   allowed: ReadonlyArray<number>,
@@ -77,7 +77,7 @@ export const problemsOf = (
   ...(longestOf(answers) > longest ? [`took ${milliseconds(longestOf(answers))}`] : [])
 ]
 
-/** An outcome that is all in the answers. */
+/** An outcome that depends on the responses only. */
 export const outcomeOf = (
   answers: ReadonlyArray<Answer>,
   allowed: ReadonlyArray<number>,
@@ -87,7 +87,7 @@ export const outcomeOf = (
   problems: problemsOf(answers, allowed, longest)
 })
 
-/** Asks so many times at once. */
+/** Sends this many requests at once. */
 export const atOnce = (
   count: number,
   origin: string,
@@ -95,7 +95,7 @@ export const atOnce = (
 ): Promise<ReadonlyArray<Answer>> =>
   Promise.all(Array.from({ length: count }, (_, at) => ask(origin, question(at), false)))
 
-/** Asks one after the other in so many lanes until told to stop. */
+/** Sends requests one after the other in parallel lanes until stopped. */
 export const keepAsking = (lanes: number, origin: string, question: () => Question) => {
   const answers: Array<Answer> = []
   let stopped = false
@@ -103,7 +103,7 @@ export const keepAsking = (lanes: number, origin: string, question: () => Questi
     while (!stopped) {
       const answer = await ask(origin, question())
       answers.push(answer)
-      // A gateway that is gone must not be asked in a tight loop.
+      // Do not call a dead gateway in a tight loop.
       if (answer.status === 0) await pause(50)
     }
   }
@@ -127,7 +127,7 @@ export const smallRerank = (key: string, model = "sandbox/bm25"): Question => ({
   body: { model, query: "green tea", documents: ["a cup of green tea", "milk"] }
 })
 
-/** `[item,item,…]` of about so many bytes. */
+/** `[item,item,…]` of about this many bytes. */
 export const arrayOf = (item: string, bytes: number): string =>
   `[${`${item},`.repeat(Math.floor((bytes - item.length) / (item.length + 1)))}${item}]`
 
@@ -135,7 +135,7 @@ export const json = { "content-type": "application/json" }
 
 export const mebibyte = 1024 * 1024
 
-/** What a call with the management key answers; fails when it is refused. */
+/** Calls with the management key. Fails if a call is rejected. */
 export const manager =
   (gateway: Gateway, key: string): Target["manage"] =>
   async (method, path, body) => {

@@ -1,4 +1,4 @@
-/** Bodies that cost much to decode. */
+/** Bodies that are expensive to decode. */
 import { ask, type Question } from "../client.ts"
 import { arrayOf, type Attack, atOnce, json, mebibyte, outcomeOf, textOf } from "./attack.ts"
 

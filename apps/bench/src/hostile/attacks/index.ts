@@ -1,6 +1,6 @@
 /**
- * The table of hostile callers: every attack runs against a gateway of its own, which has to
- * survive it, stay within its memory and keep answering `/healthz`.
+ * Runs every attack against its own gateway, which must survive it, stay within its memory and keep
+ * answering `/healthz`.
  */
 import { type Gateway, heapMebibytes, start } from "../gateway.ts"
 import { access } from "./access.ts"
@@ -23,15 +23,18 @@ export const attacks: ReadonlyArray<Attack> = [
   ...polls
 ]
 
-/** What holds for every attack. */
+/** The bounds of every attack. */
 export interface Bounds {
-  /** Milliseconds that `/healthz` may take. */
+  /** Maximum time of `/healthz` in milliseconds. */
   readonly health: number
-  /** MiB that the process may use: its heap, and as much again for buffers, code and threads. */
+  /**
+   * Maximum memory of the process in MiB: its heap, and as much again for buffers, code and
+   * threads.
+   */
   readonly memory: number
 }
 
-/** The bounds of the command. */
+/** The bounds of `pnpm bench attacks`. */
 export const strict: Bounds = { health: 250, memory: 2 * heapMebibytes }
 
 export interface Result {
@@ -51,7 +54,7 @@ const givenUp = (seconds: number): Promise<Outcome> =>
     ).unref()
   })
 
-/** What an outcome is when the process dies on the way. */
+/** The outcome if the process dies during the attack. */
 const died = async (gateway: Gateway): Promise<Outcome> => {
   await gateway.exited
   return { figure: `the process ended (${gateway.ended()})`, problems: ["the process ended"] }
@@ -65,7 +68,7 @@ const failed = (error: unknown): Outcome => {
 const atMost = <A>(promise: Promise<A>, otherwise: A): Promise<A> =>
   Promise.race([promise, new Promise<A>((resolve) => void setTimeout(() => resolve(otherwise), 2000).unref())])
 
-/** Carries out one attack. */
+/** Runs one attack. */
 export const carryOut = async (attack: Attack, bounds: Bounds, main?: string): Promise<Result> => {
   const gateway = await start({ main, settings: attack.settings })
   const others: Array<Gateway> = []
@@ -85,13 +88,13 @@ export const carryOut = async (attack: Attack, bounds: Bounds, main?: string): P
   }
   try {
     await gateway.stall()
-    // An attack that ends the process on purpose sees it end before this does.
+    // An attack that ends the process on purpose notices its end before this does.
     const outcome = await Promise.race([
       attack.run(target).catch(failed),
       died(gateway).then((outcome) => new Promise<Outcome>((resolve) => setTimeout(() => resolve(outcome), 1000))),
       givenUp(attack.seconds ?? 60)
     ])
-    // A process that died of the attack may take a moment to end.
+    // A process that the attack killed may take a moment to end.
     if (outcome.problems.length > 0) await atMost(gateway.exited, undefined)
     const endsItself = gateway.ended() === "exit code 0"
     const seen = await gateway.watch.read()

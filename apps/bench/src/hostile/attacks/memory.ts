@@ -1,4 +1,4 @@
-/** Many large bodies at once. */
+/** Many large bodies at the same time. */
 import { silence } from "../audio.ts"
 import { ask, converse, requestBytes } from "../client.ts"
 import {

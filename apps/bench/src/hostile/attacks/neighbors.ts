@@ -1,4 +1,4 @@
-/** Work that one key causes and others would have to wait for. */
+/** Work of one key that could delay other keys. */
 import { randomBytes } from "node:crypto"
 import { form, silence } from "../audio.ts"
 import { ask, type Question } from "../client.ts"
@@ -23,7 +23,7 @@ const transcription = (key: string, file: { readonly name: string; readonly byte
   ...form({ model: "sandbox/tones" }, file)
 })
 
-/** The beginning of a WebM file, after which noise takes a reader of it the longest. */
+/** The start of a WebM file. Followed by noise, it takes a reader the longest. */
 const webmHead = Buffer.alloc(200)
 webmHead.write(
   "GkXfo59ChoEBQveBAULygQRC84EIQoKEd2VibUKHgQRChYECGFOAZwH/////////EU2bdKtNu4tTq4QVSalm" +
@@ -67,7 +67,7 @@ const marks: Attack = {
   run: async ({ gateway, newKey }) => {
     const other = await newKey()
     const length = 3.9e6
-    // Documents of up to 1 MiB, as many as fit.
+    // As many documents of up to 1 MiB as fit.
     const document = JSON.stringify("\u0316\u0301".repeat(length / 2 / 8))
     const body = Buffer.from(`{"model":"sandbox/bm25","query":"a","documents":[${Array(8).fill(document).join(",")}]}`)
     await gateway.watch.reset()

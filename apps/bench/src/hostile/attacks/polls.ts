@@ -1,13 +1,13 @@
-/** Requests that wait. */
+/** Long polling. */
 import { ask, jsonOf } from "../client.ts"
 import { type Attack, milliseconds, pause, problemsOf, statusesOf, type Target, textOf } from "./attack.ts"
 
 const waitSeconds = 20
 
-/** Begins to wait for a video that takes long. */
+/** Starts to wait for a video that takes long. */
 const poll = async ({ gateway, newKey }: Target) => {
   const { hash, key } = await newKey()
-  // Several jobs, so that the one that is waited for does not start while it is waited for.
+  // Several jobs, so that the awaited one does not start during the wait.
   const body = { model: "sandbox/title-card", prompt: "tea", duration: 15, resolution: "1080p" }
   let id = ""
   for (let job = 0; job < 4; job++) {

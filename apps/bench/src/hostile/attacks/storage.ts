@@ -1,4 +1,4 @@
-/** What one caller, or another process, can do to storage that all callers share. */
+/** What one caller or another process can do to the shared storage. */
 import { randomBytes } from "node:crypto"
 import { existsSync, statSync } from "node:fs"
 import { join } from "node:path"
@@ -55,8 +55,8 @@ const lockedDatabase: Attack = {
 }
 
 /**
- * Deletes the guardrail of a key again and again while the key is used, each time after it was held
- * for so long.
+ * Deletes the guardrail of a key repeatedly while the key is used, each time after holding it for
+ * `held` milliseconds.
  */
 const deleteUnderLoad = async (target: Target, manage: Target["manage"], times: number, held: number) => {
   const { gateway } = target
@@ -101,7 +101,7 @@ const deletedGuardrailElsewhere: Attack = {
   settings: unlimited,
   run: async (target) => {
     const other = await target.another(unlimited)
-    // Long enough that this process learns of the guardrail.
+    // Long enough for this process to learn of the guardrail.
     return deleteUnderLoad(target, manager(other, target.gateway.managementKey), 4, 4000)
   }
 }
@@ -149,10 +149,7 @@ const keyCount = 100_000
 
 const hashOf = (at: number): string => at.toString(16).padStart(64, "0")
 
-/**
- * Copies whatever the database holds of one key, as so many older keys. Making them one by one
- * would take minutes.
- */
+/** Copies all rows of one key for many older keys. Creating them one by one would take minutes. */
 const copyKey = (file: string, hash: string): void => {
   const database = new DatabaseSync(file, { enableForeignKeyConstraints: false })
   const texts = (query: string, column: string): ReadonlyArray<string> =>

@@ -1,4 +1,4 @@
-/** Bytes and connections that no ordinary client would make. */
+/** Bytes and connections that no ordinary client would produce. */
 import { Agent } from "node:http"
 import { type Answer, ask, converse, type Received, requestBytes } from "../client.ts"
 import { unlimited } from "../gateway.ts"
@@ -190,7 +190,7 @@ const sigterm: Attack = {
     gateway.signal("SIGTERM")
     await Promise.all([lanes, gateway.exited])
     const took = performance.now() - signalled
-    // A connection that is refused, or that fails before anything was sent on it, was never busy.
+    // A connection that was refused, or that failed before anything was sent, was never busy.
     const reset = answers.filter(({ failure }) => failure !== undefined && failure !== "ECONNREFUSED")
     const served = answers.filter(({ status }) => status > 0)
     return {

@@ -1,6 +1,6 @@
 /**
- * `pnpm bench fuzz`: random requests over every operation, from a seed. Each answer has to be one
- * that the contract allows, complete and in time, and `/healthz` has to answer throughout.
+ * `pnpm bench fuzz`: sends random requests to every operation, from a seed. Each response must be
+ * allowed by the contract, complete and in time, and `/healthz` must answer throughout.
  */
 import type { Bounds } from "../attacks/index.ts"
 import { milliseconds } from "../attacks/attack.ts"
@@ -14,12 +14,12 @@ import * as World from "./world.ts"
 export interface Options {
   readonly requests: number
   readonly seed: number
-  /** The number of the one request to make, to see again what was wrong with it. */
+  /** Send only the request with this number, to reproduce its violation. */
   readonly only?: number | undefined
-  /** Requests at once. */
+  /** Concurrent requests. */
   readonly concurrency: number
   readonly bounds: Bounds
-  /** Milliseconds that an answer may take. */
+  /** Maximum response time in milliseconds. */
   readonly answer: number
   /** The gateway's `main.js`. */
   readonly main?: string | undefined
@@ -30,7 +30,7 @@ export interface Violation {
   readonly problem: string
 }
 
-/** What was seen of one operation. */
+/** The results of one operation. */
 interface Tally {
   requests: number
   longest: number
@@ -41,13 +41,13 @@ export interface Result {
   readonly options: Options
   readonly tallies: ReadonlyMap<string, Tally>
   readonly violations: ReadonlyArray<Violation>
-  /** What is wrong with the run as a whole. */
+  /** Problems of the whole run. */
   readonly problems: ReadonlyArray<string>
   readonly seen: Seen
-  /** The longest stall of the event loop, in milliseconds. */
+  /** The longest time that the event loop was blocked, in milliseconds. */
   readonly stall: number
   readonly seconds: number
-  /** The end of what the gateway wrote to stderr. */
+  /** The end of the gateway's stderr. */
   readonly errors: string
 }
 
@@ -107,7 +107,7 @@ const send = async (gateway: Gateway, world: World.World, request: FuzzedRequest
   }
 }
 
-/** After this many requests, what was deleted is created again. */
+/** After this many requests, deleted objects are created again. */
 const epoch = 1000
 /** Enough to see what is wrong. */
 const mostViolations = 50
@@ -168,11 +168,11 @@ export const run = async (options: Options): Promise<Result> => {
   }
 }
 
-/** How to make a violation happen again, and what it was. */
+/** The command that reproduces a violation, and the violation. */
 export const reproduce = ({ options }: Result, { problem, request }: Violation): string =>
   `${problem}\n  pnpm bench fuzz --seed ${options.seed} --only ${request.number}\n  ${describe(request)}`
 
-/** The table, in Markdown, and every violation. */
+/** The table in Markdown, and every violation. */
 export const report = (result: Result): string => {
   const { options, problems, seconds, seen, stall, tallies, violations } = result
   const rows = [...tallies]

@@ -1,4 +1,4 @@
-/** What spoils a request: in its JSON, and in its bytes. */
+/** Corrupts requests, in their JSON and in their bytes. */
 import type { Random } from "./random.ts"
 
 const nested = (open: string, close: string, levels: number): string => open.repeat(levels) + close.repeat(levels)
@@ -29,7 +29,7 @@ const strings = [
   "null"
 ] as const
 
-/** JSON texts, for what `JSON.stringify` would not write. */
+/** JSON texts that `JSON.stringify` would not write. */
 const texts = [
   "1e400",
   "-1e400",
@@ -70,10 +70,10 @@ const wrongValue = (random: Random): unknown =>
     Object.fromEntries(Array.from({ length: random.below(200) }, (_, at) => [`key ${at}`, at]))
   ])
 
-/** Marks where a text is put that `JSON.stringify` would not write. */
+/** Marks the place of a text that `JSON.stringify` would not write. */
 const marker = "\u0001text\u0001"
 
-/** Changes one place of a value. */
+/** Changes one place in a value. */
 const mutated = (random: Random, value: unknown): unknown => {
   if (Array.isArray(value)) {
     const items: ReadonlyArray<unknown> = value
@@ -105,14 +105,14 @@ const mutated = (random: Random, value: unknown): unknown => {
   return random.chance(0.25) ? marker : wrongValue(random)
 }
 
-/** JSON text of the value, changed in some places. */
+/** The value as JSON, changed in some places. */
 export const mutatedJson = (random: Random, value: unknown): string => {
   let changed = value
   for (let count = 1 + random.below(3); count > 0; count--) changed = mutated(random, changed)
   return (JSON.stringify(changed) ?? "").replaceAll(JSON.stringify(marker), () => random.pick(texts))
 }
 
-/** The bytes, changed in some places: flipped, cut, doubled, inserted. */
+/** The bytes, changed in some places: flipped, removed, duplicated, inserted. */
 export const mutatedBytes = (random: Random, bytes: Buffer): Buffer => {
   let changed = Buffer.from(bytes)
   for (let count = 1 + random.below(4); count > 0; count--) {
@@ -139,5 +139,5 @@ export const mutatedBytes = (random: Random, bytes: Buffer): Buffer => {
   return changed
 }
 
-/** A word that stands where a number, a name or a cursor is expected. */
+/** Text in the place of a number, a name or a cursor. */
 export const oddText = (random: Random): string => random.pick([...strings, "-1", "1001", "1e3", "0", "abc", "%", "+"])

@@ -1,6 +1,6 @@
 /**
- * Every operation of the contract, as its OpenAPI document describes it. A new operation is fuzzed
- * without a change here.
+ * Every operation of the contract, from its OpenAPI document. A new operation is fuzzed without a
+ * change here.
  */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import * as OpenApi from "effect/http-api/OpenApi"
@@ -15,7 +15,7 @@ export interface Body {
 export interface Operation {
   readonly name: string
   readonly method: string
-  /** With its parameters as `{name}`, from the root. */
+  /** The full path, with parameters as `{name}`. */
   readonly path: string
   readonly query: ReadonlyArray<string>
   readonly headers: ReadonlyArray<string>
@@ -31,7 +31,7 @@ const parametersIn = (operation: unknown, place: string): ReadonlyArray<string> 
     fieldOf(parameter, "in") === place ? [String(fieldOf(parameter, "name"))] : []
   )
 
-/** A part of a file may be asked for: 206. The contract's document knows the whole file alone. */
+/** A range request is answered with a 206. The OpenAPI document only describes the whole file. */
 const partial = (path: string): ReadonlyArray<number> => (path.endsWith("/content") ? [206] : [])
 
 const document: unknown = OpenApi.fromApi(GatewayApi)
@@ -56,5 +56,5 @@ export const operations: ReadonlyArray<Operation> = entriesOf(fieldOf(document, 
     }))
 )
 
-/** What a `$ref` of the document names. */
+/** The target of a `$ref` in the document. */
 export const resolve = (reference: string): unknown => fieldOf(document, ...reference.replace("#/", "").split("/"))

@@ -1,17 +1,17 @@
-/** Random choices that a seed determines (sfc32). */
+/** Random choices from a seed (sfc32). */
 
 export interface Random {
-  /** From 0 up to 1, exclusive. */
+  /** At least 0 and below 1. */
   readonly fraction: () => number
-  /** A whole number from 0 up to `below`, exclusive. */
+  /** A whole number, at least 0 and less than `below`. */
   readonly below: (below: number) => number
   readonly chance: (probability: number) => boolean
   readonly pick: <A>(from: readonly [A, ...ReadonlyArray<A>]) => A
-  /** One of a list that may be empty. */
+  /** An item of a list that may be empty. */
   readonly pickOr: <A>(from: ReadonlyArray<A>, otherwise: A) => A
 }
 
-/** Requests are numbered, so that each can be made again without those before it. */
+/** Each request has its own generator, so that it can be reproduced without those before it. */
 export const make = (seed: number, number: number): Random => {
   let [a, b, c, counter] = [seed | 0, number | 0, 0x9e3779b9, 1]
   const next = (): number => {

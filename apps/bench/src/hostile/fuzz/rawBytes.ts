@@ -1,6 +1,5 @@
 /**
- * Bytes that no HTTP client would send: requests spoiled at random, and the classics of malformed
- * HTTP.
+ * Bytes that no HTTP client would send: randomly corrupted requests and well-known malformed HTTP.
  */
 import { requestBytes } from "../client.ts"
 import { mutatedBytes } from "./mutations.ts"
@@ -13,7 +12,7 @@ type Headers = Readonly<Record<string, string>>
 interface Asked {
   readonly method: string
   readonly path: string
-  /** `Host`, and the key where there is one. */
+  /** `Host`, and the key if there is one. */
   readonly headers: Headers
 }
 
@@ -70,7 +69,7 @@ const classics: ReadonlyArray<(asked: Asked) => Buffer> = [
   () => Buffer.alloc(5000, 0)
 ]
 
-/** Bytes for a path and a key. */
+/** The bytes for a path and a key. */
 export const make = (random: Random, method: string, path: string, authorization: string | undefined): Buffer => {
   const headers = {
     host: "127.0.0.1",

@@ -1,4 +1,4 @@
-/** Request number n of a seed: valid, or spoiled in one of many ways. */
+/** Makes request number n of a seed: valid, or invalid in one of many ways. */
 import { arrayOf } from "../attacks/attack.ts"
 import { form } from "../audio.ts"
 import { entriesOf, fieldOf, requestBytes } from "../client.ts"
@@ -11,7 +11,7 @@ import { type KeyKind, keyKinds, refusedKinds } from "./world.ts"
 
 export interface FuzzedRequest {
   readonly number: number
-  /** The operation's name, or what else it is. */
+  /** The operation's name, or a description of the request. */
   readonly name: string
   readonly key: KeyKind
   readonly method: string
@@ -20,16 +20,16 @@ export interface FuzzedRequest {
   readonly body: Buffer | undefined
   /** The statuses that the contract allows. */
   readonly allowed: ReadonlySet<number>
-  /** Sent as these bytes over a socket, because it is no HTTP that a client would send. */
+  /** Sent as these bytes over a socket, because no HTTP client would send it. */
   readonly raw: ((authorization: string | undefined) => Buffer) | undefined
-  /** The caller goes away after so many milliseconds, whatever has come back. */
+  /** The caller disconnects after this many milliseconds, whatever it has received. */
   readonly goesAfter?: number
 }
 
 const [firstOperation, ...otherOperations] = operations
 if (firstOperation === undefined) throw new Error("the contract has no operation")
 
-/** Values that a header cannot carry would never leave this process. */
+/** Node would not send values that a header must not contain. */
 const headerText = (text: string): string => text.replace(/[^\x20-\x7e\x80-\xff]/g, "?").trim()
 
 const pathText = (text: string): string => encodeURIComponent(text.toWellFormed())
@@ -43,7 +43,7 @@ const keyFor = (random: Random.Random, { path }: Operation): KeyKind => {
 }
 
 const parameterOf = (random: Random.Random, path: string, name: string, known: Known): string => {
-  // An empty parameter would make another path of it.
+  // An empty parameter would make a different path.
   if (random.chance(0.15)) return pathText(oddText(random)) || "-"
   if (name === "file_id") return random.pickOr(known.files, "-")
   if (name === "hash") return random.pickOr(known.keyHashes, "-")
@@ -106,7 +106,7 @@ const headersOf = (random: Random.Random, operation: Operation): Record<string, 
   return headers
 }
 
-/** The largest bodies are rare: they cost the most time. */
+/** The largest bodies are rare, because they take the most time. */
 const largeBody = (random: Random.Random, { schema }: Body): string => {
   const names = entriesOf(fieldOf(schema, "properties")).map(([name]) => name)
   const bytes = 2 ** (14 + random.below(7))
@@ -171,7 +171,7 @@ const contentTypes = [
   "application/json, text/plain"
 ] as const
 
-/** Statuses of bytes that may be any request, or none. */
+/** The statuses of bytes that may or may not be a valid request. */
 const anyStatus = new Set([
   ...operations.flatMap(({ statuses }) => [...statuses]),
   100,
@@ -199,7 +199,7 @@ const wrongMethod = (random: Random.Random, number: number, path: string): Fuzze
     path,
     headers: {},
     body: undefined,
-    // Its path may be that of another operation with this method.
+    // The path may belong to another operation with this method.
     allowed: new Set([404, 405, ...same.flatMap(({ statuses }) => [...statuses])]),
     raw: undefined
   }
@@ -219,7 +219,7 @@ const rawRequest = (seed: number, number: number, operation: Operation, path: st
   }
 }
 
-/** The same request, of which only a part is sent before the caller goes away. */
+/** The same request, broken off: the caller sends only a part of it and disconnects. */
 const brokenOff = (random: Random.Random, request: FuzzedRequest): FuzzedRequest => {
   const { body = Buffer.alloc(0), headers, method, path } = request
   const part = body.subarray(0, random.below(body.length + 1))
@@ -243,7 +243,7 @@ const brokenOff = (random: Random.Random, request: FuzzedRequest): FuzzedRequest
   }
 }
 
-/** A parameter this long matches no path: a 404 before the key is checked. */
+/** A parameter of this length matches no path: 404 before the key is checked. */
 const longest = 100
 
 const allowedFor = ({ statuses }: Operation, key: KeyKind, path: string): ReadonlySet<number> => {
@@ -313,7 +313,7 @@ const shortened = (body: Buffer): string =>
     .replace(/([^"{}[\],]{1,8})\1{4,}/g, "$1…")
     .slice(0, 300)
 
-/** The request in one line, for a person. */
+/** The request in one readable line. */
 export const describe = ({ body, headers, key, method, name, path }: FuzzedRequest): string =>
   `${name}: ${method} ${path.slice(0, 200)} key=${key} headers=${JSON.stringify(headers)}` +
   (body === undefined ? "" : ` body(${body.length})=${JSON.stringify(shortened(body))}`)

@@ -1,13 +1,13 @@
 /**
- * Values that a JSON Schema allows, with names from the world under test, so that many requests are
- * valid.
+ * Values that match a JSON Schema, with names from the gateway under test, so that many requests
+ * are valid.
  */
 import { silence } from "../audio.ts"
 import { entriesOf, fieldOf } from "../client.ts"
 import { resolve } from "./operations.ts"
 import type { Random } from "./random.ts"
 
-/** What a request may refer to. */
+/** The objects that a request may refer to. */
 export interface Known {
   readonly workspace: string
   readonly keyHashes: ReadonlyArray<string>
@@ -19,7 +19,7 @@ export interface Known {
 const models = {
   rerank: ["sandbox/bm25", "sandbox/bm25:free", "sandbox/status-429", "sandbox/status-502"],
   transcribe: ["sandbox/tones", "sandbox/status-504"],
-  // A rendered video costs the machine more than all else: few are asked for.
+  // Rendering a video is by far the most expensive, so few are requested.
   submitVideo: ["sandbox/status-400", "sandbox/status-402", "sandbox/status-404", "sandbox/status-413", "no/model"]
 } as const
 
@@ -44,7 +44,7 @@ const words = [
   "x".repeat(300)
 ] as const
 
-/** Names of fields whose form the document does not tell. */
+/** Fields whose format the OpenAPI document does not describe. */
 const known = (random: Random, operation: string, name: string, world: Known): unknown => {
   switch (name) {
     case "model":
@@ -55,7 +55,7 @@ const known = (random: Random, operation: string, name: string, world: Known): u
       return "https://example.com/a.png"
     case "callback_url":
     case "default_callback_url":
-      // An address that the gateway refuses to call.
+      // A URL that the gateway refuses to call.
       return "https://127.0.0.1:1/hook"
     case "data":
       return audioText
@@ -91,7 +91,7 @@ const numberField = (schema: unknown, name: string, otherwise: number): number =
   return typeof value === "number" ? value : otherwise
 }
 
-/** A value that the schema allows, mostly. */
+/** A value that usually matches the schema. */
 export const valueOf = (random: Random, operation: string, schema: unknown, world: Known): unknown => {
   const reference = fieldOf(schema, "$ref")
   if (typeof reference === "string") return valueOf(random, operation, resolve(reference), world)
@@ -106,7 +106,7 @@ export const valueOf = (random: Random, operation: string, schema: unknown, worl
       const made: Record<string, unknown> = {}
       const share = random.pick([0, 0.2, 0.5])
       for (const [name, field] of entriesOf(fieldOf(schema, "properties"))) {
-        // A document needs a text or an image, which the schema does not say.
+        // A document needs a text or an image, which the schema cannot express.
         if (!isRequired(name) && name !== "text" && !random.chance(share)) continue
         made[name] = known(random, operation, name, world) ?? valueOf(random, operation, field, world)
       }

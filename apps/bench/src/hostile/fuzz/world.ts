@@ -1,6 +1,6 @@
 /**
- * Keys of every kind, and things to refer to. What the fuzzer may delete is made anew from time to
- * time.
+ * Keys of every kind, and objects to refer to. Whatever the fuzzer may delete is recreated from
+ * time to time.
  */
 import { guess } from "../attacks/access.ts"
 import { manager, textOf } from "../attacks/attack.ts"
@@ -9,7 +9,7 @@ import { ask, jsonOf } from "../client.ts"
 import type { Gateway } from "../gateway.ts"
 import { type Known, smallAudio } from "./values.ts"
 
-/** The kinds of key that a request may bear. */
+/** The kinds of key that a request may have. */
 export const keyKinds = [
   "ordinary",
   "management",
@@ -24,14 +24,14 @@ export const keyKinds = [
 
 export type KeyKind = (typeof keyKinds)[number]
 
-/** Kinds that authenticate nobody: the answer must be 401, whatever else is wrong. */
+/** Kinds that authenticate no one: the response must be 401, whatever else is wrong. */
 export const refusedKinds: ReadonlySet<KeyKind> = new Set(["deleted", "disabled", "unknown", "malformed", "none"])
 
 export interface World {
-  /** The header's value; undefined for no header. */
+  /** The value of the header, or undefined for no header. */
   readonly authorization: Readonly<Record<KeyKind, string | undefined>>
   readonly known: () => Known
-  /** Creates again what requests have deleted. */
+  /** Recreates what requests have deleted. */
   readonly renew: () => Promise<void>
 }
 
@@ -60,7 +60,7 @@ export const make = async (gateway: Gateway): Promise<World> => {
       "id"
     )
   )
-  // Rendering and the threads that it starts are no part of what is measured.
+  // Wait for rendering to end, because it is not part of the measurement.
   for (const id of videos) while (textOf(await spend("GET", `/videos/${id}?wait=5`), "status") !== "completed");
   const { body, headers } = form({ model: "sandbox/tones" }, { name: "small.wav", bytes: smallAudio })
   await ask(gateway.origin, {
