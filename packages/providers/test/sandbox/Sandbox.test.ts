@@ -174,7 +174,7 @@ describe("sandbox/tones", () => {
       const mp3 = yield* Effect.flip(
         sandbox.transcribe(transcription(wav("1"), { audio: { source, format: "mp3", durationSeconds: 1 } }))
       )
-      assert.strictEqual(mp3.message, "sandbox/tones understands wav audio and no mp3")
+      assert.strictEqual(mp3.message, "sandbox/tones supports wav audio, not mp3")
       assert.strictEqual(mp3.reason._tag, "InvalidRequest")
       const text = yield* Effect.flip(sandbox.transcribe(transcription(new TextEncoder().encode("no audio"))))
       assert.strictEqual(text.message, "the audio is not a WAV file")

@@ -55,7 +55,7 @@ const refusal = (...args: Parameters<typeof reserve>) =>
   )
 
 describe("Accounting", () => {
-  it.effect("takes what a request cost from the balance and gives the rest back", () =>
+  it.effect("charges what a request cost and releases the rest", () =>
     Effect.gen(function* () {
       const accounting = yield* Accounting
       const { payer } = yield* payerWith(1000)
@@ -71,7 +71,7 @@ describe("Accounting", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("writes what stands alongside a charge with it, or neither", () =>
+  it.effect("commits a charge together with the caller's writes, or neither", () =>
     Effect.gen(function* () {
       const accounting = yield* Accounting
       const sql = yield* SqlClient
@@ -99,7 +99,7 @@ describe("Accounting", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("gives all of it back on release, and records nothing", () =>
+  it.effect("releases the whole reservation, and records nothing", () =>
     Effect.gen(function* () {
       const accounting = yield* Accounting
       const { payer } = yield* payerWith(1000)
@@ -112,7 +112,7 @@ describe("Accounting", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("settles once, however often and at once it is asked to", () =>
+  it.effect("settles once, even if called repeatedly and concurrently", () =>
     Effect.gen(function* () {
       const accounting = yield* Accounting
       const { payer } = yield* payerWith(1000)
@@ -128,7 +128,7 @@ describe("Accounting", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("holds once for an id that is reserved twice, and charges nothing for one that was settled before", () =>
+  it.effect("reserves once for an id that is reserved twice, and charges nothing for a settled one", () =>
     Effect.gen(function* () {
       const accounting = yield* Accounting
       const { payer } = yield* payerWith(1000)
@@ -181,7 +181,7 @@ describe("Accounting", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("lets exactly 100 of 200 concurrent requests through a limit for 100, and books each once", () =>
+  it.effect("lets exactly 100 of 200 concurrent requests through a limit for 100, and charges each once", () =>
     Effect.gen(function* () {
       const accounting = yield* Accounting
       const { key, payer } = yield* payerWith(1_000_000, { limit: micro(100 * 700) })
@@ -207,7 +207,7 @@ describe("Accounting", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("lets a free request in whatever is used up, and records it", () =>
+  it.effect("admits a free request whatever is used up, and records it", () =>
     Effect.gen(function* () {
       const accounting = yield* Accounting
       const { payer } = yield* payerWith(0, { limit: micro(0) })
@@ -217,7 +217,7 @@ describe("Accounting", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("charges a cost beyond what was held in full, and lists it", () =>
+  it.effect("charges a cost above the reservation in full, and lists it", () =>
     Effect.gen(function* () {
       const accounting = yield* Accounting
       const { payer } = yield* payerWith(100)
@@ -229,7 +229,7 @@ describe("Accounting", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("counts a caller's own provider keys apart and leaves the balance alone", () =>
+  it.effect("counts BYOK usage separately and does not change the balance", () =>
     Effect.gen(function* () {
       const accounting = yield* Accounting
       const { key, organizationId, payer } = yield* payerWith(10, { limit: micro(500) })
@@ -259,7 +259,7 @@ describe("Accounting", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("starts a daily limit anew at 00:00 UTC and charges a request to the day it began", () =>
+  it.effect("resets a daily limit at 00:00 UTC and charges a request to the day it began", () =>
     Effect.gen(function* () {
       const accounting = yield* Accounting
       const records = yield* KeyRecords
@@ -297,7 +297,7 @@ describe("Accounting", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("takes an amount below zero for the defect it is", () =>
+  it.effect("treats a negative amount as a defect", () =>
     Effect.gen(function* () {
       const accounting = yield* Accounting
       const { payer } = yield* payerWith(100)
@@ -308,7 +308,7 @@ describe("Accounting", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("adds credits, and tells an unknown workspace from a sum that cannot be counted", () =>
+  it.effect("adds credits, and distinguishes an unknown workspace from an overflow", () =>
     Effect.gen(function* () {
       const accounting = yield* Accounting
       const { payer } = yield* payerWith(100)
@@ -322,7 +322,7 @@ describe("Accounting", () => {
 })
 
 describe("after a crash", () => {
-  it.live("frees what a killed process held, keeps what a job holds, and lists both", () =>
+  it.live("releases reservations of a killed process, keeps those of a job, and lists both", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const filename = `${folder}/gateway.db`
@@ -352,7 +352,7 @@ describe("after a crash", () => {
     })
   )
 
-  it.effect("frees nothing of a live process whose clock is an hour ahead or behind", () =>
+  it.effect("releases nothing of a live process whose clock is an hour ahead or behind", () =>
     Effect.gen(function* () {
       const hour = Duration.toMillis("1 hour")
       for (const off of [hour, -hour]) {
@@ -395,7 +395,7 @@ describe("after a crash", () => {
     })
   )
 
-  it.effect("frees in time what a settle that failed has left behind", () =>
+  it.effect("releases the reservation of a failed settle", () =>
     Effect.gen(function* () {
       const accounting = yield* Accounting
       const sql = yield* SqlClient
@@ -413,7 +413,7 @@ describe("after a crash", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("reaps by itself at the start and every so often", () =>
+  it.effect("reaps by itself at the start and at an interval", () =>
     Effect.gen(function* () {
       const accounting = yield* Accounting
       const { payer } = yield* payerWith(1000)

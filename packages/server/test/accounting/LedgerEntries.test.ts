@@ -46,7 +46,7 @@ interface Request {
 
 const startOf = { daily: startOfDay, weekly: startOfWeek, monthly: startOfMonth }
 
-describe("the books", () => {
+describe("the ledger", () => {
   it.layer(layer)((it) => {
     it.effect.prop(
       "agree with a list of requests summed by hand, whatever happens in whatever order",

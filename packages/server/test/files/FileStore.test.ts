@@ -55,7 +55,7 @@ describe("FileStore", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("lists newest first, a stretch at a time, also after a file that is gone", () =>
+  it.effect("lists newest first in pages, also after a deleted file", () =>
     Effect.gen(function* () {
       const files = yield* FileStore
       const { ours, theirs } = yield* twoWorkspaces
@@ -78,7 +78,7 @@ describe("FileStore", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("refuses to go on after what is no file's identifier", () =>
+  it.effect("rejects an `after` that is not a file identifier", () =>
     Effect.gen(function* () {
       const files = yield* FileStore
       const { ours } = yield* twoWorkspaces

@@ -250,7 +250,7 @@ layer(gateway, { excludeTestServices: true })("files over HTTP", (it) => {
     })
   )
 
-  it.effect("tells a client that waits for leave to send its body to go on", () =>
+  it.effect("sends 100 Continue to a client that waits for it", () =>
     Effect.gen(function* () {
       const { ordinaryKey, port } = yield* TestGateway.TestGateway
       const body = TestGateway.form(purpose(), file(Buffer.alloc(90_000, 1)))
@@ -299,7 +299,7 @@ layer(gateway, { excludeTestServices: true })("files over HTTP", (it) => {
     })
   )
 
-  it.effect("gives no upload the chance to run in the service's name", () =>
+  it.effect("never serves an upload as a page of the service's origin", () =>
     Effect.gen(function* () {
       const { ask } = yield* TestGateway.TestGateway
       const stored = yield* upload("<script>alert(1)</script>", {

@@ -108,7 +108,7 @@ describe("ObjectStore", () => {
     )
   )
 
-  it.effect("makes no path of a key that has not the form of one", () =>
+  it.effect("never builds a path from a malformed key", () =>
     withStore((folder) =>
       Effect.gen(function* () {
         const fs = yield* FileSystem.FileSystem
@@ -152,7 +152,7 @@ describe("ObjectStore", () => {
     )
   )
 
-  it.effect("takes exactly as much as the limit", () =>
+  it.effect("accepts exactly as much as the limit", () =>
     withStore(() =>
       Effect.gen(function* () {
         const objects = yield* ObjectStore

@@ -59,7 +59,7 @@ const scene = Effect.gen(function* () {
 })
 
 describe("ObjectSweep", () => {
-  it.effect("clears away what no record speaks of, once it is old enough, and nothing else", () =>
+  it.effect("removes old objects without a record, and nothing else", () =>
     Effect.gen(function* () {
       const sweep = yield* ObjectSweep.ObjectSweep
       const { kept, rubbish } = yield* scene

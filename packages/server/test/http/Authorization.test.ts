@@ -21,7 +21,7 @@ const guess = Effect.flatMap(SecureRandom, (random) =>
 it.layer(layer({ failedAuthentications: { requests: 1000, window: Duration.minutes(1) } }), {
   excludeTestServices: true
 })("authorization", (it) => {
-  it.effect("every operation refuses who brings no key, whatever else is wrong", () =>
+  it.effect("every operation rejects requests without a key, whatever else is wrong", () =>
     Effect.gen(function* () {
       const { ask } = yield* TestGateway
       for (const { method, name, path } of all) {
@@ -55,7 +55,7 @@ it.layer(layer({ failedAuthentications: { requests: 1000, window: Duration.minut
     })
   )
 
-  it.effect("an expired, a disabled and a deleted key are none", () =>
+  it.effect("rejects expired, disabled and deleted keys", () =>
     Effect.gen(function* () {
       const { ask, workspace } = yield* TestGateway
       const keys = yield* KeyStore

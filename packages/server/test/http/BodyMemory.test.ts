@@ -14,7 +14,7 @@ const hold = (memory: BodyMemory.BodyMemory["Service"], key: string, bytes: numb
     return fiber
   })
 
-it.effect("refuses a body that finds no room within two seconds", () =>
+it.effect("rejects a body if memory is not available within two seconds", () =>
   Effect.gen(function* () {
     const memory = BodyMemory.make(8000)
     const holders = yield* Effect.forEach(["a", "b"], (key) => hold(memory, key, 1000))
@@ -28,7 +28,7 @@ it.effect("refuses a body that finds no room within two seconds", () =>
   })
 )
 
-it.effect("lets a waiting body in as soon as there is room", () =>
+it.effect("admits a waiting body as soon as memory is available", () =>
   Effect.gen(function* () {
     const memory = BodyMemory.make(8000)
     const [first] = yield* Effect.forEach(["a", "b"], (key) => hold(memory, key, 1000))
@@ -55,7 +55,7 @@ it.effect("leaves half of the memory to other keys", () =>
   })
 )
 
-it.effect("counts what a body of unknown length grows to", () =>
+it.effect("counts the actual size of a body of unknown length", () =>
   Effect.gen(function* () {
     const memory = BodyMemory.make(8000)
     yield* Effect.forkChild(

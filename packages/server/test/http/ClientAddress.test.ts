@@ -30,7 +30,7 @@ describe("the caller's address", () => {
     expect(of(undefined, "198.51.100.7")).toBe("unknown")
   })
 
-  it("is the right-most that is no trusted proxy, so that nothing a caller adds is believed", () => {
+  it("is the right-most address that is not a trusted proxy, so that nothing a caller adds is trusted", () => {
     const of = callerOf("10.0.0.0/8", "192.0.2.1")
     expect(of("10.0.0.1", "198.51.100.7")).toBe("198.51.100.7")
     expect(of("10.0.0.1", "6.6.6.6, 10.9.9.9, 198.51.100.7")).toBe("198.51.100.7")
@@ -39,7 +39,7 @@ describe("the caller's address", () => {
     expect(of("192.0.2.2", "198.51.100.7")).toBe("192.0.2.2")
   })
 
-  it("is the left-most where all of them are trusted: who calls is one of them", () => {
+  it("is the left-most address if all of them are trusted proxies", () => {
     expect(callerOf("10.0.0.0/8")("10.0.0.1", "10.0.0.3, 10.0.0.2")).toBe("10.0.0.3")
   })
 
@@ -49,7 +49,7 @@ describe("the caller's address", () => {
     expect(of("10.0.0.1", undefined, { forwarded: "for=198.51.100.7", "x-real-ip": "198.51.100.7" })).toBe("10.0.0.1")
   })
 
-  it("is that of the proxy who wrote what is no address: nothing before it can be believed", () => {
+  it("is that of the proxy that wrote an invalid entry: nothing before it can be trusted", () => {
     const of = callerOf("10.0.0.0/8")
     for (const broken of ["unknown", "_hidden", "example.com", "1.2.3", "256.1.1.1", "010.1.1.1", "1.2.3.4:99999"]) {
       expect([broken, of("10.0.0.1", `198.51.100.7, ${broken}`)]).toEqual([broken, "10.0.0.1"])
@@ -58,11 +58,11 @@ describe("the caller's address", () => {
     }
   })
 
-  it("passes over empty places in the list", () => {
+  it("skips empty entries", () => {
     expect(callerOf("10.0.0.0/8")("10.0.0.1", ", 198.51.100.7, ,10.0.0.2,")).toBe("198.51.100.7")
   })
 
-  it("is without its port, and in one form however it was written", () => {
+  it("is normalized, without its port", () => {
     const of = callerOf("10.0.0.0/8")
     expect(of("10.0.0.1", "198.51.100.7:51234")).toBe("198.51.100.7")
     expect(of("10.0.0.1", "::ffff:198.51.100.7")).toBe("198.51.100.7")

@@ -94,7 +94,7 @@ it.layer(layer({ corsOrigins: [origin, second], bodyLimits: { rerank: 300 } }), 
       })
     )
 
-    it.effect("says nothing to any other origin, which is answered as ever", () =>
+    it.effect("sends no CORS headers to other origins and answers them as usual", () =>
       Effect.gen(function* () {
         const { ask } = yield* TestGateway
         for (const other of [
@@ -126,7 +126,7 @@ it.layer(layer({ corsOrigins: [origin, second], bodyLimits: { rerank: 300 } }), 
       })
     )
 
-    it.effect("takes an OPTIONS that is no preflight for what it is", () =>
+    it.effect("does not treat an OPTIONS request without preflight headers as a preflight", () =>
       Effect.gen(function* () {
         const { ask } = yield* TestGateway
         const answer = yield* ask("/api/v1/rerank", { method: "OPTIONS", key: null, headers: { origin } })

@@ -4,7 +4,7 @@ import { brotliDecompressSync, gunzipSync } from "node:zlib"
 import { layer, TestGateway } from "../files/TestGateway.ts"
 
 it.layer(layer(), { excludeTestServices: true })("the API reference", (it) => {
-  it.effect("goes out compressed as the browser likes it, with an ETag for each form", () =>
+  it.effect("is compressed as the browser prefers, with an ETag for each form", () =>
     Effect.gen(function* () {
       const { ask } = yield* TestGateway
       for (const [path, type] of [

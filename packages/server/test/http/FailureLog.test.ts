@@ -45,7 +45,7 @@ it.effect("the first of a kind is written at once and whole, and those that foll
   )
 )
 
-it.effect("a kind that has stopped for a minute is news again", () =>
+it.effect("a kind that stopped for a minute is logged again", () =>
   watched((lines) =>
     Effect.gen(function* () {
       yield* FailureLog.report(full("req_0"))
@@ -57,7 +57,7 @@ it.effect("a kind that has stopped for a minute is news again", () =>
   )
 )
 
-it.effect("kinds are told apart, each with its level", () =>
+it.effect("kinds are logged separately, each with its level", () =>
   watched((lines) =>
     Effect.gen(function* () {
       for (const kind of ["a", "b", "a", "b", "a"]) {
@@ -73,7 +73,7 @@ it.effect("kinds are told apart, each with its level", () =>
   )
 )
 
-it.effect("ten thousand kinds are not ten thousand lines", () =>
+it.effect("ten thousand kinds do not make ten thousand lines", () =>
   watched((lines) =>
     Effect.gen(function* () {
       for (let i = 0; i < 10_000; i++) yield* FailureLog.report({ kind: `${i}`, level: "Error", message: `about ${i}` })
@@ -84,7 +84,7 @@ it.effect("ten thousand kinds are not ten thousand lines", () =>
   )
 )
 
-it.effect("what was left out is told when the service stops", () =>
+it.effect("remaining counts are logged when the service stops", () =>
   watched((lines) =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
@@ -96,7 +96,7 @@ it.effect("what was left out is told when the service stops", () =>
   )
 )
 
-it.effect("without the layer every one is written", () =>
+it.effect("without the layer every failure is logged", () =>
   Effect.gen(function* () {
     const texts: Array<unknown> = []
     const logger = Logger.make<unknown, void>(({ message }) => void texts.push(message))
@@ -108,7 +108,7 @@ it.effect("without the layer every one is written", () =>
   })
 )
 
-it("errors are of a kind by what they are and where they arose, not by what differs each time", () => {
+it("the kind of an error is its type and place, not what differs each time", () => {
   const fromDisk = (path: string) => {
     const error = Object.assign(new Error(`ENOSPC: no space left on device, write '${path}'`), { code: "ENOSPC" })
     // As Node's file system makes them: without a stack of ours.

@@ -29,7 +29,7 @@ describe("the closed sets", () => {
     }
   })
 
-  it("hold whatever a handler fails with", () => {
+  it("restrict whatever a handler fails with", () => {
     for (const { errors, name } of all) {
       for (let status = 400; status < 600; status++) {
         const closed = Failures.restrictToContract(operation(name), {
@@ -48,7 +48,7 @@ describe("the closed sets", () => {
     }
   })
 
-  it("turn what has no place in them into a 500 that is news", () => {
+  it("turn a status outside the set into a 500 that is logged", () => {
     const limited = new TooManyRequests({ error: { message: "rate limit exceeded" } })
     const closed = Failures.restrictToContract(operation("currentKey"), Failures.classify(limited))
     expect([closed.failure.status, closed.failure.message, closed.unexpected]).toEqual([

@@ -111,7 +111,7 @@ it.layer(layer(), { excludeTestServices: true })("a form", (it) => {
     })
   )
 
-  it.effect("with a large file that has no name does not hang", () =>
+  it.effect("a form with a large file without a name does not hang", () =>
     Effect.gen(function* () {
       const nameless = `--B\r\nContent-Disposition: form-data; name="file"; filename=""\r\n\r\n${"a".repeat(1_000_000)}\r\n`
       const answer = yield* send("transcribe", nameless + field("model", "x") + end)

@@ -51,7 +51,7 @@ it.each([
   for (const piece of [7, 65_536]) expect(scan(text, {}, piece).issue).toEqual({ path, message })
 })
 
-it("holds a list to the bound of its own field", () => {
+it("limits each list by its own field", () => {
   const maxItems = (path: string) => (path === "input_references" ? 64 : path === "provider.order" ? 2 : undefined)
   expect(scan(`{"input_references":${list(64)}}`, { maxItems }).issue).toBeUndefined()
   expect(scan(`{"input_references":${list(65)}}`, { maxItems }).issue).toEqual({
@@ -89,7 +89,7 @@ it.each([1, 2, 5, 65_536])("takes one string out, in pieces of %i bytes", (piece
   expect(kept).toBe(text.replace('QUJD\\/\\"x', ""))
 })
 
-it("begins again where the string comes a second time, as a parser takes the last one", () => {
+it("restarts when the string comes a second time, as a parser takes the last one", () => {
   const taken: Array<string> = []
   scan('{"input_audio":{"data":"first","data":"second"}}', {
     extract: {

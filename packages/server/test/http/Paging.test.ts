@@ -47,7 +47,7 @@ const inPages = Effect.fnUntraced(function* (path: string) {
   }
 })
 
-it.live("pages of every list make up the whole list, and another list's item is no place in it", () =>
+it.live("the pages of every list make up the whole list, and an item of another list is not a cursor", () =>
   Effect.gen(function* () {
     const { ask, managementKey: key, workspace } = yield* TestGateway
     const { organizationId, id: workspaceId } = workspace

@@ -157,7 +157,7 @@ it.layer(layer(), { excludeTestServices: true })("a body within its bounds", (it
     })
   )
 
-  it.effect("does not stop the service by what it holds", () =>
+  it.effect("does not block the service, whatever it contains", () =>
     Effect.gen(function* () {
       const { ask } = yield* TestGateway
       const body = `{"model":"x","input_references":[${"1,".repeat(11_000_000)}1]}`

@@ -38,7 +38,7 @@ it.layer(layer({ bodyLimits: { other: 2000 } }), { excludeTestServices: true })(
     })
   )
 
-  it.effect("is a 404 for every second spelling of a path", () =>
+  it.effect("is a 404 for every other spelling of a path", () =>
     Effect.gen(function* () {
       const { ask, managementKey: key, port } = yield* TestGateway
       for (const path of [
@@ -166,7 +166,7 @@ it.layer(layer({ bodyLimits: { other: 2000 } }), { excludeTestServices: true })(
     })
   )
 
-  it.effect("takes no compressed body for one that is no JSON", () =>
+  it.effect("does not report a compressed body as invalid JSON", () =>
     Effect.gen(function* () {
       const { managementKey: key } = yield* TestGateway
       const packed = yield* post("/api/v1/keys", { name: "a" }, { key, headers: { "content-encoding": "gzip" } })

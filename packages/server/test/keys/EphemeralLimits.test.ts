@@ -67,9 +67,7 @@ it.layer(layer(), { excludeTestServices: true })("an ephemeral key that is limit
         const body = method === "POST" ? "{" : undefined
         const answer = yield* ask(path.replaceAll(/:\w+/g, "x"), { method, key, body })
         expect([name, answer.status]).toEqual([name, 403])
-        expect(envelopeOf(answer).error.message).toContain(
-          `this ephemeral key was made for other operations than ${name}`
-        )
+        expect(envelopeOf(answer).error.message).toContain(`this ephemeral key may not call ${name}`)
       }
     })
   )

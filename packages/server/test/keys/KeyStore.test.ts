@@ -131,7 +131,7 @@ describe("KeyStore", () => {
     })
   )
 
-  it.effect("changes what is given and leaves the rest", () =>
+  it.effect("changes the given fields and keeps the others", () =>
     Effect.gen(function* () {
       const keys = yield* KeyStore
       const owner = yield* tenancy

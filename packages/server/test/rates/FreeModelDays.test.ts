@@ -7,7 +7,7 @@ import { layer } from "../storage/TestStorage.ts"
 const late = Date.UTC(2026, 10, 20, 23, 59, 30)
 
 describe("FreeModelDays", () => {
-  it.effect("counts to the limit, then says when the next day begins, and starts anew with it", () =>
+  it.effect("counts to the limit, then reports when the next day starts, and resets with it", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(late)
       yield* Effect.gen(function* () {
@@ -27,7 +27,7 @@ describe("FreeModelDays", () => {
     })
   )
 
-  it.effect("gives a request back to the day it was counted for", () =>
+  it.effect("undoes a count on the day that it was counted", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(late)
       yield* Effect.gen(function* () {
@@ -44,7 +44,7 @@ describe("FreeModelDays", () => {
     })
   )
 
-  it.effect("lets exactly the limit through when all come at once, and nobody where it is zero", () =>
+  it.effect("admits exactly the limit when all requests come at once, and none if it is zero", () =>
     Effect.gen(function* () {
       const days = yield* FreeModelDays
       const take = (limit: number) =>

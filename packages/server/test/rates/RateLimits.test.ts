@@ -13,7 +13,7 @@ const limits = (requests: number, seconds: number, capacity?: number) =>
 const refused = (key: string) => Effect.flatMap(RateLimits, (rates) => Effect.flip(rates.request(key)))
 
 describe("RateLimits", () => {
-  it.effect("lets a quota through at once, says where the caller stands, and then when to come back", () =>
+  it.effect("admits a whole quota at once, reports the status, and then when to retry", () =>
     Effect.gen(function* () {
       const rates = yield* RateLimits
       const seen = yield* Effect.forEach([1, 2, 3], () => rates.request("k"))
@@ -32,7 +32,7 @@ describe("RateLimits", () => {
     }).pipe(Effect.provide(limits(3, 60)))
   )
 
-  it.effect("lets exactly one in once the time it named is over, and no earlier", () =>
+  it.effect("admits exactly one request after the reported time, and none earlier", () =>
     Effect.gen(function* () {
       const rates = yield* RateLimits
       yield* Effect.forEach([1, 2, 3], () => rates.request("k"))
@@ -46,7 +46,7 @@ describe("RateLimits", () => {
     }).pipe(Effect.provide(limits(3, 60)))
   )
 
-  it.effect("has nothing to give away for waiting longer than the window", () =>
+  it.effect("accumulates nothing beyond the quota", () =>
     Effect.gen(function* () {
       const rates = yield* RateLimits
       yield* TestClock.adjust("1 hour")
@@ -63,7 +63,7 @@ describe("RateLimits", () => {
     }).pipe(Effect.provide(limits(7, 1)))
   )
 
-  it.effect("counts each key for itself", () =>
+  it.effect("counts each key separately", () =>
     Effect.gen(function* () {
       const rates = yield* RateLimits
       yield* rates.request("a")

@@ -133,7 +133,7 @@ it.layer(layer({ bodyLimits: { rerank: 4000 } }), { excludeTestServices: true })
     })
   )
 
-  it.effect("takes no image for a model that knows only text", () =>
+  it.effect("rejects images for a model that supports only text", () =>
     Effect.gen(function* () {
       const answer = yield* post(path, {
         ...request,
@@ -186,7 +186,7 @@ it.layer(layer({ bodyLimits: { rerank: 4000 } }), { excludeTestServices: true })
     })
   )
 
-  it.effect("lets exactly as many of 200 at once through as the limit pays for", () =>
+  it.effect("admits exactly as many of 200 concurrent requests as the limit covers", () =>
     Effect.gen(function* () {
       const { hash, key } = yield* newKey({ limit: 100_000 })
       const answers: ReadonlyArray<Answer> = yield* Effect.forEach(
@@ -285,7 +285,7 @@ it.layer(layer({ bodyLimits: { rerank: 4000 } }), { excludeTestServices: true })
     })
   )
 
-  it.effect("leaves out who is ignored, not among the only ones, or too dear", () =>
+  it.effect("leaves out providers that are ignored, not in `only`, or too expensive", () =>
     Effect.gen(function* () {
       for (const provider of [
         { ignore: ["sandbox"] },
@@ -310,7 +310,7 @@ it.layer(layer({ bodyLimits: { rerank: 4000 } }), { excludeTestServices: true })
 it.layer(layer({ rateLimit: { requests: 3, window: Duration.minutes(1) } }), { excludeTestServices: true })(
   "a key's rate",
   (it) => {
-    it.effect("is limited, and the answers say where the key stands", () =>
+    it.effect("is rate limited, and the responses report the key's status", () =>
       Effect.gen(function* () {
         const { ask } = yield* TestGateway
         for (const left of [2, 1, 0]) {
@@ -375,7 +375,7 @@ it.layer(
     })
   )
 
-  it.effect("is let go when the caller hangs up, and nothing stays held", () =>
+  it.effect("is interrupted when the caller disconnects, and nothing stays reserved", () =>
     Effect.gen(function* () {
       const { ordinaryKey, port } = yield* TestGateway
       const accounting = yield* Accounting

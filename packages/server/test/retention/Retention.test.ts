@@ -42,7 +42,7 @@ const open = Effect.gen(function* () {
 const isThere = (id: string) => Effect.flatMap(VideoJobs, (jobs) => Effect.map(jobs.find(id), (job) => job !== null))
 
 describe("video jobs", () => {
-  it.effect("go with their videos when they have been over for as long as is set, and no others", () =>
+  it.effect("are deleted with their videos after the retention, and no others are", () =>
     Effect.gen(function* () {
       const objects = yield* ObjectStore
       const first = yield* finished
@@ -65,7 +65,7 @@ describe("video jobs", () => {
     }).pipe(Effect.provide(layer({ videos: { retention: GatewayServerConfig.defaults.videos.lifetime } })))
   )
 
-  it.effect("go in any number, a job that ended long after it was made at its own time", () =>
+  it.effect("are deleted in any number, each by the time of its end", () =>
     Effect.gen(function* () {
       const jobs = yield* VideoJobs
       const slow = yield* open
@@ -82,7 +82,7 @@ describe("video jobs", () => {
     }).pipe(Effect.provide(layer({ videos: { retention: GatewayServerConfig.defaults.videos.lifetime } })))
   )
 
-  it.effect("are kept where nothing is set", () =>
+  it.effect("are kept if no retention is set", () =>
     Effect.gen(function* () {
       const { id } = yield* finished
       yield* TestClock.adjust("3650 days")
@@ -92,7 +92,7 @@ describe("video jobs", () => {
   )
 })
 
-it.effect("what jobs were asked for that an earlier release ended goes, and what open ones were stays", () =>
+it.effect("requests of jobs that an earlier release ended are deleted, those of open jobs are kept", () =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
     const running = yield* open
@@ -104,7 +104,7 @@ it.effect("what jobs were asked for that an earlier release ended goes, and what
   }).pipe(Effect.provide(layer()))
 )
 
-it.effect("requests to free models are forgotten the day after the next", () =>
+it.effect("counts of free-model requests are deleted after two days", () =>
   Effect.gen(function* () {
     const days = yield* FreeModelDays
     const { keyHash } = yield* payer()
@@ -148,7 +148,7 @@ describe("MODEL_GATEWAY_VIDEO_RETENTION", () => {
       ({ videos }) => videos.retention
     )
 
-  it.effect("is a length of time, or never", () =>
+  it.effect("is a duration, or never", () =>
     Effect.gen(function* () {
       expect(yield* read("30 days")).toEqual(Duration.days(30))
       expect(yield* read("never")).toBeUndefined()

@@ -6,7 +6,7 @@ import * as Idempotency from "../../src/idempotency/Idempotency.ts"
 import * as EphemeralKeys from "../../src/keys/EphemeralKeys.ts"
 import { layer } from "../storage/TestStorage.ts"
 
-it.effect("a purge that takes for ever delays no start", () =>
+it.effect("a purge that never ends does not delay the start", () =>
   Effect.gen(function* () {
     const idempotency = { ...(yield* Idempotency.Idempotency), purge: Effect.never }
     const ephemeralKeys = { ...(yield* EphemeralKeys.EphemeralKeys), purge: Effect.never }

@@ -79,7 +79,7 @@ const timesOut = Effect.fnUntraced(function* (provider: Provider) {
 })
 
 describe("Router", () => {
-  it.effect("falls back until one answers, and tells who failed", () =>
+  it.effect("falls back until an endpoint answers, and lists the failed attempts", () =>
     Effect.gen(function* () {
       const { answer, endpoint, failed } = yield* route({
         a: fail(new Overloaded({})),
@@ -95,7 +95,7 @@ describe("Router", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("asks nobody else when the input itself is wrong", () =>
+  it.effect("does not fall back when the input itself is invalid", () =>
     Effect.gen(function* () {
       const failure = yield* Effect.flip(
         route({ a: fail(new InvalidRequest({ message: "too long" })), b: Effect.die(new Error("never asked")) })
@@ -104,7 +104,7 @@ describe("Router", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("gives each attempt its time and all of them theirs", () =>
+  it.effect("limits the time of each attempt and of all attempts together", () =>
     Effect.gen(function* () {
       const fiber = yield* Effect.forkChild(
         Effect.flip(route({ a: Effect.never, b: Effect.never, c: Effect.succeed("late") }))
@@ -122,7 +122,7 @@ describe("Router", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("leaves an endpoint alone after failures in a row, and tries it again later", () =>
+  it.effect("opens the circuit after consecutive failures, and tries the endpoint again later", () =>
     Effect.gen(function* () {
       let asked = 0
       const a = Effect.suspend(() => {
@@ -143,7 +143,7 @@ describe("Router", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("holds no wrong input and no simulation against an endpoint", () =>
+  it.effect("does not count invalid input or a simulated status as a failure of the endpoint", () =>
     Effect.gen(function* () {
       for (let i = 0; i < 5; i++) {
         yield* Effect.flip(route({ a: fail(new InvalidRequest({ message: "no" })) }))
@@ -185,7 +185,7 @@ describe("Candidates", () => {
       namesOf
     )
 
-  it.effect("keeps the catalogue's order unless told", () =>
+  it.effect("keeps the catalogue's order by default", () =>
     Effect.gen(function* () {
       expect(yield* select(undefined)).toEqual(["a", "b", "c"])
       expect(yield* select({ order: ["c", "x"] })).toEqual(["c", "a", "b"])
@@ -198,7 +198,7 @@ describe("Candidates", () => {
     })
   )
 
-  it.effect("sorts by what was observed, those never seen first", () =>
+  it.effect("sorts by measurements, unmeasured endpoints first", () =>
     Effect.gen(function* () {
       const figures: Readonly<Record<string, Candidates.Observed>> = {
         a: { latency: 1, throughput: 5 },
@@ -244,7 +244,7 @@ describe("ProviderFailures", () => {
     ])
   })
 
-  it("says nothing of what a provider answered", () => {
+  it("reveals nothing of a provider's response", () => {
     const error = ProviderFailures.forRerank(failed(new BadResponse({ description: "secret answer" })))
     expect(JSON.stringify(error.error)).not.toContain("secret answer")
   })
@@ -253,7 +253,7 @@ describe("ProviderFailures", () => {
 const kinds: ReadonlyArray<Model["kind"]> = ["rerank", "transcription", "video"]
 
 describe("ModelCatalogue", () => {
-  it("joins the providers of one model, and tells kinds apart", () => {
+  it("groups the providers of a model, and separates kinds", () => {
     const { endpoints } = answers(["a", "b"])
     expect(namesOf(endpoints)).toEqual(["a", "b"])
     expect(new Set(endpoints.map(({ key }) => key)).size).toBe(2)

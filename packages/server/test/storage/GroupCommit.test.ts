@@ -43,7 +43,7 @@ describe("GroupCommit", () => {
     }).pipe(Effect.provide(database))
   )
 
-  it.effect("tells everybody why, where the disk is full, and keeps nothing", () =>
+  it.effect("fails every transaction with the reason when the disk is full, and keeps nothing", () =>
     Effect.gen(function* () {
       const transactions = yield* GroupCommit
       const sql = yield* SqlClient
@@ -66,7 +66,7 @@ describe("GroupCommit", () => {
     }).pipe(Effect.provide(database))
   )
 
-  it.effect("tells a violated constraint only to the one who violated it", () =>
+  it.effect("reports a violated constraint only to the transaction that violated it", () =>
     Effect.gen(function* () {
       const transactions = yield* GroupCommit
       const sql = yield* SqlClient

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import * as LruMap from "../../src/storage/LruMap.ts"
 
 describe("LruMap", () => {
-  it("forgets what was used longest ago, and says so", () => {
+  it("evicts the least recently used entry, and reports it", () => {
     const forgotten: Array<[string, number]> = []
     const map = LruMap.make<string, number>(2, (key, value) => forgotten.push([key, value]))
     map.set("a", 1)
@@ -13,7 +13,7 @@ describe("LruMap", () => {
     expect([map.get("a"), map.get("b"), map.get("c"), map.size()]).toEqual([1, undefined, 3, 2])
   })
 
-  it("forgets nothing for setting a key it holds", () => {
+  it("evicts nothing when an existing key is set", () => {
     const map = LruMap.make<string, number>(2)
     map.set("a", 1)
     map.set("b", 2)

@@ -146,7 +146,7 @@ const plans = (folder: string, texts: ReadonlySet<string>) => {
   }
 }
 
-it.live("every statement finds what it asks for by a key or an index, and every index is asked", () =>
+it.live("every statement uses a key or an index, and every index is used", () =>
   Effect.gen(function* () {
     const prepared = vi.spyOn(DatabaseSync.prototype, "prepare")
     yield* Effect.gen(function* () {

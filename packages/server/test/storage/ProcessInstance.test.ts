@@ -18,7 +18,7 @@ const start = (scope: Scope.Scope) =>
   Effect.map(Layer.buildWithScope(Layer.fresh(layerSql()), scope), (context) => Context.get(context, ProcessInstance))
 
 describe("ProcessInstance", () => {
-  it.effect("is alive to others while it beats, and dead when it has signed off", () =>
+  it.effect("is alive to others while it sends heartbeats, and dead after it has deregistered", () =>
     Effect.gen(function* () {
       const mine = yield* start(yield* Effect.scope)
       const scope = yield* Scope.make()

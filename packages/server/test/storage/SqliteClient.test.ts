@@ -63,7 +63,7 @@ describe("SqliteClient", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("refuses a row that refers to nothing", () =>
+  it.effect("rejects a row with a dangling foreign key", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const error = yield* Effect.flip(

@@ -9,7 +9,7 @@ import { run } from "../storage/Processes.ts"
 import { layer, layerAt, temporaryFolder } from "../storage/TestStorage.ts"
 
 describe("WorkspaceStore", () => {
-  it.effect("makes a workspace with credits and two keys on the first run, and nothing on the next", () =>
+  it.effect("creates a workspace with credits and two keys on the first run, and nothing on the next", () =>
     Effect.gen(function* () {
       const filename = `${yield* temporaryFolder}/gateway.db`
       const first = yield* Effect.gen(function* () {
@@ -65,7 +65,7 @@ describe("WorkspaceStore", () => {
     60_000
   )
 
-  it.effect("changes what is given and leaves the rest", () =>
+  it.effect("changes the given fields and keeps the others", () =>
     Effect.gen(function* () {
       const workspaces = yield* WorkspaceStore
       const { id, organizationId } = yield* workspaces.ensureDefault()
@@ -86,7 +86,7 @@ describe("WorkspaceStore", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("lets an ordinary key act in its own workspace and a management key in all of its organisation's", () =>
+  it.effect("lets an ordinary key act in its own workspace and a management key in all of its organization's", () =>
     Effect.gen(function* () {
       const workspaces = yield* WorkspaceStore
       const keys = yield* KeyStore
