@@ -87,7 +87,7 @@ export const App = () => {
         <TranscriptionPanel active={place === "transcription"} models={models} />
         <VideoPanel active={place === "video"} models={models} signedIn={signedIn} />
         <FilesPanel active={place === "files"} signedIn={signedIn} />
-        <KeyPanel active={place === "key"} signedIn={signedIn} />
+        <KeyPanel active={place === "key"} signedIn={signedIn} typed={session.typed} />
         <GuardrailPanel active={place === "guardrail"} manages={session.manages} />
         <ProgramPanel active={place === "program"} />
       </main>

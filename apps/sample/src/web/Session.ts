@@ -1,7 +1,7 @@
 /**
  * Who calls. A person types an ordinary key once; the page exchanges it for a short-lived one, and that is what every
- * call carries and all that outlives a reload (in this tab alone). The typed key stays in memory, to get the next
- * short-lived one while the page lives. A management key stays in memory too, and is stored nowhere.
+ * call carries and all that outlives a reload (in this tab alone), beside the label and the end of the typed key. The
+ * typed key stays in memory, to get the next short-lived one while the page lives. A management key stays in memory too, and is stored nowhere.
  */
 import { Gateway } from "@model-gateway/core"
 import { BrowserGateway, type LongLivedKey, TokenSource } from "@model-gateway/browser"
@@ -22,17 +22,30 @@ import {
 /** No key was given, or the short-lived one of an earlier visit is over. */
 export class SignedOut extends Data.TaggedError("SignedOut")<{ readonly kind: "ordinary" | "management" }> {}
 
+/** What the page shows of the key that was typed. */
+export interface TypedKey {
+  /** Its prefix and its last three characters. */
+  readonly label: string
+  readonly expires_at: string | null
+}
+
 /** What the page shows of it. */
 export interface Status {
   /** When the short-lived key ends; undefined: there is none. */
   readonly until: DateTime.Utc | undefined
   /** Whether the page gets another one by itself. */
   readonly renews: boolean
+  /** Undefined: nobody is signed in. */
+  readonly typed: TypedKey | undefined
   /** Whether a management key is at hand. */
   readonly manages: boolean
 }
 
-const nobody: Status = { until: undefined, renews: false, manages: false }
+const nobody: Status = { until: undefined, renews: false, typed: undefined, manages: false }
+
+type SignInError = Effect.Error<
+  ReturnType<Gateway.Gateway["Service"]["createEphemeralKey"]> | Gateway.Gateway["Service"]["currentKey"]
+>
 
 /** @see module */
 export class Session extends Context.Service<
@@ -42,9 +55,7 @@ export class Session extends Context.Service<
     /** The status now, and each change of it. */
     readonly changes: Stream.Stream<Status>
     /** Exchanges an ordinary key; fails with what the gateway says of it. */
-    readonly signIn: (
-      key: Redacted.Redacted<string>
-    ) => Effect.Effect<void, Effect.Error<ReturnType<Gateway.Gateway["Service"]["createEphemeralKey"]>>>
+    readonly signIn: (key: Redacted.Redacted<string>) => Effect.Effect<void, SignInError>
     readonly signOut: Effect.Effect<void>
     /** The gateway refused the short-lived key: the next call gets another one, or nobody is signed in any more. */
     readonly refused: Effect.Effect<void>
@@ -59,7 +70,11 @@ export class Session extends Context.Service<
 const stored = "model-gateway-token"
 
 const Stored = Schema.fromJsonString(
-  Schema.Struct({ key: Schema.String.check(Schema.isStartingWith("mg_ek_")), expires_at: Schema.DateTimeUtcFromString })
+  Schema.Struct({
+    key: Schema.String.check(Schema.isStartingWith("mg_ek_")),
+    expires_at: Schema.DateTimeUtcFromString,
+    typed: Schema.optionalKey(Schema.Struct({ label: Schema.String, expires_at: Schema.NullOr(Schema.String) }))
+  })
 )
 
 /** A browser may forbid storage; then a reload asks for the key again. */
@@ -94,24 +109,25 @@ const make = Effect.gen(function* () {
     })
   ).pipe(Effect.map(Context.get(Gateway.Gateway)))
 
-  const acquire = Effect.gen(function* () {
-    const { expires_at, key } = yield* exchange.createEphemeralKey()
-    const until = DateTime.makeUnsafe(expires_at)
-    yield* remember({ key, expires_at: until })
-    yield* update({ until, renews: true })
-    return { key: Redacted.make(key), lifetime: DateTime.distance(yield* DateTime.now, until) }
-  })
+  const acquire = (typed: TypedKey) =>
+    Effect.gen(function* () {
+      const { expires_at, key } = yield* exchange.createEphemeralKey()
+      const until = DateTime.makeUnsafe(expires_at)
+      yield* remember({ key, expires_at: until, typed })
+      yield* update({ until, renews: true, typed })
+      return { key: Redacted.make(key), lifetime: DateTime.distance(yield* DateTime.now, until) }
+    })
 
   const forget = Effect.gen(function* () {
     source = undefined
     ordinary = undefined
     yield* storage((storage) => storage.removeItem(stored))
-    yield* update({ until: undefined, renews: false })
+    yield* update({ until: undefined, renews: false, typed: undefined })
   })
 
   const kept = yield* recall
   if (Option.isSome(kept) && DateTime.isGreaterThan(kept.value.expires_at, yield* DateTime.now)) {
-    const { expires_at, key } = kept.value
+    const { expires_at, key, typed } = kept.value
     const token = Redacted.make(key)
     source = {
       token: Effect.flatMap(DateTime.now, (now) =>
@@ -121,7 +137,7 @@ const make = Effect.gen(function* () {
       ),
       refuse: () => forget
     }
-    yield* update({ until: expires_at })
+    yield* update({ until: expires_at, typed })
   }
 
   return Session.of({
@@ -130,9 +146,15 @@ const make = Effect.gen(function* () {
     signIn: Effect.fn("Session.signIn")(function* (key) {
       const before = ordinary
       ordinary = key
-      const next = yield* TokenSource.make(acquire).pipe(Effect.provideService(Scope.Scope, scope))
-      yield* Effect.onError(next.token, () => Effect.sync(() => (ordinary = before)))
-      source = next
+      source = yield* Effect.gen(function* () {
+        // The short-lived key does not tell the label and the end of the key that it was made from.
+        const { expires_at, label } = yield* exchange.currentKey
+        const next = yield* TokenSource.make(acquire({ label, expires_at })).pipe(
+          Effect.provideService(Scope.Scope, scope)
+        )
+        yield* next.token
+        return next
+      }).pipe(Effect.onError(() => Effect.sync(() => (ordinary = before))))
     }),
     signOut: Effect.andThen(forget, () => {
       management = undefined

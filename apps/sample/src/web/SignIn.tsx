@@ -32,7 +32,7 @@ export const SignIn = ({ onSignedIn, status }: { readonly status: Status; readon
     <section className="signed-in" aria-label="Sign in">
       <p>
         <span className="dot" aria-hidden="true" />
-        Signed in by a short-lived key, {status.renews ? "renewed while you stay" : `until ${time(status.until)}`}
+        {status.renews ? "Signed in. Renews automatically." : `Signed in until ${time(status.until)}.`}
       </p>
       <button type="button" className="small" onClick={signOut}>
         Sign out

@@ -103,7 +103,7 @@ describe.runIf(hasBrowser)("everybody", () => {
     await tabTo("API key")
     await keyboard.type(gateway().apiKey)
     await keyboard.press("Enter")
-    await site.page.getByText("Signed in by a short-lived key").waitFor()
+    await site.page.getByText("Signed in. Renews automatically.").waitFor()
     await site.page.locator("#heading-rerank:focus").waitFor()
 
     await tabTo("Question")

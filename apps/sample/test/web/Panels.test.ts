@@ -173,7 +173,34 @@ describe.runIf(hasBrowser)("the panels", () => {
     for (const name of ["All time", "This month", "This week", "Today"]) {
       expect(Number(await meter(after, name).getAttribute("aria-valuenow"))).toBeGreaterThanOrEqual(0)
     }
-    expect(await after.innerText()).toContain("mg_ek_")
+  })
+
+  it("describe the key that was typed, before and after a reload", async () => {
+    await entered()
+    for (const visit of ["typed", "reloaded"]) {
+      if (visit === "reloaded") await site.page.reload()
+      const text = await (await Panels.readKey(site)).innerText()
+      expect([visit, text]).toEqual([visit, expect.stringContaining(`mg_sk_…${gateway().apiKey.slice(-3)}`)])
+      expect(text).toMatch(/Expires\s+never/)
+    }
+  })
+
+  it("bring the results of a long form into view", async () => {
+    await entered({ viewport: { width: 1000, height: 600 } })
+    const panel = await site.go("rerank")
+    for (let added = 0; added < 6; added++) await panel.getByRole("button", { name: "Add a document" }).click()
+    await panel.getByLabel("How many (top_n)").fill("1")
+    await panel.getByLabel("Question").press("Enter")
+    const result = panel.locator(".ranking li")
+    await result.waitFor()
+    await expect
+      .poll(() =>
+        result.evaluate((element) => {
+          const { bottom, top } = element.getBoundingClientRect()
+          return top >= 0 && bottom <= innerHeight
+        })
+      )
+      .toBe(true)
   })
 
   it("draw a spending limit by what is left of it", async () => {

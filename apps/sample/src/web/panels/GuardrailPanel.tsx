@@ -5,6 +5,7 @@ import { useEffect, useState } from "react"
 import { ManagementGateway } from "../../Program.ts"
 import { credits, period } from "../../Words.ts"
 import { Field } from "../parts/Field.tsx"
+import { Outcome } from "../parts/Outcome.tsx"
 import { Panel } from "../parts/Panel.tsx"
 import { TaskProblem } from "../parts/ProblemNote.tsx"
 import { SecretForm } from "../parts/SecretForm.tsx"
@@ -147,10 +148,10 @@ export const GuardrailPanel = ({ active, manages }: { readonly active: boolean; 
               )}
             </Field>
           </TaskForm>
-          <div className="outcome">
+          <Outcome task={assignment}>
             <TaskProblem task={holdings} />
             {assignment.state._tag === "Done" ? <Assigned response={assignment.state.value} holdings={known} /> : null}
-          </div>
+          </Outcome>
         </>
       )}
     </Panel>

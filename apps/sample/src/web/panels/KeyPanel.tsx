@@ -6,10 +6,17 @@ import { amount, credits, period } from "../../Words.ts"
 import { Meter } from "../parts/Meter.tsx"
 import { Panel } from "../parts/Panel.tsx"
 import { TaskForm } from "../parts/TaskForm.tsx"
+import type { TypedKey } from "../Session.ts"
 import { snippets } from "../Snippets.ts"
 import { useTask } from "../useTask.ts"
 
-export const KeyPanel = ({ active, signedIn }: { readonly active: boolean; readonly signedIn: boolean }) => {
+interface Props {
+  readonly active: boolean
+  readonly signedIn: boolean
+  readonly typed: TypedKey | undefined
+}
+
+export const KeyPanel = ({ active, signedIn, typed }: Props) => {
   const task = useTask<CurrentKey.KeyRecord>("key")
   const { run, state } = task
   useEffect(() => {
@@ -19,7 +26,7 @@ export const KeyPanel = ({ active, signedIn }: { readonly active: boolean; reado
     <Panel
       id="key"
       title="Your key"
-      lead="What the calling key has used, what it may still spend, and how many free requests are left today."
+      lead="What the key that you signed in with has used, what it may still spend, and how many free requests are left today."
       code={snippets.key}
       active={active}
     >
@@ -30,7 +37,7 @@ export const KeyPanel = ({ active, signedIn }: { readonly active: boolean; reado
         running="Reading …"
         done={() => "As of now"}
       />
-      <div className="outcome">{state._tag === "Done" ? <Record record={state.value} /> : null}</div>
+      <div className="outcome">{state._tag === "Done" ? <Record record={{ ...state.value, ...typed }} /> : null}</div>
     </Panel>
   )
 }

@@ -5,6 +5,7 @@ import * as Inputs from "../../Inputs.ts"
 import { rankDocuments, type Ranking } from "../../Program.ts"
 import { credits } from "../../Words.ts"
 import { Field, Select } from "../parts/Field.tsx"
+import { Outcome } from "../parts/Outcome.tsx"
 import { Panel } from "../parts/Panel.tsx"
 import { TaskForm } from "../parts/TaskForm.tsx"
 import { snippets } from "../Snippets.ts"
@@ -119,7 +120,7 @@ export const RerankPanel = ({ active, models }: { readonly active: boolean; read
           </Field>
         </div>
       </TaskForm>
-      <div className="outcome">{task.state._tag === "Done" ? <Results ranking={task.state.value} /> : null}</div>
+      <Outcome task={task}>{task.state._tag === "Done" ? <Results ranking={task.state.value} /> : null}</Outcome>
     </Panel>
   )
 }

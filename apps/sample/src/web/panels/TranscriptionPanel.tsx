@@ -9,6 +9,7 @@ import { dial } from "../../Tones.ts"
 import { credits, size } from "../../Words.ts"
 import { Dropzone } from "../parts/Dropzone.tsx"
 import { Field, Select } from "../parts/Field.tsx"
+import { Outcome } from "../parts/Outcome.tsx"
 import { Panel } from "../parts/Panel.tsx"
 import { TaskProblem } from "../parts/ProblemNote.tsx"
 import { TaskForm } from "../parts/TaskForm.tsx"
@@ -128,10 +129,10 @@ export const TranscriptionPanel = ({ active, models }: { readonly active: boolea
           </Field>
         </div>
       </TaskForm>
-      <div className="outcome">
+      <Outcome task={task}>
         <TaskProblem task={recorder} />
         {task.state._tag === "Done" ? <Transcript response={task.state.value} player={player} /> : null}
-      </div>
+      </Outcome>
     </Panel>
   )
 }

@@ -6,6 +6,7 @@ import * as Inputs from "../../Inputs.ts"
 import { type FinishedVideo, followVideo, submitVideo } from "../../Program.ts"
 import { credits, size } from "../../Words.ts"
 import { Field, Select } from "../parts/Field.tsx"
+import { Outcome } from "../parts/Outcome.tsx"
 import { Panel } from "../parts/Panel.tsx"
 import { TaskForm } from "../parts/TaskForm.tsx"
 import { snippets } from "../Snippets.ts"
@@ -179,7 +180,7 @@ export const VideoPanel = ({ active, models, signedIn }: Props) => {
       {signedIn && recent.jobs.length > 0 ? (
         <RecentJobs jobs={recent.jobs} busy={task.running} onShow={show} onClear={recent.clear} />
       ) : null}
-      <div className="outcome">
+      <Outcome task={task}>
         {seen.length === 0 ? null : (
           <ol className="states" aria-label="States of the job">
             {seen.map(({ after, status }) => (
@@ -193,7 +194,7 @@ export const VideoPanel = ({ active, models, signedIn }: Props) => {
         {task.state._tag === "Done" && shown !== undefined ? (
           <Finished video={task.state.value} ratio={shown.ratio} />
         ) : null}
-      </div>
+      </Outcome>
     </Panel>
   )
 }

@@ -13,8 +13,8 @@ export interface Gateway {
   readonly dataDir: string
   readonly apiKey: string
   readonly managementKey: string
-  /** Ends the process at once, as a crash does. */
-  readonly kill: () => Promise<void>
+  /** Ends the process as a restart does: it lets go of its jobs. */
+  readonly shutDown: () => Promise<void>
   /** Starts it again, over the same folder and port. */
   readonly restart: () => Promise<void>
   /** Ends the process and removes its folder. */
@@ -42,8 +42,8 @@ const start = (dataDir: string, port: string) => {
         if (over) throw new Error(`The gateway ended:\n${output}`)
       }
     },
-    kill: async () => {
-      child.kill("SIGKILL")
+    end: async (signal: "SIGTERM" | "SIGKILL") => {
+      child.kill(signal)
       await ended
     }
   }
@@ -55,20 +55,19 @@ const address = /http:\/\/127\.0\.0\.1:\d+/
 export const serve = async (): Promise<Gateway> => {
   const dataDir = mkdtempSync(join(tmpdir(), "sample-page-"))
   let running = start(dataDir, "0")
-  const kill = () => running.kill()
   const origin = await running.printed(address)
   return {
     origin,
     dataDir,
     apiKey: await running.printed(/mg_sk_\w{38}/),
     managementKey: await running.printed(/mg_mk_\w{38}/),
-    kill,
+    shutDown: () => running.end("SIGTERM"),
     restart: async () => {
       running = start(dataDir, new URL(origin).port)
       await running.printed(address)
     },
     stop: async () => {
-      await kill()
+      await running.end("SIGKILL")
       rmSync(dataDir, { recursive: true, force: true })
     }
   }

@@ -49,7 +49,7 @@ export const open = async (browser: Browser, gateway: Gateway, options: BrowserC
     signIn: async (key) => {
       await page.getByLabel("API key").fill(key)
       await page.getByRole("button", { name: "Sign in" }).click()
-      await page.getByText("Signed in by a short-lived key").waitFor()
+      await page.getByText("Signed in. Renews automatically.").waitFor()
     },
     close: () => context.close()
   }
