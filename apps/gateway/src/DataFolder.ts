@@ -1,4 +1,4 @@
-/** The folder that holds the database and the files: made when missing, and refused with a plain sentence when it cannot be used. */
+/** The folder of the database and the files: created if missing, and an error if it cannot be used. */
 import { Effect } from "effect"
 import { accessSync, constants, mkdirSync, statSync } from "node:fs"
 import { dirname } from "node:path"
@@ -7,7 +7,7 @@ import { Failure } from "./Failure.ts"
 const codeOf = (cause: unknown): string =>
   typeof cause === "object" && cause !== null && "code" in cause && typeof cause.code === "string" ? cause.code : ""
 
-/** It will hold prompts, answers and uploaded files: nobody else's on this machine. */
+/** It holds prompts, answers and uploaded files, so other users of this machine have no access. */
 const privateMode = 0o700
 
 /** One level at a time: `mkdirSync` with `recursive` never returns below folders such as /proc that take no children. */
@@ -30,15 +30,15 @@ const reasonOf = (cause: unknown): string => {
   switch (codeOf(cause)) {
     case "EACCES":
     case "EPERM":
-      return "this user may not write there"
+      return "this user has no permission to write there"
     case "EROFS":
       return "its file system is read-only"
     case "ENOTDIR":
-      return "a file is in its place"
+      return "a file has its name"
     case "ENOSPC":
       return "the disk is full"
     default:
-      return "the system allows no folder there"
+      return "the system does not allow a folder there"
   }
 }
 
@@ -51,6 +51,6 @@ export const prepare = (dataDir: string): Effect.Effect<void, Failure> =>
     },
     catch: (cause) =>
       new Failure({
-        message: `The data folder ${dataDir} cannot be used: ${reasonOf(cause)}; choose another with --data-dir.`
+        message: `The data folder ${dataDir} cannot be used: ${reasonOf(cause)}. Choose another with --data-dir.`
       })
   })

@@ -1,8 +1,9 @@
 /**
- * Every setting of the executable: one table, from which come the flags, the environment variables, the keys of a settings file,
- * the help texts, the sentences that complain of a malformed value, and the table in the documentation.
+ * Every setting of the executable, in one table. The flags, the environment variables, the keys of
+ * the settings file, the help, the error messages and the table in the documentation come from it.
  *
- * A flag wins over the environment, the environment over the file, the file over the default.
+ * A flag takes precedence over the environment, the environment over the file, and the file over
+ * the default.
  */
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
 import * as MicroCredits from "@model-gateway/server/accounting/MicroCredits"
@@ -16,12 +17,12 @@ export interface Setting {
   readonly name: string
   /** The environment variable: `MODEL_GATEWAY_DATA_DIR`. */
   readonly variable: string
-  /** What a value must be, to follow "is not": `a port from 0 to 65535`. */
+  /** What a value must be, to complete "is not …": `a port from 0 to 65535`. */
   readonly form: string
-  /** The default as a person writes it; empty for none. */
+  /** The default in the form of a value. Empty: no default. */
   readonly fallback: string
   readonly description: string
-  /** A value that no complaint may repeat. */
+  /** Error messages do not repeat the value of a secret. */
   readonly secret: boolean
 }
 
@@ -52,7 +53,7 @@ const size = (bytes: number): string => {
   return unit === undefined ? `${bytes} B` : `${bytes / unit[0]} ${unit[1]}`
 }
 
-/** A length of time as a person writes it: `30 seconds`. */
+/** A duration in words: `30 seconds`. */
 export const span = (duration: Duration.Duration): string => {
   const millis = Duration.toMillis(duration)
   const units = [
@@ -70,8 +71,8 @@ const logFormats = ["pretty", "json"] as const
 const logLevels = ["Trace", "Debug", "Info", "Warn", "Error", "None"] as const
 
 const aSize = "a size such as 8 MiB"
-const aTime = "a length of time such as 20 seconds"
-const aCount = "a whole number from 1"
+const aTime = "a duration such as 20 seconds"
+const aCount = "a whole number of at least 1"
 const {
   bodyLimits,
   bodyRate,
@@ -84,20 +85,20 @@ const {
   videos
 } = GatewayServerConfig.defaults
 
-/** Where the data lies: the one setting that every command has. */
+/** The data folder: the one setting that every command has as a flag. */
 export const dataDir = setting(
   "data-dir",
   "a folder",
   ".data",
-  "Folder of the database and the files; made when missing"
+  "Folder of the database and the files. Created if it does not exist"
 )
 
-/** What a first run gives the workspace; the commands that may be that first run read it too. */
+/** Credits of the default workspace. Read by every command that may create the database. */
 export const initialCredits = setting(
   "initial-credits",
-  "a number of credits from 0",
+  "a number of credits of at least 0",
   "10",
-  "Credits of the workspace that the first run makes (1 credit = 1 USD)"
+  "Credits of the workspace that the first run creates. 1 credit is 1 USD"
 )
 
 /** The folder of the page at `/`. */
@@ -105,165 +106,170 @@ export const webDir = setting(
   "web-dir",
   "an existing folder, sample or none",
   "sample",
-  "Folder of the page that is served at /, beside the API: the sample's, another, or none"
+  "Folder of the page served at /. `sample` is the page of the sample, `none` serves no page"
 )
 
 /** The table, in the order in which it is shown. */
 export const settings: ReadonlyArray<Setting> = [
-  setting("host", "a host name or address", "127.0.0.1", "Address to listen on; 0.0.0.0 for every one of this machine"),
-  setting("port", "a port from 0 to 65535", "8787", "Port to listen on; 0 takes any free one"),
+  setting(
+    "host",
+    "a host name or address",
+    "127.0.0.1",
+    "Address to listen on. 0.0.0.0 listens on all addresses of this machine"
+  ),
+  setting("port", "a port from 0 to 65535", "8787", "Port to listen on. 0 chooses a free port"),
   dataDir,
   webDir,
   initialCredits,
-  setting(
-    "shutdown-timeout",
-    aTime,
-    "30 seconds",
-    "How long requests in flight may take to finish after Ctrl-C or SIGTERM"
-  ),
+  setting("shutdown-timeout", aTime, "30 seconds", "Time for requests in flight to finish after Ctrl-C or SIGTERM"),
   setting(
     "log-format",
     `one of ${logFormats.join(", ")}`,
     "pretty",
-    "Logs go to stderr, for people (pretty) or for machines (json)"
+    "Format of the logs on stderr: pretty for people, json for programs"
   ),
-  setting("log-level", `one of ${logLevels.join(", ")}`, "Info", "The least serious log entries that are written"),
-  setting("body-limit-rerank", aSize, size(bodyLimits.rerank), "Largest body of POST /rerank"),
+  setting("log-level", `one of ${logLevels.join(", ")}`, "Info", "Minimum log level"),
+  setting("body-limit-rerank", aSize, size(bodyLimits.rerank), "Maximum body size of POST /rerank"),
   setting(
     "body-limit-transcription",
     aSize,
     size(bodyLimits.transcription),
-    "Largest JSON body of POST /audio/transcriptions"
+    "Maximum JSON body size of POST /audio/transcriptions"
   ),
   setting(
     "body-limit-transcription-file",
     aSize,
     size(bodyLimits.transcriptionFile),
-    "Largest file of a multipart POST /audio/transcriptions"
+    "Maximum file size of a multipart POST /audio/transcriptions"
   ),
-  setting("body-limit-videos", aSize, size(bodyLimits.videos), "Largest body of POST /videos"),
-  setting("body-limit-files", aSize, size(bodyLimits.files), "Largest file of POST /files"),
-  setting("body-limit-other", aSize, size(bodyLimits.other), "Largest body of every other operation"),
+  setting("body-limit-videos", aSize, size(bodyLimits.videos), "Maximum body size of POST /videos"),
+  setting("body-limit-files", aSize, size(bodyLimits.files), "Maximum file size of POST /files"),
+  setting("body-limit-other", aSize, size(bodyLimits.other), "Maximum body size of every other operation"),
   setting(
     "body-rate",
     aSize,
     size(bodyRate.bytesPerSecond),
-    "Bytes per second that the body of a request must bring; a slower one is ended with 408"
+    "Minimum rate of a request body, in bytes per second. A slower request is ended with status 408"
   ),
   setting(
     "body-rate-grace",
     aTime,
     span(bodyRate.grace),
-    "Time over which that rate is measured, and the first in which a body can be too slow"
+    "Time over which the rate of a request body is measured. No body is too slow before it has passed"
   ),
   setting(
     "body-memory",
     aSize,
     "",
-    "Memory for the bodies of all requests in flight, each counted four times; one key gets at most half. Without it a quarter of what the process may use"
+    "Memory for the bodies of all requests in flight. A JSON body counts four times its size, and one key gets at most half. Without it, a quarter of the memory available to the process"
   ),
-  setting(
-    "deadline-rerank-attempt",
-    aTime,
-    span(deadlines.rerankAttempt),
-    "How long one provider may take for a rerank"
-  ),
+  setting("deadline-rerank-attempt", aTime, span(deadlines.rerankAttempt), "Timeout of one provider for a rerank"),
   setting(
     "deadline-rerank",
     aTime,
     span(deadlines.rerank),
-    "How long a rerank may take with all its fallbacks; then 524"
+    "Timeout of a rerank including its fallbacks. Then the status is 524"
   ),
   setting(
     "deadline-transcription-attempt",
     aTime,
     span(deadlines.transcriptionAttempt),
-    "How long one provider may take for a transcription"
+    "Timeout of one provider for a transcription"
   ),
   setting(
     "deadline-transcription",
     aTime,
     span(deadlines.transcription),
-    "How long a transcription may take with all its fallbacks; then 504"
+    "Timeout of a transcription including its fallbacks. Then the status is 504"
   ),
   setting(
     "circuit-failures",
     aCount,
     String(circuits.failures),
-    "So many failures in a row and a model's endpoint is left alone"
+    "Consecutive failures of a model's endpoint before its circuit opens"
   ),
-  setting("circuit-open-for", aTime, span(circuits.openFor), "How long it is left alone before one request may try it"),
+  setting(
+    "circuit-open-for",
+    aTime,
+    span(circuits.openFor),
+    "How long a circuit stays open before one request tries the endpoint again"
+  ),
   setting(
     "video-concurrency",
     aCount,
     String(videos.concurrency),
-    "Video jobs that one process moves on at the same time; most of that time is waiting for an upstream"
+    "Video jobs that one process handles at the same time. Most of that time is spent waiting for an upstream"
   ),
   setting(
     "video-lifetime",
-    "a length of time up to 365 days",
+    "a duration of at most 365 days",
     span(videos.lifetime),
-    "How long after its submission a video job that is not done expires"
+    "Time after its submission at which an unfinished video job expires"
   ),
   setting(
     "video-retention",
-    "a length of time such as 30 days, or never",
+    "a duration such as 30 days, or never",
     "never",
-    "How long after its end a video job is deleted, with its videos"
+    "Time after its end at which a video job is deleted, with its videos"
   ),
   setting(
     "kept-answers-per-key",
     aSize,
     size(keptAnswers.perKey),
-    "What the answers kept for Idempotency-Key may take of one API key; beyond it the oldest are deleted"
+    "Maximum size of the answers kept for Idempotency-Key per API key. Beyond it, the oldest are deleted"
   ),
   setting(
     "kept-answers-total",
     aSize,
     size(keptAnswers.total),
-    "What the answers kept for Idempotency-Key may take in all; beyond it those of the keys that use the most are deleted"
+    "Maximum size of all answers kept for Idempotency-Key. Beyond it, answers of the keys that use the most are deleted"
   ),
-  setting("rate-limit-requests", aCount, String(rateLimit.requests), "How many requests a key may make in each window"),
-  setting("rate-limit-window", aTime, span(rateLimit.window), "The length of that window"),
+  setting("rate-limit-requests", aCount, String(rateLimit.requests), "Maximum requests per key in each window"),
+  setting("rate-limit-window", aTime, span(rateLimit.window), "Length of the window of rate-limit-requests"),
   setting(
     "failed-authentications-requests",
     aCount,
     String(failedAuthentications.requests),
-    "Failed authentications of an address in each window after which its next ones are answered 2 seconds later"
+    "Failed authentications of an address in each window before its next ones are answered 2 seconds later"
   ),
-  setting("failed-authentications-window", aTime, span(failedAuthentications.window), "The length of that window"),
+  setting(
+    "failed-authentications-window",
+    aTime,
+    span(failedAuthentications.window),
+    "Length of the window of failed-authentications-requests"
+  ),
   setting(
     "free-daily-requests",
     aCount,
     String(freeDailyRequests),
-    "Requests to free models that a new key has a UTC day"
+    "Requests to free models per UTC day for each new key"
   ),
   setting(
     "cors-origins",
     "a list of origins such as https://app.example, separated by commas",
     "",
-    "Origins whose pages may call the service from a browser, separated by commas, never *"
+    "Origins whose pages may call the service from a browser, separated by commas. * is not allowed"
   ),
   setting(
     "trusted-proxies",
     "a list of addresses and blocks such as 10.0.0.0/8, separated by commas",
     "",
-    "Proxies whose X-Forwarded-For is believed: addresses and CIDR blocks, separated by commas"
+    "Proxies whose X-Forwarded-For is trusted: addresses and CIDR blocks, separated by commas"
   ),
   secret(
     "metrics-token",
     "a token of 16 to 512 letters, digits and - . _ ~ + /",
-    "What /metrics asks for as a bearer token; without one it answers programs on this machine alone. Not as a flag where others see the processes"
+    "Bearer token for /metrics. Without it, /metrics answers only local requests. Other users of this machine can see a flag: prefer the environment or the file"
   )
 ]
 
-/** What of the settings concerns the executable itself; the service reads its own. */
+/** The settings of the executable itself. The service reads its own. */
 export interface Settings {
   readonly host: string
   readonly port: number
   /** Absolute. */
   readonly dataDir: string
-  /** Absolute; undefined: no page is served. */
+  /** Absolute. Undefined: no page is served. */
   readonly webDir: string | undefined
   readonly initialCredits: MicroCredits.MicroCredits
   readonly shutdownTimeout: Duration.Duration
@@ -276,10 +282,10 @@ const Port = Schema.FiniteFromString.check(Schema.isInt(), Schema.isBetween({ mi
 const Credits = Schema.FiniteFromString.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000_000 }))
 
 const Patience = Schema.DurationFromString.check(
-  Schema.makeFilter((span: Duration.Duration) => Duration.toMillis(span) >= 0, { expected: "a length of time from 0" })
+  Schema.makeFilter((span: Duration.Duration) => Duration.toMillis(span) >= 0, { expected: "a duration of at least 0" })
 )
 
-/** The sample's page, as it is built beside this executable. Found by its place, as apps do not depend on each other. */
+/** The built page of the sample. Found by its path because apps do not depend on each other. */
 export const samplePage = fileURLToPath(new URL("../../sample/dist/web", import.meta.url))
 
 /** The settings of the executable, from `Config`. */
@@ -311,7 +317,7 @@ export const configFlag = Flag.String("config").pipe(
   Flag.optional
 )
 
-/** A flag for each of the rows. They are read as text: what they mean is for {@link config} to say, wherever the text came from. */
+/** A flag for each row. Its value stays text: {@link config} decodes it, whatever its source. */
 export const flagsOf = (rows: ReadonlyArray<Setting>): Record<string, Flag.Flag<Option.Option<string>>> =>
   Object.fromEntries(
     rows.map(({ description, fallback, name, variable }) => [

@@ -19,7 +19,7 @@ export const flags = {
   settings: Settings.flagsOf([Settings.dataDir]),
   workspace: Flag.String("workspace").pipe(
     Flag.withMetavar("id"),
-    Flag.withDescription("The workspace to act in, by its id. Default: the default workspace"),
+    Flag.withDescription("Id of the workspace. Default: the default workspace"),
     Flag.optional
   ),
   json: Flag.Boolean("json").pipe(Flag.withDescription("Print JSON, for programs"), Flag.withDefault(false))

@@ -17,7 +17,7 @@ describe("credits add", () => {
     const { stdout } = await run(["credits", "add", "--amount", "1", "--data-dir", folder()], {
       MODEL_GATEWAY_INITIAL_CREDITS: "2.5"
     })
-    expect(stdout).toMatch(/^Added 1 credits to workspace \S+; it has 3\.5 now\.\n$/)
+    expect(stdout).toMatch(/^Added 1 credits to workspace \S+\. Its balance is 3\.5\.\n$/)
   })
 
   it.each(["-5", "0.0000001", "Infinity", "much"])("refuses %s credits", async (amount) => {

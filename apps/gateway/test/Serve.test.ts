@@ -101,7 +101,9 @@ describe("serve", () => {
     const dataDir = folder()
     const { code, stderr, stdout } = await run(["serve", "--port", `${first.port}`, "--data-dir", dataDir])
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
-    expect(stderr).toBe(`Port ${first.port} on 127.0.0.1 is taken by another program; choose another with --port.\n`)
+    expect(stderr).toBe(
+      `Port ${first.port} on 127.0.0.1 is in use by another program. Choose another port with --port.\n`
+    )
     const again = await serve(dataDir)
     await again.prints(/API key +mg_sk_/)
   })
@@ -110,7 +112,7 @@ describe("serve", () => {
     const { code, stderr } = await run(["serve", "--host", host, "--port", "0", "--data-dir", folder()])
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: `${host} is no address of this machine; choose another with --host.\n`
+      stderr: `${host} is not an address of this machine. Choose another with --host.\n`
     })
   })
 

@@ -76,25 +76,21 @@ describe("settings", () => {
     [["--port", "http"], {}, '--port is "http", which is not a port from 0 to 65535.'],
     [["--port", "65536"], {}, '--port is "65536", which is not a port from 0 to 65535.'],
     [["--host", ""], {}, '--host is "", which is not a host name or address.'],
-    [
-      ["--shutdown-timeout", "soon"],
-      {},
-      '--shutdown-timeout is "soon", which is not a length of time such as 20 seconds.'
-    ],
+    [["--shutdown-timeout", "soon"], {}, '--shutdown-timeout is "soon", which is not a duration such as 20 seconds.'],
     [
       ["--shutdown-timeout=-5 seconds"],
       {},
-      '--shutdown-timeout is "-5 seconds", which is not a length of time such as 20 seconds.'
+      '--shutdown-timeout is "-5 seconds", which is not a duration such as 20 seconds.'
     ],
     [
       ["--deadline-rerank", "0 seconds"],
       {},
-      '--deadline-rerank is "0 seconds", which is not a length of time such as 20 seconds.'
+      '--deadline-rerank is "0 seconds", which is not a duration such as 20 seconds.'
     ],
     [
       ["--video-lifetime", "Infinity"],
       {},
-      '--video-lifetime is "Infinity", which is not a length of time up to 365 days.'
+      '--video-lifetime is "Infinity", which is not a duration of at most 365 days.'
     ],
     [
       ["--cors-origins", "https://app.example, *"],
@@ -201,7 +197,7 @@ describe("the data folder", () => {
     for (const place of [closed, join(closed, "below")]) {
       const failure = await asNobody(() => Effect.runPromise(Effect.flip(DataFolder.prepare(place))))
       expect(failure.message).toBe(
-        `The data folder ${place} cannot be used: this user may not write there; choose another with --data-dir.`
+        `The data folder ${place} cannot be used: this user has no permission to write there. Choose another with --data-dir.`
       )
     }
   })

@@ -10,10 +10,10 @@ import * as Storage from "../Storage.ts"
 /** Credits as a person types them: more than nothing, to the millionth. */
 const amount = Flag.Finite("amount").pipe(
   Flag.withMetavar("credits"),
-  Flag.withDescription("How many credits to add; 1 credit = 1 USD, the smallest amount is 0.000001"),
+  Flag.withDescription("Credits to add, at least 0.000001. 1 credit is 1 USD"),
   Flag.filterMap(
     (credits) => Option.filter(MicroCredits.fromCredits(credits), (micro) => micro > 0),
-    () => "Expected a number of credits from 0.000001"
+    () => "Expected a number of credits of at least 0.000001"
   )
 )
 
@@ -23,7 +23,7 @@ const add = Command.make(
     amount,
     note: Flag.String("note").pipe(
       Flag.withMetavar("text"),
-      Flag.withDescription("What the credits are for, kept in the ledger"),
+      Flag.withDescription("Note for the ledger entry"),
       Flag.optional
     ),
     ...Storage.flags
@@ -46,7 +46,7 @@ const add = Command.make(
           })
         }
         yield* Console.log(
-          `Added ${credits(input.amount)} credits to workspace ${workspace.id}; it has ${credits(balance.balance)} now.`
+          `Added ${credits(input.amount)} credits to workspace ${workspace.id}. Its balance is ${credits(balance.balance)}.`
         )
       })
     )
@@ -60,6 +60,6 @@ const add = Command.make(
 
 /** The `credits` command. */
 export const command = Command.make("credits").pipe(
-  Command.withDescription("Manage the credits of a workspace, on the database itself"),
+  Command.withDescription("Manage the credits of a workspace in the database"),
   Command.withSubcommands([add])
 )

@@ -25,7 +25,7 @@ const create = Command.make(
   {
     name: Flag.String("name").pipe(
       Flag.withMetavar("text"),
-      Flag.withDescription('What the key is called, at most 256 characters. Default "Key"'),
+      Flag.withDescription('Name of the key, at most 256 characters. Default: "Key"'),
       Flag.filter(
         (name) => name.length >= 1 && name.length <= 256,
         () => "Expected 1 to 256 characters"
@@ -33,12 +33,12 @@ const create = Command.make(
       Flag.withDefault("Key")
     ),
     management: Flag.Boolean("management").pipe(
-      Flag.withDescription("A key that manages keys, guardrails and credits, and cannot spend"),
+      Flag.withDescription("Create a management key. It manages keys, guardrails and credits, and cannot spend"),
       Flag.withDefault(false)
     ),
     limit: Flag.Finite("limit").pipe(
       Flag.withMetavar("credits"),
-      Flag.withDescription("How many credits the key may spend. Default: no limit of its own"),
+      Flag.withDescription("Maximum credits that the key may spend. Default: no limit"),
       Flag.filterMap(
         (credits) => Option.filter(MicroCredits.exactly(credits), (micro) => micro >= 0),
         () => "Expected a number of credits from 0"
@@ -46,12 +46,12 @@ const create = Command.make(
       Flag.optional
     ),
     limitReset: Flag.Literals("limit-reset", Periods.limitResets).pipe(
-      Flag.withDescription("When the limit starts anew, by UTC day, ISO week or month. Default: never"),
+      Flag.withDescription("When the limit resets: each UTC day, ISO week or month. Default: never"),
       Flag.optional
     ),
     expiresAt: Flag.String("expires-at").pipe(
       Flag.withMetavar("time"),
-      Flag.withDescription("When the key stops working, in ISO 8601: 2027-01-01T00:00:00Z. Default: never"),
+      Flag.withDescription("When the key expires, in ISO 8601: 2027-01-01T00:00:00Z. Default: never"),
       Flag.filterMap(
         (text) =>
           isoTime.test(text) && hasDay(text) ? Option.map(DateTime.make(text), DateTime.toEpochMillis) : Option.none(),
@@ -63,7 +63,7 @@ const create = Command.make(
   },
   Effect.fn("keys create")(function* (input) {
     if (Option.isSome(input.limitReset) && Option.isNone(input.limit)) {
-      return yield* new Failure({ message: "--limit-reset needs a --limit that it resets." })
+      return yield* new Failure({ message: "--limit-reset needs a --limit to reset." })
     }
     if (Option.isSome(input.expiresAt) && input.expiresAt.value <= (yield* Clock.currentTimeMillis)) {
       return yield* new Failure({ message: `--expires-at ${WireKey.iso(input.expiresAt.value)} has already passed.` })
@@ -86,7 +86,7 @@ const create = Command.make(
         if (input.json) return yield* Output.json({ data: shown, key: Redacted.value(plain) })
         yield* Console.log(
           [
-            "The key, shown this once:",
+            "The key is shown only once:",
             "",
             `  ${Redacted.value(plain)}`,
             "",
@@ -104,12 +104,12 @@ const create = Command.make(
     )
   })
 ).pipe(
-  Command.withDescription("Make a key and print it, this once"),
+  Command.withDescription("Create a key and print it, once"),
   Command.withExamples([
-    { command: "model-gateway keys create --name laptop", description: "A key that may spend all the workspace has" },
+    { command: "model-gateway keys create --name laptop", description: "A key without a limit" },
     {
       command: "model-gateway keys create --name ci --limit 5 --limit-reset daily --expires-at 2027-01-01T00:00:00Z",
-      description: "A key for 5 credits a day, until the new year"
+      description: "A key with 5 credits a day that expires at the new year"
     },
     { command: "model-gateway keys create --management --json", description: "A management key, for a script" }
   ])
@@ -149,7 +149,7 @@ const list = Command.make(
         const keys = yield* Effect.forEach(yield* allOf(workspace), wire)
         if (input.json) return yield* Output.json({ data: keys })
         if (keys.length === 0) {
-          return yield* Console.log("This workspace has no keys; model-gateway keys create makes one.")
+          return yield* Console.log("This workspace has no keys. Create one with model-gateway keys create.")
         }
         const now = yield* Clock.currentTimeMillis
         yield* Console.log(
@@ -206,7 +206,9 @@ const revoke = Command.make(
         const missing = new Failure({ message: `The workspace ${workspace.id} has no such key.` })
         if (key === undefined) return yield* missing
         if (another !== undefined) {
-          return yield* new Failure({ message: `Several keys begin with ${input.key}; give more of the hash.` })
+          return yield* new Failure({
+            message: `Several keys begin with ${input.key}. Give more characters of the hash.`
+          })
         }
         yield* keys
           .remove(key.organizationId, key.hash)
@@ -219,12 +221,12 @@ const revoke = Command.make(
     )
   })
 ).pipe(
-  Command.withDescription("Revoke a key for good; what it used stays on record"),
+  Command.withDescription("Revoke a key permanently. Its usage is kept"),
   Command.withExamples([{ command: "model-gateway keys revoke 3f9a1c0e", description: "By the beginning of its hash" }])
 )
 
 /** The `keys` command. */
 export const command = Command.make("keys").pipe(
-  Command.withDescription("Manage API keys, on the database itself: before the first serve or beside a running one"),
+  Command.withDescription("Manage API keys in the database, with or without a running gateway"),
   Command.withSubcommands([create, list, revoke])
 )

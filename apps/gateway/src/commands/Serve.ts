@@ -16,7 +16,7 @@ import * as Output from "../Output.ts"
 import * as SampleKeys from "../SampleKeys.ts"
 import * as Settings from "../Settings.ts"
 
-/** Loaded when it is to run: the other commands, the help and the complaints start without it, twice as fast. */
+/** Imported when it runs: without it the other commands, help and error messages start twice as fast. */
 const layerService = Effect.fnUntraced(function* (settings: Settings.Settings, { server }: Connections.Connections) {
   const [GatewayServer, NodeHttpServer] = yield* Effect.promise(() =>
     Promise.all([import("@model-gateway/server/GatewayServer"), import("@effect/platform-node/NodeHttpServer")])
@@ -36,17 +36,17 @@ const refused = ({ cause }: ServeError, host: string, port: number): Failure => 
   switch (code) {
     case "EADDRINUSE":
       return new Failure({
-        message: `Port ${port} on ${host} is taken by another program; choose another with --port.`
+        message: `Port ${port} on ${host} is in use by another program. Choose another port with --port.`
       })
     case "EACCES":
       return new Failure({
-        message: `Port ${port} on ${host} is not open to this user; choose one above 1023 with --port.`
+        message: `Port ${port} on ${host} is not allowed for this user. Choose a port above 1023 with --port.`
       })
     case "EADDRNOTAVAIL":
     case "EINVAL":
     case "ENOTFOUND":
     case "EAI_AGAIN":
-      return new Failure({ message: `${host} is no address of this machine; choose another with --host.` })
+      return new Failure({ message: `${host} is not an address of this machine. Choose another with --host.` })
     default:
       return new Failure({ message: `The gateway cannot listen on ${host}, port ${port} (${String(code ?? cause)}).` })
   }
@@ -60,7 +60,7 @@ const layerLogs = ({ logFormat, logLevel }: Settings.Settings) =>
     Layer.succeed(References.MinimumLogLevel, logLevel)
   )
 
-/** The address as a person on this machine would type it. */
+/** The URL of the gateway on this machine. */
 const origin = (host: string, port: number): string => {
   const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host
   return `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`
@@ -69,7 +69,7 @@ const origin = (host: string, port: number): string => {
 const firstRun = ({ managementKey, ordinaryKey, workspace }: Bootstrapped, base: string): string =>
   [
     "",
-    `This is the first run. It made a workspace with ${MicroCredits.toCredits(workspace.balance)} credits and two keys, which are shown this once:`,
+    `This is the first run. It created a workspace with ${MicroCredits.toCredits(workspace.balance)} credits and two keys. The keys are shown only once:`,
     "",
     Output.fields([
       ["workspace", workspace.id],
@@ -95,7 +95,7 @@ const running = Effect.fnUntraced(function* (settings: Settings.Settings, connec
     yield* Console.log(
       `Model gateway at ${base}/api/v1 (data in ${settings.dataDir}${page}, API reference at ${base}/docs)`
     )
-    // Only now, with the port its own: a run that cannot listen must not make keys that nobody gets to see.
+    // Created once the port is open: a run that cannot listen must not create keys that nobody sees.
     const workspaces = yield* WorkspaceStore
     const made = yield* workspaces.bootstrap({ credits: settings.initialCredits })
     yield* SampleKeys.write(settings.dataDir, `${base}/api/v1`, made)
@@ -105,7 +105,7 @@ const running = Effect.fnUntraced(function* (settings: Settings.Settings, connec
     Effect.onInterrupt(() =>
       Effect.andThen(
         Console.log(
-          `Stopping. Requests in flight may take ${Settings.span(patience)} to finish; Ctrl-C again stops at once.`
+          `Stopping. Requests in flight have ${Settings.span(patience)} to finish. Press Ctrl-C again to stop at once.`
         ),
         Effect.promise(() => connections.stop(Duration.toMillis(patience)))
       )
@@ -135,8 +135,8 @@ export const command = Command.make(
   })
 ).pipe(
   Command.withDescription(
-    "Run the gateway. The first run makes a workspace with credits, a management key and an ordinary key, and prints them. " +
-      "Every setting can be given as a flag, in the environment or in a file; the flag wins, then the environment."
+    "Run the gateway. The first run creates a workspace with credits, a management key and an ordinary key, and prints the keys. " +
+      "Every setting can be given as a flag, in the environment or in a file. A flag takes precedence over the environment, the environment over the file."
   ),
   Command.withShortDescription("Run the gateway"),
   Command.withExamples([
