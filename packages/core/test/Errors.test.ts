@@ -118,7 +118,7 @@ describe("a response that violates the contract is an InvalidResponse", () => {
       { status: 200, description: "a body that does not match the contract at results.0.relevance_score" }
     ],
     [
-      "a success that is no object",
+      "a success that is not an object",
       () => Stub.json([secret]),
       { status: 200, description: "a body that does not match the contract at its root" }
     ],
@@ -143,7 +143,7 @@ describe("a response that violates the contract is an InvalidResponse", () => {
       () => new Response(`<html>${secret}`, { status: 502 }),
       { status: 502, description: "a body that is not an error envelope", isRetryable: true }
     ],
-    ["an envelope that is none", () => Stub.json({ error: secret }, 500), { status: 500, isRetryable: false }],
+    ["an invalid envelope", () => Stub.json({ error: secret }, 500), { status: 500, isRetryable: false }],
     ["an envelope without a message", () => Stub.json({ error: { code: 500 } }, 500), { status: 500 }],
     [
       "an envelope whose code is not its status",
@@ -205,7 +205,7 @@ describe("the credential", () => {
   const answers: { readonly [name: string]: () => Stub.Answer } = {
     "an error of the service": () => Stub.failure(402),
     "an invalid response": () => new Response("<html>", { status: 502 }),
-    "a success that does not fit": () => Stub.json({}),
+    "a success that violates the contract": () => Stub.json({}),
     "a cut connection": () => "cut",
     "a time-out": () => Effect.never
   }

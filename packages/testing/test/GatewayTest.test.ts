@@ -371,7 +371,7 @@ describe("a handler", () => {
           ...Samples.rerankResponse,
           results: [{ index: 0, relevance_score: Number.NaN, document: {} }]
         },
-        // @ts-expect-error it is no bytes
+        // @ts-expect-error not bytes
         getFileContent: "text"
       })
     )

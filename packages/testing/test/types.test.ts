@@ -61,7 +61,7 @@ describe("a handler", () => {
     GatewayTest.layer({ submitVideo: Effect.fail(Samples.errors[502]) })
     // @ts-expect-error nor in a plan
     GatewayTest.layer({}, { faults: { submitVideo: Faults.first(1, Faults.status(502)) } })
-    // @ts-expect-error an error that is no status of anything
+    // @ts-expect-error an error without a status
     GatewayTest.layer({ rerank: Effect.fail("broken") })
     // @ts-expect-error a handler asks for no services
     GatewayTest.layer({ rerank: Effect.map(Recorder.requests, () => Samples.rerankResponse) })
@@ -71,7 +71,7 @@ describe("a handler", () => {
   it("returns only its operation's response", () => {
     // @ts-expect-error the wire has it under data
     GatewayTest.layer({ currentKey: Samples.keyRecord })
-    // @ts-expect-error a ranking is no transcript
+    // @ts-expect-error a ranking is not a transcript
     GatewayTest.layer({ transcribe: Samples.rerankResponse })
     // @ts-expect-error no such operation
     GatewayTest.layer({ rank: Samples.rerankResponse })
