@@ -1,4 +1,6 @@
-/** The folder of the database and the files: created if missing, and an error if it cannot be used. */
+/**
+ * The folder of the database and the files: created if missing, and an error if it cannot be used.
+ */
 import { Effect } from "effect"
 import { accessSync, constants, mkdirSync, statSync } from "node:fs"
 import { dirname } from "node:path"

@@ -13,7 +13,10 @@ interface Given {
 
 /** The values that were given. */
 export interface Loaded {
-  /** Reads one part of the settings. Fails with a sentence that names the malformed one and its source. */
+  /**
+   * Reads one part of the settings. Fails with a sentence that names the malformed one and its
+   * source.
+   */
   readonly read: <A>(part: Config.Config<A>) => Effect.Effect<A, Failure>
   /** The failure for a setting whose value was given and cannot be used. */
   readonly invalid: (row: Settings.Setting) => Failure
@@ -116,7 +119,10 @@ const variableOf = (issue: SchemaIssue.Issue): string | undefined => {
   return segment === undefined ? undefined : String(typeof segment === "object" ? segment.key : segment)
 }
 
-/** The executable's own settings, with its folders made absolute. Fails if the folder of the page does not exist. */
+/**
+ * The executable's own settings, with its folders made absolute. Fails if the folder of the page
+ * does not exist.
+ */
 export const read = Effect.fnUntraced(function* (loaded: Loaded) {
   const path = yield* Path.Path
   const values = yield* loaded.read(Settings.config)

@@ -14,6 +14,9 @@ const distance = (a: string, b: string): number => {
   return previous.at(-1) ?? 0
 }
 
-/** The candidate with the smallest edit distance, the first of several. `candidates` must not be empty. */
+/**
+ * The candidate with the smallest edit distance, the first of several. `candidates` must not be
+ * empty.
+ */
 export const nearest = (name: string, candidates: ReadonlyArray<string>): string =>
   candidates.reduce((best, candidate) => (distance(name, candidate) < distance(name, best) ? candidate : best))

@@ -26,7 +26,10 @@ export const layerPresenter = CliOutput.layerPresenter({
 /** A value for a program to read. */
 export const json = (value: unknown): Effect.Effect<void> => Console.log(JSON.stringify(value, null, 2))
 
-/** Escapes control and direction characters: names are free text and could otherwise control the terminal. */
+/**
+ * Escapes control and direction characters: names are free text and could otherwise control the
+ * terminal.
+ */
 export const printable = (text: string): string =>
   text.replaceAll(
     /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu,

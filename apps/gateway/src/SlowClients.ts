@@ -1,8 +1,8 @@
 /**
  * Ends connections whose client is too slow, or gone.
  *
- * Each connection is looked at once a second, whoever reads the body of its request, so that a
- * request costs nothing more.
+ * Each connection is checked once a second, whatever reads the body of its request, so that the
+ * check adds no cost to a request.
  */
 import { type Connection, type Exchange, isOver, refuse } from "./Refusals.ts"
 

@@ -18,7 +18,10 @@ const command = Command.make("model-gateway").pipe(
 /** Unlike npm, pnpm passes the `--` of `pnpm start -- --port 9000` on. No command here uses it. */
 const args = process.argv.slice(2).filter((arg) => arg !== "--")
 
-/** Runs the command and returns the exit code. Errors that a user can fix are printed as one sentence. */
+/**
+ * Runs the command and returns the exit code. Errors that a user can fix are printed as one
+ * sentence.
+ */
 const program = Command.runWith(command, { version })(args).pipe(
   Effect.as(0),
   Effect.catch((error) =>

@@ -72,7 +72,7 @@ describe("the service", () => {
     expect(statusesOf(await ask(gateway, "GET /healthz HTTP/1.0\r\n\r\n"))).toEqual(["200"])
   })
 
-  it("ends a body that arrives too slowly with 408, whoever reads it", async () => {
+  it("ends a body that arrives too slowly with 408, whether or not an operation reads it", async () => {
     const gateway = await serve(folder(), ["--body-rate-grace", "500 millis"])
     const key = await firstKey(gateway)
     const form = "multipart/form-data; boundary=B"

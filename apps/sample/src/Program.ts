@@ -113,7 +113,8 @@ const cancelVideo = (submitted: Effect.Effect<Pick<Video.Job, "id">, unknown>, o
 /** Submits a video job and tells how it stands. Interrupted, it cancels the job. */
 export const submitVideo = Effect.fn("Sample.submitVideo")(function* (request: Video.Request, onChange: OnChange) {
   const gateway = yield* Gateway.Gateway
-  // An interrupted submission may have arrived all the same. Sent again under its key, it answers which job it is.
+  // An interrupted submission may have arrived all the same. Sent again under its key, it answers
+  // which job it is.
   const submit = gateway.submitVideo(request, { idempotencyKey: `sample-${yield* Random.next}` })
   return yield* submit.pipe(
     Effect.tap(onChange),
@@ -122,8 +123,8 @@ export const submitVideo = Effect.fn("Sample.submitVideo")(function* (request: V
 })
 
 /**
- * Follows a job that was submitted, now or earlier: tells how it stands and each change of it, and saves the video.
- * Interrupted, it cancels the job and tells that too.
+ * Follows a job that was submitted, now or earlier: tells how it stands and each change of it, and
+ * saves the video. Interrupted, it cancels the job and tells that too.
  */
 export const followVideo = Effect.fn("Sample.followVideo")(function* (id: string, onChange: OnChange) {
   const gateway = yield* Gateway.Gateway
@@ -138,7 +139,10 @@ export const followVideo = Effect.fn("Sample.followVideo")(function* (id: string
   return { job: final, saved: yield* store.save(gateway.videoContent(id)) }
 })
 
-/** Step 5: has a video made, tells each change of the job, and saves the result. Interrupted, it cancels the job. */
+/**
+ * Step 5: has a video made, tells each change of the job, and saves the result. Interrupted, it
+ * cancels the job.
+ */
 export const makeVideo = Effect.fn("Sample.makeVideo")(function* (request: Video.Request, onChange: OnChange) {
   const submitted = yield* submitVideo(request, onChange)
   return yield* followVideo(submitted.id, (job) =>

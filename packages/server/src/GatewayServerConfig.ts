@@ -127,7 +127,7 @@ export interface Settings {
   /**
    * Proxies in front of the service, as addresses and CIDR blocks: `10.0.0.0/8`, `2001:db8::7`. The
    * service trusts the client address that they report in `X-Forwarded-For`. Listing all addresses
-   * is not allowed. Default: none, the client is whoever opened the connection.
+   * is not allowed. Default: none, the client is the peer of the connection.
    */
   readonly trustedProxies: ReadonlyArray<string>
   /**

@@ -16,7 +16,10 @@ import * as Output from "../Output.ts"
 import * as SampleKeys from "../SampleKeys.ts"
 import * as Settings from "../Settings.ts"
 
-/** Imported when it runs: without it the other commands, help and error messages start twice as fast. */
+/**
+ * Imported when it runs: without it the other commands, help and error messages start twice as
+ * fast.
+ */
 const layerService = Effect.fnUntraced(function* (settings: Settings.Settings, { server }: Connections.Connections) {
   const [GatewayServer, NodeHttpServer] = yield* Effect.promise(() =>
     Promise.all([import("@model-gateway/server/GatewayServer"), import("@effect/platform-node/NodeHttpServer")])
@@ -95,7 +98,8 @@ const running = Effect.fnUntraced(function* (settings: Settings.Settings, connec
     yield* Console.log(
       `Model gateway at ${base}/api/v1 (data in ${settings.dataDir}${page}, API reference at ${base}/docs)`
     )
-    // Created once the port is open: a run that cannot listen must not create keys that nobody sees.
+    // Created once the port is open: a run that cannot listen must not create keys that nobody
+    // sees.
     const workspaces = yield* WorkspaceStore
     const made = yield* workspaces.bootstrap({ credits: settings.initialCredits })
     yield* SampleKeys.write(settings.dataDir, `${base}/api/v1`, made)

@@ -1,7 +1,8 @@
 /**
- * Who calls. A person types an ordinary key once; the page exchanges it for a short-lived one, and that is what every
- * call carries and all that outlives a reload (in this tab alone), beside the label and the end of the typed key. The
- * typed key stays in memory, to get the next short-lived one while the page lives. A management key stays in memory too, and is stored nowhere.
+ * Who calls. A person types an ordinary key once; the page exchanges it for a short-lived one, and
+ * that is what every call carries and all that outlives a reload (in this tab alone), beside the
+ * label and the end of the typed key. The typed key stays in memory, to get the next short-lived
+ * one while the page lives. A management key stays in memory too, and is stored nowhere.
  */
 import { Gateway } from "@model-gateway/core"
 import { BrowserGateway, type LongLivedKey, TokenSource } from "@model-gateway/browser"

@@ -1,6 +1,7 @@
 /**
- * The video jobs that this browser submitted last. A job goes on and is charged while the page is away, so its id is
- * kept in `localStorage`: a reload, a closed tab or a restarted gateway loses none.
+ * The video jobs that this browser submitted last. A job goes on and is charged while the page is
+ * away, so its id is kept in `localStorage`: a reload, a closed tab or a restarted gateway loses
+ * none.
  */
 import { Video } from "@model-gateway/core"
 import { Option, Schema } from "effect"

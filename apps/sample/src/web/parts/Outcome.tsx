@@ -1,4 +1,6 @@
-/** What came of an action. A result that appears below the edge of the window is scrolled into view. */
+/**
+ * What came of an action. A result that appears below the edge of the window is scrolled into view.
+ */
 import { type ReactNode, useEffect, useRef } from "react"
 import type { Task } from "../useTask.ts"
 

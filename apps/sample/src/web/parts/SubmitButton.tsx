@@ -1,4 +1,7 @@
-/** Submits a form once: not while the form's action runs, and not again on the second half of a double click. */
+/**
+ * Submits a form once: not while the form's action runs, and not again on the second half of a
+ * double click.
+ */
 import type { ReactNode, RefObject } from "react"
 
 interface Props {
@@ -14,7 +17,8 @@ export const SubmitButton = ({ busy, children, ...rest }: Props) => (
     type="submit"
     aria-disabled={busy}
     onClick={(event) => {
-      // A quick action is over before the second click of a double click arrives. `detail` counts clicks.
+      // A quick action is over before the second click of a double click arrives. `detail` counts
+      // clicks.
       if (busy || event.detail > 1) event.preventDefault()
     }}
   >
