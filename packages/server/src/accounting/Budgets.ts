@@ -11,8 +11,8 @@ import { Data, Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
 import type { SqlError } from "effect/sql/SqlError"
-import * as Periods from "../keys/Periods.ts"
-import * as Dialect from "../storage/Dialect.ts"
+import * as Periods from "./Periods.ts"
+import * as Dialect from "../storage/sql/Dialect.ts"
 import * as MicroCredits from "./MicroCredits.ts"
 
 /** Sums over all time and over the current periods. */

@@ -1,7 +1,7 @@
 /** Checks whether a caller has anything left to spend before the cost of a request is known. */
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
-import * as Dialect from "../storage/Dialect.ts"
+import * as Dialect from "../storage/sql/Dialect.ts"
 import * as Budgets from "./Budgets.ts"
 import * as MicroCredits from "./MicroCredits.ts"
 import { InsufficientCredits, type Payer } from "./Reservation.ts"

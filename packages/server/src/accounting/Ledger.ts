@@ -1,7 +1,7 @@
 /** The rows of the ledger: open intents and recorded usage. */
 import { Schema } from "effect"
 import type { Row } from "effect/sql/SqlConnection"
-import * as Dialect from "../storage/Dialect.ts"
+import * as Dialect from "../storage/sql/Dialect.ts"
 import * as MicroCredits from "./MicroCredits.ts"
 
 /** One entry of the usage ledger. Amounts are micro-credits, times are epoch milliseconds. */

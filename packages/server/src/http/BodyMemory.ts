@@ -9,7 +9,7 @@ import { Context, Data, Effect, Layer } from "effect"
 import { totalmem } from "node:os"
 import { constrainedMemory } from "node:process"
 import { getHeapStatistics } from "node:v8"
-import * as FairShare from "../admission/FairShare.ts"
+import * as FairShare from "../internal/FairShare.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 
 /** There was no room for a body (status 503, or 429 or 500 if the operation has no 503). */

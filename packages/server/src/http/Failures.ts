@@ -9,8 +9,8 @@ import { EnvelopeError, type Issue, phrases } from "@model-gateway/core/GatewayE
 import { type Cause, Effect, SchemaIssue } from "effect"
 import { HttpServerError, Multipart } from "effect/http"
 import { HttpApiError } from "effect/http-api"
-import { RateLimitUnavailable } from "../rates/RateLimits.ts"
-import { StorageError } from "../storage/StorageError.ts"
+import { RateLimitUnavailable } from "../admission/RateLimits.ts"
+import { StorageError } from "../storage/sql/StorageError.ts"
 import { BodyMemoryFull } from "./BodyMemory.ts"
 import type { Failure } from "./Envelope.ts"
 import * as Issues from "./Issues.ts"
@@ -291,7 +291,7 @@ export const kindOf = (error: unknown): string => {
  * ```ts
  * import { Effect } from "effect"
  * import * as Failures from "@model-gateway/server/http/Failures"
- * import { StorageError } from "@model-gateway/server/storage/StorageError"
+ * import { StorageError } from "@model-gateway/server/storage/sql/StorageError"
  *
  * const read: Effect.Effect<string, StorageError> = Effect.succeed("row")
  * const inHandler: Effect.Effect<string> = Failures.orUnavailable(read)

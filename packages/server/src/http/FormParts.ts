@@ -5,7 +5,7 @@
  */
 import { ByteSize, Effect, type FileSystem, type Path, type Scope, Stream } from "effect"
 import { type HttpServerRequest, Multipart } from "effect/http"
-import * as RequestBlocks from "../files/RequestBlocks.ts"
+import * as RequestBlocks from "../objects/RequestBlocks.ts"
 
 /** The number of files and fields. The parser accepts at most 16 KiB of headers per part. */
 export const maxParts = 64

@@ -6,7 +6,7 @@ import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
-import * as Readiness from "../storage/Readiness.ts"
+import * as Readiness from "../storage/sqlite/Readiness.ts"
 import { Lifecycle } from "./Lifecycle.ts"
 import * as MetricsAccess from "./MetricsAccess.ts"
 

@@ -1,6 +1,6 @@
 /** Wire parameters of lists that page by `after` and `limit`. */
 import { Effect } from "effect"
-import { UnknownCursor } from "../storage/Page.ts"
+import { UnknownCursor } from "../storage/sql/Page.ts"
 import { invalid } from "./Issues.ts"
 
 /** The requested page. */

@@ -6,7 +6,7 @@
  */
 import { Context, Effect } from "effect"
 import type { HttpApiEndpoint } from "effect/http-api"
-import type { Caller } from "../keys/Key.ts"
+import type { Caller } from "../access/Key.ts"
 
 /** The record. Only middlewares in `http/` write to it. */
 export interface RequestRecord {

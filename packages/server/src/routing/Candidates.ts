@@ -7,8 +7,8 @@ import type { MaxPrice, Preferences } from "@model-gateway/core/Routing"
 import type { Model, ModelKind } from "@model-gateway/providers/Model"
 import { Effect } from "effect"
 import * as MicroCredits from "../accounting/MicroCredits.ts"
-import type { Guardrail } from "../guardrails/Guardrail.ts"
-import type { Endpoint, Entry, ModelCatalogue } from "../models/ModelCatalogue.ts"
+import type { Guardrail } from "../access/Guardrail.ts"
+import type { Endpoint, Entry, ModelCatalogue } from "./ModelCatalogue.ts"
 
 /** Measurements of an endpoint, once it has answered. */
 export interface Observed {

@@ -11,8 +11,8 @@ import type { Model } from "@model-gateway/providers/Model"
 import { Cause, Clock, Context, Data, Duration, Effect, Exit, Layer } from "effect"
 import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
-import * as Metrics from "../http/Metrics.ts"
-import type { Endpoint } from "../models/ModelCatalogue.ts"
+import * as Metrics from "../observability/Metrics.ts"
+import type { Endpoint } from "./ModelCatalogue.ts"
 import type { Observed } from "./Candidates.ts"
 
 /** One attempt at one provider. */

@@ -4,7 +4,7 @@ import { Schema } from "effect"
 import type { Row } from "effect/sql/SqlConnection"
 import { hash } from "node:crypto"
 import * as MicroCredits from "../accounting/MicroCredits.ts"
-import * as Dialect from "../storage/Dialect.ts"
+import * as Dialect from "../storage/sql/Dialect.ts"
 import * as JobStatus from "./JobStatus.ts"
 import { type Candidate, CandidatesJson } from "./VideoCandidate.ts"
 

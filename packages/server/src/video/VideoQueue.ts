@@ -9,7 +9,7 @@
 import { Context, Duration, Effect, Layer, Schedule, Schema } from "effect"
 import * as PersistedQueue from "effect/persistence/PersistedQueue"
 import { SqlClient } from "effect/sql/SqlClient"
-import { mapSqlError, StorageError } from "../storage/StorageError.ts"
+import { mapSqlError, StorageError } from "../storage/sql/StorageError.ts"
 
 /** A wake-up. */
 export const Message = Schema.Struct({

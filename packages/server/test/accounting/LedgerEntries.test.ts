@@ -4,12 +4,12 @@ import { Clock, Effect, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { Accounting } from "../../src/accounting/Accounting.ts"
 import * as MicroCredits from "../../src/accounting/MicroCredits.ts"
-import { GuardrailStore } from "../../src/guardrails/GuardrailStore.ts"
-import { KeyRecords } from "../../src/keys/KeyRecord.ts"
-import { KeyStore } from "../../src/keys/KeyStore.ts"
-import { startOfDay, startOfMonth, startOfWeek } from "../../src/keys/Periods.ts"
-import { WorkspaceStore } from "../../src/workspaces/WorkspaceStore.ts"
-import { layer } from "../storage/TestStorage.ts"
+import { GuardrailStore } from "../../src/access/GuardrailStore.ts"
+import { KeyRecords } from "../../src/access/KeyRecord.ts"
+import { KeyStore } from "../../src/access/KeyStore.ts"
+import { startOfDay, startOfMonth, startOfWeek } from "../../src/accounting/Periods.ts"
+import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
+import { layer } from "../TestStorage.ts"
 
 const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 

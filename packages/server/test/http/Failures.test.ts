@@ -3,9 +3,9 @@ import { describe, expect, it } from "@effect/vitest"
 import { MultipartError } from "effect/http/Multipart"
 import * as Failures from "../../src/http/Failures.ts"
 import { all } from "../../src/http/Operations.ts"
-import { RateLimitUnavailable } from "../../src/rates/RateLimits.ts"
-import { StorageError } from "../../src/storage/StorageError.ts"
-import { operation } from "./Gateway.ts"
+import { RateLimitUnavailable } from "../../src/admission/RateLimits.ts"
+import { StorageError } from "../../src/storage/sql/StorageError.ts"
+import { operation } from "../TestEnvelope.ts"
 
 const statusOf = (name: string, error: unknown): number =>
   Failures.restrictToContract(operation(name), Failures.classify(error)).failure.status

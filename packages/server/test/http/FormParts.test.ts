@@ -1,7 +1,7 @@
 import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { layer, TestGateway } from "../files/TestGateway.ts"
-import { envelopeOf, inSet, operation } from "./Gateway.ts"
+import { layer, TestGateway } from "../TestGateway.ts"
+import { envelopeOf, inSet, operation } from "../TestEnvelope.ts"
 
 const operations = ["uploadFile", "transcribe"] as const
 

@@ -2,9 +2,9 @@ import { NodeServices } from "@effect/platform-node"
 import { expect, it } from "@effect/vitest"
 import { Context, Effect, FileSystem, Layer, Logger, PlatformError } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { form, formHeaders, layerAt, TestGateway } from "../files/TestGateway.ts"
-import { temporaryFolder } from "../storage/TestStorage.ts"
-import { envelopeOf, post } from "./Gateway.ts"
+import { form, formHeaders, layerAt, TestGateway } from "../TestGateway.ts"
+import { temporaryFolder } from "../TestStorage.ts"
+import { envelopeOf, post } from "../TestEnvelope.ts"
 
 /** What the operator reads, line by line. */
 class Log extends Context.Service<Log, Array<string>>()("test/Log") {}

@@ -3,8 +3,8 @@ import { ConfigProvider, Effect, Option, Redacted } from "effect"
 import { HttpServerRequest } from "effect/http"
 import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
 import * as MetricsAccess from "../../src/http/MetricsAccess.ts"
-import { layer, TestGateway } from "../files/TestGateway.ts"
-import { envelopeOf } from "./Gateway.ts"
+import { layer, TestGateway } from "../TestGateway.ts"
+import { envelopeOf } from "../TestEnvelope.ts"
 
 const token = "9f2c5a7e-scrape.me_please~1234567890"
 

@@ -4,12 +4,12 @@
  */
 import { expect, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { EphemeralKeys } from "../../src/keys/EphemeralKeys.ts"
-import { GuardrailStore } from "../../src/guardrails/GuardrailStore.ts"
-import { KeyStore } from "../../src/keys/KeyStore.ts"
-import { WorkspaceStore } from "../../src/workspaces/WorkspaceStore.ts"
-import { layer, TestGateway } from "../files/TestGateway.ts"
-import { issuePaths } from "./Gateway.ts"
+import { EphemeralKeys } from "../../src/access/EphemeralKeys.ts"
+import { GuardrailStore } from "../../src/access/GuardrailStore.ts"
+import { KeyStore } from "../../src/access/KeyStore.ts"
+import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
+import { layer, TestGateway } from "../TestGateway.ts"
+import { issuePaths } from "../TestEnvelope.ts"
 
 const pageOf = Schema.decodeUnknownEffect(
   Schema.fromJsonString(

@@ -1,8 +1,8 @@
 import { expect, it } from "@effect/vitest"
 import { Duration, Effect, Schema } from "effect"
 import { request as httpRequest } from "node:http"
-import { type Answer, layer, TestGateway } from "../files/TestGateway.ts"
-import { envelopeOf, issuePaths, post } from "./Gateway.ts"
+import { type Answer, layer, TestGateway } from "../TestGateway.ts"
+import { envelopeOf, issuePaths, post } from "../TestEnvelope.ts"
 
 const rerank = { model: "sandbox/bm25", query: "q", documents: ["a"] }
 

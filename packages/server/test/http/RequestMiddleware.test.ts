@@ -1,7 +1,7 @@
 import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { TestGateway, layer } from "../files/TestGateway.ts"
-import { envelopeOf, issuePaths, post } from "./Gateway.ts"
+import { TestGateway, layer } from "../TestGateway.ts"
+import { envelopeOf, issuePaths, post } from "../TestEnvelope.ts"
 
 it.layer(layer({ bodyLimits: { other: 2000 } }), { excludeTestServices: true })("every answer", (it) => {
   it.effect("carries an id, the caller's own where it is safe", () =>

@@ -5,15 +5,15 @@ import type { Provider, VideoRequest, VideoStatus, VideoSubmission } from "@mode
 import type { ProviderError } from "@model-gateway/providers/ProviderError"
 import { Duration, Effect, Layer, Stream } from "effect"
 import * as MicroCredits from "../../src/accounting/MicroCredits.ts"
-import * as ObjectStore from "../../src/files/ObjectStore.ts"
-import { KeyStore } from "../../src/keys/KeyStore.ts"
-import * as ModelCatalogue from "../../src/models/ModelCatalogue.ts"
+import * as ObjectStore from "../../src/objects/ObjectStore.ts"
+import { KeyStore } from "../../src/access/KeyStore.ts"
+import * as ModelCatalogue from "../../src/routing/ModelCatalogue.ts"
 import * as Router from "../../src/routing/Router.ts"
 import { type SubmitVideo, VideoJobs, layerSql } from "../../src/video/VideoJobs.ts"
 import * as VideoQueue from "../../src/video/VideoQueue.ts"
 import * as VideoSignals from "../../src/video/VideoSignals.ts"
-import { WorkspaceStore } from "../../src/workspaces/WorkspaceStore.ts"
-import * as TestStorage from "../storage/TestStorage.ts"
+import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
+import * as TestStorage from "../TestStorage.ts"
 
 /** What the upstream was asked, and what it will answer. */
 export interface Upstream {

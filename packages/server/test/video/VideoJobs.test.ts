@@ -6,7 +6,7 @@ import * as MicroCredits from "../../src/accounting/MicroCredits.ts"
 import * as JobStatus from "../../src/video/JobStatus.ts"
 import { toWire, type VideoJob } from "../../src/video/VideoJob.ts"
 import { VideoJobs } from "../../src/video/VideoJobs.ts"
-import { WorkspaceStore } from "../../src/workspaces/WorkspaceStore.ts"
+import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
 import { layer, makeUpstream, payer, submit } from "./TestVideo.ts"
 
 const output = { object_key: "videos/x-0", bytes: 7, sha256: "00" }

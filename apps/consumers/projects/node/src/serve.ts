@@ -3,7 +3,7 @@ import { NodeHttpServer, NodeRuntime, NodeServices } from "@effect/platform-node
 import { Gateway, VideoProgress } from "@model-gateway/core"
 import { NodeGateway } from "@model-gateway/node"
 import * as GatewayServer from "@model-gateway/server/GatewayServer"
-import { WorkspaceStore } from "@model-gateway/server/workspaces/WorkspaceStore"
+import { WorkspaceStore } from "@model-gateway/server/access/WorkspaceStore"
 import { Console, Effect, Layer, Stream } from "effect"
 import { HttpServer } from "effect/http"
 import { createServer } from "node:http"

@@ -1,0 +1,242 @@
+/**
+ * Short-lived keys (`mg_ek_…`) that an ordinary key creates for places that cannot keep a secret.
+ *
+ * An ephemeral key has no budget, guardrail or rights of its own. Until it expires it acts as its
+ * parent, so it always agrees with the parent and stops with it. It can be restricted to some
+ * operations, and to the files and video jobs that it creates itself. Its row is deleted some time
+ * after it expires.
+ */
+import { Clock, Context, type Duration, Effect, Layer, type Redacted, Schema } from "effect"
+import { SecureRandom } from "effect/crypto/SecureRandom"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { Row } from "effect/sql/SqlConnection"
+import * as Dialect from "../storage/sql/Dialect.ts"
+import {
+  limitOf,
+  newestFirst,
+  placeOf,
+  type Slice,
+  slice,
+  type SliceRequest,
+  type UnknownCursor
+} from "../storage/sql/Page.ts"
+import * as Purge from "../storage/sql/Purge.ts"
+import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
+import { type EphemeralKey, type Key, keyColumns, keyRow } from "./Key.ts"
+import { KeyCache } from "./KeyCache.ts"
+import * as KeyFormat from "./KeyFormat.ts"
+
+/** An ephemeral key and its parent. */
+export interface Descendant {
+  readonly ephemeral: EphemeralKey
+  readonly parent: Key
+}
+
+/** A new ephemeral key. `plain` is shown once and cannot be read again. */
+export interface CreatedEphemeralKey {
+  readonly plain: Redacted.Redacted<string>
+  readonly ephemeral: EphemeralKey
+}
+
+/** Restrictions of a new ephemeral key. */
+export interface EphemeralLimits {
+  /**
+   * The identifiers of the operations that the key may call. Default: all that its parent may call.
+   */
+  readonly operations?: ReadonlyArray<string> | undefined
+  /** Whether the key sees only the files and video jobs that it creates itself. Default: false. */
+  readonly ownFiles?: boolean | undefined
+}
+
+/** The service. */
+export class EphemeralKeys extends Context.Service<
+  EphemeralKeys,
+  {
+    /**
+     * Creates an ephemeral key with this lifetime in milliseconds. It never outlives its parent.
+     */
+    readonly create: (
+      parent: Key,
+      lifetime: number,
+      limits?: EphemeralLimits
+    ) => Effect.Effect<CreatedEphemeralKey, StorageError>
+    /** The key with this hash, expired or not, or null. Cached for a few seconds. */
+    readonly find: (hash: string) => Effect.Effect<EphemeralKey | null, StorageError>
+    /** An unexpired key of the organization, or null. */
+    readonly get: (organizationId: string, hash: string) => Effect.Effect<Descendant | null, StorageError>
+    /** The unexpired keys of one parent, newest first. */
+    readonly list: (
+      parent: Key,
+      request?: SliceRequest
+    ) => Effect.Effect<Slice<Descendant>, UnknownCursor | StorageError>
+    /** The number of unexpired keys for each parent hash. Parents without any are left out. */
+    readonly counts: (parentHashes: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, number>, StorageError>
+    /** Revokes a key of the organization immediately. Returns whether it existed. */
+    readonly remove: (organizationId: string, hash: string) => Effect.Effect<boolean, StorageError>
+    /** Deletes all ephemeral keys of a parent. */
+    readonly removeAllOf: (parentHash: string) => Effect.Effect<void, StorageError>
+    /**
+     * Deletes keys that expired at least an hour ago. Returns their number. `layerPurge` runs it
+     * regularly.
+     */
+    readonly purge: Effect.Effect<number, StorageError>
+  }
+>()("@model-gateway/server/access/EphemeralKeys") {}
+
+/**
+ * How long expired keys are kept, in milliseconds, so that their bearers learn that they have
+ * expired instead of that they are unknown.
+ */
+const keptFor = 3_600_000
+
+const columns = `e.hash AS e_hash, e.parent_hash AS e_parent_hash, e.label AS e_label, e.created_at AS e_created_at, e.expires_at AS e_expires_at,
+  e.operations AS e_operations, e.own_files AS e_own_files`
+
+const Operations = Schema.fromJsonString(Schema.Array(Schema.String))
+
+const decodeOperations = Schema.decodeUnknownSync(Operations)
+
+const encodeOperations = Schema.encodeSync(Operations)
+
+const ephemeralRow = (row: Row): EphemeralKey => ({
+  hash: Dialect.text(row, "e_hash"),
+  parentHash: Dialect.text(row, "e_parent_hash"),
+  label: Dialect.text(row, "e_label"),
+  createdAt: Dialect.int(row, "e_created_at"),
+  expiresAt: Dialect.int(row, "e_expires_at"),
+  operations: operationsOf(Dialect.textOrNull(row, "e_operations")),
+  ownFiles: Dialect.bool(row, "e_own_files")
+})
+
+const operationsOf = (text: string | null): ReadonlySet<string> | null =>
+  text === null ? null : new Set(decodeOperations(text))
+
+const descendantRow = (row: Row): Descendant => ({ ephemeral: ephemeralRow(row), parent: keyRow(row) })
+
+/** Makes the service over the database in the context. */
+export const make = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const random = yield* SecureRandom
+  const cache = yield* KeyCache
+  const select = Dialect.fixed(sql, `SELECT ${columns} FROM ephemeral_keys e WHERE e.hash = ?1`)
+  const selectAll = sql.literal(`SELECT ${columns}, ${keyColumns} FROM ephemeral_keys e
+    JOIN keys k ON k.hash = e.parent_hash JOIN budgets b ON b.id = k.hash`)
+
+  const create = Effect.fn("EphemeralKeys.create")(function* (parent: Key, lifetime: number, limits?: EphemeralLimits) {
+    const now = yield* Clock.currentTimeMillis
+    const { hash, key, label } = yield* KeyFormat.generate(random, "ephemeral")
+    const ephemeral: EphemeralKey = {
+      hash,
+      parentHash: parent.hash,
+      label,
+      createdAt: now,
+      expiresAt: Math.min(now + lifetime, parent.expiresAt ?? Number.MAX_SAFE_INTEGER),
+      operations: limits?.operations === undefined ? null : new Set(limits.operations),
+      ownFiles: limits?.ownFiles ?? false
+    }
+    yield* sql`INSERT INTO ephemeral_keys ${sql.insert({
+      hash,
+      parent_hash: parent.hash,
+      label,
+      created_at: now,
+      expires_at: ephemeral.expiresAt,
+      operations: ephemeral.operations === null ? null : encodeOperations([...ephemeral.operations]),
+      own_files: Dialect.fromBool(ephemeral.ownFiles)
+    })}`
+    return { plain: key, ephemeral }
+  }, mapSqlError("EphemeralKeys.create"))
+
+  const get = Effect.fn("EphemeralKeys.get")(function* (organizationId: string, hash: string) {
+    const now = yield* Clock.currentTimeMillis
+    const [row] = yield* sql`${selectAll} WHERE e.hash = ${hash} AND e.expires_at > ${now}
+      AND k.organization_id = ${organizationId} AND k.deleted_at IS NULL`
+    return row === undefined ? null : descendantRow(row)
+  }, mapSqlError("EphemeralKeys.get"))
+
+  const list: EphemeralKeys["Service"]["list"] = Effect.fn("EphemeralKeys.list")(function* (parent, request) {
+    const now = yield* Clock.currentTimeMillis
+    const limit = limitOf(request)
+    const place = yield* placeOf(
+      newestFirst,
+      request,
+      (after) =>
+        // The key may have expired since the previous page was read.
+        sql`SELECT created_at FROM ephemeral_keys
+        WHERE hash = ${after} AND parent_hash = ${parent.hash}`
+    )
+    const rows =
+      yield* sql`${selectAll} WHERE e.parent_hash = ${parent.hash} AND e.expires_at > ${now} AND (e.created_at, e.hash) < (${place.createdAt}, ${place.name})
+      ORDER BY e.created_at DESC, e.hash DESC LIMIT ${limit + 1}`
+    return slice(rows, limit, descendantRow)
+  }, mapSqlError("EphemeralKeys.list"))
+
+  const counts = Effect.fn("EphemeralKeys.counts")(function* (parentHashes: ReadonlyArray<string>) {
+    if (parentHashes.length === 0) return new Map<string, number>()
+    const now = yield* Clock.currentTimeMillis
+    const rows = yield* sql`SELECT parent_hash, COUNT(*) AS total FROM ephemeral_keys
+      WHERE ${sql.in("parent_hash", parentHashes)} AND expires_at > ${now} GROUP BY parent_hash`
+    return new Map(rows.map((row) => [Dialect.text(row, "parent_hash"), Dialect.int(row, "total")]))
+  }, mapSqlError("EphemeralKeys.counts"))
+
+  const remove = Effect.fn("EphemeralKeys.remove")(
+    function* (organizationId: string, hash: string) {
+      const now = yield* Clock.currentTimeMillis
+      const rows = yield* sql`DELETE FROM ephemeral_keys WHERE hash = ${hash} AND expires_at > ${now}
+        AND EXISTS (SELECT 1 FROM keys k WHERE k.hash = ephemeral_keys.parent_hash AND k.organization_id = ${organizationId})
+        RETURNING hash`
+      yield* sql.afterCommit(cache.forgetEphemeral(hash))
+      return rows.length > 0
+    },
+    sql.withTransaction,
+    mapSqlError("EphemeralKeys.remove")
+  )
+
+  return EphemeralKeys.of({
+    create,
+    find: (hash) =>
+      cache
+        .getEphemeral(
+          hash,
+          Effect.map(select(hash), ([row]) => (row === undefined ? null : ephemeralRow(row)))
+        )
+        .pipe(mapSqlError("EphemeralKeys.find")),
+    get,
+    list,
+    counts,
+    remove,
+    removeAllOf: (parentHash) =>
+      sql`DELETE FROM ephemeral_keys WHERE parent_hash = ${parentHash}`.pipe(
+        Effect.asVoid,
+        mapSqlError("EphemeralKeys.removeAllOf")
+      ),
+    purge: Effect.gen(function* () {
+      const now = yield* Clock.currentTimeMillis
+      const some = sql`DELETE FROM ephemeral_keys WHERE hash IN (
+        SELECT hash FROM ephemeral_keys WHERE expires_at <= ${now - keptFor} LIMIT ${Purge.atOnce}
+      ) RETURNING hash`
+      return yield* Purge.all(Effect.map(some, (rows) => rows.length))
+    }).pipe(mapSqlError("EphemeralKeys.purge"))
+  })
+})
+
+/** The service over the database. It does not purge by itself; see {@link layerPurge}. */
+export const layerSql: Layer.Layer<EphemeralKeys, never, SqlClient | SecureRandom | KeyCache> = Layer.effect(
+  EphemeralKeys,
+  make
+)
+
+/** Purges in the background, at the start and then at an interval (default: 5 minutes). */
+export const layerPurge = (options?: {
+  readonly every?: Duration.Input | undefined
+}): Layer.Layer<never, never, EphemeralKeys> =>
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      const keys = yield* EphemeralKeys
+      yield* keys.purge.pipe(
+        Effect.catch((error) => Effect.logError(`Expired ephemeral keys could not be purged: ${error.message}`)),
+        Effect.andThen(Effect.sleep(options?.every ?? "5 minutes")),
+        Effect.forever,
+        Effect.forkScoped
+      )
+    })
+  )

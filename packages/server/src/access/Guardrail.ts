@@ -1,0 +1,60 @@
+/**
+ * A guardrail limits which models and providers its keys may use and how much they may spend
+ * together.
+ */
+import { Schema } from "effect"
+import type { Row } from "effect/sql/SqlConnection"
+import * as MicroCredits from "../accounting/MicroCredits.ts"
+import * as Periods from "../accounting/Periods.ts"
+import * as Dialect from "../storage/sql/Dialect.ts"
+
+/** A stored guardrail. Times are epoch milliseconds, money is micro-credits. */
+export interface Guardrail {
+  /** A UUID. */
+  readonly id: string
+  readonly organizationId: string
+  readonly name: string
+  readonly description: string | null
+  /** What all assigned keys may spend together per period. Null: no limit. */
+  readonly limit: MicroCredits.MicroCredits | null
+  /** Null: the limit never resets. */
+  readonly limitReset: Periods.LimitReset | null
+  /** Null: all models. */
+  readonly allowedModels: ReadonlyArray<string> | null
+  /** Null: all providers. */
+  readonly allowedProviders: ReadonlyArray<string> | null
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+/**
+ * The columns that {@link guardrailRow} reads from `guardrails g JOIN budgets gb ON gb.id = g.id`.
+ * The prefix keeps them apart from a key's columns.
+ */
+export const guardrailColumns = `g.id AS g_id, g.organization_id AS g_organization_id, g.name AS g_name, g.description AS g_description,
+  g.allowed_models AS g_allowed_models, g.allowed_providers AS g_allowed_providers, g.created_at AS g_created_at, g.updated_at AS g_updated_at,
+  gb.limit_micro AS g_limit_micro, gb.limit_reset AS g_limit_reset`
+
+const decodeNames = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Array(Schema.String)))
+
+const names = (row: Row, column: string): ReadonlyArray<string> | null => {
+  const json = Dialect.textOrNull(row, column)
+  return json === null ? null : decodeNames(json)
+}
+
+/** Reads a guardrail. */
+export const guardrailRow = (row: Row): Guardrail => {
+  const limit = Dialect.intOrNull(row, "g_limit_micro")
+  return {
+    id: Dialect.text(row, "g_id"),
+    organizationId: Dialect.text(row, "g_organization_id"),
+    name: Dialect.text(row, "g_name"),
+    description: Dialect.textOrNull(row, "g_description"),
+    limit: limit === null ? null : MicroCredits.make(limit),
+    limitReset: Periods.limitResetOf(Dialect.textOrNull(row, "g_limit_reset")),
+    allowedModels: names(row, "g_allowed_models"),
+    allowedProviders: names(row, "g_allowed_providers"),
+    createdAt: Dialect.int(row, "g_created_at"),
+    updatedAt: Dialect.int(row, "g_updated_at")
+  }
+}

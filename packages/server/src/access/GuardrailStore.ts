@@ -1,0 +1,320 @@
+/**
+ * The guardrails of an organization and the keys they are assigned to. A key has at most one
+ * guardrail; assigning another one replaces it.
+ */
+import { Clock, Context, Data, Effect, Layer } from "effect"
+import { SecureRandom } from "effect/crypto/SecureRandom"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { Row } from "effect/sql/SqlConnection"
+import type { MicroCredits } from "../accounting/MicroCredits.ts"
+import { KeyCache } from "./KeyCache.ts"
+import type { LimitReset } from "../accounting/Periods.ts"
+import * as Dialect from "../storage/sql/Dialect.ts"
+import {
+  limitOf,
+  newestFirst,
+  oldestFirst,
+  placeOf,
+  type Slice,
+  slice,
+  type SliceRequest,
+  type UnknownCursor
+} from "../storage/sql/Page.ts"
+import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
+import { type Guardrail, guardrailColumns, guardrailRow } from "./Guardrail.ts"
+
+export type { Guardrail } from "./Guardrail.ts"
+
+/** A new guardrail. Absent fields are null. */
+export interface CreateGuardrail {
+  readonly organizationId: string
+  readonly name: string
+  readonly description?: string | null | undefined
+  readonly limit?: MicroCredits | null | undefined
+  readonly limitReset?: LimitReset | null | undefined
+  readonly allowedModels?: ReadonlyArray<string> | null | undefined
+  readonly allowedProviders?: ReadonlyArray<string> | null | undefined
+}
+
+/** A change to a guardrail. Absent fields stay as they are. */
+export type UpdateGuardrail = Partial<Omit<CreateGuardrail, "organizationId">>
+
+/** The result of an assignment. */
+export interface Assignment {
+  /** The number of distinct known keys, changed or not. */
+  readonly assignedCount: number
+  /** The distinct hashes that match no key of the organization, in the given order. */
+  readonly notFound: ReadonlyArray<string>
+  /** The keys that had another guardrail before. */
+  readonly replaced: ReadonlyArray<{ readonly keyHash: string; readonly previousGuardrailId: string }>
+}
+
+/** The result of removing keys from a guardrail. */
+export interface Removal {
+  /** The number of keys that were removed. */
+  readonly removedCount: number
+  /** The distinct hashes that match no key of the organization, in the given order. */
+  readonly notFound: ReadonlyArray<string>
+}
+
+/** A key that the guardrail is assigned to. */
+export interface AssignedKey {
+  readonly keyHash: string
+  readonly name: string
+  readonly label: string
+}
+
+/** The organization has no such guardrail (status 404). */
+export class GuardrailNotFound extends Data.TaggedError("GuardrailNotFound")<{
+  readonly id: string
+}> {
+  override readonly message = "There is no such guardrail."
+}
+
+/** The guardrail service. Every method sees only the given organization. */
+export class GuardrailStore extends Context.Service<
+  GuardrailStore,
+  {
+    readonly create: (input: CreateGuardrail) => Effect.Effect<Guardrail, StorageError>
+    readonly get: (organizationId: string, id: string) => Effect.Effect<Guardrail, GuardrailNotFound | StorageError>
+    /** Newest first. */
+    readonly list: (
+      organizationId: string,
+      request?: SliceRequest
+    ) => Effect.Effect<Slice<Guardrail>, UnknownCursor | StorageError>
+    readonly update: (
+      organizationId: string,
+      id: string,
+      change: UpdateGuardrail
+    ) => Effect.Effect<Guardrail, GuardrailNotFound | StorageError>
+    /** Deletes the guardrail. Its keys then have none. */
+    readonly remove: (organizationId: string, id: string) => Effect.Effect<void, GuardrailNotFound | StorageError>
+    /** Assigns the guardrail to the keys, in one transaction. A repeated hash counts once. */
+    readonly assign: (
+      organizationId: string,
+      id: string,
+      keyHashes: ReadonlyArray<string>
+    ) => Effect.Effect<Assignment, GuardrailNotFound | StorageError>
+    /** Removes the guardrail from those keys that have it. */
+    readonly unassign: (
+      organizationId: string,
+      id: string,
+      keyHashes: ReadonlyArray<string>
+    ) => Effect.Effect<Removal, GuardrailNotFound | StorageError>
+    /** The keys that the guardrail is assigned to, oldest first. */
+    readonly assignments: (
+      organizationId: string,
+      id: string,
+      request?: SliceRequest
+    ) => Effect.Effect<Slice<AssignedKey>, GuardrailNotFound | UnknownCursor | StorageError>
+  }
+>()("@model-gateway/server/access/GuardrailStore") {}
+
+/** Below the number of parameters that every build of both databases accepts in one statement. */
+const chunkSize = 500
+
+const chunks = <A>(items: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> =>
+  Array.from({ length: Math.ceil(items.length / chunkSize) }, (_, i) => items.slice(i * chunkSize, (i + 1) * chunkSize))
+
+const json = (names: ReadonlyArray<string> | null | undefined): string | null =>
+  names === null || names === undefined ? null : JSON.stringify(names)
+
+const assignedKeyRow = (row: Row): AssignedKey => ({
+  keyHash: Dialect.text(row, "hash"),
+  name: Dialect.text(row, "name"),
+  label: Dialect.text(row, "label")
+})
+
+/** Makes the store over the database in the context. */
+export const make = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const random = yield* SecureRandom
+  const cache = yield* KeyCache
+  const columns = sql.literal(guardrailColumns)
+
+  const find = Effect.fnUntraced(function* (organizationId: string, id: string) {
+    const rows = yield* sql`SELECT ${columns} FROM guardrails g JOIN budgets gb ON gb.id = g.id
+      WHERE g.id = ${id} AND g.organization_id = ${organizationId}`
+    const row = rows[0]
+    return row === undefined ? yield* new GuardrailNotFound({ id }) : guardrailRow(row)
+  })
+
+  const create = Effect.fn("GuardrailStore.create")(
+    function* (input: CreateGuardrail) {
+      const now = yield* Clock.currentTimeMillis
+      const id = yield* random.uuidV4()
+      yield* sql`INSERT INTO guardrails ${sql.insert({
+        id,
+        organization_id: input.organizationId,
+        name: input.name,
+        description: input.description ?? null,
+        allowed_models: json(input.allowedModels),
+        allowed_providers: json(input.allowedProviders),
+        created_at: now,
+        updated_at: now
+      })}`
+      yield* sql`INSERT INTO budgets ${sql.insert({
+        id,
+        kind: "guardrail",
+        limit_micro: input.limit ?? null,
+        limit_reset: input.limitReset ?? null,
+        include_byok: 0
+      })}`
+      return yield* Effect.catchTag(find(input.organizationId, id), "GuardrailNotFound", Effect.die)
+    },
+    sql.withTransaction,
+    mapSqlError("GuardrailStore.create")
+  )
+
+  const list = Effect.fn("GuardrailStore.list")(function* (organizationId: string, request?: SliceRequest) {
+    const limit = limitOf(request)
+    const place = yield* placeOf(
+      newestFirst,
+      request,
+      (after) =>
+        sql`SELECT created_at FROM guardrails
+        WHERE id = ${after} AND organization_id = ${organizationId}`
+    )
+    const rows = yield* sql`SELECT ${columns} FROM guardrails g JOIN budgets gb ON gb.id = g.id
+      WHERE g.organization_id = ${organizationId} AND (g.created_at, g.id) < (${place.createdAt}, ${place.name})
+      ORDER BY g.created_at DESC, g.id DESC LIMIT ${limit + 1}`
+    return slice(rows, limit, guardrailRow)
+  }, mapSqlError("GuardrailStore.list"))
+
+  const update = Effect.fn("GuardrailStore.update")(
+    function* (organizationId: string, id: string, change: UpdateGuardrail) {
+      const before = yield* find(organizationId, id)
+      const chosen = <A>(now: A | undefined, was: A): A => (now === undefined ? was : now)
+      yield* sql`UPDATE guardrails SET ${sql.update({
+        name: chosen(change.name, before.name),
+        description: chosen(change.description, before.description),
+        allowed_models: json(chosen(change.allowedModels, before.allowedModels)),
+        allowed_providers: json(chosen(change.allowedProviders, before.allowedProviders)),
+        updated_at: yield* Clock.currentTimeMillis
+      })} WHERE id = ${id}`
+      yield* sql`UPDATE budgets SET ${sql.update({
+        limit_micro: chosen(change.limit, before.limit),
+        limit_reset: chosen(change.limitReset, before.limitReset)
+      })} WHERE id = ${id}`
+      yield* sql.afterCommit(cache.forgetAll)
+      return yield* find(organizationId, id)
+    },
+    sql.withTransaction,
+    mapSqlError("GuardrailStore.update")
+  )
+
+  /** Removes the guardrail from all keys in batches, so that reads can run in between. */
+  const releaseKeys = Effect.fnUntraced(function* (id: string) {
+    for (let released = chunkSize; released === chunkSize;) {
+      const rows = yield* sql`UPDATE keys SET guardrail_id = NULL WHERE hash IN (
+        SELECT hash FROM keys WHERE guardrail_id = ${id} LIMIT ${chunkSize}) RETURNING hash`
+      released = rows.length
+      yield* Effect.yieldNow
+    }
+  })
+
+  const remove = Effect.fn("GuardrailStore.remove")(
+    function* (organizationId: string, id: string) {
+      yield* find(organizationId, id)
+      yield* releaseKeys(id)
+      yield* sql`DELETE FROM guardrails WHERE id = ${id}`
+      yield* sql`DELETE FROM budgets WHERE id = ${id}`
+      yield* sql.afterCommit(cache.forgetAll)
+    },
+    sql.withTransaction,
+    mapSqlError("GuardrailStore.remove")
+  )
+
+  /** The known keys among the hashes, each with its guardrail, and the unknown hashes. */
+  const lookUp = Effect.fnUntraced(function* (organizationId: string, hashes: ReadonlyArray<string>) {
+    const wanted = [...new Set(hashes)]
+    const held = new Map<string, string | null>()
+    for (const some of chunks(wanted)) {
+      // Compare the organization here: in the statement, SQLite would read all keys of the
+      // organization for every batch.
+      const rows =
+        yield* sql`SELECT hash, organization_id, guardrail_id FROM keys WHERE deleted_at IS NULL AND ${sql.in("hash", some)}`
+      for (const row of rows) {
+        if (row.organization_id !== organizationId) continue
+        held.set(Dialect.text(row, "hash"), Dialect.textOrNull(row, "guardrail_id"))
+      }
+      yield* Effect.yieldNow
+    }
+    return { held, notFound: wanted.filter((hash) => !held.has(hash)) }
+  })
+
+  const setGuardrail = Effect.fnUntraced(function* (id: string | null, hashes: ReadonlyArray<string>) {
+    const now = yield* Clock.currentTimeMillis
+    for (const some of chunks(hashes)) {
+      yield* sql`UPDATE keys SET guardrail_id = ${id}, updated_at = ${now} WHERE ${sql.in("hash", some)}`
+      yield* Effect.yieldNow
+    }
+    yield* sql.afterCommit(Effect.forEach(hashes, cache.forget, { discard: true }))
+  })
+
+  const assign = Effect.fn("GuardrailStore.assign")(
+    function* (organizationId: string, id: string, keyHashes: ReadonlyArray<string>) {
+      yield* find(organizationId, id)
+      const { held, notFound } = yield* lookUp(organizationId, keyHashes)
+      const changed = [...held].filter(([, previous]) => previous !== id)
+      yield* setGuardrail(
+        id,
+        changed.map(([hash]) => hash)
+      )
+      const replaced = changed.flatMap(([keyHash, previousGuardrailId]) =>
+        previousGuardrailId === null ? [] : [{ keyHash, previousGuardrailId }]
+      )
+      return { assignedCount: held.size, notFound, replaced }
+    },
+    sql.withTransaction,
+    mapSqlError("GuardrailStore.assign")
+  )
+
+  const unassign = Effect.fn("GuardrailStore.unassign")(
+    function* (organizationId: string, id: string, keyHashes: ReadonlyArray<string>) {
+      yield* find(organizationId, id)
+      const { held, notFound } = yield* lookUp(organizationId, keyHashes)
+      const holding = [...held].flatMap(([hash, guardrail]) => (guardrail === id ? [hash] : []))
+      yield* setGuardrail(null, holding)
+      return { removedCount: holding.length, notFound }
+    },
+    sql.withTransaction,
+    mapSqlError("GuardrailStore.unassign")
+  )
+
+  const assignments = Effect.fn("GuardrailStore.assignments")(function* (
+    organizationId: string,
+    id: string,
+    request?: SliceRequest
+  ) {
+    yield* find(organizationId, id)
+    const limit = limitOf(request)
+    const holding = sql`guardrail_id = ${id} AND deleted_at IS NULL`
+    const place = yield* placeOf(
+      oldestFirst,
+      request,
+      (after) => sql`SELECT created_at FROM keys WHERE hash = ${after} AND ${holding}`
+    )
+    const rows =
+      yield* sql`SELECT hash, name, label FROM keys WHERE ${holding} AND (created_at, hash) > (${place.createdAt}, ${place.name})
+      ORDER BY created_at, hash LIMIT ${limit + 1}`
+    return slice(rows, limit, assignedKeyRow)
+  }, mapSqlError("GuardrailStore.assignments"))
+
+  return GuardrailStore.of({
+    create,
+    get: (organizationId, id) => find(organizationId, id).pipe(mapSqlError("GuardrailStore.get")),
+    list,
+    update,
+    remove,
+    assign,
+    unassign,
+    assignments
+  })
+})
+
+/** The store over the database. */
+export const layerSql: Layer.Layer<GuardrailStore, never, SqlClient | SecureRandom | KeyCache> = Layer.effect(
+  GuardrailStore,
+  make
+)

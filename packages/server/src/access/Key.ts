@@ -1,0 +1,98 @@
+/** Keys as they are stored, and the caller that authentication produces. */
+import type { Row } from "effect/sql/SqlConnection"
+import * as MicroCredits from "../accounting/MicroCredits.ts"
+import type { Guardrail } from "./Guardrail.ts"
+import * as Dialect from "../storage/sql/Dialect.ts"
+import * as Periods from "../accounting/Periods.ts"
+
+/** A stored key. Times are epoch milliseconds, money is micro-credits. */
+export interface Key {
+  /** SHA-256 of the key in lowercase hex. It identifies the key everywhere. */
+  readonly hash: string
+  readonly organizationId: string
+  readonly workspaceId: string
+  readonly guardrailId: string | null
+  readonly name: string
+  /** For example `mg_sk_…abc`. */
+  readonly label: string
+  readonly isManagement: boolean
+  readonly isFreeTier: boolean
+  readonly creatorUserId: string | null
+  readonly expiresAt: number | null
+  readonly disabled: boolean
+  readonly limit: MicroCredits.MicroCredits | null
+  readonly limitReset: Periods.LimitReset | null
+  readonly includeByokInLimit: boolean
+  /** Requests to free models per UTC day. */
+  readonly freeDailyLimit: number
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+/** A key that is valid for some minutes and acts as its parent. Times are epoch milliseconds. */
+export interface EphemeralKey {
+  readonly hash: string
+  readonly parentHash: string
+  /** For example `mg_ek_…abc`. */
+  readonly label: string
+  readonly createdAt: number
+  /** The key may expire earlier, with its parent; see {@link endOf}. */
+  readonly expiresAt: number
+  /**
+   * The identifiers of the operations that the key may call. Null: all that its parent may call.
+   */
+  readonly operations: ReadonlySet<string> | null
+  /** Whether the key sees only the files and video jobs that it created itself. */
+  readonly ownFiles: boolean
+}
+
+/** The sender of a request: its key, and the key's guardrail. */
+export interface Caller {
+  /**
+   * The key that spending, limits and stored objects belong to. For an ephemeral key, its parent.
+   */
+  readonly key: Key
+  readonly guardrail: Guardrail | null
+  /** The ephemeral key that was sent, if one was. */
+  readonly ephemeral: EphemeralKey | null
+}
+
+/**
+ * The hash of the ephemeral key if the caller sees only its own files and video jobs. Undefined:
+ * the caller sees those of its workspace.
+ */
+export const limitedTo = ({ ephemeral }: Caller): string | undefined =>
+  ephemeral?.ownFiles === true ? ephemeral.hash : undefined
+
+/** When an ephemeral key expires: never after its parent. */
+export const endOf = (ephemeral: EphemeralKey, parent: Key): number =>
+  Math.min(ephemeral.expiresAt, parent.expiresAt ?? ephemeral.expiresAt)
+
+/** The columns that {@link keyRow} reads from `keys k JOIN budgets b ON b.id = k.hash`. */
+export const keyColumns = `k.hash, k.organization_id, k.workspace_id, k.guardrail_id, k.name, k.label, k.is_management, k.is_free_tier,
+  k.creator_user_id, k.expires_at, k.disabled, k.deleted_at, k.free_daily_limit, k.created_at, k.updated_at,
+  b.limit_micro, b.limit_reset, b.include_byok`
+
+/** Reads a key. */
+export const keyRow = (row: Row): Key => {
+  const limit = Dialect.intOrNull(row, "limit_micro")
+  return {
+    hash: Dialect.text(row, "hash"),
+    organizationId: Dialect.text(row, "organization_id"),
+    workspaceId: Dialect.text(row, "workspace_id"),
+    guardrailId: Dialect.textOrNull(row, "guardrail_id"),
+    name: Dialect.text(row, "name"),
+    label: Dialect.text(row, "label"),
+    isManagement: Dialect.bool(row, "is_management"),
+    isFreeTier: Dialect.bool(row, "is_free_tier"),
+    creatorUserId: Dialect.textOrNull(row, "creator_user_id"),
+    expiresAt: Dialect.intOrNull(row, "expires_at"),
+    disabled: Dialect.bool(row, "disabled"),
+    limit: limit === null ? null : MicroCredits.make(limit),
+    limitReset: Periods.limitResetOf(Dialect.textOrNull(row, "limit_reset")),
+    includeByokInLimit: Dialect.bool(row, "include_byok"),
+    freeDailyLimit: Dialect.int(row, "free_daily_limit"),
+    createdAt: Dialect.int(row, "created_at"),
+    updatedAt: Dialect.int(row, "updated_at")
+  }
+}

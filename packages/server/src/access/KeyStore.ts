@@ -1,0 +1,318 @@
+/**
+ * Creates, authenticates, lists, updates and deletes API keys.
+ *
+ * Only the SHA-256 of a key is stored. Lookups use that hash, so their timing reveals nothing about
+ * any key. Authentication results are cached for a few seconds ({@link KeyCache}): a change made in
+ * this process takes effect immediately, one made in another process within that time. Expiry is
+ * checked at every use.
+ *
+ * An ephemeral key is looked up first, then its parent. Each has its own cache entry, so an
+ * ephemeral key never has more rights than its parent.
+ */
+import { Clock, Context, Data, Effect, Layer, Redacted, Result } from "effect"
+import { SecureRandom } from "effect/crypto/SecureRandom"
+import { SqlClient } from "effect/sql/SqlClient"
+import type * as MicroCredits from "../accounting/MicroCredits.ts"
+import { GatewayServerConfig } from "../GatewayServerConfig.ts"
+import { guardrailColumns, guardrailRow } from "./Guardrail.ts"
+import * as Dialect from "../storage/sql/Dialect.ts"
+import {
+  limitOf,
+  newestFirst,
+  placeOf,
+  type Slice,
+  slice,
+  type SliceRequest,
+  type UnknownCursor
+} from "../storage/sql/Page.ts"
+import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
+import * as EphemeralKeys from "./EphemeralKeys.ts"
+import * as KeyFormat from "./KeyFormat.ts"
+import { type Caller, type Key, keyColumns, keyRow } from "./Key.ts"
+import { KeyCache } from "./KeyCache.ts"
+import type * as Periods from "../accounting/Periods.ts"
+
+export type { Caller, Key } from "./Key.ts"
+
+/** A new key. */
+export interface CreateKey {
+  readonly organizationId: string
+  readonly workspaceId: string
+  readonly name: string
+  /** Default: false. */
+  readonly isManagement?: boolean | undefined
+  /** Default: false. */
+  readonly isFreeTier?: boolean | undefined
+  /** Default: null. */
+  readonly creatorUserId?: string | null | undefined
+  /** Epoch milliseconds. Default: null, never. */
+  readonly expiresAt?: number | null | undefined
+  /** Default: null, no limit. */
+  readonly limit?: MicroCredits.MicroCredits | null | undefined
+  /** Default: null, the limit never resets. */
+  readonly limitReset?: Periods.LimitReset | null | undefined
+  /** Default: false. */
+  readonly includeByokInLimit?: boolean | undefined
+  /** Default: `freeDailyRequests` of the settings. */
+  readonly freeDailyLimit?: number | undefined
+}
+
+/** A change to a key. Absent fields stay as they are. */
+export interface UpdateKey {
+  readonly name?: string | undefined
+  readonly disabled?: boolean | undefined
+  readonly expiresAt?: number | null | undefined
+  readonly limit?: MicroCredits.MicroCredits | null | undefined
+  readonly limitReset?: Periods.LimitReset | null | undefined
+  readonly includeByokInLimit?: boolean | undefined
+  readonly freeDailyLimit?: number | undefined
+}
+
+/** A new key. `plain` is shown once and cannot be read again. */
+export interface CreatedKey {
+  readonly plain: Redacted.Redacted<string>
+  readonly key: Key
+}
+
+/**
+ * The text is not a valid key (status 401).
+ *
+ * - `malformed`: it does not have the format of a key
+ * - `checksum`: it has the format, but a wrong checksum: a typo
+ * - `unknown`: no such key exists
+ * - `deleted`, `disabled`, `expired`: the key existed but can no longer be used
+ */
+export class InvalidKey extends Data.TaggedError("InvalidKey")<{
+  readonly reason: "malformed" | "checksum" | "unknown" | "deleted" | "disabled" | "expired"
+  readonly message: string
+}> {}
+
+/** The organization has no such key, or no longer has it (status 404). */
+export class KeyNotFound extends Data.TaggedError("KeyNotFound")<{
+  readonly hash: string
+}> {
+  override readonly message = "There is no such key."
+}
+
+/** The key service. */
+export class KeyStore extends Context.Service<
+  KeyStore,
+  {
+    /** Makes a key. */
+    readonly create: (input: CreateKey) => Effect.Effect<CreatedKey, StorageError>
+    /** A key of the organization that is not deleted. */
+    readonly get: (organizationId: string, hash: string) => Effect.Effect<Key, KeyNotFound | StorageError>
+    /**
+     * The organization's keys that are not deleted, newest first. With a workspace, only its keys.
+     */
+    readonly list: (
+      filter: { readonly organizationId: string; readonly workspaceId?: string | undefined },
+      request?: SliceRequest
+    ) => Effect.Effect<Slice<Key>, UnknownCursor | StorageError>
+    /** Applies the change and returns the updated key. */
+    readonly update: (
+      organizationId: string,
+      hash: string,
+      change: UpdateKey
+    ) => Effect.Effect<Key, KeyNotFound | StorageError>
+    /**
+     * Deletes the key permanently. The key and its ephemeral keys stop working immediately; its
+     * usage is kept. Deleting it again fails with {@link KeyNotFound}.
+     */
+    readonly remove: (organizationId: string, hash: string) => Effect.Effect<void, KeyNotFound | StorageError>
+    /** Authenticates a key. For an ephemeral key, the caller's key is its parent. */
+    readonly authenticate: (key: Redacted.Redacted<string>) => Effect.Effect<Caller, InvalidKey | StorageError>
+    /**
+     * Reads the same caller again. Fails if its key can no longer be used. For requests that wait.
+     */
+    readonly refresh: (caller: Caller) => Effect.Effect<Caller, InvalidKey | StorageError>
+  }
+>()("@model-gateway/server/access/KeyStore") {}
+
+const sentences: Record<InvalidKey["reason"], string> = {
+  malformed: "invalid API key: it does not have the form of a key",
+  checksum: "invalid API key: its checksum does not fit, so it was mistyped or cut off",
+  unknown: "invalid API key",
+  deleted: "invalid API key",
+  disabled: "invalid API key: it is disabled",
+  expired: "invalid API key: it has expired"
+}
+
+const invalid = (reason: InvalidKey["reason"]) => new InvalidKey({ reason, message: sentences[reason] })
+
+/** Makes the store over the database in the context. */
+export const make = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const random = yield* SecureRandom
+  const cache = yield* KeyCache
+  const { freeDailyRequests } = yield* GatewayServerConfig
+  const ephemerals = yield* EphemeralKeys.EphemeralKeys
+  const columns = sql.literal(keyColumns)
+
+  const find = Effect.fnUntraced(function* (organizationId: string, hash: string) {
+    const rows = yield* sql`SELECT ${columns} FROM keys k JOIN budgets b ON b.id = k.hash
+      WHERE k.hash = ${hash} AND k.organization_id = ${organizationId} AND k.deleted_at IS NULL`
+    const row = rows[0]
+    return row === undefined ? yield* new KeyNotFound({ hash }) : keyRow(row)
+  })
+
+  const create = Effect.fn("KeyStore.create")(
+    function* (input: CreateKey) {
+      const now = yield* Clock.currentTimeMillis
+      const generated = yield* KeyFormat.generate(random, input.isManagement === true ? "management" : "ordinary")
+      const { hash, label } = generated
+      yield* sql`INSERT INTO keys ${sql.insert({
+        hash,
+        organization_id: input.organizationId,
+        workspace_id: input.workspaceId,
+        guardrail_id: null,
+        name: input.name,
+        label,
+        is_management: Dialect.fromBool(input.isManagement === true),
+        is_free_tier: Dialect.fromBool(input.isFreeTier === true),
+        creator_user_id: input.creatorUserId ?? null,
+        expires_at: input.expiresAt ?? null,
+        disabled: 0,
+        deleted_at: null,
+        free_daily_limit: input.freeDailyLimit ?? freeDailyRequests,
+        created_at: now,
+        updated_at: now
+      })}`
+      yield* sql`INSERT INTO budgets ${sql.insert({
+        id: hash,
+        kind: "key",
+        limit_micro: input.limit ?? null,
+        limit_reset: input.limitReset ?? null,
+        include_byok: Dialect.fromBool(input.includeByokInLimit === true)
+      })}`
+      return {
+        plain: generated.key,
+        key: yield* Effect.catchTag(find(input.organizationId, hash), "KeyNotFound", Effect.die)
+      }
+    },
+    sql.withTransaction,
+    mapSqlError("KeyStore.create")
+  )
+
+  const list: KeyStore["Service"]["list"] = Effect.fn("KeyStore.list")(function* (filter, request) {
+    const limit = limitOf(request)
+    const listed = sql.and([
+      sql`k.organization_id = ${filter.organizationId}`,
+      sql`k.deleted_at IS NULL`,
+      ...(filter.workspaceId === undefined ? [] : [sql`k.workspace_id = ${filter.workspaceId}`])
+    ])
+    const place = yield* placeOf(
+      newestFirst,
+      request,
+      (after) => sql`SELECT k.created_at FROM keys k WHERE k.hash = ${after} AND ${listed}`
+    )
+    const rows = yield* sql`SELECT ${columns} FROM keys k JOIN budgets b ON b.id = k.hash
+      WHERE ${listed} AND (k.created_at, k.hash) < (${place.createdAt}, ${place.name})
+      ORDER BY k.created_at DESC, k.hash DESC LIMIT ${limit + 1}`
+    return slice(rows, limit, keyRow)
+  }, mapSqlError("KeyStore.list"))
+
+  const update = Effect.fn("KeyStore.update")(
+    function* (organizationId: string, hash: string, change: UpdateKey) {
+      const before = yield* find(organizationId, hash)
+      const after = { ...before, ...given(change) }
+      yield* sql`UPDATE keys SET ${sql.update({
+        name: after.name,
+        disabled: Dialect.fromBool(after.disabled),
+        expires_at: after.expiresAt,
+        free_daily_limit: after.freeDailyLimit,
+        updated_at: yield* Clock.currentTimeMillis
+      })} WHERE hash = ${hash}`
+      yield* sql`UPDATE budgets SET ${sql.update({
+        limit_micro: after.limit,
+        limit_reset: after.limitReset,
+        include_byok: Dialect.fromBool(after.includeByokInLimit)
+      })} WHERE id = ${hash}`
+      yield* sql.afterCommit(cache.forget(hash))
+      return yield* find(organizationId, hash)
+    },
+    sql.withTransaction,
+    mapSqlError("KeyStore.update")
+  )
+
+  const remove = Effect.fn("KeyStore.remove")(
+    function* (organizationId: string, hash: string) {
+      const now = yield* Clock.currentTimeMillis
+      const rows = yield* sql`UPDATE keys SET deleted_at = ${now}, updated_at = ${now}, guardrail_id = NULL
+      WHERE hash = ${hash} AND organization_id = ${organizationId} AND deleted_at IS NULL RETURNING hash`
+      if (rows.length === 0) return yield* new KeyNotFound({ hash })
+      yield* ephemerals.removeAllOf(hash)
+      yield* sql.afterCommit(cache.forget(hash))
+    },
+    sql.withTransaction,
+    mapSqlError("KeyStore.remove")
+  )
+
+  const lookup = Effect.fnUntraced(function* (hash: string) {
+    const rows = yield* sql`SELECT ${columns}, ${sql.literal(guardrailColumns)}
+      FROM keys k JOIN budgets b ON b.id = k.hash
+      LEFT JOIN guardrails g ON g.id = k.guardrail_id LEFT JOIN budgets gb ON gb.id = g.id
+      WHERE k.hash = ${hash}`
+    const row = rows[0]
+    if (row === undefined) return yield* invalid("unknown")
+    if (row.deleted_at !== null) return yield* invalid("deleted")
+    const caller: Caller = {
+      key: keyRow(row),
+      guardrail: row.g_id === null ? null : guardrailRow(row),
+      ephemeral: null
+    }
+    return caller
+  })
+
+  const usable = Effect.fnUntraced(function* (hash: string) {
+    const caller = yield* cache.get(hash, lookup(hash))
+    if (caller.key.disabled) return yield* invalid("disabled")
+    const { expiresAt } = caller.key
+    if (expiresAt !== null && expiresAt <= (yield* Clock.currentTimeMillis)) return yield* invalid("expired")
+    return caller
+  })
+
+  const usableEphemeral = Effect.fnUntraced(function* (hash: string) {
+    const ephemeral = yield* ephemerals.find(hash)
+    if (ephemeral === null) return yield* invalid("unknown")
+    if (ephemeral.expiresAt <= (yield* Clock.currentTimeMillis)) return yield* invalid("expired")
+    const parent = yield* usable(ephemeral.parentHash)
+    const caller: Caller = { ...parent, ephemeral }
+    return caller
+  })
+
+  const authenticate = Effect.fnUntraced(function* (plain: Redacted.Redacted<string>) {
+    const parsed = KeyFormat.parse(Redacted.value(plain))
+    if (Result.isFailure(parsed)) return yield* invalid(parsed.failure)
+    const { hash, kind } = parsed.success
+    return yield* kind === "ephemeral" ? usableEphemeral(hash) : usable(hash)
+  }, mapSqlError("KeyStore.authenticate"))
+
+  const refresh = ({ ephemeral, key }: Caller) =>
+    (ephemeral === null ? usable(key.hash) : usableEphemeral(ephemeral.hash)).pipe(mapSqlError("KeyStore.refresh"))
+
+  return KeyStore.of({
+    create,
+    get: (organizationId, hash) => find(organizationId, hash).pipe(mapSqlError("KeyStore.get")),
+    list,
+    update,
+    remove,
+    authenticate,
+    refresh
+  })
+})
+
+/** The fields of a change that are not `undefined`. */
+const given = (change: UpdateKey) => ({
+  ...(change.name === undefined ? {} : { name: change.name }),
+  ...(change.disabled === undefined ? {} : { disabled: change.disabled }),
+  ...(change.expiresAt === undefined ? {} : { expiresAt: change.expiresAt }),
+  ...(change.limit === undefined ? {} : { limit: change.limit }),
+  ...(change.limitReset === undefined ? {} : { limitReset: change.limitReset }),
+  ...(change.includeByokInLimit === undefined ? {} : { includeByokInLimit: change.includeByokInLimit }),
+  ...(change.freeDailyLimit === undefined ? {} : { freeDailyLimit: change.freeDailyLimit })
+})
+
+/** The store over the database, with its ephemeral keys. */
+export const layerSql: Layer.Layer<KeyStore | EphemeralKeys.EphemeralKeys, never, SqlClient | SecureRandom | KeyCache> =
+  Layer.effect(KeyStore, make).pipe(Layer.provideMerge(EphemeralKeys.layerSql))

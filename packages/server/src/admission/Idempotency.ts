@@ -1,0 +1,293 @@
+/**
+ * Stores the first answer to an `Idempotency-Key` for 24 hours and returns it for repeated
+ * requests.
+ *
+ * An idempotency key belongs to the API key that sent it. The first request with it runs. A request
+ * with the same key and the same body waits for it and gets its answer; a request with another body
+ * is a conflict. Answers that a retry could improve (402, 408, 409, 425, 429 and all 5xx) and
+ * failures are not stored: the next request runs again, also if the process that held the key has
+ * died. This holds across processes that share the database.
+ *
+ * The size of stored answers is limited per API key and in total ({@link KeptAnswerBounds}). Beyond
+ * the limit the oldest answers are deleted; a request repeated after that runs again.
+ */
+import { Clock, Context, Data, Deferred, type Duration, Effect, Exit, Layer } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import { createHash } from "node:crypto"
+import { GatewayServerConfig } from "../GatewayServerConfig.ts"
+import * as Dialect from "../storage/sql/Dialect.ts"
+import { GroupCommit } from "../storage/sql/GroupCommit.ts"
+import { ProcessInstance } from "../storage/sql/ProcessInstance.ts"
+import * as Purge from "../storage/sql/Purge.ts"
+import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
+import * as KeptAnswer from "./KeptAnswer.ts"
+import * as KeptAnswerBounds from "./KeptAnswerBounds.ts"
+
+export type { Answer, PackedAnswer } from "./KeptAnswer.ts"
+export { pack } from "./KeptAnswer.ts"
+
+/** A request with an idempotency key. */
+export interface IdempotentRequest {
+  /** The namespace of the key: the hash of the API key that was sent, ephemeral or not. */
+  readonly scope: string
+  /**
+   * The API key whose stored bytes are counted. For an ephemeral key it is the parent, so that new
+   * ephemeral keys do not add space.
+   */
+  readonly keyHash: string
+  /** The value of the header. The contract limits its length. */
+  readonly key: string
+  /** Identifies operation and body; see {@link fingerprintOf}. */
+  readonly fingerprint: string
+}
+
+/** The right to run the request. End it with `complete` or `abandon`. */
+export interface Claim {
+  /**
+   * Stores the answer if it is storable (see {@link keeps}), otherwise releases the key. Inside
+   * `sql.withTransaction` it commits with the rest, so that the work and its stored answer cannot
+   * differ. Pass a possibly large answer through {@link pack} first, outside the transaction.
+   *
+   * If one answer exceeds an API key's limit, only its status is stored: repeating the request
+   * fails with {@link IdempotencyConflict}, because running it again would charge it again.
+   */
+  readonly complete: (answer: KeptAnswer.PackedAnswer) => Effect.Effect<void, StorageError>
+  /** Releases the key for the next request. */
+  readonly abandon: Effect.Effect<void, StorageError>
+}
+
+/** The result of starting a request with an idempotency key. */
+export type Begun = Data.TaggedEnum<{
+  First: { readonly claim: Claim }
+  Replay: { readonly answer: KeptAnswer.Answer }
+}>
+
+/** Constructors and matchers of {@link Begun}. */
+export const Begun = Data.taggedEnum<Begun>()
+
+/** The key was used with another body, or its answer was too large to store (status 400). */
+export class IdempotencyConflict extends Data.TaggedError("IdempotencyConflict")<{
+  readonly message: string
+}> {}
+
+/** The idempotency service. */
+export class Idempotency extends Context.Service<
+  Idempotency,
+  {
+    /**
+     * Claims the key, or returns the stored answer. Waits while another request holds the key; only
+     * that wait can be interrupted. A claim must be ended: by `complete` in the transaction of the
+     * work, or by `abandon` if there is no answer. Call this where nothing can interrupt between
+     * the two.
+     */
+    readonly begin: (request: IdempotentRequest) => Effect.Effect<Begun, IdempotencyConflict | StorageError>
+    /**
+     * Deletes answers older than 24 hours, and the oldest answers above the limits. Returns how
+     * many had expired. `layerPurge` runs it regularly.
+     */
+    readonly purge: Effect.Effect<number, StorageError>
+  }
+>()("@model-gateway/server/admission/Idempotency") {}
+
+/** The fingerprint of a request: its operation, then its body or the parts of it. */
+export const fingerprintOf = (...parts: ReadonlyArray<string | Uint8Array>): string => {
+  const hash = createHash("sha256")
+  for (const part of parts) {
+    const bytes = typeof part === "string" ? Buffer.from(part) : part
+    // Hashing each part's length first keeps different splits of the same bytes apart.
+    hash.update(`${bytes.byteLength}:`).update(bytes)
+  }
+  return hash.digest("hex")
+}
+
+/** Whether an answer with this status is stored: a retry would get the same answer. */
+export const keeps = (status: number): boolean =>
+  status >= 200 && status < 500 && ![402, 408, 409, 425, 429].includes(status)
+
+const lifetime = 86_400_000
+const pollEvery = "100 millis"
+
+const conflict = (message: string) => Effect.fail(new IdempotencyConflict({ message }))
+
+const otherBody = "this Idempotency-Key was used before with another body"
+
+const tooLarge =
+  "the answer to this Idempotency-Key was too large to be kept; the request was done, and charged, once. Send another key to do it again"
+
+interface Held {
+  readonly fingerprint: string
+  /** Completes when the database has decided whether the request gets the key. */
+  readonly asked: Deferred.Deferred<void>
+  /** Completes when the request no longer holds the key. */
+  readonly ended: Deferred.Deferred<void>
+  claimed: boolean
+}
+
+/** Makes the service over the database in the context. */
+export const make = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const owner = yield* ProcessInstance
+  const transactions = yield* GroupCommit
+  const bounds = (yield* GatewayServerConfig).keptAnswers
+  const answers = yield* KeptAnswerBounds.make(sql, transactions, bounds)
+  const write = Dialect.prepareChange(
+    sql,
+    `UPDATE idempotency SET owner = NULL, status = ?1, headers = ?2, body = ?3, packed = ?4, bytes = ?5
+      WHERE scope = ?6 AND idempotency_key = ?7 AND owner = ?8`
+  )
+  /**
+   * Keys that a request of this process holds or is claiming. Other requests wait here, so that at
+   * most one of them queries the database.
+   */
+  const held = new Map<string, Held>()
+
+  const nameOf = ({ key, scope }: IdempotentRequest) => `${scope} ${key}`
+
+  const free = (request: IdempotentRequest) =>
+    Effect.sync(() => {
+      const slot = held.get(nameOf(request))
+      if (slot === undefined) return
+      held.delete(nameOf(request))
+      Deferred.doneUnsafe(slot.asked, Exit.void)
+      Deferred.doneUnsafe(slot.ended, Exit.void)
+    })
+
+  const drop = ({ key, scope }: IdempotentRequest) =>
+    sql`DELETE FROM idempotency WHERE scope = ${scope} AND idempotency_key = ${key} AND owner = ${owner.id}`
+
+  const claimOf = (request: IdempotentRequest): Claim => {
+    const { key, scope } = request
+    const slot = held.get(nameOf(request))
+    if (slot !== undefined) {
+      slot.claimed = true
+      Deferred.doneUnsafe(slot.asked, Exit.void)
+    }
+    const keep = Effect.fnUntraced(function* (answer: KeptAnswer.PackedAnswer) {
+      const columns = KeptAnswer.columnsOf(answer, bounds.perKey)
+      // Nothing is written if another process has taken the claim over.
+      if ((yield* write(...columns, scope, key, owner.id)) > 0) yield* answers.added(request.keyHash, columns[4])
+    })
+    return {
+      complete: (answer) =>
+        Effect.suspend(() => (keeps(answer.status) ? keep(answer) : drop(request))).pipe(
+          Effect.andThen(sql.afterCommit(free(request))),
+          transactions.run,
+          mapSqlError("Idempotency.complete")
+        ),
+      abandon: transactions.run(drop(request)).pipe(
+        Effect.asVoid,
+        mapSqlError("Idempotency.abandon"),
+        // Free the key even if its row could not be removed: the next request finds that nobody
+        // holds it and takes it over.
+        Effect.ensuring(free(request)),
+        Effect.uninterruptible
+      )
+    }
+  }
+
+  const insert = Effect.fnUntraced(function* ({ fingerprint, key, keyHash, scope }: IdempotentRequest, now: number) {
+    const rows =
+      yield* sql`INSERT INTO idempotency (scope, idempotency_key, key_hash, fingerprint, owner, created_at, expires_at)
+      VALUES (${scope}, ${key}, ${keyHash}, ${fingerprint}, ${owner.id}, ${now}, ${now + lifetime})
+      ON CONFLICT (scope, idempotency_key) DO NOTHING RETURNING scope`
+    return rows.length > 0
+  })
+
+  const takeOver = Effect.fnUntraced(function* ({ key, scope }: IdempotentRequest, from: string, now: number) {
+    const rows =
+      yield* sql`UPDATE idempotency SET owner = ${owner.id}, created_at = ${now}, expires_at = ${now + lifetime}
+      WHERE scope = ${scope} AND idempotency_key = ${key} AND status IS NULL AND owner = ${from} RETURNING scope`
+    return rows.length > 0
+  })
+
+  /** Reads the key's row: the result of the request, or undefined to look again. */
+  const contend = Effect.fnUntraced(function* (request: IdempotentRequest) {
+    const now = yield* Clock.currentTimeMillis
+    if (yield* transactions.run(insert(request, now))) return Begun.First({ claim: claimOf(request) })
+    const [row] =
+      yield* sql`SELECT * FROM idempotency WHERE scope = ${request.scope} AND idempotency_key = ${request.key}`
+    if (row === undefined) return undefined
+    const holder = Dialect.textOrNull(row, "owner")
+    const status = Dialect.intOrNull(row, "status")
+    const expiresAt = Dialect.int(row, "expires_at")
+    if (holder === null && expiresAt <= now) {
+      yield* answers.expired(row)
+      return undefined
+    }
+    if (Dialect.text(row, "fingerprint") !== request.fingerprint) return yield* conflict(otherBody)
+    if (status !== null) {
+      const answer = yield* KeptAnswer.fromRow(row)
+      return answer === null ? yield* conflict(tooLarge) : Begun.Replay({ answer })
+    }
+    // This process holds the key but no request does: the claim could not be ended.
+    const isDead = holder === null || holder === owner.id || !(yield* owner.isAlive(holder))
+    if (!isDead) {
+      yield* Effect.interruptible(Effect.sleep(pollEvery))
+      return undefined
+    }
+    return (yield* takeOver(request, holder ?? "", now)) ? Begun.First({ claim: claimOf(request) }) : undefined
+  })
+
+  /** Looks at the key once: the result of the request, or undefined to look again. */
+  const look = (request: IdempotentRequest) =>
+    Effect.suspend(() => {
+      const slot = held.get(nameOf(request))
+      if (slot === undefined) {
+        held.set(nameOf(request), {
+          fingerprint: request.fingerprint,
+          asked: Deferred.makeUnsafe(),
+          ended: Deferred.makeUnsafe(),
+          claimed: false
+        })
+        return Effect.onExit(contend(request), (exit) =>
+          Exit.isSuccess(exit) && exit.value?._tag === "First" ? Effect.void : free(request)
+        )
+      }
+      if (!slot.claimed) return Effect.as(Effect.interruptible(Deferred.await(slot.asked)), undefined)
+      if (slot.fingerprint !== request.fingerprint) return conflict(otherBody)
+      return Effect.as(Effect.interruptible(Deferred.await(slot.ended)), undefined)
+    })
+
+  const begin = Effect.fnUntraced(
+    function* (request: IdempotentRequest) {
+      while (true) {
+        const begun = yield* look(request)
+        if (begun !== undefined) return begun
+      }
+    },
+    mapSqlError("Idempotency.begin"),
+    Effect.uninterruptible
+  )
+
+  return Idempotency.of({
+    begin,
+    purge: Effect.gen(function* () {
+      const now = yield* Clock.currentTimeMillis
+      const purged = yield* Purge.all(answers.expiredBefore(now))
+      yield* answers.shrinkAll
+      return purged
+    }).pipe(mapSqlError("Idempotency.purge"))
+  })
+})
+
+/** The service over the database. It does not purge by itself; see {@link layerPurge}. */
+export const layerSql: Layer.Layer<Idempotency, never, SqlClient | GroupCommit | ProcessInstance> = Layer.effect(
+  Idempotency,
+  make
+)
+
+/** Purges in the background, at the start and then at an interval (default: 1 hour). */
+export const layerPurge = (options?: {
+  readonly every?: Duration.Input | undefined
+}): Layer.Layer<never, never, Idempotency> =>
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      const idempotency = yield* Idempotency
+      yield* idempotency.purge.pipe(
+        Effect.catch((error) => Effect.logError(`Old idempotency keys could not be purged: ${error.message}`)),
+        Effect.andThen(Effect.sleep(options?.every ?? "1 hour")),
+        Effect.forever,
+        Effect.forkScoped
+      )
+    })
+  )

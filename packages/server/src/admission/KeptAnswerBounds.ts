@@ -1,0 +1,187 @@
+/**
+ * Limits the size of stored answers, per API key and in total.
+ *
+ * Each API key has a counter row, written in the transaction that stores or deletes an answer, so
+ * it is exact across processes. Whoever finds a limit exceeded deletes the oldest answers in the
+ * background, a few megabytes at a time: those of the API key above its limit, or, above the total
+ * limit, those of the API keys that use more than an equal share. A claim in progress is never
+ * deleted.
+ */
+import { Effect, Latch } from "effect"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { Row } from "effect/sql/SqlConnection"
+import * as Dialect from "../storage/sql/Dialect.ts"
+import type { GroupCommit } from "../storage/sql/GroupCommit.ts"
+
+/** Sizes in bytes as stored, after compression. */
+export interface Bounds {
+  /** For each API key. */
+  readonly perKey: number
+  /** For all API keys together. */
+  readonly total: number
+}
+
+/** The columns of table `idempotency` that deletion needs. */
+interface Victim {
+  readonly scope: string
+  readonly key: string
+  readonly keyHash: string
+  readonly bytes: number
+  readonly expiresAt: number
+}
+
+/** The columns that {@link victimOf} reads. */
+const columns = "scope, idempotency_key, key_hash, bytes, expires_at"
+
+const victimOf = (row: Row): Victim => ({
+  scope: Dialect.text(row, "scope"),
+  key: Dialect.text(row, "idempotency_key"),
+  keyHash: Dialect.text(row, "key_hash"),
+  bytes: Dialect.int(row, "bytes"),
+  expiresAt: Dialect.int(row, "expires_at")
+})
+
+/** Rows written before sizes were counted may have any size. */
+const uncounted = 512 * 1024
+
+/** SQLite blocks this process for about 5 ms per megabyte deleted. */
+const bytesAtOnce = 4 * 1024 * 1024
+
+const rowsAtOnce = 100
+
+/**
+ * The first rows until they free `least` bytes, plus further rows that fit into `most`, up to the
+ * limit of one deletion.
+ */
+const some = (victims: ReadonlyArray<Victim>, least: number, most: number): ReadonlyArray<Victim> => {
+  let freed = 0
+  let size = 0
+  let count = 0
+  for (const { bytes } of victims) {
+    if (size >= bytesAtOnce || (freed >= least && freed + bytes > most)) break
+    freed += bytes
+    size += bytes === 0 ? uncounted : bytes
+    count++
+  }
+  return victims.slice(0, count)
+}
+
+/**
+ * The part of a limit that is freed once it is exceeded, so that the next answers do not exceed it
+ * at once.
+ */
+const slack = 1 / 8
+
+/** Makes the counter and the deletion over the database. */
+export const make = Effect.fnUntraced(function* (sql: SqlClient, transactions: GroupCommit["Service"], bounds: Bounds) {
+  const wanted = Latch.makeUnsafe()
+  const countUp = Dialect.prepare(
+    sql,
+    `INSERT INTO idempotency_bytes (key_hash, bytes) VALUES (?1, ?2)
+      ON CONFLICT (key_hash) DO UPDATE SET bytes = idempotency_bytes.bytes + excluded.bytes RETURNING bytes`
+  )
+  const countDown = Dialect.prepareChange(sql, "UPDATE idempotency_bytes SET bytes = bytes - ?2 WHERE key_hash = ?1")
+  // Skips claims that a live process holds, and a newer answer of the same key.
+  const remove = Dialect.prepareChange(
+    sql,
+    `DELETE FROM idempotency WHERE scope = ?1 AND idempotency_key = ?2 AND expires_at = ?3
+      AND (owner IS NULL OR NOT EXISTS (SELECT 1 FROM processes p WHERE p.id = idempotency.owner))`
+  )
+
+  const passed = new Set<string>()
+  let addedSinceSum = 0
+
+  const removeAll = (victims: ReadonlyArray<Victim>) =>
+    transactions.run(
+      Effect.gen(function* () {
+        const freed = new Map<string, number>()
+        let removed = 0
+        for (const { bytes, expiresAt, key, keyHash, scope } of victims) {
+          if ((yield* remove(scope, key, expiresAt)) === 0) continue
+          removed++
+          if (bytes > 0) freed.set(keyHash, (freed.get(keyHash) ?? 0) + bytes)
+        }
+        for (const [keyHash, bytes] of freed) yield* countDown(keyHash, bytes)
+        return removed
+      })
+    )
+
+  /**
+   * Deletes the API key's oldest answers until they take at most `bound` bytes, then more until
+   * about `target`.
+   */
+  const shrink = Effect.fnUntraced(function* (keyHash: string, bound: number, target: number) {
+    while (true) {
+      const [counted] = yield* sql`SELECT bytes FROM idempotency_bytes WHERE key_hash = ${keyHash}`
+      const bytes = counted === undefined ? 0 : Dialect.int(counted, "bytes")
+      const rows = yield* sql`SELECT ${sql.literal(columns)} FROM idempotency WHERE key_hash = ${keyHash} AND bytes > 0
+        ORDER BY expires_at LIMIT ${rowsAtOnce}`
+      const victims = some(rows.map(victimOf), bytes - bound, bytes - target)
+      if (victims.length === 0) return
+      yield* removeAll(victims)
+      yield* Effect.yieldNow
+    }
+  })
+
+  /**
+   * Deletes answers of the API keys that use more than an equal share, until the total is within
+   * its limit.
+   */
+  const shrinkAll = Effect.gen(function* () {
+    let target = bounds.total
+    while (true) {
+      const [counted] = yield* sql`SELECT SUM(bytes) AS total, COUNT(*) AS keys FROM idempotency_bytes WHERE bytes > 0`
+      const total = counted === undefined ? null : Dialect.intOrNull(counted, "total")
+      if (counted === undefined || total === null || total <= target) return
+      target = bounds.total * (1 - slack)
+      const share = Math.floor(target / Dialect.int(counted, "keys"))
+      const largest =
+        yield* sql`SELECT key_hash, bytes FROM idempotency_bytes WHERE bytes > ${share} ORDER BY bytes DESC LIMIT 100`
+      if (largest.length === 0) return
+      for (const row of largest) {
+        const left = Math.max(share, Math.floor(Dialect.int(row, "bytes") * (1 - slack)))
+        yield* shrink(Dialect.text(row, "key_hash"), left, left)
+      }
+    }
+  })
+
+  const work = Effect.gen(function* () {
+    for (const keyHash of passed) {
+      passed.delete(keyHash)
+      yield* shrink(keyHash, bounds.perKey, bounds.perKey * (1 - slack))
+    }
+    if (addedSinceSum < bounds.total * slack) return
+    addedSinceSum = 0
+    yield* shrinkAll
+  }).pipe(
+    Effect.catch((error) => Effect.logWarning("Stored answers above their limit could not be deleted", error.message))
+  )
+
+  yield* wanted.await.pipe(Effect.andThen(wanted.close), Effect.andThen(work), Effect.forever, Effect.forkScoped)
+
+  return {
+    /** Counts a stored answer. Call it in the transaction that stores it. */
+    added: Effect.fnUntraced(function* (keyHash: string, bytes: number) {
+      const [row] = yield* countUp(keyHash, bytes)
+      if (row === undefined) return
+      const ofKey = Dialect.int(row, "bytes")
+      yield* sql.afterCommit(
+        Effect.sync(() => {
+          addedSinceSum += bytes
+          if (ofKey > bounds.perKey) passed.add(keyHash)
+          if (ofKey > bounds.perKey || addedSinceSum >= bounds.total * slack) wanted.openUnsafe()
+        })
+      )
+    }),
+    /** Deletes an expired answer. */
+    expired: (row: Row) => removeAll([victimOf(row)]),
+    /** Deletes some answers that expired before `time`. Returns how many; 0 if none is left. */
+    expiredBefore: Effect.fnUntraced(function* (time: number) {
+      const rows = yield* sql`SELECT ${sql.literal(columns)} FROM idempotency WHERE expires_at <= ${time}
+        AND (owner IS NULL OR NOT EXISTS (SELECT 1 FROM processes p WHERE p.id = idempotency.owner))
+        ORDER BY expires_at LIMIT ${rowsAtOnce}`
+      return yield* removeAll(some(rows.map(victimOf), Number.POSITIVE_INFINITY, 0))
+    }),
+    shrinkAll
+  }
+})

@@ -1,0 +1,170 @@
+/**
+ * Records of uploaded files. A file exists as long as its row does; its bytes are in the object
+ * store.
+ *
+ * A file's identifier is `file_` and a UUID v7 without hyphens, so it contains its creation time
+ * and newer identifiers sort after older ones. A list's `after` therefore works even if the file it
+ * names was deleted.
+ */
+import { Context, Data, Effect, Layer } from "effect"
+import { SecureRandom } from "effect/crypto/SecureRandom"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { Row } from "effect/sql/SqlConnection"
+import * as Dialect from "../storage/sql/Dialect.ts"
+import { limitOf, type Slice, slice, type SliceRequest } from "../storage/sql/Page.ts"
+import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
+
+/** A stored file record. */
+export interface FileRecord {
+  readonly id: string
+  readonly workspaceId: string
+  /** The key that uploaded the file. For an ephemeral key, its parent. */
+  readonly keyHash: string
+  /** The ephemeral key that uploaded the file, or null if another kind of key did. */
+  readonly ephemeralHash: string | null
+  /** The caller's name for the file. For display only; it never becomes part of a path. */
+  readonly filename: string
+  readonly purpose: string
+  readonly contentType: string
+  readonly bytes: number
+  /** Lowercase hex. */
+  readonly sha256: string
+  readonly objectKey: string
+  /** Epoch milliseconds. */
+  readonly createdAt: number
+}
+
+/**
+ * The workspace has no such file (status 404). The error does not reveal whether another workspace
+ * has it.
+ */
+export class FileNotFound extends Data.TaggedError("FileNotFound")<{ readonly id: string }> {
+  override readonly message = "There is no such file."
+}
+
+/** `after` is not a file identifier (status 400). */
+export class InvalidCursor extends Data.TaggedError("InvalidCursor")<{ readonly after: string }> {
+  override readonly message = "`after` is no file's identifier."
+}
+
+/** The files that an operation may see. */
+export interface FileScope {
+  readonly workspaceId: string
+  /** Only the files that this ephemeral key uploaded. Default: all files of the workspace. */
+  readonly ephemeralHash?: string | undefined
+}
+
+/** The records. */
+export class FileStore extends Context.Service<
+  FileStore,
+  {
+    /** A new identifier. Nothing is stored yet. */
+    readonly nextId: Effect.Effect<string>
+    /** Records a file whose bytes are stored. `id` comes from {@link nextId}. */
+    readonly create: (file: Omit<FileRecord, "createdAt">) => Effect.Effect<FileRecord, StorageError>
+    readonly get: (scope: FileScope, id: string) => Effect.Effect<FileRecord, FileNotFound | StorageError>
+    /** Files older than `after`, newest first. `limit` is 1 to 1000, default 100. */
+    readonly list: (
+      scope: FileScope,
+      request?: SliceRequest
+    ) => Effect.Effect<Slice<FileRecord>, InvalidCursor | StorageError>
+    /** Deletes the record permanently and returns it. The file can no longer be read. */
+    readonly remove: (scope: FileScope, id: string) => Effect.Effect<FileRecord, FileNotFound | StorageError>
+    /** Returns which of these identifiers are files, in any workspace. */
+    readonly known: (ids: ReadonlyArray<string>) => Effect.Effect<ReadonlySet<string>, StorageError>
+  }
+>()("@model-gateway/server/objects/FileStore") {}
+
+const idForm = /^file_([0-9a-f]{12})7[0-9a-f]{3}[89ab][0-9a-f]{15}$/
+
+/**
+ * The creation time of an identifier in epoch milliseconds, or undefined if it is not a file
+ * identifier.
+ */
+export const timeOf = (id: string): number | undefined => {
+  const digits = idForm.exec(id)?.[1]
+  return digits === undefined ? undefined : Number.parseInt(digits, 16)
+}
+
+const fromRow = (row: Row): FileRecord => ({
+  id: Dialect.text(row, "id"),
+  workspaceId: Dialect.text(row, "workspace_id"),
+  keyHash: Dialect.text(row, "key_hash"),
+  ephemeralHash: Dialect.textOrNull(row, "ephemeral_hash"),
+  filename: Dialect.text(row, "filename"),
+  purpose: Dialect.text(row, "purpose"),
+  contentType: Dialect.text(row, "content_type"),
+  bytes: Dialect.int(row, "size_bytes"),
+  sha256: Dialect.text(row, "sha256"),
+  objectKey: Dialect.text(row, "object_key"),
+  createdAt: Dialect.int(row, "created_at")
+})
+
+/** Makes the store over the database in the context. */
+export const make = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const random = yield* SecureRandom
+
+  const within = ({ ephemeralHash, workspaceId }: FileScope) =>
+    ephemeralHash === undefined
+      ? sql`workspace_id = ${workspaceId}`
+      : sql`workspace_id = ${workspaceId} AND ephemeral_hash = ${ephemeralHash}`
+
+  const create = Effect.fn("FileStore.create")(function* (file: Omit<FileRecord, "createdAt">) {
+    const createdAt = timeOf(file.id)
+    if (createdAt === undefined) return yield* Effect.die(new RangeError("The file identifier is malformed"))
+    yield* sql`INSERT INTO files ${sql.insert({
+      id: file.id,
+      workspace_id: file.workspaceId,
+      key_hash: file.keyHash,
+      ephemeral_hash: file.ephemeralHash,
+      filename: file.filename,
+      purpose: file.purpose,
+      content_type: file.contentType,
+      size_bytes: file.bytes,
+      sha256: file.sha256,
+      object_key: file.objectKey,
+      created_at: createdAt
+    })}`
+    return { ...file, createdAt }
+  }, mapSqlError("FileStore.create"))
+
+  const get = Effect.fn("FileStore.get")(function* (scope: FileScope, id: string) {
+    const [row] = yield* sql`SELECT * FROM files WHERE id = ${id} AND ${within(scope)}`
+    return row === undefined ? yield* new FileNotFound({ id }) : fromRow(row)
+  }, mapSqlError("FileStore.get"))
+
+  const list = Effect.fn("FileStore.list")(function* (scope: FileScope, request?: SliceRequest) {
+    const limit = limitOf(request)
+    const after = request?.after
+    const time = after === undefined ? undefined : timeOf(after)
+    if (after !== undefined && time === undefined) return yield* new InvalidCursor({ after })
+    const older = after === undefined || time === undefined ? sql`1 = 1` : sql`(created_at, id) < (${time}, ${after})`
+    const rows = yield* sql`SELECT * FROM files WHERE ${within(scope)} AND ${older}
+      ORDER BY created_at DESC, id DESC LIMIT ${limit + 1}`
+    return slice(rows, limit, fromRow)
+  }, mapSqlError("FileStore.list"))
+
+  const remove = Effect.fn("FileStore.remove")(function* (scope: FileScope, id: string) {
+    const [row] = yield* sql`DELETE FROM files WHERE id = ${id} AND ${within(scope)} RETURNING *`
+    return row === undefined ? yield* new FileNotFound({ id }) : fromRow(row)
+  }, mapSqlError("FileStore.remove"))
+
+  const known = Effect.fn("FileStore.known")(function* (ids: ReadonlyArray<string>) {
+    if (ids.length === 0) return new Set<string>()
+    const rows = yield* sql`SELECT id FROM files WHERE ${sql.in("id", ids)}`
+    return new Set(rows.map((row) => Dialect.text(row, "id")))
+  }, mapSqlError("FileStore.known"))
+
+  return FileStore.of({
+    nextId: Effect.map(random.uuidV7(), (uuid) => `file_${uuid.replaceAll("-", "")}`),
+    create,
+    get,
+    list,
+    remove,
+    known
+  })
+})
+
+/** The store over the database. */
+export const layerSql: Layer.Layer<FileStore, never, SqlClient | SecureRandom> = Layer.effect(FileStore, make)

@@ -1,0 +1,33 @@
+/**
+ * GET `/key`.
+ *
+ * Specification: "2. GET /key", "Key record".
+ */
+import { GatewayApi } from "@model-gateway/core/GatewayApi"
+import type { Response } from "@model-gateway/core/CurrentKey"
+import { Effect } from "effect"
+import { HttpServerResponse } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import { orUnavailable } from "../http/Failures.ts"
+import * as RequestContext from "../http/RequestContext.ts"
+import { forEphemeral, KeyRecords } from "../access/KeyRecord.ts"
+
+/**
+ * The record already is in wire format, and dashboards and clients call this operation most, so it
+ * is serialized without its schema. A test checks that the schema decodes the response.
+ */
+const respond = (response: Response) =>
+  HttpServerResponse.text(JSON.stringify(response), { contentType: "application/json" })
+
+/** The `key` group of the contract. */
+export const layer = HttpApiBuilder.group(GatewayApi, "key", (handlers) =>
+  Effect.map(KeyRecords, (records) =>
+    handlers.handle("currentKey", () =>
+      Effect.flatMap(RequestContext.caller, ({ ephemeral, key }) =>
+        Effect.map(orUnavailable(records.of(key)), (data) =>
+          respond({ data: ephemeral === null ? data : forEphemeral(data, ephemeral, key) })
+        )
+      )
+    )
+  )
+)

@@ -1,0 +1,193 @@
+/**
+ * DELETE `/files/{file_id}`, and storing, listing and reading files.
+ *
+ * Specification: "1. DELETE `/files/{file_id}`", "File deletion confirmation".
+ */
+import { type File, type FileProvider } from "@model-gateway/core/Files"
+import { GatewayApi } from "@model-gateway/core/GatewayApi"
+import { Forbidden, NotFound, phrases } from "@model-gateway/core/GatewayError"
+import { Effect } from "effect"
+import type { HttpServerRequest } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import { GatewayServerConfig } from "../GatewayServerConfig.ts"
+import { orUnavailable } from "../http/Failures.ts"
+import { invalid } from "../http/Issues.ts"
+import * as PaidRequest from "../admission/PaidRequest.ts"
+import * as RequestContext from "../http/RequestContext.ts"
+import { limitedTo } from "../access/Key.ts"
+import { WorkspaceStore } from "../access/WorkspaceStore.ts"
+import * as ContentResponse from "./ContentResponse.ts"
+import * as DeletionShape from "./DeletionShape.ts"
+import { type FileRecord, FileStore } from "../objects/FileStore.ts"
+import { contentLost, storeUnavailable } from "./ObjectFailures.ts"
+import { keyOf, ObjectStore } from "../objects/ObjectStore.ts"
+import * as Upload from "./Upload.ts"
+
+/** The file in its wire format. */
+export const toWire = (file: FileRecord): File => ({
+  id: file.id,
+  object: "file",
+  filename: file.filename,
+  bytes: file.bytes,
+  mime_type: file.contentType,
+  purpose: file.purpose,
+  created_at: new Date(file.createdAt).toISOString(),
+  workspace_id: file.workspaceId
+})
+
+const noSuchFile = (id: string) => new NotFound({ error: { message: `${phrases[404]}: there is no file ${id}` } })
+
+/**
+ * Files at a provider need the caller's own key for that provider, which this gateway does not
+ * have.
+ */
+const noProviderKey = (provider: FileProvider) =>
+  new Forbidden({
+    error: { message: `${phrases[403]}: the gateway has no key of yours for ${provider}, on which this file would be` }
+  })
+
+/** The services that the operations need, looked up once. */
+const make = Effect.gen(function* () {
+  const files = yield* FileStore
+  const objects = yield* ObjectStore
+  const workspaces = yield* WorkspaceStore
+  const { bodyLimits } = yield* GatewayServerConfig
+
+  /** The workspace of the request. Fails with a 403 if the caller is not a member of it. */
+  const scopeOf = Effect.fnUntraced(function* (workspaceId: string | undefined) {
+    const { key } = yield* RequestContext.caller
+    return yield* orUnavailable(workspaces.resolve(key, workspaceId)).pipe(
+      Effect.catchTag("NotAMember", (refusal) =>
+        Effect.fail(new Forbidden({ error: { message: `${phrases[403]}: ${refusal.message}` } }))
+      )
+    )
+  })
+
+  /** The files of the workspace that the caller may see. */
+  const visible = (workspaceId: string) =>
+    Effect.map(RequestContext.caller, (caller) => ({ workspaceId, ephemeralHash: limitedTo(caller) }))
+
+  const find = Effect.fnUntraced(function* (workspaceId: string, id: string) {
+    return yield* orUnavailable(files.get(yield* visible(workspaceId), id)).pipe(
+      Effect.catchTag("FileNotFound", () => Effect.fail(noSuchFile(id)))
+    )
+  })
+
+  const upload = Effect.fnUntraced(
+    function* (request: HttpServerRequest.HttpServerRequest, workspaceId: string | undefined) {
+      const { ephemeral, key } = yield* RequestContext.caller
+      const workspace = yield* scopeOf(workspaceId)
+      yield* PaidRequest.withinRate
+      const id = yield* files.nextId
+      return yield* Upload.receive(
+        request,
+        { key: keyOf("files", id), maxBytes: bodyLimits.files },
+        ({ bytes, contentType, filename, key: objectKey, purpose, sha256 }) =>
+          orUnavailable(
+            files.create({
+              id,
+              workspaceId: workspace.id,
+              keyHash: key.hash,
+              ephemeralHash: ephemeral?.hash ?? null,
+              filename,
+              purpose,
+              contentType,
+              bytes,
+              sha256,
+              objectKey
+            })
+          )
+      ).pipe(Effect.provideService(ObjectStore, objects))
+    },
+    Effect.catchTag("ObjectStoreError", storeUnavailable)
+  )
+
+  const list = Effect.fnUntraced(function* (query: {
+    readonly workspace_id?: string
+    readonly after?: string
+    readonly limit?: number
+  }) {
+    const workspace = yield* scopeOf(query.workspace_id)
+    yield* PaidRequest.withinRate
+    const page = yield* orUnavailable(
+      files.list(yield* visible(workspace.id), { after: query.after, limit: query.limit })
+    ).pipe(
+      Effect.catchTag("InvalidCursor", ({ message }) => Effect.fail(invalid([{ path: "after", message }], message)))
+    )
+    const data = page.items.map(toWire)
+    return {
+      object: "list" as const,
+      data,
+      has_more: page.hasMore,
+      first_id: data[0]?.id ?? null,
+      last_id: data.at(-1)?.id ?? null
+    }
+  })
+
+  const get = Effect.fnUntraced(function* (id: string, workspaceId: string | undefined) {
+    const workspace = yield* scopeOf(workspaceId)
+    const file = yield* find(workspace.id, id)
+    yield* PaidRequest.withinRate
+    return file
+  })
+
+  const content = Effect.fnUntraced(function* (
+    request: HttpServerRequest.HttpServerRequest,
+    id: string,
+    workspaceId: string | undefined
+  ) {
+    const file = yield* get(id, workspaceId)
+    return yield* ContentResponse.make(objects, request, { ...file, disposition: "attachment" }).pipe(
+      Effect.catchTags({
+        ObjectNotFound: () => contentLost(file.objectKey),
+        ObjectStoreError: storeUnavailable
+      })
+    )
+  })
+
+  const remove = Effect.fnUntraced(function* (
+    request: HttpServerRequest.HttpServerRequest,
+    id: string,
+    query: { readonly workspace_id?: string; readonly provider?: FileProvider }
+  ) {
+    const workspace = yield* scopeOf(query.workspace_id)
+    if (query.provider !== undefined) {
+      yield* PaidRequest.withinRate
+      return yield* noProviderKey(query.provider)
+    }
+    yield* find(workspace.id, id)
+    yield* PaidRequest.withinRate
+    const file = yield* orUnavailable(files.remove(yield* visible(workspace.id), id)).pipe(
+      Effect.catchTag("FileNotFound", () => Effect.fail(noSuchFile(id)))
+    )
+    // Without its record, the file no longer exists. If removing the object fails, the sweep
+    // removes it later.
+    yield* objects
+      .remove(file.objectKey)
+      .pipe(
+        Effect.catch((error) =>
+          Effect.logWarning("The object of a deleted file could not be removed. The sweep will retry.", error.message)
+        )
+      )
+    const shape = DeletionShape.negotiate({
+      accept: request.headers["accept"],
+      provider: query.provider,
+      workspace: workspace.fileShape
+    })
+    return DeletionShape.confirm(shape, file.id)
+  })
+
+  return { upload, list, get, content, remove }
+})
+
+/** The `files` group of the contract. */
+export const layer = HttpApiBuilder.group(GatewayApi, "files", (handlers) =>
+  Effect.map(make, ({ content, get, list, remove, upload }) =>
+    handlers
+      .handle("deleteFile", ({ params, query, request }) => remove(request, params.file_id, query))
+      .handleRaw("uploadFile", ({ query, request }) => Effect.map(upload(request, query.workspace_id), toWire))
+      .handle("listFiles", ({ query }) => list(query))
+      .handle("getFile", ({ params, query }) => Effect.map(get(params.file_id, query.workspace_id), toWire))
+      .handle("getFileContent", ({ params, query, request }) => content(request, params.file_id, query.workspace_id))
+  )
+)

@@ -1,0 +1,211 @@
+/**
+ * `/keys`: API keys, managed with a management key. `/keys/ephemeral`: ephemeral keys that an
+ * ordinary key creates.
+ */
+import { GatewayApi } from "@model-gateway/core/GatewayApi"
+import type { BadRequest } from "@model-gateway/core/GatewayError"
+import { Forbidden, NotFound, phrases } from "@model-gateway/core/GatewayError"
+import type * as Keys from "@model-gateway/core/Keys"
+import { Clock, DateTime, Effect, Option, Redacted } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import * as MicroCredits from "../accounting/MicroCredits.ts"
+import { orUnavailable } from "../http/Failures.ts"
+import { invalid } from "../http/Issues.ts"
+import * as Paging from "../http/Paging.ts"
+import { withinRate } from "../admission/PaidRequest.ts"
+import * as RequestContext from "../http/RequestContext.ts"
+import { WorkspaceStore } from "../access/WorkspaceStore.ts"
+import { type Descendant, EphemeralKeys } from "../access/EphemeralKeys.ts"
+import { endOf, type Key } from "../access/Key.ts"
+import { type KeyRecord, KeyRecords } from "../access/KeyRecord.ts"
+import { KeyStore } from "../access/KeyStore.ts"
+import * as WireKey from "./WireKey.ts"
+
+const invalidField = (path: string, message: string) => invalid([{ path, message }])
+
+/** A limit from the wire. */
+const limitOf = (limit: number | null): Effect.Effect<MicroCredits.MicroCredits | null, BadRequest> =>
+  limit === null
+    ? Effect.succeed(null)
+    : Option.match(MicroCredits.exactly(limit), {
+        onNone: () => Effect.fail(invalidField("limit", "Expected credits in steps of a millionth")),
+        onSome: Effect.succeed
+      })
+
+/** Parses an expiry time. It must be in the future: creating an expired key is a mistake. */
+const expiryOf = Effect.fnUntraced(function* (expiresAt: string | null) {
+  if (expiresAt === null) return null
+  const time = DateTime.make(expiresAt)
+  // JavaScript parses February 31 as March 3.
+  if (Option.isNone(time) || !DateTime.formatIso(time.value).startsWith(expiresAt.slice(0, 10))) {
+    return yield* invalidField("expires_at", "Expected a time that exists")
+  }
+  const millis = DateTime.toEpochMillis(time.value)
+  if (millis <= (yield* Clock.currentTimeMillis))
+    return yield* invalidField("expires_at", "Expected a time in the future")
+  return millis
+})
+
+const missing = () => new NotFound({ error: { message: `${phrases[404]}: there is no such key` } })
+
+/** Default and longest lifetime of an ephemeral key, in seconds. */
+const longestLife = 900
+
+const cannotDescend = new Forbidden({
+  error: {
+    message: `${phrases[403]}: an ephemeral key cannot make another; ask for one with the key that it was made from`
+  }
+})
+
+const follows = invalid(
+  [{ path: "hash", message: "Expected the hash of a key that is not ephemeral" }],
+  "an ephemeral key follows the key that it was made from; change that key, or delete this one"
+)
+
+const descendantToWire = ({ ephemeral, parent }: Descendant, record: KeyRecord): Keys.Key => ({
+  ...WireKey.make(parent, record),
+  hash: ephemeral.hash,
+  label: ephemeral.label,
+  created_at: WireKey.iso(ephemeral.createdAt),
+  updated_at: WireKey.iso(ephemeral.createdAt),
+  expires_at: WireKey.iso(endOf(ephemeral, parent)),
+  parent_hash: parent.hash,
+  ...(ephemeral.operations === null ? {} : { operations: [...ephemeral.operations] }),
+  own_files: ephemeral.ownFiles
+})
+
+const make = Effect.gen(function* () {
+  const keys = yield* KeyStore
+  const ephemerals = yield* EphemeralKeys
+  const records = yield* KeyRecords
+  const workspaces = yield* WorkspaceStore
+
+  const toWire = (key: Key, descendants: ReadonlyMap<string, number>): Effect.Effect<Keys.Key> =>
+    Effect.map(orUnavailable(records.of(key)), (record) => {
+      const wire = WireKey.make(key, record)
+      return key.isManagement ? wire : { ...wire, ephemeral_keys: descendants.get(key.hash) ?? 0 }
+    })
+
+  const oneToWire = (key: Key) =>
+    Effect.flatMap(orUnavailable(ephemerals.counts([key.hash])), (descendants) => toWire(key, descendants))
+
+  const found = (organizationId: string, hash: string) =>
+    orUnavailable(keys.get(organizationId, hash)).pipe(Effect.catchTag("KeyNotFound", () => Effect.fail(missing())))
+
+  const workspaceOf = (caller: Key, workspaceId: string | undefined) =>
+    orUnavailable(workspaces.resolve(caller, workspaceId)).pipe(
+      Effect.catchTag("NotAMember", () =>
+        Effect.fail(new Forbidden({ error: { message: `${phrases[403]}: this key is not a member of the workspace` } }))
+      )
+    )
+
+  const create = Effect.fnUntraced(function* (request: Keys.CreateRequest) {
+    const { key: caller } = yield* RequestContext.caller
+    const expiresAt = yield* expiryOf(request.expires_at ?? null)
+    const limit = yield* limitOf(request.limit ?? null)
+    const workspace = yield* workspaceOf(caller, request.workspace_id)
+    const created = yield* orUnavailable(
+      keys.create({
+        organizationId: caller.organizationId,
+        workspaceId: workspace.id,
+        name: request.name,
+        isManagement: request.is_management_key,
+        creatorUserId: caller.creatorUserId,
+        expiresAt,
+        limit,
+        limitReset: request.limit_reset,
+        includeByokInLimit: request.include_byok_in_limit
+      })
+    )
+    return { data: yield* oneToWire(created.key), key: Redacted.value(created.plain) }
+  })
+
+  const createEphemeral = Effect.fnUntraced(function* (request: Keys.EphemeralRequest | null) {
+    const { ephemeral, key } = yield* RequestContext.caller
+    if (ephemeral !== null) return yield* cannotDescend
+    yield* withinRate
+    const lifetime = (request?.expires_in ?? longestLife) * 1000
+    const limits = { operations: request?.operations, ownFiles: request?.own_files }
+    const created = yield* orUnavailable(ephemerals.create(key, lifetime, limits))
+    return { key: Redacted.value(created.plain), expires_at: WireKey.iso(created.ephemeral.expiresAt) }
+  })
+
+  const listOrdinary = Effect.fnUntraced(function* (
+    filter: { readonly organizationId: string; readonly workspaceId: string | undefined },
+    cursor: Paging.Cursor
+  ) {
+    const page = yield* Paging.known(orUnavailable(keys.list(filter, cursor)))
+    const descendants = yield* orUnavailable(ephemerals.counts(page.items.map(({ hash }) => hash)))
+    return { data: yield* Effect.forEach(page.items, (key) => toWire(key, descendants)), has_more: page.hasMore }
+  })
+
+  const listDescendants = Effect.fnUntraced(function* (parent: Key, cursor: Paging.Cursor) {
+    const page = yield* Paging.known(orUnavailable(ephemerals.list(parent, cursor)))
+    const record = yield* orUnavailable(records.of(parent))
+    return { data: page.items.map((one) => descendantToWire(one, record)), has_more: page.hasMore }
+  })
+
+  const list = Effect.fnUntraced(function* ({
+    parent_hash,
+    workspace_id,
+    ...cursor
+  }: Paging.Cursor & { readonly workspace_id?: string; readonly parent_hash?: string }) {
+    const { key: caller } = yield* RequestContext.caller
+    const workspace = workspace_id === undefined ? undefined : yield* workspaceOf(caller, workspace_id)
+    const { organizationId } = caller
+    if (parent_hash === undefined) return yield* listOrdinary({ organizationId, workspaceId: workspace?.id }, cursor)
+    const parent = yield* found(organizationId, parent_hash)
+    if (workspace !== undefined && parent.workspaceId !== workspace.id) return { data: [], has_more: false }
+    return yield* listDescendants(parent, cursor)
+  })
+
+  const get = Effect.fnUntraced(function* (hash: string) {
+    const { organizationId } = (yield* RequestContext.caller).key
+    const descendant = yield* orUnavailable(ephemerals.get(organizationId, hash))
+    if (descendant === null) return { data: yield* oneToWire(yield* found(organizationId, hash)) }
+    const { parent } = descendant
+    return { data: descendantToWire(descendant, yield* orUnavailable(records.of(parent))) }
+  })
+
+  const update = Effect.fnUntraced(function* (hash: string, request: Keys.UpdateRequest) {
+    const { organizationId } = (yield* RequestContext.caller).key
+    if ((yield* orUnavailable(ephemerals.get(organizationId, hash))) !== null) return yield* follows
+    const change = {
+      name: request.name,
+      disabled: request.disabled,
+      limitReset: request.limit_reset,
+      includeByokInLimit: request.include_byok_in_limit,
+      limit: request.limit === undefined ? undefined : yield* limitOf(request.limit),
+      expiresAt: request.expires_at === undefined ? undefined : yield* expiryOf(request.expires_at)
+    }
+    const key = yield* orUnavailable(keys.update(organizationId, hash, change)).pipe(
+      Effect.catchTag("KeyNotFound", () => Effect.fail(missing()))
+    )
+    return { data: yield* oneToWire(key) }
+  })
+
+  const remove = Effect.fnUntraced(function* (hash: string) {
+    const { organizationId } = (yield* RequestContext.caller).key
+    if (!(yield* orUnavailable(ephemerals.remove(organizationId, hash)))) {
+      yield* orUnavailable(keys.remove(organizationId, hash)).pipe(
+        Effect.catchTag("KeyNotFound", () => Effect.fail(missing()))
+      )
+    }
+    return { deleted: true as const }
+  })
+
+  return { create, createEphemeral, list, get, update, remove }
+})
+
+/** The `keys` group of the contract. */
+export const layer = HttpApiBuilder.group(GatewayApi, "keys", (handlers) =>
+  Effect.map(make, (keys) =>
+    handlers
+      .handle("createKey", ({ payload }) => keys.create(payload))
+      .handle("createEphemeralKey", ({ payload }) => keys.createEphemeral(payload))
+      .handle("listKeys", ({ query }) => keys.list(query))
+      .handle("getKey", ({ params }) => keys.get(params.hash))
+      .handle("updateKey", ({ params, payload }) => keys.update(params.hash, payload))
+      .handle("deleteKey", ({ params }) => keys.remove(params.hash))
+  )
+)

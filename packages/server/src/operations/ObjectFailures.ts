@@ -1,0 +1,32 @@
+/** Maps failures of the object store to responses, and logs them for the operator. */
+import { InternalServerError, phrases, ServiceUnavailable } from "@model-gateway/core/GatewayError"
+import { Effect } from "effect"
+import * as FailureLog from "../observability/FailureLog.ts"
+import type { ObjectStoreError } from "../objects/ObjectStore.ts"
+
+/** The 503 for an object store that is full or unavailable. Logs the reason. */
+export const storeUnavailable = (error: ObjectStoreError): Effect.Effect<never, ServiceUnavailable> =>
+  Effect.andThen(
+    FailureLog.report({
+      kind: `files\n${error.operation}\n${error.reason}\n${error.message}`,
+      level: "Error",
+      message: `${error.operation}: ${error.message}`
+    }),
+    new ServiceUnavailable({
+      error: {
+        message: error.reason === "full" ? `${phrases[503]}: there is no room left for files` : phrases[503]
+      }
+    })
+  )
+
+/**
+ * The 500 for a record whose object is missing. The caller did nothing wrong, and a retry does not
+ * help.
+ */
+export const contentLost = (key: string): Effect.Effect<never, InternalServerError> =>
+  Effect.andThen(
+    Effect.logError("An object is missing although the database has its record").pipe(
+      Effect.annotateLogs({ object: key })
+    ),
+    new InternalServerError({ error: { message: phrases[500] } })
+  )

@@ -1,0 +1,133 @@
+/**
+ * Receives a file as `multipart/form-data`. Its bytes are streamed to the object store and never
+ * held in memory.
+ *
+ * The fields may come in any order. Parts other than `file` and `purpose` are read and discarded.
+ * If anything is wrong with the form, nothing of it stays stored.
+ */
+import { Form } from "@model-gateway/core/Files"
+import { type BadRequest, type Issue, PayloadTooLarge, phrases } from "@model-gateway/core/GatewayError"
+import { Effect, Schema, Stream } from "effect"
+import { type HttpServerRequest, Multipart } from "effect/http"
+import { invalid } from "../http/Issues.ts"
+import * as FormParts from "../http/FormParts.ts"
+import * as RequestBlocks from "../objects/RequestBlocks.ts"
+import * as SpentBlocks from "../objects/SpentBlocks.ts"
+import { ObjectStore, type ObjectStoreError, type StoredObject } from "../objects/ObjectStore.ts"
+
+/** An uploaded file that is stored but not recorded yet. */
+export interface Uploaded extends StoredObject {
+  readonly filename: string
+  readonly contentType: string
+  readonly purpose: string
+}
+
+const isPurpose = Schema.is(Form.fields.purpose)
+
+const badForm = (issues: ReadonlyArray<Issue>) =>
+  invalid(issues, issues.map(({ message, path }) => `${path}: ${message}`).join("; "))
+
+const tooLarge = new PayloadTooLarge({ error: { message: phrases[413] } })
+
+const notMultipart = badForm([{ path: "content-type", message: "Expected multipart/form-data with a boundary" }])
+
+const purposeIssue: Issue = { path: "purpose", message: "Expected 1 to 64 characters" }
+
+const contentTypeForm = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}$/
+
+/** The media type without its parameters, or the generic one. */
+const contentTypeOf = (part: Multipart.File): string => {
+  const [type = ""] = part.contentType.split(";")
+  return contentTypeForm.test(type.trim()) ? type.trim().toLowerCase() : "application/octet-stream"
+}
+
+/**
+ * The last segment of the caller's name for the file, without control characters, at most 255
+ * characters long. For display only; it never becomes part of a path.
+ */
+export const filenameOf = (name: string): string => {
+  const segment = name.toWellFormed().split(/[/\\]/).at(-1) ?? ""
+  // oxlint-disable-next-line no-control-regex
+  const shown = segment.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, "").trim()
+  return shown === "" || shown === "." || shown === ".." ? "file" : Array.from(shown).slice(0, 255).join("")
+}
+
+/**
+ * Reads the form, stores the file under `key` and calls `record`. If anything fails before `record`
+ * succeeds, the object is removed: a wrong form, a failure or an interruption.
+ *
+ * Fails with a 400 if the form is wrong or incomplete or the file is empty, with a 413 as soon as
+ * the file exceeds `maxBytes`, and as `record` does.
+ */
+export const receive = Effect.fn("Upload.receive")(function* <A, E, R>(
+  request: HttpServerRequest.HttpServerRequest,
+  { key, maxBytes }: { readonly key: string; readonly maxBytes: number },
+  record: (uploaded: Uploaded) => Effect.Effect<A, E, R>
+) {
+  const objects = yield* ObjectStore
+  let kept = false
+  return yield* read(request, key, maxBytes).pipe(
+    Effect.flatMap((uploaded) =>
+      Effect.uninterruptible(
+        Effect.tap(record(uploaded), () =>
+          Effect.sync(() => {
+            kept = true
+          })
+        )
+      )
+    ),
+    Effect.onError(() => (kept ? Effect.void : Effect.ignore(objects.remove(key))))
+  )
+})
+
+const read = Effect.fnUntraced(function* (
+  request: HttpServerRequest.HttpServerRequest,
+  key: string,
+  maxBytes: number
+): Effect.fn.Return<Uploaded, BadRequest | PayloadTooLarge | ObjectStoreError, ObjectStore> {
+  const objects = yield* ObjectStore
+  const contentType = request.headers["content-type"] ?? ""
+  if (!/^multipart\/form-data\s*;.*\bboundary=/i.test(contentType)) return yield* notMultipart
+
+  const spent = SpentBlocks.make()
+  let purpose: string | undefined
+  let stored: (StoredObject & Pick<Uploaded, "filename" | "contentType">) | undefined
+
+  const onField = (field: Multipart.Field) => {
+    if (field.key !== "purpose") return Effect.void
+    if (purpose !== undefined) return Effect.fail(badForm([{ path: "purpose", message: "Expected it once" }]))
+    if (!isPurpose(field.value)) return Effect.fail(badForm([purposeIssue]))
+    purpose = field.value
+    return Effect.void
+  }
+
+  const onFile = Effect.fnUntraced(function* (part: Multipart.File) {
+    if (part.key !== "file") return yield* Stream.runDrain(part.content)
+    if (stored !== undefined) return yield* badForm([{ path: "file", message: "Expected one file" }])
+    const object = yield* objects.put(key, part.content, { maxBytes, onStored: spent.stored })
+    stored = { ...object, filename: filenameOf(part.name), contentType: contentTypeOf(part) }
+  })
+
+  yield* RequestBlocks.stream(request).pipe(
+    Stream.mapArray((blocks) => {
+      blocks.forEach(spent.received)
+      return blocks
+    }),
+    FormParts.parse(request.headers),
+    // The store counts the file's bytes exactly. The body as a whole has its own limit.
+    Stream.provideService(Multipart.MaxFileSize, undefined),
+    Stream.runForEach((part) => (part._tag === "Field" ? onField(part) : onFile(part))),
+    Effect.catchTags({
+      MultipartError: (error) => Effect.die(error),
+      ObjectTooLarge: () => Effect.fail(tooLarge)
+    })
+  )
+
+  const issues: ReadonlyArray<Issue> = [
+    ...(stored === undefined ? [{ path: "file", message: "Expected a file" }] : []),
+    ...(stored?.bytes === 0 ? [{ path: "file", message: "Expected at least 1 byte" }] : []),
+    ...(purpose === undefined ? [purposeIssue] : [])
+  ]
+  if (issues.length > 0 || stored === undefined || purpose === undefined) return yield* badForm(issues)
+  return { ...stored, purpose }
+})

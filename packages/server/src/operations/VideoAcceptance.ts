@@ -1,0 +1,155 @@
+/**
+ * Decides whether a video request is accepted and which providers may make the video. The decision
+ * is made once, on submission, with the guardrail and preferences of that moment.
+ *
+ * No upstream is called here. An upstream's outage never fails a submission: the job is accepted
+ * and may fail later. Requests that are known to be invalid are rejected at once, and so are
+ * requests to the sandbox models that answer with a status.
+ */
+import {
+  BadRequest,
+  Forbidden,
+  InternalServerError,
+  NotFound,
+  PayloadTooLarge,
+  PaymentRequired,
+  phrases,
+  TooManyRequests,
+  Unauthorized
+} from "@model-gateway/core/GatewayError"
+import type { Request } from "@model-gateway/core/Video"
+import type { VideoModel } from "@model-gateway/providers/Model"
+import type { VideoCapability } from "@model-gateway/providers/Provider"
+import type { Reason, Simulated } from "@model-gateway/providers/ProviderError"
+import { Duration, Effect, Result } from "effect"
+import * as Issues from "../http/Issues.ts"
+import type { Caller } from "../access/Key.ts"
+import type { Endpoint, ModelCatalogue } from "../routing/ModelCatalogue.ts"
+import * as Candidates from "../routing/Candidates.ts"
+import * as VideoRequests from "../video/VideoRequest.ts"
+
+/** The errors that a submission can be rejected with. */
+export type Refusal =
+  | BadRequest
+  | Unauthorized
+  | PaymentRequired
+  | Forbidden
+  | NotFound
+  | PayloadTooLarge
+  | TooManyRequests
+  | InternalServerError
+
+/** An accepted request: the endpoint, and the exact request. */
+export interface Accepted {
+  readonly endpoint: Endpoint<VideoModel>
+  /** The request with the model's defaults filled in. */
+  readonly request: ReturnType<typeof VideoRequests.complete>
+}
+
+/** An accepted request, and the fallbacks in order of preference. */
+export interface Decision extends Accepted {
+  readonly fallbacks: ReadonlyArray<Accepted>
+}
+
+const simulated = (reason: Simulated): Refusal => {
+  const message = `${phrases[reason.status]} (simulated)`
+  switch (reason.status) {
+    case 400:
+      return new BadRequest({ error: { message, metadata: { issues: [{ path: "model", message: "simulated" }] } } })
+    case 401:
+      return new Unauthorized({ error: { message } })
+    case 402:
+      return new PaymentRequired({ error: { message } })
+    case 403:
+      return new Forbidden({ error: { message } })
+    case 404:
+      return new NotFound({ error: { message } })
+    case 413:
+      return new PayloadTooLarge({ error: { message } })
+    case 429: {
+      const seconds = Math.max(1, Math.ceil(Duration.toSeconds(reason.retryAfter ?? Duration.seconds(1))))
+      return new TooManyRequests({ error: { message, metadata: { retry_after: seconds } } })
+    }
+    case 500:
+    case 502:
+    case 503:
+    case 504:
+    case 524:
+    case 529:
+      // Above 500 the operation has no status for an upstream's failure.
+      return new InternalServerError({ error: { message: `${phrases[500]} (simulated)` } })
+  }
+}
+
+/**
+ * The error that a provider's own check reports about the request, or undefined if the failure is
+ * not about the request.
+ */
+const refusalOf = (reason: Reason, model: string): Refusal | undefined => {
+  switch (reason._tag) {
+    case "InvalidRequest":
+      return Issues.invalid([{ path: "", message: reason.message }])
+    case "UnknownModel":
+      return new NotFound({ error: { message: `${phrases[404]}: the provider does not have the model ${model}` } })
+    case "Simulated":
+      return simulated(reason)
+    case "Unauthorized":
+    case "RateLimited":
+    case "Overloaded":
+    case "Unavailable":
+    case "Timeout":
+    case "BadResponse":
+      return undefined
+  }
+}
+
+const capabilityOf = ({ provider }: Endpoint<VideoModel>): VideoCapability => {
+  if (provider.video === undefined)
+    throw new Error(`The provider ${provider.name} lists a video model but does not implement video`)
+  return provider.video
+}
+
+/** Jobs are not timed like requests, so they can be sorted by price only. */
+const unobserved = () => undefined
+
+/**
+ * Chooses the providers that the guardrail, the preferences and the request allow. If no provider
+ * accepts the request, the caller gets the first provider's reason.
+ */
+export const decide = Effect.fn("VideoAcceptance.decide")(function* (
+  catalogue: ModelCatalogue["Service"],
+  caller: Caller,
+  wanted: Request
+): Effect.fn.Return<Decision, Refusal> {
+  const contradictions = VideoRequests.issues(wanted)
+  if (contradictions.length > 0) return yield* Issues.invalid(contradictions)
+  yield* Candidates.allowModel(wanted.model, caller.guardrail)
+  const entry = catalogue.video(wanted.model)
+  if (entry === undefined) return yield* Candidates.unknownModel(catalogue, "video", wanted.model)
+  const endpoints = yield* Candidates.select(entry, {
+    preferences: wanted.provider,
+    guardrail: caller.guardrail,
+    observed: unobserved
+  })
+
+  const attempt = Effect.fnUntraced(function* (endpoint: Endpoint<VideoModel>): Effect.fn.Return<Accepted, Refusal> {
+    const { model, provider } = endpoint
+    const request = VideoRequests.complete(wanted, model)
+    const checked = yield* Effect.result(
+      capabilityOf(endpoint).check(VideoRequests.forProvider(request, provider.name, model.id))
+    )
+    const refusal = Result.isFailure(checked) ? refusalOf(checked.failure.reason, model.id) : undefined
+    // A model that only answers with a status takes precedence over other errors.
+    if (Result.isFailure(checked) && checked.failure.reason._tag === "Simulated" && refusal !== undefined) {
+      return yield* refusal
+    }
+    const issues = VideoRequests.issuesForModel(request, model)
+    if (issues.length > 0) return yield* Issues.invalid(issues)
+    return refusal === undefined ? { endpoint, request } : yield* refusal
+  })
+
+  const [accepted, refusals] = yield* Effect.partition(endpoints, attempt)
+  const [first, ...fallbacks] = accepted
+  if (first !== undefined) return { ...first, fallbacks }
+  return yield* refusals[0] ?? Candidates.unknownModel(catalogue, "video", wanted.model)
+})

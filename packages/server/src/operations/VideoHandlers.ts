@@ -1,0 +1,265 @@
+/**
+ * POST `/videos`, and reading, downloading and cancelling the resulting jobs.
+ *
+ * Specification: "5. POST `/videos`", "Video job", "States and transitions".
+ */
+import { GatewayApi } from "@model-gateway/core/GatewayApi"
+import { NotFound, phrases, TooManyRequests, Unauthorized } from "@model-gateway/core/GatewayError"
+import { isFinal, type Request, type Status } from "@model-gateway/core/Video"
+import { cost } from "@model-gateway/providers/Model"
+import { Duration, Effect } from "effect"
+import { type HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import * as MicroCredits from "../accounting/MicroCredits.ts"
+import * as ContentResponse from "./ContentResponse.ts"
+import { contentLost, storeUnavailable } from "./ObjectFailures.ts"
+import { ObjectStore } from "../objects/ObjectStore.ts"
+import { GatewayServerConfig } from "../GatewayServerConfig.ts"
+import { orUnavailable } from "../http/Failures.ts"
+import { Lifecycle } from "../http/Lifecycle.ts"
+import * as Metrics from "../observability/Metrics.ts"
+import { invalid } from "../http/Issues.ts"
+import * as PaidRequest from "../admission/PaidRequest.ts"
+import * as RequestContext from "../http/RequestContext.ts"
+import * as Idempotency from "../admission/Idempotency.ts"
+import * as MonotonicTime from "../internal/MonotonicTime.ts"
+import { type Caller, limitedTo } from "../access/Key.ts"
+import { KeyStore } from "../access/KeyStore.ts"
+import { ModelCatalogue } from "../routing/ModelCatalogue.ts"
+import { FreeModelDays } from "../admission/FreeModelDays.ts"
+import { WorkspaceStore } from "../access/WorkspaceStore.ts"
+import * as VideoAcceptance from "./VideoAcceptance.ts"
+import type { Candidate } from "../video/VideoCandidate.ts"
+import { toWire, type VideoJob } from "../video/VideoJob.ts"
+import { VideoJobs } from "../video/VideoJobs.ts"
+import { VideoSignals } from "../video/VideoSignals.ts"
+
+const noSuchJob = (id: string) => new NotFound({ error: { message: `${phrases[404]}: there is no video job ${id}` } })
+
+const noSuchVideo = (why: string) => new NotFound({ error: { message: `${phrases[404]}: ${why}` } })
+
+const conflicting = ({ message }: Idempotency.IdempotencyConflict) =>
+  Effect.fail(invalid([{ path: "idempotency-key", message }], message))
+
+const answerOf = (job: VideoJob): Idempotency.Answer => ({
+  status: 202,
+  headers: {},
+  body: JSON.stringify(toWire(job))
+})
+
+const respond = (answer: Idempotency.Answer) =>
+  HttpServerResponse.text(answer.body, {
+    status: answer.status,
+    headers: answer.headers,
+    contentType: "application/json"
+  })
+
+const costOf = ({ endpoint: { model }, request }: VideoAcceptance.Accepted): MicroCredits.MicroCredits =>
+  MicroCredits.make(model.free ? 0 : cost(model.pricing, request.duration))
+
+const toCandidate = (accepted: VideoAcceptance.Accepted): Candidate => ({
+  provider: accepted.endpoint.provider.name,
+  upstream_model: accepted.endpoint.model.id,
+  cost_micro: costOf(accepted),
+  duration: accepted.request.duration,
+  generate_audio: accepted.request.generate_audio
+})
+
+/**
+ * A change made by another process sends no signal here, and a key can expire. The row and the key
+ * are read again at least this often, in milliseconds.
+ */
+const rereadEvery = 1000
+
+/** The services that the operations need, looked up once. */
+const make = Effect.gen(function* () {
+  const catalogue = yield* ModelCatalogue
+  const days = yield* FreeModelDays
+  const idempotency = yield* Idempotency.Idempotency
+  const jobs = yield* VideoJobs
+  const keys = yield* KeyStore
+  const lifecycle = yield* Lifecycle
+  const objects = yield* ObjectStore
+  const signals = yield* VideoSignals
+  const workspaces = yield* WorkspaceStore
+  const { videos } = yield* GatewayServerConfig
+
+  /** Writes row, reservation, free request and stored answer in one transaction. */
+  const insert = Effect.fnUntraced(function* (
+    { ephemeral, guardrail, key }: Caller,
+    decision: VideoAcceptance.Decision,
+    claim: Idempotency.Claim | undefined
+  ) {
+    const { endpoint, fallbacks, request } = decision
+    const workspace = yield* Effect.catchTag(workspaces.find(key.workspaceId), "WorkspaceNotFound", Effect.die)
+    const job = yield* jobs.submit(
+      {
+        payer: { keyHash: key.hash, workspaceId: key.workspaceId, guardrailId: guardrail?.id ?? null },
+        ephemeralHash: ephemeral?.hash,
+        request,
+        provider: endpoint.provider.name,
+        upstreamModel: endpoint.model.id,
+        fallbacks: fallbacks.map(toCandidate),
+        cost: costOf(decision),
+        callbackUrl: request.callback_url ?? workspace.defaultCallbackUrl,
+        lifetime: videos.lifetime
+      },
+      Effect.fnUntraced(function* (job) {
+        const isFree = [decision, ...fallbacks].some(({ endpoint: { model } }) => model.free)
+        if (isFree) yield* days.take(key.hash, key.freeDailyLimit)
+        if (claim !== undefined) yield* claim.complete(answerOf(job))
+      })
+    )
+    yield* Metrics.jobEntered(job.status)
+    return answerOf(job)
+  })
+
+  /** Submits once per `Idempotency-Key`; a repeated request gets the stored answer. */
+  const once = (
+    caller: Caller,
+    decision: VideoAcceptance.Decision,
+    wanted: Request,
+    idempotencyKey: string | undefined
+  ) =>
+    idempotencyKey === undefined
+      ? Effect.map(insert(caller, decision, undefined), respond)
+      : Effect.uninterruptibleMask(
+          Effect.fnUntraced(function* (restore) {
+            const fingerprint = Idempotency.fingerprintOf("video", JSON.stringify(wanted))
+            const { ephemeral, key } = caller
+            const scope = ephemeral?.hash ?? key.hash
+            const begun = yield* idempotency.begin({ scope, keyHash: key.hash, key: idempotencyKey, fingerprint })
+            if (begun._tag === "Replay") {
+              return HttpServerResponse.setHeader(respond(begun.answer), "idempotent-replayed", "true")
+            }
+            const { claim } = begun
+            // The answer is stored with the job. If no job is created, the key is released.
+            return yield* restore(insert(caller, decision, claim)).pipe(
+              Effect.onError(() => Effect.ignore(claim.abandon)),
+              Effect.map(respond)
+            )
+          })
+        )
+
+  const submit = Effect.fnUntraced(function* (wanted: Request, idempotencyKey: string | undefined) {
+    const caller = yield* RequestContext.caller
+    const decision = yield* VideoAcceptance.decide(catalogue, caller, wanted)
+    yield* PaidRequest.withinRate
+    return yield* once(caller, decision, wanted, idempotencyKey).pipe(
+      orUnavailable,
+      Effect.catchTags({
+        IdempotencyConflict: conflicting,
+        InsufficientCredits: (refusal) => Effect.fail(PaidRequest.paymentRequired(refusal)),
+        FreeModelDayUsedUp: ({ message, retryAfter }) =>
+          Effect.fail(new TooManyRequests({ error: { message, metadata: { retry_after: retryAfter } } }))
+      })
+    )
+  })
+
+  /**
+   * A job that the caller may see. An ordinary key sees the jobs of its workspace, a management key
+   * those of its organization, and a restricted ephemeral key only its own.
+   */
+  const find = Effect.fnUntraced(
+    function* (id: string) {
+      const caller = yield* RequestContext.caller
+      const { key } = caller
+      if (!key.isManagement) {
+        const job = yield* jobs.get(key.workspaceId, id)
+        const own = limitedTo(caller)
+        return own === undefined || job.ephemeralHash === own ? job : yield* noSuchJob(id)
+      }
+      const job = yield* jobs.find(id)
+      if (job === null) return yield* noSuchJob(id)
+      yield* workspaces.get(key.organizationId, job.workspaceId)
+      return job
+    },
+    (effect, id) =>
+      Effect.catchTags(orUnavailable(effect), {
+        VideoJobNotFound: () => Effect.fail(noSuchJob(id)),
+        WorkspaceNotFound: () => Effect.fail(noSuchJob(id))
+      })
+  )
+
+  /** The wait ends when its key expires or is revoked. */
+  const stillAuthorized = Effect.flatMap(RequestContext.caller, (caller) =>
+    orUnavailable(keys.refresh(caller)).pipe(
+      Effect.catchTag("InvalidKey", ({ message }) => Effect.fail(new Unauthorized({ error: { message } })))
+    )
+  )
+
+  /**
+   * Waits until the job's state differs from `seen`, the time is over or the service stops. Returns
+   * the job as it then is.
+   */
+  const awaitChange = Effect.fnUntraced(function* (id: string, seen: Status, seconds: number) {
+    const changed = yield* signals.watch(id)
+    const end = (yield* MonotonicTime.millis) + seconds * 1000
+    let job = yield* find(id)
+    while (job.status === seen && !lifecycle.isStopping) {
+      const left = end - (yield* MonotonicTime.millis)
+      if (left <= 0) break
+      const pause = Effect.sleep(Duration.millis(Math.min(left, rereadEvery)))
+      yield* Effect.raceAllFirst([changed.await, pause, lifecycle.awaitStop])
+      yield* changed.close
+      yield* stillAuthorized
+      job = yield* find(id)
+    }
+    return job
+  }, Effect.scoped)
+
+  const get = Effect.fnUntraced(function* (id: string, wait: number | undefined) {
+    const job = yield* find(id)
+    yield* PaidRequest.withinRate
+    return toWire(
+      wait === undefined || wait === 0 || isFinal(job.status) ? job : yield* awaitChange(id, job.status, wait)
+    )
+  })
+
+  const content = Effect.fnUntraced(function* (
+    request: HttpServerRequest.HttpServerRequest,
+    id: string,
+    index: number
+  ) {
+    const job = yield* find(id)
+    yield* PaidRequest.withinRate
+    if (job.status !== "completed") return yield* noSuchVideo(`the video job is ${job.status} and has no video`)
+    const output = job.outputs[index]
+    if (output === undefined) return yield* noSuchVideo(`the video job has no video ${index}`)
+    return yield* ContentResponse.make(objects, request, {
+      objectKey: output.object_key,
+      sha256: output.sha256,
+      contentType: "video/mp4",
+      filename: `${id}-${index}.mp4`,
+      disposition: "inline"
+    }).pipe(
+      Effect.catchTags({
+        ObjectNotFound: () => contentLost(output.object_key),
+        ObjectStoreError: storeUnavailable
+      })
+    )
+  })
+
+  const cancel = Effect.fnUntraced(function* (id: string) {
+    const before = yield* find(id)
+    yield* PaidRequest.withinRate
+    const job = yield* orUnavailable(jobs.cancel(before.workspaceId, id)).pipe(
+      Effect.catchTag("VideoJobNotFound", () => Effect.fail(noSuchJob(id)))
+    )
+    if (job.status === "cancelled" && before.status !== "cancelled") yield* Metrics.jobEntered(job.status)
+    return toWire(job)
+  })
+
+  return { submit, get, content, cancel }
+})
+
+/** The `videos` group of the contract. */
+export const layer = HttpApiBuilder.group(GatewayApi, "videos", (handlers) =>
+  Effect.map(make, ({ cancel, content, get, submit }) =>
+    handlers
+      .handle("submitVideo", ({ headers, payload }) => submit(payload, headers["idempotency-key"]))
+      .handle("getVideo", ({ params, query }) => get(params.id, query.wait))
+      .handle("getVideoContent", ({ params, query, request }) => content(request, params.id, query.index ?? 0))
+      .handle("cancelVideo", ({ params }) => cancel(params.id))
+  )
+)

@@ -1,0 +1,253 @@
+/**
+ * `effect/sql` over `node:sqlite`: one connection for writes, used by one fiber at a time, and one
+ * for reads.
+ *
+ * SQLite has one writer. In WAL mode readers never wait for it: a `SELECT` outside a transaction
+ * runs immediately on the read connection and sees the last commit. Everything else runs on the
+ * write connection, one at a time. Other processes may write to the same file. Every transaction
+ * starts as a writer (`BEGIN IMMEDIATE`), so that it waits for their lock at its first statement
+ * and never fails later because of a stale snapshot. Waiting never blocks the process; see
+ * `sqliteConnection.ts`.
+ */
+import { Context, Effect, Layer, type Scope, Semaphore, Stream } from "effect"
+import { layer as layerReactivity, type Reactivity } from "effect/reactivity/Reactivity"
+import * as SqlClient from "effect/sql/SqlClient"
+import type { Connection } from "effect/sql/SqlConnection"
+import type { SqlError } from "effect/sql/SqlError"
+import { makeCompilerSqlite } from "effect/sql/Statement"
+import { accessSync, constants, existsSync, mkdirSync } from "node:fs"
+import { dirname } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import * as SqliteConnection from "./sqliteConnection.ts"
+import * as GroupCommit from "../sql/GroupCommit.ts"
+import * as Reader from "../sql/Reader.ts"
+import { describe, isLocked, StorageError } from "../sql/StorageError.ts"
+
+/** Location and options of the database. */
+export interface Options {
+  /**
+   * Path of the database file. Its folder is created if missing. `:memory:` keeps the database in
+   * memory.
+   */
+  readonly filename: string
+  /**
+   * How long a write waits while another process holds the lock, in milliseconds, before it fails.
+   * Reads do not wait. Default: 5000.
+   */
+  readonly busyTimeout?: number | undefined
+  /** The number of prepared statements cached per connection. Default: 500. */
+  readonly preparedStatements?: number | undefined
+}
+
+const unopened = (filename: string, why: string, cause: unknown) =>
+  new StorageError({
+    operation: "SqliteClient.open",
+    message: `The database ${filename} cannot be opened: ${why}.`,
+    retryable: false,
+    cause
+  })
+
+const codeOf = (cause: unknown): string =>
+  typeof cause === "object" && cause !== null && "code" in cause && typeof cause.code === "string" ? cause.code : ""
+
+const folderProblem = (cause: unknown): string => {
+  switch (codeOf(cause)) {
+    case "EACCES":
+    case "EPERM":
+    case "EROFS":
+      return "its folder is not writable"
+    case "ENOTDIR":
+    case "EEXIST":
+      return "its folder is a file"
+    case "ENOSPC":
+      return "the disk is full"
+    default:
+      return "its folder cannot be created"
+  }
+}
+
+const prepareFolder = Effect.fnUntraced(function* (filename: string) {
+  const folder = dirname(filename)
+  yield* Effect.try({
+    try: () => {
+      mkdirSync(folder, { recursive: true })
+      accessSync(folder, constants.W_OK | constants.X_OK)
+    },
+    catch: (cause) => unopened(filename, folderProblem(cause), cause)
+  })
+  if (!existsSync(filename)) return
+  yield* Effect.try({
+    try: () => accessSync(filename, constants.R_OK | constants.W_OK),
+    catch: (cause) => unopened(filename, "the file is not writable", cause)
+  })
+})
+
+/**
+ * A commit writes whole pages to the log, and the rows are small: pages of 2 KiB halve what a small
+ * transaction writes. WAL with `synchronous = NORMAL` loses nothing when a process dies. A power
+ * failure may lose the last commits, but never the database.
+ */
+const settings = `PRAGMA page_size = 2048; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
+  PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY`
+
+const readerSettings = "PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY"
+
+const openFile = (
+  filename: string,
+  options: { readonly readOnly: boolean; readonly settings: string },
+  end: bigint
+) => {
+  const failed = (cause: unknown) =>
+    unopened(filename, lowerFirst(describe(cause)) ?? "the file cannot be opened", cause)
+  const configure = (db: DatabaseSync, tried: number): Effect.Effect<void, StorageError> =>
+    Effect.suspend(() => {
+      try {
+        db.exec(options.settings)
+        return Effect.void
+      } catch (cause) {
+        return isLocked(cause) && SqliteConnection.now() < end
+          ? Effect.andThen(SqliteConnection.pause(tried), configure(db, tried + 1))
+          : Effect.fail(failed(cause))
+      }
+    })
+  return Effect.acquireRelease(
+    Effect.try({
+      // A timeout of 0: SQLite must not wait inside a statement.
+      try: () =>
+        new DatabaseSync(filename, { timeout: 0, readOnly: options.readOnly, enableForeignKeyConstraints: true }),
+      catch: failed
+    }),
+    (db) => Effect.sync(() => db.close())
+  ).pipe(Effect.tap((db) => configure(db, 0)))
+}
+
+/** The two connections. An in-memory database has only the writer. */
+interface Databases {
+  readonly writer: DatabaseSync
+  readonly reader: DatabaseSync | undefined
+}
+
+const open = Effect.fnUntraced(function* (
+  filename: string,
+  busyTimeout: bigint
+): Effect.fn.Return<Databases, StorageError, Scope.Scope> {
+  const end = SqliteConnection.now() + busyTimeout
+  if (filename === ":memory:") {
+    return { writer: yield* openFile(filename, { readOnly: false, settings }, end), reader: undefined }
+  }
+  yield* prepareFolder(filename)
+  const writer = yield* openFile(filename, { readOnly: false, settings }, end)
+  return { writer, reader: yield* openFile(filename, { readOnly: true, settings: readerSettings }, end) }
+})
+
+const lowerFirst = (sentence: string | undefined): string | undefined =>
+  sentence === undefined ? undefined : sentence.charAt(0).toLowerCase() + sentence.slice(1).replace(/\.$/, "")
+
+const isRead = (text: string): boolean => /^\s*SELECT\b/i.test(text)
+
+/**
+ * Runs statements outside a transaction: reads on the reader, everything else in turn on the
+ * writer.
+ */
+const makeShared = (
+  reader: Connection | undefined,
+  lend: <A>(use: (writer: Connection) => Effect.Effect<A, SqlError>) => Effect.Effect<A, SqlError>
+): Connection => {
+  const on = <A>(text: string, use: (connection: Connection) => Effect.Effect<A, SqlError>) =>
+    reader !== undefined && isRead(text) ? use(reader) : lend(use)
+  const execute: Connection["execute"] = (text, params, transformRows) =>
+    on(text, (connection) => connection.execute(text, params, transformRows))
+  return {
+    execute,
+    executeRaw: (text, params) => on(text, (connection) => connection.executeRaw(text, params)),
+    executeStream: (text, params, transformRows) =>
+      Stream.unwrap(Effect.map(execute(text, params, transformRows), (all) => Stream.fromIterable(all))),
+    executeValues: (text, params) => on(text, (connection) => connection.executeValues(text, params)),
+    executeValuesUnprepared: (text, params) =>
+      on(text, (connection) => connection.executeValuesUnprepared(text, params)),
+    executeUnprepared: (text, params, transformRows) =>
+      on(text, (connection) => connection.executeUnprepared(text, params, transformRows))
+  }
+}
+
+/**
+ * Opens the database and makes the client and the reader. Both close with the scope.
+ *
+ * Fails with a {@link StorageError} with a one-sentence message if the folder is not writable, the
+ * file is not a database, another process keeps it locked, or the disk is full.
+ */
+export const make = Effect.fnUntraced(function* (options: Options) {
+  const { busyTimeout = 5000, filename, preparedStatements = 500 } = options
+  const patience = BigInt(Math.round(busyTimeout)) * 1_000_000n
+  const { reader, writer } = yield* open(filename, patience)
+  const reading =
+    reader && SqliteConnection.make(reader, { preparedStatements, deadline: () => SqliteConnection.now() + patience })
+
+  // Set by the current user of the writer. Time in the queue counts, so that no one waits longer
+  // than the timeout.
+  let deadline = 0n
+  const writing = SqliteConnection.make(writer, { preparedStatements, deadline: () => deadline })
+  const { borrower, onCommitFailure, transactionAcquirer } = SqlClient.makeSqliteAcquirers({
+    connection: Effect.succeed(writing),
+    semaphore: yield* Semaphore.make(1),
+    isTransaction: () => writer.isTransaction
+  })
+  const shared = makeShared(reading, (use) =>
+    Effect.suspend(() => {
+      const end = SqliteConnection.now() + patience
+      return borrower((connection) => {
+        deadline = end
+        return use(connection)
+      })
+    })
+  )
+
+  const client = yield* SqlClient.make({
+    acquirer: Effect.succeed(shared),
+    borrower: (use) => use(shared),
+    transactionAcquirer: Effect.suspend(() => {
+      const end = SqliteConnection.now() + patience
+      return Effect.map(transactionAcquirer, (connection) => {
+        deadline = end
+        return connection
+      })
+    }),
+    onCommitFailure,
+    isTransaction: () => writer.isTransaction,
+    compiler: makeCompilerSqlite(),
+    driver: "node-sqlite",
+    prepareTransactionControls: true,
+    beginTransaction: "BEGIN IMMEDIATE",
+    releaseSavepoint: (name) => `RELEASE SAVEPOINT ${name}`,
+    spanAttributes: [["db.system.name", "sqlite"]]
+  })
+  return { client, reader: reading === undefined ? Reader.makeSql(client) : Reader.make(reading) }
+})
+
+/**
+ * The SQLite database as a {@link SqlClient.SqlClient}, with shared commits
+ * ({@link GroupCommit.GroupCommit}) and reads beside them ({@link Reader.Reader}), for as long as
+ * the layer lives.
+ *
+ * @example
+ * ```ts
+ * import { Layer } from "effect"
+ * import * as Migrations from "@model-gateway/server/storage/sql/Migrations"
+ * import * as SqliteClient from "@model-gateway/server/storage/sqlite/SqliteClient"
+ *
+ * const Storage = Migrations.layer.pipe(Layer.provideMerge(SqliteClient.layer({ filename: ".data/gateway.db" })))
+ * ```
+ */
+export const layer = (
+  options: Options
+): Layer.Layer<SqlClient.SqlClient | GroupCommit.GroupCommit | Reader.Reader | Reactivity, StorageError> =>
+  GroupCommit.layer.pipe(
+    Layer.provideMerge(
+      Layer.effectContext(
+        Effect.map(make(options), ({ client, reader }) =>
+          Context.make(SqlClient.SqlClient, client).pipe(Context.add(Reader.Reader, reader))
+        )
+      )
+    ),
+    Layer.provideMerge(layerReactivity)
+  )

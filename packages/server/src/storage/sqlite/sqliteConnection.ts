@@ -1,0 +1,153 @@
+/**
+ * Adapts a connection of `node:sqlite` to `effect/sql`.
+ *
+ * `node:sqlite` is synchronous: a statement that waits inside SQLite for another process's lock
+ * blocks the whole process. Open SQLite with a timeout of 0. A statement that meets a lock then
+ * fails at once and is retried after a pause, in which other fibers run.
+ */
+import { Clock, Effect, Stream } from "effect"
+import * as SqlClient from "effect/sql/SqlClient"
+import type { Connection } from "effect/sql/SqlConnection"
+import { classifySqliteError, SqlError } from "effect/sql/SqlError"
+import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite"
+import * as LruMap from "../../internal/LruMap.ts"
+import { isLocked } from "../sql/StorageError.ts"
+
+/**
+ * The machine's time, even if a test provides another clock: the process that holds the lock does
+ * not follow the test's clock.
+ */
+const realClock = Clock.Clock.defaultValue()
+
+/** Monotonic time in nanoseconds, for computing deadlines. */
+export const now = (): bigint => realClock.monotonicTimeNanosUnsafe()
+
+/** Pauses between attempts in milliseconds. The last one repeats. */
+const pauses = [1, 2, 5, 10, 20, 50]
+
+/** Waits before attempt number `tried` + 1. */
+export const pause = (tried: number): Effect.Effect<void> =>
+  Effect.provideService(Effect.sleep(pauses[tried] ?? 50), Clock.Clock, realClock)
+
+/** Wraps an error of `node:sqlite`. */
+export const sqlError = (cause: unknown, message: string, operation: string): SqlError => {
+  // The classifier reads `errno`; node:sqlite calls the same number `errcode`.
+  if (typeof cause === "object" && cause !== null && "errcode" in cause && !("errno" in cause)) {
+    Object.assign(cause, { errno: cause.errcode })
+  }
+  return new SqlError({ reason: classifySqliteError(cause, { message, operation }) })
+}
+
+/**
+ * Values that `node:sqlite` cannot bind (booleans, undefined) are a caller's mistake and are
+ * rejected.
+ */
+const isInput = (value: unknown): value is SQLInputValue =>
+  value === null ||
+  typeof value === "number" ||
+  typeof value === "bigint" ||
+  typeof value === "string" ||
+  ArrayBuffer.isView(value)
+
+interface Prepared {
+  readonly statement: StatementSync
+  readonly returnsRows: boolean
+  readsBigInts: boolean
+}
+
+/** Options of a connection. */
+export interface Options {
+  /** The number of prepared statements to cache. */
+  readonly preparedStatements: number
+  /**
+   * Called when a statement first meets a lock. Returns until when to retry, on the clock of {@link
+   * now}.
+   */
+  readonly deadline: () => bigint
+}
+
+/**
+ * Makes the connection. Inside a transaction nothing is retried: the transaction already holds the
+ * lock.
+ */
+export const make = (db: DatabaseSync, { deadline, preparedStatements }: Options): Connection => {
+  const prepared = LruMap.make<string, Prepared>(preparedStatements)
+
+  const prepare = (text: string, keep: boolean): Prepared => {
+    const known = prepared.get(text)
+    if (known !== undefined) return known
+    const statement = db.prepare(text)
+    const made: Prepared = { statement, returnsRows: statement.columns().length > 0, readsBigInts: false }
+    if (keep) prepared.set(text, made)
+    return made
+  }
+
+  const use = <A>(
+    text: string,
+    params: ReadonlyArray<unknown>,
+    keep: boolean,
+    read: (prepared: Prepared, values: ReadonlyArray<SQLInputValue>) => A
+  ): Effect.Effect<A, SqlError> => {
+    let tried = 0
+    let end: bigint | undefined
+    const attempt: Effect.Effect<A, SqlError> = Effect.withFiber((fiber) => {
+      try {
+        const made = prepare(text, keep)
+        const bigInts = fiber.getRef(SqlClient.SafeIntegers)
+        if (bigInts !== made.readsBigInts) {
+          made.statement.setReadBigInts(bigInts)
+          made.readsBigInts = bigInts
+        }
+        if (!params.every(isInput)) throw new TypeError("SQLite does not support the type of a parameter")
+        return Effect.succeed(read(made, params))
+      } catch (cause) {
+        if (isLocked(cause) && !db.isTransaction && now() < (end ??= deadline())) {
+          return Effect.andThen(pause(tried++), attempt)
+        }
+        return Effect.fail(sqlError(cause, "Failed to execute statement", "execute"))
+      }
+    })
+    return attempt
+  }
+
+  const rows = ({ returnsRows, statement }: Prepared, values: ReadonlyArray<SQLInputValue>): ReadonlyArray<object> => {
+    if (returnsRows) return statement.all(...values)
+    statement.run(...values)
+    return []
+  }
+
+  const arrays = ({ returnsRows, statement }: Prepared, values: ReadonlyArray<SQLInputValue>) => {
+    if (!returnsRows) {
+      statement.run(...values)
+      return []
+    }
+    statement.setReturnArrays(true)
+    try {
+      // With arrays enabled, `all` returns arrays, but its declared type only has records.
+      return statement.all(...values).map((row): ReadonlyArray<unknown> => Object.values(row))
+    } finally {
+      statement.setReturnArrays(false)
+    }
+  }
+
+  const execute: Connection["execute"] = (text, params, transformRows) => {
+    const result = use(text, params, true, rows)
+    return transformRows === undefined ? result : Effect.map(result, transformRows)
+  }
+
+  return {
+    execute,
+    executeRaw: (text, params) =>
+      use(text, params, true, ({ returnsRows, statement }, values) =>
+        returnsRows ? statement.all(...values) : statement.run(...values)
+      ),
+    executeStream: (text, params, transformRows) =>
+      Stream.unwrap(Effect.map(execute(text, params, transformRows), (all) => Stream.fromIterable(all))),
+    executeValues: (text, params) => use(text, params, true, arrays),
+    executeValuesUnprepared: (text, params) => use(text, params, false, arrays),
+    executeUnprepared: (text, params, transformRows) => {
+      const result = use(text, params, false, rows)
+      return transformRows === undefined ? result : Effect.map(result, transformRows)
+    }
+  }
+}

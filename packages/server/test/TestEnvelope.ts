@@ -1,0 +1,66 @@
+/** What tests of the HTTP surface share: reading envelopes, and asking for JSON. */
+import { all, type Operation } from "../src/http/Operations.ts"
+import { Effect, Schema } from "effect"
+import { type Answer, type Ask, TestGateway } from "./TestGateway.ts"
+
+/** An envelope, with every field that this service always gives. */
+export const Envelope = Schema.Struct({
+  error: Schema.Struct({
+    code: Schema.Int,
+    message: Schema.NonEmptyString,
+    metadata: Schema.optionalKey(Schema.Record(Schema.String, Schema.Json))
+  }),
+  service_metadata: Schema.Struct({ request_id: Schema.NonEmptyString }),
+  user_id: Schema.NullOr(Schema.String)
+})
+
+const decodeEnvelope = Schema.decodeUnknownSync(Schema.fromJsonString(Envelope))
+
+const Issues = Schema.Array(Schema.Struct({ path: Schema.String, message: Schema.String }))
+
+const isIssues = Schema.is(Issues)
+
+/** The envelope of an answer; throws unless its code is the status and its request id the header's. */
+export const envelopeOf = (answer: Answer): typeof Envelope.Type => {
+  const envelope = decodeEnvelope(answer.text)
+  if (envelope.error.code !== answer.status) {
+    throw new Error(`code ${envelope.error.code} in an answer of status ${answer.status}`)
+  }
+  if (envelope.service_metadata.request_id !== answer.headers["x-request-id"]) {
+    throw new Error("another request id in the envelope than in the header")
+  }
+  return envelope
+}
+
+/** The paths of an envelope's issues. */
+export const issuePaths = (answer: Answer): ReadonlyArray<string> => {
+  const issues = envelopeOf(answer).error.metadata?.["issues"]
+  return isIssues(issues) ? issues.map(({ path }) => path) : []
+}
+
+/** Asks with a JSON body. */
+export const post = (path: string, body: unknown, ask?: Ask) =>
+  Effect.flatMap(TestGateway, (gateway) =>
+    gateway.ask(path, {
+      method: "POST",
+      ...ask,
+      body: typeof body === "string" ? body : JSON.stringify(body),
+      headers: { "content-type": "application/json", ...ask?.headers }
+    })
+  )
+
+/** An operation of the contract by its name. */
+export const operation = (name: string): Operation => {
+  const found = all.find((candidate) => candidate.name === name)
+  if (found === undefined) throw new Error(`no operation ${name}`)
+  return found
+}
+
+/** Fails unless the answer is of the operation's set, and an envelope where it is no success. */
+export const inSet = (name: string, answer: Answer): void => {
+  const { errors, success } = operation(name)
+  if (success.has(answer.status)) return
+  if (!errors.has(answer.status))
+    throw new Error(`${name} answered ${answer.status}, outside of its set: ${answer.text}`)
+  envelopeOf(answer)
+}

@@ -1,0 +1,134 @@
+/** The whole service on a port of its own, over a folder that goes with the test, and a client that speaks plain HTTP to it. */
+import { NodeHttpServer, NodeServices } from "@effect/platform-node"
+import type { Provider } from "@model-gateway/providers/Provider"
+import { Context, Effect, Layer, Redacted } from "effect"
+import { HttpServer } from "effect/http"
+import { createServer, request as httpRequest, type IncomingHttpHeaders } from "node:http"
+import * as GatewayServer from "../src/GatewayServer.ts"
+import * as GatewayServerConfig from "../src/GatewayServerConfig.ts"
+import { WorkspaceStore, type Workspace } from "../src/access/WorkspaceStore.ts"
+import { temporaryFolder } from "./TestStorage.ts"
+
+/** What came back. */
+export interface Answer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly bytes: Buffer
+  readonly text: string
+}
+
+/** How to ask. */
+export interface Ask {
+  readonly method?: string
+  /** Default: the ordinary key. Null: none. */
+  readonly key?: string | null
+  readonly headers?: Record<string, string>
+  readonly body?: string | Uint8Array | undefined
+}
+
+/** A running gateway. */
+export class TestGateway extends Context.Service<
+  TestGateway,
+  {
+    readonly folder: string
+    readonly port: number
+    readonly workspace: Workspace
+    readonly ordinaryKey: string
+    readonly managementKey: string
+    /** Sends the path as it is, tricks included. */
+    readonly ask: (path: string, ask?: Ask) => Effect.Effect<Answer>
+  }
+>()("test/TestGateway") {}
+
+const send = (port: number, path: string, { body, headers, method }: Ask) =>
+  Effect.callback<Answer>((resume) => {
+    const request = httpRequest(
+      { host: "127.0.0.1", port, path, method: method ?? "GET", headers: headers ?? {}, agent: false },
+      (response) => {
+        const chunks: Array<Buffer> = []
+        response.on("data", (chunk: Buffer) => chunks.push(chunk))
+        response.on("error", (error) => resume(Effect.die(error)))
+        response.on("end", () => {
+          const bytes = Buffer.concat(chunks)
+          const { headers, statusCode } = response
+          resume(Effect.succeed({ status: statusCode ?? 0, headers, bytes, text: bytes.toString() }))
+        })
+      }
+    )
+    request.on("error", (error) => resume(Effect.die(error)))
+    request.end(body)
+    return Effect.sync(() => request.destroy())
+  })
+
+/** The service over `folder`, with the sandbox and this machine's own services unless told otherwise. */
+export const layerAt = (
+  folder: string,
+  options?: GatewayServerConfig.Options,
+  providers?: ReadonlyArray<Provider>,
+  services: typeof NodeServices.layer = NodeServices.layer,
+  busyTimeout?: number
+) =>
+  Layer.effect(
+    TestGateway,
+    Effect.gen(function* () {
+      const made = yield* (yield* WorkspaceStore).bootstrap()
+      if (made === null) return yield* Effect.die(new Error("this folder was used before"))
+      const { address } = yield* HttpServer.HttpServer
+      if (address._tag !== "InetAddressV4") return yield* Effect.die(new Error("no port"))
+      const ordinaryKey = Redacted.value(made.ordinaryKey)
+      return TestGateway.of({
+        folder,
+        port: address.port,
+        workspace: made.workspace,
+        ordinaryKey,
+        managementKey: Redacted.value(made.managementKey),
+        ask: (path, ask) => {
+          const key = ask?.key === undefined ? ordinaryKey : ask.key
+          return send(address.port, path, {
+            ...ask,
+            headers: { ...(key === null ? {} : { authorization: `Bearer ${key}` }), ...ask?.headers }
+          })
+        }
+      })
+    })
+  ).pipe(
+    Layer.provideMerge(GatewayServer.layerSqlite({ dataDir: folder, providers, busyTimeout })),
+    Layer.provideMerge(services),
+    Layer.provideMerge(
+      NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1", gracefulShutdownTimeout: "2 seconds" })
+    ),
+    Layer.provideMerge(NodeServices.layer),
+    Layer.provide(GatewayServerConfig.layer(options)),
+    Layer.fresh
+  )
+
+/** The service over a folder of its own. */
+export const layer = (options?: GatewayServerConfig.Options, providers?: ReadonlyArray<Provider>) =>
+  Layer.unwrap(Effect.map(temporaryFolder, (folder) => layerAt(folder, options, providers)))
+
+/** A part of a form: a plain field, or a file when it has a filename. */
+export interface Part {
+  readonly name: string
+  readonly filename?: string
+  readonly type?: string
+  readonly value: string | Uint8Array
+}
+
+const boundary = "----test-boundary-7d3f"
+
+/** The header that goes with {@link form}. */
+export const formHeaders = { "content-type": `multipart/form-data; boundary=${boundary}` }
+
+/** The parts as `multipart/form-data`. */
+export const form = (...parts: ReadonlyArray<Part>): Buffer =>
+  Buffer.concat([
+    ...parts.flatMap(({ filename, name, type, value }) => [
+      Buffer.from(
+        `--${boundary}\r\ncontent-disposition: form-data; name="${name}"${filename === undefined ? "" : `; filename="${filename}"`}\r\n` +
+          `${type === undefined ? "" : `content-type: ${type}\r\n`}\r\n`
+      ),
+      Buffer.from(value),
+      Buffer.from("\r\n")
+    ]),
+    Buffer.from(`--${boundary}--\r\n`)
+  ])

@@ -1,0 +1,61 @@
+/** A real SQLite database in a folder of its own, with every store over it, for one test. */
+import { Clock, Effect, FileSystem, Layer } from "effect"
+import { NodeFileSystem } from "@effect/platform-node"
+import { layerWebCrypto } from "effect/crypto/SecureRandom"
+import * as Accounting from "../src/accounting/Accounting.ts"
+import * as GuardrailStore from "../src/access/GuardrailStore.ts"
+import * as Idempotency from "../src/admission/Idempotency.ts"
+import * as KeyCache from "../src/access/KeyCache.ts"
+import * as KeyRecord from "../src/access/KeyRecord.ts"
+import * as KeyStore from "../src/access/KeyStore.ts"
+import * as FreeModelDays from "../src/admission/FreeModelDays.ts"
+import * as Migrations from "../src/storage/sql/Migrations.ts"
+import * as ProcessInstance from "../src/storage/sql/ProcessInstance.ts"
+import * as SqliteClient from "../src/storage/sqlite/SqliteClient.ts"
+import * as WorkspaceStore from "../src/access/WorkspaceStore.ts"
+
+/** A folder that is gone when the scope closes. */
+export const temporaryFolder = Effect.gen(function* () {
+  const fs = yield* FileSystem.FileSystem
+  return yield* fs.makeTempDirectoryScoped({ prefix: "model-gateway-" })
+}).pipe(Effect.provide(NodeFileSystem.layer))
+
+/**
+ * Runs the effect as on a machine whose system clock is ahead by so many milliseconds, or behind
+ * where that is negative.
+ */
+export const clockAhead =
+  (millis: number) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Clock.clockWith((clock) => {
+      const nanos = BigInt(millis) * 1_000_000n
+      return Effect.provideService(effect, Clock.Clock, {
+        currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + millis,
+        currentTimeMillis: Effect.map(clock.currentTimeMillis, (now) => now + millis),
+        currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe() + nanos,
+        currentTimeNanos: Effect.map(clock.currentTimeNanos, (now) => now + nanos),
+        monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
+        monotonicTimeNanos: clock.monotonicTimeNanos,
+        sleep: (duration) => clock.sleep(duration)
+      })
+    })
+
+/**
+ * The stores over a database file; each use is a process of its own as far as the database can
+ * tell.
+ *
+ * It beats once and then never, because a test that moves its clock by years should not beat every
+ * five seconds of them. `{}` gives it the heartbeat of the service.
+ */
+export const layerAt = (filename: string, heartbeat: ProcessInstance.Options = { heartbeatEvery: "1000 days" }) =>
+  Layer.mergeAll(WorkspaceStore.layerSql, GuardrailStore.layerSql, KeyRecord.layerSql, FreeModelDays.layerSql).pipe(
+    Layer.provideMerge(Layer.mergeAll(KeyStore.layerSql, Accounting.layerSql, Idempotency.layerSql)),
+    Layer.provideMerge(Layer.mergeAll(ProcessInstance.layerSql(heartbeat), KeyCache.layer())),
+    Layer.provideMerge(Migrations.layer),
+    Layer.provideMerge(SqliteClient.layer({ filename })),
+    Layer.provideMerge(layerWebCrypto),
+    Layer.fresh
+  )
+
+/** The stores over a new database. */
+export const layer = Layer.unwrap(Effect.map(temporaryFolder, (folder) => layerAt(`${folder}/gateway.db`)))

@@ -1,0 +1,143 @@
+/** Ephemeral keys that may do less than the key that they were made from. */
+import { GatewayApi } from "@model-gateway/core/GatewayApi"
+import { ManagementKey } from "@model-gateway/core/Authorization"
+import { EphemeralResponse, ephemeralOperations, Response } from "@model-gateway/core/Keys"
+import { expect, it } from "@effect/vitest"
+import { Effect, Result, Schema } from "effect"
+import { HttpApi } from "effect/http-api"
+import * as KeyFormat from "../../src/access/KeyFormat.ts"
+import { all } from "../../src/http/Operations.ts"
+import { form, formHeaders, layer, TestGateway } from "../TestGateway.ts"
+import { envelopeOf, issuePaths, post } from "../TestEnvelope.ts"
+
+const path = "/api/v1/keys/ephemeral"
+
+const made = Schema.decodeUnknownSync(Schema.fromJsonString(EphemeralResponse))
+
+const identified = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Struct({ id: Schema.String })))
+
+const listed = Schema.decodeUnknownSync(
+  Schema.fromJsonString(Schema.Struct({ data: Schema.Array(Schema.Struct({ id: Schema.String })) }))
+)
+
+const ephemeral = (limits: object) => Effect.map(post(path, limits), (answer) => made(answer.text).key)
+
+const rerank = { model: "sandbox/bm25", query: "tea", documents: ["tea"] }
+
+const film = { model: "sandbox/title-card", prompt: "tea", duration: 1, resolution: "480p" }
+
+/** Uploads a file with the key and answers its identifier. */
+const upload = (key: string) =>
+  Effect.gen(function* () {
+    const { ask } = yield* TestGateway
+    const answer = yield* ask("/api/v1/files", {
+      method: "POST",
+      key,
+      headers: formHeaders,
+      body: form({ name: "purpose", value: "p" }, { name: "file", filename: "a", value: "a" })
+    })
+    return identified(answer.text).id
+  })
+
+it("can be limited to every operation that an ordinary key may call, but for making ephemeral keys", () => {
+  const callable: Array<string> = []
+  HttpApi.reflect(GatewayApi, {
+    onGroup: () => {},
+    onEndpoint: ({ endpoint, middleware }) => {
+      if (![...middleware].some(({ key }) => key === ManagementKey.key)) callable.push(endpoint.identifier)
+    }
+  })
+  expect(new Set([...ephemeralOperations, "createEphemeralKey"])).toEqual(new Set(callable))
+})
+
+it.layer(layer(), { excludeTestServices: true })("an ephemeral key that is limited", (it) => {
+  it.effect("to operations is refused every other one with a 403 that says so, before its body is looked at", () =>
+    Effect.gen(function* () {
+      const { ask } = yield* TestGateway
+      const key = yield* ephemeral({ operations: ["rerank", "listFiles"] })
+      expect((yield* post("/api/v1/rerank", rerank, { key })).status).toBe(200)
+      expect((yield* ask("/api/v1/files", { key })).status).toBe(200)
+      expect((yield* ask("/api/v1/key", { key })).status).toBe(200)
+      const others = all.filter(
+        ({ name }) =>
+          ephemeralOperations.some((known) => known === name) && !["rerank", "listFiles", "currentKey"].includes(name)
+      )
+      expect(others.length).toBe(10)
+      for (const { method, name, path } of others) {
+        const body = method === "POST" ? "{" : undefined
+        const answer = yield* ask(path.replaceAll(/:\w+/g, "x"), { method, key, body })
+        expect([name, answer.status]).toEqual([name, 403])
+        expect(envelopeOf(answer).error.message).toContain(`this ephemeral key may not call ${name}`)
+      }
+    })
+  )
+
+  it.effect("to operations nobody knows is not made: the 400 names them", () =>
+    Effect.gen(function* () {
+      const answer = yield* post(path, { operations: ["rerank", "createKey", "flyToTheMoon"] })
+      expect([answer.status, issuePaths(answer)]).toEqual([400, ["operations.1", "operations.2"]])
+      expect(answer.text).toContain("createKey")
+      expect(answer.text).toContain("flyToTheMoon")
+    })
+  )
+
+  it.effect("to files of its own sees, lists, reads and deletes those alone", () =>
+    Effect.gen(function* () {
+      const { ask, ordinaryKey } = yield* TestGateway
+      const [key, sibling] = [yield* ephemeral({ own_files: true }), yield* ephemeral({ own_files: true })]
+      const own = yield* upload(key)
+      const foreign = [yield* upload(ordinaryKey), yield* upload(sibling), yield* upload(yield* ephemeral({}))]
+      expect(listed((yield* ask("/api/v1/files", { key })).text).data.map(({ id }) => id)).toEqual([own])
+      for (const id of foreign) {
+        for (const [method, suffix] of [
+          ["GET", ""],
+          ["GET", "/content"],
+          ["DELETE", ""]
+        ] as const) {
+          expect((yield* ask(`/api/v1/files/${id}${suffix}`, { method, key })).status).toBe(404)
+        }
+        // It is there for a key without that limit.
+        expect((yield* ask(`/api/v1/files/${id}`)).status).toBe(200)
+      }
+      expect((yield* ask(`/api/v1/files/${own}/content`, { key })).text).toBe("a")
+      expect((yield* ask(`/api/v1/files/${own}`)).status).toBe(200)
+      expect((yield* ask(`/api/v1/files/${own}`, { method: "DELETE", key })).status).toBe(200)
+    })
+  )
+
+  it.effect("to files of its own sees and cancels no video job but its own", () =>
+    Effect.gen(function* () {
+      const { ask, ordinaryKey } = yield* TestGateway
+      const key = yield* ephemeral({ own_files: true })
+      const submit = (from: string) =>
+        Effect.map(post("/api/v1/videos", film, { key: from }), ({ text }) => identified(text).id)
+      const [own, foreign] = [yield* submit(key), yield* submit(ordinaryKey)]
+      expect((yield* ask(`/api/v1/videos/${own}`, { key })).status).toBe(200)
+      for (const [method, suffix] of [
+        ["GET", ""],
+        ["GET", "?wait=1"],
+        ["GET", "/content"],
+        ["POST", "/cancel"]
+      ] as const) {
+        expect((yield* ask(`/api/v1/videos/${foreign}${suffix}`, { method, key })).status).toBe(404)
+      }
+      expect((yield* ask(`/api/v1/videos/${own}`)).status).toBe(200)
+    })
+  )
+
+  it.effect("shows its limits to management", () =>
+    Effect.gen(function* () {
+      const { ask, managementKey, ordinaryKey } = yield* TestGateway
+      const key = yield* ephemeral({ operations: ["rerank", "rerank", "getFile"], own_files: true })
+      const shown = Effect.fnUntraced(function* (plain: string) {
+        const hash = Result.getOrThrow(KeyFormat.parse(plain)).hash
+        const { text } = yield* ask(`/api/v1/keys/${hash}`, { key: managementKey })
+        return Schema.decodeUnknownSync(Schema.fromJsonString(Response))(text).data
+      })
+      expect(yield* shown(key)).toMatchObject({ operations: ["rerank", "getFile"], own_files: true })
+      const unlimited = yield* shown(yield* ephemeral({}))
+      expect([unlimited.operations, unlimited.own_files]).toEqual([undefined, false])
+      expect((yield* shown(ordinaryKey)).own_files).toBeUndefined()
+    })
+  )
+})

@@ -1,0 +1,168 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import * as MicroCredits from "../../src/accounting/MicroCredits.ts"
+import { GuardrailStore } from "../../src/access/GuardrailStore.ts"
+import { KeyStore } from "../../src/access/KeyStore.ts"
+import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
+import { layer } from "../TestStorage.ts"
+
+const setUp = Effect.gen(function* () {
+  const { id: workspaceId, organizationId } = yield* (yield* WorkspaceStore).ensureDefault()
+  const keys = yield* KeyStore
+  const make = (name: string) => Effect.map(keys.create({ organizationId, workspaceId, name }), ({ key }) => key.hash)
+  return { organizationId, workspaceId, a: yield* make("a"), b: yield* make("b"), c: yield* make("c") }
+})
+
+/** A key of another organisation. */
+const stranger = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  yield* sql`INSERT INTO organizations (id, name, created_at) VALUES ('elsewhere', 'Elsewhere', 0)`
+  const { id: workspaceId } = yield* (yield* WorkspaceStore).create("elsewhere", "w")
+  const made = yield* (yield* KeyStore).create({ organizationId: "elsewhere", workspaceId, name: "s" })
+  return made.key.hash
+})
+
+describe("GuardrailStore", () => {
+  it.effect("keeps, changes, lists and deletes guardrails", () =>
+    Effect.gen(function* () {
+      const guardrails = yield* GuardrailStore
+      const { organizationId } = yield* setUp
+      const made = yield* guardrails.create({
+        organizationId,
+        name: "careful",
+        description: "not much",
+        limit: MicroCredits.make(500),
+        limitReset: "weekly",
+        allowedModels: ["sandbox/bm25"]
+      })
+      expect(made.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4/)
+      expect(made).toMatchObject({
+        limit: 500,
+        limitReset: "weekly",
+        allowedModels: ["sandbox/bm25"],
+        allowedProviders: null
+      })
+      const changed = yield* guardrails.update(organizationId, made.id, { allowedModels: null, allowedProviders: [] })
+      expect(changed).toEqual({ ...made, allowedModels: null, allowedProviders: [], updatedAt: changed.updatedAt })
+      expect(yield* guardrails.get(organizationId, made.id)).toEqual(changed)
+      expect(yield* guardrails.list(organizationId)).toEqual({ items: [changed], hasMore: false })
+      expect((yield* guardrails.list("elsewhere")).items).toEqual([])
+      expect((yield* Effect.flip(guardrails.get("elsewhere", made.id)))._tag).toBe("GuardrailNotFound")
+      yield* guardrails.remove(organizationId, made.id)
+      expect((yield* Effect.flip(guardrails.remove(organizationId, made.id)))._tag).toBe("GuardrailNotFound")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("counts each known key once, changed or not, and names the unknown and the replaced", () =>
+    Effect.gen(function* () {
+      const guardrails = yield* GuardrailStore
+      const { a, b, c, organizationId } = yield* setUp
+      const foreign = yield* stranger
+      const first = yield* guardrails.create({ organizationId, name: "first" })
+      const second = yield* guardrails.create({ organizationId, name: "second" })
+      expect(yield* guardrails.assign(organizationId, first.id, [a, b])).toEqual({
+        assignedCount: 2,
+        notFound: [],
+        replaced: []
+      })
+      expect(yield* guardrails.assign(organizationId, second.id, [b, "nothing", b, c, foreign, "nothing"])).toEqual({
+        assignedCount: 2,
+        notFound: ["nothing", foreign],
+        replaced: [{ keyHash: b, previousGuardrailId: first.id }]
+      })
+      expect(yield* guardrails.assign(organizationId, second.id, [b, c])).toMatchObject({
+        assignedCount: 2,
+        replaced: []
+      })
+      const keys = yield* KeyStore
+      expect((yield* keys.get(organizationId, a)).guardrailId).toBe(first.id)
+      expect((yield* keys.get(organizationId, b)).guardrailId).toBe(second.id)
+      expect((yield* keys.get("elsewhere", foreign)).guardrailId).toBe(null)
+      const held = yield* guardrails.assignments(organizationId, second.id, { limit: 1 })
+      expect(held).toMatchObject({ hasMore: true })
+      expect(held.items.length).toBe(1)
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("assigns nothing to a deleted key, and nothing at all from an unknown guardrail", () =>
+    Effect.gen(function* () {
+      const guardrails = yield* GuardrailStore
+      const { a, b, organizationId } = yield* setUp
+      yield* (yield* KeyStore).remove(organizationId, a)
+      const { id } = yield* guardrails.create({ organizationId, name: "g" })
+      expect(yield* guardrails.assign(organizationId, id, [a, b])).toEqual({
+        assignedCount: 1,
+        notFound: [a],
+        replaced: []
+      })
+      const unknown = yield* Effect.flip(guardrails.assign(organizationId, "none", [b]))
+      expect(unknown._tag).toBe("GuardrailNotFound")
+      expect((yield* Effect.flip(guardrails.assign("elsewhere", id, [b])))._tag).toBe("GuardrailNotFound")
+      expect((yield* (yield* KeyStore).get(organizationId, b)).guardrailId).toBe(id)
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("assigns many thousands of keys at once", () =>
+    Effect.gen(function* () {
+      const guardrails = yield* GuardrailStore
+      const { a, b, organizationId } = yield* setUp
+      const { id } = yield* guardrails.create({ organizationId, name: "g" })
+      const many = Array.from({ length: 5000 }, (_, i) => `unknown-${i}`)
+      const done = yield* guardrails.assign(organizationId, id, [a, ...many, b])
+      expect(done.assignedCount).toBe(2)
+      expect(done.notFound).toEqual(many)
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("takes a guardrail only from keys that hold it", () =>
+    Effect.gen(function* () {
+      const guardrails = yield* GuardrailStore
+      const { a, b, c, organizationId } = yield* setUp
+      const first = yield* guardrails.create({ organizationId, name: "first" })
+      const second = yield* guardrails.create({ organizationId, name: "second" })
+      yield* guardrails.assign(organizationId, first.id, [a])
+      yield* guardrails.assign(organizationId, second.id, [b])
+      expect(yield* guardrails.unassign(organizationId, first.id, [a, a, b, c, "nothing"])).toEqual({
+        removedCount: 1,
+        notFound: ["nothing"]
+      })
+      const keys = yield* KeyStore
+      expect((yield* keys.get(organizationId, a)).guardrailId).toBe(null)
+      expect((yield* keys.get(organizationId, b)).guardrailId).toBe(second.id)
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("is deleted from thousands of keys in steps between which others run", () =>
+    Effect.gen(function* () {
+      const guardrails = yield* GuardrailStore
+      const sql = yield* SqlClient
+      const { a, b, organizationId } = yield* setUp
+      const { id } = yield* guardrails.create({ organizationId, name: "g" })
+      const another = yield* guardrails.create({ organizationId, name: "another" })
+      yield* guardrails.assign(organizationId, id, [a])
+      yield* guardrails.assign(organizationId, another.id, [b])
+      yield* sql`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
+        INSERT INTO keys (hash, organization_id, workspace_id, guardrail_id, name, label, is_management, is_free_tier,
+          disabled, free_daily_limit, created_at, updated_at)
+        SELECT 'key-' || i, organization_id, workspace_id, guardrail_id, name, label, 0, 0, 0, 200, i, i
+        FROM n CROSS JOIN keys WHERE hash = ${a}`
+      let turns = 0
+      const others = yield* Effect.forkChild(
+        Effect.forever(
+          Effect.andThen(
+            Effect.yieldNow,
+            Effect.sync(() => turns++)
+          )
+        )
+      )
+      yield* Effect.yieldNow
+      turns = 0
+      yield* guardrails.remove(organizationId, id)
+      expect(turns).toBeGreaterThanOrEqual(5)
+      yield* Fiber.interrupt(others)
+      expect(yield* sql`SELECT COUNT(*) AS n FROM keys WHERE guardrail_id IS NULL`).toMatchObject([{ n: 5002 }])
+      expect(yield* sql`SELECT hash FROM keys WHERE guardrail_id IS NOT NULL`).toMatchObject([{ hash: b }])
+    }).pipe(Effect.provide(layer))
+  )
+})

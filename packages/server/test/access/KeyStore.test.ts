@@ -1,0 +1,194 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Layer, Redacted } from "effect"
+import { SecureRandom } from "effect/crypto/SecureRandom"
+import { SqlClient } from "effect/sql/SqlClient"
+import { TestClock } from "effect/testing"
+import * as MicroCredits from "../../src/accounting/MicroCredits.ts"
+import { GuardrailStore } from "../../src/access/GuardrailStore.ts"
+import * as KeyFormat from "../../src/access/KeyFormat.ts"
+import { KeyStore } from "../../src/access/KeyStore.ts"
+import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
+import { layer, layerAt, temporaryFolder } from "../TestStorage.ts"
+
+const tenancy = Effect.gen(function* () {
+  const { id: workspaceId, organizationId } = yield* (yield* WorkspaceStore).ensureDefault()
+  return { organizationId, workspaceId, name: "a key" }
+})
+
+const reasonOf = (plain: Redacted.Redacted<string>) =>
+  Effect.gen(function* () {
+    const error = yield* Effect.flip((yield* KeyStore).authenticate(plain))
+    return error._tag === "InvalidKey" ? error.reason : error._tag
+  })
+
+describe("KeyStore", () => {
+  it.effect("knows the bearer of a key it made, and keeps only the hash", () =>
+    Effect.gen(function* () {
+      const keys = yield* KeyStore
+      const sql = yield* SqlClient
+      const { key, plain } = yield* keys.create({ ...(yield* tenancy), isManagement: true, creatorUserId: "user_1" })
+      const caller = yield* keys.authenticate(plain)
+      expect(caller).toEqual({ key, guardrail: null, ephemeral: null })
+      expect(key).toMatchObject({
+        isManagement: true,
+        creatorUserId: "user_1",
+        expiresAt: null,
+        disabled: false,
+        limit: null,
+        limitReset: null,
+        includeByokInLimit: false,
+        freeDailyLimit: 200
+      })
+      const rows = yield* sql`SELECT * FROM keys`
+      expect(JSON.stringify(rows)).not.toContain(Redacted.value(plain).slice(6, -3))
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("says why a text is no key", () =>
+    Effect.gen(function* () {
+      const keys = yield* KeyStore
+      const { plain } = yield* keys.create(yield* tenancy)
+      const text = Redacted.value(plain)
+      expect(yield* reasonOf(Redacted.make("nonsense"))).toBe("malformed")
+      expect(yield* reasonOf(Redacted.make(text.slice(0, -1) + (text.endsWith("a") ? "b" : "a")))).toBe("checksum")
+      const stranger = yield* KeyFormat.generate(yield* SecureRandom, "ordinary")
+      expect(yield* reasonOf(stranger.key)).toBe("unknown")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("stops a disabled key at once, and lets it in again when enabled", () =>
+    Effect.gen(function* () {
+      const keys = yield* KeyStore
+      const { organizationId, ...rest } = yield* tenancy
+      const { key, plain } = yield* keys.create({ organizationId, ...rest })
+      yield* keys.authenticate(plain)
+      yield* keys.update(organizationId, key.hash, { disabled: true })
+      expect(yield* reasonOf(plain)).toBe("disabled")
+      yield* keys.update(organizationId, key.hash, { disabled: false })
+      expect((yield* keys.authenticate(plain)).key.hash).toBe(key.hash)
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("stops a deleted key at once and for good", () =>
+    Effect.gen(function* () {
+      const keys = yield* KeyStore
+      const owner = yield* tenancy
+      const { key, plain } = yield* keys.create(owner)
+      yield* keys.authenticate(plain)
+      yield* keys.remove(owner.organizationId, key.hash)
+      expect(yield* reasonOf(plain)).toBe("deleted")
+      expect((yield* Effect.flip(keys.remove(owner.organizationId, key.hash)))._tag).toBe("KeyNotFound")
+      expect((yield* Effect.flip(keys.get(owner.organizationId, key.hash)))._tag).toBe("KeyNotFound")
+      expect((yield* Effect.flip(keys.update(owner.organizationId, key.hash, { name: "b" })))._tag).toBe("KeyNotFound")
+      expect(yield* keys.list(owner)).toEqual({ items: [], hasMore: false })
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("stops a key the moment it expires, though it was looked up before", () =>
+    Effect.gen(function* () {
+      const keys = yield* KeyStore
+      const { plain } = yield* keys.create({ ...(yield* tenancy), expiresAt: 2000 })
+      yield* TestClock.setTime(1999)
+      yield* keys.authenticate(plain)
+      yield* TestClock.setTime(2000)
+      expect(yield* reasonOf(plain)).toBe("expired")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("notices within three seconds what another process changed, even when the system clock is set back", () =>
+    Effect.gen(function* () {
+      const filename = `${yield* temporaryFolder}/gateway.db`
+      const here = yield* Layer.build(layerAt(filename))
+      yield* Effect.gen(function* () {
+        const keys = yield* KeyStore
+        const input = yield* tenancy
+        const { key, plain } = yield* keys.create(input)
+        const there = Effect.flatMap(KeyStore, ({ authenticate }) => authenticate(plain)).pipe(Effect.provide(here))
+        yield* TestClock.setTime(Date.UTC(2026, 0, 1))
+        yield* there
+        yield* keys.update(input.organizationId, key.hash, { disabled: true })
+        yield* TestClock.setTime(Date.UTC(2025, 11, 1))
+        yield* TestClock.adjust("3 seconds")
+        expect(yield* Effect.flip(there)).toMatchObject({ reason: "disabled" })
+      }).pipe(Effect.provide(layerAt(filename)))
+    })
+  )
+
+  it.effect("notices within three seconds what another process changed", () =>
+    Effect.gen(function* () {
+      const filename = `${yield* temporaryFolder}/gateway.db`
+      yield* Effect.gen(function* () {
+        const keys = yield* KeyStore
+        const owner = yield* tenancy
+        const { key, plain } = yield* keys.create(owner)
+        yield* keys.authenticate(plain)
+        yield* Effect.flatMap(KeyStore, (other) => other.remove(owner.organizationId, key.hash)).pipe(
+          Effect.provide(layerAt(filename))
+        )
+        yield* TestClock.adjust("3 seconds")
+        expect(yield* reasonOf(plain)).toBe("deleted")
+      }).pipe(Effect.provide(layerAt(filename)))
+    })
+  )
+
+  it.effect("changes the given fields and keeps the others", () =>
+    Effect.gen(function* () {
+      const keys = yield* KeyStore
+      const owner = yield* tenancy
+      const { key } = yield* keys.create({ ...owner, limit: MicroCredits.make(5), limitReset: "daily", expiresAt: 9 })
+      yield* TestClock.setTime(5)
+      const changed = yield* keys.update(owner.organizationId, key.hash, { limit: null, name: "new" })
+      expect(changed).toEqual({ ...key, limit: null, name: "new", updatedAt: 5 })
+      const again = yield* keys.update(owner.organizationId, key.hash, {
+        expiresAt: null,
+        limitReset: null,
+        includeByokInLimit: true
+      })
+      expect(again).toMatchObject({ name: "new", expiresAt: null, limitReset: null, includeByokInLimit: true })
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("shows an organisation no other's keys", () =>
+    Effect.gen(function* () {
+      const keys = yield* KeyStore
+      const { key } = yield* keys.create(yield* tenancy)
+      expect((yield* Effect.flip(keys.get("elsewhere", key.hash)))._tag).toBe("KeyNotFound")
+      expect((yield* Effect.flip(keys.remove("elsewhere", key.hash)))._tag).toBe("KeyNotFound")
+      expect(yield* keys.list({ organizationId: "elsewhere" })).toEqual({ items: [], hasMore: false })
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("lists page by page, newest first", () =>
+    Effect.gen(function* () {
+      const keys = yield* KeyStore
+      const owner = yield* tenancy
+      for (let i = 0; i < 5; i++) {
+        yield* TestClock.setTime(i)
+        yield* keys.create({ ...owner, name: `key ${i}` })
+      }
+      const first = yield* keys.list(owner, { limit: 1 })
+      const page = yield* keys.list(owner, { after: first.items[0]?.hash, limit: 3 })
+      expect(page.items.map((key) => key.name)).toEqual(["key 3", "key 2", "key 1"])
+      expect(page.hasMore).toBe(true)
+      const last = yield* keys.list(owner, { after: page.items[2]?.hash, limit: 1 })
+      expect([last.items.map((key) => key.name), last.hasMore]).toEqual([["key 0"], false])
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("tells the guardrail a key holds, and a change of either at once", () =>
+    Effect.gen(function* () {
+      const keys = yield* KeyStore
+      const guardrails = yield* GuardrailStore
+      const owner = yield* tenancy
+      const { key, plain } = yield* keys.create(owner)
+      yield* keys.authenticate(plain)
+      const guardrail = yield* guardrails.create({ ...owner, allowedModels: ["a"] })
+      yield* guardrails.assign(owner.organizationId, guardrail.id, [key.hash])
+      expect((yield* keys.authenticate(plain)).guardrail).toEqual(guardrail)
+      yield* guardrails.update(owner.organizationId, guardrail.id, { allowedModels: ["a", "b"] })
+      expect((yield* keys.authenticate(plain)).guardrail?.allowedModels).toEqual(["a", "b"])
+      yield* guardrails.remove(owner.organizationId, guardrail.id)
+      expect(yield* keys.authenticate(plain)).toMatchObject({ guardrail: null, key: { guardrailId: null } })
+    }).pipe(Effect.provide(layer))
+  )
+})

@@ -1,0 +1,114 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { Accounting } from "../../src/accounting/Accounting.ts"
+import * as MicroCredits from "../../src/accounting/MicroCredits.ts"
+import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
+import { KeyStore } from "../../src/access/KeyStore.ts"
+import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
+import { run } from "../storage/sql/Processes.ts"
+import { layer, layerAt, temporaryFolder } from "../TestStorage.ts"
+
+describe("WorkspaceStore", () => {
+  it.effect("creates a workspace with credits and two keys on the first run, and nothing on the next", () =>
+    Effect.gen(function* () {
+      const filename = `${yield* temporaryFolder}/gateway.db`
+      const first = yield* Effect.gen(function* () {
+        const made = yield* (yield* WorkspaceStore).bootstrap({ credits: MicroCredits.make(5_000_000) })
+        expect(made).not.toBe(null)
+        return made
+      }).pipe(Effect.provide(layerAt(filename)))
+      if (first === null) return
+      yield* Effect.gen(function* () {
+        expect(yield* (yield* WorkspaceStore).bootstrap()).toBe(null)
+        const keys = yield* KeyStore
+        const management = yield* keys.authenticate(first.managementKey)
+        const ordinary = yield* keys.authenticate(first.ordinaryKey)
+        expect(management.key).toMatchObject({ isManagement: true, workspaceId: first.workspace.id })
+        expect(ordinary.key).toMatchObject({ isManagement: false, workspaceId: first.workspace.id })
+        const balance = yield* (yield* Accounting).balanceOf(first.workspace.id)
+        expect(balance).toMatchObject({ balance: 5_000_000 })
+        expect((yield* keys.list(first.workspace)).items.length).toBe(2)
+      }).pipe(Effect.provide(layerAt(filename)))
+    })
+  )
+
+  it.effect("gives the first keys the free requests per day that the settings name", () =>
+    Effect.gen(function* () {
+      const made = yield* (yield* WorkspaceStore).bootstrap()
+      const { items } = yield* (yield* KeyStore).list(made?.workspace ?? { organizationId: "none" })
+      expect(items.map((key) => key.freeDailyLimit)).toEqual([7, 7])
+    }).pipe(Effect.provide(Layer.provide(layer, GatewayServerConfig.layer({ freeDailyRequests: 7 }))))
+  )
+
+  it.effect("still hands out the first keys when the command line came first", () =>
+    Effect.gen(function* () {
+      const workspaces = yield* WorkspaceStore
+      const early = yield* workspaces.ensureDefault()
+      const first = yield* workspaces.bootstrap()
+      expect(first?.workspace.id).toBe(early.id)
+      expect((yield* workspaces.ensureDefault()).id).toBe(early.id)
+      expect((yield* workspaces.list(early.organizationId)).total).toBe(1)
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.live(
+    "makes one of it when several processes start on an empty folder at once",
+    () =>
+      Effect.gen(function* () {
+        const filename = `${yield* temporaryFolder}/new/gateway.db`
+        const said = yield* Effect.all(
+          Array.from({ length: 4 }, () => run("bootstrap.ts", filename)),
+          { concurrency: "unbounded" }
+        )
+        expect(said.toSorted()).toEqual(["first", "later", "later", "later"])
+      }),
+    60_000
+  )
+
+  it.effect("changes the given fields and keeps the others", () =>
+    Effect.gen(function* () {
+      const workspaces = yield* WorkspaceStore
+      const { id, organizationId } = yield* workspaces.ensureDefault()
+      const url = "https://example.com/hook"
+      yield* workspaces.update(organizationId, id, { defaultCallbackUrl: url })
+      const changed = yield* workspaces.update(organizationId, id, { fileShape: "compat_b" })
+      expect(changed).toMatchObject({
+        defaultCallbackUrl: url,
+        fileShape: "compat_b",
+        name: "Default",
+        isDefault: true
+      })
+      expect(yield* workspaces.update(organizationId, id, { defaultCallbackUrl: null })).toMatchObject({
+        defaultCallbackUrl: null,
+        fileShape: "compat_b"
+      })
+      expect((yield* Effect.flip(workspaces.update("elsewhere", id, {})))._tag).toBe("WorkspaceNotFound")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("lets an ordinary key act in its own workspace and a management key in all of its organization's", () =>
+    Effect.gen(function* () {
+      const workspaces = yield* WorkspaceStore
+      const keys = yield* KeyStore
+      const main = yield* workspaces.ensureDefault()
+      const { organizationId } = main
+      const other = yield* workspaces.create(organizationId, "Other")
+      const { key: ordinary } = yield* keys.create({ organizationId, workspaceId: other.id, name: "o" })
+      const { key: management } = yield* keys.create({
+        organizationId,
+        workspaceId: other.id,
+        name: "m",
+        isManagement: true
+      })
+      expect((yield* workspaces.resolve(ordinary)).id).toBe(other.id)
+      expect((yield* workspaces.resolve(ordinary, other.id)).id).toBe(other.id)
+      expect((yield* workspaces.resolve(management)).id).toBe(main.id)
+      expect((yield* workspaces.resolve(management, other.id)).id).toBe(other.id)
+      const outside = yield* Effect.flip(workspaces.resolve(ordinary, main.id))
+      const nowhere = yield* Effect.flip(workspaces.resolve(ordinary, "7b3b7e0e-6c1b-4d2e-9a53-000000000000"))
+      expect(outside._tag).toBe("NotAMember")
+      expect(nowhere.message).toBe(outside.message)
+      expect((yield* Effect.flip(workspaces.resolve(management, "nowhere")))._tag).toBe("NotAMember")
+    }).pipe(Effect.provide(layer))
+  )
+})

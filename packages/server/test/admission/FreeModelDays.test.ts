@@ -1,0 +1,63 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { FreeModelDays } from "../../src/admission/FreeModelDays.ts"
+import { layer } from "../TestStorage.ts"
+
+const late = Date.UTC(2026, 10, 20, 23, 59, 30)
+
+describe("FreeModelDays", () => {
+  it.effect("counts to the limit, then reports when the next day starts, and resets with it", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(late)
+      yield* Effect.gen(function* () {
+        const days = yield* FreeModelDays
+        expect(yield* days.take("k", 2)).toMatchObject({ limit: 2, used: 1, remaining: 1 })
+        expect(yield* days.take("k", 2)).toMatchObject({ used: 2, remaining: 0 })
+        expect(yield* Effect.flip(days.take("k", 2))).toMatchObject({
+          _tag: "FreeModelDayUsedUp",
+          used: 2,
+          limit: 2,
+          retryAfter: 30
+        })
+        expect(yield* days.take("other", 2)).toMatchObject({ limit: 2, used: 1, remaining: 1 })
+        yield* TestClock.adjust("30 seconds")
+        expect(yield* days.take("k", 2)).toMatchObject({ used: 1, remaining: 1 })
+      }).pipe(Effect.provide(layer))
+    })
+  )
+
+  it.effect("undoes a count on the day that it was counted", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(late)
+      yield* Effect.gen(function* () {
+        const days = yield* FreeModelDays
+        const taken = yield* days.take("k", 2)
+        yield* days.giveBack(taken)
+        const yesterday = yield* days.take("k", 2)
+        expect(yesterday).toMatchObject({ used: 1 })
+        yield* TestClock.adjust("30 seconds")
+        yield* days.take("k", 2)
+        yield* days.giveBack(yesterday)
+        expect(yield* days.take("k", 2)).toMatchObject({ used: 2 })
+      }).pipe(Effect.provide(layer))
+    })
+  )
+
+  it.effect("admits exactly the limit when all requests come at once, and none if it is zero", () =>
+    Effect.gen(function* () {
+      const days = yield* FreeModelDays
+      const take = (limit: number) =>
+        days.take("k", limit).pipe(
+          Effect.as(1),
+          Effect.catchTag("FreeModelDayUsedUp", () => Effect.succeed(0))
+        )
+      expect(yield* take(0)).toBe(0)
+      const results = yield* Effect.all(
+        Array.from({ length: 60 }, () => take(40)),
+        { concurrency: "unbounded" }
+      )
+      expect(results.reduce<number>((sum, one) => sum + one, 0)).toBe(40)
+    }).pipe(Effect.provide(layer))
+  )
+})

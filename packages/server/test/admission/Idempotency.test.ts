@@ -1,0 +1,287 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Deferred, Duration, Effect, Exit, Fiber, Layer } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import { TestClock } from "effect/testing"
+import {
+  type Answer,
+  fingerprintOf,
+  Idempotency,
+  type IdempotentRequest,
+  keeps
+} from "../../src/admission/Idempotency.ts"
+import { clockAhead, layer, layerAt, temporaryFolder } from "../TestStorage.ts"
+
+const answer = (status = 200, body = "{}"): Answer => ({
+  status,
+  headers: { "content-type": "application/json" },
+  body
+})
+const request = (key = "once", body = "a", scope = "key-hash") => ({
+  scope,
+  keyHash: scope,
+  key,
+  fingerprint: fingerprintOf("POST /x", body)
+})
+
+/** As the service goes: whoever is first works and keeps the answer, and whatever ends otherwise frees the key. */
+const once = <E>(wanted: IdempotentRequest, work: Effect.Effect<Answer, E>) =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.gen(function* () {
+      const idempotency = yield* Idempotency
+      const begun = yield* idempotency.begin(wanted)
+      if (begun._tag === "Replay") return { answer: begun.answer, replayed: true }
+      const { claim } = begun
+      const worked = restore(work).pipe(
+        Effect.tap(claim.complete),
+        Effect.onError(() => Effect.ignore(claim.abandon))
+      )
+      return { answer: yield* worked, replayed: false }
+    })
+  )
+
+describe("Idempotency", () => {
+  it.effect("does it once and gives the first answer again", () =>
+    Effect.gen(function* () {
+      let done = 0
+      const work = Effect.sync(() => answer(202, `{"n":${++done}}`))
+      const first = yield* once(request(), work)
+      const second = yield* once(request(), work)
+      expect(first).toEqual({ answer: answer(202, `{"n":1}`), replayed: false })
+      expect(second).toEqual({ answer: answer(202, `{"n":1}`), replayed: true })
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("refuses another body, also while the first request is still under way", () =>
+    Effect.gen(function* () {
+      const gate = yield* Deferred.make<void>()
+      const first = yield* Effect.forkChild(once(request(), Effect.as(Deferred.await(gate), answer())), {
+        startImmediately: true
+      })
+      const other = once(request("once", "b"), Effect.succeed(answer()))
+      expect((yield* Effect.flip(other))._tag).toBe("IdempotencyConflict")
+      yield* Deferred.succeed(gate, undefined)
+      yield* Fiber.join(first)
+      expect((yield* Effect.flip(other))._tag).toBe("IdempotencyConflict")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("does it once for many that come at once, and all get the same answer", () =>
+    Effect.gen(function* () {
+      let done = 0
+      const work = Effect.andThen(
+        Effect.yieldNow,
+        Effect.sync(() => answer(200, String(++done)))
+      )
+      const results = yield* Effect.all(
+        Array.from({ length: 50 }, () => once(request(), work)),
+        { concurrency: "unbounded" }
+      )
+      expect(done).toBe(1)
+      expect(new Set(results.map((result) => result.answer.body))).toEqual(new Set(["1"]))
+      expect(results.filter((result) => !result.replayed).length).toBe(1)
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("keeps the keys of one API key from another's", () =>
+    Effect.gen(function* () {
+      yield* once(request("once", "a", "one"), Effect.succeed(answer(200, "one")))
+      const other = yield* once(request("once", "b", "two"), Effect.succeed(answer(200, "two")))
+      expect(other).toEqual({ answer: answer(200, "two"), replayed: false })
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("keeps no answer that a retry could better, no failure, no interruption", () =>
+    Effect.gen(function* () {
+      for (const status of [402, 429, 500, 503]) {
+        expect((yield* once(request(), Effect.succeed(answer(status)))).replayed).toBe(false)
+      }
+      expect(yield* Effect.flip(once(request(), Effect.fail("broke")))).toBe("broke")
+      expect(Exit.isFailure(yield* Effect.exit(once(request(), Effect.die("broke"))))).toBe(true)
+      const hanging = yield* Effect.forkChild(once(request(), Effect.never), { startImmediately: true })
+      yield* Fiber.interrupt(hanging)
+      expect((yield* once(request(), Effect.succeed(answer(400)))).replayed).toBe(false)
+      expect(yield* once(request(), Effect.succeed(answer()))).toEqual({
+        answer: answer(400),
+        replayed: true
+      })
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("lets the next of those that wait go ahead when the first fails", () =>
+    Effect.gen(function* () {
+      const gate = yield* Deferred.make<void>()
+      let done = 0
+      const failing = Effect.andThen(Deferred.await(gate), Effect.fail("broke"))
+      const first = yield* Effect.forkChild(Effect.flip(once(request(), failing)), {
+        startImmediately: true
+      })
+      const work = Effect.sync(() => answer(200, String(++done)))
+      const waiting = yield* Effect.forkChild(
+        Effect.all([once(request(), work), once(request(), work)], { concurrency: 2 }),
+        { startImmediately: true }
+      )
+      yield* Deferred.succeed(gate, undefined)
+      expect(yield* Fiber.join(first)).toBe("broke")
+      expect((yield* Fiber.join(waiting)).filter((result) => result.replayed).length).toBe(1)
+      expect(done).toBe(1)
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("lets those that wait be interrupted", () =>
+    Effect.gen(function* () {
+      const first = yield* Effect.forkChild(once(request(), Effect.never), { startImmediately: true })
+      const waiting = yield* Effect.forkChild(once(request(), Effect.succeed(answer())), {
+        startImmediately: true
+      })
+      yield* Fiber.interrupt(waiting)
+      yield* Fiber.interrupt(first)
+      expect((yield* once(request(), Effect.succeed(answer()))).replayed).toBe(false)
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("forgets after 24 hours, and not before", () =>
+    Effect.gen(function* () {
+      const idempotency = yield* Idempotency
+      yield* once(request(), Effect.succeed(answer()))
+      yield* TestClock.adjust("86399999 millis")
+      expect(yield* idempotency.purge).toBe(0)
+      expect((yield* once(request(), Effect.succeed(answer()))).replayed).toBe(true)
+      yield* TestClock.adjust("1 millis")
+      expect((yield* once(request("once", "b"), Effect.succeed(answer()))).replayed).toBe(false)
+      yield* TestClock.adjust("1 day")
+      expect(yield* idempotency.purge).toBe(1)
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("forgets any number, and none that is due later", () =>
+    Effect.gen(function* () {
+      const idempotency = yield* Idempotency
+      const ask = (n: number) => once(request(`key ${n}`), Effect.succeed(answer()))
+      yield* Effect.forEach(Array.from({ length: 250 }).keys(), ask)
+      yield* TestClock.adjust("23 hours")
+      yield* ask(250)
+      yield* TestClock.adjust("1 hour")
+      expect(yield* idempotency.purge).toBe(250)
+      expect((yield* ask(250)).replayed).toBe(true)
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("waits for a request of another process and replays its answer", () =>
+    Effect.gen(function* () {
+      const filename = `${yield* temporaryFolder}/gateway.db`
+      const other = yield* Layer.build(layerAt(filename))
+      yield* Effect.gen(function* () {
+        const gate = yield* Deferred.make<void>()
+        const first = yield* Effect.forkChild(
+          once(request(), Effect.as(Deferred.await(gate), answer(200, "theirs"))).pipe(Effect.provide(other)),
+          { startImmediately: true }
+        )
+        const waiting = yield* Effect.forkChild(once(request(), Effect.succeed(answer(200, "ours"))), {
+          startImmediately: true
+        })
+        yield* TestClock.adjust("1 second")
+        yield* Deferred.succeed(gate, undefined)
+        yield* Fiber.join(first)
+        yield* TestClock.adjust("1 second")
+        expect(yield* Fiber.join(waiting)).toEqual({ answer: answer(200, "theirs"), replayed: true })
+      }).pipe(Effect.provide(layerAt(filename)))
+    })
+  )
+
+  it.effect("does it once across two processes, of which one has a clock that is an hour ahead or behind", () =>
+    Effect.gen(function* () {
+      const hour = Duration.toMillis("1 hour")
+      for (const [holderOff, otherOff] of [
+        [0, hour],
+        [0, -hour],
+        [hour, 0],
+        [-hour, 0]
+      ] as const) {
+        const filename = `${yield* temporaryFolder}/gateway.db`
+        const holder = yield* Layer.build(layerAt(filename, {})).pipe(clockAhead(holderOff))
+        const other = yield* Layer.build(layerAt(filename, {})).pipe(clockAhead(otherOff))
+        const gate = yield* Deferred.make<void>()
+        const first = yield* Effect.forkChild(
+          once(request(), Effect.as(Deferred.await(gate), answer(200, "theirs"))).pipe(
+            Effect.provide(holder),
+            clockAhead(holderOff)
+          ),
+          { startImmediately: true }
+        )
+        const again = yield* Effect.forkChild(
+          once(request(), Effect.succeed(answer(200, "ours"))).pipe(Effect.provide(other), clockAhead(otherOff)),
+          { startImmediately: true }
+        )
+        yield* TestClock.adjust("2 minutes")
+        expect(again.pollUnsafe()).toBeUndefined()
+        yield* Deferred.succeed(gate, undefined)
+        yield* Fiber.join(first)
+        yield* TestClock.adjust("1 second")
+        expect(yield* Fiber.join(again)).toEqual({ answer: answer(200, "theirs"), replayed: true })
+      }
+    })
+  )
+
+  it.effect("purges no claim of a live process, however far ahead the clock of who purges is", () =>
+    Effect.gen(function* () {
+      const ahead = clockAhead(Duration.toMillis("30 days"))
+      const filename = `${yield* temporaryFolder}/gateway.db`
+      const other = yield* Layer.build(layerAt(filename))
+      yield* Effect.gen(function* () {
+        const idempotency = yield* Idempotency
+        const sql = yield* SqlClient
+        const begun = yield* idempotency.begin(request())
+        yield* sql`INSERT INTO idempotency (scope, idempotency_key, fingerprint, owner, created_at, expires_at)
+          VALUES ('key-hash', 'of the dead', '', 'proc_dead', 0, 86400000)`
+        const purge = Effect.flatMap(Idempotency, ({ purge }) => purge).pipe(Effect.provide(other), ahead)
+        expect(yield* purge).toBe(1)
+        if (begun._tag === "First") yield* begun.claim.complete(answer(200, "kept"))
+        expect(yield* idempotency.begin(request())).toMatchObject({ _tag: "Replay", answer: answer(200, "kept") })
+      }).pipe(Effect.provide(layerAt(filename)))
+    })
+  )
+
+  it.effect("takes over from a process that has died, once", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { fingerprint, key, scope } = request()
+      yield* sql`INSERT INTO idempotency (scope, idempotency_key, fingerprint, owner, created_at, expires_at)
+        VALUES (${scope}, ${key}, ${fingerprint}, 'proc_dead', 0, 86400000)`
+      let done = 0
+      const work = Effect.sync(() => answer(200, String(++done)))
+      const results = yield* Effect.all([once(request(), work), once(request(), work)], {
+        concurrency: 2
+      })
+      expect(results.map((result) => result.answer.body)).toEqual(["1", "1"])
+      expect(done).toBe(1)
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("keeps an answer together with what was done, or neither", () =>
+    Effect.gen(function* () {
+      const idempotency = yield* Idempotency
+      const sql = yield* SqlClient
+      const insert = sql`INSERT INTO milestones (name, reached_at) VALUES ('job', 0)`
+      const begun = yield* idempotency.begin(request())
+      if (begun._tag !== "First") return expect(begun._tag).toBe("First")
+      const broken = sql.withTransaction(
+        Effect.andThen(Effect.andThen(insert, begun.claim.complete(answer(202))), Effect.fail("disk full"))
+      )
+      expect(yield* Effect.flip(broken)).toBe("disk full")
+      yield* begun.claim.abandon
+      expect(yield* sql`SELECT * FROM milestones`).toEqual([])
+
+      const again = yield* idempotency.begin(request())
+      if (again._tag !== "First") return expect(again._tag).toBe("First")
+      yield* sql.withTransaction(Effect.andThen(insert, again.claim.complete(answer(202))))
+      expect(yield* idempotency.begin(request())).toMatchObject({ _tag: "Replay", answer: answer(202) })
+    }).pipe(Effect.provide(layer))
+  )
+
+  it("knows a fingerprint and an answer to keep", () => {
+    expect(fingerprintOf("a", "bc")).not.toBe(fingerprintOf("ab", "c"))
+    expect(fingerprintOf("a", new TextEncoder().encode("bc"))).toBe(fingerprintOf("a", "bc"))
+    expect([200, 202, 400, 403, 404, 413].every(keeps)).toBe(true)
+    expect([402, 429, 500, 502, 503, 504, 524, 529].some(keeps)).toBe(false)
+  })
+})

@@ -1,0 +1,143 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import { TestClock } from "effect/testing"
+import { randomBytes } from "node:crypto"
+import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
+import { fingerprintOf, Idempotency, pack } from "../../src/admission/Idempotency.ts"
+import { layer, layerAt, temporaryFolder } from "../TestStorage.ts"
+
+const kibibyte = 1024
+
+const bounded = (keptAnswers: Partial<GatewayServerConfig.KeptAnswers>) => GatewayServerConfig.layer({ keptAnswers })
+
+/** Text of so many characters that compresses to about three quarters. */
+const noise = (length: number) => randomBytes((length * 3) / 4).toString("base64")
+
+interface Ask {
+  readonly key: string
+  readonly body?: string
+  readonly keyHash?: string
+  readonly scope?: string
+}
+
+/** Asks once: the body of the answer, and whether it was kept from before. */
+const ask = Effect.fnUntraced(function* ({ body = "{}", key, keyHash = "key-hash", scope = keyHash }: Ask) {
+  const begun = yield* (yield* Idempotency).begin({ scope, keyHash, key, fingerprint: fingerprintOf("x") })
+  if (begun._tag === "Replay") return { body: begun.answer.body, replayed: true }
+  yield* begun.claim.complete(yield* pack({ status: 200, headers: {}, body }))
+  // Bounds are kept in the background.
+  for (let turn = 0; turn < 100; turn++) yield* Effect.yieldNow
+  return { body, replayed: false }
+})
+
+/** What is stored, and what the counter says. */
+const stored = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const [rows] =
+    yield* sql`SELECT COUNT(*) AS total, SUM(bytes) AS bytes, SUM(LENGTH(packed)) AS packed FROM idempotency`
+  const counted = yield* sql`SELECT SUM(bytes) AS bytes FROM idempotency_bytes`
+  return {
+    rows: Number(rows?.total),
+    bytes: Number(rows?.bytes),
+    packed: Number(rows?.packed),
+    counted: Number(counted[0]?.bytes)
+  }
+})
+
+describe("kept answers", () => {
+  it.effect("are compressed where they are large, and given again as they were", () =>
+    Effect.gen(function* () {
+      const text = JSON.stringify({ documents: Array.from({ length: 20_000 }, (_, n) => ({ text: `døcument ${n}` })) })
+      yield* ask({ key: "large", body: text })
+      yield* ask({ key: "small", body: "{}" })
+      const { counted, packed } = yield* stored
+      expect(packed).toBeLessThan(text.length / 4)
+      expect(counted - packed).toBeLessThan(2 * kibibyte)
+      expect(yield* ask({ key: "large" })).toEqual({ body: text, replayed: true })
+      expect(yield* ask({ key: "small" })).toEqual({ body: "{}", replayed: true })
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("of one API key stay within its bound: the oldest go first, those of others stay", () =>
+    Effect.gen(function* () {
+      yield* ask({ key: "other's", keyHash: "other" })
+      for (let n = 0; n < 40; n++) {
+        yield* ask({ key: `${n}`, body: noise(64 * kibibyte) })
+        yield* TestClock.adjust("1 second")
+        const { bytes, counted } = yield* stored
+        expect(counted).toBe(bytes)
+        expect(bytes).toBeLessThan(512 * kibibyte + 2 * kibibyte)
+      }
+      expect(yield* ask({ key: "39" })).toMatchObject({ replayed: true })
+      expect(yield* ask({ key: "35" })).toMatchObject({ replayed: true })
+      expect(yield* ask({ key: "other's", keyHash: "other" })).toMatchObject({ replayed: true })
+      expect(yield* ask({ key: "0" })).toMatchObject({ replayed: false })
+    }).pipe(Effect.provide(layer), Effect.provide(bounded({ perKey: 512 * kibibyte })))
+  )
+
+  it.effect("of ephemeral keys count for the key that they were made from, while each has keys of its own", () =>
+    Effect.gen(function* () {
+      for (let n = 0; n < 20; n++) {
+        const { replayed } = yield* ask({ key: "same", scope: `ephemeral ${n}`, body: noise(64 * kibibyte) })
+        expect(replayed).toBe(false)
+      }
+      expect((yield* stored).bytes).toBeLessThan(256 * kibibyte)
+    }).pipe(Effect.provide(layer), Effect.provide(bounded({ perKey: 256 * kibibyte })))
+  )
+
+  it.effect("stay within the bound in all: the API keys that use the most give up first", () =>
+    Effect.gen(function* () {
+      yield* ask({ key: "small", keyHash: "modest" })
+      for (let n = 0; n < 40; n++) yield* ask({ key: `${n}`, keyHash: `greedy ${n % 4}`, body: noise(64 * kibibyte) })
+      const { bytes, counted } = yield* stored
+      expect(counted).toBe(bytes)
+      expect(bytes).toBeLessThan(1.25 * 1024 * kibibyte)
+      expect(bytes).toBeGreaterThan(512 * kibibyte)
+      expect(yield* ask({ key: "small", keyHash: "modest" })).toMatchObject({ replayed: true })
+    }).pipe(Effect.provide(layer), Effect.provide(bounded({ total: 1024 * kibibyte })))
+  )
+
+  it.effect("are bounded across processes, and no claim in flight is deleted", () =>
+    Effect.gen(function* () {
+      const filename = `${yield* temporaryFolder}/gateway.db`
+      const other = yield* Layer.build(layerAt(filename))
+      yield* Effect.gen(function* () {
+        const idempotency = yield* Idempotency
+        const request = { scope: "key-hash", keyHash: "key-hash", key: "in flight", fingerprint: fingerprintOf("x") }
+        const begun = yield* idempotency.begin(request)
+        for (let n = 0; n < 20; n++) {
+          yield* ask({ key: `here ${n}`, body: noise(64 * kibibyte) })
+          yield* ask({ key: `there ${n}`, body: noise(64 * kibibyte) }).pipe(Effect.provide(other))
+        }
+        const { bytes, counted } = yield* stored
+        expect(counted).toBe(bytes)
+        expect(bytes).toBeLessThan(256 * kibibyte)
+        if (begun._tag === "First") yield* begun.claim.complete({ status: 200, headers: {}, body: "done" })
+        expect(yield* ask({ key: "in flight" })).toEqual({ body: "done", replayed: true })
+      }).pipe(Effect.provide(layerAt(filename)))
+    }).pipe(Effect.provide(bounded({ perKey: 256 * kibibyte })))
+  )
+
+  it.effect("say so where one was too large to be kept, so that a retry is not charged again", () =>
+    Effect.gen(function* () {
+      yield* ask({ key: "large", body: noise(64 * kibibyte) })
+      const error = yield* Effect.flip(ask({ key: "large" }))
+      expect(error._tag).toBe("IdempotencyConflict")
+      expect(error.message).toMatch(/too large to be kept/)
+      expect((yield* stored).bytes).toBeLessThan(kibibyte)
+    }).pipe(Effect.provide(layer), Effect.provide(bounded({ perKey: 16 * kibibyte })))
+  )
+
+  it.effect("are counted no longer when they have expired", () =>
+    Effect.gen(function* () {
+      for (let n = 0; n < 20; n++) yield* ask({ key: `${n}`, body: noise(64 * kibibyte) })
+      yield* TestClock.adjust("1 day")
+      // One is asked for again, the others are purged.
+      expect(yield* ask({ key: "7" })).toMatchObject({ replayed: false })
+      expect(yield* (yield* Idempotency).purge).toBe(19)
+      const { bytes, counted, rows } = yield* stored
+      expect([rows, counted]).toEqual([1, bytes])
+    }).pipe(Effect.provide(layer))
+  )
+})

@@ -1,0 +1,83 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Duration, Effect, Layer, Stream } from "effect"
+import { TestClock } from "effect/testing"
+import * as FileStore from "../../src/objects/FileStore.ts"
+import { keyOf, ObjectStore } from "../../src/objects/ObjectStore.ts"
+import * as ObjectSweep from "../../src/objects/ObjectSweep.ts"
+import { VideoJobs } from "../../src/video/VideoJobs.ts"
+import { layer as layerVideo, makeUpstream, payer, submit } from "../video/TestVideo.ts"
+
+const layer = Layer.merge(ObjectSweep.layer(), ObjectSweep.layerRunning()).pipe(
+  Layer.provideMerge(FileStore.layerSql),
+  Layer.provideMerge(layerVideo(makeUpstream().provider))
+)
+
+const put = Effect.fnUntraced(function* (key: string) {
+  yield* (yield* ObjectStore).put(key, Stream.make(new Uint8Array(3)))
+  return key
+})
+
+const stored = Effect.gen(function* () {
+  const objects = yield* ObjectStore
+  const listed = yield* Effect.forEach(["files", "videos"], (kind) => Stream.runCollect(objects.list(kind)))
+  return new Set(listed.flat().map(({ key }) => key))
+})
+
+/** An upload that was recorded, a finished video, a video of a job under way; and what no record speaks of, of each kind. */
+const scene = Effect.gen(function* () {
+  const files = yield* FileStore.FileStore
+  const jobs = yield* VideoJobs
+  const by = yield* payer()
+  const fileId = yield* files.nextId
+  const objectKey = yield* put(keyOf("files", fileId))
+  yield* files.create({
+    id: fileId,
+    workspaceId: by.workspaceId,
+    keyHash: by.keyHash,
+    ephemeralHash: null,
+    filename: "a",
+    purpose: "p",
+    contentType: "text/plain",
+    bytes: 3,
+    sha256: "00",
+    objectKey
+  })
+  const running = (yield* jobs.start(yield* submit(by))) ?? (yield* Effect.die("not started"))
+  const done = (yield* jobs.start(yield* submit(by))) ?? (yield* Effect.die("not started"))
+  const doneKey = yield* put(keyOf("videos", `${done.id}-0`))
+  yield* jobs.complete(done, [{ object_key: doneKey, bytes: 3, sha256: "00" }], {})
+  const failed = (yield* jobs.start(yield* submit(by))) ?? (yield* Effect.die("not started"))
+  yield* jobs.fail(failed, "no")
+  return {
+    kept: new Set([objectKey, doneKey, yield* put(keyOf("videos", `${running.id}-0`))]),
+    rubbish: [
+      yield* put(keyOf("files", yield* files.nextId)),
+      yield* put(keyOf("videos", `${failed.id}-0`)),
+      yield* put(keyOf("videos", "video_unknown-11"))
+    ]
+  }
+})
+
+describe("ObjectSweep", () => {
+  it.effect("removes old objects without a record, and nothing else", () =>
+    Effect.gen(function* () {
+      const sweep = yield* ObjectSweep.ObjectSweep
+      const { kept, rubbish } = yield* scene
+      expect(yield* sweep.run).toBe(0)
+      expect(yield* stored).toEqual(new Set([...kept, ...rubbish]))
+      yield* TestClock.setTime(Duration.toMillis(Duration.minutes(61)))
+      yield* sweep.run
+      expect(yield* stored).toEqual(kept)
+      expect(yield* sweep.run).toBe(0)
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("runs by itself every hour", () =>
+    Effect.gen(function* () {
+      const { kept } = yield* scene
+      yield* TestClock.adjust("1 hour")
+      yield* TestClock.adjust("1 hour")
+      expect(yield* stored).toEqual(kept)
+    }).pipe(Effect.provide(layer))
+  )
+})

@@ -1,0 +1,87 @@
+import { NodeServices } from "@effect/platform-node"
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Exit, FileSystem, Layer, Option, Scope, Stream } from "effect"
+import { layerWebCrypto } from "effect/crypto/SecureRandom"
+import { ChildProcess } from "effect/process"
+import { TestClock } from "effect/testing"
+import { fileURLToPath } from "node:url"
+import { ObjectStore, layerLocal } from "../../src/objects/ObjectStore.ts"
+import * as ProcessFolder from "../../src/objects/ProcessFolder.ts"
+import { temporaryFolder } from "../TestStorage.ts"
+
+const services = Layer.merge(NodeServices.layer, layerWebCrypto)
+
+/** The files below a folder, except locks. */
+const filesBelow = Effect.fnUntraced(function* (folder: string) {
+  const fs = yield* FileSystem.FileSystem
+  const entries = yield* fs.readDirectory(folder, { recursive: true })
+  const found: Array<string> = []
+  for (const entry of entries) {
+    if (entry.endsWith(`/${ProcessFolder.lockName}`)) continue
+    if ((yield* fs.stat(`${folder}/${entry}`)).type === "File") found.push(entry)
+  }
+  return found
+})
+
+/**
+ * Another process that has written half an upload and waits for the rest; ends with the scope, by
+ * SIGKILL.
+ */
+const uploading = Effect.fnUntraced(function* (folder: string) {
+  const child = yield* ChildProcess.make(
+    process.execPath,
+    [fileURLToPath(new URL("./fixtures/halfUpload.ts", import.meta.url)), folder],
+    { env: { NODE_NO_WARNINGS: "1" }, extendEnv: true }
+  )
+  const line = yield* Stream.runHead(child.all.pipe(Stream.decodeText, Stream.splitLines))
+  expect(Option.getOrNull(line)).toBe("writing")
+  return child
+})
+
+describe("ProcessFolder", () => {
+  it.live("a killed process's half upload is removed when the next one starts, and a living one's stays", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      yield* uploading(folder)
+      const killed = yield* uploading(folder)
+      expect((yield* filesBelow(folder)).length).toBe(2)
+      yield* killed.kill({ killSignal: "SIGKILL" })
+      yield* Effect.gen(function* () {
+        expect((yield* filesBelow(folder)).length).toBe(1)
+        yield* (yield* ObjectStore).put("files/a", Stream.make(new Uint8Array(10)))
+        expect((yield* filesBelow(folder)).length).toBe(2)
+      }).pipe(Effect.provide(layerLocal(folder)))
+    }).pipe(Effect.scoped, Effect.provide(services))
+  )
+
+  it.effect("removes what was left without a lock, and its own folder at the end", () =>
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const shared = yield* temporaryFolder
+      yield* fs.makeDirectory(`${shared}/folder`)
+      yield* fs.writeFileString(`${shared}/folder/half`, "half")
+      yield* fs.writeFileString(`${shared}/half`, "half")
+      const scope = yield* Scope.make()
+      const own = yield* Scope.provide(ProcessFolder.make(shared), scope)
+      expect((yield* fs.readDirectory(shared)).map((name) => `${shared}/${name}`)).toEqual([own])
+      yield* fs.writeFileString(`${own}/half`, "half")
+      yield* Scope.close(scope, Exit.void)
+      expect(yield* fs.readDirectory(shared)).toEqual([])
+    }).pipe(Effect.scoped, Effect.provide(services))
+  )
+
+  it.effect("keeps apart the folders of several that run, and looks again every hour", () =>
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const shared = yield* temporaryFolder
+      const [first, second] = yield* Effect.all([ProcessFolder.make(shared), ProcessFolder.make(shared)])
+      yield* fs.writeFileString(`${first}/a`, "a")
+      yield* fs.makeDirectory(`${shared}/left`)
+      yield* TestClock.adjust("1 hour")
+      yield* Effect.repeat(fs.exists(`${shared}/left`), { until: (exists) => !exists })
+      expect(first).not.toBe(second)
+      expect(yield* fs.readDirectory(first)).toContain("a")
+      expect(yield* fs.exists(second)).toBe(true)
+    }).pipe(Effect.scoped, Effect.provide(services))
+  )
+})

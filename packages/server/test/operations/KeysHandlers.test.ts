@@ -1,0 +1,125 @@
+import { CreateResponse, ListResponse, Response } from "@model-gateway/core/Keys"
+import { Response as KeyResponse } from "@model-gateway/core/CurrentKey"
+import { ListResponse as ModelList } from "@model-gateway/core/Models"
+import { expect, it } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import { layer, TestGateway } from "../TestGateway.ts"
+import { envelopeOf, issuePaths, post } from "../TestEnvelope.ts"
+
+const path = "/api/v1/keys"
+
+const created = Schema.decodeUnknownSync(Schema.fromJsonString(CreateResponse))
+
+const one = Schema.decodeUnknownSync(Schema.fromJsonString(Response))
+
+const many = Schema.decodeUnknownSync(Schema.fromJsonString(ListResponse))
+
+const record = Schema.decodeUnknownSync(Schema.fromJsonString(KeyResponse), { onExcessProperty: "error" })
+
+it.layer(layer({ freeDailyRequests: 7 }), { excludeTestServices: true })("/keys", (it) => {
+  it.effect("makes a key that works, shows it once, changes it and deletes it", () =>
+    Effect.gen(function* () {
+      const { ask, managementKey: manager, workspace } = yield* TestGateway
+      const request = { name: "search", limit: 0.3, limit_reset: "weekly", expires_at: "2999-01-01T00:00:00.000Z" }
+      const made = created((yield* post(path, request, { key: manager })).text)
+      expect(made.data).toMatchObject({
+        ...request,
+        limit_remaining: 0.3,
+        usage: 0,
+        disabled: false,
+        workspace_id: workspace.id
+      })
+      expect(made.key).toMatch(/^mg_sk_/)
+
+      const own = record((yield* ask("/api/v1/key", { key: made.key })).text).data
+      expect(own).toMatchObject({
+        limit: 0.3,
+        limit_reset: "weekly",
+        expires_at: request.expires_at,
+        label: made.data.label
+      })
+      expect(own.free_model_daily_requests).toEqual({ limit: 7, used: 0, remaining: 7 })
+
+      const named = `${path}/${made.data.hash}`
+      const read = yield* ask(named, { key: manager })
+      expect(one(read.text).data).toEqual(made.data)
+      expect(read.text).not.toContain(made.key)
+
+      const patch = (body: unknown) => post(named, body, { key: manager, method: "PATCH" })
+      expect(one((yield* patch({ name: "renamed", limit: null })).text).data).toMatchObject({
+        name: "renamed",
+        limit: null,
+        limit_reset: "weekly"
+      })
+      const past = yield* patch({ expires_at: "2001-01-01T00:00:00Z" })
+      expect([past.status, issuePaths(past)]).toEqual([400, ["expires_at"]])
+      const never = yield* patch({ expires_at: "2999-13-41T00:00:00Z" })
+      expect([never.status, issuePaths(never)]).toEqual([400, ["expires_at"]])
+
+      expect((yield* patch({ disabled: true })).status).toBe(200)
+      expect((yield* ask("/api/v1/key", { key: made.key })).status).toBe(401)
+      expect((yield* patch({ disabled: false })).status).toBe(200)
+      expect((yield* ask("/api/v1/key", { key: made.key })).status).toBe(200)
+
+      expect(JSON.parse((yield* ask(named, { key: manager, method: "DELETE" })).text)).toEqual({ deleted: true })
+      expect((yield* ask("/api/v1/key", { key: made.key })).status).toBe(401)
+      for (const method of ["GET", "DELETE"]) {
+        const gone = yield* ask(named, { key: manager, method })
+        expect([gone.status, envelopeOf(gone).error.message]).toEqual([404, "resource not found: there is no such key"])
+      }
+    })
+  )
+
+  it.effect("lists page by page, newest first", () =>
+    Effect.gen(function* () {
+      const { ask, managementKey: key } = yield* TestGateway
+      for (const name of ["one", "two", "three"]) yield* post(path, { name }, { key })
+      const first = many((yield* ask(`${path}?limit=2`, { key })).text)
+      expect([first.data.map(({ name }) => name), first.has_more]).toEqual([["three", "two"], true])
+      const rest = many((yield* ask(`${path}?limit=100&after=${first.data[1]?.hash}`, { key })).text)
+      expect([rest.data[0]?.name, rest.has_more]).toEqual(["one", false])
+      const lost = yield* ask(`${path}?after=nothing`, { key })
+      expect([lost.status, issuePaths(lost)]).toEqual([400, ["after"]])
+      for (const limit of ["0", "1001", "1.5", "many"]) {
+        const wrong = yield* ask(`${path}?limit=${limit}`, { key })
+        expect([limit, wrong.status, issuePaths(wrong)[0]]).toEqual([limit, 400, "limit"])
+      }
+    })
+  )
+
+  it.effect("makes no key in a workspace that is not the caller's", () =>
+    Effect.gen(function* () {
+      const { managementKey: key } = yield* TestGateway
+      const foreign = yield* post(path, { name: "a", workspace_id: "6f5ebeb1-4ff8-4235-a8b3-44a3f6d926cd" }, { key })
+      expect(foreign.status).toBe(403)
+      const malformed = yield* post(path, { name: "a", workspace_id: "mine" }, { key })
+      expect([malformed.status, issuePaths(malformed)]).toEqual([400, ["workspace_id"]])
+    })
+  )
+
+  it.effect("GET /key sends what the contract says, not more", () =>
+    Effect.gen(function* () {
+      const { ask, managementKey } = yield* TestGateway
+      const { data } = record((yield* ask("/api/v1/key", { key: managementKey })).text)
+      expect([data.is_management_key, data.is_provisioning_key]).toEqual([true, true])
+      expect(data.rate_limit).toMatchObject({ requests: -1, interval: "10s" })
+    })
+  )
+
+  it.effect("GET /models tells kinds, prices and what is free", () =>
+    Effect.gen(function* () {
+      const { ask } = yield* TestGateway
+      const { data } = Schema.decodeUnknownSync(Schema.fromJsonString(ModelList))(
+        (yield* ask("/api/v1/models?kind=rerank")).text
+      )
+      expect(data.every(({ kind }) => kind === "rerank")).toBe(true)
+      expect(data.find(({ id }) => id === "sandbox/bm25")).toMatchObject({
+        is_free: false,
+        providers: ["sandbox"],
+        pricing: { search_unit: 0.001 },
+        capabilities: { image_documents: false }
+      })
+      expect(data.find(({ id }) => id === "sandbox/bm25:free")?.is_free).toBe(true)
+    })
+  )
+})

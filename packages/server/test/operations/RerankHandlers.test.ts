@@ -1,0 +1,409 @@
+import { Response } from "@model-gateway/core/Rerank"
+import { Response as KeyResponse } from "@model-gateway/core/CurrentKey"
+import { InvalidRequest, Overloaded, ProviderError } from "@model-gateway/providers/ProviderError"
+import { expect, it } from "@effect/vitest"
+import { Duration, Effect, Redacted, Schema } from "effect"
+import { connect } from "node:net"
+import { Accounting } from "../../src/accounting/Accounting.ts"
+import * as MicroCredits from "../../src/accounting/MicroCredits.ts"
+import { GuardrailStore } from "../../src/access/GuardrailStore.ts"
+import { KeyStore } from "../../src/access/KeyStore.ts"
+import { type Answer, layer, TestGateway } from "../TestGateway.ts"
+import { envelopeOf, inSet, issuePaths, post } from "../TestEnvelope.ts"
+import { scripted } from "../TestProvider.ts"
+
+const path = "/api/v1/rerank"
+
+const request = { model: "sandbox/bm25", query: "green tea", documents: ["coffee", "green tea leaves", "black tea"] }
+
+const decode = Schema.decodeUnknownSync(Schema.fromJsonString(Response))
+
+const decodeKey = Schema.decodeUnknownSync(Schema.fromJsonString(KeyResponse))
+
+/** A new key of the test's workspace. */
+const newKey = (options: { readonly limit?: number; readonly freeDailyLimit?: number } = {}) =>
+  Effect.gen(function* () {
+    const { workspace } = yield* TestGateway
+    const { key, plain } = yield* (yield* KeyStore).create({
+      organizationId: workspace.organizationId,
+      workspaceId: workspace.id,
+      name: "test",
+      limit: options.limit === undefined ? null : MicroCredits.make(options.limit),
+      freeDailyLimit: options.freeDailyLimit
+    })
+    return { hash: key.hash, key: Redacted.value(plain) }
+  })
+
+const usageOf = (keyHash: string) =>
+  Effect.gen(function* () {
+    const page = yield* (yield* Accounting).usageOf({ keyHash }, { limit: 1000 })
+    return page.items
+  })
+
+const noIntents = Effect.gen(function* () {
+  expect(yield* (yield* Accounting).openIntents).toEqual([])
+})
+
+const nested = (levels: number): unknown => JSON.parse("[".repeat(levels) + "]".repeat(levels))
+
+it.layer(layer({ bodyLimits: { rerank: 4000 } }), { excludeTestServices: true })("POST /rerank", (it) => {
+  it.effect("ranks, echoes the documents and charges a search unit", () =>
+    Effect.gen(function* () {
+      const { hash, key } = yield* newKey()
+      const answer = yield* post(
+        path,
+        { ...request, documents: [...request.documents, { text: "tea, green" }] },
+        { key }
+      )
+      expect(answer.status).toBe(200)
+      const { id, model, provider, results, usage } = decode(answer.text)
+      expect([model, provider]).toEqual(["sandbox/bm25", "sandbox"])
+      expect(
+        results
+          .map(({ index }) => index)
+          .slice(0, 2)
+          .toSorted((a, b) => a - b)
+      ).toEqual([1, 3])
+      expect(results.find(({ index }) => index === 3)?.document).toEqual({ text: "tea, green" })
+      expect(usage).toMatchObject({ search_units: 1, cost: 0.001 })
+      expect(answer.headers["ratelimit"]).toMatch(/^"default";r=\d+;t=\d+$/)
+      expect(answer.headers["ratelimit-policy"]).toBe('"default";q=1000;w=10')
+      expect(yield* usageOf(hash)).toMatchObject([
+        { id, operation: "rerank", model: "sandbox/bm25", provider: "sandbox", reserved: 1000, cost: 1000 }
+      ])
+      const record = decodeKey((yield* (yield* TestGateway).ask("/api/v1/key", { key })).text)
+      expect([record.data.usage, record.data.usage_daily]).toEqual([0.001, 0.001])
+    })
+  )
+
+  it.effect("charges a further unit for each further hundred documents", () =>
+    Effect.gen(function* () {
+      const answer = yield* post(path, { ...request, documents: Array.from({ length: 101 }, () => "tea") })
+      expect(decode(answer.text).usage).toMatchObject({ search_units: 2, cost: 0.002 })
+      expect(decode(answer.text).results).toHaveLength(101)
+      const few = yield* post(path, { ...request, top_n: 2 })
+      expect(decode(few.text).results).toHaveLength(2)
+    })
+  )
+
+  it.effect("lists everything that is wrong with a request, and charges nothing", () =>
+    Effect.gen(function* () {
+      const { hash, key } = yield* newKey()
+      const cases: ReadonlyArray<readonly [unknown, ReadonlyArray<string>]> = [
+        [{}, ["documents", "model", "query"]],
+        [{ ...request, model: "", top_n: 0 }, ["model", "top_n"]],
+        [{ ...request, documents: [] }, ["documents.0"]],
+        [{ ...request, documents: [{}] }, ["documents.0"]],
+        [{ ...request, documents: [{ image: "http://insecure" }] }, ["documents.0.image"]],
+        [{ ...request, top_n: 1.5, user: "u".repeat(257) }, ["top_n", "user"]],
+        [
+          { ...request, query: 7, provider: { sort: "luck", order: [1] } },
+          ["provider.order.0", "provider.sort", "query"]
+        ],
+        [{ ...request, trace: { trace_id: 5 } }, ["trace.trace_id"]],
+        [{ ...request, trace: { note: nested(101) } }, ["trace.note"]],
+        [{ ...request, provider: { options: { sandbox: { note: nested(1000) } } } }, ["provider.options.sandbox.note"]],
+        [[], [""]]
+      ]
+      for (const [body, paths] of cases) {
+        const answer = yield* post(path, body, { key })
+        expect([answer.status, [...new Set(issuePaths(answer))].toSorted()]).toEqual([400, paths])
+        expect(envelopeOf(answer).error.message).toMatch(/^invalid request parameters: /)
+      }
+      const broken = yield* post(path, "{", { key, headers: { "idempotency-key": "a" } })
+      expect(broken.status).toBe(400)
+      const badKey = yield* post(path, request, { key, headers: { "idempotency-key": "k".repeat(256) } })
+      expect([badKey.status, issuePaths(badKey)]).toEqual([400, ["idempotency-key"]])
+      expect(yield* usageOf(hash)).toEqual([])
+    })
+  )
+
+  it.effect("takes no model that is unknown or of another kind", () =>
+    Effect.gen(function* () {
+      const unknown = yield* post(path, { ...request, model: "nobody/none" })
+      expect([unknown.status, envelopeOf(unknown).error.message]).toEqual([
+        404,
+        'resource not found: there is no model "nobody/none"'
+      ])
+      const other = yield* post(path, { ...request, model: "sandbox/tones" })
+      expect([other.status, envelopeOf(other).error.message]).toEqual([
+        404,
+        'resource not found: "sandbox/tones" is a transcription model, not a rerank model'
+      ])
+    })
+  )
+
+  it.effect("rejects images for a model that supports only text", () =>
+    Effect.gen(function* () {
+      const answer = yield* post(path, {
+        ...request,
+        documents: ["tea", { text: "a", image: "https://example.com/a.png" }]
+      })
+      expect([answer.status, issuePaths(answer)]).toEqual([400, ["documents.1.image"]])
+    })
+  )
+
+  it.effect("reads no body that is too large, with its length declared or not", () =>
+    Effect.gen(function* () {
+      const { port, ordinaryKey } = yield* TestGateway
+      const declared = yield* post(path, { ...request, query: "q".repeat(5000) })
+      expect(declared.status).toBe(413)
+      inSet("rerank", declared)
+      const chunked = yield* raw(port, [
+        `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${ordinaryKey}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`,
+        ...Array.from({ length: 10 }, () => `400\r\n${"a".repeat(1024)}\r\n`)
+      ])
+      expect(chunked).toMatch(/^HTTP\/1\.1 413 /)
+      expect(chunked).toContain('"code":413')
+      const unread = yield* raw(port, [
+        `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${ordinaryKey}\r\ncontent-type: application/json\r\ncontent-length: 99999999\r\n\r\n`
+      ])
+      expect(unread).toMatch(/^HTTP\/1\.1 413 /)
+    })
+  )
+
+  it.effect("checks the size before the form, and the key before both", () =>
+    Effect.gen(function* () {
+      const { managementKey } = yield* TestGateway
+      const large = `{ broken ${"x".repeat(5000)}`
+      expect((yield* post(path, large, { key: null })).status).toBe(401)
+      expect((yield* post(path, large, { key: managementKey })).status).toBe(403)
+      expect((yield* post(path, large, { headers: { "idempotency-key": "k".repeat(256) } })).status).toBe(413)
+    })
+  )
+
+  it.effect("answers with the status that a sandbox model stands for", () =>
+    Effect.gen(function* () {
+      const { hash, key } = yield* newKey()
+      for (const status of [400, 401, 402, 403, 404, 413, 429, 500, 502, 503, 524, 529]) {
+        const answer = yield* post(path, { ...request, model: `sandbox/status-${status}` }, { key })
+        expect(answer.status).toBe(status)
+        inSet("rerank", answer)
+        expect(answer.headers["retry-after"]).toBe([429, 503, 529].includes(status) ? "1" : undefined)
+      }
+      expect(yield* usageOf(hash)).toEqual([])
+      yield* noIntents
+    })
+  )
+
+  it.effect("admits exactly as many of 200 concurrent requests as the limit covers", () =>
+    Effect.gen(function* () {
+      const { hash, key } = yield* newKey({ limit: 100_000 })
+      const answers: ReadonlyArray<Answer> = yield* Effect.forEach(
+        Array.from({ length: 200 }, (_, i) => ({ ...request, query: `tea ${i}` })),
+        (body) => post(path, body, { key }),
+        { concurrency: "unbounded" }
+      )
+      const refused = answers.filter(({ status }) => status === 402)
+      expect([answers.filter(({ status }) => status === 200).length, refused.length]).toEqual([100, 100])
+      const message = refused[0] === undefined ? "" : envelopeOf(refused[0]).error.message
+      expect(message).toMatch(/^insufficient credits: .*limit/)
+      const rows = yield* usageOf(hash)
+      expect(rows.map(({ id }) => id).toSorted()).toEqual(
+        answers.flatMap((answer) => (answer.status === 200 ? [decode(answer.text).id] : [])).toSorted()
+      )
+      expect(rows.reduce((sum, { cost }) => sum + cost, 0)).toBe(100_000)
+      const record = decodeKey((yield* (yield* TestGateway).ask("/api/v1/key", { key })).text)
+      expect([record.data.usage, record.data.limit_remaining]).toEqual([0.1, 0])
+      yield* noIntents
+    })
+  )
+
+  it.effect("counts free models against the day, not against credits", () =>
+    Effect.gen(function* () {
+      const { hash, key } = yield* newKey({ limit: 0, freeDailyLimit: 2 })
+      const free = { ...request, model: "sandbox/bm25:free" }
+      expect((yield* post(path, free, { key })).status).toBe(200)
+      expect((yield* post(path, free, { key })).status).toBe(200)
+      const used = yield* post(path, free, { key })
+      expect([used.status, envelopeOf(used).error.message]).toEqual([
+        429,
+        "rate limit exceeded: all 2 free model requests of this UTC day are used"
+      ])
+      expect(Number(used.headers["retry-after"])).toBeGreaterThan(0)
+      expect((yield* usageOf(hash)).map(({ cost }) => cost)).toEqual([0, 0])
+      const record = decodeKey((yield* (yield* TestGateway).ask("/api/v1/key", { key })).text)
+      expect(record.data.free_model_daily_requests).toEqual({ limit: 2, used: 2, remaining: 0 })
+      expect((yield* post(path, request, { key })).status).toBe(402)
+    })
+  )
+
+  it.effect("gives the first answer again under the same idempotency key", () =>
+    Effect.gen(function* () {
+      const { hash, key } = yield* newKey()
+      const headers = { "idempotency-key": "order 7" }
+      const [first, second] = yield* Effect.all(
+        [post(path, request, { key, headers }), post(path, request, { key, headers })],
+        {
+          concurrency: 2
+        }
+      )
+      expect([first.status, second.status, first.text === second.text]).toEqual([200, 200, true])
+      expect([first, second].filter(({ headers }) => headers["idempotent-replayed"] === "true")).toHaveLength(1)
+      const other = yield* post(path, { ...request, query: "coffee" }, { key, headers })
+      expect([other.status, issuePaths(other)]).toEqual([400, ["idempotency-key"]])
+      expect(yield* usageOf(hash)).toHaveLength(1)
+    })
+  )
+
+  it.effect("keeps to the guardrail that the key holds", () =>
+    Effect.gen(function* () {
+      const { workspace } = yield* TestGateway
+      const guardrails = yield* GuardrailStore
+      const { hash, key } = yield* newKey()
+      const hold = (options: {
+        readonly allowedModels?: ReadonlyArray<string>
+        readonly allowedProviders?: ReadonlyArray<string>
+        readonly limit?: number
+      }) =>
+        Effect.gen(function* () {
+          const { id } = yield* guardrails.create({
+            organizationId: workspace.organizationId,
+            name: "team",
+            ...options,
+            limit: options.limit === undefined ? null : MicroCredits.make(options.limit)
+          })
+          yield* guardrails.assign(workspace.organizationId, id, [hash])
+        })
+      yield* hold({ allowedModels: ["sandbox/bm25:free"] })
+      const model = yield* post(path, request, { key })
+      expect([model.status, envelopeOf(model).error.message]).toEqual([
+        403,
+        'insufficient permissions: the guardrail "team" of this key does not allow the model "sandbox/bm25"'
+      ])
+      yield* hold({ allowedProviders: ["elsewhere"] })
+      const provider = yield* post(path, request, { key })
+      expect([provider.status, envelopeOf(provider).error.message]).toEqual([
+        403,
+        'insufficient permissions: the guardrail "team" of this key allows no provider of the model "sandbox/bm25"'
+      ])
+      yield* hold({ limit: 1500 })
+      expect((yield* post(path, request, { key })).status).toBe(200)
+      const limit = yield* post(path, request, { key })
+      expect(limit.status).toBe(402)
+      expect(envelopeOf(limit).error.message).toMatch(/guardrail/)
+    })
+  )
+
+  it.effect("leaves out providers that are ignored, not in `only`, or too expensive", () =>
+    Effect.gen(function* () {
+      for (const provider of [
+        { ignore: ["sandbox"] },
+        { only: ["elsewhere"] },
+        { max_price: { search_unit: 0.0009 } }
+      ]) {
+        const answer = yield* post(path, { ...request, provider })
+        expect([answer.status, envelopeOf(answer).error.message]).toEqual([
+          404,
+          'resource not found: no provider of the model "sandbox/bm25" matches the routing preferences'
+        ])
+      }
+      const ok = yield* post(path, {
+        ...request,
+        provider: { max_price: { search_unit: 0.001, second: 0 }, further: true }
+      })
+      expect(ok.status).toBe(200)
+    })
+  )
+})
+
+it.layer(layer({ rateLimit: { requests: 3, window: Duration.minutes(1) } }), { excludeTestServices: true })(
+  "a key's rate",
+  (it) => {
+    it.effect("is rate limited, and the responses report the key's status", () =>
+      Effect.gen(function* () {
+        const { ask } = yield* TestGateway
+        for (const left of [2, 1, 0]) {
+          const answer = yield* post(path, request)
+          expect([answer.status, answer.headers["ratelimit"]?.toString().split(";")[1]]).toEqual([200, `r=${left}`])
+        }
+        const limited = yield* post(path, request)
+        expect(limited.status).toBe(429)
+        const { error } = envelopeOf(limited)
+        expect(error.message).toMatch(/^rate limit exceeded/)
+        expect(Number(limited.headers["retry-after"])).toBe(error.metadata?.["retry_after"])
+        expect(limited.headers["ratelimit"]).toMatch(/^"default";r=0;t=60$/)
+        expect((yield* ask("/api/v1/key")).status).toBe(200)
+      })
+    )
+  }
+)
+
+it.layer(
+  layer({}, [
+    scripted({
+      name: "slow",
+      rerank: () => Effect.never
+    }),
+    scripted({
+      name: "refusing",
+      rerank: () => Effect.fail(new ProviderError({ reason: new InvalidRequest({ message: "the query is a riddle" }) }))
+    }),
+    scripted({
+      name: "busy",
+      rerank: () => Effect.fail(new ProviderError({ reason: new Overloaded({ retryAfter: Duration.seconds(7) }) }))
+    })
+  ]),
+  { excludeTestServices: true }
+)("an upstream", (it) => {
+  const asking = (query: string, only: string) => ({
+    model: "test/rank",
+    query,
+    documents: ["a"],
+    provider: { only: [only] }
+  })
+
+  it.effect("that refuses the input is a 400 with its reason", () =>
+    Effect.gen(function* () {
+      const answer = yield* post(path, asking("why", "refusing"))
+      expect([answer.status, envelopeOf(answer).error.message]).toEqual([
+        400,
+        "invalid request parameters: the query is a riddle"
+      ])
+    })
+  )
+
+  it.effect("that is overloaded is a 529 which says how long to wait and who was tried", () =>
+    Effect.gen(function* () {
+      const answer = yield* post(path, asking("why", "busy"))
+      expect([answer.status, answer.headers["retry-after"]]).toEqual([529, "7"])
+      expect(envelopeOf(answer).error.metadata).toMatchObject({
+        provider: "busy",
+        retry_after: 7,
+        attempts: [{ provider: "busy", outcome: "Overloaded" }]
+      })
+    })
+  )
+
+  it.effect("is interrupted when the caller disconnects, and nothing stays reserved", () =>
+    Effect.gen(function* () {
+      const { ordinaryKey, port } = yield* TestGateway
+      const accounting = yield* Accounting
+      const body = JSON.stringify(asking("hang", "slow"))
+      const socket = connect(port, "127.0.0.1")
+      socket.write(
+        `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${ordinaryKey}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+      )
+      yield* Effect.repeat(accounting.openIntents, { until: (intents) => intents.length === 1 })
+      socket.destroy()
+      yield* Effect.repeat(accounting.openIntents, { until: (intents) => intents.length === 0 })
+      expect((yield* accounting.usageOf()).items).toEqual([])
+    })
+  )
+})
+
+/** Sends pieces over a socket of its own and reads until the other side closes or a whole answer is there. */
+const raw = (port: number, pieces: ReadonlyArray<string>) =>
+  Effect.callback<string>((resume) => {
+    let text = ""
+    const socket = connect(port, "127.0.0.1", () => {
+      for (const piece of pieces) socket.write(piece)
+    })
+    socket.on("data", (chunk: Buffer) => {
+      text += chunk.toString()
+      if (text.endsWith("}")) socket.end()
+    })
+    socket.on("error", (error) => resume(Effect.die(error)))
+    socket.on("close", () => resume(Effect.succeed(text)))
+    return Effect.sync(() => socket.destroy())
+  })

@@ -1,0 +1,180 @@
+/** How the database finds what each statement of the service asks for: one that reads a growing table from end to end costs more every day. */
+import { expect, it, vi } from "@effect/vitest"
+import { Job } from "@model-gateway/core/Video"
+import { Duration, Effect, Layer, Redacted, Schema } from "effect"
+import { DatabaseSync } from "node:sqlite"
+import { Accounting } from "../../../src/accounting/Accounting.ts"
+import * as ObjectSweep from "../../../src/objects/ObjectSweep.ts"
+import { GuardrailStore } from "../../../src/access/GuardrailStore.ts"
+import * as GatewayServerConfig from "../../../src/GatewayServerConfig.ts"
+import { Idempotency } from "../../../src/admission/Idempotency.ts"
+import { EphemeralKeys } from "../../../src/access/EphemeralKeys.ts"
+import { KeyStore } from "../../../src/access/KeyStore.ts"
+import * as Retention from "../../../src/storage/sql/Retention.ts"
+import { VideoJobs } from "../../../src/video/VideoJobs.ts"
+import { WorkspaceStore } from "../../../src/access/WorkspaceStore.ts"
+import { type Answer, form, formHeaders, layer, TestGateway } from "../../TestGateway.ts"
+import { post } from "../../TestEnvelope.ts"
+
+/**
+ * Few rows whatever the traffic: processes, requests and jobs under way, messages of an hour, a day
+ * or two of each key, a counter for each key, and what is read once at the start.
+ */
+const small = new Set(
+  "processes p intents r effect_queue idempotency_bytes free_model_days effect_queue_migrations schema_migrations w".split(
+    " "
+  )
+)
+
+const decodeJob = Schema.decodeUnknownEffect(Schema.fromJsonString(Job))
+
+const Stored = Schema.fromJsonString(Schema.Struct({ id: Schema.String }))
+
+/** The answer, which must be a success: what is refused asks the database little. */
+const sure = <E, R>(asked: Effect.Effect<Answer, E, R>) =>
+  Effect.tap(asked, ({ status, text }) => (status < 300 ? Effect.void : Effect.die(new Error(`${status}: ${text}`))))
+
+const spending = Effect.gen(function* () {
+  const { ask } = yield* TestGateway
+  const rerank = { model: "sandbox/bm25", query: "tea", documents: ["green tea"] }
+  for (const headers of [{}, { "idempotency-key": "a" }, { "idempotency-key": "a" }, { "idempotency-key": "b" }]) {
+    yield* sure(post("/api/v1/rerank", rerank, { headers }))
+  }
+  yield* sure(post("/api/v1/rerank", { ...rerank, model: "sandbox/bm25:free" }))
+  yield* post("/api/v1/rerank", { ...rerank, model: "sandbox/status-502" })
+  yield* sure(ask("/api/v1/key"))
+  const film = { model: "sandbox/title-card", prompt: "tea", duration: 1, resolution: "480p" }
+  const job = yield* decodeJob((yield* post("/api/v1/videos", film)).text)
+  let { status } = job
+  while (status === "pending" || status === "in_progress") {
+    status = (yield* decodeJob((yield* ask(`/api/v1/videos/${job.id}?wait=5`)).text)).status
+  }
+  yield* sure(ask(`/api/v1/videos/${job.id}/content`))
+  const { id } = yield* decodeJob((yield* post("/api/v1/videos", { ...film, duration: 10 })).text)
+  yield* sure(post(`/api/v1/videos/${id}/cancel`, {}))
+})
+
+const files = Effect.gen(function* () {
+  const { ask } = yield* TestGateway
+  const upload = ask("/api/v1/files", {
+    method: "POST",
+    headers: formHeaders,
+    body: form({ name: "purpose", value: "p" }, { name: "file", filename: "a", value: "a" })
+  })
+  const { id } = yield* Schema.decodeUnknownEffect(Stored)((yield* upload).text)
+  yield* sure(ask("/api/v1/files"))
+  yield* sure(ask(`/api/v1/files?after=${id}`))
+  yield* sure(ask(`/api/v1/files/${id}`))
+  yield* sure(ask(`/api/v1/files/${id}`, { method: "DELETE" }))
+})
+
+const managing = Effect.gen(function* () {
+  const { ask, managementKey: key, workspace } = yield* TestGateway
+  const { organizationId, id: workspaceId } = workspace
+  const keys = yield* KeyStore
+  const ephemerals = yield* EphemeralKeys
+  const guardrails = yield* GuardrailStore
+  const { key: parent } = yield* keys.create({ organizationId, workspaceId, name: "k" })
+  const guardrail = yield* guardrails.create({ organizationId, name: "g" })
+  const several = [parent.hash, ...Array.from({ length: 20 }, (_, n) => `unknown-${n}`)]
+  yield* guardrails.assign(organizationId, guardrail.id, several)
+  yield* guardrails.assignments(organizationId, guardrail.id)
+  yield* guardrails.assignments(organizationId, guardrail.id, { after: parent.hash })
+  yield* guardrails.unassign(organizationId, guardrail.id, several)
+  yield* guardrails.update(organizationId, guardrail.id, { name: "h" })
+  const { ephemeral, plain } = yield* ephemerals.create(parent, 60_000, { operations: ["listFiles"], ownFiles: true })
+  yield* sure(ask("/api/v1/files", { key: Redacted.value(plain) }))
+  yield* sure(ask(`/api/v1/keys?parent_hash=${parent.hash}`, { key }))
+  yield* sure(ask(`/api/v1/keys?parent_hash=${parent.hash}&after=${ephemeral.hash}`, { key }))
+  yield* sure(ask(`/api/v1/keys/${ephemeral.hash}`, { key }))
+  yield* sure(ask(`/api/v1/keys/${ephemeral.hash}`, { key, method: "DELETE" }))
+  yield* sure(ask("/api/v1/keys", { key }))
+  yield* sure(ask(`/api/v1/keys?after=${parent.hash}`, { key }))
+  yield* sure(ask(`/api/v1/keys?after=${parent.hash}&workspace_id=${workspaceId}`, { key }))
+  yield* sure(ask(`/api/v1/guardrails?after=${guardrail.id}`, { key }))
+  yield* keys.list({ organizationId, workspaceId })
+  yield* keys.update(organizationId, parent.hash, { name: "m" })
+  yield* sure(ask(`/api/v1/keys/${parent.hash}`, { key, method: "DELETE" }))
+  yield* sure(ask("/api/v1/guardrails", { key }))
+  yield* guardrails.remove(organizationId, guardrail.id)
+  yield* sure(ask("/api/v1/files", { key }))
+  yield* (yield* WorkspaceStore).list(organizationId)
+  yield* sure(ask(`/api/v1/workspaces/${workspaceId}`, { key }))
+  yield* sure(post(`/api/v1/workspaces/${workspaceId}/credits`, { amount: 1 }, { key }))
+})
+
+/** Long enough that there is a time from which on jobs are due, so that they are asked for. */
+const retention = Duration.days(1)
+
+/** What runs by itself, now and then. */
+const clearing = Effect.gen(function* () {
+  const accounting = yield* Accounting
+  yield* accounting.reap
+  yield* accounting.reconciliation
+  yield* (yield* Idempotency).purge
+  yield* (yield* EphemeralKeys).purge
+  yield* (yield* VideoJobs).overdue
+  yield* Effect.flatMap(Retention.Retention, ({ run }) => run).pipe(
+    Effect.provide(Retention.layer.pipe(Layer.provide(GatewayServerConfig.layer({ videos: { retention } }))))
+  )
+  yield* Effect.flatMap(ObjectSweep.ObjectSweep, ({ run }) => run).pipe(
+    Effect.provide(ObjectSweep.layer({ grace: "0 millis" }))
+  )
+})
+
+/** What SQLite would do for each statement, step by step. */
+const plans = (folder: string, texts: ReadonlySet<string>) => {
+  const db = new DatabaseSync(`${folder}/gateway.db`, { readOnly: true })
+  try {
+    const indexes = db
+      .prepare(
+        "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL AND name NOT LIKE 'idx_effect%'"
+      )
+      .all()
+      .map(({ name }) => String(name))
+    const steps = Array.from(texts)
+      .filter((text) => /^\s*(SELECT|INSERT|UPDATE|DELETE)/i.test(text) && !text.includes("_upgrade"))
+      .flatMap((text) =>
+        db
+          .prepare(`EXPLAIN QUERY PLAN ${text}`)
+          .all()
+          .map(({ detail }) => ({ text: text.replaceAll(/\s+/g, " "), step: String(detail) }))
+      )
+    return { indexes, steps }
+  } finally {
+    db.close()
+  }
+}
+
+it.live("every statement uses a key or an index, and every index is used", () =>
+  Effect.gen(function* () {
+    const prepared = vi.spyOn(DatabaseSync.prototype, "prepare")
+    yield* Effect.gen(function* () {
+      yield* spending
+      yield* files
+      yield* managing
+      yield* clearing
+      const { folder } = yield* TestGateway
+      const { indexes, steps } = plans(folder, new Set(prepared.mock.calls.map(([text]) => text)))
+      expect(steps.length).toBeGreaterThan(80)
+      const scans = steps.filter(({ step }) => {
+        const table = /^SCAN (?!CONSTANT|\d+-ROW)(\w+)/.exec(step)?.[1]
+        return table !== undefined && !small.has(table)
+      })
+      // Of the ledger, the few rows that a person should look at; they have an index of their own.
+      expect(scans.filter(({ step }) => step !== "SCAN usage_ledger USING INDEX usage_ledger_notable")).toEqual([])
+      // A statement that is told which keys reads those, and not all that the organisation has.
+      const wide = steps.filter(
+        ({ step, text }) => step.includes("INDEX keys_organization") && !/ORDER BY|COUNT/.test(text)
+      )
+      expect(wide).toEqual([])
+      // A page is read from an index at its place and in its order: neither what comes before it nor what comes after.
+      const pages = steps.filter(({ text }) => /created_at(, (\w\.)?(hash|id)| DESC).* LIMIT/.test(text))
+      expect(pages.length).toBeGreaterThan(10)
+      expect(pages.filter(({ step }) => step.includes("TEMP B-TREE"))).toEqual([])
+      const isAsked = (index: string) => steps.some(({ step }) => new RegExp(`INDEX ${index}\\b`).test(step))
+      expect(indexes.filter((index) => !isAsked(index))).toEqual([])
+      // One answer stays within the bound, and two do not.
+    }).pipe(Effect.provide(layer({ keptAnswers: { total: 1000 } })))
+  })
+)
