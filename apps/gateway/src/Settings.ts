@@ -6,7 +6,7 @@
  * the default.
  */
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
-import * as MicroCredits from "@model-gateway/server/accounting/MicroCredits"
+import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { Config, Duration, Option, Schema } from "effect"
 import { Flag } from "effect/cli"
 import { fileURLToPath } from "node:url"

@@ -2,7 +2,7 @@
  * The database as the commands use it: the same stores over the same file as `serve`, before its first run or beside it.
  */
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
-import type * as MicroCredits from "@model-gateway/server/accounting/MicroCredits"
+import type * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import * as WorkspaceStore from "@model-gateway/server/access/WorkspaceStore"
 import { Effect, Layer, Option } from "effect"
 import { Flag } from "effect/cli"

@@ -5,7 +5,10 @@
  */
 export * as AudioDuration from "./AudioDuration.ts"
 export * as AudioSource from "./AudioSource.ts"
+export * as MicroCredits from "./MicroCredits.ts"
 export * as Model from "./Model.ts"
+export * as Offer from "./Offer.ts"
+export * as Pricing from "./Pricing.ts"
 export * as Provider from "./Provider.ts"
 export * as ProviderError from "./ProviderError.ts"
 export * as Bm25 from "./sandbox/Bm25.ts"

@@ -5,7 +5,7 @@
 import { NodeHttpServer, NodeRuntime, NodeServices } from "@effect/platform-node"
 import * as GatewayServer from "@model-gateway/server/GatewayServer"
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
-import * as MicroCredits from "@model-gateway/server/accounting/MicroCredits"
+import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { WorkspaceStore } from "@model-gateway/server/access/WorkspaceStore"
 import { Duration, Effect, FileSystem, Layer, Redacted, References } from "effect"
 import { HttpServer } from "effect/http"

@@ -1,6 +1,6 @@
 /** `model-gateway credits`: money for a workspace, straight into its database. */
 import { Accounting } from "@model-gateway/server/accounting/Accounting"
-import * as MicroCredits from "@model-gateway/server/accounting/MicroCredits"
+import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { Console, Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { Failure } from "../Failure.ts"

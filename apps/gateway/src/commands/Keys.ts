@@ -1,6 +1,6 @@
 /** `model-gateway keys`: API keys, straight in their database. */
 import type * as Wire from "@model-gateway/core/Keys"
-import * as MicroCredits from "@model-gateway/server/accounting/MicroCredits"
+import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import * as KeyFormat from "@model-gateway/server/access/KeyFormat"
 import { KeyRecords } from "@model-gateway/server/access/KeyRecord"
 import { type Key, KeyStore } from "@model-gateway/server/access/KeyStore"

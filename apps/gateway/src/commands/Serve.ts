@@ -1,5 +1,5 @@
 /** `model-gateway serve`: the whole service on this machine. */
-import * as MicroCredits from "@model-gateway/server/accounting/MicroCredits"
+import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
 import { type Bootstrapped, WorkspaceStore } from "@model-gateway/server/access/WorkspaceStore"
 import { Console, Duration, Effect, Layer, Logger, Redacted, References } from "effect"

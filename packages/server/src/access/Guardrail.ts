@@ -4,7 +4,7 @@
  */
 import { Schema } from "effect"
 import type { Row } from "effect/sql/SqlConnection"
-import * as MicroCredits from "../accounting/MicroCredits.ts"
+import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import * as Periods from "../accounting/Periods.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 

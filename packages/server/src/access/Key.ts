@@ -1,6 +1,6 @@
 /** Keys as they are stored, and the caller that authentication produces. */
 import type { Row } from "effect/sql/SqlConnection"
-import * as MicroCredits from "../accounting/MicroCredits.ts"
+import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import type { Guardrail } from "./Guardrail.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import * as Periods from "../accounting/Periods.ts"

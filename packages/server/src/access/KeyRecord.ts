@@ -5,7 +5,7 @@
  */
 import { Clock, Context, DateTime, Effect, Layer } from "effect"
 import * as Budgets from "../accounting/Budgets.ts"
-import { toCredits } from "../accounting/MicroCredits.ts"
+import { toCredits } from "@model-gateway/providers/MicroCredits"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { Reader } from "../storage/sql/Reader.ts"
 import { mapSqlError, StorageError } from "../storage/sql/StorageError.ts"

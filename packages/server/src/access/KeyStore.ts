@@ -12,7 +12,7 @@
 import { Clock, Context, Data, Effect, Layer, Redacted, Result } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
-import type * as MicroCredits from "../accounting/MicroCredits.ts"
+import type * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import { guardrailColumns, guardrailRow } from "./Guardrail.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"

@@ -38,7 +38,7 @@ import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import * as LedgerEntries from "./LedgerEntries.ts"
 import * as ExhaustedBudget from "./ExhaustedBudget.ts"
 import { intentRow, type IntentRow, usageRow, type UsageRow } from "./Ledger.ts"
-import * as MicroCredits from "./MicroCredits.ts"
+import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import type { InsufficientCredits, Outcome, Payer, Reservation, ReserveRequest, Settlement } from "./Reservation.ts"
 
 export type { IntentRow, UsageRow } from "./Ledger.ts"

@@ -13,7 +13,7 @@ import type { Row } from "effect/sql/SqlConnection"
 import type { SqlError } from "effect/sql/SqlError"
 import * as Periods from "./Periods.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
-import * as MicroCredits from "./MicroCredits.ts"
+import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 
 /** Sums over all time and over the current periods. */
 export interface Sums {

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import * as Budgets from "./Budgets.ts"
-import * as MicroCredits from "./MicroCredits.ts"
+import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { InsufficientCredits, type Payer } from "./Reservation.ts"
 
 const exhausted = (scope: InsufficientCredits["scope"], limit: number, message: string): InsufficientCredits =>

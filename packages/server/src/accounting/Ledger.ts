@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import type { Row } from "effect/sql/SqlConnection"
 import * as Dialect from "../storage/sql/Dialect.ts"
-import * as MicroCredits from "./MicroCredits.ts"
+import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 
 /** One entry of the usage ledger. Amounts are micro-credits, times are epoch milliseconds. */
 export interface UsageRow {

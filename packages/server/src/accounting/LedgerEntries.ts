@@ -13,7 +13,7 @@ import * as Dialect from "../storage/sql/Dialect.ts"
 import { StorageError } from "../storage/sql/StorageError.ts"
 import * as Budgets from "./Budgets.ts"
 import { intentRow, type IntentRow } from "./Ledger.ts"
-import * as MicroCredits from "./MicroCredits.ts"
+import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { InsufficientCredits, type Outcome, type ReserveRequest, type Settlement } from "./Reservation.ts"
 
 const insufficient = (

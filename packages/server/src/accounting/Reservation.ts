@@ -1,6 +1,6 @@
 /** The requests and responses of accounting for one paid request. */
 import { Data } from "effect"
-import type * as MicroCredits from "./MicroCredits.ts"
+import type * as MicroCredits from "@model-gateway/providers/MicroCredits"
 
 /** Who pays: the key, its workspace and the key's guardrail, if it has one. */
 export interface Payer {

@@ -4,7 +4,7 @@ import type * as Models from "@model-gateway/core/Models"
 import type { Model } from "@model-gateway/providers/Model"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import * as MicroCredits from "../accounting/MicroCredits.ts"
+import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { type Entry, ModelCatalogue } from "../routing/ModelCatalogue.ts"
 
 const capabilitiesOf = (model: Model): Models.Model["capabilities"] => {

@@ -9,7 +9,7 @@ import { cost, type RerankModel, searchUnits } from "@model-gateway/providers/Mo
 import type { Provider, RerankDocument, RerankResponse } from "@model-gateway/providers/Provider"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import * as MicroCredits from "../accounting/MicroCredits.ts"
+import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Issues from "../http/Issues.ts"
 import * as PaidRequest from "../admission/PaidRequest.ts"

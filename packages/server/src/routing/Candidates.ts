@@ -6,7 +6,7 @@ import { Forbidden, NotFound } from "@model-gateway/core/GatewayError"
 import type { MaxPrice, Preferences } from "@model-gateway/core/Routing"
 import type { Model, ModelKind } from "@model-gateway/providers/Model"
 import { Effect } from "effect"
-import * as MicroCredits from "../accounting/MicroCredits.ts"
+import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import type { Guardrail } from "../access/Guardrail.ts"
 import type { Endpoint, Entry, ModelCatalogue } from "./ModelCatalogue.ts"
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { Accounting } from "../../src/accounting/Accounting.ts"
-import * as MicroCredits from "../../src/accounting/MicroCredits.ts"
+import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
 import { KeyStore } from "../../src/access/KeyStore.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"

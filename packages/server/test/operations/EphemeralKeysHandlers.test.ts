@@ -3,7 +3,7 @@ import { EphemeralResponse, ListResponse, Response } from "@model-gateway/core/K
 import { expect, it } from "@effect/vitest"
 import { Duration, Effect, Redacted, Schema } from "effect"
 import { Accounting } from "../../src/accounting/Accounting.ts"
-import * as MicroCredits from "../../src/accounting/MicroCredits.ts"
+import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { GuardrailStore } from "../../src/access/GuardrailStore.ts"
 import { EphemeralKeys } from "../../src/access/EphemeralKeys.ts"
 import * as KeyFormat from "../../src/access/KeyFormat.ts"

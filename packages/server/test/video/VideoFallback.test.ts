@@ -10,7 +10,7 @@ import {
 import { Deferred, Duration, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { Accounting } from "../../src/accounting/Accounting.ts"
-import * as MicroCredits from "../../src/accounting/MicroCredits.ts"
+import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
 import { VideoJobs } from "../../src/video/VideoJobs.ts"
 import type { VideoQueue } from "../../src/video/VideoQueue.ts"

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Option, Schema } from "effect"
-import * as MicroCredits from "../../src/accounting/MicroCredits.ts"
+import * as MicroCredits from "../src/MicroCredits.ts"
 
 const amounts = Schema.Int.check(Schema.isBetween({ minimum: -(10 ** 15), maximum: 10 ** 15 }))
 

@@ -4,27 +4,47 @@
  * 1 credit = 1 USD = 1,000,000 micro-credits, so about nine billion credits fit. Fractional credits
  * appear only on the wire. They are converted here and nowhere else, by rounding to the nearest
  * micro-credit.
+ *
+ * @since 0.1.0
  */
 import { Brand, Option } from "effect"
 
-/** A whole number of micro-credits, positive or negative, within the safe integers. */
+/**
+ * A whole number of micro-credits, positive or negative, within the safe integers.
+ *
+ * @since 0.1.0
+ */
 export type MicroCredits = number & Brand.Brand<"MicroCredits">
 
-/** Micro-credits in one credit. */
+/**
+ * Micro-credits in one credit.
+ *
+ * @since 0.1.0
+ */
 export const perCredit = 1_000_000
 
 const brand = Brand.nominal<MicroCredits>()
 
-/** No money. */
+/**
+ * No money.
+ *
+ * @since 0.1.0
+ */
 export const zero: MicroCredits = brand(0)
 
-/** The micro-credits, if `value` is a safe integer. */
+/**
+ * The micro-credits, if `value` is a safe integer.
+ *
+ * @since 0.1.0
+ */
 export const option = (value: number): Option.Option<MicroCredits> =>
   Number.isSafeInteger(value) ? Option.some(brand(value)) : Option.none()
 
 /**
  * The micro-credits of a number that the program computed. Throws a `RangeError` if it is not a
  * safe integer, because a sum must have gone wrong.
+ *
+ * @since 0.1.0
  */
 export const make = (value: number): MicroCredits => {
   if (!Number.isSafeInteger(value)) throw new RangeError(`${value} is not a whole number of micro-credits`)
@@ -37,11 +57,13 @@ export const make = (value: number): MicroCredits => {
  * @example
  * ```ts
  * import { Option } from "effect"
- * import * as MicroCredits from "@model-gateway/server/accounting/MicroCredits"
+ * import * as MicroCredits from "@model-gateway/providers/MicroCredits"
  *
  * MicroCredits.fromCredits(0.1 + 0.2) // Some(300000)
  * MicroCredits.fromCredits(Number.NaN) // None
  * ```
+ *
+ * @since 0.1.0
  */
 export const fromCredits = (credits: number): Option.Option<MicroCredits> => {
   // Rounding gives the exact integer: a decimal with six places times a million is off by far less
@@ -54,15 +76,29 @@ export const fromCredits = (credits: number): Option.Option<MicroCredits> => {
  * Like {@link fromCredits}, but `None` if the amount is not a whole number of micro-credits. Use it
  * to reject user-set limits that would have to be rounded. Float error, as in `0.1 + 0.2`, is
  * ignored.
+ *
+ * @since 0.1.0
  */
 export const exactly = (credits: number): Option.Option<MicroCredits> =>
   Option.filter(fromCredits(credits), (micro) => Math.abs(toCredits(micro) - credits) <= Math.abs(credits) * 1e-9)
 
-/** Credits for the wire: the double nearest to the exact decimal, so that 0.1 prints as 0.1. */
+/**
+ * Credits for the wire: the double nearest to the exact decimal, so that 0.1 prints as 0.1.
+ *
+ * @since 0.1.0
+ */
 export const toCredits = (micro: number): number => micro / perCredit
 
-/** Sum. Throws a `RangeError` outside the safe integers. */
+/**
+ * Sum. Throws a `RangeError` outside the safe integers.
+ *
+ * @since 0.1.0
+ */
 export const add = (a: number, b: number): MicroCredits => make(a + b)
 
-/** Difference. Throws a `RangeError` outside the safe integers. */
+/**
+ * Difference. Throws a `RangeError` outside the safe integers.
+ *
+ * @since 0.1.0
+ */
 export const subtract = (a: number, b: number): MicroCredits => make(a - b)

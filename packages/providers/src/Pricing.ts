@@ -1,0 +1,108 @@
+/**
+ * What an offer charges, as published in GET `/models`, and the one function that turns usage into
+ * money.
+ *
+ * @since 0.1.0
+ */
+import type { Resolution } from "@model-gateway/core/Video"
+import * as MicroCredits from "./MicroCredits.ts"
+
+/**
+ * A price in integer micro-credits per search unit. A search unit is up to 100 documents.
+ *
+ * @since 0.1.0
+ */
+export interface PerSearchUnit {
+  readonly unit: "search_unit"
+  readonly microCredits: number
+}
+
+/**
+ * A price in integer micro-credits per second of audio or video.
+ *
+ * @since 0.1.0
+ */
+export interface PerSecond {
+  readonly unit: "second"
+  readonly microCredits: number
+}
+
+/**
+ * Prices in integer micro-credits per million tokens.
+ *
+ * @since 0.1.0
+ */
+export interface PerToken {
+  readonly unit: "token"
+  readonly inputMicroCredits: number
+  readonly outputMicroCredits: number
+}
+
+/**
+ * One price of a video model. A property that is absent matches every request.
+ *
+ * @since 0.1.0
+ */
+export interface VideoPrice {
+  readonly resolution?: Resolution
+  readonly audio?: boolean
+  /** Per second of video, or per video, in integer micro-credits. */
+  readonly microCredits: number
+}
+
+/**
+ * Prices of a video model by resolution and audio. The first that matches applies.
+ *
+ * @since 0.1.0
+ */
+export interface PerVideo {
+  /** What each price is for: a second of video, or a whole video. */
+  readonly unit: "second" | "video"
+  readonly prices: readonly [VideoPrice, ...ReadonlyArray<VideoPrice>]
+}
+
+/**
+ * The actual cost of a call, as the offer computed it, and the counts it is based on.
+ *
+ * @since 0.1.0
+ */
+export interface Charge {
+  readonly cost: MicroCredits.MicroCredits
+  /** Counts such as `search_units`, `total_tokens` or `seconds`. Recorded with the cost. */
+  readonly usage: Readonly<Record<string, number>>
+}
+
+/**
+ * The search units of a rerank request: 1 for up to 100 documents, and 1 more for each further 100.
+ *
+ * @example
+ * ```ts
+ * import { searchUnits } from "@model-gateway/providers/Pricing"
+ *
+ * searchUnits(100) // 1
+ * searchUnits(101) // 2
+ * ```
+ *
+ * @since 0.1.0
+ */
+export const searchUnits = (documents: number): number => Math.max(1, Math.ceil(documents / 100))
+
+/**
+ * The price of a number of units, rounded up to a whole micro-credit. The one place where a price
+ * is rounded.
+ *
+ * @example
+ * ```ts
+ * import { cost } from "@model-gateway/providers/Pricing"
+ *
+ * cost(100, 1.504) // 151
+ * ```
+ *
+ * @since 0.1.0
+ */
+export const cost = (microCreditsPerUnit: number, units: number): MicroCredits.MicroCredits => {
+  // Ignore the float error before rounding up: 0.29 * 100 is slightly above the integer.
+  const exact = microCreditsPerUnit * units
+  const nearest = Math.round(exact)
+  return MicroCredits.make(Math.abs(exact - nearest) < 1e-6 ? nearest : Math.ceil(exact))
+}
