@@ -1,9 +1,6 @@
 /**
- * Encodes a multipart form as a stream that is read block by block, as fast as the socket sends.
- *
- * Each block that is read from a file has its own memory. More than 64 MiB of blocks accumulate
- * before the garbage collector runs, and one large upload would make the process grow by that much.
- * So each block is freed as soon as it has certainly been sent.
+ * Encodes a multipart form as a stream that is read block by block, as fast as the socket sends. A
+ * file is therefore never held in memory as a whole.
  */
 import type { Random } from "effect"
 import { HttpBody, HttpClientRequest } from "effect/http"
@@ -14,36 +11,11 @@ type Part = Uint8Array | Blob
 /** Bytes copied at a time from a Blob in memory. A file on disk is read in blocks of 64 KiB. */
 const sliceSize = 1_048_576
 
-/**
- * A block has been sent once this many bytes after it were requested. A socket sends in order, and
- * it requests more only while it buffers less than its high-water mark (64 KiB, or 16 KiB with TLS
- * and HTTP/2).
- */
-const margin = 524_288
-
-/** The bytes of the parts, in order. `free`: see {@link toStream}. */
-async function* blocks(parts: ReadonlyArray<Part>, free: boolean): AsyncGenerator<Uint8Array, void, void> {
-  const unsent: Array<{ readonly buffer: ArrayBuffer; readonly end: number }> = []
-  let end = 0
+/** The bytes of the parts, in order. */
+async function* blocks(parts: ReadonlyArray<Part>): AsyncGenerator<Uint8Array, void, void> {
   for (const part of parts) {
-    if (part instanceof Uint8Array) {
-      yield part
-      end += part.byteLength
-      continue
-    }
-    for (let at = 0; at < part.size; at += sliceSize) {
-      const slice: ReadableStream<Uint8Array<ArrayBuffer>> = part.slice(at, at + sliceSize).stream()
-      for await (const block of slice) {
-        yield block
-        // The socket has all earlier blocks, but perhaps not this one.
-        for (let first = unsent[0]; first !== undefined && first.end + margin <= end; first = unsent[0]) {
-          first.buffer.transfer(0)
-          unsent.shift()
-        }
-        end += block.byteLength
-        if (free && block.byteLength === block.buffer.byteLength) unsent.push({ buffer: block.buffer, end })
-      }
-    }
+    if (part instanceof Uint8Array) yield part
+    else for (let at = 0; at < part.size; at += sliceSize) yield* part.slice(at, at + sliceSize).stream()
   }
 }
 
@@ -77,15 +49,10 @@ const partsOf = (form: FormData, boundary: string): ReadonlyArray<Part> => {
   return parts
 }
 
-/**
- * Replaces a form body by a stream. Other requests are returned unchanged. Set `free` only if the
- * reader requests more only when the socket has room and keeps no block: then blocks are freed
- * early.
- */
+/** Replaces a form body by a stream. Other requests are returned unchanged. */
 export const toStream = (
   request: HttpClientRequest.HttpClientRequest,
-  random: Random.Random,
-  free: boolean
+  random: Random.Random
 ): HttpClientRequest.HttpClientRequest => {
   if (request.body._tag !== "FormData") return request
   const boundary = boundaryOf(random)
@@ -93,7 +60,7 @@ export const toStream = (
   return HttpClientRequest.setBody(
     request,
     // `highWaterMark: 0` avoids reading ahead.
-    HttpBody.raw(Readable.from(blocks(parts, free), { objectMode: false, highWaterMark: 0 }), {
+    HttpBody.raw(Readable.from(blocks(parts), { objectMode: false, highWaterMark: 0 }), {
       contentType: `multipart/form-data; boundary=${boundary}`,
       contentLength: parts.reduce((sum, part) => sum + (part instanceof Blob ? part.size : part.byteLength), 0)
     })

@@ -5,7 +5,6 @@
  */
 import { ByteSize, Effect, type FileSystem, type Path, type Scope, Stream } from "effect"
 import { type HttpServerRequest, Multipart } from "effect/http"
-import * as RequestBlocks from "../objects/RequestBlocks.ts"
 
 /** The number of files and fields. The parser accepts at most 16 KiB of headers per part. */
 export const maxParts = 64
@@ -57,4 +56,4 @@ const isNamed = (part: Multipart.Part): Effect.Effect<boolean, Multipart.Multipa
 export const persist = (
   request: HttpServerRequest.HttpServerRequest
 ): Effect.Effect<Multipart.Persisted, Multipart.MultipartError, FileSystem.FileSystem | Path.Path | Scope.Scope> =>
-  RequestBlocks.stream(request).pipe(parse(request.headers), Stream.filterEffect(isNamed), Multipart.toPersisted)
+  request.stream.pipe(parse(request.headers), Stream.filterEffect(isNamed), Multipart.toPersisted)

@@ -30,8 +30,6 @@ export interface StoredObject {
 export interface PutOptions {
   /** Default: no limit. */
   readonly maxBytes?: number | undefined
-  /** Called with each chunk of the content, in order, when the store no longer needs it. */
-  readonly onStored?: ((chunk: Uint8Array) => void) | undefined
 }
 
 /** A window of an object: `length` bytes from offset `start`. */
@@ -170,7 +168,7 @@ export const makeLocal = Effect.fnUntraced(function* (
   const write = Effect.fnUntraced(function* <E, R>(
     partial: string,
     content: Stream.Stream<Uint8Array, E, R>,
-    { maxBytes = Number.POSITIVE_INFINITY, onStored }: PutOptions
+    { maxBytes = Number.POSITIVE_INFINITY }: PutOptions
   ): Effect.fn.Return<Omit<StoredObject, "key">, E | ObjectTooLarge | ObjectStoreError, R | Scope> {
     const hash = createHash("sha256")
     const file = yield* fs.open(partial, { flag: "wx" }).pipe(Effect.mapError(failed("put")))
@@ -179,8 +177,7 @@ export const makeLocal = Effect.fnUntraced(function* (
       bytes += chunk.length
       if (bytes > maxBytes) return Effect.fail(new ObjectTooLarge({ limit: maxBytes }))
       hash.update(chunk)
-      const written = Effect.mapError(file.writeAll(chunk), failed("put"))
-      return onStored === undefined ? written : Effect.map(written, () => onStored(chunk))
+      return Effect.mapError(file.writeAll(chunk), failed("put"))
     })
     yield* Effect.mapError(file.sync, failed("put"))
     return { bytes, sha256: hash.digest("hex") }

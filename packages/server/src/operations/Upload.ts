@@ -11,8 +11,6 @@ import { Effect, Schema, Stream } from "effect"
 import { type HttpServerRequest, Multipart } from "effect/http"
 import { invalid } from "../http/Issues.ts"
 import * as FormParts from "../http/FormParts.ts"
-import * as RequestBlocks from "../objects/RequestBlocks.ts"
-import * as SpentBlocks from "../objects/SpentBlocks.ts"
 import { ObjectStore, type ObjectStoreError, type StoredObject } from "../objects/ObjectStore.ts"
 
 /** An uploaded file that is stored but not recorded yet. */
@@ -89,7 +87,6 @@ const read = Effect.fnUntraced(function* (
   const contentType = request.headers["content-type"] ?? ""
   if (!/^multipart\/form-data\s*;.*\bboundary=/i.test(contentType)) return yield* notMultipart
 
-  const spent = SpentBlocks.make()
   let purpose: string | undefined
   let stored: (StoredObject & Pick<Uploaded, "filename" | "contentType">) | undefined
 
@@ -104,15 +101,11 @@ const read = Effect.fnUntraced(function* (
   const onFile = Effect.fnUntraced(function* (part: Multipart.File) {
     if (part.key !== "file") return yield* Stream.runDrain(part.content)
     if (stored !== undefined) return yield* badForm([{ path: "file", message: "Expected one file" }])
-    const object = yield* objects.put(key, part.content, { maxBytes, onStored: spent.stored })
+    const object = yield* objects.put(key, part.content, { maxBytes })
     stored = { ...object, filename: filenameOf(part.name), contentType: contentTypeOf(part) }
   })
 
-  yield* RequestBlocks.stream(request).pipe(
-    Stream.mapArray((blocks) => {
-      blocks.forEach(spent.received)
-      return blocks
-    }),
+  yield* request.stream.pipe(
     FormParts.parse(request.headers),
     // The store counts the file's bytes exactly. The body as a whole has its own limit.
     Stream.provideService(Multipart.MaxFileSize, undefined),
