@@ -41,7 +41,6 @@ import * as FreeModelDays from "./admission/FreeModelDays.ts"
 import * as RateLimits from "./admission/RateLimits.ts"
 import * as RateLimitStore from "./admission/RateLimitStore.ts"
 import * as RerankHandlers from "./operations/RerankHandlers.ts"
-import * as Retention from "./storage/sql/Retention.ts"
 import * as Router from "./routing/Router.ts"
 import * as Migrations from "./storage/sql/Migrations.ts"
 import * as ProcessInstance from "./storage/sql/ProcessInstance.ts"
@@ -49,7 +48,9 @@ import * as SqliteClient from "./storage/sqlite/SqliteClient.ts"
 import * as TranscriptionHandlers from "./operations/TranscriptionHandlers.ts"
 import * as VideoHandlers from "./operations/VideoHandlers.ts"
 import * as VideoJobs from "./video/VideoJobs.ts"
+import * as VideoObjects from "./video/VideoObjects.ts"
 import * as VideoQueue from "./video/VideoQueue.ts"
+import * as VideoRetention from "./video/VideoRetention.ts"
 import * as VideoSignals from "./video/VideoSignals.ts"
 import * as VideoWorker from "./video/VideoWorker.ts"
 import * as WorkspacesHandlers from "./operations/WorkspacesHandlers.ts"
@@ -156,8 +157,9 @@ const background = Layer.mergeAll(
   Accounting.layerReaper(),
   Idempotency.layerPurge(),
   EphemeralKeys.layerPurge(),
-  Retention.layerRunning(),
-  ObjectSweep.layerRunning()
+  FreeModelDays.layerPurge(),
+  VideoRetention.layerPurge(),
+  ObjectSweep.layerRunning(Effect.all([FileStore.objectOwner, VideoObjects.objectOwner]))
 ).pipe(Layer.provide(Router.layer))
 
 const jobs = VideoJobs.layerSql.pipe(Layer.provideMerge(Layer.mergeAll(VideoQueue.layerSql, VideoSignals.layer)))

@@ -10,6 +10,7 @@ import { Clock, Context, type Duration, Effect, Layer, type Redacted, Schema } f
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
+import * as Background from "../internal/Background.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import {
   limitOf,
@@ -229,14 +230,8 @@ export const layerSql: Layer.Layer<EphemeralKeys, never, SqlClient | SecureRando
 export const layerPurge = (options?: {
   readonly every?: Duration.Input | undefined
 }): Layer.Layer<never, never, EphemeralKeys> =>
-  Layer.effectDiscard(
-    Effect.gen(function* () {
-      const keys = yield* EphemeralKeys
-      yield* keys.purge.pipe(
-        Effect.catch((error) => Effect.logError(`Expired ephemeral keys could not be purged: ${error.message}`)),
-        Effect.andThen(Effect.sleep(options?.every ?? "5 minutes")),
-        Effect.forever,
-        Effect.forkScoped
-      )
-    })
-  )
+  Background.layerRepeating({
+    work: Effect.flatMap(EphemeralKeys, ({ purge }) => purge),
+    every: options?.every ?? "5 minutes",
+    failure: "Expired ephemeral keys could not be purged"
+  })

@@ -29,6 +29,7 @@ import { Clock, Context, Data, type Duration, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
+import * as Background from "../internal/Background.ts"
 import * as Periods from "./Periods.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { GroupCommit } from "../storage/sql/GroupCommit.ts"
@@ -309,19 +310,11 @@ export const layerSql: Layer.Layer<Accounting, never, SqlClient | GroupCommit | 
 export const layerReaper = (options?: {
   readonly every?: Duration.Input | undefined
 }): Layer.Layer<never, never, Accounting> =>
-  Layer.effectDiscard(
-    Effect.gen(function* () {
-      const accounting = yield* Accounting
-      yield* accounting.reap.pipe(
-        Effect.tap((freed) =>
-          freed === 0 ? Effect.void : Effect.logWarning(`Released ${freed} reservations of dead processes`)
-        ),
-        Effect.catch((error) =>
-          Effect.logError(`Reservations of dead processes could not be released: ${error.message}`)
-        ),
-        Effect.andThen(Effect.sleep(options?.every ?? "10 seconds")),
-        Effect.forever,
-        Effect.forkScoped
-      )
-    })
-  )
+  Background.layerRepeating({
+    work: Effect.tap(
+      Effect.flatMap(Accounting, ({ reap }) => reap),
+      (freed) => (freed === 0 ? Effect.void : Effect.logWarning(`Released ${freed} reservations of dead processes`))
+    ),
+    every: options?.every ?? "10 seconds",
+    failure: "Reservations of dead processes could not be released"
+  })

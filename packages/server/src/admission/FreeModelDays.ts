@@ -1,9 +1,11 @@
 /** Counts requests to free models per key and UTC day. */
-import { Clock, Context, Data, Effect, Layer } from "effect"
+import { Clock, Context, Data, type Duration, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as Periods from "../accounting/Periods.ts"
+import * as Background from "../internal/Background.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { GroupCommit } from "../storage/sql/GroupCommit.ts"
+import * as Purge from "../storage/sql/Purge.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 
 /** The same fields as the key record's `free_model_daily_requests`. */
@@ -42,6 +44,11 @@ export class FreeModelDays extends Context.Service<
      * Requests that failed upstream stay counted; otherwise failing requests would be unlimited.
      */
     readonly giveBack: (take: FreeModelTake) => Effect.Effect<void, StorageError>
+    /**
+     * Deletes the counts of days before yesterday, for keys that are no longer used. Returns their
+     * number. `layerPurge` runs it regularly.
+     */
+    readonly purge: Effect.Effect<number, StorageError>
   }
 >()("@model-gateway/server/admission/FreeModelDays") {}
 
@@ -88,9 +95,27 @@ export const make = Effect.gen(function* () {
       sql`UPDATE free_model_days SET used = used - 1 WHERE key_hash = ${keyHash} AND day_start = ${day} AND used > 0`.pipe(
         Effect.asVoid,
         mapSqlError("FreeModelDays.giveBack")
-      )
+      ),
+    purge: Effect.gen(function* () {
+      // Another process's clock may not have reached midnight yet.
+      const yesterday = Periods.startOfDay(yield* Clock.currentTimeMillis) - Periods.dayMillis
+      const some = sql`DELETE FROM free_model_days WHERE (key_hash, day_start) IN (
+        SELECT key_hash, day_start FROM free_model_days WHERE day_start < ${yesterday} LIMIT ${Purge.atOnce}
+      ) RETURNING key_hash`
+      return yield* Purge.all(Effect.map(some, (rows) => rows.length))
+    }).pipe(mapSqlError("FreeModelDays.purge"))
   })
 })
 
-/** The counter over the database. */
+/** The counter over the database. It does not purge by itself; see {@link layerPurge}. */
 export const layerSql: Layer.Layer<FreeModelDays, never, SqlClient | GroupCommit> = Layer.effect(FreeModelDays, make)
+
+/** Purges in the background, at the start and then at an interval (default: 10 minutes). */
+export const layerPurge = (options?: {
+  readonly every?: Duration.Input | undefined
+}): Layer.Layer<never, never, FreeModelDays> =>
+  Background.layerRepeating({
+    work: Effect.flatMap(FreeModelDays, ({ purge }) => purge),
+    every: options?.every ?? "10 minutes",
+    failure: "Old counts of free-model requests could not be deleted"
+  })

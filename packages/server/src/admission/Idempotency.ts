@@ -15,6 +15,7 @@ import { Clock, Context, Data, Deferred, type Duration, Effect, Exit, Layer } fr
 import { SqlClient } from "effect/sql/SqlClient"
 import { createHash } from "node:crypto"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
+import * as Background from "../internal/Background.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { GroupCommit } from "../storage/sql/GroupCommit.ts"
 import { ProcessInstance } from "../storage/sql/ProcessInstance.ts"
@@ -280,14 +281,8 @@ export const layerSql: Layer.Layer<Idempotency, never, SqlClient | GroupCommit |
 export const layerPurge = (options?: {
   readonly every?: Duration.Input | undefined
 }): Layer.Layer<never, never, Idempotency> =>
-  Layer.effectDiscard(
-    Effect.gen(function* () {
-      const idempotency = yield* Idempotency
-      yield* idempotency.purge.pipe(
-        Effect.catch((error) => Effect.logError(`Old idempotency keys could not be purged: ${error.message}`)),
-        Effect.andThen(Effect.sleep(options?.every ?? "1 hour")),
-        Effect.forever,
-        Effect.forkScoped
-      )
-    })
-  )
+  Background.layerRepeating({
+    work: Effect.flatMap(Idempotency, ({ purge }) => purge),
+    every: options?.every ?? "1 hour",
+    failure: "Old idempotency keys could not be purged"
+  })

@@ -13,6 +13,7 @@ import type { Row } from "effect/sql/SqlConnection"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { limitOf, type Slice, slice, type SliceRequest } from "../storage/sql/Page.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
+import type { ObjectOwner } from "./ObjectSweep.ts"
 
 /** A stored file record. */
 export interface FileRecord {
@@ -168,3 +169,10 @@ export const make = Effect.gen(function* () {
 
 /** The store over the database. */
 export const layerSql: Layer.Layer<FileStore, never, SqlClient | SecureRandom> = Layer.effect(FileStore, make)
+
+/** For the object sweep: the records own the uploads, which are named after them. */
+export const objectOwner: Effect.Effect<ObjectOwner, never, FileStore> = Effect.map(FileStore, ({ known }) => ({
+  kind: "files",
+  recordOf: (name) => name,
+  known
+}))

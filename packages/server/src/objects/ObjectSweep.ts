@@ -5,105 +5,72 @@
  * Nobody can read such an object; it only takes up space. Young objects are kept, because their
  * record may not be written yet.
  */
-import { Clock, Context, Duration, Effect, Layer, Schedule, Stream } from "effect"
+import { Clock, Duration, Effect, type Layer, Stream } from "effect"
+import * as Background from "../internal/Background.ts"
 import type { StorageError } from "../storage/sql/StorageError.ts"
-import { VideoJobs } from "../video/VideoJobs.ts"
-import { FileStore } from "./FileStore.ts"
 import { ObjectStore, type ObjectStoreError } from "./ObjectStore.ts"
 
-/** A store that records objects of one kind. */
+/** The store that records the objects of one kind. */
 export interface ObjectOwner {
-  /** The part of a key before the slash. */
+  /** The part of an object's key before the slash. */
   readonly kind: string
-  /** Returns which of these keys have a record, or may still get one. */
-  readonly keeps: (keys: ReadonlyArray<string>) => Effect.Effect<ReadonlySet<string>, StorageError>
+  /** The identifier of the record of an object, from the part of its key after the slash. */
+  readonly recordOf: (name: string) => string
+  /** Returns which of these identifiers have a record whose objects must be kept. */
+  readonly known: (ids: ReadonlyArray<string>) => Effect.Effect<ReadonlySet<string>, StorageError>
 }
 
-/** The sweep. */
-export class ObjectSweep extends Context.Service<
-  ObjectSweep,
-  {
-    /** Checks every object once. Returns how many were removed. */
-    readonly run: Effect.Effect<number, StorageError | ObjectStoreError>
-  }
->()("@model-gateway/server/objects/ObjectSweep") {}
-
-/** When to sweep, and what. */
+/** When to sweep, and which objects. */
 export interface Options {
-  /** Default: 1 hour. */
+  /** The time between two sweeps. Default: 1 hour. */
   readonly every?: Duration.Input | undefined
   /** Objects younger than this are kept. Default: 1 hour. */
   readonly grace?: Duration.Input | undefined
 }
 
-/** Makes the sweep over the object store. */
-export const make = Effect.fnUntraced(function* (owners: ReadonlyArray<ObjectOwner>, options?: Options) {
+const nameOf = (key: string): string => key.slice(key.indexOf("/") + 1)
+
+/**
+ * Makes an effect that checks every object of these owners once and returns how many it removed.
+ */
+export const make = Effect.fnUntraced(function* <R>(
+  owners: Effect.Effect<ReadonlyArray<ObjectOwner>, never, R>,
+  options?: Options
+): Effect.fn.Return<Effect.Effect<number, StorageError | ObjectStoreError>, never, ObjectStore | R> {
   const objects = yield* ObjectStore
+  const kinds = yield* owners
   const grace = Duration.toMillis(Duration.fromInputUnsafe(options?.grace ?? "1 hour"))
 
-  const sweep = Effect.fnUntraced(function* ({ keeps, kind }: ObjectOwner) {
+  const sweep = Effect.fnUntraced(function* ({ kind, known, recordOf }: ObjectOwner) {
     const youngest = (yield* Clock.currentTimeMillis) - grace
     let cleared = 0
+    const removeUnknown = Effect.fnUntraced(function* (keys: ReadonlyArray<string>) {
+      const kept = yield* known(keys.map((key) => recordOf(nameOf(key))))
+      for (const key of keys) {
+        if (kept.has(recordOf(nameOf(key)))) continue
+        cleared++
+        yield* objects.remove(key)
+      }
+    })
     yield* objects.list(kind).pipe(
       Stream.filter(({ modifiedAt }) => modifiedAt < youngest),
       Stream.map(({ key }) => key),
       Stream.grouped(200),
-      Stream.runForEach((keys) =>
-        Effect.flatMap(keeps(keys), (kept) =>
-          Effect.forEach(
-            keys.filter((key) => !kept.has(key)),
-            (key) => {
-              cleared++
-              return objects.remove(key)
-            },
-            { discard: true }
-          )
-        )
-      )
+      Stream.runForEach(removeUnknown)
     )
     return cleared
   })
 
-  return ObjectSweep.of({
-    run: Effect.map(Effect.forEach(owners, sweep), (cleared) => cleared.reduce((sum, count) => sum + count, 0))
-  })
+  return Effect.map(Effect.forEach(kinds, sweep), (cleared) => cleared.reduce((sum, count) => sum + count, 0))
 })
 
-const nameOf = (key: string): string => key.slice(key.indexOf("/") + 1)
-
-const matching = (keys: ReadonlyArray<string>, ownerOf: (key: string) => string, owners: ReadonlySet<string>) =>
-  new Set(keys.filter((key) => owners.has(ownerOf(key))))
-
-/** Uploads, named after their file. */
-const files = Effect.map(FileStore, ({ known }): ObjectOwner => ({
-  kind: "files",
-  keeps: (keys) => Effect.map(known(keys.map(nameOf)), (ids) => matching(keys, nameOf, ids))
-}))
-
-/** The job of a video's key. The key ends in the index of the video. */
-const jobOf = (key: string): string => nameOf(key).replace(/-\d+$/, "")
-
-/** Finished videos, named after their job. */
-const videos = Effect.map(VideoJobs, ({ withContent }): ObjectOwner => ({
-  kind: "videos",
-  keeps: (keys) => Effect.map(withContent(keys.map(jobOf)), (ids) => matching(keys, jobOf, ids))
-}))
-
-/** The sweep over uploads and finished videos. It runs only when called. */
-export const layer = (options?: Options): Layer.Layer<ObjectSweep, never, ObjectStore | FileStore | VideoJobs> =>
-  Layer.effect(
-    ObjectSweep,
-    Effect.flatMap(Effect.all([files, videos]), (owners) => make(owners, options))
-  )
-
 /** Sweeps at the start and then at the interval, as long as the layer lives. */
-export const layerRunning = (options?: Options): Layer.Layer<never, never, ObjectStore | FileStore | VideoJobs> =>
-  Layer.effectDiscard(
-    Effect.flatMap(ObjectSweep, (sweep) =>
-      sweep.run.pipe(
-        Effect.catch((error) => Effect.logWarning("Objects without a record could not be removed", error.message)),
-        Effect.repeat(Schedule.spaced(options?.every ?? "1 hour")),
-        Effect.forkScoped
-      )
-    )
-  ).pipe(Layer.provide(layer(options)))
+export const layerRunning = <R>(
+  owners: Effect.Effect<ReadonlyArray<ObjectOwner>, never, R>,
+  options?: Options
+): Layer.Layer<never, never, ObjectStore | R> =>
+  Background.layerRepeating({
+    work: Effect.flatten(make(owners, options)),
+    every: options?.every ?? "1 hour",
+    failure: "Objects without a record could not be removed"
+  })

@@ -60,4 +60,21 @@ describe("FreeModelDays", () => {
       expect(results.reduce<number>((sum, one) => sum + one, 0)).toBe(40)
     }).pipe(Effect.provide(layer))
   )
+
+  it.effect("purges counts after two days, of any number of keys", () =>
+    Effect.gen(function* () {
+      const days = yield* FreeModelDays
+      yield* TestClock.adjust("12 hours")
+      yield* Effect.forEach(Array.from({ length: 250 }), (_, n) => days.take(`k${n}`, 5))
+      yield* TestClock.adjust("1 day")
+      expect(yield* days.purge).toBe(0)
+      yield* days.take("k0", 5)
+      yield* TestClock.adjust("1 day")
+      // The request of the second day has already deleted the first count of its key.
+      expect(yield* days.purge).toBe(249)
+      yield* days.take("k0", 5)
+      expect(yield* days.purge).toBe(0)
+      expect(yield* days.take("k0", 5)).toMatchObject({ limit: 5, used: 2, remaining: 3 })
+    }).pipe(Effect.provide(layer))
+  )
 })

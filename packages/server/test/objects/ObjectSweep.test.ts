@@ -5,9 +5,12 @@ import * as FileStore from "../../src/objects/FileStore.ts"
 import { keyOf, ObjectStore } from "../../src/objects/ObjectStore.ts"
 import * as ObjectSweep from "../../src/objects/ObjectSweep.ts"
 import { VideoJobs } from "../../src/video/VideoJobs.ts"
+import * as VideoObjects from "../../src/video/VideoObjects.ts"
 import { layer as layerVideo, makeUpstream, payer, submit } from "../video/TestVideo.ts"
 
-const layer = Layer.merge(ObjectSweep.layer(), ObjectSweep.layerRunning()).pipe(
+const owners = Effect.all([FileStore.objectOwner, VideoObjects.objectOwner])
+
+const layer = ObjectSweep.layerRunning(owners).pipe(
   Layer.provideMerge(FileStore.layerSql),
   Layer.provideMerge(layerVideo(makeUpstream().provider))
 )
@@ -61,14 +64,14 @@ const scene = Effect.gen(function* () {
 describe("ObjectSweep", () => {
   it.effect("removes old objects without a record, and nothing else", () =>
     Effect.gen(function* () {
-      const sweep = yield* ObjectSweep.ObjectSweep
+      const sweep = yield* ObjectSweep.make(owners)
       const { kept, rubbish } = yield* scene
-      expect(yield* sweep.run).toBe(0)
+      expect(yield* sweep).toBe(0)
       expect(yield* stored).toEqual(new Set([...kept, ...rubbish]))
       yield* TestClock.setTime(Duration.toMillis(Duration.minutes(61)))
-      yield* sweep.run
+      yield* sweep
       expect(yield* stored).toEqual(kept)
-      expect(yield* sweep.run).toBe(0)
+      expect(yield* sweep).toBe(0)
     }).pipe(Effect.provide(layer))
   )
 

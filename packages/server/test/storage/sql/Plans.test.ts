@@ -1,17 +1,20 @@
 /** How the database finds what each statement of the service asks for: one that reads a growing table from end to end costs more every day. */
 import { expect, it, vi } from "@effect/vitest"
 import { Job } from "@model-gateway/core/Video"
-import { Duration, Effect, Layer, Redacted, Schema } from "effect"
+import { Duration, Effect, Redacted, Schema } from "effect"
 import { DatabaseSync } from "node:sqlite"
 import { Accounting } from "../../../src/accounting/Accounting.ts"
+import * as FileStore from "../../../src/objects/FileStore.ts"
 import * as ObjectSweep from "../../../src/objects/ObjectSweep.ts"
 import { GuardrailStore } from "../../../src/access/GuardrailStore.ts"
 import * as GatewayServerConfig from "../../../src/GatewayServerConfig.ts"
+import { FreeModelDays } from "../../../src/admission/FreeModelDays.ts"
 import { Idempotency } from "../../../src/admission/Idempotency.ts"
 import { EphemeralKeys } from "../../../src/access/EphemeralKeys.ts"
 import { KeyStore } from "../../../src/access/KeyStore.ts"
-import * as Retention from "../../../src/storage/sql/Retention.ts"
 import { VideoJobs } from "../../../src/video/VideoJobs.ts"
+import * as VideoObjects from "../../../src/video/VideoObjects.ts"
+import * as VideoRetention from "../../../src/video/VideoRetention.ts"
 import { WorkspaceStore } from "../../../src/access/WorkspaceStore.ts"
 import { type Answer, form, formHeaders, layer, TestGateway } from "../../TestGateway.ts"
 import { post } from "../../TestEnvelope.ts"
@@ -114,12 +117,9 @@ const clearing = Effect.gen(function* () {
   yield* (yield* Idempotency).purge
   yield* (yield* EphemeralKeys).purge
   yield* (yield* VideoJobs).overdue
-  yield* Effect.flatMap(Retention.Retention, ({ run }) => run).pipe(
-    Effect.provide(Retention.layer.pipe(Layer.provide(GatewayServerConfig.layer({ videos: { retention } }))))
-  )
-  yield* Effect.flatMap(ObjectSweep.ObjectSweep, ({ run }) => run).pipe(
-    Effect.provide(ObjectSweep.layer({ grace: "0 millis" }))
-  )
+  yield* (yield* FreeModelDays).purge
+  yield* Effect.provide(VideoRetention.purge, GatewayServerConfig.layer({ videos: { retention } }))
+  yield* yield* ObjectSweep.make(Effect.all([FileStore.objectOwner, VideoObjects.objectOwner]), { grace: "0 millis" })
 })
 
 /** What SQLite would do for each statement, step by step. */

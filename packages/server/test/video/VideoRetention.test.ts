@@ -2,25 +2,20 @@ import { describe, expect, it } from "@effect/vitest"
 import { ConfigProvider, Duration, Effect, Layer, Stream } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { TestClock } from "effect/testing"
-import * as FileStore from "../../../src/objects/FileStore.ts"
-import { keyOf, ObjectStore } from "../../../src/objects/ObjectStore.ts"
-import * as ObjectSweep from "../../../src/objects/ObjectSweep.ts"
-import * as GatewayServerConfig from "../../../src/GatewayServerConfig.ts"
-import { FreeModelDays } from "../../../src/admission/FreeModelDays.ts"
-import * as Retention from "../../../src/storage/sql/Retention.ts"
-import { VideoJobs } from "../../../src/video/VideoJobs.ts"
-import { layer as layerVideo, makeUpstream, payer, submit } from "../../video/TestVideo.ts"
+import { keyOf, ObjectStore } from "../../src/objects/ObjectStore.ts"
+import * as ObjectSweep from "../../src/objects/ObjectSweep.ts"
+import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
+import { VideoJobs } from "../../src/video/VideoJobs.ts"
+import * as VideoObjects from "../../src/video/VideoObjects.ts"
+import * as VideoRetention from "../../src/video/VideoRetention.ts"
+import { layer as layerVideo, makeUpstream, payer, submit } from "./TestVideo.ts"
 
 const layer = (options?: GatewayServerConfig.Options) =>
-  Layer.mergeAll(Retention.layer, ObjectSweep.layer()).pipe(
-    Layer.provideMerge(FileStore.layerSql),
-    Layer.provideMerge(layerVideo(makeUpstream().provider)),
-    Layer.provide(GatewayServerConfig.layer(options))
-  )
+  Layer.merge(layerVideo(makeUpstream().provider), GatewayServerConfig.layer(options))
 
-const run = Effect.flatMap(Retention.Retention, (retention) => retention.run)
+const { purge } = VideoRetention
 
-const nothing = { videoJobs: 0, videoRequests: 0, freeModelDays: 0 }
+const nothing = { jobs: 0, requests: 0 }
 
 /** A job that has come to its end, with a video of three bytes. */
 const finished = Effect.gen(function* () {
@@ -50,17 +45,17 @@ describe("video jobs", () => {
       yield* TestClock.adjust("12 hours")
       const second = yield* finished
       yield* TestClock.adjust("43199999 millis")
-      expect(yield* run).toEqual(nothing)
+      expect(yield* purge).toEqual(nothing)
       yield* TestClock.adjust("1 millis")
-      expect(yield* run).toEqual({ ...nothing, videoJobs: 1 })
+      expect(yield* purge).toEqual({ ...nothing, jobs: 1 })
       expect(yield* Effect.forEach([first.id, second.id, running], isThere)).toEqual([false, true, true])
       yield* TestClock.adjust("90 minutes")
-      yield* (yield* ObjectSweep.ObjectSweep).run
+      yield* yield* ObjectSweep.make(Effect.all([VideoObjects.objectOwner]))
       expect((yield* Effect.flip(objects.size(first.object_key)))._tag).toBe("ObjectNotFound")
       expect(yield* objects.size(second.object_key)).toBe(3)
       // What is under way stays, however old, and can still be read by its worker.
       yield* TestClock.adjust("365 days")
-      expect(yield* run).toEqual({ ...nothing, videoJobs: 1 })
+      expect(yield* purge).toEqual({ ...nothing, jobs: 1 })
       expect((yield* (yield* VideoJobs).requestOf(running)).prompt).toBe("a harbour")
     }).pipe(Effect.provide(layer({ videos: { retention: GatewayServerConfig.defaults.videos.lifetime } })))
   )
@@ -75,10 +70,10 @@ describe("video jobs", () => {
       const job = yield* jobs.find(slow)
       if (job !== null) yield* jobs.fail(job, "why")
       yield* TestClock.adjust("1 hour")
-      expect(yield* run).toEqual({ ...nothing, videoJobs: 250 })
+      expect(yield* purge).toEqual({ ...nothing, jobs: 250 })
       expect(yield* isThere(slow)).toBe(true)
       yield* TestClock.adjust("23 hours")
-      expect(yield* run).toEqual({ ...nothing, videoJobs: 1 })
+      expect(yield* purge).toEqual({ ...nothing, jobs: 1 })
     }).pipe(Effect.provide(layer({ videos: { retention: GatewayServerConfig.defaults.videos.lifetime } })))
   )
 
@@ -86,7 +81,7 @@ describe("video jobs", () => {
     Effect.gen(function* () {
       const { id } = yield* finished
       yield* TestClock.adjust("3650 days")
-      expect(yield* run).toEqual(nothing)
+      expect(yield* purge).toEqual(nothing)
       expect(yield* isThere(id)).toBe(true)
     }).pipe(Effect.provide(layer()))
   )
@@ -98,36 +93,21 @@ it.effect("requests of jobs that an earlier release ended are deleted, those of 
     const running = yield* open
     const ended = yield* Effect.forEach(Array.from({ length: 250 }), () => finished)
     for (const { id } of ended) yield* sql`INSERT INTO video_requests (job_id, request) VALUES (${id}, '{}')`
-    expect(yield* run).toEqual({ ...nothing, videoRequests: 250 })
+    expect(yield* purge).toEqual({ ...nothing, requests: 250 })
     expect(yield* sql`SELECT job_id FROM video_requests`).toMatchObject([{ job_id: running }])
-    expect(yield* run).toEqual(nothing)
+    expect(yield* purge).toEqual(nothing)
   }).pipe(Effect.provide(layer()))
 )
 
-it.effect("counts of free-model requests are deleted after two days", () =>
-  Effect.gen(function* () {
-    const days = yield* FreeModelDays
-    const { keyHash } = yield* payer()
-    yield* TestClock.adjust("12 hours")
-    yield* days.take(keyHash, 5)
-    yield* TestClock.adjust("1 day")
-    expect(yield* run).toEqual(nothing)
-    yield* TestClock.adjust("1 day")
-    expect(yield* run).toEqual({ ...nothing, freeModelDays: 1 })
-    yield* days.take(keyHash, 5)
-    expect(yield* run).toEqual(nothing)
-    expect(yield* days.take(keyHash, 5)).toMatchObject({ limit: 5, used: 2, remaining: 3 })
-  }).pipe(Effect.provide(layer()))
-)
-
-it.effect("runs by itself, at the start and then every ten minutes", () =>
+it.effect("old jobs are deleted in the background, at the start and then every ten minutes", () =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
-    const add = sql`INSERT INTO free_model_days (key_hash, day_start, used) VALUES ('k', -864000000, 1)`
+    const { id } = yield* finished
+    const add = sql`INSERT INTO video_requests (job_id, request) VALUES (${id}, '{}')`
     const settle = Effect.repeat(Effect.yieldNow, { times: 100 })
     const kept = Effect.andThen(
       settle,
-      Effect.map(sql`SELECT used FROM free_model_days`, (rows) => rows.length)
+      Effect.map(sql`SELECT job_id FROM video_requests`, (rows) => rows.length)
     )
     yield* add
     yield* Effect.gen(function* () {
@@ -137,7 +117,7 @@ it.effect("runs by itself, at the start and then every ten minutes", () =>
       expect(yield* kept).toBe(1)
       yield* TestClock.adjust("1 minute")
       expect(yield* kept).toBe(0)
-    }).pipe(Effect.provide(Retention.layerRunning()))
+    }).pipe(Effect.provide(VideoRetention.layerPurge()))
   }).pipe(Effect.provide(layer()))
 )
 

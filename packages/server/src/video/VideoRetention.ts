@@ -1,0 +1,80 @@
+/**
+ * Deletes video jobs and requests that are no longer needed.
+ *
+ * - Jobs, some time after they end, if the operator has set a retention. Their videos are removed by
+ *   the next object sweep.
+ * - Requests of ended jobs. They are deleted at the job's end; this handles jobs that an earlier
+ *   release ended.
+ */
+import { Clock, Duration, Effect, type Layer } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import { GatewayServerConfig } from "../GatewayServerConfig.ts"
+import * as Background from "../internal/Background.ts"
+import * as Dialect from "../storage/sql/Dialect.ts"
+import * as Purge from "../storage/sql/Purge.ts"
+import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
+
+/** The number of deleted rows. */
+export interface Deleted {
+  readonly jobs: number
+  readonly requests: number
+}
+
+/**
+ * Sorts before every job identifier created at `time` or later. Identifiers start with their time
+ * in 12 hex digits.
+ */
+const firstIdOf = (time: number): string => `video_${time.toString(16).padStart(12, "0")}`
+
+/**
+ * Deletes everything that is due from the database in the context. `videos.retention` of
+ * {@link GatewayServerConfig} says when.
+ */
+export const purge: Effect.Effect<Deleted, StorageError, SqlClient> = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const { retention } = (yield* GatewayServerConfig).videos
+
+  /**
+   * Starts from the requests, because there are few; a plain join would read every job. In small
+   * batches, because each may contain megabytes of images.
+   */
+  const requests = Effect.map(
+    sql`DELETE FROM video_requests WHERE job_id IN (
+      SELECT r.job_id FROM video_requests r CROSS JOIN video_jobs j
+      WHERE j.id = r.job_id AND j.completed_at IS NOT NULL LIMIT 5
+    ) RETURNING job_id`,
+    (rows) => rows.length
+  )
+
+  /**
+   * Needs no index on the end time: a job ends after its creation, and jobs are ordered by
+   * creation.
+   */
+  const jobsEndedBefore = (age: Duration.Duration) =>
+    Effect.gen(function* () {
+      const end = Math.floor((yield* Clock.currentTimeMillis) - Duration.toMillis(age))
+      if (end < 0) return 0
+      const due = yield* sql`SELECT id FROM video_jobs WHERE id < ${firstIdOf(end + 1)} AND completed_at <= ${end}
+        ORDER BY id LIMIT ${Purge.atOnce}`
+      if (due.length === 0) return 0
+      const ids = due.map((row) => Dialect.text(row, "id"))
+      yield* sql`DELETE FROM video_requests WHERE ${sql.in("job_id", ids)}`
+      yield* sql`DELETE FROM video_jobs WHERE ${sql.in("id", ids)}`
+      return due.length
+    }).pipe(sql.withTransaction)
+
+  return {
+    jobs: retention === undefined ? 0 : yield* Purge.all(jobsEndedBefore(retention)),
+    requests: yield* Purge.all(requests)
+  }
+}).pipe(mapSqlError("VideoRetention.purge"), Effect.withSpan("VideoRetention.purge"))
+
+/** Purges in the background, at the start and then at an interval (default: 10 minutes). */
+export const layerPurge = (options?: {
+  readonly every?: Duration.Input | undefined
+}): Layer.Layer<never, never, SqlClient> =>
+  Background.layerRepeating({
+    work: purge,
+    every: options?.every ?? "10 minutes",
+    failure: "Old video jobs could not be deleted"
+  })

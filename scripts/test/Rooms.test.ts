@@ -1,0 +1,104 @@
+// The folders of packages/server/src: which may import which, so that none import each other in a circle.
+import { posix } from "node:path"
+import { describe, expect, it } from "vitest"
+import { imports, packages, type Source, sources } from "./Workspace.ts"
+
+/** From bottom to top. A folder, or a file beside the folders, imports only what comes before it. */
+const rooms = [
+  "internal",
+  "GatewayServerConfig.ts",
+  "observability",
+  "storage",
+  "accounting",
+  "objects",
+  "events",
+  "http",
+  "access",
+  "routing",
+  "admission",
+  "video",
+  "operations",
+  "site",
+  "GatewayServer.ts",
+  "index.ts"
+]
+
+/**
+ * Imports that still go upward. Remove a line together with its import; the test fails on a line
+ * that is no longer true. Add none.
+ */
+const exceptions = [
+  "GatewayServerConfig.ts imports http/ClientAddress.ts",
+  "GatewayServerConfig.ts imports http/Cors.ts",
+  "GatewayServerConfig.ts imports http/MetricsAccess.ts",
+  "access/Authorization.ts imports admission/RateLimits.ts",
+  "access/FailedAuthentications.ts imports admission/RateLimits.ts",
+  "http/Failures.ts imports admission/RateLimits.ts",
+  "http/RequestBody.ts imports access/Key.ts",
+  "http/RequestBody.ts imports admission/PaidRequest.ts",
+  "http/RequestBody.ts imports admission/RateLimits.ts",
+  "http/RequestContext.ts imports access/Key.ts"
+]
+
+/** The server's sources that still import the sandbox; the executable composes them. */
+const sandboxed = ["GatewayServer.ts imports @model-gateway/providers/sandbox/Sandbox"]
+
+const server = packages.find(({ name }) => name === "server")
+if (server === undefined) throw new Error("packages/server is missing")
+
+/** `path` is relative to `src`. */
+const files = sources(server, "src").map(({ code, path }) => ({ code, path: path.replace(/^src\//, "") }))
+
+const roomOf = (path: string): string => path.split("/")[0] ?? path
+
+/** Whether a file of the room `from` may import a file of the room `to`. */
+const mayImport = (from: string, to: string): boolean =>
+  from === to || (rooms.includes(to) && rooms.indexOf(to) < rooms.indexOf(from))
+
+/** The relative imports of a folder that is not below the importing one. */
+const upward = (from: ReadonlyArray<Source>): ReadonlyArray<string> =>
+  from
+    .flatMap(({ code, path }) =>
+      imports(code)
+        .filter((specifier) => specifier.startsWith("."))
+        .map((specifier) => posix.join(posix.dirname(path), specifier))
+        .filter((to) => !mayImport(roomOf(path), roomOf(to)))
+        .map((to) => `${path} imports ${to}`)
+    )
+    .toSorted()
+
+describe("folders of the server", () => {
+  it("are all in the list", () => {
+    expect(files.map(({ path }) => roomOf(path)).filter((room) => !rooms.includes(room))).toEqual([])
+  })
+
+  it("import in one direction, apart from the listed exceptions", () => {
+    expect(upward(files)).toEqual(exceptions)
+  })
+
+  it("do not import the sandbox, apart from the listed exceptions", () => {
+    const found = files.flatMap(({ code, path }) =>
+      imports(code)
+        .filter((specifier) => /^@model-gateway\/(?:sandbox|providers\/sandbox)(?:\/|$)/.test(specifier))
+        .map((specifier) => `${path} imports ${specifier}`)
+    )
+    expect(found).toEqual(sandboxed)
+    const { dependencies, peerDependencies } = server.manifest
+    // Tests may run the sandbox's models; whoever installs the server does not get them.
+    expect({ ...dependencies, ...peerDependencies }).not.toHaveProperty("@model-gateway/sandbox")
+  })
+
+  it("would notice an import of a later folder and of an unknown one", () => {
+    const wrong = [
+      { path: "storage/sql/A.ts", code: `import * as B from "../../accounting/B.ts"` },
+      { path: "http/A.ts", code: `import type { B } from "../access/B.ts"\nimport { C } from "../storage/sql/C.ts"` },
+      { path: "video/A.ts", code: `export * from "../unknown/B.ts"` },
+      { path: "video/B.ts", code: `import "./A.ts"` }
+    ]
+    expect(upward(wrong)).toEqual([
+      "http/A.ts imports access/B.ts",
+      "storage/sql/A.ts imports accounting/B.ts",
+      "video/A.ts imports unknown/B.ts"
+    ])
+  })
+})
