@@ -100,7 +100,10 @@ describe("AudioDuration", () => {
       const { duration } = yield* measure(yield* fromPath(fixture("tone.wav")))
       assert.strictEqual(duration, 1.5)
       assert.isUndefined(astray.pollUnsafe())
-      assert.strictEqual((yield* Fiber.join(astray)).message, "the audio cannot be decoded in reasonable time")
+      assert.strictEqual(
+        (yield* Fiber.join(astray)).message,
+        "the audio cannot be decoded in reasonable time; the file may be incomplete"
+      )
       assert.strictEqual((yield* measure(fromBytes(bytes))).format, "webm")
     }).pipe(Effect.provide(NodeFileSystem.layer))
   )
@@ -111,6 +114,15 @@ describe("AudioDuration", () => {
       const { duration } = yield* measure(fromBytes(bytes.subarray(0, Math.floor(bytes.length * 0.85))))
       assert.isAbove(duration, 0.5)
       assert.isBelow(duration, 1.5)
+    }).pipe(Effect.provide(NodeFileSystem.layer))
+  )
+
+  it.effect("refuses FLAC that is cut short so early that its duration cannot be found", () =>
+    Effect.gen(function* () {
+      const bytes = yield* (yield* fromPath(fixture("tone.flac"))).bytes
+      const error = yield* Effect.flip(measure(fromBytes(bytes.subarray(0, Math.floor(bytes.length * 0.3)))))
+      assert.strictEqual(error._tag, "NotAudio")
+      assert.match(error.message, /may be incomplete/)
     }).pipe(Effect.provide(NodeFileSystem.layer))
   )
 

@@ -94,7 +94,7 @@ const makeUnsafe = (): AudioThread => {
     ask: (location) =>
       slots.withPermit(askOnce(location)).pipe(
         Effect.catchTags({
-          Stuck: () => notAudio("the audio cannot be decoded in reasonable time"),
+          Stuck: () => notAudio("the audio cannot be decoded in reasonable time; the file may be incomplete"),
           Broken: () => notAudio("the audio cannot be decoded")
         }),
         // The thread takes real time, whatever clock the program uses.

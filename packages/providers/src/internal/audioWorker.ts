@@ -5,7 +5,6 @@ import * as Media from "mediabunny"
 import { open } from "node:fs/promises"
 import { parentPort } from "node:worker_threads"
 import { type Answer, Location, type Message } from "./audioJob.ts"
-import { flacDuration, type Read } from "./flacDuration.ts"
 
 // The library logs oddities of a file; everything relevant is returned as an error.
 Media.Logging.level = Media.LogLevel.Silent
@@ -38,14 +37,13 @@ const say = (message: Message): void => parentPort?.postMessage(message)
 
 const notAudio = (message: string): Answer => ({ _tag: "NotAudio", message })
 
-const measure = async (source: Media.Source, size: number, read: Read): Promise<Answer> => {
+const measure = async (source: Media.Source, size: number): Promise<Answer> => {
   say({ _tag: "Begun", size })
   const input = new Media.Input({ source, formats: containers })
   try {
     const format = formatOf(await input.getFormat())
     if (format === undefined) return notAudio("the audio is in an unknown format")
-    // The library loops forever on a truncated FLAC file (seen in 1.61.0).
-    const duration = format === "flac" ? await flacDuration(read, size) : await trackDuration(input)
+    const duration = await trackDuration(input)
     if (duration === null) return notAudio(`the ${format} file has no audio track`)
     return Number.isFinite(duration) && duration > 0
       ? { _tag: "Measured", format, duration }
@@ -58,10 +56,7 @@ const measure = async (source: Media.Source, size: number, read: Read): Promise<
 const trackDuration = async (input: Media.Input): Promise<number | null> =>
   (await (await input.getPrimaryAudioTrack())?.computeDuration()) ?? null
 
-const measureBytes = (bytes: Uint8Array): Promise<Answer> =>
-  measure(new Media.BufferSource(bytes), bytes.length, (start, length) =>
-    Promise.resolve(bytes.subarray(start, start + length))
-  )
+const measureBytes = (bytes: Uint8Array): Promise<Answer> => measure(new Media.BufferSource(bytes), bytes.length)
 
 /**
  * Files up to this size are measured in memory: an MP3 of 90 minutes takes the library 0.2 s there
@@ -76,10 +71,7 @@ const measureFile = async (path: string): Promise<Answer> => {
     if (size <= readWhole) return await measureBytes(await file.readFile())
     // Every read is awaited, so only the abort of a read-ahead is left to handle.
     const source = new Media.FilePathSource(path, { handleUnhandledError: () => {} })
-    return await measure(source, size, async (start, length) => {
-      const { buffer, bytesRead } = await file.read(new Uint8Array(length), 0, length, start)
-      return buffer.subarray(0, bytesRead)
-    })
+    return await measure(source, size)
   } finally {
     await file.close()
   }

@@ -19,8 +19,6 @@ const b = 0.75
 
 const nonAscii = /[\u0080-\uffff]/
 const asciiWord = /[a-z0-9]+/g
-/** 1 for the ASCII characters of words, in either case, and 0 for the others. */
-const isWordCode = Uint8Array.from({ length: 128 }, (_, code) => (/[a-z0-9]/i.test(String.fromCharCode(code)) ? 1 : 0))
 const anyRun = /[a-z0-9\u0080-\uffff]+/g
 const unicodeWord = /[\p{L}\p{M}\p{N}]+/gu
 const latinAccent = /(\p{Script=Latin})[\u0300-\u036f]+/gu
@@ -109,13 +107,6 @@ interface Index {
   readonly ranking: (top_n: number) => Ranking
 }
 
-/** A plain array: allocating a typed array of this size takes longer than filling it. */
-const zeros = (length: number): Array<number> => {
-  const made: Array<number> = []
-  for (let at = 0; at < length; at++) made.push(0)
-  return made
-}
-
 const makeIndex = (query: ReadonlyArray<string>, documents: number): Index => {
   const terms = new Map<string, number>()
   const weights: Array<number> = []
@@ -128,57 +119,26 @@ const makeIndex = (query: ReadonlyArray<string>, documents: number): Index => {
       weights[term] = (weights[term] ?? 0) + 1
     }
   }
-  // For each term, the documents that hold it and how often: [document, count, document, count, …]. A table of
-  // terms by documents would be simpler, and gigabytes for a long query over many documents.
+  // For each term, the documents that contain it and how often: [document, count, document, count,
+  // …]. A table of terms by documents would take gigabytes for a long query over many documents.
   const holders: Array<Array<number>> = weights.map(() => [])
-  const lengths = zeros(documents)
+  const lengths = Array<number>(documents).fill(0)
   let total = 0
-  const scores = zeros(documents)
+  const scores = Array<number>(documents).fill(0)
   let most = 0
-
-  // For each first letter of a term, the lengths of those terms as bits (31 stands for all from 31 on). Nearly every word of a document is none of the
-  // query's, and its first letter and its length mostly tell so without a string being made of it.
-  const lengthsOfTerms = zeros(128)
-  for (const word of terms.keys()) {
-    const first = word.charCodeAt(0)
-    if (first < 128) lengthsOfTerms[first] = (lengthsOfTerms[first] ?? 0) | (1 << Math.min(word.length, 31))
-  }
-
-  const count = (document: number, word: string): void => {
-    const term = terms.get(word)
-    const list = term === undefined ? undefined : holders[term]
-    if (list === undefined) return
-    if (list[list.length - 2] === document) list[list.length - 1] = (list[list.length - 1] ?? 0) + 1
-    else list.push(document, 1)
-  }
-
-  /** Counts the terms in ASCII text. Returns the number of words. */
-  const countAscii = (document: number, text: string): number => {
-    let found = 0
-    for (let at = 0; at < text.length; at++) {
-      const first = text.charCodeAt(at)
-      if (isWordCode[first] === 0) continue
-      const start = at++
-      while (at < text.length && isWordCode[text.charCodeAt(at)] === 1) at++
-      found++
-      // Lowercase: among letters and digits, only capitals lack this bit.
-      const lengths = lengthsOfTerms[first | 32] ?? 0
-      if ((lengths & (1 << Math.min(at - start, 31))) !== 0) count(document, text.slice(start, at).toLowerCase())
-    }
-    return found
-  }
-
-  const countWords = (document: number, text: string): number => {
-    const found = words(text)
-    for (const word of found) count(document, word)
-    return found.length
-  }
 
   return {
     add(document, text) {
-      const found = nonAscii.test(text) ? countWords(document, text) : countAscii(document, text)
-      lengths[document] = (lengths[document] ?? 0) + found
-      total += found
+      const found = words(text)
+      for (const word of found) {
+        const term = terms.get(word)
+        const list = term === undefined ? undefined : holders[term]
+        if (list === undefined) continue
+        if (list[list.length - 2] === document) list[list.length - 1] = (list[list.length - 1] ?? 0) + 1
+        else list.push(document, 1)
+      }
+      lengths[document] = (lengths[document] ?? 0) + found.length
+      total += found.length
     },
     terms: holders.length,
     score(term) {
