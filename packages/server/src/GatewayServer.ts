@@ -41,6 +41,7 @@ import * as FreeModelDays from "./admission/FreeModelDays.ts"
 import * as RateLimits from "./admission/RateLimits.ts"
 import * as RateLimitStore from "./admission/RateLimitStore.ts"
 import * as RerankHandlers from "./operations/RerankHandlers.ts"
+import * as LargeBodies from "./admission/LargeBodies.ts"
 import * as Router from "./routing/Router.ts"
 import * as Migrations from "./storage/sql/Migrations.ts"
 import * as ProcessInstance from "./storage/sql/ProcessInstance.ts"
@@ -66,7 +67,7 @@ const handlers = Layer.mergeAll(
   KeysHandlers.layer,
   WorkspacesHandlers.layer,
   ModelsHandlers.layer
-).pipe(Layer.provide([Authorization.layer.pipe(Layer.provide(BodyMemory.layer)), Router.layer]))
+).pipe(Layer.provide([Authorization.layer.pipe(Layer.provide([BodyMemory.layer, LargeBodies.layer])), Router.layer]))
 
 const api = HttpApiBuilder.layer(GatewayApi).pipe(Layer.provide(handlers))
 

@@ -1,7 +1,6 @@
-/** Keys as they are stored, and the caller that authentication produces. */
+/** Keys as they are stored. */
 import type { Row } from "effect/sql/SqlConnection"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
-import type { Guardrail } from "./Guardrail.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import * as Periods from "../accounting/Periods.ts"
 
@@ -45,24 +44,6 @@ export interface EphemeralKey {
   /** Whether the key sees only the files and video jobs that it created itself. */
   readonly ownFiles: boolean
 }
-
-/** The sender of a request: its key, and the key's guardrail. */
-export interface Caller {
-  /**
-   * The key that spending, limits and stored objects belong to. For an ephemeral key, its parent.
-   */
-  readonly key: Key
-  readonly guardrail: Guardrail | null
-  /** The ephemeral key that was sent, if one was. */
-  readonly ephemeral: EphemeralKey | null
-}
-
-/**
- * The hash of the ephemeral key if the caller sees only its own files and video jobs. Undefined:
- * the caller sees those of its workspace.
- */
-export const limitedTo = ({ ephemeral }: Caller): string | undefined =>
-  ephemeral?.ownFiles === true ? ephemeral.hash : undefined
 
 /** When an ephemeral key expires: never after its parent. */
 export const endOf = (ephemeral: EphemeralKey, parent: Key): number =>

@@ -9,7 +9,8 @@
 import { Context, Duration, Effect, Layer } from "effect"
 import * as MonotonicTime from "../internal/MonotonicTime.ts"
 import * as LruMap from "../internal/LruMap.ts"
-import type { Caller, EphemeralKey } from "./Key.ts"
+import type { Caller } from "./Caller.ts"
+import type { EphemeralKey } from "./Key.ts"
 
 /** The cache. */
 export class KeyCache extends Context.Service<

@@ -28,11 +28,13 @@ import {
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import * as EphemeralKeys from "./EphemeralKeys.ts"
 import * as KeyFormat from "./KeyFormat.ts"
-import { type Caller, type Key, keyColumns, keyRow } from "./Key.ts"
+import type { Caller } from "./Caller.ts"
+import { type Key, keyColumns, keyRow } from "./Key.ts"
 import { KeyCache } from "./KeyCache.ts"
 import type * as Periods from "../accounting/Periods.ts"
 
-export type { Caller, Key } from "./Key.ts"
+export type { Caller } from "./Caller.ts"
+export type { Key } from "./Key.ts"
 
 /** A new key. */
 export interface CreateKey {

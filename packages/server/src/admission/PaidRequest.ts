@@ -14,7 +14,7 @@ import { isSqlError } from "effect/sql/SqlError"
 import { Accounting, type Outcome, type Reservation } from "../accounting/Accounting.ts"
 import type { MicroCredits } from "@model-gateway/providers/MicroCredits"
 import * as Idempotency from "./Idempotency.ts"
-import type { Caller } from "../access/Key.ts"
+import { type Caller, currentCaller } from "../access/Caller.ts"
 import { FreeModelDays } from "./FreeModelDays.ts"
 import { RateLimits, type RateStatus } from "./RateLimits.ts"
 import { fromSql, type StorageError } from "../storage/sql/StorageError.ts"
@@ -41,7 +41,7 @@ export const withinRate: Effect.Effect<void, TooManyRequests, RateLimits | Reque
     if (record.isCounted) return
     record.isCounted = true
     const limits = yield* RateLimits
-    const { key } = yield* RequestContext.caller
+    const { key } = yield* currentCaller
     const status = yield* orUnavailable(limits.request(key.hash)).pipe(
       Effect.catchTag("RateLimited", (limited) =>
         Effect.andThen(
@@ -136,7 +136,7 @@ export const once = <A, E, R>(
   return Effect.uninterruptibleMask(
     Effect.fnUntraced(function* (restore) {
       const idempotency = yield* Idempotency.Idempotency
-      const { ephemeral, key } = yield* RequestContext.caller
+      const { ephemeral, key } = yield* currentCaller
       const begun = yield* idempotency
         .begin({
           scope: ephemeral?.hash ?? key.hash,

@@ -5,9 +5,10 @@
  * monotonic time: setting the system clock back locks nobody out. A shared store uses its server's
  * clock.
  */
-import { Context, Data, Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import * as MonotonicTime from "../internal/MonotonicTime.ts"
 import * as LruMap from "../internal/LruMap.ts"
+import type { StorageError } from "../storage/sql/StorageError.ts"
 
 /**
  * What is limited. Keys of different scopes are independent and cannot evict each other from a
@@ -34,12 +35,6 @@ export interface Taken {
   readonly fullIn: number
 }
 
-/** The store does not answer (status 503 if the operation has it, otherwise 500). */
-export class RateLimitUnavailable extends Data.TaggedError("RateLimitUnavailable")<{
-  readonly message: string
-  readonly cause?: unknown
-}> {}
-
 /** The store. */
 export class RateLimitStore extends Context.Service<
   RateLimitStore,
@@ -48,7 +43,7 @@ export class RateLimitStore extends Context.Service<
      * In one atomic step: `next = max(fullAt, now) + interval`. When `next - now` is within the
      * window, `fullAt` becomes `next` and the request is counted. Otherwise nothing changes.
      */
-    readonly take: (take: Take) => Effect.Effect<Taken, RateLimitUnavailable>
+    readonly take: (take: Take) => Effect.Effect<Taken, StorageError>
   }
 >()("@model-gateway/server/admission/RateLimitStore") {}
 

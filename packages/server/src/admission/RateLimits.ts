@@ -8,9 +8,8 @@
  * can share a limit.
  */
 import { Context, Data, Duration, Effect, Layer } from "effect"
-import { type RateLimitScope, RateLimitStore, type RateLimitUnavailable } from "./RateLimitStore.ts"
-
-export { RateLimitUnavailable } from "./RateLimitStore.ts"
+import type { StorageError } from "../storage/sql/StorageError.ts"
+import { type RateLimitScope, RateLimitStore } from "./RateLimitStore.ts"
 
 /** At most `requests` at once, refilled evenly over `window`. */
 export interface RatePolicy {
@@ -41,12 +40,12 @@ export class RateLimits extends Context.Service<
   RateLimits,
   {
     /** Counts a request of the key and returns its rate limit status. */
-    readonly request: (keyHash: string) => Effect.Effect<RateStatus, RateLimited | RateLimitUnavailable>
+    readonly request: (keyHash: string) => Effect.Effect<RateStatus, RateLimited | StorageError>
     /**
      * Counts a failed authentication of the address and returns by how many milliseconds to delay
      * the response: 0 for the first, more for each recent failure, at most {@link maxDelay}.
      */
-    readonly authenticationFailed: (address: string) => Effect.Effect<number, RateLimitUnavailable>
+    readonly authenticationFailed: (address: string) => Effect.Effect<number, StorageError>
   }
 >()("@model-gateway/server/admission/RateLimits") {}
 

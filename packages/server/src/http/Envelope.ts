@@ -47,7 +47,7 @@ export const respond = (record: RequestRecord, failure: Failure): HttpServerResp
         ...(failure.metadata === undefined ? {} : { metadata: failure.metadata })
       },
       service_metadata: { request_id: record.id },
-      user_id: record.caller?.key.creatorUserId ?? null
+      user_id: record.userId
     },
     { status: failure.status, headers }
   )

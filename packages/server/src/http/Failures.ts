@@ -9,7 +9,6 @@ import { EnvelopeError, type Issue, phrases } from "@model-gateway/core/GatewayE
 import { type Cause, Effect, SchemaIssue } from "effect"
 import { HttpServerError, Multipart } from "effect/http"
 import { HttpApiError } from "effect/http-api"
-import { RateLimitUnavailable } from "../admission/RateLimits.ts"
 import { StorageError } from "../storage/sql/StorageError.ts"
 import { BodyMemoryFull } from "./BodyMemory.ts"
 import type { Failure } from "./Envelope.ts"
@@ -207,7 +206,7 @@ export const classify = (error: unknown): Classified => {
   if (HttpServerError.isHttpServerError(error)) return fromServer(error)
   if (Multipart.isMultipartError(error)) return fromMultipart(error)
   if (error instanceof BodyMemoryFull) return memoryFull(error)
-  if (error instanceof StorageError || error instanceof RateLimitUnavailable) return unavailable
+  if (error instanceof StorageError) return unavailable
   return isDiskError(error) ? unavailable : internal
 }
 
@@ -300,7 +299,6 @@ export const kindOf = (error: unknown): string => {
 export const orUnavailable = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.catchIf(
     effect,
-    (error: E): error is Extract<E, StorageError | RateLimitUnavailable> =>
-      error instanceof StorageError || error instanceof RateLimitUnavailable,
+    (error: E): error is Extract<E, StorageError> => error instanceof StorageError,
     (error) => Effect.die(error)
   )

@@ -5,22 +5,20 @@
 import { ByteSize, Context, Effect } from "effect"
 import { HttpIncomingMessage, HttpMethod, HttpServerRequest, type HttpServerResponse, Multipart } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
-import { Accounting } from "../accounting/Accounting.ts"
 import { type BodyLimits, GatewayServerConfig } from "../GatewayServerConfig.ts"
-import type { Caller } from "../access/Key.ts"
-import { RateLimits } from "../admission/RateLimits.ts"
+import { BodyAdmission } from "./BodyAdmission.ts"
 import * as BodyLimit from "./BodyLimit.ts"
 import { BodyMemory } from "./BodyMemory.ts"
 import * as Issues from "./Issues.ts"
 import * as JsonBody from "./JsonBody.ts"
 import * as Operations from "./Operations.ts"
-import * as PaidRequest from "../admission/PaidRequest.ts"
 import * as PayloadIssues from "./PayloadIssues.ts"
 import * as RequestContext from "./RequestContext.ts"
 
-/** Runs the handler of a request with its body admitted. */
+/** Runs the handler of a request of the key `owner` with its body admitted. */
 export type Guard = <E, R>(
   endpoint: HttpApiEndpoint.Top,
+  owner: string,
   httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 ) => Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 
@@ -53,15 +51,11 @@ const planOf = (endpoint: HttpApiEndpoint.Top, limits: BodyLimits): Plan => {
 
 /** Makes the guard from the services in the context. */
 export const make = Effect.gen(function* () {
-  const accounting = yield* Accounting
+  const admission = yield* BodyAdmission
   const memory = yield* BodyMemory
-  const rates = yield* RateLimits
   const { bodyLimits } = yield* GatewayServerConfig
   const count = (record: RequestContext.RequestRecord) =>
-    PaidRequest.withinRate.pipe(
-      Effect.provideService(RateLimits, rates),
-      Effect.provideService(RequestContext.RequestContext, record)
-    )
+    Effect.provideService(admission.withinRate, RequestContext.RequestContext, record)
   const plans = new Map<HttpApiEndpoint.Top, Plan>()
 
   const planFor = (endpoint: HttpApiEndpoint.Top): Plan => {
@@ -76,12 +70,9 @@ export const make = Effect.gen(function* () {
    * Avoids reading a large body in vain: checks the key's rate, then whether its budget is
    * exhausted.
    */
-  const admitLarge = ({ isPaid, isRateLimited }: Plan, record: RequestContext.RequestRecord, caller: Caller) =>
+  const admitLarge = ({ isPaid, isRateLimited }: Plan, record: RequestContext.RequestRecord) =>
     Effect.orDie(
-      Effect.andThen(
-        isRateLimited ? count(record) : Effect.void,
-        isPaid ? PaidRequest.notExhausted(accounting, caller) : Effect.void
-      )
+      Effect.andThen(isRateLimited ? count(record) : Effect.void, isPaid ? admission.notExhausted : Effect.void)
     )
 
   /** Runs the effect with a request whose text is read within the limits. */
@@ -89,11 +80,11 @@ export const make = Effect.gen(function* () {
     request: HttpServerRequest.HttpServerRequest,
     limit: BodyLimit.Limit,
     payload: PayloadIssues.JsonPayload,
-    caller: Caller,
+    owner: string,
     httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
   ) =>
     memory
-      .withRoom(caller.key.hash, Math.min(JsonBody.lengthOf(request) ?? JsonBody.firstRoom, limit.held), (room) => {
+      .withRoom(owner, Math.min(JsonBody.lengthOf(request) ?? JsonBody.firstRoom, limit.held), (room) => {
         let text = ""
         const read = Effect.map(JsonBody.readText(request, limit.body, payload, room), (body) => {
           text = body
@@ -122,7 +113,7 @@ export const make = Effect.gen(function* () {
   const guarded = <E, R>(
     plan: Plan,
     record: RequestContext.RequestRecord,
-    caller: Caller,
+    owner: string,
     request: HttpServerRequest.HttpServerRequest,
     httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
   ) => {
@@ -136,18 +127,17 @@ export const make = Effect.gen(function* () {
     const served =
       isForm || plan.payload === undefined
         ? withinLimit(limit, httpEffect)
-        : withText(request, limit, plan.payload, caller, withinLimit(limit, httpEffect))
-    return length > largeBody ? Effect.andThen(admitLarge(plan, record, caller), served) : served
+        : withText(request, limit, plan.payload, owner, withinLimit(limit, httpEffect))
+    return length > largeBody ? Effect.andThen(admitLarge(plan, record), served) : served
   }
 
-  const guard: Guard = (endpoint, httpEffect) =>
+  const guard: Guard = (endpoint, owner, httpEffect) =>
     HttpMethod.hasBody(endpoint.method)
       ? Effect.withFiber((fiber) => {
           const plan = planFor(endpoint)
           const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
           const record = Context.getUnsafe(fiber.context, RequestContext.RequestContext)
-          if (record.caller === undefined) return Effect.die(new Error("The request is not authenticated"))
-          const served = guarded(plan, record, record.caller, request, httpEffect)
+          const served = guarded(plan, record, owner, request, httpEffect)
           // A rejected body counts as a request; otherwise rejections would be unlimited.
           return plan.isRateLimited ? Effect.ensuring(served, Effect.ignore(count(record))) : served
         })

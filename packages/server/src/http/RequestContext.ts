@@ -6,16 +6,15 @@
  */
 import { Context, Effect } from "effect"
 import type { HttpApiEndpoint } from "effect/http-api"
-import type { Caller } from "../access/Key.ts"
 
-/** The record. Only middlewares in `http/` write to it. */
+/** The record. Only middlewares write to it. */
 export interface RequestRecord {
   /** Also sent as `x-request-id` and `service_metadata.request_id`. */
   readonly id: string
   /** Set when the route is found. */
   endpoint: HttpApiEndpoint.Top | undefined
-  /** Set when the caller is authenticated. */
-  caller: Caller | undefined
+  /** The user who created the caller's key. Null: unknown, or not yet authenticated. */
+  userId: string | null
   /** The limit of its body, or of the file in it, in bytes. Set when it is known. */
   bodyLimit: number | undefined
   /** Whether the request was counted against its key's rate limit. */
@@ -33,7 +32,7 @@ export class RequestContext extends Context.Service<RequestContext, RequestRecor
 export const make = (id: string): RequestRecord => ({
   id,
   endpoint: undefined,
-  caller: undefined,
+  userId: null,
   bodyLimit: undefined,
   isCounted: false,
   headers: { "x-content-type-options": "nosniff" }
@@ -44,16 +43,6 @@ const chosen = /^[\w.:@/+=,~-]{1,128}$/
 
 /** Whether a caller's own `x-request-id` is used. */
 export const isSafeId = (id: string): boolean => chosen.test(id)
-
-/**
- * The authenticated caller. A handler without authorization that reads it is a bug, so it is a
- * defect.
- */
-export const caller: Effect.Effect<Caller, never, RequestContext> = Effect.flatMap(RequestContext, (record) =>
-  record.caller === undefined
-    ? Effect.die(new Error("The request is not authenticated"))
-    : Effect.succeed(record.caller)
-)
 
 /** Adds a header to the response, for a success or a failure. */
 export const setHeader = (name: string, value: string): Effect.Effect<void, never, RequestContext> =>

@@ -8,8 +8,8 @@ import type { Response } from "@model-gateway/core/CurrentKey"
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
+import { currentCaller } from "../access/Caller.ts"
 import { orUnavailable } from "../http/Failures.ts"
-import * as RequestContext from "../http/RequestContext.ts"
 import { forEphemeral, KeyRecords } from "../access/KeyRecord.ts"
 
 /**
@@ -23,7 +23,7 @@ const respond = (response: Response) =>
 export const layer = HttpApiBuilder.group(GatewayApi, "key", (handlers) =>
   Effect.map(KeyRecords, (records) =>
     handlers.handle("currentKey", () =>
-      Effect.flatMap(RequestContext.caller, ({ ephemeral, key }) =>
+      Effect.flatMap(currentCaller, ({ ephemeral, key }) =>
         Effect.map(orUnavailable(records.of(key)), (data) =>
           respond({ data: ephemeral === null ? data : forEphemeral(data, ephemeral, key) })
         )

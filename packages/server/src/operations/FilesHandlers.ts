@@ -9,12 +9,11 @@ import { Forbidden, NotFound, phrases } from "@model-gateway/core/GatewayError"
 import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
+import { currentCaller, limitedTo } from "../access/Caller.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import { invalid } from "../http/Issues.ts"
 import * as PaidRequest from "../admission/PaidRequest.ts"
-import * as RequestContext from "../http/RequestContext.ts"
-import { limitedTo } from "../access/Key.ts"
 import { WorkspaceStore } from "../access/WorkspaceStore.ts"
 import * as ContentResponse from "./ContentResponse.ts"
 import * as DeletionShape from "./DeletionShape.ts"
@@ -55,7 +54,7 @@ const make = Effect.gen(function* () {
 
   /** The workspace of the request. Fails with a 403 if the caller is not a member of it. */
   const scopeOf = Effect.fnUntraced(function* (workspaceId: string | undefined) {
-    const { key } = yield* RequestContext.caller
+    const { key } = yield* currentCaller
     return yield* orUnavailable(workspaces.resolve(key, workspaceId)).pipe(
       Effect.catchTag("NotAMember", (refusal) =>
         Effect.fail(new Forbidden({ error: { message: `${phrases[403]}: ${refusal.message}` } }))
@@ -65,7 +64,7 @@ const make = Effect.gen(function* () {
 
   /** The files of the workspace that the caller may see. */
   const visible = (workspaceId: string) =>
-    Effect.map(RequestContext.caller, (caller) => ({ workspaceId, ephemeralHash: limitedTo(caller) }))
+    Effect.map(currentCaller, (caller) => ({ workspaceId, ephemeralHash: limitedTo(caller) }))
 
   const find = Effect.fnUntraced(function* (workspaceId: string, id: string) {
     return yield* orUnavailable(files.get(yield* visible(workspaceId), id)).pipe(
@@ -75,7 +74,7 @@ const make = Effect.gen(function* () {
 
   const upload = Effect.fnUntraced(
     function* (request: HttpServerRequest.HttpServerRequest, workspaceId: string | undefined) {
-      const { ephemeral, key } = yield* RequestContext.caller
+      const { ephemeral, key } = yield* currentCaller
       const workspace = yield* scopeOf(workspaceId)
       yield* PaidRequest.withinRate
       const id = yield* files.nextId

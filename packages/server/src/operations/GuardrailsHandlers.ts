@@ -10,10 +10,10 @@ import type * as Guardrails from "@model-gateway/core/Guardrails"
 import { DateTime, Effect, Option } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import { currentCaller } from "../access/Caller.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import { invalid } from "../http/Issues.ts"
 import * as Paging from "../http/Paging.ts"
-import * as RequestContext from "../http/RequestContext.ts"
 import type { Guardrail } from "../access/Guardrail.ts"
 import { GuardrailNotFound, GuardrailStore } from "../access/GuardrailStore.ts"
 
@@ -50,7 +50,7 @@ const found = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     )
   )
 
-const organization = Effect.map(RequestContext.caller, ({ key }) => key.organizationId)
+const organization = Effect.map(currentCaller, ({ key }) => key.organizationId)
 
 const make = Effect.gen(function* () {
   const guardrails = yield* GuardrailStore

@@ -9,11 +9,11 @@ import type * as Keys from "@model-gateway/core/Keys"
 import { Clock, DateTime, Effect, Option, Redacted } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import { currentCaller } from "../access/Caller.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import { invalid } from "../http/Issues.ts"
 import * as Paging from "../http/Paging.ts"
 import { withinRate } from "../admission/PaidRequest.ts"
-import * as RequestContext from "../http/RequestContext.ts"
 import { WorkspaceStore } from "../access/WorkspaceStore.ts"
 import { type Descendant, EphemeralKeys } from "../access/EphemeralKeys.ts"
 import { endOf, type Key } from "../access/Key.ts"
@@ -100,7 +100,7 @@ const make = Effect.gen(function* () {
     )
 
   const create = Effect.fnUntraced(function* (request: Keys.CreateRequest) {
-    const { key: caller } = yield* RequestContext.caller
+    const { key: caller } = yield* currentCaller
     const expiresAt = yield* expiryOf(request.expires_at ?? null)
     const limit = yield* limitOf(request.limit ?? null)
     const workspace = yield* workspaceOf(caller, request.workspace_id)
@@ -121,7 +121,7 @@ const make = Effect.gen(function* () {
   })
 
   const createEphemeral = Effect.fnUntraced(function* (request: Keys.EphemeralRequest | null) {
-    const { ephemeral, key } = yield* RequestContext.caller
+    const { ephemeral, key } = yield* currentCaller
     if (ephemeral !== null) return yield* cannotDescend
     yield* withinRate
     const lifetime = (request?.expires_in ?? longestLife) * 1000
@@ -150,7 +150,7 @@ const make = Effect.gen(function* () {
     workspace_id,
     ...cursor
   }: Paging.Cursor & { readonly workspace_id?: string; readonly parent_hash?: string }) {
-    const { key: caller } = yield* RequestContext.caller
+    const { key: caller } = yield* currentCaller
     const workspace = workspace_id === undefined ? undefined : yield* workspaceOf(caller, workspace_id)
     const { organizationId } = caller
     if (parent_hash === undefined) return yield* listOrdinary({ organizationId, workspaceId: workspace?.id }, cursor)
@@ -160,7 +160,7 @@ const make = Effect.gen(function* () {
   })
 
   const get = Effect.fnUntraced(function* (hash: string) {
-    const { organizationId } = (yield* RequestContext.caller).key
+    const { organizationId } = (yield* currentCaller).key
     const descendant = yield* orUnavailable(ephemerals.get(organizationId, hash))
     if (descendant === null) return { data: yield* oneToWire(yield* found(organizationId, hash)) }
     const { parent } = descendant
@@ -168,7 +168,7 @@ const make = Effect.gen(function* () {
   })
 
   const update = Effect.fnUntraced(function* (hash: string, request: Keys.UpdateRequest) {
-    const { organizationId } = (yield* RequestContext.caller).key
+    const { organizationId } = (yield* currentCaller).key
     if ((yield* orUnavailable(ephemerals.get(organizationId, hash))) !== null) return yield* follows
     const change = {
       name: request.name,
@@ -185,7 +185,7 @@ const make = Effect.gen(function* () {
   })
 
   const remove = Effect.fnUntraced(function* (hash: string) {
-    const { organizationId } = (yield* RequestContext.caller).key
+    const { organizationId } = (yield* currentCaller).key
     if (!(yield* orUnavailable(ephemerals.remove(organizationId, hash)))) {
       yield* orUnavailable(keys.remove(organizationId, hash)).pipe(
         Effect.catchTag("KeyNotFound", () => Effect.fail(missing()))

@@ -10,11 +10,10 @@ import type { Provider, RerankDocument, RerankResponse } from "@model-gateway/pr
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import { currentCaller, type Caller } from "../access/Caller.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Issues from "../http/Issues.ts"
 import * as PaidRequest from "../admission/PaidRequest.ts"
-import * as RequestContext from "../http/RequestContext.ts"
-import type { Caller } from "../access/Key.ts"
 import { type Endpoint, ModelCatalogue } from "../routing/ModelCatalogue.ts"
 import * as Candidates from "../routing/Candidates.ts"
 import * as ProviderFailures from "../routing/ProviderFailures.ts"
@@ -126,7 +125,7 @@ const make = Effect.gen(function* () {
   }
 
   return Effect.fnUntraced(function* (request: Rerank.Request, idempotencyKey: string | undefined) {
-    const caller = yield* RequestContext.caller
+    const caller = yield* currentCaller
     yield* Candidates.allowModel(request.model, caller.guardrail)
     const entry = catalogue.rerank(request.model)
     if (entry === undefined) return yield* Candidates.unknownModel(catalogue, "rerank", request.model)

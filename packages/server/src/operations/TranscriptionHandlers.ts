@@ -11,14 +11,13 @@ import type { Provider, TranscriptionResponse } from "@model-gateway/providers/P
 import { Effect, FileSystem, Path } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
+import { currentCaller, type Caller } from "../access/Caller.ts"
 import { Accounting } from "../accounting/Accounting.ts"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import * as FairShare from "../internal/FairShare.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Issues from "../http/Issues.ts"
 import * as PaidRequest from "../admission/PaidRequest.ts"
-import * as RequestContext from "../http/RequestContext.ts"
-import type { Caller } from "../access/Key.ts"
 import { type Endpoint, ModelCatalogue } from "../routing/ModelCatalogue.ts"
 import * as Candidates from "../routing/Candidates.ts"
 import * as ProviderFailures from "../routing/ProviderFailures.ts"
@@ -170,7 +169,7 @@ const make = Effect.gen(function* () {
 
   return Effect.fnUntraced(
     function* (request: HttpServerRequest.HttpServerRequest, idempotencyKey: string | undefined) {
-      const caller = yield* RequestContext.caller
+      const caller = yield* currentCaller
       const body = yield* TranscriptionBody.read(request, bodyLimits.transcription)
       if (body === undefined) return HttpServerResponse.empty({ status: 415 })
       const input = yield* TranscriptionInput.fromBody(body)

@@ -11,6 +11,7 @@ import { Duration, Effect } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import { currentCaller, limitedTo, type Caller } from "../access/Caller.ts"
 import * as ContentResponse from "./ContentResponse.ts"
 import { contentLost, storeUnavailable } from "./ObjectFailures.ts"
 import { ObjectStore } from "../objects/ObjectStore.ts"
@@ -20,10 +21,8 @@ import { Lifecycle } from "../http/Lifecycle.ts"
 import * as Metrics from "../observability/Metrics.ts"
 import { invalid } from "../http/Issues.ts"
 import * as PaidRequest from "../admission/PaidRequest.ts"
-import * as RequestContext from "../http/RequestContext.ts"
 import * as Idempotency from "../admission/Idempotency.ts"
 import * as MonotonicTime from "../internal/MonotonicTime.ts"
-import { type Caller, limitedTo } from "../access/Key.ts"
 import { KeyStore } from "../access/KeyStore.ts"
 import { ModelCatalogue } from "../routing/ModelCatalogue.ts"
 import { FreeModelDays } from "../admission/FreeModelDays.ts"
@@ -142,7 +141,7 @@ const make = Effect.gen(function* () {
         )
 
   const submit = Effect.fnUntraced(function* (wanted: Request, idempotencyKey: string | undefined) {
-    const caller = yield* RequestContext.caller
+    const caller = yield* currentCaller
     const decision = yield* VideoAcceptance.decide(catalogue, caller, wanted)
     yield* PaidRequest.withinRate
     return yield* once(caller, decision, wanted, idempotencyKey).pipe(
@@ -162,7 +161,7 @@ const make = Effect.gen(function* () {
    */
   const find = Effect.fnUntraced(
     function* (id: string) {
-      const caller = yield* RequestContext.caller
+      const caller = yield* currentCaller
       const { key } = caller
       if (!key.isManagement) {
         const job = yield* jobs.get(key.workspaceId, id)
@@ -182,7 +181,7 @@ const make = Effect.gen(function* () {
   )
 
   /** The wait ends when its key expires or is revoked. */
-  const stillAuthorized = Effect.flatMap(RequestContext.caller, (caller) =>
+  const stillAuthorized = Effect.flatMap(currentCaller, (caller) =>
     orUnavailable(keys.refresh(caller)).pipe(
       Effect.catchTag("InvalidKey", ({ message }) => Effect.fail(new Unauthorized({ error: { message } })))
     )

@@ -6,12 +6,12 @@ import type * as Workspaces from "@model-gateway/core/Workspaces"
 import { DateTime, Effect, Option } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { SqlClient } from "effect/sql/SqlClient"
+import { currentCaller } from "../access/Caller.ts"
 import { Accounting } from "../accounting/Accounting.ts"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { orUnavailable } from "../http/Failures.ts"
 import { invalid } from "../http/Issues.ts"
 import * as PaidRequest from "../admission/PaidRequest.ts"
-import * as RequestContext from "../http/RequestContext.ts"
 import type { StorageError } from "../storage/sql/StorageError.ts"
 import { type Workspace, type WorkspaceNotFound, WorkspaceStore } from "../access/WorkspaceStore.ts"
 
@@ -39,7 +39,7 @@ const amountOf = (amount: number): Effect.Effect<MicroCredits.MicroCredits, BadR
     { onNone: () => Effect.fail(badAmount("Expected at least a millionth of a credit")), onSome: Effect.succeed }
   )
 
-const organization = Effect.map(RequestContext.caller, ({ key }) => key.organizationId)
+const organization = Effect.map(currentCaller, ({ key }) => key.organizationId)
 
 const encode = (response: Workspaces.Response): string => JSON.stringify(response)
 

@@ -2,7 +2,8 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import * as FailedAuthentications from "../../src/access/FailedAuthentications.ts"
-import { layer, maxDelay, RateLimits, RateLimitUnavailable } from "../../src/admission/RateLimits.ts"
+import { StorageError } from "../../src/storage/sql/StorageError.ts"
+import { layer, maxDelay, RateLimits } from "../../src/admission/RateLimits.ts"
 import { layerMemory, RateLimitStore } from "../../src/admission/RateLimitStore.ts"
 
 const limits = layer({ failedAuthentications: { requests: 1, window: "1 hour" } })
@@ -48,7 +49,9 @@ describe("FailedAuthentications", () => {
       Effect.provide(
         Layer.provide(
           limits,
-          Layer.succeed(RateLimitStore, { take: () => Effect.fail(new RateLimitUnavailable({ message: "down" })) })
+          Layer.succeed(RateLimitStore, {
+            take: () => Effect.fail(new StorageError({ operation: "test", message: "down", retryable: true }))
+          })
         )
       )
     )

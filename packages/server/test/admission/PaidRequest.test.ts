@@ -1,6 +1,6 @@
 import { expect, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
-import type { Caller } from "../../src/access/Key.ts"
+import { type Caller, CurrentCaller } from "../../src/access/Caller.ts"
 import { KeyStore } from "../../src/access/KeyStore.ts"
 import * as PaidRequest from "../../src/admission/PaidRequest.ts"
 import * as RequestContext from "../../src/http/RequestContext.ts"
@@ -18,7 +18,10 @@ const request = <E>(caller: Caller, work: Effect.Effect<string, E>) =>
   PaidRequest.once(
     { operation: "test", idempotencyKey: "once", payload: Effect.succeed(["the same"]), encode: (answer) => answer },
     (keep: PaidRequest.Keep<string>) => Effect.tap(work, (answer) => Effect.flatten(keep(answer)))
-  ).pipe(Effect.provideService(RequestContext.RequestContext, { ...RequestContext.make("r"), caller }))
+  ).pipe(
+    Effect.provideService(RequestContext.RequestContext, RequestContext.make("r")),
+    Effect.provideService(CurrentCaller, caller)
+  )
 
 it.effect("a caller who hangs up at any moment leaves the key free for the next try", () =>
   Effect.gen(function* () {

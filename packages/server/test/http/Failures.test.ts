@@ -3,7 +3,6 @@ import { describe, expect, it } from "@effect/vitest"
 import { MultipartError } from "effect/http/Multipart"
 import * as Failures from "../../src/http/Failures.ts"
 import { all } from "../../src/http/Operations.ts"
-import { RateLimitUnavailable } from "../../src/admission/RateLimits.ts"
 import { StorageError } from "../../src/storage/sql/StorageError.ts"
 import { operation } from "../TestEnvelope.ts"
 
@@ -42,7 +41,7 @@ describe("the closed sets", () => {
   })
 
   it("have a place for a database that does not answer: 503, or else 500, and never 401", () => {
-    for (const error of [storage, new RateLimitUnavailable({ message: "no answer" })]) {
+    for (const error of [storage]) {
       for (const { errors, name } of all)
         expect([name, statusOf(name, error)]).toEqual([name, errors.has(503) ? 503 : 500])
     }
