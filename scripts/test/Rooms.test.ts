@@ -32,12 +32,7 @@ const exceptions = [
   "GatewayServerConfig.ts imports http/Cors.ts",
   "GatewayServerConfig.ts imports http/MetricsAccess.ts",
   "access/Authorization.ts imports admission/RateLimits.ts",
-  "access/FailedAuthentications.ts imports admission/RateLimits.ts",
-  "http/Failures.ts imports admission/RateLimits.ts",
-  "http/RequestBody.ts imports access/Key.ts",
-  "http/RequestBody.ts imports admission/PaidRequest.ts",
-  "http/RequestBody.ts imports admission/RateLimits.ts",
-  "http/RequestContext.ts imports access/Key.ts"
+  "access/FailedAuthentications.ts imports admission/RateLimits.ts"
 ]
 
 /** The server's sources that still import the sandbox; the executable composes them. */
