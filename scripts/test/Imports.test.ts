@@ -1,4 +1,5 @@
-// The direction of imports: core ← node, browser, testing, providers ← server ← apps.
+// The direction of imports: core ← node, browser, testing, providers ← sandbox, server ← apps. Sandbox and server do not
+// import each other; tests of the server may import the sandbox.
 import { describe, expect, it } from "vitest"
 import { imports, type Package, packages, sources, withoutComments } from "./Workspace.ts"
 
@@ -10,6 +11,7 @@ const mayImport = (from: Package, to: string): boolean => {
   if (from.group === "apps") return packages.some((other) => other.group === "packages" && other.name === to)
   if (from.name === "core") return false
   if (from.name === "server") return outer.includes(to)
+  if (from.name === "sandbox") return to === "core" || to === "providers"
   return to === "core"
 }
 
@@ -100,6 +102,7 @@ describe("imports", () => {
     expect(complaint("providers", `import type { A } from "@model-gateway/server/access/KeyStore"`)).toContain(
       "direction"
     )
+    expect(complaint("server", `import { make } from "@model-gateway/sandbox/Sandbox"`)).toContain("direction")
     expect(complaint("server", `const a = await import("@model-gateway/core/internal/execute")`)).toContain(
       "not public"
     )

@@ -35,9 +35,6 @@ const exceptions = [
   "access/FailedAuthentications.ts imports admission/RateLimits.ts"
 ]
 
-/** The server's sources that still import the sandbox; the executable composes them. */
-const sandboxed = ["GatewayServer.ts imports @model-gateway/providers/sandbox/Sandbox"]
-
 const server = packages.find(({ name }) => name === "server")
 if (server === undefined) throw new Error("packages/server is missing")
 
@@ -71,13 +68,13 @@ describe("folders of the server", () => {
     expect(upward(files)).toEqual(exceptions)
   })
 
-  it("do not import the sandbox, apart from the listed exceptions", () => {
+  it("do not import the sandbox: the executable composes it", () => {
     const found = files.flatMap(({ code, path }) =>
       imports(code)
-        .filter((specifier) => /^@model-gateway\/(?:sandbox|providers\/sandbox)(?:\/|$)/.test(specifier))
+        .filter((specifier) => /^@model-gateway\/sandbox(?:\/|$)/.test(specifier))
         .map((specifier) => `${path} imports ${specifier}`)
     )
-    expect(found).toEqual(sandboxed)
+    expect(found).toEqual([])
     const { dependencies, peerDependencies } = server.manifest
     // Tests may run the sandbox's models; whoever installs the server does not get them.
     expect({ ...dependencies, ...peerDependencies }).not.toHaveProperty("@model-gateway/sandbox")

@@ -2,11 +2,10 @@
  * Composes the service; contains no other code.
  *
  * {@link layer} serves the contract over the stores, providers and HTTP server in the context.
- * {@link layerSqlite} provides a local folder and the sandbox models.
+ * {@link layerSqlite} provides SQLite and a local folder.
  */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import type { Provider } from "@model-gateway/providers/Provider"
-import * as Sandbox from "@model-gateway/providers/sandbox/Sandbox"
 import { Effect, Layer, Path } from "effect"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import { HttpRouter } from "effect/http"
@@ -170,18 +169,14 @@ const inFolder = <A, E, R>(dataDir: string, name: string, make: (folder: string)
 
 /** Options of the service on one machine. */
 export interface SqliteOptions extends DataOptions {
-  /** The providers of models. Default: the sandbox, which needs no upstream. */
-  readonly providers?: ReadonlyArray<Provider> | undefined
+  /**
+   * The providers of models, in order of preference. `@model-gateway/sandbox` has one that needs no
+   * upstream.
+   */
+  readonly providers: ReadonlyArray<Provider>
   /** A folder of built files to serve at `/`, next to the API. Default: none. */
   readonly web?: StaticSite.Options | undefined
 }
-
-const catalogue = (providers: ReadonlyArray<Provider> | undefined) =>
-  providers === undefined
-    ? Layer.unwrap(Effect.map(Sandbox.Sandbox, (sandbox) => ModelCatalogue.layer([sandbox]))).pipe(
-        Layer.provide(Sandbox.layer)
-      )
-    : ModelCatalogue.layer(providers)
 
 /**
  * The whole service on one machine: SQLite and a folder, over the HTTP server in the context. It
@@ -192,11 +187,14 @@ const catalogue = (providers: ReadonlyArray<Provider> | undefined) =>
  * @example
  * ```ts
  * import { NodeHttpServer } from "@effect/platform-node"
- * import { Layer } from "effect"
- * import { createServer } from "node:http"
+ * import * as Sandbox from "@model-gateway/sandbox/Sandbox"
  * import * as GatewayServer from "@model-gateway/server/GatewayServer"
+ * import { Effect, Layer } from "effect"
+ * import { createServer } from "node:http"
  *
- * const Gateway = GatewayServer.layerSqlite({ dataDir: ".data" }).pipe(
+ * const Gateway = Layer.unwrap(
+ *   Effect.map(Sandbox.make(), (sandbox) => GatewayServer.layerSqlite({ dataDir: ".data", providers: [sandbox] }))
+ * ).pipe(
  *   Layer.provide(NodeHttpServer.layer(createServer, { port: 8787, gracefulShutdownTimeout: "30 seconds" }))
  * )
  * ```
@@ -205,7 +203,7 @@ export const layerSqlite = ({ busyTimeout, dataDir, providers, web }: SqliteOpti
   Layer.merge(layer.pipe(Layer.provide(inFolder(dataDir, "uploads", UploadFolder.layer))), background).pipe(
     Layer.provideMerge(jobs),
     Layer.provideMerge(
-      Layer.mergeAll(catalogue(providers), limits, inFolder(dataDir, "files", ObjectStore.layerLocal))
+      Layer.mergeAll(ModelCatalogue.layer(providers), limits, inFolder(dataDir, "files", ObjectStore.layerLocal))
     ),
     Layer.provideMerge(layerStoresSqlite({ busyTimeout, dataDir })),
     Layer.provide(Layer.succeed(StaticSite.StaticSite, web))

@@ -1,6 +1,7 @@
 /** The whole service on a port of its own, over a folder that goes with the test, and a client that speaks plain HTTP to it. */
 import { NodeHttpServer, NodeServices } from "@effect/platform-node"
 import type { Provider } from "@model-gateway/providers/Provider"
+import * as Sandbox from "@model-gateway/sandbox/Sandbox"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { HttpServer } from "effect/http"
 import { createServer, request as httpRequest, type IncomingHttpHeaders } from "node:http"
@@ -60,6 +61,8 @@ const send = (port: number, path: string, { body, headers, method }: Ask) =>
     return Effect.sync(() => request.destroy())
   })
 
+const withSandbox = Effect.map(Sandbox.make(), (sandbox) => [sandbox])
+
 /** The service over `folder`, with the sandbox and this machine's own services unless told otherwise. */
 export const layerAt = (
   folder: string,
@@ -92,7 +95,13 @@ export const layerAt = (
       })
     })
   ).pipe(
-    Layer.provideMerge(GatewayServer.layerSqlite({ dataDir: folder, providers, busyTimeout })),
+    Layer.provideMerge(
+      Layer.unwrap(
+        Effect.map(providers === undefined ? withSandbox : Effect.succeed(providers), (providers) =>
+          GatewayServer.layerSqlite({ dataDir: folder, providers, busyTimeout })
+        )
+      )
+    ),
     Layer.provideMerge(services),
     Layer.provideMerge(
       NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1", gracefulShutdownTimeout: "2 seconds" })

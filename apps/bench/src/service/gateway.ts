@@ -3,6 +3,7 @@
  * measures the service.
  */
 import { NodeHttpServer, NodeRuntime, NodeServices } from "@effect/platform-node"
+import * as Sandbox from "@model-gateway/sandbox/Sandbox"
 import * as GatewayServer from "@model-gateway/server/GatewayServer"
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
@@ -15,7 +16,7 @@ import { listening } from "../child.ts"
 const main = Effect.gen(function* () {
   const fs = yield* FileSystem.FileSystem
   const dataDir = yield* fs.makeTempDirectoryScoped({ prefix: "model-gateway-bench-" })
-  const gateway = GatewayServer.layerSqlite({ dataDir }).pipe(
+  const gateway = GatewayServer.layerSqlite({ dataDir, providers: [yield* Sandbox.make()] }).pipe(
     Layer.provideMerge(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" })),
     Layer.provide(GatewayServerConfig.layer({ rateLimit: { requests: 1e9, window: Duration.seconds(1) } }))
   )

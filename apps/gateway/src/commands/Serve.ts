@@ -21,11 +21,18 @@ import * as Settings from "../Settings.ts"
  * fast.
  */
 const layerService = Effect.fnUntraced(function* (settings: Settings.Settings, { server }: Connections.Connections) {
-  const [GatewayServer, NodeHttpServer] = yield* Effect.promise(() =>
-    Promise.all([import("@model-gateway/server/GatewayServer"), import("@effect/platform-node/NodeHttpServer")])
+  const [GatewayServer, Sandbox, NodeHttpServer] = yield* Effect.promise(() =>
+    Promise.all([
+      import("@model-gateway/server/GatewayServer"),
+      import("@model-gateway/sandbox/Sandbox"),
+      import("@effect/platform-node/NodeHttpServer")
+    ])
   )
   const { dataDir, host, port, shutdownTimeout, webDir } = settings
-  return GatewayServer.layerSqlite({ dataDir, web: webDir === undefined ? undefined : { dir: webDir } }).pipe(
+  const web = webDir === undefined ? undefined : { dir: webDir }
+  return Layer.unwrap(
+    Effect.map(Sandbox.make(), (sandbox) => GatewayServer.layerSqlite({ dataDir, providers: [sandbox], web }))
+  ).pipe(
     Layer.provideMerge(
       NodeHttpServer.layer(() => server, { host, port, gracefulShutdownTimeout: shutdownTimeout }).pipe(
         Layer.catchTag("ServeError", (error) => Layer.effectContext(Effect.fail(refused(error, host, port))))

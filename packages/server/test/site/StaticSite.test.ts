@@ -68,7 +68,9 @@ const layer = (content: Files, options?: GatewayServerConfig.Options) =>
         Effect.map(HttpServer.HttpServer, ({ address }) => ask("port" in address ? address.port : 0))
       ).pipe(
         Layer.merge(Layer.succeed(Folder, dir)),
-        Layer.provideMerge(GatewayServer.layerSqlite({ dataDir: path.join(folder, "data"), web: { dir } }))
+        Layer.provideMerge(
+          GatewayServer.layerSqlite({ dataDir: path.join(folder, "data"), providers: [], web: { dir } })
+        )
       )
     })
   ).pipe(

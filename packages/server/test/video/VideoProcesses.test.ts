@@ -1,6 +1,6 @@
 import { NodeServices } from "@effect/platform-node"
 import { describe, expect, it } from "@effect/vitest"
-import * as Sandbox from "@model-gateway/providers/sandbox/Sandbox"
+import * as Sandbox from "@model-gateway/sandbox/Sandbox"
 import { isFinal } from "@model-gateway/core/Video"
 import { Duration, Effect, Layer, Option, Schedule, Stream } from "effect"
 import { ChildProcess } from "effect/process"

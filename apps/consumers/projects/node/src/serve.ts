@@ -2,13 +2,18 @@
 import { NodeHttpServer, NodeRuntime, NodeServices } from "@effect/platform-node"
 import { Gateway, VideoProgress } from "@model-gateway/core"
 import { NodeGateway } from "@model-gateway/node"
+import * as Sandbox from "@model-gateway/sandbox/Sandbox"
 import * as GatewayServer from "@model-gateway/server/GatewayServer"
 import { WorkspaceStore } from "@model-gateway/server/access/WorkspaceStore"
 import { Console, Effect, Layer, Stream } from "effect"
 import { HttpServer } from "effect/http"
 import { createServer } from "node:http"
 
-const Service = GatewayServer.layerSqlite({ dataDir: process.argv[2] ?? ".data" }).pipe(
+const Service = Layer.unwrap(
+  Effect.map(Sandbox.make(), (sandbox) =>
+    GatewayServer.layerSqlite({ dataDir: process.argv[2] ?? ".data", providers: [sandbox] })
+  )
+).pipe(
   Layer.provideMerge(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" })),
   Layer.provide(NodeServices.layer)
 )

@@ -6,8 +6,13 @@
  * @since 0.1.0
  */
 import { Duration, Effect } from "effect"
-import type { ModelKind } from "../Model.ts"
-import { ProviderError, Simulated, type SimulatedStatus, simulatedStatuses } from "../ProviderError.ts"
+import type { ModelKind } from "@model-gateway/providers/Model"
+import {
+  ProviderError,
+  Simulated,
+  type SimulatedStatus,
+  simulatedStatuses
+} from "@model-gateway/providers/ProviderError"
 
 /**
  * The failures that each kind of operation may answer with.
@@ -25,7 +30,7 @@ export const statuses: Readonly<Record<ModelKind, ReadonlyArray<SimulatedStatus>
  *
  * @example
  * ```ts
- * import { modelId } from "@model-gateway/providers/sandbox/SandboxStatus"
+ * import { modelId } from "@model-gateway/sandbox/SandboxStatus"
  *
  * modelId(429) // "sandbox/status-429"
  * ```

@@ -1,8 +1,8 @@
 import { assert, describe, it, vi } from "@effect/vitest"
 import { Effect, Exit, Fiber, Scope, Stream } from "effect"
-import type { VideoCapability, VideoJob, VideoRequest } from "../../src/Provider.ts"
-import * as TitleCardVideo from "../../src/sandbox/TitleCardVideo.ts"
-import { inspect } from "../support/mp4.ts"
+import type { VideoCapability, VideoJob, VideoRequest } from "@model-gateway/providers/Provider"
+import * as TitleCardVideo from "../src/TitleCardVideo.ts"
+import { inspect } from "./support/mp4.ts"
 
 // A render takes a second or two, and longer where the processor is shared.
 vi.setConfig({ testTimeout: 60_000 })

@@ -10,8 +10,8 @@
  */
 import { Cause, Deferred, Effect, Exit, Fiber, Hash, Option, type Scope, Semaphore, Stream } from "effect"
 import { hash } from "node:crypto"
-import type { VideoCapability, VideoJob, VideoRequest, VideoStatus } from "../Provider.ts"
-import { BadResponse, invalidRequest, ProviderError } from "../ProviderError.ts"
+import type { VideoCapability, VideoJob, VideoRequest, VideoStatus } from "@model-gateway/providers/Provider"
+import { BadResponse, invalidRequest, ProviderError } from "@model-gateway/providers/ProviderError"
 import * as TitleCard from "./TitleCard.ts"
 
 /**

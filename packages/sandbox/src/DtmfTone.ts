@@ -52,7 +52,7 @@ export interface WavOptions {
  *
  * @example
  * ```ts
- * import { wav } from "@model-gateway/providers/sandbox/DtmfTone"
+ * import { wav } from "@model-gateway/sandbox/DtmfTone"
  *
  * const bytes = wav("555 0199", { sampleRate: 16_000 })
  * ```

@@ -1,12 +1,12 @@
 import { assert, describe, expectTypeOf, it } from "@effect/vitest"
 import { Duration, Effect } from "effect"
-import { fromBytes } from "../../src/AudioSource.ts"
-import type { Model, ModelKind } from "../../src/Model.ts"
-import type { Provider, TranscriptionRequest } from "../../src/Provider.ts"
-import type { ProviderError } from "../../src/ProviderError.ts"
-import { wav } from "../../src/sandbox/DtmfTone.ts"
-import { layer, models, Sandbox } from "../../src/sandbox/Sandbox.ts"
-import { statuses } from "../../src/sandbox/SandboxStatus.ts"
+import { fromBytes } from "@model-gateway/providers/AudioSource"
+import type { Model, ModelKind } from "@model-gateway/providers/Model"
+import type { Provider, TranscriptionRequest } from "@model-gateway/providers/Provider"
+import type { ProviderError } from "@model-gateway/providers/ProviderError"
+import { wav } from "../src/DtmfTone.ts"
+import { layer, models, Sandbox } from "../src/Sandbox.ts"
+import { statuses } from "../src/SandboxStatus.ts"
 
 const transcription = (bytes: Uint8Array, change?: Partial<TranscriptionRequest>): TranscriptionRequest => ({
   model: "sandbox/tones",

@@ -40,7 +40,7 @@ const noWords: ReadonlyArray<string> = []
  *
  * @example
  * ```ts
- * import { words } from "@model-gateway/providers/sandbox/Bm25"
+ * import { words } from "@model-gateway/sandbox/Bm25"
  *
  * words("The Café's 2nd menu") // ["the", "cafe", "s", "2nd", "menu"]
  * words("東京都に住む") // ["東京", "都", "に", "住む"]
@@ -204,7 +204,7 @@ const cut = (text: string, start: number, end: number): number => {
  * @example
  * ```ts
  * import { Effect } from "effect"
- * import { rank } from "@model-gateway/providers/sandbox/Bm25"
+ * import { rank } from "@model-gateway/sandbox/Bm25"
  *
  * const program = Effect.gen(function* () {
  *   const { results } = yield* rank("forgotten password", ["Billing", "Reset a forgotten password"])

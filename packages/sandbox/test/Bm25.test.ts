@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Fiber } from "effect"
-import { rank, words } from "../../src/sandbox/Bm25.ts"
+import { rank, words } from "../src/Bm25.ts"
 
 /** How often the event loop comes to others while the effect runs. */
 const turnsDuring = Effect.fnUntraced(function* <A>(effect: Effect.Effect<A>) {

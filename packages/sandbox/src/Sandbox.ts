@@ -13,7 +13,7 @@
  */
 import { AspectRatio } from "@model-gateway/core/Video"
 import { Context, Effect, Layer, type Scope } from "effect"
-import type { Model } from "../Model.ts"
+import type { Model } from "@model-gateway/providers/Model"
 import type {
   Provider,
   RerankRequest,
@@ -21,8 +21,8 @@ import type {
   TranscriptionRequest,
   TranscriptionResponse,
   VideoCapability
-} from "../Provider.ts"
-import { invalidRequest, ProviderError, UnknownModel } from "../ProviderError.ts"
+} from "@model-gateway/providers/Provider"
+import { invalidRequest, ProviderError, UnknownModel } from "@model-gateway/providers/ProviderError"
 import * as Bm25 from "./Bm25.ts"
 import * as SandboxStatus from "./SandboxStatus.ts"
 import * as TitleCard from "./TitleCard.ts"
@@ -157,7 +157,7 @@ const guardVideo = (cards: VideoCapability): VideoCapability => {
  * @example
  * ```ts
  * import { Effect } from "effect"
- * import { make } from "@model-gateway/providers/sandbox/Sandbox"
+ * import { make } from "@model-gateway/sandbox/Sandbox"
  *
  * const program = Effect.gen(function* () {
  *   const sandbox = yield* make()
@@ -182,7 +182,7 @@ export const make = (options?: TitleCardVideo.Options): Effect.Effect<Sandbox["S
  *
  * @since 0.1.0
  */
-export class Sandbox extends Context.Service<Sandbox, Required<Provider>>()("@model-gateway/providers/Sandbox") {}
+export class Sandbox extends Context.Service<Sandbox, Required<Provider>>()("@model-gateway/sandbox/Sandbox") {}
 
 /**
  * The sandbox, rendering one video at a time.

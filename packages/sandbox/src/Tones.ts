@@ -56,9 +56,9 @@ export interface Press {
  * @example
  * ```ts
  * import { Effect } from "effect"
- * import { wav } from "@model-gateway/providers/sandbox/DtmfTone"
- * import { presses } from "@model-gateway/providers/sandbox/Tones"
- * import { parse } from "@model-gateway/providers/sandbox/Wav"
+ * import { wav } from "@model-gateway/sandbox/DtmfTone"
+ * import { presses } from "@model-gateway/sandbox/Tones"
+ * import { parse } from "@model-gateway/sandbox/Wav"
  *
  * const keys = parse(wav("42#")).pipe(
  *   Effect.flatMap(presses),

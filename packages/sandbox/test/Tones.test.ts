@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { keys, wav, type WavOptions } from "../../src/sandbox/DtmfTone.ts"
-import { presses, segments } from "../../src/sandbox/Tones.ts"
-import { parse } from "../../src/sandbox/Wav.ts"
+import { keys, wav, type WavOptions } from "../src/DtmfTone.ts"
+import { presses, segments } from "../src/Tones.ts"
+import { parse } from "../src/Wav.ts"
 
 const hear = (text: string, options?: WavOptions) => Effect.flatMap(parse(wav(text, options)), presses)
 

@@ -10,27 +10,26 @@
 import type { AspectRatio, Resolution } from "@model-gateway/core/Video"
 import { Effect, Option, Schema } from "effect"
 import { Worker } from "node:worker_threads"
-import { Job, Message } from "../internal/titleCardJob.ts"
+import { Job, Message } from "./internal/titleCardJob.ts"
 
 /**
  * The requested size is not supported. The message lists the supported ones.
  *
  * @since 0.1.0
  */
-export class SizeError extends Schema.TaggedError<SizeError>("@model-gateway/providers/sandbox/SizeError")(
-  "SizeError",
-  { message: Schema.String }
-) {}
+export class SizeError extends Schema.TaggedError<SizeError>("@model-gateway/sandbox/SizeError")("SizeError", {
+  message: Schema.String
+}) {}
 
 /**
  * The rendering thread failed: it ran out of memory, or a library failed.
  *
  * @since 0.1.0
  */
-export class RenderError extends Schema.TaggedError<RenderError>("@model-gateway/providers/sandbox/RenderError")(
-  "RenderError",
-  { message: Schema.String, cause: Schema.Defect() }
-) {}
+export class RenderError extends Schema.TaggedError<RenderError>("@model-gateway/sandbox/RenderError")("RenderError", {
+  message: Schema.String,
+  cause: Schema.Defect()
+}) {}
 
 /**
  * Width and height in pixels, both even.
@@ -65,7 +64,7 @@ const even = (length: number): number => 2 * Math.round(length / 2)
  *
  * @example
  * ```ts
- * import { sizeOf } from "@model-gateway/providers/sandbox/TitleCard"
+ * import { sizeOf } from "@model-gateway/sandbox/TitleCard"
  *
  * sizeOf({ resolution: "1080p", aspect_ratio: "21:9" }) // 2520 × 1080
  * sizeOf({ size: "640x360" }) // 640 × 360
@@ -154,7 +153,7 @@ export interface Card extends Size {
 
 // The compiled worker is next to the compiled module. From the sources, Node runs the TypeScript
 // file itself.
-const worker = new URL(`../internal/titleCardWorker.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`, import.meta.url)
+const worker = new URL(`./internal/titleCardWorker.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`, import.meta.url)
 
 /**
  * Renders a card to the bytes of an MP4 file.
@@ -164,7 +163,7 @@ const worker = new URL(`../internal/titleCardWorker.${import.meta.url.endsWith("
  * @example
  * ```ts
  * import { Effect } from "effect"
- * import { render, sizeOf } from "@model-gateway/providers/sandbox/TitleCard"
+ * import { render, sizeOf } from "@model-gateway/sandbox/TitleCard"
  *
  * const mp4 = Effect.gen(function* () {
  *   const size = yield* sizeOf({ resolution: "480p", aspect_ratio: "1:1" })

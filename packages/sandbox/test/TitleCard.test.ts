@@ -1,8 +1,8 @@
 import { assert, describe, expectTypeOf, it, vi } from "@effect/vitest"
 import { AspectRatio } from "@model-gateway/core/Video"
 import { Deferred, Effect, Fiber } from "effect"
-import { type RenderError, render, resolutions, sizeOf } from "../../src/sandbox/TitleCard.ts"
-import { inspect } from "../support/mp4.ts"
+import { type RenderError, render, resolutions, sizeOf } from "../src/TitleCard.ts"
+import { inspect } from "./support/mp4.ts"
 
 // A render takes a second or two, and longer where the processor is shared.
 vi.setConfig({ testTimeout: 60_000 })

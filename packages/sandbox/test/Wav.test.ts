@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { wav } from "../../src/sandbox/DtmfTone.ts"
-import { parse } from "../../src/sandbox/Wav.ts"
+import { wav } from "../src/DtmfTone.ts"
+import { parse } from "../src/Wav.ts"
 
 const change = (bytes: Uint8Array, edit: (view: DataView) => void): Uint8Array => {
   const copy = bytes.slice()

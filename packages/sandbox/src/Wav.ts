@@ -10,7 +10,7 @@ import { Effect, Schema } from "effect"
  *
  * @since 0.1.0
  */
-export class WavError extends Schema.TaggedError<WavError>("@model-gateway/providers/sandbox/WavError")("WavError", {
+export class WavError extends Schema.TaggedError<WavError>("@model-gateway/sandbox/WavError")("WavError", {
   message: Schema.String
 }) {}
 
@@ -42,8 +42,8 @@ export interface Wav {
  * @example
  * ```ts
  * import { Effect } from "effect"
- * import { wav } from "@model-gateway/providers/sandbox/DtmfTone"
- * import { parse } from "@model-gateway/providers/sandbox/Wav"
+ * import { wav } from "@model-gateway/sandbox/DtmfTone"
+ * import { parse } from "@model-gateway/sandbox/Wav"
  *
  * const duration = Effect.map(parse(wav("0")), (audio) => audio.duration) // 0.3
  * ```
