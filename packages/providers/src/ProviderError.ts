@@ -27,6 +27,23 @@ export class InvalidRequest extends Schema.TaggedError<InvalidRequest>("@model-g
 }
 
 /**
+ * The input exceeds a limit of the upstream. Another provider may accept it.
+ *
+ * `message` is shown to the caller and names the limit, if the upstream did.
+ *
+ * @since 0.1.0
+ */
+export class InputTooLarge extends Schema.TaggedError<InputTooLarge>("@model-gateway/providers/InputTooLarge")(
+  "InputTooLarge",
+  { message: Schema.String }
+) {
+  /** Whether to try another provider of the same model. */
+  get canFallBack(): boolean {
+    return true
+  }
+}
+
+/**
  * The upstream does not have the model, or not as a model of this kind.
  *
  * @since 0.1.0
@@ -55,6 +72,25 @@ export class Unauthorized extends Schema.TaggedError<Unauthorized>("@model-gatew
 ) {
   override get message(): string {
     return "the provider rejected its credentials"
+  }
+  /** Whether to try another provider of the same model. */
+  get canFallBack(): boolean {
+    return true
+  }
+}
+
+/**
+ * The account that the credential belongs to is out of credit or quota at the upstream. Waiting a
+ * moment does not help: someone has to pay or raise a limit there.
+ *
+ * @since 0.1.0
+ */
+export class OutOfCredit extends Schema.TaggedError<OutOfCredit>("@model-gateway/providers/OutOfCredit")(
+  "OutOfCredit",
+  {}
+) {
+  override get message(): string {
+    return "the account at the provider is out of credit"
   }
   /** Whether to try another provider of the same model. */
   get canFallBack(): boolean {
@@ -185,8 +221,10 @@ export class Simulated extends Schema.TaggedError<Simulated>("@model-gateway/pro
  */
 export const Reason = Schema.Union([
   InvalidRequest,
+  InputTooLarge,
   UnknownModel,
   Unauthorized,
+  OutOfCredit,
   RateLimited,
   Overloaded,
   Unavailable,

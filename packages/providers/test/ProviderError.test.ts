@@ -15,8 +15,10 @@ describe("ProviderError", () => {
     const wait = { retryAfter: Duration.seconds(2) }
     const canFallBack = (reason: Errors.Reason) => new Errors.ProviderError({ reason }).canFallBack
     const providers: ReadonlyArray<Errors.Reason> = [
+      new Errors.InputTooLarge({ message: "at most 100 documents" }),
       new Errors.UnknownModel({ model: "m" }),
       new Errors.Unauthorized(),
+      new Errors.OutOfCredit(),
       new Errors.RateLimited(wait),
       new Errors.Overloaded({}),
       new Errors.Unavailable({}),
@@ -34,8 +36,10 @@ describe("ProviderError", () => {
   it("names every reason by a tag", () => {
     expectTypeOf<Errors.Reason["_tag"]>().toEqualTypeOf<
       | "InvalidRequest"
+      | "InputTooLarge"
       | "UnknownModel"
       | "Unauthorized"
+      | "OutOfCredit"
       | "RateLimited"
       | "Overloaded"
       | "Unavailable"

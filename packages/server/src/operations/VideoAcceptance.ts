@@ -93,7 +93,10 @@ const refusalOf = (reason: Reason, model: string): Refusal | undefined => {
       return new NotFound({ error: { message: `${phrases[404]}: the provider does not have the model ${model}` } })
     case "Simulated":
       return simulated(reason)
+    case "InputTooLarge":
+      return new PayloadTooLarge({ error: { message: `${phrases[413]}: ${reason.message}` } })
     case "Unauthorized":
+    case "OutOfCredit":
     case "RateLimited":
     case "Overloaded":
     case "Unavailable":

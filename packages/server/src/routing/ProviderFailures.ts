@@ -102,9 +102,12 @@ const fromReason = (reason: Reason, details: Details): TranscriptionFailure => {
           }
         }
       })
+    case "InputTooLarge":
+      return new PayloadTooLarge(error(`${phrases[413]}: ${reason.message}`, { ...details, attempts: [] }))
+    // The catalogue lists the model, so it is the gateway that is wrong, not the caller.
     case "UnknownModel":
-      return new NotFound({ error: { message: `${phrases[404]}: the provider does not have the model` } })
     case "Unauthorized":
+    case "OutOfCredit":
     case "Unavailable":
     case "BadResponse":
       return new BadGateway(error(phrases[502], details))

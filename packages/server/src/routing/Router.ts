@@ -93,10 +93,12 @@ const countsAgainst = (endpoint: Endpoint, reason: Reason): boolean => {
       // If a model in this process is slow, the caller's request is the cause.
       return endpoint.provider.inProcess !== true
     case "InvalidRequest":
+    case "InputTooLarge":
     case "UnknownModel":
     case "Simulated":
       return false
     case "Unauthorized":
+    case "OutOfCredit":
     case "RateLimited":
     case "Overloaded":
     case "Unavailable":

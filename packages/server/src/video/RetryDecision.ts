@@ -16,11 +16,14 @@ export interface RetryDecision {
 export const of = (reason: Reason): RetryDecision => {
   switch (reason._tag) {
     case "InvalidRequest":
+    case "InputTooLarge":
       return { isRetryable: false, error: reason.message }
     case "UnknownModel":
       return { isRetryable: false, error: "the provider does not have the model" }
     case "Unauthorized":
       return { isRetryable: false, error: "the provider rejected the gateway's credentials" }
+    case "OutOfCredit":
+      return { isRetryable: false, error: "the gateway's account at the provider is out of credit" }
     case "Simulated":
       return { isRetryable: false, error: reason.message }
     case "RateLimited":

@@ -37,9 +37,11 @@ const outcomeOf = (reason: Reason): Outcome => {
     case "BadResponse":
       return { _tag: "Unknown", decision, reason }
     case "InvalidRequest":
+    case "InputTooLarge":
     case "Simulated":
     case "UnknownModel":
     case "Unauthorized":
+    case "OutOfCredit":
     case "RateLimited":
     case "Overloaded":
     case "Unavailable":

@@ -2,7 +2,9 @@ import type { Model } from "@model-gateway/providers/Model"
 import type { Provider } from "@model-gateway/providers/Provider"
 import {
   BadResponse,
+  InputTooLarge,
   InvalidRequest,
+  OutOfCredit,
   Overloaded,
   ProviderError,
   RateLimited,
@@ -222,8 +224,10 @@ describe("ProviderFailures", () => {
   it("gives every reason its status", () => {
     const statuses = [
       [new InvalidRequest({ message: "m" }), 400],
-      [new UnknownModel({ model: "m" }), 404],
+      [new InputTooLarge({ message: "at most 100 documents" }), 413],
+      [new UnknownModel({ model: "m" }), 502],
       [new Unauthorized({}), 502],
+      [new OutOfCredit({}), 502],
       [new Unavailable({}), 502],
       [new BadResponse({ description: "d" }), 502],
       [new RateLimited({}), 529],
