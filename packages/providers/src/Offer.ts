@@ -8,19 +8,20 @@
  *
  * @since 0.1.0
  */
-import type { AudioFormat } from "@model-gateway/core/Transcription"
-import type { AspectRatio, Resolution } from "@model-gateway/core/Video"
-import type { Effect, Redacted, Schema, Stream } from "effect"
+import type { Effect, Redacted, Stream } from "effect"
 import type { MicroCredits } from "./MicroCredits.ts"
 import type { Charge, PerSearchUnit, PerSecond, PerToken, PerVideo } from "./Pricing.ts"
-import type {
-  RerankRequest,
-  RerankResponse,
-  TranscriptionRequest,
-  TranscriptionResponse,
-  VideoRequest
-} from "./Provider.ts"
 import type { ProviderError } from "./ProviderError.ts"
+import type { RerankCapabilities, RerankRequest, RerankResponse } from "./Rerank.ts"
+import type { TranscriptionCapabilities, TranscriptionRequest, TranscriptionResponse } from "./Transcription.ts"
+import type {
+  JobHandle,
+  SubmittedVideo,
+  VideoCapabilities,
+  VideoRequest,
+  VideoStatus,
+  VideoSubmission
+} from "./Video.ts"
 
 /**
  * The credential that a call is made with: the gateway's own, or a caller's own provider key.
@@ -36,6 +37,14 @@ export interface Credential {
   /** Absent if the upstream needs none. */
   readonly secret?: Redacted.Redacted<string>
 }
+
+/**
+ * The gateway's own credential at an upstream. Its id is `gateway`.
+ *
+ * @since 0.1.0
+ */
+export const gatewayCredential = (secret?: Redacted.Redacted<string>): Credential =>
+  secret === undefined ? { id: "gateway" } : { id: "gateway", secret }
 
 /**
  * What an offer states about itself, whatever its kind.
@@ -71,10 +80,7 @@ export interface OfferBase {
 export interface RerankOffer extends OfferBase {
   readonly kind: "rerank"
   readonly pricing: PerSearchUnit | PerToken
-  readonly capabilities: {
-    /** Whether documents may be images. */
-    readonly image_documents: boolean
-  }
+  readonly capabilities: RerankCapabilities
   /** The most that the request can cost. */
   readonly quote: (request: RerankRequest) => MicroCredits
   readonly run: (
@@ -91,14 +97,7 @@ export interface RerankOffer extends OfferBase {
 export interface TranscriptionOffer extends OfferBase {
   readonly kind: "transcription"
   readonly pricing: PerSecond | PerToken
-  readonly capabilities: {
-    /** The supported audio formats. */
-    readonly audio_formats: ReadonlyArray<AudioFormat>
-    /** Whether it supports `response_format: "verbose_json"`. */
-    readonly verbose: boolean
-    /** Whether it returns word timestamps. */
-    readonly word_timestamps: boolean
-  }
+  readonly capabilities: TranscriptionCapabilities
   /** The most that the request can cost. */
   readonly quote: (request: TranscriptionRequest) => MicroCredits
   readonly run: (
@@ -106,60 +105,6 @@ export interface TranscriptionOffer extends OfferBase {
     credential: Credential
   ) => Effect.Effect<{ readonly answer: TranscriptionResponse; readonly charge: Charge }, ProviderError>
 }
-
-/**
- * The upstream's own name of a job: any JSON that the adapter needs to find the job again. The
- * service stores it and passes it back unchanged.
- *
- * @since 0.1.0
- */
-export type JobHandle = Schema.Json
-
-/**
- * A video to make, and the token that identifies the submission.
- *
- * @since 0.1.0
- */
-export interface VideoSubmission {
-  readonly request: VideoRequest
-  /**
-   * Submissions with the same token are one upstream job: the second one returns the handle of the
-   * first, and starts and costs nothing more, from any process. A job whose response was lost,
-   * because a process or a connection died, is therefore submitted again. The service uses the same
-   * token, with the same request, while a job stays with one offer, and never the same token for
-   * two jobs.
-   *
-   * At most 64 letters, digits, `_` and `-`, so that it fits in an idempotency header. It contains
-   * nothing secret.
-   */
-  readonly token: string
-}
-
-/**
- * One job at an upstream. It includes the request, because a job outlives the process that
- * submitted it, and not every upstream keeps a copy.
- *
- * @since 0.1.0
- */
-export interface SubmittedVideo {
-  readonly handle: JobHandle
-  readonly request: VideoRequest
-}
-
-/**
- * The upstream's status of a video.
- *
- * @since 0.1.0
- */
-export type VideoStatus =
-  | { readonly status: "in_progress"; /** From 0 to 1. */ readonly progress?: number }
-  | {
-      readonly status: "completed"
-      /** How many videos came out. */
-      readonly outputs: number
-      readonly charge: Charge
-    }
-  | { readonly status: "failed"; readonly message: string }
 
 /**
  * A model that makes videos: a job is submitted, polled and downloaded. Each step may run in
@@ -170,25 +115,7 @@ export type VideoStatus =
 export interface VideoOffer extends OfferBase {
   readonly kind: "video"
   readonly pricing: PerSecond | PerVideo
-  readonly capabilities: {
-    readonly resolutions: ReadonlyArray<Resolution>
-    readonly aspect_ratios: ReadonlyArray<AspectRatio>
-    /** Duration in seconds if the request has none. */
-    readonly default_duration: number
-    /** Maximum duration in seconds. */
-    readonly max_duration: number
-    /** Whether images without a prompt are enough. */
-    readonly prompt_optional: boolean
-    /** Whether it supports `frame_images`. */
-    readonly frame_images: boolean
-    /** Whether it generates audio by default. */
-    readonly generate_audio: boolean
-    /**
-     * Whether it supports `upscale_factor` and `creativity`, and upscales a given video instead of
-     * making one.
-     */
-    readonly upscale: boolean
-  }
+  readonly capabilities: VideoCapabilities
   /** The most that the request can cost. */
   readonly quote: (request: VideoRequest) => MicroCredits
   /**

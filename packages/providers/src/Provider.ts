@@ -6,130 +6,36 @@
  *
  * @since 0.1.0
  */
-import type { AudioFormat, TimestampGranularity } from "@model-gateway/core/Transcription"
-import type * as Video from "@model-gateway/core/Video"
-import type { Effect, Schema, Stream } from "effect"
-import type { AudioSource } from "./AudioSource.ts"
+import type { Effect, Stream } from "effect"
 import type { Model } from "./Model.ts"
 import type { ProviderError } from "./ProviderError.ts"
-
-/**
- * The provider's entry of `provider.options`, passed on unchanged.
- *
- * @since 0.1.0
- */
-export type Options = Schema.JsonObject
-
-/**
- * A document to rank: text, an image (HTTPS URL or `data:` URI), or both.
- *
- * @since 0.1.0
- */
-export interface RerankDocument {
-  readonly text?: string
-  readonly image?: string
-}
+import type * as Rerank from "./Rerank.ts"
+import type * as Transcription from "./Transcription.ts"
+import type * as Video from "./Video.ts"
 
 /** @since 0.1.0 */
-export interface RerankRequest {
+export interface RerankRequest extends Rerank.RerankRequest {
   readonly model: string
-  readonly query: string
-  readonly documents: ReadonlyArray<RerankDocument>
-  /** Default: all documents. */
-  readonly top_n?: number
-  readonly options?: Options
 }
 
 /** @since 0.1.0 */
-export interface RerankResult {
-  /** Index in the request's `documents`. */
-  readonly index: number
-  /** Finite. A greater score is more relevant. */
-  readonly relevance_score: number
-}
-
-/** @since 0.1.0 */
-export interface RerankResponse {
-  /** Most relevant first, at most `top_n`. */
-  readonly results: ReadonlyArray<RerankResult>
+export interface RerankResponse extends Rerank.RerankResponse {
   readonly total_tokens: number
 }
 
 /** @since 0.1.0 */
-export interface TranscriptionRequest {
+export interface TranscriptionRequest extends Transcription.TranscriptionRequest {
   readonly model: string
-  readonly audio: {
-    readonly source: AudioSource
-    readonly format: AudioFormat
-    /** As measured by `AudioDuration`. */
-    readonly durationSeconds: number
-  }
-  /** ISO-639-1. Detected if absent. */
-  readonly language?: string
-  readonly temperature?: number
-  readonly timestamp_granularities: ReadonlyArray<TimestampGranularity>
-  readonly options?: Options
 }
 
 /** @since 0.1.0 */
-export interface TranscriptionSegment {
-  readonly id: number
-  /** Seconds from the start of the audio. */
-  readonly start: number
-  readonly end: number
-  readonly text: string
-  readonly seek?: number
-  readonly tokens?: ReadonlyArray<number>
-  readonly temperature?: number
-  readonly avg_logprob?: number
-  readonly compression_ratio?: number
-  readonly no_speech_prob?: number
-  readonly speaker?: string
-}
-
-/** @since 0.1.0 */
-export interface TranscriptionWord {
-  readonly word: string
-  /** Seconds from the start of the audio. */
-  readonly start: number
-  readonly end: number
-  readonly speaker?: string
-}
-
-/** @since 0.1.0 */
-export interface TranscriptionResponse {
-  readonly text: string
-  readonly language?: string
-  /** Seconds of audio transcribed. */
-  readonly duration: number
-  readonly segments: ReadonlyArray<TranscriptionSegment>
-  /** Present only if `word` timestamps were requested. */
-  readonly words?: ReadonlyArray<TranscriptionWord>
+export interface TranscriptionResponse extends Transcription.TranscriptionResponse {
   readonly usage?: { readonly input_tokens?: number; readonly output_tokens?: number }
 }
 
-/**
- * The part of a video request that a provider needs. Without `duration`, the model's default
- * applies.
- *
- * @since 0.1.0
- */
-export interface VideoRequest extends Pick<
-  Video.Request,
-  | "model"
-  | "prompt"
-  | "duration"
-  | "resolution"
-  | "aspect_ratio"
-  | "size"
-  | "seed"
-  | "frame_images"
-  | "input_references"
-  | "generate_audio"
-  | "creativity"
-  | "upscale_factor"
-> {
-  readonly options?: Options
+/** @since 0.1.0 */
+export interface VideoRequest extends Video.VideoRequest {
+  readonly model: string
 }
 
 /**

@@ -12,7 +12,10 @@ describe("the public surface", () => {
       "Offer",
       "Pricing",
       "Provider",
-      "ProviderError"
+      "ProviderError",
+      "Rerank",
+      "Transcription",
+      "Video"
     ])
   })
 
