@@ -113,7 +113,7 @@ export const layerStoresSql = Layer.mergeAll(
 ).pipe(
   Layer.provideMerge(KeyStore.layerSql),
   Layer.provideMerge(Accounting.layerSql),
-  Layer.provideMerge(Layer.mergeAll(KeyCache.layer(), ProcessInstance.layerSql())),
+  Layer.provideMerge(Layer.mergeAll(KeyCache.layerSql, ProcessInstance.layerSql())),
   Layer.provideMerge(SecureRandom.layerWebCrypto)
 )
 

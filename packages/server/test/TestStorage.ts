@@ -50,7 +50,7 @@ export const clockAhead =
 export const layerAt = (filename: string, heartbeat: ProcessInstance.Options = { heartbeatEvery: "1000 days" }) =>
   Layer.mergeAll(WorkspaceStore.layerSql, GuardrailStore.layerSql, KeyRecord.layerSql, FreeModelDays.layerSql).pipe(
     Layer.provideMerge(Layer.mergeAll(KeyStore.layerSql, Accounting.layerSql, Idempotency.layerSql)),
-    Layer.provideMerge(Layer.mergeAll(ProcessInstance.layerSql(heartbeat), KeyCache.layer())),
+    Layer.provideMerge(Layer.mergeAll(ProcessInstance.layerSql(heartbeat), KeyCache.layerSql)),
     Layer.provideMerge(Migrations.layer),
     Layer.provideMerge(SqliteClient.layer({ filename })),
     Layer.provideMerge(layerWebCrypto),

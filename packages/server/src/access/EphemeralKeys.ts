@@ -6,7 +6,7 @@
  * operations, and to the files and video jobs that it creates itself. Its row is deleted some time
  * after it expires.
  */
-import { Clock, Context, type Duration, Effect, Layer, type Redacted, Schema } from "effect"
+import { Cache, Clock, Context, type Duration, Effect, Layer, type Redacted, Schema } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
@@ -24,7 +24,7 @@ import {
 import * as Purge from "../storage/sql/Purge.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import { type EphemeralKey, type Key, keyColumns, keyRow } from "./Key.ts"
-import { KeyCache } from "./KeyCache.ts"
+import * as KeyCache from "./KeyCache.ts"
 import * as KeyFormat from "./KeyFormat.ts"
 
 /** An ephemeral key and its parent. */
@@ -118,8 +118,11 @@ const descendantRow = (row: Row): Descendant => ({ ephemeral: ephemeralRow(row),
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const random = yield* SecureRandom
-  const cache = yield* KeyCache
   const select = Dialect.fixed(sql, `SELECT ${columns} FROM ephemeral_keys e WHERE e.hash = ?1`)
+  // Apart from the cache of callers, so that a change of the parent affects its ephemeral keys.
+  const cache = yield* KeyCache.make((hash) =>
+    Effect.map(select(hash), ([row]) => (row === undefined ? null : ephemeralRow(row)))
+  )
   const selectAll = sql.literal(`SELECT ${columns}, ${keyColumns} FROM ephemeral_keys e
     JOIN keys k ON k.hash = e.parent_hash JOIN budgets b ON b.id = k.hash`)
 
@@ -185,7 +188,7 @@ export const make = Effect.gen(function* () {
       const rows = yield* sql`DELETE FROM ephemeral_keys WHERE hash = ${hash} AND expires_at > ${now}
         AND EXISTS (SELECT 1 FROM keys k WHERE k.hash = ephemeral_keys.parent_hash AND k.organization_id = ${organizationId})
         RETURNING hash`
-      yield* sql.afterCommit(cache.forgetEphemeral(hash))
+      yield* sql.afterCommit(Cache.invalidate(cache, hash))
       return rows.length > 0
     },
     sql.withTransaction,
@@ -194,13 +197,7 @@ export const make = Effect.gen(function* () {
 
   return EphemeralKeys.of({
     create,
-    find: (hash) =>
-      cache
-        .getEphemeral(
-          hash,
-          Effect.map(select(hash), ([row]) => (row === undefined ? null : ephemeralRow(row)))
-        )
-        .pipe(mapSqlError("EphemeralKeys.find")),
+    find: (hash) => KeyCache.get(cache, hash).pipe(mapSqlError("EphemeralKeys.find")),
     get,
     list,
     counts,
@@ -221,10 +218,7 @@ export const make = Effect.gen(function* () {
 })
 
 /** The service over the database. It does not purge by itself; see {@link layerPurge}. */
-export const layerSql: Layer.Layer<EphemeralKeys, never, SqlClient | SecureRandom | KeyCache> = Layer.effect(
-  EphemeralKeys,
-  make
-)
+export const layerSql: Layer.Layer<EphemeralKeys, never, SqlClient | SecureRandom> = Layer.effect(EphemeralKeys, make)
 
 /** Purges in the background, at the start and then at an interval (default: 5 minutes). */
 export const layerPurge = (options?: {

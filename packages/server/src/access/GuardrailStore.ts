@@ -2,7 +2,7 @@
  * The guardrails of an organization and the keys they are assigned to. A key has at most one
  * guardrail; assigning another one replaces it.
  */
-import { Clock, Context, Data, Effect, Layer } from "effect"
+import { Cache, Clock, Context, Data, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
@@ -196,7 +196,7 @@ export const make = Effect.gen(function* () {
         limit_micro: chosen(change.limit, before.limit),
         limit_reset: chosen(change.limitReset, before.limitReset)
       })} WHERE id = ${id}`
-      yield* sql.afterCommit(cache.forgetAll)
+      yield* sql.afterCommit(Cache.invalidateAll(cache))
       return yield* find(organizationId, id)
     },
     sql.withTransaction,
@@ -219,7 +219,7 @@ export const make = Effect.gen(function* () {
       yield* releaseKeys(id)
       yield* sql`DELETE FROM guardrails WHERE id = ${id}`
       yield* sql`DELETE FROM budgets WHERE id = ${id}`
-      yield* sql.afterCommit(cache.forgetAll)
+      yield* sql.afterCommit(Cache.invalidateAll(cache))
     },
     sql.withTransaction,
     mapSqlError("GuardrailStore.remove")
@@ -249,7 +249,7 @@ export const make = Effect.gen(function* () {
       yield* sql`UPDATE keys SET guardrail_id = ${id}, updated_at = ${now} WHERE ${sql.in("hash", some)}`
       yield* Effect.yieldNow
     }
-    yield* sql.afterCommit(Effect.forEach(hashes, cache.forget, { discard: true }))
+    yield* sql.afterCommit(Effect.forEach(hashes, (hash) => Cache.invalidate(cache, hash), { discard: true }))
   })
 
   const assign = Effect.fn("GuardrailStore.assign")(

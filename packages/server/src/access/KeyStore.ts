@@ -9,12 +9,11 @@
  * An ephemeral key is looked up first, then its parent. Each has its own cache entry, so an
  * ephemeral key never has more rights than its parent.
  */
-import { Clock, Context, Data, Effect, Layer, Redacted, Result } from "effect"
+import { Cache, Clock, Context, Data, Effect, Layer, Redacted, Result } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
 import type * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
-import { guardrailColumns, guardrailRow } from "./Guardrail.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import {
   limitOf,
@@ -29,11 +28,13 @@ import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import * as EphemeralKeys from "./EphemeralKeys.ts"
 import * as KeyFormat from "./KeyFormat.ts"
 import type { Caller } from "./Caller.ts"
+import { type InvalidKey, invalid } from "./InvalidKey.ts"
 import { type Key, keyColumns, keyRow } from "./Key.ts"
-import { KeyCache } from "./KeyCache.ts"
+import * as KeyCache from "./KeyCache.ts"
 import type * as Periods from "../accounting/Periods.ts"
 
 export type { Caller } from "./Caller.ts"
+export { InvalidKey } from "./InvalidKey.ts"
 export type { Key } from "./Key.ts"
 
 /** A new key. */
@@ -75,19 +76,6 @@ export interface CreatedKey {
   readonly plain: Redacted.Redacted<string>
   readonly key: Key
 }
-
-/**
- * The text is not a valid key (status 401).
- *
- * - `malformed`: it does not have the format of a key
- * - `checksum`: it has the format, but a wrong checksum: a typo
- * - `unknown`: no such key exists
- * - `deleted`, `disabled`, `expired`: the key existed but can no longer be used
- */
-export class InvalidKey extends Data.TaggedError("InvalidKey")<{
-  readonly reason: "malformed" | "checksum" | "unknown" | "deleted" | "disabled" | "expired"
-  readonly message: string
-}> {}
 
 /** The organization has no such key, or no longer has it (status 404). */
 export class KeyNotFound extends Data.TaggedError("KeyNotFound")<{
@@ -131,22 +119,11 @@ export class KeyStore extends Context.Service<
   }
 >()("@model-gateway/server/access/KeyStore") {}
 
-const sentences: Record<InvalidKey["reason"], string> = {
-  malformed: "invalid API key: it does not have the form of a key",
-  checksum: "invalid API key: its checksum does not fit, so it was mistyped or cut off",
-  unknown: "invalid API key",
-  deleted: "invalid API key",
-  disabled: "invalid API key: it is disabled",
-  expired: "invalid API key: it has expired"
-}
-
-const invalid = (reason: InvalidKey["reason"]) => new InvalidKey({ reason, message: sentences[reason] })
-
 /** Makes the store over the database in the context. */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const random = yield* SecureRandom
-  const cache = yield* KeyCache
+  const cache = yield* KeyCache.KeyCache
   const { freeDailyRequests } = yield* GatewayServerConfig
   const ephemerals = yield* EphemeralKeys.EphemeralKeys
   const columns = sql.literal(keyColumns)
@@ -230,7 +207,7 @@ export const make = Effect.gen(function* () {
         limit_reset: after.limitReset,
         include_byok: Dialect.fromBool(after.includeByokInLimit)
       })} WHERE id = ${hash}`
-      yield* sql.afterCommit(cache.forget(hash))
+      yield* sql.afterCommit(Cache.invalidate(cache, hash))
       return yield* find(organizationId, hash)
     },
     sql.withTransaction,
@@ -244,30 +221,14 @@ export const make = Effect.gen(function* () {
       WHERE hash = ${hash} AND organization_id = ${organizationId} AND deleted_at IS NULL RETURNING hash`
       if (rows.length === 0) return yield* new KeyNotFound({ hash })
       yield* ephemerals.removeAllOf(hash)
-      yield* sql.afterCommit(cache.forget(hash))
+      yield* sql.afterCommit(Cache.invalidate(cache, hash))
     },
     sql.withTransaction,
     mapSqlError("KeyStore.remove")
   )
 
-  const lookup = Effect.fnUntraced(function* (hash: string) {
-    const rows = yield* sql`SELECT ${columns}, ${sql.literal(guardrailColumns)}
-      FROM keys k JOIN budgets b ON b.id = k.hash
-      LEFT JOIN guardrails g ON g.id = k.guardrail_id LEFT JOIN budgets gb ON gb.id = g.id
-      WHERE k.hash = ${hash}`
-    const row = rows[0]
-    if (row === undefined) return yield* invalid("unknown")
-    if (row.deleted_at !== null) return yield* invalid("deleted")
-    const caller: Caller = {
-      key: keyRow(row),
-      guardrail: row.g_id === null ? null : guardrailRow(row),
-      ephemeral: null
-    }
-    return caller
-  })
-
   const usable = Effect.fnUntraced(function* (hash: string) {
-    const caller = yield* cache.get(hash, lookup(hash))
+    const caller = yield* KeyCache.get(cache, hash)
     if (caller.key.disabled) return yield* invalid("disabled")
     const { expiresAt } = caller.key
     if (expiresAt !== null && expiresAt <= (yield* Clock.currentTimeMillis)) return yield* invalid("expired")
@@ -316,5 +277,8 @@ const given = (change: UpdateKey) => ({
 })
 
 /** The store over the database, with its ephemeral keys. */
-export const layerSql: Layer.Layer<KeyStore | EphemeralKeys.EphemeralKeys, never, SqlClient | SecureRandom | KeyCache> =
-  Layer.effect(KeyStore, make).pipe(Layer.provideMerge(EphemeralKeys.layerSql))
+export const layerSql: Layer.Layer<
+  KeyStore | EphemeralKeys.EphemeralKeys,
+  never,
+  SqlClient | SecureRandom | KeyCache.KeyCache
+> = Layer.effect(KeyStore, make).pipe(Layer.provideMerge(EphemeralKeys.layerSql))

@@ -40,14 +40,12 @@ export const startOfMonth = (millis: number): number => {
   return date.setUTCDate(1)
 }
 
-let remembered: PeriodStarts = { day: Number.NaN, week: Number.NaN, month: Number.NaN }
-
-/** All three starts. Caches the last day, because almost every call is about today. */
-export const startsOf = (millis: number): PeriodStarts => {
-  const day = startOfDay(millis)
-  if (remembered.day !== day) remembered = { day, week: startOfWeek(day), month: startOfMonth(day) }
-  return remembered
-}
+/** All three starts. */
+export const startsOf = (millis: number): PeriodStarts => ({
+  day: startOfDay(millis),
+  week: startOfWeek(millis),
+  month: startOfMonth(millis)
+})
 
 /** The {@link LimitReset} with this name, or null. */
 export const limitResetOf = (text: string | null): LimitReset | null =>

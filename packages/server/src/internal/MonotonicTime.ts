@@ -11,3 +11,21 @@ const millisOf = (clock: Clock.Clock): number => Number(clock.monotonicTimeNanos
  * meaningful.
  */
 export const millis: Effect.Effect<number> = Clock.clockWith((clock) => Effect.succeed(millisOf(clock)))
+
+/**
+ * Runs an effect whose current time in milliseconds is monotonic. For modules of Effect that
+ * measure durations by the system clock, such as `Cache` and `RateLimiter`. Spans keep the time of
+ * the system clock, because they read nanoseconds.
+ */
+export const provide = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Clock.clockWith((clock) =>
+    Effect.provideService(effect, Clock.Clock, {
+      currentTimeMillisUnsafe: () => millisOf(clock),
+      currentTimeMillis: Effect.sync(() => millisOf(clock)),
+      currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe(),
+      currentTimeNanos: clock.currentTimeNanos,
+      monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
+      monotonicTimeNanos: clock.monotonicTimeNanos,
+      sleep: (duration) => clock.sleep(duration)
+    })
+  )

@@ -1,0 +1,28 @@
+/** The error of an authentication. */
+import { Data } from "effect"
+
+/**
+ * The text is not a valid key (status 401).
+ *
+ * - `malformed`: it does not have the format of a key
+ * - `checksum`: it has the format, but a wrong checksum: a typo
+ * - `unknown`: no such key exists
+ * - `deleted`, `disabled`, `expired`: the key existed but can no longer be used
+ */
+export class InvalidKey extends Data.TaggedError("InvalidKey")<{
+  readonly reason: "malformed" | "checksum" | "unknown" | "deleted" | "disabled" | "expired"
+  readonly message: string
+}> {}
+
+const sentences: Record<InvalidKey["reason"], string> = {
+  malformed: "invalid API key: it does not have the form of a key",
+  checksum: "invalid API key: its checksum does not fit, so it was mistyped or cut off",
+  unknown: "invalid API key",
+  deleted: "invalid API key",
+  disabled: "invalid API key: it is disabled",
+  expired: "invalid API key: it has expired"
+}
+
+/** The error for a reason. */
+export const invalid = (reason: InvalidKey["reason"]): InvalidKey =>
+  new InvalidKey({ reason, message: sentences[reason] })
