@@ -83,6 +83,14 @@ export type Response = typeof Response.Type
  * @since 0.1.0
  */
 export const currentKey = Operation.make("currentKey", "GET", "/key", {
+  access: "any key",
   success: Response,
   error: [Unauthorized, InternalServerError]
 })
+
+/**
+ * The request of {@link currentKey}.
+ *
+ * @since 0.1.0
+ */
+export const currentKeyEndpoint = Operation.endpoint(currentKey)

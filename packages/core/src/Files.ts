@@ -6,6 +6,7 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import { SingleFileSchema } from "effect/http/Multipart"
 import {
   BadGateway,
@@ -18,7 +19,7 @@ import {
   TooManyRequests,
   Unauthorized
 } from "./GatewayError.ts"
-import { Timestamp } from "./Identifiers.ts"
+import { FileId, Page, Timestamp, WorkspaceScope } from "./Identifiers.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
 import * as Operation from "./Operation.ts"
 
@@ -137,6 +138,8 @@ export interface Upload extends Scope {
   readonly purpose: string
 }
 
+const file = { file_id: FileId }
+
 /**
  * DELETE `/files/{file_id}`: 200, or one of 401 403 404 429 500 502 503. A malformed parameter is a
  * 404, because the specification lists no 400 for this operation.
@@ -144,9 +147,20 @@ export interface Upload extends Scope {
  * @since 0.1.0
  */
 export const deleteFile = Operation.make("deleteFile", "DELETE", "/files/:file_id", {
+  access: "any key",
   success: Deletion,
   error: [Unauthorized, Forbidden, NotFound, TooManyRequests, InternalServerError, BadGateway, ServiceUnavailable]
 })
+
+/**
+ * The request of {@link deleteFile}.
+ *
+ * @since 0.1.0
+ */
+export const deleteFileEndpoint = Operation.endpoint(deleteFile, () => ({
+  params: file,
+  query: { ...WorkspaceScope, provider: Schema.optionalKey(FileProvider) }
+}))
 
 const supporting = [
   BadRequest,
@@ -164,23 +178,57 @@ const supporting = [
  * @since 0.1.0
  */
 export const uploadFile = Operation.make("uploadFile", "POST", "/files", {
+  access: "any key",
+  bodyLimit: { form: "files" },
   success: File,
   error: [...supporting, PayloadTooLarge]
 })
+
+/**
+ * The request of {@link uploadFile}.
+ *
+ * @since 0.1.0
+ */
+export const uploadFileEndpoint = Operation.endpoint(uploadFile, () => ({
+  query: WorkspaceScope,
+  payload: Form.pipe(HttpApiSchema.asMultipart())
+}))
 
 /**
  * GET `/files`: 200, or one of 400 401 403 404 429 500 503.
  *
  * @since 0.1.0
  */
-export const listFiles = Operation.make("listFiles", "GET", "/files", { success: FileList, error: supporting })
+export const listFiles = Operation.make("listFiles", "GET", "/files", {
+  access: "any key",
+  success: FileList,
+  error: supporting
+})
+
+/**
+ * The request of {@link listFiles}.
+ *
+ * @since 0.1.0
+ */
+export const listFilesEndpoint = Operation.endpoint(listFiles, () => ({ query: { ...WorkspaceScope, ...Page } }))
 
 /**
  * GET `/files/{file_id}`: 200, or one of 400 401 403 404 429 500 503.
  *
  * @since 0.1.0
  */
-export const getFile = Operation.make("getFile", "GET", "/files/:file_id", { success: File, error: supporting })
+export const getFile = Operation.make("getFile", "GET", "/files/:file_id", {
+  access: "any key",
+  success: File,
+  error: supporting
+})
+
+/**
+ * The request of {@link getFile}.
+ *
+ * @since 0.1.0
+ */
+export const getFileEndpoint = Operation.endpoint(getFile, () => ({ params: file, query: WorkspaceScope }))
 
 /**
  * GET `/files/{file_id}/content`: the whole file (200), the requested range (206), or one of
@@ -189,6 +237,18 @@ export const getFile = Operation.make("getFile", "GET", "/files/:file_id", { suc
  * @since 0.1.0
  */
 export const getFileContent = Operation.make("getFileContent", "GET", "/files/:file_id/content", {
+  access: "any key",
   success: Schema.Void,
   error: supporting
 })
+
+/**
+ * The request of {@link getFileContent}.
+ *
+ * @since 0.1.0
+ */
+export const getFileContentEndpoint = Operation.endpoint(getFileContent, () => ({
+  success: HttpApiSchema.StreamUint8Array(),
+  params: file,
+  query: WorkspaceScope
+}))

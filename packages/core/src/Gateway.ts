@@ -25,6 +25,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as HttpClient from "effect/http/HttpClient"
 import * as Layer from "effect/Layer"
+import type * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as CurrentKey from "./CurrentKey.ts"
 import * as Files from "./Files.ts"
@@ -229,91 +230,106 @@ export const make: Effect.Effect<Gateway["Service"], never, GatewayConfig | Http
     const config = yield* GatewayConfig
     const { call, open } = Execute.make(yield* HttpClient.HttpClient, config, yield* SchemaCompiler)
 
-    const deleteFile = call(Files.deleteFile)
-    const currentKey = call(CurrentKey.currentKey)
-    const rerank = call(Rerank.rerank, { paid: true })
-    const transcribe = call(Transcription.transcribe, { paid: true })
-    const submitVideo = call(Video.submitVideo, { paid: true })
-    const assignKeys = call(Guardrails.assignKeys, { repeatable: true })
-    const uploadFile = call(Files.uploadFile)
-    const listFiles = call(Files.listFiles)
-    const getFile = call(Files.getFile)
-    const getVideo = call(Video.getVideo)
-    const cancelVideo = call(Video.cancelVideo, { repeatable: true })
-    const listModels = call(Models.listModels)
-    const createEphemeralKey = call(Keys.createEphemeralKey, { repeatable: true })
-    const createKey = call(Keys.createKey)
-    const listKeys = call(Keys.listKeys)
-    const getKey = call(Keys.getKey)
-    const updateKey = call(Keys.updateKey)
-    const deleteKey = call(Keys.deleteKey)
-    const createGuardrail = call(Guardrails.createGuardrail)
-    const listGuardrails = call(Guardrails.listGuardrails)
-    const getGuardrail = call(Guardrails.getGuardrail)
-    const updateGuardrail = call(Guardrails.updateGuardrail)
-    const deleteGuardrail = call(Guardrails.deleteGuardrail)
-    const unassignKeys = call(Guardrails.unassignKeys, { repeatable: true })
-    const listAssignments = call(Guardrails.listAssignments)
-    const getWorkspace = call(Workspaces.getWorkspace)
-    const updateWorkspace = call(Workspaces.updateWorkspace)
-    const addCredits = call(Workspaces.addCredits, { paid: true })
-
-    const content = <E extends typeof Files.getFileContent | typeof Video.getVideoContent>(endpoint: E) => {
-      const bytes = open(endpoint)
-      return (parts: Parts, options: RangeOptions | undefined): Stream.Stream<Uint8Array, Failure<E>> =>
-        Stream.unwrap(bytes({ ...parts, headers: rangeHeader(options) }))
-    }
-    const fileContent = content(Files.getFileContent)
-    const videoContent = content(Video.getVideoContent)
-
     const scope = (options: Files.Scope | undefined) => options?.workspace_id ?? config.workspaceId
 
+    /** A method that calls the operation. `request` makes the request from its arguments. */
+    const method = <E extends Operation, Args extends ReadonlyArray<unknown>>(
+      operation: E,
+      request: (...args: Args) => Parts
+    ) => {
+      const send = call(operation)
+      return (...args: Args) => send(request(...args))
+    }
+
+    /** Like {@link method}, but returns only the `data` of the response. */
+    const dataOf = <E extends DataOperation, Args extends ReadonlyArray<unknown>>(
+      operation: E,
+      request: (...args: Args) => Parts
+    ) => {
+      const send = method(operation, request)
+      return (...args: Args) => Effect.map(send(...args), ({ data }): Execute.Success<E>["data"] => data)
+    }
+
+    /** Like {@link method}, but returns nothing. */
+    const voidOf = <E extends Operation, Args extends ReadonlyArray<unknown>>(
+      operation: E,
+      request: (...args: Args) => Parts
+    ) => {
+      const send = method(operation, request)
+      return (...args: Args) => Effect.asVoid(send(...args))
+    }
+
+    /** Like {@link method}, but returns the bytes of the response. */
+    const bytesOf = <E extends Operation, Args extends ReadonlyArray<unknown>>(
+      operation: E,
+      request: (...args: Args) => Parts
+    ) => {
+      const send = open(operation)
+      return (...args: Args) => Stream.unwrap(send(request(...args)))
+    }
+
     return Gateway.of({
-      deleteFile: (file_id, options) =>
-        deleteFile({
-          params: { file_id },
-          query: { workspace_id: scope(options), provider: options?.provider },
-          headers: { accept: options?.shape === undefined ? undefined : `application/json; shape=${options.shape}` }
-        }),
-      currentKey: Effect.map(currentKey({}), ({ data }) => data),
-      rerank: (request, options) => rerank({ json: request, headers: paidHeaders(options) }),
-      transcribe: (request, options) =>
-        request.file === undefined
-          ? transcribe({ json: request, headers: paidHeaders(options) })
-          : transcribe({ form: Form.transcription(request), headers: paidHeaders(options) }),
-      submitVideo: (request, options) => submitVideo({ json: request, headers: paidHeaders(options) }),
-      assignKeys: (id, request) => assignKeys({ params: { id }, json: request }),
-      uploadFile: (request) => uploadFile({ query: { workspace_id: scope(request) }, form: Form.upload(request) }),
-      listFiles: (options) => listFiles({ query: { ...options, workspace_id: scope(options) } }),
-      getFile: (file_id, options) => getFile({ params: { file_id }, query: { workspace_id: scope(options) } }),
-      fileContent: (file_id, options) =>
-        fileContent({ params: { file_id }, query: { workspace_id: scope(options) } }, options),
-      getVideo: (id, options) => getVideo({ params: { id }, query: { wait: options?.wait } }),
-      videoContent: (id, options) => videoContent({ params: { id }, query: { index: options?.index } }, options),
-      cancelVideo: (id) => cancelVideo({ params: { id } }),
-      listModels: (options) => Effect.map(listModels({ query: { kind: options?.kind } }), ({ data }) => data),
-      createEphemeralKey: (request = {}) => createEphemeralKey({ json: request }),
-      createKey: (request) => createKey({ json: request }),
-      listKeys: (options) => listKeys({ query: { ...options, workspace_id: scope(options) } }),
-      getKey: (hash) => Effect.map(getKey({ params: { hash } }), ({ data }) => data),
-      updateKey: (hash, request) => Effect.map(updateKey({ params: { hash }, json: request }), ({ data }) => data),
-      deleteKey: (hash) => Effect.asVoid(deleteKey({ params: { hash } })),
-      createGuardrail: (request) => Effect.map(createGuardrail({ json: request }), ({ data }) => data),
-      listGuardrails: (options) => listGuardrails({ query: { ...options } }),
-      getGuardrail: (id) => Effect.map(getGuardrail({ params: { id } }), ({ data }) => data),
-      updateGuardrail: (id, request) =>
-        Effect.map(updateGuardrail({ params: { id }, json: request }), ({ data }) => data),
-      deleteGuardrail: (id) => Effect.asVoid(deleteGuardrail({ params: { id } })),
-      unassignKeys: (id, request) => unassignKeys({ params: { id }, json: request }),
-      listAssignments: (id, options) => listAssignments({ params: { id }, query: { ...options } }),
-      getWorkspace: (id) => Effect.map(getWorkspace({ params: { id } }), ({ data }) => data),
-      updateWorkspace: (id, request) =>
-        Effect.map(updateWorkspace({ params: { id }, json: request }), ({ data }) => data),
-      addCredits: (id, request, options) =>
-        Effect.map(addCredits({ params: { id }, json: request, headers: paidHeaders(options) }), ({ data }) => data)
+      deleteFile: method(Files.deleteFile, (file_id, options) => ({
+        params: { file_id },
+        query: { workspace_id: scope(options), provider: options?.provider },
+        headers: { accept: options?.shape === undefined ? undefined : `application/json; shape=${options.shape}` }
+      })),
+      currentKey: dataOf(CurrentKey.currentKey, () => ({}))(),
+      rerank: method(Rerank.rerank, (request, options) => ({ json: request, headers: paidHeaders(options) })),
+      transcribe: method(Transcription.transcribe, (request, options) => ({
+        ...(request.file === undefined ? { json: request } : { form: Form.transcription(request) }),
+        headers: paidHeaders(options)
+      })),
+      submitVideo: method(Video.submitVideo, (request, options) => ({ json: request, headers: paidHeaders(options) })),
+      assignKeys: method(Guardrails.assignKeys, (id, request) => ({ params: { id }, json: request })),
+      uploadFile: method(Files.uploadFile, (request) => ({
+        query: { workspace_id: scope(request) },
+        form: Form.upload(request)
+      })),
+      listFiles: method(Files.listFiles, (options) => ({ query: { ...options, workspace_id: scope(options) } })),
+      getFile: method(Files.getFile, (file_id, options) => ({
+        params: { file_id },
+        query: { workspace_id: scope(options) }
+      })),
+      fileContent: bytesOf(Files.getFileContent, (file_id, options) => ({
+        params: { file_id },
+        query: { workspace_id: scope(options) },
+        headers: rangeHeader(options)
+      })),
+      getVideo: method(Video.getVideo, (id, options) => ({ params: { id }, query: { wait: options?.wait } })),
+      videoContent: bytesOf(Video.getVideoContent, (id, options) => ({
+        params: { id },
+        query: { index: options?.index },
+        headers: rangeHeader(options)
+      })),
+      cancelVideo: method(Video.cancelVideo, (id) => ({ params: { id } })),
+      listModels: dataOf(Models.listModels, (options) => ({ query: { kind: options?.kind } })),
+      createEphemeralKey: method(Keys.createEphemeralKey, (request = {}) => ({ json: request })),
+      createKey: method(Keys.createKey, (request) => ({ json: request })),
+      listKeys: method(Keys.listKeys, (options) => ({ query: { ...options, workspace_id: scope(options) } })),
+      getKey: dataOf(Keys.getKey, (hash) => ({ params: { hash } })),
+      updateKey: dataOf(Keys.updateKey, (hash, request) => ({ params: { hash }, json: request })),
+      deleteKey: voidOf(Keys.deleteKey, (hash) => ({ params: { hash } })),
+      createGuardrail: dataOf(Guardrails.createGuardrail, (request) => ({ json: request })),
+      listGuardrails: method(Guardrails.listGuardrails, (options) => ({ query: { ...options } })),
+      getGuardrail: dataOf(Guardrails.getGuardrail, (id) => ({ params: { id } })),
+      updateGuardrail: dataOf(Guardrails.updateGuardrail, (id, request) => ({ params: { id }, json: request })),
+      deleteGuardrail: voidOf(Guardrails.deleteGuardrail, (id) => ({ params: { id } })),
+      unassignKeys: method(Guardrails.unassignKeys, (id, request) => ({ params: { id }, json: request })),
+      listAssignments: method(Guardrails.listAssignments, (id, options) => ({ params: { id }, query: { ...options } })),
+      getWorkspace: dataOf(Workspaces.getWorkspace, (id) => ({ params: { id } })),
+      updateWorkspace: dataOf(Workspaces.updateWorkspace, (id, request) => ({ params: { id }, json: request })),
+      addCredits: dataOf(Workspaces.addCredits, (id, request, options) => ({
+        params: { id },
+        json: request,
+        headers: paidHeaders(options)
+      }))
     })
   }
 )
+
+/** An operation that returns its result as `data`. */
+type DataOperation = Operation & { readonly success: Schema.Codec<{ readonly data: unknown }, unknown> }
 
 const paidHeaders = (options: PaidOptions | undefined): Parts["headers"] =>
   options?.idempotencyKey === undefined ? undefined : { "idempotency-key": options.idempotencyKey }

@@ -10,11 +10,13 @@
 import * as Schema from "effect/Schema"
 import { LimitReset } from "./CurrentKey.ts"
 import { BadRequest, Forbidden, InternalServerError, NotFound, Unauthorized } from "./GatewayError.ts"
-import { KeyHash, Timestamp } from "./Identifiers.ts"
+import { GuardrailId, KeyHash, Page, Timestamp } from "./Identifiers.ts"
 import { isMaxItems } from "./internal/bounds.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
 import { SpendingLimit } from "./Keys.ts"
 import * as Operation from "./Operation.ts"
+
+const guardrail = { id: GuardrailId }
 
 const error = [BadRequest, Unauthorized, Forbidden, NotFound, InternalServerError] as const
 
@@ -158,9 +160,18 @@ export type AssignmentList = typeof AssignmentList.Type
  * @since 0.1.0
  */
 export const assignKeys = Operation.make("assignKeys", "POST", "/guardrails/:id/assignments/keys", {
+  access: "management key",
+  idempotency: "always",
   success: AssignResponse,
   error
 })
+
+/**
+ * The request of {@link assignKeys}.
+ *
+ * @since 0.1.0
+ */
+export const assignKeysEndpoint = Operation.endpoint(assignKeys, () => ({ params: guardrail, payload: AssignRequest }))
 
 /**
  * POST `/guardrails/{id}/assignments/keys/remove`: 200, or one of 400 401 403 404 500.
@@ -168,9 +179,21 @@ export const assignKeys = Operation.make("assignKeys", "POST", "/guardrails/:id/
  * @since 0.1.0
  */
 export const unassignKeys = Operation.make("unassignKeys", "POST", "/guardrails/:id/assignments/keys/remove", {
+  access: "management key",
+  idempotency: "always",
   success: UnassignResponse,
   error
 })
+
+/**
+ * The request of {@link unassignKeys}.
+ *
+ * @since 0.1.0
+ */
+export const unassignKeysEndpoint = Operation.endpoint(unassignKeys, () => ({
+  params: guardrail,
+  payload: AssignRequest
+}))
 
 /**
  * GET `/guardrails/{id}/assignments/keys`: 200, or one of 400 401 403 404 500.
@@ -178,30 +201,71 @@ export const unassignKeys = Operation.make("unassignKeys", "POST", "/guardrails/
  * @since 0.1.0
  */
 export const listAssignments = Operation.make("listAssignments", "GET", "/guardrails/:id/assignments/keys", {
+  access: "management key",
   success: AssignmentList,
   error
 })
+
+/**
+ * The request of {@link listAssignments}.
+ *
+ * @since 0.1.0
+ */
+export const listAssignmentsEndpoint = Operation.endpoint(listAssignments, () => ({ params: guardrail, query: Page }))
 
 /**
  * POST `/guardrails`: 200, or one of 400 401 403 404 500.
  *
  * @since 0.1.0
  */
-export const createGuardrail = Operation.make("createGuardrail", "POST", "/guardrails", { success: Response, error })
+export const createGuardrail = Operation.make("createGuardrail", "POST", "/guardrails", {
+  access: "management key",
+  success: Response,
+  error
+})
+
+/**
+ * The request of {@link createGuardrail}.
+ *
+ * @since 0.1.0
+ */
+export const createGuardrailEndpoint = Operation.endpoint(createGuardrail, () => ({ payload: CreateRequest }))
 
 /**
  * GET `/guardrails`: 200, or one of 400 401 403 404 500.
  *
  * @since 0.1.0
  */
-export const listGuardrails = Operation.make("listGuardrails", "GET", "/guardrails", { success: ListResponse, error })
+export const listGuardrails = Operation.make("listGuardrails", "GET", "/guardrails", {
+  access: "management key",
+  success: ListResponse,
+  error
+})
+
+/**
+ * The request of {@link listGuardrails}.
+ *
+ * @since 0.1.0
+ */
+export const listGuardrailsEndpoint = Operation.endpoint(listGuardrails, () => ({ query: Page }))
 
 /**
  * GET `/guardrails/{id}`: 200, or one of 400 401 403 404 500.
  *
  * @since 0.1.0
  */
-export const getGuardrail = Operation.make("getGuardrail", "GET", "/guardrails/:id", { success: Response, error })
+export const getGuardrail = Operation.make("getGuardrail", "GET", "/guardrails/:id", {
+  access: "management key",
+  success: Response,
+  error
+})
+
+/**
+ * The request of {@link getGuardrail}.
+ *
+ * @since 0.1.0
+ */
+export const getGuardrailEndpoint = Operation.endpoint(getGuardrail, () => ({ params: guardrail }))
 
 /**
  * PATCH `/guardrails/{id}`: 200, or one of 400 401 403 404 500.
@@ -209,9 +273,20 @@ export const getGuardrail = Operation.make("getGuardrail", "GET", "/guardrails/:
  * @since 0.1.0
  */
 export const updateGuardrail = Operation.make("updateGuardrail", "PATCH", "/guardrails/:id", {
+  access: "management key",
   success: Response,
   error
 })
+
+/**
+ * The request of {@link updateGuardrail}.
+ *
+ * @since 0.1.0
+ */
+export const updateGuardrailEndpoint = Operation.endpoint(updateGuardrail, () => ({
+  params: guardrail,
+  payload: UpdateRequest
+}))
 
 /**
  * DELETE `/guardrails/{id}`: 200, or one of 400 401 403 404 500. Its keys have no guardrail
@@ -220,6 +295,14 @@ export const updateGuardrail = Operation.make("updateGuardrail", "PATCH", "/guar
  * @since 0.1.0
  */
 export const deleteGuardrail = Operation.make("deleteGuardrail", "DELETE", "/guardrails/:id", {
+  access: "management key",
   success: DeleteResponse,
   error
 })
+
+/**
+ * The request of {@link deleteGuardrail}.
+ *
+ * @since 0.1.0
+ */
+export const deleteGuardrailEndpoint = Operation.endpoint(deleteGuardrail, () => ({ params: guardrail }))

@@ -107,6 +107,15 @@ export const Decimal = Schema.String.check(
 ).pipe(Schema.decodeTo(Schema.FiniteFromString))
 
 /**
+ * The query parameter that selects a workspace. Default: the caller's default workspace.
+ *
+ * Specification: DELETE `/files/{file_id}`, `workspace_id`.
+ *
+ * @since 0.1.0
+ */
+export const WorkspaceScope = { workspace_id: Schema.optionalKey(WorkspaceId) }
+
+/**
  * Query parameters that select a page of a list: `limit` items (1 to 1000, default 100) that follow
  * the item `after`.
  *

@@ -9,9 +9,9 @@
 import * as Schema from "effect/Schema"
 import { LimitReset } from "./CurrentKey.ts"
 import { BadRequest, Forbidden, InternalServerError, NotFound, TooManyRequests, Unauthorized } from "./GatewayError.ts"
-import { Timestamp, WorkspaceId } from "./Identifiers.ts"
-import { isMaxItems } from "./internal/bounds.ts"
+import { KeyHash, Page, Timestamp, WorkspaceId, WorkspaceScope } from "./Identifiers.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
+import { EphemeralRequest } from "./internal/ephemeralRequest.ts"
 import * as Operation from "./Operation.ts"
 
 const Name = Schema.String.check(Schema.isMinLength(1), isMaxCharacters(256))
@@ -133,71 +133,7 @@ export const DeleteResponse = Schema.Struct({ deleted: Schema.Literal(true) })
 /** @since 0.1.0 */
 export type DeleteResponse = typeof DeleteResponse.Type
 
-/**
- * The operations that an ephemeral key can be restricted to: everything an ordinary key may call,
- * except creating ephemeral keys.
- *
- * @since 0.1.0
- */
-export const ephemeralOperations = [
-  "deleteFile",
-  "uploadFile",
-  "listFiles",
-  "getFile",
-  "getFileContent",
-  "currentKey",
-  "rerank",
-  "transcribe",
-  "submitVideo",
-  "getVideo",
-  "getVideoContent",
-  "cancelVideo",
-  "listModels"
-] as const
-
-/** @since 0.1.0 */
-export type EphemeralOperation = (typeof ephemeralOperations)[number]
-
-const isEphemeralOperation = (name: string): name is EphemeralOperation =>
-  ephemeralOperations.some((operation) => operation === name)
-
-/** Not a `Schema.Literals`, whose error would not name the unknown operation. */
-const EphemeralOperation = Schema.String.check(
-  Schema.makeFilter(
-    (name: string) =>
-      isEphemeralOperation(name) ||
-      `Expected one of ${ephemeralOperations.join(", ")}; ${JSON.stringify(name.slice(0, 64))} is not an operation that an ephemeral key may call`,
-    {
-      ...Schema.isPattern(new RegExp(`^(?:${ephemeralOperations.join("|")})$`)).annotations,
-      toJsonSchema: () => ({ enum: [...ephemeralOperations] })
-    },
-    true
-  )
-).pipe(Schema.refine(isEphemeralOperation))
-
-/**
- * The lifetime and the permissions of a new ephemeral key. Every field is optional.
- *
- * @since 0.1.0
- */
-export const EphemeralRequest = Schema.Struct({
-  /** Lifetime in seconds, from 1 to 900. Default: 900 (15 minutes). */
-  expires_in: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 900 }))),
-  /**
-   * The identifiers of the operations that the key may call, such as `rerank`: 1 to 64 of {@link
-   * ephemeralOperations}. Calling any other operation is a 403, except GET `/key`, which every key
-   * may call. Default: everything the parent may call.
-   */
-  operations: Schema.optionalKey(Schema.NonEmptyArray(EphemeralOperation).check(isMaxItems(64))),
-  /**
-   * If true, the key sees only the files and video jobs that it created itself. All others are a
-   * 404. Default: false.
-   */
-  own_files: Schema.optionalKey(Schema.Boolean)
-})
-
-/** @since 0.1.0 */
-export type EphemeralRequest = typeof EphemeralRequest.Type
+export { type EphemeralOperation, ephemeralOperations, EphemeralRequest } from "./internal/ephemeralRequest.ts"
 
 /**
  * The new ephemeral key. The response contains no secret of the parent key, so a server can pass it
@@ -214,6 +150,8 @@ export const EphemeralResponse = Schema.Struct({
 /** @since 0.1.0 */
 export type EphemeralResponse = typeof EphemeralResponse.Type
 
+const key = { hash: KeyHash }
+
 const error = [BadRequest, Unauthorized, Forbidden, NotFound, InternalServerError] as const
 
 /**
@@ -222,7 +160,18 @@ const error = [BadRequest, Unauthorized, Forbidden, NotFound, InternalServerErro
  *
  * @since 0.1.0
  */
-export const createKey = Operation.make("createKey", "POST", "/keys", { success: CreateResponse, error })
+export const createKey = Operation.make("createKey", "POST", "/keys", {
+  access: "management key",
+  success: CreateResponse,
+  error
+})
+
+/**
+ * The request of {@link createKey}.
+ *
+ * @since 0.1.0
+ */
+export const createKeyEndpoint = Operation.endpoint(createKey, () => ({ payload: CreateRequest }))
 
 /**
  * POST `/keys/ephemeral`: 200, or one of 400 401 403 429 500. Any ordinary key.
@@ -236,9 +185,21 @@ export const createKey = Operation.make("createKey", "POST", "/keys", { success:
  * @since 0.1.0
  */
 export const createEphemeralKey = Operation.make("createEphemeralKey", "POST", "/keys/ephemeral", {
+  access: "ordinary key",
+  idempotency: "always",
   success: EphemeralResponse,
   error: [BadRequest, Unauthorized, Forbidden, TooManyRequests, InternalServerError]
 })
+
+/**
+ * The request of {@link createEphemeralKey}.
+ *
+ * @since 0.1.0
+ */
+export const createEphemeralKeyEndpoint = Operation.endpoint(createEphemeralKey, () => ({
+  // Null: the request may have no body.
+  payload: [EphemeralRequest, Schema.Null]
+}))
 
 /**
  * GET `/keys`: 200, or one of 400 401 403 404 500. Newest first. Ephemeral keys are listed only
@@ -246,14 +207,43 @@ export const createEphemeralKey = Operation.make("createEphemeralKey", "POST", "
  *
  * @since 0.1.0
  */
-export const listKeys = Operation.make("listKeys", "GET", "/keys", { success: ListResponse, error })
+export const listKeys = Operation.make("listKeys", "GET", "/keys", {
+  access: "management key",
+  success: ListResponse,
+  error
+})
+
+/**
+ * The request of {@link listKeys}.
+ *
+ * @since 0.1.0
+ */
+export const listKeysEndpoint = Operation.endpoint(listKeys, () => ({
+  query: {
+    ...WorkspaceScope,
+    ...Page,
+    /** List only the unexpired ephemeral keys of this parent. */
+    parent_hash: Schema.optionalKey(KeyHash)
+  }
+}))
 
 /**
  * GET `/keys/{hash}`: 200, or one of 400 401 403 404 500.
  *
  * @since 0.1.0
  */
-export const getKey = Operation.make("getKey", "GET", "/keys/:hash", { success: Response, error })
+export const getKey = Operation.make("getKey", "GET", "/keys/:hash", {
+  access: "management key",
+  success: Response,
+  error
+})
+
+/**
+ * The request of {@link getKey}.
+ *
+ * @since 0.1.0
+ */
+export const getKeyEndpoint = Operation.endpoint(getKey, () => ({ params: key }))
 
 /**
  * PATCH `/keys/{hash}`: 200, or one of 400 401 403 404 500. Changing an ephemeral key is a 400: its
@@ -261,7 +251,18 @@ export const getKey = Operation.make("getKey", "GET", "/keys/:hash", { success: 
  *
  * @since 0.1.0
  */
-export const updateKey = Operation.make("updateKey", "PATCH", "/keys/:hash", { success: Response, error })
+export const updateKey = Operation.make("updateKey", "PATCH", "/keys/:hash", {
+  access: "management key",
+  success: Response,
+  error
+})
+
+/**
+ * The request of {@link updateKey}.
+ *
+ * @since 0.1.0
+ */
+export const updateKeyEndpoint = Operation.endpoint(updateKey, () => ({ params: key, payload: UpdateRequest }))
 
 /**
  * DELETE `/keys/{hash}`: 200, or one of 400 401 403 404 500. The key and its ephemeral keys stop
@@ -269,4 +270,15 @@ export const updateKey = Operation.make("updateKey", "PATCH", "/keys/:hash", { s
  *
  * @since 0.1.0
  */
-export const deleteKey = Operation.make("deleteKey", "DELETE", "/keys/:hash", { success: DeleteResponse, error })
+export const deleteKey = Operation.make("deleteKey", "DELETE", "/keys/:hash", {
+  access: "management key",
+  success: DeleteResponse,
+  error
+})
+
+/**
+ * The request of {@link deleteKey}.
+ *
+ * @since 0.1.0
+ */
+export const deleteKeyEndpoint = Operation.endpoint(deleteKey, () => ({ params: key }))

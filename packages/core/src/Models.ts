@@ -91,6 +91,16 @@ export type ListResponse = typeof ListResponse.Type
  * @since 0.1.0
  */
 export const listModels = Operation.make("listModels", "GET", "/models", {
+  access: "any key",
   success: ListResponse,
   error: [BadRequest, Unauthorized, Forbidden, NotFound, InternalServerError, ServiceUnavailable]
 })
+
+/**
+ * The request of {@link listModels}.
+ *
+ * @since 0.1.0
+ */
+export const listModelsEndpoint = Operation.endpoint(listModels, () => ({
+  query: { kind: Schema.optionalKey(ModelKind) }
+}))

@@ -1,12 +1,58 @@
 /**
- * The client's half of an operation: its method, path and responses. `GatewayApi` adds the request.
- * The split keeps pages small: a page that only makes calls bundles neither the server's half nor
- * the request schemas, because requests need no encoding.
+ * What an operation of the contract is. Each operation states it once, in its own file, in two
+ * halves:
+ *
+ * - {@link make}: identifier, method, path, responses, and the traits that the client, the service
+ *   and the OpenAPI document read;
+ * - {@link endpoint}: the request. A page bundles only the first half, because a client sends
+ *   requests without encoding them.
+ *
+ * Three traits follow from the error set and are therefore not stated again: an operation costs
+ * money if it has a 402 ({@link isPaid}), is limited per key if it has a 429
+ * ({@link isRateLimited}), and has a body limit of its own if it has a 413.
  *
  * @since 0.1.0
  */
+import * as Context from "effect/Context"
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as OpenApi from "effect/http-api/OpenApi"
 import type { HttpMethod } from "effect/http/HttpMethod"
+import * as Predicate from "effect/Predicate"
 import type * as Schema from "effect/Schema"
+import { Authorization, ManagementKey, SpendingKey } from "./Authorization.ts"
+import { statusOf } from "./GatewayError.ts"
+
+/**
+ * The keys that may call an operation. An ordinary key spends, a management key manages; an
+ * ephemeral key counts as an ordinary key.
+ *
+ * @since 0.1.0
+ */
+export type Access = "any key" | "ordinary key" | "management key"
+
+/**
+ * Whether a call may be repeated if its outcome is unknown:
+ *
+ * - `always`: repeating it has no further effect;
+ * - `by key`: only with the same `Idempotency-Key` header;
+ * - `never`: repeating it could do the work twice.
+ *
+ * @since 0.1.0
+ */
+export type Idempotency = "always" | "by key" | "never"
+
+/**
+ * The service's settings that limit the size of a body. `other` applies to operations that do not
+ * name one.
+ *
+ * @since 0.1.0
+ */
+export interface BodyLimit {
+  /** The limit of a JSON body. Default: `other`. */
+  readonly json?: "rerank" | "transcription" | "videos" | "other" | undefined
+  /** The limit of the file in a form. Required if the operation accepts a form. */
+  readonly form?: "transcriptionFile" | "files" | undefined
+}
 
 /**
  * @since 0.1.0
@@ -16,13 +62,17 @@ export interface Operation<
   Method extends HttpMethod = HttpMethod,
   Path extends `/${string}` = `/${string}`,
   Success extends Schema.Codec<unknown, unknown> = Schema.Codec<unknown, unknown>,
-  Failures extends ReadonlyArray<Schema.Codec<unknown, unknown>> = ReadonlyArray<Schema.Codec<unknown, unknown>>
+  Failures extends ReadonlyArray<Schema.Codec<unknown, unknown>> = ReadonlyArray<Schema.Codec<unknown, unknown>>,
+  Who extends Access = Access
 > {
   /** Its name in the contract and in the client, such as `rerank`. */
   readonly identifier: Identifier
   readonly method: Method
   /** The path below `/api/v1`, with parameters as `:name`. */
   readonly path: Path
+  readonly access: Who
+  readonly idempotency: Idempotency
+  readonly bodyLimit: BodyLimit
   /** The body of a successful response. */
   readonly success: Success
   /** The errors, one for each status that the operation can return. */
@@ -30,6 +80,9 @@ export interface Operation<
 }
 
 /**
+ * The half that client and service share. Default for `idempotency`: `never` for a POST, `always`
+ * for other methods.
+ *
  * @since 0.1.0
  */
 export const make = <
@@ -37,10 +90,134 @@ export const make = <
   const Method extends HttpMethod,
   const Path extends `/${string}`,
   Success extends Schema.Codec<unknown, unknown>,
-  const Failures extends ReadonlyArray<Schema.Codec<unknown, unknown>>
+  const Failures extends ReadonlyArray<Schema.Codec<unknown, unknown>>,
+  const Who extends Access
 >(
   identifier: Identifier,
   method: Method,
   path: Path,
-  answers: { readonly success: Success; readonly error: Failures }
-): Operation<Identifier, Method, Path, Success, Failures> => ({ identifier, method, path, ...answers })
+  traits: {
+    readonly access: Who
+    readonly idempotency?: Idempotency
+    readonly bodyLimit?: BodyLimit
+    readonly success: Success
+    readonly error: Failures
+  }
+): Operation<Identifier, Method, Path, Success, Failures, Who> => ({
+  identifier,
+  method,
+  path,
+  idempotency: method === "POST" ? "never" : "always",
+  bodyLimit: {},
+  ...traits
+})
+
+/**
+ * @since 0.1.0
+ */
+export const isOperation = (value: unknown): value is Operation =>
+  Predicate.hasProperty(value, "identifier") && Predicate.hasProperty(value, "access")
+
+interface Middlewares {
+  readonly "any key": Authorization
+  readonly "ordinary key": SpendingKey
+  readonly "management key": ManagementKey
+}
+
+const middlewares: {
+  readonly [Who in Access]: Context.Key<Middlewares[Who], Middlewares[Who]["Service"]>
+} = {
+  "any key": Authorization,
+  "ordinary key": SpendingKey,
+  "management key": ManagementKey
+}
+
+/**
+ * The annotation of an endpoint that holds its operation. Read it with {@link of}.
+ *
+ * @since 0.1.0
+ */
+export class Declaration extends Context.Service<Declaration, Operation>()(
+  "@model-gateway/core/Operation/Declaration"
+) {}
+
+/**
+ * The half that only the service and the OpenAPI document need: the endpoint of an operation, with
+ * the schemas of its request. `success` replaces the operation's own where the service responds
+ * with a stream of bytes. The middlewares follow from `access`.
+ *
+ * @since 0.1.0
+ */
+export const endpoint = <
+  const Identifier extends string,
+  const Method extends HttpMethod,
+  const Path extends `/${string}`,
+  Success extends Schema.Codec<unknown, unknown>,
+  const Failures extends ReadonlyArray<Schema.Codec<unknown, unknown>>,
+  const Who extends Access,
+  Params extends Schema.Struct.Fields = never,
+  Query extends Schema.Struct.Fields = never,
+  Headers extends Schema.Struct.Fields = never,
+  Payload extends HttpApiEndpoint.PayloadConstraintCodecs<Method> = never,
+  Response extends Schema.Top = Success
+>(
+  operation: Operation<Identifier, Method, Path, Success, Failures, Who>,
+  request?: () => {
+    readonly params?: Params
+    readonly query?: Query
+    readonly headers?: Headers
+    readonly payload?: Payload
+    readonly success?: Response
+  }
+) => {
+  // Widened: whether one of the errors is a stream cannot be decided for a generic list. Effect
+  // checks it again when it makes the endpoint.
+  const responses: object = { success: operation.success, error: operation.error }
+  return HttpApiEndpoint.make(operation.method)<Identifier, Path, Params, Query, Payload, Headers, Response, Failures>(
+    operation.identifier,
+    operation.path,
+    { ...responses, ...request?.() }
+  )
+    .middleware(middlewares[operation.access])
+    .middleware(Authorization)
+    .annotate(Declaration, operation)
+    .annotateMerge(OpenApi.annotations({ description: describe(operation) }))
+}
+
+/**
+ * The operation of an endpoint. Undefined for an endpoint that {@link endpoint} did not make.
+ *
+ * @since 0.1.0
+ */
+export const of = ({ annotations }: HttpApiEndpoint.Top): Operation | undefined =>
+  Context.getOrUndefined(annotations, Declaration)
+
+const hasStatus = (operation: Operation, status: number): boolean =>
+  operation.error.some((schema) => statusOf(schema) === status)
+
+/**
+ * Whether a call costs money.
+ *
+ * @since 0.1.0
+ */
+export const isPaid = (operation: Operation): boolean => hasStatus(operation, 402)
+
+/**
+ * Whether calls count against the rate limit of their key.
+ *
+ * @since 0.1.0
+ */
+export const isRateLimited = (operation: Operation): boolean => hasStatus(operation, 429)
+
+const requirements: { readonly [Who in Access]: string } = {
+  "any key": "Any key may call it.",
+  "ordinary key": "Only an ordinary key may call it.",
+  "management key": "Only a management key may call it."
+}
+
+const describe = (operation: Operation): string =>
+  [
+    requirements[operation.access],
+    ...(isPaid(operation) ? ["Costs credits."] : []),
+    ...(isRateLimited(operation) ? ["Limited per key."] : [])
+  ].join(" ")

@@ -20,6 +20,7 @@ import {
   Unauthorized,
   UpstreamTimeout
 } from "./GatewayError.ts"
+import { idempotencyHeaders } from "./Idempotency.ts"
 import { EndUser } from "./Identifiers.ts"
 import { isMaxBytes, isMaxItems } from "./internal/bounds.ts"
 import * as Operation from "./Operation.ts"
@@ -144,6 +145,9 @@ export type Response = typeof Response.Type
  * @since 0.1.0
  */
 export const rerank = Operation.make("rerank", "POST", "/rerank", {
+  access: "ordinary key",
+  idempotency: "by key",
+  bodyLimit: { json: "rerank" },
   success: Response,
   error: [
     BadRequest,
@@ -160,3 +164,10 @@ export const rerank = Operation.make("rerank", "POST", "/rerank", {
     ProviderOverloaded
   ]
 })
+
+/**
+ * The request of {@link rerank}.
+ *
+ * @since 0.1.0
+ */
+export const rerankEndpoint = Operation.endpoint(rerank, () => ({ headers: idempotencyHeaders, payload: Request }))

@@ -6,6 +6,7 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import { SingleFileSchema } from "effect/http/Multipart"
 import {
   BadGateway,
@@ -22,6 +23,7 @@ import {
   Unauthorized,
   UpstreamTimeout
 } from "./GatewayError.ts"
+import { idempotencyHeaders } from "./Idempotency.ts"
 import { Decimal, EndUser } from "./Identifiers.ts"
 import { isMaxItems } from "./internal/bounds.ts"
 import * as Operation from "./Operation.ts"
@@ -205,6 +207,9 @@ export type Response = typeof Response.Type
  * @since 0.1.0
  */
 export const transcribe = Operation.make("transcribe", "POST", "/audio/transcriptions", {
+  access: "ordinary key",
+  idempotency: "by key",
+  bodyLimit: { json: "transcription", form: "transcriptionFile" },
   success: Response,
   error: [
     BadRequest,
@@ -222,3 +227,13 @@ export const transcribe = Operation.make("transcribe", "POST", "/audio/transcrip
     ProviderOverloaded
   ]
 })
+
+/**
+ * The request of {@link transcribe}.
+ *
+ * @since 0.1.0
+ */
+export const transcribeEndpoint = Operation.endpoint(transcribe, () => ({
+  headers: idempotencyHeaders,
+  payload: [Request, Form.pipe(HttpApiSchema.asMultipart())]
+}))

@@ -5,6 +5,7 @@
  *
  * @since 0.1.0
  */
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as Schema from "effect/Schema"
 import {
   BadRequest,
@@ -17,7 +18,8 @@ import {
   TooManyRequests,
   Unauthorized
 } from "./GatewayError.ts"
-import { EndUser, Timestamp } from "./Identifiers.ts"
+import { idempotencyHeaders } from "./Idempotency.ts"
+import { Decimal, EndUser, Timestamp, VideoId } from "./Identifiers.ts"
 import { isMaxBytes, isMaxItems } from "./internal/bounds.ts"
 import * as Operation from "./Operation.ts"
 import * as Routing from "./Routing.ts"
@@ -194,6 +196,9 @@ export const isFinal = (status: Status): boolean => status !== "pending" && stat
  * @since 0.1.0
  */
 export const submitVideo = Operation.make("submitVideo", "POST", "/videos", {
+  access: "ordinary key",
+  idempotency: "by key",
+  bodyLimit: { json: "videos" },
   success: Job.annotate({ httpApiStatus: 202 }),
   error: [
     BadRequest,
@@ -206,6 +211,18 @@ export const submitVideo = Operation.make("submitVideo", "POST", "/videos", {
     InternalServerError
   ]
 })
+
+/**
+ * The request of {@link submitVideo}.
+ *
+ * @since 0.1.0
+ */
+export const submitVideoEndpoint = Operation.endpoint(submitVideo, () => ({
+  headers: idempotencyHeaders,
+  payload: Request
+}))
+
+const video = { id: VideoId }
 
 const supporting = [
   BadRequest,
@@ -223,7 +240,24 @@ const supporting = [
  *
  * @since 0.1.0
  */
-export const getVideo = Operation.make("getVideo", "GET", "/videos/:id", { success: Job, error: supporting })
+export const getVideo = Operation.make("getVideo", "GET", "/videos/:id", {
+  access: "any key",
+  success: Job,
+  error: supporting
+})
+
+/**
+ * The request of {@link getVideo}.
+ *
+ * @since 0.1.0
+ */
+export const getVideoEndpoint = Operation.endpoint(getVideo, () => ({
+  params: video,
+  query: {
+    /** Seconds to wait for the status to change. */
+    wait: Schema.optionalKey(Decimal.check(Schema.isBetween({ minimum: 0, maximum: 60 })))
+  }
+}))
 
 /**
  * GET `/videos/{id}/content`: the whole video (200), the requested range (206), or one of
@@ -232,9 +266,24 @@ export const getVideo = Operation.make("getVideo", "GET", "/videos/:id", { succe
  * @since 0.1.0
  */
 export const getVideoContent = Operation.make("getVideoContent", "GET", "/videos/:id/content", {
+  access: "any key",
   success: Schema.Void,
   error: supporting
 })
+
+/**
+ * The request of {@link getVideoContent}.
+ *
+ * @since 0.1.0
+ */
+export const getVideoContentEndpoint = Operation.endpoint(getVideoContent, () => ({
+  success: HttpApiSchema.StreamUint8Array({ contentType: "video/mp4" }),
+  params: video,
+  query: {
+    /** Which of the job's videos, counted from 0. Default: 0. */
+    index: Schema.optionalKey(Decimal.check(Schema.isInt(), Schema.isGreaterThanOrEqualTo(0)))
+  }
+}))
 
 /**
  * POST `/videos/{id}/cancel`: 200 with the job (unchanged if it was final already), or one of
@@ -243,6 +292,15 @@ export const getVideoContent = Operation.make("getVideoContent", "GET", "/videos
  * @since 0.1.0
  */
 export const cancelVideo = Operation.make("cancelVideo", "POST", "/videos/:id/cancel", {
+  access: "any key",
+  idempotency: "always",
   success: Job,
   error: supporting
 })
+
+/**
+ * The request of {@link cancelVideo}.
+ *
+ * @since 0.1.0
+ */
+export const cancelVideoEndpoint = Operation.endpoint(cancelVideo, () => ({ params: video }))

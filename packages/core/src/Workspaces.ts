@@ -8,7 +8,8 @@
 import * as Schema from "effect/Schema"
 import { DeletionShape } from "./Files.ts"
 import { BadRequest, Forbidden, InternalServerError, NotFound, Unauthorized } from "./GatewayError.ts"
-import { Timestamp } from "./Identifiers.ts"
+import { idempotencyHeaders } from "./Idempotency.ts"
+import { Timestamp, WorkspaceId } from "./Identifiers.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
 import * as Operation from "./Operation.ts"
 
@@ -67,6 +68,8 @@ export const Response = Schema.Struct({ data: Workspace })
 /** @since 0.1.0 */
 export type Response = typeof Response.Type
 
+const workspace = { id: WorkspaceId }
+
 const error = [BadRequest, Unauthorized, Forbidden, NotFound, InternalServerError] as const
 
 /**
@@ -74,7 +77,18 @@ const error = [BadRequest, Unauthorized, Forbidden, NotFound, InternalServerErro
  *
  * @since 0.1.0
  */
-export const getWorkspace = Operation.make("getWorkspace", "GET", "/workspaces/:id", { success: Response, error })
+export const getWorkspace = Operation.make("getWorkspace", "GET", "/workspaces/:id", {
+  access: "management key",
+  success: Response,
+  error
+})
+
+/**
+ * The request of {@link getWorkspace}.
+ *
+ * @since 0.1.0
+ */
+export const getWorkspaceEndpoint = Operation.endpoint(getWorkspace, () => ({ params: workspace }))
 
 /**
  * PATCH `/workspaces/{id}`: 200, or one of 400 401 403 404 500.
@@ -82,9 +96,20 @@ export const getWorkspace = Operation.make("getWorkspace", "GET", "/workspaces/:
  * @since 0.1.0
  */
 export const updateWorkspace = Operation.make("updateWorkspace", "PATCH", "/workspaces/:id", {
+  access: "management key",
   success: Response,
   error
 })
+
+/**
+ * The request of {@link updateWorkspace}.
+ *
+ * @since 0.1.0
+ */
+export const updateWorkspaceEndpoint = Operation.endpoint(updateWorkspace, () => ({
+  params: workspace,
+  payload: UpdateRequest
+}))
 
 /**
  * POST `/workspaces/{id}/credits`: 200 with the updated workspace, or one of 400 401 403 404 500.
@@ -92,4 +117,20 @@ export const updateWorkspace = Operation.make("updateWorkspace", "PATCH", "/work
  *
  * @since 0.1.0
  */
-export const addCredits = Operation.make("addCredits", "POST", "/workspaces/:id/credits", { success: Response, error })
+export const addCredits = Operation.make("addCredits", "POST", "/workspaces/:id/credits", {
+  access: "management key",
+  idempotency: "by key",
+  success: Response,
+  error
+})
+
+/**
+ * The request of {@link addCredits}.
+ *
+ * @since 0.1.0
+ */
+export const addCreditsEndpoint = Operation.endpoint(addCredits, () => ({
+  params: workspace,
+  headers: idempotencyHeaders,
+  payload: AddCreditsRequest
+}))

@@ -32,21 +32,10 @@ type StatusError<E extends Operation> = E["error"][number]["Type"]
 /** The errors of a call: the operation's statuses and the client errors. */
 export type Failure<E extends Operation> = StatusError<E> | ClientError
 
-/** Properties of an operation that decide how it is retried. */
-export interface Traits {
-  /** Costs money: every call has an `Idempotency-Key`, shared by all its attempts. */
-  readonly paid?: boolean | undefined
-  /** Idempotent: repeating it has no further effect. Default: true, except for an unpaid POST. */
-  readonly repeatable?: boolean | undefined
-}
-
 /** Calls the operations of the contract. */
 export interface Execute {
   /** Returns the decoded response. */
-  readonly call: <E extends Operation>(
-    endpoint: E,
-    traits?: Traits
-  ) => (parts: Parts) => Effect.Effect<Success<E>, Failure<E>>
+  readonly call: <E extends Operation>(endpoint: E) => (parts: Parts) => Effect.Effect<Success<E>, Failure<E>>
   /**
    * Returns a stream of the response's bytes once its headers arrive. A broken stream is not
    * retried.
@@ -94,14 +83,14 @@ export const make = (
 
   const run = <E extends Operation, A>(
     endpoint: E,
-    traits: Traits,
     onSuccess: (response: HttpClientResponse, attempts: number) => Effect.Effect<A, AttemptFailure<E>>
   ) => {
     const operation = endpoint.identifier
     const onStatus = statusDecoder(endpoint)
     const path = pathWriter(endpoint.path)
     const authorize = authorizer(operation, credential)
-    const repeatable = traits.repeatable ?? (traits.paid === true || endpoint.method !== "POST")
+    const repeatable = endpoint.idempotency !== "never"
+    const hasKey = endpoint.idempotency === "by key"
 
     const onResponse = (response: HttpClientResponse, attempts: number): Effect.Effect<A, AttemptFailure<E>> =>
       response.status >= 200 && response.status < 300
@@ -123,7 +112,7 @@ export const make = (
         endpoint.method,
         config.baseUrl + path(parts.params),
         parts,
-        traits.paid === true && givenKey === undefined ? yield* idempotencyKey : givenKey
+        hasKey && givenKey === undefined ? yield* idempotencyKey : givenKey
       )
 
       let sent: string | undefined
@@ -149,7 +138,7 @@ export const make = (
           return result.success
         }
         const failure = result.failure
-        isAnswerLost ||= traits.paid === true && (failure.reason === "transport" || failure.reason === "timeout")
+        isAnswerLost ||= hasKey && (failure.reason === "transport" || failure.reason === "timeout")
         left = deadline - Number((yield* Clock.monotonicTimeNanos) - startedAt) / 1e6
         const mayRepeat = repeatable || failure.reason === 429 || failure.reason === 503
         const wait =
@@ -166,12 +155,12 @@ export const make = (
   }
 
   return {
-    call: (endpoint, traits = {}) => {
+    call: (endpoint) => {
       compile(endpoint.success)
-      return run(endpoint, traits, successDecoder(endpoint))
+      return run(endpoint, successDecoder(endpoint))
     },
     open: (endpoint) =>
-      run(endpoint, {}, ({ stream }, attempts) =>
+      run(endpoint, ({ stream }, attempts) =>
         Effect.succeed(Stream.mapError(stream, (error) => connectionError(endpoint.identifier, error, attempts)))
       )
   }

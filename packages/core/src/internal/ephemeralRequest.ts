@@ -1,0 +1,79 @@
+/**
+ * The request of POST `/keys/ephemeral`. It has a file of its own because it reads the operations of
+ * other files, which a page that creates no keys must not bundle.
+ */
+import * as Schema from "effect/Schema"
+import * as CurrentKey from "../CurrentKey.ts"
+import * as Files from "../Files.ts"
+import * as Models from "../Models.ts"
+import * as Operation from "../Operation.ts"
+import * as Rerank from "../Rerank.ts"
+import * as Transcription from "../Transcription.ts"
+import * as Video from "../Video.ts"
+import { isMaxItems } from "./bounds.ts"
+
+/** The modules of all operations that an ordinary key may call, except creating ephemeral keys. */
+const modules = [CurrentKey, Files, Models, Rerank, Transcription, Video] as const
+
+type ExportOf<Module> = Module extends unknown ? Module[keyof Module] : never
+
+/** @since 0.1.0 */
+export type EphemeralOperation = Extract<
+  ExportOf<(typeof modules)[number]>,
+  Operation.Operation & { readonly access: "any key" | "ordinary key" }
+>["identifier"]
+
+const isCallable = (value: unknown): value is { readonly identifier: EphemeralOperation } =>
+  Operation.isOperation(value) && value.access !== "management key"
+
+/**
+ * The operations that an ephemeral key can be restricted to: everything an ordinary key may call,
+ * except creating ephemeral keys.
+ *
+ * @since 0.1.0
+ */
+export const ephemeralOperations: ReadonlyArray<EphemeralOperation> = modules
+  .flatMap((module): ReadonlyArray<unknown> => Object.values(module))
+  .filter(isCallable)
+  .map(({ identifier }) => identifier)
+
+const isEphemeralOperation = (name: string): name is EphemeralOperation =>
+  ephemeralOperations.some((operation) => operation === name)
+
+/** Not a `Schema.Literals`, whose error would not name the unknown operation. */
+const EphemeralOperation = Schema.String.check(
+  Schema.makeFilter(
+    (name: string) =>
+      isEphemeralOperation(name) ||
+      `Expected one of ${ephemeralOperations.join(", ")}; ${JSON.stringify(name.slice(0, 64))} is not an operation that an ephemeral key may call`,
+    {
+      ...Schema.isPattern(new RegExp(`^(?:${ephemeralOperations.join("|")})$`)).annotations,
+      toJsonSchema: () => ({ enum: [...ephemeralOperations] })
+    },
+    true
+  )
+).pipe(Schema.refine(isEphemeralOperation))
+
+/**
+ * The lifetime and the permissions of a new ephemeral key. Every field is optional.
+ *
+ * @since 0.1.0
+ */
+export const EphemeralRequest = Schema.Struct({
+  /** Lifetime in seconds, from 1 to 900. Default: 900 (15 minutes). */
+  expires_in: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 900 }))),
+  /**
+   * The identifiers of the operations that the key may call, such as `rerank`: 1 to 64 of {@link
+   * ephemeralOperations}. Calling any other operation is a 403, except GET `/key`, which every key
+   * may call. Default: everything the parent may call.
+   */
+  operations: Schema.optionalKey(Schema.NonEmptyArray(EphemeralOperation).check(isMaxItems(64))),
+  /**
+   * If true, the key sees only the files and video jobs that it created itself. All others are a
+   * 404. Default: false.
+   */
+  own_files: Schema.optionalKey(Schema.Boolean)
+})
+
+/** @since 0.1.0 */
+export type EphemeralRequest = typeof EphemeralRequest.Type
