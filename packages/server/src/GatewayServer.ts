@@ -31,7 +31,7 @@ import * as Idempotency from "./admission/Idempotency.ts"
 import * as CurrentKeyHandlers from "./operations/CurrentKeyHandlers.ts"
 import * as EphemeralKeys from "./access/EphemeralKeys.ts"
 import * as KeyCache from "./access/KeyCache.ts"
-import * as KeyRecord from "./access/KeyRecord.ts"
+import * as KeyRecords from "./access/KeyRecords.ts"
 import * as KeysHandlers from "./operations/KeysHandlers.ts"
 import * as KeyStore from "./access/KeyStore.ts"
 import * as ModelCatalogue from "./routing/ModelCatalogue.ts"
@@ -106,7 +106,7 @@ const limits = Layer.unwrap(
 export const layerStoresSql = Layer.mergeAll(
   WorkspaceStore.layerSql,
   GuardrailStore.layerSql,
-  KeyRecord.layerSql,
+  KeyRecords.layerSql,
   Idempotency.layerSql,
   FreeModelDays.layerSql,
   FileStore.layerSql

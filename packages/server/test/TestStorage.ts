@@ -6,7 +6,7 @@ import * as Accounting from "../src/accounting/Accounting.ts"
 import * as GuardrailStore from "../src/access/GuardrailStore.ts"
 import * as Idempotency from "../src/admission/Idempotency.ts"
 import * as KeyCache from "../src/access/KeyCache.ts"
-import * as KeyRecord from "../src/access/KeyRecord.ts"
+import * as KeyRecords from "../src/access/KeyRecords.ts"
 import * as KeyStore from "../src/access/KeyStore.ts"
 import * as FreeModelDays from "../src/admission/FreeModelDays.ts"
 import * as Migrations from "../src/storage/sql/Migrations.ts"
@@ -48,7 +48,7 @@ export const clockAhead =
  * five seconds of them. `{}` gives it the heartbeat of the service.
  */
 export const layerAt = (filename: string, heartbeat: ProcessInstance.Options = { heartbeatEvery: "1000 days" }) =>
-  Layer.mergeAll(WorkspaceStore.layerSql, GuardrailStore.layerSql, KeyRecord.layerSql, FreeModelDays.layerSql).pipe(
+  Layer.mergeAll(WorkspaceStore.layerSql, GuardrailStore.layerSql, KeyRecords.layerSql, FreeModelDays.layerSql).pipe(
     Layer.provideMerge(Layer.mergeAll(KeyStore.layerSql, Accounting.layerSql, Idempotency.layerSql)),
     Layer.provideMerge(Layer.mergeAll(ProcessInstance.layerSql(heartbeat), KeyCache.layerSql)),
     Layer.provideMerge(Migrations.layer),

@@ -1,11 +1,10 @@
 /** `model-gateway keys`: API keys, straight in their database. */
+import { LimitReset } from "@model-gateway/core/CurrentKey"
 import type * as Wire from "@model-gateway/core/Keys"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import * as KeyFormat from "@model-gateway/server/access/KeyFormat"
-import { KeyRecords } from "@model-gateway/server/access/KeyRecord"
+import * as KeyRecords from "@model-gateway/server/access/KeyRecords"
 import { type Key, KeyStore } from "@model-gateway/server/access/KeyStore"
-import * as Periods from "@model-gateway/server/accounting/Periods"
-import * as WireKey from "@model-gateway/server/operations/WireKey"
 import type { Workspace } from "@model-gateway/server/access/WorkspaceStore"
 import { Clock, Console, DateTime, Effect, Option, Redacted, Result } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
@@ -15,7 +14,7 @@ import * as Storage from "../Storage.ts"
 
 /** A key as GET `/keys` answers it. */
 const wire = (key: Key) =>
-  Effect.flatMap(KeyRecords, (records) => Effect.map(records.of(key), (record) => WireKey.make(key, record)))
+  Effect.flatMap(KeyRecords.KeyRecords, ({ of }) => Effect.map(of(key), (record) => KeyRecords.listed(key, record)))
 
 const limitText = ({ limit, limit_remaining, limit_reset }: Wire.Key): string =>
   limit === null ? "none" : `${limit_remaining} of ${limit} left${limit_reset === null ? "" : `, ${limit_reset}`}`
@@ -45,7 +44,7 @@ const create = Command.make(
       ),
       Flag.optional
     ),
-    limitReset: Flag.Literals("limit-reset", Periods.limitResets).pipe(
+    limitReset: Flag.Literals("limit-reset", LimitReset.literals).pipe(
       Flag.withDescription("When the limit resets: each UTC day, ISO week or month. Default: never"),
       Flag.optional
     ),
@@ -66,7 +65,9 @@ const create = Command.make(
       return yield* new Failure({ message: "--limit-reset needs a --limit to reset." })
     }
     if (Option.isSome(input.expiresAt) && input.expiresAt.value <= (yield* Clock.currentTimeMillis)) {
-      return yield* new Failure({ message: `--expires-at ${WireKey.iso(input.expiresAt.value)} has already passed.` })
+      return yield* new Failure({
+        message: `--expires-at ${DateTime.formatIso(DateTime.makeUnsafe(input.expiresAt.value))} has already passed.`
+      })
     }
     yield* Storage.withWorkspace(
       input,

@@ -12,15 +12,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
 import * as Background from "../internal/Background.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
-import {
-  limitOf,
-  newestFirst,
-  placeOf,
-  type Slice,
-  slice,
-  type SliceRequest,
-  type UnknownCursor
-} from "../storage/sql/Page.ts"
+import * as Page from "../storage/sql/Page.ts"
 import * as Purge from "../storage/sql/Purge.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import { type EphemeralKey, type Key, keyColumns, keyRow } from "./Key.ts"
@@ -68,8 +60,8 @@ export class EphemeralKeys extends Context.Service<
     /** The unexpired keys of one parent, newest first. */
     readonly list: (
       parent: Key,
-      request?: SliceRequest
-    ) => Effect.Effect<Slice<Descendant>, UnknownCursor | StorageError>
+      request?: Page.Request
+    ) => Effect.Effect<Page.Page<Descendant>, Page.UnknownCursor | StorageError>
     /** The number of unexpired keys for each parent hash. Parents without any are left out. */
     readonly counts: (parentHashes: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, number>, StorageError>
     /** Revokes a key of the organization immediately. Returns whether it existed. */
@@ -159,19 +151,21 @@ export const make = Effect.gen(function* () {
 
   const list: EphemeralKeys["Service"]["list"] = Effect.fn("EphemeralKeys.list")(function* (parent, request) {
     const now = yield* Clock.currentTimeMillis
-    const limit = limitOf(request)
-    const place = yield* placeOf(
-      newestFirst,
-      request,
-      (after) =>
+    return yield* Page.read(
+      {
+        start: Page.newestFirst,
         // The key may have expired since the previous page was read.
-        sql`SELECT created_at FROM ephemeral_keys
-        WHERE hash = ${after} AND parent_hash = ${parent.hash}`
+        createdAt: (after) =>
+          Page.createdAt(
+            sql`SELECT created_at FROM ephemeral_keys WHERE hash = ${after} AND parent_hash = ${parent.hash}`
+          ),
+        rows: (place, limit) => sql`${selectAll} WHERE e.parent_hash = ${parent.hash} AND e.expires_at > ${now}
+          AND (e.created_at, e.hash) < (${place.createdAt}, ${place.name})
+          ORDER BY e.created_at DESC, e.hash DESC LIMIT ${limit}`,
+        item: descendantRow
+      },
+      request
     )
-    const rows =
-      yield* sql`${selectAll} WHERE e.parent_hash = ${parent.hash} AND e.expires_at > ${now} AND (e.created_at, e.hash) < (${place.createdAt}, ${place.name})
-      ORDER BY e.created_at DESC, e.hash DESC LIMIT ${limit + 1}`
-    return slice(rows, limit, descendantRow)
   }, mapSqlError("EphemeralKeys.list"))
 
   const counts = Effect.fn("EphemeralKeys.counts")(function* (parentHashes: ReadonlyArray<string>) {

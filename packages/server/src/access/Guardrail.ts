@@ -2,10 +2,10 @@
  * A guardrail limits which models and providers its keys may use and how much they may spend
  * together.
  */
+import { LimitReset } from "@model-gateway/core/CurrentKey"
 import { Schema } from "effect"
 import type { Row } from "effect/sql/SqlConnection"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
-import * as Periods from "../accounting/Periods.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 
 /** A stored guardrail. Times are epoch milliseconds, money is micro-credits. */
@@ -18,7 +18,7 @@ export interface Guardrail {
   /** What all assigned keys may spend together per period. Null: no limit. */
   readonly limit: MicroCredits.MicroCredits | null
   /** Null: the limit never resets. */
-  readonly limitReset: Periods.LimitReset | null
+  readonly limitReset: LimitReset | null
   /** Null: all models. */
   readonly allowedModels: ReadonlyArray<string> | null
   /** Null: all providers. */
@@ -51,7 +51,7 @@ export const guardrailRow = (row: Row): Guardrail => {
     name: Dialect.text(row, "g_name"),
     description: Dialect.textOrNull(row, "g_description"),
     limit: limit === null ? null : MicroCredits.make(limit),
-    limitReset: Periods.limitResetOf(Dialect.textOrNull(row, "g_limit_reset")),
+    limitReset: Dialect.oneOfOrNull(row, "g_limit_reset", LimitReset.literals),
     allowedModels: names(row, "g_allowed_models"),
     allowedProviders: names(row, "g_allowed_providers"),
     createdAt: Dialect.int(row, "g_created_at"),

@@ -2,24 +2,15 @@
  * The guardrails of an organization and the keys they are assigned to. A key has at most one
  * guardrail; assigning another one replaces it.
  */
+import type { LimitReset } from "@model-gateway/core/CurrentKey"
 import { Cache, Clock, Context, Data, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
 import type { MicroCredits } from "@model-gateway/providers/MicroCredits"
 import { KeyCache } from "./KeyCache.ts"
-import type { LimitReset } from "../accounting/Periods.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
-import {
-  limitOf,
-  newestFirst,
-  oldestFirst,
-  placeOf,
-  type Slice,
-  slice,
-  type SliceRequest,
-  type UnknownCursor
-} from "../storage/sql/Page.ts"
+import * as Page from "../storage/sql/Page.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import { type Guardrail, guardrailColumns, guardrailRow } from "./Guardrail.ts"
 
@@ -80,8 +71,8 @@ export class GuardrailStore extends Context.Service<
     /** Newest first. */
     readonly list: (
       organizationId: string,
-      request?: SliceRequest
-    ) => Effect.Effect<Slice<Guardrail>, UnknownCursor | StorageError>
+      request?: Page.Request
+    ) => Effect.Effect<Page.Page<Guardrail>, Page.UnknownCursor | StorageError>
     readonly update: (
       organizationId: string,
       id: string,
@@ -105,8 +96,8 @@ export class GuardrailStore extends Context.Service<
     readonly assignments: (
       organizationId: string,
       id: string,
-      request?: SliceRequest
-    ) => Effect.Effect<Slice<AssignedKey>, GuardrailNotFound | UnknownCursor | StorageError>
+      request?: Page.Request
+    ) => Effect.Effect<Page.Page<AssignedKey>, GuardrailNotFound | Page.UnknownCursor | StorageError>
   }
 >()("@model-gateway/server/access/GuardrailStore") {}
 
@@ -166,19 +157,21 @@ export const make = Effect.gen(function* () {
     mapSqlError("GuardrailStore.create")
   )
 
-  const list = Effect.fn("GuardrailStore.list")(function* (organizationId: string, request?: SliceRequest) {
-    const limit = limitOf(request)
-    const place = yield* placeOf(
-      newestFirst,
-      request,
-      (after) =>
-        sql`SELECT created_at FROM guardrails
-        WHERE id = ${after} AND organization_id = ${organizationId}`
+  const list = Effect.fn("GuardrailStore.list")(function* (organizationId: string, request?: Page.Request) {
+    return yield* Page.read(
+      {
+        start: Page.newestFirst,
+        createdAt: (after) =>
+          Page.createdAt(
+            sql`SELECT created_at FROM guardrails WHERE id = ${after} AND organization_id = ${organizationId}`
+          ),
+        rows: (place, limit) => sql`SELECT ${columns} FROM guardrails g JOIN budgets gb ON gb.id = g.id
+          WHERE g.organization_id = ${organizationId} AND (g.created_at, g.id) < (${place.createdAt}, ${place.name})
+          ORDER BY g.created_at DESC, g.id DESC LIMIT ${limit}`,
+        item: guardrailRow
+      },
+      request
     )
-    const rows = yield* sql`SELECT ${columns} FROM guardrails g JOIN budgets gb ON gb.id = g.id
-      WHERE g.organization_id = ${organizationId} AND (g.created_at, g.id) < (${place.createdAt}, ${place.name})
-      ORDER BY g.created_at DESC, g.id DESC LIMIT ${limit + 1}`
-    return slice(rows, limit, guardrailRow)
   }, mapSqlError("GuardrailStore.list"))
 
   const update = Effect.fn("GuardrailStore.update")(
@@ -285,20 +278,21 @@ export const make = Effect.gen(function* () {
   const assignments = Effect.fn("GuardrailStore.assignments")(function* (
     organizationId: string,
     id: string,
-    request?: SliceRequest
+    request?: Page.Request
   ) {
     yield* find(organizationId, id)
-    const limit = limitOf(request)
     const holding = sql`guardrail_id = ${id} AND deleted_at IS NULL`
-    const place = yield* placeOf(
-      oldestFirst,
-      request,
-      (after) => sql`SELECT created_at FROM keys WHERE hash = ${after} AND ${holding}`
+    return yield* Page.read(
+      {
+        start: Page.oldestFirst,
+        createdAt: (after) => Page.createdAt(sql`SELECT created_at FROM keys WHERE hash = ${after} AND ${holding}`),
+        rows: (place, limit) => sql`SELECT hash, name, label FROM keys
+          WHERE ${holding} AND (created_at, hash) > (${place.createdAt}, ${place.name})
+          ORDER BY created_at, hash LIMIT ${limit}`,
+        item: assignedKeyRow
+      },
+      request
     )
-    const rows =
-      yield* sql`SELECT hash, name, label FROM keys WHERE ${holding} AND (created_at, hash) > (${place.createdAt}, ${place.name})
-      ORDER BY created_at, hash LIMIT ${limit + 1}`
-    return slice(rows, limit, assignedKeyRow)
   }, mapSqlError("GuardrailStore.assignments"))
 
   return GuardrailStore.of({

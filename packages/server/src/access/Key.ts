@@ -1,8 +1,8 @@
 /** Keys as they are stored. */
+import { LimitReset } from "@model-gateway/core/CurrentKey"
 import type { Row } from "effect/sql/SqlConnection"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import * as Dialect from "../storage/sql/Dialect.ts"
-import * as Periods from "../accounting/Periods.ts"
 
 /** A stored key. Times are epoch milliseconds, money is micro-credits. */
 export interface Key {
@@ -20,7 +20,7 @@ export interface Key {
   readonly expiresAt: number | null
   readonly disabled: boolean
   readonly limit: MicroCredits.MicroCredits | null
-  readonly limitReset: Periods.LimitReset | null
+  readonly limitReset: LimitReset | null
   readonly includeByokInLimit: boolean
   /** Requests to free models per UTC day. */
   readonly freeDailyLimit: number
@@ -70,7 +70,7 @@ export const keyRow = (row: Row): Key => {
     expiresAt: Dialect.intOrNull(row, "expires_at"),
     disabled: Dialect.bool(row, "disabled"),
     limit: limit === null ? null : MicroCredits.make(limit),
-    limitReset: Periods.limitResetOf(Dialect.textOrNull(row, "limit_reset")),
+    limitReset: Dialect.oneOfOrNull(row, "limit_reset", LimitReset.literals),
     includeByokInLimit: Dialect.bool(row, "include_byok"),
     freeDailyLimit: Dialect.int(row, "free_daily_limit"),
     createdAt: Dialect.int(row, "created_at"),

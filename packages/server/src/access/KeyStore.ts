@@ -9,21 +9,14 @@
  * An ephemeral key is looked up first, then its parent. Each has its own cache entry, so an
  * ephemeral key never has more rights than its parent.
  */
+import type { LimitReset } from "@model-gateway/core/CurrentKey"
 import { Cache, Clock, Context, Data, Effect, Layer, Redacted, Result } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
 import type * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
-import {
-  limitOf,
-  newestFirst,
-  placeOf,
-  type Slice,
-  slice,
-  type SliceRequest,
-  type UnknownCursor
-} from "../storage/sql/Page.ts"
+import * as Page from "../storage/sql/Page.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import * as EphemeralKeys from "./EphemeralKeys.ts"
 import * as KeyFormat from "./KeyFormat.ts"
@@ -31,7 +24,6 @@ import type { Caller } from "./Caller.ts"
 import { type InvalidKey, invalid } from "./InvalidKey.ts"
 import { type Key, keyColumns, keyRow } from "./Key.ts"
 import * as KeyCache from "./KeyCache.ts"
-import type * as Periods from "../accounting/Periods.ts"
 
 export type { Caller } from "./Caller.ts"
 export { InvalidKey } from "./InvalidKey.ts"
@@ -53,7 +45,7 @@ export interface CreateKey {
   /** Default: null, no limit. */
   readonly limit?: MicroCredits.MicroCredits | null | undefined
   /** Default: null, the limit never resets. */
-  readonly limitReset?: Periods.LimitReset | null | undefined
+  readonly limitReset?: LimitReset | null | undefined
   /** Default: false. */
   readonly includeByokInLimit?: boolean | undefined
   /** Default: `freeDailyRequests` of the settings. */
@@ -66,7 +58,7 @@ export interface UpdateKey {
   readonly disabled?: boolean | undefined
   readonly expiresAt?: number | null | undefined
   readonly limit?: MicroCredits.MicroCredits | null | undefined
-  readonly limitReset?: Periods.LimitReset | null | undefined
+  readonly limitReset?: LimitReset | null | undefined
   readonly includeByokInLimit?: boolean | undefined
   readonly freeDailyLimit?: number | undefined
 }
@@ -97,8 +89,8 @@ export class KeyStore extends Context.Service<
      */
     readonly list: (
       filter: { readonly organizationId: string; readonly workspaceId?: string | undefined },
-      request?: SliceRequest
-    ) => Effect.Effect<Slice<Key>, UnknownCursor | StorageError>
+      request?: Page.Request
+    ) => Effect.Effect<Page.Page<Key>, Page.UnknownCursor | StorageError>
     /** Applies the change and returns the updated key. */
     readonly update: (
       organizationId: string,
@@ -174,21 +166,23 @@ export const make = Effect.gen(function* () {
   )
 
   const list: KeyStore["Service"]["list"] = Effect.fn("KeyStore.list")(function* (filter, request) {
-    const limit = limitOf(request)
     const listed = sql.and([
       sql`k.organization_id = ${filter.organizationId}`,
       sql`k.deleted_at IS NULL`,
       ...(filter.workspaceId === undefined ? [] : [sql`k.workspace_id = ${filter.workspaceId}`])
     ])
-    const place = yield* placeOf(
-      newestFirst,
-      request,
-      (after) => sql`SELECT k.created_at FROM keys k WHERE k.hash = ${after} AND ${listed}`
+    return yield* Page.read(
+      {
+        start: Page.newestFirst,
+        createdAt: (after) =>
+          Page.createdAt(sql`SELECT k.created_at FROM keys k WHERE k.hash = ${after} AND ${listed}`),
+        rows: (place, limit) => sql`SELECT ${columns} FROM keys k JOIN budgets b ON b.id = k.hash
+          WHERE ${listed} AND (k.created_at, k.hash) < (${place.createdAt}, ${place.name})
+          ORDER BY k.created_at DESC, k.hash DESC LIMIT ${limit}`,
+        item: keyRow
+      },
+      request
     )
-    const rows = yield* sql`SELECT ${columns} FROM keys k JOIN budgets b ON b.id = k.hash
-      WHERE ${listed} AND (k.created_at, k.hash) < (${place.createdAt}, ${place.name})
-      ORDER BY k.created_at DESC, k.hash DESC LIMIT ${limit + 1}`
-    return slice(rows, limit, keyRow)
   }, mapSqlError("KeyStore.list"))
 
   const update = Effect.fn("KeyStore.update")(

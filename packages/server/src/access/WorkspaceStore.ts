@@ -4,6 +4,7 @@
  * An ordinary key is a member of its own workspace, a management key of all workspaces of its
  * organization.
  */
+import { DeletionShape } from "@model-gateway/core/Files"
 import { Clock, Context, Data, Effect, Layer, type Redacted } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -12,11 +13,7 @@ import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import type { Key } from "./Key.ts"
 import { KeyStore } from "./KeyStore.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
-import { bounds, type Page, type PageRequest } from "../storage/sql/Page.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
-
-/** The shape of a file deletion response. */
-export type FileShape = "native" | "compat_a" | "compat_b"
 
 /** A stored workspace. Times are epoch milliseconds, money is micro-credits. */
 export interface Workspace {
@@ -31,7 +28,7 @@ export interface Workspace {
    */
   readonly defaultCallbackUrl: string | null
   /** Default: `native`. */
-  readonly fileShape: FileShape
+  readonly fileShape: DeletionShape
   readonly balance: MicroCredits.MicroCredits
   readonly createdAt: number
   readonly updatedAt: number
@@ -41,7 +38,7 @@ export interface Workspace {
 export interface UpdateWorkspace {
   readonly name?: string | undefined
   readonly defaultCallbackUrl?: string | null | undefined
-  readonly fileShape?: FileShape | undefined
+  readonly fileShape?: DeletionShape | undefined
 }
 
 /** The result of the first run. The plain keys are shown once and cannot be read again. */
@@ -83,8 +80,6 @@ export class WorkspaceStore extends Context.Service<
      * A workspace by its id only: for the command line and for jobs, which act for the operator.
      */
     readonly find: (id: string) => Effect.Effect<Workspace, WorkspaceNotFound | StorageError>
-    /** Oldest first. */
-    readonly list: (organizationId: string, page?: PageRequest) => Effect.Effect<Page<Workspace>, StorageError>
     readonly create: (organizationId: string, name: string) => Effect.Effect<Workspace, StorageError>
     readonly update: (
       organizationId: string,
@@ -111,7 +106,6 @@ export class WorkspaceStore extends Context.Service<
   }
 >()("@model-gateway/server/access/WorkspaceStore") {}
 
-const fileShapes: ReadonlyArray<FileShape> = ["native", "compat_a", "compat_b"]
 const defaultCredits = MicroCredits.make(10 * MicroCredits.perCredit)
 
 const workspaceRow = (row: Row): Workspace => ({
@@ -120,7 +114,7 @@ const workspaceRow = (row: Row): Workspace => ({
   name: Dialect.text(row, "name"),
   isDefault: Dialect.bool(row, "is_default"),
   defaultCallbackUrl: Dialect.textOrNull(row, "default_callback_url"),
-  fileShape: fileShapes.find((shape) => shape === row.file_shape) ?? "native",
+  fileShape: Dialect.oneOfOrNull(row, "file_shape", DeletionShape.literals) ?? "native",
   balance: MicroCredits.make(Dialect.int(row, "balance_micro")),
   createdAt: Dialect.int(row, "created_at"),
   updatedAt: Dialect.int(row, "updated_at")
@@ -174,14 +168,6 @@ export const make = Effect.gen(function* () {
     }
     return yield* Effect.catchTag(find(id), "WorkspaceNotFound", Effect.die)
   })
-
-  const list = Effect.fn("WorkspaceStore.list")(function* (organizationId: string, page?: PageRequest) {
-    const { limit, offset } = bounds(page)
-    const rows = yield* sql`SELECT * FROM workspaces WHERE organization_id = ${organizationId}
-      ORDER BY created_at, id LIMIT ${limit} OFFSET ${offset}`
-    const [counted] = yield* sql`SELECT COUNT(*) AS total FROM workspaces WHERE organization_id = ${organizationId}`
-    return { items: rows.map(workspaceRow), total: counted === undefined ? 0 : Dialect.int(counted, "total") }
-  }, mapSqlError("WorkspaceStore.list"))
 
   const update = Effect.fn("WorkspaceStore.update")(
     function* (organizationId: string, id: string, change: UpdateWorkspace) {
@@ -272,7 +258,6 @@ export const make = Effect.gen(function* () {
   return WorkspaceStore.of({
     get: (organizationId, id) => get(organizationId, id).pipe(mapSqlError("WorkspaceStore.get")),
     find: (id) => find(id).pipe(mapSqlError("WorkspaceStore.find")),
-    list,
     create: Effect.fn("WorkspaceStore.create")(
       function* (organizationId: string, name: string) {
         return yield* insert(organizationId, name, false, MicroCredits.zero)

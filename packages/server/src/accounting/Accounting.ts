@@ -33,7 +33,6 @@ import * as Background from "../internal/Background.ts"
 import * as Periods from "./Periods.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { GroupCommit } from "../storage/sql/GroupCommit.ts"
-import { bounds, type Page, type PageRequest } from "../storage/sql/Page.ts"
 import { ProcessInstance } from "../storage/sql/ProcessInstance.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import * as LedgerEntries from "./LedgerEntries.ts"
@@ -123,17 +122,6 @@ export class Accounting extends Context.Service<
     /** A workspace's money, or null if the workspace does not exist. */
     readonly balanceOf: (workspaceId: string) => Effect.Effect<Balance | null, StorageError>
     /**
-     * Entries of the usage ledger, oldest first. For reports: it scans the whole ledger, which
-     * takes about 30 ms per 100,000 entries and blocks this process. Indexes by key and workspace
-     * would speed it up but add 22 µs to each paid request, and no operation needs them.
-     */
-    readonly usageOf: (
-      filter?: { readonly keyHash?: string | undefined; readonly workspaceId?: string | undefined },
-      page?: PageRequest
-    ) => Effect.Effect<Page<UsageRow>, StorageError>
-    /** Open intents, oldest first. */
-    readonly openIntents: Effect.Effect<ReadonlyArray<IntentRow>, StorageError>
-    /**
      * Releases the intents of dead processes, and those of this process whose settle or release
      * failed. Returns their number. `layerReaper` runs it regularly.
      */
@@ -222,22 +210,6 @@ export const make = Effect.gen(function* () {
     mapSqlError("Accounting.addCredits")
   )
 
-  const usageOf: Accounting["Service"]["usageOf"] = Effect.fnUntraced(function* (filter, page) {
-    const { limit, offset } = bounds(page)
-    const where = sql.and([
-      ...(filter?.keyHash === undefined ? [] : [sql`key_hash = ${filter.keyHash}`]),
-      ...(filter?.workspaceId === undefined ? [] : [sql`workspace_id = ${filter.workspaceId}`])
-    ])
-    const rows =
-      yield* sql`SELECT * FROM usage_ledger WHERE ${where} ORDER BY settled_at, id LIMIT ${limit} OFFSET ${offset}`
-    const counted = yield* sql`SELECT COUNT(*) AS total FROM usage_ledger WHERE ${where}`
-    return { items: rows.map(usageRow), total: counted[0] === undefined ? 0 : Dialect.int(counted[0], "total") }
-  }, mapSqlError("Accounting.usageOf"))
-
-  const openIntents = Effect.map(sql`SELECT * FROM intents WHERE state = 'open' ORDER BY reserved_at, id`, (rows) =>
-    rows.map(intentRow)
-  ).pipe(mapSqlError("Accounting.openIntents"))
-
   const reap = Effect.gen(function* () {
     // Read the intents first: a process that starts between the two reads then counts as alive.
     const held = yield* sql`SELECT * FROM intents WHERE state = 'open' AND owner IS NOT NULL`
@@ -291,8 +263,6 @@ export const make = Effect.gen(function* () {
         .pipe(mapSqlError("Accounting.release"), Effect.ensuring(ended(id)), Effect.uninterruptible),
     addCredits,
     balanceOf: (workspaceId) => balanceOf(workspaceId).pipe(mapSqlError("Accounting.balanceOf")),
-    usageOf,
-    openIntents,
     reap,
     reconciliation
   })

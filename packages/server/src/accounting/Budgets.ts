@@ -7,6 +7,7 @@
  * whose clock is behind another's at midnight fails with {@link ClockBehind} and counts in the
  * later day.
  */
+import { LimitReset } from "@model-gateway/core/CurrentKey"
 import { Data, Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
@@ -26,7 +27,7 @@ export interface Sums {
 /** A budget at one point in time. Amounts are micro-credits. */
 export interface Budget {
   readonly limit: number | null
-  readonly limitReset: Periods.LimitReset | null
+  readonly limitReset: LimitReset | null
   readonly includeByok: boolean
   readonly usage: Sums
   readonly byok: Sums
@@ -138,7 +139,7 @@ export const fromRow = (row: Row, now: number): Budget => {
   })
   return {
     limit: Dialect.intOrNull(row, "limit_micro"),
-    limitReset: Periods.limitResetOf(Dialect.textOrNull(row, "limit_reset")),
+    limitReset: Dialect.oneOfOrNull(row, "limit_reset", LimitReset.literals),
     includeByok: Dialect.bool(row, "include_byok"),
     usage: sums("usage"),
     byok: sums("byok"),

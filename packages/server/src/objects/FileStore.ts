@@ -11,7 +11,7 @@ import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
 import * as Dialect from "../storage/sql/Dialect.ts"
-import { limitOf, type Slice, slice, type SliceRequest } from "../storage/sql/Page.ts"
+import * as Page from "../storage/sql/Page.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import type { ObjectOwner } from "./ObjectSweep.ts"
 
@@ -43,11 +43,6 @@ export class FileNotFound extends Data.TaggedError("FileNotFound")<{ readonly id
   override readonly message = "There is no such file."
 }
 
-/** `after` is not a file identifier (status 400). */
-export class InvalidCursor extends Data.TaggedError("InvalidCursor")<{ readonly after: string }> {
-  override readonly message = "`after` is no file's identifier."
-}
-
 /** The files that an operation may see. */
 export interface FileScope {
   readonly workspaceId: string
@@ -64,11 +59,13 @@ export class FileStore extends Context.Service<
     /** Records a file whose bytes are stored. `id` comes from {@link nextId}. */
     readonly create: (file: Omit<FileRecord, "createdAt">) => Effect.Effect<FileRecord, StorageError>
     readonly get: (scope: FileScope, id: string) => Effect.Effect<FileRecord, FileNotFound | StorageError>
-    /** Files older than `after`, newest first. `limit` is 1 to 1000, default 100. */
+    /**
+     * Newest first. Fails with {@link Page.UnknownCursor} if `after` is not a file identifier.
+     */
     readonly list: (
       scope: FileScope,
-      request?: SliceRequest
-    ) => Effect.Effect<Slice<FileRecord>, InvalidCursor | StorageError>
+      request?: Page.Request
+    ) => Effect.Effect<Page.Page<FileRecord>, Page.UnknownCursor | StorageError>
     /** Deletes the record permanently and returns it. The file can no longer be read. */
     readonly remove: (scope: FileScope, id: string) => Effect.Effect<FileRecord, FileNotFound | StorageError>
     /** Returns which of these identifiers are files, in any workspace. */
@@ -135,15 +132,18 @@ export const make = Effect.gen(function* () {
     return row === undefined ? yield* new FileNotFound({ id }) : fromRow(row)
   }, mapSqlError("FileStore.get"))
 
-  const list = Effect.fn("FileStore.list")(function* (scope: FileScope, request?: SliceRequest) {
-    const limit = limitOf(request)
-    const after = request?.after
-    const time = after === undefined ? undefined : timeOf(after)
-    if (after !== undefined && time === undefined) return yield* new InvalidCursor({ after })
-    const older = after === undefined || time === undefined ? sql`1 = 1` : sql`(created_at, id) < (${time}, ${after})`
-    const rows = yield* sql`SELECT * FROM files WHERE ${within(scope)} AND ${older}
-      ORDER BY created_at DESC, id DESC LIMIT ${limit + 1}`
-    return slice(rows, limit, fromRow)
+  const list = Effect.fn("FileStore.list")(function* (scope: FileScope, request?: Page.Request) {
+    return yield* Page.read(
+      {
+        start: Page.newestFirst,
+        createdAt: (after) => Effect.succeed(timeOf(after)),
+        rows: (place, limit) => sql`SELECT * FROM files
+          WHERE ${within(scope)} AND (created_at, id) < (${place.createdAt}, ${place.name})
+          ORDER BY created_at DESC, id DESC LIMIT ${limit}`,
+        item: fromRow
+      },
+      request
+    )
   }, mapSqlError("FileStore.list"))
 
   const remove = Effect.fn("FileStore.remove")(function* (scope: FileScope, id: string) {

@@ -10,7 +10,7 @@ import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { currentCaller } from "../access/Caller.ts"
 import { orUnavailable } from "../http/Failures.ts"
-import { forEphemeral, KeyRecords } from "../access/KeyRecord.ts"
+import { forEphemeral, KeyRecords } from "../access/KeyRecords.ts"
 
 /**
  * The record already is in wire format, and dashboards and clients call this operation most, so it

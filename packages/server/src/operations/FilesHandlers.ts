@@ -12,8 +12,9 @@ import { HttpApiBuilder } from "effect/http-api"
 import { currentCaller, limitedTo } from "../access/Caller.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import { orUnavailable } from "../http/Failures.ts"
-import { invalid } from "../http/Issues.ts"
+import * as Paging from "../http/Paging.ts"
 import * as PaidRequest from "../admission/PaidRequest.ts"
+import * as Timestamp from "../http/Timestamp.ts"
 import { WorkspaceStore } from "../access/WorkspaceStore.ts"
 import * as ContentResponse from "./ContentResponse.ts"
 import * as DeletionShape from "./DeletionShape.ts"
@@ -30,7 +31,7 @@ export const toWire = (file: FileRecord): File => ({
   bytes: file.bytes,
   mime_type: file.contentType,
   purpose: file.purpose,
-  created_at: new Date(file.createdAt).toISOString(),
+  created_at: Timestamp.fromMillis(file.createdAt),
   workspace_id: file.workspaceId
 })
 
@@ -108,11 +109,7 @@ const make = Effect.gen(function* () {
   }) {
     const workspace = yield* scopeOf(query.workspace_id)
     yield* PaidRequest.withinRate
-    const page = yield* orUnavailable(
-      files.list(yield* visible(workspace.id), { after: query.after, limit: query.limit })
-    ).pipe(
-      Effect.catchTag("InvalidCursor", ({ message }) => Effect.fail(invalid([{ path: "after", message }], message)))
-    )
+    const page = yield* Paging.known(orUnavailable(files.list(yield* visible(workspace.id), query)))
     const data = page.items.map(toWire)
     return {
       object: "list" as const,

@@ -7,17 +7,16 @@ import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import type { BadRequest } from "@model-gateway/core/GatewayError"
 import { NotFound, phrases } from "@model-gateway/core/GatewayError"
 import type * as Guardrails from "@model-gateway/core/Guardrails"
-import { DateTime, Effect, Option } from "effect"
+import { Effect, Option } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { currentCaller } from "../access/Caller.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import { invalid } from "../http/Issues.ts"
 import * as Paging from "../http/Paging.ts"
+import * as Timestamp from "../http/Timestamp.ts"
 import type { Guardrail } from "../access/Guardrail.ts"
 import { GuardrailNotFound, GuardrailStore } from "../access/GuardrailStore.ts"
-
-const iso = (millis: number): string => DateTime.formatIso(DateTime.makeUnsafe(millis))
 
 const toWire = (guardrail: Guardrail): Guardrails.Guardrail => ({
   id: guardrail.id,
@@ -27,8 +26,8 @@ const toWire = (guardrail: Guardrail): Guardrails.Guardrail => ({
   limit_reset: guardrail.limitReset,
   allowed_models: guardrail.allowedModels,
   allowed_providers: guardrail.allowedProviders,
-  created_at: iso(guardrail.createdAt),
-  updated_at: iso(guardrail.updatedAt)
+  created_at: Timestamp.fromMillis(guardrail.createdAt),
+  updated_at: Timestamp.fromMillis(guardrail.updatedAt)
 })
 
 const uncountable = invalid([{ path: "limit", message: "Expected credits in steps of a millionth" }])

@@ -3,6 +3,7 @@
  * ordinary key creates.
  */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
+import type { KeyRecord } from "@model-gateway/core/CurrentKey"
 import type { BadRequest } from "@model-gateway/core/GatewayError"
 import { Forbidden, NotFound, phrases } from "@model-gateway/core/GatewayError"
 import type * as Keys from "@model-gateway/core/Keys"
@@ -14,12 +15,12 @@ import { orUnavailable } from "../http/Failures.ts"
 import { invalid } from "../http/Issues.ts"
 import * as Paging from "../http/Paging.ts"
 import { withinRate } from "../admission/PaidRequest.ts"
+import * as Timestamp from "../http/Timestamp.ts"
 import { WorkspaceStore } from "../access/WorkspaceStore.ts"
 import { type Descendant, EphemeralKeys } from "../access/EphemeralKeys.ts"
 import { endOf, type Key } from "../access/Key.ts"
-import { type KeyRecord, KeyRecords } from "../access/KeyRecord.ts"
+import * as KeyRecords from "../access/KeyRecords.ts"
 import { KeyStore } from "../access/KeyStore.ts"
-import * as WireKey from "./WireKey.ts"
 
 const invalidField = (path: string, message: string) => invalid([{ path, message }])
 
@@ -63,12 +64,12 @@ const follows = invalid(
 )
 
 const descendantToWire = ({ ephemeral, parent }: Descendant, record: KeyRecord): Keys.Key => ({
-  ...WireKey.make(parent, record),
+  ...KeyRecords.listed(parent, record),
   hash: ephemeral.hash,
   label: ephemeral.label,
-  created_at: WireKey.iso(ephemeral.createdAt),
-  updated_at: WireKey.iso(ephemeral.createdAt),
-  expires_at: WireKey.iso(endOf(ephemeral, parent)),
+  created_at: Timestamp.fromMillis(ephemeral.createdAt),
+  updated_at: Timestamp.fromMillis(ephemeral.createdAt),
+  expires_at: Timestamp.fromMillis(endOf(ephemeral, parent)),
   parent_hash: parent.hash,
   ...(ephemeral.operations === null ? {} : { operations: [...ephemeral.operations] }),
   own_files: ephemeral.ownFiles
@@ -77,12 +78,12 @@ const descendantToWire = ({ ephemeral, parent }: Descendant, record: KeyRecord):
 const make = Effect.gen(function* () {
   const keys = yield* KeyStore
   const ephemerals = yield* EphemeralKeys
-  const records = yield* KeyRecords
+  const records = yield* KeyRecords.KeyRecords
   const workspaces = yield* WorkspaceStore
 
   const toWire = (key: Key, descendants: ReadonlyMap<string, number>): Effect.Effect<Keys.Key> =>
     Effect.map(orUnavailable(records.of(key)), (record) => {
-      const wire = WireKey.make(key, record)
+      const wire = KeyRecords.listed(key, record)
       return key.isManagement ? wire : { ...wire, ephemeral_keys: descendants.get(key.hash) ?? 0 }
     })
 
@@ -127,7 +128,7 @@ const make = Effect.gen(function* () {
     const lifetime = (request?.expires_in ?? longestLife) * 1000
     const limits = { operations: request?.operations, ownFiles: request?.own_files }
     const created = yield* orUnavailable(ephemerals.create(key, lifetime, limits))
-    return { key: Redacted.value(created.plain), expires_at: WireKey.iso(created.ephemeral.expiresAt) }
+    return { key: Redacted.value(created.plain), expires_at: Timestamp.fromMillis(created.ephemeral.expiresAt) }
   })
 
   const listOrdinary = Effect.fnUntraced(function* (

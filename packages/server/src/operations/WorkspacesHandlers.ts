@@ -3,7 +3,7 @@ import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import type { BadRequest } from "@model-gateway/core/GatewayError"
 import { NotFound, phrases } from "@model-gateway/core/GatewayError"
 import type * as Workspaces from "@model-gateway/core/Workspaces"
-import { DateTime, Effect, Option } from "effect"
+import { Effect, Option } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { SqlClient } from "effect/sql/SqlClient"
 import { currentCaller } from "../access/Caller.ts"
@@ -12,6 +12,7 @@ import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { orUnavailable } from "../http/Failures.ts"
 import { invalid } from "../http/Issues.ts"
 import * as PaidRequest from "../admission/PaidRequest.ts"
+import * as Timestamp from "../http/Timestamp.ts"
 import type { StorageError } from "../storage/sql/StorageError.ts"
 import { type Workspace, type WorkspaceNotFound, WorkspaceStore } from "../access/WorkspaceStore.ts"
 
@@ -22,7 +23,7 @@ const toWire = (workspace: Workspace): Workspaces.Workspace => ({
   credits: MicroCredits.toCredits(workspace.balance),
   default_callback_url: workspace.defaultCallbackUrl,
   file_shape: workspace.fileShape,
-  created_at: DateTime.formatIso(DateTime.makeUnsafe(workspace.createdAt))
+  created_at: Timestamp.fromMillis(workspace.createdAt)
 })
 
 const missing = () => new NotFound({ error: { message: `${phrases[404]}: there is no such workspace` } })

@@ -4,6 +4,7 @@ import { Schema } from "effect"
 import type { Row } from "effect/sql/SqlConnection"
 import { hash } from "node:crypto"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import * as Timestamp from "../http/Timestamp.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import * as JobStatus from "./JobStatus.ts"
 import { type Candidate, CandidatesJson } from "./VideoCandidate.ts"
@@ -140,7 +141,7 @@ export const toWire = (job: VideoJob): Job => ({
   polling_url: `/api/v1/videos/${job.id}`,
   status: job.status,
   model: job.model,
-  created_at: new Date(job.createdAt).toISOString(),
+  created_at: Timestamp.fromMillis(job.createdAt),
   ...(job.generationId === null ? {} : { generation_id: job.generationId }),
   ...(job.status === "completed"
     ? {

@@ -10,6 +10,7 @@ import { KeyStore } from "../../src/access/KeyStore.ts"
 import { layer, TestGateway } from "../TestGateway.ts"
 import { post } from "../TestEnvelope.ts"
 import * as TestStorage from "../TestStorage.ts"
+import * as TestLedger from "../accounting/TestLedger.ts"
 
 const rerank = { model: "sandbox/bm25", query: "tea", documents: ["green tea"] }
 const film = { model: "sandbox/title-card", prompt: "tea", duration: 1, resolution: "480p" }
@@ -95,7 +96,7 @@ it.live("requests in flight succeed when the guardrail of their key is deleted",
     expect((yield* ask(`/api/v1/guardrails/${id}`, { method: "DELETE", key })).status).toBe(200)
     const statuses = yield* Effect.forEach(requests, ({ finish }) => finish, all)
     expect(statuses.filter((status) => status !== 200)).toEqual([])
-    expect(yield* accounting.openIntents).toEqual([])
+    expect(yield* TestLedger.openIntents).toEqual([])
     expect(yield* accounting.balanceOf(workspace.id)).toMatchObject({ held: 0 })
   }).pipe(Effect.provide(layer()))
 )

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
 import { Accounting } from "../../src/accounting/Accounting.ts"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
@@ -47,7 +48,7 @@ describe("WorkspaceStore", () => {
       const first = yield* workspaces.bootstrap()
       expect(first?.workspace.id).toBe(early.id)
       expect((yield* workspaces.ensureDefault()).id).toBe(early.id)
-      expect((yield* workspaces.list(early.organizationId)).total).toBe(1)
+      expect(yield* (yield* SqlClient)`SELECT id FROM workspaces`).toEqual([{ id: early.id }])
     }).pipe(Effect.provide(layer))
   )
 

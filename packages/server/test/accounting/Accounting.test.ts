@@ -5,12 +5,13 @@ import { TestClock } from "effect/testing"
 import { Accounting, layerReaper, type Outcome } from "../../src/accounting/Accounting.ts"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { GuardrailStore } from "../../src/access/GuardrailStore.ts"
-import { KeyRecords } from "../../src/access/KeyRecord.ts"
+import { KeyRecords } from "../../src/access/KeyRecords.ts"
 import { type CreateKey, KeyStore } from "../../src/access/KeyStore.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
 import { mapSqlError, StorageError } from "../../src/storage/sql/StorageError.ts"
 import { run, runAndKill } from "../storage/sql/Processes.ts"
 import { clockAhead, layer, layerAt, temporaryFolder } from "../TestStorage.ts"
+import * as TestLedger from "./TestLedger.ts"
 
 const micro = MicroCredits.make
 
@@ -63,11 +64,11 @@ describe("Accounting", () => {
       expect(yield* accounting.balanceOf(payer.workspaceId)).toEqual({ balance: 1000, held: 400, available: 600 })
       expect(yield* accounting.settle(held, outcome(250, { usage: { search_units: 1 } }))).toBe("done")
       expect(yield* accounting.balanceOf(payer.workspaceId)).toEqual({ balance: 750, held: 0, available: 750 })
-      const usage = yield* accounting.usageOf({ keyHash: payer.keyHash })
-      expect(usage.items).toMatchObject([
+      const usage = yield* TestLedger.usageOf({ keyHash: payer.keyHash })
+      expect(usage).toMatchObject([
         { id: "gen-1", cost: 250, reserved: 400, provider: "sandbox", usage: { search_units: 1 }, isLate: false }
       ])
-      expect(yield* accounting.openIntents).toEqual([])
+      expect(yield* TestLedger.openIntents).toEqual([])
     }).pipe(Effect.provide(layer))
   )
 
@@ -90,7 +91,7 @@ describe("Accounting", () => {
       const broken = Effect.andThen(renamed("half"), Effect.fail(failure))
       expect(yield* Effect.flip(accounting.settle(held, outcome(250), broken))).toBe(failure)
       expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 1000, held: 400 })
-      expect((yield* accounting.usageOf()).total).toBe(0)
+      expect((yield* TestLedger.usageOf()).length).toBe(0)
       expect(yield* name).not.toBe("half")
 
       expect(yield* accounting.settle(held, outcome(250), renamed("whole"))).toBe("done")
@@ -108,7 +109,7 @@ describe("Accounting", () => {
       expect(yield* accounting.release(held)).toBe("already")
       expect(yield* accounting.settle(held, outcome(100))).toBe("already")
       expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 1000, held: 0 })
-      expect((yield* accounting.usageOf()).total).toBe(0)
+      expect((yield* TestLedger.usageOf()).length).toBe(0)
     }).pipe(Effect.provide(layer))
   )
 
@@ -124,7 +125,7 @@ describe("Accounting", () => {
       expect(answers.filter((answer) => answer === "done").length).toBe(1)
       expect(answers.filter((answer) => answer === "already").length).toBe(19)
       expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 900, held: 0 })
-      expect((yield* accounting.usageOf()).total).toBe(1)
+      expect((yield* TestLedger.usageOf()).length).toBe(1)
     }).pipe(Effect.provide(layer))
   )
 
@@ -140,7 +141,7 @@ describe("Accounting", () => {
       const third = yield* reserve("gen-1", payer, 400)
       expect(yield* accounting.settle(third, outcome(100))).toBe("already")
       expect(yield* accounting.balanceOf(payer.workspaceId)).toEqual({ balance: 900, held: 0, available: 900 })
-      expect((yield* accounting.usageOf()).total).toBe(1)
+      expect((yield* TestLedger.usageOf()).length).toBe(1)
     }).pipe(Effect.provide(layer))
   )
 
@@ -157,7 +158,7 @@ describe("Accounting", () => {
       yield* (yield* KeyStore).update(organizationId, key.hash, { limit: null })
       expect(yield* refusal("gen-3", payer, 1001)).toEqual({ scope: "workspace", limit: 1000, remaining: 1000 })
 
-      expect(yield* accounting.openIntents).toEqual([])
+      expect(yield* TestLedger.openIntents).toEqual([])
       expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ held: 0 })
       yield* reserve("gen-4", guarded, 200)
       expect(yield* refusal("gen-5", guarded, 101)).toEqual({ scope: "guardrail", limit: 300, remaining: 100 })
@@ -198,9 +199,9 @@ describe("Accounting", () => {
       )
       expect(results.filter((result) => result === "through").length).toBe(100)
       expect(results.filter((result) => result === "key").length).toBe(100)
-      const usage = yield* accounting.usageOf({}, { limit: 1000 })
-      expect(new Set(usage.items.map((row) => row.id)).size).toBe(100)
-      expect(usage.total).toBe(100)
+      const usage = yield* TestLedger.usageOf()
+      expect(new Set(usage.map((row) => row.id)).size).toBe(100)
+      expect(usage.length).toBe(100)
       expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 930_000, held: 0 })
       const record = yield* (yield* KeyRecords).of(key)
       expect(record).toMatchObject({ usage: 0.07, usage_daily: 0.07, limit_remaining: 0 })
@@ -213,7 +214,7 @@ describe("Accounting", () => {
       const { payer } = yield* payerWith(0, { limit: micro(0) })
       const held = yield* reserve("gen-1", payer, 0)
       yield* accounting.settle(held, outcome(0))
-      expect((yield* accounting.usageOf()).items).toMatchObject([{ id: "gen-1", cost: 0 }])
+      expect(yield* TestLedger.usageOf()).toMatchObject([{ id: "gen-1", cost: 0 }])
     }).pipe(Effect.provide(layer))
   )
 
@@ -342,7 +343,7 @@ describe("after a crash", () => {
         expect(yield* accounting.reap).toBe(1)
         expect(yield* accounting.reap).toBe(0)
         expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 10_000, held: 700 })
-        expect(yield* accounting.openIntents).toMatchObject([{ id: "gen-job", jobId: "job-1", owner: null }])
+        expect(yield* TestLedger.openIntents).toMatchObject([{ id: "gen-job", jobId: "job-1", owner: null }])
         expect(yield* accounting.reconciliation).toMatchObject({
           abandoned: [{ id: "gen-killed", state: "abandoned", amount: 700 }]
         })
@@ -415,13 +416,12 @@ describe("after a crash", () => {
 
   it.effect("reaps by itself at the start and at an interval", () =>
     Effect.gen(function* () {
-      const accounting = yield* Accounting
       const { payer } = yield* payerWith(1000)
       yield* reserve("gen-1", payer, 400)
       yield* Layer.build(layerReaper({ every: "30 seconds" }))
       yield* TestClock.adjust("5 minutes")
       // Its own intents are never taken from a process that lives.
-      expect((yield* accounting.openIntents).length).toBe(1)
+      expect((yield* TestLedger.openIntents).length).toBe(1)
     }).pipe(Effect.provide(layer))
   )
 
@@ -438,7 +438,7 @@ describe("after a crash", () => {
         yield* Effect.gen(function* () {
           const accounting = yield* Accounting
           expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 9850, held: 0 })
-          expect((yield* accounting.usageOf()).total).toBe(150)
+          expect((yield* TestLedger.usageOf()).length).toBe(150)
           expect(yield* (yield* KeyRecords).of(key)).toMatchObject({ usage: 0.00015, limit_remaining: 0 })
         }).pipe(Effect.provide(layerAt(filename)))
       }),

@@ -5,11 +5,12 @@ import { TestClock } from "effect/testing"
 import { Accounting } from "../../src/accounting/Accounting.ts"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { GuardrailStore } from "../../src/access/GuardrailStore.ts"
-import { KeyRecords } from "../../src/access/KeyRecord.ts"
+import { KeyRecords } from "../../src/access/KeyRecords.ts"
 import { KeyStore } from "../../src/access/KeyStore.ts"
-import { startOfDay, startOfMonth, startOfWeek } from "../../src/accounting/Periods.ts"
+import { startOfDay, startsOf } from "../../src/accounting/Periods.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
 import { layer } from "../TestStorage.ts"
+import * as TestLedger from "./TestLedger.ts"
 
 const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 
@@ -44,6 +45,8 @@ interface Request {
   cost: number
 }
 
+const startOfWeek = (millis: number) => startsOf(millis).week
+const startOfMonth = (millis: number) => startsOf(millis).month
 const startOf = { daily: startOfDay, weekly: startOfWeek, monthly: startOfMonth }
 
 describe("the ledger", () => {
@@ -160,8 +163,8 @@ describe("the ledger", () => {
           const held = sum((request) => (request.state === "open" && !request.byok ? request.amount : 0))
           const balance = history.credits - sum(inCredits) + held
           expect(yield* accounting.balanceOf(workspaceId)).toMatchObject({ balance, held })
-          const usage = yield* accounting.usageOf({ keyHash: key.hash }, { limit: 1000 })
-          expect(usage.items.map((row) => row.id).toSorted()).toEqual(settled.map((request) => request.id).toSorted())
+          const usage = yield* TestLedger.usageOf({ keyHash: key.hash })
+          expect(usage.map((row) => row.id).toSorted()).toEqual(settled.map((request) => request.id).toSorted())
         }),
       { timeout: 60_000, arbitrary: { runs: 200 } }
     )

@@ -83,7 +83,7 @@ describe("FileStore", () => {
       const files = yield* FileStore
       const { ours } = yield* twoWorkspaces
       for (const after of ["", "file_", "nonsense", "file_zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz", "' OR 1 = 1 --"]) {
-        expect((yield* Effect.flip(files.list(ours, { after })))._tag).toBe("InvalidCursor")
+        expect((yield* Effect.flip(files.list(ours, { after })))._tag).toBe("UnknownCursor")
       }
     }).pipe(Effect.provide(layer))
   )

@@ -2,7 +2,6 @@ import { Response as CurrentKeyResponse } from "@model-gateway/core/CurrentKey"
 import { EphemeralResponse, ListResponse, Response } from "@model-gateway/core/Keys"
 import { expect, it } from "@effect/vitest"
 import { Duration, Effect, Redacted, Schema } from "effect"
-import { Accounting } from "../../src/accounting/Accounting.ts"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { GuardrailStore } from "../../src/access/GuardrailStore.ts"
 import { EphemeralKeys } from "../../src/access/EphemeralKeys.ts"
@@ -10,6 +9,7 @@ import * as KeyFormat from "../../src/access/KeyFormat.ts"
 import { KeyStore } from "../../src/access/KeyStore.ts"
 import { layer, TestGateway } from "../TestGateway.ts"
 import { envelopeOf, inSet, issuePaths, post } from "../TestEnvelope.ts"
+import * as TestLedger from "../accounting/TestLedger.ts"
 
 const path = "/api/v1/keys/ephemeral"
 
@@ -101,8 +101,8 @@ it.layer(layer(), { excludeTestServices: true })("POST /keys/ephemeral", (it) =>
       expect(own).toEqual({ ...parents, label: `mg_ek_…${ephemeral.slice(-3)}`, expires_at: own.expires_at })
       expect(parents.expires_at).toBe(null)
       expect(Date.parse(own.expires_at ?? "")).toBeGreaterThan(Date.now())
-      const ledger = yield* (yield* Accounting).usageOf({ keyHash: parent.hash })
-      expect(ledger.items).toMatchObject([{ operation: "rerank", cost: 1000, keyHash: parent.hash }])
+      const ledger = yield* TestLedger.usageOf({ keyHash: parent.hash })
+      expect(ledger).toMatchObject([{ operation: "rerank", cost: 1000, keyHash: parent.hash }])
     })
   )
 

@@ -4,13 +4,13 @@ import { InvalidRequest, Overloaded, ProviderError } from "@model-gateway/provid
 import { expect, it } from "@effect/vitest"
 import { Duration, Effect, Redacted, Schema } from "effect"
 import { connect } from "node:net"
-import { Accounting } from "../../src/accounting/Accounting.ts"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { GuardrailStore } from "../../src/access/GuardrailStore.ts"
 import { KeyStore } from "../../src/access/KeyStore.ts"
 import { type Answer, layer, TestGateway } from "../TestGateway.ts"
 import { envelopeOf, inSet, issuePaths, post } from "../TestEnvelope.ts"
 import { scripted } from "../TestProvider.ts"
+import * as TestLedger from "../accounting/TestLedger.ts"
 
 const path = "/api/v1/rerank"
 
@@ -34,14 +34,10 @@ const newKey = (options: { readonly limit?: number; readonly freeDailyLimit?: nu
     return { hash: key.hash, key: Redacted.value(plain) }
   })
 
-const usageOf = (keyHash: string) =>
-  Effect.gen(function* () {
-    const page = yield* (yield* Accounting).usageOf({ keyHash }, { limit: 1000 })
-    return page.items
-  })
+const usageOf = (keyHash: string) => TestLedger.usageOf({ keyHash })
 
 const noIntents = Effect.gen(function* () {
-  expect(yield* (yield* Accounting).openIntents).toEqual([])
+  expect(yield* TestLedger.openIntents).toEqual([])
 })
 
 const nested = (levels: number): unknown => JSON.parse("[".repeat(levels) + "]".repeat(levels))
@@ -378,16 +374,15 @@ it.layer(
   it.effect("is interrupted when the caller disconnects, and nothing stays reserved", () =>
     Effect.gen(function* () {
       const { ordinaryKey, port } = yield* TestGateway
-      const accounting = yield* Accounting
       const body = JSON.stringify(asking("hang", "slow"))
       const socket = connect(port, "127.0.0.1")
       socket.write(
         `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${ordinaryKey}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
       )
-      yield* Effect.repeat(accounting.openIntents, { until: (intents) => intents.length === 1 })
+      yield* Effect.repeat(TestLedger.openIntents, { until: (intents) => intents.length === 1 })
       socket.destroy()
-      yield* Effect.repeat(accounting.openIntents, { until: (intents) => intents.length === 0 })
-      expect((yield* accounting.usageOf()).items).toEqual([])
+      yield* Effect.repeat(TestLedger.openIntents, { until: (intents) => intents.length === 0 })
+      expect(yield* TestLedger.usageOf()).toEqual([])
     })
   )
 })

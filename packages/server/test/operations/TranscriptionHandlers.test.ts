@@ -4,11 +4,11 @@ import { expect, it } from "@effect/vitest"
 import { Duration, Effect, Fiber, FileSystem, Schema } from "effect"
 import { connect } from "node:net"
 import * as ProcessFolder from "../../src/objects/ProcessFolder.ts"
-import { Accounting } from "../../src/accounting/Accounting.ts"
 import { form, formHeaders, layer, type Part, TestGateway } from "../TestGateway.ts"
 import { envelopeOf, inSet, issuePaths, post } from "../TestEnvelope.ts"
 import { scripted } from "../TestProvider.ts"
 import { keypad } from "./TestAudio.ts"
+import * as TestLedger from "../accounting/TestLedger.ts"
 
 const path = "/api/v1/audio/transcriptions"
 
@@ -54,7 +54,7 @@ it.layer(layer({ bodyLimits: { transcription: 60_000, transcriptionFile: 40_000 
         const answer = yield* post(path, request)
         expect(answer.status).toBe(200)
         expect(JSON.parse(answer.text)).toEqual({ text: "1259", usage: { cost: 0.00008, seconds: 0.8 } })
-        const [row] = (yield* (yield* Accounting).usageOf()).items
+        const [row] = yield* TestLedger.usageOf()
         expect(row).toMatchObject({ operation: "transcription", cost: 80, reserved: 80, usage: { seconds: 0.8 } })
       })
     )
@@ -287,7 +287,7 @@ it.layer(
       ])
       const all = yield* post(path, asking({ ignore: ["plain"] }))
       expect([all.status, envelopeOf(all).error.message]).toEqual([504, "the operation was aborted due to timeout"])
-      expect(yield* (yield* Accounting).openIntents).toEqual([])
+      expect(yield* TestLedger.openIntents).toEqual([])
     })
   )
 

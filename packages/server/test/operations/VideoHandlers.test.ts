@@ -10,6 +10,7 @@ import { VideoJobs } from "../../src/video/VideoJobs.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
 import * as TestGateway from "../TestGateway.ts"
 import { makeUpstream, model, type Upstream } from "../video/TestVideo.ts"
+import * as TestLedger from "../accounting/TestLedger.ts"
 
 /** What the gateway's provider was asked. */
 class Scripted extends Context.Service<Scripted, Upstream>()("test/Scripted") {}
@@ -316,9 +317,9 @@ layer(gateway, { excludeTestServices: true })("videos over HTTP", (it) => {
       yield* refused(400, yield* post(film({ prompt: "another" }), { key, headers }))
       const done = yield* follow(yield* decodeJob(again.text), key)
       expect(done.status).toBe("completed")
-      const usage = yield* (yield* Accounting).usageOf({ workspaceId })
-      const open = (yield* (yield* Accounting).openIntents).filter((intent) => intent.workspaceId === workspaceId)
-      expect([usage.total, open.length]).toEqual([1, 0])
+      const usage = yield* TestLedger.usageOf({ workspaceId })
+      const open = (yield* TestLedger.openIntents).filter((intent) => intent.workspaceId === workspaceId)
+      expect([usage.length, open.length]).toEqual([1, 0])
       // Another key's key of the same name is another key.
       const other = yield* post(film(), { key: (yield* newKey()).key, headers })
       expect(other.text).not.toBe(answers[0]?.text)
@@ -488,9 +489,9 @@ layer(gateway, { excludeTestServices: true })("videos over HTTP", (it) => {
       for (let n = 0; n < 2; n++) yield* follow(yield* submit(film({ model: "test/free" }), { key }), key)
       const error = yield* refused(429, yield* post(film({ model: "test/free" }), { key }))
       expect(error.message).toBe("rate limit exceeded: all 2 free model requests of this UTC day are used")
-      const open = (yield* (yield* Accounting).openIntents).filter((intent) => intent.workspaceId === workspaceId)
-      const usage = yield* (yield* Accounting).usageOf({ workspaceId })
-      expect([open.length, usage.total]).toEqual([0, 2])
+      const open = (yield* TestLedger.openIntents).filter((intent) => intent.workspaceId === workspaceId)
+      const usage = yield* TestLedger.usageOf({ workspaceId })
+      expect([open.length, usage.length]).toEqual([0, 2])
     })
   )
 })
@@ -522,8 +523,8 @@ describe("videos of several providers over HTTP", () => {
       expect(done).toMatchObject({ status: "completed", usage: { cost: 0.14 } })
       expect(second.submitted).toMatchObject([{ duration: 7, generate_audio: true, prompt: "a harbour" }])
       expect([first.submitted.length, third.submitted.length]).toEqual([1, 0])
-      const usage = yield* (yield* Accounting).usageOf({ workspaceId: workspace.id })
-      expect(usage.items).toMatchObject([{ provider: "second", cost: 140_000, usage: { seconds: 7 } }])
+      const usage = yield* TestLedger.usageOf({ workspaceId: workspace.id })
+      expect(usage).toMatchObject([{ provider: "second", cost: 140_000, usage: { seconds: 7 } }])
 
       const fixed = yield* follow(yield* submit(film({ duration: 2, generate_audio: false })))
       expect(fixed).toMatchObject({ usage: { cost: 0.04 } })
@@ -602,8 +603,8 @@ describe("videos of the sandbox over HTTP", () => {
         const { bytes, status } = yield* ask(done.unsigned_urls?.[0] ?? "")
         expect(status).toBe(200)
         expect(bytes.subarray(4, 8).toString()).toBe("ftyp")
-        const usage = yield* (yield* Accounting).usageOf({ workspaceId: workspace.id })
-        expect(usage.items).toMatchObject([{ jobId: done.id, cost: 10_000, usage: { seconds: 1, videos: 1 } }])
+        const usage = yield* TestLedger.usageOf({ workspaceId: workspace.id })
+        expect(usage).toMatchObject([{ jobId: done.id, cost: 10_000, usage: { seconds: 1, videos: 1 } }])
       }).pipe(Effect.provide(TestGateway.layer())),
     60_000
   )

@@ -5,6 +5,7 @@ import { Accounting } from "../../src/accounting/Accounting.ts"
 import { VideoJobs } from "../../src/video/VideoJobs.ts"
 import { VideoQueue } from "../../src/video/VideoQueue.ts"
 import { VideoWorker } from "../../src/video/VideoWorker.ts"
+import * as TestLedger from "../accounting/TestLedger.ts"
 
 /** Handles the next message that is due. */
 export const next = Effect.gen(function* () {
@@ -23,8 +24,8 @@ export const read = Effect.fnUntraced(function* (id: string) {
 export const money = Effect.fnUntraced(function* (workspaceId: string) {
   const accounting = yield* Accounting
   const balance = yield* accounting.balanceOf(workspaceId)
-  const usage = yield* accounting.usageOf({ workspaceId })
-  return { balance: balance?.balance, held: balance?.held, rows: usage.items.length }
+  const usage = yield* TestLedger.usageOf({ workspaceId })
+  return { balance: balance?.balance, held: balance?.held, rows: usage.length }
 })
 
 /** The {@link money} of a workspace of one credit: nothing spent, a job of 5 seconds under way, that job charged. */

@@ -9,7 +9,6 @@ import {
 } from "@model-gateway/providers/ProviderError"
 import { Deferred, Duration, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { Accounting } from "../../src/accounting/Accounting.ts"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
 import { VideoJobs } from "../../src/video/VideoJobs.ts"
@@ -18,6 +17,7 @@ import { nextCandidate } from "../../src/video/VideoCandidate.ts"
 import { layer as layerWorker, type Options, type VideoWorker } from "../../src/video/VideoWorker.ts"
 import { layer, makeUpstream, model, payer, submit as submitJob, type Upstream } from "./TestVideo.ts"
 import { charged, money, next, read, untouched, work } from "./TestWorker.ts"
+import * as TestLedger from "../accounting/TestLedger.ts"
 
 const failing = (reason: ProviderError["reason"]) => Effect.fail(new ProviderError({ reason }))
 const down = () => failing(new Unavailable({}))
@@ -58,8 +58,8 @@ describe("a video job with several providers", () => {
         yield* work("2 seconds")
         expect(yield* read(job.id)).toMatchObject({ status: "completed", provider: "second", upstreamId: "second-1" })
         expect(yield* money(by.workspaceId)).toEqual({ balance: 920_000, held: 0, rows: 1 })
-        const usage = yield* (yield* Accounting).usageOf({ workspaceId: by.workspaceId })
-        expect(usage.items).toMatchObject([{ provider: "second", cost: 80_000 }])
+        const usage = yield* TestLedger.usageOf({ workspaceId: by.workspaceId })
+        expect(usage).toMatchObject([{ provider: "second", cost: 80_000 }])
         expect([first.submissions.length, second.submissions.length]).toEqual([1, 1])
         expect(second.submissions[0]?.token).not.toBe(first.submissions[0]?.token)
       })

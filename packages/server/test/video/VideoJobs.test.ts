@@ -8,14 +8,15 @@ import { toWire, type VideoJob } from "../../src/video/VideoJob.ts"
 import { VideoJobs } from "../../src/video/VideoJobs.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
 import { layer, makeUpstream, payer, submit } from "./TestVideo.ts"
+import * as TestLedger from "../accounting/TestLedger.ts"
 
 const output = { object_key: "videos/x-0", bytes: 7, sha256: "00" }
 
 const money = Effect.fnUntraced(function* (workspaceId: string) {
   const accounting = yield* Accounting
   const balance = yield* accounting.balanceOf(workspaceId)
-  const usage = yield* accounting.usageOf({ workspaceId })
-  return { balance: balance?.balance, held: balance?.held, rows: usage.items.length }
+  const usage = yield* TestLedger.usageOf({ workspaceId })
+  return { balance: balance?.balance, held: balance?.held, rows: usage.length }
 })
 
 const moves = ["start", "accepted", "postpone", "complete", "fail", "expire", "cancel", "progress"] as const
@@ -79,8 +80,8 @@ describe("VideoJobs", () => {
       expect(yield* money(by.workspaceId)).toEqual({ balance: 950_000, held: 0, rows: 1 })
       expect(yield* jobs.complete(done ?? job, [output], { seconds: 5 })).toBeNull()
       expect(yield* money(by.workspaceId)).toEqual({ balance: 950_000, held: 0, rows: 1 })
-      const usage = yield* (yield* Accounting).usageOf({ workspaceId: by.workspaceId })
-      expect(usage.items[0]).toMatchObject({
+      const usage = yield* TestLedger.usageOf({ workspaceId: by.workspaceId })
+      expect(usage[0]).toMatchObject({
         id: job.intentId,
         jobId: job.id,
         operation: "video",

@@ -14,6 +14,7 @@ import * as VideoQueue from "../../src/video/VideoQueue.ts"
 import * as VideoWorker from "../../src/video/VideoWorker.ts"
 import { temporaryFolder } from "../TestStorage.ts"
 import { layerAt, makeUpstream, payer, submit } from "./TestVideo.ts"
+import * as TestLedger from "../accounting/TestLedger.ts"
 
 const objectsIn = (folder: string) =>
   ObjectStore.layerLocal(`${folder}/objects`).pipe(Layer.provide(NodeServices.layer))
@@ -90,7 +91,7 @@ describe("video jobs of several processes", () => {
           expect(upstream.jobs.size).toBe(20)
           expect(new Set(upstream.submitted.map(({ prompt }) => prompt)).size).toBe(20)
           const accounting = yield* Accounting
-          expect((yield* accounting.usageOf({ workspaceId: by.workspaceId })).total).toBe(20)
+          expect((yield* TestLedger.usageOf({ workspaceId: by.workspaceId })).length).toBe(20)
           expect(yield* accounting.balanceOf(by.workspaceId)).toMatchObject({ balance: 0, held: 0 })
         }).pipe(Effect.provide(working))
       }).pipe(Effect.scoped),
@@ -115,8 +116,8 @@ describe("video jobs of several processes", () => {
           const objects = yield* ObjectStore.ObjectStore
           const output = job?.outputs[0]
           expect(yield* objects.size(output?.object_key ?? "")).toBe(output?.bytes)
-          const usage = yield* accounting.usageOf({ workspaceId: by.workspaceId })
-          expect(usage.items).toMatchObject([{ jobId: id, cost: 80_000 }])
+          const usage = yield* TestLedger.usageOf({ workspaceId: by.workspaceId })
+          expect(usage).toMatchObject([{ jobId: id, cost: 80_000 }])
           expect(yield* accounting.balanceOf(by.workspaceId)).toMatchObject({ balance: 920_000, held: 0 })
         }).pipe(Effect.provide(VideoWorker.layerRunning().pipe(Layer.provideMerge(Layer.fresh(process)))))
       }).pipe(Effect.scoped),
@@ -144,8 +145,8 @@ describe("video jobs of several processes", () => {
           expect(`accepted ${job?.upstreamId}`).toBe(said)
           expect(job).toMatchObject({ status: "completed", error: null })
           const accounting = yield* Accounting
-          const usage = yield* accounting.usageOf({ workspaceId: by.workspaceId })
-          expect(usage.items).toMatchObject([{ jobId: id, cost: 10_000 }])
+          const usage = yield* TestLedger.usageOf({ workspaceId: by.workspaceId })
+          expect(usage).toMatchObject([{ jobId: id, cost: 10_000 }])
           expect(yield* accounting.balanceOf(by.workspaceId)).toMatchObject({ balance: 990_000, held: 0 })
         }).pipe(Effect.provide(VideoWorker.layerRunning().pipe(Layer.provideMerge(Layer.fresh(process)))))
       }).pipe(Effect.scoped),

@@ -120,6 +120,13 @@ export const textOrNull = (row: Row, column: string): string | null => {
   return value === null || value === undefined ? null : mistyped(column, "text")
 }
 
+/**
+ * Reads a text column that contains one of these values. Null if it is null or contains another
+ * text, for example one that a later release wrote.
+ */
+export const oneOfOrNull = <A extends string>(row: Row, column: string, values: ReadonlyArray<A>): A | null =>
+  values.find((value) => value === row[column]) ?? null
+
 /** Reads a column of bytes that may be null. */
 export const bytesOrNull = (row: Row, column: string): Uint8Array | null => {
   const value = row[column]

@@ -18,6 +18,7 @@ import * as tenancy from "./migrations/Tenancy.ts"
 import * as unusedIndexes from "./migrations/UnusedIndexes.ts"
 import * as videoCandidates from "./migrations/VideoCandidates.ts"
 import * as videoJobs from "./migrations/VideoJobs.ts"
+import * as workspaceIndex from "./migrations/WorkspaceIndex.ts"
 import { mapSqlError, StorageError } from "./StorageError.ts"
 
 /** Every migration by `<number>_<name>`. */
@@ -31,7 +32,8 @@ export const migrations = {
   "0007_unused_indexes": unusedIndexes.migration,
   "0008_kept_answers": keptAnswers.migration,
   "0009_paging_indexes": pagingIndexes.migration,
-  "0010_ephemeral_limits": ephemeralLimits.migration
+  "0010_ephemeral_limits": ephemeralLimits.migration,
+  "0011_workspace_index": workspaceIndex.migration
 }
 
 /** Every table that the migrations create. */

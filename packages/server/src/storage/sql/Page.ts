@@ -1,8 +1,9 @@
 /**
  * Pages of a list.
  *
- * API lists continue after a named item ({@link Slice}): the database finds the item by an index,
- * so every page costs the same. Reports page by offset ({@link Page}).
+ * A page starts after a named item. The database finds that place by an index, so every page costs
+ * the same, however long the list is. A total is not part of a page, because counting reads the
+ * whole list.
  */
 import { Data, Effect } from "effect"
 import type { Row } from "effect/sql/SqlConnection"
@@ -12,13 +13,13 @@ import * as Dialect from "./Dialect.ts"
  * At most `limit` items (default 100, at most 1000) after the item named `after` (default: from the
  * start).
  */
-export interface SliceRequest {
+export interface Request {
   readonly after?: string | undefined
   readonly limit?: number | undefined
 }
 
 /** The items, and whether more follow. */
-export interface Slice<A> {
+export interface Page<A> {
   readonly items: ReadonlyArray<A>
   readonly hasMore: boolean
 }
@@ -28,10 +29,7 @@ export class UnknownCursor extends Data.TaggedError("UnknownCursor")<{ readonly 
   override readonly message = "`after` names no item of the list."
 }
 
-/**
- * The position in a list after which a slice starts. Items are ordered by creation time, then by
- * name.
- */
+/** A position in a list. Items are ordered by creation time, then by name. */
 export interface Place {
   readonly createdAt: number
   readonly name: string
@@ -43,50 +41,42 @@ export const newestFirst: Place = { createdAt: Number.MAX_SAFE_INTEGER, name: ""
 /** Before the first item of a list in oldest-first order. */
 export const oldestFirst: Place = { createdAt: -1, name: "" }
 
-/**
- * The position of the item named `after`, or the start. `select` reads the item's `created_at` if
- * it is in the list.
- */
-export const placeOf = <E>(
-  start: Place,
-  request: SliceRequest | undefined,
-  select: (after: string) => Effect.Effect<ReadonlyArray<Row>, E>
-): Effect.Effect<Place, E | UnknownCursor> => {
-  const after = request?.after
-  if (after === undefined) return Effect.succeed(start)
-  return Effect.flatMap(select(after), ([row]) =>
-    row === undefined
-      ? Effect.fail(new UnknownCursor({ after }))
-      : Effect.succeed({ createdAt: Dialect.int(row, "created_at"), name: after })
-  )
+/** A list whose pages {@link read} reads. */
+export interface List<A, E> {
+  /** The start of the list: {@link newestFirst} or {@link oldestFirst}. */
+  readonly start: Place
+  /** The creation time of the item named `after`, or undefined if the list has no such item. */
+  readonly createdAt: (after: string) => Effect.Effect<number | undefined, E>
+  /** At most `limit` rows that follow the place, in the order of the list. */
+  readonly rows: (place: Place, limit: number) => Effect.Effect<ReadonlyArray<Row>, E>
+  /** Reads an item from its row. */
+  readonly item: (row: Row) => A
 }
 
-/** The `limit` of a {@link SliceRequest}. Query one more row to learn whether more follow. */
-export const limitOf = (request: SliceRequest | undefined): number => clamp(request?.limit ?? 100, 1, 1000)
+/** The `created_at` of the first row, or undefined if there is no row. For {@link List.createdAt}. */
+export const createdAt = <E>(rows: Effect.Effect<ReadonlyArray<Row>, E>): Effect.Effect<number | undefined, E> =>
+  Effect.map(rows, ([row]) => (row === undefined ? undefined : Dialect.int(row, "created_at")))
 
-/** Makes a slice from the rows of a query with `limit` + 1. */
-export const slice = <Row, A>(rows: ReadonlyArray<Row>, limit: number, read: (row: Row) => A): Slice<A> => ({
-  items: rows.slice(0, limit).map(read),
-  hasMore: rows.length > limit
+/** Reads one page of a list. Asks for one row more than the page has, to learn whether more follow. */
+export const read = Effect.fnUntraced(function* <A, E>(
+  list: List<A, E>,
+  request: Request | undefined
+): Effect.fn.Return<Page<A>, E | UnknownCursor> {
+  const limit = limitOf(request)
+  const rows = yield* list.rows(yield* placeOf(list, request?.after), limit + 1)
+  return { items: rows.slice(0, limit).map(list.item), hasMore: rows.length > limit }
 })
 
-/** At most `limit` items (default 100, at most 1000) after skipping `offset` (default 0). */
-export interface PageRequest {
-  readonly offset?: number | undefined
-  readonly limit?: number | undefined
-}
-
-/** The items, and the `total` number of items in the list. */
-export interface Page<A> {
-  readonly items: ReadonlyArray<A>
-  readonly total: number
-}
-
-/** The limits applied to a request: whole numbers, `limit` from 1 to 1000, `offset` from 0. */
-export const bounds = (request: PageRequest | undefined): { readonly offset: number; readonly limit: number } => ({
-  offset: clamp(request?.offset ?? 0, 0, Number.MAX_SAFE_INTEGER),
-  limit: clamp(request?.limit ?? 100, 1, 1000)
+const placeOf = Effect.fnUntraced(function* <A, E>(
+  list: List<A, E>,
+  after: string | undefined
+): Effect.fn.Return<Place, E | UnknownCursor> {
+  if (after === undefined) return list.start
+  const time = yield* list.createdAt(after)
+  return time === undefined ? yield* new UnknownCursor({ after }) : { createdAt: time, name: after }
 })
 
-const clamp = (value: number, least: number, most: number): number =>
-  Math.min(most, Math.max(least, Math.trunc(Number.isNaN(value) ? least : value)))
+const limitOf = (request: Request | undefined): number => {
+  const limit = Math.trunc(request?.limit ?? 100)
+  return Number.isNaN(limit) ? 1 : Math.min(1000, Math.max(1, limit))
+}

@@ -1,43 +1,20 @@
 /**
- * The response of GET `/key`: a key's limits and usage, read from its counters.
+ * Keys in wire format: the record that GET `/key` returns, read from the key's counters, and the
+ * key as `/keys` lists it. Money is in credits.
  *
- * Specification: "Key record (`data` of GET `/key`)". Names are the wire's, money is in credits.
+ * Specification: "Key record (`data` of GET `/key`)".
  */
-import { Clock, Context, DateTime, Effect, Layer } from "effect"
+import type { KeyRecord } from "@model-gateway/core/CurrentKey"
+import type * as Keys from "@model-gateway/core/Keys"
+import { Clock, Context, Effect, Layer } from "effect"
 import * as Budgets from "../accounting/Budgets.ts"
 import { toCredits } from "@model-gateway/providers/MicroCredits"
+import * as Timestamp from "../http/Timestamp.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { Reader } from "../storage/sql/Reader.ts"
 import { mapSqlError, StorageError } from "../storage/sql/StorageError.ts"
 import { endOf, type EphemeralKey, type Key } from "./Key.ts"
 import * as Periods from "../accounting/Periods.ts"
-
-/** Every field of the specification's table. Money is in credits, times are ISO 8601 UTC. */
-export interface KeyRecord {
-  readonly byok_usage: number
-  readonly byok_usage_daily: number
-  readonly byok_usage_weekly: number
-  readonly byok_usage_monthly: number
-  readonly creator_user_id: string | null
-  readonly expires_at: string | null
-  readonly free_model_daily_requests: { readonly limit: number; readonly remaining: number; readonly used: number }
-  readonly include_byok_in_limit: boolean
-  readonly is_free_tier: boolean
-  readonly is_management_key: boolean
-  readonly is_provisioning_key: boolean
-  readonly label: string
-  readonly limit: number | null
-  /**
-   * What can still be spent in the period: `limit` minus what is used and reserved, never below 0.
-   */
-  readonly limit_remaining: number | null
-  readonly limit_reset: Periods.LimitReset | null
-  readonly rate_limit: { readonly interval: string; readonly requests: number; readonly note: string }
-  readonly usage: number
-  readonly usage_daily: number
-  readonly usage_weekly: number
-  readonly usage_monthly: number
-}
 
 /** Reads key records. */
 export class KeyRecords extends Context.Service<
@@ -46,7 +23,7 @@ export class KeyRecords extends Context.Service<
     /** The current record of a key. */
     readonly of: (key: Key) => Effect.Effect<KeyRecord, StorageError>
   }
->()("@model-gateway/server/keys/KeyRecords") {}
+>()("@model-gateway/server/access/KeyRecords") {}
 
 /** The deprecated field, the same for every key. */
 const rateLimit = { requests: -1, interval: "10s", note: "This field is deprecated and safe to ignore." } as const
@@ -60,7 +37,7 @@ export const make = (key: Key, budget: Budgets.Budget, freeUsed: number): KeyRec
     byok_usage_weekly: toCredits(budget.byok.weekly),
     byok_usage_monthly: toCredits(budget.byok.monthly),
     creator_user_id: key.creatorUserId,
-    expires_at: key.expiresAt === null ? null : DateTime.formatIso(DateTime.makeUnsafe(key.expiresAt)),
+    expires_at: Timestamp.fromMillisOrNull(key.expiresAt),
     free_model_daily_requests: {
       limit: key.freeDailyLimit,
       remaining: Math.max(0, key.freeDailyLimit - freeUsed),
@@ -86,7 +63,27 @@ export const make = (key: Key, budget: Budgets.Budget, freeUsed: number): KeyRec
 export const forEphemeral = (record: KeyRecord, ephemeral: EphemeralKey, parent: Key): KeyRecord => ({
   ...record,
   label: ephemeral.label,
-  expires_at: DateTime.formatIso(DateTime.makeUnsafe(endOf(ephemeral, parent)))
+  expires_at: Timestamp.fromMillis(endOf(ephemeral, parent))
+})
+
+/** A key as the operations of `/keys` return it: the key, and the budget fields of its record. */
+export const listed = (key: Key, record: KeyRecord): Keys.Key => ({
+  hash: key.hash,
+  name: key.name,
+  label: key.label,
+  workspace_id: key.workspaceId,
+  disabled: key.disabled,
+  is_management_key: key.isManagement,
+  limit: record.limit,
+  limit_remaining: record.limit_remaining,
+  limit_reset: record.limit_reset,
+  include_byok_in_limit: record.include_byok_in_limit,
+  usage: record.usage,
+  guardrail_id: key.guardrailId,
+  creator_user_id: key.creatorUserId,
+  created_at: Timestamp.fromMillis(key.createdAt),
+  updated_at: Timestamp.fromMillis(key.updatedAt),
+  expires_at: Timestamp.fromMillisOrNull(key.expiresAt)
 })
 
 /** Reads records from the database in the context. */
