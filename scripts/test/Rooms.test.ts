@@ -30,9 +30,7 @@ const rooms = [
 const exceptions = [
   "GatewayServerConfig.ts imports http/ClientAddress.ts",
   "GatewayServerConfig.ts imports http/Cors.ts",
-  "GatewayServerConfig.ts imports http/MetricsAccess.ts",
-  "access/Authorization.ts imports admission/RateLimits.ts",
-  "access/FailedAuthentications.ts imports admission/RateLimits.ts"
+  "GatewayServerConfig.ts imports http/MetricsAccess.ts"
 ]
 
 const server = packages.find(({ name }) => name === "server")

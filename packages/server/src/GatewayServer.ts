@@ -9,6 +9,7 @@ import type { Provider } from "@model-gateway/providers/Provider"
 import { Effect, Layer, Path } from "effect"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import { HttpRouter } from "effect/http"
+import * as RateLimiter from "effect/persistence/RateLimiter"
 import { HttpApiBuilder } from "effect/http-api"
 import * as Accounting from "./accounting/Accounting.ts"
 import * as FilesHandlers from "./operations/FilesHandlers.ts"
@@ -38,7 +39,7 @@ import * as ModelCatalogue from "./routing/ModelCatalogue.ts"
 import * as ModelsHandlers from "./operations/ModelsHandlers.ts"
 import * as FreeModelDays from "./admission/FreeModelDays.ts"
 import * as RateLimits from "./admission/RateLimits.ts"
-import * as RateLimitStore from "./admission/RateLimitStore.ts"
+import * as RateLimiterStore from "./storage/memory/RateLimiterStore.ts"
 import * as RerankHandlers from "./operations/RerankHandlers.ts"
 import * as LargeBodies from "./admission/LargeBodies.ts"
 import * as Router from "./routing/Router.ts"
@@ -96,11 +97,10 @@ export const layer = Lifecycle.layerStopFirst.pipe(
   Layer.provide(FailureLog.layer())
 )
 
-const limits = Layer.unwrap(
-  Effect.map(GatewayServerConfig, ({ failedAuthentications, rateLimit }) =>
-    RateLimits.layer({ requests: rateLimit, failedAuthentications })
-  )
-).pipe(Layer.provide(RateLimitStore.layerMemory()))
+const limits = Layer.unwrap(Effect.map(GatewayServerConfig, ({ rateLimit }) => RateLimits.layer(rateLimit))).pipe(
+  Layer.provideMerge(RateLimiter.layer),
+  Layer.provide(RateLimiterStore.layer())
+)
 
 /** All stores over the SQL database in the context, which must be migrated. */
 export const layerStoresSql = Layer.mergeAll(

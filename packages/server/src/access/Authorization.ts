@@ -10,10 +10,10 @@ import { Forbidden, phrases, Unauthorized } from "@model-gateway/core/GatewayErr
 import { Context, Effect, Layer, Redacted } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
+import type { RateLimiter } from "effect/persistence/RateLimiter"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import { type Caller, CurrentCaller, currentCaller } from "./Caller.ts"
 import { KeyStore } from "./KeyStore.ts"
-import { RateLimits } from "../admission/RateLimits.ts"
 import type { BodyAdmission } from "../http/BodyAdmission.ts"
 import type { BodyMemory } from "../http/BodyMemory.ts"
 import * as ClientAddress from "../http/ClientAddress.ts"
@@ -46,8 +46,9 @@ const notPermitted = (operation: string) =>
 const makeAuthorization = Effect.gen(function* () {
   const keys = yield* KeyStore
   const guard = yield* RequestBody.make
-  const failed = FailedAuthentications.make(yield* RateLimits)
-  const addressOf = ClientAddress.make((yield* GatewayServerConfig).trustedProxies)
+  const { failedAuthentications, trustedProxies } = yield* GatewayServerConfig
+  const failed = yield* FailedAuthentications.make(failedAuthentications)
+  const addressOf = ClientAddress.make(trustedProxies)
   const authenticate = Effect.fnUntraced(function* (
     credential: Redacted.Redacted<string>,
     request: HttpServerRequest.HttpServerRequest
@@ -109,7 +110,7 @@ const permit =
 export const layer: Layer.Layer<
   Authorization | ManagementKey | SpendingKey,
   never,
-  KeyStore | RateLimits | BodyAdmission | BodyMemory
+  KeyStore | RateLimiter | BodyAdmission | BodyMemory
 > = Layer.mergeAll(
   Layer.effect(Authorization, makeAuthorization),
   Layer.effect(

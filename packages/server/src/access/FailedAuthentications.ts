@@ -7,9 +7,13 @@
  * response holds a connection, so only a few may wait at a time; further ones are not delayed. The
  * body is not read meanwhile.
  */
-import { Effect } from "effect"
-import type { RateLimits } from "../admission/RateLimits.ts"
+import { Duration, Effect } from "effect"
+import { RateLimiter } from "effect/persistence/RateLimiter"
+import type { Rate } from "../GatewayServerConfig.ts"
 import * as ClientAddress from "../http/ClientAddress.ts"
+
+/** The longest delay after a failed authentication, in milliseconds. */
+export const maxDelay = 2000
 
 /** How many responses may be delayed at the same time. */
 export interface Options {
@@ -19,12 +23,27 @@ export interface Options {
   readonly total?: number | undefined
 }
 
-/** Counts a failure of the address and waits for the resulting delay. */
-export const make = (limits: RateLimits["Service"], options?: Options): ((address: string) => Effect.Effect<void>) => {
+/**
+ * Makes an effect that counts a failure of the address and waits for the resulting delay: none for
+ * the first failure, more for each recent one, and {@link maxDelay} above the rate.
+ */
+export const make = Effect.fnUntraced(function* (rate: Rate, options?: Options) {
+  const limiter = yield* RateLimiter
+  const limit = Math.max(1, Math.floor(rate.requests))
+  const window = Duration.toMillis(rate.window)
   const perAddress = options?.perAddress ?? 16
   const total = options?.total ?? 1024
   const waiting = new Map<string, number>()
   let all = 0
+
+  /** Counts a failure and returns its delay in milliseconds. */
+  const delayAfter = (address: string): Effect.Effect<number> =>
+    limiter.consume({ algorithm: "token-bucket", key: `authentication:${address}`, limit, window: rate.window }).pipe(
+      // The failure just counted adds nothing: the first response is not delayed.
+      Effect.map(({ resetAfter }) => maxDelay * (Duration.toMillis(resetAfter) / window - 1 / limit)),
+      // The delay only slows down guessing. Without the store, the response is still a 401.
+      Effect.catch(({ reason }) => Effect.succeed(reason._tag === "RateLimitExceeded" ? maxDelay : 0))
+    )
 
   const leave = (address: string) =>
     Effect.sync(() => {
@@ -43,12 +62,8 @@ export const make = (limits: RateLimits["Service"], options?: Options): ((addres
       return Effect.ensuring(Effect.sleep(delay), leave(address))
     })
 
-  return (caller) => {
+  return (caller: string): Effect.Effect<void> => {
     const address = ClientAddress.countedBy(caller)
-    return limits.authenticationFailed(address).pipe(
-      // The delay only slows down guessing. Without the store, the response is still a 401.
-      Effect.catch(() => Effect.succeed(0)),
-      Effect.flatMap((delay) => wait(address, delay))
-    )
+    return Effect.flatMap(delayAfter(address), (delay) => wait(address, delay))
   }
-}
+})

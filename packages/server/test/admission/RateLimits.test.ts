@@ -1,14 +1,27 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Duration, Effect, Layer } from "effect"
+import * as RateLimiter from "effect/persistence/RateLimiter"
 import { TestClock } from "effect/testing"
 import { layer, RateLimits } from "../../src/admission/RateLimits.ts"
-import { layerMemory } from "../../src/admission/RateLimitStore.ts"
+import * as RateLimiterStore from "../../src/storage/memory/RateLimiterStore.ts"
 
-const limits = (requests: number, seconds: number, capacity?: number) =>
-  layer({
-    requests: { requests, window: `${seconds} seconds` },
-    failedAuthentications: { requests: 4, window: "1 minute" }
-  }).pipe(Layer.provide(layerMemory({ capacity })))
+const limits = (requests: number, seconds: number) =>
+  layer({ requests, window: Duration.seconds(seconds) }).pipe(
+    Layer.provide(RateLimiter.layer),
+    Layer.provide(RateLimiterStore.layer())
+  )
+
+/** A store that does not answer. */
+const layerDown = Layer.effect(
+  RateLimiter.RateLimiterStore,
+  Effect.map(RateLimiter.RateLimiterStore, (store) => ({
+    ...store,
+    tokenBucket: () =>
+      Effect.fail(
+        new RateLimiter.RateLimiterError({ reason: new RateLimiter.RateLimitStoreError({ message: "down" }) })
+      )
+  }))
+).pipe(Layer.provide(RateLimiter.layerStoreMemory))
 
 const refused = (key: string) => Effect.flatMap(RateLimits, (rates) => Effect.flip(rates.request(key)))
 
@@ -84,32 +97,16 @@ describe("RateLimits", () => {
     }).pipe(Effect.provide(limits(3, 60)))
   )
 
-  it.effect("delays an address by more with each recent failure, up to 2 seconds, and forgets failures evenly", () =>
+  it.effect("fails as storage does while the store of limits does not answer", () =>
     Effect.gen(function* () {
-      const rates = yield* RateLimits
-      const fail = Effect.map(rates.authenticationFailed("192.0.2.1"), Math.round)
-      expect(yield* Effect.all([fail, fail, fail, fail, fail, fail])).toEqual([0, 500, 1000, 1500, 2000, 2000])
-      expect(yield* rates.authenticationFailed("192.0.2.2")).toBe(0)
-      yield* TestClock.adjust("30 seconds")
-      expect(yield* fail).toBe(1000)
-      yield* TestClock.adjust("1 minute")
-      expect(yield* fail).toBe(0)
-    }).pipe(Effect.provide(limits(1, 60)))
-  )
-
-  it.effect("keeps a bounded number of keys, the latest used, and addresses do not push keys out", () =>
-    Effect.gen(function* () {
-      const rates = yield* RateLimits
-      yield* rates.request("old")
-      yield* rates.request("kept")
-      yield* Effect.forEach(
-        Array.from({ length: 10 }, (_, i) => `192.0.2.${i}`),
-        rates.authenticationFailed
+      expect(yield* refused("k")).toMatchObject({ _tag: "StorageError", retryable: true })
+    }).pipe(
+      Effect.provide(
+        layer({ requests: 1, window: Duration.minutes(1) }).pipe(
+          Layer.provide(RateLimiter.layer),
+          Layer.provide(layerDown)
+        )
       )
-      expect((yield* refused("kept"))._tag).toBe("RateLimited")
-      yield* rates.request("new")
-      expect((yield* refused("kept"))._tag).toBe("RateLimited")
-      expect((yield* rates.request("old")).remaining).toBe(0)
-    }).pipe(Effect.provide(limits(1, 60, 2)))
+    )
   )
 })
