@@ -16,7 +16,7 @@ import * as Settings from "./Settings.ts"
 /** The flags that every command on the database has. */
 export const flags = {
   config: Settings.configFlag,
-  settings: Settings.flagsOf([Settings.dataDir]),
+  settings: Settings.flagsOf({ dataDir: Settings.declarations.dataDir }),
   workspace: Flag.String("workspace").pipe(
     Flag.withMetavar("id"),
     Flag.withDescription("Id of the workspace. Default: the default workspace"),

@@ -6,13 +6,14 @@ import { CliConfig, Command, GlobalFlag } from "effect/cli"
 import * as Credits from "./commands/Credits.ts"
 import * as Keys from "./commands/Keys.ts"
 import * as Serve from "./commands/Serve.ts"
+import * as SettingsCommand from "./commands/Settings.ts"
 import * as Output from "./Output.ts"
 import * as Process from "./Process.ts"
 import { nodeProblem, version } from "./Version.ts"
 
 const command = Command.make("model-gateway").pipe(
   Command.withDescription("One HTTP API in front of many model providers"),
-  Command.withSubcommands([Serve.command, Keys.command, Credits.command])
+  Command.withSubcommands([Serve.command, Keys.command, Credits.command, SettingsCommand.command])
 )
 
 /** Unlike npm, pnpm passes the `--` of `pnpm start -- --port 9000` on. No command here uses it. */

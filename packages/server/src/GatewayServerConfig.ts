@@ -1,206 +1,192 @@
 /**
- * The settings of the service and their defaults. Sizes are in bytes. Times are any `Duration`
- * input.
+ * The settings of the service. To add one, declare it here and read it where it is used.
+ *
+ * Sizes are in bytes, and times are `Duration`s. As text, sizes are written as `8 MiB` or in bytes,
+ * and times as `20 seconds`.
  */
-import { ByteSize, Config, Context, Duration, Layer, type Redacted, Schema } from "effect"
-import * as ClientAddress from "./http/ClientAddress.ts"
-import * as Cors from "./http/Cors.ts"
-import * as MetricsAccess from "./http/MetricsAccess.ts"
-
-/** Maximum size of a request body. A larger one is rejected with a 413. */
-export interface BodyLimits {
-  /** POST `/rerank`. Default: 8 MiB. */
-  readonly rerank: number
-  /**
-   * POST `/audio/transcriptions` with a JSON body. Default: 36 MiB, enough for 25 MiB of audio in
-   * base64.
-   */
-  readonly transcription: number
-  /**
-   * The file of a multipart POST `/audio/transcriptions`. Default: 25 MiB. Its other fields may add
-   * 1 MiB.
-   */
-  readonly transcriptionFile: number
-  /** POST `/videos`. Default: 24 MiB. */
-  readonly videos: number
-  /** The file of POST `/files`. Default: 2 GiB. It is streamed and never held in memory. */
-  readonly files: number
-  /** Every other operation. Default: 1 MiB. */
-  readonly other: number
-}
-
-/** Time limits for upstreams. */
-export interface Deadlines {
-  /** One attempt at a rerank. Default: 20 seconds. */
-  readonly rerankAttempt: Duration.Duration
-  /** A rerank with all its fallbacks. The response is then a 524. Default: 60 seconds. */
-  readonly rerank: Duration.Duration
-  /** One attempt at a transcription. Default: 2 minutes. */
-  readonly transcriptionAttempt: Duration.Duration
-  /** A transcription with all its fallbacks. The response is then a 504. Default: 5 minutes. */
-  readonly transcription: Duration.Duration
-}
-
-/** When the circuit of an endpoint opens. */
-export interface Circuits {
-  /** Consecutive failures before the circuit opens. Default: 5. */
-  readonly failures: number
-  /**
-   * How long the circuit stays open before one request may try the endpoint again. Default: 10
-   * seconds.
-   */
-  readonly openFor: Duration.Duration
-}
-
-/** Video jobs. */
-export interface Videos {
-  /**
-   * Jobs that one process advances at the same time. They mostly wait for an upstream. Default: 32.
-   */
-  readonly concurrency: number
-  /**
-   * Time from submission until an unfinished job expires at no cost. Default: 24 hours; at most 365
-   * days.
-   */
-  readonly lifetime: Duration.Duration
-  /** Time from the end of a job until it and its videos are deleted. Default: undefined, never. */
-  readonly retention: Duration.Duration | undefined
-}
-
-/**
- * Maximum size of the answers stored for `Idempotency-Key`, in bytes as stored. Large answers are
- * compressed.
- */
-export interface KeptAnswers {
-  /** Per API key, including its ephemeral keys. Default: 32 MiB. */
-  readonly perKey: number
-  /** All API keys together. Default: 1 GiB. */
-  readonly total: number
-}
-
-/** The minimum speed of a request body. A slower request ends with a 408. */
-export interface BodyRate {
-  /** Default: 1024. */
-  readonly bytesPerSecond: number
-  /** The rate is checked over spans of this length. Default: 30 seconds. */
-  readonly grace: Duration.Duration
-}
-
-/** A number of requests per time window. */
-export interface Rate {
-  readonly requests: number
-  readonly window: Duration.Duration
-}
-
-/** All settings. */
-export interface Settings {
-  readonly bodyLimits: BodyLimits
-  /** Enforced by the program that owns the HTTP server. */
-  readonly bodyRate: BodyRate
-  /**
-   * Memory for the bodies of all requests in flight, in bytes. A body counts as four times its
-   * length, for its text and parsed values. One key gets at most half. Requests beyond the limit
-   * wait for two seconds and then get a 503. Default: undefined, a quarter of what the process may
-   * use.
-   */
-  readonly bodyMemory: number | undefined
-  readonly deadlines: Deadlines
-  readonly circuits: Circuits
-  readonly videos: Videos
-  readonly keptAnswers: KeptAnswers
-  /** Rate limit of a key. Default: 1000 requests in 10 seconds. */
-  readonly rateLimit: Rate
-  /**
-   * Failed authentications of an address after which further ones are delayed by 2 seconds. Before
-   * that, each recent failure adds a share of the delay. Valid keys are never delayed. Default: 20
-   * per minute.
-   */
-  readonly failedAuthentications: Rate
-  /** Requests to free models per UTC day of a new key. Default: 200. */
-  readonly freeDailyRequests: number
-  /**
-   * Origins whose pages may call the service from a browser, exactly as browsers send them:
-   * `https://app.example`. `*` is not allowed. The service's own origin need not be listed.
-   * Default: none.
-   */
-  readonly corsOrigins: ReadonlyArray<string>
-  /**
-   * Proxies in front of the service, as addresses and CIDR blocks: `10.0.0.0/8`, `2001:db8::7`. The
-   * service trusts the client address that they report in `X-Forwarded-For`. Listing all addresses
-   * is not allowed. Default: none, the client is the peer of the connection.
-   */
-  readonly trustedProxies: ReadonlyArray<string>
-  /**
-   * The bearer token for `/metrics`: 16 to 512 characters. Default: none, `/metrics` answers only
-   * direct requests from this machine.
-   */
-  readonly metricsToken: Redacted.Redacted | undefined
-}
-
-/** Settings. Absent ones have their defaults. */
-export interface Options {
-  readonly bodyLimits?: Partial<BodyLimits> | undefined
-  readonly bodyRate?: Partial<BodyRate> | undefined
-  readonly bodyMemory?: number | undefined
-  readonly deadlines?: Partial<Deadlines> | undefined
-  readonly circuits?: Partial<Circuits> | undefined
-  readonly videos?: Partial<Videos> | undefined
-  readonly keptAnswers?: Partial<KeptAnswers> | undefined
-  readonly rateLimit?: Rate | undefined
-  readonly failedAuthentications?: Rate | undefined
-  readonly freeDailyRequests?: number | undefined
-  readonly corsOrigins?: ReadonlyArray<string> | undefined
-  readonly trustedProxies?: ReadonlyArray<string> | undefined
-  readonly metricsToken?: Redacted.Redacted | undefined
-}
+import { type Config, Context, Duration, Layer } from "effect"
+import { Origin } from "./internal/Origin.ts"
+import { ProxyNetwork } from "./internal/ProxyNetwork.ts"
+import * as Setting from "./Setting.ts"
 
 const mebibyte = 1024 * 1024
 
-/** The default settings. */
-export const defaults: Settings = {
+/** The declaration of every setting, under its key in a settings file. */
+export const declarations = {
+  /** Maximum size of a request body. A larger one is rejected with a 413. */
   bodyLimits: {
-    rerank: 8 * mebibyte,
-    transcription: 36 * mebibyte,
-    transcriptionFile: 25 * mebibyte,
-    videos: 24 * mebibyte,
-    files: 2048 * mebibyte,
-    other: mebibyte
+    rerank: Setting.size("body-limit-rerank", {
+      default: 8 * mebibyte,
+      description: "Maximum body size of POST /rerank"
+    }),
+    transcription: Setting.size("body-limit-transcription", {
+      // Enough for 25 MiB of audio in base64.
+      default: 36 * mebibyte,
+      description: "Maximum JSON body size of POST /audio/transcriptions"
+    }),
+    transcriptionFile: Setting.size("body-limit-transcription-file", {
+      default: 25 * mebibyte,
+      description: "Maximum file size of a multipart POST /audio/transcriptions. Its other fields may add 1 MiB"
+    }),
+    videos: Setting.size("body-limit-videos", {
+      default: 24 * mebibyte,
+      description: "Maximum body size of POST /videos"
+    }),
+    files: Setting.size("body-limit-files", {
+      default: 2048 * mebibyte,
+      description: "Maximum file size of POST /files. The file is streamed and never held in memory"
+    }),
+    other: Setting.size("body-limit-other", {
+      default: mebibyte,
+      description: "Maximum body size of every other operation"
+    })
   },
-  bodyRate: { bytesPerSecond: 1024, grace: Duration.seconds(30) },
-  bodyMemory: undefined,
+  /** The minimum speed of a request body. Enforced by the program that owns the HTTP server. */
+  bodyRate: {
+    bytesPerSecond: Setting.size("body-rate", {
+      default: 1024,
+      description: "Minimum rate of a request body, in bytes per second. A slower request is ended with status 408"
+    }),
+    grace: Setting.duration("body-rate-grace", {
+      default: Duration.seconds(30),
+      description: "Time over which the rate of a request body is measured. No body is too slow before it has passed"
+    })
+  },
+  bodyMemory: Setting.size("body-memory", {
+    default: undefined,
+    description:
+      "Memory for the bodies of all requests in flight. A JSON body counts four times its size, and one key gets at most half. " +
+      "Requests beyond it wait for 2 seconds and then get status 503. Without it, a quarter of the memory available to the process"
+  }),
+  /** Time limits for upstreams. */
   deadlines: {
-    rerankAttempt: Duration.seconds(20),
-    rerank: Duration.seconds(60),
-    transcriptionAttempt: Duration.minutes(2),
-    transcription: Duration.minutes(5)
+    rerankAttempt: Setting.duration("deadline-rerank-attempt", {
+      default: Duration.seconds(20),
+      description: "Timeout of one provider for a rerank"
+    }),
+    rerank: Setting.duration("deadline-rerank", {
+      default: Duration.minutes(1),
+      description: "Timeout of a rerank including its fallbacks. Then the status is 524"
+    }),
+    transcriptionAttempt: Setting.duration("deadline-transcription-attempt", {
+      default: Duration.minutes(2),
+      description: "Timeout of one provider for a transcription"
+    }),
+    transcription: Setting.duration("deadline-transcription", {
+      default: Duration.minutes(5),
+      description: "Timeout of a transcription including its fallbacks. Then the status is 504"
+    })
   },
-  circuits: { failures: 5, openFor: Duration.seconds(10) },
-  videos: { concurrency: 32, lifetime: Duration.hours(24), retention: undefined },
-  keptAnswers: { perKey: 32 * mebibyte, total: 1024 * mebibyte },
-  rateLimit: { requests: 1000, window: Duration.seconds(10) },
-  failedAuthentications: { requests: 20, window: Duration.minutes(1) },
-  freeDailyRequests: 200,
-  corsOrigins: [],
-  trustedProxies: [],
-  metricsToken: undefined
-}
+  /** When the circuit of an endpoint opens. */
+  circuits: {
+    failures: Setting.integer("circuit-failures", {
+      minimum: 1,
+      default: 5,
+      description: "Consecutive failures of a model's endpoint before its circuit opens"
+    }),
+    openFor: Setting.duration("circuit-open-for", {
+      default: Duration.seconds(10),
+      description: "How long a circuit stays open before one request tries the endpoint again"
+    })
+  },
+  /** Video jobs. */
+  videos: {
+    concurrency: Setting.integer("video-concurrency", {
+      minimum: 1,
+      default: 32,
+      description:
+        "Video jobs that one process handles at the same time. Most of that time is spent waiting for an upstream"
+    }),
+    lifetime: Setting.duration("video-lifetime", {
+      // The expiry of a job is stored as a time, so it must be finite.
+      maximum: Duration.days(365),
+      default: Duration.hours(24),
+      description: "Time after its submission at which an unfinished video job expires, at no cost"
+    }),
+    retention: Setting.durationOrNever("video-retention", {
+      description: "Time after its end at which a video job is deleted, with its videos"
+    })
+  },
+  /** Maximum size of the answers stored for `Idempotency-Key`, as stored: large ones are compressed. */
+  keptAnswers: {
+    perKey: Setting.size("kept-answers-per-key", {
+      default: 32 * mebibyte,
+      description:
+        "Maximum size of the answers kept for Idempotency-Key per API key, including its ephemeral keys. Beyond it, the oldest are deleted"
+    }),
+    total: Setting.size("kept-answers-total", {
+      default: 1024 * mebibyte,
+      description:
+        "Maximum size of all answers kept for Idempotency-Key. Beyond it, answers of the keys that use the most are deleted"
+    })
+  },
+  rateLimit: {
+    requests: Setting.integer("rate-limit-requests", {
+      minimum: 1,
+      default: 1000,
+      description: "Maximum requests per key in each window"
+    }),
+    window: Setting.duration("rate-limit-window", {
+      default: Duration.seconds(10),
+      description: "Length of the window of rate-limit-requests"
+    })
+  },
+  failedAuthentications: {
+    requests: Setting.integer("failed-authentications-requests", {
+      minimum: 1,
+      default: 20,
+      description:
+        "Failed authentications of an address in each window before its next ones are answered 2 seconds later. " +
+        "Before that, each failure adds a share of the delay. Valid keys are never delayed"
+    }),
+    window: Setting.duration("failed-authentications-window", {
+      default: Duration.minutes(1),
+      description: "Length of the window of failed-authentications-requests"
+    })
+  },
+  freeDailyRequests: Setting.integer("free-daily-requests", {
+    minimum: 1,
+    default: 200,
+    description: "Requests to free models per UTC day for each new key"
+  }),
+  corsOrigins: Setting.list("cors-origins", Origin, {
+    allowed: "a list of origins such as https://app.example",
+    description:
+      "Origins whose pages may call the service from a browser. * is not allowed. The service's own origin need not be listed"
+  }),
+  trustedProxies: Setting.list("trusted-proxies", ProxyNetwork, {
+    allowed: "a list of addresses and blocks such as 10.0.0.0/8",
+    description:
+      "Proxies whose X-Forwarded-For is trusted: addresses and CIDR blocks. Without it, the client is the peer of the connection"
+  }),
+  metricsToken: Setting.secret("metrics-token", {
+    // Too long to guess, with the characters of a bearer token (RFC 6750).
+    pattern: /^[\w.~+/-]{16,512}={0,2}$/,
+    allowed: "a token of 16 to 512 letters, digits and - . _ ~ + /",
+    // Kept from before secrets had no flags.
+    hasFlag: true,
+    description:
+      "Bearer token for /metrics. Without it, /metrics answers only local requests. Other users of this machine can see a flag: prefer the environment or the file"
+  })
+} satisfies Setting.Group
 
-/** Adds the defaults to the options. */
-export const make = (options: Options = {}): Settings => ({
-  bodyLimits: { ...defaults.bodyLimits, ...options.bodyLimits },
-  bodyRate: { ...defaults.bodyRate, ...options.bodyRate },
-  bodyMemory: options.bodyMemory ?? defaults.bodyMemory,
-  deadlines: { ...defaults.deadlines, ...options.deadlines },
-  circuits: { ...defaults.circuits, ...options.circuits },
-  videos: { ...defaults.videos, ...options.videos },
-  keptAnswers: { ...defaults.keptAnswers, ...options.keptAnswers },
-  rateLimit: options.rateLimit ?? defaults.rateLimit,
-  failedAuthentications: options.failedAuthentications ?? defaults.failedAuthentications,
-  freeDailyRequests: options.freeDailyRequests ?? defaults.freeDailyRequests,
-  corsOrigins: options.corsOrigins ?? defaults.corsOrigins,
-  trustedProxies: options.trustedProxies ?? defaults.trustedProxies,
-  metricsToken: options.metricsToken ?? defaults.metricsToken
-})
+/** All settings. */
+export interface Settings extends Setting.Values<typeof declarations> {}
+
+/** Settings. Absent ones have their defaults. */
+export interface Options extends Setting.PartialValues<typeof declarations> {}
+
+/** Maximum size of a request body, by operation. */
+export type BodyLimits = Settings["bodyLimits"]
+
+/** Maximum size of the answers stored for `Idempotency-Key`. */
+export type KeptAnswers = Settings["keptAnswers"]
+
+/** Adds the defaults to the options. Throws a `RangeError` on a value that is not allowed. */
+export const make = (options: Options = {}): Settings => Setting.make(declarations, options)
+
+/** The default settings. */
+export const defaults: Settings = make()
 
 /** The current settings. Default: {@link defaults}. */
 export const GatewayServerConfig = Context.Reference<Settings>("@model-gateway/server/GatewayServerConfig", {
@@ -208,7 +194,7 @@ export const GatewayServerConfig = Context.Reference<Settings>("@model-gateway/s
 })
 
 /**
- * Settings from values.
+ * Settings from values. A value that is not allowed is a defect.
  *
  * @example
  * ```ts
@@ -217,133 +203,10 @@ export const GatewayServerConfig = Context.Reference<Settings>("@model-gateway/s
  * const Settings = GatewayServerConfig.layer({ bodyLimits: { rerank: 1_000_000 } })
  * ```
  */
-export const layer = (options?: Options): Layer.Layer<never> => Layer.succeed(GatewayServerConfig, make(options))
+export const layer = (options?: Options): Layer.Layer<never> => Layer.sync(GatewayServerConfig, () => make(options))
 
-const Positive = Schema.FiniteFromString.check(Schema.isInt(), Schema.isGreaterThan(0))
-
-const count = (name: string, fallback: number): Config.Config<number> =>
-  Config.schema(Positive, name).pipe(Config.withDefault(fallback))
-
-/** A size such as `8 MiB`, or a number of bytes. */
-const size = <Fallback extends number | undefined>(
-  name: string,
-  fallback: Fallback
-): Config.Config<number | Fallback> =>
-  Config.schema(Positive, name).pipe(
-    Config.orElse(() => Config.map(Config.ByteSize(name), ByteSize.toNumberUnsafe)),
-    Config.withDefault(fallback)
-  )
-
-/** Zero would reject every request. */
-const Span = Schema.DurationFromString.check(
-  Schema.makeFilter((span: Duration.Duration) => Duration.toMillis(span) > 0, { expected: "a length of time above 0" })
-)
-
-const duration = (name: string, fallback: Duration.Duration, form = Span): Config.Config<Duration.Duration> =>
-  Config.schema(form, name).pipe(Config.withDefault(fallback))
-
-/** A job's expiry is stored as a time, so its lifetime must be finite. */
-const Lifetime = Span.check(
-  Schema.makeFilter((span: Duration.Duration) => Duration.toDays(span) <= 365, { expected: "at most 365 days" })
-)
-
-const policy = (name: string, fallback: { readonly requests: number; readonly window: Duration.Duration }) =>
-  Config.all({
-    requests: count(`${name}_REQUESTS`, fallback.requests),
-    window: duration(`${name}_WINDOW`, fallback.window)
-  })
-
-const Token = Schema.String.check(Schema.isPattern(MetricsAccess.tokenForm))
-
-const commaSeparated = (text: string): ReadonlyArray<string> =>
-  text
-    .split(",")
-    .map((item) => item.trim())
-    .filter((item) => item !== "")
-
-/** A comma-separated list in which every item is valid. */
-const list = (
-  name: string,
-  fallback: ReadonlyArray<string>,
-  problemOf: (item: string) => string | undefined
-): Config.Config<ReadonlyArray<string>> => {
-  const Items = Schema.String.check(
-    Schema.makeFilter((text) =>
-      commaSeparated(text)
-        .map(problemOf)
-        .find((problem) => problem !== undefined)
-    )
-  )
-  return Config.schema(Items, name).pipe(Config.map(commaSeparated), Config.withDefault(fallback))
-}
-
-/**
- * Every setting from `Config`. Sizes are written as `8 MiB` or in bytes, times as `20 seconds`.
- *
- * | Name | Setting |
- * |---|---|
- * | `MODEL_GATEWAY_BODY_LIMIT_RERANK`, `…_TRANSCRIPTION`, `…_TRANSCRIPTION_FILE`, `…_VIDEOS`, `…_FILES`, `…_OTHER` | {@link BodyLimits} |
- * | `MODEL_GATEWAY_BODY_RATE`, `MODEL_GATEWAY_BODY_RATE_GRACE` | {@link BodyRate} |
- * | `MODEL_GATEWAY_BODY_MEMORY` | `bodyMemory` |
- * | `MODEL_GATEWAY_DEADLINE_RERANK_ATTEMPT`, `…_RERANK`, `…_TRANSCRIPTION_ATTEMPT`, `…_TRANSCRIPTION` | {@link Deadlines} |
- * | `MODEL_GATEWAY_CIRCUIT_FAILURES`, `MODEL_GATEWAY_CIRCUIT_OPEN_FOR` | {@link Circuits} |
- * | `MODEL_GATEWAY_VIDEO_CONCURRENCY`, `…_LIFETIME`, `…_RETENTION` | {@link Videos} |
- * | `MODEL_GATEWAY_KEPT_ANSWERS_PER_KEY`, `…_TOTAL` | {@link KeptAnswers} |
- * | `MODEL_GATEWAY_RATE_LIMIT_REQUESTS`, `…_WINDOW` | `rateLimit` |
- * | `MODEL_GATEWAY_FAILED_AUTHENTICATIONS_REQUESTS`, `…_WINDOW` | `failedAuthentications` |
- * | `MODEL_GATEWAY_FREE_DAILY_REQUESTS` | `freeDailyRequests` |
- * | `MODEL_GATEWAY_CORS_ORIGINS`, separated by commas | `corsOrigins` |
- * | `MODEL_GATEWAY_TRUSTED_PROXIES`, separated by commas | `trustedProxies` |
- * | `MODEL_GATEWAY_METRICS_TOKEN` | `metricsToken` |
- */
-export const config: Config.Config<Settings> = Config.all({
-  bodyLimits: Config.all({
-    rerank: size("MODEL_GATEWAY_BODY_LIMIT_RERANK", defaults.bodyLimits.rerank),
-    transcription: size("MODEL_GATEWAY_BODY_LIMIT_TRANSCRIPTION", defaults.bodyLimits.transcription),
-    transcriptionFile: size("MODEL_GATEWAY_BODY_LIMIT_TRANSCRIPTION_FILE", defaults.bodyLimits.transcriptionFile),
-    videos: size("MODEL_GATEWAY_BODY_LIMIT_VIDEOS", defaults.bodyLimits.videos),
-    files: size("MODEL_GATEWAY_BODY_LIMIT_FILES", defaults.bodyLimits.files),
-    other: size("MODEL_GATEWAY_BODY_LIMIT_OTHER", defaults.bodyLimits.other)
-  }),
-  bodyRate: Config.all({
-    bytesPerSecond: size("MODEL_GATEWAY_BODY_RATE", defaults.bodyRate.bytesPerSecond),
-    grace: duration("MODEL_GATEWAY_BODY_RATE_GRACE", defaults.bodyRate.grace)
-  }),
-  bodyMemory: size("MODEL_GATEWAY_BODY_MEMORY", defaults.bodyMemory),
-  deadlines: Config.all({
-    rerankAttempt: duration("MODEL_GATEWAY_DEADLINE_RERANK_ATTEMPT", defaults.deadlines.rerankAttempt),
-    rerank: duration("MODEL_GATEWAY_DEADLINE_RERANK", defaults.deadlines.rerank),
-    transcriptionAttempt: duration(
-      "MODEL_GATEWAY_DEADLINE_TRANSCRIPTION_ATTEMPT",
-      defaults.deadlines.transcriptionAttempt
-    ),
-    transcription: duration("MODEL_GATEWAY_DEADLINE_TRANSCRIPTION", defaults.deadlines.transcription)
-  }),
-  circuits: Config.all({
-    failures: count("MODEL_GATEWAY_CIRCUIT_FAILURES", defaults.circuits.failures),
-    openFor: duration("MODEL_GATEWAY_CIRCUIT_OPEN_FOR", defaults.circuits.openFor)
-  }),
-  videos: Config.all({
-    concurrency: count("MODEL_GATEWAY_VIDEO_CONCURRENCY", defaults.videos.concurrency),
-    lifetime: duration("MODEL_GATEWAY_VIDEO_LIFETIME", defaults.videos.lifetime, Lifetime),
-    retention: Config.schema(Schema.Union([Span, Schema.Literal("never")]), "MODEL_GATEWAY_VIDEO_RETENTION").pipe(
-      Config.map((span) => (span === "never" ? undefined : span)),
-      Config.withDefault(defaults.videos.retention)
-    )
-  }),
-  keptAnswers: Config.all({
-    perKey: size("MODEL_GATEWAY_KEPT_ANSWERS_PER_KEY", defaults.keptAnswers.perKey),
-    total: size("MODEL_GATEWAY_KEPT_ANSWERS_TOTAL", defaults.keptAnswers.total)
-  }),
-  rateLimit: policy("MODEL_GATEWAY_RATE_LIMIT", defaults.rateLimit),
-  failedAuthentications: policy("MODEL_GATEWAY_FAILED_AUTHENTICATIONS", defaults.failedAuthentications),
-  freeDailyRequests: count("MODEL_GATEWAY_FREE_DAILY_REQUESTS", defaults.freeDailyRequests),
-  corsOrigins: list("MODEL_GATEWAY_CORS_ORIGINS", defaults.corsOrigins, Cors.problemOf),
-  trustedProxies: list("MODEL_GATEWAY_TRUSTED_PROXIES", defaults.trustedProxies, ClientAddress.problemOf),
-  metricsToken: Config.schema(Schema.Redacted(Token), "MODEL_GATEWAY_METRICS_TOKEN").pipe(
-    Config.withDefault(defaults.metricsToken)
-  )
-})
+/** Every setting from `Config`, under the environment variables of the declarations. */
+export const config: Config.Config<Settings> = Setting.config(declarations)
 
 /** Settings from `Config`. Fails with the name of a malformed one. */
 export const layerConfig: Layer.Layer<never, Config.ConfigError> = Layer.effect(GatewayServerConfig, config)

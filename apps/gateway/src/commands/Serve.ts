@@ -1,6 +1,7 @@
 /** `model-gateway serve`: the whole service on this machine. */
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
+import * as Setting from "@model-gateway/server/Setting"
 import { type Bootstrapped, WorkspaceStore } from "@model-gateway/server/access/WorkspaceStore"
 import { Console, Duration, Effect, Layer, Logger, Redacted, References } from "effect"
 import { Command } from "effect/cli"
@@ -20,7 +21,7 @@ import * as Settings from "../Settings.ts"
  * Imported when it runs: without it the other commands, help and error messages start twice as
  * fast.
  */
-const layerService = Effect.fnUntraced(function* (settings: Settings.Settings, { server }: Connections.Connections) {
+const layerService = Effect.fnUntraced(function* (settings: LoadSettings.Ready, { server }: Connections.Connections) {
   const [GatewayServer, Sandbox, NodeHttpServer] = yield* Effect.promise(() =>
     Promise.all([
       import("@model-gateway/server/GatewayServer"),
@@ -63,7 +64,7 @@ const refused = ({ cause }: ServeError, host: string, port: number): Failure => 
 }
 
 /** Logs go to stderr, so that stdout holds what a person or a script waits for. */
-const layerLogs = ({ logFormat, logLevel }: Settings.Settings) =>
+const layerLogs = ({ logFormat, logLevel }: LoadSettings.Ready) =>
   Layer.mergeAll(
     Logger.layer([logFormat === "json" ? Logger.withConsoleError(Logger.formatJson) : Logger.consolePretty()]),
     Layer.succeed(Logger.LogToStderr, true),
@@ -94,7 +95,7 @@ const firstRun = ({ managementKey, ordinaryKey, workspace }: Bootstrapped, base:
     ""
   ].join("\n")
 
-const running = Effect.fnUntraced(function* (settings: Settings.Settings, connections: Connections.Connections) {
+const running = Effect.fnUntraced(function* (settings: LoadSettings.Ready, connections: Connections.Connections) {
   const { address } = yield* HttpServer.HttpServer
   connections.begin()
   const base = origin(settings.host, "port" in address ? address.port : settings.port)
@@ -116,7 +117,7 @@ const running = Effect.fnUntraced(function* (settings: Settings.Settings, connec
     Effect.onInterrupt(() =>
       Effect.andThen(
         Console.log(
-          `Stopping. Requests in flight have ${Settings.span(patience)} to finish. Press Ctrl-C again to stop at once.`
+          `Stopping. Requests in flight have ${Setting.formatDuration(patience)} to finish. Press Ctrl-C again to stop at once.`
         ),
         Effect.promise(() => connections.stop(Duration.toMillis(patience)))
       )
@@ -127,7 +128,7 @@ const running = Effect.fnUntraced(function* (settings: Settings.Settings, connec
 /** The `serve` command. */
 export const command = Command.make(
   "serve",
-  { config: Settings.configFlag, settings: Settings.flagsOf(Settings.settings) },
+  { config: Settings.configFlag, settings: Settings.flagsOf(Settings.all) },
   Effect.fnUntraced(function* (input) {
     const loaded = yield* LoadSettings.load(input.settings, input.config, process.env)
     const settings = yield* LoadSettings.read(loaded)
@@ -147,7 +148,7 @@ export const command = Command.make(
 ).pipe(
   Command.withDescription(
     "Run the gateway. The first run creates a workspace with credits, a management key and an ordinary key, and prints the keys. " +
-      "Every setting can be given as a flag, in the environment or in a file. A flag takes precedence over the environment, the environment over the file."
+      "Every setting can be given as a flag, in the environment or in a JSON file, and a secret in the environment or the file. A flag takes precedence over the environment, the environment over the file."
   ),
   Command.withShortDescription("Run the gateway"),
   Command.withExamples([

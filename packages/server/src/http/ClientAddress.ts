@@ -33,41 +33,6 @@ export const countedBy = (address: string): string => {
 /** More proxies in a row are a loop or an attack, and each one costs time. */
 const mostProxies = 32
 
-interface Network {
-  readonly address: string
-  readonly family: "ipv4" | "ipv6"
-  readonly prefix: number
-}
-
-const networkOf = (text: string): Network | undefined => {
-  const [written = "", length, ...more] = text.split("/")
-  const address = NetAddress.ipFromString(written)
-  if (Result.isFailure(address) || more.length > 0) return undefined
-  const width = NetAddress.width(address.success)
-  if (length !== undefined && !(/^\d{1,3}$/.test(length) && Number(length) <= width)) return undefined
-  const prefix = length === undefined ? width : Number(length)
-  const canonical = NetAddress.toCanonical(address.success)
-  // `::ffff:10.0.0.0/104` is another way to write `10.0.0.0/8`.
-  const isMapped = NetAddress.width(canonical) !== width && prefix >= 96
-  return {
-    address: NetAddress.formatIp(isMapped ? canonical : address.success),
-    family: isMapped || width === 32 ? "ipv4" : "ipv6",
-    prefix: isMapped ? prefix - 96 : prefix
-  }
-}
-
-/**
- * What is wrong with an entry of the trusted proxies, as a sentence. Undefined if the entry is
- * valid.
- */
-export const problemOf = (proxy: string): string | undefined => {
-  const network = networkOf(proxy)
-  if (network === undefined) return `${proxy} is not an address or block of addresses such as 10.0.0.0/8`
-  return network.prefix === 0
-    ? `${proxy} would let every caller choose its own address: list the addresses of your proxies`
-    : undefined
-}
-
 const peerOf: ClientAddress = ({ remoteAddress }) => Option.getOrElse(remoteAddress, () => "unknown")
 
 /** Normalizes an address with or without a port. */
@@ -80,22 +45,18 @@ const addressOf = (entry: string): string | undefined => {
 }
 
 /**
- * The client address, with these trusted proxies: IPv4 or IPv6 addresses and CIDR blocks. Throws on
- * an invalid entry.
+ * The client address, with these trusted proxies.
  *
  * An untrusted peer is the client, whatever it sends. Otherwise it is the right-most address of
  * `X-Forwarded-For` that is not a trusted proxy, or the left-most address if all are trusted. If an
  * entry is not an address, it is the trusted proxy that wrote the entry, because nothing further
  * left can be trusted.
  */
-export const make = (trustedProxies: ReadonlyArray<string>): ClientAddress => {
+export const make = (trustedProxies: ReadonlyArray<IpNetwork.IpNetwork>): ClientAddress => {
   if (trustedProxies.length === 0) return peerOf
-  const problem = trustedProxies.map(problemOf).find((problem) => problem !== undefined)
-  if (problem !== undefined) throw new RangeError(`trustedProxies: ${problem}`)
   const trusted = new BlockList()
-  for (const proxy of trustedProxies) {
-    const network = networkOf(proxy)
-    if (network !== undefined) trusted.addSubnet(network.address, network.prefix, network.family)
+  for (const { address, prefixLength } of trustedProxies) {
+    trusted.addSubnet(NetAddress.formatIp(address), prefixLength, NetAddress.isIpv4Address(address) ? "ipv4" : "ipv6")
   }
   const isTrusted = (address: string): boolean => {
     const version = isIP(address)

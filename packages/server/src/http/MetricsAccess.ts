@@ -11,9 +11,6 @@ import type { HttpServerRequest } from "effect/http"
 import { NetAddress } from "effect/net"
 import { createHash, timingSafeEqual } from "node:crypto"
 
-/** The format of a token: too long to guess, with the characters of a bearer token (RFC 6750). */
-export const tokenForm = /^[\w.~+/-]{16,512}={0,2}$/
-
 const missing = new Unauthorized({
   error: { message: "missing authentication header: send the metrics token as a bearer token" }
 })
@@ -41,11 +38,9 @@ const digest = (text: string): Buffer => createHash("sha256").update(text).diges
 /** Why a request may not read the metrics. Undefined if it may. */
 export type MetricsAccess = (request: HttpServerRequest.HttpServerRequest) => Forbidden | Unauthorized | undefined
 
-/** Access with this token, or from this machine if there is none. Throws on a malformed token. */
+/** Access with this token, or from this machine if there is none. */
 export const make = (token: Redacted.Redacted | undefined): MetricsAccess => {
   if (token === undefined) return (request) => (isLocal(request) ? undefined : notFromHere)
-  if (!tokenForm.test(Redacted.value(token)))
-    throw new RangeError("metricsToken: expected a token of 16 to 512 characters")
   const expected = digest(Redacted.value(token))
   return ({ headers }) => {
     const credential = headers["authorization"]

@@ -1,14 +1,18 @@
 import { describe, expect, it } from "@effect/vitest"
 import { ConfigProvider, Effect, Option } from "effect"
 import { HttpServerRequest } from "effect/http"
+import { IpNetwork } from "effect/net"
 import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
 import * as ClientAddress from "../../src/http/ClientAddress.ts"
+
+const fromEnvironment = (text: string) =>
+  GatewayServerConfig.config.parse(ConfigProvider.fromUnknown({ MODEL_GATEWAY_TRUSTED_PROXIES: text }))
 
 /** The address of a caller whom `peer` speaks for with these headers. */
 const callerOf =
   (...trustedProxies: ReadonlyArray<string>) =>
   (peer: string | undefined, forwarded?: string, headers: Record<string, string> = {}): string =>
-    ClientAddress.make(trustedProxies)(
+    ClientAddress.make(Effect.runSync(fromEnvironment(trustedProxies.join(","))).trustedProxies)(
       HttpServerRequest.fromWeb(
         new Request("http://gateway.test/", {
           headers: forwarded === undefined ? headers : { ...headers, "x-forwarded-for": forwarded }
@@ -96,14 +100,11 @@ describe("the caller's address", () => {
   })
 })
 
-const fromEnvironment = (text: string) =>
-  GatewayServerConfig.config.parse(ConfigProvider.fromUnknown({ MODEL_GATEWAY_TRUSTED_PROXIES: text }))
-
 describe("a list of trusted proxies", () => {
   it.effect("is written with commas", () =>
     Effect.gen(function* () {
       const { trustedProxies } = yield* fromEnvironment(" 10.0.0.0/8, 2001:db8::7 ,,")
-      expect(trustedProxies).toEqual(["10.0.0.0/8", "2001:db8::7"])
+      expect(trustedProxies.map(IpNetwork.format)).toEqual(["10.0.0.0/8", "2001:db8::7/128"])
     })
   )
 
@@ -133,7 +134,11 @@ describe("a list of trusted proxies", () => {
   )
 
   it("given as values is held to the same", () => {
-    expect(() => ClientAddress.make(["proxy.example"])).toThrow("trustedProxies: proxy.example is not an address")
+    for (const all of ["0.0.0.0/0", "::/0"]) {
+      expect(() => GatewayServerConfig.make({ trustedProxies: [IpNetwork.fromStringUnsafe(all)] })).toThrow(
+        `trustedProxies is [${all}], which is not a list of addresses and blocks such as 10.0.0.0/8: ${all} would let every caller choose its own address`
+      )
+    }
   })
 
   it("is counted by itself as IPv4, by its first 64 bits as IPv6, and by its text as anything else", () => {

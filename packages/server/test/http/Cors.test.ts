@@ -1,7 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Cause, ConfigProvider, Effect, Exit, Layer } from "effect"
 import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
-import * as Cors from "../../src/http/Cors.ts"
 import { type Answer, layer, TestGateway } from "../TestGateway.ts"
 import { envelopeOf, post } from "../TestEnvelope.ts"
 
@@ -182,15 +181,19 @@ describe("a list of origins", () => {
     })
   )
 
-  it("may hold the origin of an app that is no web page", () => {
-    expect(Cors.problemOf("capacitor://localhost")).toBe(undefined)
-    expect(Cors.problemOf("chrome-extension://abcdefghijklmnop")).toBe(undefined)
-  })
+  it.effect("may hold the origin of an app that is no web page", () =>
+    Effect.gen(function* () {
+      const apps = ["capacitor://localhost", "chrome-extension://abcdefghijklmnop"]
+      expect((yield* fromEnvironment(apps.join(","))).corsOrigins).toEqual(apps)
+    })
+  )
 
   it.effect("given as values is held to the same: the service does not start with *", () =>
     Effect.gen(function* () {
       const exit = yield* Effect.exit(Layer.build(layer({ corsOrigins: ["*"] })))
-      expect(Exit.isFailure(exit) && Cause.pretty(exit.cause)).toContain("corsOrigins: * would let every page")
+      expect(Exit.isFailure(exit) && Cause.pretty(exit.cause)).toContain(
+        'corsOrigins is ["*"], which is not a list of origins such as https://app.example: * would let every page'
+      )
     })
   )
 })

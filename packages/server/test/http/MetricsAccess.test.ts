@@ -79,8 +79,8 @@ describe("a metrics token", () => {
         const error = yield* Effect.flip(problemOf(text))
         expect(error.message).toContain("MODEL_GATEWAY_METRICS_TOKEN")
         expect(error.message).not.toContain(text)
-        expect(() => MetricsAccess.make(Redacted.make(text))).toThrow(
-          /^metricsToken: expected a token of 16 to 512 characters$/
+        expect(() => GatewayServerConfig.make({ metricsToken: Redacted.make(text) })).toThrow(
+          /^metricsToken is not a token of 16 to 512 letters, digits and - \. _ ~ \+ \/\.$/
         )
       }
     })

@@ -1,0 +1,418 @@
+/**
+ * Declarations of settings.
+ *
+ * A setting is declared once, with its name, type, default, bounds and description. Its `Config`,
+ * its environment variable, its command line flag, its key in a settings file, the JSON Schema of
+ * that file and its row in the documentation come from the declaration.
+ *
+ * Settings are declared in groups. The keys of the groups are the keys of the settings file and of
+ * the values that a program reads.
+ *
+ * @example
+ * ```ts
+ * import * as Setting from "@model-gateway/server/Setting"
+ *
+ * const declarations = {
+ *   cache: {
+ *     entries: Setting.integer("cache-entries", { minimum: 1, default: 100, description: "Cached entries" })
+ *   }
+ * }
+ * // Config<{ readonly cache: { readonly entries: number } }>, from MODEL_GATEWAY_CACHE_ENTRIES
+ * const config = Setting.config(declarations)
+ * ```
+ */
+import {
+  ByteSize,
+  Config,
+  Duration,
+  Formatter,
+  JsonSchema,
+  Predicate,
+  Record as Records,
+  type Redacted,
+  Result,
+  Schema,
+  SchemaGetter,
+  SchemaIssue,
+  SchemaParser
+} from "effect"
+
+/** Prefix of the environment variables that a setting's name gives. */
+export const variablePrefix = "MODEL_GATEWAY_"
+
+/** The declaration of one setting. */
+export interface Setting<out A> {
+  readonly _tag: "Setting"
+  /** The name of the flag, without its dashes: `data-dir`. */
+  readonly name: string
+  /** The environment variable: `MODEL_GATEWAY_DATA_DIR`. */
+  readonly variable: string
+  readonly description: string
+  /** The values allowed, to complete "is not …": `a whole number from 0 to 65535`. */
+  readonly allowed: string
+  readonly default: A
+  /** The default as a user writes it. Undefined: none. */
+  readonly defaultText: string | number | undefined
+  /** A list. As text, its items are separated by commas. */
+  readonly isList: boolean
+  /** Error messages and documentation never show the value of a secret. */
+  readonly isSecret: boolean
+  /** Whether there is a flag. A secret has none: all users of a machine can see its command lines. */
+  readonly hasFlag: boolean
+  /** Reads {@link variable}. Without it, the value is the default. */
+  readonly config: Config.Config<A>
+  /** The value in a settings file. */
+  readonly jsonSchema: JsonSchema.JsonSchema
+  /** Why a value of a program is not allowed. Undefined if it is. */
+  readonly issueOf: (value: unknown) => SchemaIssue.Issue | undefined
+}
+
+/** Settings by their keys in a settings file. */
+export interface Group {
+  readonly [key: string]: Setting<unknown> | Group
+}
+
+/** The values of a group. */
+export type Values<G> = { readonly [Key in keyof G]: G[Key] extends Setting<infer A> ? A : Values<G[Key]> }
+
+/** Some values of a group. */
+export type PartialValues<G> = {
+  readonly [Key in keyof G]?: (G[Key] extends Setting<infer A> ? A : PartialValues<G[Key]>) | undefined
+}
+
+/** A setting with its place in a group: `["videos", "concurrency"]`. */
+export interface Entry {
+  readonly path: ReadonlyArray<string>
+  readonly setting: Setting<unknown>
+}
+
+/** What every kind of setting has. */
+export interface Options {
+  /** What the setting does, for the help and the documentation. */
+  readonly description: string
+  /** The environment variable, where it is not {@link variablePrefix} and the name. */
+  readonly variable?: string
+}
+
+interface Parts<A, Default> {
+  /** From JSON. */
+  readonly schema: Schema.ConstraintCodec<A, unknown>
+  /** From one text. Default: as `Config.schema` reads `schema`. */
+  readonly textSchema?: Schema.ConstraintCodec<A, unknown>
+  readonly allowed: string
+  readonly default: Default
+  readonly defaultText: string | number | undefined
+  readonly isSecret?: boolean
+  readonly hasFlag?: boolean
+}
+
+const declare = <A, Default>(name: string, options: Options, parts: Parts<A, Default>): Setting<A | Default> => {
+  const variable = options.variable ?? variablePrefix + name.toUpperCase().replaceAll("-", "_")
+  const check = SchemaParser.decodeUnknownResult(Schema.toType(parts.schema))
+  const { schema } = JsonSchema.toDocumentDraft07(Schema.toJsonSchemaDocument(parts.schema))
+  const { defaultText, isSecret = false } = parts
+  return {
+    _tag: "Setting",
+    name,
+    variable,
+    description: options.description,
+    allowed: parts.allowed,
+    default: parts.default,
+    defaultText,
+    isList: parts.textSchema !== undefined,
+    isSecret,
+    hasFlag: parts.hasFlag ?? !isSecret,
+    config: Config.withDefault(Config.schema(parts.textSchema ?? parts.schema, variable), parts.default),
+    jsonSchema: {
+      ...schema,
+      description: `${options.description}. Allowed: ${parts.allowed}.`,
+      ...(defaultText === undefined ? {} : { default: defaultText })
+    },
+    issueOf: (value) => (value === parts.default ? undefined : Result.getOrUndefined(Result.flip(check(value))))
+  }
+}
+
+interface Bounds<Default> {
+  readonly minimum: number
+  /** Default: unlimited. */
+  readonly maximum?: number
+  readonly default: Default
+  /** What the number is, in errors: `a port`. */
+  readonly what?: string
+}
+
+const between = (
+  what: string,
+  { maximum, minimum }: { readonly minimum: string | number; readonly maximum?: string | number | undefined }
+): string => (maximum === undefined ? `${what} of at least ${minimum}` : `${what} from ${minimum} to ${maximum}`)
+
+const range = ({ maximum, minimum }: Bounds<unknown>) =>
+  maximum === undefined ? Schema.isGreaterThanOrEqualTo(minimum) : Schema.isBetween({ minimum, maximum })
+
+/** A whole number. */
+export const integer = <Default extends number | undefined>(
+  name: string,
+  options: Options & Bounds<Default>
+): Setting<number | Default> =>
+  declare(name, options, {
+    schema: Schema.Int.check(range(options)),
+    allowed: between(options.what ?? "a whole number", options),
+    default: options.default,
+    defaultText: options.default
+  })
+
+/** A number. */
+export const number = <Default extends number | undefined>(
+  name: string,
+  options: Options & Bounds<Default>
+): Setting<number | Default> =>
+  declare(name, options, {
+    schema: Schema.Finite.check(range(options)),
+    allowed: between(options.what ?? "a number", options),
+    default: options.default,
+    defaultText: options.default
+  })
+
+/** A number of bytes, at least 1, written as such or with a unit: `8 MiB`. */
+export const size = <Default extends number | undefined>(
+  name: string,
+  options: Options & { readonly default: Default }
+): Setting<number | Default> => {
+  const Bytes = Schema.Int.check(Schema.isGreaterThan(0))
+  const FromText = Schema.ByteSizeFromString.pipe(
+    Schema.decodeTo(Bytes, {
+      decode: SchemaGetter.transform((bytes: ByteSize.ByteSize) => Number(bytes)),
+      encode: SchemaGetter.transform((bytes: number) => ByteSize.bytes(bytes))
+    })
+  )
+  return declare(name, options, {
+    schema: Schema.Union([Bytes, FromText]),
+    allowed: "a size of at least 1 byte, such as 8 MiB",
+    default: options.default,
+    defaultText: options.default === undefined ? undefined : ByteSize.format(ByteSize.bytes(options.default))
+  })
+}
+
+const units = [
+  [86_400_000, "day"],
+  [3_600_000, "hour"],
+  [60_000, "minute"],
+  [1000, "second"]
+] as const
+
+/** A duration in words, as a setting is written: `30 seconds`. */
+export const formatDuration = (duration: Duration.Duration): string => {
+  const millis = Duration.toMillis(duration)
+  if (millis === 0) return "0 seconds"
+  const [length, unit] = units.find(([length]) => millis >= length && millis % length === 0) ?? [1, "milli"]
+  const count = millis / length
+  return `${count} ${unit}${count === 1 ? "" : "s"}`
+}
+
+interface Span {
+  /** Default: any length above 0. */
+  readonly minimum?: Duration.Duration
+  /** Default: unlimited. */
+  readonly maximum?: Duration.Duration
+}
+
+const spanSchema = ({ maximum = Duration.infinity, minimum }: Span) =>
+  Schema.DurationFromString.check(
+    Schema.makeFilter(
+      (span: Duration.Duration) =>
+        (minimum === undefined ? Duration.isPositive(span) : Duration.isGreaterThanOrEqualTo(span, minimum)) &&
+        Duration.isLessThanOrEqualTo(span, maximum)
+    )
+  )
+
+const spanAllowed = ({ maximum, minimum }: Span): string => {
+  const most = maximum === undefined ? undefined : formatDuration(maximum)
+  if (minimum === undefined) return `a duration above 0 seconds${most === undefined ? "" : ` and up to ${most}`}`
+  return between("a duration", { minimum: formatDuration(minimum), maximum: most })
+}
+
+/** A duration, written as `20 seconds`. */
+export const duration = (
+  name: string,
+  options: Options & Span & { readonly default: Duration.Duration }
+): Setting<Duration.Duration> =>
+  declare(name, options, {
+    schema: spanSchema(options),
+    allowed: `${spanAllowed(options)}, such as 20 seconds`,
+    default: options.default,
+    defaultText: formatDuration(options.default)
+  })
+
+/** A duration, or `never`, which is undefined and the default. */
+export const durationOrNever = (name: string, options: Options & Span): Setting<Duration.Duration | undefined> => {
+  const Never = Schema.Literal("never").pipe(
+    Schema.decodeTo(Schema.Undefined, {
+      decode: SchemaGetter.transform(() => undefined),
+      encode: SchemaGetter.transform(() => "never" as const)
+    })
+  )
+  return declare(name, options, {
+    schema: Schema.Union([spanSchema(options), Never]),
+    allowed: `never or ${spanAllowed(options)}, such as 30 days`,
+    default: undefined,
+    defaultText: "never"
+  })
+}
+
+/** One of several words. */
+export const literals = <const Values extends ReadonlyArray<string>>(
+  name: string,
+  values: Values,
+  options: Options & { readonly default: Values[number] }
+): Setting<Values[number]> =>
+  declare(name, options, {
+    schema: Schema.Literals(values),
+    allowed: `one of ${values.join(", ")}`,
+    default: options.default,
+    defaultText: options.default
+  })
+
+/** A text that is not empty. `allowed` completes "is not …" in errors. */
+export const text = (
+  name: string,
+  options: Options & { readonly allowed: string; readonly default: string }
+): Setting<string> =>
+  declare(name, options, {
+    schema: Schema.NonEmptyString,
+    allowed: options.allowed,
+    default: options.default,
+    defaultText: options.default
+  })
+
+const isHttp = (url: string): boolean => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
+
+/** The URL of an HTTP service. */
+export const url = (name: string, options: Options & { readonly default: string }): Setting<string> =>
+  declare(name, options, {
+    schema: Schema.String.check(Schema.makeFilter(isHttp)),
+    allowed: `a URL such as ${options.default}`,
+    default: options.default,
+    defaultText: options.default
+  })
+
+/**
+ * A list, empty by default. The errors of `item` are shown, so its checks should state what is
+ * wrong with an item, as a sentence.
+ */
+export const list = <A>(
+  name: string,
+  item: Schema.ConstraintCodec<A, string>,
+  options: Options & { readonly allowed: string }
+): Setting<ReadonlyArray<A>> => {
+  const schema = Schema.Array(item)
+  const separated = Schema.String.pipe(
+    Schema.decodeTo(schema, {
+      decode: SchemaGetter.transform((text: string) =>
+        text
+          .split(",")
+          .map((item) => item.trim())
+          .filter((item) => item !== "")
+      ),
+      encode: SchemaGetter.transform((items: ReadonlyArray<string>) => items.join(","))
+    })
+  )
+  return declare(name, options, {
+    schema,
+    textSchema: separated,
+    allowed: options.allowed,
+    default: [],
+    defaultText: undefined
+  })
+}
+
+/** A secret text. Without it the value is undefined. */
+export const secret = (
+  name: string,
+  options: Options & { readonly allowed: string; readonly pattern: RegExp; readonly hasFlag?: boolean }
+): Setting<Redacted.Redacted | undefined> =>
+  declare(name, options, {
+    schema: Schema.Redacted(Schema.String.check(Schema.isPattern(options.pattern))),
+    allowed: options.allowed,
+    default: undefined,
+    defaultText: undefined,
+    isSecret: true,
+    hasFlag: options.hasFlag ?? false
+  })
+
+/** Whether a member of a group is a setting. Otherwise it is a group. */
+export const isSetting = (node: Setting<unknown> | Group): node is Setting<unknown> =>
+  Predicate.isTagged(node, "Setting")
+
+/** All settings of a group, in the order of their declarations. */
+export const entries = (group: Group, prefix: ReadonlyArray<string> = []): ReadonlyArray<Entry> =>
+  Object.entries(group).flatMap(([key, node]) => {
+    const path = [...prefix, key]
+    return isSetting(node) ? [{ path, setting: node }] : entries(node, path)
+  })
+
+/** What is declared under a key. Undefined: nothing. */
+export const lookup = (group: Group, key: string): Setting<unknown> | Group | undefined =>
+  Object.hasOwn(group, key) ? group[key] : undefined
+
+/** The values of a group, one for each of its settings. */
+const build = <G extends Group>(group: G, valueOf: (entry: Entry) => unknown): Values<G> => {
+  const recur = (group: Group, prefix: ReadonlyArray<string>): unknown =>
+    Records.map(group, (node, key) => {
+      const path = [...prefix, key]
+      return isSetting(node) ? valueOf({ path, setting: node }) : recur(node, path)
+    })
+  // `Values` follows the keys of the group as this does; the compiler cannot see that.
+  return recur(group, []) as Values<G>
+}
+
+/** Reads all settings of a group from their environment variables. */
+export const config = <G extends Group>(group: G): Config.Config<Values<G>> => {
+  const all = entries(group)
+  return Config.all(all.map(({ setting }) => setting.config)).pipe(
+    Config.map((values) => {
+      const read = new Map(all.map(({ setting }, index) => [setting, values[index]]))
+      return build(group, ({ setting }) => read.get(setting))
+    })
+  )
+}
+
+/** Adds the defaults to some values of a group. Throws a `RangeError` on a value that is not allowed. */
+export const make = <G extends Group>(group: G, values: PartialValues<G>): Values<G> =>
+  build(group, ({ path, setting }) => {
+    const value = path.reduce<unknown>((at, key) => (Predicate.hasProperty(at, key) ? at[key] : undefined), values)
+    if (value === undefined) return setting.default
+    const issue = setting.issueOf(value)
+    if (issue !== undefined) throw new RangeError(problem(setting, path.join("."), value, issue))
+    return value
+  })
+
+const formatIssue = SchemaIssue.makeFormatterStandardSchemaV1()
+
+/**
+ * What is wrong with a value, as a sentence: `--port is "x", which is not a port from 0 to 65535.`
+ * Never contains the value of a secret.
+ */
+export const problem = (
+  setting: Setting<unknown>,
+  source: string,
+  value: unknown,
+  issue?: SchemaIssue.Issue
+): string => {
+  if (setting.isSecret) return `${source} is not ${setting.allowed}.`
+  // Which item of a list is wrong, and why.
+  const [first] = setting.isList && issue !== undefined ? formatIssue(issue).issues : []
+  const reason = first === undefined ? "" : `: ${first.message}`
+  return `${source} is ${Formatter.format(value)}, which is not ${setting.allowed}${reason}.`
+}
+
+/** The JSON Schema of a group. */
+export interface ObjectSchema extends JsonSchema.JsonSchema {
+  readonly properties: Readonly<Record<string, JsonSchema.JsonSchema>>
+}
+
+/** The JSON Schema (draft 7) of a settings file. */
+export const jsonSchema = (group: Group): ObjectSchema => ({
+  type: "object",
+  additionalProperties: false,
+  properties: Records.map(group, (node) => (isSetting(node) ? node.jsonSchema : jsonSchema(node)))
+})
