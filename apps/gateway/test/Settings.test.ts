@@ -295,7 +295,7 @@ describe("a settings file", () => {
       })
       return status
     })
-    expect((await Promise.all(statuses)).toSorted()).toEqual([200, 429])
+    expect(new Set(await Promise.all(statuses))).toEqual(new Set([200, 429]))
   })
 
   it.each([
@@ -359,7 +359,7 @@ describe("a settings file", () => {
       }, schema)
     const schema = Settings.jsonSchema()
     for (const { path, setting } of declared) {
-      expect(at(schema, path)).toMatchObject({ description: expect.stringContaining(setting.description) })
+      expect(at(schema, path)).toHaveProperty("description", `${setting.description}. Allowed: ${setting.allowed}.`)
     }
     expect(at(schema, ["port"])).toMatchObject({ type: "integer", minimum: 0, maximum: 65_535, default: 8787 })
     expect(at(schema, ["videos", "concurrency"])).toMatchObject({ type: "integer", minimum: 1, default: 32 })

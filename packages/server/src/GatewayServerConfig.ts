@@ -179,6 +179,9 @@ export interface Options extends Setting.PartialValues<typeof declarations> {}
 /** Maximum size of a request body, by operation. */
 export type BodyLimits = Settings["bodyLimits"]
 
+/** A number of requests per time window. */
+export type Rate = Settings["rateLimit"]
+
 /** Maximum size of the answers stored for `Idempotency-Key`. */
 export type KeptAnswers = Settings["keptAnswers"]
 

@@ -354,15 +354,15 @@ export const entries = (group: Group, prefix: ReadonlyArray<string> = []): Reado
 export const lookup = (group: Group, key: string): Setting<unknown> | Group | undefined =>
   Object.hasOwn(group, key) ? group[key] : undefined
 
-/** The values of a group, one for each of its settings. */
-const build = <G extends Group>(group: G, valueOf: (entry: Entry) => unknown): Values<G> => {
+/** The values of a group, one for each of its settings. `Values` states what this does in types. */
+function build<G extends Group>(group: G, valueOf: (entry: Entry) => unknown): Values<G>
+function build(group: Group, valueOf: (entry: Entry) => unknown): unknown {
   const recur = (group: Group, prefix: ReadonlyArray<string>): unknown =>
     Records.map(group, (node, key) => {
       const path = [...prefix, key]
       return isSetting(node) ? valueOf({ path, setting: node }) : recur(node, path)
     })
-  // `Values` follows the keys of the group as this does; the compiler cannot see that.
-  return recur(group, []) as Values<G>
+  return recur(group, [])
 }
 
 /** Reads all settings of a group from their environment variables. */
