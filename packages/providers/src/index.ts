@@ -5,6 +5,7 @@
  */
 export * as AudioDuration from "./AudioDuration.ts"
 export * as AudioSource from "./AudioSource.ts"
+export * as Cohere from "./Cohere.ts"
 export * as MicroCredits from "./MicroCredits.ts"
 export * as Model from "./Model.ts"
 export * as Offer from "./Offer.ts"
@@ -13,4 +14,5 @@ export * as Provider from "./Provider.ts"
 export * as ProviderError from "./ProviderError.ts"
 export * as Rerank from "./Rerank.ts"
 export * as Transcription from "./Transcription.ts"
+export * as UpstreamHttp from "./UpstreamHttp.ts"
 export * as Video from "./Video.ts"

@@ -7,6 +7,7 @@ describe("the public surface", () => {
     assert.deepStrictEqual(Object.keys(Providers).toSorted(), [
       "AudioDuration",
       "AudioSource",
+      "Cohere",
       "MicroCredits",
       "Model",
       "Offer",
@@ -15,6 +16,7 @@ describe("the public surface", () => {
       "ProviderError",
       "Rerank",
       "Transcription",
+      "UpstreamHttp",
       "Video"
     ])
   })

@@ -1,0 +1,356 @@
+import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
+import { assert, describe, it } from "@effect/vitest"
+import { Duration, Effect, Fiber, type Layer, Redacted, Schema, Stream } from "effect"
+import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
+import { TestClock } from "effect/testing"
+import type { Credential } from "../src/Offer.ts"
+import type { ProviderError, Reason } from "../src/ProviderError.ts"
+import * as UpstreamHttp from "../src/UpstreamHttp.ts"
+import { double, key, recorded, until } from "./support/cohere.ts"
+import type { Scripted } from "./support/CohereDouble.mjs"
+
+const credential: Credential = { id: "test", secret: Redacted.make(key) }
+
+const Answer = Schema.Struct({ name: Schema.String, sizes: Schema.Array(Schema.Int) })
+
+const answer = { name: "first", sizes: [1, 2] }
+
+const request = HttpClientRequest.post("v2/rerank").pipe(HttpClientRequest.bodyJsonUnsafe({ question: "why" }))
+
+const call: UpstreamHttp.Call = { request, credential, model: "m" }
+
+/** Calls a double that gives one scripted answer. */
+const ask = (scripted: Scripted, options: Partial<UpstreamHttp.Options> = {}) =>
+  Effect.gen(function* () {
+    const { next, url } = yield* double
+    next(scripted)
+    const upstream = yield* UpstreamHttp.make({ baseUrl: url, ...options })
+    return yield* upstream.json(call, Answer)
+  })
+
+const reasonOf = <A, R>(effect: Effect.Effect<A, ProviderError, R>): Effect.Effect<Reason, A, R> =>
+  Effect.map(Effect.flip(effect), ({ reason }) => reason)
+
+const flawOf = (reason: Reason) => (reason._tag === "BadResponse" ? reason.description : reason)
+
+const clients: ReadonlyArray<readonly [string, Layer.Layer<HttpClient.HttpClient>]> = [
+  ["undici", NodeHttpClient.layerUndici],
+  ["node:http", NodeHttpClient.layerNodeHttp],
+  ["fetch", FetchHttpClient.layer]
+]
+
+for (const [name, client] of clients) {
+  describe(`UpstreamHttp over ${name}`, () => {
+    it.live("sends the credential and the body to the base URL, and decodes the response", () =>
+      Effect.gen(function* () {
+        const { next, state, url } = yield* double
+        next({ body: { ...answer, more: true } }, { body: answer }, { body: answer })
+        const upstream = yield* UpstreamHttp.make({ baseUrl: `${url}/proxy/` })
+        assert.deepStrictEqual(yield* upstream.json(call, Answer), answer)
+        const other = yield* UpstreamHttp.make({ baseUrl: url, authentication: { header: "x-token" } })
+        yield* other.json(call, Answer)
+        yield* other.json({ ...call, credential: { id: "none" } }, Answer)
+        assert.deepStrictEqual(
+          state.requests.map(({ headers, method, text, url }) => [
+            method,
+            url,
+            headers["authorization"],
+            headers["x-token"],
+            headers["traceparent"],
+            text
+          ]),
+          [
+            ["POST", "/proxy/v2/rerank", `Bearer ${key}`, undefined, undefined, '{"question":"why"}'],
+            ["POST", "/v2/rerank", undefined, key, undefined, '{"question":"why"}'],
+            ["POST", "/v2/rerank", undefined, undefined, undefined, '{"question":"why"}']
+          ]
+        )
+      }).pipe(Effect.provide(client))
+    )
+
+    it.live("is unavailable if no connection can be made", () =>
+      Effect.gen(function* () {
+        const closed = yield* Effect.scoped(Effect.map(double, ({ url }) => url))
+        const { url } = yield* double
+        for (const baseUrl of [closed, "http://nowhere.invalid", url.replace("http:", "https:")]) {
+          const upstream = yield* UpstreamHttp.make({ baseUrl })
+          assert.strictEqual((yield* reasonOf(upstream.json(call, Answer)))._tag, "Unavailable", baseUrl)
+        }
+      }).pipe(Effect.provide(client))
+    )
+
+    it.live("times out if the connection breaks or the answer does not come after the request was sent", () =>
+      Effect.gen(function* () {
+        const timeLimit = Duration.millis(100)
+        const faults: ReadonlyArray<readonly [Scripted, Partial<UpstreamHttp.Options>]> = [
+          [{ fault: "cut" }, {}],
+          [{ fault: "cutBody" }, {}],
+          [{ fault: "hang" }, { timeLimit }],
+          [{ fault: "hangBody" }, { timeLimit }]
+        ]
+        for (const [scripted, options] of faults) {
+          assert.strictEqual((yield* reasonOf(ask(scripted, options)))._tag, "Timeout", scripted.fault)
+        }
+      }).pipe(Effect.provide(client))
+    )
+
+    it.live("closes the connection of a call that is interrupted", () =>
+      Effect.gen(function* () {
+        const { next, state, url } = yield* double
+        const upstream = yield* UpstreamHttp.make({ baseUrl: url })
+        for (const [at, fault] of (["hang", "hangBody"] as const).entries()) {
+          next({ fault })
+          const fiber = yield* Effect.forkChild(upstream.json(call, Answer))
+          yield* until(() => state.requests.length === at + 1)
+          yield* Fiber.interrupt(fiber)
+          yield* until(() => state.requests[at]?.isClosed === true)
+        }
+      }).pipe(Effect.provide(client))
+    )
+
+    it.live("stops reading a body that is too large", () =>
+      Effect.gen(function* () {
+        const { next, state, url } = yield* double
+        const upstream = yield* UpstreamHttp.make({ baseUrl: url, maxResponseBytes: 1024 * 1024 })
+        next({ fault: "endless" })
+        const reason = yield* reasonOf(upstream.json(call, Answer))
+        assert.strictEqual(flawOf(reason), "more than 1048576 bytes")
+        yield* until(() => state.requests[0]?.isClosed === true)
+        assert.isBelow(state.bytesSent, 64 * 1024 * 1024)
+
+        const declared = { body: JSON.stringify({ ...answer, padding: "x".repeat(1024 * 1024) }) }
+        next(declared)
+        assert.strictEqual((yield* reasonOf(upstream.json(call, Answer)))._tag, "BadResponse")
+        next({ status: 429, body: { message: "x".repeat(1024 * 1024) } })
+        assert.strictEqual((yield* reasonOf(upstream.json(call, Answer)))._tag, "RateLimited")
+      }).pipe(Effect.provide(client))
+    )
+
+    it.live("does not follow a redirect, so that credentials stay with the upstream", () =>
+      Effect.gen(function* () {
+        const other = yield* double
+        for (const status of [301, 302, 303, 307, 308]) {
+          const reason = yield* reasonOf(ask({ status, headers: { location: `${other.url}/v2/rerank` } }))
+          assert.strictEqual(flawOf(reason), `status ${status}`)
+        }
+        assert.deepStrictEqual(other.state.requests, [])
+      }).pipe(Effect.provide(client))
+    )
+
+    it.live("streams a body, and closes the connection of one that is not read to its end", () =>
+      Effect.gen(function* () {
+        const { next, state, url } = yield* double
+        const upstream = yield* UpstreamHttp.make({ baseUrl: url, timeLimit: Duration.millis(100) })
+        next({ body: "some bytes" })
+        assert.strictEqual(yield* Stream.mkString(Stream.decodeText(upstream.stream(call))), "some bytes")
+        next({ fault: "endless" })
+        const first = yield* upstream.stream(call).pipe(Stream.take(1), Stream.runCollect)
+        assert.isAbove(first[0]?.length ?? 0, 0)
+        yield* until(() => state.requests[1]?.isClosed === true)
+        const failures: ReadonlyArray<readonly [Scripted, Reason["_tag"]]> = [
+          [{ fault: "cutBody" }, "Timeout"],
+          [{ fault: "hangBody" }, "Timeout"],
+          [{ fault: "hang" }, "Timeout"],
+          [{ status: 401 }, "Unauthorized"]
+        ]
+        for (const [scripted, tag] of failures) {
+          next(scripted)
+          assert.strictEqual((yield* reasonOf(Stream.runDrain(upstream.stream(call))))._tag, tag)
+        }
+      }).pipe(Effect.provide(client))
+    )
+
+    it.live("shows the credential in no log, error or span", () =>
+      Effect.gen(function* () {
+        const answers: ReadonlyArray<Scripted> = [
+          { body: answer },
+          { body: `{"echo":"Bearer ${key}"}` },
+          { status: 401, body: { message: `invalid api token ${key}` } },
+          { status: 400, headers: { "x-echo": key }, body: { message: `do not send ${key} to anyone` } },
+          { status: 500, body: `Bearer ${key}` },
+          { fault: "cut" }
+        ]
+        for (const authentication of [UpstreamHttp.bearer, { header: "x-token" }]) {
+          for (const scripted of answers) {
+            const text = yield* recorded(Effect.scoped(ask(scripted, { authentication }))).pipe(
+              Effect.provideService(HttpClient.TracerHeaderFilter, (name) => name !== "x-echo")
+            )
+            assert.include(text, "http.request.method")
+            assert.notInclude(text, key)
+          }
+        }
+      }).pipe(Effect.provide(client))
+    )
+  })
+}
+
+describe("UpstreamHttp", () => {
+  it.live("reuses connections", () =>
+    Effect.gen(function* () {
+      const { next, state, url } = yield* double
+      const upstream = yield* UpstreamHttp.make({ baseUrl: url })
+      next(...Array.from({ length: 10 }, (_, at) => ({ status: at % 2 === 0 ? 200 : 429, body: answer })))
+      for (let at = 0; at < 10; at++) yield* Effect.exit(upstream.json(call, Answer))
+      assert.strictEqual(state.requests.length, 10)
+      // undici opens a second one if a call follows before it has put the first one back.
+      assert.isAtMost(state.connections, 2)
+    }).pipe(Effect.provide(NodeHttpClient.layerUndici))
+  )
+
+  it.live("gives every status a reason", () =>
+    Effect.gen(function* () {
+      const tags: ReadonlyArray<readonly [number, Reason["_tag"]]> = [
+        [400, "InvalidRequest"],
+        [401, "Unauthorized"],
+        [402, "OutOfCredit"],
+        [403, "Unauthorized"],
+        [404, "UnknownModel"],
+        [405, "BadResponse"],
+        [408, "Timeout"],
+        [413, "InputTooLarge"],
+        [418, "BadResponse"],
+        [422, "InvalidRequest"],
+        [429, "RateLimited"],
+        [500, "BadResponse"],
+        [502, "BadResponse"],
+        [503, "Overloaded"],
+        [504, "Timeout"],
+        [524, "Timeout"],
+        [529, "Overloaded"]
+      ]
+      for (const [status, tag] of tags) {
+        const reason = yield* reasonOf(ask({ status, body: { message: "why" } }))
+        assert.strictEqual(reason._tag, tag, `${status}`)
+        const isShown = tag === "InvalidRequest" || tag === "InputTooLarge"
+        assert.strictEqual(reason.message.includes("why"), isShown, `${status}`)
+      }
+    }).pipe(Effect.provide(NodeHttpClient.layerUndici))
+  )
+
+  it.live("asks an upstream's own reading of a status first", () =>
+    Effect.gen(function* () {
+      const reason = yield* reasonOf(
+        ask(
+          { status: 418, headers: { "retry-after": "7" }, body: { message: "why" } },
+          {
+            reasonOf: (failure) => {
+              assert.deepStrictEqual(failure, {
+                status: 418,
+                message: "why",
+                retryAfter: Duration.seconds(7),
+                model: "m"
+              })
+              return UpstreamHttp.reasonOf({ ...failure, status: 429 })
+            }
+          }
+        )
+      )
+      assert.strictEqual(reason._tag, "RateLimited")
+    }).pipe(Effect.provide(NodeHttpClient.layerUndici))
+  )
+
+  it.live("reads Retry-After as seconds and as a date", () =>
+    Effect.gen(function* () {
+      const date = "Sat, 21 Nov 2026 10:00:00 GMT"
+      const waits: ReadonlyArray<readonly [Readonly<Record<string, string>>, number | undefined]> = [
+        [{}, undefined],
+        [{ "retry-after": "30" }, 30],
+        [{ "retry-after": "0" }, 0],
+        [{ "retry-after": "Sat, 21 Nov 2026 10:00:30 GMT", date }, 30],
+        [{ "retry-after": "Sat, 21 Nov 2026 09:00:00 GMT", date }, 0],
+        [{ "retry-after": "-3" }, undefined],
+        [{ "retry-after": "1.5" }, undefined],
+        [{ "retry-after": "soon" }, undefined],
+        [{ "retry-after": "99999999999999999999" }, undefined]
+      ]
+      for (const status of [429, 503]) {
+        for (const [headers, seconds] of waits) {
+          const reason = yield* reasonOf(ask({ status, headers }))
+          if (reason._tag !== "RateLimited" && reason._tag !== "Overloaded") return assert.fail(reason._tag)
+          const wait = reason.retryAfter === undefined ? undefined : Duration.toSeconds(reason.retryAfter)
+          assert.strictEqual(wait, seconds, JSON.stringify(headers))
+        }
+      }
+    }).pipe(Effect.provide(NodeHttpClient.layerUndici))
+  )
+
+  it.live("shows an upstream's message as one short line", () =>
+    Effect.gen(function* () {
+      const messages: ReadonlyArray<readonly [unknown, string]> = [
+        [{ message: "top_n must be positive" }, "top_n must be positive"],
+        [{ error: { message: "too long" } }, "too long"],
+        [{ error: "too long" }, "too long"],
+        [{ detail: "too long" }, "too long"],
+        [{ message: "two\nlines\u0000and\u001b[31m more\u202e" }, "two lines and [31m more"],
+        [{ message: `the key ${key} is wrong` }, "the key <redacted> is wrong"],
+        [{ message: "y".repeat(5000) }, `${"y".repeat(499)}…`],
+        [{ message: `${"y".repeat(498)}😀 and more` }, `${"y".repeat(498)}\ufffd…`],
+        [{ message: " \n " }, "the provider rejected the request as invalid"],
+        [{ message: 5 }, "the provider rejected the request as invalid"],
+        ["<html>Bad Request</html>", "the provider rejected the request as invalid"],
+        ["", "the provider rejected the request as invalid"]
+      ]
+      for (const [body, message] of messages) {
+        assert.strictEqual((yield* reasonOf(ask({ status: 400, body }))).message, message)
+      }
+    }).pipe(Effect.provide(NodeHttpClient.layerUndici))
+  )
+
+  it.live("names the first value of another form, without the value", () =>
+    Effect.gen(function* () {
+      const bodies: ReadonlyArray<readonly [unknown, string]> = [
+        [{ ...answer, sizes: [1, "private"] }, "JSON of another form at sizes.1"],
+        [{ sizes: ["private"] }, "JSON of another form at name"],
+        [["private"], "JSON of another form at its root"],
+        ['{"name":', "not JSON"],
+        ["", "not JSON"],
+        ["<html>private</html>", "not JSON"]
+      ]
+      for (const [body, description] of bodies) {
+        const reason = yield* reasonOf(ask({ body }))
+        assert.strictEqual(flawOf(reason), description)
+      }
+    }).pipe(Effect.provide(NodeHttpClient.layerUndici))
+  )
+
+  it.live("reports an answer that is not HTTP", () =>
+    Effect.gen(function* () {
+      const reason = yield* reasonOf(ask({ fault: "notHttp" }))
+      assert.strictEqual(flawOf(reason), "not HTTP")
+    }).pipe(Effect.provide(NodeHttpClient.layerUndici))
+  )
+
+  it.effect("goes by the status if the body of an error does not arrive", () =>
+    Effect.gen(function* () {
+      const fiber = yield* Effect.forkChild(
+        reasonOf(Effect.scoped(ask({ fault: "hangBody", status: 503 }, { timeLimit: Duration.infinity })))
+      )
+      while (fiber.pollUnsafe() === undefined) {
+        yield* TestClock.adjust("1 second")
+        yield* Effect.promise(() => new Promise<void>((resolve) => setImmediate(resolve)))
+      }
+      assert.strictEqual((yield* Fiber.join(fiber))._tag, "Overloaded")
+    }).pipe(Effect.provide(NodeHttpClient.layerUndici))
+  )
+
+  it.live("does not send a credential that no header can hold", () =>
+    Effect.gen(function* () {
+      const { state, url } = yield* double
+      const upstream = yield* UpstreamHttp.make({ baseUrl: url })
+      for (const secret of ["", "two words", "line\r\nx-injected: 1", "schlüssel"]) {
+        const reason = yield* reasonOf(
+          upstream.json({ ...call, credential: { id: "test", secret: Redacted.make(secret) } }, Answer)
+        )
+        assert.strictEqual(reason._tag, "Unauthorized")
+      }
+      assert.deepStrictEqual(state.requests, [])
+    }).pipe(Effect.provide(NodeHttpClient.layerUndici))
+  )
+
+  it("accepts base URLs that hold nothing but an address", () => {
+    const isBaseUrl = Schema.is(UpstreamHttp.BaseUrl)
+    const accepted = ["https://api.cohere.com", "http://127.0.0.1:9000/proxy/cohere/"]
+    const refused = ["", "api.cohere.com", "ftp://x", "https://u:p@x", "https://x?key=1", "https://x#y", "javascript:0"]
+    assert.deepStrictEqual([accepted.filter(isBaseUrl), refused.filter(isBaseUrl)], [accepted, []])
+  })
+})
