@@ -126,6 +126,22 @@ for (const [name, client] of clients) {
       }).pipe(Effect.provide(client))
     )
 
+    it.live("closes the connection of a body that it does not read", () =>
+      Effect.gen(function* () {
+        const { next, state, url } = yield* double
+        const upstream = yield* UpstreamHttp.make({ baseUrl: url })
+        const unread: ReadonlyArray<Scripted> = [
+          { fault: "hangBody", headers: { "content-length": "4294967296" } },
+          { fault: "hangBody", status: 302 }
+        ]
+        for (const [at, scripted] of unread.entries()) {
+          next(scripted)
+          assert.strictEqual((yield* reasonOf(upstream.json(call, Answer)))._tag, "BadResponse")
+          yield* until(() => state.requests[at]?.isClosed === true)
+        }
+      }).pipe(Effect.provide(client))
+    )
+
     it.live("does not follow a redirect, so that credentials stay with the upstream", () =>
       Effect.gen(function* () {
         const other = yield* double
