@@ -7,9 +7,10 @@
  * - {@link endpoint}: the request. A page bundles only the first half, because a client sends
  *   requests without encoding them.
  *
- * Three traits follow from the error set and are therefore not stated again: an operation costs
- * money if it has a 402 ({@link isPaid}), is limited per key if it has a 429
- * ({@link isRateLimited}), and has a body limit of its own if it has a 413.
+ * What follows from these is not stated again: an operation costs money if it has a 402
+ * ({@link isPaid}), is rate limited per key if it has a 429 ({@link isRateLimited}), and accepts the
+ * content types of its payload. An ephemeral key can be restricted to an operation that does not
+ * require a management key.
  *
  * @since 0.1.0
  */
@@ -23,38 +24,40 @@ import { Authorization, ManagementKey, SpendingKey } from "./Authorization.ts"
 import { statusOf } from "./GatewayError.ts"
 
 /**
- * The keys that may call an operation. An ordinary key spends, a management key manages; an
- * ephemeral key counts as an ordinary key.
+ * The kind of key that may call an operation. Ordinary keys spend credits, management keys manage
+ * keys, guardrails and workspaces. An ephemeral key counts as an ordinary key.
  *
  * @since 0.1.0
  */
 export type Access = "any key" | "ordinary key" | "management key"
 
 /**
- * Whether a call may be repeated if its outcome is unknown:
+ * Whether the client may retry a request whose outcome is unknown:
  *
- * - `always`: repeating it has no further effect;
- * - `by key`: only with the same `Idempotency-Key` header;
- * - `never`: repeating it could do the work twice.
+ * - `always`: a repetition has no further effect;
+ * - `by key`: only with the same `Idempotency-Key` header, which the client adds;
+ * - `never`: a repetition could do the work twice.
  *
  * @since 0.1.0
  */
 export type Idempotency = "always" | "by key" | "never"
 
 /**
- * The service's settings that limit the size of a body. `other` applies to operations that do not
- * name one.
+ * The names of the service's settings that limit the size of a body. An operation that has a 413
+ * names its own.
  *
  * @since 0.1.0
  */
 export interface BodyLimit {
-  /** The limit of a JSON body. Default: `other`. */
+  /** The limit of a JSON body. Default: `other`, which most operations share. */
   readonly json?: "rerank" | "transcription" | "videos" | "other" | undefined
-  /** The limit of the file in a form. Required if the operation accepts a form. */
+  /** The limit of the file in a form. An operation that accepts a form names one. */
   readonly form?: "transcriptionFile" | "files" | undefined
 }
 
 /**
+ * The half of an operation that client and service share.
+ *
  * @since 0.1.0
  */
 export interface Operation<
@@ -80,8 +83,18 @@ export interface Operation<
 }
 
 /**
- * The half that client and service share. Default for `idempotency`: `never` for a POST, `always`
- * for other methods.
+ * Declares an operation. Default for `idempotency`: `never` for a POST, `always` for other methods.
+ *
+ * @example
+ * ```ts
+ * import { GatewayError, Models, Operation } from "@model-gateway/core"
+ *
+ * export const listModels = Operation.make("listModels", "GET", "/models", {
+ *   access: "any key",
+ *   success: Models.ListResponse,
+ *   error: [GatewayError.Unauthorized, GatewayError.InternalServerError]
+ * })
+ * ```
  *
  * @since 0.1.0
  */
@@ -113,6 +126,8 @@ export const make = <
 })
 
 /**
+ * Whether a value was made with {@link make}.
+ *
  * @since 0.1.0
  */
 export const isOperation = (value: unknown): value is Operation =>
@@ -142,9 +157,22 @@ export class Declaration extends Context.Service<Declaration, Operation>()(
 ) {}
 
 /**
- * The half that only the service and the OpenAPI document need: the endpoint of an operation, with
- * the schemas of its request. `success` replaces the operation's own where the service responds
- * with a stream of bytes. The middlewares follow from `access`.
+ * Makes the endpoint of an operation, which only the service, the test gateway and the OpenAPI
+ * document need. Its middlewares follow from `access`.
+ *
+ * `request` returns the schemas of the request. It is a function, so that a bundler drops whatever
+ * is in it if the endpoint is unused. Its `success` replaces the operation's, for a response that
+ * is a stream of bytes.
+ *
+ * @example
+ * ```ts
+ * import { Models, Operation } from "@model-gateway/core"
+ * import { Schema } from "effect"
+ *
+ * export const listModelsEndpoint = Operation.endpoint(Models.listModels, () => ({
+ *   query: { kind: Schema.optionalKey(Models.ModelKind) }
+ * }))
+ * ```
  *
  * @since 0.1.0
  */
@@ -210,14 +238,14 @@ export const isPaid = (operation: Operation): boolean => hasStatus(operation, 40
 export const isRateLimited = (operation: Operation): boolean => hasStatus(operation, 429)
 
 const requirements: { readonly [Who in Access]: string } = {
-  "any key": "Any key may call it.",
-  "ordinary key": "Only an ordinary key may call it.",
-  "management key": "Only a management key may call it."
+  "any key": "Requires a key of any kind.",
+  "ordinary key": "Requires an ordinary key.",
+  "management key": "Requires a management key."
 }
 
 const describe = (operation: Operation): string =>
   [
     requirements[operation.access],
     ...(isPaid(operation) ? ["Costs credits."] : []),
-    ...(isRateLimited(operation) ? ["Limited per key."] : [])
+    ...(isRateLimited(operation) ? ["Rate limited per key."] : [])
   ].join(" ")

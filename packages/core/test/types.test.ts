@@ -4,6 +4,7 @@ import type {
   Files,
   Gateway,
   GatewayError,
+  Keys,
   Rerank,
   Transcription,
   Video,
@@ -146,6 +147,24 @@ describe("an operation", () => {
     expectTypeOf<AnswerOf<Client["transcribe"]>>().toEqualTypeOf<Transcription.Response>()
     expectTypeOf<AnswerOf<Client["submitVideo"]>>().toEqualTypeOf<Video.Job>()
     expectTypeOf<AnswerOf<Client["fileContent"]>>().toEqualTypeOf<Uint8Array>()
+  })
+
+  it("of an ephemeral key is one that an ordinary key may call", () => {
+    expectTypeOf<Keys.EphemeralOperation>().toEqualTypeOf<
+      | "deleteFile"
+      | "uploadFile"
+      | "listFiles"
+      | "getFile"
+      | "getFileContent"
+      | "currentKey"
+      | "rerank"
+      | "transcribe"
+      | "submitVideo"
+      | "getVideo"
+      | "getVideoContent"
+      | "cancelVideo"
+      | "listModels"
+    >()
   })
 
   it("accepts only the fields of its request", () => {

@@ -1,6 +1,7 @@
 /** The body size limits of each operation. */
 import { Effect, FileSystem } from "effect"
 import { Multipart } from "effect/http"
+import type { BodyLimit } from "@model-gateway/core/Operation"
 import type { BodyLimits } from "../GatewayServerConfig.ts"
 import { RequestContext } from "./RequestContext.ts"
 
@@ -25,24 +26,16 @@ export interface Limit {
   readonly held: number
 }
 
-const json = (body: number): Limit => ({ body, held: body })
+/** Bodies that are mostly written to a file as they arrive: how much remains in memory. */
+const held: { readonly [name in keyof BodyLimits]?: number } = { transcription: textBesideAudio }
 
-const form = (file: number): Limit => ({ body: file + formOverhead, file, held: formOverhead })
-
-/** The limits of an operation, by its identifier and its body type. */
-export const of = (limits: BodyLimits, operation: string, isForm: boolean): Limit => {
-  switch (operation) {
-    case "rerank":
-      return json(limits.rerank)
-    case "transcribe":
-      return isForm ? form(limits.transcriptionFile) : { body: limits.transcription, held: textBesideAudio }
-    case "submitVideo":
-      return json(limits.videos)
-    case "uploadFile":
-      return form(limits.files)
-    default:
-      return json(limits.other)
+/** The limits of a body, from those that its operation names. */
+export const of = (limits: BodyLimits, { form, json }: BodyLimit, isForm: boolean): Limit => {
+  if (form !== undefined && (isForm || json === undefined)) {
+    return { body: limits[form] + formOverhead, file: limits[form], held: formOverhead }
   }
+  const name = json ?? "other"
+  return { body: limits[name], held: held[name] ?? limits[name] }
 }
 
 /**

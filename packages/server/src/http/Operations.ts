@@ -1,8 +1,9 @@
 /**
- * The statuses of each operation and the methods of each path, derived from the contract's
- * endpoints and middlewares.
+ * The traits and statuses of each operation and the methods of each path, derived from the
+ * contract.
  */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
+import * as Contract from "@model-gateway/core/Operation"
 import { HttpApi, type HttpApiEndpoint } from "effect/http-api"
 
 /** One operation of the contract. */
@@ -15,6 +16,14 @@ export interface Operation {
   readonly success: ReadonlySet<number>
   /** The closed set of error statuses. */
   readonly errors: ReadonlySet<number>
+  readonly access: Contract.Access
+  /** Which limits apply to its body. */
+  readonly bodyLimit: Contract.BodyLimit
+  /** The content types of its body. Empty: it has no body. */
+  readonly contentTypes: ReadonlyArray<string>
+  readonly isPaid: boolean
+  /** Whether its requests count against the rate limit of their key. */
+  readonly isRateLimited: boolean
 }
 
 /** Routes of the service that are not in the contract. */
@@ -33,12 +42,19 @@ const endpointKey = (method: string, path: string): string => `${method} ${path}
 HttpApi.reflect(GatewayApi, {
   onGroup: () => {},
   onEndpoint: ({ endpoint, errors, successes }) => {
+    const declared = Contract.of(endpoint)
+    if (declared === undefined) throw new Error(`${endpoint.identifier} was not made with Operation.endpoint`)
     byEndpoint.set(endpointKey(endpoint.method, endpoint.path), {
       name: endpoint.identifier,
       method: endpoint.method,
       path: endpoint.path,
       success: new Set(successes.keys()),
-      errors: new Set(errors.keys())
+      errors: new Set(errors.keys()),
+      access: declared.access,
+      bodyLimit: declared.bodyLimit,
+      contentTypes: [...endpoint.payload.keys()],
+      isPaid: Contract.isPaid(declared),
+      isRateLimited: Contract.isRateLimited(declared)
     })
   }
 })

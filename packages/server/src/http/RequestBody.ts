@@ -33,19 +33,17 @@ const refuseEncoding = Issues.invalid(
 interface Plan {
   readonly limitOf: (isForm: boolean) => BodyLimit.Limit
   readonly payload: PayloadIssues.JsonPayload | undefined
-  /** The operation has a 429. */
   readonly isRateLimited: boolean
-  /** The operation has a 402. */
   readonly isPaid: boolean
 }
 
 const planOf = (endpoint: HttpApiEndpoint.Top, limits: BodyLimits): Plan => {
-  const errors = Operations.of(endpoint)?.errors
+  const operation = Operations.of(endpoint)
   return {
-    limitOf: (isForm) => BodyLimit.of(limits, endpoint.identifier, isForm),
+    limitOf: (isForm) => BodyLimit.of(limits, operation?.bodyLimit ?? {}, isForm),
     payload: PayloadIssues.make(endpoint),
-    isRateLimited: errors?.has(429) === true,
-    isPaid: errors?.has(402) === true
+    isRateLimited: operation?.isRateLimited === true,
+    isPaid: operation?.isPaid === true
   }
 }
 

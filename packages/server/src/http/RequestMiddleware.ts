@@ -32,7 +32,7 @@ const isClientAbort = (cause: Cause.Cause<unknown>): boolean =>
   cause.reasons.some((reason) => reason._tag === "Interrupt" && reason.annotations.has(HttpServerError.ClientAbort.key))
 
 const contentTypes = (operation: Operations.Operation | undefined): string =>
-  operation?.name === "transcribe" ? "application/json or multipart/form-data" : "application/json"
+  operation?.contentTypes.join(" or ") ?? "application/json"
 
 /**
  * Reviews an error response: keeps an envelope within the operation's set, and converts anything

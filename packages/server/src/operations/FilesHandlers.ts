@@ -13,12 +13,12 @@ import { currentCaller, limitedTo } from "../access/Caller.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import * as Paging from "../http/Paging.ts"
-import * as PaidRequest from "../admission/PaidRequest.ts"
 import * as Timestamp from "../http/Timestamp.ts"
-import { WorkspaceStore } from "../access/WorkspaceStore.ts"
+import { type Workspace, WorkspaceStore } from "../access/WorkspaceStore.ts"
 import * as ContentResponse from "./ContentResponse.ts"
 import * as DeletionShape from "./DeletionShape.ts"
 import { type FileRecord, FileStore } from "../objects/FileStore.ts"
+import { handle } from "./Handler.ts"
 import { contentLost, storeUnavailable } from "./ObjectFailures.ts"
 import { keyOf, ObjectStore } from "../objects/ObjectStore.ts"
 import * as Upload from "./Upload.ts"
@@ -67,17 +67,18 @@ const make = Effect.gen(function* () {
   const visible = (workspaceId: string) =>
     Effect.map(currentCaller, (caller) => ({ workspaceId, ephemeralHash: limitedTo(caller) }))
 
-  const find = Effect.fnUntraced(function* (workspaceId: string, id: string) {
-    return yield* orUnavailable(files.get(yield* visible(workspaceId), id)).pipe(
+  /** A file that the caller may see, and its workspace. */
+  const find = Effect.fnUntraced(function* (id: string, workspaceId: string | undefined) {
+    const workspace = yield* scopeOf(workspaceId)
+    const file = yield* orUnavailable(files.get(yield* visible(workspace.id), id)).pipe(
       Effect.catchTag("FileNotFound", () => Effect.fail(noSuchFile(id)))
     )
+    return { file, workspace }
   })
 
   const upload = Effect.fnUntraced(
-    function* (request: HttpServerRequest.HttpServerRequest, workspaceId: string | undefined) {
+    function* (request: HttpServerRequest.HttpServerRequest, workspace: Workspace) {
       const { ephemeral, key } = yield* currentCaller
-      const workspace = yield* scopeOf(workspaceId)
-      yield* PaidRequest.withinRate
       const id = yield* files.nextId
       return yield* Upload.receive(
         request,
@@ -102,14 +103,8 @@ const make = Effect.gen(function* () {
     Effect.catchTag("ObjectStoreError", storeUnavailable)
   )
 
-  const list = Effect.fnUntraced(function* (query: {
-    readonly workspace_id?: string
-    readonly after?: string
-    readonly limit?: number
-  }) {
-    const workspace = yield* scopeOf(query.workspace_id)
-    yield* PaidRequest.withinRate
-    const page = yield* Paging.known(orUnavailable(files.list(yield* visible(workspace.id), query)))
+  const list = Effect.fnUntraced(function* (workspace: Workspace, cursor: Paging.Cursor) {
+    const page = yield* Paging.known(orUnavailable(files.list(yield* visible(workspace.id), cursor)))
     const data = page.items.map(toWire)
     return {
       object: "list" as const,
@@ -120,39 +115,19 @@ const make = Effect.gen(function* () {
     }
   })
 
-  const get = Effect.fnUntraced(function* (id: string, workspaceId: string | undefined) {
-    const workspace = yield* scopeOf(workspaceId)
-    const file = yield* find(workspace.id, id)
-    yield* PaidRequest.withinRate
-    return file
-  })
-
-  const content = Effect.fnUntraced(function* (
-    request: HttpServerRequest.HttpServerRequest,
-    id: string,
-    workspaceId: string | undefined
-  ) {
-    const file = yield* get(id, workspaceId)
-    return yield* ContentResponse.make(objects, request, { ...file, disposition: "attachment" }).pipe(
+  const content = (request: HttpServerRequest.HttpServerRequest, file: FileRecord) =>
+    ContentResponse.make(objects, request, { ...file, disposition: "attachment" }).pipe(
       Effect.catchTags({
         ObjectNotFound: () => contentLost(file.objectKey),
         ObjectStoreError: storeUnavailable
       })
     )
-  })
 
   const remove = Effect.fnUntraced(function* (
     request: HttpServerRequest.HttpServerRequest,
     id: string,
-    query: { readonly workspace_id?: string; readonly provider?: FileProvider }
+    workspace: Workspace
   ) {
-    const workspace = yield* scopeOf(query.workspace_id)
-    if (query.provider !== undefined) {
-      yield* PaidRequest.withinRate
-      return yield* noProviderKey(query.provider)
-    }
-    yield* find(workspace.id, id)
-    yield* PaidRequest.withinRate
     const file = yield* orUnavailable(files.remove(yield* visible(workspace.id), id)).pipe(
       Effect.catchTag("FileNotFound", () => Effect.fail(noSuchFile(id)))
     )
@@ -167,23 +142,33 @@ const make = Effect.gen(function* () {
       )
     const shape = DeletionShape.negotiate({
       accept: request.headers["accept"],
-      provider: query.provider,
+      provider: undefined,
       workspace: workspace.fileShape
     })
     return DeletionShape.confirm(shape, file.id)
   })
 
-  return { upload, list, get, content, remove }
+  return { scopeOf, find, upload, list, content, remove }
 })
 
 /** The `files` group of the contract. */
 export const layer = HttpApiBuilder.group(GatewayApi, "files", (handlers) =>
-  Effect.map(make, ({ content, get, list, remove, upload }) =>
+  Effect.map(make, ({ content, find, list, remove, scopeOf, upload }) =>
     handlers
-      .handle("deleteFile", ({ params, query, request }) => remove(request, params.file_id, query))
-      .handleRaw("uploadFile", ({ query, request }) => Effect.map(upload(request, query.workspace_id), toWire))
-      .handle("listFiles", ({ query }) => list(query))
-      .handle("getFile", ({ params, query }) => Effect.map(get(params.file_id, query.workspace_id), toWire))
-      .handle("getFileContent", ({ params, query, request }) => content(request, params.file_id, query.workspace_id))
+      .handle("deleteFile", ({ params: { file_id }, query: { provider, workspace_id }, request }) =>
+        provider === undefined
+          ? handle(find(file_id, workspace_id), ({ workspace }) => remove(request, file_id, workspace))
+          : handle(scopeOf(workspace_id), () => Effect.fail(noProviderKey(provider)))
+      )
+      .handleRaw("uploadFile", ({ query, request }) =>
+        handle(scopeOf(query.workspace_id), (workspace) => Effect.map(upload(request, workspace), toWire))
+      )
+      .handle("listFiles", ({ query }) => handle(scopeOf(query.workspace_id), (workspace) => list(workspace, query)))
+      .handle("getFile", ({ params, query }) =>
+        handle(find(params.file_id, query.workspace_id), ({ file }) => Effect.succeed(toWire(file)))
+      )
+      .handle("getFileContent", ({ params, query, request }) =>
+        handle(find(params.file_id, query.workspace_id), ({ file }) => content(request, file))
+      )
   )
 )

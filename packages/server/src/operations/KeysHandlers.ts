@@ -14,13 +14,13 @@ import { currentCaller } from "../access/Caller.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import { invalid } from "../http/Issues.ts"
 import * as Paging from "../http/Paging.ts"
-import { withinRate } from "../admission/PaidRequest.ts"
 import * as Timestamp from "../http/Timestamp.ts"
 import { WorkspaceStore } from "../access/WorkspaceStore.ts"
 import { type Descendant, EphemeralKeys } from "../access/EphemeralKeys.ts"
 import { endOf, type Key } from "../access/Key.ts"
 import * as KeyRecords from "../access/KeyRecords.ts"
 import { KeyStore } from "../access/KeyStore.ts"
+import { handle } from "./Handler.ts"
 
 const invalidField = (path: string, message: string) => invalid([{ path, message }])
 
@@ -121,10 +121,12 @@ const make = Effect.gen(function* () {
     return { data: yield* oneToWire(created.key), key: Redacted.value(created.plain) }
   })
 
-  const createEphemeral = Effect.fnUntraced(function* (request: Keys.EphemeralRequest | null) {
-    const { ephemeral, key } = yield* currentCaller
-    if (ephemeral !== null) return yield* cannotDescend
-    yield* withinRate
+  /** The caller's key. Fails with a 403 if it is an ephemeral key. */
+  const ownKey = Effect.flatMap(currentCaller, ({ ephemeral, key }) =>
+    ephemeral === null ? Effect.succeed(key) : Effect.fail(cannotDescend)
+  )
+
+  const createEphemeral = Effect.fnUntraced(function* (key: Key, request: Keys.EphemeralRequest | null) {
     const lifetime = (request?.expires_in ?? longestLife) * 1000
     const limits = { operations: request?.operations, ownFiles: request?.own_files }
     const created = yield* orUnavailable(ephemerals.create(key, lifetime, limits))
@@ -195,7 +197,7 @@ const make = Effect.gen(function* () {
     return { deleted: true as const }
   })
 
-  return { create, createEphemeral, list, get, update, remove }
+  return { create, createEphemeral, ownKey, list, get, update, remove }
 })
 
 /** The `keys` group of the contract. */
@@ -203,7 +205,7 @@ export const layer = HttpApiBuilder.group(GatewayApi, "keys", (handlers) =>
   Effect.map(make, (keys) =>
     handlers
       .handle("createKey", ({ payload }) => keys.create(payload))
-      .handle("createEphemeralKey", ({ payload }) => keys.createEphemeral(payload))
+      .handle("createEphemeralKey", ({ payload }) => handle(keys.ownKey, (key) => keys.createEphemeral(key, payload)))
       .handle("listKeys", ({ query }) => keys.list(query))
       .handle("getKey", ({ params }) => keys.get(params.hash))
       .handle("updateKey", ({ params, payload }) => keys.update(params.hash, payload))

@@ -13,6 +13,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { currentCaller, limitedTo, type Caller } from "../access/Caller.ts"
 import * as ContentResponse from "./ContentResponse.ts"
+import { handle } from "./Handler.ts"
 import { contentLost, storeUnavailable } from "./ObjectFailures.ts"
 import { ObjectStore } from "../objects/ObjectStore.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
@@ -207,21 +208,17 @@ const make = Effect.gen(function* () {
     return job
   }, Effect.scoped)
 
-  const get = Effect.fnUntraced(function* (id: string, wait: number | undefined) {
-    const job = yield* find(id)
-    yield* PaidRequest.withinRate
+  const get = Effect.fnUntraced(function* (job: VideoJob, wait: number | undefined) {
     return toWire(
-      wait === undefined || wait === 0 || isFinal(job.status) ? job : yield* awaitChange(id, job.status, wait)
+      wait === undefined || wait === 0 || isFinal(job.status) ? job : yield* awaitChange(job.id, job.status, wait)
     )
   })
 
   const content = Effect.fnUntraced(function* (
     request: HttpServerRequest.HttpServerRequest,
-    id: string,
+    job: VideoJob,
     index: number
   ) {
-    const job = yield* find(id)
-    yield* PaidRequest.withinRate
     if (job.status !== "completed") return yield* noSuchVideo(`the video job is ${job.status} and has no video`)
     const output = job.outputs[index]
     if (output === undefined) return yield* noSuchVideo(`the video job has no video ${index}`)
@@ -229,7 +226,7 @@ const make = Effect.gen(function* () {
       objectKey: output.object_key,
       sha256: output.sha256,
       contentType: "video/mp4",
-      filename: `${id}-${index}.mp4`,
+      filename: `${job.id}-${index}.mp4`,
       disposition: "inline"
     }).pipe(
       Effect.catchTags({
@@ -239,26 +236,26 @@ const make = Effect.gen(function* () {
     )
   })
 
-  const cancel = Effect.fnUntraced(function* (id: string) {
-    const before = yield* find(id)
-    yield* PaidRequest.withinRate
-    const job = yield* orUnavailable(jobs.cancel(before.workspaceId, id)).pipe(
-      Effect.catchTag("VideoJobNotFound", () => Effect.fail(noSuchJob(id)))
+  const cancel = Effect.fnUntraced(function* (before: VideoJob) {
+    const job = yield* orUnavailable(jobs.cancel(before.workspaceId, before.id)).pipe(
+      Effect.catchTag("VideoJobNotFound", () => Effect.fail(noSuchJob(before.id)))
     )
     if (job.status === "cancelled" && before.status !== "cancelled") yield* Metrics.jobEntered(job.status)
     return toWire(job)
   })
 
-  return { submit, get, content, cancel }
+  return { submit, find, get, content, cancel }
 })
 
 /** The `videos` group of the contract. */
 export const layer = HttpApiBuilder.group(GatewayApi, "videos", (handlers) =>
-  Effect.map(make, ({ cancel, content, get, submit }) =>
+  Effect.map(make, ({ cancel, content, find, get, submit }) =>
     handlers
       .handle("submitVideo", ({ headers, payload }) => submit(payload, headers["idempotency-key"]))
-      .handle("getVideo", ({ params, query }) => get(params.id, query.wait))
-      .handle("getVideoContent", ({ params, query, request }) => content(request, params.id, query.index ?? 0))
-      .handle("cancelVideo", ({ params }) => cancel(params.id))
+      .handle("getVideo", ({ params, query }) => handle(find(params.id), (job) => get(job, query.wait)))
+      .handle("getVideoContent", ({ params, query, request }) =>
+        handle(find(params.id), (job) => content(request, job, query.index ?? 0))
+      )
+      .handle("cancelVideo", ({ params }) => handle(find(params.id), cancel))
   )
 )

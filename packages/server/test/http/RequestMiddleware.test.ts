@@ -38,6 +38,26 @@ it.layer(layer({ bodyLimits: { other: 2000 } }), { excludeTestServices: true })(
     })
   )
 
+  it.effect("names the content types that the operation accepts if the request has another", () =>
+    Effect.gen(function* () {
+      const { managementKey } = yield* TestGateway
+      for (const [path, expected, key] of [
+        ["/api/v1/rerank", "application/json"],
+        ["/api/v1/audio/transcriptions", "application/json or multipart/form-data"],
+        ["/api/v1/files", "multipart/form-data"],
+        ["/api/v1/guardrails", "application/json", managementKey]
+      ] as const) {
+        const answer = yield* post(path, "tea", { key, headers: { "content-type": "text/tea" } })
+        expect([path, answer.status, envelopeOf(answer).error.message]).toEqual([
+          path,
+          400,
+          expect.stringContaining(expected)
+        ])
+        expect(answer.text).not.toContain(expected === "multipart/form-data" ? "application/json" : "text/tea")
+      }
+    })
+  )
+
   it.effect("is a 404 for every other spelling of a path", () =>
     Effect.gen(function* () {
       const { ask, managementKey: key, port } = yield* TestGateway

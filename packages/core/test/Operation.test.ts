@@ -1,0 +1,145 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Authorization, Files, GatewayApi, GatewayError, Keys, Operation, Rerank } from "@model-gateway/core"
+import { HttpApi, type HttpApiEndpoint, OpenApi } from "effect/http-api"
+
+interface Declared {
+  readonly operation: Operation.Operation
+  readonly endpoint: HttpApiEndpoint.Top
+}
+
+const declared: Array<Declared> = []
+HttpApi.reflect(GatewayApi.GatewayApi, {
+  onGroup: () => {},
+  onEndpoint: ({ endpoint }) => {
+    const operation = Operation.of(endpoint)
+    if (operation !== undefined) declared.push({ operation, endpoint })
+  }
+})
+
+const names = (holds: (declared: Declared) => boolean): ReadonlyArray<string> =>
+  declared.filter(holds).map(({ operation }) => operation.identifier)
+
+const has =
+  (status: number) =>
+  ({ operation }: Declared): boolean =>
+    operation.error.some((schema) => GatewayError.statusOf(schema) === status)
+
+const accepts =
+  (contentType: string) =>
+  ({ endpoint }: Declared): boolean =>
+    endpoint.payload.has(contentType)
+
+describe("the traits of the operations", () => {
+  it("are stated by all", () => {
+    expect(declared).toHaveLength(30)
+    expect(Operation.of(GatewayApi.GatewayApi.groups.files.endpoints.getFile)).toBe(Files.getFile)
+  })
+
+  it("say who may call, as the specification and the contract do", () => {
+    const byAccess = (access: Operation.Access) => names(({ operation }) => operation.access === access)
+    expect(byAccess("ordinary key")).toEqual(["rerank", "transcribe", "submitVideo", "createEphemeralKey"])
+    expect(byAccess("any key")).toEqual([
+      "deleteFile",
+      "uploadFile",
+      "listFiles",
+      "getFile",
+      "getFileContent",
+      "currentKey",
+      "getVideo",
+      "getVideoContent",
+      "cancelVideo",
+      "listModels"
+    ])
+  })
+
+  it("decide the middlewares, of which authorization is the outermost", () => {
+    const middlewares = {
+      "any key": [Authorization.Authorization],
+      "ordinary key": [Authorization.SpendingKey, Authorization.Authorization],
+      "management key": [Authorization.ManagementKey, Authorization.Authorization]
+    }
+    for (const { endpoint, operation } of declared) {
+      expect([operation.identifier, ...endpoint.middlewares]).toEqual([
+        operation.identifier,
+        ...middlewares[operation.access]
+      ])
+    }
+  })
+
+  it("have a 403 where not every kind of key may call", () => {
+    expect(names((each) => each.operation.access !== "any key" && !has(403)(each))).toEqual([])
+  })
+
+  it("let exactly rerank, transcription and video submission cost money", () => {
+    expect(names(({ operation }) => Operation.isPaid(operation))).toEqual(["rerank", "transcribe", "submitVideo"])
+  })
+
+  it("limit per key what the specification and the contract limit", () => {
+    expect(names(({ operation }) => Operation.isRateLimited(operation))).toEqual([
+      "deleteFile",
+      "uploadFile",
+      "listFiles",
+      "getFile",
+      "getFileContent",
+      "rerank",
+      "transcribe",
+      "submitVideo",
+      "getVideo",
+      "getVideoContent",
+      "cancelVideo",
+      "createEphemeralKey"
+    ])
+  })
+
+  it("name a body limit exactly where the operation has a 413", () => {
+    const named = names(({ operation: { bodyLimit } }) => bodyLimit.json !== undefined || bodyLimit.form !== undefined)
+    expect(named).toEqual(names(has(413)))
+  })
+
+  it("name the limit of a form exactly where the operation accepts one, and of JSON only there", () => {
+    expect(names(({ operation }) => operation.bodyLimit.form !== undefined)).toEqual(
+      names(accepts("multipart/form-data"))
+    )
+    for (const each of declared) {
+      if (each.operation.bodyLimit.json !== undefined) expect(accepts("application/json")(each)).toBe(true)
+    }
+  })
+
+  it("allow a repetition by key exactly where the endpoint accepts an Idempotency-Key", () => {
+    const byKey = names(({ operation }) => operation.idempotency === "by key")
+    expect(byKey).toEqual(["rerank", "transcribe", "submitVideo", "addCredits"])
+    expect(names(({ endpoint }) => endpoint.headers !== undefined)).toEqual(byKey)
+  })
+
+  it("allow every repetition except of a POST that does its work again", () => {
+    expect(names(({ operation }) => operation.idempotency === "never")).toEqual([
+      "uploadFile",
+      "createGuardrail",
+      "createKey"
+    ])
+  })
+
+  it("let an ephemeral key be restricted to what an ordinary key may call, except creating ephemeral keys", () => {
+    const callable = names(({ operation }) => operation.access !== "management key")
+    expect(new Set([...Keys.ephemeralOperations, "createEphemeralKey"])).toEqual(new Set(callable))
+    expect(Keys.ephemeralOperations).toHaveLength(callable.length - 1)
+  })
+
+  it("stand in the OpenAPI document", () => {
+    const { paths } = OpenApi.fromApi(GatewayApi.GatewayApi)
+    expect(paths["/api/v1/rerank"]?.post?.description).toBe(
+      "Requires an ordinary key. Costs credits. Rate limited per key."
+    )
+    expect(paths["/api/v1/files"]?.get?.description).toBe("Requires a key of any kind. Rate limited per key.")
+    expect(paths["/api/v1/guardrails"]?.post?.description).toBe("Requires a management key.")
+  })
+})
+
+describe("an operation", () => {
+  it("is told from other exports of its file", () => {
+    expect(Operation.isOperation(Rerank.rerank)).toBe(true)
+    for (const other of [Rerank.Request, Rerank.rerankEndpoint, GatewayError.BadRequest, "rerank", undefined]) {
+      expect(Operation.isOperation(other)).toBe(false)
+    }
+  })
+})
