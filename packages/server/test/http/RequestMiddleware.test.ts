@@ -40,8 +40,8 @@ it.layer(layer({ bodyLimits: { other: 2000 } }), { excludeTestServices: true })(
 
   it.effect("names the content types that the operation accepts if the request has another", () =>
     Effect.gen(function* () {
-      const { managementKey } = yield* TestGateway
-      for (const [path, expected, key] of [
+      const { managementKey, ordinaryKey } = yield* TestGateway
+      for (const [path, expected, key = ordinaryKey] of [
         ["/api/v1/rerank", "application/json"],
         ["/api/v1/audio/transcriptions", "application/json or multipart/form-data"],
         ["/api/v1/files", "multipart/form-data"],
