@@ -37,7 +37,7 @@ it.layer(layer({ failedAuthentications: { requests: 1000, window: Duration.minut
     })
   )
 
-  it.effect("says what is wrong with a key as far as the key itself tells", () =>
+  it.effect("says why a key is invalid, as far as the text of the key reveals it", () =>
     Effect.gen(function* () {
       const { ask, ordinaryKey } = yield* TestGateway
       const messageFor = (key: string) =>

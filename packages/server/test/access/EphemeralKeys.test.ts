@@ -24,7 +24,7 @@ const reasonOf = (plain: Redacted.Redacted<string>) =>
   Effect.map(Effect.flip(bearer(plain)), (error) => (error._tag === "InvalidKey" ? error.reason : error._tag))
 
 describe("EphemeralKeys", () => {
-  it.effect("makes a key whose bearer is its parent, and keeps only its hash", () =>
+  it.effect("creates a key that authenticates as its parent, and stores only its hash", () =>
     Effect.gen(function* () {
       const { ephemeral, parent, parentPlain, plain } = yield* family()
       expect(Redacted.value(plain)).toMatch(/^mg_ek_[0-9A-Za-z]{38}$/)
@@ -37,7 +37,7 @@ describe("EphemeralKeys", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("ends it to the millisecond, though it was looked up before", () =>
+  it.effect("rejects a key from the millisecond of its expiry, even if it is cached", () =>
     Effect.gen(function* () {
       const { organizationId, parent, plain, ephemeral } = yield* family()
       const ephemerals = yield* EphemeralKeys.EphemeralKeys
@@ -53,7 +53,7 @@ describe("EphemeralKeys", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("never lets it outlive its parent", () =>
+  it.effect("never lets a key outlive its parent", () =>
     Effect.gen(function* () {
       const { ephemeral, organizationId, parent, plain } = yield* family(minutes(10))
       expect(ephemeral.expiresAt).toBe(minutes(10))
@@ -65,7 +65,7 @@ describe("EphemeralKeys", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("stops it at once when its parent is disabled, and for good when it is deleted", () =>
+  it.effect("rejects a key while its parent is disabled, and forever after its parent is deleted", () =>
     Effect.gen(function* () {
       const keys = yield* KeyStore
       const ephemerals = yield* EphemeralKeys.EphemeralKeys
@@ -82,7 +82,7 @@ describe("EphemeralKeys", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("revokes one at once and leaves its parent and the others alone", () =>
+  it.effect("revokes one key immediately, and not its parent or the parent's other keys", () =>
     Effect.gen(function* () {
       const ephemerals = yield* EphemeralKeys.EphemeralKeys
       const { ephemeral, organizationId, parent, parentPlain, plain } = yield* family()
@@ -98,7 +98,7 @@ describe("EphemeralKeys", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("notices within three seconds what another process revoked, parent or ephemeral key", () =>
+  it.effect("rejects a key within three seconds after another process revokes it or its parent", () =>
     Effect.gen(function* () {
       const filename = `${yield* temporaryFolder}/gateway.db`
       const elsewhere = <A, E>(effect: Effect.Effect<A, E, KeyStore | EphemeralKeys.EphemeralKeys | Scope.Scope>) =>
@@ -119,7 +119,7 @@ describe("EphemeralKeys", () => {
     })
   )
 
-  it.effect("gives it the guardrail of its parent at once, and none of its own", () =>
+  it.effect("has the guardrail of its parent immediately, and cannot get one of its own", () =>
     Effect.gen(function* () {
       const guardrails = yield* GuardrailStore
       const { ephemeral, organizationId, parent, plain } = yield* family()
@@ -136,7 +136,7 @@ describe("EphemeralKeys", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("lists those of one key, newest first, and counts them", () =>
+  it.effect("lists and counts the keys of one parent, newest first", () =>
     Effect.gen(function* () {
       const ephemerals = yield* EphemeralKeys.EphemeralKeys
       const { ephemeral: first, organizationId, parent } = yield* family()
@@ -159,7 +159,7 @@ describe("EphemeralKeys", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("says for an hour that it has expired, then forgets it", () =>
+  it.effect("reports an expired key as expired for an hour, then as unknown", () =>
     Effect.gen(function* () {
       const { parent, plain } = yield* family()
       const ephemerals = yield* EphemeralKeys.EphemeralKeys

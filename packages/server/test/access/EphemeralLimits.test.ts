@@ -39,7 +39,7 @@ const upload = (key: string) =>
     return identified(answer.text).id
   })
 
-it("can be limited to every operation that an ordinary key may call, but for making ephemeral keys", () => {
+it("can be limited to each operation of an ordinary key except creating ephemeral keys", () => {
   const callable: Array<string> = []
   HttpApi.reflect(GatewayApi, {
     onGroup: () => {},
@@ -51,7 +51,7 @@ it("can be limited to every operation that an ordinary key may call, but for mak
 })
 
 it.layer(layer(), { excludeTestServices: true })("an ephemeral key that is limited", (it) => {
-  it.effect("to operations is refused every other one with a 403 that says so, before its body is looked at", () =>
+  it.effect("to operations gets a 403 with the reason for every other operation, before its body is read", () =>
     Effect.gen(function* () {
       const { ask } = yield* TestGateway
       const key = yield* ephemeral({ operations: ["rerank", "listFiles"] })
@@ -72,7 +72,7 @@ it.layer(layer(), { excludeTestServices: true })("an ephemeral key that is limit
     })
   )
 
-  it.effect("to operations nobody knows is not made: the 400 names them", () =>
+  it.effect("to unknown operations is rejected with a 400 that names them", () =>
     Effect.gen(function* () {
       const answer = yield* post(path, { operations: ["rerank", "createKey", "flyToTheMoon"] })
       expect([answer.status, issuePaths(answer)]).toEqual([400, ["operations.1", "operations.2"]])
@@ -81,7 +81,7 @@ it.layer(layer(), { excludeTestServices: true })("an ephemeral key that is limit
     })
   )
 
-  it.effect("to files of its own sees, lists, reads and deletes those alone", () =>
+  it.effect("to its own files lists, reads and deletes only those", () =>
     Effect.gen(function* () {
       const { ask, ordinaryKey } = yield* TestGateway
       const [key, sibling] = [yield* ephemeral({ own_files: true }), yield* ephemeral({ own_files: true })]
@@ -105,7 +105,7 @@ it.layer(layer(), { excludeTestServices: true })("an ephemeral key that is limit
     })
   )
 
-  it.effect("to files of its own sees and cancels no video job but its own", () =>
+  it.effect("to its own files reads and cancels only its own video jobs", () =>
     Effect.gen(function* () {
       const { ask, ordinaryKey } = yield* TestGateway
       const key = yield* ephemeral({ own_files: true })
@@ -125,7 +125,7 @@ it.layer(layer(), { excludeTestServices: true })("an ephemeral key that is limit
     })
   )
 
-  it.effect("shows its limits to management", () =>
+  it.effect("shows its limits to a management key", () =>
     Effect.gen(function* () {
       const { ask, managementKey, ordinaryKey } = yield* TestGateway
       const key = yield* ephemeral({ operations: ["rerank", "rerank", "getFile"], own_files: true })

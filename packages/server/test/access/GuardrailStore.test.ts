@@ -24,7 +24,7 @@ const stranger = Effect.gen(function* () {
 })
 
 describe("GuardrailStore", () => {
-  it.effect("keeps, changes, lists and deletes guardrails", () =>
+  it.effect("creates, updates, lists and deletes guardrails", () =>
     Effect.gen(function* () {
       const guardrails = yield* GuardrailStore
       const { organizationId } = yield* setUp
@@ -54,7 +54,7 @@ describe("GuardrailStore", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("counts each known key once, changed or not, and names the unknown and the replaced", () =>
+  it.effect("counts each known key once, and reports unknown keys and replaced guardrails", () =>
     Effect.gen(function* () {
       const guardrails = yield* GuardrailStore
       const { a, b, c, organizationId } = yield* setUp
@@ -85,7 +85,7 @@ describe("GuardrailStore", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("assigns nothing to a deleted key, and nothing at all from an unknown guardrail", () =>
+  it.effect("does not assign to a deleted key, and rejects an unknown guardrail", () =>
     Effect.gen(function* () {
       const guardrails = yield* GuardrailStore
       const { a, b, organizationId } = yield* setUp
@@ -103,7 +103,7 @@ describe("GuardrailStore", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("assigns many thousands of keys at once", () =>
+  it.effect("assigns a guardrail to thousands of keys in one call", () =>
     Effect.gen(function* () {
       const guardrails = yield* GuardrailStore
       const { a, b, organizationId } = yield* setUp
@@ -115,7 +115,7 @@ describe("GuardrailStore", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("takes a guardrail only from keys that hold it", () =>
+  it.effect("removes a guardrail only from keys that have it", () =>
     Effect.gen(function* () {
       const guardrails = yield* GuardrailStore
       const { a, b, c, organizationId } = yield* setUp
@@ -133,7 +133,7 @@ describe("GuardrailStore", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("is deleted from thousands of keys in steps between which others run", () =>
+  it.effect("removes a deleted guardrail from thousands of keys in batches, and other fibers run in between", () =>
     Effect.gen(function* () {
       const guardrails = yield* GuardrailStore
       const sql = yield* SqlClient

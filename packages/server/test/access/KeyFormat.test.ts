@@ -12,7 +12,7 @@ const generate = (kind: KeyFormat.KeyKind) =>
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 describe("KeyFormat", () => {
-  it.effect("makes keys that tell their kind and hash without a lookup", () =>
+  it.effect("parses the kind and the hash of a key without a database", () =>
     Effect.gen(function* () {
       for (const [kind, form] of [
         ["ordinary", /^mg_sk_[0-9A-Za-z]{38}$/],
@@ -29,7 +29,7 @@ describe("KeyFormat", () => {
     })
   )
 
-  it.effect("ends a key with the base62 CRC-32 of what precedes", () =>
+  it.effect("ends a key with the CRC-32 of the characters before it, in base62", () =>
     Effect.gen(function* () {
       const key = Redacted.value((yield* generate("ordinary")).key)
       const sum = key
@@ -40,7 +40,7 @@ describe("KeyFormat", () => {
     })
   )
 
-  it.effect("tells every one-character typo from a key", () =>
+  it.effect("rejects every one-character typo by its checksum", () =>
     Effect.gen(function* () {
       const key = Redacted.value((yield* generate("ordinary")).key)
       for (let i = 6; i < key.length; i++) {
@@ -52,7 +52,7 @@ describe("KeyFormat", () => {
     })
   )
 
-  it.effect("tells what has not the form of a key", () =>
+  it.effect("rejects a text that does not have the format of a key", () =>
     Effect.gen(function* () {
       const key = Redacted.value((yield* generate("ordinary")).key)
       for (const text of [
@@ -70,7 +70,7 @@ describe("KeyFormat", () => {
     })
   )
 
-  it.effect("draws every character with the same chance", () =>
+  it.effect("draws every character with the same probability", () =>
     Effect.gen(function* () {
       let state = 1
       const byte = () => (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) >>> 24

@@ -9,7 +9,7 @@ import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
 import { layer } from "../TestStorage.ts"
 
 describe("KeyRecords", () => {
-  it.effect("carry every field of the specification, for a new key and a limited one", () =>
+  it.effect("contain every field of the specification, for a new key and for a limited one", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(Date.UTC(2026, 10, 20))
       yield* Effect.gen(function* () {

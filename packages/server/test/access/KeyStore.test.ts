@@ -22,7 +22,7 @@ const reasonOf = (plain: Redacted.Redacted<string>) =>
   })
 
 describe("KeyStore", () => {
-  it.effect("knows the bearer of a key it made, and keeps only the hash", () =>
+  it.effect("authenticates a created key, and stores only its hash", () =>
     Effect.gen(function* () {
       const keys = yield* KeyStore
       const sql = yield* SqlClient
@@ -44,7 +44,7 @@ describe("KeyStore", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("says why a text is no key", () =>
+  it.effect("says why a text is not a valid key", () =>
     Effect.gen(function* () {
       const keys = yield* KeyStore
       const { plain } = yield* keys.create(yield* tenancy)
@@ -56,7 +56,7 @@ describe("KeyStore", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("stops a disabled key at once, and lets it in again when enabled", () =>
+  it.effect("rejects a key while it is disabled", () =>
     Effect.gen(function* () {
       const keys = yield* KeyStore
       const { organizationId, ...rest } = yield* tenancy
@@ -69,7 +69,7 @@ describe("KeyStore", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("stops a deleted key at once and for good", () =>
+  it.effect("rejects a deleted key immediately and forever", () =>
     Effect.gen(function* () {
       const keys = yield* KeyStore
       const owner = yield* tenancy
@@ -84,7 +84,7 @@ describe("KeyStore", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("stops a key the moment it expires, though it was looked up before", () =>
+  it.effect("rejects a key from the moment of its expiry, even if it is cached", () =>
     Effect.gen(function* () {
       const keys = yield* KeyStore
       const { plain } = yield* keys.create({ ...(yield* tenancy), expiresAt: 2000 })
@@ -95,7 +95,7 @@ describe("KeyStore", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("notices within three seconds what another process changed, even when the system clock is set back", () =>
+  it.effect("sees a change by another process within three seconds, even if the system clock is set back", () =>
     Effect.gen(function* () {
       const filename = `${yield* temporaryFolder}/gateway.db`
       const here = yield* Layer.build(layerAt(filename))
@@ -114,7 +114,7 @@ describe("KeyStore", () => {
     })
   )
 
-  it.effect("notices within three seconds what another process changed", () =>
+  it.effect("sees a change by another process within three seconds", () =>
     Effect.gen(function* () {
       const filename = `${yield* temporaryFolder}/gateway.db`
       yield* Effect.gen(function* () {
@@ -131,7 +131,7 @@ describe("KeyStore", () => {
     })
   )
 
-  it.effect("changes the given fields and keeps the others", () =>
+  it.effect("updates the given fields and keeps the others", () =>
     Effect.gen(function* () {
       const keys = yield* KeyStore
       const owner = yield* tenancy
@@ -148,7 +148,7 @@ describe("KeyStore", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("shows an organisation no other's keys", () =>
+  it.effect("does not show the keys of another organization", () =>
     Effect.gen(function* () {
       const keys = yield* KeyStore
       const { key } = yield* keys.create(yield* tenancy)
@@ -158,7 +158,7 @@ describe("KeyStore", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("lists page by page, newest first", () =>
+  it.effect("lists keys in pages, newest first", () =>
     Effect.gen(function* () {
       const keys = yield* KeyStore
       const owner = yield* tenancy
@@ -175,7 +175,7 @@ describe("KeyStore", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("tells the guardrail a key holds, and a change of either at once", () =>
+  it.effect("sees a guardrail's assignment, update and deletion immediately", () =>
     Effect.gen(function* () {
       const keys = yield* KeyStore
       const guardrails = yield* GuardrailStore

@@ -33,7 +33,7 @@ describe("WorkspaceStore", () => {
     })
   )
 
-  it.effect("gives the first keys the free requests per day that the settings name", () =>
+  it.effect("gives the first keys the free requests per day of the settings", () =>
     Effect.gen(function* () {
       const made = yield* (yield* WorkspaceStore).bootstrap()
       const { items } = yield* (yield* KeyStore).list(made?.workspace ?? { organizationId: "none" })
@@ -41,7 +41,7 @@ describe("WorkspaceStore", () => {
     }).pipe(Effect.provide(Layer.provide(layer, GatewayServerConfig.layer({ freeDailyRequests: 7 }))))
   )
 
-  it.effect("still hands out the first keys when the command line came first", () =>
+  it.effect("creates the first keys also if the command line created the workspace before", () =>
     Effect.gen(function* () {
       const workspaces = yield* WorkspaceStore
       const early = yield* workspaces.ensureDefault()
@@ -53,7 +53,7 @@ describe("WorkspaceStore", () => {
   )
 
   it.live(
-    "makes one of it when several processes start on an empty folder at once",
+    "creates one workspace when several processes start on an empty folder at once",
     () =>
       Effect.gen(function* () {
         const filename = `${yield* temporaryFolder}/new/gateway.db`
@@ -66,7 +66,7 @@ describe("WorkspaceStore", () => {
     60_000
   )
 
-  it.effect("changes the given fields and keeps the others", () =>
+  it.effect("updates the given fields and keeps the others", () =>
     Effect.gen(function* () {
       const workspaces = yield* WorkspaceStore
       const { id, organizationId } = yield* workspaces.ensureDefault()
@@ -87,29 +87,31 @@ describe("WorkspaceStore", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("lets an ordinary key act in its own workspace and a management key in all of its organization's", () =>
-    Effect.gen(function* () {
-      const workspaces = yield* WorkspaceStore
-      const keys = yield* KeyStore
-      const main = yield* workspaces.ensureDefault()
-      const { organizationId } = main
-      const other = yield* workspaces.create(organizationId, "Other")
-      const { key: ordinary } = yield* keys.create({ organizationId, workspaceId: other.id, name: "o" })
-      const { key: management } = yield* keys.create({
-        organizationId,
-        workspaceId: other.id,
-        name: "m",
-        isManagement: true
-      })
-      expect((yield* workspaces.resolve(ordinary)).id).toBe(other.id)
-      expect((yield* workspaces.resolve(ordinary, other.id)).id).toBe(other.id)
-      expect((yield* workspaces.resolve(management)).id).toBe(main.id)
-      expect((yield* workspaces.resolve(management, other.id)).id).toBe(other.id)
-      const outside = yield* Effect.flip(workspaces.resolve(ordinary, main.id))
-      const nowhere = yield* Effect.flip(workspaces.resolve(ordinary, "7b3b7e0e-6c1b-4d2e-9a53-000000000000"))
-      expect(outside._tag).toBe("NotAMember")
-      expect(nowhere.message).toBe(outside.message)
-      expect((yield* Effect.flip(workspaces.resolve(management, "nowhere")))._tag).toBe("NotAMember")
-    }).pipe(Effect.provide(layer))
+  it.effect(
+    "resolves the own workspace of an ordinary key, and every workspace of a management key's organization",
+    () =>
+      Effect.gen(function* () {
+        const workspaces = yield* WorkspaceStore
+        const keys = yield* KeyStore
+        const main = yield* workspaces.ensureDefault()
+        const { organizationId } = main
+        const other = yield* workspaces.create(organizationId, "Other")
+        const { key: ordinary } = yield* keys.create({ organizationId, workspaceId: other.id, name: "o" })
+        const { key: management } = yield* keys.create({
+          organizationId,
+          workspaceId: other.id,
+          name: "m",
+          isManagement: true
+        })
+        expect((yield* workspaces.resolve(ordinary)).id).toBe(other.id)
+        expect((yield* workspaces.resolve(ordinary, other.id)).id).toBe(other.id)
+        expect((yield* workspaces.resolve(management)).id).toBe(main.id)
+        expect((yield* workspaces.resolve(management, other.id)).id).toBe(other.id)
+        const outside = yield* Effect.flip(workspaces.resolve(ordinary, main.id))
+        const nowhere = yield* Effect.flip(workspaces.resolve(ordinary, "7b3b7e0e-6c1b-4d2e-9a53-000000000000"))
+        expect(outside._tag).toBe("NotAMember")
+        expect(nowhere.message).toBe(outside.message)
+        expect((yield* Effect.flip(workspaces.resolve(management, "nowhere")))._tag).toBe("NotAMember")
+      }).pipe(Effect.provide(layer))
   )
 })

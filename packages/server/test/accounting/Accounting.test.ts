@@ -72,7 +72,7 @@ describe("Accounting", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("commits a charge together with the caller's writes, or neither", () =>
+  it.effect("commits a charge and the caller's writes together, or neither", () =>
     Effect.gen(function* () {
       const accounting = yield* Accounting
       const sql = yield* SqlClient
@@ -129,7 +129,7 @@ describe("Accounting", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("reserves once for an id that is reserved twice, and charges nothing for a settled one", () =>
+  it.effect("reserves once for an id that is reserved twice, and nothing for a settled one", () =>
     Effect.gen(function* () {
       const accounting = yield* Accounting
       const { payer } = yield* payerWith(1000)
@@ -145,7 +145,7 @@ describe("Accounting", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("says which budget is used up, its limit and what remains, and then holds nothing", () =>
+  it.effect("reports which budget is used up, its limit and the rest, and reserves nothing", () =>
     Effect.gen(function* () {
       const accounting = yield* Accounting
       const guardrails = yield* GuardrailStore
@@ -169,7 +169,7 @@ describe("Accounting", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("shares a guardrail's limit among all keys that hold it", () =>
+  it.effect("shares a guardrail's limit among all keys that have it", () =>
     Effect.gen(function* () {
       const { organizationId, payer } = yield* payerWith(1000)
       const other = yield* payerWith(0)
@@ -208,7 +208,7 @@ describe("Accounting", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("admits a free request whatever is used up, and records it", () =>
+  it.effect("admits and records a free request even if every budget is used up", () =>
     Effect.gen(function* () {
       const accounting = yield* Accounting
       const { payer } = yield* payerWith(0, { limit: micro(0) })
@@ -249,7 +249,7 @@ describe("Accounting", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("charges credits when the caller's own key was meant and the service's was used in the end", () =>
+  it.effect("charges credits when a request was reserved as BYOK and ran with the gateway's own key", () =>
     Effect.gen(function* () {
       const accounting = yield* Accounting
       const { key, payer } = yield* payerWith(1000)
@@ -285,7 +285,7 @@ describe("Accounting", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("never admits more for a clock that is behind", () =>
+  it.effect("admits nothing more when the clock is behind another process's", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(Date.UTC(2026, 10, 21, 0, 0, 1))
       const { payer } = yield* payerWith(10_000, { limit: micro(500), limitReset: "daily" })
@@ -372,7 +372,7 @@ describe("after a crash", () => {
     })
   )
 
-  it.effect("charges a settle that comes after the reaper, and says so", () =>
+  it.effect("charges a settlement that comes after the reaper, and marks it late", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const filename = `${folder}/gateway.db`
@@ -396,7 +396,7 @@ describe("after a crash", () => {
     })
   )
 
-  it.effect("releases the reservation of a failed settle", () =>
+  it.effect("releases the reservation of a settlement that failed", () =>
     Effect.gen(function* () {
       const accounting = yield* Accounting
       const sql = yield* SqlClient
@@ -414,7 +414,7 @@ describe("after a crash", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("reaps by itself at the start and at an interval", () =>
+  it.effect("reaps in the background, at the start and at an interval", () =>
     Effect.gen(function* () {
       const { payer } = yield* payerWith(1000)
       yield* reserve("gen-1", payer, 400)

@@ -52,7 +52,7 @@ const startOf = { daily: startOfDay, weekly: startOfWeek, monthly: startOfMonth 
 describe("the ledger", () => {
   it.layer(layer)((it) => {
     it.effect.prop(
-      "agree with a list of requests summed by hand, whatever happens in whatever order",
+      "agrees with a model that sums all requests, for random sequences of events",
       [History],
       ([history]) =>
         Effect.gen(function* () {

@@ -47,7 +47,7 @@ const inPages = Effect.fnUntraced(function* (path: string) {
   }
 })
 
-it.live("the pages of every list make up the whole list, and an item of another list is not a cursor", () =>
+it.live("the pages of every list make up the whole list, and an item of another list is rejected as `after`", () =>
   Effect.gen(function* () {
     const { ask, managementKey: key, workspace } = yield* TestGateway
     const { organizationId, id: workspaceId } = workspace

@@ -44,7 +44,7 @@ describe("FileStore", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("deletes once", () =>
+  it.effect("deletes a file once; a second deletion reports it as missing", () =>
     Effect.gen(function* () {
       const files = yield* FileStore
       const { ours } = yield* twoWorkspaces
@@ -88,7 +88,7 @@ describe("FileStore", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("finds, lists and deletes for an ephemeral key only what that key uploaded, where that is asked", () =>
+  it.effect("finds, lists and deletes only the uploads of an ephemeral key when the scope names one", () =>
     Effect.gen(function* () {
       const { ours } = yield* twoWorkspaces
       const files = yield* FileStore

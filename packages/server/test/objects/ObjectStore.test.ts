@@ -66,7 +66,7 @@ const fullAfter = (room: number) =>
   ).pipe(Layer.provide(NodeServices.layer))
 
 describe("ObjectStore", () => {
-  it.effect("gives back what was put, with its size and hash", () =>
+  it.effect("returns a stored object, with its size and hash", () =>
     withStore(() =>
       Effect.gen(function* () {
         const objects = yield* ObjectStore
@@ -84,7 +84,7 @@ describe("ObjectStore", () => {
     )
   )
 
-  it.effect("puts an object in place of the one that was there", () =>
+  it.effect("replaces an existing object", () =>
     withStore(() =>
       Effect.gen(function* () {
         const objects = yield* ObjectStore
@@ -95,7 +95,7 @@ describe("ObjectStore", () => {
     )
   )
 
-  it.effect("says that there is no object after it was removed, and removes nothing twice", () =>
+  it.effect("reports a removed object as missing, and allows removing it again", () =>
     withStore(() =>
       Effect.gen(function* () {
         const objects = yield* ObjectStore
@@ -131,7 +131,7 @@ describe("ObjectStore", () => {
     )
   )
 
-  it.effect("stops at the limit and leaves nothing behind", () =>
+  it.effect("stops at the size limit and leaves nothing behind", () =>
     withStore((folder) =>
       Effect.gen(function* () {
         const objects = yield* ObjectStore
@@ -152,7 +152,7 @@ describe("ObjectStore", () => {
     )
   )
 
-  it.effect("accepts exactly as much as the limit", () =>
+  it.effect("accepts content of exactly the size limit", () =>
     withStore(() =>
       Effect.gen(function* () {
         const objects = yield* ObjectStore
@@ -162,7 +162,7 @@ describe("ObjectStore", () => {
     )
   )
 
-  it.effect("leaves nothing when the content fails half-way, and keeps the object that was there", () =>
+  it.effect("leaves nothing behind when the content fails halfway, and keeps the existing object", () =>
     withStore((folder) =>
       Effect.gen(function* () {
         const objects = yield* ObjectStore
@@ -175,7 +175,7 @@ describe("ObjectStore", () => {
     )
   )
 
-  it.effect("leaves nothing when it is interrupted half-way", () =>
+  it.effect("leaves nothing behind when it is interrupted halfway", () =>
     withStore((folder) =>
       Effect.gen(function* () {
         const objects = yield* ObjectStore
@@ -193,7 +193,7 @@ describe("ObjectStore", () => {
     )
   )
 
-  it.effect("says that the disk is full and leaves nothing behind", () =>
+  it.effect("reports a full disk and leaves nothing behind", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const put = Effect.flatMap(ObjectStore, (objects) =>
@@ -206,7 +206,7 @@ describe("ObjectStore", () => {
     })
   )
 
-  it.effect("lists the objects of a kind, and none that is still being written", () =>
+  it.effect("lists the objects of a kind, but none that is still being written", () =>
     withStore(() =>
       Effect.gen(function* () {
         const objects = yield* ObjectStore

@@ -75,7 +75,7 @@ describe("ObjectSweep", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("runs by itself every hour", () =>
+  it.effect("sweeps in the background every hour", () =>
     Effect.gen(function* () {
       const { kept } = yield* scene
       yield* TestClock.adjust("1 hour")

@@ -39,22 +39,24 @@ const uploading = Effect.fnUntraced(function* (folder: string) {
 })
 
 describe("ProcessFolder", () => {
-  it.live("a killed process's half upload is removed when the next one starts, and a living one's stays", () =>
-    Effect.gen(function* () {
-      const folder = yield* temporaryFolder
-      yield* uploading(folder)
-      const killed = yield* uploading(folder)
-      expect((yield* filesBelow(folder)).length).toBe(2)
-      yield* killed.kill({ killSignal: "SIGKILL" })
-      yield* Effect.gen(function* () {
-        expect((yield* filesBelow(folder)).length).toBe(1)
-        yield* (yield* ObjectStore).put("files/a", Stream.make(new Uint8Array(10)))
+  it.live(
+    "the incomplete upload of a killed process is removed at the next start, and that of a live process stays",
+    () =>
+      Effect.gen(function* () {
+        const folder = yield* temporaryFolder
+        yield* uploading(folder)
+        const killed = yield* uploading(folder)
         expect((yield* filesBelow(folder)).length).toBe(2)
-      }).pipe(Effect.provide(layerLocal(folder)))
-    }).pipe(Effect.scoped, Effect.provide(services))
+        yield* killed.kill({ killSignal: "SIGKILL" })
+        yield* Effect.gen(function* () {
+          expect((yield* filesBelow(folder)).length).toBe(1)
+          yield* (yield* ObjectStore).put("files/a", Stream.make(new Uint8Array(10)))
+          expect((yield* filesBelow(folder)).length).toBe(2)
+        }).pipe(Effect.provide(layerLocal(folder)))
+      }).pipe(Effect.scoped, Effect.provide(services))
   )
 
-  it.effect("removes what was left without a lock, and its own folder at the end", () =>
+  it.effect("removes folders without a lock, and its own folder at the end", () =>
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const shared = yield* temporaryFolder
@@ -70,7 +72,7 @@ describe("ProcessFolder", () => {
     }).pipe(Effect.scoped, Effect.provide(services))
   )
 
-  it.effect("keeps apart the folders of several that run, and looks again every hour", () =>
+  it.effect("gives each running process its own folder, and removes dead ones every hour", () =>
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const shared = yield* temporaryFolder

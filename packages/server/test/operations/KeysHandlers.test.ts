@@ -70,7 +70,7 @@ it.layer(layer({ freeDailyRequests: 7 }), { excludeTestServices: true })("/keys"
     })
   )
 
-  it.effect("lists page by page, newest first", () =>
+  it.effect("lists keys in pages, newest first", () =>
     Effect.gen(function* () {
       const { ask, managementKey: key } = yield* TestGateway
       for (const name of ["one", "two", "three"]) yield* post(path, { name }, { key })

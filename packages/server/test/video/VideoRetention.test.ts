@@ -60,7 +60,7 @@ describe("video jobs", () => {
     }).pipe(Effect.provide(layer({ videos: { retention: GatewayServerConfig.defaults.videos.lifetime } })))
   )
 
-  it.effect("are deleted in any number, each by the time of its end", () =>
+  it.effect("are deleted in any number, each by its end time", () =>
     Effect.gen(function* () {
       const jobs = yield* VideoJobs
       const slow = yield* open

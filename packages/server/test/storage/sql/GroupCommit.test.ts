@@ -18,7 +18,7 @@ const names = Effect.gen(function* () {
 })
 
 describe("GroupCommit", () => {
-  it.effect("keeps what succeeds and undoes what fails, though they run side by side", () =>
+  it.effect("commits transactions that succeed and rolls back those that fail, in one group", () =>
     Effect.gen(function* () {
       const transactions = yield* GroupCommit
       const sql = yield* SqlClient
@@ -80,7 +80,7 @@ describe("GroupCommit", () => {
     }).pipe(Effect.provide(database))
   )
 
-  it.effect("joins the transaction of the caller, and falls with it", () =>
+  it.effect("joins the caller's transaction, and is rolled back with it", () =>
     Effect.gen(function* () {
       const transactions = yield* GroupCommit
       const sql = yield* SqlClient
@@ -93,7 +93,7 @@ describe("GroupCommit", () => {
     }).pipe(Effect.provide(database))
   )
 
-  it.effect("finishes what was begun when the one who asked is interrupted", () =>
+  it.effect("finishes a transaction that has begun when its caller is interrupted", () =>
     Effect.gen(function* () {
       const transactions = yield* GroupCommit
       const sql = yield* SqlClient
@@ -105,7 +105,7 @@ describe("GroupCommit", () => {
     }).pipe(Effect.provide(database))
   )
 
-  it.effect("runs what is to happen after the commit only after it", () =>
+  it.effect("runs after-commit effects only after the commit", () =>
     Effect.gen(function* () {
       const transactions = yield* GroupCommit
       const sql = yield* SqlClient

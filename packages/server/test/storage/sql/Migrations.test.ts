@@ -32,28 +32,26 @@ const schema = Effect.gen(function* () {
   return yield* sql`SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name`
 })
 
-it.effect(
-  "a database of any earlier release ends with the tables and indexes of a new one, and keeps what it held",
-  () =>
-    Effect.gen(function* () {
-      const fresh = Layer.fresh(Layer.merge(SqliteClient.layer({ filename: ":memory:" }), layerWebCrypto))
-      const expected = yield* Effect.provide(schema, fresh)
-      for (const release of Object.keys(Migrations.migrations)) {
-        if (release < "0002") continue
-        yield* Effect.gen(function* () {
-          const sql = yield* SqlClient
-          yield* earlier(release)
-          yield* sql`INSERT INTO usage_ledger (id, key_hash, workspace_id, operation, model, provider, upstream_model, is_byok, is_late, reserved_micro, cost_micro, reserved_at, settled_at)
+it.effect("a database of any earlier release gets the tables and indexes of a new one, and keeps its data", () =>
+  Effect.gen(function* () {
+    const fresh = Layer.fresh(Layer.merge(SqliteClient.layer({ filename: ":memory:" }), layerWebCrypto))
+    const expected = yield* Effect.provide(schema, fresh)
+    for (const release of Object.keys(Migrations.migrations)) {
+      if (release < "0002") continue
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient
+        yield* earlier(release)
+        yield* sql`INSERT INTO usage_ledger (id, key_hash, workspace_id, operation, model, provider, upstream_model, is_byok, is_late, reserved_micro, cost_micro, reserved_at, settled_at)
           VALUES ('u', 'k', 'w', 'rerank', 'm', 'p', 'm', 0, 0, 2, 2, 0, 1)`
-          expect({ release, schema: yield* schema }).toEqual({ release, schema: expected })
-          expect(yield* sql`SELECT id, cost_micro FROM usage_ledger`).toMatchObject([{ id: "u", cost_micro: 2 }])
-          expect(yield* sql`SELECT name FROM keys`).toMatchObject([{ name: "old" }])
-        }).pipe(Effect.provide(Layer.fresh(fresh)))
-      }
-    })
+        expect({ release, schema: yield* schema }).toEqual({ release, schema: expected })
+        expect(yield* sql`SELECT id, cost_micro FROM usage_ledger`).toMatchObject([{ id: "u", cost_micro: 2 }])
+        expect(yield* sql`SELECT name FROM keys`).toMatchObject([{ name: "old" }])
+      }).pipe(Effect.provide(Layer.fresh(fresh)))
+    }
+  })
 )
 
-it.effect("a database made before ephemeral keys takes them, and keeps what it held", () =>
+it.effect("a database from before ephemeral keys is upgraded, and keeps its data", () =>
   Effect.gen(function* () {
     const filename = `${yield* temporaryFolder}/gateway.db`
     const plain = yield* earlier("0004_video_jobs").pipe(
@@ -74,7 +72,7 @@ it.effect("a database made before ephemeral keys takes them, and keeps what it h
   })
 )
 
-it.effect("every table that the migrations make is known by its name", () =>
+it.effect("the list of tables has every table that the migrations create", () =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
     const rows =
@@ -83,7 +81,7 @@ it.effect("every table that the migrations make is known by its name", () =>
   }).pipe(Effect.provide(layer))
 )
 
-it.effect("a database that a newer version has upgraded is refused with a sentence and not changed", () =>
+it.effect("a database that a newer version has upgraded is rejected with a clear error and not changed", () =>
   Effect.gen(function* () {
     const filename = `${yield* temporaryFolder}/gateway.db`
     yield* Effect.gen(function* () {

@@ -32,7 +32,7 @@ describe("ProcessInstance", () => {
     }).pipe(Effect.provide(database))
   )
 
-  it.effect("is dead when another has watched it for 30 seconds without a beat, and forgotten after five minutes", () =>
+  it.effect("counts as dead after 30 seconds without a heartbeat, and is deleted after five minutes", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       // Whatever the time of the beat is: clocks of different machines differ.
@@ -51,7 +51,7 @@ describe("ProcessInstance", () => {
     }).pipe(Effect.provide(database))
   )
 
-  it.effect("is alive to a process whose clock is ahead, behind or set back, and is not forgotten by it", () =>
+  it.effect("counts as alive to a process whose clock is ahead, behind or set back, and is not deleted by it", () =>
     Effect.gen(function* () {
       for (const off of [Duration.toMillis("1 hour"), -Duration.toMillis("1 hour"), Duration.toMillis("400 days")]) {
         const mine = yield* start(yield* Effect.scope)
@@ -67,7 +67,7 @@ describe("ProcessInstance", () => {
     }).pipe(Effect.provide(database))
   )
 
-  it.effect("is not taken for dead after a time in which nobody could write", () =>
+  it.effect("does not count as dead after a time in which no process could write", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const mine = yield* start(yield* Effect.scope)

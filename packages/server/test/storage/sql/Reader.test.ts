@@ -33,7 +33,7 @@ describe("Reader", () => {
     })
   )
 
-  it.effect("fails for a table that is not there, and reads it once it is", () =>
+  it.effect("fails for a missing table, and reads it after it is created", () =>
     Effect.gen(function* () {
       const filename = `${yield* temporaryFolder}/gateway.db`
       const context = yield* Layer.build(layerAt(filename))

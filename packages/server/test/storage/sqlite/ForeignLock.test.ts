@@ -82,7 +82,7 @@ it.live(
 )
 
 it.live(
-  "a write that waited for the timeout is refused, and the service works on once the lock is gone",
+  "a write that waits longer than the timeout fails, and the service works again after the lock is released",
   () =>
     Effect.gen(function* () {
       const { ask, folder } = yield* TestGateway
@@ -117,7 +117,7 @@ it.live(
   60_000
 )
 
-it.live("nobody who queues for the database waits longer than the timeout", () =>
+it.live("no request that waits for the database waits longer than the timeout", () =>
   Effect.gen(function* () {
     const filename = `${yield* temporaryFolder}/gateway.db`
     yield* Effect.gen(function* () {
@@ -143,7 +143,7 @@ it.live("nobody who queues for the database waits longer than the timeout", () =
   })
 )
 
-it.live("a database that is locked when the service starts is opened when the lock is gone", () =>
+it.live("a database that is locked when the service starts is opened after the lock is released", () =>
   Effect.gen(function* () {
     const filename = `${yield* temporaryFolder}/gateway.db`
     const database = Layer.fresh(Migrations.layer.pipe(Layer.provideMerge(SqliteClient.layer({ filename }))))

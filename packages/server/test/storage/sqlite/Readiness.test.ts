@@ -12,7 +12,7 @@ import { layer, layerAt, temporaryFolder } from "../../TestStorage.ts"
 const broken = new StorageError({ operation: "test", message: "The disk is full.", retryable: false })
 
 describe("Readiness.shared", () => {
-  it.effect("runs a check once for everybody who asks within a second, and again after it", () =>
+  it.effect("runs one check for all requests of a second, and another one after it", () =>
     Effect.gen(function* () {
       const runs = yield* Ref.make(0)
       const check = yield* Readiness.shared(
@@ -38,7 +38,7 @@ describe("Readiness.shared", () => {
     })
   )
 
-  it.effect("answers after 2 seconds when the check hangs, and does not start another beside it", () =>
+  it.effect("answers after 2 seconds when the check hangs, and starts no second check meanwhile", () =>
     Effect.gen(function* () {
       const runs = yield* Ref.make(0)
       const check = yield* Readiness.shared(
@@ -68,7 +68,7 @@ describe("Readiness of a database", () => {
   /** Every check is a new one. */
   const make = Readiness.make({ every: 0 })
 
-  it.effect("notices a missing table, a read-only database and a full one, and when they are well again", () =>
+  it.effect("detects a missing table, a read-only database and a full disk, and their recovery", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const check = yield* make
@@ -95,7 +95,7 @@ describe("Readiness of a database", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.live("notices a lock that another process keeps, and works again without it", () =>
+  it.live("detects a lock of another process, and its release", () =>
     Effect.gen(function* () {
       const filename = `${yield* temporaryFolder}/gateway.db`
       yield* Effect.gen(function* () {
@@ -108,7 +108,7 @@ describe("Readiness of a database", () => {
   )
 })
 
-it.live("/readyz says 503 and nothing of the reason while a table is missing", () =>
+it.live("/readyz answers 503 without the reason while a table is missing", () =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
     const { ask } = yield* TestGateway

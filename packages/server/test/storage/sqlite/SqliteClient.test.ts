@@ -18,7 +18,7 @@ const names = Effect.gen(function* () {
 })
 
 describe("SqliteClient", () => {
-  it.effect("keeps what a transaction wrote and nothing of one that failed", () =>
+  it.effect("keeps the writes of a committed transaction, and none of a failed one", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       yield* sql.withTransaction(insert("kept"))
@@ -28,7 +28,7 @@ describe("SqliteClient", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("undoes a nested transaction that failed and keeps the one around it", () =>
+  it.effect("rolls back a failed nested transaction, and keeps the outer one", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const nested = Effect.ignore(sql.withTransaction(Effect.andThen(insert("inner"), Effect.fail("no"))))
@@ -37,7 +37,7 @@ describe("SqliteClient", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("lets concurrent transactions in one after the other", () =>
+  it.effect("runs concurrent transactions one after another", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       yield* sql`INSERT INTO milestones (name, reached_at) VALUES ('n', 0)`
@@ -73,7 +73,7 @@ describe("SqliteClient", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("reads integers beyond the safe ones as bigints when asked to", () =>
+  it.effect("reads integers as bigints if `SafeIntegers` is set", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const large = sql<{ n: bigint }>`SELECT 9007199254740993 AS n`
@@ -82,7 +82,7 @@ describe("SqliteClient", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("answers rows as arrays and as streams", () =>
+  it.effect("returns rows as arrays and as streams", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       yield* insert("a")
@@ -119,7 +119,7 @@ describe("SqliteClient", () => {
     })
   )
 
-  it.effect("brings a database up to date once, and again without doing anything", () =>
+  it.effect("migrates a database once, and does nothing the second time", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const database = SqliteClient.layer({ filename: `${folder}/deep/er/gateway.db` })
@@ -138,7 +138,7 @@ describe("SqliteClient", () => {
   const failureOf = (filename: string) =>
     Layer.build(Layer.fresh(SqliteClient.layer({ filename }))).pipe(Effect.scoped, Effect.flip)
 
-  it.effect("says in a sentence that the file is no database", () =>
+  it.effect("fails with a clear error if the file is not a database", () =>
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const filename = `${yield* temporaryFolder}/gateway.db`
@@ -151,7 +151,7 @@ describe("SqliteClient", () => {
     }).pipe(Effect.provide(NodeFileSystem.layer))
   )
 
-  it.effect("says in a sentence that the folder is a file", () =>
+  it.effect("fails with a clear error if the folder is a file", () =>
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const folder = `${yield* temporaryFolder}/data`
@@ -161,7 +161,7 @@ describe("SqliteClient", () => {
     }).pipe(Effect.provide(NodeFileSystem.layer))
   )
 
-  it.effect("says in a sentence that the path is a folder", () =>
+  it.effect("fails with a clear error if the path is a folder", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const error = yield* failureOf(folder)
@@ -169,7 +169,7 @@ describe("SqliteClient", () => {
     })
   )
 
-  it.effect("lets a fiber that waits for the connection be interrupted", () =>
+  it.effect("interrupts a fiber that waits for the connection", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const holder = yield* Effect.forkChild(sql.withTransaction(Effect.never))
