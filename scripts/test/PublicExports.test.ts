@@ -1,12 +1,30 @@
 // The public surface of each package: its modules and what they export, written down in exports/<package>.txt.
 // A change there is a change people see. When it is meant: `pnpm test:workspace -u`, and a changeset.
 import { describe, expect, it } from "vitest"
-import { exportedNames, packages, sources } from "./Workspace.ts"
+import { exportedNames, imports, type Package, packages, sources } from "./Workspace.ts"
 
 const published = packages.filter((each) => each.manifest.private !== true)
 
+/** Packages that export only the modules that their index names. */
+const curated = published.filter((each) => !("./*" in (each.manifest.exports ?? {})))
+const open = published.filter((each) => !curated.includes(each))
+
+const subpathOf = (module: string) => (module === "index" ? "." : `./${module}`)
+
+/** The source modules of a package, without `src/` and the extension. */
+const modulesOf = (each: Package) =>
+  sources(each, "src").map(({ code, path }) => ({ code, module: path.replace(/^src\//, "").replace(/\.tsx?$/, "") }))
+
+/** The modules that others may import. */
+const publicModules = (each: Package) =>
+  modulesOf(each).filter(({ module }) =>
+    curated.includes(each)
+      ? subpathOf(module) in (each.manifest.exports ?? {})
+      : !module.split("/").includes("internal")
+  )
+
 describe("public exports", () => {
-  it.each(published)("$name: internal modules are closed, every other one is open", ({ manifest }) => {
+  it.each(open)("$name: internal modules are closed, every other one is open", ({ manifest }) => {
     expect(manifest.exports).toMatchObject({
       ".": { types: "./dist/index.d.ts", default: "./dist/index.js" },
       "./internal/*": null,
@@ -14,11 +32,29 @@ describe("public exports", () => {
     })
   })
 
+  it("the server is the only package that names its public modules one by one", () => {
+    expect(curated.map(({ name }) => name)).toEqual(["server"])
+  })
+
+  it.each(curated)("$name: the subpaths are the modules that the index names", (each) => {
+    const index = modulesOf(each).find(({ module }) => module === "index")?.code ?? ""
+    const named = imports(index).map((specifier) => specifier.replace(/^\.\//, "").replace(/\.ts$/, ""))
+    const expected = ["index", ...named].map((module) => [
+      subpathOf(module),
+      { types: `./dist/${module}.d.ts`, default: `./dist/${module}.js` }
+    ])
+    expect(each.manifest.exports).toEqual({ "./package.json": "./package.json", ...Object.fromEntries(expected) })
+    expect(
+      publicModules(each)
+        .map(({ module }) => module)
+        .toSorted()
+    ).toEqual(["index", ...named].toSorted())
+  })
+
   it.each(published)("$name: the list holds", async (each) => {
-    const lines = sources(each, "src")
-      .map(({ code, path }) => ({ code, module: path.replace(/^src\//, "").replace(/\.tsx?$/, "") }))
-      .filter(({ module }) => !module.split("/").includes("internal"))
-      .map(({ code, module }) => `${module === "index" ? "." : `./${module}`}: ${exportedNames(code).join(", ")}`)
+    const lines = publicModules(each).map(
+      ({ code, module }) => `${subpathOf(module)}: ${exportedNames(code).join(", ")}`
+    )
     expect(lines.length).toBeGreaterThan(0)
     await expect(`${lines.toSorted().join("\n")}\n`).toMatchFileSnapshot(`exports/${each.name}.txt`)
   })

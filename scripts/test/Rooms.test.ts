@@ -20,6 +20,7 @@ const rooms = [
   "video",
   "operations",
   "site",
+  "Composition.ts",
   "GatewayServer.ts",
   "index.ts"
 ]

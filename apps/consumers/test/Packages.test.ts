@@ -10,11 +10,12 @@ const installed = inject("installed")
 
 const attw = join(root, "apps/consumers/node_modules/.bin/attw")
 
-/** The modules that anyone may import, as subpaths: `.`, `./Rerank`, `./keys/KeyStore`. */
-const entrypoints = (folder: string) =>
+/** The modules that anyone may import, as subpaths: `.`, `./Rerank`, `./access/KeyStore`. */
+const entrypoints = (folder: string, exports: Readonly<Record<string, unknown>>) =>
   modules(folder)
     .filter((module) => !module.split("/").includes("internal"))
     .map((module) => (module === "index" ? "." : `./${module}`))
+    .filter((subpath) => "./*" in exports || subpath in exports)
 
 /** The modules in `src`, without their extension. */
 const modules = (folder: string) =>
@@ -63,7 +64,7 @@ describe.each(packages)("$manifest.name", ({ folder, manifest, name }) => {
     const options = ["--profile", "esm-only", "--no-definitely-typed", "--no-color", "--no-emoji"]
     const { code, stdout } = await run(
       attw,
-      [tarball, ...options, "--format", "ascii", "--entrypoints", ...entrypoints(folder)],
+      [tarball, ...options, "--format", "ascii", "--entrypoints", ...entrypoints(folder, manifest.exports ?? {})],
       { cwd: installed }
     )
     expect(code, stdout).toBe(0)

@@ -1,3 +1,19 @@
-/** The model gateway's service, as Layers. Every module is a subpath of its own too. */
+/**
+ * The service of a model gateway, as Layers.
+ *
+ * Each namespace is also a subpath of the package, which loads less. They are the whole public
+ * surface; the other modules are closed.
+ */
+export * as Accounting from "./accounting/Accounting.ts"
+export * as EphemeralKeys from "./access/EphemeralKeys.ts"
 export * as GatewayServer from "./GatewayServer.ts"
 export * as GatewayServerConfig from "./GatewayServerConfig.ts"
+export * as GuardrailStore from "./access/GuardrailStore.ts"
+export * as KeyFormat from "./access/KeyFormat.ts"
+export * as KeyRecords from "./access/KeyRecords.ts"
+export * as KeyStore from "./access/KeyStore.ts"
+export * as ObjectStore from "./objects/ObjectStore.ts"
+export * as Page from "./storage/sql/Page.ts"
+export * as Setting from "./Setting.ts"
+export * as StorageError from "./storage/sql/StorageError.ts"
+export * as WorkspaceStore from "./access/WorkspaceStore.ts"

@@ -6,6 +6,7 @@ import type { FileSystem } from "effect/FileSystem"
 import type { Path } from "effect/Path"
 import type { Etag, HttpPlatform, HttpServer } from "effect/http"
 import { Agent, request as httpRequest } from "node:http"
+import type * as Composition from "../src/Composition.ts"
 import type * as GatewayServer from "../src/GatewayServer.ts"
 import * as GatewayServerConfig from "../src/GatewayServerConfig.ts"
 import { layer, layerAt, TestGateway } from "./TestGateway.ts"
@@ -14,6 +15,7 @@ import { temporaryFolder } from "./TestStorage.ts"
 import { asTheyCame, scripted } from "./TestProvider.ts"
 
 type ErrorOf<L> = L extends Layer.Layer<infer _A, infer E, infer _R> ? E : never
+type ProvidesOf<L> = L extends Layer.Layer<infer A, infer _E, infer _R> ? A : never
 type NeedsOf<L> = L extends Layer.Layer<infer _A, infer _E, infer R> ? R : never
 
 /** Statuses and ports of several requests over one kept connection. */
@@ -48,6 +50,18 @@ describe("GatewayServer", () => {
       HttpServer.HttpServer | HttpPlatform.HttpPlatform | Etag.Generator | FileSystem | Path
     >()
     expectTypeOf<ErrorOf<Sqlite>>().toEqualTypeOf<StorageError | ObjectStoreError | PlatformError.PlatformError>()
+    // The composition needs and fails with exactly what the public layers declare.
+    type Composed = ReturnType<typeof Composition.layerSqlite>
+    expectTypeOf<NeedsOf<Composed>>().toEqualTypeOf<NeedsOf<Sqlite>>()
+    expectTypeOf<ErrorOf<Composed>>().toEqualTypeOf<ErrorOf<Sqlite>>()
+    type Stores = ReturnType<typeof GatewayServer.layerStoresSqlite>
+    type ComposedStores = ReturnType<typeof Composition.layerStoresSqlite>
+    expectTypeOf<NeedsOf<ComposedStores>>().toEqualTypeOf<NeedsOf<Stores>>()
+    expectTypeOf<ErrorOf<ComposedStores>>().toEqualTypeOf<ErrorOf<Stores>>()
+  })
+
+  it("provides the stores that a program may use beside the service, and no other service", () => {
+    expectTypeOf<ProvidesOf<ReturnType<typeof GatewayServer.layerSqlite>>>().toEqualTypeOf<GatewayServer.Stores>()
   })
 
   it.live("keeps connections open, after refusals too", () =>

@@ -5,7 +5,7 @@ import * as Sandbox from "@model-gateway/sandbox/Sandbox"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { HttpServer } from "effect/http"
 import { createServer, request as httpRequest, type IncomingHttpHeaders } from "node:http"
-import * as GatewayServer from "../src/GatewayServer.ts"
+import * as Composition from "../src/Composition.ts"
 import * as GatewayServerConfig from "../src/GatewayServerConfig.ts"
 import { WorkspaceStore, type Workspace } from "../src/access/WorkspaceStore.ts"
 import { temporaryFolder } from "./TestStorage.ts"
@@ -98,7 +98,7 @@ export const layerAt = (
     Layer.provideMerge(
       Layer.unwrap(
         Effect.map(providers === undefined ? withSandbox : Effect.succeed(providers), (providers) =>
-          GatewayServer.layerSqlite({ dataDir: folder, providers, busyTimeout })
+          Composition.layerSqlite({ dataDir: folder, providers, busyTimeout })
         )
       )
     ),

@@ -9,6 +9,7 @@ import { root, succeed } from "./Command.ts"
 export interface Manifest {
   readonly name: string
   readonly version: string
+  readonly exports?: Readonly<Record<string, unknown>>
   readonly private?: boolean
   readonly dependencies?: Readonly<Record<string, string>>
   readonly devDependencies?: Readonly<Record<string, string>>

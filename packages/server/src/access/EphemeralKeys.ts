@@ -19,6 +19,8 @@ import { type EphemeralKey, type Key, keyColumns, keyRow } from "./Key.ts"
 import * as KeyCache from "./KeyCache.ts"
 import * as KeyFormat from "./KeyFormat.ts"
 
+export type { EphemeralKey } from "./Key.ts"
+
 /** An ephemeral key and its parent. */
 export interface Descendant {
   readonly ephemeral: EphemeralKey

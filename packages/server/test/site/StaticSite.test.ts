@@ -4,7 +4,7 @@ import { Context, Effect, FileSystem, Layer, Path } from "effect"
 import { HttpServer } from "effect/http"
 import { createServer, type IncomingHttpHeaders, request } from "node:http"
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from "node:zlib"
-import * as GatewayServer from "../../src/GatewayServer.ts"
+import * as Composition from "../../src/Composition.ts"
 import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
 import { temporaryFolder } from "../TestStorage.ts"
 
@@ -68,9 +68,7 @@ const layer = (content: Files, options?: GatewayServerConfig.Options) =>
         Effect.map(HttpServer.HttpServer, ({ address }) => ask("port" in address ? address.port : 0))
       ).pipe(
         Layer.merge(Layer.succeed(Folder, dir)),
-        Layer.provideMerge(
-          GatewayServer.layerSqlite({ dataDir: path.join(folder, "data"), providers: [], web: { dir } })
-        )
+        Layer.provideMerge(Composition.layerSqlite({ dataDir: path.join(folder, "data"), providers: [], web: { dir } }))
       )
     })
   ).pipe(

@@ -1,0 +1,187 @@
+/**
+ * Composes the service; contains no other code. The layers here provide every service, for the
+ * tests. `GatewayServer.ts` is what embedders use.
+ */
+import { GatewayApi } from "@model-gateway/core/GatewayApi"
+import type { Provider } from "@model-gateway/providers/Provider"
+import { Effect, Layer, Path } from "effect"
+import * as SecureRandom from "effect/crypto/SecureRandom"
+import { HttpRouter } from "effect/http"
+import * as RateLimiter from "effect/persistence/RateLimiter"
+import { HttpApiBuilder } from "effect/http-api"
+import * as Accounting from "./accounting/Accounting.ts"
+import * as FilesHandlers from "./operations/FilesHandlers.ts"
+import * as FileStore from "./objects/FileStore.ts"
+import * as ObjectStore from "./objects/ObjectStore.ts"
+import * as ObjectSweep from "./objects/ObjectSweep.ts"
+import { GatewayServerConfig } from "./GatewayServerConfig.ts"
+import * as GuardrailsHandlers from "./operations/GuardrailsHandlers.ts"
+import * as GuardrailStore from "./access/GuardrailStore.ts"
+import * as Authorization from "./access/Authorization.ts"
+import * as BodyMemory from "./http/BodyMemory.ts"
+import * as Docs from "./site/Docs.ts"
+import * as FailureLog from "./observability/FailureLog.ts"
+import * as Health from "./http/Health.ts"
+import * as Lifecycle from "./http/Lifecycle.ts"
+import * as RequestMiddleware from "./http/RequestMiddleware.ts"
+import * as StaticSite from "./site/StaticSite.ts"
+import * as UploadFolder from "./objects/UploadFolder.ts"
+import * as Idempotency from "./admission/Idempotency.ts"
+import * as CurrentKeyHandlers from "./operations/CurrentKeyHandlers.ts"
+import * as EphemeralKeys from "./access/EphemeralKeys.ts"
+import * as KeyCache from "./access/KeyCache.ts"
+import * as KeyRecords from "./access/KeyRecords.ts"
+import * as KeysHandlers from "./operations/KeysHandlers.ts"
+import * as KeyStore from "./access/KeyStore.ts"
+import * as ModelCatalogue from "./routing/ModelCatalogue.ts"
+import * as ModelsHandlers from "./operations/ModelsHandlers.ts"
+import * as FreeModelDays from "./admission/FreeModelDays.ts"
+import * as RateLimits from "./admission/RateLimits.ts"
+import * as RateLimiterStore from "./storage/memory/RateLimiterStore.ts"
+import * as RerankHandlers from "./operations/RerankHandlers.ts"
+import * as LargeBodies from "./admission/LargeBodies.ts"
+import * as Router from "./routing/Router.ts"
+import * as Migrations from "./storage/sql/Migrations.ts"
+import * as ProcessInstance from "./storage/sql/ProcessInstance.ts"
+import * as SqliteClient from "./storage/sqlite/SqliteClient.ts"
+import * as TranscriptionHandlers from "./operations/TranscriptionHandlers.ts"
+import * as VideoHandlers from "./operations/VideoHandlers.ts"
+import * as VideoJobs from "./video/VideoJobs.ts"
+import * as VideoObjects from "./video/VideoObjects.ts"
+import * as VideoQueue from "./video/VideoQueue.ts"
+import * as VideoRetention from "./video/VideoRetention.ts"
+import * as VideoSignals from "./video/VideoSignals.ts"
+import * as VideoWorker from "./video/VideoWorker.ts"
+import * as WorkspacesHandlers from "./operations/WorkspacesHandlers.ts"
+import * as WorkspaceStore from "./access/WorkspaceStore.ts"
+
+const handlers = Layer.mergeAll(
+  FilesHandlers.layer,
+  CurrentKeyHandlers.layer,
+  RerankHandlers.layer,
+  TranscriptionHandlers.layer,
+  VideoHandlers.layer,
+  GuardrailsHandlers.layer,
+  KeysHandlers.layer,
+  WorkspacesHandlers.layer,
+  ModelsHandlers.layer
+).pipe(Layer.provide([Authorization.layer.pipe(Layer.provide([BodyMemory.layer, LargeBodies.layer])), Router.layer]))
+
+const api = HttpApiBuilder.layer(GatewayApi).pipe(Layer.provide(handlers))
+
+const routes = Layer.mergeAll(api, Health.layer, Docs.layer, StaticSite.layer).pipe(
+  Layer.provide(RequestMiddleware.layer)
+)
+
+/** Longer than any identifier of the contract, so that longer ones are rejected with a reason. */
+const maxParamLength = 1024
+
+const served = HttpRouter.serve(routes, {
+  // A path has exactly one spelling, so that a proxy's rules apply to it.
+  routerConfig: { maxParamLength, caseSensitive: true, ignoreDuplicateSlashes: false, ignoreTrailingSlash: false },
+  disableLogger: true,
+  disableListenLog: true
+})
+
+/**
+ * The contract, health, metrics and documentation over the HTTP server in the context. When the
+ * layer closes, the service first reports that it is not ready, stops accepting requests, and lets
+ * requests in flight finish within the HTTP server's `gracefulShutdownTimeout` (use 30 seconds).
+ */
+export const layer = Lifecycle.layerStopFirst.pipe(
+  Layer.provideMerge(served),
+  Layer.provideMerge(Lifecycle.layer),
+  Layer.provideMerge(SecureRandom.layerWebCrypto),
+  Layer.provide(FailureLog.layer())
+)
+
+const limits = Layer.unwrap(Effect.map(GatewayServerConfig, ({ rateLimit }) => RateLimits.layer(rateLimit))).pipe(
+  Layer.provideMerge(RateLimiter.layer),
+  Layer.provide(RateLimiterStore.layer())
+)
+
+/** All stores over the SQL database in the context, which must be migrated. */
+export const layerStoresSql = Layer.mergeAll(
+  WorkspaceStore.layerSql,
+  GuardrailStore.layerSql,
+  KeyRecords.layerSql,
+  Idempotency.layerSql,
+  FreeModelDays.layerSql,
+  FileStore.layerSql
+).pipe(
+  Layer.provideMerge(KeyStore.layerSql),
+  Layer.provideMerge(Accounting.layerSql),
+  Layer.provideMerge(Layer.mergeAll(KeyCache.layerSql, ProcessInstance.layerSql())),
+  Layer.provideMerge(SecureRandom.layerWebCrypto)
+)
+
+/** Location of the data. */
+export interface DataOptions {
+  /**
+   * The folder for all data: the database `gateway.db`, files in `files/`, uploads in progress in
+   * `uploads/`. Created if missing.
+   */
+  readonly dataDir: string
+  /**
+   * How long a write waits while another process locks the database, in milliseconds. Default:
+   * 5000.
+   */
+  readonly busyTimeout?: number | undefined
+}
+
+/** Name of the SQLite database in the data folder. */
+export const databaseFile = "gateway.db"
+
+/** The stores only, over SQLite in a folder. */
+export const layerStoresSqlite = ({ busyTimeout, dataDir }: DataOptions) =>
+  layerStoresSql.pipe(
+    Layer.provideMerge(
+      Layer.unwrap(
+        Effect.map(Path.Path, (path) =>
+          Migrations.layer.pipe(
+            Layer.provideMerge(SqliteClient.layer({ filename: path.join(dataDir, databaseFile), busyTimeout }))
+          )
+        )
+      )
+    )
+  )
+
+/** Background work: the video workers, and the purges and sweeps. */
+const background = Layer.mergeAll(
+  VideoWorker.layerRunning(),
+  Accounting.layerReaper(),
+  Idempotency.layerPurge(),
+  EphemeralKeys.layerPurge(),
+  FreeModelDays.layerPurge(),
+  VideoRetention.layerPurge(),
+  ObjectSweep.layerRunning(Effect.all([FileStore.objectOwner, VideoObjects.objectOwner]))
+).pipe(Layer.provide(Router.layer))
+
+const jobs = VideoJobs.layerSql.pipe(Layer.provideMerge(Layer.mergeAll(VideoQueue.layerSql, VideoSignals.layer)))
+
+const inFolder = <A, E, R>(dataDir: string, name: string, make: (folder: string) => Layer.Layer<A, E, R>) =>
+  Layer.unwrap(Effect.map(Path.Path, (path) => make(path.join(dataDir, name))))
+
+/** Options of the service on one machine. */
+export interface SqliteOptions extends DataOptions {
+  /**
+   * The providers of models, in order of preference. `@model-gateway/sandbox` has one that needs no
+   * upstream.
+   */
+  readonly providers: ReadonlyArray<Provider>
+  /** A folder of built files to serve at `/`, next to the API. Default: none. */
+  readonly web?: StaticSite.Options | undefined
+}
+
+/**
+ * The whole service on one machine: SQLite and a folder, over the HTTP server in the context.
+ */
+export const layerSqlite = ({ busyTimeout, dataDir, providers, web }: SqliteOptions) =>
+  Layer.merge(layer.pipe(Layer.provide(inFolder(dataDir, "uploads", UploadFolder.layer))), background).pipe(
+    Layer.provideMerge(jobs),
+    Layer.provideMerge(
+      Layer.mergeAll(ModelCatalogue.layer(providers), limits, inFolder(dataDir, "files", ObjectStore.layerLocal))
+    ),
+    Layer.provideMerge(layerStoresSqlite({ busyTimeout, dataDir })),
+    Layer.provide(Layer.succeed(StaticSite.StaticSite, web))
+  )
