@@ -65,7 +65,7 @@ export const KeyRecord = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type KeyRecord = typeof KeyRecord.Type
+export interface KeyRecord extends Schema.Schema.Type<typeof KeyRecord> {}
 
 /**
  * The response: the record under `data`.
@@ -75,7 +75,7 @@ export type KeyRecord = typeof KeyRecord.Type
 export const Response = Schema.Struct({ data: KeyRecord })
 
 /** @since 0.1.0 */
-export type Response = typeof Response.Type
+export interface Response extends Schema.Schema.Type<typeof Response> {}
 
 /**
  * GET `/key`: 200, or one of 401 500.

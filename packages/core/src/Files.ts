@@ -83,7 +83,7 @@ export const File = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type File = typeof File.Type
+export interface File extends Schema.Schema.Type<typeof File> {}
 
 /**
  * A page of files, newest first.
@@ -99,7 +99,7 @@ export const FileList = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type FileList = typeof FileList.Type
+export interface FileList extends Schema.Schema.Type<typeof FileList> {}
 
 /**
  * The fields of an upload, sent as `multipart/form-data`.
@@ -113,7 +113,7 @@ export const Form = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type Form = typeof Form.Type
+export interface Form extends Schema.Schema.Type<typeof Form> {}
 
 /**
  * The workspace that a call applies to. Default: the workspace of the client's configuration, or

@@ -29,6 +29,7 @@ import type * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as CurrentKey from "./CurrentKey.ts"
 import * as Files from "./Files.ts"
+import type { ClientError } from "./ClientError.ts"
 import { GatewayConfig } from "./GatewayConfig.ts"
 import * as Guardrails from "./Guardrails.ts"
 import * as Execute from "./internal/execute.ts"
@@ -48,7 +49,7 @@ import * as Workspaces from "./Workspaces.ts"
  *
  * @since 0.1.0
  */
-export type Failure<E extends Operation> = Execute.Failure<E>
+export type Failure<E extends Operation> = E extends Operation ? E["error"][number]["Type"] | ClientError : never
 
 /**
  * Options of an operation that costs money. A call with the same `idempotencyKey` and the same

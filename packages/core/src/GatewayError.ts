@@ -40,7 +40,7 @@ export type Metadata = typeof Metadata.Type
 export const Issue = Schema.Struct({ path: Schema.String, message: Schema.String })
 
 /** @since 0.1.0 */
-export type Issue = typeof Issue.Type
+export interface Issue extends Schema.Schema.Type<typeof Issue> {}
 
 const isIssues = Schema.is(Schema.Array(Issue))
 
@@ -76,6 +76,21 @@ export const retryableStatuses = [429, 502, 503, 504, 524, 529] as const
 
 /** @since 0.1.0 */
 export type RetryableStatus = (typeof retryableStatuses)[number]
+
+/**
+ * Whether the same request may succeed later: the status is one of {@link retryableStatuses}.
+ *
+ * @since 0.1.0
+ */
+export const isRetryableStatus = (status: number): status is RetryableStatus =>
+  retryableStatuses.some((retryable) => retryable === status)
+
+/**
+ * The statuses whose response has a `Retry-After` header if the delay is known.
+ *
+ * @since 0.1.0
+ */
+export const retryAfterStatuses: ReadonlySet<number> = new Set([429, 503, 529])
 
 /**
  * The base of all errors that have a status: the fields of the envelope, and accessors for the most
@@ -132,7 +147,7 @@ export class EnvelopeError extends Schema.Error<EnvelopeError>("EnvelopeError")(
 
   /** Whether the same request may succeed later: the status is one of {@link retryableStatuses}. */
   get isRetryable(): boolean {
-    return retryableStatuses.some((status) => status === this.error.code)
+    return isRetryableStatus(this.error.code)
   }
 }
 

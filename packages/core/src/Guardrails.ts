@@ -46,7 +46,7 @@ export const Guardrail = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type Guardrail = typeof Guardrail.Type
+export interface Guardrail extends Schema.Schema.Type<typeof Guardrail> {}
 
 /** @since 0.1.0 */
 export const CreateRequest = Schema.Struct({
@@ -59,7 +59,7 @@ export const CreateRequest = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type CreateRequest = typeof CreateRequest.Type
+export interface CreateRequest extends Schema.Schema.Type<typeof CreateRequest> {}
 
 /**
  * The fields to change. Omitted fields keep their values.
@@ -76,25 +76,25 @@ export const UpdateRequest = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type UpdateRequest = typeof UpdateRequest.Type
+export interface UpdateRequest extends Schema.Schema.Type<typeof UpdateRequest> {}
 
 /** @since 0.1.0 */
 export const Response = Schema.Struct({ data: Guardrail })
 
 /** @since 0.1.0 */
-export type Response = typeof Response.Type
+export interface Response extends Schema.Schema.Type<typeof Response> {}
 
 /** @since 0.1.0 */
 export const ListResponse = Schema.Struct({ data: Schema.Array(Guardrail), has_more: Schema.Boolean })
 
 /** @since 0.1.0 */
-export type ListResponse = typeof ListResponse.Type
+export interface ListResponse extends Schema.Schema.Type<typeof ListResponse> {}
 
 /** @since 0.1.0 */
 export const DeleteResponse = Schema.Struct({ deleted: Schema.Literal(true) })
 
 /** @since 0.1.0 */
-export type DeleteResponse = typeof DeleteResponse.Type
+export interface DeleteResponse extends Schema.Schema.Type<typeof DeleteResponse> {}
 
 /**
  * The keys to assign: 1 to 10,000 hashes.
@@ -104,7 +104,7 @@ export type DeleteResponse = typeof DeleteResponse.Type
 export const AssignRequest = Schema.Struct({ key_hashes: Schema.NonEmptyArray(KeyHash).check(isMaxItems(10_000)) })
 
 /** @since 0.1.0 */
-export type AssignRequest = typeof AssignRequest.Type
+export interface AssignRequest extends Schema.Schema.Type<typeof AssignRequest> {}
 
 /**
  * The result of an assignment. `assigned_count` counts each known hash of the caller's organization
@@ -128,13 +128,13 @@ export const AssignResponse = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type AssignResponse = typeof AssignResponse.Type
+export interface AssignResponse extends Schema.Schema.Type<typeof AssignResponse> {}
 
 /** @since 0.1.0 */
 export const UnassignResponse = Schema.Struct({ unassigned_count: Schema.Int })
 
 /** @since 0.1.0 */
-export type UnassignResponse = typeof UnassignResponse.Type
+export interface UnassignResponse extends Schema.Schema.Type<typeof UnassignResponse> {}
 
 /** @since 0.1.0 */
 export const AssignmentList = Schema.Struct({
@@ -150,7 +150,7 @@ export const AssignmentList = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type AssignmentList = typeof AssignmentList.Type
+export interface AssignmentList extends Schema.Schema.Type<typeof AssignmentList> {}
 
 /**
  * POST `/guardrails/{id}/assignments/keys`: 200, or one of 400 401 403 404 500. A key has at most

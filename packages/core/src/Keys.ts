@@ -64,7 +64,7 @@ export const Key = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type Key = typeof Key.Type
+export interface Key extends Schema.Schema.Type<typeof Key> {}
 
 /**
  * The properties of a new key.
@@ -86,7 +86,7 @@ export const CreateRequest = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type CreateRequest = typeof CreateRequest.Type
+export interface CreateRequest extends Schema.Schema.Type<typeof CreateRequest> {}
 
 /**
  * The new key. `key` is its secret text, which is never returned again.
@@ -96,7 +96,7 @@ export type CreateRequest = typeof CreateRequest.Type
 export const CreateResponse = Schema.Struct({ data: Key, key: Schema.String })
 
 /** @since 0.1.0 */
-export type CreateResponse = typeof CreateResponse.Type
+export interface CreateResponse extends Schema.Schema.Type<typeof CreateResponse> {}
 
 /**
  * The fields to change. Omitted fields keep their values.
@@ -113,25 +113,25 @@ export const UpdateRequest = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type UpdateRequest = typeof UpdateRequest.Type
+export interface UpdateRequest extends Schema.Schema.Type<typeof UpdateRequest> {}
 
 /** @since 0.1.0 */
 export const Response = Schema.Struct({ data: Key })
 
 /** @since 0.1.0 */
-export type Response = typeof Response.Type
+export interface Response extends Schema.Schema.Type<typeof Response> {}
 
 /** @since 0.1.0 */
 export const ListResponse = Schema.Struct({ data: Schema.Array(Key), has_more: Schema.Boolean })
 
 /** @since 0.1.0 */
-export type ListResponse = typeof ListResponse.Type
+export interface ListResponse extends Schema.Schema.Type<typeof ListResponse> {}
 
 /** @since 0.1.0 */
 export const DeleteResponse = Schema.Struct({ deleted: Schema.Literal(true) })
 
 /** @since 0.1.0 */
-export type DeleteResponse = typeof DeleteResponse.Type
+export interface DeleteResponse extends Schema.Schema.Type<typeof DeleteResponse> {}
 
 export { type EphemeralOperation, ephemeralOperations, EphemeralRequest } from "./internal/ephemeralRequest.ts"
 
@@ -148,7 +148,7 @@ export const EphemeralResponse = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type EphemeralResponse = typeof EphemeralResponse.Type
+export interface EphemeralResponse extends Schema.Schema.Type<typeof EphemeralResponse> {}
 
 const key = { hash: KeyHash }
 

@@ -41,7 +41,7 @@ export const Pricing = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type Pricing = typeof Pricing.Type
+export interface Pricing extends Schema.Schema.Type<typeof Pricing> {}
 
 /**
  * A model with its capabilities and its price at the cheapest provider.
@@ -77,13 +77,13 @@ export const Model = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type Model = typeof Model.Type
+export interface Model extends Schema.Schema.Type<typeof Model> {}
 
 /** @since 0.1.0 */
 export const ListResponse = Schema.Struct({ object: Schema.Literal("list"), data: Schema.Array(Model) })
 
 /** @since 0.1.0 */
-export type ListResponse = typeof ListResponse.Type
+export interface ListResponse extends Schema.Schema.Type<typeof ListResponse> {}
 
 /**
  * GET `/models`: 200, or one of 400 401 403 404 500 503.

@@ -96,7 +96,7 @@ export const Request = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type Request = typeof Request.Type
+export interface Request extends Schema.Schema.Type<typeof Request> {}
 
 /**
  * One document's rank. `index` is its position in the request's `documents`, counted from 0.
@@ -114,7 +114,7 @@ export const Result = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type Result = typeof Result.Type
+export interface Result extends Schema.Schema.Type<typeof Result> {}
 
 /**
  * The ranking, most relevant first. `provider` is the provider that served the request.
@@ -137,7 +137,7 @@ export const Response = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type Response = typeof Response.Type
+export interface Response extends Schema.Schema.Type<typeof Response> {}
 
 /**
  * POST `/rerank`: 200, or one of 400 401 402 403 404 413 429 500 502 503 524 529.

@@ -96,7 +96,7 @@ export const Request = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type Request = typeof Request.Type
+export interface Request extends Schema.Schema.Type<typeof Request> {}
 
 /**
  * The `multipart/form-data` form of the request, as other transcription APIs accept it. Fields come
@@ -117,7 +117,7 @@ export const Form = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type Form = typeof Form.Type
+export interface Form extends Schema.Schema.Type<typeof Form> {}
 
 /**
  * The client's request: the audio in base64 as `input_audio`, or as bytes or a Blob in `file`. A
@@ -153,7 +153,7 @@ export const Segment = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type Segment = typeof Segment.Type
+export interface Segment extends Schema.Schema.Type<typeof Segment> {}
 
 /**
  * A word with its start and end, in seconds from the start of the audio.
@@ -168,7 +168,7 @@ export const Word = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type Word = typeof Word.Type
+export interface Word extends Schema.Schema.Type<typeof Word> {}
 
 /**
  * The transcript. Fields other than `text` and `usage` are present only with `verbose_json`, and
@@ -198,7 +198,7 @@ export const Response = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type Response = typeof Response.Type
+export interface Response extends Schema.Schema.Type<typeof Response> {}
 
 /**
  * POST `/audio/transcriptions`: 200, or one of 400 401 402 403 404 413 429 500

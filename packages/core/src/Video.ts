@@ -62,7 +62,7 @@ export const FrameImage = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type FrameImage = typeof FrameImage.Type
+export interface FrameImage extends Schema.Schema.Type<typeof FrameImage> {}
 
 /**
  * An image, audio or video that guides the generation. Providers that do not support audio or video
@@ -138,7 +138,7 @@ export const Request = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type Request = typeof Request.Type
+export interface Request extends Schema.Schema.Type<typeof Request> {}
 
 /**
  * A job's state: `pending` → `in_progress` → `completed` or `failed`. From `pending` and
@@ -181,7 +181,7 @@ export const Job = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type Job = typeof Job.Type
+export interface Job extends Schema.Schema.Type<typeof Job> {}
 
 /**
  * Whether the state is final: the job never changes again.

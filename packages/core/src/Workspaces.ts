@@ -32,7 +32,7 @@ export const Workspace = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type Workspace = typeof Workspace.Type
+export interface Workspace extends Schema.Schema.Type<typeof Workspace> {}
 
 /**
  * The fields to change. Omitted fields keep their values.
@@ -48,7 +48,7 @@ export const UpdateRequest = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type UpdateRequest = typeof UpdateRequest.Type
+export interface UpdateRequest extends Schema.Schema.Type<typeof UpdateRequest> {}
 
 /**
  * Credits to add: more than 0, at most 1,000,000,000, with at most six decimal places.
@@ -60,13 +60,13 @@ export const AddCreditsRequest = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type AddCreditsRequest = typeof AddCreditsRequest.Type
+export interface AddCreditsRequest extends Schema.Schema.Type<typeof AddCreditsRequest> {}
 
 /** @since 0.1.0 */
 export const Response = Schema.Struct({ data: Workspace })
 
 /** @since 0.1.0 */
-export type Response = typeof Response.Type
+export interface Response extends Schema.Schema.Type<typeof Response> {}
 
 const workspace = { id: WorkspaceId }
 

@@ -6,6 +6,7 @@
  * @since 0.1.0
  */
 import { Duration, Effect } from "effect"
+import { retryAfterStatuses } from "@model-gateway/core/GatewayError"
 import type { ModelKind } from "@model-gateway/providers/Model"
 import {
   ProviderError,
@@ -40,9 +41,6 @@ export const statuses: Readonly<Record<ModelKind, ReadonlyArray<SimulatedStatus>
 export const modelId = <Status extends SimulatedStatus>(status: Status): `sandbox/status-${Status}` =>
   `sandbox/status-${status}`
 
-/** Statuses with `Retry-After`. The wait is short, for people who test their retries. */
-const waiting: ReadonlySet<SimulatedStatus> = new Set([429, 503, 529])
-
 /**
  * Fails with the model's status if the model is one of these and the operation has that status.
  * Otherwise does nothing.
@@ -52,6 +50,7 @@ const waiting: ReadonlySet<SimulatedStatus> = new Set([429, 503, 529])
 export const failFor = (kind: ModelKind, model: string): Effect.Effect<void, ProviderError> => {
   const status = statuses[kind].find((candidate) => modelId(candidate) === model)
   if (status === undefined) return Effect.void
-  const reason = new Simulated(waiting.has(status) ? { status, retryAfter: Duration.seconds(1) } : { status })
+  // The wait is short, for people who test their retries.
+  const reason = new Simulated(retryAfterStatuses.has(status) ? { status, retryAfter: Duration.seconds(1) } : { status })
   return Effect.fail(new ProviderError({ reason }))
 }

@@ -20,7 +20,7 @@
  */
 import * as Gateway from "@model-gateway/core/Gateway"
 import * as GatewayConfig from "@model-gateway/core/GatewayConfig"
-import { phrases } from "@model-gateway/core/GatewayError"
+import { phrases, retryAfterStatuses } from "@model-gateway/core/GatewayError"
 import * as RetryPolicy from "@model-gateway/core/RetryPolicy"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
@@ -118,7 +118,7 @@ export const makeHttpClient = (handlers: Handlers): Effect.Effect<HttpClient.Htt
         const found = Endpoint.find(request.method, url.pathname)
         if (found === undefined) return refuse(request, requestId, 404, `${phrases[404]}: no such path`)
         if (found._tag === "WrongMethod") {
-          const message = `method not allowed: this path knows ${found.allow}`
+          const message = `method not allowed: this path supports ${found.allow}`
           return refuse(request, requestId, 405, message, { headers: { allow: found.allow } })
         }
         if (!/^Bearer \S/.test(request.headers["authorization"] ?? "")) {
@@ -272,9 +272,6 @@ const fail = (
     )
   })
 }
-
-/** Statuses that have `Retry-After` if the delay is known. */
-const retryAfterStatuses: ReadonlySet<number> = new Set([429, 503, 529])
 
 /**
  * Provides a gateway with scripted responses, and a recorder of its requests. The client's retry

@@ -76,4 +76,4 @@ export const EphemeralRequest = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type EphemeralRequest = typeof EphemeralRequest.Type
+export interface EphemeralRequest extends Schema.Schema.Type<typeof EphemeralRequest> {}

@@ -17,7 +17,7 @@ import type * as SchemaIssue from "effect/SchemaIssue"
 import * as Stream from "effect/Stream"
 import { type ClientError, InvalidResponse, TimeoutError, TransportError } from "../ClientError.ts"
 import type { GatewayConfig } from "../GatewayConfig.ts"
-import { type RetryableStatus, retryableStatuses, statusOf } from "../GatewayError.ts"
+import { isRetryableStatus, statusOf } from "../GatewayError.ts"
 import type { Operation } from "../Operation.ts"
 import * as RetryBudget from "../RetryBudget.ts"
 import { CurrentAttempt, RetryPolicy, type RetryReason } from "../RetryPolicy.ts"
@@ -56,7 +56,7 @@ interface AttemptFailure<E extends Operation> {
 
 /** The failure of an attempt whose response violates the contract in the described way. */
 const invalid = (operation: string, response: HttpClientResponse, description: string) => ({
-  reason: isRetryable(response.status) ? response.status : undefined,
+  reason: isRetryableStatus(response.status) ? response.status : undefined,
   error: (attempts: number) =>
     Effect.succeed(
       new InvalidResponse({
@@ -165,9 +165,6 @@ export const make = (
       )
   }
 }
-
-const isRetryable = (status: number): status is RetryableStatus =>
-  retryableStatuses.some((retryable) => retryable === status)
 
 /** Gets a fresh bearer token and formats it as a header. */
 const authorizer = (
@@ -286,7 +283,7 @@ const statusDecoder = <E extends Operation>(endpoint: E) => {
         return Effect.fail({ ...invalid(endpoint.identifier, response, description), retryAfter })
       }
       return Effect.fail({
-        reason: isRetryable(response.status) ? response.status : undefined,
+        reason: isRetryableStatus(response.status) ? response.status : undefined,
         retryAfter,
         error: (attempts: number) =>
           Effect.catch(decode(complete(envelope, response, retryAfter, attempts)), () =>

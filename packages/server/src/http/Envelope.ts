@@ -3,7 +3,7 @@
  *
  * Specification: "Error envelope (every error response)".
  */
-import { Metadata } from "@model-gateway/core/GatewayError"
+import { Metadata, retryAfterStatuses } from "@model-gateway/core/GatewayError"
 import { Option, Schema } from "effect"
 import { HttpServerResponse } from "effect/http"
 import type { RequestRecord } from "./RequestContext.ts"
@@ -15,9 +15,6 @@ export interface Failure {
   readonly metadata?: Metadata | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
-
-/** Statuses that have `Retry-After` if the waiting time is known. */
-const waits = new Set([429, 503, 529])
 
 const Body = Schema.fromJsonString(
   Schema.Struct({
@@ -35,7 +32,7 @@ const decodeBody = Schema.decodeUnknownOption(Body)
 export const respond = (record: RequestRecord, failure: Failure): HttpServerResponse.HttpServerResponse => {
   const retryAfter = failure.metadata?.["retry_after"]
   const headers: Record<string, string> = { ...record.headers, ...failure.headers, "x-request-id": record.id }
-  if (waits.has(failure.status) && typeof retryAfter === "number") {
+  if (retryAfterStatuses.has(failure.status) && typeof retryAfter === "number") {
     headers["retry-after"] = String(Math.max(1, Math.ceil(retryAfter)))
   }
   if (failure.status === 401) headers["www-authenticate"] = "Bearer"
