@@ -51,6 +51,8 @@ export const failFor = (kind: ModelKind, model: string): Effect.Effect<void, Pro
   const status = statuses[kind].find((candidate) => modelId(candidate) === model)
   if (status === undefined) return Effect.void
   // The wait is short, for people who test their retries.
-  const reason = new Simulated(retryAfterStatuses.has(status) ? { status, retryAfter: Duration.seconds(1) } : { status })
+  const reason = new Simulated(
+    retryAfterStatuses.has(status) ? { status, retryAfter: Duration.seconds(1) } : { status }
+  )
   return Effect.fail(new ProviderError({ reason }))
 }
