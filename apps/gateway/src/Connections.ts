@@ -1,6 +1,6 @@
 /**
- * Node's HTTP server, set up so that every request gets its answer, at the start and at the end of
- * the service too, and that no client can hold a connection forever.
+ * Node's HTTP server, set up so that every request gets a response, also while the service starts
+ * and stops, and that no client can hold a connection forever.
  */
 import { type IncomingMessage, Server, type ServerResponse } from "node:http"
 import type { Socket } from "node:net"
@@ -9,87 +9,87 @@ import { setImmediate as nextTurn } from "node:timers/promises"
 import { type Connection, isOver, refuse } from "./Refusals.ts"
 import * as SlowClients from "./SlowClients.ts"
 
-/** The server, and how to tell its connections that the service begins and that it stops. */
+/** The server, with what its connections need to do when the service starts and stops. */
 export interface Connections {
   readonly server: Server
   /**
-   * Call it when the service has its routes: the requests that have arrived before are handed over.
+   * Call it when the service has its routes. Requests that arrived earlier are then handled.
    */
   readonly begin: () => void
   /**
-   * Call it, and wait for it, before the server is closed and before answers say `connection:
-   * close`. Idle connections stay open for a second, for the requests that are on their way. All
-   * others are cut off after `patience` milliseconds and some time for the last answers.
+   * Call it and wait for it before the server is closed and before responses carry `connection:
+   * close`. Idle connections stay open for one second, because their next request may be on its
+   * way. All others are closed 5 seconds after `timeout` milliseconds, the time in which requests
+   * in flight must finish.
    */
-  readonly stop: (patience: number) => Promise<void>
+  readonly stop: (timeout: number) => Promise<void>
 }
 
-/** How patient the server is. */
+/** Time limits for clients. */
 export interface Options {
   readonly bodyRate: SlowClients.BodyRate
   /**
-   * Milliseconds without a byte moving until a connection is closed whose client does not read its
-   * answer. Default: 2 minutes.
+   * Milliseconds without any transfer until the connection of a client that does not read its
+   * response is closed. Default: 2 minutes.
    */
   readonly stalled?: number
 }
 
-/** Node's limit for a whole request. Its default of 5 minutes is short for a large upload. */
-const longestUpload = 3_600_000
+/** Milliseconds for a whole request. Node's default of 5 minutes is too short for large uploads. */
+const requestTimeout = 3_600_000
 
 /**
- * Longer than the idle time of common load balancers, so that they close connections and we do not.
+ * Longer than the idle timeout of common load balancers, so that they close idle connections first.
+ * Otherwise a request could meet a connection that has just been closed.
  */
 const keepAlive = 65_000
 
-/** Time for the answers to requests that were interrupted, before their connections are cut off. */
-const lastWords = 5000
+/** Milliseconds to send the responses of interrupted requests before connections are closed. */
+const lastResponses = 5000
 
-/** How long idle connections stay open after the service was told to stop. */
+/** Milliseconds that idle connections stay open after the service began to stop. */
 const idleGrace = 1000
 
-/** A busy server needs some milliseconds for each connection that waits to be accepted. */
-const longestAccepting = 5000
+/** The most milliseconds that are spent on accepting waiting connections before the server closes. */
+const acceptTimeout = 5000
 
 class GatewayServer extends Server {
   /**
-   * Node knows this property, its types do not. Without it a client that ends its side of the
-   * connection gets no answer.
+   * Missing in Node's types. Without it, a client that ends its side of the connection gets no
+   * response.
    */
   readonly httpAllowHalfOpen = true
 
   constructor() {
     super({
-      requestTimeout: longestUpload,
+      requestTimeout,
       keepAliveTimeout: keepAlive,
-      // The service refuses it in the envelope.
+      // The service rejects requests without it, with an error envelope.
       requireHostHeader: false,
-      // The service has no other protocol. As ordinary requests they are answered, and noticed when
-      // they are gone.
+      // The service offers no other protocol. Treated as ordinary requests, they get a response, and
+      // a closed connection is detected.
       shouldUpgradeCallback: () => false
     })
   }
 
-  /**
-   * Node calls it when the server closes. The next request of a busy client may be on its way then.
-   */
+  /** Node calls it when the server closes. A client's next request may be on its way then. */
   override closeIdleConnections(): void {
     setTimeout(() => super.closeIdleConnections(), idleGrace).unref()
   }
 }
 
-/** A request that waits for "100 Continue" comes by an event of its own. */
-const asking = ["request", "checkContinue"] as const
+/** Node emits an event of its own for requests that wait for "100 Continue". */
+const requestEvents = ["request", "checkContinue"] as const
 
 /**
- * After CONNECT, a response that waits for those before it does not hear from Node that its
- * connection is closed. Whoever writes it would wait forever, and the server could not stop.
+ * After CONNECT, Node does not tell a response that is queued behind others that its connection is
+ * closed. Its handler would wait forever, and the server could not stop.
  */
 const closeUnsent = ({ unsent }: Connection): void => {
   for (const response of unsent) response.destroy().emit("close")
 }
 
-/** Makes the server; it does not listen yet. */
+/** Makes the server. It does not listen yet. */
 export const make = ({ bodyRate, stalled = 120_000 }: Options): Connections => {
   const server = new GatewayServer()
   const open = new Map<Duplex, Connection>()
@@ -109,8 +109,8 @@ export const make = ({ bodyRate, stalled = 120_000 }: Options): Connections => {
       open.delete(socket)
       setImmediate(closeUnsent, connection)
     })
-    // Node takes its own listener away after CONNECT, and an error that nobody listens for ends the
-    // process.
+    // Node removes its own listener after CONNECT, and an error event without a listener would end
+    // the process.
     socket.on("error", () => {})
     SlowClients.probeHalfClosed(connection)
   })
@@ -121,11 +121,11 @@ export const make = ({ bodyRate, stalled = 120_000 }: Options): Connections => {
     else refuse(connection, code)
   }
 
-  // Node listens before the service has its routes, and some time after. Then the listener here is
-  // the only one.
+  // The server listens before the service has added its request listener, and until after it has
+  // removed it. In between, this listener is the only one.
   let phase: "early" | "handing over" | "begun" = "early"
   const early: Array<() => boolean> = []
-  for (const event of asking) {
+  for (const event of requestEvents) {
     server.on(event, (request: IncomingMessage, response: ServerResponse) => {
       if (phase === "handing over") return
       const connection = open.get(request.socket)
@@ -140,12 +140,12 @@ export const make = ({ bodyRate, stalled = 120_000 }: Options): Connections => {
       else refuseOn(request.socket, "STOPPING")
     })
   }
-  // The service refuses it in the envelope.
+  // The service rejects it, with an error envelope.
   server.on("checkExpectation", (request, response) => void server.emit("request", request, response))
 
   server.on("connect", (_, socket) => {
     refuseOn(socket, "CONNECT")
-    // Node reads no further, and would not notice that the client is gone.
+    // Node stops reading, and would not detect that the client has disconnected.
     socket.resume()
   })
   server.on("clientError", ({ code = "" }: NodeJS.ErrnoException, socket) => {
@@ -153,7 +153,7 @@ export const make = ({ bodyRate, stalled = 120_000 }: Options): Connections => {
     else refuseOn(socket, code)
   })
 
-  // Node tells of idle connections by the same event.
+  // Idle connections cause the same event.
   server.timeout = stalled
   server.on("timeout", (socket: Socket) => {
     const current = open.get(socket)?.current
@@ -166,11 +166,11 @@ export const make = ({ bodyRate, stalled = 120_000 }: Options): Connections => {
   }
 
   /**
-   * Node accepts one connection each turn of the event loop. Those that still wait when it stops
-   * listening are reset, their requests with them.
+   * Waits until all waiting connections are accepted. Node accepts one per turn of the event loop,
+   * and resets those that still wait when it stops listening, together with their requests.
    */
   const acceptWaiting = async (): Promise<void> => {
-    const end = performance.now() + longestAccepting
+    const end = performance.now() + acceptTimeout
     let before = -1
     while (before !== accepted && performance.now() < end) {
       before = accepted
@@ -186,11 +186,11 @@ export const make = ({ bodyRate, stalled = 120_000 }: Options): Connections => {
       for (const handOver of early.splice(0)) handOver()
       phase = "begun"
     },
-    stop: async (patience) => {
+    stop: async (timeout) => {
       await acceptWaiting()
       server.keepAliveTimeout = idleGrace
       setTimeout(closeUnused, idleGrace).unref()
-      setTimeout(() => server.closeAllConnections(), patience + lastWords).unref()
+      setTimeout(() => server.closeAllConnections(), timeout + lastResponses).unref()
     }
   }
 }

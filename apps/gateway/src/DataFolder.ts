@@ -12,7 +12,10 @@ const codeOf = (cause: unknown): string =>
 /** It holds prompts, answers and uploaded files, so other users of this machine have no access. */
 const privateMode = 0o700
 
-/** One level at a time: `mkdirSync` with `recursive` never returns below folders such as /proc that take no children. */
+/**
+ * Creates one level at a time: `mkdirSync` with `recursive` never returns for a path below folders
+ * such as /proc.
+ */
 const make = (folder: string): void => {
   try {
     if (!statSync(folder).isDirectory()) throw Object.assign(new Error(), { code: "ENOTDIR" })
@@ -22,7 +25,7 @@ const make = (folder: string): void => {
     try {
       mkdirSync(folder, privateMode)
     } catch (cause) {
-      // Another process was quicker.
+      // Another process created it in the meantime.
       if (codeOf(cause) !== "EEXIST") throw cause
     }
   }

@@ -1,20 +1,24 @@
 /**
- * The process itself: signals in, an exit code out.
+ * Runs a program as this process: with its signals and its exit code.
  *
- * The first SIGINT or SIGTERM interrupts the program, which then finishes what it has in hand; a second one ends the process at once.
+ * The first SIGINT or SIGTERM interrupts the program, which then finishes the requests in flight. A
+ * second one ends the process at once.
  */
 import { Cause, Effect, Exit, Fiber } from "effect"
 
 /**
- * One Ctrl-C can arrive several times: the terminal sends it to every process of the group, and npm passes on what it gets.
- * What comes within this time of the first is the same one.
+ * One Ctrl-C can arrive several times: the terminal sends it to every process of the group, and npm
+ * forwards its own. Signals within this many milliseconds of the first count as one.
  */
 const sameKeypress = 400
 
-/** Runs the program to its end; it answers with the exit code. A defect is shown in full: it is ours to mend, not the user's. */
+/**
+ * Runs the program, which returns the exit code. A defect is printed with its stack, because it is a
+ * bug of the gateway.
+ */
 export const run = (program: Effect.Effect<number>): void => {
   const fiber = Effect.runFork(program)
-  // A program that waits for nothing that Node knows of would otherwise end here.
+  // Node exits when it has no timer or socket to wait for, even if the fiber still runs.
   const keepAlive = setInterval(() => {}, 2_147_483_647)
   let signalled: number | undefined
 
@@ -33,7 +37,7 @@ export const run = (program: Effect.Effect<number>): void => {
   fiber.addObserver((exit) => {
     clearInterval(keepAlive)
     if (Exit.isSuccess(exit)) process.exit(exit.value)
-    // It was asked to stop and it stopped: that is no failure.
+    // Stopping after a signal is a success.
     if (Cause.hasInterruptsOnly(exit.cause) && signalled !== undefined) process.exit(0)
     console.error(Cause.pretty(exit.cause))
     process.exit(1)

@@ -1,13 +1,13 @@
 /**
- * What is wrong with a request that Node could not read, in the error envelope.
+ * Rejects requests that Node could not parse, with the error envelope.
  *
- * Such a request never reaches the service, so the answer is written to the socket by hand.
+ * Such a request never reaches the service, so its response is written directly to the socket.
  */
 import { randomUUID } from "node:crypto"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 
-/** A request and its answer. */
+/** A request and its response. */
 export interface Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -16,26 +16,30 @@ export interface Exchange {
 /** One connection and its newest requests. */
 export interface Connection {
   readonly socket: Socket
-  /** The newest request. Undefined before the first one, and some time after it is over. */
+  /** The newest request. Undefined before the first one, and some time after the last one ended. */
   current: Exchange | undefined
-  /** The one before it, of a client that sends requests without waiting for answers. */
+  /** The request before it, if the client pipelines requests. */
   previous: Exchange | undefined
-  /** Every response that is not closed, in the order of the requests. */
+  /** All responses that are not closed yet, in the order of the requests. */
   readonly unsent: Set<ServerResponse>
-  /** No further request is read. */
+  /** Whether the connection was refused. No further request is read then. */
   isRefused: boolean
 }
 
-/** How long a connection stays open so that the client can read the refusal. */
+/** Milliseconds that a connection stays open so that the client can read the response. */
 const lingering = 1000
 
 const refusals: Readonly<Record<string, readonly [status: number, reason: string, message: string]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: [408, "Request Timeout", "the request did not arrive in time"],
   SLOW_BODY: [408, "Request Timeout", "the request body arrived too slowly"],
-  HPE_HEADER_OVERFLOW: [431, "Request Header Fields Too Large", "the request's headers are too large"],
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, "Payload Too Large", "request payload too large: the extensions of its chunks"],
+  HPE_HEADER_OVERFLOW: [431, "Request Header Fields Too Large", "the request headers are too large"],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: [
+    413,
+    "Payload Too Large",
+    "request payload too large: the chunk extensions are too long"
+  ],
   STOPPING: [503, "Service Unavailable", "service temporarily unavailable: the service is stopping"],
-  CONNECT: [405, "Method Not Allowed", "method not allowed: the service is no proxy"]
+  CONNECT: [405, "Method Not Allowed", "method not allowed: the service is not a proxy"]
 }
 
 const malformed = [
@@ -64,19 +68,19 @@ const textOf = (code: string): string => {
   ].join("\r\n")
 }
 
-/** Whether nothing more will be written of the answer. */
+/** Whether the response is completely written or its connection is closed. */
 export const isOver = ({ response }: Exchange): boolean => response.writableFinished || response.destroyed
 
-/** Closes without a reset, which would take the answer away from the client. */
+/** Closes without a reset, which could discard the response before the client has read it. */
 const close = (socket: Socket, text = ""): void => {
   socket.end(text)
   setTimeout(() => socket.destroy(), lingering).unref()
 }
 
 /**
- * Refuses what came last on the connection, and closes it. Requests that arrived completely are
- * answered first. An answer that has begun is cut off, because a refusal would look like a part of
- * it.
+ * Rejects the newest request of the connection and closes the connection. Requests that arrived
+ * completely get their responses first. A response that has begun is cut off, because the error
+ * would look like a part of it.
  */
 export const refuse = (connection: Connection, code: string): void => {
   if (connection.isRefused) return

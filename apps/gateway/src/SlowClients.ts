@@ -1,18 +1,14 @@
 /**
- * Ends connections whose client is too slow, or gone.
+ * Closes connections of clients that are too slow or have disconnected.
  *
- * Each connection is checked once a second, whatever reads the body of its request, so that the
- * check adds no cost to a request.
+ * One timer checks every connection once per second, so that the check adds no work to a request.
  */
 import { type Connection, type Exchange, isOver, refuse } from "./Refusals.ts"
 
-/** How fast a body must arrive. */
+/** The minimum rate of a request body. */
 export interface BodyRate {
   readonly bytesPerSecond: number
-  /**
-   * In milliseconds: within each span of this length the body must bring as many bytes as the rate
-   * asks for.
-   */
+  /** The rate is measured over spans of this many milliseconds. */
   readonly grace: number
 }
 
@@ -22,8 +18,8 @@ interface Progress {
 }
 
 /**
- * Refuses with 408 each request whose body arrives slower than the rate. Time in which the service
- * itself does not read the body does not count.
+ * Rejects each request whose body arrives slower than the rate, with status 408. Time in which the
+ * service itself does not read the body does not count.
  */
 export const refuseSlowBodies = (connections: Iterable<Connection>, { bytesPerSecond, grace }: BodyRate): void => {
   const interval = Math.min(1000, grace / 4)
@@ -51,24 +47,29 @@ export const refuseSlowBodies = (connections: Iterable<Connection>, { bytesPerSe
 
   setInterval(() => {
     const now = performance.now()
-    // What came while the event loop stood still has not been read yet.
+    // Bytes that arrived while the event loop was blocked have not been read yet.
     const wasBlocked = now - lookedAt > interval * 2
     lookedAt = now
     for (const connection of connections) look(connection, now, wasBlocked)
   }, interval).unref()
 }
 
-/** Longer than an answer usually takes, so that most clients never see an interim response. */
-const probeEvery = 250
-
 /**
- * HTTP/1.0 has no interim responses: such a client gets its answer if it comes within this time.
+ * Milliseconds between probes. Longer than most responses take, so that few clients receive an
+ * interim response.
  */
-const longestUnprobed = 5000
+const probeInterval = 250
 
 /**
- * A client that has ended its side of the connection may wait for its answer, or be gone. Interim
- * responses tell: a client that is gone resets the connection, and its request is interrupted.
+ * HTTP/1.0 has no interim responses, so such a client cannot be probed. Its connection is closed
+ * after this many milliseconds.
+ */
+const probelessTimeout = 5000
+
+/**
+ * A client that has ended its side of the connection may still wait for its response, or have
+ * disconnected. Interim responses (status 102) find out: the machine of a disconnected client resets
+ * the connection, and the request is interrupted.
  */
 export const probeHalfClosed = (connection: Connection): void => {
   const { socket, unsent } = connection
@@ -78,8 +79,8 @@ export const probeHalfClosed = (connection: Connection): void => {
       const [next] = unsent
       if (next === undefined || next.headersSent) return
       if (next.req.httpVersionMinor > 0) next.writeProcessing()
-      else if (performance.now() - endedAt > longestUnprobed) socket.destroy()
-    }, probeEvery)
+      else if (performance.now() - endedAt > probelessTimeout) socket.destroy()
+    }, probeInterval)
     socket.once("close", () => clearInterval(timer))
   })
 }

@@ -1,5 +1,6 @@
 /**
- * The database as the commands use it: the same stores over the same file as `serve`, before its first run or beside it.
+ * The database for the administration commands. They use the same stores and file as `serve`, and
+ * work before its first run and while it runs.
  */
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
 import type * as MicroCredits from "@model-gateway/providers/MicroCredits"
@@ -25,7 +26,7 @@ export const flags = {
   json: Flag.Boolean("json").pipe(Flag.withDescription("Print JSON, for programs"), Flag.withDefault(false))
 } as const
 
-/** What {@link flags} were given as. */
+/** The values of {@link flags}. */
 export interface Input {
   readonly config: Option.Option<string>
   readonly settings: Readonly<Record<string, Option.Option<string>>>
@@ -66,7 +67,7 @@ export const withWorkspace = Effect.fnUntraced(function* <A, E, R>(
 
 const find = Effect.fnUntraced(function* (id: Option.Option<string>, credits: MicroCredits.MicroCredits) {
   const workspaces = yield* WorkspaceStore.WorkspaceStore
-  // Even where another is named: an empty database has its default workspace from the first command on.
+  // Also if another workspace is named: every database has its default workspace.
   const standard = yield* workspaces.ensureDefault({ credits })
   if (Option.isNone(id)) return standard
   return yield* workspaces

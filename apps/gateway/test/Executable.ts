@@ -1,4 +1,4 @@
-/** Runs the built executable as a person does: as a process of its own, with arguments, environment, output and signals. */
+/** Runs the built executable as a process of its own, with arguments, environment, output and signals. */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -20,7 +20,7 @@ export interface Ended {
 export interface Running {
   readonly ended: Promise<Ended>
   readonly signal: (name: "SIGINT" | "SIGTERM") => void
-  /** Waits until its stdout matches and answers the match; fails with all of its output when it ends before. */
+  /** Waits until stdout matches and returns the match. Fails with all output if the process ends first. */
   readonly prints: (pattern: RegExp) => Promise<RegExpExecArray>
 }
 
@@ -31,7 +31,7 @@ export const folder = (): string => {
   return path
 }
 
-/** Starts it; ends with the test at the latest. Of this process's settings it inherits none. */
+/** Starts the executable, which ends with the test at the latest. It inherits no settings of this process. */
 export const start = (
   args: ReadonlyArray<string>,
   environment: Readonly<Record<string, string>> = {},

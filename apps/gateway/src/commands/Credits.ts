@@ -1,4 +1,4 @@
-/** `model-gateway credits`: money for a workspace, straight into its database. */
+/** `model-gateway credits`: manages the credits of a workspace in the database, without the HTTP API. */
 import { Accounting } from "@model-gateway/server/accounting/Accounting"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { Console, Effect, Option } from "effect"
@@ -7,7 +7,7 @@ import { Failure } from "../Failure.ts"
 import * as Output from "../Output.ts"
 import * as Storage from "../Storage.ts"
 
-/** Credits as a person types them: more than nothing, to the millionth. */
+/** A positive number of credits, rounded to micro-credits. */
 const amount = Flag.Finite("amount").pipe(
   Flag.withMetavar("credits"),
   Flag.withDescription("Credits to add, at least 0.000001. 1 credit is 1 USD"),

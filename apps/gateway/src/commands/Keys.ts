@@ -1,4 +1,4 @@
-/** `model-gateway keys`: API keys, straight in their database. */
+/** `model-gateway keys`: manages API keys in the database, without the HTTP API. */
 import { LimitReset } from "@model-gateway/core/CurrentKey"
 import type * as Wire from "@model-gateway/core/Keys"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
@@ -177,7 +177,7 @@ const list = Command.make(
   })
 ).pipe(Command.withDescription("List the keys of a workspace, newest first"))
 
-/** The keys that a person may mean: by hash, by its beginning, or by the key itself. */
+/** The keys that the text may stand for: a hash, the beginning of one, or a key itself. */
 const meant = (text: string, keys: ReadonlyArray<Key>): ReadonlyArray<Key> => {
   const hash = Result.match(KeyFormat.parse(text), { onFailure: () => text, onSuccess: (parsed) => parsed.hash })
   return keys.filter((key) => key.hash.startsWith(hash))

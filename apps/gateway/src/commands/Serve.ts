@@ -1,4 +1,4 @@
-/** `model-gateway serve`: the whole service on this machine. */
+/** `model-gateway serve`: runs the whole service on this machine. */
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
 import * as Setting from "@model-gateway/server/Setting"
@@ -101,7 +101,7 @@ const running = Effect.fnUntraced(function* (settings: LoadSettings.Ready, conne
   const base = origin(settings.host, "port" in address ? address.port : settings.port)
   const { webDir } = settings
   const page = webDir !== undefined && existsSync(join(webDir, "index.html")) ? `, to try by hand at ${base}` : ""
-  const patience = settings.shutdownTimeout
+  const { shutdownTimeout } = settings
   return yield* Effect.gen(function* () {
     yield* Console.log(
       `Model gateway at ${base}/api/v1 (data in ${settings.dataDir}${page}, API reference at ${base}/docs)`
@@ -117,9 +117,9 @@ const running = Effect.fnUntraced(function* (settings: LoadSettings.Ready, conne
     Effect.onInterrupt(() =>
       Effect.andThen(
         Console.log(
-          `Stopping. Requests in flight have ${Setting.formatDuration(patience)} to finish. Press Ctrl-C again to stop at once.`
+          `Stopping. Requests in flight have ${Setting.formatDuration(shutdownTimeout)} to finish. Press Ctrl-C again to stop at once.`
         ),
-        Effect.promise(() => connections.stop(Duration.toMillis(patience)))
+        Effect.promise(() => connections.stop(Duration.toMillis(shutdownTimeout)))
       )
     )
   )
