@@ -1,15 +1,13 @@
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
 import * as Setting from "@model-gateway/server/Setting"
-import * as NodeServices from "@effect/platform-node/NodeServices"
-import { ConfigProvider, Duration, Effect, Option, Redacted } from "effect"
+import { ConfigProvider, Effect } from "effect"
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { describe, expect, it } from "vitest"
 import * as DataFolder from "../src/DataFolder.ts"
-import * as LoadSettings from "../src/LoadSettings.ts"
 import * as Settings from "../src/Settings.ts"
-import { folder, run, serve } from "./Executable.ts"
+import { folder, run } from "./Executable.ts"
 
 const docs = fileURLToPath(new URL("../../../docs", import.meta.url))
 
@@ -31,25 +29,6 @@ const declared = Setting.entries(Settings.all)
 /** Reads every setting from a provider. */
 const readAll = (provider: ConfigProvider.ConfigProvider) =>
   Effect.runPromise(Effect.all([Settings.config.parse(provider), GatewayServerConfig.config.parse(provider)]))
-
-/** A settings file with this text. */
-const fileOf = (text: string): string => {
-  const file = join(folder(), "gateway.json")
-  writeFileSync(file, text)
-  return file
-}
-
-/** The settings that flags, a file and an environment give. */
-const load = (file: string | undefined, environment: Record<string, string> = {}, flags: Record<string, string> = {}) =>
-  Effect.gen(function* () {
-    const given = Object.entries(flags).map(([name, text]) => [name, Option.some(text)] as const)
-    const loaded = yield* LoadSettings.load(Object.fromEntries(given), Option.fromNullishOr(file), environment)
-    return { ...(yield* LoadSettings.read(loaded)), ...(yield* loaded.read(GatewayServerConfig.config)) }
-  }).pipe(Effect.provide(NodeServices.layer))
-
-/** The sentence with which they are refused. */
-const refusal = async (...given: Parameters<typeof load>) =>
-  (await Effect.runPromise(Effect.flip(load(...given)))).message
 
 const formerNames = [
   "host",
@@ -254,103 +233,7 @@ describe("settings", () => {
   })
 })
 
-describe("a settings file", () => {
-  it("holds settings in nested groups, and may name its schema", async () => {
-    const file = fileOf(`{
-      "$schema": "./settings.schema.json",
-      "port": 9000,
-      "logLevel": "Debug",
-      "rateLimit": { "requests": 100, "window": "1 minute" },
-      "videos": { "concurrency": 2, "retention": "30 days" },
-      "bodyLimits": { "rerank": "2 MiB", "other": 4096 },
-      "corsOrigins": ["https://app.example", "http://localhost:5173"],
-      "trustedProxies": "10.0.0.0/8, 192.0.2.1",
-      "upstreams": { "cohere": { "apiKey": "not-a-real-key", "baseUrl": "http://127.0.0.1:9001" } }
-    }`)
-    const settings = await Effect.runPromise(load(file))
-    expect(settings).toMatchObject({
-      port: 9000,
-      logLevel: "Debug",
-      rateLimit: { requests: 100, window: Duration.minutes(1) },
-      videos: { concurrency: 2, lifetime: Duration.hours(24), retention: Duration.days(30) },
-      bodyLimits: { rerank: 2 * 1024 * 1024, other: 4096, videos: 24 * 1024 * 1024 },
-      corsOrigins: ["https://app.example", "http://localhost:5173"],
-      upstreams: { cohere: { baseUrl: "http://127.0.0.1:9001" } }
-    })
-    expect(settings.trustedProxies.map(String)).toEqual(["10.0.0.0/8", "192.0.2.1/32"])
-    expect(Option.fromNullishOr(settings.upstreams.cohere.apiKey).pipe(Option.map(Redacted.value))).toEqual(
-      Option.some("not-a-real-key")
-    )
-  })
-
-  it("sets the gateway that is served", async () => {
-    const file = fileOf('{ "rateLimit": { "requests": 1, "window": "1 day" } }')
-    const gateway = await serve(folder(), ["--config", file])
-    const [, key = ""] = await gateway.prints(/API key +(mg_sk_\w{38})/)
-    const statuses = [1, 2].map(async () => {
-      const { status } = await fetch(`${gateway.origin}/api/v1/rerank`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${key}`, "content-type": "application/json", connection: "close" },
-        body: JSON.stringify({ model: "sandbox/bm25", query: "tea", documents: ["tea"] })
-      })
-      return status
-    })
-    expect(new Set(await Promise.all(statuses))).toEqual(new Set([200, 429]))
-  })
-
-  it.each([
-    ["{\n  port: 1\n}", "The settings file FILE is not valid JSON: check line 2."],
-    ['{\n  "port": 1,\n}', "The settings file FILE is not valid JSON: check line 3."],
-    ['{ "port": 1', "The settings file FILE is not valid JSON: check line 1."],
-    ['{\n  // a comment\n  "port": 1\n}', "The settings file FILE is not valid JSON: check line 2."],
-    ["", "The settings file FILE is not valid JSON: check line 1."],
-    ["[]", "The settings file FILE must hold one JSON object."],
-    ['{ "prot": 1 }', '"prot" on line 1 of FILE is not a setting. Did you mean "port"?'],
-    [
-      '{\n  "videos": {\n    "concurency": 2\n  }\n}',
-      '"videos.concurency" on line 3 of FILE is not a setting. Did you mean "videos.concurrency"?'
-    ],
-    [
-      '{ "rateLimits": { "requests": 1 } }',
-      '"rateLimits" on line 1 of FILE is not a setting. Did you mean "rateLimit"?'
-    ],
-    ['{ "data-dir": "x" }', '"data-dir" on line 1 of FILE is not a setting. Did you mean "dataDir"?'],
-    [
-      '{ "rate-limit-requests": 5 }',
-      '"rate-limit-requests" on line 1 of FILE is not a setting. Did you mean "rateLimit.requests"?'
-    ],
-    ['{ "toString": 1 }', /^"toString" on line 1 of \S+ is not a setting\. Did you mean "\S+"\?$/],
-    ['{\n  "port": "x"\n}', '"port" on line 2 of FILE is "x", which is not a port from 0 to 65535.'],
-    ['{ "port": [1] }', '"port" on line 1 of FILE is [1], which is not a port from 0 to 65535.'],
-    ['{ "port": null }', '"port" on line 1 of FILE is null, which is not a port from 0 to 65535.'],
-    ['{ "port": {} }', '"port" on line 1 of FILE is {}, which is not a port from 0 to 65535.'],
-    ['{ "host": true }', '"host" on line 1 of FILE is true, which is not a host name or address.'],
-    [
-      '{\n\n  "videos": { "concurrency": 0 } }',
-      '"videos.concurrency" on line 3 of FILE is 0, which is not a whole number of at least 1.'
-    ],
-    [
-      '{ "videos": 5 }',
-      '"videos" on line 1 of FILE is not an object of settings: "concurrency", "lifetime", "retention".'
-    ],
-    [
-      '{ "corsOrigins": ["https://app.example/"] }',
-      '"corsOrigins" on line 1 of FILE is ["https://app.example/"], which is not a list of origins such as https://app.example: https://app.example/ is not an origin as browsers send it: write https://app.example.'
-    ],
-    ['{ "port": 1,\n  "port": 2 }', '"port" on line 2 of FILE is there for the second time.']
-  ])("that says %j is refused in a sentence with the line", async (text, sentence) => {
-    const file = fileOf(text)
-    const message = await refusal(file)
-    if (typeof sentence === "string") expect(message).toBe(sentence.replace("FILE", file))
-    else expect(message).toMatch(sentence)
-  })
-
-  it("that does not exist is refused in a sentence", async () => {
-    const file = join(folder(), "gateway.json")
-    const { code, stderr } = await run(["serve", "--config", file])
-    expect({ code, stderr }).toEqual({ code: 1, stderr: `The settings file ${file} cannot be read.\n` })
-  })
-
+describe("the JSON Schema of the settings file", () => {
   it("has every setting in its schema, and allows no other", () => {
     const at = (schema: unknown, path: ReadonlyArray<string>): unknown =>
       path.reduce<unknown>((node, key) => {
@@ -372,41 +255,6 @@ const propertiesOf = (schema: unknown): Readonly<Record<string, unknown>> => {
   if (typeof schema !== "object" || schema === null || !("properties" in schema)) return {}
   return { ...(typeof schema.properties === "object" ? schema.properties : {}) }
 }
-
-describe("the value of a secret", () => {
-  const secret = "s3cret with spaces"
-
-  it("is not in an error, wherever it was given", async () => {
-    for (const { path, setting } of declared.filter(({ setting }) => setting.isSecret)) {
-      const json = path.reduceRight<unknown>((value, key) => ({ [key]: value }), secret)
-      const file = fileOf(JSON.stringify(json))
-      const messages = [
-        [await refusal(undefined, { [setting.variable]: secret }), `${setting.variable} in the environment`],
-        [await refusal(file), `"${path.join(".")}" on line 1 of ${file}`],
-        ...(setting.hasFlag ? [[await refusal(undefined, {}, { [setting.name]: secret }), `--${setting.name}`]] : [])
-      ]
-      for (const [message, source] of messages) expect(message).toBe(`${source} is not ${setting.allowed}.`)
-    }
-  })
-
-  it("is not in an error if it is no text", async () => {
-    const file = fileOf('{ "metricsToken": 1234567890.5, "upstreams": { "cohere": { "apiKey": ["not-a-real-key"] } } }')
-    expect(await refusal(file)).not.toContain("not-a-real-key")
-  })
-
-  it("is not taken as a flag, and not repeated by the refusal", async () => {
-    const { code, stderr, stdout } = await run(["serve", "--cohere-api-key", "not-a-real-key"])
-    expect(code).toBe(1)
-    expect(stderr).toContain("--cohere-api-key")
-    expect(stdout + stderr).not.toContain("not-a-real-key")
-  })
-
-  it("is redacted where settings are printed", async () => {
-    const settings = await Effect.runPromise(load(undefined, { COHERE_API_KEY: "not-a-real-key" }))
-    expect(JSON.stringify(settings)).toContain('"apiKey":"<redacted>"')
-    expect(JSON.stringify(settings)).not.toContain("not-a-real-key")
-  })
-})
 
 describe("the data folder", () => {
   it("is refused in a sentence where a file is in its place, or nothing can be made", async () => {

@@ -163,7 +163,7 @@ export const declarations = {
     // Too long to guess, with the characters of a bearer token (RFC 6750).
     pattern: /^[\w.~+/-]{16,512}={0,2}$/,
     allowed: "a token of 16 to 512 letters, digits and - . _ ~ + /",
-    // Kept from before secrets had no flags.
+    // This flag is older than the rule that secrets have none.
     hasFlag: true,
     description:
       "Bearer token for /metrics. Without it, /metrics answers only local requests. Other users of this machine can see a flag: prefer the environment or the file"

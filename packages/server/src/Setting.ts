@@ -253,7 +253,7 @@ export const durationOrNever = (name: string, options: Options & Span): Setting<
   )
   return declare(name, options, {
     schema: Schema.Union([spanSchema(options), Never]),
-    allowed: `never or ${spanAllowed(options)}, such as 30 days`,
+    allowed: `${spanAllowed(options)}, such as 30 days, or never`,
     default: undefined,
     defaultText: "never"
   })
@@ -402,7 +402,8 @@ export const problem = (
   // Which item of a list is wrong, and why.
   const [first] = setting.isList && issue !== undefined ? formatIssue(issue).issues : []
   const reason = first === undefined ? "" : `: ${first.message}`
-  return `${source} is ${Formatter.format(value)}, which is not ${setting.allowed}${reason}.`
+  const shown = Duration.isDuration(value) ? formatDuration(value) : Formatter.format(value)
+  return `${source} is ${shown}, which is not ${setting.allowed}${reason}.`
 }
 
 /** The JSON Schema of a group. */

@@ -1,14 +1,13 @@
 import type { ObjectStoreError } from "../src/objects/ObjectStore.ts"
 import type { StorageError } from "../src/storage/sql/StorageError.ts"
 import { describe, expect, expectTypeOf, it } from "@effect/vitest"
-import { ConfigProvider, Context, Duration, Effect, Exit, Fiber, Latch, Layer, type PlatformError, Scope } from "effect"
+import { Context, Effect, Exit, Fiber, Latch, Layer, type PlatformError, Scope } from "effect"
 import type { FileSystem } from "effect/FileSystem"
 import type { Path } from "effect/Path"
 import type { Etag, HttpPlatform, HttpServer } from "effect/http"
 import { Agent, request as httpRequest } from "node:http"
 import type * as Composition from "../src/Composition.ts"
 import type * as GatewayServer from "../src/GatewayServer.ts"
-import * as GatewayServerConfig from "../src/GatewayServerConfig.ts"
 import { layer, layerAt, TestGateway } from "./TestGateway.ts"
 import { post } from "./TestEnvelope.ts"
 import { temporaryFolder } from "./TestStorage.ts"
@@ -103,51 +102,5 @@ describe("GatewayServer", () => {
       const refused = yield* Effect.exit(gateway.ask("/healthz"))
       expect(Exit.isFailure(refused)).toBe(true)
     }).pipe(Effect.scoped)
-  )
-})
-
-describe("GatewayServerConfig", () => {
-  const read = (env: Record<string, string>) =>
-    GatewayServerConfig.config.pipe(
-      Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromUnknown(env))
-    )
-
-  it.effect("has the defaults of the issue", () =>
-    Effect.gen(function* () {
-      const settings = yield* read({})
-      expect(settings).toEqual(GatewayServerConfig.defaults)
-      const mib = 1024 * 1024
-      expect(settings.bodyLimits).toMatchObject({
-        rerank: 8 * mib,
-        transcription: 36 * mib,
-        transcriptionFile: 25 * mib,
-        videos: 24 * mib,
-        other: mib
-      })
-    })
-  )
-
-  it.effect("reads sizes, times and counts, and names what is malformed", () =>
-    Effect.gen(function* () {
-      const settings = yield* read({
-        MODEL_GATEWAY_BODY_LIMIT_RERANK: "2 MiB",
-        MODEL_GATEWAY_BODY_LIMIT_OTHER: "4096",
-        MODEL_GATEWAY_DEADLINE_RERANK: "90 seconds",
-        MODEL_GATEWAY_RATE_LIMIT_REQUESTS: "5",
-        MODEL_GATEWAY_RATE_LIMIT_WINDOW: "1 minute"
-      })
-      expect([settings.bodyLimits.rerank, settings.bodyLimits.other]).toEqual([2 * 1024 * 1024, 4096])
-      expect(Duration.toSeconds(settings.deadlines.rerank)).toBe(90)
-      expect([settings.rateLimit.requests, Duration.toSeconds(settings.rateLimit.window)]).toEqual([5, 60])
-      for (const env of [
-        { MODEL_GATEWAY_RATE_LIMIT_REQUESTS: "0" },
-        { MODEL_GATEWAY_RATE_LIMIT_REQUESTS: "many" },
-        { MODEL_GATEWAY_DEADLINE_RERANK: "soon" },
-        { MODEL_GATEWAY_BODY_LIMIT_RERANK: "-1" }
-      ]) {
-        const error = yield* Effect.flip(read(env))
-        expect(error.message).toContain(Object.keys(env)[0])
-      }
-    })
   )
 })

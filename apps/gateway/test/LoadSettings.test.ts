@@ -1,0 +1,43 @@
+import * as Setting from "@model-gateway/server/Setting"
+import { Effect } from "effect"
+import { describe, expect, it } from "vitest"
+import * as Settings from "../src/Settings.ts"
+import { run } from "./Executable.ts"
+import { fileOf, load, refusal } from "./Loaded.ts"
+
+const declared = Setting.entries(Settings.all)
+
+describe("the value of a secret", () => {
+  const secret = "s3cret with spaces"
+
+  it("is not in an error, wherever it was given", async () => {
+    for (const { path, setting } of declared.filter(({ setting }) => setting.isSecret)) {
+      const json = path.reduceRight<unknown>((value, key) => ({ [key]: value }), secret)
+      const file = fileOf(JSON.stringify(json))
+      const messages = [
+        [await refusal(undefined, { [setting.variable]: secret }), `${setting.variable} in the environment`],
+        [await refusal(file), `"${path.join(".")}" on line 1 of ${file}`],
+        ...(setting.hasFlag ? [[await refusal(undefined, {}, { [setting.name]: secret }), `--${setting.name}`]] : [])
+      ]
+      for (const [message, source] of messages) expect(message).toBe(`${source} is not ${setting.allowed}.`)
+    }
+  })
+
+  it("is not in an error if it is no text", async () => {
+    const file = fileOf('{ "metricsToken": 1234567890.5, "upstreams": { "cohere": { "apiKey": ["not-a-real-key"] } } }')
+    expect(await refusal(file)).not.toContain("not-a-real-key")
+  })
+
+  it("is not taken as a flag, and not repeated by the refusal", async () => {
+    const { code, stderr, stdout } = await run(["serve", "--cohere-api-key", "not-a-real-key"])
+    expect(code).toBe(1)
+    expect(stderr).toContain("--cohere-api-key")
+    expect(stdout + stderr).not.toContain("not-a-real-key")
+  })
+
+  it("is redacted where settings are printed", async () => {
+    const settings = await Effect.runPromise(load(undefined, { COHERE_API_KEY: "not-a-real-key" }))
+    expect(JSON.stringify(settings)).toContain('"apiKey":"<redacted>"')
+    expect(JSON.stringify(settings)).not.toContain("not-a-real-key")
+  })
+})

@@ -1,0 +1,31 @@
+/** Reads settings from files, environments and flags, as the commands do. */
+import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { Effect, Option } from "effect"
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
+import * as LoadSettings from "../src/LoadSettings.ts"
+import { folder } from "./Executable.ts"
+
+/** A settings file with this text. */
+export const fileOf = (text: string): string => {
+  const file = join(folder(), "gateway.json")
+  writeFileSync(file, text)
+  return file
+}
+
+/** The settings that flags, a file and an environment give. */
+export const load = (
+  file: string | undefined,
+  environment: Record<string, string> = {},
+  flags: Record<string, string> = {}
+) =>
+  Effect.gen(function* () {
+    const given = Object.entries(flags).map(([name, text]) => [name, Option.some(text)] as const)
+    const loaded = yield* LoadSettings.load(Object.fromEntries(given), Option.fromNullishOr(file), environment)
+    return { ...(yield* LoadSettings.read(loaded)), ...(yield* loaded.read(GatewayServerConfig.config)) }
+  }).pipe(Effect.provide(NodeServices.layer))
+
+/** The sentence with which they are refused. */
+export const refusal = async (...given: Parameters<typeof load>) =>
+  (await Effect.runPromise(Effect.flip(load(...given)))).message
