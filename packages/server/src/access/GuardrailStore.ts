@@ -9,6 +9,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
 import type { MicroCredits } from "@model-gateway/providers/MicroCredits"
 import { KeyCache } from "./KeyCache.ts"
+import * as Change from "../internal/Change.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import * as Page from "../storage/sql/Page.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
@@ -177,17 +178,16 @@ export const make = Effect.gen(function* () {
   const update = Effect.fn("GuardrailStore.update")(
     function* (organizationId: string, id: string, change: UpdateGuardrail) {
       const before = yield* find(organizationId, id)
-      const chosen = <A>(now: A | undefined, was: A): A => (now === undefined ? was : now)
       yield* sql`UPDATE guardrails SET ${sql.update({
-        name: chosen(change.name, before.name),
-        description: chosen(change.description, before.description),
-        allowed_models: json(chosen(change.allowedModels, before.allowedModels)),
-        allowed_providers: json(chosen(change.allowedProviders, before.allowedProviders)),
+        name: Change.valueOf(change.name, before.name),
+        description: Change.valueOf(change.description, before.description),
+        allowed_models: json(Change.valueOf(change.allowedModels, before.allowedModels)),
+        allowed_providers: json(Change.valueOf(change.allowedProviders, before.allowedProviders)),
         updated_at: yield* Clock.currentTimeMillis
       })} WHERE id = ${id}`
       yield* sql`UPDATE budgets SET ${sql.update({
-        limit_micro: chosen(change.limit, before.limit),
-        limit_reset: chosen(change.limitReset, before.limitReset)
+        limit_micro: Change.valueOf(change.limit, before.limit),
+        limit_reset: Change.valueOf(change.limitReset, before.limitReset)
       })} WHERE id = ${id}`
       yield* sql.afterCommit(Cache.invalidateAll(cache))
       return yield* find(organizationId, id)

@@ -15,6 +15,7 @@ import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
 import type * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
+import * as Change from "../internal/Change.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import * as Page from "../storage/sql/Page.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
@@ -188,18 +189,17 @@ export const make = Effect.gen(function* () {
   const update = Effect.fn("KeyStore.update")(
     function* (organizationId: string, hash: string, change: UpdateKey) {
       const before = yield* find(organizationId, hash)
-      const after = { ...before, ...given(change) }
       yield* sql`UPDATE keys SET ${sql.update({
-        name: after.name,
-        disabled: Dialect.fromBool(after.disabled),
-        expires_at: after.expiresAt,
-        free_daily_limit: after.freeDailyLimit,
+        name: Change.valueOf(change.name, before.name),
+        disabled: Dialect.fromBool(change.disabled ?? before.disabled),
+        expires_at: Change.valueOf(change.expiresAt, before.expiresAt),
+        free_daily_limit: Change.valueOf(change.freeDailyLimit, before.freeDailyLimit),
         updated_at: yield* Clock.currentTimeMillis
       })} WHERE hash = ${hash}`
       yield* sql`UPDATE budgets SET ${sql.update({
-        limit_micro: after.limit,
-        limit_reset: after.limitReset,
-        include_byok: Dialect.fromBool(after.includeByokInLimit)
+        limit_micro: Change.valueOf(change.limit, before.limit),
+        limit_reset: Change.valueOf(change.limitReset, before.limitReset),
+        include_byok: Dialect.fromBool(change.includeByokInLimit ?? before.includeByokInLimit)
       })} WHERE id = ${hash}`
       yield* sql.afterCommit(Cache.invalidate(cache, hash))
       return yield* find(organizationId, hash)
@@ -257,17 +257,6 @@ export const make = Effect.gen(function* () {
     authenticate,
     refresh
   })
-})
-
-/** The fields of a change that are not `undefined`. */
-const given = (change: UpdateKey) => ({
-  ...(change.name === undefined ? {} : { name: change.name }),
-  ...(change.disabled === undefined ? {} : { disabled: change.disabled }),
-  ...(change.expiresAt === undefined ? {} : { expiresAt: change.expiresAt }),
-  ...(change.limit === undefined ? {} : { limit: change.limit }),
-  ...(change.limitReset === undefined ? {} : { limitReset: change.limitReset }),
-  ...(change.includeByokInLimit === undefined ? {} : { includeByokInLimit: change.includeByokInLimit }),
-  ...(change.freeDailyLimit === undefined ? {} : { freeDailyLimit: change.freeDailyLimit })
 })
 
 /** The store over the database, with its ephemeral keys. */

@@ -12,6 +12,7 @@ import type { Row } from "effect/sql/SqlConnection"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import type { Key } from "./Key.ts"
 import { KeyStore } from "./KeyStore.ts"
+import * as Change from "../internal/Change.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 
@@ -174,8 +175,7 @@ export const make = Effect.gen(function* () {
       const before = yield* get(organizationId, id)
       yield* sql`UPDATE workspaces SET ${sql.update({
         name: change.name ?? before.name,
-        default_callback_url:
-          change.defaultCallbackUrl === undefined ? before.defaultCallbackUrl : change.defaultCallbackUrl,
+        default_callback_url: Change.valueOf(change.defaultCallbackUrl, before.defaultCallbackUrl),
         file_shape: change.fileShape ?? before.fileShape,
         updated_at: yield* Clock.currentTimeMillis
       })} WHERE id = ${id}`

@@ -151,7 +151,7 @@ export const make = Effect.gen(function* () {
   const owner = yield* ProcessInstance
   const random = yield* SecureRandom
   const transactions = yield* GroupCommit
-  const books = LedgerEntries.make(sql, owner.id)
+  const entries = LedgerEntries.make(sql, owner.id)
   const checkNotExhausted = ExhaustedBudget.make(sql)
   /**
    * Intents of requests that this process is serving. The reaper uses it to recognize intents whose
@@ -164,7 +164,7 @@ export const make = Effect.gen(function* () {
     now: number,
     day: number
   ): Effect.Effect<Reservation, InsufficientCredits | StorageError> =>
-    transactions.run(books.hold(request, now, day)).pipe(
+    transactions.run(entries.hold(request, now, day)).pipe(
       mapSqlError("Accounting.reserve"),
       Effect.catchTag("ClockBehind", (behind) => reserveOn(request, now, behind.day))
     )
@@ -222,7 +222,7 @@ export const make = Effect.gen(function* () {
     let freed = 0
     for (let at = 0; at < dead.length; at += reapedAtOnce) {
       const now = yield* Clock.currentTimeMillis
-      freed += yield* sql.withTransaction(books.abandon(dead.slice(at, at + reapedAtOnce), now))
+      freed += yield* sql.withTransaction(entries.abandon(dead.slice(at, at + reapedAtOnce), now))
     }
     yield* owner.prune
     return freed
@@ -249,7 +249,7 @@ export const make = Effect.gen(function* () {
     settle: ({ id }, outcome, withinTransaction) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => {
         if (outcome.cost < 0) return Effect.die(new RangeError("The cost must not be negative"))
-        const charge = books.settle(id, outcome, now)
+        const charge = entries.settle(id, outcome, now)
         return transactions.run(withinTransaction === undefined ? charge : Effect.tap(charge, withinTransaction))
       }).pipe(
         mapSqlError("Accounting.settle"),
@@ -259,7 +259,7 @@ export const make = Effect.gen(function* () {
       ),
     release: ({ id }) =>
       transactions
-        .run(books.release(id))
+        .run(entries.release(id))
         .pipe(mapSqlError("Accounting.release"), Effect.ensuring(ended(id)), Effect.uninterruptible),
     addCredits,
     balanceOf: (workspaceId) => balanceOf(workspaceId).pipe(mapSqlError("Accounting.balanceOf")),

@@ -1,4 +1,4 @@
-/** Random histories against books kept by hand: a list of requests, summed anew for every question. */
+/** Random sequences of events, compared with a model: a list of requests that is summed anew for every question. */
 import { describe, expect, it } from "@effect/vitest"
 import { Clock, Effect, Schema } from "effect"
 import { TestClock } from "effect/testing"

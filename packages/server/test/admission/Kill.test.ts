@@ -107,8 +107,8 @@ const later = Effect.fnUntraced(function* (folder: string) {
 
 const idOf = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Struct({ id: Schema.String })))
 
-/** What the books say, when all is over. */
-const books = Effect.fnUntraced(function* (folder: string) {
+/** The rows of the ledger, budgets and balances after all processes have ended. */
+const ledgerOf = Effect.fnUntraced(function* (folder: string) {
   const db = yield* open(folder)
   return {
     usage: db.prepare("SELECT id, cost_micro, is_late FROM usage_ledger").all(),
@@ -183,7 +183,7 @@ it.live(
         yield* gateway.kill
       }).pipe(Effect.scoped)
 
-      const { budgets, credits, kept, underWay, usage, workspace } = yield* books(folder)
+      const { budgets, credits, kept, underWay, usage, workspace } = yield* ledgerOf(folder)
       const spent = names.length * price
       expect(new Set(usage.map(({ id }) => id))).toEqual(new Set(Array.from(first.values(), (body) => idOf(body).id)))
       expect(usage.length).toBe(names.length)
