@@ -1,9 +1,9 @@
-/** What tests of the HTTP surface share: reading envelopes, and asking for JSON. */
+/** Helpers of tests over HTTP: read error envelopes, send JSON. */
 import { all, type Operation } from "../src/http/Operations.ts"
 import { Effect, Schema } from "effect"
 import { type Answer, type Ask, TestGateway } from "./TestGateway.ts"
 
-/** An envelope, with every field that this service always gives. */
+/** An error envelope, with every field that this service always sends. */
 export const Envelope = Schema.Struct({
   error: Schema.Struct({
     code: Schema.Int,
@@ -20,7 +20,7 @@ const Issues = Schema.Array(Schema.Struct({ path: Schema.String, message: Schema
 
 const isIssues = Schema.is(Issues)
 
-/** The envelope of an answer; throws unless its code is the status and its request id the header's. */
+/** The envelope of a response. Throws unless code and request id agree with status and header. */
 export const envelopeOf = (answer: Answer): typeof Envelope.Type => {
   const envelope = decodeEnvelope(answer.text)
   if (envelope.error.code !== answer.status) {
@@ -38,7 +38,7 @@ export const issuePaths = (answer: Answer): ReadonlyArray<string> => {
   return isIssues(issues) ? issues.map(({ path }) => path) : []
 }
 
-/** Asks with a JSON body. */
+/** Sends a JSON body. */
 export const post = (path: string, body: unknown, ask?: Ask) =>
   Effect.flatMap(TestGateway, (gateway) =>
     gateway.ask(path, {
@@ -56,7 +56,7 @@ export const operation = (name: string): Operation => {
   return found
 }
 
-/** Fails unless the answer is of the operation's set, and an envelope where it is no success. */
+/** Fails unless the operation declares the status, and unless every error is an envelope. */
 export const inSet = (name: string, answer: Answer): void => {
   const { errors, success } = operation(name)
   if (success.has(answer.status)) return

@@ -1,4 +1,4 @@
-/** The whole service on a port of its own, over a folder that goes with the test, and a client that speaks plain HTTP to it. */
+/** The whole service on its own port, over a temporary folder, and a client that sends plain HTTP. */
 import { NodeHttpServer, NodeServices } from "@effect/platform-node"
 import type { Provider } from "@model-gateway/providers/Provider"
 import * as Sandbox from "@model-gateway/sandbox/Sandbox"
@@ -10,7 +10,7 @@ import * as GatewayServerConfig from "../src/GatewayServerConfig.ts"
 import { WorkspaceStore, type Workspace } from "../src/access/WorkspaceStore.ts"
 import { temporaryFolder } from "./TestStorage.ts"
 
-/** What came back. */
+/** A response. */
 export interface Answer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
@@ -18,7 +18,7 @@ export interface Answer {
   readonly text: string
 }
 
-/** How to ask. */
+/** Options of a request. */
 export interface Ask {
   readonly method?: string
   /** Default: the ordinary key. Null: none. */
@@ -36,7 +36,7 @@ export class TestGateway extends Context.Service<
     readonly workspace: Workspace
     readonly ordinaryKey: string
     readonly managementKey: string
-    /** Sends the path as it is, tricks included. */
+    /** Sends the path unchanged. */
     readonly ask: (path: string, ask?: Ask) => Effect.Effect<Answer>
   }
 >()("test/TestGateway") {}
@@ -63,7 +63,7 @@ const send = (port: number, path: string, { body, headers, method }: Ask) =>
 
 const withSandbox = Effect.map(Sandbox.make(), (sandbox) => [sandbox])
 
-/** The service over `folder`, with the sandbox and this machine's own services unless told otherwise. */
+/** The service over `folder`. Default: the sandbox's models, and Node's services. */
 export const layerAt = (
   folder: string,
   options?: GatewayServerConfig.Options,
@@ -111,7 +111,7 @@ export const layerAt = (
     Layer.fresh
   )
 
-/** The service over a folder of its own. */
+/** The service over a temporary folder. */
 export const layer = (options?: GatewayServerConfig.Options, providers?: ReadonlyArray<Provider>) =>
   Layer.unwrap(Effect.map(temporaryFolder, (folder) => layerAt(folder, options, providers)))
 

@@ -1,4 +1,4 @@
-/** Providers whose every answer a test decides. */
+/** Providers whose responses are scripted by a test. */
 import type {
   Provider,
   RerankRequest,
@@ -20,7 +20,7 @@ export interface Script {
   readonly transcribe?: (request: TranscriptionRequest) => Effect.Effect<TranscriptionResponse, ProviderError>
 }
 
-/** A ranking that leaves the documents as they came. */
+/** A ranking that keeps the order of the documents. */
 export const asTheyCame = ({ documents, top_n }: RerankRequest): RerankResponse => ({
   results: documents
     .slice(0, top_n ?? documents.length)
@@ -28,7 +28,7 @@ export const asTheyCame = ({ documents, top_n }: RerankRequest): RerankResponse 
   total_tokens: documents.length
 })
 
-/** A provider of the models `test/rank` and `test/hear`, as far as it is scripted. */
+/** A provider of the models `test/rank` and `test/hear`, if they are scripted. */
 export const scripted = ({
   images = false,
   name,

@@ -1,4 +1,4 @@
-/** A real SQLite database in a folder of its own, with every store over it, for one test. */
+/** A real SQLite database in a temporary folder, with every store over it, for one test. */
 import { Clock, Effect, FileSystem, Layer } from "effect"
 import { NodeFileSystem } from "@effect/platform-node"
 import { layerWebCrypto } from "effect/crypto/SecureRandom"
@@ -14,15 +14,15 @@ import * as ProcessInstance from "../src/storage/sql/ProcessInstance.ts"
 import * as SqliteClient from "../src/storage/sqlite/SqliteClient.ts"
 import * as WorkspaceStore from "../src/access/WorkspaceStore.ts"
 
-/** A folder that is gone when the scope closes. */
+/** A folder that is deleted when the scope closes. */
 export const temporaryFolder = Effect.gen(function* () {
   const fs = yield* FileSystem.FileSystem
   return yield* fs.makeTempDirectoryScoped({ prefix: "model-gateway-" })
 }).pipe(Effect.provide(NodeFileSystem.layer))
 
 /**
- * Runs the effect as on a machine whose system clock is ahead by so many milliseconds, or behind
- * where that is negative.
+ * Runs the effect with a system clock that is ahead by this many milliseconds, or behind if the
+ * number is negative.
  */
 export const clockAhead =
   (millis: number) =>
@@ -41,11 +41,10 @@ export const clockAhead =
     })
 
 /**
- * The stores over a database file; each use is a process of its own as far as the database can
- * tell.
+ * The stores over a database file. Each use counts as a separate process.
  *
- * It beats once and then never, because a test that moves its clock by years should not beat every
- * five seconds of them. `{}` gives it the heartbeat of the service.
+ * It sends one heartbeat, because a test that moves its clock by years should not send one every
+ * five seconds. `{}` sets the heartbeat of the service.
  */
 export const layerAt = (filename: string, heartbeat: ProcessInstance.Options = { heartbeatEvery: "1000 days" }) =>
   Layer.mergeAll(WorkspaceStore.layerSql, GuardrailStore.layerSql, KeyRecords.layerSql, FreeModelDays.layerSql).pipe(

@@ -11,10 +11,13 @@ import { envelopeOf, post } from "../TestEnvelope.ts"
 
 const pathOf = (path: string): string => path.replaceAll(/:\w+/g, "6f5ebeb1-4ff8-4235-a8b3-44a3f6d926cd")
 
-/** Broken JSON, for a method that has a body: Node's client sends one behind a DELETE without saying its length, which is no HTTP. */
+/**
+ * Broken JSON, for methods that have a body. Not for DELETE: Node's client sends its body without a
+ * length, which is not valid HTTP.
+ */
 const bodyOf = (method: string): string | undefined => (method === "GET" || method === "DELETE" ? undefined : "{")
 
-/** A key that nobody has, with a checksum that fits. */
+/** An unknown key with a valid checksum. */
 const guess = Effect.flatMap(SecureRandom, (random) =>
   Effect.map(KeyFormat.generate(random, "ordinary"), ({ key }) => Redacted.value(key))
 ).pipe(Effect.provide(layerWebCrypto))
@@ -113,10 +116,7 @@ it.layer(layer({ failedAuthentications: { requests: 1000, window: Duration.minut
 /** Every failure of an address but its first is delayed by 2 seconds. */
 const slowed = { failedAuthentications: { requests: 1, window: Duration.days(1) } }
 
-/**
- * Milliseconds that the answer took, which has to be a 401 that says no more than that the key is
- * invalid.
- */
+/** Milliseconds until the response. It must be a 401 that says only that the key is invalid. */
 const refusal = (headers: Record<string, string> = {}) =>
   Effect.gen(function* () {
     const { ask } = yield* TestGateway
@@ -129,7 +129,7 @@ const refusal = (headers: Record<string, string> = {}) =>
 /** Just below every delay of {@link slowed}. */
 const delayed = 1900
 
-// Time stands still until the test moves it, so a delayed answer does not come before.
+// The clock moves only when the test moves it, so a delayed response cannot come earlier.
 it.layer(layer(slowed))("an address that keeps failing", (it) => {
   it.effect("gets its 401 later, while valid keys of that address are neither refused nor delayed", () =>
     Effect.gen(function* () {

@@ -16,7 +16,7 @@ const rerank = { model: "sandbox/bm25", query: "tea", documents: ["green tea"] }
 const film = { model: "sandbox/title-card", prompt: "tea", duration: 1, resolution: "480p" }
 
 /**
- * Gives the gateway's ordinary key a new guardrail with a limit, and answers the guardrail's id.
+ * Assigns a new guardrail with a limit to the gateway's ordinary key, and returns its id.
  */
 const guarded = Effect.gen(function* () {
   const { ordinaryKey, workspace } = yield* TestGateway
@@ -29,7 +29,7 @@ const guarded = Effect.gen(function* () {
   return { id, organizationId }
 })
 
-/** Runs over the same database with stores and caches of its own, as another process does. */
+/** Runs over the same database with its own stores and caches, as another process does. */
 const inAnotherProcess = <A, E>(effect: Effect.Effect<A, E, GuardrailStore>) =>
   Effect.gen(function* () {
     const { folder } = yield* TestGateway
@@ -41,15 +41,15 @@ it.live("a key keeps working when another process deleted its guardrail", () =>
     const { id, organizationId } = yield* guarded
     expect((yield* post("/api/v1/rerank", rerank)).status).toBe(200)
     yield* inAnotherProcess(Effect.flatMap(GuardrailStore, ({ remove }) => remove(organizationId, id)))
-    // This process still remembers the guardrail for some seconds.
+    // This process has the guardrail in its cache for some seconds.
     expect((yield* post("/api/v1/rerank", rerank)).status).toBe(200)
     expect((yield* post("/api/v1/videos", film)).status).toBe(202)
   }).pipe(Effect.provide(layer()))
 )
 
 /**
- * A rerank whose key was authenticated and whose body the server waits for; `finish` sends it and
- * answers the status.
+ * A rerank request that is authenticated and whose body the server waits for. `finish` sends the
+ * body and returns the status.
  */
 const begin = Effect.gen(function* () {
   const { ordinaryKey, port } = yield* TestGateway

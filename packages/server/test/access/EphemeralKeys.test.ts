@@ -10,7 +10,7 @@ import { layer, layerAt, temporaryFolder } from "../TestStorage.ts"
 
 const minutes = (count: number): number => count * 60_000
 
-/** An ordinary key, and one that it made of itself for 15 minutes. */
+/** An ordinary key, and an ephemeral key that it creates for 15 minutes. */
 const family = Effect.fnUntraced(function* (expiresAt?: number) {
   const { id: workspaceId, organizationId } = yield* (yield* WorkspaceStore).ensureDefault()
   const made = yield* (yield* KeyStore).create({ organizationId, workspaceId, name: "parent", expiresAt })

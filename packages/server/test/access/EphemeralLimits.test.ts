@@ -1,4 +1,4 @@
-/** Ephemeral keys that may do less than the key that they were made from. */
+/** Ephemeral keys that may do less than their parent. */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import { ManagementKey } from "@model-gateway/core/Authorization"
 import { EphemeralResponse, ephemeralOperations, Response } from "@model-gateway/core/Keys"
@@ -96,7 +96,7 @@ it.layer(layer(), { excludeTestServices: true })("an ephemeral key that is limit
         ] as const) {
           expect((yield* ask(`/api/v1/files/${id}${suffix}`, { method, key })).status).toBe(404)
         }
-        // It is there for a key without that limit.
+        // A key without that limit sees it.
         expect((yield* ask(`/api/v1/files/${id}`)).status).toBe(200)
       }
       expect((yield* ask(`/api/v1/files/${own}/content`, { key })).text).toBe("a")

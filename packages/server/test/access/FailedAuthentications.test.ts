@@ -9,7 +9,7 @@ const limiter = RateLimiter.layer.pipe(Layer.provide(RateLimiterStore.layer()))
 
 const rate = { requests: 1, window: Duration.hours(1) }
 
-/** Forks so many failures of the address and answers how many are answered at once. */
+/** Forks this many failures of the address and returns how many get a response at once. */
 const answeredAtOnce = Effect.fnUntraced(function* (
   failed: (address: string) => Effect.Effect<void>,
   address: string,

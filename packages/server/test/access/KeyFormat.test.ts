@@ -47,7 +47,7 @@ describe("KeyFormat", () => {
         const other = alphabet.charAt((alphabet.indexOf(key.charAt(i)) + 1) % 62)
         expect(KeyFormat.parse(key.slice(0, i) + other + key.slice(i + 1))).toEqual(Result.fail("checksum"))
       }
-      // The kind is part of what is summed: an ordinary key cannot be dressed up as a management key.
+      // The checksum covers the kind: an ordinary key cannot be turned into a management key.
       expect(KeyFormat.parse(key.replace("mg_sk_", "mg_mk_"))).toEqual(Result.fail("checksum"))
     })
   )
@@ -81,7 +81,7 @@ describe("KeyFormat", () => {
           counts.set(char, (counts.get(char) ?? 0) + 1)
         }
       }
-      // 64,000 characters, 1032 of each on average; taking bytes modulo 62 would give the first eight 1250.
+      // 64,000 characters, 1032 of each on average. Bytes modulo 62 would give the first eight 1250.
       expect(counts.size).toBe(62)
       expect(Math.max(...counts.values())).toBeLessThan(1180)
       expect(Math.min(...counts.values())).toBeGreaterThan(890)

@@ -376,7 +376,7 @@ describe("after a crash", () => {
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const filename = `${folder}/gateway.db`
-      // A process that sleeps beats no more: here it is one whose layer was built and whose clock stands still.
+      // A suspended process sends no heartbeats: its layer is built, and its clock does not move.
       const sleeper = yield* Layer.build(layerAt(filename))
       const { payer } = yield* payerWith(1000).pipe(Effect.provide(sleeper))
       const held = yield* reserve("gen-1", payer, 400).pipe(Effect.provide(sleeper))
@@ -420,7 +420,7 @@ describe("after a crash", () => {
       yield* reserve("gen-1", payer, 400)
       yield* Layer.build(layerReaper({ every: "30 seconds" }))
       yield* TestClock.adjust("5 minutes")
-      // Its own intents are never taken from a process that lives.
+      // The intents of a live process are never released.
       expect((yield* TestLedger.openIntents).length).toBe(1)
     }).pipe(Effect.provide(layer))
   )

@@ -1,4 +1,4 @@
-/** Random sequences of events, compared with a model: a list of requests that is summed anew for every question. */
+/** Random sequences of events, compared with a model that sums a list of requests each time. */
 import { describe, expect, it } from "@effect/vitest"
 import { Clock, Effect, Schema } from "effect"
 import { TestClock } from "effect/testing"
@@ -14,7 +14,7 @@ import * as TestLedger from "./TestLedger.ts"
 
 const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 
-/** Reserves come more often than the rest, and amounts near the limits, so that histories use them up. */
+/** Reservations, and amounts near the limits, are frequent, so that the limits are reached. */
 const Step = Schema.Struct({
   do: Schema.Literals(["reserve", "reserve", "reserve", "settle", "release", "wait"]),
   amount: between(20, 150),
@@ -33,7 +33,7 @@ const History = Schema.Struct({
   guardrailLimit: between(-300, 800)
 })
 
-/** A number below zero stands for no limit. */
+/** A negative number means no limit. */
 const limitOf = (limit: number) => (limit < 0 ? null : MicroCredits.make(limit))
 
 interface Request {
@@ -124,7 +124,7 @@ describe("the ledger", () => {
                 const request = requests[step.which % Math.max(1, requests.length)]
                 if (request === undefined) break
                 const wasOpen = request.state === "open"
-                // What was held is the worst case, so it costs at most that.
+                // The reserved amount is the worst case, so the cost is at most that.
                 const cost = step.do === "settle" ? Math.floor((request.amount * step.share) / 100) : 0
                 const answer =
                   step.do === "settle"

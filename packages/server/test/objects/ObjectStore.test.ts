@@ -11,7 +11,7 @@ const bytes = (text: string) => new TextEncoder().encode(text)
 
 const textOf = <E, R>(stream: Stream.Stream<Uint8Array, E, R>) => Stream.mkString(Stream.decodeText(stream))
 
-/** Everything that lies in the folder, however deep, except locks. */
+/** All files in the folder and its subfolders, except locks. */
 const filesIn = (folder: string) =>
   Effect.gen(function* () {
     const fs = yield* FileSystem.FileSystem
@@ -29,7 +29,7 @@ const storeIn = (folder: string, fileSystem: Layer.Layer<FileSystem.FileSystem> 
 const withStore = <A, E, R>(test: (folder: string) => Effect.Effect<A, E, R | ObjectStore>) =>
   Effect.flatMap(temporaryFolder, (folder) => Effect.provide(test(folder), storeIn(folder)))
 
-/** The real file system on a disk with room for so many bytes. */
+/** The real file system, on a disk with room for this many bytes. */
 const fullAfter = (room: number) =>
   Layer.effect(
     FileSystem.FileSystem,

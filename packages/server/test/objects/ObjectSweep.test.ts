@@ -26,7 +26,10 @@ const stored = Effect.gen(function* () {
   return new Set(listed.flat().map(({ key }) => key))
 })
 
-/** An upload that was recorded, a finished video, a video of a job under way; and what no record speaks of, of each kind. */
+/**
+ * A recorded upload, a finished video and a video of a running job, which are kept; and objects of
+ * both kinds without a record.
+ */
 const scene = Effect.gen(function* () {
   const files = yield* FileStore.FileStore
   const jobs = yield* VideoJobs

@@ -24,8 +24,8 @@ const filesBelow = Effect.fnUntraced(function* (folder: string) {
 })
 
 /**
- * Another process that has written half an upload and waits for the rest; ends with the scope, by
- * SIGKILL.
+ * Another process that has written half of an upload and waits. It is killed with SIGKILL when the
+ * scope closes.
  */
 const uploading = Effect.fnUntraced(function* (folder: string) {
   const child = yield* ChildProcess.make(

@@ -48,7 +48,7 @@ describe("GroupCommit", () => {
       const transactions = yield* GroupCommit
       const sql = yield* SqlClient
       const fill = Effect.provideService(insert("x".repeat(100_000)), SqlClient, sql)
-      // SQLite then ends the transaction by itself.
+      // SQLite then rolls back the transaction by itself.
       yield* sql`PRAGMA max_page_count = 1`
       const exits = yield* Effect.all(
         Array.from({ length: 3 }, () => fill.pipe(transactions.run, mapSqlError("fill"), Effect.exit)),

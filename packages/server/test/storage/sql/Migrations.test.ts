@@ -25,7 +25,7 @@ const earlier = Effect.fnUntraced(function* (upTo: string) {
   return key
 })
 
-/** The tables and indexes of a database, as they were made. */
+/** The tables and indexes of a migrated database. */
 const schema = Effect.gen(function* () {
   const sql = yield* SqlClient
   yield* Migrations.run

@@ -23,8 +23,8 @@ import { type Answer, form, formHeaders, layer, TestGateway } from "../../TestGa
 import { post } from "../../TestEnvelope.ts"
 
 /**
- * Few rows whatever the traffic: processes, requests and jobs under way, messages of an hour, a day
- * or two of each key, a counter for each key, and what is read once at the start.
+ * Tables that stay small: processes, open intents, messages of one hour, counts of two days, one
+ * counter per key. `w` is read once, at the start.
  */
 const small = new Set(
   "processes p intents r effect_queue idempotency_bytes free_model_days effect_queue_migrations schema_migrations w".split(
@@ -36,7 +36,7 @@ const decodeJob = Schema.decodeUnknownEffect(Schema.fromJsonString(Job))
 
 const Stored = Schema.fromJsonString(Schema.Struct({ id: Schema.String }))
 
-/** The answer, which must be a success: what is refused asks the database little. */
+/** The response, which must be a success: a rejected request runs few statements. */
 const sure = <E, R>(asked: Effect.Effect<Answer, E, R>) =>
   Effect.tap(asked, ({ status, text }) => (status < 300 ? Effect.void : Effect.die(new Error(`${status}: ${text}`))))
 
@@ -113,10 +113,10 @@ const managing = Effect.gen(function* () {
   yield* sure(post(`/api/v1/workspaces/${workspaceId}/credits`, { amount: 1 }, { key }))
 })
 
-/** Long enough that there is a time from which on jobs are due, so that they are asked for. */
+/** Not longer than the time since 1970, so that the statement runs. */
 const retention = Duration.days(1)
 
-/** What runs by itself, now and then. */
+/** The background work. */
 const clearing = Effect.gen(function* () {
   const accounting = yield* Accounting
   yield* accounting.reap
@@ -129,7 +129,7 @@ const clearing = Effect.gen(function* () {
   yield* yield* ObjectSweep.make(Effect.all([FileStore.objectOwner, VideoObjects.objectOwner]), { grace: "0 millis" })
 })
 
-/** What SQLite would do for each statement, step by step. */
+/** The steps of each statement's query plan. */
 const plans = (folder: string, texts: ReadonlySet<string>) => {
   const db = new DatabaseSync(`${folder}/gateway.db`, { readOnly: true })
   try {

@@ -13,7 +13,7 @@ const database = Migrations.layer.pipe(
   Layer.provideMerge(layerWebCrypto)
 )
 
-/** A process over the database of the context, alive as long as `scope`. */
+/** A process over the database in the context. It lives as long as `scope`. */
 const start = (scope: Scope.Scope) =>
   Effect.map(Layer.buildWithScope(Layer.fresh(layerSql()), scope), (context) => Context.get(context, ProcessInstance))
 
@@ -35,7 +35,7 @@ describe("ProcessInstance", () => {
   it.effect("counts as dead after 30 seconds without a heartbeat, and is deleted after five minutes", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
-      // Whatever the time of the beat is: clocks of different machines differ.
+      // The time of the heartbeat does not matter: clocks of different machines differ.
       yield* sql`INSERT INTO processes (id, started_at, heartbeat_at) VALUES ('proc_killed', 0, 1000000)`
       const mine = yield* start(yield* Effect.scope)
       yield* TestClock.adjust("29 seconds")

@@ -1,5 +1,5 @@
 /**
- * Runs a fixture as a process of its own, so that tests can see what several processes do to one
+ * Runs fixtures as separate processes, so that tests can observe several processes on one
  * database.
  */
 import { Effect, Option, Stream } from "effect"
@@ -13,7 +13,7 @@ const command = (fixture: string, args: ReadonlyArray<string>) =>
     extendEnv: true
   })
 
-/** Runs it to its end and answers what it printed; a non-zero code fails the test. */
+/** Runs it to its end and returns its output. A non-zero exit code fails the test. */
 export const run = (fixture: string, ...args: ReadonlyArray<string>) =>
   Effect.scoped(
     Effect.gen(function* () {
@@ -27,8 +27,7 @@ export const run = (fixture: string, ...args: ReadonlyArray<string>) =>
   ).pipe(Effect.provide(NodeServices.layer))
 
 /**
- * Runs it until it has printed a line, then kills it without warning (SIGKILL), and answers that
- * line.
+ * Runs it until it has printed a line, then kills it with SIGKILL, and returns that line.
  */
 export const runAndKill = (fixture: string, ...args: ReadonlyArray<string>) =>
   Effect.scoped(
@@ -41,8 +40,8 @@ export const runAndKill = (fixture: string, ...args: ReadonlyArray<string>) =>
   ).pipe(Effect.provide(NodeServices.layer))
 
 /**
- * Holds the write lock of a database from another process while `use` runs. `release` lets go of it
- * before.
+ * Another process holds the write lock of the database while `use` runs. `release` ends that
+ * earlier.
  */
 export const whileLocked = <A, E, R>(
   filename: string,

@@ -1,4 +1,4 @@
-/** What clears up in the background has no part in how long a start takes. */
+/** Background purges do not delay the start. */
 import { expect, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { Accounting, layerReaper } from "../../../src/accounting/Accounting.ts"

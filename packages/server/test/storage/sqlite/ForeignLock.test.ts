@@ -1,4 +1,4 @@
-/** Another process keeps the write lock of the database: reads go on, writes wait and then fail. */
+/** Another process has the write lock of the database: reads continue, writes wait and then fail. */
 import { expect, it } from "@effect/vitest"
 import { Job } from "@model-gateway/core/Video"
 import { Duration, Effect, Fiber, Layer, Redacted, Schema } from "effect"
@@ -22,8 +22,7 @@ const idOf = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Struct({ id
 const jobOf = Schema.decodeUnknownEffect(Schema.fromJsonString(Job))
 
 /**
- * What is there to be read: a file, a finished video, and a key that this process has not
- * authenticated yet.
+ * Data to read: a file, a finished video, and a key that this process has not authenticated yet.
  */
 const prepare = Effect.gen(function* () {
   const { ask, workspace } = yield* TestGateway
@@ -131,7 +130,7 @@ it.live("no request that waits for the database waits longer than the timeout", 
         ...Array.from({ length: 300 }, () => transactions.run(insert))
       ]
       const errors = yield* whileLocked(filename, () =>
-        // One after the other they would take 41 times as long.
+        // If they waited one after another, they would take 41 times as long.
         Effect.all(writes.map(Effect.flip), { concurrency: "unbounded" }).pipe(Effect.timeout(Duration.seconds(15)))
       )
       expect(new Set(errors.map((error) => (error._tag === "SqlError" ? error.reason._tag : error._tag)))).toEqual(

@@ -65,7 +65,7 @@ describe("Readiness.shared", () => {
 })
 
 describe("Readiness of a database", () => {
-  /** Every check is a new one. */
+  /** Every request runs a new check. */
   const make = Readiness.make({ every: 0 })
 
   it.effect("detects a missing table, a read-only database and a full disk, and their recovery", () =>
@@ -85,7 +85,7 @@ describe("Readiness of a database", () => {
       yield* sql`PRAGMA query_only = 0`
       expect(yield* result).toBe("ready")
 
-      // Free pages are used before the file grows.
+      // SQLite uses free pages before the file grows.
       yield* sql`VACUUM`
       yield* sql`PRAGMA max_page_count = 1`
       expect(yield* result).toBe("The disk holding the database is full.")
