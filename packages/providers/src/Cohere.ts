@@ -150,6 +150,12 @@ const tokensOf = ({ meta }: typeof Response.Type): { readonly total_tokens?: num
 /** Where Cohere's documentation differs from what most upstreams mean by a status. */
 const reasonOf = ({ message, status }: UpstreamHttp.Failure): Reason | undefined => {
   switch (status) {
+    case 400:
+    case 422:
+      // The service says the same before the message.
+      return message?.startsWith("invalid request: ") === true
+        ? new InvalidRequest({ message: message.slice("invalid request: ".length) })
+        : undefined
     case 429:
       // A trial key that used up its calls of the month. Waiting does not help.
       return message !== undefined && /\/ ?month\b/.test(message) ? new OutOfCredit() : undefined

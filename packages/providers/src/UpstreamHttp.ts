@@ -327,10 +327,14 @@ export const make = Effect.fnUntraced(function* (
     Context.add(HttpClient.TracerPropagationEnabled, false)
   )
 
-  const authorize = (request: HttpClientRequest.HttpClientRequest, secret: string | undefined) =>
-    secret === undefined
-      ? request
-      : HttpClientRequest.setHeader(request, header, scheme === undefined ? secret : `${scheme} ${secret}`)
+  const prepare = (request: HttpClientRequest.HttpClientRequest, secret: string | undefined) =>
+    HttpClientRequest.prependUrl(request, options.baseUrl).pipe(
+      HttpClientRequest.setHeaders({
+        // Some hosts reject requests without one.
+        "user-agent": "model-gateway",
+        ...(secret === undefined ? {} : { [header]: scheme === undefined ? secret : `${scheme} ${secret}` })
+      })
+    )
 
   const failureOf = (response: HttpClientResponse.HttpClientResponse, model: string, secret: string | undefined) =>
     Effect.gen(function* () {
@@ -355,7 +359,7 @@ export const make = Effect.fnUntraced(function* (
     // A client would refuse such a header with a message that quotes it.
     if (secret !== undefined && !/^[\x21-\x7e]+$/.test(secret)) return yield* failWith(new Unauthorized())
     const response = yield* client
-      .execute(authorize(HttpClientRequest.prependUrl(request, options.baseUrl), secret))
+      .execute(prepare(request, secret))
       .pipe(Effect.provideContext(settings), Effect.mapError(fromClientError))
     if (response.status >= 200 && response.status < 300) return response
     return yield* yield* failureOf(response, model, secret)

@@ -154,12 +154,12 @@ describe("Cohere", () => {
   it.live("maps every documented status, and shows messages about the input only", () =>
     Effect.gen(function* () {
       const expected: Readonly<Record<keyof typeof documentedMessages, string>> = {
-        400: `InvalidRequest: ${documentedMessages[400]}`,
+        400: "InvalidRequest: list of documents must not be empty",
         401: "Unauthorized: the provider rejected its credentials",
         402: "OutOfCredit: the account at the provider is out of credit",
         403: "Unauthorized: the provider rejected its credentials",
         404: "UnknownModel: unknown model rerank-v3.5",
-        422: `InvalidRequest: ${documentedMessages[422]}`,
+        422: "InvalidRequest: unknown field",
         429: "RateLimited: the provider's rate limit is exceeded",
         498: `InvalidRequest: ${documentedMessages[498]}`,
         499: "Timeout: the provider did not answer in time",

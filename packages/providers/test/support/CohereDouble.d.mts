@@ -17,7 +17,7 @@ export interface CohereDouble {
       readonly headers: Readonly<Record<string, string | undefined>>
       readonly text: string
       /** Whether its connection was closed since. */
-      readonly isClosed: boolean
+      readonly isClosed: () => boolean
     }>
     /** Connections so far. */
     readonly connections: number

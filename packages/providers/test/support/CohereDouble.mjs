@@ -170,13 +170,12 @@ export const startCohereDouble = async ({ keys, port = 0 }) => {
     response.on("error", () => {})
     request.on("end", () => {
       const text = Buffer.concat(parts).toString("utf8")
-      const received = { method: request.method, url: request.url, headers: request.headers, text, isClosed: false }
-      request.socket.on("close", () => (received.isClosed = true))
-      state.requests.push(received)
+      const { headers, method, socket, url } = request
+      state.requests.push({ method, url, headers, text, isClosed: () => socket.destroyed })
       const scripted = script.shift() ?? always
       if (scripted?.fault !== undefined) {
         const sent = (bytes) => (state.bytesSent += bytes)
-        return faults[scripted.fault]({ socket: request.socket, response, scripted, sent })
+        return faults[scripted.fault]({ socket, response, scripted, sent })
       }
       write(response, scripted ?? answerTo(request, text, accepted))
     })
