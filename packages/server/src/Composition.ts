@@ -39,6 +39,8 @@ import * as FreeModelDays from "./admission/FreeModelDays.ts"
 import * as RateLimits from "./admission/RateLimits.ts"
 import * as RateLimiterStore from "./storage/memory/RateLimiterStore.ts"
 import * as RerankHandlers from "./operations/RerankHandlers.ts"
+import * as Admission from "./admission/Admission.ts"
+import * as Outbox from "./events/Outbox.ts"
 import * as LargeBodies from "./admission/LargeBodies.ts"
 import * as Router from "./routing/Router.ts"
 import * as Migrations from "./storage/sql/Migrations.ts"
@@ -65,7 +67,10 @@ const handlers = Layer.mergeAll(
   KeysHandlers.layer,
   WorkspacesHandlers.layer,
   ModelsHandlers.layer
-).pipe(Layer.provide([Authorization.layer.pipe(Layer.provide([BodyMemory.layer, LargeBodies.layer])), Router.layer]))
+).pipe(
+  Layer.provide([Authorization.layer.pipe(Layer.provide([BodyMemory.layer, LargeBodies.layer])), Router.layer]),
+  Layer.provide(Admission.layer)
+)
 
 const api = HttpApiBuilder.layer(GatewayApi).pipe(Layer.provide(handlers))
 
@@ -107,6 +112,7 @@ export const layerStoresSql = Layer.mergeAll(
   KeyRecords.layerSql,
   Idempotency.layerSql,
   FreeModelDays.layerSql,
+  Outbox.layerSql,
   FileStore.layerSql
 ).pipe(
   Layer.provideMerge(KeyStore.layerSql),
@@ -153,6 +159,7 @@ const background = Layer.mergeAll(
   Idempotency.layerPurge(),
   EphemeralKeys.layerPurge(),
   FreeModelDays.layerPurge(),
+  Outbox.layerPurge(),
   VideoRetention.layerPurge(),
   ObjectSweep.layerRunning(Effect.all([FileStore.objectOwner, VideoObjects.objectOwner]))
 ).pipe(Layer.provide(Router.layer))

@@ -4,6 +4,7 @@ import { NodeFileSystem } from "@effect/platform-node"
 import { layerWebCrypto } from "effect/crypto/SecureRandom"
 import * as Accounting from "../src/accounting/Accounting.ts"
 import * as GuardrailStore from "../src/access/GuardrailStore.ts"
+import * as Outbox from "../src/events/Outbox.ts"
 import * as Idempotency from "../src/admission/Idempotency.ts"
 import * as KeyCache from "../src/access/KeyCache.ts"
 import * as KeyRecords from "../src/access/KeyRecords.ts"
@@ -47,7 +48,13 @@ export const clockAhead =
  * five seconds. `{}` sets the heartbeat of the service.
  */
 export const layerAt = (filename: string, heartbeat: ProcessInstance.Options = { heartbeatEvery: "1000 days" }) =>
-  Layer.mergeAll(WorkspaceStore.layerSql, GuardrailStore.layerSql, KeyRecords.layerSql, FreeModelDays.layerSql).pipe(
+  Layer.mergeAll(
+    WorkspaceStore.layerSql,
+    GuardrailStore.layerSql,
+    KeyRecords.layerSql,
+    FreeModelDays.layerSql,
+    Outbox.layerSql
+  ).pipe(
     Layer.provideMerge(Layer.mergeAll(KeyStore.layerSql, Accounting.layerSql, Idempotency.layerSql)),
     Layer.provideMerge(Layer.mergeAll(ProcessInstance.layerSql(heartbeat), KeyCache.layerSql)),
     Layer.provideMerge(Migrations.layer),

@@ -92,12 +92,12 @@ export class Accounting extends Context.Service<
     readonly reserve: (request: ReserveRequest) => Effect.Effect<Reservation, InsufficientCredits | StorageError>
     /**
      * Charges the actual cost, releases the rest of the reservation and records the usage. Takes
-     * effect once for each intent. `withinTransaction` runs in the same transaction as the charge.
+     * effect once for each intent. `withinTransaction` runs in the same transaction, with its result.
      */
     readonly settle: (
       reservation: Pick<Reservation, "id">,
       outcome: Outcome,
-      withinTransaction?: Effect.Effect<void, StorageError>
+      withinTransaction?: (settlement: Settlement) => Effect.Effect<void, StorageError>
     ) => Effect.Effect<Settlement, StorageError>
     /**
      * Fails if the key, its guardrail or its workspace has nothing left, so that no paid request

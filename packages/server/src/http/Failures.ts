@@ -11,6 +11,7 @@ import { HttpServerError, Multipart } from "effect/http"
 import { HttpApiError } from "effect/http-api"
 import { StorageError } from "../storage/sql/StorageError.ts"
 import { BodyMemoryFull } from "./BodyMemory.ts"
+import * as FailureLog from "../observability/FailureLog.ts"
 import type { Failure } from "./Envelope.ts"
 import * as Issues from "./Issues.ts"
 import * as FormParts from "./FormParts.ts"
@@ -301,4 +302,12 @@ export const orUnavailable = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     effect,
     (error: E): error is Extract<E, StorageError> => error instanceof StorageError,
     (error) => Effect.die(error)
+  )
+
+/** Logs a failure that the current request does not depend on, and continues. */
+export const logAndContinue = <A, E extends { readonly message: string }, R>(
+  effect: Effect.Effect<A, E, R>
+): Effect.Effect<void, never, R> =>
+  Effect.catch(Effect.asVoid(effect), (error) =>
+    FailureLog.report({ kind: `ignored\n${kindOf(error)}`, level: "Warn", message: error.message })
   )

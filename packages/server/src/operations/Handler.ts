@@ -1,6 +1,6 @@
 /** The steps of a handler after its request is decoded, in the order in which they may fail. */
 import { Effect } from "effect"
-import * as PaidRequest from "../admission/PaidRequest.ts"
+import { withinRate } from "../admission/RequestRate.ts"
 import type { RateLimits } from "../admission/RateLimits.ts"
 import * as Operations from "../http/Operations.ts"
 import { RequestContext } from "../http/RequestContext.ts"
@@ -13,9 +13,7 @@ import { RequestContext } from "../http/RequestContext.ts"
 const counted: Effect.Effect<void, never, RateLimits | RequestContext> = Effect.flatMap(
   RequestContext,
   ({ endpoint }) =>
-    endpoint !== undefined && Operations.of(endpoint)?.isRateLimited === true
-      ? Effect.orDie(PaidRequest.withinRate)
-      : Effect.void
+    endpoint !== undefined && Operations.of(endpoint)?.isRateLimited === true ? Effect.orDie(withinRate) : Effect.void
 )
 
 /**

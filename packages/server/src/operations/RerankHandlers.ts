@@ -14,7 +14,7 @@ import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { currentCaller, type Caller } from "../access/Caller.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Issues from "../http/Issues.ts"
-import * as PaidRequest from "../admission/PaidRequest.ts"
+import { Admission } from "../admission/Admission.ts"
 import { type Endpoint, ModelCatalogue } from "../routing/ModelCatalogue.ts"
 import * as Candidates from "../routing/Candidates.ts"
 import * as ProviderFailures from "../routing/ProviderFailures.ts"
@@ -71,6 +71,7 @@ const encode = (response: Rerank.Response): string => JSON.stringify(response)
 
 /** The services that a rerank needs, looked up once instead of per request. */
 const make = Effect.gen(function* () {
+  const admission = yield* Admission
   const catalogue = yield* ModelCatalogue
   const router = yield* Router
   const { deadlines } = yield* GatewayServerConfig
@@ -80,18 +81,22 @@ const make = Effect.gen(function* () {
     request: Rerank.Request,
     documents: ReadonlyArray<RerankDocument>,
     candidates: ReadonlyArray<RerankEndpoint>,
-    keep: PaidRequest.Keep<Rerank.Response>
+    idempotencyKey: string | undefined
   ) => {
     const units = searchUnits(documents.length)
-    return PaidRequest.paid(
+    return admission.serve(
       {
         caller,
         operation: "rerank",
         model: request.model,
         isFree: candidates.some(({ model }) => model.free),
-        amount: worstOf(candidates, units)
+        amount: worstOf(candidates, units),
+        idempotencyKey,
+        payload: Effect.sync(() => [JSON.stringify(request)]),
+        encode,
+        trace: request.trace,
+        user: request.user
       },
-      keep,
       (id) =>
         router
           .route({
@@ -112,7 +117,8 @@ const make = Effect.gen(function* () {
           })
           .pipe(
             Effect.mapError(ProviderFailures.forRerank),
-            Effect.map(({ answer, endpoint }) => ({
+            Effect.map(({ answer, attempts, endpoint }) => ({
+              attempts,
               answer: toResponse(id, request.model, documents, endpoint, answer, units),
               outcome: {
                 cost: MicroCredits.make(cost(endpoint.model.pricing, units)),
@@ -139,11 +145,7 @@ const make = Effect.gen(function* () {
     const withImages = documents.some((document) => document.image !== undefined)
     const candidates = withImages ? selected.filter(({ model }) => model.capabilities.image_documents) : selected
     if (candidates.length === 0) yield* refuseImages(documents, request.model)
-    yield* PaidRequest.withinRate
-    return yield* PaidRequest.once(
-      { operation: "rerank", idempotencyKey, payload: Effect.sync(() => [JSON.stringify(request)]), encode },
-      (keep) => serve(caller, request, documents, candidates, keep)
-    )
+    return yield* serve(caller, request, documents, candidates, idempotencyKey)
   })
 })
 

@@ -12,12 +12,11 @@ import { Effect, FileSystem, Path } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { currentCaller, type Caller } from "../access/Caller.ts"
-import { Accounting } from "../accounting/Accounting.ts"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import * as FairShare from "../internal/FairShare.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Issues from "../http/Issues.ts"
-import * as PaidRequest from "../admission/PaidRequest.ts"
+import { Admission } from "../admission/Admission.ts"
 import { type Endpoint, ModelCatalogue } from "../routing/ModelCatalogue.ts"
 import * as Candidates from "../routing/Candidates.ts"
 import * as ProviderFailures from "../routing/ProviderFailures.ts"
@@ -102,9 +101,9 @@ const usageOf = (seconds: number, { usage }: TranscriptionResponse): Readonly<Re
 const encode = (response: Transcription.Response): string => JSON.stringify(response)
 
 const make = Effect.gen(function* () {
+  const admission = yield* Admission
   const catalogue = yield* ModelCatalogue
   const router = yield* Router
-  const accounting = yield* Accounting
   const fileSystem = yield* FileSystem.FileSystem
   const path = yield* Path.Path
   const { bodyLimits, deadlines } = yield* GatewayServerConfig
@@ -114,19 +113,23 @@ const make = Effect.gen(function* () {
     input: TranscriptionInput.Input,
     measured: AudioDuration.Measured,
     candidates: ReadonlyArray<TranscriptionEndpoint>,
-    keep: PaidRequest.Keep<Transcription.Response>
+    idempotencyKey: string | undefined
   ) => {
     const seconds = measured.duration
     const priceOf = ({ model }: TranscriptionEndpoint) => MicroCredits.make(cost(model.pricing, seconds))
-    return PaidRequest.paid(
+    return admission.serve(
       {
         caller,
         operation: "transcription",
         model: input.model,
         isFree: candidates.some(({ model }) => model.free),
-        amount: MicroCredits.make(Math.max(...candidates.map(priceOf)))
+        amount: MicroCredits.make(Math.max(...candidates.map(priceOf))),
+        idempotencyKey,
+        payload: input.fingerprint,
+        encode,
+        trace: input.trace,
+        user: input.user
       },
-      keep,
       () =>
         router
           .route({
@@ -148,9 +151,10 @@ const make = Effect.gen(function* () {
           })
           .pipe(
             Effect.mapError(ProviderFailures.forTranscription),
-            Effect.map(({ answer, endpoint }) => {
+            Effect.map(({ answer, attempts, endpoint }) => {
               const charged = priceOf(endpoint)
               return {
+                attempts,
                 answer: toResponse(input, answer, seconds, charged),
                 outcome: {
                   cost: charged,
@@ -181,14 +185,12 @@ const make = Effect.gen(function* () {
         guardrail: caller.guardrail,
         observed: router.observed
       })
-      yield* PaidRequest.withinRate
-      if (selected.some(({ model }) => !model.free)) yield* PaidRequest.notExhausted(accounting, caller)
+      // Measuring takes work, so it comes after the checks that need no price.
+      yield* admission.withinRate
+      if (selected.some(({ model }) => !model.free)) yield* admission.notExhausted(caller)
       const measured = yield* measuring.hold(caller.key.hash, 1)(TranscriptionInput.measure(input))
       const candidates = yield* able(selected, input, measured)
-      return yield* PaidRequest.once(
-        { operation: "transcription", idempotencyKey, payload: input.fingerprint, encode },
-        (keep) => serve(caller, input, measured, candidates, keep)
-      )
+      return yield* serve(caller, input, measured, candidates, idempotencyKey)
     },
     Effect.provideService(FileSystem.FileSystem, fileSystem),
     Effect.provideService(Path.Path, path)

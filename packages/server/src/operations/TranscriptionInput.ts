@@ -23,6 +23,8 @@ export interface Input {
   readonly temperature: number | undefined
   readonly granularities: ReadonlyArray<Transcription.TimestampGranularity>
   readonly provider: Transcription.Request["provider"]
+  readonly trace: Transcription.Request["trace"]
+  readonly user: Transcription.Request["user"]
   /** Identifies the request for idempotency. */
   readonly fingerprint: Effect.Effect<ReadonlyArray<string | Uint8Array>>
 }
@@ -41,7 +43,9 @@ const common = (
   verbose: payload.response_format === "verbose_json",
   temperature: payload.temperature,
   granularities: granularities ?? (["segment"] as const),
-  provider: payload.provider
+  provider: payload.provider,
+  trace: payload.trace,
+  user: payload.user
 })
 
 const hashOf = (audio: AudioSource.AudioSource): Effect.Effect<Uint8Array> =>

@@ -4,14 +4,14 @@
  * Specification: "5. POST `/videos`", "Video job", "States and transitions".
  */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
-import { NotFound, phrases, TooManyRequests, Unauthorized } from "@model-gateway/core/GatewayError"
+import { NotFound, phrases, Unauthorized } from "@model-gateway/core/GatewayError"
 import { isFinal, type Request, type Status } from "@model-gateway/core/Video"
 import { cost } from "@model-gateway/providers/Model"
 import { Duration, Effect } from "effect"
-import { type HttpServerRequest, HttpServerResponse } from "effect/http"
+import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
-import { currentCaller, limitedTo, type Caller } from "../access/Caller.ts"
+import { currentCaller, limitedTo } from "../access/Caller.ts"
 import * as ContentResponse from "./ContentResponse.ts"
 import { handle } from "./Handler.ts"
 import { contentLost, storeUnavailable } from "./ObjectFailures.ts"
@@ -20,13 +20,10 @@ import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import { Lifecycle } from "../http/Lifecycle.ts"
 import * as Metrics from "../observability/Metrics.ts"
-import { invalid } from "../http/Issues.ts"
-import * as PaidRequest from "../admission/PaidRequest.ts"
-import * as Idempotency from "../admission/Idempotency.ts"
+import { Admission } from "../admission/Admission.ts"
 import * as MonotonicTime from "../internal/MonotonicTime.ts"
 import { KeyStore } from "../access/KeyStore.ts"
 import { ModelCatalogue } from "../routing/ModelCatalogue.ts"
-import { FreeModelDays } from "../admission/FreeModelDays.ts"
 import { WorkspaceStore } from "../access/WorkspaceStore.ts"
 import * as VideoAcceptance from "./VideoAcceptance.ts"
 import type { Candidate } from "../video/VideoCandidate.ts"
@@ -37,22 +34,6 @@ import { VideoSignals } from "../video/VideoSignals.ts"
 const noSuchJob = (id: string) => new NotFound({ error: { message: `${phrases[404]}: there is no video job ${id}` } })
 
 const noSuchVideo = (why: string) => new NotFound({ error: { message: `${phrases[404]}: ${why}` } })
-
-const conflicting = ({ message }: Idempotency.IdempotencyConflict) =>
-  Effect.fail(invalid([{ path: "idempotency-key", message }], message))
-
-const answerOf = (job: VideoJob): Idempotency.Answer => ({
-  status: 202,
-  headers: {},
-  body: JSON.stringify(toWire(job))
-})
-
-const respond = (answer: Idempotency.Answer) =>
-  HttpServerResponse.text(answer.body, {
-    status: answer.status,
-    headers: answer.headers,
-    contentType: "application/json"
-  })
 
 const costOf = ({ endpoint: { model }, request }: VideoAcceptance.Accepted): MicroCredits.MicroCredits =>
   MicroCredits.make(model.free ? 0 : cost(model.pricing, request.duration))
@@ -65,6 +46,8 @@ const toCandidate = (accepted: VideoAcceptance.Accepted): Candidate => ({
   generate_audio: accepted.request.generate_audio
 })
 
+const encode = (job: VideoJob): string => JSON.stringify(toWire(job))
+
 /**
  * A change made by another process sends no signal here, and a key can expire. The row and the key
  * are read again at least this often, in milliseconds.
@@ -73,9 +56,8 @@ const rereadEvery = 1000
 
 /** The services that the operations need, looked up once. */
 const make = Effect.gen(function* () {
+  const admission = yield* Admission
   const catalogue = yield* ModelCatalogue
-  const days = yield* FreeModelDays
-  const idempotency = yield* Idempotency.Idempotency
   const jobs = yield* VideoJobs
   const keys = yield* KeyStore
   const lifecycle = yield* Lifecycle
@@ -84,74 +66,49 @@ const make = Effect.gen(function* () {
   const workspaces = yield* WorkspaceStore
   const { videos } = yield* GatewayServerConfig
 
-  /** Writes row, reservation, free request and stored answer in one transaction. */
-  const insert = Effect.fnUntraced(function* (
-    { ephemeral, guardrail, key }: Caller,
-    decision: VideoAcceptance.Decision,
-    claim: Idempotency.Claim | undefined
-  ) {
-    const { endpoint, fallbacks, request } = decision
-    const workspace = yield* Effect.catchTag(workspaces.find(key.workspaceId), "WorkspaceNotFound", Effect.die)
-    const job = yield* jobs.submit(
-      {
-        payer: { keyHash: key.hash, workspaceId: key.workspaceId, guardrailId: guardrail?.id ?? null },
-        ephemeralHash: ephemeral?.hash,
-        request,
-        provider: endpoint.provider.name,
-        upstreamModel: endpoint.model.id,
-        fallbacks: fallbacks.map(toCandidate),
-        cost: costOf(decision),
-        callbackUrl: request.callback_url ?? workspace.defaultCallbackUrl,
-        lifetime: videos.lifetime
-      },
-      Effect.fnUntraced(function* (job) {
-        const isFree = [decision, ...fallbacks].some(({ endpoint: { model } }) => model.free)
-        if (isFree) yield* days.take(key.hash, key.freeDailyLimit)
-        if (claim !== undefined) yield* claim.complete(answerOf(job))
-      })
-    )
-    yield* Metrics.jobEntered(job.status)
-    return answerOf(job)
-  })
-
-  /** Submits once per `Idempotency-Key`; a repeated request gets the stored answer. */
-  const once = (
-    caller: Caller,
-    decision: VideoAcceptance.Decision,
-    wanted: Request,
-    idempotencyKey: string | undefined
-  ) =>
-    idempotencyKey === undefined
-      ? Effect.map(insert(caller, decision, undefined), respond)
-      : Effect.uninterruptibleMask(
-          Effect.fnUntraced(function* (restore) {
-            const fingerprint = Idempotency.fingerprintOf("video", JSON.stringify(wanted))
-            const { ephemeral, key } = caller
-            const scope = ephemeral?.hash ?? key.hash
-            const begun = yield* idempotency.begin({ scope, keyHash: key.hash, key: idempotencyKey, fingerprint })
-            if (begun._tag === "Replay") {
-              return HttpServerResponse.setHeader(respond(begun.answer), "idempotent-replayed", "true")
-            }
-            const { claim } = begun
-            // The answer is stored with the job. If no job is created, the key is released.
-            return yield* restore(insert(caller, decision, claim)).pipe(
-              Effect.onError(() => Effect.ignore(claim.abandon)),
-              Effect.map(respond)
-            )
-          })
-        )
-
   const submit = Effect.fnUntraced(function* (wanted: Request, idempotencyKey: string | undefined) {
     const caller = yield* currentCaller
+    const { key } = caller
     const decision = yield* VideoAcceptance.decide(catalogue, caller, wanted)
-    yield* PaidRequest.withinRate
-    return yield* once(caller, decision, wanted, idempotencyKey).pipe(
-      orUnavailable,
-      Effect.catchTags({
-        IdempotencyConflict: conflicting,
-        InsufficientCredits: (refusal) => Effect.fail(PaidRequest.paymentRequired(refusal)),
-        FreeModelDayUsedUp: ({ message, retryAfter }) =>
-          Effect.fail(new TooManyRequests({ error: { message, metadata: { retry_after: retryAfter } } }))
+    const { endpoint, fallbacks, request } = decision
+    const accepted = [decision, ...fallbacks]
+    return yield* admission.accept(
+      {
+        caller,
+        operation: "video",
+        model: request.model,
+        isFree: accepted.some(({ endpoint: { model } }) => model.free),
+        amount: MicroCredits.make(Math.max(...accepted.map(costOf))),
+        idempotencyKey,
+        payload: Effect.sync(() => [JSON.stringify(wanted)]),
+        status: 202,
+        encode,
+        trace: request.trace,
+        user: request.user
+      },
+      Effect.fnUntraced(function* ({ hold, keep }) {
+        const workspace = yield* orUnavailable(
+          Effect.catchTag(workspaces.find(key.workspaceId), "WorkspaceNotFound", Effect.die)
+        )
+        const job = yield* orUnavailable(
+          jobs.submit(
+            {
+              owner: { keyHash: key.hash, workspaceId: key.workspaceId },
+              ephemeralHash: caller.ephemeral?.hash,
+              request,
+              provider: endpoint.provider.name,
+              upstreamModel: endpoint.model.id,
+              fallbacks: fallbacks.map(toCandidate),
+              cost: costOf(decision),
+              callbackUrl: request.callback_url ?? workspace.defaultCallbackUrl,
+              lifetime: videos.lifetime
+            },
+            hold,
+            keep
+          )
+        )
+        yield* Metrics.jobEntered(job.status)
+        return job
       })
     )
   })

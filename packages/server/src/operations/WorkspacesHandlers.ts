@@ -6,14 +6,16 @@ import type * as Workspaces from "@model-gateway/core/Workspaces"
 import { Effect, Option } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { SqlClient } from "effect/sql/SqlClient"
+import { isSqlError } from "effect/sql/SqlError"
 import { currentCaller } from "../access/Caller.ts"
 import { Accounting } from "../accounting/Accounting.ts"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { orUnavailable } from "../http/Failures.ts"
 import { invalid } from "../http/Issues.ts"
-import * as PaidRequest from "../admission/PaidRequest.ts"
 import * as Timestamp from "../http/Timestamp.ts"
-import type { StorageError } from "../storage/sql/StorageError.ts"
+import { Idempotency } from "../admission/Idempotency.ts"
+import * as IdempotentRequest from "../admission/IdempotentRequest.ts"
+import { fromSql, type StorageError } from "../storage/sql/StorageError.ts"
 import { type Workspace, type WorkspaceNotFound, WorkspaceStore } from "../access/WorkspaceStore.ts"
 
 const toWire = (workspace: Workspace): Workspaces.Workspace => ({
@@ -42,11 +44,18 @@ const amountOf = (amount: number): Effect.Effect<MicroCredits.MicroCredits, BadR
 
 const organization = Effect.map(currentCaller, ({ key }) => key.organizationId)
 
+/** Runs in one transaction. A database error becomes a defect, as in {@link orUnavailable}. */
+const inTransaction = <A, E, R>(sql: SqlClient, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.catch(sql.withTransaction(effect), (error): Effect.Effect<never, E> =>
+    isSqlError(error) ? Effect.die(fromSql("Workspaces.addCredits", error)) : Effect.fail(error)
+  )
+
 const encode = (response: Workspaces.Response): string => JSON.stringify(response)
 
 const make = Effect.gen(function* () {
   const workspaces = yield* WorkspaceStore
   const accounting = yield* Accounting
+  const idempotency = yield* Idempotency
   const sql = yield* SqlClient
 
   const get = Effect.fnUntraced(function* (id: string) {
@@ -71,7 +80,8 @@ const make = Effect.gen(function* () {
     const amount = yield* amountOf(request.amount)
     // Check the organization first: accounting finds workspaces of any organization by their id.
     yield* found(workspaces.get(organizationId, id))
-    return yield* PaidRequest.once(
+    return yield* IdempotentRequest.once(
+      idempotency,
       {
         operation: "addCredits",
         idempotencyKey,
@@ -79,7 +89,7 @@ const make = Effect.gen(function* () {
         encode
       },
       (keep) =>
-        PaidRequest.inTransaction(
+        inTransaction(
           sql,
           Effect.gen(function* () {
             const balance = yield* orUnavailable(accounting.addCredits(id, amount)).pipe(

@@ -18,16 +18,16 @@ import type { Observed } from "./Candidates.ts"
 /** One attempt at one provider. */
 export interface Attempt {
   readonly provider: string
-  /** The reason's tag, or `CircuitOpen` if the provider was not called. */
-  readonly outcome: Reason["_tag"] | "CircuitOpen"
+  /** `Success`, the reason's tag, or `CircuitOpen` if the provider was not called. */
+  readonly outcome: Reason["_tag"] | "CircuitOpen" | "Success"
   readonly seconds: number
 }
 
-/** An answer, its endpoint, and the attempts that failed before it. */
+/** An answer, its endpoint, and all attempts, of which the last one answered. */
 export interface Routed<A, M extends Model> {
   readonly answer: A
   readonly endpoint: Endpoint<M>
-  readonly failed: ReadonlyArray<Attempt>
+  readonly attempts: ReadonlyArray<Attempt>
 }
 
 /** Every endpoint that was called failed. `reason` is the last one's. */
@@ -125,6 +125,8 @@ const classify =
 const withoutErrors = (cause: Cause.Cause<unknown>): Cause.Cause<never> =>
   Cause.fromReasons(cause.reasons.filter((reason) => reason._tag !== "Fail"))
 
+const rounded = (seconds: number): number => Math.round(seconds * 1000) / 1000
+
 const timedOut = new UpstreamError({ reason: new Timeout() })
 
 /** Makes the router over a circuit breaker. */
@@ -170,7 +172,8 @@ export const make = Effect.gen(function* () {
       if (Exit.isSuccess(exit)) {
         observe(endpoint, seconds, units)
         yield* Metrics.attempted(provider, "success", seconds)
-        return { answer: exit.value, endpoint, failed: attempts }
+        attempts.push({ provider, outcome: "Success", seconds: rounded(seconds) })
+        return { answer: exit.value, endpoint, attempts }
       }
       const found = Cause.findErrorOption(exit.cause)
       // A defect or an interruption passes through unchanged.
@@ -178,7 +181,7 @@ export const make = Effect.gen(function* () {
       const error = found.value
       if (error._tag === "ProviderError") {
         yield* Metrics.attempted(provider, error.reason._tag, seconds)
-        attempts.push({ provider, outcome: error.reason._tag, seconds: Math.round(seconds * 1000) / 1000 })
+        attempts.push({ provider, outcome: error.reason._tag, seconds: rounded(seconds) })
         failure = { reason: error.reason, provider }
         if (error === timedOut && left <= most) return yield* new DeadlinePassed({ provider, attempts })
         if (!error.canFallBack) break

@@ -11,19 +11,21 @@ import { isFinal, Request, type Status } from "@model-gateway/core/Video"
 import { Clock, Context, Data, Duration, Effect, Layer, Schema } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
-import { Accounting, type InsufficientCredits, type Payer } from "../accounting/Accounting.ts"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import { Accounting } from "../accounting/Accounting.ts"
+import type * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import * as JobStatus from "./JobStatus.ts"
 import { type Candidate, CandidatesJson, type NextCandidate } from "./VideoCandidate.ts"
 import { fromRow, type Output, OutputsJson, type VideoJob } from "./VideoJob.ts"
+import * as VideoEvent from "./VideoEvent.ts"
 import { VideoQueue } from "./VideoQueue.ts"
+import { Outbox } from "../events/Outbox.ts"
 import { VideoSignals } from "./VideoSignals.ts"
 
 /** A job to submit. */
 export interface SubmitVideo {
-  readonly payer: Payer
+  readonly owner: { readonly keyHash: string; readonly workspaceId: string }
   /** The ephemeral key that submits the job. Default: none. */
   readonly ephemeralHash?: string | undefined
   /** The complete request, with `duration` filled in. */
@@ -39,13 +41,19 @@ export interface SubmitVideo {
   readonly credential?: string | null | undefined
   readonly isByok?: boolean | undefined
   /**
-   * The cost on completion. Until then, the highest cost of this provider and the fallbacks is
-   * reserved.
+   * The cost on completion.
    */
   readonly cost: MicroCredits.MicroCredits
   readonly callbackUrl: string | null
   /** Time until the job expires. */
   readonly lifetime: Duration.Duration
+}
+
+/** What the reservation of a new job needs. */
+export interface NewJob {
+  readonly jobId: string
+  readonly intentId: string
+  readonly isByok: boolean
 }
 
 /**
@@ -67,13 +75,14 @@ export class VideoJobs extends Context.Service<
   VideoJobs,
   {
     /**
-     * Reserves the cost, inserts the row and wakes a worker, in one transaction.
-     * `withinTransaction` runs in it too; if it fails, no job is created.
+     * Inserts the row and wakes a worker, in one transaction. `hold` runs in it first and reserves
+     * the cost; `withinTransaction` runs in it last. If one of them fails, no job is created.
      */
-    readonly submit: <E = never, R = never>(
+    readonly submit: <E, R, E2 = never, R2 = never>(
       input: SubmitVideo,
-      withinTransaction?: (job: VideoJob) => Effect.Effect<void, E, R>
-    ) => Effect.Effect<VideoJob, E | InsufficientCredits | StorageError, R>
+      hold: (job: NewJob) => Effect.Effect<unknown, E, R>,
+      withinTransaction?: (job: VideoJob) => Effect.Effect<void, E2, R2>
+    ) => Effect.Effect<VideoJob, E | E2 | StorageError, R | R2>
     readonly get: (workspaceId: string, id: string) => Effect.Effect<VideoJob, VideoJobNotFound | StorageError>
     /** A job of any workspace, or null. For workers. */
     readonly find: (id: string) => Effect.Effect<VideoJob | null, StorageError>
@@ -162,14 +171,16 @@ export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const random = yield* SecureRandom
   const accounting = yield* Accounting
+  const outbox = yield* Outbox
   const queue = yield* VideoQueue
   const signals = yield* VideoSignals
 
   const nextId = (prefix: string) => Effect.map(random.uuidV7(), (uuid) => `${prefix}_${uuid.replaceAll("-", "")}`)
 
-  const submit = Effect.fn("VideoJobs.submit")(function* <E = never, R = never>(
+  const submit = Effect.fn("VideoJobs.submit")(function* <E, R, E2 = never, R2 = never>(
     input: SubmitVideo,
-    withinTransaction?: (job: VideoJob) => Effect.Effect<void, E, R>
+    hold: (job: NewJob) => Effect.Effect<unknown, E, R>,
+    withinTransaction?: (job: VideoJob) => Effect.Effect<void, E2, R2>
   ) {
     const now = yield* Clock.currentTimeMillis
     const fallbacks = input.fallbacks ?? []
@@ -182,8 +193,8 @@ export const make = Effect.gen(function* () {
     }
     const job: VideoJob = {
       id: yield* nextId("video"),
-      workspaceId: input.payer.workspaceId,
-      keyHash: input.payer.keyHash,
+      workspaceId: input.owner.workspaceId,
+      keyHash: input.owner.keyHash,
       ephemeralHash: input.ephemeralHash ?? null,
       status: "pending",
       step: 0,
@@ -210,15 +221,7 @@ export const make = Effect.gen(function* () {
     const request = yield* Effect.orDie(encodeRequest(input.request))
     yield* sql.withTransaction(
       Effect.gen(function* () {
-        yield* accounting.reserve({
-          id: job.intentId,
-          payer: input.payer,
-          operation: "video",
-          model: job.model,
-          amount: MicroCredits.make(Math.max(...job.candidates.map(({ cost_micro }) => cost_micro))),
-          isByok: job.isByok,
-          jobId: job.id
-        })
+        yield* hold({ jobId: job.id, intentId: job.intentId, isByok: job.isByok })
         yield* sql`INSERT INTO video_jobs ${sql.insert({
           id: job.id,
           workspace_id: job.workspaceId,
@@ -248,6 +251,18 @@ export const make = Effect.gen(function* () {
   }, mapSqlError("VideoJobs.submit"))
 
   /**
+   * If the job has ended, reports that with what the caller sent for tracing, and deletes the
+   * request: nothing reads its prompt and images after that.
+   */
+  const ended = Effect.fnUntraced(function* (job: VideoJob, usage: Readonly<Record<string, number>>) {
+    const type = VideoEvent.typeOf(job.status)
+    if (type === undefined) return
+    const request = yield* Effect.catchTag(requestOf(job.id), "VideoJobNotFound", () => Effect.undefined)
+    yield* outbox.write(VideoEvent.make(type, job, request, usage))
+    yield* sql`DELETE FROM video_requests WHERE job_id = ${job.id}`
+  })
+
+  /**
    * One transition and its side effects in one transaction. Null if the row does not match `where`.
    */
   const move = (
@@ -256,7 +271,8 @@ export const make = Effect.gen(function* () {
     where: { readonly id: string; readonly step?: number; readonly workspaceId?: string },
     to: Status | undefined,
     change: Change,
-    withinTransaction: (job: VideoJob) => Effect.Effect<void, StorageError>
+    withinTransaction: (job: VideoJob) => Effect.Effect<void, StorageError>,
+    usage: Readonly<Record<string, number>> = {}
   ) =>
     sql
       .withTransaction(
@@ -279,8 +295,7 @@ export const make = Effect.gen(function* () {
           if (row === undefined) return null
           const job = fromRow(row)
           yield* withinTransaction(job)
-          // Nothing reads the request after the job's end, so its prompt and images are deleted.
-          if (isFinal(job.status)) yield* sql`DELETE FROM video_requests WHERE job_id = ${job.id}`
+          yield* ended(job, usage)
           yield* sql.afterCommit(signals.notify(job.id))
           return job
         })
@@ -358,7 +373,8 @@ export const make = Effect.gen(function* () {
               { id: job.intentId },
               { cost: job.cost, provider: job.provider, upstreamModel: job.upstreamModel, usage, isByok: job.isByok }
             )
-          )
+          ),
+        usage
       )
   )
 
@@ -452,5 +468,5 @@ export const make = Effect.gen(function* () {
 export const layerSql: Layer.Layer<
   VideoJobs,
   never,
-  SqlClient | SecureRandom | Accounting | VideoQueue | VideoSignals
+  SqlClient | SecureRandom | Accounting | Outbox | VideoQueue | VideoSignals
 > = Layer.effect(VideoJobs, make)

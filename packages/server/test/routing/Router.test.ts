@@ -83,14 +83,14 @@ const timesOut = Effect.fnUntraced(function* (provider: Provider) {
 describe("Router", () => {
   it.effect("falls back until an endpoint answers, and lists the failed attempts", () =>
     Effect.gen(function* () {
-      const { answer, endpoint, failed } = yield* route({
+      const { answer, attempts, endpoint } = yield* route({
         a: fail(new Overloaded({})),
         b: fail(new BadResponse({ description: "no JSON" })),
         c: Effect.succeed("from c"),
         d: Effect.die(new Error("never asked"))
       })
       expect([answer, endpoint.provider.name]).toEqual(["from c", "c"])
-      expect(failed.map(({ outcome, provider }) => [provider, outcome])).toEqual([
+      expect(attempts.map(({ outcome, provider }) => [provider, outcome])).toEqual([
         ["a", "Overloaded"],
         ["b", "BadResponse"]
       ])
@@ -137,8 +137,12 @@ describe("Router", () => {
       const open = yield* once
       expect([open._tag, asked]).toEqual(["NoneUp", 2])
       if (open._tag === "NoneUp") expect(Duration.toSeconds(open.retryAfter)).toBe(10)
-      const { endpoint, failed } = yield* route({ a, b: Effect.succeed("b") })
-      expect([endpoint.provider.name, failed.map(({ outcome }) => outcome), asked]).toEqual(["b", ["CircuitOpen"], 2])
+      const { attempts, endpoint } = yield* route({ a, b: Effect.succeed("b") })
+      expect([endpoint.provider.name, attempts.map(({ outcome }) => outcome), asked]).toEqual([
+        "b",
+        ["CircuitOpen", "Success"],
+        2
+      ])
       yield* TestClock.adjust("11 seconds")
       expect((yield* route({ a: Effect.succeed("well again") })).answer).toBe("well again")
       expect((yield* route({ a: Effect.succeed("still") })).answer).toBe("still")

@@ -5,11 +5,12 @@ import type { Provider, VideoRequest, VideoStatus, VideoSubmission } from "@mode
 import type { ProviderError } from "@model-gateway/providers/ProviderError"
 import { Duration, Effect, Layer, Stream } from "effect"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import { Accounting, type Payer } from "../../src/accounting/Accounting.ts"
 import * as ObjectStore from "../../src/objects/ObjectStore.ts"
 import { KeyStore } from "../../src/access/KeyStore.ts"
 import * as ModelCatalogue from "../../src/routing/ModelCatalogue.ts"
 import * as Router from "../../src/routing/Router.ts"
-import { type SubmitVideo, VideoJobs, layerSql } from "../../src/video/VideoJobs.ts"
+import { type NewJob, type SubmitVideo, VideoJobs, layerSql } from "../../src/video/VideoJobs.ts"
 import * as VideoQueue from "../../src/video/VideoQueue.ts"
 import * as VideoSignals from "../../src/video/VideoSignals.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
@@ -128,6 +129,20 @@ export const payer = Effect.fnUntraced(function* (credits: number = 1_000_000) {
   return { keyHash: key.hash, workspaceId: workspace.id, guardrailId: null }
 })
 
+/** Reserves the cost of a new job, as admission does. */
+export const holding = (payer: Payer, amount: number) => (job: NewJob) =>
+  Effect.flatMap(Accounting, (accounting) =>
+    accounting.reserve({
+      id: job.intentId,
+      jobId: job.jobId,
+      isByok: job.isByok,
+      payer,
+      operation: "video",
+      model: "test/film",
+      amount: MicroCredits.make(amount)
+    })
+  )
+
 /** Submits a job of 5 seconds, which costs 50 000 micro-credits. */
 export const submit = Effect.fnUntraced(function* (
   by: { readonly keyHash: string; readonly workspaceId: string; readonly guardrailId: null },
@@ -137,14 +152,18 @@ export const submit = Effect.fnUntraced(function* (
     readonly fallbacks?: SubmitVideo["fallbacks"]
   }
 ) {
-  return yield* (yield* VideoJobs).submit({
-    payer: by,
-    request: { model: "test/film", prompt: "a harbour", duration: 5, ...more?.request },
-    provider: "test",
-    upstreamModel: "test/film",
-    fallbacks: more?.fallbacks,
-    cost: MicroCredits.make(50_000),
-    callbackUrl: null,
-    lifetime: more?.lifetime ?? Duration.hours(24)
-  })
+  const costs = [50_000, ...(more?.fallbacks ?? []).map(({ cost_micro }) => cost_micro)]
+  return yield* (yield* VideoJobs).submit(
+    {
+      owner: by,
+      request: { model: "test/film", prompt: "a harbour", duration: 5, ...more?.request },
+      provider: "test",
+      upstreamModel: "test/film",
+      fallbacks: more?.fallbacks,
+      cost: MicroCredits.make(50_000),
+      callbackUrl: null,
+      lifetime: more?.lifetime ?? Duration.hours(24)
+    },
+    holding(by, Math.max(...costs))
+  )
 })

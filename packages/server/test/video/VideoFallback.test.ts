@@ -15,7 +15,7 @@ import { VideoJobs } from "../../src/video/VideoJobs.ts"
 import type { VideoQueue } from "../../src/video/VideoQueue.ts"
 import { nextCandidate } from "../../src/video/VideoCandidate.ts"
 import { layer as layerWorker, type Options, type VideoWorker } from "../../src/video/VideoWorker.ts"
-import { layer, makeUpstream, model, payer, submit as submitJob, type Upstream } from "./TestVideo.ts"
+import { holding, layer, makeUpstream, model, payer, submit as submitJob, type Upstream } from "./TestVideo.ts"
 import { charged, money, next, read, untouched, work } from "./TestWorker.ts"
 import * as TestLedger from "../accounting/TestLedger.ts"
 
@@ -167,16 +167,19 @@ describe("a video job with several providers", () => {
     testing((_, second) =>
       Effect.gen(function* () {
         const by = yield* payer()
-        const job = yield* (yield* VideoJobs).submit({
-          payer: by,
-          request: { model: "test/film", prompt: "a harbour", duration: 5 },
-          provider: "gone",
-          upstreamModel: "test/film",
-          fallbacks,
-          cost: MicroCredits.make(50_000),
-          callbackUrl: null,
-          lifetime: Duration.hours(1)
-        })
+        const job = yield* (yield* VideoJobs).submit(
+          {
+            owner: by,
+            request: { model: "test/film", prompt: "a harbour", duration: 5 },
+            provider: "gone",
+            upstreamModel: "test/film",
+            fallbacks,
+            cost: MicroCredits.make(50_000),
+            callbackUrl: null,
+            lifetime: Duration.hours(1)
+          },
+          holding(by, 50_000)
+        )
         yield* work("2 seconds")
         expect(yield* read(job.id)).toMatchObject({ status: "completed", provider: "second" })
         expect(second.jobs.size).toBe(1)

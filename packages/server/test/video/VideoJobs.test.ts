@@ -5,9 +5,10 @@ import { Accounting } from "../../src/accounting/Accounting.ts"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import * as JobStatus from "../../src/video/JobStatus.ts"
 import { toWire, type VideoJob } from "../../src/video/VideoJob.ts"
+import { Outbox } from "../../src/events/Outbox.ts"
 import { VideoJobs } from "../../src/video/VideoJobs.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
-import { layer, makeUpstream, payer, submit } from "./TestVideo.ts"
+import { holding, layer, makeUpstream, payer, submit } from "./TestVideo.ts"
 import * as TestLedger from "../accounting/TestLedger.ts"
 
 const output = { object_key: "videos/x-0", bytes: 7, sha256: "00" }
@@ -92,6 +93,41 @@ describe("VideoJobs", () => {
     }).pipe(Effect.provide(layer(makeUpstream().provider)))
   )
 
+  it.effect("reports each job's end once, with what the caller sent for tracing", () =>
+    Effect.gen(function* () {
+      const jobs = yield* VideoJobs
+      const outbox = yield* Outbox
+      const by = yield* payer()
+      const request = { user: "ada", trace: { trace_id: "t" } }
+      const failed = yield* submit(by, { request })
+      const cancelled = yield* submit(by, { request })
+      const completed = yield* submit(by, { request })
+      expect(yield* outbox.read(undefined, 10)).toEqual([])
+
+      const running = yield* jobs.start(failed)
+      yield* jobs.fail(running ?? failed, "no harbours today")
+      expect(yield* jobs.fail(running ?? failed, "again")).toBeNull()
+      yield* jobs.cancel(by.workspaceId, cancelled.id)
+      yield* jobs.cancel(by.workspaceId, cancelled.id)
+      const done = yield* jobs.accepted((yield* jobs.start(completed)) ?? completed, "up-1", Duration.zero)
+      yield* jobs.complete(done ?? completed, [], { seconds: 5 })
+
+      const common = { workspace_id: by.workspaceId, key_hash: by.keyHash, model: "test/film", ...request }
+      expect(yield* outbox.read(undefined, 10)).toMatchObject([
+        { ...common, type: "video.failed", cost_micro: 0, job: { id: failed.id, error: "no harbours today" } },
+        { ...common, type: "video.cancelled", cost_micro: 0, job: { id: cancelled.id, status: "cancelled" } },
+        {
+          ...common,
+          type: "video.completed",
+          cost_micro: 50_000,
+          usage: { seconds: 5 },
+          generation_id: completed.intentId,
+          job: { id: completed.id, status: "completed" }
+        }
+      ])
+    }).pipe(Effect.provide(layer(makeUpstream().provider)))
+  )
+
   it.effect("makes no job of one that cannot be paid", () =>
     Effect.gen(function* () {
       const by = yield* payer(49_999)
@@ -108,7 +144,7 @@ describe("VideoJobs", () => {
       const id = yield* jobs
         .submit(
           {
-            payer: by,
+            owner: by,
             request: { model: "test/film", prompt: "x", duration: 5 },
             provider: "test",
             upstreamModel: "test/film",
@@ -116,6 +152,7 @@ describe("VideoJobs", () => {
             callbackUrl: null,
             lifetime: Duration.hours(1)
           },
+          holding(by, 50_000),
           (job) => Effect.fail(job.id)
         )
         .pipe(Effect.flip)

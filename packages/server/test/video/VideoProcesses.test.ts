@@ -13,7 +13,7 @@ import { VideoJobs } from "../../src/video/VideoJobs.ts"
 import * as VideoQueue from "../../src/video/VideoQueue.ts"
 import * as VideoWorker from "../../src/video/VideoWorker.ts"
 import { temporaryFolder } from "../TestStorage.ts"
-import { layerAt, makeUpstream, payer, submit } from "./TestVideo.ts"
+import { holding, layerAt, makeUpstream, payer, submit } from "./TestVideo.ts"
 import * as TestLedger from "../accounting/TestLedger.ts"
 
 const objectsIn = (folder: string) =>
@@ -51,15 +51,18 @@ const killedWhenItSpeaks = (folder: string, jobId: string, how: "work" | "hang")
 /** A title card, for a cent a second. */
 const submitCard = Effect.fnUntraced(function* (duration: number, resolution: "480p" | "720p") {
   const by = yield* payer()
-  const job = yield* (yield* VideoJobs).submit({
-    payer: by,
-    request: { model: "sandbox/title-card", prompt: "a harbour", duration, resolution },
-    provider: "sandbox",
-    upstreamModel: "sandbox/title-card",
-    cost: MicroCredits.make(duration * 10_000),
-    callbackUrl: null,
-    lifetime: Duration.hours(1)
-  })
+  const job = yield* (yield* VideoJobs).submit(
+    {
+      owner: by,
+      request: { model: "sandbox/title-card", prompt: "a harbour", duration, resolution },
+      provider: "sandbox",
+      upstreamModel: "sandbox/title-card",
+      cost: MicroCredits.make(duration * 10_000),
+      callbackUrl: null,
+      lifetime: Duration.hours(1)
+    },
+    holding(by, duration * 10_000)
+  )
   return { by, id: job.id }
 })
 

@@ -11,6 +11,7 @@ import * as Dialect from "./Dialect.ts"
 import * as accounting from "./migrations/Accounting.ts"
 import * as ephemeralKeys from "./migrations/EphemeralKeys.ts"
 import * as ephemeralLimits from "./migrations/EphemeralLimits.ts"
+import * as events from "./migrations/Events.ts"
 import * as files from "./migrations/Files.ts"
 import * as keptAnswers from "./migrations/KeptAnswers.ts"
 import * as pagingIndexes from "./migrations/PagingIndexes.ts"
@@ -33,7 +34,8 @@ export const migrations = {
   "0008_kept_answers": keptAnswers.migration,
   "0009_paging_indexes": pagingIndexes.migration,
   "0010_ephemeral_limits": ephemeralLimits.migration,
-  "0011_workspace_index": workspaceIndex.migration
+  "0011_workspace_index": workspaceIndex.migration,
+  "0012_events": events.migration
 }
 
 /** Every table that the migrations create. */
@@ -41,6 +43,7 @@ export const tables = [
   "budgets",
   "credit_ledger",
   "ephemeral_keys",
+  "events",
   "files",
   "free_model_days",
   "guardrails",

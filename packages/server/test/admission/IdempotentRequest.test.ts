@@ -2,8 +2,8 @@ import { expect, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { type Caller, CurrentCaller } from "../../src/access/Caller.ts"
 import { KeyStore } from "../../src/access/KeyStore.ts"
-import * as PaidRequest from "../../src/admission/PaidRequest.ts"
-import * as RequestContext from "../../src/http/RequestContext.ts"
+import { Idempotency } from "../../src/admission/Idempotency.ts"
+import * as IdempotentRequest from "../../src/admission/IdempotentRequest.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
 import { layer } from "../TestStorage.ts"
 
@@ -15,13 +15,13 @@ const callerOf = Effect.gen(function* () {
 
 /** A request of that caller with the key `once`. */
 const request = <E>(caller: Caller, work: Effect.Effect<string, E>) =>
-  PaidRequest.once(
-    { operation: "test", idempotencyKey: "once", payload: Effect.succeed(["the same"]), encode: (answer) => answer },
-    (keep: PaidRequest.Keep<string>) => Effect.tap(work, (answer) => Effect.flatten(keep(answer)))
-  ).pipe(
-    Effect.provideService(RequestContext.RequestContext, RequestContext.make("r")),
-    Effect.provideService(CurrentCaller, caller)
-  )
+  Effect.flatMap(Idempotency, (idempotency) =>
+    IdempotentRequest.once(
+      idempotency,
+      { operation: "test", idempotencyKey: "once", payload: Effect.succeed(["the same"]), encode: (answer) => answer },
+      (keep: IdempotentRequest.Keep<string>) => Effect.tap(work, (answer) => Effect.flatten(keep(answer)))
+    )
+  ).pipe(Effect.provideService(CurrentCaller, caller))
 
 it.effect("a caller who hangs up at any moment leaves the key free for the next try", () =>
   Effect.gen(function* () {

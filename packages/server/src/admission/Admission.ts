@@ -1,0 +1,233 @@
+/**
+ * The one way in for paid work: rerank, transcription and video.
+ *
+ * A request passes these steps in this order: the key's rate limit (429), a stored answer for its
+ * `Idempotency-Key`, the free-model day (429), and the reservation of the most that it can cost on
+ * key, guardrail and workspace (402). Then it runs. Its charge, its stored answer and its event are
+ * written in one transaction. If it fails, the whole reservation is released.
+ *
+ * The work of a video job continues after the answer. Its worker charges it, or releases the
+ * reservation, when the job ends.
+ */
+import type { BadRequest } from "@model-gateway/core/GatewayError"
+import { PaymentRequired, TooManyRequests } from "@model-gateway/core/GatewayError"
+import type { Metadata as TraceMetadata } from "@model-gateway/core/Trace"
+import type * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import { Context, Effect, Exit, Layer, Schedule } from "effect"
+import { SecureRandom } from "effect/crypto/SecureRandom"
+import type { HttpServerResponse } from "effect/http"
+import type { Caller } from "../access/Caller.ts"
+import { Accounting, type Outcome, type Payer, type Reservation, type Settlement } from "../accounting/Accounting.ts"
+import type { Event } from "../events/Event.ts"
+import { Outbox } from "../events/Outbox.ts"
+import { logAndContinue, orUnavailable } from "../http/Failures.ts"
+import type { RequestContext } from "../http/RequestContext.ts"
+import * as Metrics from "../observability/Metrics.ts"
+import type { StorageError } from "../storage/sql/StorageError.ts"
+import { FreeModelDays } from "./FreeModelDays.ts"
+import { Idempotency } from "./Idempotency.ts"
+import * as IdempotentRequest from "./IdempotentRequest.ts"
+import { RateLimits } from "./RateLimits.ts"
+import * as RequestRate from "./RequestRate.ts"
+
+/** A request for paid work. */
+export interface PaidRequest<A> {
+  readonly caller: Caller
+  /** As in the ledger. */
+  readonly operation: "rerank" | "transcription" | "video"
+  readonly model: string
+  /** Whether the model counts toward the key's free requests of the day. */
+  readonly isFree: boolean
+  /** The most that it can cost. */
+  readonly amount: MicroCredits.MicroCredits
+  /** The `Idempotency-Key` header. */
+  readonly idempotencyKey: string | undefined
+  /**
+   * Identifies the request: its body, or what represents it. Read only if there is an idempotency
+   * key.
+   */
+  readonly payload: Effect.Effect<ReadonlyArray<string | Uint8Array>>
+  /** Status of a success. Default: 200. */
+  readonly status?: number | undefined
+  /** Encodes the body of a success in wire format. */
+  readonly encode: (answer: A) => string
+  /** The request's tracing metadata and end user, for its event. */
+  readonly trace: TraceMetadata | undefined
+  readonly user: string | undefined
+}
+
+/** The result of paid work: the answer, the charge, and the calls of providers that led to it. */
+export interface Served<A> {
+  readonly answer: A
+  readonly outcome: Outcome
+  readonly attempts: Event["attempts"]
+}
+
+/** What a job needs to be admitted. Run both effects in the transaction that writes the job. */
+export interface JobAdmission<A> {
+  /** Counts the free request, and reserves the amount until the job ends. */
+  readonly hold: (job: {
+    readonly jobId: string
+    readonly intentId: string
+    readonly isByok: boolean
+  }) => Effect.Effect<void, PaymentRequired | TooManyRequests>
+  /** Stores the answer for the idempotency key. */
+  readonly keep: (answer: A) => Effect.Effect<void, StorageError>
+}
+
+/** How admission itself can fail. */
+export type Refusal = BadRequest | PaymentRequired | TooManyRequests
+
+/** Admission. */
+export class Admission extends Context.Service<
+  Admission,
+  {
+    /** Counts the request against its key's rate limit, once for each request. */
+    readonly withinRate: Effect.Effect<void, TooManyRequests, RequestContext>
+    /**
+     * Fails if the key, its guardrail or its workspace has nothing left to spend. For requests whose
+     * price is not known yet.
+     */
+    readonly notExhausted: (caller: Caller) => Effect.Effect<void, PaymentRequired>
+    /**
+     * Admits the request, runs `work` and charges its actual cost. Once there is an answer it is
+     * charged, even if the caller has disconnected. `work` runs uninterruptibly, except for parts
+     * that it makes interruptible itself, such as the router's upstream calls. Its parameter is the
+     * generation id: the response's `id` and the key of the usage entry.
+     */
+    readonly serve: <A, E, R>(
+      request: PaidRequest<A>,
+      work: (id: string) => Effect.Effect<Served<A>, E, R>
+    ) => Effect.Effect<HttpServerResponse.HttpServerResponse, E | Refusal, R | RequestContext>
+    /** Admits a job. `submit` writes it in one transaction with {@link JobAdmission}. */
+    readonly accept: <A, E, R>(
+      request: PaidRequest<A>,
+      submit: (admission: JobAdmission<A>) => Effect.Effect<A, E, R>
+    ) => Effect.Effect<HttpServerResponse.HttpServerResponse, E | Refusal, R | RequestContext>
+  }
+>()("@model-gateway/server/admission/Admission") {}
+
+const paymentRequired = ({ message }: { readonly message: string }) =>
+  Effect.fail(new PaymentRequired({ error: { message } }))
+
+const payerOf = ({ guardrail, key }: Caller): Payer => ({
+  keyHash: key.hash,
+  workspaceId: key.workspaceId,
+  guardrailId: guardrail?.id ?? null
+})
+
+/** A briefly locked database must not lose a charge: retry three times within about a second. */
+const settleAgain = Schedule.exponential("100 millis")
+
+/** Makes admission from the services in the context. */
+export const make = Effect.gen(function* () {
+  const accounting = yield* Accounting
+  const days = yield* FreeModelDays
+  const idempotency = yield* Idempotency
+  const outbox = yield* Outbox
+  const random = yield* SecureRandom
+  const withinRate = Effect.provideService(RequestRate.withinRate, RateLimits, yield* RateLimits)
+
+  const takeFree = ({ key }: Caller) =>
+    orUnavailable(days.take(key.hash, key.freeDailyLimit)).pipe(
+      Effect.catchTag("FreeModelDayUsedUp", ({ message, retryAfter }) =>
+        Effect.fail(new TooManyRequests({ error: { message, metadata: { retry_after: retryAfter } } }))
+      )
+    )
+
+  /** Counts the free request and reserves the amount, or does neither. */
+  const hold = Effect.fnUntraced(function* <A>(
+    { amount, caller, isFree, model, operation }: PaidRequest<A>,
+    intent: { readonly id: string; readonly jobId?: string; readonly isByok?: boolean }
+  ) {
+    const taken = isFree ? yield* takeFree(caller) : undefined
+    return yield* orUnavailable(
+      accounting.reserve({ ...intent, payer: payerOf(caller), operation, model, amount })
+    ).pipe(
+      Effect.catchTag("InsufficientCredits", paymentRequired),
+      Effect.onError(() => (taken === undefined ? Effect.void : logAndContinue(days.giveBack(taken))))
+    )
+  })
+
+  /** The steps before any money moves. */
+  const admitted = <A, E, R>(
+    request: PaidRequest<A>,
+    work: (keep: IdempotentRequest.Keep<A>) => Effect.Effect<A, E, R>
+  ) => Effect.andThen(withinRate, IdempotentRequest.once(idempotency, request, work))
+
+  const eventOf = <A>(
+    { caller, model, operation, trace, user }: PaidRequest<A>,
+    { id, reservedAt }: Reservation,
+    { attempts, outcome }: Served<A>
+  ) =>
+    outbox.write({
+      type: operation === "video" ? "video.completed" : `${operation}.completed`,
+      workspace_id: caller.key.workspaceId,
+      key_hash: caller.key.hash,
+      model,
+      generation_id: id,
+      provider: outcome.provider,
+      upstream_model: outcome.upstreamModel,
+      cost_micro: outcome.cost,
+      is_byok: outcome.isByok ?? false,
+      usage: outcome.usage ?? {},
+      user: user ?? null,
+      trace: trace ?? null,
+      started_at: reservedAt,
+      attempts,
+      job: null,
+      callback_url: null
+    })
+
+  const charged = Effect.fnUntraced(function* <A, E, R>(
+    request: PaidRequest<A>,
+    keep: IdempotentRequest.Keep<A>,
+    work: (id: string) => Effect.Effect<Served<A>, E, R>
+  ) {
+    const id = yield* random.uuidV7()
+    const reservation = yield* hold(request, { id })
+    const exit = yield* Effect.exit(work(id))
+    if (Exit.isFailure(exit)) {
+      // If the release does not reach the database, the intent stays open until the reaper releases
+      // it. No money is lost.
+      yield* logAndContinue(accounting.release(reservation))
+      return yield* Effect.failCause(exit.cause)
+    }
+    const { answer, outcome } = exit.value
+    const kept = yield* keep(answer)
+    const withCharge = (settlement: Settlement) =>
+      settlement === "already" ? kept : Effect.andThen(kept, eventOf(request, reservation, exit.value))
+    yield* orUnavailable(
+      Effect.retry(accounting.settle(reservation, outcome, withCharge), {
+        schedule: settleAgain,
+        times: 3,
+        while: (error) => error.retryable
+      })
+    )
+    if (outcome.cost > 0) yield* Metrics.spent(request.operation, outcome.cost)
+    return answer
+  }, Effect.uninterruptible)
+
+  return Admission.of({
+    withinRate,
+    notExhausted: (caller) =>
+      orUnavailable(accounting.checkNotExhausted(payerOf(caller))).pipe(
+        Effect.catchTag("InsufficientCredits", paymentRequired)
+      ),
+    serve: (request, work) => admitted(request, (keep) => charged(request, keep, work)),
+    accept: (request, submit) =>
+      admitted(request, (keep) =>
+        submit({
+          hold: ({ intentId, isByok, jobId }) => Effect.asVoid(hold(request, { id: intentId, jobId, isByok })),
+          keep: (answer) => Effect.flatten(keep(answer))
+        })
+      )
+  })
+})
+
+/** Admission over the stores in the context. */
+export const layer: Layer.Layer<
+  Admission,
+  never,
+  Accounting | FreeModelDays | Idempotency | Outbox | SecureRandom | RateLimits
+> = Layer.effect(Admission, make)

@@ -1,0 +1,85 @@
+/** Answers a request with an `Idempotency-Key` once, and repeats the stored answer after that. */
+import type { BadRequest } from "@model-gateway/core/GatewayError"
+import { Effect } from "effect"
+import { HttpServerResponse } from "effect/http"
+import { currentCaller } from "../access/Caller.ts"
+import { logAndContinue, orUnavailable } from "../http/Failures.ts"
+import { invalid } from "../http/Issues.ts"
+import type { StorageError } from "../storage/sql/StorageError.ts"
+import * as Idempotency from "./Idempotency.ts"
+
+/** Options of {@link once}. */
+export interface OnceOptions<A> {
+  /** The operation's name. The same idempotency key may be used with another operation. */
+  readonly operation: string
+  /** The `Idempotency-Key` header. */
+  readonly idempotencyKey: string | undefined
+  /**
+   * Identifies the request: its body, or what represents it. Read only if there is an idempotency
+   * key.
+   */
+  readonly payload: Effect.Effect<ReadonlyArray<string | Uint8Array>>
+  /** Status of a success. Default: 200. */
+  readonly status?: number | undefined
+  /** Encodes the body of a success in wire format. */
+  readonly encode: (answer: A) => string
+}
+
+/**
+ * Prepares an answer to be stored for its idempotency key, if there is one, and returns the effect
+ * that stores it. Run that effect in the transaction that does or charges the work, so that a crash
+ * in between cannot make the work happen, or be paid for, twice.
+ */
+export type Keep<A> = (answer: A) => Effect.Effect<Effect.Effect<void, StorageError>>
+
+const respond = (answer: Idempotency.Answer): HttpServerResponse.HttpServerResponse =>
+  HttpServerResponse.text(answer.body, {
+    status: answer.status,
+    headers: answer.headers,
+    contentType: "application/json"
+  })
+
+const conflicting = ({ message }: Idempotency.IdempotencyConflict) =>
+  Effect.fail(invalid([{ path: "idempotency-key", message }], message))
+
+/**
+ * Runs the effect unless an earlier request with the same `Idempotency-Key` has an answer. That
+ * answer is then returned with `idempotent-replayed: true`. The same key with another body is a
+ * 400. A failure or an interruption releases the key. The effect stores its answer itself, with
+ * {@link Keep}.
+ */
+export const once = <A, E, R>(
+  idempotency: Idempotency.Idempotency["Service"],
+  { encode, idempotencyKey, operation, payload, status = 200 }: OnceOptions<A>,
+  effect: (keep: Keep<A>) => Effect.Effect<A, E, R>
+): Effect.Effect<HttpServerResponse.HttpServerResponse, E | BadRequest, R> => {
+  const toAnswer = (value: A): Idempotency.Answer => ({ status, headers: {}, body: encode(value) })
+  if (idempotencyKey === undefined) {
+    return Effect.map(
+      effect(() => Effect.succeed(Effect.void)),
+      (value) => respond(toAnswer(value))
+    )
+  }
+  return Effect.uninterruptibleMask(
+    Effect.fnUntraced(function* (restore) {
+      const { ephemeral, key } = yield* currentCaller
+      const begun = yield* idempotency
+        .begin({
+          scope: ephemeral?.hash ?? key.hash,
+          keyHash: key.hash,
+          key: idempotencyKey,
+          fingerprint: Idempotency.fingerprintOf(operation, ...(yield* payload))
+        })
+        .pipe(orUnavailable, Effect.catchTag("IdempotencyConflict", conflicting))
+      if (begun._tag === "Replay") {
+        return HttpServerResponse.setHeader(respond(begun.answer), "idempotent-replayed", "true")
+      }
+      const { claim } = begun
+      // A large answer is encoded once, for the response and for storage.
+      let kept: Idempotency.Answer | undefined
+      const keep = (value: A) => Effect.map(Idempotency.pack((kept = toAnswer(value))), claim.complete)
+      const value = yield* restore(effect(keep)).pipe(Effect.onError(() => logAndContinue(claim.abandon)))
+      return respond(kept ?? toAnswer(value))
+    })
+  )
+}

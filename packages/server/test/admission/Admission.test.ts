@@ -1,0 +1,70 @@
+/** What a paid request leaves behind besides its answer: one event, with the charge, or nothing. */
+import { expect, it } from "@effect/vitest"
+import { invalidRequest, ProviderError, Timeout } from "@model-gateway/providers/ProviderError"
+import { Effect } from "effect"
+import { Accounting } from "../../src/accounting/Accounting.ts"
+import * as TestLedger from "../accounting/TestLedger.ts"
+import { Outbox } from "../../src/events/Outbox.ts"
+import { layer, TestGateway } from "../TestGateway.ts"
+import { post } from "../TestEnvelope.ts"
+import { asTheyCame, scripted } from "../TestProvider.ts"
+
+const events = Effect.flatMap(Outbox, (outbox) => outbox.read(undefined, 100))
+
+const request = { model: "test/rank", query: "q", documents: ["a", "b"] }
+
+it.layer(
+  layer({}, [
+    scripted({ name: "first", rerank: () => Effect.fail(new ProviderError({ reason: new Timeout() })) }),
+    scripted({
+      name: "second",
+      rerank: (request) =>
+        request.query === "wrong" ? Effect.fail(invalidRequest("no")) : Effect.succeed(asTheyCame(request))
+    })
+  ]),
+  { excludeTestServices: true }
+)("a paid request", (it) => {
+  it.effect("writes one event with its charge, however often it is repeated", () =>
+    Effect.gen(function* () {
+      const { workspace } = yield* TestGateway
+      const body = { ...request, user: "ada", trace: { trace_id: "t-1", tenant: { plan: "pro" } } }
+      for (let turn = 0; turn < 3; turn++) {
+        expect((yield* post("/api/v1/rerank", body, { headers: { "idempotency-key": "once" } })).status).toBe(200)
+      }
+      const [row, ...rows] = yield* TestLedger.usageOf()
+      expect(rows).toEqual([])
+      const [event, ...others] = yield* events
+      expect(others).toEqual([])
+      expect(event).toMatchObject({
+        type: "rerank.completed",
+        workspace_id: workspace.id,
+        key_hash: row?.keyHash,
+        model: "test/rank",
+        generation_id: row?.id,
+        provider: "second",
+        upstream_model: "test/rank",
+        cost_micro: 1000,
+        is_byok: false,
+        usage: { search_units: 1, total_tokens: 2 },
+        user: "ada",
+        trace: { trace_id: "t-1", tenant: { plan: "pro" } },
+        attempts: [
+          { provider: "first", outcome: "Timeout" },
+          { provider: "second", outcome: "Success" }
+        ],
+        job: null,
+        callback_url: null
+      })
+    })
+  )
+
+  it.effect("that fails writes no event, is charged nothing and leaves nothing reserved", () =>
+    Effect.gen(function* () {
+      const accounting = yield* Accounting
+      const { workspace } = yield* TestGateway
+      const before = [yield* events, yield* accounting.balanceOf(workspace.id)]
+      expect((yield* post("/api/v1/rerank", { ...request, query: "wrong" })).status).toBe(400)
+      expect([yield* events, yield* accounting.balanceOf(workspace.id)]).toEqual(before)
+    })
+  )
+})

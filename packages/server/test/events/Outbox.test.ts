@@ -1,0 +1,77 @@
+import { expect, it } from "@effect/vitest"
+import { Duration, Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { SqlClient } from "effect/sql/SqlClient"
+import { type NewEvent, Outbox } from "../../src/events/Outbox.ts"
+import { layer } from "../TestStorage.ts"
+
+const event = (model: string): NewEvent => ({
+  type: "rerank.completed",
+  workspace_id: "w",
+  key_hash: "k",
+  model,
+  generation_id: "g",
+  provider: "p",
+  upstream_model: "u",
+  cost_micro: 1000,
+  is_byok: false,
+  usage: { search_units: 1 },
+  user: "ada",
+  trace: { trace_id: "t", tenant: ["a", { b: 1 }] },
+  started_at: 0,
+  attempts: [{ provider: "p", outcome: "Success", seconds: 0.25 }],
+  job: null,
+  callback_url: null
+})
+
+it.effect("an event is read as it was written, with an id and its time", () =>
+  Effect.gen(function* () {
+    const outbox = yield* Outbox
+    const sql = yield* SqlClient
+    yield* TestClock.adjust("90 seconds")
+    yield* sql.withTransaction(outbox.write(event("a")))
+    const [read, ...others] = yield* outbox.read(undefined, 10)
+    expect(others).toEqual([])
+    expect(read).toEqual({ ...event("a"), id: read?.id, created_at: 90_000, duration_ms: 90_000 })
+    expect(read?.id).toMatch(/^[0-9a-f-]{36}$/)
+  }).pipe(Effect.provide(layer))
+)
+
+it.effect("an event is gone with the transaction that it was written in, and cannot be written outside of one", () =>
+  Effect.gen(function* () {
+    const outbox = yield* Outbox
+    const sql = yield* SqlClient
+    const broken = Effect.andThen(outbox.write(event("a")), Effect.fail("broken"))
+    expect(yield* Effect.flip(sql.withTransaction(broken))).toBe("broken")
+    expect(yield* Effect.flip(outbox.write(event("a")))).toMatchObject({ _tag: "StorageError" })
+    expect(yield* outbox.read(undefined, 10)).toEqual([])
+  }).pipe(Effect.provide(layer))
+)
+
+it.effect("events are read in the order in which they were written, a page at a time", () =>
+  Effect.gen(function* () {
+    const outbox = yield* Outbox
+    const sql = yield* SqlClient
+    for (const model of ["a", "b", "c"]) {
+      yield* sql.withTransaction(outbox.write(event(model)))
+      yield* TestClock.adjust("1 millis")
+    }
+    const first = yield* outbox.read(undefined, 2)
+    expect(first.map(({ model }) => model)).toEqual(["a", "b"])
+    expect((yield* outbox.read(first[1]?.id, 2)).map(({ model }) => model)).toEqual(["c"])
+  }).pipe(Effect.provide(layer))
+)
+
+it.effect("events that are old enough are deleted, younger ones stay", () =>
+  Effect.gen(function* () {
+    const outbox = yield* Outbox
+    const sql = yield* SqlClient
+    yield* sql.withTransaction(outbox.write(event("old")))
+    yield* TestClock.adjust("2 days")
+    yield* sql.withTransaction(outbox.write(event("young")))
+    yield* TestClock.adjust("1 days")
+    expect(yield* outbox.purge(Duration.days(4))).toBe(0)
+    expect(yield* outbox.purge(Duration.hours(47))).toBe(1)
+    expect((yield* outbox.read(undefined, 10)).map(({ model }) => model)).toEqual(["young"])
+  }).pipe(Effect.provide(layer))
+)
