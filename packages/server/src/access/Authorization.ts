@@ -19,6 +19,7 @@ import type { BodyMemory } from "../http/BodyMemory.ts"
 import * as ClientAddress from "../http/ClientAddress.ts"
 import * as FailedAuthentications from "./FailedAuthentications.ts"
 import * as Failures from "../http/Failures.ts"
+import * as Operations from "../http/Operations.ts"
 import * as RequestBody from "../http/RequestBody.ts"
 import { RequestContext } from "../http/RequestContext.ts"
 
@@ -29,14 +30,14 @@ const missing = unauthorized(phrases[401])
 const notBearer = unauthorized('invalid authentication header: expected "Authorization: Bearer <API_KEY>"')
 
 /**
- * An ephemeral key may be restricted to some operations. GET `/key` is always allowed: it has no
- * 403 and only reports the key's own status.
+ * An ephemeral key may be restricted to some operations. An operation without a 403 is always
+ * allowed: GET `/key`, which only reports the key's own status.
  */
-const isPermitted = ({ ephemeral }: Caller, operation: string): boolean =>
+const isPermitted = ({ ephemeral }: Caller, endpoint: HttpApiEndpoint.Top): boolean =>
   ephemeral === null ||
   ephemeral.operations === null ||
-  ephemeral.operations.has(operation) ||
-  operation === "currentKey"
+  ephemeral.operations.has(endpoint.identifier) ||
+  Operations.of(endpoint)?.errors.has(403) === false
 
 const notPermitted = (operation: string) =>
   new Forbidden({
@@ -75,7 +76,7 @@ const makeAuthorization = Effect.gen(function* () {
         record.endpoint = endpoint
         return Effect.flatMap(authenticate(credential, request), (caller) => {
           record.userId = caller.key.creatorUserId
-          if (!isPermitted(caller, endpoint.identifier)) return Effect.die(notPermitted(endpoint.identifier))
+          if (!isPermitted(caller, endpoint)) return Effect.die(notPermitted(endpoint.identifier))
           return Effect.provideService(
             isGuardedLater ? httpEffect : guard(endpoint, caller.key.hash, httpEffect),
             CurrentCaller,

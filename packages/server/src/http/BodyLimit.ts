@@ -38,6 +38,13 @@ export const of = (limits: BodyLimits, { form, json }: BodyLimit, isForm: boolea
   return { body: limits[name], held: held[name] ?? limits[name] }
 }
 
+/** The limit of the request's body in bytes, or of the file in it. */
+export const ofRequest: Effect.Effect<number, never, RequestContext> = Effect.flatMap(RequestContext, ({ bodyLimit }) =>
+  bodyLimit === undefined
+    ? Effect.die(new Error("The body of this request was not admitted"))
+    : Effect.succeed(bodyLimit)
+)
+
 /**
  * Enforces the operation's exact limit on an uploaded file at `path`, with a 413 if it is larger.
  * While the form is read, the limit is approximate, because it also counts the file's headers.
@@ -45,9 +52,9 @@ export const of = (limits: BodyLimits, { form, json }: BodyLimit, isForm: boolea
 export const holdFile = (path: string): Effect.Effect<void, never, FileSystem.FileSystem | RequestContext> =>
   Effect.gen(function* () {
     const fileSystem = yield* FileSystem.FileSystem
-    const { bodyLimit } = yield* RequestContext
+    const limit = yield* ofRequest
     const { size } = yield* Effect.orDie(fileSystem.stat(path))
-    if (bodyLimit !== undefined && size > bodyLimit) {
+    if (size > limit) {
       return yield* Effect.die(Multipart.MultipartError.fromReason("FileTooLarge"))
     }
   })

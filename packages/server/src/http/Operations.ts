@@ -16,7 +16,6 @@ export interface Operation {
   readonly success: ReadonlySet<number>
   /** The closed set of error statuses. */
   readonly errors: ReadonlySet<number>
-  readonly access: Contract.Access
   /** Which limits apply to its body. */
   readonly bodyLimit: Contract.BodyLimit
   /** The content types of its body. Empty: it has no body. */
@@ -50,7 +49,6 @@ HttpApi.reflect(GatewayApi, {
       path: endpoint.path,
       success: new Set(successes.keys()),
       errors: new Set(errors.keys()),
-      access: declared.access,
       bodyLimit: declared.bodyLimit,
       contentTypes: [...endpoint.payload.keys()],
       isPaid: Contract.isPaid(declared),

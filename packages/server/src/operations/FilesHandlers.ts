@@ -10,7 +10,7 @@ import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { currentCaller, limitedTo } from "../access/Caller.ts"
-import { GatewayServerConfig } from "../GatewayServerConfig.ts"
+import * as BodyLimit from "../http/BodyLimit.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import * as Paging from "../http/Paging.ts"
 import * as Timestamp from "../http/Timestamp.ts"
@@ -51,7 +51,6 @@ const make = Effect.gen(function* () {
   const files = yield* FileStore
   const objects = yield* ObjectStore
   const workspaces = yield* WorkspaceStore
-  const { bodyLimits } = yield* GatewayServerConfig
 
   /** The workspace of the request. Fails with a 403 if the caller is not a member of it. */
   const scopeOf = Effect.fnUntraced(function* (workspaceId: string | undefined) {
@@ -82,7 +81,7 @@ const make = Effect.gen(function* () {
       const id = yield* files.nextId
       return yield* Upload.receive(
         request,
-        { key: keyOf("files", id), maxBytes: bodyLimits.files },
+        { key: keyOf("files", id), maxBytes: yield* BodyLimit.ofRequest },
         ({ bytes, contentType, filename, key: objectKey, purpose, sha256 }) =>
           orUnavailable(
             files.create({

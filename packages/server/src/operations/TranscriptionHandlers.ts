@@ -15,6 +15,7 @@ import { currentCaller, type Caller } from "../access/Caller.ts"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import * as FairShare from "../internal/FairShare.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
+import * as BodyLimit from "../http/BodyLimit.ts"
 import * as Issues from "../http/Issues.ts"
 import { Admission } from "../admission/Admission.ts"
 import { type Endpoint, ModelCatalogue } from "../routing/ModelCatalogue.ts"
@@ -106,7 +107,7 @@ const make = Effect.gen(function* () {
   const router = yield* Router
   const fileSystem = yield* FileSystem.FileSystem
   const path = yield* Path.Path
-  const { bodyLimits, deadlines } = yield* GatewayServerConfig
+  const { deadlines } = yield* GatewayServerConfig
 
   const serve = (
     caller: Caller,
@@ -174,7 +175,7 @@ const make = Effect.gen(function* () {
   return Effect.fnUntraced(
     function* (request: HttpServerRequest.HttpServerRequest, idempotencyKey: string | undefined) {
       const caller = yield* currentCaller
-      const body = yield* TranscriptionBody.read(request, bodyLimits.transcription)
+      const body = yield* TranscriptionBody.read(request, yield* BodyLimit.ofRequest)
       if (body === undefined) return HttpServerResponse.empty({ status: 415 })
       const input = yield* TranscriptionInput.fromBody(body)
       yield* Candidates.allowModel(input.model, caller.guardrail)
