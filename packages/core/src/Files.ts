@@ -10,7 +10,6 @@ import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import { SingleFileSchema } from "effect/http/Multipart"
 import {
   BadGateway,
-  BadRequest,
   Forbidden,
   InternalServerError,
   NotFound,
@@ -21,6 +20,7 @@ import {
 } from "./GatewayError.ts"
 import { FileId, Page, Timestamp, WorkspaceScope } from "./Identifiers.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
+import { storageErrors } from "./internal/errorSets.ts"
 import * as Operation from "./Operation.ts"
 
 /**
@@ -162,16 +162,6 @@ export const deleteFileEndpoint = Operation.endpoint(deleteFile, () => ({
   query: { ...WorkspaceScope, provider: Schema.optionalKey(FileProvider) }
 }))
 
-const supporting = [
-  BadRequest,
-  Unauthorized,
-  Forbidden,
-  NotFound,
-  TooManyRequests,
-  InternalServerError,
-  ServiceUnavailable
-] as const
-
 /**
  * POST `/files`: 200, or one of 400 401 403 404 413 429 500 503.
  *
@@ -181,7 +171,7 @@ export const uploadFile = Operation.make("uploadFile", "POST", "/files", {
   access: "any key",
   bodyLimit: { form: "files" },
   success: File,
-  error: [...supporting, PayloadTooLarge]
+  error: [...storageErrors, PayloadTooLarge]
 })
 
 /**
@@ -202,7 +192,7 @@ export const uploadFileEndpoint = Operation.endpoint(uploadFile, () => ({
 export const listFiles = Operation.make("listFiles", "GET", "/files", {
   access: "any key",
   success: FileList,
-  error: supporting
+  error: storageErrors
 })
 
 /**
@@ -220,7 +210,7 @@ export const listFilesEndpoint = Operation.endpoint(listFiles, () => ({ query: {
 export const getFile = Operation.make("getFile", "GET", "/files/:file_id", {
   access: "any key",
   success: File,
-  error: supporting
+  error: storageErrors
 })
 
 /**
@@ -239,7 +229,7 @@ export const getFileEndpoint = Operation.endpoint(getFile, () => ({ params: file
 export const getFileContent = Operation.make("getFileContent", "GET", "/files/:file_id/content", {
   access: "any key",
   success: Schema.Void,
-  error: supporting
+  error: storageErrors
 })
 
 /**

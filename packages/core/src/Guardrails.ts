@@ -9,18 +9,15 @@
  */
 import * as Schema from "effect/Schema"
 import { LimitReset } from "./CurrentKey.ts"
-import { BadRequest, Forbidden, InternalServerError, NotFound, Unauthorized } from "./GatewayError.ts"
-import { GuardrailId, KeyHash, Page, Timestamp } from "./Identifiers.ts"
+import { GuardrailId, KeyHash, Name, Page, Timestamp } from "./Identifiers.ts"
 import { isMaxItems } from "./internal/bounds.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
+import { managementErrors } from "./internal/errorSets.ts"
 import { SpendingLimit } from "./Keys.ts"
 import * as Operation from "./Operation.ts"
 
 const guardrail = { id: GuardrailId }
 
-const error = [BadRequest, Unauthorized, Forbidden, NotFound, InternalServerError] as const
-
-const Name = Schema.String.check(Schema.isMinLength(1), isMaxCharacters(256))
 const Description = Schema.NullOr(Schema.String.check(isMaxCharacters(2048)))
 const AllowList = Schema.NullOr(
   Schema.Array(Schema.String.check(Schema.isMinLength(1), isMaxCharacters(256))).check(isMaxItems(10_000))
@@ -163,7 +160,7 @@ export const assignKeys = Operation.make("assignKeys", "POST", "/guardrails/:id/
   access: "management key",
   idempotency: "always",
   success: AssignResponse,
-  error
+  error: managementErrors
 })
 
 /**
@@ -182,7 +179,7 @@ export const unassignKeys = Operation.make("unassignKeys", "POST", "/guardrails/
   access: "management key",
   idempotency: "always",
   success: UnassignResponse,
-  error
+  error: managementErrors
 })
 
 /**
@@ -203,7 +200,7 @@ export const unassignKeysEndpoint = Operation.endpoint(unassignKeys, () => ({
 export const listAssignments = Operation.make("listAssignments", "GET", "/guardrails/:id/assignments/keys", {
   access: "management key",
   success: AssignmentList,
-  error
+  error: managementErrors
 })
 
 /**
@@ -221,7 +218,7 @@ export const listAssignmentsEndpoint = Operation.endpoint(listAssignments, () =>
 export const createGuardrail = Operation.make("createGuardrail", "POST", "/guardrails", {
   access: "management key",
   success: Response,
-  error
+  error: managementErrors
 })
 
 /**
@@ -239,7 +236,7 @@ export const createGuardrailEndpoint = Operation.endpoint(createGuardrail, () =>
 export const listGuardrails = Operation.make("listGuardrails", "GET", "/guardrails", {
   access: "management key",
   success: ListResponse,
-  error
+  error: managementErrors
 })
 
 /**
@@ -257,7 +254,7 @@ export const listGuardrailsEndpoint = Operation.endpoint(listGuardrails, () => (
 export const getGuardrail = Operation.make("getGuardrail", "GET", "/guardrails/:id", {
   access: "management key",
   success: Response,
-  error
+  error: managementErrors
 })
 
 /**
@@ -275,7 +272,7 @@ export const getGuardrailEndpoint = Operation.endpoint(getGuardrail, () => ({ pa
 export const updateGuardrail = Operation.make("updateGuardrail", "PATCH", "/guardrails/:id", {
   access: "management key",
   success: Response,
-  error
+  error: managementErrors
 })
 
 /**
@@ -297,7 +294,7 @@ export const updateGuardrailEndpoint = Operation.endpoint(updateGuardrail, () =>
 export const deleteGuardrail = Operation.make("deleteGuardrail", "DELETE", "/guardrails/:id", {
   access: "management key",
   success: DeleteResponse,
-  error
+  error: managementErrors
 })
 
 /**

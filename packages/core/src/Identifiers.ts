@@ -72,6 +72,20 @@ export const VideoId = Schema.String.check(
 export const EndUser = Schema.String.check(isMaxCharacters(256))
 
 /**
+ * The name of a key, a guardrail or a workspace: 1 to 256 characters.
+ *
+ * @since 0.1.0
+ */
+export const Name = Schema.String.check(Schema.isMinLength(1), isMaxCharacters(256))
+
+/**
+ * A URL that starts with `https://`.
+ *
+ * @since 0.1.0
+ */
+export const HttpsUrl = Schema.String.check(Schema.isPattern(/^https:\/\/[^\s/]\S*$/i, { expected: "an https:// URL" }))
+
+/**
  * A time in ISO 8601, in UTC with `Z`, such as `2026-11-20T22:30:00.000Z`.
  *
  * Specification: "Key record", `expires_at`.

@@ -8,13 +8,11 @@
  */
 import * as Schema from "effect/Schema"
 import { LimitReset } from "./CurrentKey.ts"
-import { BadRequest, Forbidden, InternalServerError, NotFound, TooManyRequests, Unauthorized } from "./GatewayError.ts"
-import { KeyHash, Page, Timestamp, WorkspaceId, WorkspaceScope } from "./Identifiers.ts"
-import { isMaxCharacters } from "./internal/characters.ts"
+import { BadRequest, Forbidden, InternalServerError, TooManyRequests, Unauthorized } from "./GatewayError.ts"
+import { KeyHash, Name, Page, Timestamp, WorkspaceId, WorkspaceScope } from "./Identifiers.ts"
+import { managementErrors } from "./internal/errorSets.ts"
 import { EphemeralRequest } from "./internal/ephemeralRequest.ts"
 import * as Operation from "./Operation.ts"
-
-const Name = Schema.String.check(Schema.isMinLength(1), isMaxCharacters(256))
 
 /**
  * A spending limit in credits, at least 0, with at most six decimal places. Null means no limit.
@@ -152,8 +150,6 @@ export interface EphemeralResponse extends Schema.Schema.Type<typeof EphemeralRe
 
 const key = { hash: KeyHash }
 
-const error = [BadRequest, Unauthorized, Forbidden, NotFound, InternalServerError] as const
-
 /**
  * POST `/keys`: 200, or one of 400 401 403 404 500. Management keys only, like all of `/keys`
  * except `/keys/ephemeral`.
@@ -163,7 +159,7 @@ const error = [BadRequest, Unauthorized, Forbidden, NotFound, InternalServerErro
 export const createKey = Operation.make("createKey", "POST", "/keys", {
   access: "management key",
   success: CreateResponse,
-  error
+  error: managementErrors
 })
 
 /**
@@ -210,7 +206,7 @@ export const createEphemeralKeyEndpoint = Operation.endpoint(createEphemeralKey,
 export const listKeys = Operation.make("listKeys", "GET", "/keys", {
   access: "management key",
   success: ListResponse,
-  error
+  error: managementErrors
 })
 
 /**
@@ -235,7 +231,7 @@ export const listKeysEndpoint = Operation.endpoint(listKeys, () => ({
 export const getKey = Operation.make("getKey", "GET", "/keys/:hash", {
   access: "management key",
   success: Response,
-  error
+  error: managementErrors
 })
 
 /**
@@ -254,7 +250,7 @@ export const getKeyEndpoint = Operation.endpoint(getKey, () => ({ params: key })
 export const updateKey = Operation.make("updateKey", "PATCH", "/keys/:hash", {
   access: "management key",
   success: Response,
-  error
+  error: managementErrors
 })
 
 /**
@@ -273,7 +269,7 @@ export const updateKeyEndpoint = Operation.endpoint(updateKey, () => ({ params: 
 export const deleteKey = Operation.make("deleteKey", "DELETE", "/keys/:hash", {
   access: "management key",
   success: DeleteResponse,
-  error
+  error: managementErrors
 })
 
 /**

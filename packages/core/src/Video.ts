@@ -14,13 +14,13 @@ import {
   NotFound,
   PayloadTooLarge,
   PaymentRequired,
-  ServiceUnavailable,
   TooManyRequests,
   Unauthorized
 } from "./GatewayError.ts"
 import { idempotencyHeaders } from "./Idempotency.ts"
-import { Decimal, EndUser, Timestamp, VideoId } from "./Identifiers.ts"
+import { Decimal, EndUser, HttpsUrl, Timestamp, VideoId } from "./Identifiers.ts"
 import { isMaxBytes, isMaxItems } from "./internal/bounds.ts"
+import { storageErrors } from "./internal/errorSets.ts"
 import * as Operation from "./Operation.ts"
 import * as Routing from "./Routing.ts"
 import * as Trace from "./Trace.ts"
@@ -114,13 +114,7 @@ export const Request = Schema.Struct({
    * An HTTPS URL that is called when the job reaches a final state. Default: the workspace's
    * `default_callback_url`.
    */
-  callback_url: Schema.optionalKey(
-    Schema.String.check(
-      Schema.isPattern(/^https:\/\/[^\s/]\S*$/i, {
-        expected: "an https:// URL"
-      })
-    )
-  ),
+  callback_url: Schema.optionalKey(HttpsUrl),
   /** At most 2 items. */
   frame_images: Schema.optionalKey(Schema.Array(FrameImage).check(isMaxItems(2))),
   /** At most 64 items. */
@@ -224,16 +218,6 @@ export const submitVideoEndpoint = Operation.endpoint(submitVideo, () => ({
 
 const video = { id: VideoId }
 
-const supporting = [
-  BadRequest,
-  Unauthorized,
-  Forbidden,
-  NotFound,
-  TooManyRequests,
-  InternalServerError,
-  ServiceUnavailable
-] as const
-
 /**
  * GET `/videos/{id}`: 200, or one of 400 401 403 404 429 500 503. With `wait`, the service responds
  * when the status changes or after that many seconds, at most 60.
@@ -243,7 +227,7 @@ const supporting = [
 export const getVideo = Operation.make("getVideo", "GET", "/videos/:id", {
   access: "any key",
   success: Job,
-  error: supporting
+  error: storageErrors
 })
 
 /**
@@ -268,7 +252,7 @@ export const getVideoEndpoint = Operation.endpoint(getVideo, () => ({
 export const getVideoContent = Operation.make("getVideoContent", "GET", "/videos/:id/content", {
   access: "any key",
   success: Schema.Void,
-  error: supporting
+  error: storageErrors
 })
 
 /**
@@ -295,7 +279,7 @@ export const cancelVideo = Operation.make("cancelVideo", "POST", "/videos/:id/ca
   access: "any key",
   idempotency: "always",
   success: Job,
-  error: supporting
+  error: storageErrors
 })
 
 /**

@@ -7,10 +7,9 @@
  */
 import * as Schema from "effect/Schema"
 import { DeletionShape } from "./Files.ts"
-import { BadRequest, Forbidden, InternalServerError, NotFound, Unauthorized } from "./GatewayError.ts"
 import { idempotencyHeaders } from "./Idempotency.ts"
-import { Timestamp, WorkspaceId } from "./Identifiers.ts"
-import { isMaxCharacters } from "./internal/characters.ts"
+import { HttpsUrl, Name, Timestamp, WorkspaceId } from "./Identifiers.ts"
+import { managementErrors } from "./internal/errorSets.ts"
 import * as Operation from "./Operation.ts"
 
 /**
@@ -40,10 +39,8 @@ export interface Workspace extends Schema.Schema.Type<typeof Workspace> {}
  * @since 0.1.0
  */
 export const UpdateRequest = Schema.Struct({
-  name: Schema.optionalKey(Schema.String.check(Schema.isMinLength(1), isMaxCharacters(256))),
-  default_callback_url: Schema.optionalKey(
-    Schema.NullOr(Schema.String.check(Schema.isPattern(/^https:\/\/[^\s/]\S*$/i, { expected: "an https:// URL" })))
-  ),
+  name: Schema.optionalKey(Name),
+  default_callback_url: Schema.optionalKey(Schema.NullOr(HttpsUrl)),
   file_shape: Schema.optionalKey(DeletionShape)
 })
 
@@ -70,8 +67,6 @@ export interface Response extends Schema.Schema.Type<typeof Response> {}
 
 const workspace = { id: WorkspaceId }
 
-const error = [BadRequest, Unauthorized, Forbidden, NotFound, InternalServerError] as const
-
 /**
  * GET `/workspaces/{id}`: 200, or one of 400 401 403 404 500.
  *
@@ -80,7 +75,7 @@ const error = [BadRequest, Unauthorized, Forbidden, NotFound, InternalServerErro
 export const getWorkspace = Operation.make("getWorkspace", "GET", "/workspaces/:id", {
   access: "management key",
   success: Response,
-  error
+  error: managementErrors
 })
 
 /**
@@ -98,7 +93,7 @@ export const getWorkspaceEndpoint = Operation.endpoint(getWorkspace, () => ({ pa
 export const updateWorkspace = Operation.make("updateWorkspace", "PATCH", "/workspaces/:id", {
   access: "management key",
   success: Response,
-  error
+  error: managementErrors
 })
 
 /**
@@ -121,7 +116,7 @@ export const addCredits = Operation.make("addCredits", "POST", "/workspaces/:id/
   access: "management key",
   idempotency: "by key",
   success: Response,
-  error
+  error: managementErrors
 })
 
 /**
