@@ -6,6 +6,8 @@
  * A flag takes precedence over the environment, the environment over the file, and the file over
  * the default.
  */
+import * as Cohere from "@model-gateway/providers/Cohere"
+import * as UpstreamHttp from "@model-gateway/providers/UpstreamHttp"
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
 import * as Setting from "@model-gateway/server/Setting"
 import { type Config, Duration, JsonSchema, type Option } from "effect"
@@ -64,14 +66,16 @@ export const declarations = {
     cohere: {
       apiKey: Setting.secret("cohere-api-key", {
         variable: "COHERE_API_KEY",
-        pattern: /^[\x21-\x7e]+$/,
-        allowed: "an API key without spaces",
+        schema: UpstreamHttp.ApiKey,
+        allowed: "printable ASCII characters without spaces",
         description: "API key of Cohere. Without it, Cohere's models are not offered"
       }),
-      baseUrl: Setting.url("cohere-base-url", {
+      baseUrl: Setting.text("cohere-base-url", {
         variable: "COHERE_BASE_URL",
-        default: "https://api.cohere.com",
-        description: "URL of Cohere's API"
+        schema: UpstreamHttp.BaseUrl,
+        allowed: "an http:// or https:// URL without user name, query or fragment",
+        default: Cohere.defaultBaseUrl,
+        description: "URL of Cohere's API. A private deployment has its own"
       })
     }
   }

@@ -1,6 +1,7 @@
+import * as Cohere from "@model-gateway/providers/Cohere"
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
 import * as Setting from "@model-gateway/server/Setting"
-import { ConfigProvider, Effect } from "effect"
+import { ConfigProvider, Effect, Option } from "effect"
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -99,6 +100,16 @@ describe("settings", () => {
     expect(await readAll(shown)).toEqual(await readAll(ConfigProvider.fromUnknown({})))
   })
 
+  it("of Cohere are those that its adapter reads without the executable", async () => {
+    const { apiKey, baseUrl } = Settings.declarations.upstreams.cohere
+    const environment = { [apiKey.variable]: "not-a-real-key", [baseUrl.variable]: "http://127.0.0.1:9001" }
+    for (const given of [environment, { [apiKey.variable]: "not-a-real-key" }]) {
+      const provider = ConfigProvider.fromUnknown(given)
+      const { upstreams } = await Effect.runPromise(Settings.config.parse(provider))
+      expect(await Effect.runPromise(Cohere.config.parse(provider))).toEqual(Option.some(upstreams.cohere))
+    }
+  })
+
   it("are all in the help of serve, except secrets without a flag", async () => {
     const { code, stdout } = await run(["serve", "--help"])
     expect(code).toBe(0)
@@ -181,9 +192,13 @@ describe("settings", () => {
     [
       ["--cohere-base-url", "api.cohere.com"],
       {},
-      '--cohere-base-url is "api.cohere.com", which is not a URL such as https://api.cohere.com.'
+      '--cohere-base-url is "api.cohere.com", which is not an http:// or https:// URL without user name, query or fragment.'
     ],
-    [[], { COHERE_API_KEY: "two words" }, "COHERE_API_KEY in the environment is not an API key without spaces."],
+    [
+      [],
+      { COHERE_API_KEY: "two words" },
+      "COHERE_API_KEY in the environment is not printable ASCII characters without spaces."
+    ],
     [
       [],
       { MODEL_GATEWAY_BODY_LIMIT_RERANK: "big" },

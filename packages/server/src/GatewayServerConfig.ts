@@ -4,7 +4,7 @@
  * Sizes are in bytes, and times are `Duration`s. As text, sizes are written as `8 MiB` or in bytes,
  * and times as `20 seconds`.
  */
-import { type Config, Context, Duration, Layer } from "effect"
+import { type Config, Context, Duration, Layer, Schema } from "effect"
 import { Origin } from "./internal/Origin.ts"
 import { ProxyNetwork } from "./internal/ProxyNetwork.ts"
 import * as Setting from "./Setting.ts"
@@ -161,7 +161,7 @@ export const declarations = {
   }),
   metricsToken: Setting.secret("metrics-token", {
     // Too long to guess, with the characters of a bearer token (RFC 6750).
-    pattern: /^[\w.~+/-]{16,512}={0,2}$/,
+    schema: Schema.Redacted(Schema.String.check(Schema.isPattern(/^[\w.~+/-]{16,512}={0,2}$/))),
     allowed: "a token of 16 to 512 letters, digits and - . _ ~ + /",
     // This flag is older than the rule that secrets have none.
     hasFlag: true,

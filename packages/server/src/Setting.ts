@@ -272,25 +272,18 @@ export const literals = <const Values extends ReadonlyArray<string>>(
     defaultText: options.default
   })
 
-/** A text that is not empty. `allowed` completes "is not …" in errors. */
+/** A text that is not empty, or that `schema` allows. `allowed` completes "is not …" in errors. */
 export const text = (
   name: string,
-  options: Options & { readonly allowed: string; readonly default: string }
+  options: Options & {
+    readonly allowed: string
+    readonly default: string
+    readonly schema?: Schema.ConstraintCodec<string, string>
+  }
 ): Setting<string> =>
   declare(name, options, {
-    schema: Schema.NonEmptyString,
+    schema: options.schema ?? Schema.NonEmptyString,
     allowed: options.allowed,
-    default: options.default,
-    defaultText: options.default
-  })
-
-const isHttp = (url: string): boolean => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
-
-/** The URL of an HTTP service. */
-export const url = (name: string, options: Options & { readonly default: string }): Setting<string> =>
-  declare(name, options, {
-    schema: Schema.String.check(Schema.makeFilter(isHttp)),
-    allowed: `a URL such as ${options.default}`,
     default: options.default,
     defaultText: options.default
   })
@@ -328,10 +321,14 @@ export const list = <A>(
 /** A secret text. Without it the value is undefined. */
 export const secret = (
   name: string,
-  options: Options & { readonly allowed: string; readonly pattern: RegExp; readonly hasFlag?: boolean }
+  options: Options & {
+    readonly allowed: string
+    readonly schema: Schema.ConstraintCodec<Redacted.Redacted, unknown>
+    readonly hasFlag?: boolean
+  }
 ): Setting<Redacted.Redacted | undefined> =>
   declare(name, options, {
-    schema: Schema.Redacted(Schema.String.check(Schema.isPattern(options.pattern))),
+    schema: options.schema,
     allowed: options.allowed,
     default: undefined,
     defaultText: undefined,

@@ -21,14 +21,16 @@ const declarations = {
     }
   ),
   upstream: {
-    url: Setting.url("upstream-url", {
+    url: Setting.text("upstream-url", {
       variable: "UPSTREAM_URL",
+      schema: Schema.String.check(Schema.isStartingWith("http")),
+      allowed: "an HTTP URL",
       default: "https://upstream.example",
       description: "URL"
     }),
     key: Setting.secret("upstream-key", {
       variable: "UPSTREAM_KEY",
-      pattern: /^\w+$/,
+      schema: Schema.Redacted(Schema.String.check(Schema.isPattern(/^\w+$/))),
       allowed: "a key of letters and digits",
       description: "Key"
     })
@@ -184,7 +186,8 @@ describe("the JSON Schema of settings", () => {
             url: {
               type: "string",
               default: "https://upstream.example",
-              description: "URL. Allowed: a URL such as https://upstream.example."
+              pattern: "^http",
+              description: "URL. Allowed: an HTTP URL."
             },
             key: { type: "string", description: "Key. Allowed: a key of letters and digits." }
           }
