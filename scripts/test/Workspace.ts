@@ -23,7 +23,7 @@ export interface Package {
 }
 
 export interface Source {
-  /** Relative to the package's folder, with forward slashes: `src/keys/KeyStore.ts`. */
+  /** Relative to the package's folder, with forward slashes: `src/access/KeyStore.ts`. */
   readonly path: string
   /** Without comments, whose examples import what they like. */
   readonly code: string

@@ -55,10 +55,11 @@ export const hashKey = (key: string): string => hash("sha256", key, "hex")
 /**
  * The label that is shown for a key: its prefix and its last three characters, as in `mg_sk_…abc`.
  */
-export const labelOf = (key: string): string => `${key.slice(0, prefixLength)}…${key.slice(-3)}`
+const labelOf = (key: string): string => `${key.slice(0, prefixLength)}…${key.slice(-3)}`
 
 /**
- * Tells a key's kind and hash, or why the text is none. No lookup is made, and what is compared is public.
+ * Parses a key: its kind and hash, or why the text is not a key. Reads no database. The comparison of
+ * the checksum need not take constant time, because the checksum is not a secret.
  *
  * @example
  * ```ts

@@ -290,8 +290,8 @@ export const kindOf = (error: unknown): string => {
  * @example
  * ```ts
  * import { Effect } from "effect"
- * import * as Failures from "@model-gateway/server/http/Failures"
- * import { StorageError } from "@model-gateway/server/storage/sql/StorageError"
+ * import * as Failures from "./Failures.ts"
+ * import { StorageError } from "../storage/sql/StorageError.ts"
  *
  * const read: Effect.Effect<string, StorageError> = Effect.succeed("row")
  * const inHandler: Effect.Effect<string> = Failures.orUnavailable(read)

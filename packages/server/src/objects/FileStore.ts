@@ -79,7 +79,7 @@ const idForm = /^file_([0-9a-f]{12})7[0-9a-f]{3}[89ab][0-9a-f]{15}$/
  * The creation time of an identifier in epoch milliseconds, or undefined if it is not a file
  * identifier.
  */
-export const timeOf = (id: string): number | undefined => {
+const timeOf = (id: string): number | undefined => {
   const digits = idForm.exec(id)?.[1]
   return digits === undefined ? undefined : Number.parseInt(digits, 16)
 }

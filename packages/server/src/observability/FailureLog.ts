@@ -30,7 +30,7 @@ const write = ({ annotations = {}, level, message }: Occurrence): Effect.Effect<
   Effect.annotateLogs(Effect.logWithLevel(level)(message), annotations)
 
 /** By default every failure is logged. */
-export const FailureLog = Context.Reference<FailureLog>("@model-gateway/server/observability/FailureLog", {
+export const FailureLog = Context.Reference<FailureLog>("./FailureLog.ts", {
   defaultValue: () => ({ report: write })
 })
 
@@ -114,7 +114,7 @@ export const make = Effect.fnUntraced(function* ({ interval = "1 minute" }: Opti
  * @example
  * ```ts
  * import { Effect } from "effect"
- * import * as FailureLog from "@model-gateway/server/observability/FailureLog"
+ * import * as FailureLog from "./FailureLog.ts"
  *
  * const sweep: Effect.Effect<void, Error> = Effect.void
  * const told = Effect.catch(sweep, ({ message }) => FailureLog.report({ kind: "sweep", level: "Warn", message }))

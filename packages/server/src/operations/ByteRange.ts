@@ -22,7 +22,7 @@ export interface Conditions {
  *
  * @example
  * ```ts
- * import * as ByteRange from "@model-gateway/server/operations/ByteRange"
+ * import * as ByteRange from "./ByteRange.ts"
  *
  * ByteRange.parse({ range: "bytes=-500", ifRange: undefined }, 10_000, '"abc"') // { start: 9500, length: 500 }
  * ```

@@ -29,7 +29,7 @@ const percentEncoded = (text: string): string =>
  *
  * @example
  * ```ts
- * import { dispositionOf } from "@model-gateway/server/operations/ContentResponse"
+ * import { dispositionOf } from "./ContentResponse.ts"
  *
  * dispositionOf("attachment", "caf\u00e9.txt") // attachment; filename="caf_.txt"; filename*=UTF-8''caf%C3%A9.txt
  * ```

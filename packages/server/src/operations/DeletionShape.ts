@@ -39,7 +39,7 @@ export interface ShapePreferences {
  *
  * @example
  * ```ts
- * import { negotiate } from "@model-gateway/server/operations/DeletionShape"
+ * import { negotiate } from "./DeletionShape.ts"
  *
  * negotiate({ accept: "application/json; shape=compat_b", provider: "provider_a", workspace: "native" }) // compat_b
  * ```

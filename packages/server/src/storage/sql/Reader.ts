@@ -4,8 +4,8 @@
  * A statement outside a transaction reads the last commit and waits for no one. A prepared one also
  * skips the template and its own span. For frequent reads with one statement.
  */
-import { Context, Effect, Layer } from "effect"
-import { SqlClient } from "effect/sql/SqlClient"
+import { Context } from "effect"
+import type { SqlClient } from "effect/sql/SqlClient"
 import type { Connection } from "effect/sql/SqlConnection"
 import * as Dialect from "./Dialect.ts"
 
@@ -29,6 +29,3 @@ export const make = (connection: Connection): Reader["Service"] =>
 
 /** Reads on the client itself. */
 export const makeSql = (sql: SqlClient): Reader["Service"] => Reader.of({ prepare: (text) => Dialect.fixed(sql, text) })
-
-/** Reads on the client itself, for a database whose connections do not wait for each other. */
-export const layerSql: Layer.Layer<Reader, never, SqlClient> = Layer.effect(Reader, Effect.map(SqlClient, makeSql))

@@ -232,8 +232,8 @@ export const make = Effect.fnUntraced(function* (options: Options) {
  * @example
  * ```ts
  * import { Layer } from "effect"
- * import * as Migrations from "@model-gateway/server/storage/sql/Migrations"
- * import * as SqliteClient from "@model-gateway/server/storage/sqlite/SqliteClient"
+ * import * as Migrations from "../sql/Migrations.ts"
+ * import * as SqliteClient from "./SqliteClient.ts"
  *
  * const Storage = Migrations.layer.pipe(Layer.provideMerge(SqliteClient.layer({ filename: ".data/gateway.db" })))
  * ```
