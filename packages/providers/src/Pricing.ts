@@ -62,6 +62,36 @@ export interface PerVideo {
 }
 
 /**
+ * What an offer charges by.
+ *
+ * @since 0.1.0
+ */
+export type Pricing = PerSearchUnit | PerSecond | PerToken | PerVideo
+
+/**
+ * The prices by the units of GET `/models` and `provider.max_price`, in micro-credits. Of several
+ * prices for one unit it is the highest. Units that those do not have are left out.
+ *
+ * @since 0.1.0
+ */
+export const perUnit = (pricing: Pricing): { readonly search_unit?: number; readonly second?: number } => {
+  switch (pricing.unit) {
+    case "search_unit":
+      return { search_unit: pricing.microCredits }
+    case "second":
+      return {
+        second:
+          "prices" in pricing
+            ? Math.max(...pricing.prices.map(({ microCredits }) => microCredits))
+            : pricing.microCredits
+      }
+    case "token":
+    case "video":
+      return {}
+  }
+}
+
+/**
  * The actual cost of a call, as the offer computed it, and the counts it is based on.
  *
  * @since 0.1.0

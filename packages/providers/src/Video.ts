@@ -33,12 +33,12 @@ export interface VideoRequest extends Pick<
 }
 
 /**
- * The upstream's own name of a job: any JSON that the adapter needs to find the job again. The
+ * The upstream's own name of a job: any JSON but null that the adapter needs to find the job again. The
  * service stores it and passes it back unchanged.
  *
  * @since 0.1.0
  */
-export type JobHandle = Schema.Json
+export type JobHandle = Exclude<Schema.Json, null>
 
 /**
  * A video to make, and the token that identifies the submission.

@@ -9,10 +9,8 @@ describe("the public surface", () => {
       "AudioSource",
       "Cohere",
       "MicroCredits",
-      "Model",
       "Offer",
       "Pricing",
-      "Provider",
       "ProviderError",
       "Rerank",
       "Transcription",
@@ -23,7 +21,7 @@ describe("the public surface", () => {
 
   const load = (module: string) => Effect.exit(Effect.tryPromise(() => import(`@model-gateway/providers/${module}`)))
 
-  it.effect.each(["AudioDuration", "Model", "ProviderError"])("has the subpath %s", (module) =>
+  it.effect.each(["AudioDuration", "Offer", "ProviderError"])("has the subpath %s", (module) =>
     Effect.gen(function* () {
       assert.strictEqual((yield* load(module))._tag, "Success")
     })

@@ -1,5 +1,5 @@
 /**
- * The sandbox: a provider that needs no upstream and no key, so that everything works on first run.
+ * The sandbox: offers that need no upstream and no key, so that everything works on first run.
  *
  * | Model | What it does | Price |
  * |---|---|---|
@@ -12,17 +12,19 @@
  * @since 0.1.0
  */
 import { AspectRatio } from "@model-gateway/core/Video"
-import { Context, Effect, Layer, type Scope } from "effect"
-import type { Model } from "@model-gateway/providers/Model"
-import type {
-  Provider,
-  RerankRequest,
-  RerankResponse,
-  TranscriptionRequest,
-  TranscriptionResponse,
-  VideoCapability
-} from "@model-gateway/providers/Provider"
-import { invalidRequest, ProviderError, UnknownModel } from "@model-gateway/providers/ProviderError"
+import {
+  gatewayCredential,
+  type OfferBase,
+  type Offers,
+  type RerankOffer,
+  type TranscriptionOffer,
+  type VideoOffer
+} from "@model-gateway/providers/Offer"
+import { cost, searchUnits } from "@model-gateway/providers/Pricing"
+import { invalidRequest, type ProviderError } from "@model-gateway/providers/ProviderError"
+import type { RerankRequest, RerankResponse } from "@model-gateway/providers/Rerank"
+import type { TranscriptionRequest, TranscriptionResponse } from "@model-gateway/providers/Transcription"
+import { Effect, type Scope, Stream } from "effect"
 import * as Bm25 from "./Bm25.ts"
 import * as SandboxStatus from "./SandboxStatus.ts"
 import * as TitleCard from "./TitleCard.ts"
@@ -37,90 +39,63 @@ import * as Wav from "./Wav.ts"
  */
 export const name = "sandbox"
 
-const rerankModel = { kind: "rerank", provider: name, capabilities: { image_documents: false } } as const
-
-const transcriptionModel = {
-  kind: "transcription",
+/** What all offers share. There is no upstream, so the upstream's id is the public one. */
+const base = (publicId: string, displayName: string): OfferBase => ({
+  publicId,
+  upstreamId: publicId,
   provider: name,
-  capabilities: { audio_formats: ["wav"], verbose: true, word_timestamps: true }
-} as const
+  name: displayName,
+  isFree: false,
+  isInProcess: true,
+  credential: gatewayCredential()
+})
 
-const videoModel = {
-  kind: "video",
-  provider: name,
-  capabilities: {
-    resolutions: TitleCard.resolutions,
-    aspect_ratios: AspectRatio.literals,
-    default_duration: TitleCardVideo.defaultDuration,
-    max_duration: TitleCardVideo.maxDuration,
-    prompt_optional: false,
-    frame_images: false,
-    generate_audio: false,
-    upscale: false
-  }
-} as const
+const rerankCapabilities = { image_documents: false }
 
-const searchUnit = (microCredits: number) => ({ unit: "search_unit", microCredits }) as const
-const second = (microCredits: number) => ({ unit: "second", microCredits }) as const
-
-/**
- * Every model of the sandbox.
- *
- * @since 0.1.0
- */
-export const models: ReadonlyArray<Model> = [
-  { ...rerankModel, id: "sandbox/bm25", name: "BM25", free: false, pricing: searchUnit(1000) },
-  { ...rerankModel, id: "sandbox/bm25:free", name: "BM25 (free)", free: true, pricing: searchUnit(0) },
-  { ...transcriptionModel, id: "sandbox/tones", name: "Keypad tones", free: false, pricing: second(100) },
-  { ...videoModel, id: "sandbox/title-card", name: "Title card", free: false, pricing: second(10_000) },
-  ...SandboxStatus.statuses.rerank.map((status): Model => ({
-    ...rerankModel,
-    id: SandboxStatus.modelId(status),
-    name: `Status ${status}`,
-    free: false,
-    pricing: searchUnit(0)
-  })),
-  ...SandboxStatus.statuses.transcription.map((status): Model => ({
-    ...transcriptionModel,
-    id: SandboxStatus.modelId(status),
-    name: `Status ${status}`,
-    free: false,
-    pricing: second(0)
-  })),
-  ...SandboxStatus.statuses.video.map((status): Model => ({
-    ...videoModel,
-    id: SandboxStatus.modelId(status),
-    name: `Status ${status}`,
-    free: false,
-    pricing: second(0)
-  }))
-]
-
-const unknownModel = (model: string) => Effect.fail(new ProviderError({ reason: new UnknownModel({ model }) }))
-
-const rerank = (request: RerankRequest): Effect.Effect<RerankResponse, ProviderError> => {
-  if (request.model !== "sandbox/bm25" && request.model !== "sandbox/bm25:free") {
-    return Effect.andThen(SandboxStatus.failFor("rerank", request.model), unknownModel(request.model))
-  }
+const textsOf = (
+  publicId: string,
+  { documents }: RerankRequest
+): Effect.Effect<ReadonlyArray<string>, ProviderError> => {
   const texts: Array<string> = []
-  for (const [index, { text }] of request.documents.entries()) {
+  for (const [index, { text }] of documents.entries()) {
     if (text === undefined) {
-      return Effect.fail(invalidRequest(`document ${index} has no text, and ${request.model} ranks text only`))
+      return Effect.fail(invalidRequest(`document ${index} has no text, and ${publicId} ranks text only`))
     }
     texts.push(text)
   }
-  return Bm25.rank(request.query, texts, request.top_n)
+  return Effect.succeed(texts)
 }
 
-const transcribe = Effect.fn("Sandbox.transcribe")(function* (
+const bm25 = (publicId: string, displayName: string, microCredits: number): RerankOffer => {
+  const quote = ({ documents }: RerankRequest) => cost(microCredits, searchUnits(documents.length))
+  const run = Effect.fnUntraced(function* (request: RerankRequest) {
+    const { results, total_tokens } = yield* Bm25.rank(request.query, yield* textsOf(publicId, request), request.top_n)
+    const answer: RerankResponse = { results }
+    const usage = { search_units: searchUnits(request.documents.length), total_tokens }
+    return { answer, charge: { cost: quote(request), usage } }
+  })
+  return {
+    ...base(publicId, displayName),
+    kind: "rerank",
+    isFree: microCredits === 0,
+    pricing: { unit: "search_unit", microCredits },
+    capabilities: rerankCapabilities,
+    quote,
+    run
+  }
+}
+
+const transcriptionCapabilities: TranscriptionOffer["capabilities"] = {
+  audio_formats: ["wav"],
+  verbose: true,
+  word_timestamps: true
+}
+
+const transcribe = Effect.fnUntraced(function* (
   request: TranscriptionRequest
 ): Effect.fn.Return<TranscriptionResponse, ProviderError> {
-  if (request.model !== "sandbox/tones") {
-    yield* SandboxStatus.failFor("transcription", request.model)
-    return yield* unknownModel(request.model)
-  }
   const { format, source } = request.audio
-  if (format !== "wav") return yield* invalidRequest(`${request.model} supports wav audio, not ${format}`)
+  if (format !== "wav") return yield* invalidRequest(`sandbox/tones supports wav audio, not ${format}`)
   // The audio is on the service's own disk. If it cannot be read, no provider failure describes
   // that.
   const bytes = yield* Effect.orDie(source.bytes)
@@ -139,54 +114,93 @@ const transcribe = Effect.fn("Sandbox.transcribe")(function* (
   }
 })
 
-const guardVideo = (cards: VideoCapability): VideoCapability => {
-  const known = (model: string) =>
-    model === "sandbox/title-card"
-      ? Effect.void
-      : Effect.andThen(SandboxStatus.failFor("video", model), unknownModel(model))
-  return {
-    ...cards,
-    check: (request) => Effect.andThen(known(request.model), cards.check(request)),
-    submit: (submission) => Effect.andThen(known(submission.request.model), cards.submit(submission))
-  }
+const tonesPrice = 100
+const tonesQuote = ({ audio }: TranscriptionRequest) => cost(tonesPrice, audio.durationSeconds)
+
+const tones: TranscriptionOffer = {
+  ...base("sandbox/tones", "Keypad tones"),
+  kind: "transcription",
+  pricing: { unit: "second", microCredits: tonesPrice },
+  capabilities: transcriptionCapabilities,
+  quote: tonesQuote,
+  run: Effect.fn("Sandbox.transcribe")(function* (request) {
+    const answer = yield* transcribe(request)
+    return { answer, charge: { cost: tonesQuote(request), usage: { seconds: request.audio.durationSeconds } } }
+  })
 }
 
+const videoCapabilities: VideoOffer["capabilities"] = {
+  resolutions: TitleCard.resolutions,
+  aspect_ratios: AspectRatio.literals,
+  default_duration: TitleCardVideo.defaultDuration,
+  max_duration: TitleCardVideo.maxDuration,
+  prompt_optional: false,
+  frame_images: false,
+  generate_audio: false,
+  upscale: false
+}
+
+const titleCard = (cards: TitleCardVideo.TitleCards): VideoOffer => ({
+  ...base("sandbox/title-card", "Title card"),
+  kind: "video",
+  pricing: { unit: "second", microCredits: TitleCardVideo.microCreditsPerSecond },
+  capabilities: videoCapabilities,
+  quote: TitleCardVideo.quote,
+  ...cards
+})
+
+const free = () => cost(0, 0)
+
+const statusOffers: Offers = [
+  ...SandboxStatus.statuses.rerank.map((status): RerankOffer => ({
+    ...base(SandboxStatus.modelId(status), `Status ${status}`),
+    kind: "rerank",
+    pricing: { unit: "search_unit", microCredits: 0 },
+    capabilities: rerankCapabilities,
+    quote: free,
+    run: () => SandboxStatus.fail(status)
+  })),
+  ...SandboxStatus.statuses.transcription.map((status): TranscriptionOffer => ({
+    ...base(SandboxStatus.modelId(status), `Status ${status}`),
+    kind: "transcription",
+    pricing: { unit: "second", microCredits: 0 },
+    capabilities: transcriptionCapabilities,
+    quote: free,
+    run: () => SandboxStatus.fail(status)
+  })),
+  ...SandboxStatus.statuses.video.map((status): VideoOffer => ({
+    ...base(SandboxStatus.modelId(status), `Status ${status}`),
+    kind: "video",
+    pricing: { unit: "second", microCredits: 0 },
+    capabilities: videoCapabilities,
+    quote: free,
+    check: () => SandboxStatus.fail(status),
+    submit: () => SandboxStatus.fail(status),
+    poll: () => SandboxStatus.fail(status),
+    content: () => Stream.fromEffect(SandboxStatus.fail(status)),
+    cancel: () => Effect.void
+  }))
+]
+
 /**
- * The sandbox as a provider. Closing the scope ends every render.
+ * Every offer of the sandbox. Title cards are rendered in worker threads; closing the scope ends
+ * every render.
  *
  * @example
  * ```ts
- * import { Effect } from "effect"
  * import { make } from "@model-gateway/sandbox/Sandbox"
+ * import { Effect } from "effect"
  *
- * const program = Effect.gen(function* () {
- *   const sandbox = yield* make()
- *   return yield* sandbox.rerank({ model: "sandbox/bm25", query: "tea", documents: [{ text: "Green tea" }] })
- * }).pipe(Effect.scoped)
+ * const names = Effect.map(make(), (offers) => offers.map(({ publicId }) => publicId)).pipe(Effect.scoped)
  * ```
  *
  * @since 0.1.0
  */
-export const make = (options?: TitleCardVideo.Options): Effect.Effect<Sandbox["Service"], never, Scope.Scope> =>
-  Effect.map(TitleCardVideo.make(options), (cards) => ({
-    name,
-    models,
-    inProcess: true,
-    rerank,
-    transcribe,
-    video: guardVideo(cards)
-  }))
-
-/**
- * The sandbox as a service: a provider that has every capability.
- *
- * @since 0.1.0
- */
-export class Sandbox extends Context.Service<Sandbox, Required<Provider>>()("@model-gateway/sandbox/Sandbox") {}
-
-/**
- * The sandbox, rendering one video at a time.
- *
- * @since 0.1.0
- */
-export const layer: Layer.Layer<Sandbox> = Layer.effect(Sandbox, make())
+export const make = (options?: TitleCardVideo.Options): Effect.Effect<Offers, never, Scope.Scope> =>
+  Effect.map(TitleCardVideo.make(options), (cards) => [
+    bm25("sandbox/bm25", "BM25", 1000),
+    bm25("sandbox/bm25:free", "BM25 (free)", 0),
+    tones,
+    titleCard(cards),
+    ...statusOffers
+  ])

@@ -7,7 +7,7 @@
  */
 import { Duration, Effect } from "effect"
 import { retryAfterStatuses } from "@model-gateway/core/GatewayError"
-import type { ModelKind } from "@model-gateway/providers/Model"
+import type { Kind } from "@model-gateway/providers/Offer"
 import {
   ProviderError,
   Simulated,
@@ -20,7 +20,7 @@ import {
  *
  * @since 0.1.0
  */
-export const statuses: Readonly<Record<ModelKind, ReadonlyArray<SimulatedStatus>>> = {
+export const statuses: Readonly<Record<Kind, ReadonlyArray<SimulatedStatus>>> = {
   rerank: simulatedStatuses.filter((status) => status !== 504),
   transcription: simulatedStatuses,
   video: [400, 401, 402, 403, 404, 413, 429, 500]
@@ -42,17 +42,14 @@ export const modelId = <Status extends SimulatedStatus>(status: Status): `sandbo
   `sandbox/status-${status}`
 
 /**
- * Fails with the model's status if the model is one of these and the operation has that status.
- * Otherwise does nothing.
+ * Fails with the status.
  *
  * @since 0.1.0
  */
-export const failFor = (kind: ModelKind, model: string): Effect.Effect<void, ProviderError> => {
-  const status = statuses[kind].find((candidate) => modelId(candidate) === model)
-  if (status === undefined) return Effect.void
-  // The wait is short, for people who test their retries.
-  const reason = new Simulated(
-    retryAfterStatuses.has(status) ? { status, retryAfter: Duration.seconds(1) } : { status }
+export const fail = (status: SimulatedStatus): Effect.Effect<never, ProviderError> =>
+  Effect.fail(
+    new ProviderError({
+      // The wait is short, for people who test their retries.
+      reason: new Simulated(retryAfterStatuses.has(status) ? { status, retryAfter: Duration.seconds(1) } : { status })
+    })
   )
-  return Effect.fail(new ProviderError({ reason }))
-}

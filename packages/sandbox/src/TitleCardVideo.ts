@@ -1,5 +1,5 @@
 /**
- * Title cards as a video provider: jobs are rendered in this process.
+ * The calls of the title-card offer: jobs are rendered in this process.
  *
  * A render does not survive the process. That is fine: an unknown job is rendered from its request
  * with the same result, because everything in it is derived from the request and the job's id. The
@@ -10,8 +10,11 @@
  */
 import { Cause, Deferred, Effect, Exit, Fiber, Hash, Option, type Scope, Semaphore, Stream } from "effect"
 import { hash } from "node:crypto"
-import type { VideoCapability, VideoJob, VideoRequest, VideoStatus } from "@model-gateway/providers/Provider"
+import type { MicroCredits } from "@model-gateway/providers/MicroCredits"
+import type { VideoOffer } from "@model-gateway/providers/Offer"
+import { cost } from "@model-gateway/providers/Pricing"
 import { BadResponse, invalidRequest, ProviderError } from "@model-gateway/providers/ProviderError"
+import type { JobHandle, SubmittedVideo, VideoRequest, VideoStatus } from "@model-gateway/providers/Video"
 import * as TitleCard from "./TitleCard.ts"
 
 /**
@@ -27,6 +30,29 @@ export const defaultDuration = 5
  * @since 0.1.0
  */
 export const maxDuration = 60
+
+/**
+ * Price in micro-credits per second of video.
+ *
+ * @since 0.1.0
+ */
+export const microCreditsPerSecond = 10_000
+
+const durationOf = ({ duration = defaultDuration }: VideoRequest): number => duration
+
+/**
+ * The cost of a card.
+ *
+ * @since 0.1.0
+ */
+export const quote = (request: VideoRequest): MicroCredits => cost(microCreditsPerSecond, durationOf(request))
+
+/**
+ * The part of the offer that renders.
+ *
+ * @since 0.1.0
+ */
+export type TitleCards = Pick<VideoOffer, "check" | "submit" | "poll" | "content" | "cancel">
 
 /** @since 0.1.0 */
 export interface Options {
@@ -59,13 +85,11 @@ const overhead = 1024
 const cancelled: VideoStatus = { status: "failed", message: "the job was cancelled" }
 
 /**
- * The capability. Closing the scope ends every render.
+ * Makes the calls. Closing the scope ends every render.
  *
  * @since 0.1.0
  */
-export const make = Effect.fnUntraced(function* (
-  options?: Options
-): Effect.fn.Return<VideoCapability, never, Scope.Scope> {
+export const make = Effect.fnUntraced(function* (options?: Options): Effect.fn.Return<TitleCards, never, Scope.Scope> {
   const scope = yield* Effect.scope
   const slots = yield* Semaphore.make(options?.concurrency ?? 1)
   const keptBytes = options?.keptBytes ?? 32 * 1024 * 1024
@@ -74,22 +98,22 @@ export const make = Effect.fnUntraced(function* (
   const finished = new Map<string, number>()
   let taken = 0
 
-  const settle = (upstreamId: string, render: Render, state: VideoStatus, bytes: number) => {
+  const settle = (jobId: string, render: Render, state: VideoStatus, bytes: number) => {
     // A final state stays: a render that finishes while it is being cancelled stays cancelled.
     if (render.state.status !== "in_progress") return
     render.state = state
-    finished.set(upstreamId, bytes + overhead)
+    finished.set(jobId, bytes + overhead)
     taken += bytes + overhead
     for (const [oldest, size] of finished) {
-      if (taken <= keptBytes || oldest === upstreamId) return
+      if (taken <= keptBytes || oldest === jobId) return
       finished.delete(oldest)
       renders.delete(oldest)
       taken -= size
     }
   }
 
-  const run = (upstreamId: string, render: Render, request: VideoRequest) =>
-    cardOf(request, upstreamId).pipe(
+  const run = (jobId: string, render: Render, request: VideoRequest) =>
+    cardOf(request, jobId).pipe(
       Effect.flatMap((card) =>
         slots.withPermit(
           TitleCard.render(card, (progress) => {
@@ -106,7 +130,7 @@ export const make = Effect.fnUntraced(function* (
         // A render that is stopped with the process has not failed: the next process starts it
         // again.
         if (!(Exit.isFailure(exit) && Cause.hasInterrupts(exit.cause))) {
-          settle(upstreamId, render, stateAfter(exit), Exit.isSuccess(exit) ? exit.value.byteLength : 0)
+          settle(jobId, render, stateAfter(exit, request), Exit.isSuccess(exit) ? exit.value.byteLength : 0)
         }
         return Deferred.done(render.video, exit)
       }),
@@ -114,16 +138,17 @@ export const make = Effect.fnUntraced(function* (
     )
 
   /** The job's render. Started now if this process does not have it. */
-  const renderOf = Effect.fnUntraced(function* ({ request, upstreamId }: VideoJob) {
-    const known = renders.get(upstreamId)
+  const renderOf = Effect.fnUntraced(function* ({ handle, request }: SubmittedVideo) {
+    const jobId = jobIdOf(handle)
+    const known = renders.get(jobId)
     if (known !== undefined) return known
     const begun: Render = {
       state: { status: "in_progress", progress: 0 },
       video: Deferred.makeUnsafe<Uint8Array, ProviderError>(),
       fiber: undefined
     }
-    renders.set(upstreamId, begun)
-    begun.fiber = yield* Effect.forkIn(run(upstreamId, begun, request), scope)
+    renders.set(jobId, begun)
+    begun.fiber = yield* Effect.forkIn(run(jobId, begun, request), scope)
     return begun
   }, Effect.uninterruptible)
 
@@ -131,9 +156,9 @@ export const make = Effect.fnUntraced(function* (
     check: (request) => Effect.asVoid(cardOf(request, "")),
     submit: Effect.fnUntraced(function* ({ request, token }) {
       yield* cardOf(request, "")
-      const upstreamId = idOf(token)
-      yield* renderOf({ upstreamId, request })
-      return { upstreamId }
+      const handle = handleOf(token)
+      yield* renderOf({ handle, request })
+      return handle
     }),
     poll: (job) => Effect.map(renderOf(job), (render) => render.state),
     content: (job) =>
@@ -144,19 +169,24 @@ export const make = Effect.fnUntraced(function* (
           return Stream.fromIterable(pieces(yield* Deferred.await(render.video)))
         })
       ),
-    cancel: Effect.fnUntraced(function* ({ upstreamId }) {
-      const render = renders.get(upstreamId)
+    cancel: Effect.fnUntraced(function* (handle) {
+      const jobId = jobIdOf(handle)
+      const render = renders.get(jobId)
       if (render === undefined || render.state.status !== "in_progress") return
-      settle(upstreamId, render, cancelled, 0)
+      settle(jobId, render, cancelled, 0)
       yield* Deferred.fail(render.video, invalidRequest(cancelled.message))
       if (render.fiber !== undefined) yield* Fiber.interrupt(render.fiber)
     })
   }
 })
 
-const stateAfter = (exit: Exit.Exit<Uint8Array, ProviderError>): VideoStatus =>
+const stateAfter = (exit: Exit.Exit<Uint8Array, ProviderError>, request: VideoRequest): VideoStatus =>
   Exit.match(exit, {
-    onSuccess: () => ({ status: "completed", outputs: 1 }),
+    onSuccess: () => ({
+      status: "completed",
+      outputs: 1,
+      charge: { cost: quote(request), usage: { seconds: durationOf(request), videos: 1 } }
+    }),
     onFailure: (cause) => ({
       status: "failed",
       message: Option.match(Cause.findErrorOption(cause), {
@@ -166,19 +196,22 @@ const stateAfter = (exit: Exit.Exit<Uint8Array, ProviderError>): VideoStatus =>
     })
   })
 
-/** The job id of a token, the same in every process. */
-const idOf = (token: string): string => `card_${hash("sha256", token, "hex").slice(0, 32)}`
+/** The handle of a token's job, the same in every process. */
+const handleOf = (token: string): string => `card_${hash("sha256", token, "hex").slice(0, 32)}`
+
+/** Any handle names a job, because a job is rendered from its request. */
+const jobIdOf = (handle: JobHandle): string => (typeof handle === "string" ? handle : JSON.stringify(handle))
 
 const pieces = function* (bytes: Uint8Array): Generator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += pieceSize) yield bytes.subarray(at, at + pieceSize)
 }
 
 /** The card to render, or why the request is not supported. */
-const cardOf = (request: VideoRequest, upstreamId: string): Effect.Effect<TitleCard.Card, ProviderError> =>
+const cardOf = (request: VideoRequest, jobId: string): Effect.Effect<TitleCard.Card, ProviderError> =>
   Effect.gen(function* () {
     const prompt = request.prompt?.trim() ?? ""
     if (prompt === "") return yield* invalidRequest("a title card needs a prompt")
-    const duration = request.duration ?? defaultDuration
+    const duration = durationOf(request)
     if (!Number.isSafeInteger(duration) || duration < 1 || duration > maxDuration) {
       return yield* invalidRequest(`a title card lasts from 1 to ${maxDuration} seconds`)
     }
@@ -187,5 +220,5 @@ const cardOf = (request: VideoRequest, upstreamId: string): Effect.Effect<TitleC
     }
     if (request.generate_audio === true) return yield* invalidRequest("a title card has no audio")
     const size = yield* Effect.mapError(TitleCard.sizeOf(request), (error) => invalidRequest(error.message))
-    return { ...size, prompt, duration, seed: request.seed ?? Hash.string(upstreamId) }
+    return { ...size, prompt, duration, seed: request.seed ?? Hash.string(jobId) }
   })

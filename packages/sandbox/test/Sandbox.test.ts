@@ -1,76 +1,103 @@
 import { assert, describe, expectTypeOf, it } from "@effect/vitest"
-import { Duration, Effect } from "effect"
 import { fromBytes } from "@model-gateway/providers/AudioSource"
-import type { Model, ModelKind } from "@model-gateway/providers/Model"
-import type { Provider, TranscriptionRequest } from "@model-gateway/providers/Provider"
+import { gatewayCredential, type Kind, type Offer, type Offers } from "@model-gateway/providers/Offer"
 import type { ProviderError } from "@model-gateway/providers/ProviderError"
+import type { TranscriptionRequest } from "@model-gateway/providers/Transcription"
+import { Context, Duration, Effect, Layer, Stream } from "effect"
 import { wav } from "../src/DtmfTone.ts"
-import { layer, models, Sandbox } from "../src/Sandbox.ts"
+import { make } from "../src/Sandbox.ts"
 import { statuses } from "../src/SandboxStatus.ts"
 
 const transcription = (bytes: Uint8Array, change?: Partial<TranscriptionRequest>): TranscriptionRequest => ({
-  model: "sandbox/tones",
   audio: { source: fromBytes(bytes), format: "wav", durationSeconds: 1 },
   timestamp_granularities: ["segment"],
   ...change
 })
 
-const provide = Effect.provide(layer)
+class Sandbox extends Context.Service<Sandbox, Offers>()("test/Sandbox") {}
 
-describe("Sandbox.models", () => {
-  const priced = (id: string) =>
-    models.filter((model) => model.id === id).map(({ free, kind, pricing }) => ({ free, kind, ...pricing }))
+const provide = Effect.provide(Layer.effect(Sandbox, make()))
 
-  it("have the prices of the price list, in micro-credits", () => {
-    assert.deepStrictEqual(priced("sandbox/bm25"), [
-      { free: false, kind: "rerank", unit: "search_unit", microCredits: 1000 }
-    ])
-    assert.deepStrictEqual(priced("sandbox/bm25:free"), [
-      { free: true, kind: "rerank", unit: "search_unit", microCredits: 0 }
-    ])
-    assert.deepStrictEqual(priced("sandbox/tones"), [
-      { free: false, kind: "transcription", unit: "second", microCredits: 100 }
-    ])
-    assert.deepStrictEqual(priced("sandbox/title-card"), [
-      { free: false, kind: "video", unit: "second", microCredits: 10_000 }
-    ])
+const credential = gatewayCredential()
+
+/** The offer of a kind, by its id. */
+const offerOf = <K extends Kind>(kind: K, publicId: string) =>
+  Effect.map(Sandbox, (offers) => {
+    const isWanted = (offer: Offer): offer is Extract<Offer, { readonly kind: K }> =>
+      offer.kind === kind && offer.publicId === publicId
+    const found = offers.find(isWanted)
+    if (found === undefined) throw new Error(`no ${kind} model ${publicId}`)
+    return found
   })
 
-  it("are one of a kind and id", () => {
-    const names = models.map((model: Model) => `${model.kind} ${model.id}`)
-    assert.strictEqual(new Set(names).size, names.length)
-  })
+describe("the offers of the sandbox", () => {
+  it.effect("have the prices of the price list, in micro-credits", () =>
+    Effect.gen(function* () {
+      const offers = yield* Sandbox
+      const priced = (id: string) =>
+        offers
+          .filter(({ publicId }) => publicId === id)
+          .map(({ isFree, kind, pricing }) => ({ isFree, kind, ...pricing }))
+      assert.deepStrictEqual(priced("sandbox/bm25"), [
+        { isFree: false, kind: "rerank", unit: "search_unit", microCredits: 1000 }
+      ])
+      assert.deepStrictEqual(priced("sandbox/bm25:free"), [
+        { isFree: true, kind: "rerank", unit: "search_unit", microCredits: 0 }
+      ])
+      assert.deepStrictEqual(priced("sandbox/tones"), [
+        { isFree: false, kind: "transcription", unit: "second", microCredits: 100 }
+      ])
+      assert.deepStrictEqual(priced("sandbox/title-card"), [
+        { isFree: false, kind: "video", unit: "second", microCredits: 10_000 }
+      ])
+    }).pipe(provide)
+  )
 
-  it("answer with every status of the closed set of each operation, and no other", () => {
-    const codes = (kind: ModelKind) =>
-      models
-        .filter((model) => model.kind === kind)
-        .flatMap(({ id }) => (/status-(\d+)$/.exec(id) ?? []).slice(1).map(Number))
-    assert.deepStrictEqual(codes("rerank"), [400, 401, 402, 403, 404, 413, 429, 500, 502, 503, 524, 529])
-    assert.deepStrictEqual(codes("transcription"), [400, 401, 402, 403, 404, 413, 429, 500, 502, 503, 504, 524, 529])
-    assert.deepStrictEqual(codes("video"), [400, 401, 402, 403, 404, 413, 429, 500])
-  })
+  it.effect("are one of a kind and id", () =>
+    Effect.gen(function* () {
+      const offers = yield* Sandbox
+      const names = offers.map(({ kind, publicId }) => `${kind} ${publicId}`)
+      assert.strictEqual(new Set(names).size, names.length)
+    }).pipe(provide)
+  )
+
+  it.effect("answer with every status of the closed set of each operation, and no other", () =>
+    Effect.gen(function* () {
+      const offers = yield* Sandbox
+      const codes = (kind: Kind) =>
+        offers
+          .filter((offer) => offer.kind === kind)
+          .flatMap(({ publicId }) => (/status-(\d+)$/.exec(publicId) ?? []).slice(1).map(Number))
+      assert.deepStrictEqual(codes("rerank"), [400, 401, 402, 403, 404, 413, 429, 500, 502, 503, 524, 529])
+      assert.deepStrictEqual(codes("transcription"), [400, 401, 402, 403, 404, 413, 429, 500, 502, 503, 504, 524, 529])
+      assert.deepStrictEqual(codes("video"), [400, 401, 402, 403, 404, 413, 429, 500])
+    }).pipe(provide)
+  )
 })
 
 describe("sandbox/status-<code>", () => {
-  const attempts: Record<
-    ModelKind,
-    (sandbox: Required<Provider>, model: string) => ReadonlyArray<Effect.Effect<unknown, ProviderError>>
-  > = {
-    rerank: (sandbox, model) => [sandbox.rerank({ model, query: "tea", documents: [{ text: "tea" }] })],
-    transcription: (sandbox, model) => [sandbox.transcribe(transcription(wav("1"), { model }))],
-    video: (sandbox, model) => [
-      sandbox.video.check({ model, prompt: "tea" }),
-      sandbox.video.submit({ request: { model, prompt: "tea" }, token: "tea" })
-    ]
+  const tea = { prompt: "tea" }
+  const attempts = (offer: Offer): ReadonlyArray<Effect.Effect<unknown, ProviderError>> => {
+    switch (offer.kind) {
+      case "rerank":
+        return [offer.run({ query: "tea", documents: [{ text: "tea" }] }, credential)]
+      case "transcription":
+        return [offer.run(transcription(wav("1")), credential)]
+      case "video":
+        return [
+          offer.check(tea),
+          offer.submit({ request: tea, token: "tea" }, credential),
+          offer.poll({ handle: "tea", request: tea }, credential),
+          Stream.runDrain(offer.content({ handle: "tea", request: tea, index: 0 }, credential))
+        ]
+    }
   }
 
   for (const kind of ["rerank", "transcription", "video"] as const) {
     it.effect(`fails a ${kind} with its status`, () =>
       Effect.gen(function* () {
-        const sandbox = yield* Sandbox
         for (const status of statuses[kind]) {
-          for (const attempt of attempts[kind](sandbox, `sandbox/status-${status}`)) {
+          for (const attempt of attempts(yield* offerOf(kind, `sandbox/status-${status}`))) {
             const { reason } = yield* Effect.flip(attempt)
             if (reason._tag !== "Simulated") return assert.fail(`${status} gave ${reason._tag}`)
             assert.strictEqual(reason.status, status)
@@ -80,50 +107,41 @@ describe("sandbox/status-<code>", () => {
         }
       }).pipe(provide)
     )
-
-    it.effect(`does not know a ${kind} model that is not in its catalogue`, () =>
-      Effect.gen(function* () {
-        const sandbox = yield* Sandbox
-        const others = { rerank: "sandbox/tones", transcription: "sandbox/bm25", video: "sandbox/status-503" }
-        for (const model of ["sandbox/status-418", "sandbox/nothing", others[kind]]) {
-          for (const attempt of attempts[kind](sandbox, model)) {
-            assert.strictEqual((yield* Effect.flip(attempt)).reason._tag, "UnknownModel")
-          }
-        }
-      }).pipe(provide)
-    )
   }
 })
 
 describe("sandbox/bm25", () => {
-  it.effect("ranks documents that are text or have one", () =>
+  it.effect("ranks documents that are text or have one, and charges search units", () =>
     Effect.gen(function* () {
-      const sandbox = yield* Sandbox
-      for (const model of ["sandbox/bm25", "sandbox/bm25:free"]) {
-        const { results, total_tokens } = yield* sandbox.rerank({
-          model,
+      for (const [model, cost] of [
+        ["sandbox/bm25", 1000],
+        ["sandbox/bm25:free", 0]
+      ] as const) {
+        const offer = yield* offerOf("rerank", model)
+        const request = {
           query: "tea",
           documents: [{ text: "milk" }, { text: "tea", image: "https://example.com/tea.png" }],
           top_n: 1
-        })
+        }
+        const { answer, charge } = yield* offer.run(request, credential)
         assert.deepStrictEqual(
-          results.map((result) => result.index),
+          answer.results.map((result) => result.index),
           [1]
         )
-        assert.strictEqual(total_tokens, 3)
+        assert.deepStrictEqual(
+          { ...charge },
+          { cost: offer.quote(request), usage: { search_units: 1, total_tokens: 3 } }
+        )
+        assert.strictEqual(Number(charge.cost), cost)
       }
     }).pipe(provide)
   )
 
   it.effect("refuses a document that is an image alone", () =>
     Effect.gen(function* () {
-      const sandbox = yield* Sandbox
+      const offer = yield* offerOf("rerank", "sandbox/bm25")
       const error = yield* Effect.flip(
-        sandbox.rerank({
-          model: "sandbox/bm25",
-          query: "tea",
-          documents: [{ text: "tea" }, { image: "https://example.com/tea.png" }]
-        })
+        offer.run({ query: "tea", documents: [{ text: "tea" }, { image: "https://example.com/tea.png" }] }, credential)
       )
       assert.strictEqual(error.reason._tag, "InvalidRequest")
       assert.include(error.message, "document 1")
@@ -132,11 +150,11 @@ describe("sandbox/bm25", () => {
 })
 
 describe("sandbox/tones", () => {
-  it.effect("gives text, segments, and words when asked", () =>
+  it.effect("gives text, segments, and words when asked, and charges the seconds", () =>
     Effect.gen(function* () {
-      const sandbox = yield* Sandbox
+      const offer = yield* offerOf("transcription", "sandbox/tones")
       const audio = wav("555 0199")
-      const plain = yield* sandbox.transcribe(transcription(audio))
+      const { answer: plain, charge } = yield* offer.run(transcription(audio), credential)
       assert.strictEqual(plain.text, "555 0199")
       assert.deepStrictEqual(
         plain.segments.map(({ id, text }) => ({ id, text })),
@@ -148,9 +166,12 @@ describe("sandbox/tones", () => {
       assert.approximately(plain.duration, 2.1, 0.001)
       assert.strictEqual(plain.language, "zxx")
       assert.notProperty(plain, "words")
+      assert.strictEqual(Number(charge.cost), 100)
+      assert.deepStrictEqual(charge.usage, { seconds: 1 })
 
-      const timed = yield* sandbox.transcribe(
-        transcription(audio, { timestamp_granularities: ["word", "segment"], language: "de" })
+      const { answer: timed } = yield* offer.run(
+        transcription(audio, { timestamp_granularities: ["word", "segment"], language: "de" }),
+        credential
       )
       assert.strictEqual(timed.words?.map(({ word }) => word).join(""), "5550199")
       assert.isTrue(timed.words?.every(({ end, start }) => end > start))
@@ -160,23 +181,23 @@ describe("sandbox/tones", () => {
 
   it.effect("gives empty text for silence", () =>
     Effect.gen(function* () {
-      const sandbox = yield* Sandbox
-      const { segments, text } = yield* sandbox.transcribe(transcription(wav("  ")))
-      assert.strictEqual(text, "")
-      assert.deepStrictEqual(segments, [])
+      const offer = yield* offerOf("transcription", "sandbox/tones")
+      const { answer } = yield* offer.run(transcription(wav("  ")), credential)
+      assert.strictEqual(answer.text, "")
+      assert.deepStrictEqual(answer.segments, [])
     }).pipe(provide)
   )
 
   it.effect("refuses another format, and WAV that it does not understand", () =>
     Effect.gen(function* () {
-      const sandbox = yield* Sandbox
+      const offer = yield* offerOf("transcription", "sandbox/tones")
       const source = fromBytes(new TextEncoder().encode("no audio"))
       const mp3 = yield* Effect.flip(
-        sandbox.transcribe(transcription(wav("1"), { audio: { source, format: "mp3", durationSeconds: 1 } }))
+        offer.run(transcription(wav("1"), { audio: { source, format: "mp3", durationSeconds: 1 } }), credential)
       )
       assert.strictEqual(mp3.message, "sandbox/tones supports wav audio, not mp3")
       assert.strictEqual(mp3.reason._tag, "InvalidRequest")
-      const text = yield* Effect.flip(sandbox.transcribe(transcription(new TextEncoder().encode("no audio"))))
+      const text = yield* Effect.flip(offer.run(transcription(new TextEncoder().encode("no audio")), credential))
       assert.strictEqual(text.message, "the audio is not a WAV file")
       assert.strictEqual(text.reason._tag, "InvalidRequest")
     }).pipe(provide)
@@ -185,10 +206,10 @@ describe("sandbox/tones", () => {
 
 describe("Sandbox", () => {
   it("fails with ProviderError alone", () => {
-    type Capabilities = Sandbox["Service"]
-    expectTypeOf<Effect.Error<ReturnType<Capabilities["rerank"]>>>().toEqualTypeOf<ProviderError>()
-    expectTypeOf<Effect.Error<ReturnType<Capabilities["transcribe"]>>>().toEqualTypeOf<ProviderError>()
-    expectTypeOf<Effect.Error<ReturnType<Capabilities["video"]["submit"]>>>().toEqualTypeOf<ProviderError>()
-    expectTypeOf<Effect.Error<ReturnType<Capabilities["video"]["poll"]>>>().toEqualTypeOf<ProviderError>()
+    type Of<K extends Kind> = Extract<Offer, { readonly kind: K }>
+    expectTypeOf<Effect.Error<ReturnType<Of<"rerank">["run"]>>>().toEqualTypeOf<ProviderError>()
+    expectTypeOf<Effect.Error<ReturnType<Of<"transcription">["run"]>>>().toEqualTypeOf<ProviderError>()
+    expectTypeOf<Effect.Error<ReturnType<Of<"video">["submit"]>>>().toEqualTypeOf<ProviderError>()
+    expectTypeOf<Effect.Error<ReturnType<Of<"video">["poll"]>>>().toEqualTypeOf<ProviderError>()
   })
 })

@@ -1,35 +1,42 @@
 import { assert, describe, it, vi } from "@effect/vitest"
 import { Effect, Exit, Fiber, Scope, Stream } from "effect"
-import type { VideoCapability, VideoJob, VideoRequest } from "@model-gateway/providers/Provider"
+import { gatewayCredential } from "@model-gateway/providers/Offer"
+import type { SubmittedVideo, VideoRequest } from "@model-gateway/providers/Video"
 import * as TitleCardVideo from "../src/TitleCardVideo.ts"
 import { inspect } from "./support/mp4.ts"
 
 // A render takes a second or two, and longer where the processor is shared.
 vi.setConfig({ testTimeout: 60_000 })
 
-const request: VideoRequest = { model: "sandbox/title-card", prompt: "A quiet harbour", duration: 1, size: "160x90" }
+const request: VideoRequest = { prompt: "A quiet harbour", duration: 1, size: "160x90" }
 const long: VideoRequest = { ...request, duration: 60, size: "1280x720" }
 
-const download = (video: VideoCapability, job: VideoJob) =>
+const download = (video: TitleCardVideo.TitleCards, job: SubmittedVideo) =>
   Effect.map(
-    Stream.runCollect(video.content({ ...job, index: 0 })),
+    Stream.runCollect(video.content({ ...job, index: 0 }, credential)),
     (pieces) => new Uint8Array(Buffer.concat(Array.from(pieces)))
   )
+
+const credential = gatewayCredential()
 
 let tokens = 0
 
 /** Under a token of its own unless told. */
-const submit = (video: VideoCapability, request: VideoRequest, token = `token-${tokens++}`) =>
-  Effect.map(video.submit({ request, token }), ({ upstreamId }): VideoJob => ({ upstreamId, request }))
+const submit = (video: TitleCardVideo.TitleCards, request: VideoRequest, token = `token-${tokens++}`) =>
+  Effect.map(video.submit({ request, token }, credential), (handle): SubmittedVideo => ({ handle, request }))
 
 describe("TitleCardVideo", () => {
   it.live("a job is in progress, then completed, and its video can be fetched more than once", () =>
     Effect.gen(function* () {
       const video = yield* TitleCardVideo.make()
       const job = yield* submit(video, request)
-      assert.strictEqual((yield* video.poll(job)).status, "in_progress")
+      assert.strictEqual((yield* video.poll(job, credential)).status, "in_progress")
       const bytes = yield* download(video, job)
-      assert.deepStrictEqual(yield* video.poll(job), { status: "completed", outputs: 1 })
+      assert.deepStrictEqual(yield* video.poll(job, credential), {
+        status: "completed",
+        outputs: 1,
+        charge: { cost: TitleCardVideo.quote(request), usage: { seconds: 1, videos: 1 } }
+      })
       assert.deepStrictEqual(yield* download(video, job), bytes)
       const { codec, duration, height, width } = yield* inspect(bytes)
       assert.deepStrictEqual({ codec, duration, height, width }, { codec: "avc1", duration: 1, height: 90, width: 160 })
@@ -43,7 +50,7 @@ describe("TitleCardVideo", () => {
       const expected = yield* download(before, job)
 
       const after = yield* TitleCardVideo.make()
-      assert.strictEqual((yield* after.poll(job)).status, "in_progress")
+      assert.strictEqual((yield* after.poll(job, credential)).status, "in_progress")
       assert.deepStrictEqual(yield* download(after, job), expected)
     }).pipe(Effect.scoped)
   )
@@ -57,9 +64,12 @@ describe("TitleCardVideo", () => {
       const after = yield* TitleCardVideo.make()
       assert.deepStrictEqual(yield* submit(after, long, "one"), first)
       // The one render of the token is gone; a second one of its own would still be under way.
-      yield* before.cancel(first)
+      yield* before.cancel(first.handle, credential)
       const again = yield* submit(before, long, "one")
-      assert.deepStrictEqual(yield* before.poll(again), { status: "failed", message: "the job was cancelled" })
+      assert.deepStrictEqual(yield* before.poll(again, credential), {
+        status: "failed",
+        message: "the job was cancelled"
+      })
     }).pipe(Effect.scoped)
   )
 
@@ -78,15 +88,18 @@ describe("TitleCardVideo", () => {
       const first = yield* submit(video, long)
       const fetching = yield* Effect.forkChild(Effect.exit(download(video, first)))
       const second = yield* submit(video, request)
-      assert.deepStrictEqual(yield* video.poll(second), { status: "in_progress", progress: 0 })
-      yield* video.cancel(first)
+      assert.deepStrictEqual(yield* video.poll(second, credential), { status: "in_progress", progress: 0 })
+      yield* video.cancel(first.handle, credential)
       assert.isTrue(Exit.isFailure(yield* Fiber.join(fetching)))
       yield* download(video, second)
-      assert.deepStrictEqual(yield* video.poll(first), { status: "failed", message: "the job was cancelled" })
-      yield* video.cancel(first)
-      yield* video.cancel({ upstreamId: "never-heard-of" })
-      yield* video.cancel(second)
-      assert.strictEqual((yield* video.poll(second)).status, "completed")
+      assert.deepStrictEqual(yield* video.poll(first, credential), {
+        status: "failed",
+        message: "the job was cancelled"
+      })
+      yield* video.cancel(first.handle, credential)
+      yield* video.cancel("never-heard-of", credential)
+      yield* video.cancel(second.handle, credential)
+      assert.strictEqual((yield* video.poll(second, credential)).status, "completed")
     }).pipe(Effect.scoped)
   )
 
@@ -96,7 +109,7 @@ describe("TitleCardVideo", () => {
       const video = yield* Scope.provide(TitleCardVideo.make(), scope)
       const job = yield* submit(video, long)
       yield* Scope.close(scope, Exit.void)
-      assert.strictEqual((yield* video.poll(job)).status, "in_progress")
+      assert.strictEqual((yield* video.poll(job, credential)).status, "in_progress")
     })
   )
 
@@ -117,7 +130,8 @@ describe("TitleCardVideo", () => {
         yield* download(video, job)
         return job
       })
-      const isKept = (job: VideoJob) => Effect.map(video.poll(job), ({ status }) => status === "completed")
+      const isKept = (job: SubmittedVideo) =>
+        Effect.map(video.poll(job, credential), ({ status }) => status === "completed")
       const jobs = yield* Effect.forEach([small, small, small, small, small, small, large], render)
       assert.isTrue((yield* Effect.forEach(jobs, isKept)).every(Boolean))
       const newest = yield* render(large)
@@ -132,7 +146,7 @@ describe("TitleCardVideo", () => {
       const first = yield* submit(video, request)
       const bytes = yield* download(video, first)
       yield* download(video, yield* submit(video, request))
-      assert.strictEqual((yield* video.poll(first)).status, "in_progress")
+      assert.strictEqual((yield* video.poll(first, credential)).status, "in_progress")
       assert.deepStrictEqual(yield* download(video, first), bytes)
     }).pipe(Effect.scoped)
   )
@@ -163,7 +177,7 @@ describe("TitleCardVideo", () => {
           : { prompt: prompt ?? "" }),
         ...("prompt" in change ? {} : change)
       }
-      for (const attempt of [video.check(changed), video.submit({ request: changed, token: "t" })]) {
+      for (const attempt of [video.check(changed), video.submit({ request: changed, token: "t" }, credential)]) {
         const error = yield* Effect.flip(attempt)
         assert.strictEqual(error.reason._tag, "InvalidRequest")
         assert.include(error.message, message)
@@ -174,7 +188,9 @@ describe("TitleCardVideo", () => {
   it.effect("has one output", () =>
     Effect.gen(function* () {
       const video = yield* TitleCardVideo.make()
-      const error = yield* Effect.flip(Stream.runDrain(video.content({ upstreamId: "card_1", request, index: 1 })))
+      const error = yield* Effect.flip(
+        Stream.runDrain(video.content({ handle: "card_1", request, index: 1 }, credential))
+      )
       assert.strictEqual(error.reason._tag, "InvalidRequest")
     }).pipe(Effect.scoped)
   )

@@ -3,7 +3,7 @@
  * tests. `GatewayServer.ts` is what embedders use.
  */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
-import type { Provider } from "@model-gateway/providers/Provider"
+import type { Offers } from "@model-gateway/providers/Offer"
 import { Effect, Layer, Path } from "effect"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import { HttpRouter } from "effect/http"
@@ -172,10 +172,10 @@ const inFolder = <A, E, R>(dataDir: string, name: string, make: (folder: string)
 /** Options of the service on one machine. */
 export interface SqliteOptions extends DataOptions {
   /**
-   * The providers of models, in order of preference. `@model-gateway/sandbox` has one that needs no
+   * The offers of models, in order of preference. `@model-gateway/sandbox` has some that need no
    * upstream.
    */
-  readonly providers: ReadonlyArray<Provider>
+  readonly offers: Offers
   /** A folder of built files to serve at `/`, next to the API. Default: none. */
   readonly web?: StaticSite.Options | undefined
 }
@@ -183,11 +183,11 @@ export interface SqliteOptions extends DataOptions {
 /**
  * The whole service on one machine: SQLite and a folder, over the HTTP server in the context.
  */
-export const layerSqlite = ({ busyTimeout, dataDir, providers, web }: SqliteOptions) =>
+export const layerSqlite = ({ busyTimeout, dataDir, offers, web }: SqliteOptions) =>
   Layer.merge(layer.pipe(Layer.provide(inFolder(dataDir, "uploads", UploadFolder.layer))), background).pipe(
     Layer.provideMerge(jobs),
     Layer.provideMerge(
-      Layer.mergeAll(ModelCatalogue.layer(providers), limits, inFolder(dataDir, "files", ObjectStore.layerLocal))
+      Layer.mergeAll(ModelCatalogue.layer(offers), limits, inFolder(dataDir, "files", ObjectStore.layerLocal))
     ),
     Layer.provideMerge(layerStoresSqlite({ busyTimeout, dataDir })),
     Layer.provide(Layer.succeed(StaticSite.StaticSite, web))

@@ -50,7 +50,7 @@ export const layerStoresSqlite: (options: Composition.DataOptions) => Layer.Laye
  * import { createServer } from "node:http"
  *
  * const Gateway = Layer.unwrap(
- *   Effect.map(Sandbox.make(), (sandbox) => GatewayServer.layerSqlite({ dataDir: ".data", providers: [sandbox] }))
+ *   Effect.map(Sandbox.make(), (offers) => GatewayServer.layerSqlite({ dataDir: ".data", offers }))
  * ).pipe(
  *   Layer.provide(NodeHttpServer.layer(createServer, { port: 8787, gracefulShutdownTimeout: "30 seconds" }))
  * )

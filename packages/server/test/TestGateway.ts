@@ -1,6 +1,6 @@
 /** The whole service on its own port, over a temporary folder, and a client that sends plain HTTP. */
 import { NodeHttpServer, NodeServices } from "@effect/platform-node"
-import type { Provider } from "@model-gateway/providers/Provider"
+import type { Offers } from "@model-gateway/providers/Offer"
 import * as Sandbox from "@model-gateway/sandbox/Sandbox"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { HttpServer } from "effect/http"
@@ -61,13 +61,11 @@ const send = (port: number, path: string, { body, headers, method }: Ask) =>
     return Effect.sync(() => request.destroy())
   })
 
-const withSandbox = Effect.map(Sandbox.make(), (sandbox) => [sandbox])
-
 /** The service over `folder`. Default: the sandbox's models, and Node's services. */
 export const layerAt = (
   folder: string,
   options?: GatewayServerConfig.Options,
-  providers?: ReadonlyArray<Provider>,
+  offers?: ReadonlyArray<Offers>,
   services: typeof NodeServices.layer = NodeServices.layer,
   busyTimeout?: number
 ) =>
@@ -97,8 +95,8 @@ export const layerAt = (
   ).pipe(
     Layer.provideMerge(
       Layer.unwrap(
-        Effect.map(providers === undefined ? withSandbox : Effect.succeed(providers), (providers) =>
-          Composition.layerSqlite({ dataDir: folder, providers, busyTimeout })
+        Effect.map(offers === undefined ? Sandbox.make() : Effect.succeed(offers.flat()), (offers) =>
+          Composition.layerSqlite({ dataDir: folder, offers, busyTimeout })
         )
       )
     ),
@@ -112,8 +110,8 @@ export const layerAt = (
   )
 
 /** The service over a temporary folder. */
-export const layer = (options?: GatewayServerConfig.Options, providers?: ReadonlyArray<Provider>) =>
-  Layer.unwrap(Effect.map(temporaryFolder, (folder) => layerAt(folder, options, providers)))
+export const layer = (options?: GatewayServerConfig.Options, offers?: ReadonlyArray<Offers>) =>
+  Layer.unwrap(Effect.map(temporaryFolder, (folder) => layerAt(folder, options, offers)))
 
 /** A part of a form: a plain field, or a file when it has a filename. */
 export interface Part {

@@ -1,13 +1,10 @@
-/** Providers whose responses are scripted by a test. */
-import type {
-  Provider,
-  RerankRequest,
-  RerankResponse,
-  TranscriptionRequest,
-  TranscriptionResponse
-} from "@model-gateway/providers/Provider"
+/** Offers whose answers are scripted by a test. */
+import { gatewayCredential, type Offers } from "@model-gateway/providers/Offer"
+import { cost, searchUnits } from "@model-gateway/providers/Pricing"
 import type { ProviderError } from "@model-gateway/providers/ProviderError"
-import type { Effect } from "effect"
+import type { RerankRequest, RerankResponse } from "@model-gateway/providers/Rerank"
+import type { TranscriptionRequest, TranscriptionResponse } from "@model-gateway/providers/Transcription"
+import { Effect } from "effect"
 
 /** What a scripted provider does. */
 export interface Script {
@@ -16,56 +13,81 @@ export interface Script {
   readonly price?: number
   readonly images?: boolean
   readonly verbose?: boolean
-  readonly rerank?: (request: RerankRequest) => Effect.Effect<RerankResponse, ProviderError>
-  readonly transcribe?: (request: TranscriptionRequest) => Effect.Effect<TranscriptionResponse, ProviderError>
+  readonly rerank?: (
+    request: RerankRequest
+  ) => Effect.Effect<RerankResponse & { readonly total_tokens: number }, ProviderError>
+  readonly transcribe?: (request: TranscriptionRequest) => Effect.Effect<
+    TranscriptionResponse & {
+      readonly usage?: { readonly input_tokens: number; readonly output_tokens: number }
+    },
+    ProviderError
+  >
 }
 
 /** A ranking that keeps the order of the documents. */
-export const asTheyCame = ({ documents, top_n }: RerankRequest): RerankResponse => ({
+export const asTheyCame = ({ documents, top_n }: RerankRequest) => ({
   results: documents
     .slice(0, top_n ?? documents.length)
     .map((_, index) => ({ index, relevance_score: 1 - index / 10 })),
   total_tokens: documents.length
 })
 
-/** A provider of the models `test/rank` and `test/hear`, if they are scripted. */
+/** A provider's offers of the models `test/rank` and `test/hear`, if they are scripted. */
 export const scripted = ({
   images = false,
-  name,
+  name: provider,
   price = 1000,
   rerank,
   transcribe,
   verbose = true
-}: Script): Provider => ({
-  name,
-  models: [
+}: Script): Offers => {
+  const base = { provider, isFree: false, credential: gatewayCredential() }
+  const rerankQuote = ({ documents }: RerankRequest) => cost(price, searchUnits(documents.length))
+  const transcriptionQuote = ({ audio }: TranscriptionRequest) => cost(price, audio.durationSeconds)
+  return [
     ...(rerank === undefined
       ? []
       : [
           {
+            ...base,
             kind: "rerank" as const,
-            id: "test/rank",
+            publicId: "test/rank",
+            upstreamId: "rank-1",
             name: "Rank",
-            provider: name,
-            free: false,
             pricing: { unit: "search_unit" as const, microCredits: price },
-            capabilities: { image_documents: images }
+            capabilities: { image_documents: images },
+            quote: rerankQuote,
+            run: (request: RerankRequest) =>
+              Effect.map(rerank(request), ({ total_tokens, ...answer }) => ({
+                answer,
+                charge: {
+                  cost: rerankQuote(request),
+                  usage: { search_units: searchUnits(request.documents.length), total_tokens }
+                }
+              }))
           }
         ]),
     ...(transcribe === undefined
       ? []
       : [
           {
+            ...base,
             kind: "transcription" as const,
-            id: "test/hear",
+            publicId: "test/hear",
+            upstreamId: "hear-1",
             name: "Hear",
-            provider: name,
-            free: false,
             pricing: { unit: "second" as const, microCredits: price },
-            capabilities: { audio_formats: ["wav" as const], verbose, word_timestamps: true }
+            capabilities: { audio_formats: ["wav" as const], verbose, word_timestamps: true },
+            quote: transcriptionQuote,
+            run: (request: TranscriptionRequest) =>
+              Effect.map(transcribe(request), ({ usage, ...answer }) => ({
+                answer,
+                charge: {
+                  cost: transcriptionQuote(request),
+                  usage: { seconds: request.audio.durationSeconds, ...usage }
+                }
+              }))
           }
         ])
-  ],
-  ...(rerank === undefined ? {} : { rerank }),
-  ...(transcribe === undefined ? {} : { transcribe })
-})
+  ]
+}

@@ -16,7 +16,7 @@ import { listening } from "../child.ts"
 const main = Effect.gen(function* () {
   const fs = yield* FileSystem.FileSystem
   const dataDir = yield* fs.makeTempDirectoryScoped({ prefix: "model-gateway-bench-" })
-  const gateway = GatewayServer.layerSqlite({ dataDir, providers: [yield* Sandbox.make()] }).pipe(
+  const gateway = GatewayServer.layerSqlite({ dataDir, offers: yield* Sandbox.make() }).pipe(
     Layer.provideMerge(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" })),
     Layer.provide(GatewayServerConfig.layer({ rateLimit: { requests: 1e9, window: Duration.seconds(1) } }))
   )

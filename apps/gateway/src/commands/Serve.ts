@@ -31,9 +31,7 @@ const layerService = Effect.fnUntraced(function* (settings: LoadSettings.Ready, 
   )
   const { dataDir, host, port, shutdownTimeout, webDir } = settings
   const web = webDir === undefined ? undefined : { dir: webDir }
-  return Layer.unwrap(
-    Effect.map(Sandbox.make(), (sandbox) => GatewayServer.layerSqlite({ dataDir, providers: [sandbox], web }))
-  ).pipe(
+  return Layer.unwrap(Effect.map(Sandbox.make(), (offers) => GatewayServer.layerSqlite({ dataDir, offers, web }))).pipe(
     Layer.provideMerge(
       NodeHttpServer.layer(() => server, { host, port, gracefulShutdownTimeout: shutdownTimeout }).pipe(
         Layer.catchTag("ServeError", (error) => Layer.effectContext(Effect.fail(refused(error, host, port))))

@@ -1,38 +1,47 @@
 /** GET `/models`. */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import type * as Models from "@model-gateway/core/Models"
-import type { Model } from "@model-gateway/providers/Model"
+import type { Offer } from "@model-gateway/providers/Offer"
+import { perUnit } from "@model-gateway/providers/Pricing"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { type Entry, ModelCatalogue } from "../routing/ModelCatalogue.ts"
 
-const capabilitiesOf = (model: Model): Models.Model["capabilities"] => {
-  switch (model.kind) {
+const capabilitiesOf = (offer: Offer): Models.Model["capabilities"] => {
+  switch (offer.kind) {
     case "rerank":
-      return { image_documents: model.capabilities.image_documents }
+      return { image_documents: offer.capabilities.image_documents }
     case "transcription": {
-      const { audio_formats, word_timestamps } = model.capabilities
+      const { audio_formats, word_timestamps } = offer.capabilities
       return { audio_formats, word_timestamps }
     }
     case "video": {
-      const { aspect_ratios, generate_audio, max_duration, prompt_optional, resolutions, upscale } = model.capabilities
+      const { aspect_ratios, generate_audio, max_duration, prompt_optional, resolutions, upscale } = offer.capabilities
       return { aspect_ratios, generate_audio, max_duration, prompt_optional, resolutions, upscale }
     }
   }
 }
 
-const toWire = ({ endpoints, id, kind }: Entry): Models.Model => {
-  const cheapest = endpoints.reduce((a, b) => (b.model.pricing.microCredits < a.model.pricing.microCredits ? b : a))
-  const { microCredits, unit } = cheapest.model.pricing
+const priceOf = (offer: Offer): number => {
+  const { search_unit, second } = perUnit(offer.pricing)
+  return search_unit ?? second ?? Number.POSITIVE_INFINITY
+}
+
+const toWire = ({ id, kind, offers }: Entry): Models.Model => {
+  const cheapest = offers.reduce((a, b) => (priceOf(b) < priceOf(a) ? b : a))
+  const { search_unit, second } = perUnit(cheapest.pricing)
   return {
     id,
-    name: cheapest.model.name,
+    name: cheapest.name,
     kind,
-    is_free: endpoints.some(({ model }) => model.free),
-    providers: endpoints.map(({ provider }) => provider.name),
-    pricing: { [unit]: MicroCredits.toCredits(microCredits) },
-    capabilities: capabilitiesOf(cheapest.model)
+    is_free: offers.some(({ isFree }) => isFree),
+    providers: offers.map(({ provider }) => provider),
+    pricing: {
+      ...(search_unit === undefined ? {} : { search_unit: MicroCredits.toCredits(search_unit) }),
+      ...(second === undefined ? {} : { second: MicroCredits.toCredits(second) })
+    },
+    capabilities: capabilitiesOf(cheapest)
   }
 }
 

@@ -18,13 +18,14 @@ import {
   Unauthorized
 } from "@model-gateway/core/GatewayError"
 import type { Request } from "@model-gateway/core/Video"
-import type { VideoModel } from "@model-gateway/providers/Model"
-import type { VideoCapability } from "@model-gateway/providers/Provider"
+import type { VideoOffer } from "@model-gateway/providers/Offer"
+import { unsupported } from "@model-gateway/providers/Video"
 import type { Reason, Simulated } from "@model-gateway/providers/ProviderError"
 import { Duration, Effect, Result } from "effect"
 import type { Caller } from "../access/Caller.ts"
 import * as Issues from "../http/Issues.ts"
-import type { Endpoint, ModelCatalogue } from "../routing/ModelCatalogue.ts"
+import type { Candidate } from "../routing/Candidate.ts"
+import type { ModelCatalogue } from "../routing/ModelCatalogue.ts"
 import * as Candidates from "../routing/Candidates.ts"
 import * as VideoRequests from "../video/VideoRequest.ts"
 
@@ -39,9 +40,8 @@ export type Refusal =
   | TooManyRequests
   | InternalServerError
 
-/** An accepted request: the endpoint, and the exact request. */
-export interface Accepted {
-  readonly endpoint: Endpoint<VideoModel>
+/** An accepted request: the offer with its credential, and the exact request. */
+export interface Accepted extends Candidate<VideoOffer> {
   /** The request with the model's defaults filled in. */
   readonly request: ReturnType<typeof VideoRequests.complete>
 }
@@ -106,12 +106,6 @@ const refusalOf = (reason: Reason, model: string): Refusal | undefined => {
   }
 }
 
-const capabilityOf = ({ provider }: Endpoint<VideoModel>): VideoCapability => {
-  if (provider.video === undefined)
-    throw new Error(`The provider ${provider.name} lists a video model but does not implement video`)
-  return provider.video
-}
-
 /** Jobs are not timed like requests, so they can be sorted by price only. */
 const unobserved = () => undefined
 
@@ -129,29 +123,29 @@ export const decide = Effect.fn("VideoAcceptance.decide")(function* (
   yield* Candidates.allowModel(wanted.model, caller.guardrail)
   const entry = catalogue.video(wanted.model)
   if (entry === undefined) return yield* Candidates.unknownModel(catalogue, "video", wanted.model)
-  const endpoints = yield* Candidates.select(entry, {
+  const allowed = yield* Candidates.allowed(entry, { preferences: wanted.provider, guardrail: caller.guardrail })
+  const requestFor = (offer: VideoOffer) => VideoRequests.complete(wanted, offer.capabilities)
+  const candidates = Candidates.ranked(allowed, {
     preferences: wanted.provider,
-    guardrail: caller.guardrail,
-    observed: unobserved
+    observed: unobserved,
+    quote: (offer) => offer.quote(VideoRequests.forProvider(requestFor(offer), offer.provider))
   })
 
-  const attempt = Effect.fnUntraced(function* (endpoint: Endpoint<VideoModel>): Effect.fn.Return<Accepted, Refusal> {
-    const { model, provider } = endpoint
-    const request = VideoRequests.complete(wanted, model)
-    const checked = yield* Effect.result(
-      capabilityOf(endpoint).check(VideoRequests.forProvider(request, provider.name, model.id))
-    )
-    const refusal = Result.isFailure(checked) ? refusalOf(checked.failure.reason, model.id) : undefined
+  const attempt = Effect.fnUntraced(function* (candidate: Candidate<VideoOffer>): Effect.fn.Return<Accepted, Refusal> {
+    const { offer } = candidate
+    const request = requestFor(offer)
+    const checked = yield* Effect.result(offer.check(VideoRequests.forProvider(request, offer.provider)))
+    const refusal = Result.isFailure(checked) ? refusalOf(checked.failure.reason, offer.publicId) : undefined
     // A model that only answers with a status takes precedence over other errors.
     if (Result.isFailure(checked) && checked.failure.reason._tag === "Simulated" && refusal !== undefined) {
       return yield* refusal
     }
-    const issues = VideoRequests.issuesForModel(request, model)
+    const issues = unsupported(request, offer.capabilities, offer.publicId)
     if (issues.length > 0) return yield* Issues.invalid(issues)
-    return refusal === undefined ? { endpoint, request } : yield* refusal
+    return refusal === undefined ? { ...candidate, request } : yield* refusal
   })
 
-  const [accepted, refusals] = yield* Effect.partition(endpoints, attempt)
+  const [accepted, refusals] = yield* Effect.partition(candidates, attempt)
   const [first, ...fallbacks] = accepted
   if (first !== undefined) return { ...first, fallbacks }
   return yield* refusals[0] ?? Candidates.unknownModel(catalogue, "video", wanted.model)

@@ -6,7 +6,6 @@
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import { NotFound, phrases, Unauthorized } from "@model-gateway/core/GatewayError"
 import { isFinal, type Request, type Status } from "@model-gateway/core/Video"
-import { cost } from "@model-gateway/providers/Model"
 import { Duration, Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
@@ -29,19 +28,21 @@ import * as VideoAcceptance from "./VideoAcceptance.ts"
 import type { Candidate } from "../video/VideoCandidate.ts"
 import { toWire, type VideoJob } from "../video/VideoJob.ts"
 import { VideoJobs } from "../video/VideoJobs.ts"
+import { forProvider } from "../video/VideoRequest.ts"
 import { VideoSignals } from "../video/VideoSignals.ts"
 
 const noSuchJob = (id: string) => new NotFound({ error: { message: `${phrases[404]}: there is no video job ${id}` } })
 
 const noSuchVideo = (why: string) => new NotFound({ error: { message: `${phrases[404]}: ${why}` } })
 
-const costOf = ({ endpoint: { model }, request }: VideoAcceptance.Accepted): MicroCredits.MicroCredits =>
-  MicroCredits.make(model.free ? 0 : cost(model.pricing, request.duration))
+const quoteOf = ({ offer, request }: VideoAcceptance.Accepted): MicroCredits.MicroCredits =>
+  offer.quote(forProvider(request, offer.provider))
 
 const toCandidate = (accepted: VideoAcceptance.Accepted): Candidate => ({
-  provider: accepted.endpoint.provider.name,
-  upstream_model: accepted.endpoint.model.id,
-  cost_micro: costOf(accepted),
+  provider: accepted.offer.provider,
+  upstream_model: accepted.offer.upstreamId,
+  credential: accepted.credential.id,
+  cost_micro: quoteOf(accepted),
   duration: accepted.request.duration,
   generate_audio: accepted.request.generate_audio
 })
@@ -70,15 +71,15 @@ const make = Effect.gen(function* () {
     const caller = yield* currentCaller
     const { key } = caller
     const decision = yield* VideoAcceptance.decide(catalogue, caller, wanted)
-    const { endpoint, fallbacks, request } = decision
+    const { fallbacks, request } = decision
     const accepted = [decision, ...fallbacks]
     return yield* admission.accept(
       {
         caller,
         operation: "video",
         model: request.model,
-        isFree: accepted.some(({ endpoint: { model } }) => model.free),
-        amount: MicroCredits.make(Math.max(...accepted.map(costOf))),
+        isFree: accepted.some(({ offer }) => offer.isFree),
+        amount: MicroCredits.make(Math.max(...accepted.map(quoteOf))),
         idempotencyKey,
         payload: Effect.sync(() => [JSON.stringify(wanted)]),
         status: 202,
@@ -96,10 +97,7 @@ const make = Effect.gen(function* () {
               owner: { keyHash: key.hash, workspaceId: key.workspaceId },
               ephemeralHash: caller.ephemeral?.hash,
               request,
-              provider: endpoint.provider.name,
-              upstreamModel: endpoint.model.id,
-              fallbacks: fallbacks.map(toCandidate),
-              cost: costOf(decision),
+              candidates: [toCandidate(decision), ...fallbacks.map(toCandidate)],
               callbackUrl: request.callback_url ?? workspace.defaultCallbackUrl,
               lifetime: videos.lifetime
             },

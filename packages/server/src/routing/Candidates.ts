@@ -1,16 +1,19 @@
 /**
- * Selects and orders the endpoints that may serve a request, from the caller's preferences and the
- * guardrail.
+ * Selects and orders the offers that may serve a request, from the caller's preferences, the
+ * guardrail and the offers' capabilities.
  */
-import { Forbidden, NotFound } from "@model-gateway/core/GatewayError"
-import type { MaxPrice, Preferences } from "@model-gateway/core/Routing"
-import type { Model, ModelKind } from "@model-gateway/providers/Model"
-import { Effect } from "effect"
+import { type BadRequest, Forbidden, type Issue, NotFound } from "@model-gateway/core/GatewayError"
+import type { Preferences } from "@model-gateway/core/Routing"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import type { Kind, Offer } from "@model-gateway/providers/Offer"
+import { perUnit } from "@model-gateway/providers/Pricing"
+import { Effect } from "effect"
 import type { Guardrail } from "../access/Guardrail.ts"
-import type { Endpoint, Entry, ModelCatalogue } from "./ModelCatalogue.ts"
+import * as Issues from "../http/Issues.ts"
+import * as Candidate from "./Candidate.ts"
+import type { Entry, ModelCatalogue } from "./ModelCatalogue.ts"
 
-/** Measurements of an endpoint, once it has answered. */
+/** Measurements of a candidate, once it has answered. */
 export interface Observed {
   /** Seconds per response. */
   readonly latency: number
@@ -18,11 +21,18 @@ export interface Observed {
   readonly throughput: number
 }
 
-/** What the selection depends on. */
-export interface Choice {
+/** Which offers a request allows. */
+export interface Allowed {
   readonly preferences: Preferences | undefined
   readonly guardrail: Guardrail | null
-  readonly observed: (endpoint: Endpoint) => Observed | undefined
+}
+
+/** How a request orders the offers. */
+export interface Ranking<in O extends Offer> {
+  readonly preferences: Preferences | undefined
+  readonly observed: (candidate: Candidate.Candidate) => Observed | undefined
+  /** The most that the request can cost at an offer. */
+  readonly quote: (offer: O) => MicroCredits.MicroCredits
 }
 
 const notFound = (reason: string) => new NotFound({ error: { message: `resource not found: ${reason}` } })
@@ -39,7 +49,7 @@ export const allowModel = (model: string, guardrail: Guardrail | null): Effect.E
 const quoted = (name: string): string => `"${name.length > 128 ? `${name.slice(0, 128)}…` : name}"`
 
 /** The 404 for a model that is unknown or of another kind. */
-export const unknownModel = (catalogue: ModelCatalogue["Service"], kind: ModelKind, model: string): NotFound => {
+export const unknownModel = (catalogue: ModelCatalogue["Service"], kind: Kind, model: string): NotFound => {
   const kinds = catalogue.kindsOf(model)
   return notFound(
     kinds.length === 0
@@ -48,72 +58,105 @@ export const unknownModel = (catalogue: ModelCatalogue["Service"], kind: ModelKi
   )
 }
 
-const maxPriceOf = (unit: "search_unit" | "second", maxPrice: MaxPrice | undefined): number | undefined =>
-  unit === "search_unit" ? maxPrice?.search_unit : maxPrice?.second
-
-const affordable = (endpoint: Endpoint, maxPrice: MaxPrice | undefined): boolean => {
-  const { microCredits, unit } = endpoint.model.pricing
-  const most = maxPriceOf(unit, maxPrice)
-  return most === undefined || microCredits <= most * MicroCredits.perCredit
+/** Whether none of the offer's prices exceeds the limit for its unit. */
+const isAffordable = ({ pricing }: Offer, preferences: Preferences | undefined): boolean => {
+  const limits = preferences?.max_price
+  if (limits === undefined) return true
+  const { search_unit, second } = perUnit(pricing)
+  const within = (price: number | undefined, limit: number | undefined): boolean =>
+    price === undefined || limit === undefined || price <= limit * MicroCredits.perCredit
+  return within(search_unit, limits.search_unit) && within(second, limits.second)
 }
 
-/** Endpoints without measurements come first; otherwise they would never be measured. */
+/**
+ * The offers that guardrail and preferences allow; at least one. Fails with a 403 if the guardrail
+ * allows none, and with a 404 if the preferences match none.
+ */
+export const allowed = <O extends Offer>(
+  entry: Entry<O>,
+  { guardrail, preferences }: Allowed
+): Effect.Effect<ReadonlyArray<O>, Forbidden | NotFound> => {
+  if (preferences === undefined && guardrail === null) return Effect.succeed(entry.offers)
+  const permitted = entry.offers.filter(({ provider }) => guardrail?.allowedProviders?.includes(provider) !== false)
+  if (permitted.length === 0 && guardrail !== null) {
+    return Effect.fail(
+      forbidden(`the guardrail "${guardrail.name}" of this key allows no provider of the model ${quoted(entry.id)}`)
+    )
+  }
+  const wanted = permitted.filter(
+    (offer) =>
+      preferences?.only?.includes(offer.provider) !== false &&
+      preferences?.ignore?.includes(offer.provider) !== true &&
+      isAffordable(offer, preferences)
+  )
+  return wanted.length === 0
+    ? Effect.fail(notFound(`no provider of the model ${quoted(entry.id)} matches the routing preferences`))
+    : Effect.succeed(wanted)
+}
+
+/** Candidates without measurements come first; otherwise they would never be measured. */
 const byObservation =
-  (choice: Choice, figure: (observed: Observed) => number) =>
-  (a: Endpoint, b: Endpoint): number => {
-    const [x, y] = [choice.observed(a), choice.observed(b)]
+  <O extends Offer>({ observed }: Ranking<O>, figure: (observed: Observed) => number) =>
+  (a: Candidate.Candidate<O>, b: Candidate.Candidate<O>): number => {
+    const [x, y] = [observed(a), observed(b)]
     if (x === undefined || y === undefined) return x === y ? 0 : x === undefined ? -1 : 1
     return figure(x) - figure(y)
   }
 
-const comparator = (choice: Choice): ((a: Endpoint, b: Endpoint) => number) => {
-  switch (choice.preferences?.sort) {
+const comparator = <O extends Offer>(
+  ranking: Ranking<O>
+): ((a: Candidate.Candidate<O>, b: Candidate.Candidate<O>) => number) => {
+  switch (ranking.preferences?.sort) {
     case "price":
-      return (a, b) => a.model.pricing.microCredits - b.model.pricing.microCredits
+      return (a, b) => ranking.quote(a.offer) - ranking.quote(b.offer)
     case "latency":
-      return byObservation(choice, ({ latency }) => latency)
+      return byObservation(ranking, ({ latency }) => latency)
     case "throughput":
-      return byObservation(choice, ({ throughput }) => -throughput)
+      return byObservation(ranking, ({ throughput }) => -throughput)
     case undefined:
       return () => 0
   }
 }
 
-/**
- * The endpoints to try, in order; at least one. Fails with a 403 if the guardrail allows none, and
- * with a 404 if the preferences match none.
- */
-export const select = <M extends Model>(
-  entry: Entry<M>,
-  choice: Choice
-): Effect.Effect<ReadonlyArray<Endpoint<M>>, Forbidden | NotFound> => {
-  const { guardrail, preferences } = choice
-  if (preferences === undefined && guardrail === null && entry.endpoints.length === 1) {
-    return Effect.succeed(entry.endpoints)
-  }
-  const allowed = entry.endpoints.filter(
-    ({ provider }) => guardrail?.allowedProviders?.includes(provider.name) !== false
-  )
-  if (allowed.length === 0 && guardrail !== null) {
-    return Effect.fail(
-      forbidden(`the guardrail "${guardrail.name}" of this key allows no provider of the model ${quoted(entry.id)}`)
-    )
-  }
-  const wanted = allowed.filter(
-    (endpoint) =>
-      preferences?.only?.includes(endpoint.provider.name) !== false &&
-      preferences?.ignore?.includes(endpoint.provider.name) !== true &&
-      affordable(endpoint, preferences?.max_price)
-  )
-  if (wanted.length === 0) {
-    return Effect.fail(notFound(`no provider of the model ${quoted(entry.id)} matches the routing preferences`))
-  }
-  const order = preferences?.order ?? []
-  const rank = ({ provider }: Endpoint<M>): number => {
-    const place = order.indexOf(provider.name)
+/** The candidates to try, in order; only the first one without fallbacks. */
+export const ranked = <O extends Offer>(
+  offers: ReadonlyArray<O>,
+  ranking: Ranking<O>
+): ReadonlyArray<Candidate.Candidate<O>> => {
+  const candidates = offers.map(Candidate.ofGateway)
+  const { preferences } = ranking
+  if (preferences === undefined || candidates.length === 1) return candidates
+  const order = preferences.order ?? []
+  const rank = ({ offer }: Candidate.Candidate): number => {
+    const place = order.indexOf(offer.provider)
     return place === -1 ? order.length : place
   }
-  const compare = comparator(choice)
-  const sorted = wanted.toSorted((a, b) => rank(a) - rank(b) || compare(a, b))
-  return Effect.succeed(preferences?.allow_fallbacks === false ? sorted.slice(0, 1) : sorted)
+  const compare = comparator(ranking)
+  const sorted = candidates.toSorted((a, b) => rank(a) - rank(b) || compare(a, b))
+  return preferences.allow_fallbacks === false ? sorted.slice(0, 1) : sorted
 }
+
+/**
+ * The candidates whose models support the request, so that nothing is reserved for one that none
+ * supports. If none does, a 400 that lists what the first one does not support; `reason` replaces
+ * the summary in its message.
+ */
+export const supporting = <O extends Offer>(
+  candidates: ReadonlyArray<Candidate.Candidate<O>>,
+  unsupported: (offer: O) => ReadonlyArray<Issue>,
+  reason?: string
+): Effect.Effect<ReadonlyArray<Candidate.Candidate<O>>, BadRequest> => {
+  let first: ReadonlyArray<Issue> | undefined
+  const able = candidates.filter(({ offer }) => {
+    const issues = unsupported(offer)
+    first ??= issues
+    return issues.length === 0
+  })
+  return able.length === 0 ? Effect.fail(Issues.invalid(first ?? [], reason)) : Effect.succeed(able)
+}
+
+/** The most that a request can cost at any of the candidates. It is reserved before the first call. */
+export const largestQuote = <O extends Offer>(
+  candidates: ReadonlyArray<Candidate.Candidate<O>>,
+  quote: (offer: O) => MicroCredits.MicroCredits
+): MicroCredits.MicroCredits => MicroCredits.make(Math.max(0, ...candidates.map(({ offer }) => quote(offer))))

@@ -1,25 +1,13 @@
-/**
- * The available models and the endpoints that serve them. An endpoint is one provider's offer of a
- * model, with its own price.
- */
-import type { Model, ModelKind, RerankModel, TranscriptionModel, VideoModel } from "@model-gateway/providers/Model"
-import type { Provider } from "@model-gateway/providers/Provider"
+/** The available models, and the offers of each. */
+import type { Kind, Offer, Offers, RerankOffer, TranscriptionOffer, VideoOffer } from "@model-gateway/providers/Offer"
 import { Context, Layer } from "effect"
 
-/** One provider's offer of a model. */
-export interface Endpoint<out M extends Model = Model> {
-  /** Unique. Also names the endpoint's circuit. */
-  readonly key: string
-  readonly provider: Provider
-  /** The model as this provider offers it. Its `id` is the upstream's. */
-  readonly model: M
-}
-
-/** A model and its endpoints, in the order of the providers. */
-export interface Entry<out M extends Model = Model> {
+/** A model and its offers, in the order of the catalogue. */
+export interface Entry<out O extends Offer = Offer> {
+  /** The id that callers send as `model`. */
   readonly id: string
-  readonly kind: M["kind"]
-  readonly endpoints: readonly [Endpoint<M>, ...ReadonlyArray<Endpoint<M>>]
+  readonly kind: O["kind"]
+  readonly offers: readonly [O, ...ReadonlyArray<O>]
 }
 
 /** The catalogue. */
@@ -27,57 +15,49 @@ export class ModelCatalogue extends Context.Service<
   ModelCatalogue,
   {
     /** A rerank model by its id. */
-    readonly rerank: (id: string) => Entry<RerankModel> | undefined
+    readonly rerank: (id: string) => Entry<RerankOffer> | undefined
     /** A transcription model by its id. */
-    readonly transcription: (id: string) => Entry<TranscriptionModel> | undefined
+    readonly transcription: (id: string) => Entry<TranscriptionOffer> | undefined
     /** A video model by its id. */
-    readonly video: (id: string) => Entry<VideoModel> | undefined
+    readonly video: (id: string) => Entry<VideoOffer> | undefined
     /** The kinds of models with this id, for errors about a model of the wrong kind. */
-    readonly kindsOf: (id: string) => ReadonlyArray<ModelKind>
-    /** Every model, in the order of the providers. */
+    readonly kindsOf: (id: string) => ReadonlyArray<Kind>
+    /** Every model: rerank, transcription, video, each in the order of the offers. */
     readonly all: ReadonlyArray<Entry>
-    /** A provider by its name. Jobs store the name of the provider that took them. */
-    readonly provider: (name: string) => Provider | undefined
   }
 >()("@model-gateway/server/routing/ModelCatalogue") {}
 
-const entriesOf = <M extends Model>(
-  providers: ReadonlyArray<Provider>,
-  isKind: (model: Model) => model is M
-): ReadonlyMap<string, Entry<M>> => {
-  const entries = new Map<string, Entry<M>>()
-  for (const provider of providers) {
-    for (const model of provider.models) {
-      if (!isKind(model)) continue
-      const endpoint: Endpoint<M> = { key: `${model.kind} ${provider.name} ${model.id}`, provider, model }
-      const known = entries.get(model.id)
-      entries.set(model.id, {
-        id: model.id,
-        kind: model.kind,
-        endpoints: known === undefined ? [endpoint] : [...known.endpoints, endpoint]
-      })
-    }
+const entriesOf = <O extends Offer>(
+  offers: Offers,
+  isKind: (offer: Offer) => offer is O
+): ReadonlyMap<string, Entry<O>> => {
+  const entries = new Map<string, Entry<O>>()
+  for (const offer of offers) {
+    if (!isKind(offer)) continue
+    const known = entries.get(offer.publicId)
+    entries.set(offer.publicId, {
+      id: offer.publicId,
+      kind: offer.kind,
+      offers: known === undefined ? [offer] : [...known.offers, offer]
+    })
   }
   return entries
 }
 
-/** Makes the catalogue from the providers' models. */
-export const make = (providers: ReadonlyArray<Provider>): ModelCatalogue["Service"] => {
-  const rerank = entriesOf(providers, (model) => model.kind === "rerank")
-  const transcription = entriesOf(providers, (model) => model.kind === "transcription")
-  const video = entriesOf(providers, (model) => model.kind === "video")
+/** Makes the catalogue. Offers with the same `publicId` and kind are offers of one model. */
+export const make = (offers: Offers): ModelCatalogue["Service"] => {
+  const rerank = entriesOf(offers, (offer) => offer.kind === "rerank")
+  const transcription = entriesOf(offers, (offer) => offer.kind === "transcription")
+  const video = entriesOf(offers, (offer) => offer.kind === "video")
   const all: ReadonlyArray<Entry> = [...rerank.values(), ...transcription.values(), ...video.values()]
-  const byName = new Map(providers.map((provider) => [provider.name, provider]))
   return ModelCatalogue.of({
     rerank: (id) => rerank.get(id),
     transcription: (id) => transcription.get(id),
     video: (id) => video.get(id),
     kindsOf: (id) => all.filter((entry) => entry.id === id).map((entry) => entry.kind),
-    all,
-    provider: (name) => byName.get(name)
+    all
   })
 }
 
-/** The catalogue of the given providers. */
-export const layer = (providers: ReadonlyArray<Provider>): Layer.Layer<ModelCatalogue> =>
-  Layer.sync(ModelCatalogue, () => make(providers))
+/** The catalogue of the given offers. */
+export const layer = (offers: Offers): Layer.Layer<ModelCatalogue> => Layer.sync(ModelCatalogue, () => make(offers))

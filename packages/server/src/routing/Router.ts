@@ -1,18 +1,18 @@
 /**
- * Tries the endpoints of a model in order until one answers.
+ * Tries the candidates for a request in order until one answers.
  *
- * After several consecutive failures an endpoint's circuit opens, and it is not called for a while.
+ * After several consecutive failures a candidate's circuit opens, and it is not called for a while.
  * A failure that the request itself caused does not count. Each attempt has a time limit, and so do
- * all attempts together. If no endpoint answers, the error lists the attempts.
+ * all attempts together. If no candidate answers, the error lists the attempts.
  */
+import type { Offer } from "@model-gateway/providers/Offer"
 import type { ProviderError, Reason } from "@model-gateway/providers/ProviderError"
 import { ProviderError as UpstreamError, Timeout } from "@model-gateway/providers/ProviderError"
-import type { Model } from "@model-gateway/providers/Model"
 import { Cause, Clock, Context, Data, Duration, Effect, Exit, Layer } from "effect"
 import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Metrics from "../observability/Metrics.ts"
-import type { Endpoint } from "./ModelCatalogue.ts"
+import { type Candidate, keyOf } from "./Candidate.ts"
 import type { Observed } from "./Candidates.ts"
 
 /** One attempt at one provider. */
@@ -23,14 +23,14 @@ export interface Attempt {
   readonly seconds: number
 }
 
-/** An answer, its endpoint, and all attempts, of which the last one answered. */
-export interface Routed<A, M extends Model> {
+/** An answer, its candidate, and all attempts, of which the last one answered. */
+export interface Routed<A, O extends Offer> {
   readonly answer: A
-  readonly endpoint: Endpoint<M>
+  readonly candidate: Candidate<O>
   readonly attempts: ReadonlyArray<Attempt>
 }
 
-/** Every endpoint that was called failed. `reason` is the last one's. */
+/** Every candidate that was called failed. `reason` is the last one's. */
 export class AttemptsFailed extends Data.TaggedError("AttemptsFailed")<{
   readonly reason: Reason
   readonly provider: string
@@ -38,7 +38,7 @@ export class AttemptsFailed extends Data.TaggedError("AttemptsFailed")<{
 }> {}
 
 /**
- * All circuits are open, so no endpoint was called. `retryAfter` is when the first one may be tried
+ * All circuits are open, so no candidate was called. `retryAfter` is when the first one may be tried
  * again.
  */
 export class NoneUp extends Data.TaggedError("NoneUp")<{
@@ -52,14 +52,14 @@ export class DeadlinePassed extends Data.TaggedError("DeadlinePassed")<{
   readonly attempts: ReadonlyArray<Attempt>
 }> {}
 
-/** Why no endpoint answered. */
+/** Why no candidate answered. */
 export type RoutingFailure = AttemptsFailed | NoneUp | DeadlinePassed
 
 /** The attempts to make. */
-export interface Route<A, M extends Model> {
+export interface Route<A, O extends Offer> {
   /** At least one, in the order to try. */
-  readonly candidates: ReadonlyArray<Endpoint<M>>
-  readonly call: (endpoint: Endpoint<M>) => Effect.Effect<A, ProviderError>
+  readonly candidates: ReadonlyArray<Candidate<O>>
+  readonly call: (candidate: Candidate<O>) => Effect.Effect<A, ProviderError>
   readonly attemptTimeout: Duration.Duration
   readonly deadline: Duration.Duration
   /** Units of work in the request, for measuring throughput. */
@@ -74,9 +74,9 @@ export class Router extends Context.Service<
      * In an uninterruptible caller, only the upstream calls can be interrupted, so that an answer
      * is never lost.
      */
-    readonly route: <A, M extends Model>(route: Route<A, M>) => Effect.Effect<Routed<A, M>, RoutingFailure>
-    /** The measurements of an endpoint since the process started. */
-    readonly observed: (endpoint: Endpoint) => Observed | undefined
+    readonly route: <A, O extends Offer>(route: Route<A, O>) => Effect.Effect<Routed<A, O>, RoutingFailure>
+    /** The measurements of a candidate since the process started. */
+    readonly observed: (candidate: Candidate) => Observed | undefined
   }
 >()("@model-gateway/server/routing/Router") {}
 
@@ -86,12 +86,12 @@ const weight = 0.2
 const blend = (old: number | undefined, seen: number): number =>
   old === undefined ? seen : old + weight * (seen - old)
 
-/** Whether a failure indicates a problem of the endpoint. */
-const countsAgainst = (endpoint: Endpoint, reason: Reason): boolean => {
+/** Whether a failure indicates a problem of the offer or of the credential. */
+const countsAgainst = (offer: Offer, reason: Reason): boolean => {
   switch (reason._tag) {
     case "Timeout":
       // If a model in this process is slow, the caller's request is the cause.
-      return endpoint.provider.inProcess !== true
+      return offer.isInProcess !== true
     case "InvalidRequest":
     case "InputTooLarge":
     case "UnknownModel":
@@ -111,13 +111,13 @@ const retryAfterOf = (reason: Reason): Duration.Duration | undefined =>
   "retryAfter" in reason ? reason.retryAfter : undefined
 
 const classify =
-  (endpoint: Endpoint) =>
+  (offer: Offer) =>
   (exit: Exit.Exit<unknown, ProviderError>): CircuitBreaker.Outcome => {
     if (Exit.isSuccess(exit)) return CircuitBreaker.success
     const error = Cause.findErrorOption(exit.cause)
     if (error._tag === "None")
       return Cause.hasInterruptsOnly(exit.cause) ? CircuitBreaker.ignored : CircuitBreaker.failure()
-    return countsAgainst(endpoint, error.value.reason)
+    return countsAgainst(offer, error.value.reason)
       ? CircuitBreaker.failure({ retryAfter: retryAfterOf(error.value.reason) })
       : CircuitBreaker.ignored
   }
@@ -136,44 +136,46 @@ export const make = Effect.gen(function* () {
   const observations = new Map<string, Observed>()
   const now = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e9
 
-  const observe = (endpoint: Endpoint, seconds: number, units: number) => {
-    const old = observations.get(endpoint.key)
-    observations.set(endpoint.key, {
+  const observe = (key: string, seconds: number, units: number) => {
+    const old = observations.get(key)
+    observations.set(key, {
       latency: blend(old?.latency, seconds),
       throughput: blend(old?.throughput, units / Math.max(seconds, 1e-6))
     })
   }
 
-  const route = Effect.fnUntraced(function* <A, M extends Model>({
+  const route = Effect.fnUntraced(function* <A, O extends Offer>({
     attemptTimeout,
     call,
     candidates,
     deadline,
     units
-  }: Route<A, M>): Effect.fn.Return<Routed<A, M>, RoutingFailure> {
+  }: Route<A, O>): Effect.fn.Return<Routed<A, O>, RoutingFailure> {
     const attempts: Array<Attempt> = []
     const end = now() + Duration.toSeconds(deadline)
     let failure: { readonly reason: Reason; readonly provider: string } | undefined
     let retryAfter: Duration.Duration | undefined
 
-    for (const endpoint of candidates) {
-      const provider = endpoint.provider.name
+    for (const candidate of candidates) {
+      const { offer } = candidate
+      const { provider } = offer
+      const key = keyOf(candidate)
       const startedAt = now()
       const left = end - startedAt
       if (left <= 0) return yield* new DeadlinePassed({ provider, attempts })
       const most = Duration.toSeconds(attemptTimeout)
-      const attempt = call(endpoint).pipe(
+      const attempt = call(candidate).pipe(
         Effect.timeoutOrElse({ duration: Duration.seconds(Math.min(most, left)), orElse: () => Effect.fail(timedOut) }),
         Effect.interruptible
       )
-      const exit = yield* Effect.exit(circuits.execute(attempt, { key: endpoint.key, classify: classify(endpoint) }))
+      const exit = yield* Effect.exit(circuits.execute(attempt, { key, classify: classify(offer) }))
       const seconds = now() - startedAt
 
       if (Exit.isSuccess(exit)) {
-        observe(endpoint, seconds, units)
+        observe(key, seconds, units)
         yield* Metrics.attempted(provider, "success", seconds)
         attempts.push({ provider, outcome: "Success", seconds: rounded(seconds) })
-        return { answer: exit.value, endpoint, attempts }
+        return { answer: exit.value, candidate, attempts }
       }
       const found = Cause.findErrorOption(exit.cause)
       // A defect or an interruption passes through unchanged.
@@ -196,7 +198,7 @@ export const make = Effect.gen(function* () {
       : yield* new AttemptsFailed({ ...failure, attempts })
   })
 
-  return Router.of({ route, observed: (endpoint) => observations.get(endpoint.key) })
+  return Router.of({ route, observed: (candidate) => observations.get(keyOf(candidate)) })
 })
 
 /** The router with circuits in memory, configured by {@link GatewayServerConfig}. */

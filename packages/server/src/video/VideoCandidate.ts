@@ -1,16 +1,21 @@
 /**
- * The candidates of a video job: the providers that accept the request, in order of preference,
- * with the terms of each.
+ * The candidates of a video job: the offers that accept the request, in order of preference, with
+ * the terms of each. They are chosen, with their credentials, when the job is submitted.
  *
  * A job is at one candidate at a time. On a definite rejection, try the next candidate; after the
  * last one, start again with the first. A candidate that rejected the job permanently is removed.
  */
+import type { VideoOffer } from "@model-gateway/providers/Offer"
 import { Schema } from "effect"
+import type * as Routing from "../routing/Candidate.ts"
+import type { ModelCatalogue } from "../routing/ModelCatalogue.ts"
 
-/** A provider that may make the video. */
+/** An offer that may make the video. */
 export const Candidate = Schema.Struct({
   provider: Schema.String,
   upstream_model: Schema.String,
+  /** The id of the credential. Jobs from earlier releases have none: they use the gateway's own. */
+  credential: Schema.optionalKey(Schema.String),
   /** In micro-credits. */
   cost_micro: Schema.Int,
   /**
@@ -21,7 +26,7 @@ export const Candidate = Schema.Struct({
   generate_audio: Schema.optionalKey(Schema.Boolean)
 })
 
-/** A provider that may make the video. */
+/** An offer that may make the video. */
 export type Candidate = typeof Candidate.Type
 
 /** The column `candidates`. */
@@ -43,15 +48,41 @@ export const nextCandidate = (
   job: {
     readonly provider: string
     readonly upstreamModel: string
+    readonly credential: string | null
     readonly candidates: ReadonlyArray<Candidate>
   },
   isRefused: boolean
 ): NextCandidate | undefined => {
   const at = job.candidates.findIndex(
-    ({ provider, upstream_model }) => provider === job.provider && upstream_model === job.upstreamModel
+    ({ credential = null, provider, upstream_model }) =>
+      provider === job.provider && upstream_model === job.upstreamModel && credential === job.credential
   )
   const [first, ...rest] = isRefused ? job.candidates.toSpliced(at, 1) : job.candidates
   if (first === undefined) return undefined
   const next = [first, ...rest][isRefused ? at : at + 1]
   return { candidates: [first, ...rest], candidate: next ?? first, startsOver: next === undefined }
+}
+
+/**
+ * The offer that the job is at, with the credential that the job was submitted with. Undefined if
+ * the catalogue no longer has them.
+ */
+export const offerOf = (
+  catalogue: ModelCatalogue["Service"],
+  job: {
+    readonly model: string
+    readonly provider: string
+    readonly upstreamModel: string
+    readonly credential: string | null
+  }
+): Routing.Candidate<VideoOffer> | undefined => {
+  const offer = catalogue
+    .video(job.model)
+    ?.offers.find(
+      ({ credential, provider, upstreamId }) =>
+        provider === job.provider &&
+        upstreamId === job.upstreamModel &&
+        (job.credential === null || job.credential === credential.id)
+    )
+  return offer === undefined ? undefined : { offer, credential: offer.credential }
 }

@@ -1,6 +1,7 @@
 /** A video job as it is stored, as a database row, and in its wire format. */
-import type { Job, Status } from "@model-gateway/core/Video"
-import { Schema } from "effect"
+import { type Job, Request, type Status } from "@model-gateway/core/Video"
+import type { JobHandle } from "@model-gateway/providers/Video"
+import { Data, Schema } from "effect"
 import type { Row } from "effect/sql/SqlConnection"
 import { hash } from "node:crypto"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
@@ -37,7 +38,8 @@ export interface VideoJob {
   readonly candidates: ReadonlyArray<Candidate>
   /**
    * The current candidate; it no longer changes after an upstream has accepted the job.
-   * `credential` names a caller's own provider key, or is null for the gateway's.
+   * `credential` is the id of the credential, or null in jobs from earlier releases, which use the
+   * gateway's own.
    */
   readonly provider: string
   readonly upstreamModel: string
@@ -47,8 +49,8 @@ export interface VideoJob {
    * there is no other candidate.
    */
   readonly askedAt: number | null
-  /** The upstream's id of the job, once it is accepted. */
-  readonly upstreamId: string | null
+  /** The upstream's handle of the job, once it is accepted. */
+  readonly handle: JobHandle | null
   readonly generationId: string | null
   /** From 0 to 1, if the upstream reports it. */
   readonly progress: number | null
@@ -56,7 +58,8 @@ export interface VideoJob {
   readonly intentId: string
   readonly isByok: boolean
   /**
-   * The cost on completion. The cost of the most expensive candidate is reserved from the start.
+   * What the job cost, once it is completed. Until then the quote of the current candidate. The
+   * largest quote of all candidates is reserved from the start.
    */
   readonly cost: MicroCredits.MicroCredits
   readonly outputs: ReadonlyArray<Output>
@@ -70,19 +73,43 @@ export interface VideoJob {
 }
 
 /**
+ * The workspace has no such job (status 404). The error does not reveal whether another workspace
+ * has it.
+ */
+export class VideoJobNotFound extends Data.TaggedError("VideoJobNotFound")<{ readonly id: string }> {
+  override readonly message = "There is no such video job."
+}
+
+/**
  * The token under which the job is submitted to its provider. It stays the same across retries and
- * crashes, so that the upstream recognizes the job. Another provider or model gets another token:
+ * crashes, so that the upstream recognizes the job. Another candidate gets another token:
  * two providers may front the same upstream, which would otherwise answer with the job that the
  * first one rejected. The token starts with the job's id, so that the operator can match the
  * upstream's bill to the job.
  */
-export const tokenOf = ({ id, provider, upstreamModel }: VideoJob): string =>
-  `${id}-${hash("sha256", JSON.stringify([provider, upstreamModel]), "hex").slice(0, 16)}`
+export const tokenOf = ({ credential, id, provider, upstreamModel }: VideoJob): string => {
+  // Jobs from earlier releases, which have no credential, keep their token.
+  const candidate = [provider, upstreamModel, ...(credential === null ? [] : [credential])]
+  return `${id}-${hash("sha256", JSON.stringify(candidate), "hex").slice(0, 16)}`
+}
+
+const RequestJson = Schema.fromJsonString(Request)
+/** Reads the column `request`. */
+export const decodeRequest = Schema.decodeEffect(RequestJson)
+/** Writes the column `request`. */
+export const encodeRequest = Schema.encodeEffect(RequestJson)
 
 /** The column `outputs`. */
 export const OutputsJson = Schema.fromJsonString(Schema.Array(Output))
 const decodeOutputs = Schema.decodeSync(OutputsJson)
 const decodeCandidates = Schema.decodeSync(CandidatesJson)
+
+/** The column `upstream_job_id` holds the handle as JSON. */
+const HandleJson = Schema.fromJsonString(Schema.Json)
+const decodeHandle = Schema.decodeSync(HandleJson)
+/** Writes the column `upstream_job_id`. */
+export const encodeHandle = Schema.encodeSync(HandleJson)
+
 const isStatus = Schema.is(Schema.Literals(JobStatus.all))
 
 const statusOf = (row: Row): Status => {
@@ -100,6 +127,7 @@ const realOrNull = (row: Row, column: string): number | null => {
 export const fromRow = (row: Row): VideoJob => {
   const outputs = Dialect.textOrNull(row, "outputs")
   const candidates = Dialect.textOrNull(row, "candidates")
+  const handle = Dialect.textOrNull(row, "upstream_job_id")
   const present = {
     provider: Dialect.text(row, "provider"),
     upstream_model: Dialect.text(row, "upstream_model"),
@@ -119,7 +147,7 @@ export const fromRow = (row: Row): VideoJob => {
     upstreamModel: present.upstream_model,
     credential: Dialect.textOrNull(row, "credential"),
     askedAt: Dialect.intOrNull(row, "asked_at"),
-    upstreamId: Dialect.textOrNull(row, "upstream_job_id"),
+    handle: handle === null ? null : decodeHandle(handle),
     generationId: Dialect.textOrNull(row, "generation_id"),
     progress: realOrNull(row, "progress"),
     intentId: Dialect.text(row, "intent_id"),

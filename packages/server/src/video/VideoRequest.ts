@@ -1,5 +1,5 @@
 /**
- * Checks of a video request that its schema cannot express, and the part of it that a provider
+ * Checks of a video request that its schema cannot express, and the part of it that an offer
  * receives.
  *
  * Specification: "5. POST `/videos`". The contract defines the names and how `size` relates to the
@@ -7,8 +7,7 @@
  */
 import type { Issue } from "@model-gateway/core/GatewayError"
 import type { AspectRatio, Request, Resolution } from "@model-gateway/core/Video"
-import type { VideoModel } from "@model-gateway/providers/Model"
-import type { VideoRequest } from "@model-gateway/providers/Provider"
+import type { VideoCapabilities, VideoRequest } from "@model-gateway/providers/Video"
 
 const parseRatio = (ratio: AspectRatio): number => {
   const [across = 1, down = 1] = ratio.split(":").map(Number)
@@ -90,61 +89,13 @@ const linkIssues = (request: Request): ReadonlyArray<Issue> => [
 /** What is wrong with a request for any model: contradictions and invalid URLs. */
 export const issues = (request: Request): ReadonlyArray<Issue> => [...sizeIssues(request), ...linkIssues(request)]
 
-const hasImages = (request: Request): boolean =>
-  (request.frame_images?.length ?? 0) > 0 ||
-  (request.input_references?.some((reference) => reference.type === "image_url") ?? false)
-
-const hasPrompt = (request: Request): boolean => (request.prompt ?? "").trim() !== ""
-
-const promptIssues = (request: Request, { capabilities, id }: VideoModel): ReadonlyArray<Issue> => {
-  if (hasPrompt(request) || (capabilities.prompt_optional && hasImages(request))) return []
-  return [
-    {
-      path: "prompt",
-      message: capabilities.prompt_optional ? `${id} needs a prompt or an image` : `${id} needs a prompt`
-    }
-  ]
-}
-
-const anyOf = (names: ReadonlyArray<string>): string =>
-  names.length < 2 ? names.join() : `${names.slice(0, -1).join(", ")} or ${names.slice(-1).join()}`
-
-const notOneOf = <A extends string>(
-  path: string,
-  value: A | undefined,
-  known: ReadonlyArray<A>,
-  model: string
-): ReadonlyArray<Issue> =>
-  value === undefined || known.includes(value)
-    ? []
-    : [{ path, message: `${model} does not support ${value}. Choose ${anyOf(known)}.` }]
-
-/** What the model does not support. Each issue names the field and the supported values. */
-export const issuesForModel = (request: Request, model: VideoModel): ReadonlyArray<Issue> => {
-  const { capabilities, id } = model
-  return [
-    ...promptIssues(request, model),
-    ...((request.duration ?? 1) <= capabilities.max_duration
-      ? []
-      : [{ path: "duration", message: `${id} supports at most ${capabilities.max_duration} seconds` }]),
-    ...notOneOf("resolution", request.resolution, capabilities.resolutions, id),
-    ...notOneOf("aspect_ratio", request.aspect_ratio, capabilities.aspect_ratios, id),
-    ...((request.frame_images?.length ?? 0) === 0 || capabilities.frame_images
-      ? []
-      : [{ path: "frame_images", message: `${id} does not support frame images` }]),
-    ...(["creativity", "upscale_factor"] as const).flatMap((path) =>
-      request[path] === undefined || capabilities.upscale ? [] : [{ path, message: `${id} does not support upscaling` }]
-    )
-  ]
-}
-
 /**
  * The request as its job stores it, with the model's defaults filled in, so that price and answer
  * stay the same.
  */
 export const complete = (
   request: Request,
-  { capabilities }: VideoModel
+  capabilities: VideoCapabilities
 ): Request & { readonly duration: number; readonly generate_audio: boolean } => ({
   ...request,
   duration: request.duration ?? capabilities.default_duration,
@@ -152,11 +103,11 @@ export const complete = (
 })
 
 /**
- * The request that a provider receives: without routing, tracing and end user, and with only its
- * own entry of `provider.options`.
+ * The request that an offer of the provider receives: without model, routing, tracing and end user,
+ * and with only the provider's own entry of `provider.options`.
  */
-export const forProvider = (request: Request, provider: string, upstreamModel: string): VideoRequest => {
+export const forProvider = (request: Request, provider: string): VideoRequest => {
   const { callback_url: _callback, model: _model, provider: preferences, trace: _trace, user: _user, ...rest } = request
   const options = preferences?.options?.[provider]
-  return { ...rest, model: upstreamModel, ...(options === undefined ? {} : { options }) }
+  return options === undefined ? rest : { ...rest, options }
 }

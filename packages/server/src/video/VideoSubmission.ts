@@ -1,22 +1,23 @@
 /**
  * Submits a video job to its current candidate.
  *
- * Submissions go through the router like other operations: an endpoint with an open circuit is not
+ * Submissions go through the router like other operations: an offer with an open circuit is not
  * called, and the result counts toward its circuit. The router gets this one candidate only,
  * because another one may be tried only after it is recorded that this one has not taken the job.
  */
-import type { VideoRequest } from "@model-gateway/providers/Provider"
 import type { Reason } from "@model-gateway/providers/ProviderError"
 import { Timeout } from "@model-gateway/providers/ProviderError"
+import type { JobHandle, VideoRequest } from "@model-gateway/providers/Video"
 import { Duration, Effect } from "effect"
 import { ModelCatalogue } from "../routing/ModelCatalogue.ts"
 import { Router } from "../routing/Router.ts"
+import { offerOf } from "./VideoCandidate.ts"
 import { tokenOf, type VideoJob } from "./VideoJob.ts"
 import * as RetryDecision from "./RetryDecision.ts"
 
 /** The result of a submission. */
 export type Outcome =
-  | { readonly _tag: "Accepted"; readonly upstreamId: string }
+  | { readonly _tag: "Accepted"; readonly handle: JobHandle }
   /**
    * The upstream certainly has not taken the job. `isFinal`: other providers would not take it
    * either. `reason` is set if the upstream was called.
@@ -65,23 +66,20 @@ export const make = Effect.fnUntraced(function* ({ callTimeout }: { readonly cal
   const attemptTimeout = Duration.fromInputUnsafe(callTimeout)
 
   return Effect.fnUntraced(function* (job: VideoJob, request: VideoRequest): Effect.fn.Return<Outcome> {
-    const endpoint = catalogue
-      .video(job.model)
-      ?.endpoints.find(({ model, provider }) => provider.name === job.provider && model.id === job.upstreamModel)
-    const video = endpoint?.provider.video
-    if (endpoint === undefined || video === undefined) {
+    const candidate = offerOf(catalogue, job)
+    if (candidate === undefined) {
       return notAsked({ isRetryable: false, error: `the provider ${job.provider} no longer has the model` })
     }
     return yield* router
       .route({
-        candidates: [endpoint],
-        call: () => video.submit({ request, token: tokenOf(job) }),
+        candidates: [candidate],
+        call: ({ credential, offer }) => offer.submit({ request, token: tokenOf(job) }, credential),
         attemptTimeout,
         deadline: Duration.infinity,
         units: 1
       })
       .pipe(
-        Effect.map(({ answer }): Outcome => ({ _tag: "Accepted", upstreamId: answer.upstreamId })),
+        Effect.map(({ answer }): Outcome => ({ _tag: "Accepted", handle: answer })),
         Effect.catchTags({
           AttemptsFailed: ({ reason }) => Effect.succeed(outcomeOf(reason)),
           DeadlinePassed: () => Effect.succeed(outcomeOf(new Timeout())),

@@ -11,15 +11,18 @@
  * many consecutive failures of all candidates, or when a message was delivered too often because
  * its workers died.
  */
+import type { VideoOffer } from "@model-gateway/providers/Offer"
+import type { Charge } from "@model-gateway/providers/Pricing"
 import type { ProviderError } from "@model-gateway/providers/ProviderError"
 import { ProviderError as UpstreamError, Timeout } from "@model-gateway/providers/ProviderError"
-import type { VideoCapability, VideoRequest } from "@model-gateway/providers/Provider"
+import type { JobHandle, SubmittedVideo } from "@model-gateway/providers/Video"
 import { isFinal } from "@model-gateway/core/Video"
 import { Cause, Clock, Context, Duration, Effect, Layer, Result, Schedule } from "effect"
 import { ObjectStore, keyOf, type ObjectStoreError } from "../objects/ObjectStore.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Failures from "../http/Failures.ts"
 import * as Metrics from "../observability/Metrics.ts"
+import type { Candidate } from "../routing/Candidate.ts"
 import { ModelCatalogue } from "../routing/ModelCatalogue.ts"
 import type { Router } from "../routing/Router.ts"
 import type { StorageError } from "../storage/sql/StorageError.ts"
@@ -52,6 +55,11 @@ export interface Options {
   readonly attempts?: number | undefined
 }
 
+/** A job where an upstream has accepted it. */
+interface Upstream extends Candidate<VideoOffer> {
+  readonly submitted: SubmittedVideo
+}
+
 /** The worker. */
 export class VideoWorker extends Context.Service<
   VideoWorker,
@@ -75,7 +83,7 @@ export const pollDelay = (age: Duration.Duration): Duration.Duration =>
 
 const timedOut = new UpstreamError({ reason: new Timeout() })
 
-/** Makes the worker over the jobs, the providers and the object store. */
+/** Makes the worker over the jobs, the catalogue and the object store. */
 export const make = Effect.fnUntraced(function* (options?: Options) {
   const jobs = yield* VideoJobs
   const signals = yield* VideoSignals
@@ -128,13 +136,15 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
 
   const requestFor = Effect.fnUntraced(function* (job: VideoJob) {
     const wanted = yield* jobs.requestOf(job.id)
-    return VideoRequests.forProvider(wanted, job.provider, job.upstreamModel)
+    return VideoRequests.forProvider(wanted, job.provider)
   })
 
-  const cancelUpstream = Effect.fnUntraced(function* (job: VideoJob, video: VideoCapability, upstreamId: string) {
+  const cancelUpstream = Effect.fnUntraced(function* (job: VideoJob, handle: JobHandle) {
+    const candidate = VideoCandidate.offerOf(catalogue, job)
+    if (candidate === undefined) return
     // The job is over whatever the upstream answers. In the worst case the upstream works for
     // nothing.
-    yield* timed(video.cancel({ upstreamId })).pipe(
+    yield* timed(candidate.offer.cancel(handle, candidate.credential)).pipe(
       Effect.catch((error) => note(job, "A cancelled video job could not be cancelled upstream", error))
     )
   })
@@ -147,9 +157,8 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
     if (job.candidates.length > 1 && !mayHaveIt && !(yield* jobs.asking(job))) return
     const outcome = yield* submitTo(job, request)
     if (outcome._tag === "Accepted") {
-      const accepted = yield* jobs.accepted(job, outcome.upstreamId, Duration.zero)
-      const video = catalogue.provider(job.provider)?.video
-      if (accepted === null && video !== undefined) yield* cancelUpstream(job, video, outcome.upstreamId)
+      const accepted = yield* jobs.accepted(job, outcome.handle, Duration.zero)
+      if (accepted === null) yield* cancelUpstream(job, outcome.handle)
       return
     }
     const { reason, decision } = outcome
@@ -163,14 +172,8 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
   const removeOutputs = (outputs: ReadonlyArray<Output>) =>
     Effect.forEach(outputs, (output) => Effect.ignore(objects.remove(output.object_key)), { discard: true })
 
-  const fetchOutput = (
-    job: VideoJob,
-    video: VideoCapability,
-    request: VideoRequest,
-    upstreamId: string,
-    index: number
-  ) =>
-    objects.put(keyOf("videos", `${job.id}-${index}`), video.content({ upstreamId, request, index })).pipe(
+  const fetchOutput = (job: VideoJob, { credential, offer, submitted }: Upstream, index: number) =>
+    objects.put(keyOf("videos", `${job.id}-${index}`), offer.content({ ...submitted, index }, credential)).pipe(
       Effect.timeoutOrElse({ duration: contentTimeout, orElse: () => Effect.fail(timedOut) }),
       Effect.map(({ bytes, key, sha256 }): Output => ({ object_key: key, bytes, sha256 })),
       Effect.catchTag("ObjectTooLarge", Effect.die)
@@ -182,16 +185,13 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
    */
   const finish = Effect.fnUntraced(function* (
     job: VideoJob,
-    video: VideoCapability,
-    request: VideoRequest,
-    upstreamId: string,
+    upstream: Upstream,
     count: number,
+    charge: Charge,
     failures: number
   ) {
     const fetched = yield* Effect.result(
-      Effect.forEach(Array.from({ length: count }).keys(), (index) =>
-        fetchOutput(job, video, request, upstreamId, index)
-      )
+      Effect.forEach(Array.from({ length: count }).keys(), (index) => fetchOutput(job, upstream, index))
     )
     if (Result.isFailure(fetched)) {
       const error = fetched.failure
@@ -203,7 +203,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
       return yield* failedOnce(job, failures + 1, decision)
     }
     const outputs = fetched.success
-    const completed = yield* jobs.complete(job, outputs, { seconds: request.duration ?? 0, videos: outputs.length })
+    const completed = yield* jobs.complete(job, outputs, charge)
     if (completed !== null) return yield* Effect.andThen(entered(completed), Metrics.spent("video", completed.cost))
     const now = yield* jobs.find(job.id)
     // If another worker completed the job, these objects are its copies, under the same keys.
@@ -211,24 +211,19 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
   })
 
   /** Polls until the job is over or the next poll is too far away to stay. */
-  const follow = Effect.fnUntraced(function* (
-    job: VideoJob,
-    video: VideoCapability,
-    request: VideoRequest,
-    upstreamId: string,
-    failures: number
-  ) {
+  const follow = Effect.fnUntraced(function* (job: VideoJob, upstream: Upstream, failures: number) {
+    const { credential, offer, submitted } = upstream
     const changed = yield* signals.watch(job.id)
     let progress = job.progress
     while (true) {
-      const polled = yield* Effect.result(timed(video.poll({ upstreamId, request })))
+      const polled = yield* Effect.result(timed(offer.poll(submitted, credential)))
       if (Result.isFailure(polled)) {
         yield* note(job, "The status of a video job could not be read from the upstream", polled.failure)
         return yield* failedOnce(job, failures + 1, RetryDecision.of(polled.failure.reason))
       }
       const status = polled.success
       if (status.status === "completed") {
-        return yield* finish(job, video, request, upstreamId, status.outputs, failures)
+        return yield* finish(job, upstream, status.outputs, status.charge, failures)
       }
       if (status.status === "failed") return yield* failJob(job, status.message)
       yield* changed.close
@@ -252,17 +247,18 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
   const isOverdue = (job: VideoJob) => Effect.map(Clock.currentTimeMillis, (now) => now >= job.deadlineAt)
 
   const advance = Effect.fnUntraced(function* (job: VideoJob, { failures }: Message, attempts: number) {
-    const video = catalogue.provider(job.provider)?.video
     if (isFinal(job.status)) {
-      if (job.upstreamId !== null && video !== undefined) yield* cancelUpstream(job, video, job.upstreamId)
+      if (job.handle !== null) yield* cancelUpstream(job, job.handle)
       return
     }
     if (yield* isOverdue(job)) return yield* Effect.flatMap(jobs.expire(job), entered)
     if (job.status === "pending") return yield* Effect.flatMap(jobs.start(job), entered)
     if (attempts > mostAttempts) return yield* failJob(job, `the job was given up after ${mostAttempts} attempts`)
-    if (job.upstreamId === null) return yield* submit(job, failures)
-    if (video === undefined) return yield* failJob(job, `the provider ${job.provider} is no longer there`)
-    yield* follow(job, video, yield* requestFor(job), job.upstreamId, failures)
+    if (job.handle === null) return yield* submit(job, failures)
+    const candidate = VideoCandidate.offerOf(catalogue, job)
+    if (candidate === undefined) return yield* failJob(job, `the provider ${job.provider} no longer has the model`)
+    const submitted = { handle: job.handle, request: yield* requestFor(job) }
+    yield* follow(job, { ...candidate, submitted }, failures)
   })
 
   const handle = Effect.fn("VideoWorker.handle")(function* (message: Message, attempts: number) {

@@ -6,13 +6,13 @@ import { keyOf, ObjectStore } from "../../src/objects/ObjectStore.ts"
 import * as ObjectSweep from "../../src/objects/ObjectSweep.ts"
 import { VideoJobs } from "../../src/video/VideoJobs.ts"
 import * as VideoObjects from "../../src/video/VideoObjects.ts"
-import { layer as layerVideo, makeUpstream, payer, submit } from "../video/TestVideo.ts"
+import { charge, layer as layerVideo, makeUpstream, payer, submit } from "../video/TestVideo.ts"
 
 const owners = Effect.all([FileStore.objectOwner, VideoObjects.objectOwner])
 
 const layer = ObjectSweep.layerRunning(owners).pipe(
   Layer.provideMerge(FileStore.layerSql),
-  Layer.provideMerge(layerVideo(makeUpstream().provider))
+  Layer.provideMerge(layerVideo(makeUpstream().offers))
 )
 
 const put = Effect.fnUntraced(function* (key: string) {
@@ -51,7 +51,7 @@ const scene = Effect.gen(function* () {
   const running = (yield* jobs.start(yield* submit(by))) ?? (yield* Effect.die("not started"))
   const done = (yield* jobs.start(yield* submit(by))) ?? (yield* Effect.die("not started"))
   const doneKey = yield* put(keyOf("videos", `${done.id}-0`))
-  yield* jobs.complete(done, [{ object_key: doneKey, bytes: 3, sha256: "00" }], {})
+  yield* jobs.complete(done, [{ object_key: doneKey, bytes: 3, sha256: "00" }], charge)
   const failed = (yield* jobs.start(yield* submit(by))) ?? (yield* Effect.die("not started"))
   yield* jobs.fail(failed, "no")
   return {

@@ -29,7 +29,7 @@ const gateway = Layer.unwrap(
       { ...model, id: "test/free", free: true, pricing: { unit: "second", microCredits: 0 } }
     ])
     // The tests share it: jobs that one of them left to an upstream that is down for a while must open no circuit on the next.
-    return TestGateway.layer({ circuits: { failures: 1000 } }, [upstream.provider]).pipe(
+    return TestGateway.layer({ circuits: { failures: 1000 } }, [upstream.offers]).pipe(
       Layer.provideMerge(Layer.succeed(Scripted, upstream))
     )
   })
@@ -529,7 +529,7 @@ describe("videos of several providers over HTTP", () => {
       const fixed = yield* follow(yield* submit(film({ duration: 2, generate_audio: false })))
       expect(fixed).toMatchObject({ usage: { cost: 0.04 } })
       expect(second.submitted[1]).toMatchObject({ duration: 2, generate_audio: false })
-    }).pipe(Effect.provide(TestGateway.layer(undefined, [first.provider, second.provider, third.provider])))
+    }).pipe(Effect.provide(TestGateway.layer(undefined, [first.offers, second.offers, third.offers])))
   )
 
   it.live("stay with the first where the caller wants no other", () =>
@@ -542,7 +542,7 @@ describe("videos of several providers over HTTP", () => {
       expect(second.submitted.length).toBe(elsewhere)
       const cancelled = yield* ask(`${job.polling_url}/cancel`, { method: "POST" })
       expect((yield* decodeJob(cancelled.text)).status).toBe("cancelled")
-    }).pipe(Effect.provide(TestGateway.layer(undefined, [first.provider, second.provider])))
+    }).pipe(Effect.provide(TestGateway.layer(undefined, [first.offers, second.offers])))
   )
 })
 
@@ -557,7 +557,7 @@ describe("the settings of video jobs", () => {
       const over = yield* follow(yield* submit())
       expect(over.status).toBe("expired")
       expect(yield* accounting.balanceOf(workspace.id)).toEqual(before)
-    }).pipe(Effect.provide(TestGateway.layer({ videos: { lifetime: Duration.seconds(2) } }, [upstream.provider])))
+    }).pipe(Effect.provide(TestGateway.layer({ videos: { lifetime: Duration.seconds(2) } }, [upstream.offers])))
   })
 
   it.live("say how many are moved on at the same time", () => {
@@ -580,7 +580,7 @@ describe("the settings of video jobs", () => {
       const jobs = yield* Effect.forEach(Array.from({ length: 6 }), () => submit())
       for (const job of jobs) expect((yield* follow(job)).status).toBe("completed")
       expect(most).toBe(2)
-    }).pipe(Effect.provide(TestGateway.layer({ videos: { concurrency: 2 } }, [upstream.provider])))
+    }).pipe(Effect.provide(TestGateway.layer({ videos: { concurrency: 2 } }, [upstream.offers])))
   })
 })
 

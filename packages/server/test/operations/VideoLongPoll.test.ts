@@ -22,7 +22,7 @@ const rendering = Effect.gen(function* () {
   return job
 })
 
-it.layer(layer({}, [upstream.provider]), { excludeTestServices: true })("a long poll", (it) => {
+it.layer(layer({}, [upstream.offers]), { excludeTestServices: true })("a long poll", (it) => {
   // The time limit is far below the 60 seconds that the polls ask to wait.
   it.effect(
     "ends with 401 when its key is deleted, disabled or expires, and with the parent of an ephemeral key",
@@ -70,7 +70,7 @@ it.live(
   () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
-      const context = yield* Layer.buildWithScope(layerAt(yield* temporaryFolder, {}, [upstream.provider]), scope)
+      const context = yield* Layer.buildWithScope(layerAt(yield* temporaryFolder, {}, [upstream.offers]), scope)
       const gateway = Context.get(context, TestGateway)
       const job = yield* Effect.provideService(rendering, TestGateway, gateway)
       const poll = yield* Effect.forkChild(gateway.ask(`${job.polling_url}?wait=60`))

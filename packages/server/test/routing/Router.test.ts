@@ -1,5 +1,4 @@
-import type { Model } from "@model-gateway/providers/Model"
-import type { Provider } from "@model-gateway/providers/Provider"
+import type { Credential, Kind, Offers, RerankOffer } from "@model-gateway/providers/Offer"
 import {
   BadResponse,
   InputTooLarge,
@@ -20,6 +19,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Duration, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
+import * as Candidate from "../../src/routing/Candidate.ts"
 import * as ModelCatalogue from "../../src/routing/ModelCatalogue.ts"
 import * as Candidates from "../../src/routing/Candidates.ts"
 import * as ProviderFailures from "../../src/routing/ProviderFailures.ts"
@@ -34,7 +34,7 @@ const layer = Router.layer.pipe(
 
 const answers = (names: ReadonlyArray<string>, prices: ReadonlyArray<number> = []) => {
   const catalogue = ModelCatalogue.make(
-    names.map((name, i) =>
+    names.flatMap((name, i) =>
       scripted({ name, price: prices[i] ?? 1000, rerank: (request) => Effect.succeed(asTheyCame(request)) })
     )
   )
@@ -43,15 +43,17 @@ const answers = (names: ReadonlyArray<string>, prices: ReadonlyArray<number> = [
   return entry
 }
 
-const namesOf = (endpoints: ReadonlyArray<ModelCatalogue.Endpoint>) => endpoints.map(({ provider }) => provider.name)
+const candidatesOf = (...names: ReadonlyArray<string>) => answers(names).offers.map(Candidate.ofGateway)
+
+const namesOf = (candidates: ReadonlyArray<Candidate.Candidate>) => candidates.map(({ offer }) => offer.provider)
 
 /** Routes over providers named after what they do. */
 const route = (script: Readonly<Record<string, Effect.Effect<string, ProviderError>>>) =>
   Effect.gen(function* () {
     const router = yield* Router.Router
     return yield* router.route({
-      candidates: answers(Object.keys(script)).endpoints,
-      call: ({ provider }) => script[provider.name] ?? Effect.die(new Error("not scripted")),
+      candidates: candidatesOf(...Object.keys(script)),
+      call: ({ offer }) => script[offer.provider] ?? Effect.die(new Error("not scripted")),
       attemptTimeout: Duration.seconds(5),
       deadline: Duration.seconds(8),
       units: 1
@@ -59,14 +61,14 @@ const route = (script: Readonly<Record<string, Effect.Effect<string, ProviderErr
   })
 
 const upstream = scripted({ name: "a", rerank: () => Effect.never })
-const inProcess = { ...upstream, inProcess: true }
+const inProcess = upstream.map((offer) => ({ ...offer, isInProcess: true }))
 
 /** Has one provider answer in a way of its own. */
-const call = (provider: Provider, answer: Effect.Effect<string, ProviderError>) =>
+const call = (offers: Offers, answer: Effect.Effect<string, ProviderError>, credential?: Credential) =>
   Effect.gen(function* () {
     const router = yield* Router.Router
     return yield* router.route({
-      candidates: ModelCatalogue.make([provider]).rerank("test/rank")?.endpoints ?? [],
+      candidates: offers.map((offer) => ({ offer, credential: credential ?? offer.credential })),
       call: () => answer,
       attemptTimeout: Duration.seconds(5),
       deadline: Duration.seconds(8),
@@ -74,27 +76,40 @@ const call = (provider: Provider, answer: Effect.Effect<string, ProviderError>) 
     })
   })
 
-const timesOut = Effect.fnUntraced(function* (provider: Provider) {
-  const fiber = yield* Effect.forkChild(Effect.flip(call(provider, Effect.never)))
+const timesOut = Effect.fnUntraced(function* (offers: Offers) {
+  const fiber = yield* Effect.forkChild(Effect.flip(call(offers, Effect.never)))
   yield* TestClock.adjust("5 seconds")
   expect(yield* Fiber.join(fiber)).toMatchObject({ _tag: "AttemptsFailed", reason: { _tag: "Timeout" } })
 })
 
 describe("Router", () => {
-  it.effect("falls back until an endpoint answers, and lists the attempts", () =>
+  it.effect("falls back until a candidate answers, and lists the attempts", () =>
     Effect.gen(function* () {
-      const { answer, attempts, endpoint } = yield* route({
+      const { answer, attempts, candidate } = yield* route({
         a: fail(new Overloaded({})),
         b: fail(new BadResponse({ description: "no JSON" })),
         c: Effect.succeed("from c"),
         d: Effect.die(new Error("never asked"))
       })
-      expect([answer, endpoint.provider.name]).toEqual(["from c", "c"])
+      expect([answer, candidate.offer.provider]).toEqual(["from c", "c"])
       expect(attempts.map(({ outcome, provider }) => [provider, outcome])).toEqual([
         ["a", "Overloaded"],
         ["b", "BadResponse"],
         ["c", "Success"]
       ])
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("opens only the circuit of a tenant whose own credential is rejected", () =>
+    Effect.gen(function* () {
+      const revoked = { id: "tenant-1" }
+      const valid = { id: "tenant-2" }
+      const answerTo = ({ id }: Credential) =>
+        id === revoked.id ? fail(new Unauthorized({})) : Effect.succeed(`for ${id}`)
+      yield* Effect.repeat(Effect.flip(call(upstream, answerTo(revoked), revoked)), { times: 1 })
+      expect((yield* Effect.flip(call(upstream, answerTo(revoked), revoked)))._tag).toBe("NoneUp")
+      expect((yield* call(upstream, answerTo(valid), valid)).answer).toBe("for tenant-2")
+      expect((yield* call(upstream, Effect.succeed("for the gateway"))).answer).toBe("for the gateway")
     }).pipe(Effect.provide(layer))
   )
 
@@ -125,7 +140,7 @@ describe("Router", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("opens the circuit after consecutive failures, and tries the endpoint again later", () =>
+  it.effect("opens the circuit after consecutive failures, and tries the candidate again later", () =>
     Effect.gen(function* () {
       let asked = 0
       const a = Effect.suspend(() => {
@@ -138,8 +153,8 @@ describe("Router", () => {
       const open = yield* once
       expect([open._tag, asked]).toEqual(["NoneUp", 2])
       if (open._tag === "NoneUp") expect(Duration.toSeconds(open.retryAfter)).toBe(10)
-      const { attempts, endpoint } = yield* route({ a, b: Effect.succeed("b") })
-      expect([endpoint.provider.name, attempts.map(({ outcome }) => outcome), asked]).toEqual([
+      const { attempts, candidate } = yield* route({ a, b: Effect.succeed("b") })
+      expect([candidate.offer.provider, attempts.map(({ outcome }) => outcome), asked]).toEqual([
         "b",
         ["CircuitOpen", "Success"],
         2
@@ -150,7 +165,7 @@ describe("Router", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("does not count invalid input or a simulated status as a failure of the endpoint", () =>
+  it.effect("does not count invalid input or a simulated status as a failure of the offer", () =>
     Effect.gen(function* () {
       for (let i = 0; i < 5; i++) {
         yield* Effect.flip(route({ a: fail(new InvalidRequest({ message: "no" })) }))
@@ -184,13 +199,15 @@ describe("Router", () => {
 
 describe("Candidates", () => {
   const select = (
-    preferences: Candidates.Choice["preferences"],
-    observed: Candidates.Choice["observed"] = () => undefined
-  ) =>
-    Effect.map(
-      Candidates.select(answers(["a", "b", "c"], [3000, 1000, 2000]), { preferences, guardrail: null, observed }),
-      namesOf
+    preferences: Candidates.Allowed["preferences"],
+    observed: Candidates.Ranking<RerankOffer>["observed"] = () => undefined
+  ) => {
+    const entry = answers(["a", "b", "c"], [3000, 1000, 2000])
+    const quote = (offer: RerankOffer) => offer.quote({ query: "q", documents: [] })
+    return Effect.map(Candidates.allowed(entry, { preferences, guardrail: null }), (offers) =>
+      namesOf(Candidates.ranked(offers, { preferences, observed, quote }))
     )
+  }
 
   it.effect("keeps the catalogue's order by default", () =>
     Effect.gen(function* () {
@@ -205,13 +222,13 @@ describe("Candidates", () => {
     })
   )
 
-  it.effect("sorts by measurements, unmeasured endpoints first", () =>
+  it.effect("sorts by measurements, unmeasured candidates first", () =>
     Effect.gen(function* () {
       const figures: Readonly<Record<string, Candidates.Observed>> = {
         a: { latency: 1, throughput: 5 },
         c: { latency: 2, throughput: 9 }
       }
-      const observed = ({ provider }: { readonly provider: { readonly name: string } }) => figures[provider.name]
+      const observed = ({ offer }: Candidate.Candidate) => figures[offer.provider]
       expect(yield* select({ sort: "latency" }, observed)).toEqual(["b", "a", "c"])
       expect(yield* select({ sort: "throughput" }, observed)).toEqual(["b", "c", "a"])
     })
@@ -259,14 +276,14 @@ describe("ProviderFailures", () => {
   })
 })
 
-const kinds: ReadonlyArray<Model["kind"]> = ["rerank", "transcription", "video"]
+const kinds: ReadonlyArray<Kind> = ["rerank", "transcription", "video"]
 
 describe("ModelCatalogue", () => {
-  it("groups the providers of a model, and separates kinds", () => {
-    const { endpoints } = answers(["a", "b"])
-    expect(namesOf(endpoints)).toEqual(["a", "b"])
-    expect(new Set(endpoints.map(({ key }) => key)).size).toBe(2)
-    const catalogue = ModelCatalogue.make([scripted({ name: "a", rerank: () => Effect.never })])
+  it("groups the offers of a model, and separates kinds", () => {
+    const candidates = candidatesOf("a", "b")
+    expect(namesOf(candidates)).toEqual(["a", "b"])
+    expect(candidates.map(Candidate.keyOf)).toEqual(["rerank a test/rank gateway", "rerank b test/rank gateway"])
+    const catalogue = ModelCatalogue.make(scripted({ name: "a", rerank: () => Effect.never }))
     expect(catalogue.kindsOf("test/rank")).toEqual(kinds.slice(0, 1))
     expect(catalogue.transcription("test/rank")).toBeUndefined()
   })

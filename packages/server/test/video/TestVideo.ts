@@ -1,7 +1,8 @@
 /** The services of video jobs over a real database, with an upstream whose every word the test decides. */
 import type { Request } from "@model-gateway/core/Video"
-import type { VideoModel } from "@model-gateway/providers/Model"
-import type { Provider, VideoRequest, VideoStatus, VideoSubmission } from "@model-gateway/providers/Provider"
+import { gatewayCredential, type Offers, type VideoOffer } from "@model-gateway/providers/Offer"
+import { type Charge, cost, type PerSecond } from "@model-gateway/providers/Pricing"
+import type { JobHandle, VideoRequest, VideoStatus, VideoSubmission } from "@model-gateway/providers/Video"
 import type { ProviderError } from "@model-gateway/providers/ProviderError"
 import { Duration, Effect, Layer, Stream } from "effect"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
@@ -10,34 +11,45 @@ import * as ObjectStore from "../../src/objects/ObjectStore.ts"
 import { KeyStore } from "../../src/access/KeyStore.ts"
 import * as ModelCatalogue from "../../src/routing/ModelCatalogue.ts"
 import * as Router from "../../src/routing/Router.ts"
-import { type NewJob, type SubmitVideo, VideoJobs, layerSql } from "../../src/video/VideoJobs.ts"
+import type { Candidate } from "../../src/video/VideoCandidate.ts"
+import { type NewJob, VideoJobs, layerSql } from "../../src/video/VideoJobs.ts"
 import * as VideoQueue from "../../src/video/VideoQueue.ts"
 import * as VideoSignals from "../../src/video/VideoSignals.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
 import * as TestStorage from "../TestStorage.ts"
 
+/** A status, without its charge: that is the request's quote. */
+type Status = VideoStatus | { readonly status: "completed"; readonly outputs: number; readonly charge?: undefined }
+
 /** What the upstream was asked, and what it will answer. */
 export interface Upstream {
-  readonly provider: Provider
+  readonly offers: Offers
   /** Every submission, with its token. */
   readonly submissions: Array<VideoSubmission>
   /** The requests of those. */
   readonly submitted: Array<VideoRequest>
   /** The jobs that it has, by token: submitted again under the same token a job stays the same. */
   readonly jobs: Map<string, string>
-  readonly cancelled: Array<string>
+  readonly cancelled: Array<JobHandle>
+  /** The credential of every call. */
+  readonly credentials: Array<string>
   polls: number
-  submit: (submission: VideoSubmission) => Effect.Effect<{ readonly upstreamId: string }, ProviderError>
-  poll: (upstreamId: string) => Effect.Effect<VideoStatus, ProviderError>
+  submit: (submission: VideoSubmission) => Effect.Effect<JobHandle, ProviderError>
+  poll: (handle: JobHandle) => Effect.Effect<Status, ProviderError>
   content: (index: number) => Stream.Stream<Uint8Array, ProviderError>
 }
 
+/** What a test decides of an offer. */
+export interface Model {
+  readonly id: string
+  readonly free: boolean
+  readonly pricing: PerSecond
+  readonly capabilities: VideoOffer["capabilities"]
+}
+
 /** The test's model: 480p and 720p, up to 10 seconds, a cent a second. */
-export const model: VideoModel = {
-  kind: "video",
+export const model: Model = {
   id: "test/film",
-  name: "Film",
-  provider: "test",
   free: false,
   pricing: { unit: "second", microCredits: 10_000 },
   capabilities: {
@@ -53,44 +65,73 @@ export const model: VideoModel = {
 }
 
 /** An upstream that accepts every job, finishes it at once, and hands out one short video. */
-export const makeUpstream = (models: ReadonlyArray<VideoModel> = [model], name = "test"): Upstream => {
+export const makeUpstream = (models: ReadonlyArray<Model> = [model], name = "test"): Upstream => {
   const upstream: Upstream = {
     submissions: [],
     submitted: [],
     jobs: new Map(),
     cancelled: [],
+    credentials: [],
     polls: 0,
     submit: ({ token }) =>
       Effect.sync(() => {
-        const upstreamId = upstream.jobs.get(token) ?? `${name === "test" ? "up" : name}-${upstream.jobs.size + 1}`
-        upstream.jobs.set(token, upstreamId)
-        return { upstreamId }
+        const handle = upstream.jobs.get(token) ?? `${name === "test" ? "up" : name}-${upstream.jobs.size + 1}`
+        upstream.jobs.set(token, handle)
+        return handle
       }),
     poll: () => Effect.succeed({ status: "completed", outputs: 1 }),
     content: (index) => Stream.make(new TextEncoder().encode(`video ${index}`)),
-    provider: {
-      name,
-      models,
-      video: {
+    offers: models.map(({ capabilities, free, id, pricing }): VideoOffer => {
+      const quote = ({ duration = capabilities.default_duration }: VideoRequest) => cost(pricing.microCredits, duration)
+      return {
+        kind: "video",
+        publicId: id,
+        upstreamId: id,
+        provider: name,
+        name: "Film",
+        isFree: free,
+        credential: gatewayCredential(),
+        pricing,
+        capabilities,
+        quote,
         check: () => Effect.void,
-        submit: (submission) =>
+        submit: (submission, { id }) =>
           Effect.suspend(() => {
+            upstream.credentials.push(id)
             upstream.submissions.push(submission)
             upstream.submitted.push(submission.request)
             return upstream.submit(submission)
           }),
-        poll: ({ upstreamId }) =>
+        poll: ({ handle, request }, { id }) =>
           Effect.suspend(() => {
+            upstream.credentials.push(id)
             upstream.polls++
-            return upstream.poll(upstreamId)
+            return upstream.poll(handle)
+          }).pipe(
+            Effect.map((status) =>
+              status.status === "completed" && status.charge === undefined
+                ? {
+                    status: status.status,
+                    outputs: status.outputs,
+                    charge: {
+                      cost: quote(request),
+                      usage: { seconds: request.duration ?? capabilities.default_duration, videos: status.outputs }
+                    }
+                  }
+                : status
+            )
+          ),
+        content: ({ index }, { id }) =>
+          Stream.suspend(() => {
+            upstream.credentials.push(id)
+            return upstream.content(index)
           }),
-        content: ({ index }) => Stream.suspend(() => upstream.content(index)),
-        cancel: ({ upstreamId }) =>
+        cancel: (handle) =>
           Effect.sync(() => {
-            upstream.cancelled.push(upstreamId)
+            upstream.cancelled.push(handle)
           })
       }
-    }
+    })
   }
   return upstream
 }
@@ -98,23 +139,23 @@ export const makeUpstream = (models: ReadonlyArray<VideoModel> = [model], name =
 /** All that jobs need over a database file; each use is a process of its own as far as the database can tell. */
 export const layerAt = <E1, R1, E2, R2>(
   filename: string,
-  providers: ReadonlyArray<Provider>,
+  offers: ReadonlyArray<Offers>,
   queue: Layer.Layer<VideoQueue.VideoQueue, E1, R1>,
   objects: Layer.Layer<ObjectStore.ObjectStore, E2, R2>
 ) =>
   layerSql.pipe(
     Layer.provideMerge(
-      Layer.mergeAll(queue, objects, VideoSignals.layer, ModelCatalogue.layer(providers), Router.layer)
+      Layer.mergeAll(queue, objects, VideoSignals.layer, ModelCatalogue.layer(offers.flat()), Router.layer)
     ),
     Layer.provideMerge(TestStorage.layerAt(filename)),
     Layer.fresh
   )
 
 /** With a queue that goes by the test's clock, and objects in memory. */
-export const layer = (...providers: ReadonlyArray<Provider>) =>
+export const layer = (...offers: ReadonlyArray<Offers>) =>
   Layer.unwrap(
     Effect.map(TestStorage.temporaryFolder, (folder) =>
-      layerAt(`${folder}/gateway.db`, providers, VideoQueue.layerMemory, ObjectStore.layerMemory)
+      layerAt(`${folder}/gateway.db`, offers, VideoQueue.layerMemory, ObjectStore.layerMemory)
     )
   )
 
@@ -143,13 +184,24 @@ export const holding = (payer: Payer, amount: number) => (job: NewJob) =>
     })
   )
 
+const atFirst = {
+  provider: "test",
+  upstream_model: "test/film",
+  cost_micro: 50_000,
+  duration: 5
+} satisfies Candidate
+
+/** What such a job costs. */
+export const charge: Charge = { cost: MicroCredits.make(50_000), usage: { seconds: 5, videos: 1 } }
+
 /** Submits a job of 5 seconds, which costs 50 000 micro-credits. */
 export const submit = Effect.fnUntraced(function* (
   by: { readonly keyHash: string; readonly workspaceId: string; readonly guardrailId: null },
   more?: {
     readonly lifetime?: Duration.Duration
     readonly request?: Partial<Request>
-    readonly fallbacks?: SubmitVideo["fallbacks"]
+    readonly fallbacks?: ReadonlyArray<Candidate>
+    readonly credential?: string
   }
 ) {
   const costs = [50_000, ...(more?.fallbacks ?? []).map(({ cost_micro }) => cost_micro)]
@@ -157,10 +209,7 @@ export const submit = Effect.fnUntraced(function* (
     {
       owner: by,
       request: { model: "test/film", prompt: "a harbour", duration: 5, ...more?.request },
-      provider: "test",
-      upstreamModel: "test/film",
-      fallbacks: more?.fallbacks,
-      cost: MicroCredits.make(50_000),
+      candidates: [{ ...atFirst, credential: more?.credential ?? "gateway" }, ...(more?.fallbacks ?? [])],
       callbackUrl: null,
       lifetime: more?.lifetime ?? Duration.hours(24)
     },

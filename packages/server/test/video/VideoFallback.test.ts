@@ -9,7 +9,6 @@ import {
 } from "@model-gateway/providers/ProviderError"
 import { Deferred, Duration, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
 import { VideoJobs } from "../../src/video/VideoJobs.ts"
 import type { VideoQueue } from "../../src/video/VideoQueue.ts"
@@ -23,7 +22,7 @@ const failing = (reason: ProviderError["reason"]) => Effect.fail(new ProviderErr
 const down = () => failing(new Unavailable({}))
 
 /** The same price at the second. */
-const fallbacks = [{ provider: "second", upstream_model: "test/film", cost_micro: 50_000 }]
+const fallbacks = [{ provider: "second", upstream_model: "test/film", credential: "gateway", cost_micro: 50_000 }]
 
 const submit = (...[by, more]: Parameters<typeof submitJob>) => submitJob(by, { fallbacks, ...more })
 
@@ -33,15 +32,18 @@ const testing = <A, E>(
     first: Upstream,
     second: Upstream
   ) => Effect.Effect<A, E, VideoWorker | VideoQueue | Layer.Success<ReturnType<typeof layer>>>,
-  options?: Options
+  options?: Options & { readonly secondPrice?: number }
 ) =>
   Effect.suspend(() => {
     const first = makeUpstream()
-    const second = makeUpstream([model], "second")
+    const second = makeUpstream(
+      [{ ...model, pricing: { unit: "second", microCredits: options?.secondPrice ?? 10_000 } }],
+      "second"
+    )
     return Effect.provide(
       test(first, second),
       layerWorker(options).pipe(
-        Layer.provideMerge(layer(first.provider, second.provider)),
+        Layer.provideMerge(layer(first.offers, second.offers)),
         Layer.provide(GatewayServerConfig.layer({ circuits: { failures: 3, openFor: Duration.minutes(1) } }))
       )
     )
@@ -49,20 +51,22 @@ const testing = <A, E>(
 
 describe("a video job with several providers", () => {
   it.effect("goes to the next while the first is down, under another token and at that one's price", () =>
-    testing((first, second) =>
-      Effect.gen(function* () {
-        first.submit = down
-        const by = yield* payer()
-        const job = yield* submit(by, { fallbacks: fallbacks.map((one) => ({ ...one, cost_micro: 80_000 })) })
-        expect(yield* money(by.workspaceId)).toEqual({ ...untouched, held: 80_000 })
-        yield* work("2 seconds")
-        expect(yield* read(job.id)).toMatchObject({ status: "completed", provider: "second", upstreamId: "second-1" })
-        expect(yield* money(by.workspaceId)).toEqual({ balance: 920_000, held: 0, rows: 1 })
-        const usage = yield* TestLedger.usageOf({ workspaceId: by.workspaceId })
-        expect(usage).toMatchObject([{ provider: "second", cost: 80_000 }])
-        expect([first.submissions.length, second.submissions.length]).toEqual([1, 1])
-        expect(second.submissions[0]?.token).not.toBe(first.submissions[0]?.token)
-      })
+    testing(
+      (first, second) =>
+        Effect.gen(function* () {
+          first.submit = down
+          const by = yield* payer()
+          const job = yield* submit(by, { fallbacks: fallbacks.map((one) => ({ ...one, cost_micro: 80_000 })) })
+          expect(yield* money(by.workspaceId)).toEqual({ ...untouched, held: 80_000 })
+          yield* work("2 seconds")
+          expect(yield* read(job.id)).toMatchObject({ status: "completed", provider: "second", handle: "second-1" })
+          expect(yield* money(by.workspaceId)).toEqual({ balance: 920_000, held: 0, rows: 1 })
+          const usage = yield* TestLedger.usageOf({ workspaceId: by.workspaceId })
+          expect(usage).toMatchObject([{ provider: "second", cost: 80_000 }])
+          expect([first.submissions.length, second.submissions.length]).toEqual([1, 1])
+          expect(second.submissions[0]?.token).not.toBe(first.submissions[0]?.token)
+        }),
+      { secondPrice: 16_000 }
     )
   )
 
@@ -171,10 +175,7 @@ describe("a video job with several providers", () => {
           {
             owner: by,
             request: { model: "test/film", prompt: "a harbour", duration: 5 },
-            provider: "gone",
-            upstreamModel: "test/film",
-            fallbacks,
-            cost: MicroCredits.make(50_000),
+            candidates: [{ provider: "gone", upstream_model: "test/film", cost_micro: 50_000 }, ...fallbacks],
             callbackUrl: null,
             lifetime: Duration.hours(1)
           },
@@ -200,7 +201,7 @@ describe("a video job with several providers", () => {
         const by = yield* payer()
         const job = yield* submit(by)
         yield* work("3 minutes")
-        expect(yield* read(job.id)).toMatchObject({ status: "completed", provider: "test", upstreamId: "up-1" })
+        expect(yield* read(job.id)).toMatchObject({ status: "completed", provider: "test", handle: "up-1" })
         expect([first.submissions.length, first.jobs.size, second.submissions.length]).toEqual([4, 1, 0])
         expect(yield* money(by.workspaceId)).toEqual(charged)
       })
@@ -224,7 +225,7 @@ describe("a video job with several providers", () => {
           yield* Fiber.interrupt(worker)
           first.submit = (submission) => (first.submissions.length < 3 ? down() : take(submission))
           yield* work("1 minute")
-          expect(yield* read(job.id)).toMatchObject({ status: "completed", provider: "test", upstreamId: "up-1" })
+          expect(yield* read(job.id)).toMatchObject({ status: "completed", provider: "test", handle: "up-1" })
           expect([first.jobs.size, second.submissions.length]).toEqual([1, 0])
           expect(yield* money(by.workspaceId)).toEqual(charged)
         })
@@ -244,7 +245,7 @@ describe("a video job with several providers", () => {
           expect(first.polls).toBeGreaterThan(3)
           const another = yield* submit(by)
           yield* work("1 second")
-          expect(yield* read(another.id)).toMatchObject({ provider: "test", upstreamId: "up-2" })
+          expect(yield* read(another.id)).toMatchObject({ provider: "test", handle: "up-2" })
           first.poll = poll
           yield* work("2 minutes")
           for (const { id } of [job, another]) expect((yield* read(id)).status).toBe("completed")
@@ -257,7 +258,7 @@ describe("a video job with several providers", () => {
 describe("whose turn it is", () => {
   const candidates = ["a", "b", "c"].map((provider) => ({ provider, upstream_model: "m", cost_micro: 1 }))
   const turn = (provider: string, isRefused: boolean) => {
-    const found = nextCandidate({ provider, upstreamModel: "m", candidates }, isRefused)
+    const found = nextCandidate({ provider, upstreamModel: "m", credential: null, candidates }, isRefused)
     return [found?.candidate.provider, found?.startsOver, found?.candidates.map((one) => one.provider).join("")]
   }
 
@@ -267,7 +268,7 @@ describe("whose turn it is", () => {
     expect(turn("a", true)).toEqual(["b", false, "bc"])
     expect(turn("c", true)).toEqual(["a", true, "ab"])
     expect(
-      nextCandidate({ provider: "a", upstreamModel: "m", candidates: candidates.slice(0, 1) }, true)
+      nextCandidate({ provider: "a", upstreamModel: "m", credential: null, candidates: candidates.slice(0, 1) }, true)
     ).toBeUndefined()
   })
 })

@@ -8,7 +8,7 @@ import { toWire, type VideoJob } from "../../src/video/VideoJob.ts"
 import { Outbox } from "../../src/events/Outbox.ts"
 import { VideoJobs } from "../../src/video/VideoJobs.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
-import { holding, layer, makeUpstream, payer, submit } from "./TestVideo.ts"
+import { charge, holding, layer, makeUpstream, payer, submit } from "./TestVideo.ts"
 import * as TestLedger from "../accounting/TestLedger.ts"
 
 const output = { object_key: "videos/x-0", bytes: 7, sha256: "00" }
@@ -33,7 +33,7 @@ const apply = Effect.fnUntraced(function* (move: (typeof moves)[number], job: Vi
     case "postpone":
       return yield* jobs.postpone(job, Duration.seconds(1), 1)
     case "complete":
-      return yield* jobs.complete(job, [output], { seconds: 5 })
+      return yield* jobs.complete(job, [output], charge)
     case "fail":
       return yield* jobs.fail(job, "why")
     case "expire":
@@ -76,10 +76,10 @@ describe("VideoJobs", () => {
       expect(yield* money(by.workspaceId)).toEqual({ balance: 1_000_000, held: 50_000, rows: 0 })
       const started = yield* jobs.start(job)
       const accepted = yield* jobs.accepted(started ?? job, "up-1", Duration.zero)
-      const done = yield* jobs.complete(accepted ?? job, [output], { seconds: 5 })
+      const done = yield* jobs.complete(accepted ?? job, [output], charge)
       expect(done).toMatchObject({ status: "completed", outputs: [output], generationId: job.intentId })
       expect(yield* money(by.workspaceId)).toEqual({ balance: 950_000, held: 0, rows: 1 })
-      expect(yield* jobs.complete(done ?? job, [output], { seconds: 5 })).toBeNull()
+      expect(yield* jobs.complete(done ?? job, [output], charge)).toBeNull()
       expect(yield* money(by.workspaceId)).toEqual({ balance: 950_000, held: 0, rows: 1 })
       const usage = yield* TestLedger.usageOf({ workspaceId: by.workspaceId })
       expect(usage[0]).toMatchObject({
@@ -90,7 +90,7 @@ describe("VideoJobs", () => {
         cost: 50_000,
         usage: { seconds: 5 }
       })
-    }).pipe(Effect.provide(layer(makeUpstream().provider)))
+    }).pipe(Effect.provide(layer(makeUpstream().offers)))
   )
 
   it.effect("reports each job's end once, with what the caller sent for tracing", () =>
@@ -110,7 +110,7 @@ describe("VideoJobs", () => {
       yield* jobs.cancel(by.workspaceId, cancelled.id)
       yield* jobs.cancel(by.workspaceId, cancelled.id)
       const done = yield* jobs.accepted((yield* jobs.start(completed)) ?? completed, "up-1", Duration.zero)
-      yield* jobs.complete(done ?? completed, [], { seconds: 5 })
+      yield* jobs.complete(done ?? completed, [], charge)
 
       const common = { workspace_id: by.workspaceId, key_hash: by.keyHash, model: "test/film", ...request }
       expect(yield* outbox.read(undefined, 10)).toMatchObject([
@@ -125,7 +125,7 @@ describe("VideoJobs", () => {
           job: { id: completed.id, status: "completed" }
         }
       ])
-    }).pipe(Effect.provide(layer(makeUpstream().provider)))
+    }).pipe(Effect.provide(layer(makeUpstream().offers)))
   )
 
   it.effect("makes no job of one that cannot be paid", () =>
@@ -134,7 +134,7 @@ describe("VideoJobs", () => {
       expect((yield* Effect.flip(submit(by)))._tag).toBe("InsufficientCredits")
       expect(yield* (yield* VideoJobs).overdue).toEqual([])
       expect(yield* money(by.workspaceId)).toEqual({ balance: 49_999, held: 0, rows: 0 })
-    }).pipe(Effect.provide(layer(makeUpstream().provider)))
+    }).pipe(Effect.provide(layer(makeUpstream().offers)))
   )
 
   it.effect("makes no job and holds no money when what belongs to it fails", () =>
@@ -146,9 +146,9 @@ describe("VideoJobs", () => {
           {
             owner: by,
             request: { model: "test/film", prompt: "x", duration: 5 },
-            provider: "test",
-            upstreamModel: "test/film",
-            cost: (yield* submit(by)).cost,
+            candidates: [
+              { provider: "test", upstream_model: "test/film", cost_micro: (yield* submit(by)).cost, duration: 5 }
+            ],
             callbackUrl: null,
             lifetime: Duration.hours(1)
           },
@@ -158,7 +158,7 @@ describe("VideoJobs", () => {
         .pipe(Effect.flip)
       expect(yield* jobs.find(String(id))).toBeNull()
       expect((yield* money(by.workspaceId)).held).toBe(50_000)
-    }).pipe(Effect.provide(layer(makeUpstream().provider)))
+    }).pipe(Effect.provide(layer(makeUpstream().offers)))
   )
 
   it.effect("shows a job to its own workspace only, and lets no other cancel it", () =>
@@ -172,7 +172,7 @@ describe("VideoJobs", () => {
       expect((yield* Effect.flip(jobs.get(theirs.id, job.id)))._tag).toBe("VideoJobNotFound")
       expect((yield* Effect.flip(jobs.cancel(theirs.id, job.id)))._tag).toBe("VideoJobNotFound")
       expect((yield* jobs.get(by.workspaceId, job.id)).status).toBe("pending")
-    }).pipe(Effect.provide(layer(makeUpstream().provider)))
+    }).pipe(Effect.provide(layer(makeUpstream().offers)))
   )
 
   it.effect("keeps the request as it was", () =>
@@ -190,7 +190,7 @@ describe("VideoJobs", () => {
       const job = yield* submit(by, { request })
       const kept = yield* (yield* VideoJobs).requestOf(job.id)
       expect(kept).toEqual({ model: "test/film", prompt: "a harbour", duration: 5, ...request })
-    }).pipe(Effect.provide(layer(makeUpstream().provider)))
+    }).pipe(Effect.provide(layer(makeUpstream().offers)))
   )
 
   it.effect("stands on the wire without what is not there yet", () =>
@@ -214,7 +214,7 @@ describe("VideoJobs", () => {
         generation_id: job.intentId,
         progress: 0.25
       })
-      const done = (yield* jobs.complete(accepted, [output, output], {})) ?? job
+      const done = (yield* jobs.complete(accepted, [output, output], charge)) ?? job
       expect(toWire(done)).toEqual({
         ...base,
         status: "completed",
@@ -225,7 +225,7 @@ describe("VideoJobs", () => {
       })
       const other = (yield* jobs.start(yield* submit(by))) ?? job
       expect(toWire((yield* jobs.fail(other, "no")) ?? job)).toMatchObject({ status: "failed", error: "no" })
-    }).pipe(Effect.provide(layer(makeUpstream().provider)))
+    }).pipe(Effect.provide(layer(makeUpstream().offers)))
   )
 })
 
@@ -243,7 +243,7 @@ const newPayer = Effect.gen(function* () {
   return { keyHash, workspaceId, guardrailId: null }
 })
 
-it.layer(layer(makeUpstream().provider))("any sequence of moves", (it) => {
+it.layer(layer(makeUpstream().offers))("any sequence of moves", (it) => {
   it.effect.prop(
     "goes only where the contract lets it, never leaves a final state, and settles its money once",
     [Sequence],

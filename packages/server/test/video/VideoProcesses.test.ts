@@ -6,7 +6,6 @@ import { Duration, Effect, Layer, Option, Schedule, Stream } from "effect"
 import { ChildProcess } from "effect/process"
 import { fileURLToPath } from "node:url"
 import { Accounting } from "../../src/accounting/Accounting.ts"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import * as ObjectStore from "../../src/objects/ObjectStore.ts"
 import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
 import { VideoJobs } from "../../src/video/VideoJobs.ts"
@@ -55,9 +54,9 @@ const submitCard = Effect.fnUntraced(function* (duration: number, resolution: "4
     {
       owner: by,
       request: { model: "sandbox/title-card", prompt: "a harbour", duration, resolution },
-      provider: "sandbox",
-      upstreamModel: "sandbox/title-card",
-      cost: MicroCredits.make(duration * 10_000),
+      candidates: [
+        { provider: "sandbox", upstream_model: "sandbox/title-card", cost_micro: duration * 10_000, duration }
+      ],
       callbackUrl: null,
       lifetime: Duration.hours(1)
     },
@@ -77,7 +76,7 @@ describe("video jobs of several processes", () => {
           upstream.polls % 3 === 0
             ? Effect.succeed({ status: "completed", outputs: 1 })
             : Effect.succeed({ status: "in_progress" })
-        const process = layerAt(`${folder}/gateway.db`, [upstream.provider], VideoQueue.layerSql, objectsIn(folder))
+        const process = layerAt(`${folder}/gateway.db`, [upstream.offers], VideoQueue.layerSql, objectsIn(folder))
         const working = VideoWorker.layerRunning().pipe(
           Layer.provideMerge(process),
           Layer.provide(GatewayServerConfig.layer({ videos: { concurrency: 4 } }))
@@ -136,16 +135,16 @@ describe("video jobs of several processes", () => {
         const process = layerAt(`${folder}/gateway.db`, [sandbox], VideoQueue.layerSql, objectsIn(folder))
         const { by, id } = yield* Effect.provide(submitCard(1, "480p"), Layer.fresh(process))
         const said = yield* killedWhenItSpeaks(folder, id, "hang")
-        expect(said).toMatch(/^accepted card_/)
+        expect(said).toMatch(/^accepted "card_/)
         const left = Effect.flatMap(VideoJobs, (jobs) => jobs.find(id))
         expect(yield* Effect.provide(left, Layer.fresh(process))).toMatchObject({
           status: "in_progress",
-          upstreamId: null
+          handle: null
         })
 
         yield* Effect.gen(function* () {
           const [job] = yield* untilFinal([id])
-          expect(`accepted ${job?.upstreamId}`).toBe(said)
+          expect(`accepted ${JSON.stringify(job?.handle)}`).toBe(said)
           expect(job).toMatchObject({ status: "completed", error: null })
           const accounting = yield* Accounting
           const usage = yield* TestLedger.usageOf({ workspaceId: by.workspaceId })

@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { VideoJobs } from "../../src/video/VideoJobs.ts"
 import { layer as layerWorker, VideoWorker } from "../../src/video/VideoWorker.ts"
 import type { VideoJob } from "../../src/video/VideoJob.ts"
-import { layer, makeUpstream, payer, submit } from "./TestVideo.ts"
+import { charge, layer, makeUpstream, payer, submit } from "./TestVideo.ts"
 import { read } from "./TestWorker.ts"
 
 /** A job under way, and how many requests the database holds. */
@@ -23,7 +23,7 @@ const kept = Effect.gen(function* () {
 describe("what a video job was asked for", () => {
   const ends: Readonly<Record<string, (jobs: VideoJobs["Service"], job: VideoJob) => Effect.Effect<unknown, unknown>>> =
     {
-      completed: (jobs, job) => jobs.complete(job, [], {}),
+      completed: (jobs, job) => jobs.complete(job, [], charge),
       failed: (jobs, job) => jobs.fail(job, "why"),
       expired: (jobs, job) => jobs.expire(job),
       cancelled: (jobs, job) => jobs.cancel(job.workspaceId, job.id)
@@ -39,7 +39,7 @@ describe("what a video job was asked for", () => {
         expect((yield* Effect.flip(jobs.requestOf(job.id)))._tag).toBe("VideoJobNotFound")
         expect(yield* jobs.requestOf(other.id)).toMatchObject({ prompt: "a harbour" })
         expect(yield* kept).toBe(1)
-      }).pipe(Effect.provide(layer(makeUpstream().provider)))
+      }).pipe(Effect.provide(layer(makeUpstream().offers)))
     )
   }
 
@@ -59,7 +59,7 @@ describe("what a video job was asked for", () => {
         yield* worker.handle({ job_id: job.id, step: job.step, failures: 0 }, 1)
         expect(yield* read(job.id)).toMatchObject({ status: "cancelled", error: null })
         expect(upstream.submitted).toEqual([])
-      }).pipe(Effect.provide(layer(upstream.provider)))
+      }).pipe(Effect.provide(layer(upstream.offers)))
     })
   )
 })

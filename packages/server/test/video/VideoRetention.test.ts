@@ -8,10 +8,10 @@ import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
 import { VideoJobs } from "../../src/video/VideoJobs.ts"
 import * as VideoObjects from "../../src/video/VideoObjects.ts"
 import * as VideoRetention from "../../src/video/VideoRetention.ts"
-import { layer as layerVideo, makeUpstream, payer, submit } from "./TestVideo.ts"
+import { charge, layer as layerVideo, makeUpstream, payer, submit } from "./TestVideo.ts"
 
 const layer = (options?: GatewayServerConfig.Options) =>
-  Layer.merge(layerVideo(makeUpstream().provider), GatewayServerConfig.layer(options))
+  Layer.merge(layerVideo(makeUpstream().offers), GatewayServerConfig.layer(options))
 
 const { purge } = VideoRetention
 
@@ -24,7 +24,7 @@ const finished = Effect.gen(function* () {
   yield* jobs.start({ id, step })
   const object_key = keyOf("videos", `${id}-0`)
   yield* (yield* ObjectStore).put(object_key, Stream.make(new Uint8Array(3)))
-  yield* jobs.complete({ id, step: step + 1 }, [{ object_key, bytes: 3, sha256: "" }], {})
+  yield* jobs.complete({ id, step: step + 1 }, [{ object_key, bytes: 3, sha256: "" }], charge)
   return { id, object_key }
 })
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import type { VideoStatus } from "@model-gateway/providers/Provider"
+import type { VideoStatus } from "@model-gateway/providers/Video"
 import {
   BadResponse,
   invalidRequest,
@@ -9,10 +9,13 @@ import {
   Unauthorized,
   Unavailable
 } from "@model-gateway/providers/ProviderError"
+import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { Deferred, Duration, Effect, Fiber, Layer, Stream } from "effect"
 import { TestClock } from "effect/testing"
+import * as TestLedger from "../accounting/TestLedger.ts"
 import { ObjectStore, ObjectStoreError } from "../../src/objects/ObjectStore.ts"
 import { StorageError } from "../../src/storage/sql/StorageError.ts"
+import { toWire } from "../../src/video/VideoJob.ts"
 import { VideoJobs } from "../../src/video/VideoJobs.ts"
 import type { VideoQueue } from "../../src/video/VideoQueue.ts"
 import { backoff } from "../../src/video/RetryDecision.ts"
@@ -28,7 +31,7 @@ const testing = <A, E>(
 ) =>
   Effect.suspend(() => {
     const upstream = makeUpstream()
-    return Effect.provide(test(upstream), layerWorker(options).pipe(Layer.provideMerge(layer(upstream.provider))))
+    return Effect.provide(test(upstream), layerWorker(options).pipe(Layer.provideMerge(layer(upstream.offers))))
   })
 
 describe("VideoWorker", () => {
@@ -43,7 +46,7 @@ describe("VideoWorker", () => {
         expect(yield* read(job.id)).toMatchObject({
           status: "in_progress",
           generationId: job.intentId,
-          upstreamId: "up-1"
+          handle: "up-1"
         })
         expect(yield* money(by.workspaceId)).toEqual(held)
         yield* next
@@ -73,8 +76,59 @@ describe("VideoWorker", () => {
         yield* next
         yield* next
         expect(upstream.submitted).toEqual([
-          { model: "test/film", prompt: "a harbour", duration: 5, resolution: "720p", options: { style: "noir" } }
+          { prompt: "a harbour", duration: 5, resolution: "720p", options: { style: "noir" } }
         ])
+      })
+    )
+  )
+
+  it.effect("calls the offer with the credential that the job was submitted with, and the upstream's own handle", () =>
+    testing((upstream) =>
+      Effect.gen(function* () {
+        const handle = { region: "eu", ids: ["a", 7] }
+        const polled: Array<unknown> = []
+        upstream.submit = () => Effect.succeed(handle)
+        upstream.poll = (asked) => {
+          polled.push(asked)
+          return Effect.succeed({ status: "completed", outputs: 1 })
+        }
+        const job = yield* submit(yield* payer())
+        yield* work("1 second")
+        expect(yield* read(job.id)).toMatchObject({ status: "completed", credential: "gateway", handle })
+        expect(polled).toEqual([handle])
+        expect([...new Set(upstream.credentials)]).toEqual(["gateway"])
+      })
+    )
+  )
+
+  it.effect("fails a job whose credential is no longer there, and calls nobody", () =>
+    testing((upstream) =>
+      Effect.gen(function* () {
+        const by = yield* payer()
+        const job = yield* submit(by, { credential: "revoked" })
+        yield* work("1 second")
+        expect(yield* read(job.id)).toMatchObject({
+          status: "failed",
+          error: "the provider test no longer has the model"
+        })
+        expect(upstream.submitted).toEqual([])
+        expect(yield* money(by.workspaceId)).toEqual(untouched)
+      })
+    )
+  )
+
+  it.effect("charges what the upstream reports, not what it was expected to", () =>
+    testing((upstream) =>
+      Effect.gen(function* () {
+        const charge = { cost: MicroCredits.make(41_000), usage: { seconds: 4.1, videos: 1 } }
+        upstream.poll = () => Effect.succeed({ status: "completed", outputs: 1, charge })
+        const by = yield* payer()
+        const job = yield* submit(by)
+        yield* work("1 second")
+        expect(toWire(yield* read(job.id)).usage).toEqual({ cost: 0.041, is_byok: false })
+        expect(yield* money(by.workspaceId)).toEqual({ balance: 959_000, held: 0, rows: 1 })
+        const usage = yield* TestLedger.usageOf({ workspaceId: by.workspaceId })
+        expect(usage).toMatchObject([{ cost: 41_000, usage: { seconds: 4.1, videos: 1 } }])
       })
     )
   )
@@ -138,7 +192,7 @@ describe("VideoWorker", () => {
         yield* work("2 minutes")
         expect(upstream.submissions.length).toBe(2)
         expect(upstream.jobs.size).toBe(1)
-        expect(yield* read(job.id)).toMatchObject({ status: "completed", upstreamId: "up-1" })
+        expect(yield* read(job.id)).toMatchObject({ status: "completed", handle: "up-1" })
         expect(yield* money(by.workspaceId)).toEqual(charged)
       })
     )
@@ -157,12 +211,12 @@ describe("VideoWorker", () => {
         const worker = yield* Effect.forkChild(next)
         yield* Deferred.await(taken)
         yield* Fiber.interrupt(worker)
-        expect(yield* read(job.id)).toMatchObject({ status: "in_progress", upstreamId: null })
+        expect(yield* read(job.id)).toMatchObject({ status: "in_progress", handle: null })
         upstream.submit = take
         yield* work("1 minute")
         expect(upstream.submissions.length).toBe(2)
         expect(upstream.jobs.size).toBe(1)
-        expect(yield* read(job.id)).toMatchObject({ status: "completed", upstreamId: "up-1" })
+        expect(yield* read(job.id)).toMatchObject({ status: "completed", handle: "up-1" })
         expect(yield* money(by.workspaceId)).toEqual(charged)
       })
     )
@@ -192,11 +246,9 @@ describe("VideoWorker", () => {
         yield* work("1 minute")
         expect(lost).toBe(2)
         expect(upstream.jobs.size).toBe(1)
-        expect(yield* read(job.id)).toMatchObject({ status: "completed", upstreamId: "up-1" })
+        expect(yield* read(job.id)).toMatchObject({ status: "completed", handle: "up-1" })
         expect(yield* money(by.workspaceId)).toEqual(charged)
-      }).pipe(
-        Effect.provide(layerWorker().pipe(Layer.provide(forgetful), Layer.provideMerge(layer(upstream.provider))))
-      )
+      }).pipe(Effect.provide(layerWorker().pipe(Layer.provide(forgetful), Layer.provideMerge(layer(upstream.offers)))))
     })
   )
 
@@ -319,10 +371,7 @@ describe("VideoWorker", () => {
         const asked = yield* Deferred.make<void>()
         const answer = yield* Deferred.make<void>()
         upstream.submit = () =>
-          Deferred.succeed(asked, undefined).pipe(
-            Effect.andThen(Deferred.await(answer)),
-            Effect.as({ upstreamId: "up-late" })
-          )
+          Deferred.succeed(asked, undefined).pipe(Effect.andThen(Deferred.await(answer)), Effect.as("up-late"))
         const by = yield* payer()
         const job = yield* submit(by)
         yield* next
@@ -389,7 +438,7 @@ describe("VideoWorker", () => {
         expect((yield* read(waiting.id)).status).toBe("in_progress")
         expect(yield* money(by.workspaceId)).toEqual(held)
         yield* work("1 second")
-        expect(upstream.cancelled).toEqual([(yield* read(job.id)).upstreamId])
+        expect(upstream.cancelled).toEqual([(yield* read(job.id)).handle])
       })
     )
   )
@@ -443,7 +492,7 @@ describe("VideoWorker", () => {
         yield* work("1 hour")
         expect(yield* read(job.id)).toMatchObject({ status: "failed", error: "the finished video could not be stored" })
         expect(yield* money(by.workspaceId)).toEqual(untouched)
-      }).pipe(Effect.provide(layerWorker().pipe(Layer.provide(full), Layer.provideMerge(layer(upstream.provider)))))
+      }).pipe(Effect.provide(layerWorker().pipe(Layer.provide(full), Layer.provideMerge(layer(upstream.offers)))))
     })
   )
 

@@ -18,6 +18,7 @@ import * as pagingIndexes from "./migrations/PagingIndexes.ts"
 import * as tenancy from "./migrations/Tenancy.ts"
 import * as unusedIndexes from "./migrations/UnusedIndexes.ts"
 import * as videoCandidates from "./migrations/VideoCandidates.ts"
+import * as videoHandles from "./migrations/VideoHandles.ts"
 import * as videoJobs from "./migrations/VideoJobs.ts"
 import * as workspaceIndex from "./migrations/WorkspaceIndex.ts"
 import { mapSqlError, StorageError } from "./StorageError.ts"
@@ -35,7 +36,8 @@ export const migrations = {
   "0009_paging_indexes": pagingIndexes.migration,
   "0010_ephemeral_limits": ephemeralLimits.migration,
   "0011_workspace_index": workspaceIndex.migration,
-  "0012_events": events.migration
+  "0012_events": events.migration,
+  "0013_video_handles": videoHandles.migration
 }
 
 /** Every table that the migrations create. */

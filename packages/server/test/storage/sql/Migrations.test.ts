@@ -8,6 +8,7 @@ import * as KeyFormat from "../../../src/access/KeyFormat.ts"
 import { KeyStore } from "../../../src/access/KeyStore.ts"
 import * as Migrations from "../../../src/storage/sql/Migrations.ts"
 import * as SqliteClient from "../../../src/storage/sqlite/SqliteClient.ts"
+import { fromRow } from "../../../src/video/VideoJob.ts"
 import { layer, layerAt, temporaryFolder } from "../../TestStorage.ts"
 
 /** A database as an earlier release left it, with a key in it. */
@@ -70,6 +71,23 @@ it.effect("a database from before ephemeral keys is upgraded, and keeps its data
     // A second start finds nothing to do.
     yield* Effect.flatMap(KeyStore, (keys) => keys.authenticate(plain)).pipe(Effect.provide(layerAt(filename)))
   })
+)
+
+it.effect("an upstream's job id becomes a JSON string, which jobs read as their handle", () =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    yield* earlier("0010_ephemeral_limits")
+    for (const [id, upstreamId] of [
+      ["video_1", 'up-"1"'],
+      ["video_2", null]
+    ] as const) {
+      yield* sql`INSERT INTO video_jobs (id, workspace_id, key_hash, status, step, model, provider, upstream_model, upstream_job_id, intent_id, is_byok, cost_micro, created_at, updated_at, deadline_at)
+        VALUES (${id}, 'w', 'k', 'in_progress', 1, 'm', 'p', 'm', ${upstreamId}, 'gen', 0, 5, 0, 0, 1)`
+    }
+    yield* Migrations.run
+    const rows = yield* sql`SELECT * FROM video_jobs ORDER BY id`
+    expect(rows.map((row) => fromRow(row).handle)).toEqual(['up-"1"', null])
+  }).pipe(Effect.provide(Layer.fresh(Layer.merge(SqliteClient.layer({ filename: ":memory:" }), layerWebCrypto))))
 )
 
 it.effect("the list of tables has every table that the migrations create", () =>

@@ -1,0 +1,18 @@
+/** An offer that may serve a request, and the credential to call it with. */
+import type { Credential, Offer } from "@model-gateway/providers/Offer"
+
+/** An offer and the credential to call it with. */
+export interface Candidate<out O extends Offer = Offer> {
+  readonly offer: O
+  readonly credential: Credential
+}
+
+/** The offer with the gateway's own credential. */
+export const ofGateway = <O extends Offer>(offer: O): Candidate<O> => ({ offer, credential: offer.credential })
+
+/**
+ * The key of the candidate's circuit and measurements. Each credential has its own, so that a
+ * rejected credential of one caller does not affect the others.
+ */
+export const keyOf = ({ credential, offer }: Candidate): string =>
+  `${offer.kind} ${offer.provider} ${offer.publicId} ${credential.id}`

@@ -1,0 +1,305 @@
+/**
+ * The transitions of video jobs. The rows are authoritative.
+ *
+ * Every transition is one conditional update, in one transaction with its side effects: the
+ * reservation with the insert, the settlement with `completed`, the release with the other final
+ * states, and the next wake-up with transitions that leave the job open. So whatever crashes, a job
+ * is paid for at most once, and an open job always has a wake-up. `step` is incremented by each
+ * transition. A worker that read an older row changes nothing and gets `null`.
+ */
+import { isFinal, type Request, type Status } from "@model-gateway/core/Video"
+import type { Charge } from "@model-gateway/providers/Pricing"
+import type { JobHandle } from "@model-gateway/providers/Video"
+import { Clock, type Duration, Effect, Schema } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import { Accounting } from "../accounting/Accounting.ts"
+import { Outbox } from "../events/Outbox.ts"
+import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
+import * as JobStatus from "./JobStatus.ts"
+import { type Candidate, CandidatesJson, type NextCandidate } from "./VideoCandidate.ts"
+import {
+  encodeHandle,
+  encodeRequest,
+  fromRow,
+  type Output,
+  OutputsJson,
+  type VideoJob,
+  type VideoJobNotFound
+} from "./VideoJob.ts"
+import * as VideoEvent from "./VideoEvent.ts"
+import { VideoQueue } from "./VideoQueue.ts"
+import { VideoSignals } from "./VideoSignals.ts"
+
+/** The version of the row that a worker has read. */
+export type Seen = Pick<VideoJob, "id" | "step">
+
+/** The transitions. Each returns the updated row, or null if the row had changed and nothing was done. */
+export interface VideoTransitions {
+  /** A worker starts the job: `in_progress`. */
+  readonly start: (seen: Seen) => Effect.Effect<VideoJob | null, StorageError>
+  /**
+   * Records that the current candidate may have the job from now on. Not a transition. False if
+   * the row has changed.
+   */
+  readonly asking: (seen: Seen) => Effect.Effect<boolean, StorageError>
+  /**
+   * The current candidate certainly has not taken the job. Assigns it to the next one at that
+   * one's price, and wakes a worker after `after`. The wake-up carries `failures`.
+   */
+  readonly reroute: (
+    seen: Seen,
+    turn: NextCandidate,
+    after: Duration.Duration,
+    failures: number
+  ) => Effect.Effect<VideoJob | null, StorageError>
+  /**
+   * An upstream has accepted the job, so it has a generation id. Wakes a worker after
+   * `pollAfter`.
+   */
+  readonly accepted: (
+    seen: Seen,
+    handle: JobHandle,
+    pollAfter: Duration.Duration
+  ) => Effect.Effect<VideoJob | null, StorageError>
+  /** Records the progress. Not a transition. False if the row has changed. */
+  readonly progress: (seen: Seen, progress: number) => Effect.Effect<boolean, StorageError>
+  /** Hands the job back and wakes a worker after `after`. The wake-up carries `failures`. */
+  readonly postpone: (
+    seen: Seen,
+    after: Duration.Duration,
+    failures: number
+  ) => Effect.Effect<VideoJob | null, StorageError>
+  /** `completed`: charges the job. The charge's counts are recorded in the ledger. */
+  readonly complete: (
+    seen: Seen,
+    outputs: ReadonlyArray<Output>,
+    charge: Charge
+  ) => Effect.Effect<VideoJob | null, StorageError>
+  /** `failed`: releases the reservation. `error` is shown to the caller. */
+  readonly fail: (seen: Seen, error: string) => Effect.Effect<VideoJob | null, StorageError>
+  /** `expired`: releases the reservation. */
+  readonly expire: (seen: Seen) => Effect.Effect<VideoJob | null, StorageError>
+  /**
+   * `cancelled`, at any step: releases the reservation. A job in a final state is unchanged.
+   * Returns the resulting job.
+   */
+  readonly cancel: (workspaceId: string, id: string) => Effect.Effect<VideoJob, VideoJobNotFound | StorageError>
+}
+
+const encodeOutputs = Schema.encodeSync(OutputsJson)
+const encodeCandidates = Schema.encodeSync(CandidatesJson)
+
+/** The columns that a transition writes besides state, step and times. */
+interface Change {
+  readonly upstream_job_id?: string
+  readonly provider?: string
+  readonly upstream_model?: string
+  readonly credential?: string | null
+  readonly cost_micro?: number
+  readonly candidates?: string
+  readonly asked_at?: null
+  readonly outputs?: string
+  readonly error?: string
+  readonly cancel_requested_at?: number
+}
+
+/** How to read a job and its request. */
+export interface Reads {
+  readonly get: (workspaceId: string, id: string) => Effect.Effect<VideoJob, VideoJobNotFound | StorageError>
+  readonly requestOf: (id: string) => Effect.Effect<Request, VideoJobNotFound | StorageError>
+}
+
+/** Makes the transitions over the database in the context. */
+export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
+  const sql = yield* SqlClient
+  const accounting = yield* Accounting
+  const outbox = yield* Outbox
+  const queue = yield* VideoQueue
+  const signals = yield* VideoSignals
+
+  /**
+   * If the job has ended, reports that with what the caller sent for tracing, and deletes the
+   * request: nothing reads its prompt and images after that.
+   */
+  const ended = Effect.fnUntraced(function* (job: VideoJob, usage: Readonly<Record<string, number>>) {
+    const type = VideoEvent.typeOf(job.status)
+    if (type === undefined) return
+    const request = yield* Effect.catchTag(requestOf(job.id), "VideoJobNotFound", () => Effect.undefined)
+    yield* outbox.write(VideoEvent.make(type, job, request, usage))
+    yield* sql`DELETE FROM video_requests WHERE job_id = ${job.id}`
+  })
+
+  /**
+   * One transition and its side effects in one transaction. Null if the row does not match `where`.
+   */
+  const move = (
+    operation: string,
+    from: ReadonlyArray<Status>,
+    where: { readonly id: string; readonly step?: number; readonly workspaceId?: string },
+    to: Status | undefined,
+    change: Change,
+    withinTransaction: (job: VideoJob) => Effect.Effect<void, StorageError>,
+    usage: Readonly<Record<string, number>> = {}
+  ) =>
+    sql
+      .withTransaction(
+        Effect.gen(function* () {
+          const now = yield* Clock.currentTimeMillis
+          const columns = {
+            ...change,
+            updated_at: now,
+            ...(to === undefined ? {} : { status: to }),
+            ...(to !== undefined && isFinal(to) ? { completed_at: now } : {})
+          }
+          const [row] = yield* sql`UPDATE video_jobs SET ${sql.update(columns)}, step = step + 1
+            ${change.upstream_job_id === undefined ? sql.literal("") : sql`, generation_id = intent_id`}
+            WHERE ${sql.and([
+              sql`id = ${where.id}`,
+              sql.in("status", from),
+              ...(where.step === undefined ? [] : [sql`step = ${where.step}`]),
+              ...(where.workspaceId === undefined ? [] : [sql`workspace_id = ${where.workspaceId}`])
+            ])} RETURNING *`
+          if (row === undefined) return null
+          const job = fromRow(row)
+          yield* withinTransaction(job)
+          yield* ended(job, usage)
+          yield* sql.afterCommit(signals.notify(job.id))
+          return job
+        })
+      )
+      .pipe(mapSqlError(operation))
+
+  const wake =
+    (after?: Duration.Duration, failures = 0) =>
+    (job: VideoJob) =>
+      queue.offer({ job_id: job.id, step: job.step, failures }, after)
+
+  /**
+   * Releases the reservation. A separate wake-up cancels the job at an upstream that may still be
+   * working.
+   */
+  const release = (job: VideoJob) =>
+    Effect.andThen(accounting.release({ id: job.intentId }), job.handle === null ? Effect.void : wake()(job))
+
+  const start = Effect.fn("VideoJobs.start")((seen: Seen) =>
+    move("VideoJobs.start", JobStatus.sourcesOf("in_progress"), seen, "in_progress", {}, wake())
+  )
+
+  /** Fills in the options that the caller left out with the candidate's values. */
+  const fillIn = (jobId: string, { duration, generate_audio }: Candidate) =>
+    Effect.gen(function* () {
+      const request = yield* Effect.catchTag(requestOf(jobId), "VideoJobNotFound", Effect.die)
+      if (request.duration === duration && request.generate_audio === generate_audio) return
+      const filled = yield* Effect.orDie(
+        encodeRequest({
+          ...request,
+          ...(duration === undefined ? {} : { duration }),
+          ...(generate_audio === undefined ? {} : { generate_audio })
+        })
+      )
+      yield* sql`UPDATE video_requests SET request = ${filled} WHERE job_id = ${jobId}`
+    }).pipe(mapSqlError("VideoJobs.reroute"))
+
+  const reroute = Effect.fn("VideoJobs.reroute")(
+    (seen: Seen, { candidate, candidates }: NextCandidate, after: Duration.Duration, failures: number) =>
+      move(
+        "VideoJobs.reroute",
+        ["in_progress"],
+        seen,
+        undefined,
+        {
+          provider: candidate.provider,
+          upstream_model: candidate.upstream_model,
+          credential: candidate.credential ?? null,
+          cost_micro: candidate.cost_micro,
+          candidates: encodeCandidates(candidates),
+          asked_at: null
+        },
+        (job) => Effect.andThen(fillIn(job.id, candidate), wake(after, failures)(job))
+      )
+  )
+
+  const accepted = Effect.fn("VideoJobs.accepted")((seen: Seen, handle: JobHandle, pollAfter: Duration.Duration) =>
+    move(
+      "VideoJobs.accepted",
+      ["in_progress"],
+      seen,
+      undefined,
+      { upstream_job_id: encodeHandle(handle) },
+      wake(pollAfter)
+    )
+  )
+
+  const postpone = Effect.fn("VideoJobs.postpone")((seen: Seen, after: Duration.Duration, failures: number) =>
+    move("VideoJobs.postpone", JobStatus.open, seen, undefined, {}, wake(after, failures))
+  )
+
+  const complete = Effect.fn("VideoJobs.complete")(
+    (seen: Seen, outputs: ReadonlyArray<Output>, { cost, usage }: Charge) =>
+      move(
+        "VideoJobs.complete",
+        JobStatus.sourcesOf("completed"),
+        seen,
+        "completed",
+        { outputs: encodeOutputs(outputs), cost_micro: cost },
+        (job) =>
+          Effect.asVoid(
+            accounting.settle(
+              { id: job.intentId },
+              { cost, provider: job.provider, upstreamModel: job.upstreamModel, usage, isByok: job.isByok }
+            )
+          ),
+        usage
+      )
+  )
+
+  const fail = Effect.fn("VideoJobs.fail")((seen: Seen, error: string) =>
+    move("VideoJobs.fail", JobStatus.sourcesOf("failed"), seen, "failed", { error }, (job) =>
+      Effect.asVoid(accounting.release({ id: job.intentId }))
+    )
+  )
+
+  const expire = Effect.fn("VideoJobs.expire")((seen: Seen) =>
+    move("VideoJobs.expire", JobStatus.sourcesOf("expired"), seen, "expired", {}, release)
+  )
+
+  const cancel = Effect.fn("VideoJobs.cancel")(function* (workspaceId: string, id: string) {
+    const now = yield* Clock.currentTimeMillis
+    const moved = yield* move(
+      "VideoJobs.cancel",
+      JobStatus.sourcesOf("cancelled"),
+      { id, workspaceId },
+      "cancelled",
+      { cancel_requested_at: now },
+      release
+    )
+    return moved ?? (yield* get(workspaceId, id))
+  })
+
+  const asking = Effect.fn("VideoJobs.asking")(function* (seen: Seen) {
+    const now = yield* Clock.currentTimeMillis
+    const rows = yield* sql`UPDATE video_jobs SET asked_at = ${now}
+      WHERE id = ${seen.id} AND step = ${seen.step} AND status = 'in_progress' RETURNING id`
+    return rows.length > 0
+  }, mapSqlError("VideoJobs.asking"))
+
+  const progress = Effect.fn("VideoJobs.progress")(function* (seen: Seen, progress: number) {
+    const rows = yield* sql`UPDATE video_jobs SET progress = ${progress}
+      WHERE id = ${seen.id} AND step = ${seen.step} AND status = 'in_progress' RETURNING id`
+    return rows.length > 0
+  }, mapSqlError("VideoJobs.progress"))
+
+  const transitions: VideoTransitions = {
+    start,
+    asking,
+    reroute,
+    accepted,
+    progress,
+    postpone,
+    complete,
+    fail,
+    expire,
+    cancel
+  }
+  return transitions
+})
