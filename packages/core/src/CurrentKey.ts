@@ -65,7 +65,7 @@ export const KeyRecord = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export interface KeyRecord extends Schema.Schema.Type<typeof KeyRecord> {}
+export type KeyRecord = { [Field in keyof typeof KeyRecord.Type]: (typeof KeyRecord.Type)[Field] }
 
 /**
  * The response: the record under `data`.
@@ -75,7 +75,7 @@ export interface KeyRecord extends Schema.Schema.Type<typeof KeyRecord> {}
 export const Response = Schema.Struct({ data: KeyRecord })
 
 /** @since 0.1.0 */
-export interface Response extends Schema.Schema.Type<typeof Response> {}
+export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
 
 /**
  * GET `/key`: 200, or one of 401 500.

@@ -83,7 +83,7 @@ export const File = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export interface File extends Schema.Schema.Type<typeof File> {}
+export type File = { [Field in keyof typeof File.Type]: (typeof File.Type)[Field] }
 
 /**
  * A page of files, newest first.
@@ -99,7 +99,7 @@ export const FileList = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export interface FileList extends Schema.Schema.Type<typeof FileList> {}
+export type FileList = { [Field in keyof typeof FileList.Type]: (typeof FileList.Type)[Field] }
 
 /**
  * The fields of an upload, sent as `multipart/form-data`.
@@ -113,7 +113,7 @@ export const Form = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export interface Form extends Schema.Schema.Type<typeof Form> {}
+export type Form = { [Field in keyof typeof Form.Type]: (typeof Form.Type)[Field] }
 
 /**
  * The workspace that a call applies to. Default: the workspace of the client's configuration, or

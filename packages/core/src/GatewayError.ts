@@ -40,7 +40,7 @@ export type Metadata = typeof Metadata.Type
 export const Issue = Schema.Struct({ path: Schema.String, message: Schema.String })
 
 /** @since 0.1.0 */
-export interface Issue extends Schema.Schema.Type<typeof Issue> {}
+export type Issue = { [Field in keyof typeof Issue.Type]: (typeof Issue.Type)[Field] }
 
 const isIssues = Schema.is(Schema.Array(Issue))
 

@@ -43,7 +43,7 @@ export const Guardrail = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export interface Guardrail extends Schema.Schema.Type<typeof Guardrail> {}
+export type Guardrail = { [Field in keyof typeof Guardrail.Type]: (typeof Guardrail.Type)[Field] }
 
 /** @since 0.1.0 */
 export const CreateRequest = Schema.Struct({
@@ -56,7 +56,7 @@ export const CreateRequest = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export interface CreateRequest extends Schema.Schema.Type<typeof CreateRequest> {}
+export type CreateRequest = { [Field in keyof typeof CreateRequest.Type]: (typeof CreateRequest.Type)[Field] }
 
 /**
  * The fields to change. Omitted fields keep their values.
@@ -73,25 +73,25 @@ export const UpdateRequest = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export interface UpdateRequest extends Schema.Schema.Type<typeof UpdateRequest> {}
+export type UpdateRequest = { [Field in keyof typeof UpdateRequest.Type]: (typeof UpdateRequest.Type)[Field] }
 
 /** @since 0.1.0 */
 export const Response = Schema.Struct({ data: Guardrail })
 
 /** @since 0.1.0 */
-export interface Response extends Schema.Schema.Type<typeof Response> {}
+export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
 
 /** @since 0.1.0 */
 export const ListResponse = Schema.Struct({ data: Schema.Array(Guardrail), has_more: Schema.Boolean })
 
 /** @since 0.1.0 */
-export interface ListResponse extends Schema.Schema.Type<typeof ListResponse> {}
+export type ListResponse = { [Field in keyof typeof ListResponse.Type]: (typeof ListResponse.Type)[Field] }
 
 /** @since 0.1.0 */
 export const DeleteResponse = Schema.Struct({ deleted: Schema.Literal(true) })
 
 /** @since 0.1.0 */
-export interface DeleteResponse extends Schema.Schema.Type<typeof DeleteResponse> {}
+export type DeleteResponse = { [Field in keyof typeof DeleteResponse.Type]: (typeof DeleteResponse.Type)[Field] }
 
 /**
  * The keys to assign: 1 to 10,000 hashes.
@@ -101,7 +101,7 @@ export interface DeleteResponse extends Schema.Schema.Type<typeof DeleteResponse
 export const AssignRequest = Schema.Struct({ key_hashes: Schema.NonEmptyArray(KeyHash).check(isMaxItems(10_000)) })
 
 /** @since 0.1.0 */
-export interface AssignRequest extends Schema.Schema.Type<typeof AssignRequest> {}
+export type AssignRequest = { [Field in keyof typeof AssignRequest.Type]: (typeof AssignRequest.Type)[Field] }
 
 /**
  * The result of an assignment. `assigned_count` counts each known hash of the caller's organization
@@ -125,13 +125,13 @@ export const AssignResponse = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export interface AssignResponse extends Schema.Schema.Type<typeof AssignResponse> {}
+export type AssignResponse = { [Field in keyof typeof AssignResponse.Type]: (typeof AssignResponse.Type)[Field] }
 
 /** @since 0.1.0 */
 export const UnassignResponse = Schema.Struct({ unassigned_count: Schema.Int })
 
 /** @since 0.1.0 */
-export interface UnassignResponse extends Schema.Schema.Type<typeof UnassignResponse> {}
+export type UnassignResponse = { [Field in keyof typeof UnassignResponse.Type]: (typeof UnassignResponse.Type)[Field] }
 
 /** @since 0.1.0 */
 export const AssignmentList = Schema.Struct({
@@ -147,7 +147,7 @@ export const AssignmentList = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export interface AssignmentList extends Schema.Schema.Type<typeof AssignmentList> {}
+export type AssignmentList = { [Field in keyof typeof AssignmentList.Type]: (typeof AssignmentList.Type)[Field] }
 
 /**
  * POST `/guardrails/{id}/assignments/keys`: 200, or one of 400 401 403 404 500. A key has at most

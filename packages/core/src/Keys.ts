@@ -62,7 +62,7 @@ export const Key = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export interface Key extends Schema.Schema.Type<typeof Key> {}
+export type Key = { [Field in keyof typeof Key.Type]: (typeof Key.Type)[Field] }
 
 /**
  * The properties of a new key.
@@ -84,7 +84,7 @@ export const CreateRequest = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export interface CreateRequest extends Schema.Schema.Type<typeof CreateRequest> {}
+export type CreateRequest = { [Field in keyof typeof CreateRequest.Type]: (typeof CreateRequest.Type)[Field] }
 
 /**
  * The new key. `key` is its secret text, which is never returned again.
@@ -94,7 +94,7 @@ export interface CreateRequest extends Schema.Schema.Type<typeof CreateRequest> 
 export const CreateResponse = Schema.Struct({ data: Key, key: Schema.String })
 
 /** @since 0.1.0 */
-export interface CreateResponse extends Schema.Schema.Type<typeof CreateResponse> {}
+export type CreateResponse = { [Field in keyof typeof CreateResponse.Type]: (typeof CreateResponse.Type)[Field] }
 
 /**
  * The fields to change. Omitted fields keep their values.
@@ -111,25 +111,25 @@ export const UpdateRequest = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export interface UpdateRequest extends Schema.Schema.Type<typeof UpdateRequest> {}
+export type UpdateRequest = { [Field in keyof typeof UpdateRequest.Type]: (typeof UpdateRequest.Type)[Field] }
 
 /** @since 0.1.0 */
 export const Response = Schema.Struct({ data: Key })
 
 /** @since 0.1.0 */
-export interface Response extends Schema.Schema.Type<typeof Response> {}
+export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
 
 /** @since 0.1.0 */
 export const ListResponse = Schema.Struct({ data: Schema.Array(Key), has_more: Schema.Boolean })
 
 /** @since 0.1.0 */
-export interface ListResponse extends Schema.Schema.Type<typeof ListResponse> {}
+export type ListResponse = { [Field in keyof typeof ListResponse.Type]: (typeof ListResponse.Type)[Field] }
 
 /** @since 0.1.0 */
 export const DeleteResponse = Schema.Struct({ deleted: Schema.Literal(true) })
 
 /** @since 0.1.0 */
-export interface DeleteResponse extends Schema.Schema.Type<typeof DeleteResponse> {}
+export type DeleteResponse = { [Field in keyof typeof DeleteResponse.Type]: (typeof DeleteResponse.Type)[Field] }
 
 export { type EphemeralOperation, ephemeralOperations, EphemeralRequest } from "./internal/ephemeralRequest.ts"
 
@@ -146,7 +146,9 @@ export const EphemeralResponse = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export interface EphemeralResponse extends Schema.Schema.Type<typeof EphemeralResponse> {}
+export type EphemeralResponse = {
+  [Field in keyof typeof EphemeralResponse.Type]: (typeof EphemeralResponse.Type)[Field]
+}
 
 const key = { hash: KeyHash }
 

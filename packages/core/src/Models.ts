@@ -41,7 +41,7 @@ export const Pricing = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export interface Pricing extends Schema.Schema.Type<typeof Pricing> {}
+export type Pricing = { [Field in keyof typeof Pricing.Type]: (typeof Pricing.Type)[Field] }
 
 /**
  * A model with its capabilities and its price at the cheapest provider.
@@ -77,13 +77,13 @@ export const Model = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export interface Model extends Schema.Schema.Type<typeof Model> {}
+export type Model = { [Field in keyof typeof Model.Type]: (typeof Model.Type)[Field] }
 
 /** @since 0.1.0 */
 export const ListResponse = Schema.Struct({ object: Schema.Literal("list"), data: Schema.Array(Model) })
 
 /** @since 0.1.0 */
-export interface ListResponse extends Schema.Schema.Type<typeof ListResponse> {}
+export type ListResponse = { [Field in keyof typeof ListResponse.Type]: (typeof ListResponse.Type)[Field] }
 
 /**
  * GET `/models`: 200, or one of 400 401 403 404 500 503.

@@ -96,7 +96,7 @@ export const Request = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export interface Request extends Schema.Schema.Type<typeof Request> {}
+export type Request = { [Field in keyof typeof Request.Type]: (typeof Request.Type)[Field] }
 
 /**
  * One document's rank. `index` is its position in the request's `documents`, counted from 0.
@@ -114,7 +114,7 @@ export const Result = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export interface Result extends Schema.Schema.Type<typeof Result> {}
+export type Result = { [Field in keyof typeof Result.Type]: (typeof Result.Type)[Field] }
 
 /**
  * The ranking, most relevant first. `provider` is the provider that served the request.
@@ -137,7 +137,7 @@ export const Response = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export interface Response extends Schema.Schema.Type<typeof Response> {}
+export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
 
 /**
  * POST `/rerank`: 200, or one of 400 401 402 403 404 413 429 500 502 503 524 529.

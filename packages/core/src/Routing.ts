@@ -22,7 +22,7 @@ export const MaxPrice = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export interface MaxPrice extends Schema.Schema.Type<typeof MaxPrice> {}
+export type MaxPrice = { [Field in keyof typeof MaxPrice.Type]: (typeof MaxPrice.Type)[Field] }
 
 /** At most 64 names. */
 const ProviderNames = Schema.Array(Schema.String.check(Schema.isMinLength(1), isMaxCharacters(64))).check(
@@ -63,4 +63,4 @@ export const Preferences = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export interface Preferences extends Schema.Schema.Type<typeof Preferences> {}
+export type Preferences = { [Field in keyof typeof Preferences.Type]: (typeof Preferences.Type)[Field] }

@@ -96,7 +96,7 @@ export const Request = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export interface Request extends Schema.Schema.Type<typeof Request> {}
+export type Request = { [Field in keyof typeof Request.Type]: (typeof Request.Type)[Field] }
 
 /**
  * The `multipart/form-data` form of the request, as other transcription APIs accept it. Fields come
@@ -117,7 +117,7 @@ export const Form = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export interface Form extends Schema.Schema.Type<typeof Form> {}
+export type Form = { [Field in keyof typeof Form.Type]: (typeof Form.Type)[Field] }
 
 /**
  * The client's request: the audio in base64 as `input_audio`, or as bytes or a Blob in `file`. A
@@ -153,7 +153,7 @@ export const Segment = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export interface Segment extends Schema.Schema.Type<typeof Segment> {}
+export type Segment = { [Field in keyof typeof Segment.Type]: (typeof Segment.Type)[Field] }
 
 /**
  * A word with its start and end, in seconds from the start of the audio.
@@ -168,7 +168,7 @@ export const Word = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export interface Word extends Schema.Schema.Type<typeof Word> {}
+export type Word = { [Field in keyof typeof Word.Type]: (typeof Word.Type)[Field] }
 
 /**
  * The transcript. Fields other than `text` and `usage` are present only with `verbose_json`, and
@@ -198,7 +198,7 @@ export const Response = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export interface Response extends Schema.Schema.Type<typeof Response> {}
+export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
 
 /**
  * POST `/audio/transcriptions`: 200, or one of 400 401 402 403 404 413 429 500

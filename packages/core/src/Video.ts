@@ -62,7 +62,7 @@ export const FrameImage = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export interface FrameImage extends Schema.Schema.Type<typeof FrameImage> {}
+export type FrameImage = { [Field in keyof typeof FrameImage.Type]: (typeof FrameImage.Type)[Field] }
 
 /**
  * An image, audio or video that guides the generation. Providers that do not support audio or video
@@ -132,7 +132,7 @@ export const Request = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export interface Request extends Schema.Schema.Type<typeof Request> {}
+export type Request = { [Field in keyof typeof Request.Type]: (typeof Request.Type)[Field] }
 
 /**
  * A job's state: `pending` → `in_progress` → `completed` or `failed`. From `pending` and
@@ -175,7 +175,7 @@ export const Job = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export interface Job extends Schema.Schema.Type<typeof Job> {}
+export type Job = { [Field in keyof typeof Job.Type]: (typeof Job.Type)[Field] }
 
 /**
  * Whether the state is final: the job never changes again.

@@ -31,7 +31,7 @@ export const Workspace = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export interface Workspace extends Schema.Schema.Type<typeof Workspace> {}
+export type Workspace = { [Field in keyof typeof Workspace.Type]: (typeof Workspace.Type)[Field] }
 
 /**
  * The fields to change. Omitted fields keep their values.
@@ -45,7 +45,7 @@ export const UpdateRequest = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export interface UpdateRequest extends Schema.Schema.Type<typeof UpdateRequest> {}
+export type UpdateRequest = { [Field in keyof typeof UpdateRequest.Type]: (typeof UpdateRequest.Type)[Field] }
 
 /**
  * Credits to add: more than 0, at most 1,000,000,000, with at most six decimal places.
@@ -57,13 +57,15 @@ export const AddCreditsRequest = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export interface AddCreditsRequest extends Schema.Schema.Type<typeof AddCreditsRequest> {}
+export type AddCreditsRequest = {
+  [Field in keyof typeof AddCreditsRequest.Type]: (typeof AddCreditsRequest.Type)[Field]
+}
 
 /** @since 0.1.0 */
 export const Response = Schema.Struct({ data: Workspace })
 
 /** @since 0.1.0 */
-export interface Response extends Schema.Schema.Type<typeof Response> {}
+export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
 
 const workspace = { id: WorkspaceId }
 

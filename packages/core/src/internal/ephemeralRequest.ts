@@ -76,4 +76,4 @@ export const EphemeralRequest = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export interface EphemeralRequest extends Schema.Schema.Type<typeof EphemeralRequest> {}
+export type EphemeralRequest = { [Field in keyof typeof EphemeralRequest.Type]: (typeof EphemeralRequest.Type)[Field] }
