@@ -1,11 +1,11 @@
 /**
- * Errors as people read them: one sentence that says what is wrong and what to do, and what to hand on to whoever
- * runs the gateway.
+ * Errors as people read them: one sentence that says what is wrong and what to do, and what to tell
+ * the operator of the gateway.
  */
 import type { Models } from "./Inputs.ts"
 import type { Step, StepError } from "./Program.ts"
 
-/** What to do about it, where the answer depends on where the program runs. */
+/** What to do about an error, where that depends on where the program runs. */
 export interface Hints {
   /** The gateway that was asked. */
   readonly baseUrl: string
@@ -28,7 +28,7 @@ export interface Explanation {
   readonly sentence: string
   /** The error's name in the program: what `Effect.catchTag` takes. */
   readonly tag: StepError["_tag"]
-  /** What to hand on when asking for help, where the gateway gave one. */
+  /** What to quote when asking for help. Undefined: the gateway sent none. */
   readonly requestId: string | undefined
 }
 
@@ -47,51 +47,51 @@ const sentence = (step: Step, error: StepError, hints: Hints): string => {
         ? `No gateway answers at ${hints.baseUrl}${code(error.cause)}: ${hints.unreachable}.`
         : `This step needs a ${kind} and there is none: ${key}.`
     case "TimeoutError":
-      return `The gateway at ${hints.baseUrl} did not answer within ${error.milliseconds / 1000} s: try again, or see what keeps it busy.`
+      return `The gateway at ${hints.baseUrl} did not answer within ${error.milliseconds / 1000} s: try again, or check the load of the gateway.`
     case "InvalidResponse":
-      return `What answered at ${hints.baseUrl} is no model gateway that this program knows (status ${error.status} with ${error.description}): check the address, which ends in /api/v1.`
+      return `The response from ${hints.baseUrl} is not from a model gateway (status ${error.status}, ${error.description}): check the address, which ends in /api/v1.`
     case "BadRequest": {
       const issues = error.issues.map(({ message, path }) => (path === "" ? message : `${path}: ${message}`))
       return issues.length === 0
-        ? `The gateway does not take this request (${error.message}): change what is sent.`
-        : `The gateway does not take this request: mend ${issues.join("; ")}.`
+        ? `The gateway rejected the request (${error.message}): change the request.`
+        : `The gateway rejected the request: correct ${issues.join("; ")}.`
     }
     case "Unauthorized":
       return `The gateway refuses the ${kind} (${error.message}): ${key}.`
     case "PaymentRequired":
-      return `This has to be paid for (${error.message}): ${hints.credits}.`
+      return `The key cannot pay for this request (${error.message}): ${hints.credits}.`
     case "Forbidden":
-      return `This key may not do that (${error.message}): ${step === "guardrail" ? key : "use another key, or change what its guardrail allows"}.`
+      return `This key may not do this (${error.message}): ${step === "guardrail" ? key : "use another key, or change what its guardrail allows"}.`
     case "NotFound":
       return step === "rerank" || step === "transcription" || step === "video"
-        ? `The gateway does not have it (${error.message}): ${hints.model[step]}.`
-        : `It is not there (${error.message}): somebody else may have deleted it, so try again.`
+        ? `The gateway does not have the model (${error.message}): ${hints.model[step]}.`
+        : `It does not exist (${error.message}): somebody else may have deleted it. Try again.`
     case "PayloadTooLarge":
-      return `That is more than the gateway takes at once (${error.message}): send less.`
+      return `The request is too large (${error.message}): send less.`
     case "TooManyRequests":
     case "ServiceUnavailable":
     case "ProviderOverloaded":
-      return `The gateway cannot take this now (${error.message}): try again ${later(error.retryAfter)}.`
+      return `The gateway cannot serve this request now (${error.message}): try again ${later(error.retryAfter)}.`
     case "BadGateway":
       return `The provider behind the gateway failed (${error.message}): try again, or use another model.`
     case "GatewayTimeout":
     case "UpstreamTimeout":
       return `The provider behind the gateway took too long (${error.message}): try again, or send less.`
     case "InternalServerError":
-      return `The gateway itself failed (${error.message}): tell whoever runs it, with the request id.`
+      return `The gateway failed (${error.message}): tell its operator, and quote the request id.`
     case "VideoNotMade":
       return error.job.status === "failed"
         ? `The video could not be made (${error.job.error ?? "no reason given"}): change the request, or use another model.`
-        : `The video was not made, as its job was ${error.job.status === "cancelled" ? "cancelled" : "not begun or finished in time"}: submit it again.`
+        : `The video was not made, because its job ${error.job.status === "cancelled" ? "was cancelled" : "expired"}: submit it again.`
     case "VideoNotSaved":
-      return `The video is made but could not be kept at ${error.location}${code(error.cause)}: ${hints.save}.`
+      return `The video was made but could not be saved at ${error.location}${code(error.cause)}: ${hints.save}.`
   }
 }
 
 const later = (seconds: number | undefined): string =>
-  seconds === undefined ? "in a while" : seconds === 1 ? "in a second" : `in ${Math.ceil(seconds)} seconds`
+  seconds === undefined ? "later" : seconds === 1 ? "in a second" : `in ${Math.ceil(seconds)} seconds`
 
-/** The platform's name for it, for those who know it: ` (ECONNREFUSED)`. */
+/** The platform's error code in parentheses, such as ` (ECONNREFUSED)`. */
 const code = (cause: unknown): string => {
   for (let at = cause; at instanceof Error; at = at.cause) {
     if ("code" in at && typeof at.code === "string") return ` (${at.code})`

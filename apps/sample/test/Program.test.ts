@@ -99,13 +99,13 @@ describe("a step that fails", () => {
       step: "file",
       script: { "POST /files": Fake.failure(413, "request payload too large") },
       tag: "PayloadTooLarge",
-      says: ["more than the gateway takes", "send less"]
+      says: ["request is too large", "send less"]
     },
     {
       step: "file",
       script: { "DELETE /files/file_1": Fake.failure(404, "resource not found") },
       tag: "NotFound",
-      says: ["not there", "resource not found"]
+      says: ["does not exist", "resource not found"]
     },
     {
       step: "key",
@@ -157,7 +157,7 @@ describe("a step that fails", () => {
       step: "video",
       script: { "GET /videos/video_1": Fake.job("expired") },
       tag: "VideoNotMade",
-      says: ["not begun or finished in time"]
+      says: ["its job expired"]
     },
     {
       step: "guardrail",
@@ -175,7 +175,7 @@ describe("a step that fails", () => {
       step: "key",
       script: { "GET /key": { status: 418, body: "teapot" } },
       tag: "InvalidResponse",
-      says: ["no model gateway", "418", "/api/v1"]
+      says: ["not from a model gateway", "418", "/api/v1"]
     }
   ]
 

@@ -133,7 +133,7 @@ describe.runIf(hasBrowser)("the session", () => {
     await alert.getByText("The gateway refuses the key").waitFor()
     // A management key cannot be exchanged.
     await typed(gateway().managementKey)
-    await alert.getByText("This key may not do that").waitFor()
+    await alert.getByText("This key may not do this").waitFor()
     expect(await alert.innerText()).not.toMatch(noStack)
     expect(await kept(site.page)).not.toContain("mg_")
     expect(ownComplaints(site.complaints)).toEqual([])
@@ -147,7 +147,9 @@ describe.runIf(hasBrowser)("the session", () => {
     await panel.getByRole("button", { name: "Rank", exact: true }).click()
     const id = (await answered).headers()["x-request-id"]
     const alert = panel.getByRole("alert")
-    expect(await alert.innerText()).toMatch(/^This has to be paid for .*: add credits[\s\S]*PaymentRequired/)
+    expect(await alert.innerText()).toMatch(
+      /^The key cannot pay for this request .*: add credits[\s\S]*PaymentRequired/
+    )
     await alert.getByRole("button", { name: "Copy the request id" }).click()
     await alert.getByText("Copied").waitFor()
     expect(await site.page.evaluate(() => navigator.clipboard.readText())).toBe(id)

@@ -112,6 +112,7 @@ const ledgerOf = Effect.fnUntraced(function* (folder: string) {
   const db = yield* open(folder)
   return {
     usage: db.prepare("SELECT id, cost_micro, is_late FROM usage_ledger").all(),
+    reported: db.prepare("SELECT json_extract(body, '$.generation_id') AS id FROM events ORDER BY id").all(),
     workspace: db.prepare("SELECT balance_micro, reserved_micro FROM workspaces").get(),
     credits: db.prepare("SELECT SUM(amount_micro) AS total FROM credit_ledger").get()?.["total"],
     budgets: db.prepare("SELECT usage, held FROM budgets WHERE usage > 0 OR held > 0").all(),
@@ -183,10 +184,12 @@ it.live(
         yield* gateway.kill
       }).pipe(Effect.scoped)
 
-      const { budgets, credits, kept, underWay, usage, workspace } = yield* ledgerOf(folder)
+      const { budgets, credits, kept, reported, underWay, usage, workspace } = yield* ledgerOf(folder)
       const spent = names.length * price
       expect(new Set(usage.map(({ id }) => id))).toEqual(new Set(Array.from(first.values(), (body) => idOf(body).id)))
       expect(usage.length).toBe(names.length)
+      // Each charge is reported once.
+      expect(reported.map(({ id }) => id).toSorted()).toEqual(usage.map(({ id }) => id).toSorted())
       expect(usage.every(({ cost_micro, is_late }) => cost_micro === price && is_late === 0)).toBe(true)
       expect(workspace).toMatchObject({ balance_micro: Number(credits) - spent, reserved_micro: 0 })
       expect(budgets).toMatchObject([{ usage: spent, held: 0 }])
