@@ -37,7 +37,7 @@ describe.each(projects)("%s", (project) => {
     expect(core.startsWith(realpathSync(installed))).toBe(true)
   })
 
-  it("passes the compiler, with all declarations looked into, and so do the documents' examples", async () => {
+  it("compiles with every declaration checked, and so do the examples in the documents", async () => {
     const shown = examples(project)
     mkdirSync(join(cwd, "examples"))
     for (const { code, name } of shown) writeFileSync(join(cwd, "examples", name), code)
@@ -61,7 +61,7 @@ describe("node", () => {
     expect(await succeed(process.execPath, ["--test", "--test-reporter=tap"], { cwd })).toContain("# pass 2")
   })
 
-  it("runs the service itself, down to the thread that renders a video", async () => {
+  it("runs the service, including the thread that renders a video", async () => {
     const folder = join(cwd, "data")
     expect(await succeed(process.execPath, ["src/serve.ts", folder], { cwd })).toBe("completed, a video\n")
   })
@@ -70,7 +70,7 @@ describe("node", () => {
 const options = launchOptions()
 
 describe.skipIf(options === undefined)("page", () => {
-  it("is built, opened, and makes a call", async () => {
+  it("is built and opened, and makes a call", async () => {
     const cwd = folderOf("page")
     await succeed(tool("page", "vite"), ["build"], { cwd })
     const site = await serve(join(cwd, "dist"), gateway)

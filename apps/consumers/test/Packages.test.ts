@@ -33,7 +33,7 @@ const contents = async (tarball: string) =>
 describe.each(packages)("$manifest.name", ({ folder, manifest, name }) => {
   const tarball = join(tarballs(installed), `${name}.tgz`)
 
-  it("holds its sources, what they compile to, and its papers; nothing else", async () => {
+  it("contains its sources, the compiled files, the README and the license, and nothing else", async () => {
     const sources = readdirSync(join(folder, "src"), { recursive: true, encoding: "utf8" })
       .filter((path) => /\.tsx?$/.test(path))
       .map((path) => `src/${path}`)
@@ -45,7 +45,7 @@ describe.each(packages)("$manifest.name", ({ folder, manifest, name }) => {
     )
   })
 
-  it("depends on versions, each of them exact", async () => {
+  it("depends on exact versions", async () => {
     const packed = parseManifest(await succeed("tar", ["-xzOf", tarball, "package/package.json"], { cwd: installed }))
     expect(packed.version).toBe(manifest.version)
     const inexact = Object.entries(packed.dependencies ?? {}).filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version))

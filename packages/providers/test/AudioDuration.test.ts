@@ -40,7 +40,7 @@ describe("AudioDuration", () => {
     }
   })
 
-  it.effect("refuses another format than declared, and says which it is", () =>
+  it.effect("rejects audio of another format than declared, and names its format", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(measure(yield* fromPath(fixture("tone.flac")), "mp3"))
       assert.strictEqual(error._tag, "WrongFormat")
@@ -48,7 +48,7 @@ describe("AudioDuration", () => {
     }).pipe(Effect.provide(NodeFileSystem.layer))
   )
 
-  describe("refuses what is no audio", () => {
+  describe("rejects content that is not audio", () => {
     const text = new TextEncoder().encode("hello world, not audio at all\n".repeat(200))
     const noise = Uint8Array.from({ length: 5000 }, (_, at) => (Math.imul(at + 1, 2_654_435_761) >>> 13) & 255)
     const cases = { "no bytes": new Uint8Array(), text, noise, "one byte": Uint8Array.of(82) }
@@ -84,7 +84,7 @@ describe("AudioDuration", () => {
     }
   })
 
-  it.effect("says when the file cannot be read", () =>
+  it.effect("reports a file that cannot be read", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(measure(yield* fromPath(fixture("missing.wav"))))
       assert.strictEqual(error._tag, "Unreadable")
@@ -92,7 +92,7 @@ describe("AudioDuration", () => {
     }).pipe(Effect.provide(NodeFileSystem.layer))
   )
 
-  it.effect("gives up audio that leads its parser astray, and measures other audio meanwhile", () =>
+  it.effect("gives up on audio that its parser does not finish, and measures other audio meanwhile", () =>
     Effect.gen(function* () {
       // A recording cut short within its header: mediabunny 1.61.0 spins on it for ever.
       const bytes = yield* (yield* fromPath(fixture("live.webm"))).bytes
@@ -108,7 +108,7 @@ describe("AudioDuration", () => {
     }).pipe(Effect.provide(NodeFileSystem.layer))
   )
 
-  it.effect("measures FLAC as far as it goes when it is cut short", () =>
+  it.effect("measures the part of a truncated FLAC file that is there", () =>
     Effect.gen(function* () {
       const bytes = yield* (yield* fromPath(fixture("tone.flac"))).bytes
       const { duration } = yield* measure(fromBytes(bytes.subarray(0, Math.floor(bytes.length * 0.85))))
@@ -117,7 +117,7 @@ describe("AudioDuration", () => {
     }).pipe(Effect.provide(NodeFileSystem.layer))
   )
 
-  it.effect("refuses FLAC that is cut short so early that its duration cannot be found", () =>
+  it.effect("rejects a FLAC file that is truncated before its duration can be found", () =>
     Effect.gen(function* () {
       const bytes = yield* (yield* fromPath(fixture("tone.flac"))).bytes
       const error = yield* Effect.flip(measure(fromBytes(bytes.subarray(0, Math.floor(bytes.length * 0.3)))))
@@ -132,7 +132,7 @@ describe("AudioDuration", () => {
 })
 
 describe("AudioSource", () => {
-  it.effect("gives a file whole and in pieces", () =>
+  it.effect("reads a file whole and in chunks", () =>
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const path = fixture("tone.wav")
@@ -146,7 +146,7 @@ describe("AudioSource", () => {
 })
 
 describe("AudioSource in memory", () => {
-  it.effect("gives the same bytes whole and in pieces", () =>
+  it.effect("reads the same bytes whole and in chunks", () =>
     Effect.gen(function* () {
       const source = fromBytes(Uint8Array.of(1, 2, 3))
       assert.deepStrictEqual(yield* source.bytes, Uint8Array.of(1, 2, 3))

@@ -73,7 +73,7 @@ describe("the double, called by Cohere's SDK", () => {
     })
   )
 
-  it.live("answers every documented status as the SDK knows it", () =>
+  it.live("answers every documented status, which the SDK maps to its own error", () =>
     Effect.gen(function* () {
       const { next, url } = yield* double
       const messages = new Map(Object.entries(documentedMessages))

@@ -3,7 +3,7 @@ import { Duration } from "effect"
 import * as Errors from "../src/ProviderError.ts"
 
 describe("ProviderError", () => {
-  it("speaks with its reason's words", () => {
+  it("has the message of its reason", () => {
     assert.strictEqual(Errors.invalidRequest("the audio is empty").message, "the audio is empty")
     assert.strictEqual(
       new Errors.ProviderError({ reason: new Errors.Unauthorized() }).message,
@@ -11,7 +11,7 @@ describe("ProviderError", () => {
     )
   })
 
-  it("another provider is asked when the fault is the provider's, not when it is the request's", () => {
+  it("another provider is tried if the provider failed, and not if the request is invalid", () => {
     const wait = { retryAfter: Duration.seconds(2) }
     const canFallBack = (reason: Errors.Reason) => new Errors.ProviderError({ reason }).canFallBack
     const providers: ReadonlyArray<Errors.Reason> = [
@@ -33,7 +33,7 @@ describe("ProviderError", () => {
     assert.strictEqual(canFallBack(new Errors.Simulated({ status: 503, ...wait })), false)
   })
 
-  it("names every reason by a tag", () => {
+  it("has a tag for every reason", () => {
     expectTypeOf<Errors.Reason["_tag"]>().toEqualTypeOf<
       | "InvalidRequest"
       | "InputTooLarge"

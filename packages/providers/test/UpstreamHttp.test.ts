@@ -214,7 +214,7 @@ describe("UpstreamHttp", () => {
     }).pipe(Effect.provide(NodeHttpClient.layerUndici))
   )
 
-  it.live("gives every status a reason", () =>
+  it.live("maps every status to a reason", () =>
     Effect.gen(function* () {
       const tags: ReadonlyArray<readonly [number, Reason["_tag"]]> = [
         [400, "InvalidRequest"],
@@ -244,7 +244,7 @@ describe("UpstreamHttp", () => {
     }).pipe(Effect.provide(NodeHttpClient.layerUndici))
   )
 
-  it.live("asks an upstream's own reading of a status first", () =>
+  it.live("prefers the adapter's own mapping of a status", () =>
     Effect.gen(function* () {
       const reason = yield* reasonOf(
         ask(
@@ -337,7 +337,7 @@ describe("UpstreamHttp", () => {
     }).pipe(Effect.provide(NodeHttpClient.layerUndici))
   )
 
-  it.effect("goes by the status if the body of an error does not arrive", () =>
+  it.effect("maps the status if the body of an error does not arrive", () =>
     Effect.gen(function* () {
       const fiber = yield* Effect.forkChild(
         reasonOf(Effect.scoped(ask({ fault: "hangBody", status: 503 }, { timeLimit: Duration.infinity })))

@@ -55,7 +55,7 @@ describe("Bm25.rank", () => {
     })
   )
 
-  it.effect("counts a word that is there twice, but less than twice", () =>
+  it.effect("scores a word that occurs twice higher, but less than twice as high", () =>
     Effect.gen(function* () {
       const { results } = yield* rank("tea", ["tea cup", "tea tea", "milk cup"])
       const score = (index: number) => results.find((result) => result.index === index)?.relevance_score ?? 0
@@ -65,7 +65,7 @@ describe("Bm25.rank", () => {
     })
   )
 
-  it.effect("leaves equal documents in the order they came in", () =>
+  it.effect("keeps documents with equal scores in their order", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* order("tea", ["milk", "tea", "milk", "tea"]), [1, 3, 0, 2])
     })
@@ -96,7 +96,7 @@ describe("Bm25.rank", () => {
     })
   )
 
-  it.effect("gives at most top_n, and all when there are fewer", () =>
+  it.effect("returns at most top_n results, and all if there are fewer", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* order("tea", ["milk", "tea", "water"], 1), [1])
       assert.deepStrictEqual(yield* order("tea", ["milk", "tea"], 10), [1, 0])
@@ -121,7 +121,7 @@ describe("Bm25.rank", () => {
     })
   )
 
-  it.effect("ranks megabytes like a few words, and lets others work meanwhile", () =>
+  it.effect("ranks megabytes like a few words, and yields to other work meanwhile", () =>
     Effect.gen(function* () {
       const filler = "lorem ipsum dolor ".repeat(60_000)
       const { answer, turns } = yield* turnsDuring(

@@ -53,7 +53,7 @@ describe("the offers of the sandbox", () => {
     }).pipe(provide)
   )
 
-  it.effect("are one of a kind and id", () =>
+  it.effect("are unique by kind and id", () =>
     Effect.gen(function* () {
       const offers = yield* Sandbox
       const names = offers.map(({ kind, publicId }) => `${kind} ${publicId}`)
@@ -150,7 +150,7 @@ describe("sandbox/bm25", () => {
 })
 
 describe("sandbox/tones", () => {
-  it.effect("gives text, segments, and words when asked, and charges the seconds", () =>
+  it.effect("returns text, segments, and words if requested, and charges the seconds", () =>
     Effect.gen(function* () {
       const offer = yield* offerOf("transcription", "sandbox/tones")
       const audio = wav("555 0199")
@@ -179,7 +179,7 @@ describe("sandbox/tones", () => {
     }).pipe(provide)
   )
 
-  it.effect("gives empty text for silence", () =>
+  it.effect("returns empty text for silence", () =>
     Effect.gen(function* () {
       const offer = yield* offerOf("transcription", "sandbox/tones")
       const { answer } = yield* offer.run(transcription(wav("  ")), credential)

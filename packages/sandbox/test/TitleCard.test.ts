@@ -128,7 +128,7 @@ describe("TitleCard.render", () => {
     })
   )
 
-  it.live("says how far it is", () =>
+  it.live("reports its progress", () =>
     Effect.gen(function* () {
       const heard: Array<number> = []
       yield* render(small, (share) => heard.push(share))

@@ -43,7 +43,7 @@ describe("TitleCardVideo", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("a job that this process never heard of is rendered anew, and is the same", () =>
+  it.live("a job that is unknown to this process is rendered again, with the same result", () =>
     Effect.gen(function* () {
       const before = yield* TitleCardVideo.make()
       const job = yield* submit(before, request)
@@ -140,7 +140,7 @@ describe("TitleCardVideo", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("forgets the oldest finished cards and can still give them", () =>
+  it.live("drops the oldest finished cards, and renders them again when they are requested", () =>
     Effect.gen(function* () {
       const video = yield* TitleCardVideo.make({ keptBytes: 0 })
       const first = yield* submit(video, request)

@@ -52,7 +52,7 @@ describe("Tones.presses", () => {
     })
   )
 
-  it.effect("says when each key was pressed and let go, to 10 ms", () =>
+  it.effect("reports when each key was pressed and released, to 10 ms", () =>
     Effect.gen(function* () {
       const found = yield* hear("4 2", { tone: 0.15, gap: 0.1, pause: 0.5, sampleRate: 16_000 })
       assert.deepStrictEqual(
@@ -66,7 +66,7 @@ describe("Tones.presses", () => {
     })
   )
 
-  it.effect("hears nothing in silence, in noise, and in a single tone", () =>
+  it.effect("finds no key in silence, in noise, or in a single tone", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* heardKeys("     "), "")
       for (let seed = 0; seed < 10; seed++) {
@@ -79,7 +79,7 @@ describe("Tones.presses", () => {
 })
 
 describe("Tones.segments", () => {
-  it.effect("starts anew after half a second of pause", () =>
+  it.effect("starts a new segment after a pause of half a second", () =>
     Effect.gen(function* () {
       const found = segments(yield* hear("555 0199", { pause: 0.6 }))
       assert.deepStrictEqual(

@@ -51,7 +51,7 @@ describe("Wav", () => {
     })
   )
 
-  it.effect("takes the extensible form of the format", () =>
+  it.effect("accepts the extensible form of the format", () =>
     Effect.gen(function* () {
       const plain = wav("5")
       const bytes = new Uint8Array(plain.length + 24)
@@ -73,7 +73,7 @@ describe("Wav", () => {
     })
   )
 
-  it.effect("takes what is there of a file cut short", () =>
+  it.effect("accepts a truncated file and reads what is there", () =>
     Effect.gen(function* () {
       assert.strictEqual((yield* parse(wav("5").subarray(0, 44 + 401))).length, 200)
     })
