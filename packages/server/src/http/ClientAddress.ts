@@ -10,38 +10,42 @@
 import { Option, Result } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { IpNetwork, NetAddress } from "effect/net"
-import { BlockList, isIP } from "node:net"
 
 /** The address that limits apply to, or `unknown` if the connection has none. */
 export type ClientAddress = (request: HttpServerRequest.HttpServerRequest) => string
+
+/** The address of a peer, without the zone of a link-local one (`fe80::1%eth0`). */
+const parse = (text: string): Option.Option<NetAddress.IpAddress> =>
+  Option.map(Result.getSuccess(NetAddress.ipFromString(text.replace(/%.*$/, ""))), (address) =>
+    NetAddress.toCanonical(address)
+  )
 
 /**
  * The key under which an address is counted: an IPv4 address itself, or the first 64 bits of an
  * IPv6 address, because one subscriber has all addresses that share them. An IPv4-mapped IPv6
  * address counts as IPv4. Text that is not an address counts as itself.
  */
-export const countedBy = (address: string): string => {
-  const [bare = ""] = address.split("%")
-  const parsed = NetAddress.ipFromString(bare)
-  if (Result.isFailure(parsed)) return address
-  const canonical = NetAddress.toCanonical(parsed.success)
-  return NetAddress.isIpv4Address(canonical)
-    ? NetAddress.formatIp(canonical)
-    : IpNetwork.format(IpNetwork.fromAddressUnsafe(canonical, 64))
-}
+export const countedBy = (text: string): string =>
+  Option.match(parse(text), {
+    onNone: () => text,
+    onSome: (address) =>
+      NetAddress.isIpv4Address(address)
+        ? NetAddress.formatIp(address)
+        : IpNetwork.format(IpNetwork.fromAddressUnsafe(address, 64))
+  })
 
 /** More proxies in a row are a loop or an attack, and each one costs time. */
 const mostProxies = 32
 
 const peerOf: ClientAddress = ({ remoteAddress }) => Option.getOrElse(remoteAddress, () => "unknown")
 
-/** Normalizes an address with or without a port. */
-const addressOf = (entry: string): string | undefined => {
+/** The address of an entry of the list, with or without a port. */
+const parseEntry = (entry: string): Option.Option<NetAddress.IpAddress> => {
   const bare = entry.startsWith("[") && entry.endsWith("]") ? entry.slice(1, -1) : entry
-  const address = NetAddress.ipFromString(bare)
-  if (Result.isSuccess(address)) return NetAddress.formatIp(NetAddress.toCanonical(address.success))
-  const withPort = NetAddress.inetAddressFromString(entry)
-  return Result.isSuccess(withPort) ? NetAddress.formatIp(NetAddress.toCanonical(withPort.success.address)) : undefined
+  const address = Result.orElse(NetAddress.ipFromString(bare), () =>
+    Result.map(NetAddress.inetAddressFromString(entry), ({ address }) => address)
+  )
+  return Option.map(Result.getSuccess(address), (address) => NetAddress.toCanonical(address))
 }
 
 /**
@@ -54,19 +58,13 @@ const addressOf = (entry: string): string | undefined => {
  */
 export const make = (trustedProxies: ReadonlyArray<IpNetwork.IpNetwork>): ClientAddress => {
   if (trustedProxies.length === 0) return peerOf
-  const trusted = new BlockList()
-  for (const { address, prefixLength } of trustedProxies) {
-    trusted.addSubnet(NetAddress.formatIp(address), prefixLength, NetAddress.isIpv4Address(address) ? "ipv4" : "ipv6")
-  }
-  const isTrusted = (address: string): boolean => {
-    const version = isIP(address)
-    return version !== 0 && trusted.check(address, version === 4 ? "ipv4" : "ipv6")
-  }
+  const isTrusted = (address: NetAddress.IpAddress): boolean =>
+    trustedProxies.some((network) => IpNetwork.contains(network, address))
 
   return (request) => {
     const peer = peerOf(request)
     const list = request.headers["x-forwarded-for"]
-    if (list === undefined || !isTrusted(peer)) return peer
+    if (list === undefined || !Option.exists(parse(peer), isTrusted)) return peer
     let caller = peer
     let end = list.length
     for (let steps = 0; steps < mostProxies && end > 0; steps++) {
@@ -74,10 +72,10 @@ export const make = (trustedProxies: ReadonlyArray<IpNetwork.IpNetwork>): Client
       const entry = list.slice(comma + 1, end).trim()
       end = comma
       if (entry === "") continue
-      const address = addressOf(entry)
-      if (address === undefined) return caller
-      caller = address
-      if (!isTrusted(address)) return caller
+      const address = parseEntry(entry)
+      if (Option.isNone(address)) return caller
+      caller = NetAddress.formatIp(address.value)
+      if (!isTrusted(address.value)) return caller
     }
     return caller
   }

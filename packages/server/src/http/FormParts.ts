@@ -10,10 +10,10 @@ import { type HttpServerRequest, Multipart } from "effect/http"
 export const maxParts = 64
 
 /** Limit for fields that hold JSON. */
-export const maxJsonFieldBytes = 1024 * 1024
+const maxJsonFieldBytes = 1024 * 1024
 
 /** Limit for every other field. */
-export const maxFieldBytes = 64 * 1024
+const maxFieldBytes = 64 * 1024
 
 const jsonFields = new Set(["provider", "trace"])
 

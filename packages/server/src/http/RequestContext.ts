@@ -4,7 +4,7 @@
  * The outermost middleware creates one record per request and inner ones fill it in, so that any
  * failure can be answered in the envelope with the right id, user and status set.
  */
-import { Context, Effect } from "effect"
+import { Context } from "effect"
 import type { HttpApiEndpoint } from "effect/http-api"
 
 /** The record. Only middlewares write to it. */
@@ -43,9 +43,3 @@ const chosen = /^[\w.:@/+=,~-]{1,128}$/
 
 /** Whether a caller's own `x-request-id` is used. */
 export const isSafeId = (id: string): boolean => chosen.test(id)
-
-/** Adds a header to the response, for a success or a failure. */
-export const setHeader = (name: string, value: string): Effect.Effect<void, never, RequestContext> =>
-  Effect.map(RequestContext, (record) => {
-    record.headers[name] = value
-  })

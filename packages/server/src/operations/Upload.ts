@@ -43,7 +43,7 @@ const contentTypeOf = (part: Multipart.File): string => {
  * The last segment of the caller's name for the file, without control characters, at most 255
  * characters long. For display only; it never becomes part of a path.
  */
-export const filenameOf = (name: string): string => {
+const filenameOf = (name: string): string => {
   const segment = name.toWellFormed().split(/[/\\]/).at(-1) ?? ""
   // oxlint-disable-next-line no-control-regex
   const shown = segment.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, "").trim()
