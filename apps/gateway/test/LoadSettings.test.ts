@@ -23,6 +23,13 @@ describe("the value of a secret", () => {
     }
   })
 
+  it("is not in an error if it is the password of a URL", async () => {
+    const url = "https://user:not-a-real-password@cohere.example"
+    expect(await refusal(undefined, { COHERE_BASE_URL: url })).toMatch(
+      /^COHERE_BASE_URL in the environment is "https:\/\/…@cohere\.example", which is not an http:\/\/ or/
+    )
+  })
+
   it("is not in an error if it is no text", async () => {
     const file = fileOf('{ "metricsToken": 1234567890.5, "upstreams": { "cohere": { "apiKey": ["not-a-real-key"] } } }')
     expect(await refusal(file)).not.toContain("not-a-real-key")

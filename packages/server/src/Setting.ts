@@ -61,8 +61,8 @@ export interface Setting<out A> {
   readonly hasFlag: boolean
   /** Reads {@link variable}. Without it, the value is the default. */
   readonly config: Config.Config<A>
-  /** The value in a settings file. */
-  readonly jsonSchema: JsonSchema.JsonSchema
+  /** Describes the value in a settings file. */
+  readonly jsonSchema: () => JsonSchema.JsonSchema
   /** Why a value of a program is not allowed. Undefined if it is. */
   readonly issueOf: (value: unknown) => SchemaIssue.Issue | undefined
 }
@@ -109,7 +109,6 @@ interface Parts<A, Default> {
 const declare = <A, Default>(name: string, options: Options, parts: Parts<A, Default>): Setting<A | Default> => {
   const variable = options.variable ?? variablePrefix + name.toUpperCase().replaceAll("-", "_")
   const check = SchemaParser.decodeUnknownResult(Schema.toType(parts.schema))
-  const { schema } = JsonSchema.toDocumentDraft07(Schema.toJsonSchemaDocument(parts.schema))
   const { defaultText, isSecret = false } = parts
   return {
     _tag: "Setting",
@@ -123,11 +122,11 @@ const declare = <A, Default>(name: string, options: Options, parts: Parts<A, Def
     isSecret,
     hasFlag: parts.hasFlag ?? !isSecret,
     config: Config.withDefault(Config.schema(parts.textSchema ?? parts.schema, variable), parts.default),
-    jsonSchema: {
-      ...schema,
+    jsonSchema: () => ({
+      ...JsonSchema.toDocumentDraft07(Schema.toJsonSchemaDocument(parts.schema)).schema,
       description: `${options.description}. Allowed: ${parts.allowed}.`,
       ...(defaultText === undefined ? {} : { default: defaultText })
-    },
+    }),
     issueOf: (value) => (value === parts.default ? undefined : Result.getOrUndefined(Result.flip(check(value))))
   }
 }
@@ -387,7 +386,7 @@ const formatIssue = SchemaIssue.makeFormatterStandardSchemaV1()
 
 /**
  * What is wrong with a value, as a sentence: `--port is "x", which is not a port from 0 to 65535.`
- * Never contains the value of a secret.
+ * Never contains the value of a secret, nor the user name and password of a URL.
  */
 export const problem = (
   setting: Setting<unknown>,
@@ -400,7 +399,8 @@ export const problem = (
   const [first] = setting.isList && issue !== undefined ? formatIssue(issue).issues : []
   const reason = first === undefined ? "" : `: ${first.message}`
   const shown = Duration.isDuration(value) ? formatDuration(value) : Formatter.format(value)
-  return `${source} is ${shown}, which is not ${setting.allowed}${reason}.`
+  const withoutPassword = shown.replaceAll(/\/\/[^/\s"]*@/g, "//…@")
+  return `${source} is ${withoutPassword}, which is not ${setting.allowed}${reason}.`
 }
 
 /** The JSON Schema of a group. */
@@ -412,5 +412,5 @@ export interface ObjectSchema extends JsonSchema.JsonSchema {
 export const jsonSchema = (group: Group): ObjectSchema => ({
   type: "object",
   additionalProperties: false,
-  properties: Records.map(group, (node) => (isSetting(node) ? node.jsonSchema : jsonSchema(node)))
+  properties: Records.map(group, (node) => (isSetting(node) ? node.jsonSchema() : jsonSchema(node)))
 })
