@@ -5,11 +5,15 @@ import * as MicroCredits from "../src/MicroCredits.ts"
 const amounts = Schema.Int.check(Schema.isBetween({ minimum: -(10 ** 15), maximum: 10 ** 15 }))
 
 describe("MicroCredits", () => {
-  it.prop("are the same after conversion to credits and back, up to a thousand million credits", [amounts], ([micro]) => {
-    expect(MicroCredits.fromCredits(MicroCredits.toCredits(micro))).toEqual(Option.some(micro))
-    const parsed: unknown = JSON.parse(JSON.stringify(MicroCredits.toCredits(micro)))
-    expect(MicroCredits.fromCredits(Number(parsed))).toEqual(Option.some(micro))
-  })
+  it.prop(
+    "are the same after conversion to credits and back, up to a thousand million credits",
+    [amounts],
+    ([micro]) => {
+      expect(MicroCredits.fromCredits(MicroCredits.toCredits(micro))).toEqual(Option.some(micro))
+      const parsed: unknown = JSON.parse(JSON.stringify(MicroCredits.toCredits(micro)))
+      expect(MicroCredits.fromCredits(Number(parsed))).toEqual(Option.some(micro))
+    }
+  )
 
   it("round fractions of a micro-credit and float errors away", () => {
     expect(MicroCredits.fromCredits(0.1 + 0.2)).toEqual(Option.some(300_000))

@@ -22,16 +22,16 @@ import * as Settings from "../Settings.ts"
  * fast.
  */
 const layerService = Effect.fnUntraced(function* (settings: LoadSettings.Ready, { server }: Connections.Connections) {
-  const [GatewayServer, Sandbox, NodeHttpServer] = yield* Effect.promise(() =>
+  const [GatewayServer, Offers, NodeHttpServer] = yield* Effect.promise(() =>
     Promise.all([
       import("@model-gateway/server/GatewayServer"),
-      import("@model-gateway/sandbox/Sandbox"),
+      import("../Offers.ts"),
       import("@effect/platform-node/NodeHttpServer")
     ])
   )
-  const { dataDir, host, port, shutdownTimeout, webDir } = settings
+  const { dataDir, host, port, shutdownTimeout, upstreams, webDir } = settings
   const web = webDir === undefined ? undefined : { dir: webDir }
-  return Layer.unwrap(Effect.map(Sandbox.make(), (offers) => GatewayServer.layerSqlite({ dataDir, offers, web }))).pipe(
+  return Offers.provideTo(upstreams, (offers) => GatewayServer.layerSqlite({ dataDir, offers, web })).pipe(
     Layer.provideMerge(
       NodeHttpServer.layer(() => server, { host, port, gracefulShutdownTimeout: shutdownTimeout }).pipe(
         Layer.catchTag("ServeError", (error) => Layer.effectContext(Effect.fail(refused(error, host, port))))

@@ -11,6 +11,7 @@ import { ProviderError as UpstreamError, Timeout } from "@model-gateway/provider
 import { Cause, Clock, Context, Data, Duration, Effect, Exit, Layer } from "effect"
 import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
+import * as FailureLog from "../observability/FailureLog.ts"
 import * as Metrics from "../observability/Metrics.ts"
 import { type Candidate, keyOf } from "./Candidate.ts"
 import type { Observed } from "./Candidates.ts"
@@ -122,6 +123,18 @@ const classify =
       : CircuitBreaker.ignored
   }
 
+/**
+ * Tells the operator of a failure that the caller did not cause. The log holds no part of the
+ * request.
+ */
+const reported = ({ credential, offer }: Candidate, reason: Reason): Effect.Effect<void> =>
+  FailureLog.report({
+    kind: `upstream\n${offer.provider} ${offer.publicId} ${credential.id} ${reason._tag}`,
+    level: "Warn",
+    message: `${reason._tag}: ${reason.message}`,
+    annotations: { provider: offer.provider, model: offer.publicId, credential: credential.id }
+  })
+
 const withoutErrors = (cause: Cause.Cause<unknown>): Cause.Cause<never> =>
   Cause.fromReasons(cause.reasons.filter((reason) => reason._tag !== "Fail"))
 
@@ -185,6 +198,7 @@ export const make = Effect.gen(function* () {
         yield* Metrics.attempted(provider, error.reason._tag, seconds)
         attempts.push({ provider, outcome: error.reason._tag, seconds: rounded(seconds) })
         failure = { reason: error.reason, provider }
+        if (countsAgainst(offer, error.reason)) yield* reported(candidate, error.reason)
         if (error === timedOut && left <= most) return yield* new DeadlinePassed({ provider, attempts })
         if (!error.canFallBack) break
       } else {

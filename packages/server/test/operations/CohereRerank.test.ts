@@ -1,0 +1,268 @@
+// A rerank through the whole service and Cohere's adapter, against a double of Cohere's API on a socket.
+import { NodeHttpClient } from "@effect/platform-node"
+import { expect, it } from "@effect/vitest"
+import { Response } from "@model-gateway/core/Rerank"
+import * as Cohere from "@model-gateway/providers/Cohere"
+import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import type { Credential } from "@model-gateway/providers/Offer"
+import { Context, Duration, Effect, Layer, Redacted, Schema } from "effect"
+import {
+  type CohereDouble,
+  documentedMessages,
+  type Scripted,
+  startCohereDouble
+} from "../../../providers/test/support/CohereDouble.mjs"
+import { KeyStore } from "../../src/access/KeyStore.ts"
+import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
+import * as FailureLog from "../../src/observability/FailureLog.ts"
+import * as Router from "../../src/routing/Router.ts"
+import * as TestLedger from "../accounting/TestLedger.ts"
+import { envelopeOf, inSet, issuePaths, post } from "../TestEnvelope.ts"
+import { layer, TestGateway } from "../TestGateway.ts"
+
+const path = "/api/v1/rerank"
+
+const request = {
+  model: "cohere/rerank-v3.5",
+  query: "green tea",
+  documents: ["coffee", { text: "green tea leaves" }, "black tea"]
+}
+
+const apiKey = "co-secret-0123456789"
+
+class Double extends Context.Service<Double, CohereDouble>()("test/Double") {}
+
+const layerDouble = Layer.effect(
+  Double,
+  Effect.acquireRelease(
+    Effect.promise(() => startCohereDouble({ keys: [apiKey] })),
+    (double) => Effect.promise(() => double.close())
+  )
+)
+
+const offers = Effect.flatMap(Double, ({ url }) => Cohere.offers({ apiKey: Redacted.make(apiKey), baseUrl: url }))
+
+/** A service with Cohere's offers, which calls a double. */
+const gateway = (options?: GatewayServerConfig.Options) =>
+  Layer.unwrap(Effect.map(offers, (offers) => layer(options, [offers]))).pipe(
+    Layer.provideMerge(layerDouble),
+    Layer.provide(NodeHttpClient.layerUndici)
+  )
+
+const decode = Schema.decodeUnknownSync(Schema.fromJsonString(Response))
+
+/** A new key of the test's workspace, and what it was charged. */
+const newKey = (limit: number | null = null) =>
+  Effect.gen(function* () {
+    const { workspace } = yield* TestGateway
+    const { key, plain } = yield* (yield* KeyStore).create({
+      organizationId: workspace.organizationId,
+      workspaceId: workspace.id,
+      name: "test",
+      limit: limit === null ? null : MicroCredits.make(limit)
+    })
+    return { key: Redacted.value(plain), charges: TestLedger.usageOf({ keyHash: key.hash }) }
+  })
+
+const tolerant = { circuits: { failures: 1000, openFor: Duration.seconds(10) } }
+
+it.layer(gateway(tolerant), { excludeTestServices: true })("POST /rerank through Cohere", (it) => {
+  it.effect("ranks, echoes the documents and charges what Cohere bills", () =>
+    Effect.gen(function* () {
+      const { state } = yield* Double
+      const { charges, key } = yield* newKey()
+      const answer = yield* post(path, { ...request, top_n: 2 }, { key })
+      inSet("rerank", answer)
+      const { id, results, usage, ...rest } = decode(answer.text)
+      expect(rest).toEqual({ model: "cohere/rerank-v3.5", provider: "cohere" })
+      expect(results.map(({ document, index }) => [index, document])).toEqual([
+        [1, { text: "green tea leaves" }],
+        [2, { text: "black tea" }]
+      ])
+      expect(usage).toEqual({ search_units: 1, cost: 0.002 })
+      expect(yield* charges).toMatchObject([
+        { id, operation: "rerank", model: "cohere/rerank-v3.5", provider: "cohere", reserved: 2000, cost: 2000 }
+      ])
+      const sent: unknown = JSON.parse(state.requests.at(-1)?.text ?? "")
+      expect(sent).toEqual({
+        model: "rerank-v3.5",
+        query: "green tea",
+        documents: ["coffee", "green tea leaves", "black tea"],
+        top_n: 2
+      })
+    })
+  )
+
+  it.effect("reserves the most that long documents can cost, and charges the bill", () =>
+    Effect.gen(function* () {
+      const { next } = yield* Double
+      const { charges, key } = yield* newKey()
+      const documents = Array.from({ length: 100 }, () => "leaf ".repeat(600))
+      const long = yield* post(path, { ...request, documents }, { key })
+      expect(decode(long.text).usage).toEqual({ search_units: 2, cost: 0.004 })
+      const short = { cohere: { max_tokens_per_doc: 480 } }
+      const cut = yield* post(path, { ...request, documents, provider: { options: short } }, { key })
+      expect(decode(cut.text).usage).toEqual({ search_units: 1, cost: 0.002 })
+      next({ body: { results: [], meta: { billed_units: { search_units: 3 } } } })
+      expect(decode((yield* post(path, request, { key })).text).usage).toEqual({ search_units: 3, cost: 0.006 })
+      expect((yield* charges).map(({ cost, reserved }) => [reserved, cost])).toEqual([
+        [14_000, 4000],
+        [2000, 2000],
+        [2000, 6000]
+      ])
+    })
+  )
+
+  it.effect("does not call Cohere for what the key cannot pay", () =>
+    Effect.gen(function* () {
+      const { state } = yield* Double
+      const { charges, key } = yield* newKey(3000)
+      const before = state.requests.length
+      const answer = yield* post(path, { ...request, documents: Array.from({ length: 101 }, () => "tea") }, { key })
+      expect(answer.status).toBe(402)
+      expect(state.requests).toHaveLength(before)
+      expect((yield* post(path, request, { key })).status).toBe(200)
+      expect(yield* charges).toHaveLength(1)
+    })
+  )
+
+  it.effect("refuses images, which Cohere cannot rank", () =>
+    Effect.gen(function* () {
+      const { state } = yield* Double
+      const before = state.requests.length
+      const answer = yield* post(path, { ...request, documents: ["tea", { image: "https://example.com/tea.png" }] })
+      expect([answer.status, issuePaths(answer)]).toEqual([400, ["documents.1.image"]])
+      expect(state.requests).toHaveLength(before)
+    })
+  )
+
+  it.effect("answers every failure of Cohere with the contract's status, and charges nothing", () =>
+    Effect.gen(function* () {
+      const { next } = yield* Double
+      const { charges, key } = yield* newKey()
+      const says = (status: keyof typeof documentedMessages): Scripted => ({
+        status,
+        body: { id: "1", message: documentedMessages[status] }
+      })
+      const headers = { "retry-after": "17" }
+      const failures: ReadonlyArray<readonly [Scripted, number]> = [
+        [says(400), 400],
+        [says(422), 400],
+        [says(498), 400],
+        [{ status: 413, body: { message: "at most 1000 documents" } }, 413],
+        [says(401), 502],
+        [says(402), 502],
+        [says(403), 502],
+        [says(404), 502],
+        [says(500), 502],
+        [says(501), 502],
+        [{ status: 302, headers: { location: "http://127.0.0.1:1/" } }, 502],
+        [{ body: "<html>" }, 502],
+        [{ body: { results: [{ index: 9, relevance_score: 0.5 }] } }, 502],
+        [{ fault: "endless" }, 502],
+        [{ fault: "notHttp" }, 502],
+        [says(499), 524],
+        [says(504), 524],
+        [{ fault: "cut" }, 524],
+        [{ fault: "cutBody" }, 524],
+        [{ ...says(429), headers }, 529],
+        [{ ...says(503), headers }, 529]
+      ]
+      for (const [scripted, status] of failures) {
+        next(scripted)
+        const answer = yield* post(path, request, { key })
+        inSet("rerank", answer)
+        const { error } = envelopeOf(answer)
+        expect([scripted, answer.status]).toEqual([scripted, status])
+        // Messages about the input reach the caller. Messages about the gateway's account do not.
+        const said = Schema.is(Schema.Struct({ message: Schema.String }))(scripted.body) ? scripted.body.message : ""
+        const message = said.replace("invalid request: ", "")
+        expect(error.message.includes(message)).toBe(message === "" || status === 400 || status === 413)
+        expect(answer.headers["retry-after"]).toBe(status === 529 ? "17" : undefined)
+        expect(error.metadata?.["retry_after"]).toBe(status === 529 ? 17 : undefined)
+        expect(answer.text).not.toContain(apiKey)
+      }
+      expect(yield* charges).toEqual([])
+      expect(yield* TestLedger.openIntents).toEqual([])
+      expect((yield* post(path, request, { key })).status).toBe(200)
+    })
+  )
+})
+
+it.layer(gateway({ deadlines: { rerankAttempt: Duration.millis(100), rerank: Duration.millis(200) } }), {
+  excludeTestServices: true
+})("POST /rerank through a Cohere that hangs", (it) => {
+  it.effect("is a 524 at the time limit, and gives the connection up", () =>
+    Effect.gen(function* () {
+      const { next, state } = yield* Double
+      next({ fault: "hang" })
+      const answer = yield* post(path, request)
+      expect(answer.status).toBe(524)
+      while (state.requests.some(({ isClosed }) => !isClosed())) yield* Effect.sleep("5 millis")
+    })
+  )
+})
+
+it.layer(gateway({ circuits: { failures: 2, openFor: Duration.minutes(5) } }), { excludeTestServices: true })(
+  "POST /rerank through a Cohere that is down",
+  (it) => {
+    it.effect("is a 503 once the circuit is open, without a call", () =>
+      Effect.gen(function* () {
+        const { always, state } = yield* Double
+        always({ status: 500 })
+        const statuses: Array<number> = []
+        for (let at = 0; at < 4; at++) statuses.push((yield* post(path, request)).status)
+        expect(statuses).toEqual([502, 502, 503, 503])
+        expect(state.requests).toHaveLength(2)
+        const answer = yield* post(path, request)
+        expect(Number(answer.headers["retry-after"])).toBeGreaterThan(200)
+      })
+    )
+  }
+)
+
+it.layer(
+  Layer.mergeAll(
+    Router.layer.pipe(
+      Layer.provide(GatewayServerConfig.layer({ circuits: { failures: 2, openFor: Duration.minutes(5) } }))
+    ),
+    NodeHttpClient.layerUndici,
+    layerDouble
+  ),
+  { excludeTestServices: true }
+)("Circuits of Cohere's offer", (it) => {
+  it.effect("open for the credential that Cohere rejects, stay closed for another, and tell the operator", () =>
+    Effect.gen(function* () {
+      const router = yield* Router.Router
+      const { state } = yield* Double
+      const [offer] = yield* offers
+      if (offer?.kind !== "rerank") return yield* Effect.die("no rerank offer")
+      const rerank = (credential: Credential) =>
+        Effect.flip(
+          router.route({
+            candidates: [{ offer, credential }],
+            units: 1,
+            attemptTimeout: Duration.minutes(1),
+            deadline: Duration.minutes(1),
+            call: ({ credential, offer }) => offer.run({ query: "tea", documents: [{ text: "green tea" }] }, credential)
+          })
+        ).pipe(Effect.match({ onFailure: () => "answered", onSuccess: ({ _tag }) => _tag }))
+      const revoked: Credential = { id: "tenant-a", secret: Redacted.make("revoked-key") }
+      const valid: Credential = { id: "tenant-b", secret: Redacted.make(apiKey) }
+      const outcomes: Array<string> = []
+      const logged: Array<FailureLog.Occurrence> = []
+      const report = (occurrence: FailureLog.Occurrence) => Effect.sync(() => void logged.push(occurrence))
+      for (const credential of [revoked, revoked, revoked, valid, offer.credential, revoked]) {
+        outcomes.push(yield* Effect.provideService(rerank(credential), FailureLog.FailureLog, { report }))
+      }
+      expect(outcomes).toEqual(["AttemptsFailed", "AttemptsFailed", "NoneUp", "answered", "answered", "NoneUp"])
+      expect(state.requests).toHaveLength(4)
+      expect(logged.map(({ annotations, message }) => [message, annotations])).toEqual(
+        Array.from({ length: 2 }, () => [
+          "Unauthorized: the provider rejected its credentials",
+          { provider: "cohere", model: "cohere/rerank-v3.5", credential: "tenant-a" }
+        ])
+      )
+    })
+  )
+})
