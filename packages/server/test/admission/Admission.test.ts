@@ -42,7 +42,7 @@ it.layer(
         model: "test/rank",
         generation_id: row?.id,
         provider: "second",
-        upstream_model: "test/rank",
+        upstream_model: "rank-1",
         cost_micro: 1000,
         is_byok: false,
         usage: { search_units: 1, total_tokens: 2 },
