@@ -195,7 +195,7 @@ describe("a form", () => {
         )
       )
     },
-    60_000
+    240_000
   )
 
   it.live("is sent through a custom connector", () => {

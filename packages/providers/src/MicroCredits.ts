@@ -90,13 +90,6 @@ export const exactly = (credits: number): Option.Option<MicroCredits> =>
 export const toCredits = (micro: number): number => micro / perCredit
 
 /**
- * Sum. Throws a `RangeError` outside the safe integers.
- *
- * @since 0.1.0
- */
-export const add = (a: number, b: number): MicroCredits => make(a + b)
-
-/**
  * Difference. Throws a `RangeError` outside the safe integers.
  *
  * @since 0.1.0

@@ -27,7 +27,7 @@ describe("MicroCredits", () => {
       expect(Option.isNone(MicroCredits.fromCredits(credits))).toBe(true)
     }
     expect(() => MicroCredits.make(0.5)).toThrow(RangeError)
-    expect(() => MicroCredits.add(Number.MAX_SAFE_INTEGER, 1)).toThrow(RangeError)
+    expect(() => MicroCredits.subtract(-Number.MAX_SAFE_INTEGER, 1)).toThrow(RangeError)
   })
 
   it("read as plain decimals on the wire", () => {

@@ -122,5 +122,5 @@ it.live(
       // Measured: 60 MiB, whatever the size of the file.
       expect((peak - before) / mebibyte).toBeLessThan(192)
     }).pipe(Effect.provide(NodeServices.layer), Effect.scoped),
-  120_000
+  300_000
 )
