@@ -467,7 +467,11 @@ describe("layerHttpClient", () => {
       expect(unknown).toMatchObject({ status: 404, body: { error: { code: 404 } } })
 
       const method = yield* execute(HttpClientRequest.put("/files/abc").pipe(bearer))
-      expect(method).toMatchObject({ status: 405, headers: { allow: "DELETE, GET" }, body: { error: { code: 405 } } })
+      expect(method).toMatchObject({
+        status: 405,
+        headers: { allow: "DELETE, GET" },
+        body: { error: { code: 405, message: "method not allowed: this path supports DELETE, GET" } }
+      })
 
       const anonymous = yield* execute(HttpClientRequest.post("/rerank"))
       expect(anonymous).toMatchObject({ status: 401, body: { error: { message: "missing authentication header" } } })
