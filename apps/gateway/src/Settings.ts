@@ -67,7 +67,7 @@ export const declarations = {
       apiKey: Setting.secret("cohere-api-key", {
         variable: "COHERE_API_KEY",
         schema: UpstreamHttp.ApiKey,
-        allowed: "printable ASCII characters without spaces",
+        allowed: "an API key of printable ASCII characters without spaces",
         description: "API key of Cohere. Without it, Cohere's models are not offered"
       }),
       baseUrl: Setting.text("cohere-base-url", {

@@ -79,7 +79,7 @@ describe("Connections", () => {
   it.each([
     ["", "200"],
     ["Expect: 100-continue\r\n", "100"]
-  ])("answers what was asked before anybody served (%j)", async (headers, status) => {
+  ])("responds to requests that arrived before the service started (%j)", async (headers, status) => {
     const { begin, port, server } = await listen()
     const answer = ask(port, `POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 2\r\n${headers}\r\n{}`)
     // Refused after the request before it has been read.
@@ -98,7 +98,7 @@ describe("Connections", () => {
     [`GET / HTTP/1.1\r\nHost: x\r\nX-A: ${"a".repeat(70_000)}\r\n\r\n`, 431],
     ["POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n", 400],
     ["CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n", 405]
-  ])("refuses in the envelope what cannot be read (%#)", async (written, status) => {
+  ])("rejects requests that cannot be parsed with the error envelope (%#)", async (written, status) => {
     const { port } = await listen()
     const answer = await ask(port, written)
     expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
@@ -107,7 +107,7 @@ describe("Connections", () => {
     expect(envelopeOf(answer)).toMatchObject({ error: { code: status }, service_metadata: { request_id: id } })
   })
 
-  it("writes no refusal into the middle of another answer", async () => {
+  it("does not write an error into the middle of another response", async () => {
     const { port } = await listen((_, response) => void response.write("begun"))
     const answer = await ask(port, "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\nZZ\r\n")
     expect(answer).not.toContain("HTTP/1.1 400")
@@ -117,7 +117,7 @@ describe("Connections", () => {
     [`${post(2, "{}")}hello\r\n\r\n`, ["200", "400"]],
     [`${get}${post(2, "{}")}hello\r\n\r\n`, ["200", "200", "400"]],
     [`${get}POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n`, ["200", "400"]]
-  ])("answers complete requests before it refuses what follows them (%#)", async (written, statuses) => {
+  ])("responds to complete requests before it rejects what follows them (%#)", async (written, statuses) => {
     // A request whose body is broken has no answer of its own.
     const { port } = await listen((request, response) => {
       request.resume().on("end", () => late(50)(request, response))
@@ -158,7 +158,7 @@ describe("Connections", () => {
     }
   )
 
-  it("takes a request for another protocol as an ordinary one", async () => {
+  it("treats a request to upgrade the protocol as an ordinary request", async () => {
     const { port } = await listen(late(0))
     const answer = await ask(
       port,
@@ -168,15 +168,15 @@ describe("Connections", () => {
   })
 })
 
-describe("a client that ends its side", () => {
-  it.each(["1.0", "1.1"])("gets its answer (HTTP/%s)", async (version) => {
+describe("a client that ends its side of the connection", () => {
+  it.each(["1.0", "1.1"])("gets its response (HTTP/%s)", async (version) => {
     const { port } = await listen(late(100))
     const { answer, socket } = open(port)
     socket.end(`GET / HTTP/${version}\r\nHost: x\r\n\r\n`)
     expect(await answer).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*served/)
   })
 
-  it("gets interim responses while its answer takes long, and then the answer", async () => {
+  it("gets interim responses while its response takes long, and then the response", async () => {
     const { port } = await listen(late(700))
     const { answer, socket } = open(port)
     socket.end(get)
@@ -186,7 +186,7 @@ describe("a client that ends its side", () => {
     expect(new Set(statuses.slice(0, -1))).toEqual(new Set(["102"]))
   })
 
-  it("has its request interrupted when it is gone", async () => {
+  it("has its request interrupted when it disconnects", async () => {
     const asked = Promise.withResolvers<ServerResponse>()
     const { port } = await listen((_, response) => asked.resolve(response))
     const { socket } = open(port)
@@ -211,9 +211,9 @@ describe("a slow client", () => {
   }
 
   it.each([
-    ["reads", (request: IncomingMessage) => void request.resume()],
-    ["leaves unread", () => {}]
-  ])("is refused when its body is slower than the rate, which the service %s", async (_, read) => {
+    ["reads it", (request: IncomingMessage) => void request.resume()],
+    ["does not read it", () => {}]
+  ])("is rejected when its body is slower than the minimum rate and the service %s", async (_, read) => {
     const { port } = await listen(read, { bodyRate })
     const { answer, socket } = open(port)
     socket.write(post(1_000_000))
@@ -223,7 +223,7 @@ describe("a slow client", () => {
     expect(envelopeOf(received)).toMatchObject({ error: { code: 408, message: "the request body arrived too slowly" } })
   })
 
-  it("is disconnected when its body goes on slowly after the answer", async () => {
+  it("is disconnected when its body continues slowly after the response", async () => {
     const { port } = await listen((_, response) => void response.end("served"), { bodyRate })
     const { answer, socket } = open(port)
     socket.write(post(1_000_000))
@@ -231,7 +231,7 @@ describe("a slow client", () => {
     expect(statusesOf(await answer)).toEqual(["200"])
   })
 
-  it("is served when its body is faster than the rate", async () => {
+  it("is served when its body is faster than the minimum rate", async () => {
     const { port } = await listen(
       (request, response) => void request.resume().on("end", () => response.end("served")),
       { bodyRate }
@@ -244,7 +244,7 @@ describe("a slow client", () => {
     expect(statusesOf(await answer)).toEqual(["200"])
   })
 
-  it("is not blamed for a body that the service does not read yet", async () => {
+  it("is not rejected while the service does not read its body", async () => {
     const { port } = await listen(
       (request, response) =>
         void setTimeout(() => request.resume().on("end", () => response.end("served")), 4 * bodyRate.grace),
@@ -255,7 +255,7 @@ describe("a slow client", () => {
     expect(statusesOf(await receives("served"))).toEqual(["200"])
   })
 
-  it("is disconnected when it does not read its answer", async () => {
+  it("is disconnected when it does not read its response", async () => {
     const asked = Promise.withResolvers<ServerResponse>()
     const { port } = await listen(
       (_, response) => {
@@ -271,7 +271,7 @@ describe("a slow client", () => {
     expect(response.writableFinished).toBe(false)
   })
 
-  it("is not disconnected while its answer is being made", async () => {
+  it("is not disconnected while it waits for its response", async () => {
     const { port } = await listen(late(1000), { stalled: 200 })
     const { receives, socket } = open(port)
     socket.write(get)
@@ -280,7 +280,7 @@ describe("a slow client", () => {
 })
 
 describe("a server that stops", () => {
-  it("refuses what arrives when the service is gone already", async () => {
+  it("rejects requests that arrive after the service has stopped", async () => {
     const { begin, port } = await listen()
     begin()
     const answer = await ask(port, get)
@@ -288,7 +288,7 @@ describe("a server that stops", () => {
     expect(envelopeOf(answer)).toMatchObject({ error: { code: 503 } })
   })
 
-  it("answers requests on connections that still wait to be accepted", async () => {
+  it("responds to requests on connections that still wait to be accepted", async () => {
     const { port, server, stop } = await listen((_, response) => {
       response.setHeader("connection", "close")
       response.end("served")
@@ -301,7 +301,7 @@ describe("a server that stops", () => {
     expect(answers.map(statusesOf)).toEqual(clients.map(() => ["200"]))
   })
 
-  it("answers what idle connections ask in the next moment, and closes those that ask nothing", async () => {
+  it("responds to requests that idle connections send within a second, and then closes the others", async () => {
     const { port, server, stop } = await listen(late(0))
     const busy = open(port)
     const idle = open(port)

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest"
 import { folder, run } from "./Executable.ts"
 
 describe("credits add", () => {
-  it("adds to the default workspace, exactly", async () => {
+  it("adds the exact amount to the default workspace", async () => {
     const dataDir = folder()
     await run(["credits", "add", "--amount", "0.1", "--data-dir", dataDir])
     await run(["credits", "add", "--amount", "0.2", "--note", "gift", "--data-dir", dataDir])
@@ -13,14 +13,14 @@ describe("credits add", () => {
     expect(JSON.parse(stdout)).toMatchObject({ added: 0.000001, balance: 10.300001, available: 10.300001 })
   })
 
-  it("begins with the credits that the settings give a first run", async () => {
+  it("starts with the initial credits of the settings", async () => {
     const { stdout } = await run(["credits", "add", "--amount", "1", "--data-dir", folder()], {
       MODEL_GATEWAY_INITIAL_CREDITS: "2.5"
     })
     expect(stdout).toMatch(/^Added 1 credits to workspace \S+\. Its balance is 3\.5\.\n$/)
   })
 
-  it.each(["-5", "0.0000001", "Infinity", "much"])("refuses %s credits", async (amount) => {
+  it.each(["-5", "0.0000001", "Infinity", "much"])("rejects %s credits", async (amount) => {
     const dataDir = folder()
     const { code, stderr, stdout } = await run(["credits", "add", `--amount=${amount}`, "--data-dir", dataDir])
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
@@ -30,7 +30,7 @@ describe("credits add", () => {
     expect(JSON.parse(after.stdout)).toMatchObject({ balance: 11 })
   })
 
-  it("refuses more than can be counted, and adds nothing", async () => {
+  it("rejects an amount that is too large to count, and adds nothing", async () => {
     const dataDir = folder()
     const { code, stderr } = await run(["credits", "add", "--amount", "9007199254", "--data-dir", dataDir])
     expect({ code, stderr }).toEqual({ code: 1, stderr: "The balance would be larger than can be counted.\n" })

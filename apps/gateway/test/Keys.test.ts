@@ -13,7 +13,7 @@ const listed = Schema.decodeUnknownSync(Listed)
 const keyForm = /mg_[sm]k_[0-9A-Za-z]{38}/
 
 describe("keys", () => {
-  it("makes keys before the first serve, which then knows them and still makes its own", async () => {
+  it("creates keys before the first serve, which accepts them and still creates its own", async () => {
     const dataDir = folder()
     const { code, stdout } = await run(["keys", "create", "--name", "early", "--data-dir", dataDir])
     expect(code).toBe(0)
@@ -25,7 +25,7 @@ describe("keys", () => {
     expect((await currentKey(gateway.origin, key)).status).toBe(200)
   })
 
-  it("shows what would steer a terminal as what it is", async () => {
+  it("escapes characters that would control the terminal", async () => {
     const dataDir = folder()
     const { stdout } = await run(["keys", "create", "--name", "a\u001b[2Jb\nc", "--data-dir", dataDir])
     const table = await run(["keys", "list", "--data-dir", dataDir])
@@ -35,13 +35,13 @@ describe("keys", () => {
     }
   })
 
-  it("refuses a day that the calendar does not have", async () => {
+  it("rejects a day that does not exist", async () => {
     const args = ["keys", "create", "--expires-at", "2999-02-29T00:00:00Z", "--data-dir", folder()]
     const { code, stderr } = await run(args)
     expect([code, stderr]).toEqual([1, expect.stringContaining("--expires-at")])
   })
 
-  it("makes a key as it is told to, and lists it without the key itself", async () => {
+  it("creates a key with the given properties, and lists it without the key itself", async () => {
     const dataDir = folder()
     const args = [
       "--name",
@@ -77,7 +77,7 @@ describe("keys", () => {
     expect(table.stdout).toContain("management")
   })
 
-  it("revokes beside a running gateway, which refuses the key within seconds", async () => {
+  it("revokes a key while a gateway runs, which rejects the key within seconds", async () => {
     const dataDir = folder()
     const gateway = await serve(dataDir)
     const { data, key } = created((await run(["keys", "create", "--json", "--data-dir", dataDir])).stdout)
@@ -92,7 +92,7 @@ describe("keys", () => {
     expect(again.stderr).toMatch(/^The workspace \S+ has no such key\.\n$/)
   })
 
-  it("revokes a key that is given itself, and tells a mistyped one", async () => {
+  it("revokes a key given by itself, and detects a mistyped one", async () => {
     const dataDir = folder()
     const { key } = created((await run(["keys", "create", "--json", "--data-dir", dataDir])).stdout)
     const typo = `${key.slice(0, -1)}${key.endsWith("a") ? "b" : "a"}`
@@ -101,7 +101,7 @@ describe("keys", () => {
     expect(listed((await run(["keys", "list", "--json", "--data-dir", dataDir])).stdout).data).toEqual([])
   })
 
-  it.each([["list"], ["revoke", "0123abcd"]])("creates no database for %s", async (...args) => {
+  it.each([["list"], ["revoke", "0123abcd"]])("does not create a database for %s", async (...args) => {
     const dataDir = join(folder(), "new")
     const { code, stderr, stdout } = await run(["keys", ...args, "--data-dir", dataDir])
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
@@ -109,7 +109,7 @@ describe("keys", () => {
     expect(existsSync(dataDir)).toBe(false)
   })
 
-  it("makes keys with the free requests per day that the settings name", async () => {
+  it("creates keys with the free daily requests of the settings", async () => {
     const dataDir = folder()
     const environment = { MODEL_GATEWAY_FREE_DAILY_REQUESTS: "7" }
     const { key } = created((await run(["keys", "create", "--json", "--data-dir", dataDir], environment)).stdout)
@@ -122,7 +122,7 @@ describe("keys", () => {
     }
   })
 
-  it("keeps to the workspace that is named", async () => {
+  it("rejects a workspace that does not exist", async () => {
     const dataDir = folder()
     await run(["keys", "create", "--data-dir", dataDir])
     const { code, stderr } = await run(["keys", "list", "--workspace", "elsewhere", "--data-dir", dataDir])
@@ -140,7 +140,7 @@ describe("keys", () => {
     [["--name", ""], /1 to 256 characters/],
     [["--name", "n".repeat(257)], /1 to 256 characters/],
     [["--colour", "red"], /--colour/]
-  ])("refuses create %j and makes no key", async (args, sentence) => {
+  ])("rejects create %j and creates no key", async (args, sentence) => {
     const dataDir = folder()
     const { code, stderr, stdout } = await run(["keys", "create", ...args, "--data-dir", dataDir])
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" })

@@ -10,7 +10,7 @@ const declared = Setting.entries(Settings.all)
 describe("the value of a secret", () => {
   const secret = "s3cret with spaces"
 
-  it("is not in an error, wherever it was given", async () => {
+  it("is not in an error, whether given by variable, file or flag", async () => {
     for (const { path, setting } of declared.filter(({ setting }) => setting.isSecret)) {
       const json = path.reduceRight<unknown>((value, key) => ({ [key]: value }), secret)
       const file = fileOf(JSON.stringify(json))
@@ -30,12 +30,12 @@ describe("the value of a secret", () => {
     )
   })
 
-  it("is not in an error if it is no text", async () => {
+  it("is not in an error if it is not a text", async () => {
     const file = fileOf('{ "metricsToken": 1234567890.5, "upstreams": { "cohere": { "apiKey": ["not-a-real-key"] } } }')
     expect(await refusal(file)).not.toContain("not-a-real-key")
   })
 
-  it("is not taken as a flag, and not repeated by the refusal", async () => {
+  it("cannot be given as a flag, and is not in the error", async () => {
     const { code, stderr, stdout } = await run(["serve", "--cohere-api-key", "not-a-real-key"])
     expect(code).toBe(1)
     expect(stderr).toContain("--cohere-api-key")

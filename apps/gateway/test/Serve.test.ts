@@ -47,7 +47,7 @@ const open = (port: number): Promise<Socket> =>
 const firstKey = async (gateway: Served): Promise<string> => (await gateway.prints(/API key +(mg_sk_\w{38})/))[1] ?? ""
 
 describe("serve", () => {
-  it("makes a workspace and two keys on its first run, and a curl line that works; later runs keep them", async () => {
+  it("creates a workspace, two keys and a working curl command on its first run, and later runs keep them", async () => {
     const dataDir = folder()
     const first = await serve(dataDir)
     const key = await firstKey(first)
@@ -85,7 +85,7 @@ describe("serve", () => {
     expect(stdout).not.toMatch(/mg_[sm]k_/)
   })
 
-  it("leaves sample.env to the gateway that already runs on the same folder", async () => {
+  it("does not change sample.env while another gateway runs on the same folder", async () => {
     const dataDir = folder()
     const first = await serve(dataDir)
     await firstKey(first)
@@ -96,7 +96,7 @@ describe("serve", () => {
     expect(readFileSync(sampleKeys, "utf8")).toBe(before)
   })
 
-  it("ends with a sentence when its port is taken, and makes no keys that nobody sees", async () => {
+  it("exits with one sentence when its port is in use, and creates no keys that nobody sees", async () => {
     const first = await serve(folder())
     const dataDir = folder()
     const { code, stderr, stdout } = await run(["serve", "--port", `${first.port}`, "--data-dir", dataDir])
@@ -108,15 +108,18 @@ describe("serve", () => {
     await again.prints(/API key +mg_sk_/)
   })
 
-  it.each(["nowhere.invalid", "192.0.2.1"])("ends with a sentence when %s is not its host", async (host) => {
-    const { code, stderr } = await run(["serve", "--host", host, "--port", "0", "--data-dir", folder()])
-    expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr: `${host} is not an address of this machine. Choose another with --host.\n`
-    })
-  })
+  it.each(["nowhere.invalid", "192.0.2.1"])(
+    "exits with one sentence when %s is not an address of this machine",
+    async (host) => {
+      const { code, stderr } = await run(["serve", "--host", host, "--port", "0", "--data-dir", folder()])
+      expect({ code, stderr }).toEqual({
+        code: 1,
+        stderr: `${host} is not an address of this machine. Choose another with --host.\n`
+      })
+    }
+  )
 
-  it("ends with a sentence when a newer version has upgraded its database, and so does every command", async () => {
+  it("exits with one sentence when a newer version has upgraded its database, as every command does", async () => {
     const dataDir = folder()
     expect((await run(["keys", "create", "--name", "k", "--data-dir", dataDir])).code).toBe(0)
     const database = new DatabaseSync(join(dataDir, "gateway.db"))
@@ -133,7 +136,7 @@ describe("serve", () => {
     }
   })
 
-  it("finishes what is in flight after Ctrl-C, however often the one keypress arrives, and takes nothing new", async () => {
+  it("finishes requests in flight after Ctrl-C, also if one keypress sends several signals, and accepts no new ones", async () => {
     const gateway = await serve(folder())
     const { answer, finish } = await upload(gateway, await firstKey(gateway))
     const idle = await open(gateway.port)
@@ -155,7 +158,7 @@ describe("serve", () => {
     idle.destroy()
   })
 
-  it("gives requests in flight the time that is set, then answers them 503 and ends", async () => {
+  it("gives requests in flight the shutdown timeout, then responds with 503 and exits", async () => {
     const gateway = await serve(folder(), ["--shutdown-timeout", "1 second"])
     const { answer } = await upload(gateway, await firstKey(gateway))
     gateway.signal("SIGTERM")
@@ -163,7 +166,7 @@ describe("serve", () => {
     expect(await answer).toContain('"code":503')
   })
 
-  it("ends at once on a second Ctrl-C", async () => {
+  it("exits at once on a second Ctrl-C", async () => {
     const gateway = await serve(folder())
     await upload(gateway, await firstKey(gateway))
     gateway.signal("SIGINT")
@@ -175,27 +178,28 @@ describe("serve", () => {
 })
 
 describe("the command line", () => {
-  it("explains itself", async () => {
+  it("has a help text for every command", async () => {
     const { code, stdout } = await run(["--help"])
     expect(code).toBe(0)
-    for (const name of ["serve", "keys", "credits"]) expect(stdout).toMatch(new RegExp(`\\b${name}\\b`))
+    for (const name of ["serve", "keys", "credits", "settings"]) expect(stdout).toMatch(new RegExp(`\\b${name}\\b`))
     for (const [command, flags] of [
       ["keys create", ["management", "name", "limit", "limit-reset", "expires-at", "workspace", "data-dir", "json"]],
       ["keys list", ["workspace", "data-dir", "json", "config"]],
       ["keys revoke", ["workspace", "data-dir", "json", "config"]],
       ["credits add", ["amount", "note", "workspace", "data-dir", "json", "config"]],
-      ["serve", ["host", "port", "data-dir", "config"]]
+      ["serve", ["host", "port", "data-dir", "config"]],
+      ["settings schema", ["help"]]
     ] as const) {
       const help = await run([...command.split(" "), "--help"])
       for (const flag of flags) expect(help.stdout).toContain(`--${flag}`)
     }
   })
 
-  it("tells its version", async () => {
+  it("prints its version", async () => {
     expect((await run(["--version"])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
   })
 
-  it("names the Node it needs when this one has no node:sqlite", async () => {
+  it("names the Node version that it needs if this one has no node:sqlite", async () => {
     for (const args of [
       ["serve", "--port", "0"],
       ["keys", "list"]
@@ -207,13 +211,13 @@ describe("the command line", () => {
     }
   })
 
-  it("refuses an unknown command in a sentence", async () => {
+  it("rejects an unknown command in one sentence", async () => {
     const { code, stderr, stdout } = await run(["srve"])
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
     expect(stderr).toContain("srve")
   })
 
-  it("says which logs it writes: none to stdout, JSON where asked", async () => {
+  it("writes logs to stderr only, as JSON if that is set", async () => {
     const gateway = start([
       "serve",
       "--port",

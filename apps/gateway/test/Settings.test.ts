@@ -2,24 +2,23 @@ import * as Cohere from "@model-gateway/providers/Cohere"
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
 import * as Setting from "@model-gateway/server/Setting"
 import { ConfigProvider, Effect, Option } from "effect"
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { describe, expect, it } from "vitest"
-import * as DataFolder from "../src/DataFolder.ts"
 import * as Settings from "../src/Settings.ts"
 import { folder, run } from "./Executable.ts"
 
 const docs = fileURLToPath(new URL("../../../docs", import.meta.url))
 
 describe("the documentation of the settings", () => {
-  it("has the table of the declarations; vitest run -u writes it", async () => {
+  it("has the table of the declarations (written by vitest run --update)", async () => {
     const page = join(docs, "guide", "settings.md")
     const written = readFileSync(page, "utf8").replace(/(?:^\|.*\n)+/m, () => Settings.markdown())
     await expect(written).toMatchFileSnapshot(page)
   })
 
-  it("has the JSON Schema of the declarations; vitest run -u writes it", async () => {
+  it("has the JSON Schema of the declarations (written by vitest run --update)", async () => {
     const { stdout } = await run(["settings", "schema"])
     await expect(stdout).toMatchFileSnapshot(join(docs, "settings.schema.json"))
   })
@@ -89,7 +88,7 @@ describe("settings", () => {
     )
   })
 
-  it("have the defaults that the table shows", async () => {
+  it("have the defaults that the documentation shows", async () => {
     const shown = ConfigProvider.fromUnknown(
       Object.fromEntries(
         declared.flatMap(({ setting: { defaultText, variable } }) =>
@@ -128,7 +127,7 @@ describe("settings", () => {
     }
   })
 
-  it("come from a flag before the environment, from there before a file", async () => {
+  it("are taken from a flag before the environment, and from the environment before a file", async () => {
     const parent = folder()
     const file = join(parent, "gateway.json")
     const [flag, environment, inFile] = ["flag", "environment", "file"].map((name) => join(parent, name))
@@ -197,7 +196,7 @@ describe("settings", () => {
     [
       [],
       { COHERE_API_KEY: "two words" },
-      "COHERE_API_KEY in the environment is not printable ASCII characters without spaces."
+      "COHERE_API_KEY in the environment is not an API key of printable ASCII characters without spaces."
     ],
     [
       [],
@@ -224,14 +223,14 @@ describe("settings", () => {
       { MODEL_GATEWAY_LOG_FORMAT: "xml" },
       'MODEL_GATEWAY_LOG_FORMAT in the environment is "xml", which is not one of pretty, json.'
     ]
-  ])("malformed in %j %j end it with one sentence", async (args, environment, sentence) => {
+  ])("that are malformed in %j %j are rejected in one sentence", async (args, environment, sentence) => {
     const dataDir = folder()
     const { code, stderr, stdout } = await run(["serve", "--data-dir", join(dataDir, "new"), ...args], environment)
     expect({ code, stderr, stdout }).toEqual({ code: 1, stderr: `${sentence}\n`, stdout: "" })
     expect(existsSync(join(dataDir, "new"))).toBe(false)
   })
 
-  it("leave the variables of the clients alone", async () => {
+  it("ignore the variables of the clients", async () => {
     const { code } = await run(["keys", "create", "--data-dir", folder()], {
       MODEL_GATEWAY_API_KEY: "x",
       MODEL_GATEWAY_BASE_URL: "x",
@@ -241,7 +240,7 @@ describe("settings", () => {
     expect(code).toBe(0)
   })
 
-  it("may be empty in the environment, which is as if they were not there", async () => {
+  it("that are empty in the environment are not set", async () => {
     const empty = { MODEL_GATEWAY_INITIAL_CREDITS: "", MODEL_GATEWAY_UNKNOWN: "" }
     const { code } = await run(["keys", "create", "--data-dir", folder()], empty)
     expect(code).toBe(0)
@@ -249,7 +248,7 @@ describe("settings", () => {
 })
 
 describe("the JSON Schema of the settings file", () => {
-  it("has every setting in its schema, and allows no other", () => {
+  it("describes every setting, and allows no other", () => {
     const at = (schema: unknown, path: ReadonlyArray<string>): unknown =>
       path.reduce<unknown>((node, key) => {
         expect(node).toMatchObject({ type: "object", additionalProperties: false })
@@ -269,39 +268,4 @@ describe("the JSON Schema of the settings file", () => {
 const propertiesOf = (schema: unknown): Readonly<Record<string, unknown>> => {
   if (typeof schema !== "object" || schema === null || !("properties" in schema)) return {}
   return { ...(typeof schema.properties === "object" ? schema.properties : {}) }
-}
-
-describe("the data folder", () => {
-  it("is refused in a sentence where a file is in its place, or nothing can be made", async () => {
-    const parent = folder()
-    writeFileSync(join(parent, "file"), "")
-    for (const place of [join(parent, "file"), join(parent, "file", "below"), "/proc/gateway"]) {
-      const { code, stderr, stdout } = await run(["serve", "--port", "0", "--data-dir", place])
-      expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
-      expect(stderr).toMatch(/^The data folder \S+ cannot be used: [^\n]+\.\n$/)
-    }
-  })
-
-  it("is refused in a sentence where this user may not write", async () => {
-    const parent = folder()
-    const closed = join(parent, "closed")
-    mkdirSync(closed, { mode: 0o500 })
-    for (const place of [closed, join(closed, "below")]) {
-      const failure = await asNobody(() => Effect.runPromise(Effect.flip(DataFolder.prepare(place))))
-      expect(failure.message).toBe(
-        `The data folder ${place} cannot be used: this user has no permission to write there. Choose another with --data-dir.`
-      )
-    }
-  })
-})
-
-/** Root may write anywhere: where the tests run as root, this one does as somebody who may not. */
-const asNobody = async <A>(work: () => Promise<A>): Promise<A> => {
-  if (process.geteuid?.() !== 0) return work()
-  process.seteuid?.(65_534)
-  try {
-    return await work()
-  } finally {
-    process.seteuid?.(0)
-  }
 }

@@ -33,7 +33,7 @@ describe("a settings file", () => {
     )
   })
 
-  it("sets the gateway that is served", async () => {
+  it("applies to the gateway that serve runs", async () => {
     const file = fileOf('{ "rateLimit": { "requests": 1, "window": "1 day" } }')
     const gateway = await serve(folder(), ["--config", file])
     const [, key = ""] = await gateway.prints(/API key +(mg_sk_\w{38})/)
@@ -88,14 +88,14 @@ describe("a settings file", () => {
       '"corsOrigins" on line 1 of FILE is ["https://app.example/"], which is not a list of origins such as https://app.example: https://app.example/ is not an origin as browsers send it: write https://app.example.'
     ],
     ['{ "port": 1,\n  "port": 2 }', '"port" on line 2 of FILE is there for the second time.']
-  ])("that says %j is refused in a sentence with the line", async (text, sentence) => {
+  ])("with %j is rejected in one sentence that names the line", async (text, sentence) => {
     const file = fileOf(text)
     const message = await refusal(file)
     if (typeof sentence === "string") expect(message).toBe(sentence.replace("FILE", file))
     else expect(message).toMatch(sentence)
   })
 
-  it("that does not exist is refused in a sentence", async () => {
+  it("that does not exist is rejected in one sentence", async () => {
     const file = join(folder(), "gateway.json")
     const { code, stderr } = await run(["serve", "--config", file])
     expect({ code, stderr }).toEqual({ code: 1, stderr: `The settings file ${file} cannot be read.\n` })

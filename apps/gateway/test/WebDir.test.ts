@@ -8,7 +8,7 @@ const rootOf = async (origin: string) => {
   return { status: response.status, text: await response.text() }
 }
 
-it("serves the page of a folder at /, and says where it is", async () => {
+it("serves the page of a folder at /, and prints its address", async () => {
   const site = folder()
   writeFileSync(join(site, "index.html"), "<!doctype html><title>another page</title>")
   const gateway = await serve(folder(), ["--web-dir", site])
@@ -18,7 +18,7 @@ it("serves the page of a folder at /, and says where it is", async () => {
   expect(root.text).toContain("another page")
 })
 
-it("serves no page where none is wanted or none is there, and names none", async () => {
+it("serves and prints no page if it is disabled or missing", async () => {
   for (const webDir of ["none", folder()]) {
     const gateway = await serve(folder(), ["--web-dir", webDir])
     expect((await rootOf(gateway.origin)).status).toBe(404)

@@ -40,7 +40,7 @@ const head = (key: string, path: string, type: string, length: number): string =
   `POST /api/v1${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-type: ${type}\r\ncontent-length: ${length}\r\n\r\n`
 
 describe("the service", () => {
-  it("answers a paid request before it refuses what follows it, and a sender that ends its side", async () => {
+  it("responds to a paid request before it rejects what follows it, also if the client has ended its side", async () => {
     const gateway = await serve(folder())
     const key = await firstKey(gateway)
     const request = head(key, "/rerank", "application/json", rerank.length) + rerank
@@ -55,7 +55,7 @@ describe("the service", () => {
     expect(await (await currentKey(gateway.origin, key)).json()).toMatchObject({ data: { usage: 0.002 } })
   })
 
-  it("refuses in the envelope what HTTP itself does not allow", async () => {
+  it("rejects invalid HTTP with the error envelope", async () => {
     const gateway = await serve(folder())
     for (const [headers, status, message] of [
       ["HTTP/1.1\r\nconnection: close", 400, /Host header is missing/],
@@ -72,7 +72,7 @@ describe("the service", () => {
     expect(statusesOf(await ask(gateway, "GET /healthz HTTP/1.0\r\n\r\n"))).toEqual(["200"])
   })
 
-  it("ends a body that arrives too slowly with 408, whether or not an operation reads it", async () => {
+  it("rejects a body that arrives too slowly with 408, whether or not an operation reads it", async () => {
     const gateway = await serve(folder(), ["--body-rate-grace", "500 millis"])
     const key = await firstKey(gateway)
     const form = "multipart/form-data; boundary=B"
@@ -98,7 +98,7 @@ describe("the service", () => {
     )
   })
 
-  it("answers every request on busy connections after SIGTERM, and then ends", async () => {
+  it("responds to every request on busy connections after SIGTERM, and then exits", async () => {
     const gateway = await serve(folder())
     const key = await firstKey(gateway)
     const endings: Array<unknown> = []
