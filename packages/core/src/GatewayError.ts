@@ -344,3 +344,34 @@ export type GatewayError =
 export const statusOf = (schema: Schema.Top): number | undefined => resolveStatus(schema.ast)
 
 const resolveStatus = SchemaAST.resolveAt<number>("httpApiStatus")
+
+/**
+ * The class of an error, as operations list them.
+ *
+ * @since 0.1.0
+ */
+export type ErrorClass<E extends GatewayError> = Schema.Top &
+  (new (fields: { readonly error: { readonly message: string; readonly metadata?: Metadata } }) => E)
+
+/**
+ * The error with a status that is known only when the program runs, if the operation has that
+ * status. `undefined` if it does not.
+ *
+ * @example
+ * ```ts
+ * import { GatewayError, Rerank } from "@model-gateway/core"
+ *
+ * GatewayError.ofStatus<GatewayError.GatewayError>(Rerank.rerank.error, 404, { message: "resource not found" }) // NotFound
+ * GatewayError.ofStatus<GatewayError.GatewayError>(Rerank.rerank.error, 504, { message: "too late" }) // undefined
+ * ```
+ *
+ * @since 0.1.0
+ */
+export const ofStatus = <E extends GatewayError>(
+  errors: ReadonlyArray<ErrorClass<E>>,
+  status: number,
+  error: { readonly message: string; readonly metadata?: Metadata }
+): E | undefined => {
+  const found = errors.find((each) => statusOf(each) === status)
+  return found === undefined ? undefined : new found({ error })
+}

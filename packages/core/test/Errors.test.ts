@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { ClientError, Gateway, GatewayConfig, GatewayError, RetryPolicy } from "@model-gateway/core"
+import { ClientError, Gateway, GatewayConfig, GatewayError, Rerank, RetryPolicy } from "@model-gateway/core"
 import { Cause, Effect, Layer, Redacted, Schema, Stream, Tracer } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { inspect } from "node:util"
@@ -89,6 +89,17 @@ describe("a service error", () => {
   it("does not encode its tag and its attempts", () => {
     const error = new GatewayError.NotFound({ error: { message: "no such file" }, attempts: 3 })
     expect(Schema.encodeSync(GatewayError.NotFound)(error)).toEqual({ error: { code: 404, message: "no such file" } })
+  })
+
+  it("is made from its status, if the operation has that status", () => {
+    const of = (status: number) =>
+      GatewayError.ofStatus<GatewayError.GatewayError>(Rerank.rerank.error, status, {
+        message: "m",
+        metadata: { retry_after: 2 }
+      })
+    expect(of(429)).toBeInstanceOf(GatewayError.TooManyRequests)
+    expect(of(429)).toMatchObject({ status: 429, message: "m", retryAfter: 2 })
+    expect([of(504), of(418)]).toEqual([undefined, undefined])
   })
 
   it.effect("can be caught by its tag", () => {

@@ -6,39 +6,22 @@
  * and may fail later. Requests that are known to be invalid are rejected at once, and so are
  * requests to the sandbox models that answer with a status.
  */
-import {
-  BadRequest,
-  Forbidden,
-  InternalServerError,
-  NotFound,
-  PayloadTooLarge,
-  PaymentRequired,
-  phrases,
-  TooManyRequests,
-  Unauthorized
-} from "@model-gateway/core/GatewayError"
-import type { Request } from "@model-gateway/core/Video"
+import { PayloadTooLarge, phrases } from "@model-gateway/core/GatewayError"
+import { type Request, submitVideo } from "@model-gateway/core/Video"
 import type { VideoOffer } from "@model-gateway/providers/Offer"
 import { unsupported } from "@model-gateway/providers/Video"
-import type { Reason, Simulated } from "@model-gateway/providers/ProviderError"
-import { Duration, Effect, Result } from "effect"
+import type { Reason } from "@model-gateway/providers/ProviderError"
+import { Effect, Result } from "effect"
 import type { Caller } from "../access/Caller.ts"
 import * as Issues from "../http/Issues.ts"
 import type { Candidate } from "../routing/Candidate.ts"
 import type { ModelCatalogue } from "../routing/ModelCatalogue.ts"
 import * as Candidates from "../routing/Candidates.ts"
+import * as ProviderFailures from "../routing/ProviderFailures.ts"
 import * as VideoRequests from "../video/VideoRequest.ts"
 
 /** The errors that a submission can be rejected with. */
-export type Refusal =
-  | BadRequest
-  | Unauthorized
-  | PaymentRequired
-  | Forbidden
-  | NotFound
-  | PayloadTooLarge
-  | TooManyRequests
-  | InternalServerError
+export type Refusal = (typeof submitVideo.error)[number]["Type"]
 
 /** An accepted request: the offer with its credential, and the exact request. */
 export interface Accepted extends Candidate<VideoOffer> {
@@ -51,50 +34,19 @@ export interface Decision extends Accepted {
   readonly fallbacks: ReadonlyArray<Accepted>
 }
 
-const simulated = (reason: Simulated): Refusal => {
-  const message = `${phrases[reason.status]} (simulated)`
-  switch (reason.status) {
-    case 400:
-      return new BadRequest({ error: { message, metadata: { issues: [{ path: "model", message: "simulated" }] } } })
-    case 401:
-      return new Unauthorized({ error: { message } })
-    case 402:
-      return new PaymentRequired({ error: { message } })
-    case 403:
-      return new Forbidden({ error: { message } })
-    case 404:
-      return new NotFound({ error: { message } })
-    case 413:
-      return new PayloadTooLarge({ error: { message } })
-    case 429: {
-      const seconds = Math.max(1, Math.ceil(Duration.toSeconds(reason.retryAfter ?? Duration.seconds(1))))
-      return new TooManyRequests({ error: { message, metadata: { retry_after: seconds } } })
-    }
-    case 500:
-    case 502:
-    case 503:
-    case 504:
-    case 524:
-    case 529:
-      // Above 500 the operation has no status for an upstream's failure.
-      return new InternalServerError({ error: { message: `${phrases[500]} (simulated)` } })
-  }
-}
-
 /**
  * The error that a provider's own check reports about the request, or undefined if the failure is
  * not about the request.
  */
-const refusalOf = (reason: Reason, model: string): Refusal | undefined => {
+const refusalOf = (reason: Reason): Refusal | undefined => {
   switch (reason._tag) {
     case "InvalidRequest":
       return Issues.invalid([{ path: "", message: reason.message }])
-    case "UnknownModel":
-      return new NotFound({ error: { message: `${phrases[404]}: the provider does not have the model ${model}` } })
     case "Simulated":
-      return simulated(reason)
+      return ProviderFailures.forSimulated<Refusal>(submitVideo.error, reason)
     case "InputTooLarge":
       return new PayloadTooLarge({ error: { message: `${phrases[413]}: ${reason.message}` } })
+    case "UnknownModel":
     case "Unauthorized":
     case "OutOfCredit":
     case "RateLimited":
@@ -135,7 +87,7 @@ export const decide = Effect.fn("VideoAcceptance.decide")(function* (
     const { offer } = candidate
     const request = requestFor(offer)
     const checked = yield* Effect.result(offer.check(VideoRequests.forProvider(request, offer.provider)))
-    const refusal = Result.isFailure(checked) ? refusalOf(checked.failure.reason, offer.publicId) : undefined
+    const refusal = Result.isFailure(checked) ? refusalOf(checked.failure.reason) : undefined
     // A model that only answers with a status takes precedence over other errors.
     if (Result.isFailure(checked) && checked.failure.reason._tag === "Simulated" && refusal !== undefined) {
       return yield* refusal

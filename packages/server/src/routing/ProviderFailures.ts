@@ -2,45 +2,36 @@
  * Maps failures of providers to the contract's errors. The only place that decides their status.
  */
 import {
-  BadGateway,
-  BadRequest,
-  Forbidden,
-  GatewayTimeout,
+  type ErrorClass,
+  type GatewayError,
   InternalServerError,
   type Metadata,
-  NotFound,
-  PayloadTooLarge,
-  PaymentRequired,
-  phrases,
-  ProviderOverloaded,
-  ServiceUnavailable,
-  TooManyRequests,
-  Unauthorized,
-  UpstreamTimeout
+  ofStatus,
+  phrases
 } from "@model-gateway/core/GatewayError"
+import { rerank } from "@model-gateway/core/Rerank"
+import { transcribe } from "@model-gateway/core/Transcription"
 import type { Reason, Simulated } from "@model-gateway/providers/ProviderError"
 import { Duration } from "effect"
 import type { Attempt, RoutingFailure } from "./Router.ts"
 
 /** How a rerank can fail because of its providers. */
-export type RerankFailure =
-  | BadRequest
-  | Unauthorized
-  | PaymentRequired
-  | Forbidden
-  | NotFound
-  | PayloadTooLarge
-  | TooManyRequests
-  | InternalServerError
-  | BadGateway
-  | ServiceUnavailable
-  | UpstreamTimeout
-  | ProviderOverloaded
+export type RerankFailure = (typeof rerank.error)[number]["Type"]
 
 /** How a transcription can fail because of its providers. */
-export type TranscriptionFailure = RerankFailure | GatewayTimeout
+export type TranscriptionFailure = (typeof transcribe.error)[number]["Type"]
 
-const seconds = (duration: Duration.Duration): number => Math.max(1, Math.ceil(Duration.toSeconds(duration)))
+type Status = keyof typeof phrases
+
+/** What to answer, regardless of the operation. */
+interface Answer {
+  readonly status: Status
+  /** The status for operations that do not have `status`. Default: 500. */
+  readonly otherwise?: Status
+  /** Follows the status's phrase in the message. */
+  readonly detail?: string
+  readonly metadata?: Metadata
+}
 
 interface Details {
   readonly attempts: ReadonlyArray<Attempt>
@@ -48,95 +39,97 @@ interface Details {
   readonly retryAfter?: Duration.Duration | undefined
 }
 
+const seconds = (duration: Duration.Duration): number => Math.max(1, Math.ceil(Duration.toSeconds(duration)))
+
 const metadataOf = ({ attempts, provider, retryAfter }: Details): Metadata => ({
   ...(provider === undefined ? {} : { provider }),
   attempts: attempts.map(({ outcome, provider, seconds }) => ({ provider, outcome, seconds })),
   ...(retryAfter === undefined ? {} : { retry_after: seconds(retryAfter) })
 })
 
-const error = (message: string, details: Details) => ({ error: { message, metadata: metadataOf(details) } })
-
-const simulated = (reason: Simulated, details: Details): TranscriptionFailure => {
-  const message = `${phrases[reason.status]} (simulated)`
-  const waiting = reason.retryAfter === undefined ? undefined : { retry_after: seconds(reason.retryAfter) }
-  const plain = { error: waiting === undefined ? { message } : { message, metadata: waiting } }
-  switch (reason.status) {
+const ofSimulated = ({ retryAfter, status }: Simulated, details: Details): Answer => {
+  const answer = { status, detail: " (simulated)" }
+  switch (status) {
     case 400:
-      return new BadRequest({ error: { message, metadata: { issues: [{ path: "model", message: "simulated" }] } } })
-    case 401:
-      return new Unauthorized(plain)
-    case 402:
-      return new PaymentRequired(plain)
-    case 403:
-      return new Forbidden(plain)
-    case 404:
-      return new NotFound(plain)
-    case 413:
-      return new PayloadTooLarge(plain)
-    case 429:
-      return new TooManyRequests(plain)
-    case 500:
-      return new InternalServerError(plain)
+      return { ...answer, metadata: { issues: [{ path: "model", message: "simulated" }] } }
     case 502:
-      return new BadGateway(error(message, details))
-    case 503:
-      return new ServiceUnavailable(plain)
-    case 504:
-      return new GatewayTimeout(plain)
     case 524:
-      return new UpstreamTimeout(error(message, details))
     case 529:
-      return new ProviderOverloaded(error(message, { ...details, retryAfter: reason.retryAfter }))
+      return { ...answer, metadata: metadataOf({ ...details, retryAfter }) }
+    default:
+      return retryAfter === undefined ? answer : { ...answer, metadata: { retry_after: seconds(retryAfter) } }
   }
 }
 
-const fromReason = (reason: Reason, details: Details): TranscriptionFailure => {
+const ofReason = (reason: Reason, details: Details): Answer => {
   switch (reason._tag) {
     case "InvalidRequest":
-      return new BadRequest({
-        error: {
-          message: `${phrases[400]}: ${reason.message}`,
-          metadata: {
-            issues: [{ path: "", message: reason.message }],
-            ...metadataOf({ attempts: [], provider: details.provider })
-          }
+      return {
+        status: 400,
+        detail: `: ${reason.message}`,
+        metadata: {
+          issues: [{ path: "", message: reason.message }],
+          ...metadataOf({ attempts: [], provider: details.provider })
         }
-      })
+      }
     case "InputTooLarge":
-      return new PayloadTooLarge(error(`${phrases[413]}: ${reason.message}`, { ...details, attempts: [] }))
+      return { status: 413, detail: `: ${reason.message}`, metadata: metadataOf({ ...details, attempts: [] }) }
     // The catalogue lists the model, so it is the gateway that is wrong, not the caller.
     case "UnknownModel":
     case "Unauthorized":
     case "OutOfCredit":
     case "Unavailable":
     case "BadResponse":
-      return new BadGateway(error(phrases[502], details))
+      return { status: 502, metadata: metadataOf(details) }
     case "RateLimited":
     case "Overloaded":
-      return new ProviderOverloaded(
-        error(`${phrases[529]}: it is overloaded`, { ...details, retryAfter: reason.retryAfter ?? Duration.seconds(1) })
-      )
+      return {
+        status: 529,
+        detail: ": it is overloaded",
+        metadata: metadataOf({ ...details, retryAfter: reason.retryAfter ?? Duration.seconds(1) })
+      }
     case "Timeout":
-      return new UpstreamTimeout(error(phrases[524], details))
+      return { status: 524, metadata: metadataOf(details) }
     case "Simulated":
-      return simulated(reason, details)
+      return ofSimulated(reason, details)
   }
 }
 
-/** The error of a transcription that no provider served. The service's own deadline is a 504. */
-export const forTranscription = (failure: RoutingFailure): TranscriptionFailure => {
+const ofFailure = (failure: RoutingFailure): Answer => {
   switch (failure._tag) {
     case "AttemptsFailed":
-      return fromReason(failure.reason, failure)
+      return ofReason(failure.reason, failure)
     case "NoneUp":
-      return new ServiceUnavailable(error(`${phrases[503]}: no provider of this model is available`, failure))
+      return { status: 503, detail: ": no provider of this model is available", metadata: metadataOf(failure) }
     case "DeadlinePassed":
-      return new GatewayTimeout(error(phrases[504], failure))
+      return { status: 504, otherwise: 524, metadata: metadataOf(failure) }
   }
 }
 
+/** Restricts an answer to the statuses that the operation has. */
+const toError =
+  <E extends GatewayError>(errors: ReadonlyArray<ErrorClass<E>>) =>
+  ({ detail = "", metadata, otherwise = 500, status }: Answer): E | InternalServerError => {
+    const error = (status: Status) =>
+      ofStatus(errors, status, {
+        message: `${phrases[status]}${detail}`,
+        ...(metadata === undefined ? {} : { metadata })
+      })
+    return error(status) ?? error(otherwise) ?? new InternalServerError({ error: { message: phrases[500] } })
+  }
+
+const toRerankError = toError<RerankFailure>(rerank.error)
+const toTranscriptionError = toError<TranscriptionFailure>(transcribe.error)
+
+/** The error of a transcription that no provider served. The service's own deadline is a 504. */
+export const forTranscription = (failure: RoutingFailure): TranscriptionFailure =>
+  toTranscriptionError(ofFailure(failure))
+
 /** The error of a rerank that no provider served. It has no 504, so every timeout is a 524. */
-export const forRerank = (failure: RoutingFailure): RerankFailure => {
-  const found = forTranscription(failure)
-  return found instanceof GatewayTimeout ? new UpstreamTimeout(error(phrases[524], failure)) : found
-}
+export const forRerank = (failure: RoutingFailure): RerankFailure => toRerankError(ofFailure(failure))
+
+/** The error that a sandbox model stands for, restricted to the statuses that the operation has. */
+export const forSimulated = <E extends GatewayError>(
+  errors: ReadonlyArray<ErrorClass<E>>,
+  reason: Simulated
+): E | InternalServerError => toError(errors)(ofSimulated(reason, { attempts: [] }))

@@ -17,6 +17,7 @@ export const of = (reason: Reason): RetryDecision => {
   switch (reason._tag) {
     case "InvalidRequest":
     case "InputTooLarge":
+    case "Simulated":
       return { isRetryable: false, error: reason.message }
     case "UnknownModel":
       return { isRetryable: false, error: "the provider does not have the model" }
@@ -24,8 +25,6 @@ export const of = (reason: Reason): RetryDecision => {
       return { isRetryable: false, error: "the provider rejected the gateway's credentials" }
     case "OutOfCredit":
       return { isRetryable: false, error: "the gateway's account at the provider is out of credit" }
-    case "Simulated":
-      return { isRetryable: false, error: reason.message }
     case "RateLimited":
     case "Overloaded":
     case "Unavailable":

@@ -1,6 +1,13 @@
 import { describe, expect, it, layer } from "@effect/vitest"
 import { Job } from "@model-gateway/core/Video"
-import { Unavailable, invalidRequest, ProviderError } from "@model-gateway/providers/ProviderError"
+import {
+  InputTooLarge,
+  invalidRequest,
+  ProviderError,
+  Unauthorized,
+  Unavailable,
+  UnknownModel
+} from "@model-gateway/providers/ProviderError"
 import { Clock, Context, Deferred, Duration, Effect, Fiber, Layer, Redacted, Schema } from "effect"
 import { Accounting } from "../../src/accounting/Accounting.ts"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
@@ -354,6 +361,21 @@ layer(gateway, { excludeTestServices: true })("videos over HTTP", (it) => {
         yield* refused(404, yield* ask(`${job.polling_url}/content`, { key }))
       })
     )
+  )
+
+  it.effect("accepts a job that its upstream's own check cannot decide, and rejects one that it finds too large", () =>
+    Effect.gen(function* () {
+      const upstream = yield* Scripted
+      const { check } = upstream
+      yield* Effect.addFinalizer(() => Effect.sync(() => (upstream.check = check)))
+      for (const reason of [new UnknownModel({ model: "film-1" }), new Unauthorized({}), new Unavailable({})]) {
+        upstream.check = () => failing(reason)
+        yield* submit()
+      }
+      upstream.check = () => failing(new InputTooLarge({ message: "at most 4 images" }))
+      const error = yield* refused(413, yield* post(film()))
+      expect(error.message).toBe("request payload too large: at most 4 images")
+    }).pipe(Effect.scoped)
   )
 
   it.effect("never fails a submission for an upstream that is down", () =>

@@ -15,6 +15,7 @@ import {
   Unavailable,
   UnknownModel
 } from "@model-gateway/providers/ProviderError"
+import { submitVideo } from "@model-gateway/core/Video"
 import { describe, expect, it } from "@effect/vitest"
 import { Duration, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
@@ -25,6 +26,8 @@ import * as Candidates from "../../src/routing/Candidates.ts"
 import * as ProviderFailures from "../../src/routing/ProviderFailures.ts"
 import * as Router from "../../src/routing/Router.ts"
 import { asTheyCame, scripted } from "../TestProvider.ts"
+
+type VideoRefusal = (typeof submitVideo.error)[number]["Type"]
 
 const fail = (reason: Reason) => Effect.fail(new ProviderError({ reason }))
 
@@ -268,6 +271,16 @@ describe("ProviderFailures", () => {
     expect([ProviderFailures.forRerank(late).status, ProviderFailures.forTranscription(late).status]).toEqual([
       524, 504
     ])
+  })
+
+  it("restricts a simulated status to the statuses of the operation", () => {
+    const of = (status: (typeof simulatedStatuses)[number]) =>
+      ProviderFailures.forSimulated<VideoRefusal>(submitVideo.error, new Simulated({ status }))
+    expect(simulatedStatuses.map((status) => of(status).status)).toEqual([
+      400, 401, 402, 403, 404, 413, 429, 500, 500, 500, 500, 500, 500
+    ])
+    expect(of(402).message).toBe("insufficient credits (simulated)")
+    expect(of(400).issues).toEqual([{ path: "model", message: "simulated" }])
   })
 
   it("reveals nothing of a provider's response", () => {

@@ -34,6 +34,7 @@ export interface Upstream {
   /** The credential of every call. */
   readonly credentials: Array<string>
   polls: number
+  check: (request: VideoRequest) => Effect.Effect<void, ProviderError>
   submit: (submission: VideoSubmission) => Effect.Effect<JobHandle, ProviderError>
   poll: (handle: JobHandle) => Effect.Effect<Status, ProviderError>
   content: (index: number) => Stream.Stream<Uint8Array, ProviderError>
@@ -73,6 +74,7 @@ export const makeUpstream = (models: ReadonlyArray<Model> = [model], name = "tes
     cancelled: [],
     credentials: [],
     polls: 0,
+    check: () => Effect.void,
     submit: ({ token }) =>
       Effect.sync(() => {
         const handle = upstream.jobs.get(token) ?? `${name === "test" ? "up" : name}-${upstream.jobs.size + 1}`
@@ -94,7 +96,7 @@ export const makeUpstream = (models: ReadonlyArray<Model> = [model], name = "tes
         pricing,
         capabilities,
         quote,
-        check: () => Effect.void,
+        check: (request) => Effect.suspend(() => upstream.check(request)),
         submit: (submission, { id }) =>
           Effect.suspend(() => {
             upstream.credentials.push(id)
