@@ -7,22 +7,15 @@
 
 /** A bounded map. Every operation takes constant time. */
 export interface LruMap<K, V> {
-  readonly size: () => number
   /** Returns the value and marks it as used. */
   readonly get: (key: K) => V | undefined
   readonly set: (key: K, value: V) => void
-  readonly delete: (key: K) => void
-  readonly clear: () => void
 }
 
-/**
- * Makes an empty {@link LruMap} with at most `capacity` entries. `onForget` is called with evicted
- * entries.
- */
-export const make = <K, V>(capacity: number, onForget?: (key: K, value: V) => void): LruMap<K, V> => {
+/** Makes an empty {@link LruMap} with at most `capacity` entries. */
+export const make = <K, V>(capacity: number): LruMap<K, V> => {
   const entries = new Map<K, V>()
   return {
-    size: () => entries.size,
     get: (key) => {
       const value = entries.get(key)
       if (value !== undefined) {
@@ -34,17 +27,12 @@ export const make = <K, V>(capacity: number, onForget?: (key: K, value: V) => vo
     set: (key, value) => {
       entries.delete(key)
       if (entries.size >= capacity) {
-        for (const [oldest, forgotten] of entries) {
+        for (const oldest of entries.keys()) {
           entries.delete(oldest)
-          onForget?.(oldest, forgotten)
           break
         }
       }
       entries.set(key, value)
-    },
-    delete: (key) => {
-      entries.delete(key)
-    },
-    clear: () => entries.clear()
+    }
   }
 }
