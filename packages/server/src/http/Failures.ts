@@ -190,7 +190,7 @@ export const withLimit = (classified: Classified, limit: number | undefined): Cl
   const { failure } = classified
   if (failure.status !== 413 || failure.message !== phrases[413] || limit === undefined) return classified
   const size = limit % 1_048_576 === 0 ? `${limit / 1_048_576} MiB` : `${limit} bytes`
-  return { ...classified, failure: { ...failure, message: `${phrases[413]}: at most ${size} are taken` } }
+  return { ...classified, failure: { ...failure, message: `${phrases[413]}: at most ${size} are accepted` } }
 }
 
 /** Classifies one error or defect, regardless of the operation. */

@@ -181,7 +181,7 @@ it.layer(layer({ bodyLimits: { other: 2000 } }), { excludeTestServices: true })(
       const large = yield* post("/api/v1/keys", { name: "a".repeat(3000) }, { key })
       expect([large.status, envelopeOf(large).error.message]).toEqual([
         400,
-        "invalid request parameters: request payload too large: at most 2000 bytes are taken"
+        "invalid request parameters: request payload too large: at most 2000 bytes are accepted"
       ])
     })
   )

@@ -187,7 +187,7 @@ it.layer(layer({ bodyLimits: { transcription: 60_000, transcriptionFile: 40_000 
           expect([name.length, over.status, envelopeOf(over).error.message]).toEqual([
             name.length,
             413,
-            "request payload too large: at most 40000 bytes are taken"
+            "request payload too large: at most 40000 bytes are accepted"
           ])
         }
         yield* noUploads
@@ -385,7 +385,7 @@ it.layer(layer(), { excludeTestServices: true })("POST /audio/transcriptions wit
       inSet("transcribe", over)
       expect([over.status, envelopeOf(over).error.message]).toEqual([
         413,
-        "request payload too large: at most 25 MiB are taken"
+        "request payload too large: at most 25 MiB are accepted"
       ])
       yield* noUploads
     })
