@@ -50,7 +50,7 @@ const lastResponses = 5000
 /** Milliseconds that idle connections stay open after the service began to stop. */
 const idleGrace = 1000
 
-/** The most milliseconds that are spent on accepting waiting connections before the server closes. */
+/** Milliseconds to accept waiting connections before the server closes. */
 const acceptTimeout = 5000
 
 class GatewayServer extends Server {
@@ -66,8 +66,8 @@ class GatewayServer extends Server {
       keepAliveTimeout: keepAlive,
       // The service rejects requests without it, with an error envelope.
       requireHostHeader: false,
-      // The service offers no other protocol. Treated as ordinary requests, they get a response, and
-      // a closed connection is detected.
+      // The service offers no other protocol. Treated as ordinary requests, they get a response,
+      // and a closed connection is detected.
       shouldUpgradeCallback: () => false
     })
   }

@@ -13,8 +13,8 @@ import { Cause, Effect, Exit, Fiber } from "effect"
 const sameKeypress = 400
 
 /**
- * Runs the program, which returns the exit code. A defect is printed with its stack, because it is a
- * bug of the gateway.
+ * Runs the program, which returns the exit code. A defect is printed with its stack, because it is
+ * a bug of the gateway.
  */
 export const run = (program: Effect.Effect<number>): void => {
   const fiber = Effect.runFork(program)

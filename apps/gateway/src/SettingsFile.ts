@@ -1,6 +1,6 @@
 /**
- * Reads the settings file: a JSON object with a key for each setting, in nested groups. A mistake is
- * named with its line.
+ * Reads the settings file: a JSON object with a key for each setting, in nested groups. Errors name
+ * the line.
  */
 import * as Setting from "@model-gateway/server/Setting"
 import { Effect, FileSystem } from "effect"
@@ -31,7 +31,7 @@ const keysOf = (group: Setting.Group): ReadonlyArray<string> => [
   ...new Set(Setting.entries(group).flatMap(({ path }) => path.map((_, index) => path.slice(0, index + 1).join("."))))
 ]
 
-/** The known key that an unknown one most likely stands for. The name of a flag stands for its key. */
+/** The known key that an unknown one most likely stands for. A flag's name stands for its key. */
 const meant = (key: string, group: Setting.Group): string => {
   const byFlag = new Map(Setting.entries(group).map(({ path, setting }) => [setting.name, path.join(".")]))
   const found = nearest(key, [...keysOf(group), ...byFlag.keys()])

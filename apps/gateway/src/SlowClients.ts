@@ -68,8 +68,8 @@ const probelessTimeout = 5000
 
 /**
  * A client that has ended its side of the connection may still wait for its response, or have
- * disconnected. Interim responses (status 102) find out: the machine of a disconnected client resets
- * the connection, and the request is interrupted.
+ * disconnected. Interim responses (status 102) find out: the machine of a disconnected client
+ * resets the connection, and the request is interrupted.
  */
 export const probeHalfClosed = (connection: Connection): void => {
   const { socket, unsent } = connection

@@ -1,4 +1,4 @@
-/** Runs the built executable as a process of its own, with arguments, environment, output and signals. */
+/** Runs the built executable as a process, with arguments, environment, output and signals. */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -20,7 +20,7 @@ export interface Ended {
 export interface Running {
   readonly ended: Promise<Ended>
   readonly signal: (name: "SIGINT" | "SIGTERM") => void
-  /** Waits until stdout matches and returns the match. Fails with all output if the process ends first. */
+  /** Waits for a match in stdout and returns it. Fails with all output if the process ends first. */
   readonly prints: (pattern: RegExp) => Promise<RegExpExecArray>
 }
 
@@ -31,7 +31,7 @@ export const folder = (): string => {
   return path
 }
 
-/** Starts the executable, which ends with the test at the latest. It inherits no settings of this process. */
+/** Starts the executable without the settings of this process. It ends with the test. */
 export const start = (
   args: ReadonlyArray<string>,
   environment: Readonly<Record<string, string>> = {},

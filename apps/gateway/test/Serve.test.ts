@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite"
 import { describe, expect, it, onTestFinished, vi } from "vitest"
 import { currentKey, folder, run, serve, type Served, start } from "./Executable.ts"
 
-/** An upload of which the rest is still to be sent: a request that is in flight for as long as a test likes. */
+/** An upload whose body is not complete: a request that is in flight until the test finishes it. */
 interface Upload {
   readonly finish: () => void
   /** All that came back, once the connection has closed. */

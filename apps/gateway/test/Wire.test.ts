@@ -1,4 +1,4 @@
-/** The whole service over raw sockets: what is sent is not always what an HTTP client would send. */
+/** The whole service over raw sockets, which also send what no HTTP client would. */
 import { once } from "node:events"
 import { connect, type Socket } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"

@@ -107,7 +107,7 @@ export const declarations = {
       description: "Time after its end at which a video job is deleted, with its videos"
     })
   },
-  /** Maximum size of the answers stored for `Idempotency-Key`, as stored: large ones are compressed. */
+  /** Maximum stored size of the answers for `Idempotency-Key`. Large answers are compressed. */
   keptAnswers: {
     perKey: Setting.size("kept-answers-per-key", {
       default: 32 * mebibyte,

@@ -57,7 +57,7 @@ export interface Setting<out A> {
   readonly isList: boolean
   /** Error messages and documentation never show the value of a secret. */
   readonly isSecret: boolean
-  /** Whether there is a flag. A secret has none: all users of a machine can see its command lines. */
+  /** Whether there is a flag. Secrets have none: all users of a machine can see its command lines. */
   readonly hasFlag: boolean
   /** Reads {@link variable}. Without it, the value is the default. */
   readonly config: Config.Config<A>
@@ -94,48 +94,53 @@ export interface Options {
   readonly variable?: string
 }
 
-interface Parts<A, Default> {
+interface Declaration<A, Default> extends Options {
   /** From JSON. */
   readonly schema: Schema.ConstraintCodec<A, unknown>
   /** From one text. Default: as `Config.schema` reads `schema`. */
   readonly textSchema?: Schema.ConstraintCodec<A, unknown>
   readonly allowed: string
   readonly default: Default
-  readonly defaultText: string | number | undefined
+  /** Default: the default itself, if it is a text or a number. */
+  readonly defaultText?: string
   readonly isSecret?: boolean
   readonly hasFlag?: boolean
 }
 
-const declare = <A, Default>(name: string, options: Options, parts: Parts<A, Default>): Setting<A | Default> => {
-  const variable = options.variable ?? variablePrefix + name.toUpperCase().replaceAll("-", "_")
-  const check = SchemaParser.decodeUnknownResult(Schema.toType(parts.schema))
-  const { defaultText, isSecret = false } = parts
+const declare = <A, Default>(name: string, declaration: Declaration<A, Default>): Setting<A | Default> => {
+  const { allowed, default: fallback, description, isSecret = false, schema, textSchema } = declaration
+  const variable = declaration.variable ?? variablePrefix + name.toUpperCase().replaceAll("-", "_")
+  const defaultText =
+    typeof fallback === "string" || typeof fallback === "number"
+      ? (declaration.defaultText ?? fallback)
+      : declaration.defaultText
+  const check = SchemaParser.decodeUnknownResult(Schema.toType(schema))
   return {
     _tag: "Setting",
     name,
     variable,
-    description: options.description,
-    allowed: parts.allowed,
-    default: parts.default,
+    description,
+    allowed,
+    default: fallback,
     defaultText,
-    isList: parts.textSchema !== undefined,
+    isList: textSchema !== undefined,
     isSecret,
-    hasFlag: parts.hasFlag ?? !isSecret,
-    config: Config.withDefault(Config.schema(parts.textSchema ?? parts.schema, variable), parts.default),
+    hasFlag: declaration.hasFlag ?? !isSecret,
+    config: Config.withDefault(Config.schema(textSchema ?? schema, variable), fallback),
     jsonSchema: () => ({
-      ...JsonSchema.toDocumentDraft07(Schema.toJsonSchemaDocument(parts.schema)).schema,
-      description: `${options.description}. Allowed: ${parts.allowed}.`,
+      ...JsonSchema.toDocumentDraft07(Schema.toJsonSchemaDocument(schema)).schema,
+      description: `${description}. Allowed: ${allowed}.`,
       ...(defaultText === undefined ? {} : { default: defaultText })
     }),
-    issueOf: (value) => (value === parts.default ? undefined : Result.getOrUndefined(Result.flip(check(value))))
+    issueOf: (value) => (value === fallback ? undefined : Result.getOrUndefined(Result.flip(check(value))))
   }
 }
 
-interface Bounds<Default> {
+interface Bounds {
   readonly minimum: number
   /** Default: unlimited. */
   readonly maximum?: number
-  readonly default: Default
+  readonly default: number
   /** What the number is, in errors: `a port`. */
   readonly what?: string
 }
@@ -145,32 +150,16 @@ const between = (
   { maximum, minimum }: { readonly minimum: string | number; readonly maximum?: string | number | undefined }
 ): string => (maximum === undefined ? `${what} of at least ${minimum}` : `${what} from ${minimum} to ${maximum}`)
 
-const range = ({ maximum, minimum }: Bounds<unknown>) =>
+const range = ({ maximum, minimum }: Bounds) =>
   maximum === undefined ? Schema.isGreaterThanOrEqualTo(minimum) : Schema.isBetween({ minimum, maximum })
 
 /** A whole number. */
-export const integer = <Default extends number | undefined>(
-  name: string,
-  options: Options & Bounds<Default>
-): Setting<number | Default> =>
-  declare(name, options, {
-    schema: Schema.Int.check(range(options)),
-    allowed: between(options.what ?? "a whole number", options),
-    default: options.default,
-    defaultText: options.default
-  })
+export const integer = (name: string, { what = "a whole number", ...options }: Options & Bounds): Setting<number> =>
+  declare(name, { ...options, schema: Schema.Int.check(range(options)), allowed: between(what, options) })
 
 /** A number. */
-export const number = <Default extends number | undefined>(
-  name: string,
-  options: Options & Bounds<Default>
-): Setting<number | Default> =>
-  declare(name, options, {
-    schema: Schema.Finite.check(range(options)),
-    allowed: between(options.what ?? "a number", options),
-    default: options.default,
-    defaultText: options.default
-  })
+export const number = (name: string, { what = "a number", ...options }: Options & Bounds): Setting<number> =>
+  declare(name, { ...options, schema: Schema.Finite.check(range(options)), allowed: between(what, options) })
 
 /** A number of bytes, at least 1, written as such or with a unit: `8 MiB`. */
 export const size = <Default extends number | undefined>(
@@ -184,11 +173,11 @@ export const size = <Default extends number | undefined>(
       encode: SchemaGetter.transform((bytes: number) => ByteSize.bytes(bytes))
     })
   )
-  return declare(name, options, {
+  return declare(name, {
+    ...options,
     schema: Schema.Union([Bytes, FromText]),
     allowed: "a size of at least 1 byte, such as 8 MiB",
-    default: options.default,
-    defaultText: options.default === undefined ? undefined : ByteSize.format(ByteSize.bytes(options.default))
+    ...(options.default === undefined ? {} : { defaultText: ByteSize.format(ByteSize.bytes(options.default)) })
   })
 }
 
@@ -235,10 +224,10 @@ export const duration = (
   name: string,
   options: Options & Span & { readonly default: Duration.Duration }
 ): Setting<Duration.Duration> =>
-  declare(name, options, {
+  declare(name, {
+    ...options,
     schema: spanSchema(options),
     allowed: `${spanAllowed(options)}, such as 20 seconds`,
-    default: options.default,
     defaultText: formatDuration(options.default)
   })
 
@@ -250,7 +239,8 @@ export const durationOrNever = (name: string, options: Options & Span): Setting<
       encode: SchemaGetter.transform(() => "never" as const)
     })
   )
-  return declare(name, options, {
+  return declare(name, {
+    ...options,
     schema: Schema.Union([spanSchema(options), Never]),
     allowed: `${spanAllowed(options)}, such as 30 days, or never`,
     default: undefined,
@@ -264,14 +254,9 @@ export const literals = <const Values extends ReadonlyArray<string>>(
   values: Values,
   options: Options & { readonly default: Values[number] }
 ): Setting<Values[number]> =>
-  declare(name, options, {
-    schema: Schema.Literals(values),
-    allowed: `one of ${values.join(", ")}`,
-    default: options.default,
-    defaultText: options.default
-  })
+  declare(name, { ...options, schema: Schema.Literals(values), allowed: `one of ${values.join(", ")}` })
 
-/** A text that is not empty, or that `schema` allows. `allowed` completes "is not …" in errors. */
+/** A text that `schema` allows, which `allowed` describes in errors. Default: any that is not empty. */
 export const text = (
   name: string,
   options: Options & {
@@ -279,13 +264,7 @@ export const text = (
     readonly default: string
     readonly schema?: Schema.ConstraintCodec<string, string>
   }
-): Setting<string> =>
-  declare(name, options, {
-    schema: options.schema ?? Schema.NonEmptyString,
-    allowed: options.allowed,
-    default: options.default,
-    defaultText: options.default
-  })
+): Setting<string> => declare(name, { ...options, schema: options.schema ?? Schema.NonEmptyString })
 
 /**
  * A list, empty by default. The errors of `item` are shown, so its checks should state what is
@@ -308,13 +287,7 @@ export const list = <A>(
       encode: SchemaGetter.transform((items: ReadonlyArray<string>) => items.join(","))
     })
   )
-  return declare(name, options, {
-    schema,
-    textSchema: separated,
-    allowed: options.allowed,
-    default: [],
-    defaultText: undefined
-  })
+  return declare(name, { ...options, schema, textSchema: separated, default: [] })
 }
 
 /** A secret text. Without it the value is undefined. */
@@ -326,14 +299,7 @@ export const secret = (
     readonly hasFlag?: boolean
   }
 ): Setting<Redacted.Redacted | undefined> =>
-  declare(name, options, {
-    schema: options.schema,
-    allowed: options.allowed,
-    default: undefined,
-    defaultText: undefined,
-    isSecret: true,
-    hasFlag: options.hasFlag ?? false
-  })
+  declare(name, { ...options, default: undefined, isSecret: true, hasFlag: options.hasFlag ?? false })
 
 /** Whether a member of a group is a setting. Otherwise it is a group. */
 export const isSetting = (node: Setting<unknown> | Group): node is Setting<unknown> =>
@@ -372,7 +338,9 @@ export const config = <G extends Group>(group: G): Config.Config<Values<G>> => {
   )
 }
 
-/** Adds the defaults to some values of a group. Throws a `RangeError` on a value that is not allowed. */
+/**
+ * Adds the defaults to some values of a group. Throws a `RangeError` on a value that is not allowed.
+ */
 export const make = <G extends Group>(group: G, values: PartialValues<G>): Values<G> =>
   build(group, ({ path, setting }) => {
     const value = path.reduce<unknown>((at, key) => (Predicate.hasProperty(at, key) ? at[key] : undefined), values)

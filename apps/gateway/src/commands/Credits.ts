@@ -1,4 +1,4 @@
-/** `model-gateway credits`: manages the credits of a workspace in the database, without the HTTP API. */
+/** `model-gateway credits`: manages credits in the database, without the HTTP API. */
 import { Accounting } from "@model-gateway/server/accounting/Accounting"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { Console, Effect, Option } from "effect"

@@ -3,9 +3,9 @@ import { Option, Result, Schema, SchemaGetter } from "effect"
 import { IpNetwork, NetAddress } from "effect/net"
 
 /**
- * The network that a text names. Unlike `IpNetwork.fromString`, an address alone is a network of one,
- * host bits are allowed (`10.1.2.3/8`), and IPv4 inside IPv6 is IPv4: `::ffff:10.0.0.0/104` is
- * `10.0.0.0/8`.
+ * The network that a text names. Unlike with `IpNetwork.fromString`, an address alone is a network
+ * of one, host bits are allowed (`10.1.2.3/8`), and IPv4 inside IPv6 is IPv4:
+ * `::ffff:10.0.0.0/104` is `10.0.0.0/8`.
  */
 const fromString = (text: string): Option.Option<IpNetwork.IpNetwork> => {
   const [written = "", length, ...more] = text.split("/")
