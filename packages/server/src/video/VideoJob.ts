@@ -1,7 +1,7 @@
 /** A video job as it is stored, as a database row, and in its wire format. */
 import { type Job, Request, type Status } from "@model-gateway/core/Video"
 import type { JobHandle } from "@model-gateway/providers/Video"
-import { Data, Schema } from "effect"
+import { Data, type Effect, Schema } from "effect"
 import type { Row } from "effect/sql/SqlConnection"
 import { hash } from "node:crypto"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
@@ -93,11 +93,14 @@ export const tokenOf = ({ credential, id, provider, upstreamModel }: VideoJob): 
   return `${id}-${hash("sha256", JSON.stringify(candidate), "hex").slice(0, 16)}`
 }
 
+// The types are stated, because the declarations that the compiler writes for them are not valid.
 const RequestJson = Schema.fromJsonString(Request)
 /** Reads the column `request`. */
-export const decodeRequest = Schema.decodeEffect(RequestJson)
+export const decodeRequest: (json: string) => Effect.Effect<Request, Schema.SchemaError> =
+  Schema.decodeEffect(RequestJson)
 /** Writes the column `request`. */
-export const encodeRequest = Schema.encodeEffect(RequestJson)
+export const encodeRequest: (request: Request) => Effect.Effect<string, Schema.SchemaError> =
+  Schema.encodeEffect(RequestJson)
 
 /** The column `outputs`. */
 export const OutputsJson = Schema.fromJsonString(Schema.Array(Output))
