@@ -76,10 +76,12 @@ export interface Measured {
  * ```ts
  * import { Effect } from "effect"
  * import { measure } from "@model-gateway/providers/AudioDuration"
- * import { fromBytes } from "@model-gateway/providers/AudioSource"
- * import { wav } from "@model-gateway/providers/sandbox/DtmfTone"
+ * import { fromPath } from "@model-gateway/providers/AudioSource"
  *
- * const seconds = Effect.map(measure(fromBytes(wav("0")), "wav"), ({ duration }) => duration) // 0.3
+ * const seconds = Effect.gen(function* () {
+ *   const { duration } = yield* measure(yield* fromPath("talk.wav"), "wav")
+ *   return duration
+ * })
  * ```
  *
  * @since 0.1.0

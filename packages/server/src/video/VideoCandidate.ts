@@ -63,6 +63,10 @@ export const nextCandidate = (
   return { candidates: [first, ...rest], candidate: next ?? first, startsOver: next === undefined }
 }
 
+/** Why a job fails if {@link offerOf} finds nothing. */
+export const goneError = ({ provider }: { readonly provider: string }): string =>
+  `the provider ${provider} no longer has the model, or the gateway no longer has its credential`
+
 /**
  * The offer that the job is at, with the credential that the job was submitted with. Undefined if
  * the catalogue no longer has them.

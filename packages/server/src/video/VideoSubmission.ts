@@ -11,7 +11,7 @@ import type { JobHandle, VideoRequest } from "@model-gateway/providers/Video"
 import { Duration, Effect } from "effect"
 import { ModelCatalogue } from "../routing/ModelCatalogue.ts"
 import { Router } from "../routing/Router.ts"
-import { offerOf } from "./VideoCandidate.ts"
+import { goneError, offerOf } from "./VideoCandidate.ts"
 import { tokenOf, type VideoJob } from "./VideoJob.ts"
 import * as RetryDecision from "./RetryDecision.ts"
 
@@ -68,7 +68,7 @@ export const make = Effect.fnUntraced(function* ({ callTimeout }: { readonly cal
   return Effect.fnUntraced(function* (job: VideoJob, request: VideoRequest): Effect.fn.Return<Outcome> {
     const candidate = offerOf(catalogue, job)
     if (candidate === undefined) {
-      return notAsked({ isRetryable: false, error: `the provider ${job.provider} no longer has the model` })
+      return notAsked({ isRetryable: false, error: goneError(job) })
     }
     return yield* router
       .route({

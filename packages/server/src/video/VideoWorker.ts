@@ -256,7 +256,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
     if (attempts > mostAttempts) return yield* failJob(job, `the job was given up after ${mostAttempts} attempts`)
     if (job.handle === null) return yield* submit(job, failures)
     const candidate = VideoCandidate.offerOf(catalogue, job)
-    if (candidate === undefined) return yield* failJob(job, `the provider ${job.provider} no longer has the model`)
+    if (candidate === undefined) return yield* failJob(job, VideoCandidate.goneError(job))
     const submitted = { handle: job.handle, request: yield* requestFor(job) }
     yield* follow(job, { ...candidate, submitted }, failures)
   })

@@ -109,7 +109,7 @@ describe("VideoWorker", () => {
         yield* work("1 second")
         expect(yield* read(job.id)).toMatchObject({
           status: "failed",
-          error: "the provider test no longer has the model"
+          error: "the provider test no longer has the model, or the gateway no longer has its credential"
         })
         expect(upstream.submitted).toEqual([])
         expect(yield* money(by.workspaceId)).toEqual(untouched)
