@@ -30,12 +30,14 @@ const declared = Setting.entries(Settings.all).map(({ setting }) => setting)
 const byVariable = new Map(declared.map((setting) => [setting.variable, setting]))
 
 const rejectUnknown = Effect.fnUntraced(function* (environment: Readonly<Record<string, string | undefined>>) {
-  const known = [...byVariable.keys(), fileVariable].filter((name) => name.startsWith(prefix))
+  // Users may add the prefix to a variable without it: MODEL_GATEWAY_COHERE_API_KEY.
+  const similar = new Map(declared.map(({ name, variable }) => [Setting.variableOf(name), variable]))
   for (const [name, text] of Object.entries(environment)) {
     if (!name.startsWith(prefix) || text === undefined || text === "") continue
-    if (known.includes(name) || clientVariables.includes(name)) continue
+    if (byVariable.has(name) || name === fileVariable || clientVariables.includes(name)) continue
+    const found = nearest(name, [...similar.keys(), fileVariable])
     return yield* new Failure({
-      message: `${name} in the environment is not a setting. Did you mean ${nearest(name, known)}?`
+      message: `${name} in the environment is not a setting. Did you mean ${similar.get(found) ?? found}?`
     })
   }
 })

@@ -215,6 +215,11 @@ describe("settings", () => {
     ],
     [
       [],
+      { MODEL_GATEWAY_COHERE_API_KEY: "not-a-real-key" },
+      "MODEL_GATEWAY_COHERE_API_KEY in the environment is not a setting. Did you mean COHERE_API_KEY?"
+    ],
+    [
+      [],
       { MODEL_GATEWAY_METRIC_TOKEN: "0123456789abcdef" },
       "MODEL_GATEWAY_METRIC_TOKEN in the environment is not a setting. Did you mean MODEL_GATEWAY_METRICS_TOKEN?"
     ],

@@ -40,6 +40,9 @@ import {
 /** Prefix of the environment variables that a setting's name gives. */
 export const variablePrefix = "MODEL_GATEWAY_"
 
+/** The environment variable of a setting with this name, unless its declaration has another. */
+export const variableOf = (name: string): string => variablePrefix + name.toUpperCase().replaceAll("-", "_")
+
 /** The declaration of one setting. */
 export interface Setting<out A> {
   readonly _tag: "Setting"
@@ -90,7 +93,7 @@ export interface Entry {
 export interface Options {
   /** What the setting does, for the help and the documentation. */
   readonly description: string
-  /** The environment variable, where it is not {@link variablePrefix} and the name. */
+  /** The environment variable. Default: {@link variableOf} the name. */
   readonly variable?: string
 }
 
@@ -109,7 +112,7 @@ interface Declaration<A, Default> extends Options {
 
 const declare = <A, Default>(name: string, declaration: Declaration<A, Default>): Setting<A | Default> => {
   const { allowed, default: fallback, description, isSecret = false, schema, textSchema } = declaration
-  const variable = declaration.variable ?? variablePrefix + name.toUpperCase().replaceAll("-", "_")
+  const variable = declaration.variable ?? variableOf(name)
   const defaultText =
     typeof fallback === "string" || typeof fallback === "number"
       ? (declaration.defaultText ?? fallback)
