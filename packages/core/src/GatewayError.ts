@@ -361,8 +361,11 @@ export type ErrorClass<E extends GatewayError> = Schema.Top &
  * ```ts
  * import { GatewayError, Rerank } from "@model-gateway/core"
  *
- * GatewayError.ofStatus<GatewayError.GatewayError>(Rerank.rerank.error, 404, { message: "resource not found" }) // NotFound
- * GatewayError.ofStatus<GatewayError.GatewayError>(Rerank.rerank.error, 504, { message: "too late" }) // undefined
+ * const make = (status: number) =>
+ *   GatewayError.ofStatus<GatewayError.GatewayError>(Rerank.rerank.error, status, { message: "no" })
+ *
+ * make(404) // NotFound
+ * make(504) // undefined: a rerank has no 504
  * ```
  *
  * @since 0.1.0

@@ -9,8 +9,7 @@ import type { Schema } from "effect"
 import type { Charge } from "./Pricing.ts"
 
 /**
- * A video request, as an offer receives it. Without `duration`, the model's default
- * applies.
+ * A video request, as an offer receives it. Without `duration`, the model's default applies.
  *
  * @since 0.1.0
  */
@@ -33,8 +32,8 @@ export interface VideoRequest extends Pick<
 }
 
 /**
- * The upstream's own name of a job: any JSON but null that the adapter needs to find the job again. The
- * service stores it and passes it back unchanged.
+ * The upstream's own name of a job: any JSON but null that the adapter needs to find the job again.
+ * The service stores it and passes it back unchanged.
  *
  * @since 0.1.0
  */

@@ -1,5 +1,5 @@
 /**
- * Keypad (DTMF) tones: the sixteen keys, their two frequencies each, and WAV audio of them being pressed.
+ * Keypad (DTMF) tones: the sixteen keys, their two frequencies each, and WAV audio of key presses.
  *
  * @since 0.1.0
  */
@@ -48,7 +48,7 @@ export interface WavOptions {
 }
 
 /**
- * WAV audio of the keys of a text being pressed one after the other. Characters that are no keys make a pause.
+ * WAV audio of the keys of a text, pressed one after the other. Other characters make a pause.
  *
  * @example
  * ```ts

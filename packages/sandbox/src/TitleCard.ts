@@ -57,8 +57,8 @@ const greatestLongSide = 2520
 const even = (length: number): number => 2 * Math.round(length / 2)
 
 /**
- * The size that a request asks for: `size` as it is, else the size of `resolution` (default 720p) at `aspect_ratio`
- * (default 16:9). Where both are given they must agree.
+ * The size that a request asks for: `size` as it is, else the size of `resolution` (default 720p)
+ * at `aspect_ratio` (default 16:9). If both are given, they must agree.
  *
  * Fails with `SizeError` above 1080p, below 64 pixels, for an odd side, and for a contradiction.
  *

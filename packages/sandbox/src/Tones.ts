@@ -51,7 +51,8 @@ export interface Press {
 }
 
 /**
- * The key presses in the audio, in order. Long audio is worked through in pieces, with other fibers let in between.
+ * The key presses in the audio, in order. Long audio is processed in pieces; other fibers run in
+ * between.
  *
  * @example
  * ```ts

@@ -1,5 +1,6 @@
 /**
- * Reads the WAV audio that `sandbox/tones` understands: PCM of 8 or 16 bits, one or two channels, 8 to 48 kHz.
+ * Reads the WAV audio that `sandbox/tones` supports: PCM of 8 or 16 bits, one or two channels, 8 to
+ * 48 kHz.
  *
  * @since 0.1.0
  */
@@ -36,8 +37,8 @@ export interface Wav {
 }
 
 /**
- * Understands the header. A file cut short gives the samples that are there, and a data size that was never filled
- * in (recorders that stream leave 0 or 0xFFFFFFFF) means the rest of the file.
+ * Reads the header. If the file is cut short, the samples are those that it has. A data size that
+ * was never filled in (streaming recorders write 0 or 0xFFFFFFFF) means the rest of the file.
  *
  * @example
  * ```ts

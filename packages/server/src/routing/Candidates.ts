@@ -155,7 +155,9 @@ export const supporting = <O extends Offer>(
   return able.length === 0 ? Effect.fail(Issues.invalid(first ?? [], reason)) : Effect.succeed(able)
 }
 
-/** The most that a request can cost at any of the candidates. It is reserved before the first call. */
+/**
+ * The most that a request can cost at any of the candidates. It is reserved before the first call.
+ */
 export const largestQuote = <O extends Offer>(
   candidates: ReadonlyArray<Candidate.Candidate<O>>,
   quote: (offer: O) => MicroCredits.MicroCredits

@@ -39,8 +39,8 @@ export class AttemptsFailed extends Data.TaggedError("AttemptsFailed")<{
 }> {}
 
 /**
- * All circuits are open, so no candidate was called. `retryAfter` is when the first one may be tried
- * again.
+ * All circuits are open, so no candidate was called. `retryAfter` is when the first one may be
+ * tried again.
  */
 export class NoneUp extends Data.TaggedError("NoneUp")<{
   readonly retryAfter: Duration.Duration

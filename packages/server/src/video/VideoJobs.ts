@@ -26,7 +26,8 @@ export interface SubmitVideo {
   /** The complete request, with `duration` filled in. */
   readonly request: Request
   /**
-   * The candidates, in order of preference. The second one is tried if the first one does not take the job, and so on.
+   * The candidates, in order of preference. The second one is tried if the first one does not take
+   * the job, and so on.
    */
   readonly candidates: readonly [Candidate, ...ReadonlyArray<Candidate>]
   readonly isByok?: boolean | undefined

@@ -33,7 +33,10 @@ import { VideoSignals } from "./VideoSignals.ts"
 /** The version of the row that a worker has read. */
 export type Seen = Pick<VideoJob, "id" | "step">
 
-/** The transitions. Each returns the updated row, or null if the row had changed and nothing was done. */
+/**
+ * The transitions. Each returns the updated row, or null if the row had changed and nothing was
+ * done.
+ */
 export interface VideoTransitions {
   /** A worker starts the job: `in_progress`. */
   readonly start: (seen: Seen) => Effect.Effect<VideoJob | null, StorageError>

@@ -1,6 +1,6 @@
 /**
- * `upstream_job_id` of a video job holds the upstream's handle as JSON, so that an upstream may name
- * its jobs by more than a string.
+ * `upstream_job_id` of a video job holds the upstream's handle as JSON, so that an upstream may
+ * name its jobs by more than a string.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
