@@ -189,7 +189,7 @@ it.live(
       expect(new Set(usage.map(({ id }) => id))).toEqual(new Set(Array.from(first.values(), (body) => idOf(body).id)))
       expect(usage.length).toBe(names.length)
       // Each charge is reported once.
-      expect(reported.map(({ id }) => id).toSorted()).toEqual(usage.map(({ id }) => id).toSorted())
+      expect(reported.map(({ id }) => String(id)).toSorted()).toEqual(usage.map(({ id }) => String(id)).toSorted())
       expect(usage.every(({ cost_micro, is_late }) => cost_micro === price && is_late === 0)).toBe(true)
       expect(workspace).toMatchObject({ balance_micro: Number(credits) - spent, reserved_micro: 0 })
       expect(budgets).toMatchObject([{ usage: spent, held: 0 }])
