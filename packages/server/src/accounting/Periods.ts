@@ -4,7 +4,6 @@
  * All are UTC: the day from 00:00, the ISO week from Monday 00:00, the calendar month from its
  * first day.
  */
-import { DateTime } from "effect"
 
 /** Milliseconds in a UTC day. Computer time has no leap seconds. */
 export const dayMillis = 86_400_000
@@ -19,12 +18,15 @@ export interface PeriodStarts {
 /** Start of the UTC day that contains `millis`. */
 export const startOfDay = (millis: number): number => Math.floor(millis / dayMillis) * dayMillis
 
+/** 1970-01-01 was a Thursday: three days after the start of its week. */
+const weekStartOf = (day: number): number => {
+  const sinceMonday = (day / dayMillis + 3) % 7
+  return day - (sinceMonday < 0 ? sinceMonday + 7 : sinceMonday) * dayMillis
+}
+
 /** All three starts. */
 export const startsOf = (millis: number): PeriodStarts => {
-  const instant = DateTime.makeUnsafe(millis)
-  return {
-    day: startOfDay(millis),
-    week: DateTime.toEpochMillis(DateTime.startOf(instant, "week", { weekStartsOn: 1 })),
-    month: DateTime.toEpochMillis(DateTime.startOf(instant, "month"))
-  }
+  const day = startOfDay(millis)
+  const date = new Date(millis)
+  return { day, week: weekStartOf(day), month: Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1) }
 }

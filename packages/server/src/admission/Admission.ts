@@ -18,7 +18,7 @@ import { SecureRandom } from "effect/crypto/SecureRandom"
 import type { HttpServerResponse } from "effect/http"
 import type { Caller } from "../access/Caller.ts"
 import { Accounting, type Outcome, type Payer, type Reservation, type Settlement } from "../accounting/Accounting.ts"
-import type { Event } from "../events/Event.ts"
+import { type Event, idOf } from "../events/Event.ts"
 import { Outbox } from "../events/Outbox.ts"
 import { logAndContinue, orUnavailable } from "../http/Failures.ts"
 import type { RequestContext } from "../http/RequestContext.ts"
@@ -126,7 +126,7 @@ export const make = Effect.gen(function* () {
   const idempotency = yield* Idempotency
   const outbox = yield* Outbox
   const random = yield* SecureRandom
-  const withinRate = Effect.provideService(RequestRate.withinRate, RateLimits, yield* RateLimits)
+  const withinRate = RequestRate.make(yield* RateLimits)
 
   const takeFree = ({ key }: Caller) =>
     orUnavailable(days.take(key.hash, key.freeDailyLimit)).pipe(
@@ -161,6 +161,7 @@ export const make = Effect.gen(function* () {
     { attempts, outcome }: Served<A>
   ) =>
     outbox.write({
+      id: idOf(id),
       type: operation === "video" ? "video.completed" : `${operation}.completed`,
       workspace_id: caller.key.workspaceId,
       key_hash: caller.key.hash,

@@ -17,21 +17,27 @@ const setRateHeaders = (status: RateStatus) =>
  * the limit it fails with a 429 with `retry_after`. For every operation that has a 429, paid or
  * not.
  */
-export const withinRate: Effect.Effect<void, TooManyRequests, RateLimits | RequestContext> = Effect.gen(function* () {
-  const record = yield* RequestContext
-  if (record.isCounted) return
-  record.isCounted = true
-  const limits = yield* RateLimits
-  const { key } = yield* currentCaller
-  const status = yield* orUnavailable(limits.request(key.hash)).pipe(
-    Effect.catchTag("RateLimited", (limited) =>
-      Effect.andThen(
-        setRateHeaders(limited.status),
-        new TooManyRequests({
-          error: { message: limited.message, metadata: { retry_after: limited.retryAfter } }
-        })
+export const make = (limits: RateLimits["Service"]): Effect.Effect<void, TooManyRequests, RequestContext> =>
+  Effect.gen(function* () {
+    const record = yield* RequestContext
+    if (record.isCounted) return
+    record.isCounted = true
+    const { key } = yield* currentCaller
+    const status = yield* orUnavailable(limits.request(key.hash)).pipe(
+      Effect.catchTag("RateLimited", (limited) =>
+        Effect.andThen(
+          setRateHeaders(limited.status),
+          new TooManyRequests({
+            error: { message: limited.message, metadata: { retry_after: limited.retryAfter } }
+          })
+        )
       )
     )
-  )
-  yield* setRateHeaders(status)
-})
+    yield* setRateHeaders(status)
+  })
+
+/** {@link make} over the limits in the context. */
+export const withinRate: Effect.Effect<void, TooManyRequests, RateLimits | RequestContext> = Effect.flatMap(
+  RateLimits,
+  make
+)

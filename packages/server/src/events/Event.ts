@@ -19,7 +19,7 @@ export const Attempt = Schema.Struct({
 
 /** What happened. */
 export const Event = Schema.Struct({
-  /** A UUID v7. Ids grow with time. It stays the same however often the event is delivered. */
+  /** Unique, and the same however often the event is delivered. */
   id: Schema.String,
   type: Schema.Literals([
     "rerank.completed",
@@ -62,3 +62,6 @@ export const Event = Schema.Struct({
 
 /** What happened. */
 export type Event = typeof Event.Type
+
+/** The id of the one event that reports what a reservation with this id led to. */
+export const idOf = (reservationId: string): string => `evt_${reservationId}`

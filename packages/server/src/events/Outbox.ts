@@ -3,7 +3,6 @@
  * without the other. Webhooks and broadcast read them from here.
  */
 import { Clock, Context, Duration, Effect, Layer, Schema } from "effect"
-import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as Background from "../internal/Background.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
@@ -11,8 +10,15 @@ import * as Purge from "../storage/sql/Purge.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import { Event } from "./Event.ts"
 
-/** An event to write. The outbox adds its id and time. */
-export type NewEvent = Omit<Event, "id" | "created_at" | "duration_ms">
+/** An event to write. The outbox adds its time. */
+export type NewEvent = Omit<Event, "created_at" | "duration_ms">
+
+/** An event, and its place in the outbox. */
+export interface Written {
+  /** Grows with each event. */
+  readonly sequence: number
+  readonly event: Event
+}
 
 /** The outbox. */
 export class Outbox extends Context.Service<
@@ -20,9 +26,12 @@ export class Outbox extends Context.Service<
   {
     /** Writes an event as part of the transaction that is under way. Fails outside of one. */
     readonly write: (event: NewEvent) => Effect.Effect<void, StorageError>
-    /** At most `limit` events, oldest first, that were written after the event with the id `after`. */
-    readonly read: (after: string | undefined, limit: number) => Effect.Effect<ReadonlyArray<Event>, StorageError>
-    /** Deletes events that are older than this. Returns their number. */
+    /** At most `limit` events, oldest first, that were written after the one with this sequence. */
+    readonly read: (after: number, limit: number) => Effect.Effect<ReadonlyArray<Written>, StorageError>
+    /**
+     * Deletes events that are older than this, except the newest one, so that no sequence is used
+     * twice. Returns their number.
+     */
     readonly purge: (age: Duration.Duration) => Effect.Effect<number, StorageError>
   }
 >()("@model-gateway/server/events/Outbox") {}
@@ -30,41 +39,49 @@ export class Outbox extends Context.Service<
 const EventJson = Schema.fromJsonString(Event)
 const decode = Schema.decodeEffect(EventJson)
 
-/** Sorts before every id of `time` or later: a UUID v7 starts with its time in 48 bits. */
-const firstIdOf = (time: number): string => {
-  const digits = Math.max(0, time).toString(16).padStart(12, "0")
-  return `${digits.slice(0, 8)}-${digits.slice(8)}`
-}
-
 /** Makes the outbox over the database in the context. */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
-  const random = yield* SecureRandom
-  const insert = Dialect.prepareChange(sql, `INSERT INTO events (id, body) VALUES (?1, ?2)`)
+  const insert = Dialect.prepareChange(sql, `INSERT INTO events (created_at, body) VALUES (?1, ?2)`)
+
+  /** Deletes some of the oldest events that were written before `end`. Returns their number. */
+  const deleteSome = Effect.fnUntraced(function* (end: number) {
+    const oldest = yield* sql`SELECT sequence, created_at FROM events WHERE sequence > 0
+      ORDER BY sequence LIMIT ${Purge.atOnce + 1}`
+    const due = oldest.slice(0, -1).filter((row) => Dialect.int(row, "created_at") < end)
+    if (due.length === 0) return 0
+    yield* sql`DELETE FROM events WHERE ${sql.in(
+      "sequence",
+      due.map((row) => Dialect.int(row, "sequence"))
+    )}`
+    return due.length
+  })
 
   return Outbox.of({
     write: Effect.fnUntraced(function* (event: NewEvent) {
-      const id = yield* random.uuidV7()
       const now = yield* Clock.currentTimeMillis
-      const written: Event = { ...event, id, created_at: now, duration_ms: Math.max(0, now - event.started_at) }
-      yield* insert(id, JSON.stringify(written))
+      const written: Event = { ...event, created_at: now, duration_ms: Math.max(0, now - event.started_at) }
+      yield* insert(now, JSON.stringify(written))
     }, mapSqlError("Outbox.write")),
-    read: Effect.fn("Outbox.read")(function* (after: string | undefined, limit: number) {
-      const rows = yield* sql`SELECT body FROM events WHERE id > ${after ?? ""} ORDER BY id LIMIT ${limit}`
-      return yield* Effect.forEach(rows, (row) => Effect.orDie(decode(Dialect.text(row, "body"))))
+    read: Effect.fn("Outbox.read")(function* (after: number, limit: number) {
+      const rows =
+        yield* sql`SELECT sequence, body FROM events WHERE sequence > ${after} ORDER BY sequence LIMIT ${limit}`
+      return yield* Effect.forEach(rows, (row) =>
+        Effect.map(Effect.orDie(decode(Dialect.text(row, "body"))), (event) => ({
+          sequence: Dialect.int(row, "sequence"),
+          event
+        }))
+      )
     }, mapSqlError("Outbox.read")),
     purge: Effect.fn("Outbox.purge")(function* (age: Duration.Duration) {
-      const end = firstIdOf(Math.floor((yield* Clock.currentTimeMillis) - Duration.toMillis(age)))
-      const some = sql`DELETE FROM events WHERE id IN (
-        SELECT id FROM events WHERE id < ${end} ORDER BY id LIMIT ${Purge.atOnce}
-      ) RETURNING id`
-      return yield* Purge.all(Effect.map(some, (rows) => rows.length))
+      const end = Math.floor((yield* Clock.currentTimeMillis) - Duration.toMillis(age))
+      return yield* Purge.all(deleteSome(end))
     }, mapSqlError("Outbox.purge"))
   })
 })
 
 /** The outbox in the database. It does not purge by itself; see {@link layerPurge}. */
-export const layerSql: Layer.Layer<Outbox, never, SqlClient | SecureRandom> = Layer.effect(Outbox, make)
+export const layerSql: Layer.Layer<Outbox, never, SqlClient> = Layer.effect(Outbox, make)
 
 /**
  * Deletes old events in the background, at the start and then at an interval (default: 10 minutes).

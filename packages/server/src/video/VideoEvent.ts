@@ -1,5 +1,6 @@
 /** The event that reports the end of a video job. */
 import type { Request, Status } from "@model-gateway/core/Video"
+import { idOf } from "../events/Event.ts"
 import type { NewEvent } from "../events/Outbox.ts"
 import { toWire, type VideoJob } from "./VideoJob.ts"
 
@@ -24,6 +25,7 @@ export const make = (
   request: Request | undefined,
   usage: Readonly<Record<string, number>>
 ): NewEvent => ({
+  id: idOf(job.intentId),
   type,
   workspace_id: job.workspaceId,
   key_hash: job.keyHash,

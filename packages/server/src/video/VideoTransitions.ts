@@ -51,7 +51,7 @@ export interface VideoTransitions {
    */
   readonly reroute: (
     seen: Seen,
-    turn: NextCandidate,
+    next: NextCandidate,
     after: Duration.Duration,
     failures: number
   ) => Effect.Effect<VideoJob | null, StorageError>

@@ -9,7 +9,7 @@ import { layer, TestGateway } from "../TestGateway.ts"
 import { post } from "../TestEnvelope.ts"
 import { asTheyCame, scripted } from "../TestProvider.ts"
 
-const events = Effect.flatMap(Outbox, (outbox) => outbox.read(undefined, 100))
+const events = Effect.flatMap(Outbox, (outbox) => outbox.read(0, 100))
 
 const request = { model: "test/rank", query: "q", documents: ["a", "b"] }
 
@@ -33,9 +33,10 @@ it.layer(
       }
       const [row, ...rows] = yield* TestLedger.usageOf()
       expect(rows).toEqual([])
-      const [event, ...others] = yield* events
+      const [written, ...others] = yield* events
       expect(others).toEqual([])
-      expect(event).toMatchObject({
+      expect(written?.event).toMatchObject({
+        id: `evt_${row?.id}`,
         type: "rerank.completed",
         workspace_id: workspace.id,
         key_hash: row?.keyHash,

@@ -112,7 +112,7 @@ const ledgerOf = Effect.fnUntraced(function* (folder: string) {
   const db = yield* open(folder)
   return {
     usage: db.prepare("SELECT id, cost_micro, is_late FROM usage_ledger").all(),
-    reported: db.prepare("SELECT json_extract(body, '$.generation_id') AS id FROM events ORDER BY id").all(),
+    reported: db.prepare("SELECT json_extract(body, '$.generation_id') AS id FROM events ORDER BY sequence").all(),
     workspace: db.prepare("SELECT balance_micro, reserved_micro FROM workspaces").get(),
     credits: db.prepare("SELECT SUM(amount_micro) AS total FROM credit_ledger").get()?.["total"],
     budgets: db.prepare("SELECT usage, held FROM budgets WHERE usage > 0 OR held > 0").all(),

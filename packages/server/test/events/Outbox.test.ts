@@ -6,6 +6,7 @@ import { type NewEvent, Outbox } from "../../src/events/Outbox.ts"
 import { layer } from "../TestStorage.ts"
 
 const event = (model: string): NewEvent => ({
+  id: `evt_${model}`,
   type: "rerank.completed",
   workspace_id: "w",
   key_hash: "k",
@@ -24,16 +25,15 @@ const event = (model: string): NewEvent => ({
   callback_url: null
 })
 
-it.effect("an event is read as it was written, with an id and its time", () =>
+it.effect("an event is read as it was written, with its time", () =>
   Effect.gen(function* () {
     const outbox = yield* Outbox
     const sql = yield* SqlClient
     yield* TestClock.adjust("90 seconds")
     yield* sql.withTransaction(outbox.write(event("a")))
-    const [read, ...others] = yield* outbox.read(undefined, 10)
+    const [read, ...others] = yield* outbox.read(0, 10)
     expect(others).toEqual([])
-    expect(read).toEqual({ ...event("a"), id: read?.id, created_at: 90_000, duration_ms: 90_000 })
-    expect(read?.id).toMatch(/^[0-9a-f-]{36}$/)
+    expect(read?.event).toEqual({ ...event("a"), created_at: 90_000, duration_ms: 90_000 })
   }).pipe(Effect.provide(layer))
 )
 
@@ -44,7 +44,7 @@ it.effect("an event is gone with the transaction that it was written in, and can
     const broken = Effect.andThen(outbox.write(event("a")), Effect.fail("broken"))
     expect(yield* Effect.flip(sql.withTransaction(broken))).toBe("broken")
     expect(yield* Effect.flip(outbox.write(event("a")))).toMatchObject({ _tag: "StorageError" })
-    expect(yield* outbox.read(undefined, 10)).toEqual([])
+    expect(yield* outbox.read(0, 10)).toEqual([])
   }).pipe(Effect.provide(layer))
 )
 
@@ -56,22 +56,27 @@ it.effect("events are read in the order in which they were written, a page at a 
       yield* sql.withTransaction(outbox.write(event(model)))
       yield* TestClock.adjust("1 millis")
     }
-    const first = yield* outbox.read(undefined, 2)
-    expect(first.map(({ model }) => model)).toEqual(["a", "b"])
-    expect((yield* outbox.read(first[1]?.id, 2)).map(({ model }) => model)).toEqual(["c"])
+    const first = yield* outbox.read(0, 2)
+    expect(first.map(({ event }) => event.model)).toEqual(["a", "b"])
+    expect((yield* outbox.read(first[1]?.sequence ?? 0, 2)).map(({ event }) => event.model)).toEqual(["c"])
   }).pipe(Effect.provide(layer))
 )
 
-it.effect("events that are old enough are deleted, younger ones stay", () =>
+it.effect("events that are old enough are deleted, except the newest, so that no sequence is used twice", () =>
   Effect.gen(function* () {
     const outbox = yield* Outbox
     const sql = yield* SqlClient
-    yield* sql.withTransaction(outbox.write(event("old")))
+    for (const model of ["a", "b", "c"]) yield* sql.withTransaction(outbox.write(event(model)))
     yield* TestClock.adjust("2 days")
     yield* sql.withTransaction(outbox.write(event("young")))
     yield* TestClock.adjust("1 days")
     expect(yield* outbox.purge(Duration.days(4))).toBe(0)
-    expect(yield* outbox.purge(Duration.hours(47))).toBe(1)
-    expect((yield* outbox.read(undefined, 10)).map(({ model }) => model)).toEqual(["young"])
+    expect(yield* outbox.purge(Duration.hours(47))).toBe(3)
+    const left = yield* outbox.read(0, 10)
+    expect(left.map(({ event }) => event.model)).toEqual(["young"])
+    expect(yield* outbox.purge(Duration.zero)).toBe(0)
+    yield* sql.withTransaction(outbox.write(event("next")))
+    const [next] = yield* outbox.read(left[0]?.sequence ?? 0, 10)
+    expect(next?.event.model).toBe("next")
   }).pipe(Effect.provide(layer))
 )

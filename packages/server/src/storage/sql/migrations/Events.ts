@@ -1,13 +1,20 @@
-/** The outbox. Ids are UUIDs v7, so rows are stored in the order of time. */
+/**
+ * The outbox. Its key is a plain sequence: SQLite appends to such a table with the least work, and
+ * every paid request appends to it.
+ */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { withoutRowId } from "../Dialect.ts"
 
 /** Creates the table. */
 export const migration = Effect.gen(function* () {
   const sql = yield* SqlClient
+  const sequence = sql.onDialectOrElse({
+    sqlite: () => sql.literal("INTEGER PRIMARY KEY"),
+    orElse: () => sql.literal("BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY")
+  })
   yield* sql`CREATE TABLE events (
-    id TEXT NOT NULL PRIMARY KEY,
+    sequence ${sequence},
+    created_at BIGINT NOT NULL,
     body TEXT NOT NULL
-  ) ${withoutRowId(sql)}`
+  )`
 })
