@@ -1,5 +1,6 @@
 /**
- * Authentication: the bearer scheme, and the kind of key that an operation requires. The service implements it.
+ * Authentication: the bearer scheme, and the kind of key that an operation requires. The service
+ * implements it.
  *
  * Specification: "Authentication".
  *

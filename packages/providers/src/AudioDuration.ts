@@ -3,8 +3,8 @@
  * caller declares.
  *
  * The duration is computed from the packets when the container's header lacks or only estimates it:
- * MP3 with a variable bit rate, ADTS, FLAC, Ogg, and WebM as browsers record it. A file that was cut
- * short is measured as far as it goes, or refused if the parser cannot find its end.
+ * MP3 with a variable bit rate, ADTS, FLAC, Ogg, and WebM as browsers record it. A file that was
+ * cut short is measured as far as it goes, or refused if the parser cannot find its end.
  *
  * @since 0.1.0
  */

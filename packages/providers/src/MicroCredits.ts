@@ -52,7 +52,8 @@ export const make = (value: number): MicroCredits => {
 }
 
 /**
- * From credits as they stand on the wire, to the nearest micro-credit; `None` when not finite or too large to count.
+ * From credits as on the wire, to the nearest micro-credit. `None` if the number is not finite or
+ * too large to count.
  *
  * @example
  * ```ts

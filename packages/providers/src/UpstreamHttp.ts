@@ -99,8 +99,8 @@ export interface Options {
   /** Default: {@link bearer}. */
   readonly authentication?: Authentication
   /**
-   * The longest wait for a JSON response, or for the next bytes of a stream. The service has shorter
-   * limits of its own. Default: 5 minutes.
+   * The longest wait for a JSON response, or for the next bytes of a stream. The service has
+   * shorter limits of its own. Default: 5 minutes.
    */
   readonly timeLimit?: Duration.Input
   /** The maximum size of a JSON response in bytes. Default: 4 MiB. */

@@ -60,7 +60,9 @@ export interface Setting<out A> {
   readonly isList: boolean
   /** Error messages and documentation never show the value of a secret. */
   readonly isSecret: boolean
-  /** Whether there is a flag. Secrets have none: all users of a machine can see its command lines. */
+  /**
+   * Whether there is a flag. Secrets have none: all users of a machine can see its command lines.
+   */
   readonly hasFlag: boolean
   /** Reads {@link variable}. Without it, the value is the default. */
   readonly config: Config.Config<A>
@@ -259,7 +261,9 @@ export const literals = <const Values extends ReadonlyArray<string>>(
 ): Setting<Values[number]> =>
   declare(name, { ...options, schema: Schema.Literals(values), allowed: `one of ${values.join(", ")}` })
 
-/** A text that `schema` allows, which `allowed` describes in errors. Default: any that is not empty. */
+/**
+ * A text that `schema` allows, which `allowed` describes in errors. Default: any that is not empty.
+ */
 export const text = (
   name: string,
   options: Options & {

@@ -1,6 +1,6 @@
 /**
- * The request of POST `/keys/ephemeral`. It has a file of its own because it reads the operations of
- * other files, which a page that creates no keys must not bundle.
+ * The request of POST `/keys/ephemeral`. It has a file of its own because it reads the operations
+ * of other files, which a page that creates no keys must not bundle.
  */
 import * as Schema from "effect/Schema"
 import * as CurrentKey from "../CurrentKey.ts"

@@ -1,4 +1,6 @@
-/** Error sets that several operations share. The specification describes none of these operations. */
+/**
+ * Error sets that several operations share. The specification describes none of these operations.
+ */
 import {
   BadRequest,
   Forbidden,
