@@ -9,8 +9,8 @@
  *
  * What follows from these is not stated again: an operation costs money if it has a 402
  * ({@link isPaid}), is rate limited per key if it has a 429 ({@link isRateLimited}), and accepts
- * the content types of its payload. An ephemeral key can be restricted to an operation that does not
- * require a management key.
+ * the content types of its payload. An ephemeral key can be restricted to an operation that does
+ * not require a management key.
  *
  * @since 0.1.0
  */

@@ -136,7 +136,7 @@ describe("the traits of the operations", () => {
 })
 
 describe("an operation", () => {
-  it("is told from other exports of its file", () => {
+  it("is recognized among other exports of its file", () => {
     expect(Operation.isOperation(Rerank.rerank)).toBe(true)
     for (const other of [Rerank.Request, Rerank.rerankEndpoint, GatewayError.BadRequest, "rerank", undefined]) {
       expect(Operation.isOperation(other)).toBe(false)

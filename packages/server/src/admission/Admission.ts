@@ -56,6 +56,11 @@ export interface PaidRequest<A> {
   readonly user: string | undefined
 }
 
+/** A request that is answered when its work is done. */
+export interface ServedRequest<A> extends PaidRequest<A> {
+  readonly operation: "rerank" | "transcription"
+}
+
 /** The result of paid work: the answer, the charge, and the calls of providers that led to it. */
 export interface Served<A> {
   readonly answer: A
@@ -85,8 +90,8 @@ export class Admission extends Context.Service<
     /** Counts the request against its key's rate limit, once for each request. */
     readonly withinRate: Effect.Effect<void, TooManyRequests, RequestContext>
     /**
-     * Fails if the key, its guardrail or its workspace has nothing left to spend. For requests whose
-     * price is not known yet.
+     * Fails if the key, its guardrail or its workspace has nothing left to spend. For requests
+     * whose price is not known yet.
      */
     readonly notExhausted: (caller: Caller) => Effect.Effect<void, PaymentRequired>
     /**
@@ -96,7 +101,7 @@ export class Admission extends Context.Service<
      * generation id: the response's `id` and the key of the usage entry.
      */
     readonly serve: <A, E, R>(
-      request: PaidRequest<A>,
+      request: ServedRequest<A>,
       work: (id: string) => Effect.Effect<Served<A>, E, R>
     ) => Effect.Effect<HttpServerResponse.HttpServerResponse, E | Refusal, R | RequestContext>
     /** Admits a job. `submit` writes it in one transaction with {@link JobAdmission}. */
@@ -156,13 +161,13 @@ export const make = Effect.gen(function* () {
   ) => Effect.andThen(withinRate, IdempotentRequest.once(idempotency, request, work))
 
   const eventOf = <A>(
-    { caller, model, operation, trace, user }: PaidRequest<A>,
+    { caller, model, operation, trace, user }: ServedRequest<A>,
     { id, reservedAt }: Reservation,
     { attempts, outcome }: Served<A>
   ) =>
     outbox.write({
       id: idOf(id),
-      type: operation === "video" ? "video.completed" : `${operation}.completed`,
+      type: `${operation}.completed`,
       workspace_id: caller.key.workspaceId,
       key_hash: caller.key.hash,
       model,
@@ -181,7 +186,7 @@ export const make = Effect.gen(function* () {
     })
 
   const charged = Effect.fnUntraced(function* <A, E, R>(
-    request: PaidRequest<A>,
+    request: ServedRequest<A>,
     keep: IdempotentRequest.Keep<A>,
     work: (id: string) => Effect.Effect<Served<A>, E, R>
   ) {
