@@ -1,15 +1,23 @@
-/** Which models the executable offers. A new adapter is added here. */
+/** Which models the executable offers: those of every upstream that is set, then the sandbox's. */
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
-import * as Cohere from "@model-gateway/providers/Cohere"
-import type { Offers } from "@model-gateway/providers/Offer"
+import type { Adapter } from "@model-gateway/providers/Adapter"
+import { adapters } from "@model-gateway/providers/Adapters"
+import { gatewayCredential, type Offers } from "@model-gateway/providers/Offer"
 import * as Sandbox from "@model-gateway/sandbox/Sandbox"
 import { Effect, Layer } from "effect"
 import type { Settings } from "./Settings.ts"
 
-/** The offers of every upstream that has a key, then the sandbox's. */
-const all = Effect.fnUntraced(function* ({ cohere: { apiKey, baseUrl } }: Settings["upstreams"]) {
-  const cohere = apiKey === undefined ? [] : yield* Cohere.offers({ apiKey, baseUrl })
-  return [...cohere, ...(yield* Sandbox.make())]
+/** The built-in models of an adapter at its own upstream. None if the upstream is not set. */
+const builtIn = Effect.fnUntraced(function* (adapter: Adapter, upstreams: Settings["upstreams"]) {
+  const { apiKey, baseUrl = "" } = upstreams[adapter.name] ?? {}
+  if (baseUrl === "" || (apiKey === undefined && adapter.credential === "required")) return []
+  const upstream = { name: adapter.name, baseUrl, credential: gatewayCredential(apiKey) }
+  return yield* adapter.offers(upstream, adapter.models)
+})
+
+const all = Effect.fnUntraced(function* (upstreams: Settings["upstreams"]) {
+  const offers = yield* Effect.forEach(adapters, (adapter) => builtIn(adapter, upstreams))
+  return [...offers.flat(), ...(yield* Sandbox.make())]
 })
 
 /** The layer that `use` makes from the offers. They share connections, which it keeps open. */

@@ -6,13 +6,34 @@
  * A flag takes precedence over the environment, the environment over the file, and the file over
  * the default.
  */
-import * as Cohere from "@model-gateway/providers/Cohere"
+import type { Adapter } from "@model-gateway/providers/Adapter"
+import { adapters } from "@model-gateway/providers/Adapters"
 import * as UpstreamHttp from "@model-gateway/providers/UpstreamHttp"
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
 import * as Setting from "@model-gateway/server/Setting"
 import { type Config, Duration, JsonSchema, type Option } from "effect"
 import { Flag } from "effect/cli"
 import { fileURLToPath } from "node:url"
+
+/** The settings of an adapter's own upstream. */
+const upstreamOf = ({ credential, defaultBaseUrl, name, title, variables }: Adapter) => ({
+  apiKey: Setting.secret(`${name}-api-key`, {
+    ...(variables === undefined ? {} : { variable: variables.apiKey }),
+    schema: UpstreamHttp.ApiKey,
+    allowed: "an API key of printable ASCII characters without spaces",
+    description:
+      credential === "required"
+        ? `API key of ${title}. Without it, the models of ${title} are not offered`
+        : `API key of ${title}, if it needs one`
+  }),
+  baseUrl: Setting.text(`${name}-base-url`, {
+    ...(variables === undefined ? {} : { variable: variables.baseUrl }),
+    schema: UpstreamHttp.BaseUrl,
+    allowed: "an http:// or https:// URL without user name, query or fragment",
+    default: defaultBaseUrl ?? "",
+    description: `URL of the API of ${title}`
+  })
+})
 
 /** The declarations of the executable, under their keys in the settings file. */
 export const declarations = {
@@ -62,23 +83,7 @@ export const declarations = {
     default: "Info",
     description: "Minimum log level"
   }),
-  upstreams: {
-    cohere: {
-      apiKey: Setting.secret("cohere-api-key", {
-        variable: "COHERE_API_KEY",
-        schema: UpstreamHttp.ApiKey,
-        allowed: "an API key of printable ASCII characters without spaces",
-        description: "API key of Cohere. Without it, Cohere's models are not offered"
-      }),
-      baseUrl: Setting.text("cohere-base-url", {
-        variable: "COHERE_BASE_URL",
-        schema: UpstreamHttp.BaseUrl,
-        allowed: "an http:// or https:// URL without user name, query or fragment",
-        default: Cohere.defaultBaseUrl,
-        description: "URL of Cohere's API. A private deployment has its own"
-      })
-    }
-  }
+  upstreams: Object.fromEntries(adapters.map((adapter) => [adapter.name, upstreamOf(adapter)]))
 } satisfies Setting.Group
 
 /** The settings of the executable. */

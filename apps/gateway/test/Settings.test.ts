@@ -1,7 +1,7 @@
-import * as Cohere from "@model-gateway/providers/Cohere"
+import { adapters } from "@model-gateway/providers/Adapters"
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
 import * as Setting from "@model-gateway/server/Setting"
-import { ConfigProvider, Effect, Option } from "effect"
+import { ConfigProvider, Effect } from "effect"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -99,13 +99,10 @@ describe("settings", () => {
     expect(await readAll(shown)).toEqual(await readAll(ConfigProvider.fromUnknown({})))
   })
 
-  it("of Cohere are those that its adapter reads without the executable", async () => {
-    const { apiKey, baseUrl } = Settings.declarations.upstreams.cohere
-    const environment = { [apiKey.variable]: "not-a-real-key", [baseUrl.variable]: "http://127.0.0.1:9001" }
-    for (const given of [environment, { [apiKey.variable]: "not-a-real-key" }]) {
-      const provider = ConfigProvider.fromUnknown(given)
-      const { upstreams } = await Effect.runPromise(Settings.config.parse(provider))
-      expect(await Effect.runPromise(Cohere.config.parse(provider))).toEqual(Option.some(upstreams.cohere))
+  it("of an upstream are those that its adapter reads without the executable", async () => {
+    for (const { name, variables } of adapters) {
+      const { apiKey, baseUrl } = Settings.declarations.upstreams[name] ?? {}
+      expect({ apiKey: apiKey?.variable, baseUrl: baseUrl?.variable }).toEqual(variables)
     }
   })
 

@@ -28,7 +28,7 @@ describe("a settings file", () => {
       upstreams: { cohere: { baseUrl: "http://127.0.0.1:9001" } }
     })
     expect(settings.trustedProxies.map(String)).toEqual(["10.0.0.0/8", "192.0.2.1/32"])
-    expect(Option.fromNullishOr(settings.upstreams.cohere.apiKey).pipe(Option.map(Redacted.value))).toEqual(
+    expect(Option.fromNullishOr(settings.upstreams["cohere"]?.apiKey).pipe(Option.map(Redacted.value))).toEqual(
       Option.some("not-a-real-key")
     )
   })

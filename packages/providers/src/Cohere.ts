@@ -6,10 +6,14 @@
  *
  * @since 0.1.0
  */
-import { Config, Effect, Option, type Redacted, Schema } from "effect"
-import { type HttpClient, HttpClientRequest } from "effect/http"
-import { type Credential, gatewayCredential, type Offers, type RerankOffer } from "./Offer.ts"
-import { cost, searchUnits } from "./Pricing.ts"
+import { Effect, Schema } from "effect"
+import { HttpClientRequest } from "effect/http"
+import { type Adapter, InvalidModel, type Upstream } from "./Adapter.ts"
+import * as Catalogue from "./Catalogue.ts"
+import type { RerankModel } from "./Model.ts"
+import * as Offer from "./Offer.ts"
+import type { Credential, RerankOffer } from "./Offer.ts"
+import { cost, type PerSearchUnit, searchUnits } from "./Pricing.ts"
 import {
   BadResponse,
   invalidRequest,
@@ -22,49 +26,6 @@ import {
 import { type RerankCapabilities, type RerankRequest, type RerankResult, unsupported } from "./Rerank.ts"
 import * as UpstreamHttp from "./UpstreamHttp.ts"
 
-// Configuration
-
-/**
- * The name of the provider in `provider.order`, `provider.only` and `provider.options`.
- *
- * @since 0.1.0
- */
-export const provider = "cohere"
-
-/**
- * The API for everyone. Private deployments have URLs of their own.
- *
- * @since 0.1.0
- */
-export const defaultBaseUrl = "https://api.cohere.com"
-
-/**
- * How the gateway calls Cohere.
- *
- * @since 0.1.0
- */
-export interface Options {
-  /** The gateway's own API key. */
-  readonly apiKey: Redacted.Redacted<string>
-  /** Default: {@link defaultBaseUrl}. */
-  readonly baseUrl?: string
-  /** The longest wait for an answer. Default: 5 minutes. */
-  readonly timeLimit?: UpstreamHttp.Options["timeLimit"]
-}
-
-/**
- * `COHERE_API_KEY` and `COHERE_BASE_URL` (default: {@link defaultBaseUrl}). `None` if there is no
- * key.
- *
- * @since 0.1.0
- */
-export const config: Config.Config<Option.Option<Options>> = Config.all({
-  apiKey: Config.option(Config.schema(UpstreamHttp.ApiKey, "COHERE_API_KEY")),
-  baseUrl: Config.schema(UpstreamHttp.BaseUrl, "COHERE_BASE_URL").pipe(Config.withDefault(defaultBaseUrl))
-}).pipe(Config.map(({ apiKey, baseUrl }) => Option.map(apiKey, (apiKey) => ({ apiKey, baseUrl }))))
-
-type Model = Pick<RerankOffer, "publicId" | "upstreamId" | "name">
-
 // Request mapping
 
 const defaultMaxTokens = 4096
@@ -76,7 +37,7 @@ const isCount = (value: unknown): value is number => Number.isSafeInteger(value)
 
 const capabilities: RerankCapabilities = { image_documents: false }
 
-const toBody = (model: Model, request: RerankRequest) =>
+const toBody = (provider: string, model: RerankModel, request: RerankRequest) =>
   Effect.gen(function* () {
     const [issue] = unsupported(request, capabilities, model.publicId)
     if (issue !== undefined) return yield* invalidRequest(`${issue.path}: ${issue.message}`)
@@ -172,9 +133,6 @@ const reasonOf = ({ message, status }: UpstreamHttp.Failure): Reason | undefined
 
 // Offers
 
-/** 2.00 USD for 1,000 search units. */
-const pricing = { unit: "search_unit", microCredits: 2000 } as const
-
 /** With the query, a longer document is split into chunks, each of which counts as a document. */
 const tokensPerChunk = 500
 
@@ -207,18 +165,22 @@ const mostSearchUnits = (request: RerankRequest): number => {
   return searchUnits(chunks)
 }
 
-const rerank = (upstream: UpstreamHttp.UpstreamHttp, credential: Credential, model: Model): RerankOffer => ({
-  ...model,
+const rerank = (
+  http: UpstreamHttp.UpstreamHttp,
+  { credential, name }: Upstream,
+  model: RerankModel,
+  pricing: PerSearchUnit
+): RerankOffer => ({
+  ...Offer.ofModel(model),
   kind: "rerank",
-  provider,
-  isFree: false,
+  provider: name,
   credential,
   pricing,
   capabilities,
   quote: (request) => cost(pricing.microCredits, mostSearchUnits(request)),
   run: Effect.fn("Cohere.rerank")(function* (request: RerankRequest, credential: Credential) {
-    const body = yield* toBody(model, request)
-    const response = yield* upstream.json(
+    const body = yield* toBody(name, model, request)
+    const response = yield* http.json(
       {
         request: HttpClientRequest.post("v2/rerank").pipe(
           HttpClientRequest.acceptJson,
@@ -241,42 +203,40 @@ const rerank = (upstream: UpstreamHttp.UpstreamHttp, credential: Credential, mod
 })
 
 /**
- * The offers for an API key: `cohere/rerank-v3.5`.
+ * Cohere: `COHERE_API_KEY`, `COHERE_BASE_URL`.
  *
  * @example
  * ```ts
  * import { Redacted } from "effect"
  * import * as Cohere from "@model-gateway/providers/Cohere"
+ * import { gatewayCredential } from "@model-gateway/providers/Offer"
  *
  * declare const apiKey: string
  *
- * const offers = Cohere.offers({ apiKey: Redacted.make(apiKey) })
+ * const upstream = {
+ *   name: "cohere",
+ *   baseUrl: "https://api.cohere.com",
+ *   credential: gatewayCredential(Redacted.make(apiKey))
+ * }
+ * const offers = Cohere.adapter.offers(upstream, Cohere.adapter.models)
  * ```
  *
  * @since 0.1.0
  */
-export const offers = (options: Options): Effect.Effect<Offers, never, HttpClient.HttpClient> =>
-  Effect.map(
-    UpstreamHttp.make({
-      baseUrl: options.baseUrl ?? defaultBaseUrl,
-      reasonOf,
-      ...(options.timeLimit === undefined ? {} : { timeLimit: options.timeLimit })
-    }),
-    (upstream) => [
-      rerank(upstream, gatewayCredential(options.apiKey), {
-        publicId: "cohere/rerank-v3.5",
-        upstreamId: "rerank-v3.5",
-        name: "Cohere Rerank 3.5"
-      })
-    ]
-  )
-
-/**
- * The offers for the key in the current `ConfigProvider`. None if there is no key. See
- * {@link config} for the names.
- *
- * @since 0.1.0
- */
-export const offersConfig: Effect.Effect<Offers, Config.ConfigError, HttpClient.HttpClient> = Effect.suspend(
-  () => config
-).pipe(Effect.flatMap(Option.match({ onNone: () => Effect.succeed([]), onSome: offers })))
+export const adapter: Adapter = {
+  name: "cohere",
+  title: "Cohere",
+  variables: { apiKey: "COHERE_API_KEY", baseUrl: "COHERE_BASE_URL" },
+  defaultBaseUrl: "https://api.cohere.com",
+  credential: "required",
+  kinds: ["rerank"],
+  models: Catalogue.of("cohere"),
+  offers: (upstream, models) =>
+    Effect.flatMap(UpstreamHttp.make({ baseUrl: upstream.baseUrl, timeLimit: upstream.timeLimit, reasonOf }), (http) =>
+      Effect.forEach(models, (model) =>
+        model.kind === "rerank" && model.pricing.unit === "search_unit"
+          ? Effect.succeed(rerank(http, upstream, model, model.pricing))
+          : Effect.fail(new InvalidModel({ model, message: "must be a rerank model with a price per search unit" }))
+      )
+    )
+}

@@ -8,7 +8,8 @@
  *
  * @since 0.1.0
  */
-import type { Effect, Redacted, Stream } from "effect"
+import type { Duration, Effect, Redacted, Stream } from "effect"
+import type { Model } from "./Model.ts"
 import type { MicroCredits } from "./MicroCredits.ts"
 import type { Charge, PerSearchUnit, PerSecond, PerToken, PerVideo } from "./Pricing.ts"
 import type { ProviderError } from "./ProviderError.ts"
@@ -68,9 +69,32 @@ export interface OfferBase {
    * others. Default: false.
    */
   readonly isInProcess?: boolean
-  /** The gateway's own credential for this offer. */
-  readonly credential: Credential
+  /**
+   * The gateway's own credential for this offer. Undefined if it has none: then only callers with a
+   * provider key of their own can use the offer.
+   */
+  readonly credential: Credential | undefined
+  /** The longest wait for one call. Default: the service's limit for the operation. */
+  readonly timeLimit?: Duration.Duration
 }
+
+/**
+ * What an offer takes over from its model.
+ *
+ * @since 0.1.0
+ */
+export const ofModel = ({
+  name,
+  publicId,
+  timeLimit,
+  upstreamId
+}: Model): Pick<OfferBase, "publicId" | "upstreamId" | "name" | "isFree" | "timeLimit"> => ({
+  publicId,
+  upstreamId,
+  name,
+  isFree: false,
+  ...(timeLimit === undefined ? {} : { timeLimit })
+})
 
 /**
  * A model that ranks documents.
@@ -125,7 +149,16 @@ export interface VideoOffer extends OfferBase {
    */
   readonly check: (request: VideoRequest) => Effect.Effect<void, ProviderError>
   /**
-   * Starts the job upstream, once per `token`.
+   * Whether the upstream has a documented idempotency key, or lists its jobs by our token.
+   *
+   * If it is true, a submission whose answer was lost is repeated with the same token. If it is
+   * false, the upstream is asked once: such a job fails, says so, and costs the caller nothing.
+   */
+  readonly isIdempotent: boolean
+  /** The shortest time between two polls of a job. Default: what the service finds useful. */
+  readonly pollInterval?: Duration.Duration
+  /**
+   * Starts the job upstream.
    *
    * `Timeout` and `BadResponse` mean that the upstream may have taken the job. Every other reason
    * means that it certainly has not, so the job may go to another offer. A connection that breaks

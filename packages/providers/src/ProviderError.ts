@@ -251,7 +251,11 @@ export type Reason = typeof Reason.Type
  */
 export class ProviderError extends Schema.TaggedError<ProviderError>("@model-gateway/providers/ProviderError")(
   "ProviderError",
-  { reason: Reason }
+  {
+    reason: Reason,
+    /** The HTTP status that the upstream answered with. Absent if it did not answer. */
+    status: Schema.optionalKey(Schema.Int)
+  }
 ) {
   /** The reason's message. */
   override get message(): string {

@@ -102,7 +102,7 @@ export interface Options {
    * The longest wait for a JSON response, or for the next bytes of a stream. The service has
    * shorter limits of its own. Default: 5 minutes.
    */
-  readonly timeLimit?: Duration.Input
+  readonly timeLimit?: Duration.Input | undefined
   /** The maximum size of a JSON response in bytes. Default: 4 MiB. */
   readonly maxResponseBytes?: number
   /**
@@ -339,7 +339,9 @@ export const make = Effect.fnUntraced(function* (
   const failureOf = (response: HttpClientResponse.HttpClientResponse, model: string, secret: string | undefined) =>
     Effect.gen(function* () {
       const { status } = response
-      if (status < 400) return badResponse(`status ${status}`)
+      if (status < 400) {
+        return new ProviderError({ reason: new BadResponse({ description: `status ${status}` }), status })
+      }
       const body = yield* read(response, maxErrorBytes).pipe(
         Effect.timeoutOption(errorBodyTime),
         Effect.orElseSucceed(() => Option.none<{ readonly text: string }>())
@@ -351,7 +353,7 @@ export const make = Effect.fnUntraced(function* (
         retryAfter: retryAfterOf(response.headers, yield* Clock.currentTimeMillis),
         model
       }
-      return failWith(options.reasonOf?.(failure) ?? reasonOf(failure))
+      return new ProviderError({ reason: options.reasonOf?.(failure) ?? reasonOf(failure), status })
     })
 
   const send = Effect.fnUntraced(function* ({ credential, model, request }: Call) {

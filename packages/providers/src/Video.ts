@@ -5,7 +5,7 @@
  */
 import type { Issue } from "@model-gateway/core/GatewayError"
 import type { AspectRatio, Request, Resolution } from "@model-gateway/core/Video"
-import type { Schema } from "effect"
+import type { Duration, Schema } from "effect"
 import type { Charge } from "./Pricing.ts"
 
 /**
@@ -47,11 +47,11 @@ export type JobHandle = Exclude<Schema.Json, null>
 export interface VideoSubmission {
   readonly request: VideoRequest
   /**
-   * Submissions with the same token are one upstream job: the second one returns the handle of the
-   * first, and starts and costs nothing more, from any process. A job whose response was lost,
-   * because a process or a connection died, is therefore submitted again. The service uses the same
-   * token, with the same request, while a job stays with one offer, and never the same token for
-   * two jobs.
+   * At an idempotent offer, submissions with the same token are one upstream job: the second one
+   * returns the handle of the first, and starts and costs nothing more, from any process. A job
+   * whose response was lost, because a process or a connection died, is therefore submitted again.
+   * The service uses the same token, with the same request, while a job stays with one offer, and
+   * never the same token for two jobs.
    *
    * At most 64 letters, digits, `_` and `-`, so that it fits in an idempotency header. It contains
    * nothing secret.
@@ -76,7 +76,13 @@ export interface SubmittedVideo {
  * @since 0.1.0
  */
 export type VideoStatus =
-  | { readonly status: "in_progress"; /** From 0 to 1. */ readonly progress?: number }
+  | {
+      readonly status: "in_progress"
+      /** From 0 to 1. */
+      readonly progress?: number
+      /** The time to wait before the next poll, if the upstream says so. */
+      readonly retryAfter?: Duration.Duration
+    }
   | {
       readonly status: "completed"
       /** How many videos came out. */

@@ -3,10 +3,14 @@
  *
  * @since 0.1.0
  */
+export * as Adapter from "./Adapter.ts"
+export * as Adapters from "./Adapters.ts"
 export * as AudioDuration from "./AudioDuration.ts"
 export * as AudioSource from "./AudioSource.ts"
+export * as Catalogue from "./Catalogue.ts"
 export * as Cohere from "./Cohere.ts"
 export * as MicroCredits from "./MicroCredits.ts"
+export * as Model from "./Model.ts"
 export * as Offer from "./Offer.ts"
 export * as Pricing from "./Pricing.ts"
 export * as ProviderError from "./ProviderError.ts"

@@ -1,8 +1,9 @@
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Duration, Effect, Redacted } from "effect"
+import * as Adapter from "../src/Adapter.ts"
 import * as Cohere from "../src/Cohere.ts"
-import type { RerankOffer } from "../src/Offer.ts"
+import { type Credential, gatewayCredential, type RerankOffer } from "../src/Offer.ts"
 import type { Reason } from "../src/ProviderError.ts"
 import type { RerankRequest } from "../src/Rerank.ts"
 import { double, key, recorded } from "./support/cohere.ts"
@@ -16,12 +17,19 @@ const request: RerankRequest = {
 const texts = (count: number, text: string) => Array.from({ length: count }, () => ({ text }))
 
 /** The offer, calling a double. */
-const offered = (options: Partial<Cohere.Options> = {}) =>
+const offered = (options: Partial<Adapter.Upstream> = {}) =>
   Effect.gen(function* () {
     const cohere: CohereDouble = yield* double
-    const [offer] = yield* Cohere.offers({ apiKey: Redacted.make(key), baseUrl: cohere.url, ...options })
-    if (offer?.kind !== "rerank") return assert.fail("no rerank offer")
-    const run = (request: RerankRequest, credential = offer.credential) => offer.run(request, credential)
+    const upstream = {
+      name: "cohere",
+      baseUrl: cohere.url,
+      credential: gatewayCredential(Redacted.make(key)),
+      ...options
+    }
+    const [offer] = yield* Cohere.adapter.offers(upstream, Cohere.adapter.models)
+    if (offer?.kind !== "rerank" || offer.credential === undefined) return assert.fail("no rerank offer")
+    const own = offer.credential
+    const run = (request: RerankRequest, credential: Credential = own) => offer.run(request, credential)
     return { cohere, offer, run }
   })
 
@@ -29,7 +37,7 @@ const { provide } = Effect
 
 const undici = provide(NodeHttpClient.layerUndici)
 
-const reasonFor = (scripted: Scripted, options?: Partial<Cohere.Options>) =>
+const reasonFor = (scripted: Scripted, options?: Partial<Adapter.Upstream>) =>
   Effect.gen(function* () {
     const { cohere, run } = yield* offered(options)
     cohere.next(scripted)
@@ -265,12 +273,12 @@ describe("Cohere", () => {
 })
 
 const withEnvironment = (env: Readonly<Record<string, string>>) =>
-  Cohere.offersConfig.pipe(
+  Adapter.offersConfig(Cohere.adapter).pipe(
     Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnv({ env })),
     undici
   )
 
-describe("Cohere.offersConfig", () => {
+describe("Adapter.offersConfig of Cohere", () => {
   it.effect("offers nothing without a key", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* withEnvironment({}), [])

@@ -5,10 +5,14 @@ import * as Providers from "../src/index.ts"
 describe("the public surface", () => {
   it("is this list of modules", () => {
     assert.deepStrictEqual(Object.keys(Providers).toSorted(), [
+      "Adapter",
+      "Adapters",
       "AudioDuration",
       "AudioSource",
+      "Catalogue",
       "Cohere",
       "MicroCredits",
+      "Model",
       "Offer",
       "Pricing",
       "ProviderError",

@@ -175,6 +175,7 @@ const statusOffers: Offers = [
     capabilities: videoCapabilities,
     quote: free,
     check: () => SandboxStatus.fail(status),
+    isIdempotent: true,
     submit: () => SandboxStatus.fail(status),
     poll: () => SandboxStatus.fail(status),
     content: () => Stream.fromEffect(SandboxStatus.fail(status)),

@@ -52,7 +52,7 @@ export const quote = (request: VideoRequest): MicroCredits => cost(microCreditsP
  *
  * @since 0.1.0
  */
-export type TitleCards = Pick<VideoOffer, "check" | "submit" | "poll" | "content" | "cancel">
+export type TitleCards = Pick<VideoOffer, "isIdempotent" | "check" | "submit" | "poll" | "content" | "cancel">
 
 /** @since 0.1.0 */
 export interface Options {
@@ -154,6 +154,7 @@ export const make = Effect.fnUntraced(function* (options?: Options): Effect.fn.R
 
   return {
     check: (request) => Effect.asVoid(cardOf(request, "")),
+    isIdempotent: true,
     submit: Effect.fnUntraced(function* ({ request, token }) {
       yield* cardOf(request, "")
       const handle = handleOf(token)

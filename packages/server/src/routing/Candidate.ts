@@ -7,8 +7,9 @@ export interface Candidate<out O extends Offer = Offer> {
   readonly credential: Credential
 }
 
-/** The offer with the gateway's own credential. */
-export const ofGateway = <O extends Offer>(offer: O): Candidate<O> => ({ offer, credential: offer.credential })
+/** The offer with the gateway's own credential. None if the gateway has none for it. */
+export const ofGateway = <O extends Offer>(offer: O): ReadonlyArray<Candidate<O>> =>
+  offer.credential === undefined ? [] : [{ offer, credential: offer.credential }]
 
 /**
  * The key of the candidate's circuit and measurements. Each credential has its own, so that a

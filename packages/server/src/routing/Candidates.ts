@@ -123,7 +123,7 @@ export const ranked = <O extends Offer>(
   offers: ReadonlyArray<O>,
   ranking: Ranking<O>
 ): ReadonlyArray<Candidate.Candidate<O>> => {
-  const candidates = offers.map(Candidate.ofGateway)
+  const candidates = offers.flatMap(Candidate.ofGateway)
   const { preferences } = ranking
   if (preferences === undefined || candidates.length === 1) return candidates
   const order = preferences.order ?? []

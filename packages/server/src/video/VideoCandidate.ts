@@ -86,7 +86,7 @@ export const offerOf = (
       ({ credential, provider, upstreamId }) =>
         provider === job.provider &&
         upstreamId === job.upstreamModel &&
-        (job.credential === null || job.credential === credential.id)
+        (job.credential === null || job.credential === credential?.id)
     )
-  return offer === undefined ? undefined : { offer, credential: offer.credential }
+  return offer?.credential === undefined ? undefined : { offer, credential: offer.credential }
 }

@@ -4,7 +4,7 @@ import { expect, it } from "@effect/vitest"
 import { Response } from "@model-gateway/core/Rerank"
 import * as Cohere from "@model-gateway/providers/Cohere"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
-import type { Credential } from "@model-gateway/providers/Offer"
+import { type Credential, gatewayCredential } from "@model-gateway/providers/Offer"
 import { Context, Duration, Effect, Layer, Redacted, Schema } from "effect"
 import {
   type CohereDouble,
@@ -40,7 +40,10 @@ const layerDouble = Layer.effect(
   )
 )
 
-const offers = Effect.flatMap(Double, ({ url }) => Cohere.offers({ apiKey: Redacted.make(apiKey), baseUrl: url }))
+const own = gatewayCredential(Redacted.make(apiKey))
+const offers = Effect.flatMap(Double, ({ url }) =>
+  Cohere.adapter.offers({ name: "cohere", baseUrl: url, credential: own }, Cohere.adapter.models)
+)
 
 /** A service with Cohere's offers, which calls a double. */
 const gateway = (options?: GatewayServerConfig.Options) =>
@@ -252,7 +255,7 @@ it.layer(
       const outcomes: Array<string> = []
       const logged: Array<FailureLog.Occurrence> = []
       const report = (occurrence: FailureLog.Occurrence) => Effect.sync(() => void logged.push(occurrence))
-      for (const credential of [revoked, revoked, revoked, valid, offer.credential, revoked]) {
+      for (const credential of [revoked, revoked, revoked, valid, own, revoked]) {
         outcomes.push(yield* Effect.provideService(rerank(credential), FailureLog.FailureLog, { report }))
       }
       expect(outcomes).toEqual(["AttemptsFailed", "AttemptsFailed", "NoneUp", "answered", "answered", "NoneUp"])

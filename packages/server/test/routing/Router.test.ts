@@ -1,4 +1,10 @@
-import type { Credential, Kind, Offers, RerankOffer } from "@model-gateway/providers/Offer"
+import {
+  type Credential,
+  gatewayCredential,
+  type Kind,
+  type Offers,
+  type RerankOffer
+} from "@model-gateway/providers/Offer"
 import {
   BadResponse,
   InputTooLarge,
@@ -46,7 +52,7 @@ const answers = (names: ReadonlyArray<string>, prices: ReadonlyArray<number> = [
   return entry
 }
 
-const candidatesOf = (...names: ReadonlyArray<string>) => answers(names).offers.map(Candidate.ofGateway)
+const candidatesOf = (...names: ReadonlyArray<string>) => answers(names).offers.flatMap(Candidate.ofGateway)
 
 const namesOf = (candidates: ReadonlyArray<Candidate.Candidate>) => candidates.map(({ offer }) => offer.provider)
 
@@ -71,7 +77,7 @@ const call = (offers: Offers, answer: Effect.Effect<string, ProviderError>, cred
   Effect.gen(function* () {
     const router = yield* Router.Router
     return yield* router.route({
-      candidates: offers.map((offer) => ({ offer, credential: credential ?? offer.credential })),
+      candidates: offers.map((offer) => ({ offer, credential: credential ?? gatewayCredential() })),
       call: () => answer,
       attemptTimeout: Duration.seconds(5),
       deadline: Duration.seconds(8),

@@ -96,6 +96,7 @@ export const makeUpstream = (models: ReadonlyArray<Model> = [model], name = "tes
         pricing,
         capabilities,
         quote,
+        isIdempotent: true,
         check: (request) => Effect.suspend(() => upstream.check(request)),
         submit: (submission, { id }) =>
           Effect.suspend(() => {

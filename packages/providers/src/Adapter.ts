@@ -1,0 +1,106 @@
+/**
+ * An adapter turns the configuration of an upstream into offers.
+ *
+ * An adapter is one kind of API. An upstream is one address that speaks it, with one credential. A
+ * gateway may have several upstreams of one adapter, each with its own name.
+ *
+ * @since 0.1.0
+ */
+import { Config, Data, type Duration, Effect } from "effect"
+import type { HttpClient } from "effect/http"
+import type { Model } from "./Model.ts"
+import { type Credential, gatewayCredential, type Kind, type Offers } from "./Offer.ts"
+import * as UpstreamHttp from "./UpstreamHttp.ts"
+
+/**
+ * One address that speaks an adapter's API.
+ *
+ * @since 0.1.0
+ */
+export interface Upstream {
+  /** The provider's name for callers: in `provider.order`, in `provider.options` and in responses. */
+  readonly name: string
+  /** See `UpstreamHttp.BaseUrl`. Empty for an adapter that has none. */
+  readonly baseUrl: string
+  /**
+   * The gateway's own credential. If it is absent, only callers with a provider key of their own
+   * can use the offers.
+   */
+  readonly credential: Credential | undefined
+  /** The longest wait for a response, or for its next bytes. Default: 5 minutes. */
+  readonly timeLimit?: Duration.Input | undefined
+}
+
+/**
+ * A model that the adapter cannot offer. `message` completes the sentence "The model …" and names
+ * the field, such as `parameters.ratios must not be empty`.
+ *
+ * @since 0.1.0
+ */
+export class InvalidModel extends Data.TaggedError("InvalidModel")<{
+  readonly model: Model
+  readonly message: string
+}> {}
+
+/**
+ * The settings of an adapter's own upstream. They are environment variables for everybody who sets
+ * one key and starts the gateway.
+ *
+ * @since 0.1.0
+ */
+export interface Variables {
+  /** The variable of the credential, such as `COHERE_API_KEY`. */
+  readonly apiKey: string
+  /** The variable of the base URL, such as `COHERE_BASE_URL`. */
+  readonly baseUrl: string
+}
+
+/**
+ * An adapter. `R` is what its offers need to be made.
+ *
+ * @since 0.1.0
+ */
+export interface Adapter<out R = HttpClient.HttpClient> {
+  /** Its name in settings, and the name of its own upstream: `cohere`. */
+  readonly name: string
+  /** The name of the service for people: `Cohere`. */
+  readonly title: string
+  /** Undefined if the adapter has no upstream of its own, so that settings must define one. */
+  readonly variables: Variables | undefined
+  /** Where the public API is. Undefined if there is none: then the upstream is off without a URL. */
+  readonly defaultBaseUrl: string | undefined
+  /** Whether calls need a credential. `optional`: the upstream is on if it has a base URL. */
+  readonly credential: "required" | "optional" | "none"
+  /** The kinds of models that it can offer. */
+  readonly kinds: ReadonlyArray<Kind>
+  /** The built-in models. */
+  readonly models: ReadonlyArray<Model>
+  /** The offers of these models at an upstream, in the same order. */
+  readonly offers: (upstream: Upstream, models: ReadonlyArray<Model>) => Effect.Effect<Offers, InvalidModel, R>
+}
+
+/**
+ * The built-in models of an adapter, with the key and the base URL from its environment variables.
+ * None if the key is missing, or the base URL if there is no default.
+ *
+ * @example
+ * ```ts
+ * import * as Adapter from "@model-gateway/providers/Adapter"
+ * import * as Cohere from "@model-gateway/providers/Cohere"
+ *
+ * // From COHERE_API_KEY and COHERE_BASE_URL
+ * const offers = Adapter.offersConfig(Cohere.adapter)
+ * ```
+ *
+ * @since 0.1.0
+ */
+export const offersConfig = Effect.fnUntraced(function* <R>(
+  adapter: Adapter<R>
+): Effect.fn.Return<Offers, Config.ConfigError | InvalidModel, R> {
+  const { credential, defaultBaseUrl, models, name, variables } = adapter
+  if (variables === undefined) return []
+  const baseUrl = yield* Config.withDefault(Config.schema(UpstreamHttp.BaseUrl, variables.baseUrl), defaultBaseUrl)
+  const apiKey = yield* Config.withDefault(Config.schema(UpstreamHttp.ApiKey, variables.apiKey), undefined)
+  if (baseUrl === undefined || (apiKey === undefined && credential === "required")) return []
+  return yield* adapter.offers({ name, baseUrl, credential: gatewayCredential(apiKey) }, models)
+})
