@@ -136,3 +136,34 @@ export const cost = (microCreditsPerUnit: number, units: number): MicroCredits.M
   const nearest = Math.round(exact)
   return MicroCredits.make(Math.abs(exact - nearest) < 1e-6 ? nearest : Math.ceil(exact))
 }
+
+/**
+ * The price of one video. Of several prices the first that matches applies, and the highest if none
+ * does, so that a quote is never too low.
+ *
+ * @example
+ * ```ts
+ * import { videoCost } from "@model-gateway/providers/Pricing"
+ *
+ * videoCost({ unit: "second", microCredits: 120_000 }, { seconds: 5 }) // 600_000
+ * ```
+ *
+ * @since 0.1.0
+ */
+export const videoCost = (
+  pricing: PerSecond | PerVideo,
+  {
+    audio = false,
+    resolution,
+    seconds
+  }: { readonly seconds: number; readonly resolution?: Resolution | undefined; readonly audio?: boolean | undefined }
+): MicroCredits.MicroCredits => {
+  const prices: ReadonlyArray<VideoPrice> = "prices" in pricing ? pricing.prices : [pricing]
+  const matching = prices.find(
+    (price) =>
+      (price.resolution === undefined || price.resolution === resolution) &&
+      (price.audio === undefined || price.audio === audio)
+  )
+  const price = matching?.microCredits ?? Math.max(...prices.map(({ microCredits }) => microCredits))
+  return cost(price, pricing.unit === "second" ? seconds : 1)
+}

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { cost, perUnit, searchUnits } from "../src/Pricing.ts"
+import { cost, perUnit, type PerVideo, searchUnits, videoCost } from "../src/Pricing.ts"
 
 describe("Pricing", () => {
   it.each([
@@ -29,5 +29,23 @@ describe("Pricing", () => {
       { second: 9 }
     )
     assert.deepStrictEqual(perUnit({ unit: "token", inputMicroCredits: 1, outputMicroCredits: 2 }), {})
+  })
+
+  it("charges a video the first price that matches, and the highest if none does", () => {
+    const pricing: PerVideo = {
+      unit: "second",
+      prices: [
+        { resolution: "720p", audio: true, microCredits: 40 },
+        { resolution: "720p", microCredits: 20 },
+        { resolution: "4K", microCredits: 60 }
+      ]
+    }
+    const seconds = 5
+    assert.strictEqual(videoCost(pricing, { seconds, resolution: "720p", audio: true }), 200)
+    assert.strictEqual(videoCost(pricing, { seconds, resolution: "720p" }), 100)
+    assert.strictEqual(videoCost(pricing, { seconds, resolution: "1080p" }), 300)
+    assert.strictEqual(videoCost(pricing, { seconds }), 300)
+    assert.strictEqual(videoCost({ unit: "video", prices: [{ microCredits: 7 }] }, { seconds }), 7)
+    assert.strictEqual(videoCost({ unit: "second", microCredits: 7 }, { seconds, resolution: "4K" }), 35)
   })
 })
