@@ -10,10 +10,12 @@ export interface RetryDecision {
   readonly isRetryable: boolean
   readonly error: string
   readonly retryAfter?: Duration.Duration | undefined
+  /** Consecutive failures after which the job fails. Default: as many as the worker allows. */
+  readonly mostFailures?: number | undefined
 }
 
-/** The decision for a failure. */
-export const of = (reason: Reason): RetryDecision => {
+/** The decision for a failed submission. */
+export const ofSubmission = (reason: Reason): RetryDecision => {
   switch (reason._tag) {
     case "InvalidRequest":
     case "InputTooLarge":
@@ -37,6 +39,45 @@ export const of = (reason: Reason): RetryDecision => {
   }
 }
 
+/** The upstream was asked for the job, and its answer was lost. */
+export const lostAnswer = (provider: string): RetryDecision => ({
+  isRetryable: false,
+  error: `the response of the provider ${provider} was lost. It may have taken the job, so the job was not submitted again. It costs nothing.`
+})
+
+/**
+ * The decision for a poll that failed. The upstream has the job, so it is not given up while it only
+ * limits how often it may be asked. The job's deadline ends that.
+ */
+export const ofPoll = (reason: Reason): RetryDecision => {
+  switch (reason._tag) {
+    case "UnknownModel":
+      return { isRetryable: false, error: "the provider no longer has the job" }
+    case "RateLimited":
+      return { ...ofSubmission(reason), mostFailures: Number.POSITIVE_INFINITY }
+    default:
+      return ofSubmission(reason)
+  }
+}
+
+/**
+ * The decision for a finished video that could not be fetched. A link that is refused or leads
+ * nowhere may have expired. Polling again renews it, which is tried a few times.
+ */
+export const ofContent = (reason: Reason): RetryDecision => {
+  switch (reason._tag) {
+    case "Unauthorized":
+    case "UnknownModel":
+    case "InvalidRequest":
+      return { isRetryable: true, error: "the finished video could not be fetched from the provider", mostFailures: 5 }
+    default:
+      return ofSubmission(reason)
+  }
+}
+
+/** The longest wait that an upstream can ask for. */
+export const longestWait = Duration.minutes(10)
+
 /**
  * How long to wait after this many consecutive failures: 1, 2, 4, … seconds, at most 60, and at
  * least as long as the upstream asks for.
@@ -44,5 +85,5 @@ export const of = (reason: Reason): RetryDecision => {
 export const backoff = (failures: number, retryAfter?: Duration.Duration): Duration.Duration =>
   Duration.max(
     Duration.min(Duration.seconds(2 ** Math.min(failures - 1, 10)), Duration.seconds(60)),
-    Duration.min(retryAfter ?? Duration.zero, Duration.minutes(10))
+    Duration.min(retryAfter ?? Duration.zero, longestWait)
   )

@@ -3,10 +3,11 @@
  * the terms of each. They are chosen, with their credentials, when the job is submitted.
  *
  * A job is at one candidate at a time. On a definite rejection, try the next candidate; after the
- * last one, start again with the first. A candidate that rejected the job permanently is removed.
+ * last one, start again with the first. A candidate that rejected the job permanently is removed. A
+ * candidate that may have taken the job is its last one.
  */
 import type { VideoOffer } from "@model-gateway/providers/Offer"
-import { Schema } from "effect"
+import { Effect, Schema } from "effect"
 import type * as Routing from "../routing/Candidate.ts"
 import type { ModelCatalogue } from "../routing/ModelCatalogue.ts"
 
@@ -67,26 +68,31 @@ export const nextCandidate = (
 export const goneError = ({ provider }: { readonly provider: string }): string =>
   `the provider ${provider} no longer has the model, or the gateway no longer has its credential`
 
-/**
- * The offer that the job is at, with the credential that the job was submitted with. Undefined if
- * the catalogue no longer has them.
- */
-export const offerOf = (
-  catalogue: ModelCatalogue["Service"],
-  job: {
-    readonly model: string
-    readonly provider: string
-    readonly upstreamModel: string
-    readonly credential: string | null
-  }
-): Routing.Candidate<VideoOffer> | undefined => {
-  const offer = catalogue
-    .video(job.model)
-    ?.offers.find(
-      ({ credential, provider, upstreamId }) =>
-        provider === job.provider &&
-        upstreamId === job.upstreamModel &&
-        (job.credential === null || job.credential === credential?.id)
-    )
-  return offer?.credential === undefined ? undefined : { offer, credential: offer.credential }
+/** What says which offer and which credential a job is at. */
+export interface CurrentCandidate {
+  readonly model: string
+  readonly provider: string
+  readonly upstreamModel: string
+  readonly credential: string | null
 }
+
+/**
+ * Makes the lookup of a job's current candidate: the offer that the job is at, with the credential
+ * that it was submitted with. Undefined if the gateway no longer has them.
+ *
+ * This is the one place that turns the id of a job's credential into the credential.
+ */
+export const lookup =
+  (catalogue: ModelCatalogue["Service"]) =>
+  (job: CurrentCandidate): Effect.Effect<Routing.Candidate<VideoOffer> | undefined> =>
+    Effect.sync(() => {
+      const offer = catalogue
+        .video(job.model)
+        ?.offers.find(
+          ({ credential, provider, upstreamId }) =>
+            provider === job.provider &&
+            upstreamId === job.upstreamModel &&
+            (job.credential === null || job.credential === credential?.id)
+        )
+      return offer?.credential === undefined ? undefined : { offer, credential: offer.credential }
+    })

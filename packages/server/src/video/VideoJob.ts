@@ -45,8 +45,7 @@ export interface VideoJob {
   readonly upstreamModel: string
   readonly credential: string | null
   /**
-   * Since when the current candidate may have taken the job. Null while it certainly has not, or if
-   * there is no other candidate.
+   * Since when the current candidate may have taken the job. Null while it certainly has not.
    */
   readonly askedAt: number | null
   /** The upstream's handle of the job, once it is accepted. */
@@ -82,7 +81,7 @@ export class VideoJobNotFound extends Data.TaggedError("VideoJobNotFound")<{ rea
 
 /**
  * The token under which the job is submitted to its provider. It stays the same across retries and
- * crashes, so that the upstream recognizes the job. Another candidate gets another token:
+ * crashes, so that an idempotent upstream recognizes the job. Another candidate gets another token:
  * two providers may front the same upstream, which would otherwise answer with the job that the
  * first one rejected. The token starts with the job's id, so that the operator can match the
  * upstream's bill to the job.

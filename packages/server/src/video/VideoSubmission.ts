@@ -8,10 +8,11 @@
 import type { Reason } from "@model-gateway/providers/ProviderError"
 import { Timeout } from "@model-gateway/providers/ProviderError"
 import type { JobHandle, VideoRequest } from "@model-gateway/providers/Video"
+import type { VideoOffer } from "@model-gateway/providers/Offer"
 import { Duration, Effect } from "effect"
-import { ModelCatalogue } from "../routing/ModelCatalogue.ts"
+import type { Candidate } from "../routing/Candidate.ts"
 import { Router } from "../routing/Router.ts"
-import { goneError, offerOf } from "./VideoCandidate.ts"
+import { goneError } from "./VideoCandidate.ts"
 import { tokenOf, type VideoJob } from "./VideoJob.ts"
 import * as RetryDecision from "./RetryDecision.ts"
 
@@ -32,7 +33,7 @@ export type Outcome =
   | { readonly _tag: "Unknown"; readonly decision: RetryDecision.RetryDecision; readonly reason: Reason }
 
 const outcomeOf = (reason: Reason): Outcome => {
-  const decision = RetryDecision.of(reason)
+  const decision = RetryDecision.ofSubmission(reason)
   switch (reason._tag) {
     case "Timeout":
     case "BadResponse":
@@ -57,16 +58,16 @@ const notAsked = (decision: RetryDecision.RetryDecision): Outcome => ({
   reason: undefined
 })
 
-/**
- * Makes the submission over the router and the catalogue. `callTimeout` limits the upstream call.
- */
+/** Makes the submission over the router. `callTimeout` limits the upstream call. */
 export const make = Effect.fnUntraced(function* ({ callTimeout }: { readonly callTimeout: Duration.Input }) {
   const router = yield* Router
-  const catalogue = yield* ModelCatalogue
   const attemptTimeout = Duration.fromInputUnsafe(callTimeout)
 
-  return Effect.fnUntraced(function* (job: VideoJob, request: VideoRequest): Effect.fn.Return<Outcome> {
-    const candidate = offerOf(catalogue, job)
+  return Effect.fnUntraced(function* (
+    job: VideoJob,
+    candidate: Candidate<VideoOffer> | undefined,
+    request: VideoRequest
+  ): Effect.fn.Return<Outcome> {
     if (candidate === undefined) {
       return notAsked({ isRetryable: false, error: goneError(job) })
     }

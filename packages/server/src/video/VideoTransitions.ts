@@ -46,8 +46,9 @@ export interface VideoTransitions {
    */
   readonly asking: (seen: Seen) => Effect.Effect<boolean, StorageError>
   /**
-   * The current candidate certainly has not taken the job. Assigns it to the next one at that
-   * one's price, and wakes a worker after `after`. The wake-up carries `failures`.
+   * The current candidate certainly has not taken the job. Assigns it to the next one, which may be
+   * the same one, at that one's price, and wakes a worker after `after`. The wake-up carries
+   * `failures`.
    */
   readonly reroute: (
     seen: Seen,

@@ -6,18 +6,20 @@
  * is young, stays with it and polls at short intervals. When the next poll is further away, it
  * hands the job back to the queue, so that a long render occupies no slot.
  *
- * An upstream that does not answer is retried with a growing delay. On a definite rejection the
- * next candidate is tried. A job that an upstream has accepted stays there. The job fails after too
- * many consecutive failures of all candidates, or when a message was delivered too often because
- * its workers died.
+ * On a definite rejection the next candidate is tried, after the last one with a growing delay. A
+ * job that an upstream has accepted stays there. The job fails after too many consecutive failures
+ * of all candidates, or when a message was delivered too often because its workers died.
+ *
+ * An upstream is asked for a job once. If its answer is lost, it may make the video and bill it, so
+ * the job fails, unless the offer is idempotent: then it is submitted again with the same token.
  */
 import type { VideoOffer } from "@model-gateway/providers/Offer"
 import type { Charge } from "@model-gateway/providers/Pricing"
 import type { ProviderError } from "@model-gateway/providers/ProviderError"
 import { ProviderError as UpstreamError, Timeout } from "@model-gateway/providers/ProviderError"
-import type { JobHandle, SubmittedVideo } from "@model-gateway/providers/Video"
+import type { JobHandle, SubmittedVideo, VideoRequest } from "@model-gateway/providers/Video"
 import { isFinal } from "@model-gateway/core/Video"
-import { Cause, Clock, Context, Duration, Effect, Layer, Result, Schedule } from "effect"
+import { Cause, Clock, Context, Duration, Effect, Fiber, Layer, Random, Result, Schedule } from "effect"
 import { ObjectStore, keyOf, type ObjectStoreError } from "../objects/ObjectStore.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Failures from "../http/Failures.ts"
@@ -71,15 +73,28 @@ export class VideoWorker extends Context.Service<
   }
 >()("@model-gateway/server/video/VideoWorker") {}
 
+/** How long a worker that is stopped waits for the answer to a submission. */
+const stopGrace = Duration.seconds(5)
+
 /** A job with a longer wait goes back to the queue, whose clock counts whole seconds. */
 const longestStay = Duration.seconds(2)
 
 /**
  * How long to wait before the next poll: a fortieth of the job's age, between a quarter of a second
- * and 5 seconds.
+ * and 5 seconds, and no less than the upstream asks for.
  */
-export const pollDelay = (age: Duration.Duration): Duration.Duration =>
-  Duration.clamp(Duration.times(age, 1 / 40), { minimum: Duration.millis(250), maximum: Duration.seconds(5) })
+export const pollDelay = (
+  age: Duration.Duration,
+  pollInterval: Duration.Duration = Duration.zero,
+  retryAfter: Duration.Duration = Duration.zero
+): Duration.Duration =>
+  Duration.max(
+    Duration.clamp(Duration.times(age, 1 / 40), { minimum: Duration.millis(250), maximum: Duration.seconds(5) }),
+    Duration.max(pollInterval, Duration.min(retryAfter, RetryDecision.longestWait))
+  )
+
+/** Up to a tenth longer, so that jobs that were submitted together are not polled together. */
+const jittered = (delay: Duration.Duration) => Effect.map(Random.next, (part) => Duration.times(delay, 1 + part / 10))
 
 const timedOut = new UpstreamError({ reason: new Timeout() })
 
@@ -88,7 +103,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
   const jobs = yield* VideoJobs
   const signals = yield* VideoSignals
   const objects = yield* ObjectStore
-  const catalogue = yield* ModelCatalogue
+  const candidateOf = VideoCandidate.lookup(yield* ModelCatalogue)
   const mostFailures = options?.failures ?? 30
   const mostAttempts = options?.attempts ?? 10
   const callTimeout = options?.callTimeout ?? "60 seconds"
@@ -107,14 +122,21 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
 
   const failJob = (job: VideoJob, error: string) => Effect.flatMap(jobs.fail(job, error), entered)
 
-  /** After a failure: retries later, or fails the job. */
+  const isGivenUp = (
+    { isRetryable, mostFailures: most = mostFailures }: RetryDecision.RetryDecision,
+    failures: number
+  ) => !isRetryable || failures >= most
+
+  /** After a failure: retries later, and not before `pollInterval`, or fails the job. */
   const failedOnce = Effect.fnUntraced(function* (
     job: VideoJob,
     failures: number,
-    decision: RetryDecision.RetryDecision
+    decision: RetryDecision.RetryDecision,
+    pollInterval: Duration.Duration = Duration.zero
   ) {
-    if (!decision.isRetryable || failures >= mostFailures) return yield* failJob(job, decision.error)
-    yield* jobs.postpone(job, RetryDecision.backoff(failures, decision.retryAfter), failures)
+    if (isGivenUp(decision, failures)) return yield* failJob(job, decision.error)
+    const delay = Duration.max(RetryDecision.backoff(failures, decision.retryAfter), pollInterval)
+    yield* jobs.postpone(job, yield* jittered(delay), failures)
   })
 
   /**
@@ -126,12 +148,11 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
     decision: RetryDecision.RetryDecision
   ) {
     const next = VideoCandidate.nextCandidate(job, !decision.isRetryable)
-    if (next === undefined || next.candidate.provider === job.provider) {
-      return yield* failedOnce(job, failures + 1, decision)
-    }
+    if (next === undefined) return yield* failJob(job, decision.error)
     if (!next.startsOver) return yield* jobs.reroute(job, next, Duration.zero, failures)
     if (failures + 1 >= mostFailures) return yield* failJob(job, decision.error)
-    yield* jobs.reroute(job, next, RetryDecision.backoff(failures + 1, decision.retryAfter), failures + 1)
+    const delay = yield* jittered(RetryDecision.backoff(failures + 1, decision.retryAfter))
+    yield* jobs.reroute(job, next, delay, failures + 1)
   })
 
   const requestFor = Effect.fnUntraced(function* (job: VideoJob) {
@@ -140,7 +161,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
   })
 
   const cancelUpstream = Effect.fnUntraced(function* (job: VideoJob, handle: JobHandle) {
-    const candidate = VideoCandidate.offerOf(catalogue, job)
+    const candidate = yield* candidateOf(job)
     if (candidate === undefined) return
     // The job is over whatever the upstream answers. In the worst case the upstream works for
     // nothing.
@@ -149,13 +170,43 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
     )
   })
 
+  /**
+   * When the worker is stopped, lets a submission end, because a job whose answer is lost fails.
+   * `call` runs in a fiber of its own for that.
+   */
+  const withStopGrace = <A, E, R>(call: Effect.Effect<A, E, R>) =>
+    Effect.uninterruptibleMask((restore) =>
+      Effect.flatMap(Effect.forkDetach(restore(call)), (fiber) =>
+        restore(Fiber.join(fiber)).pipe(
+          Effect.onInterrupt(() =>
+            Fiber.await(fiber).pipe(Effect.timeoutOption(stopGrace), Effect.andThen(Fiber.interrupt(fiber)))
+          )
+        )
+      )
+    )
+
   const submit = Effect.fnUntraced(function* (job: VideoJob, failures: number) {
     const request = yield* requestFor(job)
+    const candidate = yield* candidateOf(job)
+    const isIdempotent = candidate?.offer.isIdempotent === true
     const mayHaveIt = job.askedAt !== null
+    if (mayHaveIt && !isIdempotent) return yield* failJob(job, RetryDecision.lostAnswer(job.provider).error)
     // Record the attempt before calling the upstream. If this process dies after the call, the
-    // upstream may have the job, and no other candidate may get it.
-    if (job.candidates.length > 1 && !mayHaveIt && !(yield* jobs.asking(job))) return
-    const outcome = yield* submitTo(job, request)
+    // upstream may have the job, and nobody else may get it.
+    if (!mayHaveIt && !(yield* jobs.asking(job))) return
+    const ask = submitOnce(job, candidate, request, failures)
+    yield* isIdempotent ? ask : withStopGrace(ask)
+  })
+
+  const submitOnce = Effect.fnUntraced(function* (
+    job: VideoJob,
+    candidate: Candidate<VideoOffer> | undefined,
+    request: VideoRequest,
+    failures: number
+  ) {
+    const isIdempotent = candidate?.offer.isIdempotent === true
+    const mayHaveIt = job.askedAt !== null
+    const outcome = yield* submitTo(job, candidate, request)
     if (outcome._tag === "Accepted") {
       const accepted = yield* jobs.accepted(job, outcome.handle, Duration.zero)
       if (accepted === null) yield* cancelUpstream(job, outcome.handle)
@@ -164,6 +215,9 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
     const { reason, decision } = outcome
     if (reason !== undefined) yield* note(job, "A video job was not accepted upstream", new UpstreamError({ reason }))
     if (outcome._tag === "NotTaken" && outcome.isFinal) return yield* failJob(job, decision.error)
+    if (outcome._tag === "Unknown" && !isIdempotent) {
+      return yield* failJob(job, RetryDecision.lostAnswer(job.provider).error)
+    }
     yield* outcome._tag === "Unknown" || mayHaveIt
       ? failedOnce(job, failures + 1, decision)
       : tryNextProvider(job, failures, decision)
@@ -198,9 +252,9 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
       yield* note(job, "A finished video could not be downloaded", error)
       const decision: RetryDecision.RetryDecision =
         error._tag === "ProviderError"
-          ? RetryDecision.of(error.reason)
+          ? RetryDecision.ofContent(error.reason)
           : { isRetryable: true, error: "the finished video could not be stored" }
-      return yield* failedOnce(job, failures + 1, decision)
+      return yield* failedOnce(job, failures + 1, decision, upstream.offer.pollInterval)
     }
     const outputs = fetched.success
     const completed = yield* jobs.complete(job, outputs, charge)
@@ -219,10 +273,12 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
       const polled = yield* Effect.result(timed(offer.poll(submitted, credential)))
       if (Result.isFailure(polled)) {
         yield* note(job, "The status of a video job could not be read from the upstream", polled.failure)
-        return yield* failedOnce(job, failures + 1, RetryDecision.of(polled.failure.reason))
+        const decision = RetryDecision.ofPoll(polled.failure.reason)
+        return yield* failedOnce(job, failures + 1, decision, offer.pollInterval)
       }
       const status = polled.success
       if (status.status === "completed") {
+        if (status.outputs === 0) return yield* failJob(job, "the provider finished the job without a video")
         return yield* finish(job, upstream, status.outputs, status.charge, failures)
       }
       if (status.status === "failed") return yield* failJob(job, status.message)
@@ -231,7 +287,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
       if (reached !== null && reached !== progress) yield* jobs.progress(job, reached)
       progress = reached
       const age = Duration.millis((yield* Clock.currentTimeMillis) - job.createdAt)
-      const delay = pollDelay(age)
+      const delay = yield* jittered(pollDelay(age, offer.pollInterval, status.retryAfter))
       if (Duration.isGreaterThanOrEqualTo(delay, longestStay)) {
         yield* jobs.postpone(job, delay, 0)
         return
@@ -255,7 +311,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
     if (job.status === "pending") return yield* Effect.flatMap(jobs.start(job), entered)
     if (attempts > mostAttempts) return yield* failJob(job, `the job was given up after ${mostAttempts} attempts`)
     if (job.handle === null) return yield* submit(job, failures)
-    const candidate = VideoCandidate.offerOf(catalogue, job)
+    const candidate = yield* candidateOf(job)
     if (candidate === undefined) return yield* failJob(job, VideoCandidate.goneError(job))
     const submitted = { handle: job.handle, request: yield* requestFor(job) }
     yield* follow(job, { ...candidate, submitted }, failures)

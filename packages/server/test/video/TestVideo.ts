@@ -46,6 +46,9 @@ export interface Model {
   readonly free: boolean
   readonly pricing: PerSecond
   readonly capabilities: VideoOffer["capabilities"]
+  /** Default: true. */
+  readonly isIdempotent?: boolean
+  readonly pollInterval?: Duration.Duration
 }
 
 /** The test's model: 480p and 720p, up to 10 seconds, a cent a second. */
@@ -83,7 +86,7 @@ export const makeUpstream = (models: ReadonlyArray<Model> = [model], name = "tes
       }),
     poll: () => Effect.succeed({ status: "completed", outputs: 1 }),
     content: (index) => Stream.make(new TextEncoder().encode(`video ${index}`)),
-    offers: models.map(({ capabilities, free, id, pricing }): VideoOffer => {
+    offers: models.map(({ capabilities, free, id, isIdempotent = true, pollInterval, pricing }): VideoOffer => {
       const quote = ({ duration = capabilities.default_duration }: VideoRequest) => cost(pricing.microCredits, duration)
       return {
         kind: "video",
@@ -96,7 +99,8 @@ export const makeUpstream = (models: ReadonlyArray<Model> = [model], name = "tes
         pricing,
         capabilities,
         quote,
-        isIdempotent: true,
+        isIdempotent,
+        ...(pollInterval === undefined ? {} : { pollInterval }),
         check: (request) => Effect.suspend(() => upstream.check(request)),
         submit: (submission, { id }) =>
           Effect.suspend(() => {
