@@ -22,6 +22,8 @@ export type Location =
 export interface AudioSource {
   /** For libraries that need a path or a buffer. */
   readonly location: Location
+  /** In bytes. */
+  readonly size: Effect.Effect<number, PlatformError.PlatformError>
   /** The whole audio in memory. */
   readonly bytes: Effect.Effect<Uint8Array, PlatformError.PlatformError>
   /** The audio in chunks, without holding all of it. */
@@ -35,6 +37,7 @@ export interface AudioSource {
  */
 export const fromBytes = (bytes: Uint8Array): AudioSource => ({
   location: { _tag: "Memory", bytes },
+  size: Effect.succeed(bytes.length),
   bytes: Effect.succeed(bytes),
   stream: Stream.succeed(bytes)
 })
@@ -58,6 +61,7 @@ export const fromBytes = (bytes: Uint8Array): AudioSource => ({
 export const fromPath = (path: string): Effect.Effect<AudioSource, never, FileSystem.FileSystem> =>
   Effect.map(FileSystem.FileSystem, (fs) => ({
     location: { _tag: "File", path },
+    size: Effect.map(fs.stat(path), ({ size }) => Number(size)),
     bytes: fs.readFile(path),
     stream: fs.stream(path)
   }))

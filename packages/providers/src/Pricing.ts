@@ -18,7 +18,8 @@ export interface PerSearchUnit {
 }
 
 /**
- * A price in integer micro-credits per second of audio or video.
+ * A price in micro-credits per second of audio or video. It may have a fraction: 0.04 credits per
+ * hour are 11.11… micro-credits per second. Only amounts are whole.
  *
  * @since 0.1.0
  */

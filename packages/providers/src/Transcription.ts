@@ -72,25 +72,64 @@ export interface TranscriptionCapabilities {
   readonly verbose: boolean
   /** Whether it returns word timestamps. */
   readonly word_timestamps: boolean
+  /** The largest audio file in bytes. Default: what the service accepts. */
+  readonly max_bytes?: number | undefined
+  /** The longest audio in seconds. Default: no limit. */
+  readonly max_seconds?: number | undefined
 }
 
 /**
- * What the model does not support: the audio's format, or `verbose_json`. `field` is the request's
- * field that the format comes from.
+ * What a request asks of a model.
+ *
+ * @since 0.1.0
+ */
+export interface Wanted {
+  readonly format: AudioFormat
+  /** The request's field that the format comes from, for issues. */
+  readonly formatField: string
+  /** The request's field that the audio comes from, for issues. */
+  readonly audioField: string
+  /** The size of the audio in bytes. */
+  readonly bytes: number
+  /** The length of the audio in seconds. */
+  readonly seconds: number
+  readonly verbose: boolean
+}
+
+const whole = (value: number): string => value.toLocaleString("en-US", { maximumFractionDigits: 1 })
+
+/**
+ * What the model does not support: the audio's format, its size, its length, or `verbose_json`.
  *
  * @since 0.1.0
  */
 export const unsupported = (
-  wanted: { readonly format: AudioFormat; readonly field: string; readonly verbose: boolean },
-  { audio_formats, verbose }: TranscriptionCapabilities,
+  wanted: Wanted,
+  { audio_formats, max_bytes = Infinity, max_seconds = Infinity, verbose }: TranscriptionCapabilities,
   publicId: string
 ): ReadonlyArray<Issue> => [
   ...(audio_formats.includes(wanted.format)
     ? []
     : [
         {
-          path: wanted.field,
+          path: wanted.formatField,
           message: `the model "${publicId}" accepts ${audio_formats.join(", ")}, not ${wanted.format}`
+        }
+      ]),
+  ...(wanted.bytes <= max_bytes
+    ? []
+    : [
+        {
+          path: wanted.audioField,
+          message: `the model "${publicId}" accepts at most ${whole(max_bytes)} bytes of audio, not ${whole(wanted.bytes)}`
+        }
+      ]),
+  ...(wanted.seconds <= max_seconds
+    ? []
+    : [
+        {
+          path: wanted.audioField,
+          message: `the model "${publicId}" accepts at most ${whole(max_seconds)} seconds of audio, not ${whole(wanted.seconds)}`
         }
       ]),
   ...(wanted.verbose && !verbose

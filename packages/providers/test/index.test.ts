@@ -11,6 +11,7 @@ describe("the public surface", () => {
       "AudioSource",
       "Catalogue",
       "Cohere",
+      "LanguageCode",
       "MicroCredits",
       "Model",
       "Offer",

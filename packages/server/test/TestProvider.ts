@@ -3,7 +3,11 @@ import { gatewayCredential, type Offers } from "@model-gateway/providers/Offer"
 import { cost, searchUnits } from "@model-gateway/providers/Pricing"
 import type { ProviderError } from "@model-gateway/providers/ProviderError"
 import type { RerankRequest, RerankResponse } from "@model-gateway/providers/Rerank"
-import type { TranscriptionRequest, TranscriptionResponse } from "@model-gateway/providers/Transcription"
+import type {
+  TranscriptionCapabilities,
+  TranscriptionRequest,
+  TranscriptionResponse
+} from "@model-gateway/providers/Transcription"
 import { Effect } from "effect"
 
 /** What a scripted provider does. */
@@ -13,6 +17,8 @@ export interface Script {
   readonly price?: number
   readonly images?: boolean
   readonly verbose?: boolean
+  /** The limits of `test/hear`. */
+  readonly limits?: Pick<TranscriptionCapabilities, "max_bytes" | "max_seconds">
   readonly rerank?: (
     request: RerankRequest
   ) => Effect.Effect<RerankResponse & { readonly total_tokens: number }, ProviderError>
@@ -35,6 +41,7 @@ export const asTheyCame = ({ documents, top_n }: RerankRequest) => ({
 /** A provider's offers of the models `test/rank` and `test/hear`, if they are scripted. */
 export const scripted = ({
   images = false,
+  limits = {},
   name: provider,
   price = 1000,
   rerank,
@@ -77,7 +84,7 @@ export const scripted = ({
             upstreamId: "hear-1",
             name: "Hear",
             pricing: { unit: "second" as const, microCredits: price },
-            capabilities: { audio_formats: ["wav" as const], verbose, word_timestamps: true },
+            capabilities: { audio_formats: ["wav" as const], verbose, word_timestamps: true, ...limits },
             quote: transcriptionQuote,
             run: (request: TranscriptionRequest) =>
               Effect.map(transcribe(request), ({ usage, ...answer }) => ({

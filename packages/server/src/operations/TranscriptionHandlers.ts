@@ -6,6 +6,7 @@
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import type * as Transcription from "@model-gateway/core/Transcription"
 import * as AudioDuration from "@model-gateway/providers/AudioDuration"
+import * as LanguageCode from "@model-gateway/providers/LanguageCode"
 import type { TranscriptionOffer } from "@model-gateway/providers/Offer"
 import { type TranscriptionRequest, unsupported } from "@model-gateway/providers/Transcription"
 import { Effect, FileSystem, Path } from "effect"
@@ -46,7 +47,8 @@ const toResponse = (
     }
   }
   if (!input.verbose) return base
-  const language = answer.language ?? input.language
+  const said = answer.language ?? input.language
+  const language = said === undefined ? undefined : (LanguageCode.iso6391(said) ?? said)
   return {
     ...base,
     task: "transcribe",
@@ -128,7 +130,12 @@ const make = Effect.gen(function* () {
         const options = input.provider?.options?.[provider]
         return {
           audio: { source: input.audio, format, durationSeconds: duration },
-          timestamp_granularities: input.verbose ? input.granularities : [],
+          // No granularity at all would read as `json`.
+          timestamp_granularities: !input.verbose
+            ? []
+            : input.granularities.length === 0
+              ? ["segment"]
+              : input.granularities,
           ...(input.language === undefined ? {} : { language: input.language }),
           ...(input.temperature === undefined ? {} : { temperature: input.temperature }),
           ...(options === undefined ? {} : { options })
@@ -139,9 +146,16 @@ const make = Effect.gen(function* () {
         observed: router.observed,
         quote: (offer) => offer.quote(requestFor(offer))
       })
-      const field = input.format === undefined ? input.field : "input_audio.format"
+      const wanted = {
+        format,
+        formatField: input.format === undefined ? input.field : "input_audio.format",
+        audioField: input.field,
+        bytes: yield* Effect.orDie(input.audio.size),
+        seconds: duration,
+        verbose: input.verbose
+      }
       const candidates = yield* Candidates.supporting(ranked, ({ capabilities, publicId }) =>
-        unsupported({ format, field, verbose: input.verbose }, capabilities, publicId)
+        unsupported(wanted, capabilities, publicId)
       )
       return yield* serve(caller, input, duration, requestFor, candidates, idempotencyKey)
     },
