@@ -37,7 +37,13 @@ export const Pricing = Schema.Struct({
   /** Per search unit: one unit for up to 100 documents, and one for each further 100. */
   search_unit: Schema.optionalKey(Schema.Finite),
   /** Per second of audio or video. */
-  second: Schema.optionalKey(Schema.Finite)
+  second: Schema.optionalKey(Schema.Finite),
+  /** Per input token. `provider.max_price` takes it per million. */
+  prompt: Schema.optionalKey(Schema.Finite),
+  /** Per output token. `provider.max_price` takes it per million. */
+  completion: Schema.optionalKey(Schema.Finite),
+  /** Per request: a video model that has one price for a whole video. */
+  request: Schema.optionalKey(Schema.Finite)
 })
 
 /** @since 0.1.0 */

@@ -8,6 +8,8 @@ import { FreeForm } from "./Identifiers.ts"
 import { isMaxItems } from "./internal/bounds.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
 
+const Price = Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0))
+
 /**
  * The highest accepted price, in credits per unit. Providers above it are not used. Units that a
  * model does not charge by are ignored.
@@ -16,9 +18,15 @@ import { isMaxCharacters } from "./internal/characters.ts"
  */
 export const MaxPrice = Schema.Struct({
   /** Credits per search unit (rerank). */
-  search_unit: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0))),
+  search_unit: Schema.optionalKey(Price),
   /** Credits per second of audio or video. */
-  second: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0)))
+  second: Schema.optionalKey(Price),
+  /** Credits per million input tokens. */
+  prompt: Schema.optionalKey(Price),
+  /** Credits per million output tokens. */
+  completion: Schema.optionalKey(Price),
+  /** Credits per request: for a video model that has one price for a whole video. */
+  request: Schema.optionalKey(Price)
 })
 
 /** @since 0.1.0 */
@@ -53,7 +61,10 @@ export const Preferences = Schema.Struct({
   only: Schema.optionalKey(ProviderNames),
   /** Providers never to try. */
   ignore: Schema.optionalKey(ProviderNames),
-  /** How to order the providers that `order` does not list. */
+  /**
+   * How to order the providers that `order` does not list. `price` is what this request costs at
+   * most; of equal prices, the faster provider comes first. Default: the operator's order.
+   */
   sort: Schema.optionalKey(Schema.Literals(["price", "latency", "throughput"])),
   max_price: Schema.optionalKey(MaxPrice),
   /**

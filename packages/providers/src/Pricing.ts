@@ -70,27 +70,36 @@ export interface PerVideo {
 export type Pricing = PerSearchUnit | PerSecond | PerToken | PerVideo
 
 /**
- * The prices by the units of GET `/models` and `provider.max_price`, in micro-credits. Of several
- * prices for one unit it is the highest. Units that those do not have are left out.
+ * The units of GET `/models` and `provider.max_price`: a search unit, a second of audio or video, a
+ * million tokens of input (`prompt`) and of output (`completion`), and a whole video (`request`).
  *
  * @since 0.1.0
  */
-export const perUnit = (pricing: Pricing): { readonly search_unit?: number; readonly second?: number } => {
+export const units = ["search_unit", "second", "prompt", "completion", "request"] as const
+
+/** @since 0.1.0 */
+export type Unit = (typeof units)[number]
+
+/**
+ * The prices by unit, in micro-credits. Of several prices for one unit it is the highest. Units
+ * that the offer does not charge by are left out.
+ *
+ * @since 0.1.0
+ */
+export const perUnit = (pricing: Pricing): { readonly [U in Unit]?: number } => {
   switch (pricing.unit) {
     case "search_unit":
       return { search_unit: pricing.microCredits }
     case "second":
-      return {
-        second:
-          "prices" in pricing
-            ? Math.max(...pricing.prices.map(({ microCredits }) => microCredits))
-            : pricing.microCredits
-      }
+      return { second: "prices" in pricing ? highest(pricing) : pricing.microCredits }
     case "token":
+      return { prompt: pricing.inputMicroCredits, completion: pricing.outputMicroCredits }
     case "video":
-      return {}
+      return { request: highest(pricing) }
   }
 }
+
+const highest = ({ prices }: PerVideo): number => Math.max(...prices.map(({ microCredits }) => microCredits))
 
 /**
  * The actual cost of a call, as the offer computed it, and the counts it is based on.

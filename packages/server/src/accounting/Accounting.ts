@@ -106,9 +106,13 @@ export class Accounting extends Context.Service<
     readonly checkNotExhausted: (payer: Payer) => Effect.Effect<void, InsufficientCredits | StorageError>
     /**
      * Releases the whole reservation. Nothing is charged or recorded. Takes effect once for each
-     * intent, and never after a settlement.
+     * intent, and never after a settlement. `withinTransaction` runs in the same transaction, with
+     * its result.
      */
-    readonly release: (reservation: Pick<Reservation, "id">) => Effect.Effect<Settlement, StorageError>
+    readonly release: (
+      reservation: Pick<Reservation, "id">,
+      withinTransaction?: (settlement: Settlement) => Effect.Effect<void, StorageError>
+    ) => Effect.Effect<Settlement, StorageError>
     /**
      * Adds to a workspace's balance and writes an entry to the credit ledger. A negative amount
      * subtracts and may leave the balance below zero. Returns null and changes nothing if the
@@ -257,9 +261,9 @@ export const make = Effect.gen(function* () {
         // Record what was spent even if nobody waits for the response any more.
         Effect.uninterruptible
       ),
-    release: ({ id }) =>
+    release: ({ id }, withinTransaction) =>
       transactions
-        .run(entries.release(id))
+        .run(withinTransaction === undefined ? entries.release(id) : Effect.tap(entries.release(id), withinTransaction))
         .pipe(mapSqlError("Accounting.release"), Effect.ensuring(ended(id)), Effect.uninterruptible),
     addCredits,
     balanceOf: (workspaceId) => balanceOf(workspaceId).pipe(mapSqlError("Accounting.balanceOf")),

@@ -4,7 +4,8 @@
  * A request passes these steps in this order: the key's rate limit (429), a stored answer for its
  * `Idempotency-Key`, the free-model day (429), and the reservation of the most that it can cost on
  * key, guardrail and workspace (402). Then it runs. Its charge, its stored answer and its event are
- * written in one transaction. If it fails, the whole reservation is released.
+ * written in one transaction. If it fails, the whole reservation is released, in one transaction
+ * with the event that says so.
  *
  * The work of a video job continues after the answer. Its worker charges it, or releases the
  * reservation, when the job ends.
@@ -13,14 +14,14 @@ import type { BadRequest } from "@model-gateway/core/GatewayError"
 import { PaymentRequired, TooManyRequests } from "@model-gateway/core/GatewayError"
 import type { Metadata as TraceMetadata } from "@model-gateway/core/Trace"
 import type * as MicroCredits from "@model-gateway/providers/MicroCredits"
-import { Context, Effect, Exit, Layer, Schedule } from "effect"
+import { Cause, Context, Effect, Exit, Layer, Schedule } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import type { HttpServerResponse } from "effect/http"
 import type { Caller } from "../access/Caller.ts"
 import { Accounting, type Outcome, type Payer, type Reservation, type Settlement } from "../accounting/Accounting.ts"
-import { type Event, idOf } from "../events/Event.ts"
+import { type Attempt, type Event, idOf } from "../events/Event.ts"
 import { Outbox } from "../events/Outbox.ts"
-import { logAndContinue, orUnavailable } from "../http/Failures.ts"
+import { classify, errorOf, logAndContinue, orUnavailable } from "../http/Failures.ts"
 import type { RequestContext } from "../http/RequestContext.ts"
 import * as Metrics from "../observability/Metrics.ts"
 import type { StorageError } from "../storage/sql/StorageError.ts"
@@ -59,13 +60,22 @@ export interface PaidRequest<A> {
 /** A request that is answered when its work is done. */
 export interface ServedRequest<A> extends PaidRequest<A> {
   readonly operation: "rerank" | "transcription"
+  /** What the request contains, such as its number of `documents`, for its event. */
+  readonly input: Event["input"]
 }
 
-/** The result of paid work: the answer, the charge, and the calls of providers that led to it. */
+/** A request that is being served. */
+export interface Run {
+  /** The generation id: the response's `id` and the key of the usage entry. */
+  readonly id: string
+  /** The work adds its attempts at providers here as they end. */
+  readonly attempts: Array<Attempt>
+}
+
+/** The result of paid work: the answer and the charge. */
 export interface Served<A> {
   readonly answer: A
   readonly outcome: Outcome
-  readonly attempts: Event["attempts"]
 }
 
 /** What a job needs to be admitted. Run both effects in the transaction that writes the job. */
@@ -97,12 +107,11 @@ export class Admission extends Context.Service<
     /**
      * Admits the request, runs `work` and charges its actual cost. Once there is an answer it is
      * charged, even if the caller has disconnected. `work` runs uninterruptibly, except for parts
-     * that it makes interruptible itself, such as the router's upstream calls. Its parameter is the
-     * generation id: the response's `id` and the key of the usage entry.
+     * that it makes interruptible itself, such as the router's upstream calls.
      */
     readonly serve: <A, E, R>(
       request: ServedRequest<A>,
-      work: (id: string) => Effect.Effect<Served<A>, E, R>
+      work: (run: Run) => Effect.Effect<Served<A>, E, R>
     ) => Effect.Effect<HttpServerResponse.HttpServerResponse, E | Refusal, R | RequestContext>
     /** Admits a job. `submit` writes it in one transaction with {@link JobAdmission}. */
     readonly accept: <A, E, R>(
@@ -120,6 +129,18 @@ const payerOf = ({ guardrail, key }: Caller): Payer => ({
   workspaceId: key.workspaceId,
   guardrailId: guardrail?.id ?? null
 })
+
+/** A request that failed after it was admitted. */
+interface Failed {
+  readonly errorStatus: number
+}
+
+/** The status that servers commonly log for a caller that disconnected before the answer. */
+const disconnected = 499
+
+/** The HTTP status of a failure. */
+const statusOf = (cause: Cause.Cause<unknown>): number =>
+  Cause.hasInterruptsOnly(cause) ? disconnected : classify(errorOf(cause)).failure.status
 
 /** A briefly locked database must not lose a charge: retry three times within about a second. */
 const settleAgain = Schedule.exponential("100 millis")
@@ -160,23 +181,27 @@ export const make = Effect.gen(function* () {
     work: (keep: IdempotentRequest.Keep<A>) => Effect.Effect<A, E, R>
   ) => Effect.andThen(withinRate, IdempotentRequest.once(idempotency, request, work))
 
-  const eventOf = <A>(
-    { caller, model, operation, trace, user }: ServedRequest<A>,
-    { id, reservedAt }: Reservation,
-    { attempts, outcome }: Served<A>
-  ) =>
-    outbox.write({
+  const report = <A>(
+    { caller, input, model, operation, trace, user }: ServedRequest<A>,
+    { attempts, id }: Run,
+    { reservedAt }: Reservation,
+    result: Outcome | Failed
+  ) => {
+    const isFailed = "errorStatus" in result
+    return outbox.write({
       id: idOf(id),
-      type: `${operation}.completed`,
+      type: isFailed ? `${operation}.failed` : `${operation}.completed`,
       workspace_id: caller.key.workspaceId,
       key_hash: caller.key.hash,
       model,
       generation_id: id,
-      provider: outcome.provider,
-      upstream_model: outcome.upstreamModel,
-      cost_micro: outcome.cost,
-      is_byok: outcome.isByok ?? false,
-      usage: outcome.usage ?? {},
+      provider: isFailed ? (attempts.at(-1)?.provider ?? null) : result.provider,
+      upstream_model: isFailed ? null : result.upstreamModel,
+      error_status: isFailed ? result.errorStatus : null,
+      cost_micro: isFailed ? 0 : result.cost,
+      is_byok: isFailed ? false : (result.isByok ?? false),
+      input,
+      usage: isFailed ? {} : (result.usage ?? {}),
       user: user ?? null,
       trace: trace ?? null,
       started_at: reservedAt,
@@ -184,25 +209,29 @@ export const make = Effect.gen(function* () {
       job: null,
       callback_url: null
     })
+  }
 
   const charged = Effect.fnUntraced(function* <A, E, R>(
     request: ServedRequest<A>,
     keep: IdempotentRequest.Keep<A>,
-    work: (id: string) => Effect.Effect<Served<A>, E, R>
+    work: (run: Run) => Effect.Effect<Served<A>, E, R>
   ) {
-    const id = yield* random.uuidV7()
-    const reservation = yield* hold(request, { id })
-    const exit = yield* Effect.exit(work(id))
+    const run: Run = { id: yield* random.uuidV7(), attempts: [] }
+    const reservation = yield* hold(request, { id: run.id })
+    const exit = yield* Effect.exit(work(run))
     if (Exit.isFailure(exit)) {
+      const failed = report(request, run, reservation, { errorStatus: statusOf(exit.cause) })
       // If the release does not reach the database, the intent stays open until the reaper releases
       // it. No money is lost.
-      yield* logAndContinue(accounting.release(reservation))
+      yield* logAndContinue(
+        accounting.release(reservation, (settlement) => (settlement === "already" ? Effect.void : failed))
+      )
       return yield* Effect.failCause(exit.cause)
     }
     const { answer, outcome } = exit.value
     const kept = yield* keep(answer)
     const withCharge = (settlement: Settlement) =>
-      settlement === "already" ? kept : Effect.andThen(kept, eventOf(request, reservation, exit.value))
+      settlement === "already" ? kept : Effect.andThen(kept, report(request, run, reservation, outcome))
     yield* orUnavailable(
       Effect.retry(accounting.settle(reservation, outcome, withCharge), {
         schedule: settleAgain,

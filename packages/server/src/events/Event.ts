@@ -1,21 +1,37 @@
 /**
- * What happened, as webhooks and broadcast report it: a paid request was charged, or a video job
- * ended.
+ * What happened, as webhooks and broadcast report it: a paid request was charged, or failed after
+ * it was admitted, or a video job ended.
  *
  * An event contains everything that its readers need, because what it describes may be deleted
  * before it is delivered: the request of a video job is deleted when the job ends.
  */
 import { Metadata as TraceMetadata } from "@model-gateway/core/Trace"
 import { Job } from "@model-gateway/core/Video"
-import { Schema } from "effect"
+import { Effect, Schema } from "effect"
+
+/**
+ * Whether the provider bills an attempt. `unknown`: it received the request, and its answer did not
+ * arrive, or not whole.
+ */
+export const Billed = Schema.Literals(["yes", "no", "unknown"])
 
 /** One attempt at one provider. */
 export const Attempt = Schema.Struct({
   provider: Schema.String,
-  /** `Success`, the reason of the failure, or `CircuitOpen` if the provider was not called. */
+  /**
+   * `Success`, the reason of the failure, `Interrupted` if the caller disconnected, or `CircuitOpen`
+   * if the provider was not called.
+   */
   outcome: Schema.String,
-  seconds: Schema.Finite
+  /** The HTTP status of the provider's answer. Absent on a success, and if there was no answer. */
+  status: Schema.optionalKey(Schema.Int),
+  seconds: Schema.Finite,
+  /** Default: `unknown`, for events of earlier releases. */
+  billed: Billed.pipe(Schema.withDecodingDefaultKey(Effect.succeed("unknown" as const)))
 })
+
+/** One attempt at one provider. */
+export type Attempt = typeof Attempt.Type
 
 /** What happened. */
 export const Event = Schema.Struct({
@@ -23,7 +39,9 @@ export const Event = Schema.Struct({
   id: Schema.String,
   type: Schema.Literals([
     "rerank.completed",
+    "rerank.failed",
     "transcription.completed",
+    "transcription.failed",
     "video.completed",
     "video.failed",
     "video.cancelled",
@@ -34,15 +52,23 @@ export const Event = Schema.Struct({
   workspace_id: Schema.String,
   key_hash: Schema.String,
   model: Schema.String,
-  /** The id of the usage in the ledger. Null if nothing was charged. */
+  /** The id in the request log. Null for a video job that no upstream accepted. */
   generation_id: Schema.NullOr(Schema.String),
-  /** Null if no provider was chosen. */
+  /** The provider that answered, or the last one that was tried. Null if none was. */
   provider: Schema.NullOr(Schema.String),
+  /** The model that answered, as the provider names it. Null if none did. */
   upstream_model: Schema.NullOr(Schema.String),
+  /**
+   * The HTTP status of the error that the caller got; 499 if the caller disconnected first. Null for
+   * a success and for a video job, whose `job` has its own `error`.
+   */
+  error_status: Schema.NullOr(Schema.Int).pipe(Schema.withDecodingDefaultKey(Effect.succeed(null))),
   /** In micro-credits. */
   cost_micro: Schema.Int,
   is_byok: Schema.Boolean,
-  /** Counts such as `search_units`, `total_tokens` or `seconds`. */
+  /** What the request contains: the `documents` of a rerank, the `seconds` of a transcription. */
+  input: Schema.Record(Schema.String, Schema.Finite).pipe(Schema.withDecodingDefaultKey(Effect.succeed({}))),
+  /** Counts such as `search_units`, `total_tokens` or `seconds`. Empty if nothing was charged. */
   usage: Schema.Record(Schema.String, Schema.Finite),
   /** The request's `user`. */
   user: Schema.NullOr(Schema.String),
@@ -52,7 +78,7 @@ export const Event = Schema.Struct({
   started_at: Schema.Int,
   /** From its admission to its end. */
   duration_ms: Schema.Int,
-  /** The calls of providers, in order. Empty for a video job. */
+  /** The attempts at providers, in order. Empty for a video job. */
   attempts: Schema.Array(Attempt),
   /** The video job as it ended. Null for other requests. */
   job: Schema.NullOr(Job),

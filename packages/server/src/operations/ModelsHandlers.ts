@@ -2,7 +2,7 @@
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import type * as Models from "@model-gateway/core/Models"
 import type { Offer } from "@model-gateway/providers/Offer"
-import { perUnit } from "@model-gateway/providers/Pricing"
+import { perUnit, type Unit, units } from "@model-gateway/providers/Pricing"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
@@ -23,24 +23,36 @@ const capabilitiesOf = (offer: Offer): Models.Model["capabilities"] => {
   }
 }
 
-const priceOf = (offer: Offer): number => {
-  const { search_unit, second } = perUnit(offer.pricing)
-  return search_unit ?? second ?? Number.POSITIVE_INFINITY
+/** The offer's first price, for comparing offers of one model. */
+const priceOf = ({ pricing }: Offer): number => {
+  const prices = perUnit(pricing)
+  return prices.search_unit ?? prices.second ?? prices.prompt ?? prices.request ?? Number.POSITIVE_INFINITY
+}
+
+const tokens = 1_000_000
+
+/** Prices in credits for one unit. Prices of tokens are kept for a million of them. */
+const pricingOf = ({ pricing }: Offer): Models.Pricing => {
+  const wire: { -readonly [U in Unit]?: number } = {}
+  const prices = perUnit(pricing)
+  for (const unit of units) {
+    const price = prices[unit]
+    if (price !== undefined) {
+      wire[unit] = MicroCredits.toCredits(price) / (unit === "prompt" || unit === "completion" ? tokens : 1)
+    }
+  }
+  return wire
 }
 
 const toWire = ({ id, kind, offers }: Entry): Models.Model => {
   const cheapest = offers.reduce((a, b) => (priceOf(b) < priceOf(a) ? b : a))
-  const { search_unit, second } = perUnit(cheapest.pricing)
   return {
     id,
     name: cheapest.name,
     kind,
     is_free: offers.some(({ isFree }) => isFree),
     providers: offers.map(({ provider }) => provider),
-    pricing: {
-      ...(search_unit === undefined ? {} : { search_unit: MicroCredits.toCredits(search_unit) }),
-      ...(second === undefined ? {} : { second: MicroCredits.toCredits(second) })
-    },
+    pricing: pricingOf(cheapest),
     capabilities: capabilitiesOf(cheapest)
   }
 }

@@ -76,13 +76,15 @@ const make = Effect.gen(function* () {
         idempotencyKey,
         payload: Effect.sync(() => [JSON.stringify(request)]),
         encode,
+        input: { documents: documents.length },
         trace: request.trace,
         user: request.user
       },
-      (id) =>
+      ({ attempts, id }) =>
         router
           .route({
             candidates,
+            attempts,
             units: documents.length,
             attemptTimeout: deadlines.rerankAttempt,
             deadline: deadlines.rerank,
@@ -90,8 +92,7 @@ const make = Effect.gen(function* () {
           })
           .pipe(
             Effect.mapError(ProviderFailures.forRerank),
-            Effect.map(({ answer: ranked, attempts, candidate: { offer } }) => ({
-              attempts,
+            Effect.map(({ answer: ranked, candidate: { offer } }) => ({
               answer: toResponse(id, request.model, documents, offer, ranked),
               outcome: { ...ranked.charge, provider: offer.provider, upstreamModel: offer.upstreamId }
             }))
@@ -114,16 +115,16 @@ const make = Effect.gen(function* () {
         ...(options === undefined ? {} : { options })
       }
     }
-    const ranked = Candidates.ranked(allowed, {
+    const able = yield* Candidates.supporting(
+      allowed,
+      ({ capabilities, publicId }) => unsupported({ documents }, capabilities, publicId),
+      `the model "${request.model}" accepts no image documents`
+    )
+    const candidates = yield* Candidates.ranked(able, {
       preferences: request.provider,
       observed: router.observed,
       quote: (offer) => offer.quote(requestFor(offer))
     })
-    const candidates = yield* Candidates.supporting(
-      ranked,
-      ({ capabilities, publicId }) => unsupported({ documents }, capabilities, publicId),
-      `the model "${request.model}" accepts no image documents`
-    )
     return yield* serve(caller, request, documents, requestFor, candidates, idempotencyKey)
   })
 })

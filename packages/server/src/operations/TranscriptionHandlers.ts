@@ -87,13 +87,15 @@ const make = Effect.gen(function* () {
         idempotencyKey,
         payload: input.fingerprint,
         encode,
+        input: { seconds },
         trace: input.trace,
         user: input.user
       },
-      () =>
+      ({ attempts }) =>
         router
           .route({
             candidates,
+            attempts,
             units: seconds,
             attemptTimeout: deadlines.transcriptionAttempt,
             deadline: deadlines.transcription,
@@ -101,8 +103,7 @@ const make = Effect.gen(function* () {
           })
           .pipe(
             Effect.mapError(ProviderFailures.forTranscription),
-            Effect.map(({ answer: transcribed, attempts, candidate: { offer } }) => ({
-              attempts,
+            Effect.map(({ answer: transcribed, candidate: { offer } }) => ({
               answer: toResponse(input, seconds, transcribed),
               outcome: { ...transcribed.charge, provider: offer.provider, upstreamModel: offer.upstreamId }
             }))
@@ -141,11 +142,6 @@ const make = Effect.gen(function* () {
           ...(options === undefined ? {} : { options })
         }
       }
-      const ranked = Candidates.ranked(allowed, {
-        preferences: input.provider,
-        observed: router.observed,
-        quote: (offer) => offer.quote(requestFor(offer))
-      })
       const wanted = {
         format,
         formatField: input.format === undefined ? input.field : "input_audio.format",
@@ -154,9 +150,14 @@ const make = Effect.gen(function* () {
         seconds: duration,
         verbose: input.verbose
       }
-      const candidates = yield* Candidates.supporting(ranked, ({ capabilities, publicId }) =>
+      const able = yield* Candidates.supporting(allowed, ({ capabilities, publicId }) =>
         unsupported(wanted, capabilities, publicId)
       )
+      const candidates = yield* Candidates.ranked(able, {
+        preferences: input.provider,
+        observed: router.observed,
+        quote: (offer) => offer.quote(requestFor(offer))
+      })
       return yield* serve(caller, input, duration, requestFor, candidates, idempotencyKey)
     },
     Effect.provideService(FileSystem.FileSystem, fileSystem),

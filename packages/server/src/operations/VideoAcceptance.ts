@@ -77,14 +77,7 @@ export const decide = Effect.fn("VideoAcceptance.decide")(function* (
   if (entry === undefined) return yield* Candidates.unknownModel(catalogue, "video", wanted.model)
   const allowed = yield* Candidates.allowed(entry, { preferences: wanted.provider, guardrail: caller.guardrail })
   const requestFor = (offer: VideoOffer) => VideoRequests.complete(wanted, offer.capabilities)
-  const candidates = Candidates.ranked(allowed, {
-    preferences: wanted.provider,
-    observed: unobserved,
-    quote: (offer) => offer.quote(VideoRequests.forProvider(requestFor(offer), offer.provider))
-  })
-
-  const attempt = Effect.fnUntraced(function* (candidate: Candidate<VideoOffer>): Effect.fn.Return<Accepted, Refusal> {
-    const { offer } = candidate
+  const attempt = Effect.fnUntraced(function* (offer: VideoOffer): Effect.fn.Return<VideoOffer, Refusal> {
     const request = requestFor(offer)
     const checked = yield* Effect.result(offer.check(VideoRequests.forProvider(request, offer.provider)))
     const refusal = Result.isFailure(checked) ? refusalOf(checked.failure.reason) : undefined
@@ -94,11 +87,18 @@ export const decide = Effect.fn("VideoAcceptance.decide")(function* (
     }
     const issues = unsupported(request, offer.capabilities, offer.publicId)
     if (issues.length > 0) return yield* Issues.invalid(issues)
-    return refusal === undefined ? { ...candidate, request } : yield* refusal
+    return refusal === undefined ? offer : yield* refusal
   })
 
-  const [accepted, refusals] = yield* Effect.partition(candidates, attempt)
-  const [first, ...fallbacks] = accepted
-  if (first !== undefined) return { ...first, fallbacks }
-  return yield* refusals[0] ?? Candidates.unknownModel(catalogue, "video", wanted.model)
+  const [able, refusals] = yield* Effect.partition(allowed, attempt)
+  if (able.length === 0 && refusals[0] !== undefined) return yield* refusals[0]
+  const candidates = yield* Candidates.ranked(able, {
+    preferences: wanted.provider,
+    observed: unobserved,
+    quote: (offer) => offer.quote(VideoRequests.forProvider(requestFor(offer), offer.provider))
+  })
+  const [first, ...fallbacks] = candidates.map((candidate) => ({ ...candidate, request: requestFor(candidate.offer) }))
+  return first === undefined
+    ? yield* Candidates.unknownModel(catalogue, "video", wanted.model)
+    : { ...first, fallbacks }
 })

@@ -6,7 +6,7 @@ import { type BadRequest, Forbidden, type Issue, NotFound } from "@model-gateway
 import type { Preferences } from "@model-gateway/core/Routing"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import type { Kind, Offer } from "@model-gateway/providers/Offer"
-import { perUnit } from "@model-gateway/providers/Pricing"
+import { perUnit, units } from "@model-gateway/providers/Pricing"
 import { Effect } from "effect"
 import type { Guardrail } from "../access/Guardrail.ts"
 import * as Issues from "../http/Issues.ts"
@@ -62,10 +62,11 @@ export const unknownModel = (catalogue: ModelCatalogue["Service"], kind: Kind, m
 const isAffordable = ({ pricing }: Offer, preferences: Preferences | undefined): boolean => {
   const limits = preferences?.max_price
   if (limits === undefined) return true
-  const { search_unit, second } = perUnit(pricing)
-  const within = (price: number | undefined, limit: number | undefined): boolean =>
-    price === undefined || limit === undefined || price <= limit * MicroCredits.perCredit
-  return within(search_unit, limits.search_unit) && within(second, limits.second)
+  const prices = perUnit(pricing)
+  return units.every((unit) => {
+    const [price, limit] = [prices[unit], limits[unit]]
+    return price === undefined || limit === undefined || price <= limit * MicroCredits.perCredit
+  })
 }
 
 /**
@@ -94,60 +95,79 @@ export const allowed = <O extends Offer>(
     : Effect.succeed(wanted)
 }
 
+type Comparator = (a: Candidate.Candidate, b: Candidate.Candidate) => number
+
 /** Candidates without measurements come first; otherwise they would never be measured. */
 const byObservation =
-  <O extends Offer>({ observed }: Ranking<O>, figure: (observed: Observed) => number) =>
-  (a: Candidate.Candidate<O>, b: Candidate.Candidate<O>): number => {
+  (observed: Ranking<never>["observed"], figure: (observed: Observed) => number): Comparator =>
+  (a, b) => {
     const [x, y] = [observed(a), observed(b)]
     if (x === undefined || y === undefined) return x === y ? 0 : x === undefined ? -1 : 1
     return figure(x) - figure(y)
   }
 
-const comparator = <O extends Offer>(
-  ranking: Ranking<O>
-): ((a: Candidate.Candidate<O>, b: Candidate.Candidate<O>) => number) => {
-  switch (ranking.preferences?.sort) {
+/** Of candidates with the same price, the faster one comes first. */
+const comparator = <O extends Offer>({
+  observed,
+  preferences,
+  quote
+}: Ranking<O>): ((a: Candidate.Candidate<O>, b: Candidate.Candidate<O>) => number) => {
+  const byLatency = byObservation(observed, ({ latency }) => latency)
+  switch (preferences?.sort) {
     case "price":
-      return (a, b) => ranking.quote(a.offer) - ranking.quote(b.offer)
+      return (a, b) => quote(a.offer) - quote(b.offer) || byLatency(a, b)
     case "latency":
-      return byObservation(ranking, ({ latency }) => latency)
+      return byLatency
     case "throughput":
-      return byObservation(ranking, ({ throughput }) => -throughput)
+      return byObservation(observed, ({ throughput }) => -throughput)
     case undefined:
       return () => 0
   }
 }
 
-/** The candidates to try, in order; only the first one without fallbacks. */
+/**
+ * The candidates to try, in order; only the first one without fallbacks. At least one: fails with a
+ * 404 if there is a credential for none of the offers.
+ *
+ * First come the providers of the caller's `order`, then the others by the caller's `sort`. What
+ * these leave open is decided by the operator's order: the one in which the catalogue lists the
+ * offers.
+ */
 export const ranked = <O extends Offer>(
   offers: ReadonlyArray<O>,
   ranking: Ranking<O>
-): ReadonlyArray<Candidate.Candidate<O>> => {
+): Effect.Effect<ReadonlyArray<Candidate.Candidate<O>>, NotFound> => {
   const candidates = offers.flatMap(Candidate.ofGateway)
+  if (candidates.length === 0) {
+    return Effect.fail(
+      notFound(`the gateway has no credential for the model ${quoted(offers[0]?.publicId ?? "")} at any provider`)
+    )
+  }
   const { preferences } = ranking
-  if (preferences === undefined || candidates.length === 1) return candidates
+  if (preferences === undefined || candidates.length === 1) return Effect.succeed(candidates)
   const order = preferences.order ?? []
-  const rank = ({ offer }: Candidate.Candidate): number => {
-    const place = order.indexOf(offer.provider)
-    return place === -1 ? order.length : place
+  const place = ({ offer }: Candidate.Candidate): number => {
+    const index = order.indexOf(offer.provider)
+    return index === -1 ? order.length : index
   }
   const compare = comparator(ranking)
-  const sorted = candidates.toSorted((a, b) => rank(a) - rank(b) || compare(a, b))
-  return preferences.allow_fallbacks === false ? sorted.slice(0, 1) : sorted
+  const sorted = candidates.toSorted((a, b) => place(a) - place(b) || compare(a, b))
+  return Effect.succeed(preferences.allow_fallbacks === false ? sorted.slice(0, 1) : sorted)
 }
 
 /**
- * The candidates whose models support the request, so that nothing is reserved for one that none
+ * The offers whose models support the request, so that nothing is reserved for one that none
  * supports. If none does, a 400 that lists what the first one does not support; `reason` replaces
- * the summary in its message.
+ * the summary in its message. Filter before {@link ranked}: without fallbacks, only one is left
+ * after it.
  */
 export const supporting = <O extends Offer>(
-  candidates: ReadonlyArray<Candidate.Candidate<O>>,
+  offers: ReadonlyArray<O>,
   unsupported: (offer: O) => ReadonlyArray<Issue>,
   reason?: string
-): Effect.Effect<ReadonlyArray<Candidate.Candidate<O>>, BadRequest> => {
+): Effect.Effect<ReadonlyArray<O>, BadRequest> => {
   let first: ReadonlyArray<Issue> | undefined
-  const able = candidates.filter(({ offer }) => {
+  const able = offers.filter((offer) => {
     const issues = unsupported(offer)
     first ??= issues
     return issues.length === 0

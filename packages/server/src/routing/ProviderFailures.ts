@@ -43,7 +43,7 @@ const seconds = (duration: Duration.Duration): number => Math.max(1, Math.ceil(D
 
 const metadataOf = ({ attempts, provider, retryAfter }: Details): Metadata => ({
   ...(provider === undefined ? {} : { provider }),
-  attempts: attempts.map(({ outcome, provider, seconds }) => ({ provider, outcome, seconds })),
+  attempts: attempts.map((attempt) => ({ ...attempt })),
   ...(retryAfter === undefined ? {} : { retry_after: seconds(retryAfter) })
 })
 

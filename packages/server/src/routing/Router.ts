@@ -6,22 +6,23 @@
  * all attempts together. If no candidate answers, the error lists the attempts.
  */
 import type { Offer } from "@model-gateway/providers/Offer"
-import type { ProviderError, Reason } from "@model-gateway/providers/ProviderError"
-import { ProviderError as UpstreamError, Timeout } from "@model-gateway/providers/ProviderError"
+import { ProviderError, type Reason, Timeout } from "@model-gateway/providers/ProviderError"
 import { Cause, Clock, Context, Data, Duration, Effect, Exit, Layer } from "effect"
 import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
+import type { Attempt as EventAttempt } from "../events/Event.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as FailureLog from "../observability/FailureLog.ts"
 import * as Metrics from "../observability/Metrics.ts"
 import { type Candidate, keyOf } from "./Candidate.ts"
 import type { Observed } from "./Candidates.ts"
 
-/** One attempt at one provider. */
-export interface Attempt {
-  readonly provider: string
-  /** `Success`, the reason's tag, or `CircuitOpen` if the provider was not called. */
-  readonly outcome: Reason["_tag"] | "CircuitOpen" | "Success"
-  readonly seconds: number
+/** One attempt at one provider, as events and the request log report it. */
+export interface Attempt extends EventAttempt {
+  /**
+   * `Success`, the reason's tag, `Interrupted` if the caller disconnected, or `CircuitOpen` if the
+   * provider was not called.
+   */
+  readonly outcome: Reason["_tag"] | "CircuitOpen" | "Interrupted" | "Success"
 }
 
 /** An answer, its candidate, and all attempts, of which the last one answered. */
@@ -31,7 +32,7 @@ export interface Routed<A, O extends Offer> {
   readonly attempts: ReadonlyArray<Attempt>
 }
 
-/** Every candidate that was called failed. `reason` is the last one's. */
+/** Every candidate that was called failed. `reason` is the most useful one for the caller. */
 export class AttemptsFailed extends Data.TaggedError("AttemptsFailed")<{
   readonly reason: Reason
   readonly provider: string
@@ -61,10 +62,16 @@ export interface Route<A, O extends Offer> {
   /** At least one, in the order to try. */
   readonly candidates: ReadonlyArray<Candidate<O>>
   readonly call: (candidate: Candidate<O>) => Effect.Effect<A, ProviderError>
+  /** The time limit of an attempt at an offer that has none of its own. */
   readonly attemptTimeout: Duration.Duration
   readonly deadline: Duration.Duration
   /** Units of work in the request, for measuring throughput. */
   readonly units: number
+  /**
+   * Each attempt is added to this list when it ends, so that the attempts are known even if the
+   * caller disconnects. Default: a new list.
+   */
+  readonly attempts?: Array<EventAttempt> | undefined
 }
 
 /** The router. */
@@ -72,8 +79,8 @@ export class Router extends Context.Service<
   Router,
   {
     /**
-     * In an uninterruptible caller, only the upstream calls can be interrupted, so that an answer
-     * is never lost.
+     * Only the upstream calls can be interrupted, so that an answer is never lost in an
+     * uninterruptible caller.
      */
     readonly route: <A, O extends Offer>(route: Route<A, O>) => Effect.Effect<Routed<A, O>, RoutingFailure>
     /** The measurements of a candidate since the process started. */
@@ -87,6 +94,9 @@ const weight = 0.2
 const blend = (old: number | undefined, seen: number): number =>
   old === undefined ? seen : old + weight * (seen - old)
 
+/** The longest time that an upstream can keep its circuit open with `Retry-After`. */
+const longestOpen = Duration.minutes(5)
+
 /** Whether a failure indicates a problem of the offer or of the credential. */
 const countsAgainst = (offer: Offer, reason: Reason): boolean => {
   switch (reason._tag) {
@@ -95,9 +105,9 @@ const countsAgainst = (offer: Offer, reason: Reason): boolean => {
       return offer.isInProcess !== true
     case "InvalidRequest":
     case "InputTooLarge":
-    case "UnknownModel":
     case "Simulated":
       return false
+    case "UnknownModel":
     case "Unauthorized":
     case "OutOfCredit":
     case "RateLimited":
@@ -108,20 +118,70 @@ const countsAgainst = (offer: Offer, reason: Reason): boolean => {
   }
 }
 
+/**
+ * Whether the provider bills a failed attempt. It does not bill what it rejected, nor what it never
+ * received. After a lost or broken answer nobody knows.
+ */
+const billedOf = ({ reason, status }: ProviderError): Attempt["billed"] =>
+  reason._tag === "Timeout" || (reason._tag === "BadResponse" && (status === undefined || status < 400))
+    ? "unknown"
+    : "no"
+
 const retryAfterOf = (reason: Reason): Duration.Duration | undefined =>
   "retryAfter" in reason ? reason.retryAfter : undefined
 
-const classify =
-  (offer: Offer) =>
-  (exit: Exit.Exit<unknown, ProviderError>): CircuitBreaker.Outcome => {
-    if (Exit.isSuccess(exit)) return CircuitBreaker.success
-    const error = Cause.findErrorOption(exit.cause)
-    if (error._tag === "None")
-      return Cause.hasInterruptsOnly(exit.cause) ? CircuitBreaker.ignored : CircuitBreaker.failure()
-    return countsAgainst(offer, error.value.reason)
-      ? CircuitBreaker.failure({ retryAfter: retryAfterOf(error.value.reason) })
-      : CircuitBreaker.ignored
+/**
+ * How much a reason helps the caller. A later request may succeed after a refusal, and perhaps
+ * after a timeout. A smaller one may succeed after a 413.
+ */
+const helpfulness = (reason: Reason): number => {
+  switch (reason._tag) {
+    case "InvalidRequest":
+    case "Simulated":
+      return 4
+    case "RateLimited":
+    case "Overloaded":
+      return 3
+    case "Timeout":
+      return 2
+    case "InputTooLarge":
+      return 1
+    case "UnknownModel":
+    case "Unauthorized":
+    case "OutOfCredit":
+    case "Unavailable":
+    case "BadResponse":
+      return 0
   }
+}
+
+/** Whether `next` is as useful to the caller as `last`: of two refusals, the shorter wait is. */
+const isAsHelpful = (next: Reason, last: Reason): boolean => {
+  const wait = (reason: Reason) => Duration.toMillis(retryAfterOf(reason) ?? Duration.seconds(1))
+  const more = helpfulness(next) - helpfulness(last)
+  return more > 0 || (more === 0 && wait(next) <= wait(last))
+}
+
+/** What a circuit learns from a call. */
+interface Recorded {
+  readonly outcome: "Success" | "Failure" | "Ignored"
+  readonly retryAfter?: Duration.Duration | undefined
+}
+
+const success: Recorded = { outcome: "Success" }
+const ignored: Recorded = { outcome: "Ignored" }
+
+const recordedOf = (offer: Offer, exit: Exit.Exit<unknown, ProviderError>): Recorded => {
+  if (Exit.isSuccess(exit)) return success
+  const found = Cause.findErrorOption(exit.cause)
+  // A defect counts as a failure of the offer.
+  if (found._tag === "None") return Cause.hasInterruptsOnly(exit.cause) ? ignored : { outcome: "Failure" }
+  const { reason } = found.value
+  return countsAgainst(offer, reason) ? { outcome: "Failure", retryAfter: retryAfterOf(reason) } : ignored
+}
+
+const withoutErrors = (cause: Cause.Cause<unknown>): Cause.Cause<never> =>
+  Cause.fromReasons(cause.reasons.filter((reason) => reason._tag !== "Fail"))
 
 /**
  * Tells the operator of a failure that the caller did not cause. The log holds no part of the
@@ -135,19 +195,20 @@ const reported = ({ credential, offer }: Candidate, reason: Reason): Effect.Effe
     annotations: { provider: offer.provider, model: offer.publicId, credential: credential.id }
   })
 
-const withoutErrors = (cause: Cause.Cause<unknown>): Cause.Cause<never> =>
-  Cause.fromReasons(cause.reasons.filter((reason) => reason._tag !== "Fail"))
-
 const rounded = (seconds: number): number => Math.round(seconds * 1000) / 1000
 
-const timedOut = new UpstreamError({ reason: new Timeout() })
+const timedOut = new ProviderError({ reason: new Timeout() })
 
-/** Makes the router over a circuit breaker. */
+const timeOut = () => Effect.fail(timedOut)
+
+/** Makes the router over a store of circuits. */
 export const make = Effect.gen(function* () {
-  const circuits = yield* CircuitBreaker.CircuitBreaker
+  const circuits = yield* CircuitBreaker.CircuitBreakerStore
+  const { failures, openFor } = (yield* GatewayServerConfig).circuits
   const clock = yield* Clock.Clock
   const observations = new Map<string, Observed>()
   const now = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e9
+  const tripPolicy = CircuitBreaker.consecutive(failures)
 
   const observe = (key: string, seconds: number, units: number) => {
     const old = observations.get(key)
@@ -157,7 +218,38 @@ export const make = Effect.gen(function* () {
     })
   }
 
+  /** Without the store of circuits, candidates are called and nothing is recorded. */
+  const storeFailed = ({ message }: CircuitBreaker.CircuitBreakerError) =>
+    FailureLog.report({ kind: "circuits", level: "Warn", message: `The store of circuits failed: ${message}` })
+
+  /** Whether the circuit allows a call. If not, the time to wait. */
+  const admit = (key: string) =>
+    Effect.catch(circuits.admit(key), (error) => {
+      switch (error.reason._tag) {
+        case "CircuitOpen":
+          return Effect.succeed(error.reason.retryAfter)
+        case "CircuitHalfOpen":
+          return Effect.succeed(Duration.seconds(1))
+        case "CircuitBreakerStoreError":
+          return Effect.as(storeFailed(error), undefined)
+      }
+    })
+
+  /** Records the result of a call in the circuit. */
+  const record = (key: string, { generation }: CircuitBreaker.Admission, { outcome, retryAfter }: Recorded) =>
+    Effect.catch(
+      circuits.record({
+        key,
+        generation,
+        outcome,
+        tripPolicy,
+        openFor: retryAfter === undefined ? openFor : Duration.max(openFor, Duration.min(retryAfter, longestOpen))
+      }),
+      storeFailed
+    )
+
   const route = Effect.fnUntraced(function* <A, O extends Offer>({
+    attempts: recorded = [],
     attemptTimeout,
     call,
     candidates,
@@ -169,6 +261,20 @@ export const make = Effect.gen(function* () {
     let failure: { readonly reason: Reason; readonly provider: string } | undefined
     let retryAfter: Duration.Duration | undefined
 
+    /** One attempt: its exit, or the time to wait if the circuit is open. */
+    const attempt = Effect.fnUntraced(function* (candidate: Candidate<O>, key: string, seconds: number) {
+      const admission = yield* admit(key)
+      if (Duration.isDuration(admission)) return admission
+      const exit = yield* call(candidate).pipe(
+        Effect.timeoutOrElse({ duration: Duration.seconds(seconds), orElse: timeOut }),
+        Effect.interruptible,
+        Effect.exit
+      )
+      if (admission === undefined) return exit
+      yield* record(key, admission, recordedOf(candidate.offer, exit))
+      return exit
+    }, Effect.scoped)
+
     for (const candidate of candidates) {
       const { offer } = candidate
       const { provider } = offer
@@ -176,57 +282,56 @@ export const make = Effect.gen(function* () {
       const startedAt = now()
       const left = end - startedAt
       if (left <= 0) return yield* new DeadlinePassed({ provider, attempts })
-      const most = Duration.toSeconds(attemptTimeout)
-      const attempt = call(candidate).pipe(
-        Effect.timeoutOrElse({ duration: Duration.seconds(Math.min(most, left)), orElse: () => Effect.fail(timedOut) }),
-        Effect.interruptible
-      )
-      const exit = yield* Effect.exit(circuits.execute(attempt, { key, classify: classify(offer) }))
+      const most = Duration.toSeconds(offer.timeLimit ?? attemptTimeout)
+      const exit = yield* attempt(candidate, key, Math.min(most, left))
+      const add = (attempt: Attempt) => {
+        attempts.push(attempt)
+        recorded.push(attempt)
+      }
+      if (Duration.isDuration(exit)) {
+        add({ provider, outcome: "CircuitOpen", seconds: 0, billed: "no" })
+        retryAfter = retryAfter === undefined ? exit : Duration.min(retryAfter, exit)
+        continue
+      }
       const seconds = now() - startedAt
-
       if (Exit.isSuccess(exit)) {
         observe(key, seconds, units)
         yield* Metrics.attempted(provider, "success", seconds)
-        attempts.push({ provider, outcome: "Success", seconds: rounded(seconds) })
+        add({ provider, outcome: "Success", seconds: rounded(seconds), billed: "yes" })
         return { answer: exit.value, candidate, attempts }
       }
       const found = Cause.findErrorOption(exit.cause)
-      // A defect or an interruption passes through unchanged.
-      if (found._tag === "None") return yield* Effect.failCause(withoutErrors(exit.cause))
-      const error = found.value
-      if (error._tag === "ProviderError") {
-        yield* Metrics.attempted(provider, error.reason._tag, seconds)
-        attempts.push({ provider, outcome: error.reason._tag, seconds: rounded(seconds) })
-        failure = { reason: error.reason, provider }
-        if (countsAgainst(offer, error.reason)) yield* reported(candidate, error.reason)
-        if (error === timedOut && left <= most) return yield* new DeadlinePassed({ provider, attempts })
-        if (!error.canFallBack) break
-      } else {
-        attempts.push({ provider, outcome: "CircuitOpen", seconds: 0 })
-        const wait = error.reason._tag === "CircuitOpen" ? error.reason.retryAfter : Duration.seconds(1)
-        retryAfter = retryAfter === undefined ? wait : Duration.min(retryAfter, wait)
+      if (found._tag === "None") {
+        if (Cause.hasInterruptsOnly(exit.cause)) {
+          add({ provider, outcome: "Interrupted", seconds: rounded(seconds), billed: "unknown" })
+        }
+        // A defect or an interruption passes through unchanged.
+        return yield* Effect.failCause(withoutErrors(exit.cause))
       }
+      const error = found.value
+      const { reason } = error
+      yield* Metrics.attempted(provider, reason._tag, seconds)
+      add({
+        provider,
+        outcome: reason._tag,
+        ...(error.status === undefined ? {} : { status: error.status }),
+        seconds: rounded(seconds),
+        billed: billedOf(error)
+      })
+      if (countsAgainst(offer, reason)) yield* reported(candidate, reason)
+      if (error === timedOut && left <= most) return yield* new DeadlinePassed({ provider, attempts })
+      if (failure === undefined || isAsHelpful(reason, failure.reason)) failure = { reason, provider }
+      if (!error.canFallBack) break
     }
     return failure === undefined
       ? yield* new NoneUp({ retryAfter: retryAfter ?? Duration.seconds(1), attempts })
       : yield* new AttemptsFailed({ ...failure, attempts })
-  })
+  }, Effect.uninterruptible)
 
   return Router.of({ route, observed: (candidate) => observations.get(keyOf(candidate)) })
 })
 
 /** The router with circuits in memory, configured by {@link GatewayServerConfig}. */
 export const layer: Layer.Layer<Router> = Layer.effect(Router, make).pipe(
-  Layer.provide(
-    Layer.unwrap(
-      Effect.map(GatewayServerConfig, ({ circuits }) =>
-        CircuitBreaker.layer({
-          tripPolicy: CircuitBreaker.consecutive(circuits.failures),
-          openDuration: circuits.openFor,
-          maxOpenDuration: Duration.minutes(5)
-        })
-      )
-    )
-  ),
   Layer.provide(CircuitBreaker.layerStoreMemory())
 )

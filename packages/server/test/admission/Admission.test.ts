@@ -59,13 +59,30 @@ it.layer(
     })
   )
 
-  it.effect("that fails writes no event, is charged nothing and leaves nothing reserved", () =>
+  it.effect("that fails writes one event with its status and attempts, and is charged nothing", () =>
     Effect.gen(function* () {
       const accounting = yield* Accounting
       const { workspace } = yield* TestGateway
-      const before = [yield* events, yield* accounting.balanceOf(workspace.id)]
-      expect((yield* post("/api/v1/rerank", { ...request, query: "wrong" })).status).toBe(400)
-      expect([yield* events, yield* accounting.balanceOf(workspace.id)]).toEqual(before)
+      const before = [(yield* events).length, yield* accounting.balanceOf(workspace.id)]
+      expect((yield* post("/api/v1/rerank", { ...request, query: "wrong", user: "ada" })).status).toBe(400)
+      const written = yield* events
+      expect([written.length - 1, yield* accounting.balanceOf(workspace.id)]).toEqual(before)
+      expect(written.at(-1)?.event).toMatchObject({
+        type: "rerank.failed",
+        workspace_id: workspace.id,
+        model: "test/rank",
+        provider: "second",
+        upstream_model: null,
+        error_status: 400,
+        cost_micro: 0,
+        input: { documents: 2 },
+        usage: {},
+        user: "ada",
+        attempts: [
+          { provider: "first", outcome: "Timeout", billed: "unknown" },
+          { provider: "second", outcome: "InvalidRequest", billed: "no" }
+        ]
+      })
     })
   )
 })

@@ -14,13 +14,15 @@ const event = (model: string): NewEvent => ({
   generation_id: "g",
   provider: "p",
   upstream_model: "u",
+  error_status: null,
   cost_micro: 1000,
   is_byok: false,
+  input: { documents: 2 },
   usage: { search_units: 1 },
   user: "ada",
   trace: { trace_id: "t", tenant: ["a", { b: 1 }] },
   started_at: 0,
-  attempts: [{ provider: "p", outcome: "Success", seconds: 0.25 }],
+  attempts: [{ provider: "p", outcome: "Success", seconds: 0.25, billed: "yes" }],
   job: null,
   callback_url: null
 })
@@ -34,6 +36,19 @@ it.effect("an event is read as it was written, with its time", () =>
     const [read, ...others] = yield* outbox.read(0, 10)
     expect(others).toEqual([])
     expect(read?.event).toEqual({ ...event("a"), created_at: 90_000, duration_ms: 90_000 })
+  }).pipe(Effect.provide(layer))
+)
+
+it.effect("an event of an earlier release is read with what it did not say yet", () =>
+  Effect.gen(function* () {
+    const outbox = yield* Outbox
+    const sql = yield* SqlClient
+    const { error_status: _, input: __, ...old } = event("a")
+    const attempts = [{ provider: "p", outcome: "Success", seconds: 0.25 }]
+    const body = JSON.stringify({ ...old, attempts, created_at: 1, duration_ms: 1 })
+    yield* sql`INSERT INTO events (created_at, body) VALUES (1, ${body})`
+    const [read] = yield* outbox.read(0, 10)
+    expect(read?.event).toMatchObject({ error_status: null, input: {}, attempts: [{ billed: "unknown" }] })
   }).pipe(Effect.provide(layer))
 )
 

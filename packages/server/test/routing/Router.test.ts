@@ -21,10 +21,13 @@ import {
   Unavailable,
   UnknownModel
 } from "@model-gateway/providers/ProviderError"
+import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import type { MaxPrice } from "@model-gateway/core/Routing"
 import { submitVideo } from "@model-gateway/core/Video"
 import { describe, expect, it } from "@effect/vitest"
 import { Duration, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
+import type { Attempt } from "../../src/events/Event.ts"
 import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
 import * as Candidate from "../../src/routing/Candidate.ts"
 import * as ModelCatalogue from "../../src/routing/ModelCatalogue.ts"
@@ -57,12 +60,13 @@ const candidatesOf = (...names: ReadonlyArray<string>) => answers(names).offers.
 const namesOf = (candidates: ReadonlyArray<Candidate.Candidate>) => candidates.map(({ offer }) => offer.provider)
 
 /** Routes over providers named after what they do. */
-const route = (script: Readonly<Record<string, Effect.Effect<string, ProviderError>>>) =>
+const route = (script: Readonly<Record<string, Effect.Effect<string, ProviderError>>>, attempts?: Array<Attempt>) =>
   Effect.gen(function* () {
     const router = yield* Router.Router
     return yield* router.route({
       candidates: candidatesOf(...Object.keys(script)),
       call: ({ offer }) => script[offer.provider] ?? Effect.die(new Error("not scripted")),
+      attempts,
       attemptTimeout: Duration.seconds(5),
       deadline: Duration.seconds(8),
       units: 1
@@ -119,6 +123,102 @@ describe("Router", () => {
       expect((yield* Effect.flip(call(upstream, answerTo(revoked), revoked)))._tag).toBe("NoneUp")
       expect((yield* call(upstream, answerTo(valid), valid)).answer).toBe("for tenant-2")
       expect((yield* call(upstream, Effect.succeed("for the gateway"))).answer).toBe("for the gateway")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("records of each attempt what the upstream answered, and whether it bills", () =>
+    Effect.gen(function* () {
+      const attempts: Array<Attempt> = []
+      const failure = yield* Effect.flip(
+        route(
+          {
+            refused: Effect.fail(new ProviderError({ reason: new RateLimited({}), status: 429 })),
+            lost: fail(new Timeout()),
+            nonsense: Effect.fail(new ProviderError({ reason: new BadResponse({ description: "d" }), status: 200 })),
+            broken: Effect.fail(new ProviderError({ reason: new BadResponse({ description: "d" }), status: 500 })),
+            away: fail(new Unavailable({}))
+          },
+          attempts
+        )
+      )
+      expect(failure.attempts).toEqual(attempts)
+      expect(attempts).toEqual([
+        { provider: "refused", outcome: "RateLimited", status: 429, seconds: 0, billed: "no" },
+        { provider: "lost", outcome: "Timeout", seconds: 0, billed: "unknown" },
+        { provider: "nonsense", outcome: "BadResponse", status: 200, seconds: 0, billed: "unknown" },
+        { provider: "broken", outcome: "BadResponse", status: 500, seconds: 0, billed: "no" },
+        { provider: "away", outcome: "Unavailable", seconds: 0, billed: "no" }
+      ])
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("records the attempt that a disconnecting caller interrupts", () =>
+    Effect.gen(function* () {
+      const attempts: Array<Attempt> = []
+      const fiber = yield* Effect.forkChild(route({ a: Effect.never }, attempts))
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.interrupt(fiber)
+      expect(attempts).toEqual([{ provider: "a", outcome: "Interrupted", seconds: 1, billed: "unknown" }])
+      for (let at = 0; at < 5; at++) expect((yield* route({ a: Effect.succeed("up") })).answer).toBe("up")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect.each<readonly [string, ReadonlyArray<Reason>, string]>([
+    ["a refusal before a timeout", [new RateLimited({}), new Timeout()], "RateLimited"],
+    ["a timeout before a broken answer", [new Timeout(), new BadResponse({ description: "d" })], "Timeout"],
+    [
+      "a limit before a rejected credential",
+      [new InputTooLarge({ message: "m" }), new Unauthorized({})],
+      "InputTooLarge"
+    ],
+    ["a refusal before a limit", [new InputTooLarge({ message: "m" }), new Overloaded({})], "Overloaded"],
+    ["invalid input before all", [new Overloaded({}), new InvalidRequest({ message: "m" })], "InvalidRequest"],
+    ["the last one of equal rank", [new Unavailable({}), new OutOfCredit({})], "OutOfCredit"]
+  ])("fails with the reason that helps the caller most: %s", ([, [first, second], expected]) =>
+    Effect.gen(function* () {
+      if (first === undefined || second === undefined) return expect.unreachable()
+      const failure = yield* Effect.flip(route({ a: fail(first), b: fail(second) }))
+      expect(failure).toMatchObject({ _tag: "AttemptsFailed", reason: { _tag: expected } })
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("fails with the shortest wait of several refusals", () =>
+    Effect.gen(function* () {
+      const wait = (seconds: number) => fail(new RateLimited({ retryAfter: Duration.seconds(seconds) }))
+      const failure = yield* Effect.flip(route({ a: wait(20), b: wait(5), c: wait(60) }))
+      expect(failure).toMatchObject({ provider: "b" })
+      expect(ProviderFailures.forRerank(failure).retryAfter).toBe(5)
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("fails with a refusal while another candidate's circuit is open", () =>
+    Effect.gen(function* () {
+      yield* Effect.repeat(Effect.flip(route({ a: fail(new Unavailable({})) })), { times: 1 })
+      const failure = yield* Effect.flip(route({ a: Effect.succeed("never asked"), b: fail(new RateLimited({})) }))
+      expect(failure.attempts.map(({ outcome }) => outcome)).toEqual(["CircuitOpen", "RateLimited"])
+      expect(ProviderFailures.forRerank(failure).status).toBe(529)
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("limits an attempt by the offer's own time limit, longer or shorter", () =>
+    Effect.gen(function* () {
+      for (const timeLimit of [Duration.seconds(2), Duration.seconds(7)]) {
+        const offers = upstream.map((offer) => ({ ...offer, timeLimit }))
+        const fiber = yield* Effect.forkChild(Effect.flip(call(offers, Effect.never)))
+        yield* TestClock.adjust("7 seconds")
+        expect((yield* Fiber.join(fiber)).attempts).toMatchObject([{ seconds: Duration.toSeconds(timeLimit) }])
+      }
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect.each<readonly [string, Reason]>([
+    ["whose credential is rejected", new Unauthorized({})],
+    ["whose account is out of credit", new OutOfCredit({})],
+    ["that does not have the model", new UnknownModel({ model: "m" })]
+  ])("opens the circuit of an offer %s", ([, reason]) =>
+    Effect.gen(function* () {
+      yield* Effect.repeat(Effect.flip(route({ a: fail(reason) })), { times: 1 })
+      expect((yield* Effect.flip(route({ a: Effect.succeed("never asked") })))._tag).toBe("NoneUp")
     }).pipe(Effect.provide(layer))
   )
 
@@ -213,8 +313,9 @@ describe("Candidates", () => {
   ) => {
     const entry = answers(["a", "b", "c"], [3000, 1000, 2000])
     const quote = (offer: RerankOffer) => offer.quote({ query: "q", documents: [] })
-    return Effect.map(Candidates.allowed(entry, { preferences, guardrail: null }), (offers) =>
-      namesOf(Candidates.ranked(offers, { preferences, observed, quote }))
+    return Candidates.allowed(entry, { preferences, guardrail: null }).pipe(
+      Effect.flatMap((offers) => Candidates.ranked(offers, { preferences, observed, quote })),
+      Effect.map(namesOf)
     )
   }
 
@@ -230,6 +331,47 @@ describe("Candidates", () => {
       expect(yield* select({ allow_fallbacks: false, sort: "price" })).toEqual(["b"])
     })
   )
+
+  it.effect("orders offers of one price by latency, and then as the operator does", () =>
+    Effect.gen(function* () {
+      const { offers } = answers(["a", "b", "c", "d"], [2000, 1000, 1000, 1000])
+      const latencies: Readonly<Record<string, number>> = { a: 0.1, b: 3, c: 1, d: 3 }
+      const ranked = yield* Candidates.ranked(offers, {
+        preferences: { sort: "price" },
+        observed: ({ offer }) => ({ latency: latencies[offer.provider] ?? 0, throughput: 1 }),
+        quote: (offer) => offer.quote({ query: "q", documents: [] })
+      })
+      expect(namesOf(ranked)).toEqual(["c", "b", "d", "a"])
+    })
+  )
+
+  it.effect("leaves out the offers that nobody has a credential for, and fails with a 404 without any", () =>
+    Effect.gen(function* () {
+      const [first, ...kept] = answers(["a", "b"]).offers
+      const ranking = { preferences: undefined, observed: () => undefined, quote: () => MicroCredits.zero }
+      const without = { ...first, credential: undefined }
+      expect(namesOf(yield* Candidates.ranked([without, ...kept], ranking))).toEqual(["b"])
+      expect((yield* Effect.flip(Candidates.ranked([without], ranking))).status).toBe(404)
+    })
+  )
+
+  it("compares each price of an offer with the caller's limit for its unit", () => {
+    const priced = (pricing: RerankOffer["pricing"], max_price: MaxPrice) => {
+      const { id, kind, offers } = answers(["a"])
+      return Effect.runSyncExit(
+        Candidates.allowed(
+          { id, kind, offers: [{ ...offers[0], pricing }] },
+          { preferences: { max_price }, guardrail: null }
+        )
+      )._tag
+    }
+    const tokens = { unit: "token", inputMicroCredits: 50_000, outputMicroCredits: 200_000 } as const
+    expect(priced(tokens, { prompt: 0.05, completion: 0.2 })).toBe("Success")
+    expect(priced(tokens, { prompt: 0.049 })).toBe("Failure")
+    expect(priced(tokens, { prompt: 1, completion: 0.19 })).toBe("Failure")
+    expect(priced(tokens, { search_unit: 0 })).toBe("Success")
+    expect(priced({ unit: "search_unit", microCredits: 2000 }, { search_unit: 0.001 })).toBe("Failure")
+  })
 
   it.effect("sorts by measurements, unmeasured candidates first", () =>
     Effect.gen(function* () {
@@ -249,7 +391,7 @@ describe("ProviderFailures", () => {
     new Router.AttemptsFailed({
       reason,
       provider: "p",
-      attempts: [{ provider: "p", outcome: reason._tag, seconds: 1 }]
+      attempts: [{ provider: "p", outcome: reason._tag, seconds: 1, billed: "no" }]
     })
 
   it("gives every reason its status", () => {
