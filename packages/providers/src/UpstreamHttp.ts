@@ -1,31 +1,23 @@
 /**
  * What adapters of upstreams over HTTP share: base URL, authentication, time limits, bounded
- * responses, and failures as `ProviderError`.
+ * responses, links to results, and failures as `ProviderError`.
  *
- * It uses the `HttpClient` of the context. Credentials are sent to the base URL only: redirects are
- * not followed. They never appear in errors or spans.
+ * It uses the `HttpClient` of the context. Credentials are sent to the host of the base URL only.
+ * They never appear in errors or spans.
  *
  * @since 0.1.0
  */
 import { Clock, Context, Duration, Effect, Option, Redacted, Schema, Stream } from "effect"
 import type { SchemaIssue } from "effect"
 import { FetchHttpClient, Headers, HttpClient, HttpClientRequest } from "effect/http"
-import type { HttpClientError, HttpClientResponse } from "effect/http"
+import type { HttpClientResponse } from "effect/http"
+import { readErrorBody } from "./internal/errorBody.ts"
+import { type Failure, longer, reasonOf, retryAfterOf, withSafeMessage } from "./internal/failure.ts"
+import { fromClientError } from "./internal/transportFailure.ts"
 import type { Credential } from "./Offer.ts"
-import {
-  BadResponse,
-  InputTooLarge,
-  InvalidRequest,
-  OutOfCredit,
-  Overloaded,
-  ProviderError,
-  RateLimited,
-  type Reason,
-  Timeout,
-  Unauthorized,
-  Unavailable,
-  UnknownModel
-} from "./ProviderError.ts"
+import { BadResponse, ProviderError, type Reason, Timeout, Unauthorized } from "./ProviderError.ts"
+
+export { type Failure, reasonOf } from "./internal/failure.ts"
 
 /**
  * An upstream's base URL. A path is allowed, for proxies and API versions.
@@ -74,21 +66,6 @@ export interface Authentication {
 export const bearer: Authentication = { header: "authorization", scheme: "Bearer" }
 
 /**
- * A response with a status other than 2xx.
- *
- * @since 0.1.0
- */
-export interface Failure {
-  readonly status: number
-  /** What the upstream says of it: one line of at most 500 characters, without the credential. */
-  readonly message: string | undefined
-  /** The time to wait, from `Retry-After`. */
-  readonly retryAfter: Duration.Duration | undefined
-  /** The model of the call. */
-  readonly model: string
-}
-
-/**
  * What to know of an upstream.
  *
  * @since 0.1.0
@@ -106,7 +83,7 @@ export interface Options {
   /** The maximum size of a JSON response in bytes. Default: 4 MiB. */
   readonly maxResponseBytes?: number
   /**
-   * The reason for a status that this upstream uses in its own way. `undefined` stands for
+   * The reason for a failure that this upstream reports in its own way. `undefined` stands for
    * {@link reasonOf}.
    */
   readonly reasonOf?: (failure: Failure) => Reason | undefined
@@ -118,9 +95,30 @@ export interface Options {
  * @since 0.1.0
  */
 export interface Call {
-  /** Its URL is a path below the base URL, such as `v2/rerank`. */
+  /**
+   * Its URL is a path below the base URL, such as `v2/rerank`. An absolute URL that the upstream
+   * returned is possible if it has the scheme, host and port of the base URL. The body may be a
+   * stream or a form.
+   */
   readonly request: HttpClientRequest.HttpClientRequest
   readonly credential: Credential
+  /** The upstream's id of the model, for errors. */
+  readonly model: string
+}
+
+/**
+ * A link that an upstream returned, such as the one to a finished video.
+ *
+ * @since 0.1.0
+ */
+export interface Link {
+  /** An absolute URL: `https:`, or also `http:` if the base URL is. */
+  readonly url: string
+  /**
+   * For upstreams whose files need the key. It is sent to the host of the base URL only, and not
+   * along with a redirect to another one. Default: none.
+   */
+  readonly credential?: Credential
   /** The upstream's id of the model, for errors. */
   readonly model: string
 }
@@ -133,131 +131,38 @@ export interface Call {
 export interface UpstreamHttp {
   /** Returns the decoded JSON of a 2xx response. */
   readonly json: <A>(call: Call, schema: Schema.ConstraintDecoder<A>) => Effect.Effect<A, ProviderError>
+  /** As `json`, with the response's headers. */
+  readonly jsonWithHeaders: <A>(
+    call: Call,
+    schema: Schema.ConstraintDecoder<A>
+  ) => Effect.Effect<{ readonly body: A; readonly headers: Headers.Headers }, ProviderError>
   /** Returns the bytes of a 2xx response, without a limit of size. */
   readonly stream: (call: Call) => Stream.Stream<Uint8Array, ProviderError>
+  /**
+   * Returns the bytes behind a link, without a limit of size. It follows up to 5 redirects.
+   *
+   * A page or JSON in place of a file is a `BadResponse`, as is a link that has expired or is gone:
+   * its error has the `status`, such as 403, 404 or 410.
+   */
+  readonly download: (link: Link) => Stream.Stream<Uint8Array, ProviderError>
 }
 
-const failWith = (reason: Reason) => new ProviderError({ reason })
+/** `status` is that of the response, if there was one. */
+const failWith = (reason: Reason, status?: number) =>
+  new ProviderError(status === undefined ? { reason } : { reason, status })
 
-const badResponse = (description: string) => failWith(new BadResponse({ description }))
+const badResponse = (description: string, status?: number) => failWith(new BadResponse({ description }), status)
 
-const timedOut = failWith(new Timeout())
+const maxRedirects = 5
+
+/** What is sent in place of a file. */
+const notAFile = /^(?:text\/|application\/(?:[\w.-]+\+)?(?:json|xml)\b)/i
 
 // Time for an error's body. The status alone is enough if the body does not arrive.
 const errorBodyTime = Duration.seconds(5)
 const maxErrorBytes = 65_536
-const maxMessageLength = 500
 
-/** Codes of Node and undici for a connection that was never made. */
-const notConnected = new Set([
-  "ECONNREFUSED",
-  "EAI_AGAIN",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "ENOTFOUND",
-  "UND_ERR_CONNECT_TIMEOUT"
-])
-const untrusted = /^(EPROTO$|ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT|UNABLE_TO_)/
-const notHttp = /^(HPE_|UND_ERR_HEADERS_OVERFLOW$)/
-
-const property = (value: unknown, key: string): unknown =>
-  typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined
-
-/**
- * The reason for a failed transport. Unless the cause shows that no connection was made, the
- * upstream may have received the request, so the reason is `Timeout`.
- */
-const reasonOfTransport = (cause: unknown): Reason => {
-  for (let at = cause, depth = 0; at !== undefined && depth < 5; depth++) {
-    const code = property(at, "code")
-    const syscall = property(at, "syscall")
-    if (syscall === "connect" || syscall === "getaddrinfo") return new Unavailable({})
-    if (typeof code === "string" && (notConnected.has(code) || untrusted.test(code))) return new Unavailable({})
-    if (property(at, "name") === "HTTPParserError" || (typeof code === "string" && notHttp.test(code))) {
-      return new BadResponse({ description: "not HTTP" })
-    }
-    // Node tries all addresses of a host and lists the failures in `errors`.
-    at = property(property(at, "errors"), "0") ?? property(at, "cause")
-  }
-  return new Timeout()
-}
-
-const fromClientError = ({ reason }: HttpClientError.HttpClientError): ProviderError =>
-  reason._tag === "InvalidUrlError" || reason._tag === "EncodeError"
-    ? failWith(new Unavailable({}))
-    : failWith(reasonOfTransport(reason.cause))
-
-/**
- * `Retry-After` as seconds or as an HTTP date, which is compared with the response's own `Date` if
- * there is one. A date in the past is no wait.
- */
-const retryAfterOf = (headers: Headers.Headers, now: number): Duration.Duration | undefined => {
-  const header = headers["retry-after"]?.trim()
-  if (header === undefined) return undefined
-  if (/^\d{1,9}$/.test(header)) return Duration.seconds(Number(header))
-  // `Date.parse` alone would accept "-3" as a day in March 2001.
-  if (!header.endsWith("GMT")) return undefined
-  const sent = Date.parse(headers["date"] ?? "")
-  const wait = Date.parse(header) - (Number.isNaN(sent) ? now : sent)
-  return Number.isNaN(wait) ? undefined : Duration.millis(Math.max(0, wait))
-}
-
-/** The message in the usual forms of an error's JSON. */
-const messageIn = (body: string): string | undefined => {
-  let json: unknown
-  try {
-    json = JSON.parse(body)
-  } catch {
-    return undefined
-  }
-  const error = property(json, "error")
-  return [property(json, "message"), property(error, "message"), error, property(json, "detail")].find(
-    (message) => typeof message === "string"
-  )
-}
-
-/** One line of bounded length without the credential. */
-const clean = (message: string, secret: string | undefined): string | undefined => {
-  const safe = secret === undefined || secret === "" ? message : message.replaceAll(secret, "<redacted>")
-  const line = safe.replace(/[\p{Cc}\p{Cf}\s]+/gu, " ").trim()
-  if (line === "") return undefined
-  return line.length <= maxMessageLength ? line : `${line.slice(0, maxMessageLength - 1).toWellFormed()}…`
-}
-
-const waiting = (retryAfter: Duration.Duration | undefined) => (retryAfter === undefined ? {} : { retryAfter })
-
-/**
- * What most upstreams mean by a status.
- *
- * @since 0.1.0
- */
-export const reasonOf = ({ message, model, retryAfter, status }: Failure): Reason => {
-  switch (status) {
-    case 400:
-    case 422:
-      return new InvalidRequest({ message: message ?? "the provider rejected the request as invalid" })
-    case 401:
-    case 403:
-      return new Unauthorized()
-    case 402:
-      return new OutOfCredit()
-    case 404:
-      return new UnknownModel({ model })
-    case 408:
-    case 504:
-    case 524:
-      return new Timeout()
-    case 413:
-      return new InputTooLarge({ message: message ?? "the input is too large for the provider" })
-    case 429:
-      return new RateLimited(waiting(retryAfter))
-    case 503:
-    case 529:
-      return new Overloaded(waiting(retryAfter))
-    default:
-      return new BadResponse({ description: `status ${status}` })
-  }
-}
+const oneLine = (message: string): string => message.replace(/[\p{Cc}\p{Cf}\s]+/gu, " ").trim()
 
 /** The path of the first value that does not match. It contains none of the values. */
 const where = (error: Schema.SchemaError): string => {
@@ -270,8 +175,18 @@ const where = (error: Schema.SchemaError): string => {
   return path.length === 0 ? "its root" : path.join(".")
 }
 
-const parse = (text: string): Effect.Effect<unknown, ProviderError> =>
-  Effect.try({ try: (): unknown => JSON.parse(text), catch: () => badResponse("not JSON") })
+/** The media type of a response, for descriptions. */
+const typeOf = (response: HttpClientResponse.HttpClientResponse): string =>
+  /^[\w.+-]{1,40}\/[\w.+-]{1,40}/.exec(response.headers["content-type"] ?? "")?.[0] ?? "a body without a type"
+
+const parse = (text: string, response: HttpClientResponse.HttpClientResponse): Effect.Effect<unknown, ProviderError> =>
+  Effect.try({
+    try: (): unknown => JSON.parse(text),
+    catch: () => {
+      const type = typeOf(response)
+      return badResponse(/[/+]json$/.test(type) ? "not JSON" : `not JSON but ${type}`)
+    }
+  })
 
 /** The first bytes of a body as text, and whether they are all. */
 const read = (response: HttpClientResponse.HttpClientResponse, most: number) =>
@@ -327,69 +242,125 @@ export const make = Effect.fnUntraced(function* (
     Context.add(HttpClient.TracerPropagationEnabled, false)
   )
 
-  const prepare = (request: HttpClientRequest.HttpClientRequest, secret: string | undefined) =>
-    HttpClientRequest.prependUrl(request, options.baseUrl).pipe(
-      HttpClientRequest.setHeaders({
-        // Some hosts reject requests without one.
-        "user-agent": "model-gateway",
-        ...(secret === undefined ? {} : { [header]: scheme === undefined ? secret : `${scheme} ${secret}` })
-      })
-    )
+  const silent = Context.add(settings, HttpClient.TracerDisabledWhen, () => true)
+  const base = URL.parse(options.baseUrl)
+
+  const secretOf = ({ secret }: Credential): Effect.Effect<string | undefined, ProviderError> => {
+    const text = secret === undefined ? undefined : Redacted.value(secret)
+    // A client would refuse such a header with a message that quotes it.
+    return text === undefined || /^[\x21-\x7e]+$/.test(text)
+      ? Effect.succeed(text)
+      : Effect.fail(failWith(new Unauthorized()))
+  }
+
+  const headersWith = (secret: string | undefined) =>
+    HttpClientRequest.setHeaders({
+      // Some hosts reject requests without one.
+      "user-agent": "model-gateway",
+      ...(secret === undefined ? {} : { [header]: scheme === undefined ? secret : `${scheme} ${secret}` })
+    })
 
   const failureOf = (response: HttpClientResponse.HttpClientResponse, model: string, secret: string | undefined) =>
     Effect.gen(function* () {
       const { status } = response
-      if (status < 400) {
-        return new ProviderError({ reason: new BadResponse({ description: `status ${status}` }), status })
-      }
+      if (status < 400) return badResponse(`status ${status}`, status)
       const body = yield* read(response, maxErrorBytes).pipe(
         Effect.timeoutOption(errorBodyTime),
         Effect.orElseSucceed(() => Option.none<{ readonly text: string }>())
       )
-      const said = Option.isNone(body) ? undefined : messageIn(body.value.text)
+      const { codes, message, retryAfter } = readErrorBody(Option.isNone(body) ? "" : body.value.text)
+      const said =
+        message === undefined ? "" : oneLine(secret === undefined ? message : message.replaceAll(secret, "<redacted>"))
       const failure: Failure = {
         status,
-        message: said === undefined ? undefined : clean(said, secret),
-        retryAfter: retryAfterOf(response.headers, yield* Clock.currentTimeMillis),
+        message: said === "" ? undefined : said,
+        codes,
+        retryAfter: longer(retryAfterOf(response.headers, yield* Clock.currentTimeMillis), retryAfter),
         model
       }
-      return new ProviderError({ reason: options.reasonOf?.(failure) ?? reasonOf(failure), status })
+      return failWith(withSafeMessage(options.reasonOf?.(failure) ?? reasonOf(failure)), status)
     })
 
   const send = Effect.fnUntraced(function* ({ credential, model, request }: Call) {
-    const secret = credential.secret === undefined ? undefined : Redacted.value(credential.secret)
-    // A client would refuse such a header with a message that quotes it.
-    if (secret !== undefined && !/^[\x21-\x7e]+$/.test(secret)) return yield* failWith(new Unauthorized())
+    const secret = yield* secretOf(credential)
+    const absolute = /^[a-z]+:\/\//i.test(request.url)
+    if (absolute && URL.parse(request.url)?.origin !== base?.origin) return yield* badResponse("a link to another host")
+    const target = absolute ? request : HttpClientRequest.prependUrl(request, options.baseUrl)
     const response = yield* client
-      .execute(prepare(request, secret))
+      .execute(headersWith(secret)(target))
       .pipe(Effect.provideContext(settings), Effect.mapError(fromClientError))
     if (response.status >= 200 && response.status < 300) return response
     return yield* yield* failureOf(response, model, secret)
   })
 
-  const json: UpstreamHttp["json"] = (call, schema) =>
-    Effect.gen(function* () {
-      const response = yield* send(call)
-      const declared = Number(response.headers["content-length"] ?? 0)
-      const body = declared > most ? undefined : yield* Effect.mapError(read(response, most), fromClientError)
-      if (body?.isComplete !== true) return yield* badResponse(`more than ${most} bytes`)
-      return yield* Effect.mapError(Schema.decodeUnknownEffect(schema)(yield* parse(body.text)), (error) =>
-        badResponse(`JSON of another form at ${where(error)}`)
+  const jsonWithHeaders: UpstreamHttp["jsonWithHeaders"] = (call, schema) =>
+    Effect.suspend(() => {
+      let status: number | undefined
+      return Effect.gen(function* () {
+        const response = yield* send(call)
+        status = response.status
+        const declared = Number(response.headers["content-length"] ?? 0)
+        const body = declared > most ? undefined : yield* Effect.mapError(read(response, most), fromClientError)
+        if (body?.isComplete !== true) return yield* badResponse(`more than ${most} bytes`)
+        const decoded = yield* Effect.mapError(
+          Schema.decodeUnknownEffect(schema)(yield* parse(body.text, response)),
+          (error) => badResponse(`JSON of another form at ${where(error)}`)
+        )
+        return { body: decoded, headers: response.headers }
+      }).pipe(
+        Effect.scoped,
+        Effect.timeoutOrElse({ duration: timeLimit, orElse: () => Effect.fail(failWith(new Timeout())) }),
+        Effect.mapError((error) => (error.status === undefined ? failWith(error.reason, status) : error))
       )
-    }).pipe(Effect.scoped, Effect.timeoutOrElse({ duration: timeLimit, orElse: () => Effect.fail(timedOut) }))
+    })
 
-  const stream: UpstreamHttp["stream"] = (call) =>
+  /** The bytes of a response, each of which has to come within the time limit. */
+  const bytes = <R>(response: Effect.Effect<HttpClientResponse.HttpClientResponse, ProviderError, R>) =>
     Stream.unwrap(
-      send(call).pipe(
-        Effect.timeoutOrElse({ duration: timeLimit, orElse: () => Effect.fail(timedOut) }),
-        Effect.map((response) =>
-          response.stream.pipe(
-            Stream.mapError(fromClientError),
-            Stream.timeoutOrElse({ duration: timeLimit, orElse: () => Stream.fail(timedOut) })
+      response.pipe(
+        Effect.timeoutOrElse({ duration: timeLimit, orElse: () => Effect.fail(failWith(new Timeout())) }),
+        Effect.map(({ status, stream }) =>
+          stream.pipe(
+            Stream.mapError((error) => failWith(fromClientError(error).reason, status)),
+            Stream.timeoutOrElse({ duration: timeLimit, orElse: () => Stream.fail(failWith(new Timeout(), status)) })
           )
         )
       )
     )
 
-  return { json, stream }
+  const follow = Effect.fnUntraced(function* ({ credential, model, url }: Link) {
+    const secret = credential === undefined ? undefined : yield* secretOf(credential)
+    let at = URL.parse(url)
+    for (let hop = 0; hop <= maxRedirects; hop++) {
+      const isAllowed = at?.protocol === "https:" || (at?.protocol === "http:" && base?.protocol === "http:")
+      if (at === null || !isAllowed || at.username !== "") return yield* badResponse("an unusable link")
+      // A signed link is a secret too, so there is no span that would show it.
+      const response = yield* client
+        .execute(headersWith(at.origin === base?.origin ? secret : undefined)(HttpClientRequest.get(at.href)))
+        .pipe(Effect.provideContext(silent), Effect.mapError(fromClientError))
+      const { headers, status } = response
+      if (status >= 200 && status < 300) {
+        return notAFile.test(headers["content-type"] ?? "")
+          ? yield* badResponse(`${typeOf(response)} in place of a file`, status)
+          : response
+      }
+      const location = headers["location"]
+      if (status < 300 || status >= 400 || location === undefined) {
+        const retryAfter = retryAfterOf(headers, yield* Clock.currentTimeMillis)
+        const isLater = status >= 500 || status === 408 || status === 429
+        return yield* isLater
+          ? failWith(reasonOf({ status, message: undefined, codes: [], retryAfter, model }), status)
+          : badResponse(`a link answered with status ${status}`, status)
+      }
+      at = URL.parse(location, at.href)
+    }
+    return yield* badResponse(`more than ${maxRedirects} redirects`)
+  })
+
+  return {
+    json: (call, schema) => Effect.map(jsonWithHeaders(call, schema), ({ body }) => body),
+    jsonWithHeaders,
+    stream: (call) => bytes(send(call)),
+    download: (link) => bytes(follow(link))
+  }
 })

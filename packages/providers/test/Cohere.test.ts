@@ -7,7 +7,8 @@ import { type Credential, gatewayCredential, type RerankOffer } from "../src/Off
 import type { Reason } from "../src/ProviderError.ts"
 import type { RerankRequest } from "../src/Rerank.ts"
 import { double, key, recorded } from "./support/cohere.ts"
-import { type CohereDouble, documentedMessages, type Scripted } from "./support/CohereDouble.mjs"
+import { documentedMessages } from "./support/CohereDouble.mjs"
+import type { Double, Scripted } from "./support/Double.mjs"
 
 const request: RerankRequest = {
   query: "green tea",
@@ -19,7 +20,7 @@ const texts = (count: number, text: string) => Array.from({ length: count }, () 
 /** The offer, calling a double. */
 const offered = (options: Partial<Adapter.Upstream> = {}) =>
   Effect.gen(function* () {
-    const cohere: CohereDouble = yield* double
+    const cohere: Double = yield* double
     const upstream = {
       name: "cohere",
       baseUrl: cohere.url,

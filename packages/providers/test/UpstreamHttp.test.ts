@@ -5,9 +5,10 @@ import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
 import { TestClock } from "effect/testing"
 import type { Credential } from "../src/Offer.ts"
 import type { ProviderError, Reason } from "../src/ProviderError.ts"
+import * as ProviderErrors from "../src/ProviderError.ts"
 import * as UpstreamHttp from "../src/UpstreamHttp.ts"
 import { double, key, recorded, until } from "./support/cohere.ts"
-import type { Scripted } from "./support/CohereDouble.mjs"
+import type { Scripted } from "./support/Double.mjs"
 
 const credential: Credential = { id: "test", secret: Redacted.make(key) }
 
@@ -85,12 +86,16 @@ for (const [name, client] of clients) {
         const timeLimit = Duration.millis(100)
         const faults: ReadonlyArray<readonly [Scripted, Partial<UpstreamHttp.Options>]> = [
           [{ fault: "cut" }, {}],
+          [{ fault: "reset" }, {}],
           [{ fault: "cutBody" }, {}],
           [{ fault: "hang" }, { timeLimit }],
           [{ fault: "hangBody" }, { timeLimit }]
         ]
         for (const [scripted, options] of faults) {
-          assert.strictEqual((yield* reasonOf(ask(scripted, options)))._tag, "Timeout", scripted.fault)
+          const error = yield* Effect.flip(ask(scripted, options))
+          assert.strictEqual(error.reason._tag, "Timeout", scripted.fault)
+          const hasAnswered = scripted.fault === "cutBody" || scripted.fault === "hangBody"
+          assert.strictEqual(error.status, hasAnswered ? 200 : undefined, scripted.fault)
         }
       }).pipe(Effect.provide(client))
     )
@@ -178,6 +183,55 @@ for (const [name, client] of clients) {
       }).pipe(Effect.provide(client))
     )
 
+    it.live("streams a request's body", () =>
+      Effect.gen(function* () {
+        const { next, state, url } = yield* double
+        const upstream = yield* UpstreamHttp.make({ baseUrl: url })
+        next({ headers: { "x-compute-tokens": "7" }, body: answer }, { body: answer })
+        const parts = Stream.make(new TextEncoder().encode("some "), new TextEncoder().encode("audio"))
+        const raw = HttpClientRequest.post("listen").pipe(
+          HttpClientRequest.bodyStream(parts, { contentType: "audio/wav", contentLength: 10 })
+        )
+        const { headers } = yield* upstream.jsonWithHeaders({ ...call, request: raw }, Answer)
+        assert.strictEqual(headers["x-compute-tokens"], "7")
+        const form = new FormData()
+        form.append("model", "m")
+        form.append("file", new Blob(["some audio"]), "a.wav")
+        const multipart = HttpClientRequest.post("listen").pipe(HttpClientRequest.bodyFormData(form))
+        yield* upstream.json({ ...call, request: multipart }, Answer)
+        const [first, second] = state.requests
+        assert.deepStrictEqual([first?.text, first?.headers["content-type"]], ["some audio", "audio/wav"])
+        // fetch does not declare the length of a stream.
+        assert.strictEqual(first?.headers["content-length"], name === "fetch" ? undefined : "10")
+        assert.match(second?.headers["content-type"] ?? "", /^multipart\/form-data; boundary=/)
+        assert.match(second?.text ?? "", /name="model"[^]*name="file"; filename="a\.wav"[^]*some audio/)
+      }).pipe(Effect.provide(client))
+    )
+
+    it.live("downloads behind redirects, and sends the credential to the upstream's host only", () =>
+      Effect.gen(function* () {
+        const storage = yield* double
+        const { next, state, url } = yield* double
+        const upstream = yield* UpstreamHttp.make({ baseUrl: url, authentication: { header: "x-token" } })
+        const moved = (location: string) => ({ status: 302, headers: { location } })
+        next(moved("/files/2"), moved(`${storage.url}/a.mp4?signature=1`))
+        storage.next({ body: new TextEncoder().encode("video") })
+        const link = { url: `${url}/files/1`, credential, model: "m" }
+        assert.strictEqual(yield* Stream.mkString(Stream.decodeText(upstream.download(link))), "video")
+        const seen = [...state.requests, ...storage.state.requests].map(({ headers, url }) => [url, headers["x-token"]])
+        assert.deepStrictEqual(seen, [
+          ["/files/1", key],
+          ["/files/2", key],
+          ["/a.mp4?signature=1", undefined]
+        ])
+        storage.next({ body: new TextEncoder().encode("video") })
+        yield* Stream.runDrain(upstream.download({ url: storage.url, model: "m" }))
+        storage.next({ body: new TextEncoder().encode("video") })
+        yield* Stream.runDrain(upstream.download({ url: storage.url, credential, model: "m" }))
+        assert.notInclude(JSON.stringify(storage.state.requests.map(({ headers }) => headers)), key)
+      }).pipe(Effect.provide(client))
+    )
+
     it.live("shows the credential in no log, error or span", () =>
       Effect.gen(function* () {
         const answers: ReadonlyArray<Scripted> = [
@@ -248,12 +302,13 @@ describe("UpstreamHttp", () => {
     Effect.gen(function* () {
       const reason = yield* reasonOf(
         ask(
-          { status: 418, headers: { "retry-after": "7" }, body: { message: "why" } },
+          { status: 418, headers: { "retry-after": "7" }, body: { message: "why", code: "teapot" } },
           {
             reasonOf: (failure) => {
               assert.deepStrictEqual(failure, {
                 status: 418,
                 message: "why",
+                codes: ["teapot"],
                 retryAfter: Duration.seconds(7),
                 model: "m"
               })
@@ -304,11 +359,30 @@ describe("UpstreamHttp", () => {
         [{ message: `${"y".repeat(498)}😀 and more` }, `${"y".repeat(498)}\ufffd…`],
         [{ message: " \n " }, "the provider rejected the request as invalid"],
         [{ message: 5 }, "the provider rejected the request as invalid"],
+        [
+          { error: { message: "Incorrect API key provided: sk-ab***cd." } },
+          "the provider rejected the request as invalid"
+        ],
+        [{ detail: "cannot read https://private.example.com/a.png" }, "cannot read <redacted>"],
         ["<html>Bad Request</html>", "the provider rejected the request as invalid"],
         ["", "the provider rejected the request as invalid"]
       ]
       for (const [body, message] of messages) {
         assert.strictEqual((yield* reasonOf(ask({ status: 400, body }))).message, message)
+      }
+    }).pipe(Effect.provide(NodeHttpClient.layerUndici))
+  )
+
+  it.live("waits for the longer of what the header and the body say", () =>
+    Effect.gen(function* () {
+      const retryInfo = { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "34.5s" }
+      const body = { error: { code: 429, status: "RESOURCE_EXHAUSTED", details: [retryInfo] } }
+      for (const [header, seconds] of [
+        ["3", 34.5],
+        ["60", 60]
+      ] as const) {
+        const reason = yield* reasonOf(ask({ status: 429, headers: { "retry-after": header }, body }))
+        assert.deepStrictEqual(reason._tag === "RateLimited" && reason.retryAfter, Duration.seconds(seconds))
       }
     }).pipe(Effect.provide(NodeHttpClient.layerUndici))
   )
@@ -324,8 +398,18 @@ describe("UpstreamHttp", () => {
         ["<html>private</html>", "not JSON"]
       ]
       for (const [body, description] of bodies) {
-        const reason = yield* reasonOf(ask({ body }))
-        assert.strictEqual(flawOf(reason), description)
+        const error = yield* Effect.flip(ask({ body }))
+        assert.deepStrictEqual([flawOf(error.reason), error.status], [description, 200])
+      }
+      const types: ReadonlyArray<readonly [string, string]> = [
+        ["text/html; charset=utf-8", "not JSON but text/html"],
+        ["private", "not JSON but a body without a type"],
+        ["application/problem+json", "not JSON"]
+      ]
+      for (const [type, description] of types) {
+        const headers = { "content-type": type }
+        const error = yield* Effect.flip(ask({ status: 201, headers, body: "<html>private</html>" }))
+        assert.deepStrictEqual([flawOf(error.reason), error.status], [description, 201])
       }
     }).pipe(Effect.provide(NodeHttpClient.layerUndici))
   )
@@ -361,6 +445,78 @@ describe("UpstreamHttp", () => {
         assert.strictEqual(reason._tag, "Unauthorized")
       }
       assert.deepStrictEqual(state.requests, [])
+    }).pipe(Effect.provide(NodeHttpClient.layerUndici))
+  )
+
+  it.live("reports a link that does not lead to a file", () =>
+    Effect.gen(function* () {
+      const { always, state, url } = yield* double
+      const timeLimit = Duration.millis(100)
+      const upstream = yield* UpstreamHttp.make({ baseUrl: url, timeLimit })
+      const secure = yield* UpstreamHttp.make({ baseUrl: "https://api.example.com" })
+      const fails = (scripted: Scripted, target = `${url}/a.mp4?signature=secret`, http = upstream) =>
+        Effect.sync(() => always(scripted)).pipe(
+          Effect.andThen(Stream.runDrain(http.download({ url: target, model: "m" }))),
+          Effect.flip,
+          Effect.map(({ reason, status }) => [flawOf(reason), status])
+        )
+      const html = { headers: { "content-type": "text/html" }, body: "<html>" }
+      assert.deepStrictEqual(yield* fails(html), ["text/html in place of a file", 200])
+      assert.deepStrictEqual(yield* fails({}), ["application/json in place of a file", 200])
+      for (const status of [400, 401, 403, 404, 410]) {
+        assert.deepStrictEqual(yield* fails({ status }), [`a link answered with status ${status}`, status])
+      }
+      assert.deepStrictEqual(yield* fails({ status: 503, headers: { "retry-after": "2" } }), [
+        new ProviderErrors.Overloaded({ retryAfter: Duration.seconds(2) }),
+        503
+      ])
+      const type = { "content-type": "video/mp4" }
+      assert.deepStrictEqual(yield* fails({ fault: "cutBody", headers: type }), [new ProviderErrors.Timeout(), 200])
+      assert.deepStrictEqual(yield* fails({ fault: "hangBody", headers: type }), [new ProviderErrors.Timeout(), 200])
+      assert.deepStrictEqual(yield* fails({ fault: "hang" }), [new ProviderErrors.Timeout(), undefined])
+      const before = state.requests.length
+      const loop = { status: 302, headers: { location: "/again" } }
+      assert.deepStrictEqual(yield* fails(loop), ["more than 5 redirects", undefined])
+      assert.strictEqual(state.requests.length, before + 6)
+      for (const strange of ["file:///etc/passwd", "not a link", url.replace("http://", "http://user:password@")]) {
+        assert.deepStrictEqual(yield* fails({}, strange), ["an unusable link", undefined])
+        assert.deepStrictEqual(yield* fails({}, url, secure), ["an unusable link", undefined])
+      }
+      assert.strictEqual(state.requests.length, before + 6)
+    }).pipe(Effect.provide(NodeHttpClient.layerUndici))
+  )
+
+  it.live("shows a signed link in no log, error or span", () =>
+    Effect.gen(function* () {
+      for (const scripted of [
+        { body: new TextEncoder().encode("video") },
+        { status: 403 },
+        { fault: "cut" }
+      ] as const) {
+        const text = yield* recorded(
+          Effect.gen(function* () {
+            const { always, url } = yield* double
+            always(scripted)
+            const upstream = yield* UpstreamHttp.make({ baseUrl: url })
+            yield* Stream.runDrain(upstream.download({ url: `${url}/a.mp4?signature=very-secret`, model: "m" }))
+          }).pipe(Effect.scoped)
+        )
+        assert.notInclude(text, "very-secret")
+      }
+    }).pipe(Effect.provide(NodeHttpClient.layerUndici))
+  )
+
+  it.live("calls an absolute URL of the upstream's host, and of no other", () =>
+    Effect.gen(function* () {
+      const other = yield* double
+      const { next, state, url } = yield* double
+      const upstream = yield* UpstreamHttp.make({ baseUrl: `${url}/v1` })
+      next({ body: answer })
+      yield* upstream.json({ ...call, request: HttpClientRequest.get(`${url}/jobs/1/status`) }, Answer)
+      assert.strictEqual(state.requests[0]?.url, "/jobs/1/status")
+      const strange = { ...call, request: HttpClientRequest.get(`${other.url}/jobs/1`) }
+      assert.strictEqual(flawOf(yield* reasonOf(upstream.json(strange, Answer))), "a link to another host")
+      assert.deepStrictEqual(other.state.requests, [])
     }).pipe(Effect.provide(NodeHttpClient.layerUndici))
   )
 

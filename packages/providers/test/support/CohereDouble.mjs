@@ -8,8 +8,7 @@
  *     node packages/providers/test/support/CohereDouble.mjs <key> [port]
  */
 import { randomUUID } from "node:crypto"
-import { createServer } from "node:http"
-import { fileURLToPath } from "node:url"
+import { startByHand, startDouble } from "./Double.mjs"
 
 /** The messages that the documentation quotes, by status. */
 export const documentedMessages = {
@@ -98,8 +97,8 @@ const succeed = (body) => ({
   }
 })
 
-const answerTo = (request, text, keys) => {
-  const [path] = (request.url ?? "").split("?")
+const answerTo = (request, keys) => {
+  const [path] = request.url.split("?")
   if (path !== "/v2/rerank") return refusal(404, "404 page not found")
   if (request.method !== "POST") return refusal(405, "method not allowed")
   const authorization = request.headers.authorization
@@ -110,100 +109,17 @@ const answerTo = (request, text, keys) => {
     return refusal(400, "invalid content type, expected application/json")
   }
   try {
-    const body = JSON.parse(text)
+    const body = JSON.parse(request.text)
     return check(body) ?? succeed(body)
   } catch {
     return refusal(400, "invalid json syntax")
   }
 }
 
-const write = (response, { body, headers, status = 200 }) => {
-  const text = typeof body === "string" ? body : JSON.stringify(body ?? {})
-  response.writeHead(status, { "content-type": "application/json", ...headers }).end(text)
-}
-
-/** Sends bytes as fast as they are read, and counts them. */
-const pour = (response, sent) => {
-  const block = Buffer.alloc(65_536, 0x20)
-  response.writeHead(200, { "content-type": "application/json" })
-  const more = () => {
-    while (!response.destroyed) {
-      sent(block.length)
-      if (!response.write(block)) return
-    }
-  }
-  response.on("drain", more)
-  more()
-}
-
-const faults = {
-  /** Never answers. */
-  hang: () => {},
-  /** Closes the connection before the headers of the response. */
-  cut: ({ socket }) => socket.destroy(),
-  /** Closes the connection in the middle of the body. */
-  cutBody: ({ response, socket }) => {
-    response.writeHead(200, { "content-type": "application/json", "content-length": "1000" })
-    response.write('{"results":[', () => socket.destroy())
-  },
-  /** Sends the headers, and never the body. */
-  hangBody: ({ response, scripted }) => {
-    response.writeHead(scripted.status ?? 200, { "content-type": "application/json", ...scripted.headers })
-    response.flushHeaders()
-  },
-  /** Sends a body without an end. */
-  endless: ({ response, sent }) => pour(response, sent),
-  /** Sends something other than HTTP. */
-  notHttp: ({ socket }) => socket.end("SSH-2.0-OpenSSH_9.9\r\n")
-}
-
 /** Starts the double. `keys` are the API keys that it accepts. */
-export const startCohereDouble = async ({ keys, port = 0 }) => {
+export const startCohereDouble = ({ keys, port }) => {
   const accepted = new Set(keys)
-  const state = { requests: [], connections: 0, bytesSent: 0 }
-  let script = []
-  let always
-  const server = createServer((request, response) => {
-    const parts = []
-    request.on("data", (part) => parts.push(part))
-    request.on("error", () => {})
-    response.on("error", () => {})
-    request.on("end", () => {
-      const text = Buffer.concat(parts).toString("utf8")
-      const { headers, method, socket, url } = request
-      state.requests.push({ method, url, headers, text, isClosed: () => socket.destroyed })
-      const scripted = script.shift() ?? always
-      if (scripted?.fault !== undefined) {
-        const sent = (bytes) => (state.bytesSent += bytes)
-        return faults[scripted.fault]({ socket, response, scripted, sent })
-      }
-      write(response, scripted ?? answerTo(request, text, accepted))
-    })
-  })
-  server.on("connection", (socket) => {
-    state.connections++
-    socket.on("error", () => {})
-  })
-  await new Promise((resolve) => server.listen(port, "127.0.0.1", resolve))
-  return {
-    state,
-    url: `http://127.0.0.1:${server.address().port}`,
-    next: (...answers) => {
-      script = answers
-    },
-    always: (answer) => {
-      always = answer
-    },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      })
-  }
+  return startDouble({ port, answerTo: (request) => answerTo(request, accepted) })
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const [, , key = "cohere-key", port = "0"] = process.argv
-  const { url } = await startCohereDouble({ keys: [key], port: Number(port) })
-  process.stdout.write(`${url}\n`)
-}
+await startByHand(import.meta.url, startCohereDouble)

@@ -1,11 +1,12 @@
 import { Cause, Effect, Exit, Logger, References, type Scope, Tracer } from "effect"
 import { inspect } from "node:util"
-import { type CohereDouble, startCohereDouble } from "./CohereDouble.mjs"
+import { startCohereDouble } from "./CohereDouble.mjs"
+import type { Double } from "./Double.mjs"
 
 export const key = "co-secret-0123456789"
 
 /** A double of Cohere's API that accepts {@link key}, for the scope. */
-export const double: Effect.Effect<CohereDouble, never, Scope.Scope> = Effect.acquireRelease(
+export const double: Effect.Effect<Double, never, Scope.Scope> = Effect.acquireRelease(
   Effect.promise(() => startCohereDouble({ keys: [key] })),
   (double) => Effect.promise(() => double.close())
 )

@@ -6,12 +6,8 @@ import * as Cohere from "@model-gateway/providers/Cohere"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { type Credential, gatewayCredential } from "@model-gateway/providers/Offer"
 import { Context, Duration, Effect, Layer, Redacted, Schema } from "effect"
-import {
-  type CohereDouble,
-  documentedMessages,
-  type Scripted,
-  startCohereDouble
-} from "../../../providers/test/support/CohereDouble.mjs"
+import { documentedMessages, startCohereDouble } from "../../../providers/test/support/CohereDouble.mjs"
+import type { Double as UpstreamDouble, Scripted } from "../../../providers/test/support/Double.mjs"
 import { KeyStore } from "../../src/access/KeyStore.ts"
 import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
 import * as FailureLog from "../../src/observability/FailureLog.ts"
@@ -30,7 +26,7 @@ const request = {
 
 const apiKey = "co-secret-0123456789"
 
-class Double extends Context.Service<Double, CohereDouble>()("test/Double") {}
+class Double extends Context.Service<Double, UpstreamDouble>()("test/Double") {}
 
 const layerDouble = Layer.effect(
   Double,

@@ -1,0 +1,84 @@
+/**
+ * What of an upstream's message a caller may read.
+ *
+ * Messages of upstreams carry fragments of keys, ids of the operator's account, addresses and
+ * advice about billing. A caller reads only what speaks of the input.
+ *
+ * @since 0.1.0
+ */
+const maxLength = 500
+
+const removed = "<redacted>"
+
+/** Words of messages that speak of the operator's account, or of the upstream's program. */
+const notTheInput = new RegExp(
+  [
+    String.raw`api[ _-]?(?:keys?|tokens?)|apikey|(?:access|auth) ?tokens?|bearer|credentials?`,
+    String.raw`(?:un)?authori[sz]\w*|authenticat\w*|permissions?|forbidden|sign ?in|log ?in`,
+    String.raw`billing|payments?|subscriptions?|balance|credits?|quotas?|top[ _-]?up|(?:your|current) plan`,
+    String.raw`organi[sz]ations?|(?<!into )accounts?|tenants?|dashboard|contact (?:us|support|sales)`,
+    String.raw`traceback|stack ?trace`
+  ]
+    .map((words) => String.raw`\b(?:${words})\b`)
+    .join("|"),
+  "i"
+)
+
+// Every quantifier has a bound or a fixed start, so that the time is linear in the length.
+const patterns: ReadonlyArray<RegExp> = [
+  // URLs, and addresses of mail.
+  /\b[a-z][a-z0-9+.-]{0,20}:\/\/[^\s"'<>)\]}]+/gi,
+  /[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}/g,
+  // Hosts, with port and path.
+  /\b(?:[a-z0-9-]{1,63}\.){1,6}(?:com|net|org|io|ai|dev|app|cloud|run|co|sh|local|internal|svc|cluster|lan)\b(?::\d+)?(?:\/[^\s"'<>)\]}]*)?/gi,
+  /\blocalhost\b(?::\d+)?/gi,
+  /\b\d{1,3}(?:\.\d{1,3}){3}\b(?::\d+)?/g,
+  /\[[0-9a-f:]{2,40}:[0-9a-f:]{0,40}\](?::\d+)?/gi,
+  // Files of the upstream's machine.
+  /(?<![\w/])\/(?:app|data|etc|home|mnt|opt|private|proc|root|srv|src|tmp|usr|var|workspace)\/[^\s"')]*/g,
+  // Masked keys: sk-ab***cd.
+  /[^\s"'<>]{0,64}\*{3,}[^\s"'<>]{0,64}/g,
+  // Keys by their prefix.
+  /\b(?:sk|pk|rk|r8|gsk|hf|jina|whsec|xai)_[\w-]{4,200}|\bsk-[\w-]{4,200}/g,
+  // Ids of accounts, projects and requests: org-abc123, projects/1234.
+  /\b(?:acct|cus|key|org|proj|req|sess|team|tok|user|usr|ws)[-_](?=[\w-]{0,64}\d)[\w-]{4,200}/gi,
+  /\b(?:projects|organizations|accounts|users|teams)\/[\w-]{3,200}/gi
+]
+
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** Hex, base64, UUIDs and long numbers. Names of models and fields consist of shorter parts. */
+const isOpaque = (word: string): boolean =>
+  uuid.test(word) ||
+  word.split(/[^A-Za-z0-9]/).some((part) => {
+    if (/^\d+$/.test(part)) return part.length >= 12
+    return part.length >= 16 && /\d/.test(part) && /[A-Za-z]/.test(part)
+  })
+
+/**
+ * The part of an upstream's message that a caller may read: one line of at most 500 characters
+ * without URLs, host names, keys and account ids. Undefined if the message does not speak of the
+ * input, or says nothing.
+ *
+ * `UpstreamHttp` applies it to the messages of failed calls. Adapters apply it to messages that
+ * come with status 200, such as the error of a failed job.
+ *
+ * @example
+ * ```ts
+ * import * as SafeMessage from "@model-gateway/providers/SafeMessage"
+ *
+ * SafeMessage.make("cannot read https://cdn.example.com/a.png") // "cannot read <redacted>"
+ * SafeMessage.make("Incorrect API key provided: sk-ab***cd") // undefined
+ * ```
+ *
+ * @since 0.1.0
+ */
+export const make = (message: string): string | undefined => {
+  if (notTheInput.test(message)) return undefined
+  const safe = patterns
+    .reduce((text, pattern) => text.replace(pattern, removed), message)
+    .replace(/[A-Za-z0-9_+/=~-]{12,}/g, (word) => (isOpaque(word) ? removed : word))
+  const line = safe.replace(/[\p{Cc}\p{Cf}\s]+/gu, " ").trim()
+  if (line.replaceAll(removed, "").replace(/[^\p{L}\p{N}]+/gu, "") === "") return undefined
+  return line.length <= maxLength ? line : `${line.slice(0, maxLength - 1).toWellFormed()}…`
+}

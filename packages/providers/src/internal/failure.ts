@@ -1,0 +1,108 @@
+/** What a response with a status other than 2xx means. */
+import { Duration } from "effect"
+import type { Headers } from "effect/http"
+import {
+  BadResponse,
+  InputTooLarge,
+  InvalidRequest,
+  OutOfCredit,
+  Overloaded,
+  RateLimited,
+  type Reason,
+  Timeout,
+  Unauthorized,
+  UnknownModel
+} from "../ProviderError.ts"
+import * as SafeMessage from "../SafeMessage.ts"
+
+/**
+ * A response with a status other than 2xx.
+ *
+ * @since 0.1.0
+ */
+export interface Failure {
+  readonly status: number
+  /**
+   * What the upstream says of it, on one line, without the credential. It is for decisions: of a
+   * reason's message the caller reads what `SafeMessage` leaves.
+   */
+  readonly message: string | undefined
+  /**
+   * The upstream's own words for the case, as its JSON has them: `insufficient_quota` (OpenAI),
+   * `API_KEY_INVALID` (Google), `Validation` (Text Embeddings Inference). Empty if it has none.
+   */
+  readonly codes: ReadonlyArray<string>
+  /** The time to wait, from `Retry-After` or from the JSON. The longer of the two. */
+  readonly retryAfter: Duration.Duration | undefined
+  /** The model of the call. */
+  readonly model: string
+}
+
+/**
+ * `Retry-After` as seconds or as an HTTP date, which is compared with the response's own `Date` if
+ * there is one. A date in the past is no wait.
+ */
+export const retryAfterOf = (headers: Headers.Headers, now: number): Duration.Duration | undefined => {
+  const header = headers["retry-after"]?.trim()
+  if (header === undefined) return undefined
+  if (/^\d{1,9}$/.test(header)) return Duration.seconds(Number(header))
+  // `Date.parse` alone would accept "-3" as a day in March 2001.
+  if (!header.endsWith("GMT")) return undefined
+  const sent = Date.parse(headers["date"] ?? "")
+  const wait = Date.parse(header) - (Number.isNaN(sent) ? now : sent)
+  return Number.isNaN(wait) ? undefined : Duration.millis(Math.max(0, wait))
+}
+
+/** The longer wait. */
+export const longer = (one: Duration.Duration | undefined, other: Duration.Duration | undefined) =>
+  one === undefined || other === undefined ? (one ?? other) : Duration.max(one, other)
+
+const invalidMessage = "the provider rejected the request as invalid"
+const tooLargeMessage = "the input is too large for the provider"
+
+/** Leaves of the messages that callers read what they may know. */
+export const withSafeMessage = (reason: Reason): Reason => {
+  switch (reason._tag) {
+    case "InvalidRequest":
+      return new InvalidRequest({ message: SafeMessage.make(reason.message) ?? invalidMessage })
+    case "InputTooLarge":
+      return new InputTooLarge({ message: SafeMessage.make(reason.message) ?? tooLargeMessage })
+    default:
+      return reason
+  }
+}
+
+const waiting = (retryAfter: Duration.Duration | undefined) => (retryAfter === undefined ? {} : { retryAfter })
+
+/**
+ * What most upstreams mean by a status.
+ *
+ * @since 0.1.0
+ */
+export const reasonOf = ({ message, model, retryAfter, status }: Failure): Reason => {
+  switch (status) {
+    case 400:
+    case 422:
+      return new InvalidRequest({ message: message ?? invalidMessage })
+    case 401:
+    case 403:
+      return new Unauthorized()
+    case 402:
+      return new OutOfCredit()
+    case 404:
+      return new UnknownModel({ model })
+    case 408:
+    case 504:
+    case 524:
+      return new Timeout()
+    case 413:
+      return new InputTooLarge({ message: message ?? tooLargeMessage })
+    case 429:
+      return new RateLimited(waiting(retryAfter))
+    case 503:
+    case 529:
+      return new Overloaded(waiting(retryAfter))
+    default:
+      return new BadResponse({ description: `status ${status}` })
+  }
+}

@@ -1,0 +1,43 @@
+/** The reason for a call without an answer. */
+import type { HttpClientError } from "effect/http"
+import { BadResponse, ProviderError, type Reason, Timeout, Unavailable } from "../ProviderError.ts"
+
+/** Codes of Node and undici for a connection that was never made. */
+const notConnected = new Set([
+  "ECONNREFUSED",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOTFOUND",
+  "UND_ERR_CONNECT_TIMEOUT"
+])
+const untrusted = /^(EPROTO$|ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT|UNABLE_TO_)/
+const notHttp = /^(HPE_|UND_ERR_HEADERS_OVERFLOW$)/
+
+const property = (value: unknown, key: string): unknown =>
+  typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined
+
+/**
+ * The reason for a failed transport. Unless the cause shows that no connection was made, the
+ * upstream may have received the request, so the reason is `Timeout`.
+ */
+const reasonOfTransport = (cause: unknown): Reason => {
+  for (let at = cause, depth = 0; at !== undefined && depth < 5; depth++) {
+    const code = property(at, "code")
+    const syscall = property(at, "syscall")
+    if (syscall === "connect" || syscall === "getaddrinfo") return new Unavailable({})
+    if (typeof code === "string" && (notConnected.has(code) || untrusted.test(code))) return new Unavailable({})
+    if (property(at, "name") === "HTTPParserError" || (typeof code === "string" && notHttp.test(code))) {
+      return new BadResponse({ description: "not HTTP" })
+    }
+    // Node tries all addresses of a host and lists the failures in `errors`.
+    at = property(property(at, "errors"), "0") ?? property(at, "cause")
+  }
+  return new Timeout()
+}
+
+/** The failure of a request or of a body that did not arrive. */
+export const fromClientError = ({ reason }: HttpClientError.HttpClientError): ProviderError =>
+  reason._tag === "InvalidUrlError" || reason._tag === "EncodeError"
+    ? new ProviderError({ reason: new Unavailable({}) })
+    : new ProviderError({ reason: reasonOfTransport(reason.cause) })
