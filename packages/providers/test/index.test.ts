@@ -18,6 +18,7 @@ describe("the public surface", () => {
       "Pricing",
       "ProviderError",
       "Rerank",
+      "SafeMessage",
       "Transcription",
       "UpstreamHttp",
       "Video"
