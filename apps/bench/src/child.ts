@@ -16,8 +16,8 @@ export interface Listening {
 }
 
 /** `module` is a compiled file next to this one, for example `./client/peer.js`. */
-export const start = async (module: string): Promise<Child> => {
-  const child = fork(new URL(module, import.meta.url), { stdio: "inherit" })
+export const start = async (module: string, args: ReadonlyArray<string> = []): Promise<Child> => {
+  const child = fork(new URL(module, import.meta.url), args, { stdio: "inherit" })
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()))
   const { port, apiKey } = await new Promise<Listening>((resolve, reject) => {
     child.once("message", (message: Listening) => resolve(message))

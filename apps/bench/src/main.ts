@@ -17,6 +17,7 @@ import * as Bodies from "./hostile/bodies.ts"
 import * as Fuzz from "./hostile/fuzz/index.ts"
 import * as Rendering from "./rendering/index.ts"
 import * as Service from "./service/index.ts"
+import * as Upstream from "./upstream/index.ts"
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
@@ -33,7 +34,7 @@ const { positionals, values } = parseArgs({
 })
 
 const compareWithPeers = async (): Promise<void> => {
-  for (const { run } of [Client, Service, Rendering, Bundle]) {
+  for (const { run } of [Client, Service, Rendering, Bundle, Upstream]) {
     for (const text of await run(values.quick)) console.log(text)
   }
 }

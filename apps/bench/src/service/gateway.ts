@@ -1,36 +1,5 @@
-/**
- * The gateway as `npm start` runs it, on its own database. Rate limits are off: the benchmark
- * measures the service.
- */
-import { NodeHttpServer, NodeRuntime, NodeServices } from "@effect/platform-node"
+/** The gateway with the sandbox's models. */
 import * as Sandbox from "@model-gateway/sandbox/Sandbox"
-import * as GatewayServer from "@model-gateway/server/GatewayServer"
-import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
-import { WorkspaceStore } from "@model-gateway/server/access/WorkspaceStore"
-import { Duration, Effect, FileSystem, Layer, Redacted, References } from "effect"
-import { HttpServer } from "effect/http"
-import { createServer } from "node:http"
-import { listening } from "../child.ts"
+import { serve } from "./serve.ts"
 
-const main = Effect.gen(function* () {
-  const fs = yield* FileSystem.FileSystem
-  const dataDir = yield* fs.makeTempDirectoryScoped({ prefix: "model-gateway-bench-" })
-  const gateway = GatewayServer.layerSqlite({ dataDir, offers: yield* Sandbox.make() }).pipe(
-    Layer.provideMerge(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" })),
-    Layer.provide(GatewayServerConfig.layer({ rateLimit: { requests: 1e9, window: Duration.seconds(1) } }))
-  )
-  const context = yield* Layer.build(gateway)
-  yield* Effect.gen(function* () {
-    const store = yield* WorkspaceStore
-    const keys = yield* store.bootstrap({ credits: MicroCredits.make(1_000_000 * MicroCredits.perCredit) })
-    const { address } = yield* HttpServer.HttpServer
-    if (keys === null || address._tag !== "InetAddressV4") return yield* Effect.die("the database is not new")
-    const stopped = Effect.callback<void>((resume) => {
-      listening({ port: address.port, apiKey: Redacted.value(keys.ordinaryKey) }, () => resume(Effect.void))
-    })
-    yield* stopped
-  }).pipe(Effect.provideContext(context))
-}).pipe(Effect.scoped, Effect.provideService(References.MinimumLogLevel, "Error"), Effect.provide(NodeServices.layer))
-
-NodeRuntime.runMain(main)
+serve(Sandbox.make())
