@@ -35,13 +35,13 @@ export interface Input {
 }
 
 /**
- * Runs a command on the database and in the workspace that its flags name. With `create`, a missing
- * database is made with its default workspace; with `existing`, a missing one is an error.
+ * Runs a command on the database that its flags name. With `create`, a missing database is made;
+ * with `existing`, a missing one is an error.
  */
-export const withWorkspace = Effect.fnUntraced(function* <A, E, R>(
-  input: Input,
+export const withStores = Effect.fnUntraced(function* <A, E, R>(
+  input: Pick<Input, "config" | "settings">,
   database: "create" | "existing",
-  use: (workspace: WorkspaceStore.Workspace) => Effect.Effect<A, E, R>
+  use: (initialCredits: MicroCredits.MicroCredits) => Effect.Effect<A, E, R>
 ) {
   const loaded = yield* LoadSettings.load(input.settings, input.config, process.env)
   const settings = yield* LoadSettings.read(loaded)
@@ -56,14 +56,22 @@ export const withWorkspace = Effect.fnUntraced(function* <A, E, R>(
     })
   }
   yield* DataFolder.prepare(settings.dataDir)
-  return yield* Effect.gen(function* () {
-    return yield* use(yield* find(input.workspace, settings.initialCredits))
-  }).pipe(
+  return yield* use(settings.initialCredits).pipe(
     Effect.provide(
       Layer.provide(GatewayServer.layerStoresSqlite({ dataDir: settings.dataDir }), GatewayServerConfig.layer(limits))
     )
   )
 })
+
+/**
+ * Runs a command in the workspace that its flags name. A missing database is made with its default
+ * workspace.
+ */
+export const withWorkspace = <A, E, R>(
+  input: Input,
+  database: "create" | "existing",
+  use: (workspace: WorkspaceStore.Workspace) => Effect.Effect<A, E, R>
+) => withStores(input, database, (credits) => Effect.flatMap(find(input.workspace, credits), use))
 
 const find = Effect.fnUntraced(function* (id: Option.Option<string>, credits: MicroCredits.MicroCredits) {
   const workspaces = yield* WorkspaceStore.WorkspaceStore

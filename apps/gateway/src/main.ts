@@ -3,6 +3,7 @@
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Console, Effect, Layer } from "effect"
 import { CliConfig, Command, GlobalFlag } from "effect/cli"
+import * as Byok from "./commands/Byok.ts"
 import * as Credits from "./commands/Credits.ts"
 import * as Keys from "./commands/Keys.ts"
 import * as Serve from "./commands/Serve.ts"
@@ -13,7 +14,7 @@ import { nodeProblem, version } from "./Version.ts"
 
 const command = Command.make("model-gateway").pipe(
   Command.withDescription("One HTTP API in front of many model providers"),
-  Command.withSubcommands([Serve.command, Keys.command, Credits.command, SettingsCommand.command])
+  Command.withSubcommands([Serve.command, Keys.command, Credits.command, Byok.command, SettingsCommand.command])
 )
 
 /** Unlike npm, pnpm passes the `--` of `pnpm start -- --port 9000` on. No command here uses it. */

@@ -82,6 +82,19 @@ export interface RangeOptions {
   readonly range?: { readonly start: number; readonly end?: number | undefined } | undefined
 }
 
+/**
+ * The parts of a request for {@link Gateway}'s `call`. The service validates them.
+ *
+ * @since 0.1.0
+ */
+export interface Request {
+  /** The parameters of the path. */
+  readonly params?: { readonly [name: string]: string } | undefined
+  readonly query?: { readonly [name: string]: string | number | undefined } | undefined
+  /** Sent as JSON. */
+  readonly json?: unknown
+}
+
 /** @since 0.1.0 */
 export class Gateway extends Context.Service<
   Gateway,
@@ -218,6 +231,15 @@ export class Gateway extends Context.Service<
       request: Workspaces.AddCreditsRequest,
       options?: PaidOptions
     ) => Effect.Effect<Workspaces.Workspace, Failure<typeof Workspaces.addCredits>>
+
+    /**
+     * Calls an operation that has no method here, so that a page bundles it only if it uses it. The
+     * modules of such operations have a function for each of them; see `Byok`.
+     */
+    readonly call: <E extends Operation>(
+      operation: E,
+      request: Request
+    ) => Effect.Effect<E["success"]["Type"], E["error"][number]["Type"] | ClientError>
   }
 >()("@model-gateway/core/Gateway") {}
 
@@ -324,7 +346,8 @@ export const make: Effect.Effect<Gateway["Service"], never, GatewayConfig | Http
         params: { id },
         json: request,
         headers: paidHeaders(options)
-      }))
+      })),
+      call: (operation, request) => call(operation)(request)
     })
   }
 )

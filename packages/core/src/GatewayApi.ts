@@ -8,6 +8,7 @@
 import * as HttpApi from "effect/http-api/HttpApi"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
+import * as Byok from "./Byok.ts"
 import * as CurrentKey from "./CurrentKey.ts"
 import * as Files from "./Files.ts"
 import * as Guardrails from "./Guardrails.ts"
@@ -76,6 +77,17 @@ export class KeysGroup extends HttpApiGroup.make("keys")
   .annotateMerge(OpenApi.annotations({ title: "Keys" })) {}
 
 /** @since 0.1.0 */
+export class ByokGroup extends HttpApiGroup.make("byok")
+  .add(
+    Byok.createByokKeyEndpoint,
+    Byok.listByokKeysEndpoint,
+    Byok.getByokKeyEndpoint,
+    Byok.updateByokKeyEndpoint,
+    Byok.deleteByokKeyEndpoint
+  )
+  .annotateMerge(OpenApi.annotations({ title: "Provider keys" })) {}
+
+/** @since 0.1.0 */
 export class WorkspacesGroup extends HttpApiGroup.make("workspaces")
   .add(Workspaces.getWorkspaceEndpoint, Workspaces.updateWorkspaceEndpoint, Workspaces.addCreditsEndpoint)
   .annotateMerge(OpenApi.annotations({ title: "Workspaces" })) {}
@@ -99,6 +111,7 @@ export class GatewayApi extends HttpApi.make("model-gateway")
     VideoGroup,
     GuardrailsGroup,
     KeysGroup,
+    ByokGroup,
     WorkspacesGroup,
     ModelsGroup
   )

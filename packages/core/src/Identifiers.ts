@@ -38,6 +38,13 @@ export const WorkspaceId = Schema.String.check(Schema.isUUID())
 export const GuardrailId = Schema.String.check(Schema.isUUID())
 
 /**
+ * The identifier of a stored provider key: a UUID.
+ *
+ * @since 0.1.0
+ */
+export const ByokKeyId = Schema.String.check(Schema.isUUID())
+
+/**
  * The hash that identifies an API key: its SHA-256 in 64 hexadecimal digits. The specification only
  * requires at least one character, so text that is not a hash counts as an unknown key, not as
  * malformed.

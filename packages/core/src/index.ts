@@ -1,4 +1,5 @@
 export * as Authorization from "./Authorization.ts"
+export * as Byok from "./Byok.ts"
 export * as ClientError from "./ClientError.ts"
 export * as CurrentKey from "./CurrentKey.ts"
 export * as Files from "./Files.ts"

@@ -42,7 +42,12 @@ const operations: {
   listAssignments: ["GET /api/v1/guardrails/:id/assignments/keys", 200, [400, 401, 403, 404, 500]],
   getWorkspace: ["GET /api/v1/workspaces/:id", 200, [400, 401, 403, 404, 500]],
   updateWorkspace: ["PATCH /api/v1/workspaces/:id", 200, [400, 401, 403, 404, 500]],
-  addCredits: ["POST /api/v1/workspaces/:id/credits", 200, [400, 401, 403, 404, 500]]
+  addCredits: ["POST /api/v1/workspaces/:id/credits", 200, [400, 401, 403, 404, 500]],
+  createByokKey: ["POST /api/v1/byok", 201, [400, 401, 403, 404, 500]],
+  listByokKeys: ["GET /api/v1/byok", 200, [400, 401, 403, 404, 500]],
+  getByokKey: ["GET /api/v1/byok/:id", 200, [400, 401, 403, 404, 500]],
+  updateByokKey: ["PATCH /api/v1/byok/:id", 200, [400, 401, 403, 404, 500]],
+  deleteByokKey: ["DELETE /api/v1/byok/:id", 200, [400, 401, 403, 404, 500]]
 }
 
 const document = OpenApi.fromApi(GatewayApi.GatewayApi)
@@ -266,6 +271,27 @@ const bodies: ReadonlyArray<
   ["createGuardrail", { name: "n" }, "name", longest(256), ["", ...tooLong(256)]],
   ["createGuardrail", { name: "n" }, "description", ["", ...longest(2048), null], tooLong(2048)],
   ["createGuardrail", { name: "n" }, "allowed_models", [[], ["m"], longest(256), null], [[""], "m", [emoji(257)]]],
+  [
+    "createByokKey",
+    { provider: "p", key: "k" },
+    "key",
+    ["k", "k".repeat(4096)],
+    ["", "a b", "a\nb", "ü", "k".repeat(4097), null, undefined]
+  ],
+  [
+    "createByokKey",
+    { provider: "p", key: "k" },
+    "provider",
+    ["p", "p".repeat(128)],
+    ["", "p".repeat(129), null, undefined]
+  ],
+  [
+    "updateByokKey",
+    {},
+    "allowed_models",
+    [["m"], null, undefined],
+    [[], [""], "m", Array.from({ length: 1001 }, () => "m")]
+  ],
   ["updateWorkspace", {}, "name", longest(256), ["", ...tooLong(256)]],
   ["updateWorkspace", {}, "default_callback_url", ["https://e.com/hook", null], ["http://e.com", ""]],
   ["updateWorkspace", {}, "file_shape", ["native", "compat_a", "compat_b"], ["other", null]],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Gateway, GatewayConfig, RetryPolicy, type Transcription } from "@model-gateway/core"
+import { Byok, Gateway, GatewayConfig, RetryPolicy, type Transcription } from "@model-gateway/core"
 import { Effect, Layer, Redacted, Schedule, Stream } from "effect"
 import { FetchHttpClient } from "effect/http"
 import * as Stub from "./stub.ts"
@@ -9,6 +9,12 @@ const gateway = Gateway.Gateway
 const request = { model: "m", query: "q", documents: ["d"] } as const
 
 const workspaceId = "7d9d1f9e-3a55-4f0c-9a35-0e4d1b9f6a10"
+
+/** A call of an operation that is not a method of the client. */
+const byok =
+  <A, E>(call: Effect.Effect<A, E, Gateway.Gateway>) =>
+  (client: Gateway.Gateway["Service"]): Effect.Effect<A, E> =>
+    Effect.provideService(call, Gateway.Gateway, client)
 
 /** What one call puts on the wire; its outcome does not matter. */
 const sentBy = (
@@ -75,7 +81,16 @@ describe("the request line", () => {
     [`GET /api/v1/guardrails/${g}/assignments/keys?after=h`, (client) => client.listAssignments(g, { after: "h" })],
     [`GET /api/v1/workspaces/${g}`, (client) => client.getWorkspace(g)],
     [`PATCH /api/v1/workspaces/${g}`, (client) => client.updateWorkspace(g, { name: "n" })],
-    [`POST /api/v1/workspaces/${g}/credits`, (client) => client.addCredits(g, { amount: 1 })]
+    [`POST /api/v1/workspaces/${g}/credits`, (client) => client.addCredits(g, { amount: 1 })],
+    ["POST /api/v1/byok", byok(Byok.create({ provider: "p", key: "k" }))],
+    ["GET /api/v1/byok", byok(Byok.list())],
+    [
+      `GET /api/v1/byok?workspace_id=${g}&provider=p&offset=2&limit=5`,
+      byok(Byok.list({ workspace_id: g, provider: "p", offset: 2, limit: 5 }))
+    ],
+    [`GET /api/v1/byok/${g}`, byok(Byok.get(g))],
+    [`PATCH /api/v1/byok/${g}`, byok(Byok.update(g, { disabled: true }))],
+    [`DELETE /api/v1/byok/${g}`, byok(Byok.remove(g))]
   ]
 
   for (const [line, call] of lines) {

@@ -31,7 +31,7 @@ const accepts =
 
 describe("the traits of the operations", () => {
   it("are stated by all", () => {
-    expect(declared).toHaveLength(30)
+    expect(declared).toHaveLength(35)
     expect(Operation.of(GatewayApi.GatewayApi.groups.files.endpoints.getFile)).toBe(Files.getFile)
   })
 
@@ -115,7 +115,8 @@ describe("the traits of the operations", () => {
     expect(names(({ operation }) => operation.idempotency === "never")).toEqual([
       "uploadFile",
       "createGuardrail",
-      "createKey"
+      "createKey",
+      "createByokKey"
     ])
   })
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Gateway, GatewayError, RetryPolicy } from "@model-gateway/core"
+import { Byok, Gateway, GatewayError, RetryPolicy } from "@model-gateway/core"
 import { Effect, Fiber, Layer, Random, Redacted, Schedule } from "effect"
 import { TestClock } from "effect/testing"
 import * as Stub from "./stub.ts"
@@ -129,7 +129,9 @@ describe("a POST that creates something", () => {
   const calls: { readonly [name: string]: Call } = {
     createKey: (client) => client.createKey({ name: "n" }),
     createGuardrail: (client) => client.createGuardrail({ name: "n" }),
-    uploadFile: (client) => client.uploadFile({ file: new Uint8Array(3), purpose: "p" })
+    uploadFile: (client) => client.uploadFile({ file: new Uint8Array(3), purpose: "p" }),
+    createByokKey: (client) =>
+      Effect.provideService(Byok.create({ provider: "p", key: "k" }), Gateway.Gateway, client)
   }
 
   for (const [name, call] of Object.entries(calls)) {

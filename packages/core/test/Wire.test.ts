@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Files, Gateway, GatewayError, Identifiers, RetryPolicy, Transcription } from "@model-gateway/core"
+import { Byok, Files, Gateway, GatewayError, Identifiers, RetryPolicy, Transcription } from "@model-gateway/core"
 import { Arbitrary, Effect, Predicate, Schema, Struct } from "effect"
 import * as Multipart from "effect/http/Multipart"
 import { codec, endpoint, endpoints, jsonOf } from "./contract.ts"
@@ -251,7 +251,9 @@ describe("the service's schemas decode what the client sends", () => {
     createGuardrail: (client, body) => client.createGuardrail(body),
     updateGuardrail: (client, body) => client.updateGuardrail("g", body),
     updateWorkspace: (client, body) => client.updateWorkspace("w", body),
-    addCredits: (client, body) => client.addCredits("w", body)
+    addCredits: (client, body) => client.addCredits("w", body),
+    createByokKey: (client, body) => Byok.create(body).pipe(Effect.provideService(Gateway.Gateway, client)),
+    updateByokKey: (client, body) => Byok.update("k", body).pipe(Effect.provideService(Gateway.Gateway, client))
   }
 
   it("every operation with a JSON body is tested", () => {

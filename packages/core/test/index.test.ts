@@ -12,6 +12,7 @@ const modules = readdirSync(source)
 it("exports exactly these modules", () => {
   expect(Object.keys(Core).toSorted((a, b) => a.localeCompare(b))).toEqual([
     "Authorization",
+    "Byok",
     "ClientError",
     "CurrentKey",
     "Files",

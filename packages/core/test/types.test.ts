@@ -1,4 +1,5 @@
 import type {
+  Byok,
   ClientError,
   CurrentKey,
   Files,
@@ -13,7 +14,8 @@ import type {
 import type { Effect, Stream } from "effect"
 import { describe, expectTypeOf, it } from "vitest"
 
-type Client = Gateway.Gateway["Service"]
+/** `call` takes any operation; its errors are those of the operation. */
+type Client = Omit<Gateway.Gateway["Service"], "call">
 
 type ErrorsOf<A> = A extends (...args: ReadonlyArray<never>) => infer R
   ? ErrorsOf<R>
@@ -115,6 +117,17 @@ describe("the errors of an operation", () => {
     expectTypeOf<
       { [Op in keyof Client]: Same<ErrorsOf<Client[Op]>, Expected[Op]> }[keyof Client]
     >().toEqualTypeOf<true>()
+  })
+
+  it("of a call are those of its operation", () => {
+    type Management = Only<400 | 401 | 403 | 404 | 500>
+    expectTypeOf<ErrorsOf<typeof Byok.create>>().toEqualTypeOf<Management>()
+    expectTypeOf<ErrorsOf<typeof Byok.list>>().toEqualTypeOf<Management>()
+    expectTypeOf<ErrorsOf<typeof Byok.get>>().toEqualTypeOf<Management>()
+    expectTypeOf<ErrorsOf<typeof Byok.update>>().toEqualTypeOf<Management>()
+    expectTypeOf<ErrorsOf<typeof Byok.remove>>().toEqualTypeOf<Management>()
+    expectTypeOf<AnswerOf<typeof Byok.create>>().toEqualTypeOf<Byok.ByokKey>()
+    expectTypeOf<ServicesOf<typeof Byok.create>>().toEqualTypeOf<Gateway.Gateway>()
   })
 
   it("are never any, unknown or never, and neither are the responses", () => {

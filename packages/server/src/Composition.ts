@@ -10,6 +10,7 @@ import { HttpRouter } from "effect/http"
 import * as RateLimiter from "effect/persistence/RateLimiter"
 import { HttpApiBuilder } from "effect/http-api"
 import * as Accounting from "./accounting/Accounting.ts"
+import * as ByokHandlers from "./operations/ByokHandlers.ts"
 import * as FilesHandlers from "./operations/FilesHandlers.ts"
 import * as FileStore from "./objects/FileStore.ts"
 import * as ObjectStore from "./objects/ObjectStore.ts"
@@ -36,6 +37,7 @@ import * as KeyStore from "./access/KeyStore.ts"
 import * as ModelCatalogue from "./routing/ModelCatalogue.ts"
 import * as ModelsHandlers from "./operations/ModelsHandlers.ts"
 import * as FreeModelDays from "./admission/FreeModelDays.ts"
+import * as ProviderKeys from "./access/ProviderKeys.ts"
 import * as RateLimits from "./admission/RateLimits.ts"
 import * as RateLimiterStore from "./storage/memory/RateLimiterStore.ts"
 import * as RerankHandlers from "./operations/RerankHandlers.ts"
@@ -54,6 +56,7 @@ import * as VideoQueue from "./video/VideoQueue.ts"
 import * as VideoRetention from "./video/VideoRetention.ts"
 import * as VideoSignals from "./video/VideoSignals.ts"
 import * as VideoWorker from "./video/VideoWorker.ts"
+import * as Vault from "./access/Vault.ts"
 import * as WorkspacesHandlers from "./operations/WorkspacesHandlers.ts"
 import * as WorkspaceStore from "./access/WorkspaceStore.ts"
 
@@ -65,6 +68,7 @@ const handlers = Layer.mergeAll(
   VideoHandlers.layer,
   GuardrailsHandlers.layer,
   KeysHandlers.layer,
+  ByokHandlers.layer,
   WorkspacesHandlers.layer,
   ModelsHandlers.layer
 ).pipe(
@@ -105,7 +109,9 @@ const limits = Layer.unwrap(Effect.map(GatewayServerConfig, ({ rateLimit }) => R
   Layer.provide(RateLimiterStore.layer())
 )
 
-/** All stores over the SQL database in the context, which must be migrated. */
+/**
+ * All stores over the SQL database and the vault in the context. The database must be migrated.
+ */
 export const layerStoresSql = Layer.mergeAll(
   WorkspaceStore.layerSql,
   GuardrailStore.layerSql,
@@ -113,7 +119,8 @@ export const layerStoresSql = Layer.mergeAll(
   Idempotency.layerSql,
   FreeModelDays.layerSql,
   Outbox.layerSql,
-  FileStore.layerSql
+  FileStore.layerSql,
+  ProviderKeys.layerSql
 ).pipe(
   Layer.provideMerge(KeyStore.layerSql),
   Layer.provideMerge(Accounting.layerSql),
@@ -125,7 +132,7 @@ export const layerStoresSql = Layer.mergeAll(
 export interface DataOptions {
   /**
    * The folder for all data: the database `gateway.db`, files in `files/`, uploads in progress in
-   * `uploads/`. Created if missing.
+   * `uploads/`, the key `master.key`. Created if missing.
    */
   readonly dataDir: string
   /**
@@ -141,6 +148,7 @@ export const databaseFile = "gateway.db"
 /** The stores only, over SQLite in a folder. */
 export const layerStoresSqlite = ({ busyTimeout, dataDir }: DataOptions) =>
   layerStoresSql.pipe(
+    Layer.provide(Layer.provide(Vault.layer(dataDir), SecureRandom.layerWebCrypto)),
     Layer.provideMerge(
       Layer.unwrap(
         Effect.map(Path.Path, (path) =>

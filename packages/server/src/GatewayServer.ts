@@ -12,6 +12,7 @@ import type { EphemeralKeys } from "./access/EphemeralKeys.ts"
 import type { GuardrailStore } from "./access/GuardrailStore.ts"
 import type { KeyRecords } from "./access/KeyRecords.ts"
 import type { KeyStore } from "./access/KeyStore.ts"
+import type { ProviderKeys } from "./access/ProviderKeys.ts"
 import type { WorkspaceStore } from "./access/WorkspaceStore.ts"
 import type { Accounting } from "./accounting/Accounting.ts"
 import * as Composition from "./Composition.ts"
@@ -21,7 +22,7 @@ import type { StorageError } from "./storage/sql/StorageError.ts"
 export { type DataOptions, databaseFile, type SqliteOptions } from "./Composition.ts"
 
 /** What a program may use beside the running service: keys, guardrails, workspaces and credits. */
-export type Stores = Accounting | EphemeralKeys | GuardrailStore | KeyRecords | KeyStore | WorkspaceStore
+export type Stores = Accounting | EphemeralKeys | GuardrailStore | KeyRecords | KeyStore | ProviderKeys | WorkspaceStore
 
 /** Why the service cannot start: its database, its folder or its port is not available. */
 export type StartError = ObjectStoreError | PlatformError | StorageError
@@ -30,7 +31,7 @@ export type StartError = ObjectStoreError | PlatformError | StorageError
  * The stores only, over SQLite in a folder. For tools that use the database directly, also while
  * the service runs. Creates and migrates the database if necessary.
  */
-export const layerStoresSqlite: (options: Composition.DataOptions) => Layer.Layer<Stores, StorageError, Path.Path> =
+export const layerStoresSqlite: (options: Composition.DataOptions) => Layer.Layer<Stores, StorageError, FileSystem | Path.Path> =
   Composition.layerStoresSqlite
 
 /**

@@ -159,6 +159,23 @@ export const declarations = {
     description:
       "Proxies whose X-Forwarded-For is trusted: addresses and CIDR blocks. Without it, the client is the peer of the connection"
   }),
+  /** Keys that encrypt the provider keys of callers. */
+  byok: {
+    masterKey: Setting.secret("master-key", {
+      schema: Schema.Redacted(Schema.String.check(Schema.isPattern(/^[A-Za-z0-9+/]{43}=$/))),
+      allowed: "32 bytes in base64, as openssl rand -base64 32 prints them",
+      description:
+        "Key that encrypts the provider keys of callers. Without it, the first one that is stored creates a key in the file master.key of the data folder"
+    }),
+    formerMasterKeys: Setting.secret("former-master-keys", {
+      schema: Schema.Redacted(
+        Schema.String.check(Schema.isPattern(/^[A-Za-z0-9+/]{43}=(,[A-Za-z0-9+/]{43}=){0,9}$/))
+      ),
+      allowed: "up to 10 keys, each 32 bytes in base64, separated by commas",
+      description:
+        "Former master keys. They still decrypt what they encrypted, until model-gateway byok rewrap has replaced them"
+    })
+  },
   metricsToken: Setting.secret("metrics-token", {
     // Too long to guess, with the characters of a bearer token (RFC 6750).
     schema: Schema.Redacted(Schema.String.check(Schema.isPattern(/^[\w.~+/-]{16,512}={0,2}$/))),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { type ClientError, Gateway, GatewayError, RetryPolicy } from "@model-gateway/core"
+import { Byok, type ClientError, Gateway, GatewayError, RetryPolicy } from "@model-gateway/core"
 import { Faults, GatewayTest, Operation, Recorder, Samples } from "@model-gateway/testing"
 import { Cause, Effect, Exit, Fiber, Stream } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
@@ -8,6 +8,12 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 
 type Client = Gateway.Gateway["Service"]
+
+/** A call of an operation that is not a method of the client. */
+const byok =
+  <A, E>(call: Effect.Effect<A, E, Gateway.Gateway>) =>
+  (client: Client): Effect.Effect<A, E> =>
+    Effect.provideService(call, Gateway.Gateway, client)
 
 /** For every operation: the client's call, the wire response, and the client's result. */
 const operations: {
@@ -155,6 +161,31 @@ const operations: {
     call: (gateway) => gateway.addCredits(Samples.workspaceId, Samples.addCreditsRequest),
     answer: Samples.workspaceResponse,
     result: Samples.workspace
+  },
+  createByokKey: {
+    call: byok(Byok.create(Samples.byokCreateRequest)),
+    answer: Samples.byokResponse,
+    result: Samples.byokKey
+  },
+  listByokKeys: {
+    call: byok(Byok.list({ limit: 1 })),
+    answer: Samples.byokListResponse,
+    result: Samples.byokListResponse
+  },
+  getByokKey: {
+    call: byok(Byok.get(Samples.byokKeyId)),
+    answer: Samples.byokResponse,
+    result: Samples.byokKey
+  },
+  updateByokKey: {
+    call: byok(Byok.update(Samples.byokKeyId, Samples.byokUpdateRequest)),
+    answer: Samples.byokResponse,
+    result: Samples.byokKey
+  },
+  deleteByokKey: {
+    call: byok(Byok.remove(Samples.byokKeyId)),
+    answer: Samples.byokDeleteResponse,
+    result: undefined
   }
 }
 
@@ -185,7 +216,7 @@ describe("every operation of the contract", () => {
         const [sent, ...others] = yield* Recorder.requests
         expect(others).toEqual([])
         expect(sent).toMatchObject({ operation, attempt: 1, issues: [], request: { operation } })
-        expect(sent?.outcome).toBe(operation === "submitVideo" ? 202 : 200)
+        expect(sent?.outcome).toBe(operation === "submitVideo" ? 202 : operation === "createByokKey" ? 201 : 200)
       }).pipe(run({ [operation]: answer }))
     )
 

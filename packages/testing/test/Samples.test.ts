@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import {
+  Byok,
   CurrentKey,
   Files,
   GatewayError,
@@ -65,7 +66,14 @@ const schemas = {
   workspace: Workspaces.Workspace,
   workspaceUpdateRequest: Workspaces.UpdateRequest,
   addCreditsRequest: Workspaces.AddCreditsRequest,
-  workspaceResponse: Workspaces.Response
+  workspaceResponse: Workspaces.Response,
+  byokKeyId: Identifiers.ByokKeyId,
+  byokKey: Byok.ByokKey,
+  byokCreateRequest: Byok.CreateRequest,
+  byokUpdateRequest: Byok.UpdateRequest,
+  byokResponse: Byok.Response,
+  byokListResponse: Byok.ListResponse,
+  byokDeleteResponse: Byok.DeleteResponse
 } satisfies { readonly [name: string]: Schema.Codec<unknown, unknown> }
 
 const { deletions, errors, transcriptionUpload, upload, videoJobs, wav, wavFile, ...samples } = Samples

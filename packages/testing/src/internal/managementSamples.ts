@@ -1,4 +1,5 @@
 /** Samples of keys, guardrails and workspaces, and the identifiers that all samples share. */
+import type * as Byok from "@model-gateway/core/Byok"
 import type * as Guardrails from "@model-gateway/core/Guardrails"
 import type * as Keys from "@model-gateway/core/Keys"
 import type * as Models from "@model-gateway/core/Models"
@@ -204,3 +205,46 @@ export const addCreditsRequest: Workspaces.AddCreditsRequest = { amount: 25 }
 
 /** @since 0.1.0 */
 export const workspaceResponse: Workspaces.Response = { data: workspace }
+
+/** @since 0.1.0 */
+export const byokKeyId = "3f0c8a3e-52b4-4f7b-8f0f-6f6a0d1f2b73"
+
+/** @since 0.1.0 */
+export const byokKey: Byok.ByokKey = {
+  id: byokKeyId,
+  provider: "cohere",
+  name: "Search team",
+  label: "abc…wxyz",
+  workspace_id: workspaceId,
+  disabled: false,
+  is_fallback: false,
+  is_required: true,
+  is_byok_only: false,
+  declared_zdr: null,
+  allowed_api_key_hashes: [keyHash],
+  allowed_models: null,
+  allowed_user_ids: null,
+  sort_order: 0,
+  created_at: timestamp
+}
+
+/** @since 0.1.0 */
+export const byokCreateRequest: Byok.CreateRequest = {
+  provider: "cohere",
+  key: "a-key-of-the-search-team",
+  name: "Search team",
+  is_required: true,
+  allowed_api_key_hashes: [keyHash]
+}
+
+/** @since 0.1.0 */
+export const byokUpdateRequest: Byok.UpdateRequest = { disabled: true }
+
+/** @since 0.1.0 */
+export const byokResponse: Byok.Response = { data: byokKey }
+
+/** @since 0.1.0 */
+export const byokListResponse: Byok.ListResponse = { data: [byokKey], total_count: 1 }
+
+/** @since 0.1.0 */
+export const byokDeleteResponse: Byok.DeleteResponse = { deleted: true }

@@ -15,6 +15,7 @@ import * as events from "./migrations/Events.ts"
 import * as files from "./migrations/Files.ts"
 import * as keptAnswers from "./migrations/KeptAnswers.ts"
 import * as pagingIndexes from "./migrations/PagingIndexes.ts"
+import * as providerKeys from "./migrations/ProviderKeys.ts"
 import * as tenancy from "./migrations/Tenancy.ts"
 import * as unusedIndexes from "./migrations/UnusedIndexes.ts"
 import * as videoCandidates from "./migrations/VideoCandidates.ts"
@@ -37,7 +38,8 @@ export const migrations = {
   "0010_ephemeral_limits": ephemeralLimits.migration,
   "0011_workspace_index": workspaceIndex.migration,
   "0012_events": events.migration,
-  "0013_video_handles": videoHandles.migration
+  "0013_video_handles": videoHandles.migration,
+  "0014_provider_keys": providerKeys.migration
 }
 
 /** Every table that the migrations create. */
@@ -56,6 +58,7 @@ export const tables = [
   "milestones",
   "organizations",
   "processes",
+  "provider_keys",
   "usage_ledger",
   "video_jobs",
   "video_requests",

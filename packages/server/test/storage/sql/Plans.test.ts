@@ -15,6 +15,7 @@ import { FreeModelDays } from "../../../src/admission/FreeModelDays.ts"
 import { Idempotency } from "../../../src/admission/Idempotency.ts"
 import { EphemeralKeys } from "../../../src/access/EphemeralKeys.ts"
 import { KeyStore } from "../../../src/access/KeyStore.ts"
+import { ProviderKeys } from "../../../src/access/ProviderKeys.ts"
 import { VideoJobs } from "../../../src/video/VideoJobs.ts"
 import * as VideoObjects from "../../../src/video/VideoObjects.ts"
 import * as VideoRetention from "../../../src/video/VideoRetention.ts"
@@ -101,6 +102,13 @@ const managing = Effect.gen(function* () {
   yield* sure(ask(`/api/v1/guardrails?after=${guardrail.id}`, { key }))
   yield* keys.list({ organizationId, workspaceId })
   yield* keys.update(organizationId, parent.hash, { name: "m" })
+  const providerKeys = yield* ProviderKeys
+  const own = { organizationId, workspaceId, provider: "p", secret: Redacted.make("s") }
+  const { id } = yield* providerKeys.create({ ...own, allowedKeys: [parent.hash] })
+  yield* providerKeys.list(workspaceId)
+  yield* providerKeys.usable(workspaceId)
+  yield* providerKeys.update(organizationId, id, { disabled: true })
+  yield* providerKeys.remove(organizationId, id)
   yield* sure(ask(`/api/v1/keys/${parent.hash}`, { key, method: "DELETE" }))
   yield* sure(ask("/api/v1/guardrails", { key }))
   yield* guardrails.remove(organizationId, guardrail.id)

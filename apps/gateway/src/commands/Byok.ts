@@ -1,0 +1,43 @@
+/** `model-gateway byok`: manages the encryption of the provider keys that callers stored. */
+import { ProviderKeys } from "@model-gateway/server/access/ProviderKeys"
+import { Console, Effect } from "effect"
+import { Command } from "effect/cli"
+import * as Output from "../Output.ts"
+import * as Storage from "../Storage.ts"
+
+const { workspace: _, ...flags } = Storage.flags
+
+const rewrap = Command.make(
+  "rewrap",
+  flags,
+  Effect.fn("byok rewrap")(function* (input) {
+    yield* Storage.withStores(
+      input,
+      "existing",
+      Effect.fnUntraced(function* () {
+        const providerKeys = yield* ProviderKeys
+        const rewrapped = yield* providerKeys.rewrap
+        if (input.json) return yield* Output.json({ rewrapped })
+        yield* Console.log(
+          rewrapped === 0
+            ? "Every provider key is already encrypted with the current master key."
+            : `Encrypted ${rewrapped} provider ${rewrapped === 1 ? "key" : "keys"} with the current master key.`
+        )
+      })
+    )
+  })
+).pipe(
+  Command.withDescription(
+    "Encrypt every stored provider key with the current master key. Afterward the former master keys can be removed. It runs beside a running gateway"
+  ),
+  Command.withShortDescription("Encrypt every provider key with the current master key"),
+  Command.withExamples([
+    { command: "model-gateway byok rewrap", description: "After MODEL_GATEWAY_MASTER_KEY was replaced" }
+  ])
+)
+
+/** The `byok` command. */
+export const command = Command.make("byok").pipe(
+  Command.withDescription("Manage the provider keys that callers stored"),
+  Command.withSubcommands([rewrap])
+)

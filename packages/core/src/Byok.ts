@@ -1,0 +1,301 @@
+/**
+ * Provider keys that callers store ("bring your own key"): `/byok`, for management keys.
+ *
+ * A request of the workspace then uses the stored key at its provider, and the provider bills the
+ * owner of that key. The secret is stored encrypted and never returned.
+ *
+ * An addition to the specification. The shapes are those that the public gateway of this API family
+ * publishes.
+ *
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { Gateway } from "./Gateway.ts"
+import { ByokKeyId, Decimal, Timestamp, WorkspaceId, WorkspaceScope } from "./Identifiers.ts"
+import { isMaxCharacters } from "./internal/characters.ts"
+import { managementErrors } from "./internal/errorSets.ts"
+import * as Operation from "./Operation.ts"
+
+/**
+ * A provider, as in `provider.order` of a request: 1 to 128 characters, such as `cohere`.
+ *
+ * @since 0.1.0
+ */
+export const ProviderName = Schema.String.check(Schema.isMinLength(1), isMaxCharacters(128))
+
+/** A name that people choose. Null: none. */
+const KeyName = Schema.NullOr(Schema.String.check(isMaxCharacters(256)))
+
+/** A restriction to some names. Null: no restriction. */
+const Allowed = Schema.NullOr(
+  Schema.Array(Schema.String.check(Schema.isMinLength(1), isMaxCharacters(256))).check(
+    Schema.isMinLength(1),
+    Schema.isMaxLength(1000)
+  )
+)
+
+/** The provider's key: 1 to 4096 printable ASCII characters without spaces. */
+const Secret = Schema.String.check(
+  Schema.isPattern(/^[\x21-\x7e]{1,4096}$/, {
+    expected: "1 to 4096 printable ASCII characters without spaces"
+  })
+)
+
+/**
+ * A stored provider key. It never contains the secret; `label` shows a few of its characters.
+ *
+ * @since 0.1.0
+ */
+export const ByokKey = Schema.Struct({
+  id: Schema.String,
+  /** The provider that the key is for. */
+  provider: Schema.String,
+  name: Schema.NullOr(Schema.String),
+  label: Schema.String,
+  /** The workspace whose requests use the key. */
+  workspace_id: Schema.NullOr(Schema.String),
+  disabled: Schema.Boolean,
+  /** Used after the gateway's own keys instead of before them. */
+  is_fallback: Schema.Boolean,
+  /** The gateway's own key for the provider is not used for the models that this key is for. */
+  is_required: Schema.Boolean,
+  /** The gateway's own key for the provider is not used for any model. */
+  is_byok_only: Schema.Boolean,
+  /** What its owner declares of the account's data retention. Stored, without effect. */
+  declared_zdr: Schema.NullOr(Schema.Boolean),
+  /** The hashes of the API keys that may use it. Null: all of the workspace. */
+  allowed_api_key_hashes: Schema.NullOr(Schema.Array(Schema.String)),
+  /** The models it is for. Null: all. */
+  allowed_models: Schema.NullOr(Schema.Array(Schema.String)),
+  /** The users whose API keys may use it. Null: all. */
+  allowed_user_ids: Schema.NullOr(Schema.Array(Schema.String)),
+  /** Keys for the same provider are tried in ascending order. */
+  sort_order: Schema.Int,
+  created_at: Timestamp
+})
+
+/** @since 0.1.0 */
+export type ByokKey = { [Field in keyof typeof ByokKey.Type]: (typeof ByokKey.Type)[Field] }
+
+const options = {
+  name: Schema.optionalKey(KeyName),
+  disabled: Schema.optionalKey(Schema.Boolean),
+  /** Cannot be combined with `is_byok_only`. */
+  is_fallback: Schema.optionalKey(Schema.Boolean),
+  is_required: Schema.optionalKey(Schema.Boolean),
+  is_byok_only: Schema.optionalKey(Schema.Boolean),
+  declared_zdr: Schema.optionalKey(Schema.NullOr(Schema.Boolean)),
+  /** At least one hash, each of a key of the organization. Null: no restriction. */
+  allowed_api_key_hashes: Schema.optionalKey(Allowed),
+  allowed_models: Schema.optionalKey(Allowed),
+  allowed_user_ids: Schema.optionalKey(Allowed)
+}
+
+/**
+ * A key to store.
+ *
+ * @since 0.1.0
+ */
+export const CreateRequest = Schema.Struct({
+  ...options,
+  provider: ProviderName,
+  /** The provider's key. It is encrypted and never returned. */
+  key: Secret,
+  /** Default: the caller's default workspace. */
+  workspace_id: Schema.optionalKey(WorkspaceId)
+})
+
+/** @since 0.1.0 */
+export type CreateRequest = { [Field in keyof typeof CreateRequest.Type]: (typeof CreateRequest.Type)[Field] }
+
+/**
+ * The fields to change. Omitted fields keep their values. `key` replaces the secret.
+ *
+ * @since 0.1.0
+ */
+export const UpdateRequest = Schema.Struct({ ...options, key: Schema.optionalKey(Secret) })
+
+/** @since 0.1.0 */
+export type UpdateRequest = { [Field in keyof typeof UpdateRequest.Type]: (typeof UpdateRequest.Type)[Field] }
+
+/** @since 0.1.0 */
+export const Response = Schema.Struct({ data: ByokKey })
+
+/** @since 0.1.0 */
+export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
+
+/**
+ * A page of keys. `total_count` counts all that match the query.
+ *
+ * @since 0.1.0
+ */
+export const ListResponse = Schema.Struct({ data: Schema.Array(ByokKey), total_count: Schema.Int })
+
+/** @since 0.1.0 */
+export type ListResponse = { [Field in keyof typeof ListResponse.Type]: (typeof ListResponse.Type)[Field] }
+
+/** @since 0.1.0 */
+export const DeleteResponse = Schema.Struct({ deleted: Schema.Literal(true) })
+
+/** @since 0.1.0 */
+export type DeleteResponse = { [Field in keyof typeof DeleteResponse.Type]: (typeof DeleteResponse.Type)[Field] }
+
+const params = { id: ByokKeyId }
+
+/**
+ * POST `/byok`: 201, or one of 400 401 403 404 500. Management keys only, like all of `/byok`.
+ *
+ * @since 0.1.0
+ */
+export const createByokKey = Operation.make("createByokKey", "POST", "/byok", {
+  access: "management key",
+  success: Response.annotate({ httpApiStatus: 201 }),
+  error: managementErrors
+})
+
+/**
+ * The request of {@link createByokKey}.
+ *
+ * @since 0.1.0
+ */
+export const createByokKeyEndpoint = Operation.endpoint(createByokKey, () => ({ payload: CreateRequest }))
+
+/**
+ * GET `/byok`: 200, or one of 400 401 403 404 500. In the order of creation.
+ *
+ * @since 0.1.0
+ */
+export const listByokKeys = Operation.make("listByokKeys", "GET", "/byok", {
+  access: "management key",
+  success: ListResponse,
+  error: managementErrors
+})
+
+/**
+ * The request of {@link listByokKeys}.
+ *
+ * @since 0.1.0
+ */
+export const listByokKeysEndpoint = Operation.endpoint(listByokKeys, () => ({
+  query: {
+    ...WorkspaceScope,
+    provider: Schema.optionalKey(ProviderName),
+    /** The number of keys to skip. Default: 0. */
+    offset: Schema.optionalKey(Decimal.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: 1_000_000 }))),
+    /** 1 to 100. Default: 50. */
+    limit: Schema.optionalKey(Decimal.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: 100 })))
+  }
+}))
+
+/**
+ * GET `/byok/{id}`: 200, or one of 400 401 403 404 500.
+ *
+ * @since 0.1.0
+ */
+export const getByokKey = Operation.make("getByokKey", "GET", "/byok/:id", {
+  access: "management key",
+  success: Response,
+  error: managementErrors
+})
+
+/**
+ * The request of {@link getByokKey}.
+ *
+ * @since 0.1.0
+ */
+export const getByokKeyEndpoint = Operation.endpoint(getByokKey, () => ({ params }))
+
+/**
+ * PATCH `/byok/{id}`: 200, or one of 400 401 403 404 500.
+ *
+ * @since 0.1.0
+ */
+export const updateByokKey = Operation.make("updateByokKey", "PATCH", "/byok/:id", {
+  access: "management key",
+  success: Response,
+  error: managementErrors
+})
+
+/**
+ * The request of {@link updateByokKey}.
+ *
+ * @since 0.1.0
+ */
+export const updateByokKeyEndpoint = Operation.endpoint(updateByokKey, () => ({ params, payload: UpdateRequest }))
+
+/**
+ * DELETE `/byok/{id}`: 200, or one of 400 401 403 404 500. Video jobs that were submitted with the
+ * key fail.
+ *
+ * @since 0.1.0
+ */
+export const deleteByokKey = Operation.make("deleteByokKey", "DELETE", "/byok/:id", {
+  access: "management key",
+  success: DeleteResponse,
+  error: managementErrors
+})
+
+/**
+ * The request of {@link deleteByokKey}.
+ *
+ * @since 0.1.0
+ */
+export const deleteByokKeyEndpoint = Operation.endpoint(deleteByokKey, () => ({ params }))
+
+/**
+ * Selects the keys to list.
+ *
+ * @since 0.1.0
+ */
+export interface ListOptions {
+  readonly workspace_id?: string | undefined
+  readonly provider?: string | undefined
+  readonly offset?: number | undefined
+  readonly limit?: number | undefined
+}
+
+/**
+ * Stores a provider key.
+ *
+ * @example
+ * ```ts
+ * import { Byok } from "@model-gateway/core"
+ *
+ * declare const key: string
+ *
+ * const stored = Byok.create({ provider: "cohere", key, name: "Search team" })
+ * ```
+ *
+ * @since 0.1.0
+ */
+export const create = Effect.fnUntraced(function* (request: CreateRequest) {
+  const { data } = yield* (yield* Gateway).call(createByokKey, { json: request })
+  return data
+})
+
+/**
+ * Lists the stored provider keys of a workspace.
+ *
+ * @since 0.1.0
+ */
+export const list = Effect.fnUntraced(function* (options: ListOptions = {}) {
+  return yield* (yield* Gateway).call(listByokKeys, { query: { ...options } })
+})
+
+/** @since 0.1.0 */
+export const get = Effect.fnUntraced(function* (id: string) {
+  const { data } = yield* (yield* Gateway).call(getByokKey, { params: { id } })
+  return data
+})
+
+/** @since 0.1.0 */
+export const update = Effect.fnUntraced(function* (id: string, request: UpdateRequest) {
+  const { data } = yield* (yield* Gateway).call(updateByokKey, { params: { id }, json: request })
+  return data
+})
+
+/** @since 0.1.0 */
+export const remove = Effect.fnUntraced(function* (id: string) {
+  yield* (yield* Gateway).call(deleteByokKey, { params: { id } })
+})

@@ -1,0 +1,389 @@
+/**
+ * The provider keys that the callers of a workspace have stored.
+ *
+ * Secrets are encrypted by the {@link Vault}. The keys of a workspace are cached for a few seconds,
+ * like callers in `KeyCache`: a change made in this process takes effect immediately, one made in
+ * another process within that time.
+ */
+import type { Credential } from "@model-gateway/providers/Offer"
+import { Cache, Clock, Context, Data, Effect, Layer, Redacted, Schema } from "effect"
+import { SecureRandom } from "effect/crypto/SecureRandom"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { Row } from "effect/sql/SqlConnection"
+import * as Change from "../internal/Change.ts"
+import * as FailureLog from "../observability/FailureLog.ts"
+import * as Dialect from "../storage/sql/Dialect.ts"
+import { mapSqlError, StorageError } from "../storage/sql/StorageError.ts"
+import * as KeyCache from "./KeyCache.ts"
+import { type Owner, type Sealed, Vault, type VaultError } from "./Vault.ts"
+
+/** What callers choose about a provider key. */
+export interface Options {
+  readonly name: string | null
+  readonly disabled: boolean
+  /** Used after the gateway's own credentials instead of before them. */
+  readonly isFallback: boolean
+  /** The gateway's own credential for the provider is not used for the models of this key. */
+  readonly isRequired: boolean
+  /** The gateway's own credential for the provider is not used for any model. */
+  readonly isByokOnly: boolean
+  readonly declaredZdr: boolean | null
+  /** The hashes of the API keys that may use it. Null: all of the workspace. */
+  readonly allowedKeys: ReadonlyArray<string> | null
+  /** Null: all models. */
+  readonly allowedModels: ReadonlyArray<string> | null
+  /** The creators of the API keys that may use it. Null: all. */
+  readonly allowedUsers: ReadonlyArray<string> | null
+}
+
+/** A stored provider key, without its secret. Times are epoch milliseconds. */
+export interface ProviderKey extends Options {
+  /** A UUID. */
+  readonly id: string
+  readonly organizationId: string
+  readonly workspaceId: string
+  readonly provider: string
+  /** A few characters of the secret. */
+  readonly label: string
+  /** Keys for the same provider are tried in ascending order. */
+  readonly sortOrder: number
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+/** A provider key that requests of the workspace may use. */
+export interface OwnKey extends ProviderKey {
+  /** Undefined if the secret cannot be decrypted. The operator is told in the log. */
+  readonly credential: Credential | undefined
+}
+
+/** A provider key to store. Absent options are false, or null. */
+export interface CreateProviderKey extends Partial<Options> {
+  readonly organizationId: string
+  readonly workspaceId: string
+  readonly provider: string
+  readonly secret: Redacted.Redacted<string>
+}
+
+/** A change. Absent fields stay as they are. */
+export interface UpdateProviderKey extends Partial<Options> {
+  readonly secret?: Redacted.Redacted<string> | undefined
+}
+
+/** The organization has no such provider key (status 404). */
+export class ProviderKeyNotFound extends Data.TaggedError("ProviderKeyNotFound")<{ readonly id: string }> {
+  override readonly message = "There is no such provider key."
+}
+
+/** The options are not allowed (status 400). */
+export class InvalidProviderKey extends Data.TaggedError("InvalidProviderKey")<{
+  /** The field on the wire. */
+  readonly path: string
+  readonly message: string
+}> {}
+
+/** The provider keys that a workspace can have. */
+export const mostKeys = 100
+
+const credentialPrefix = "byok_"
+
+/** Whether a credential of a request or a job is a provider key of the caller. */
+export const isOwn = ({ id }: Pick<Credential, "id">): boolean => id.startsWith(credentialPrefix)
+
+/** The service. */
+export class ProviderKeys extends Context.Service<
+  ProviderKeys,
+  {
+    readonly create: (input: CreateProviderKey) => Effect.Effect<ProviderKey, InvalidProviderKey | StorageError>
+    readonly get: (organizationId: string, id: string) => Effect.Effect<ProviderKey, ProviderKeyNotFound | StorageError>
+    /** All of a workspace, in the order of creation: at most {@link mostKeys}. */
+    readonly list: (workspaceId: string) => Effect.Effect<ReadonlyArray<ProviderKey>, StorageError>
+    readonly update: (
+      organizationId: string,
+      id: string,
+      change: UpdateProviderKey
+    ) => Effect.Effect<ProviderKey, InvalidProviderKey | ProviderKeyNotFound | StorageError>
+    /** Deletes the key. Its secret is gone; video jobs that use it fail. */
+    readonly remove: (organizationId: string, id: string) => Effect.Effect<void, ProviderKeyNotFound | StorageError>
+    /** The keys of a workspace that are not disabled, in the order to try. */
+    readonly usable: (workspaceId: string) => Effect.Effect<ReadonlyArray<OwnKey>, StorageError>
+    /**
+     * The credential that a job of the workspace was submitted with. Undefined if its key was
+     * deleted. A disabled key still finishes its jobs.
+     */
+    readonly credential: (workspaceId: string, credentialId: string) => Effect.Effect<Credential | undefined, StorageError>
+    /** Encrypts every data key with the current master key. Returns how many were not yet. */
+    readonly rewrap: Effect.Effect<number, StorageError>
+  }
+>()("@model-gateway/server/access/ProviderKeys") {}
+
+/** Enough to recognize a key, too little to guess it. */
+const labelOf = (secret: string): string =>
+  secret.length < 16 ? "…" : `${secret.slice(0, 3)}…${secret.slice(-4)}`
+
+const decodeNames = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Array(Schema.String)))
+
+const names = (row: Row, column: string): ReadonlyArray<string> | null => {
+  const json = Dialect.textOrNull(row, column)
+  return json === null ? null : decodeNames(json)
+}
+
+const json = (names: ReadonlyArray<string> | null): string | null => (names === null ? null : JSON.stringify(names))
+
+const keyRow = (row: Row): ProviderKey => {
+  const declaredZdr = Dialect.intOrNull(row, "declared_zdr")
+  return {
+    id: Dialect.text(row, "id"),
+    organizationId: Dialect.text(row, "organization_id"),
+    workspaceId: Dialect.text(row, "workspace_id"),
+    provider: Dialect.text(row, "provider"),
+    name: Dialect.textOrNull(row, "name"),
+    label: Dialect.text(row, "label"),
+    disabled: Dialect.bool(row, "disabled"),
+    isFallback: Dialect.bool(row, "is_fallback"),
+    isRequired: Dialect.bool(row, "is_required"),
+    isByokOnly: Dialect.bool(row, "is_byok_only"),
+    declaredZdr: declaredZdr === null ? null : declaredZdr !== 0,
+    allowedKeys: names(row, "allowed_keys"),
+    allowedModels: names(row, "allowed_models"),
+    allowedUsers: names(row, "allowed_users"),
+    sortOrder: Dialect.int(row, "sort_order"),
+    createdAt: Dialect.int(row, "created_at"),
+    updatedAt: Dialect.int(row, "updated_at")
+  }
+}
+
+const sealedRow = (row: Row): Sealed => ({
+  masterKeyId: Dialect.text(row, "master_key_id"),
+  dataKey: Dialect.text(row, "data_key"),
+  secret: Dialect.text(row, "secret")
+})
+
+const sealedColumns = ({ dataKey, masterKeyId, secret }: Sealed) => ({
+  master_key_id: masterKeyId,
+  data_key: dataKey,
+  secret
+})
+
+const optionColumns = (options: Options) => ({
+  name: options.name,
+  disabled: Dialect.fromBool(options.disabled),
+  is_fallback: Dialect.fromBool(options.isFallback),
+  is_required: Dialect.fromBool(options.isRequired),
+  is_byok_only: Dialect.fromBool(options.isByokOnly),
+  declared_zdr: options.declaredZdr === null ? null : Dialect.fromBool(options.declaredZdr),
+  allowed_keys: json(options.allowedKeys),
+  allowed_models: json(options.allowedModels),
+  allowed_users: json(options.allowedUsers)
+})
+
+const changed = (before: Options, change: Partial<Options>): Options => ({
+  name: Change.valueOf(change.name, before.name),
+  disabled: change.disabled ?? before.disabled,
+  isFallback: change.isFallback ?? before.isFallback,
+  isRequired: change.isRequired ?? before.isRequired,
+  isByokOnly: change.isByokOnly ?? before.isByokOnly,
+  declaredZdr: Change.valueOf(change.declaredZdr, before.declaredZdr),
+  allowedKeys: Change.valueOf(change.allowedKeys, before.allowedKeys),
+  allowedModels: Change.valueOf(change.allowedModels, before.allowedModels),
+  allowedUsers: Change.valueOf(change.allowedUsers, before.allowedUsers)
+})
+
+const defaults: Options = {
+  name: null,
+  disabled: false,
+  isFallback: false,
+  isRequired: false,
+  isByokOnly: false,
+  declaredZdr: null,
+  allowedKeys: null,
+  allowedModels: null,
+  allowedUsers: null
+}
+
+/** Below the number of parameters that every database accepts in one statement. */
+const chunkSize = 500
+
+/** Makes the service over the database and the vault in the context. */
+export const make = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const random = yield* SecureRandom
+  const vault = yield* Vault
+
+  const ofVault = <A>(operation: string, effect: Effect.Effect<A, VaultError>) =>
+    Effect.mapError(effect, ({ message }) => new StorageError({ operation, message, retryable: false }))
+
+  const rowsOf = (workspaceId: string) =>
+    sql`SELECT * FROM provider_keys WHERE workspace_id = ${workspaceId} ORDER BY created_at, id`
+
+  const find = Effect.fnUntraced(function* (organizationId: string, id: string) {
+    const [row] = yield* sql`SELECT * FROM provider_keys WHERE id = ${id}`
+    return row === undefined || row.organization_id !== organizationId
+      ? yield* new ProviderKeyNotFound({ id })
+      : keyRow(row)
+  })
+
+  /** The row's secret as a credential. Undefined if it cannot be decrypted. */
+  const credentialOf = Effect.fnUntraced(function* (row: Row) {
+    const { id, ...owner } = keyRow(row)
+    return yield* vault.open(sealedRow(row), owner).pipe(
+      Effect.map((secret): Credential => ({ id: `${credentialPrefix}${id}`, secret })),
+      Effect.catch(({ message }) =>
+        Effect.as(
+          FailureLog.report({
+            kind: `vault\n${message}`,
+            level: "Error",
+            message,
+            annotations: { provider: owner.provider, provider_key: id }
+          }),
+          undefined
+        )
+      )
+    )
+  })
+
+  const cache = yield* KeyCache.make(
+    Effect.fnUntraced(function* (workspaceId: string) {
+      const rows = (yield* rowsOf(workspaceId)).filter((row) => !Dialect.bool(row, "disabled"))
+      const keys = yield* Effect.forEach(rows, (row) =>
+        Effect.map(credentialOf(row), (credential): OwnKey => ({ ...keyRow(row), credential }))
+      )
+      return keys.toSorted((a, b) => a.sortOrder - b.sortOrder)
+    }, mapSqlError("ProviderKeys.usable"))
+  )
+
+  /** Rejects options that contradict each other, and unknown API keys. */
+  const check = Effect.fnUntraced(function* (organizationId: string, options: Options) {
+    if (options.isByokOnly && options.isFallback) {
+      return yield* new InvalidProviderKey({
+        path: "is_byok_only",
+        message: "Cannot be combined with is_fallback"
+      })
+    }
+    const hashes = [...new Set(options.allowedKeys ?? [])]
+    for (let at = 0; at < hashes.length; at += chunkSize) {
+      const some = hashes.slice(at, at + chunkSize)
+      const rows =
+        yield* sql`SELECT hash, organization_id FROM keys WHERE deleted_at IS NULL AND ${sql.in("hash", some)}`
+      const known = new Set(rows.filter((row) => row.organization_id === organizationId).map(({ hash }) => hash))
+      if (some.some((hash) => !known.has(hash))) {
+        return yield* new InvalidProviderKey({
+          path: "allowed_api_key_hashes",
+          message: "Expected hashes of API keys of this organization"
+        })
+      }
+    }
+  })
+
+  const create = Effect.fn("ProviderKeys.create")(
+    function* ({ organizationId, provider, secret, workspaceId, ...change }: CreateProviderKey) {
+      const options = changed(defaults, change)
+      yield* check(organizationId, options)
+      const stored = (yield* rowsOf(workspaceId)).map(keyRow)
+      if (stored.length >= mostKeys) {
+        return yield* new InvalidProviderKey({
+          path: "workspace_id",
+          message: `The workspace already has ${mostKeys} provider keys. Delete one first`
+        })
+      }
+      const now = yield* Clock.currentTimeMillis
+      const id = yield* random.uuidV4()
+      const sealed = yield* ofVault("ProviderKeys.create", vault.seal(secret, { workspaceId, provider }))
+      const places = stored.filter((key) => key.provider === provider).map(({ sortOrder }) => sortOrder + 1)
+      yield* sql`INSERT INTO provider_keys ${sql.insert({
+        id,
+        organization_id: organizationId,
+        workspace_id: workspaceId,
+        provider,
+        label: labelOf(Redacted.value(secret)),
+        ...sealedColumns(sealed),
+        ...optionColumns(options),
+        sort_order: Math.max(0, ...places),
+        created_at: now,
+        updated_at: now
+      })}`
+      yield* sql.afterCommit(Cache.invalidate(cache, workspaceId))
+      return yield* Effect.catchTag(find(organizationId, id), "ProviderKeyNotFound", Effect.die)
+    },
+    sql.withTransaction,
+    mapSqlError("ProviderKeys.create")
+  )
+
+  const update = Effect.fn("ProviderKeys.update")(
+    function* (organizationId: string, id: string, { secret, ...change }: UpdateProviderKey) {
+      const before = yield* find(organizationId, id)
+      const options = changed(before, change)
+      yield* check(organizationId, options)
+      const replaced =
+        secret === undefined
+          ? {}
+          : {
+              label: labelOf(Redacted.value(secret)),
+              ...sealedColumns(yield* ofVault("ProviderKeys.update", vault.seal(secret, before)))
+            }
+      yield* sql`UPDATE provider_keys SET ${sql.update({
+        ...replaced,
+        ...optionColumns(options),
+        updated_at: yield* Clock.currentTimeMillis
+      })} WHERE id = ${id}`
+      yield* sql.afterCommit(Cache.invalidate(cache, before.workspaceId))
+      return yield* find(organizationId, id)
+    },
+    sql.withTransaction,
+    mapSqlError("ProviderKeys.update")
+  )
+
+  const remove = Effect.fn("ProviderKeys.remove")(
+    function* (organizationId: string, id: string) {
+      const { workspaceId } = yield* find(organizationId, id)
+      yield* sql`DELETE FROM provider_keys WHERE id = ${id}`
+      yield* sql.afterCommit(Cache.invalidate(cache, workspaceId))
+    },
+    sql.withTransaction,
+    mapSqlError("ProviderKeys.remove")
+  )
+
+  const credential = Effect.fnUntraced(function* (workspaceId: string, credentialId: string) {
+    if (!isOwn({ id: credentialId })) return undefined
+    const id = credentialId.slice(credentialPrefix.length)
+    const [row] = yield* sql`SELECT * FROM provider_keys WHERE id = ${id}`
+    return row === undefined || row.workspace_id !== workspaceId ? undefined : yield* credentialOf(row)
+  }, mapSqlError("ProviderKeys.credential"))
+
+  const rewrapped = Effect.fnUntraced(
+    function* (id: string) {
+      const [row] = yield* sql`SELECT * FROM provider_keys WHERE id = ${id}`
+      if (row === undefined) return false
+      const owner: Owner = keyRow(row)
+      const sealed = yield* ofVault("ProviderKeys.rewrap", vault.rewrap(sealedRow(row), owner))
+      if (sealed === undefined) return false
+      yield* sql`UPDATE provider_keys SET ${sql.update(sealedColumns(sealed))} WHERE id = ${id}`
+      return true
+    },
+    sql.withTransaction
+  )
+
+  const rewrap = Effect.gen(function* () {
+    const rows = yield* sql`SELECT id FROM provider_keys ORDER BY id`
+    const changes = yield* Effect.forEach(rows, (row) => rewrapped(Dialect.text(row, "id")))
+    return changes.filter((changed) => changed).length
+  }).pipe(mapSqlError("ProviderKeys.rewrap"), Effect.withSpan("ProviderKeys.rewrap"))
+
+  return ProviderKeys.of({
+    create,
+    get: (organizationId, id) => find(organizationId, id).pipe(mapSqlError("ProviderKeys.get")),
+    list: (workspaceId) =>
+      Effect.map(rowsOf(workspaceId), (rows) => rows.map(keyRow)).pipe(mapSqlError("ProviderKeys.list")),
+    update,
+    remove,
+    usable: (workspaceId) => KeyCache.get(cache, workspaceId),
+    credential,
+    rewrap
+  })
+})
+
+/** The service over the database. */
+export const layerSql: Layer.Layer<ProviderKeys, never, SqlClient | SecureRandom | Vault> = Layer.effect(
+  ProviderKeys,
+  make
+)

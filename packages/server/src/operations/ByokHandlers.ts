@@ -1,0 +1,143 @@
+/** `/byok`: the provider keys that callers store. */
+import type * as Byok from "@model-gateway/core/Byok"
+import { GatewayApi } from "@model-gateway/core/GatewayApi"
+import { Forbidden, NotFound, phrases } from "@model-gateway/core/GatewayError"
+import { Effect, Redacted } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { currentCaller } from "../access/Caller.ts"
+import {
+  InvalidProviderKey,
+  type ProviderKey,
+  ProviderKeyNotFound,
+  ProviderKeys,
+  type UpdateProviderKey
+} from "../access/ProviderKeys.ts"
+import { WorkspaceStore } from "../access/WorkspaceStore.ts"
+import { orUnavailable } from "../http/Failures.ts"
+import { invalid } from "../http/Issues.ts"
+import * as Timestamp from "../http/Timestamp.ts"
+import * as FileProviders from "../objects/FileProviders.ts"
+import { ModelCatalogue } from "../routing/ModelCatalogue.ts"
+
+const toWire = (key: ProviderKey): Byok.ByokKey => ({
+  id: key.id,
+  provider: key.provider,
+  name: key.name,
+  label: key.label,
+  workspace_id: key.workspaceId,
+  disabled: key.disabled,
+  is_fallback: key.isFallback,
+  is_required: key.isRequired,
+  is_byok_only: key.isByokOnly,
+  declared_zdr: key.declaredZdr,
+  allowed_api_key_hashes: key.allowedKeys,
+  allowed_models: key.allowedModels,
+  allowed_user_ids: key.allowedUsers,
+  sort_order: key.sortOrder,
+  created_at: Timestamp.fromMillis(key.createdAt)
+})
+
+const fromWire = (request: Byok.UpdateRequest): UpdateProviderKey => ({
+  ...(request.key === undefined ? {} : { secret: Redacted.make(request.key) }),
+  ...(request.name === undefined ? {} : { name: request.name }),
+  ...(request.disabled === undefined ? {} : { disabled: request.disabled }),
+  ...(request.is_fallback === undefined ? {} : { isFallback: request.is_fallback }),
+  ...(request.is_required === undefined ? {} : { isRequired: request.is_required }),
+  ...(request.is_byok_only === undefined ? {} : { isByokOnly: request.is_byok_only }),
+  ...(request.declared_zdr === undefined ? {} : { declaredZdr: request.declared_zdr }),
+  ...(request.allowed_api_key_hashes === undefined ? {} : { allowedKeys: request.allowed_api_key_hashes }),
+  ...(request.allowed_models === undefined ? {} : { allowedModels: request.allowed_models }),
+  ...(request.allowed_user_ids === undefined ? {} : { allowedUsers: request.allowed_user_ids })
+})
+
+const missing = new NotFound({ error: { message: `${phrases[404]}: there is no such provider key` } })
+
+/** Maps the errors of the store to the contract's. */
+const mapped = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  orUnavailable(effect).pipe(
+    Effect.catchIf(
+      (error): error is Extract<typeof error, ProviderKeyNotFound> => error instanceof ProviderKeyNotFound,
+      () => Effect.fail(missing)
+    ),
+    Effect.catchIf(
+      (error): error is Extract<typeof error, InvalidProviderKey> => error instanceof InvalidProviderKey,
+      ({ message, path }) => Effect.fail(invalid([{ path, message }]))
+    )
+  )
+
+/** The providers that a key can be stored for: those that do not run in this process. */
+const providersOf = ({ all }: ModelCatalogue["Service"]): ReadonlyArray<string> => {
+  const providers = all.flatMap(({ offers }) => offers.filter(({ isInProcess }) => isInProcess !== true))
+  return [...new Set([...providers.map(({ provider }) => provider), ...FileProviders.names])].toSorted()
+}
+
+const organization = Effect.map(currentCaller, ({ key }) => key.organizationId)
+
+const make = Effect.gen(function* () {
+  const keys = yield* ProviderKeys
+  const workspaces = yield* WorkspaceStore
+  const known = providersOf(yield* ModelCatalogue)
+
+  const scopeOf = Effect.fnUntraced(function* (workspaceId: string | undefined) {
+    const { key } = yield* currentCaller
+    return yield* orUnavailable(workspaces.resolve(key, workspaceId)).pipe(
+      Effect.catchTag("NotAMember", (refusal) =>
+        Effect.fail(new Forbidden({ error: { message: `${phrases[403]}: ${refusal.message}` } }))
+      )
+    )
+  })
+
+  const create = Effect.fnUntraced(function* (request: Byok.CreateRequest) {
+    const { id, organizationId } = yield* scopeOf(request.workspace_id)
+    if (!known.includes(request.provider)) {
+      return yield* invalid([{ path: "provider", message: `Expected one of ${known.join(", ")}` }])
+    }
+    const created = keys.create({
+      ...fromWire(request),
+      organizationId,
+      workspaceId: id,
+      provider: request.provider,
+      secret: Redacted.make(request.key)
+    })
+    return { data: toWire(yield* mapped(created)) }
+  })
+
+  const list = Effect.fnUntraced(function* (query: Byok.ListOptions) {
+    const { id } = yield* scopeOf(query.workspace_id)
+    const { limit = 50, offset = 0, provider } = query
+    // A workspace has few keys, so reading them all is cheaper than an index for each filter.
+    const all = yield* orUnavailable(keys.list(id))
+    const matching = provider === undefined ? all : all.filter((key) => key.provider === provider)
+    return { data: matching.slice(offset, offset + limit).map(toWire), total_count: matching.length }
+  })
+
+  const get = Effect.fnUntraced(function* (id: string) {
+    return { data: toWire(yield* mapped(keys.get(yield* organization, id))) }
+  })
+
+  const update = Effect.fnUntraced(function* (id: string, request: Byok.UpdateRequest) {
+    return { data: toWire(yield* mapped(keys.update(yield* organization, id, fromWire(request)))) }
+  })
+
+  const remove = Effect.fnUntraced(function* (id: string) {
+    yield* mapped(keys.remove(yield* organization, id))
+    return { deleted: true as const }
+  })
+
+  return { create, list, get, update, remove }
+})
+
+/** UUIDs are case-insensitive. */
+const idOf = ({ id }: { readonly id: string }): string => id.toLowerCase()
+
+/** The `byok` group of the contract. */
+export const layer = HttpApiBuilder.group(GatewayApi, "byok", (handlers) =>
+  Effect.map(make, (byok) =>
+    handlers
+      .handle("createByokKey", ({ payload }) => byok.create(payload))
+      .handle("listByokKeys", ({ query }) => byok.list(query))
+      .handle("getByokKey", ({ params }) => byok.get(idOf(params)))
+      .handle("updateByokKey", ({ params, payload }) => byok.update(idOf(params), payload))
+      .handle("deleteByokKey", ({ params }) => byok.remove(idOf(params)))
+  )
+)

@@ -1,0 +1,157 @@
+import { NodeServices } from "@effect/platform-node"
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Layer, Redacted } from "effect"
+import { layerWebCrypto } from "effect/crypto/SecureRandom"
+import { randomBytes } from "node:crypto"
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
+import * as Vault from "../../src/access/Vault.ts"
+import { temporaryFolder } from "../TestStorage.ts"
+
+const key = () => Redacted.make(randomBytes(32).toString("base64"))
+
+const owner = { workspaceId: "w-1", provider: "cohere" }
+
+const secret = Redacted.make("co-0123456789abcdef")
+
+/** Runs with a vault of its own, as another process would. */
+const inVault = <A, E>(
+  folder: string,
+  byok: GatewayServerConfig.Options["byok"],
+  use: (vault: Vault.Vault["Service"]) => Effect.Effect<A, E>
+) =>
+  Effect.flatMap(Vault.Vault, use).pipe(
+    Effect.provide(
+      Vault.layer(folder).pipe(
+        Layer.provide(layerWebCrypto),
+        Layer.provide(NodeServices.layer),
+        Layer.provide(GatewayServerConfig.layer({ byok })),
+        Layer.fresh
+      )
+    )
+  )
+
+describe("a sealed secret", () => {
+  it.effect("is read again by its owner, and shows nothing of itself", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const byok = { masterKey: key() }
+      const sealed = yield* inVault(folder, byok, (vault) => vault.seal(secret, owner))
+      expect(JSON.stringify(sealed)).not.toContain(Redacted.value(secret))
+      expect(JSON.stringify(sealed)).not.toContain(Redacted.value(byok.masterKey))
+      const opened = yield* inVault(folder, byok, (vault) => vault.open(sealed, owner))
+      expect(Redacted.value(opened)).toBe(Redacted.value(secret))
+      expect(readdirSync(folder)).toEqual([])
+    })
+  )
+
+  it.effect("differs each time, although the secret is the same", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const [a, b] = yield* inVault(folder, { masterKey: key() }, (vault) =>
+        Effect.all([vault.seal(secret, owner), vault.seal(secret, owner)])
+      )
+      expect(a.secret).not.toBe(b.secret)
+      expect(a.dataKey).not.toBe(b.dataKey)
+    })
+  )
+
+  it.effect("is not readable for another workspace or another provider, or when a bit of it changed", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const byok = { masterKey: key() }
+      const sealed = yield* inVault(folder, byok, (vault) => vault.seal(secret, owner))
+      const flipped = (text: string) => {
+        const bytes = Buffer.from(text, "base64")
+        bytes[20] = (bytes[20] ?? 0) ^ 1
+        return bytes.toString("base64")
+      }
+      const attempts = [
+        [sealed, { ...owner, workspaceId: "w-2" }],
+        [sealed, { ...owner, provider: "jina" }],
+        [{ ...sealed, secret: flipped(sealed.secret) }, owner],
+        [{ ...sealed, dataKey: flipped(sealed.dataKey) }, owner],
+        [{ ...sealed, secret: "" }, owner]
+      ] as const
+      for (const [stored, who] of attempts) {
+        const error = yield* Effect.flip(inVault(folder, byok, (vault) => vault.open(stored, who)))
+        expect(error._tag).toBe("VaultError")
+        expect(error.message).toContain("cannot be decrypted")
+      }
+      // Its data key belongs to the same owner too.
+      const other = yield* inVault(folder, byok, (vault) => vault.seal(secret, { ...owner, workspaceId: "w-2" }))
+      const swapped = { ...other, secret: sealed.secret }
+      expect((yield* Effect.flip(inVault(folder, byok, (vault) => vault.open(swapped, owner))))._tag).toBe("VaultError")
+    })
+  )
+})
+
+describe("the master key", () => {
+  it.effect("is created in a file that only its owner can read, once there is something to encrypt", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const file = join(folder, Vault.keyFile)
+      yield* inVault(folder, undefined, () => Effect.void)
+      expect(existsSync(file)).toBe(false)
+      const sealed = yield* inVault(folder, undefined, (vault) => vault.seal(secret, owner))
+      expect(statSync(file).mode & 0o777).toBe(0o600)
+      expect(readdirSync(folder)).toEqual([Vault.keyFile])
+      const opened = yield* inVault(folder, undefined, (vault) => vault.open(sealed, owner))
+      expect(Redacted.value(opened)).toBe(Redacted.value(secret))
+    })
+  )
+
+  it.effect("is one, although several processes create it at once", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const sealed = yield* Effect.forEach(
+        Array.from({ length: 8 }),
+        () => inVault(folder, undefined, (vault) => vault.seal(secret, owner)),
+        { concurrency: "unbounded" }
+      )
+      expect(new Set(sealed.map(({ masterKeyId }) => masterKeyId)).size).toBe(1)
+      expect(readdirSync(folder)).toEqual([Vault.keyFile])
+      for (const each of sealed) yield* inVault(folder, undefined, (vault) => vault.open(each, owner))
+    })
+  )
+
+  it.effect("can be replaced: the former one decrypts, and rewrapping makes it superfluous", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const [first, second] = [key(), key()]
+      const old = yield* inVault(folder, { masterKey: first }, (vault) => vault.seal(secret, owner))
+      const both = { masterKey: second, formerMasterKeys: first }
+      yield* inVault(folder, both, (vault) => vault.open(old, owner))
+      const rewrapped = yield* inVault(folder, both, (vault) => vault.rewrap(old, owner))
+      if (rewrapped === undefined) return yield* Effect.die("it was not rewrapped")
+      // The secret itself is not encrypted again.
+      expect(rewrapped.secret).toBe(old.secret)
+      expect(yield* inVault(folder, both, (vault) => vault.rewrap(rewrapped, owner))).toBe(undefined)
+      const opened = yield* inVault(folder, { masterKey: second }, (vault) => vault.open(rewrapped, owner))
+      expect(Redacted.value(opened)).toBe(Redacted.value(secret))
+      const error = yield* Effect.flip(inVault(folder, { masterKey: second }, (vault) => vault.open(old, owner)))
+      expect(error.message).toContain(`the master key ${old.masterKeyId}, which this gateway does not have`)
+    })
+  )
+
+  it.effect("of the file still decrypts when a setting replaced it", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const old = yield* inVault(folder, undefined, (vault) => vault.seal(secret, owner))
+      const opened = yield* inVault(folder, { masterKey: key() }, (vault) => vault.open(old, owner))
+      expect(Redacted.value(opened)).toBe(Redacted.value(secret))
+    })
+  )
+
+  it.effect("that is no key is an error that does not show it", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      writeFileSync(join(folder, Vault.keyFile), "not-a-key")
+      const error = yield* Effect.flip(inVault(folder, undefined, (vault) => vault.seal(secret, owner)))
+      expect(error.message).toContain("is not 32 bytes in base64")
+      expect(error.message).not.toContain("not-a-key")
+      expect(readFileSync(join(folder, Vault.keyFile), "utf8")).toBe("not-a-key")
+    })
+  )
+})
