@@ -130,8 +130,7 @@ describe("a POST that creates something", () => {
     createKey: (client) => client.createKey({ name: "n" }),
     createGuardrail: (client) => client.createGuardrail({ name: "n" }),
     uploadFile: (client) => client.uploadFile({ file: new Uint8Array(3), purpose: "p" }),
-    createByokKey: (client) =>
-      Effect.provideService(Byok.create({ provider: "p", key: "k" }), Gateway.Gateway, client)
+    createByokKey: (client) => Effect.provideService(Byok.create({ provider: "p", key: "k" }), Gateway.Gateway, client)
   }
 
   for (const [name, call] of Object.entries(calls)) {

@@ -31,8 +31,9 @@ export type StartError = ObjectStoreError | PlatformError | StorageError
  * The stores only, over SQLite in a folder. For tools that use the database directly, also while
  * the service runs. Creates and migrates the database if necessary.
  */
-export const layerStoresSqlite: (options: Composition.DataOptions) => Layer.Layer<Stores, StorageError, FileSystem | Path.Path> =
-  Composition.layerStoresSqlite
+export const layerStoresSqlite: (
+  options: Composition.DataOptions
+) => Layer.Layer<Stores, StorageError, FileSystem | Path.Path> = Composition.layerStoresSqlite
 
 /**
  * The whole service on one machine: SQLite and a folder, over the HTTP server in the context. It

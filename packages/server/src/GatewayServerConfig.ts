@@ -168,9 +168,7 @@ export const declarations = {
         "Key that encrypts the provider keys of callers. Without it, the first one that is stored creates a key in the file master.key of the data folder"
     }),
     formerMasterKeys: Setting.secret("former-master-keys", {
-      schema: Schema.Redacted(
-        Schema.String.check(Schema.isPattern(/^[A-Za-z0-9+/]{43}=(,[A-Za-z0-9+/]{43}=){0,9}$/))
-      ),
+      schema: Schema.Redacted(Schema.String.check(Schema.isPattern(/^[A-Za-z0-9+/]{43}=(,[A-Za-z0-9+/]{43}=){0,9}$/))),
       allowed: "up to 10 keys, each 32 bytes in base64, separated by commas",
       description:
         "Former master keys. They still decrypt what they encrypted, until model-gateway byok rewrap has replaced them"

@@ -111,15 +111,17 @@ export class ProviderKeys extends Context.Service<
      * The credential that a job of the workspace was submitted with. Undefined if its key was
      * deleted. A disabled key still finishes its jobs.
      */
-    readonly credential: (workspaceId: string, credentialId: string) => Effect.Effect<Credential | undefined, StorageError>
+    readonly credential: (
+      workspaceId: string,
+      credentialId: string
+    ) => Effect.Effect<Credential | undefined, StorageError>
     /** Encrypts every data key with the current master key. Returns how many were not yet. */
     readonly rewrap: Effect.Effect<number, StorageError>
   }
 >()("@model-gateway/server/access/ProviderKeys") {}
 
 /** Enough to recognize a key, too little to guess it. */
-const labelOf = (secret: string): string =>
-  secret.length < 16 ? "…" : `${secret.slice(0, 3)}…${secret.slice(-4)}`
+const labelOf = (secret: string): string => (secret.length < 16 ? "…" : `${secret.slice(0, 3)}…${secret.slice(-4)}`)
 
 const decodeNames = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Array(Schema.String)))
 
@@ -350,18 +352,15 @@ export const make = Effect.gen(function* () {
     return row === undefined || row.workspace_id !== workspaceId ? undefined : yield* credentialOf(row)
   }, mapSqlError("ProviderKeys.credential"))
 
-  const rewrapped = Effect.fnUntraced(
-    function* (id: string) {
-      const [row] = yield* sql`SELECT * FROM provider_keys WHERE id = ${id}`
-      if (row === undefined) return false
-      const owner: Owner = keyRow(row)
-      const sealed = yield* ofVault("ProviderKeys.rewrap", vault.rewrap(sealedRow(row), owner))
-      if (sealed === undefined) return false
-      yield* sql`UPDATE provider_keys SET ${sql.update(sealedColumns(sealed))} WHERE id = ${id}`
-      return true
-    },
-    sql.withTransaction
-  )
+  const rewrapped = Effect.fnUntraced(function* (id: string) {
+    const [row] = yield* sql`SELECT * FROM provider_keys WHERE id = ${id}`
+    if (row === undefined) return false
+    const owner: Owner = keyRow(row)
+    const sealed = yield* ofVault("ProviderKeys.rewrap", vault.rewrap(sealedRow(row), owner))
+    if (sealed === undefined) return false
+    yield* sql`UPDATE provider_keys SET ${sql.update(sealedColumns(sealed))} WHERE id = ${id}`
+    return true
+  }, sql.withTransaction)
 
   const rewrap = Effect.gen(function* () {
     const rows = yield* sql`SELECT id FROM provider_keys ORDER BY id`

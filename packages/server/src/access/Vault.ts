@@ -71,8 +71,7 @@ const purpose = "model-gateway provider key 1"
 const associated = ({ provider, workspaceId }: Owner): Uint8Array =>
   new TextEncoder().encode(JSON.stringify([purpose, workspaceId, provider]))
 
-const bytesOf = (base64: string): Uint8Array =>
-  Result.getOrElse(Base64.decode(base64), () => new Uint8Array(0))
+const bytesOf = (base64: string): Uint8Array => Result.getOrElse(Base64.decode(base64), () => new Uint8Array(0))
 
 const masterKeyOf = Effect.fnUntraced(function* (base64: string, source: string) {
   const bytes = bytesOf(base64)
@@ -229,7 +228,5 @@ const keysOf = Effect.fnUntraced(function* (folder: string) {
 })
 
 /** The vault with the master key of the settings, or of the file in this folder. */
-export const layer = (
-  folder: string
-): Layer.Layer<Vault, never, FileSystem.FileSystem | Path.Path | SecureRandom> =>
+export const layer = (folder: string): Layer.Layer<Vault, never, FileSystem.FileSystem | Path.Path | SecureRandom> =>
   Layer.effect(Vault, Effect.flatMap(keysOf(folder), make)).pipe(Layer.provide(Aead.layerWebCrypto))

@@ -8,7 +8,9 @@ import { type Ask, layer, TestGateway } from "../TestGateway.ts"
 import { asTheyCame, scripted } from "../TestProvider.ts"
 import { inSet, issuePaths, post } from "../TestEnvelope.ts"
 
-const offers = ["cohere", "jina"].map((name) => scripted({ name, rerank: (request) => Effect.succeed(asTheyCame(request)) }))
+const offers = ["cohere", "jina"].map((name) =>
+  scripted({ name, rerank: (request) => Effect.succeed(asTheyCame(request)) })
+)
 
 const gateway = Effect.provide(layer({}, offers))
 
