@@ -5,10 +5,11 @@
  */
 import type { Adapter } from "./Adapter.ts"
 import * as Cohere from "./Cohere.ts"
+import * as Gateway from "./Gateway.ts"
 
 /**
  * Every adapter, in the order in which their models are listed.
  *
  * @since 0.1.0
  */
-export const adapters: ReadonlyArray<Adapter> = [Cohere.adapter]
+export const adapters: ReadonlyArray<Adapter> = [Cohere.adapter, Gateway.adapter]

@@ -11,6 +11,7 @@ describe("the public surface", () => {
       "AudioSource",
       "Catalogue",
       "Cohere",
+      "Gateway",
       "LanguageCode",
       "MicroCredits",
       "Model",

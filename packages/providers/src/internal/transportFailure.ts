@@ -21,7 +21,7 @@ const property = (value: unknown, key: string): unknown =>
  * The reason for a failed transport. Unless the cause shows that no connection was made, the
  * upstream may have received the request, so the reason is `Timeout`.
  */
-const reasonOfTransport = (cause: unknown): Reason => {
+export const reasonOfTransport = (cause: unknown): Reason => {
   for (let at = cause, depth = 0; at !== undefined && depth < 5; depth++) {
     const code = property(at, "code")
     const syscall = property(at, "syscall")

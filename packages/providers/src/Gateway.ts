@@ -1,0 +1,385 @@
+/**
+ * Another gateway of this contract as an upstream: a gateway behind a gateway, or any service that
+ * has the same API.
+ *
+ * Protocol: `@model-gateway/core`, by whose client it is called. The upstream's `usage.cost` is what
+ * is charged. Without models of its own in the settings, an upstream offers what its GET `/models`
+ * lists when the offers are made.
+ *
+ * A request is sent with the content that the caller gave it. `trace` and `user` stay here.
+ *
+ * @since 0.1.0
+ */
+import * as Routing from "@model-gateway/core/Routing"
+import { AudioFormat } from "@model-gateway/core/Transcription"
+import { AspectRatio, type Job, Resolution } from "@model-gateway/core/Video"
+import { Array, Effect, Option, Schema } from "effect"
+import { openAsBlob } from "node:fs"
+import { type Adapter, InvalidModel, type Upstream } from "./Adapter.ts"
+import * as Catalogue from "./Catalogue.ts"
+import * as GatewayClient from "./internal/gatewayClient.ts"
+import { listModels } from "./internal/gatewayModels.ts"
+import * as Parameters from "./internal/parameters.ts"
+import * as MicroCredits from "./MicroCredits.ts"
+import type { Model, RerankModel, TranscriptionModel, VideoModel } from "./Model.ts"
+import * as Offer from "./Offer.ts"
+import type { Credential, RerankOffer, TranscriptionOffer, VideoOffer } from "./Offer.ts"
+import { cost, type PerSearchUnit, type PerSecond, searchUnits, videoCost } from "./Pricing.ts"
+import { BadResponse, invalidRequest, ProviderError } from "./ProviderError.ts"
+import type { RerankRequest, RerankResult } from "./Rerank.ts"
+import * as SafeMessage from "./SafeMessage.ts"
+import type { TranscriptionRequest } from "./Transcription.ts"
+import type { JobHandle, SubmittedVideo, VideoRequest, VideoStatus } from "./Video.ts"
+
+// Configuration
+
+const optional = <S extends Schema.Top>(schema: S, value: S["Encoded"]) =>
+  Schema.withDecodingDefaultKey(Effect.succeed(value))(schema)
+
+/**
+ * The `parameters` of a rerank model: what the upstream's model accepts.
+ *
+ * @since 0.1.0
+ */
+export const RerankParameters = Schema.Struct({
+  /** Default: false. */
+  image_documents: optional(Schema.Boolean, false)
+})
+
+/**
+ * The `parameters` of a transcription model.
+ *
+ * @since 0.1.0
+ */
+export const TranscriptionParameters = Schema.Struct({
+  /** Default: all. */
+  audio_formats: optional(Schema.Array(AudioFormat), AudioFormat.literals),
+  /** Whether it supports `verbose_json`. Default: true. */
+  verbose: optional(Schema.Boolean, true),
+  /** Default: true. */
+  word_timestamps: optional(Schema.Boolean, true)
+})
+
+const Seconds = Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))
+
+/**
+ * The `parameters` of a video model. What they allow and the upstream does not fails the job with
+ * the upstream's reason.
+ *
+ * @since 0.1.0
+ */
+export const VideoParameters = Schema.Struct({
+  /** Default: all. */
+  resolutions: optional(Schema.Array(Resolution), Resolution.literals),
+  /** Default: all. */
+  aspect_ratios: optional(Schema.Array(AspectRatio), AspectRatio.literals),
+  /** Seconds if the request has none. Default: 5. */
+  default_duration: optional(Seconds, 5),
+  /** Default: 60. */
+  max_duration: optional(Seconds, 60),
+  /** Default: false. */
+  prompt_optional: optional(Schema.Boolean, false),
+  /** Default: true. */
+  frame_images: optional(Schema.Boolean, true),
+  /** Whether it generates audio if the request does not say. Default: false. */
+  generate_audio: optional(Schema.Boolean, false),
+  /** Default: false. */
+  upscale: optional(Schema.Boolean, false)
+})
+
+// Request mapping
+
+const isPreferences = Schema.is(Routing.Preferences)
+
+/**
+ * The entry of `provider.options` for this upstream is its own `provider`: which of its providers
+ * to use, and their options.
+ */
+const preferencesOf = Effect.fnUntraced(function* (provider: string, { options }: Pick<RerankRequest, "options">) {
+  if (options === undefined) return {}
+  if (isPreferences(options)) return { provider: options }
+  return yield* invalidRequest(
+    `provider.options.${provider} must be provider preferences, such as { "order": ["cohere"] }`
+  )
+})
+
+const audioOf = ({ format, source: { location } }: TranscriptionRequest["audio"]) =>
+  // A file is on the service's own disk. If it cannot be read, no provider failure describes that.
+  Effect.promise(async () => ({
+    file: location._tag === "Memory" ? location.bytes : await openAsBlob(location.path),
+    filename: `audio.${format}`
+  }))
+
+const videoOf = (model: VideoModel, { options: _options, ...request }: VideoRequest) => ({
+  ...request,
+  model: model.upstreamId
+})
+
+// Response mapping
+
+const badResponse = (description: string) => new ProviderError({ reason: new BadResponse({ description }) })
+
+/** More credits for one call are not a price but a mistake. */
+const mostCredits = 1_000_000
+
+/** What the upstream charged. If it does not say: what its price amounts to. */
+const costOf = (
+  usage: { readonly cost?: number } | undefined,
+  otherwise: MicroCredits.MicroCredits
+): Effect.Effect<MicroCredits.MicroCredits, ProviderError> => {
+  const credits = usage?.cost
+  if (credits === undefined) return Effect.succeed(otherwise)
+  const charged = credits < 0 || credits > mostCredits ? Option.none() : MicroCredits.fromCredits(credits)
+  return Option.match(charged, {
+    onNone: () => Effect.fail(badResponse("a cost that cannot be")),
+    onSome: Effect.succeed
+  })
+}
+
+/** The counts that the upstream stated. */
+const counts = (usage: { readonly [name: string]: number | undefined } = {}): Readonly<Record<string, number>> =>
+  Object.fromEntries(
+    Object.entries(usage).flatMap(([name, count]) => (name === "cost" || count === undefined ? [] : [[name, count]]))
+  )
+
+/** What is wrong with a ranking, if anything. */
+const flawOf = (results: ReadonlyArray<RerankResult>, { documents, top_n }: RerankRequest): string | undefined => {
+  if (results.length > Math.min(documents.length, top_n ?? documents.length)) return "more results than asked for"
+  const indices = new Set(results.map(({ index }) => index))
+  if (indices.size < results.length) return "a document ranked twice"
+  return results.some(({ index }) => documents[index] === undefined) ? "an index of no document" : undefined
+}
+
+/** The job's id there. */
+const idOf = (handle: JobHandle): string => (typeof handle === "string" ? handle : "")
+
+const notFinished = new Map<Job["status"], string>([
+  ["cancelled", "the job was cancelled at the provider"],
+  ["expired", "the job expired at the provider"]
+])
+
+/** The end of a job that has none, or undefined while it goes on. */
+const failureOf = ({ error = "", status, unsigned_urls = [] }: Job): string | undefined => {
+  if (status === "failed") return SafeMessage.make(error) ?? "the provider could not make the video"
+  if (status === "completed" && unsigned_urls.length === 0) return "the provider finished the job without a video"
+  return notFinished.get(status)
+}
+
+// Offers
+
+const rerank = (
+  client: GatewayClient.GatewayClient,
+  upstream: Upstream,
+  model: RerankModel,
+  pricing: PerSearchUnit,
+  capabilities: RerankOffer["capabilities"]
+): RerankOffer => ({
+  ...Offer.ofModel(model),
+  kind: "rerank",
+  provider: upstream.name,
+  credential: upstream.credential,
+  pricing,
+  capabilities,
+  quote: ({ documents }) => cost(pricing.microCredits, searchUnits(documents.length)),
+  run: Effect.fn("Gateway.rerank")(function* (request: RerankRequest, credential: Credential) {
+    const preferences = yield* preferencesOf(upstream.name, request)
+    const { documents, query, top_n } = request
+    if (!Array.isReadonlyArrayNonEmpty(documents)) return yield* invalidRequest("documents must not be empty")
+    const { results, usage } = yield* client.call(
+      client.gateway.rerank({
+        model: model.upstreamId,
+        query,
+        documents,
+        ...(top_n === undefined ? {} : { top_n }),
+        ...preferences
+      }),
+      { credential, model: model.upstreamId }
+    )
+    const flaw = flawOf(results, request)
+    if (flaw !== undefined) return yield* badResponse(flaw)
+    const search_units = searchUnits(documents.length)
+    return {
+      answer: { results: results.map(({ index, relevance_score }) => ({ index, relevance_score })) },
+      charge: {
+        cost: yield* costOf(usage, cost(pricing.microCredits, usage?.search_units ?? search_units)),
+        usage: { search_units, ...counts(usage) }
+      }
+    }
+  })
+})
+
+const transcription = (
+  client: GatewayClient.GatewayClient,
+  upstream: Upstream,
+  model: TranscriptionModel,
+  pricing: PerSecond,
+  capabilities: TranscriptionOffer["capabilities"]
+): TranscriptionOffer => ({
+  ...Offer.ofModel(model),
+  kind: "transcription",
+  provider: upstream.name,
+  credential: upstream.credential,
+  pricing,
+  capabilities,
+  quote: ({ audio }) => cost(pricing.microCredits, audio.durationSeconds),
+  run: Effect.fn("Gateway.transcribe")(function* (request: TranscriptionRequest, credential: Credential) {
+    const preferences = yield* preferencesOf(upstream.name, request)
+    const { audio, language, temperature, timestamp_granularities } = request
+    const response = yield* client.call(
+      client.gateway.transcribe({
+        ...(yield* audioOf(audio)),
+        model: model.upstreamId,
+        ...(timestamp_granularities.length === 0
+          ? { response_format: "json" }
+          : { response_format: "verbose_json", timestamp_granularities }),
+        ...(language === undefined ? {} : { language }),
+        ...(temperature === undefined ? {} : { temperature }),
+        ...preferences
+      }),
+      { credential, model: model.upstreamId }
+    )
+    const { duration = audio.durationSeconds, segments = [], text, usage, words } = response
+    const seconds = usage?.seconds ?? audio.durationSeconds
+    return {
+      answer: {
+        text,
+        duration,
+        segments,
+        ...(response.language === undefined ? {} : { language: response.language }),
+        ...(words === undefined ? {} : { words })
+      },
+      charge: { cost: yield* costOf(usage, cost(pricing.microCredits, seconds)), usage: { seconds, ...counts(usage) } }
+    }
+  })
+})
+
+const video = (
+  client: GatewayClient.GatewayClient,
+  upstream: Upstream,
+  model: VideoModel,
+  capabilities: VideoOffer["capabilities"]
+): VideoOffer => {
+  const { gateway } = client
+  const callWith = (credential: Credential) => ({ credential, model: model.upstreamId })
+  const seconds = ({ duration = capabilities.default_duration }: VideoRequest) => duration
+  const quote = (request: VideoRequest) =>
+    videoCost(model.pricing, {
+      seconds: seconds(request),
+      resolution: request.resolution,
+      audio: request.generate_audio ?? capabilities.generate_audio
+    })
+  const statusOf = Effect.fnUntraced(function* (
+    job: Job,
+    request: VideoRequest
+  ): Effect.fn.Return<VideoStatus, ProviderError> {
+    const message = failureOf(job)
+    if (message !== undefined) return { status: "failed", message }
+    if (job.status !== "completed") {
+      return { status: "in_progress", ...(job.progress === undefined ? {} : { progress: job.progress }) }
+    }
+    const outputs = job.unsigned_urls?.length ?? 0
+    const usage = { seconds: seconds(request), videos: outputs }
+    return { status: "completed", outputs, charge: { cost: yield* costOf(job.usage, quote(request)), usage } }
+  })
+  return {
+    ...Offer.ofModel(model),
+    kind: "video",
+    provider: upstream.name,
+    credential: upstream.credential,
+    pricing: model.pricing,
+    capabilities,
+    quote,
+    check: (request) => Effect.asVoid(preferencesOf(upstream.name, request)),
+    // By the `Idempotency-Key` header, for 24 hours.
+    isIdempotent: true,
+    submit: Effect.fn("Gateway.submitVideo")(function* ({ request, token }, credential) {
+      const preferences = yield* preferencesOf(upstream.name, request)
+      const { id } = yield* client.call(
+        gateway.submitVideo({ ...videoOf(model, request), ...preferences }, { idempotencyKey: token }),
+        callWith(credential)
+      )
+      return id
+    }),
+    poll: Effect.fn("Gateway.getVideo")(function* ({ handle, request }: SubmittedVideo, credential: Credential) {
+      const job = yield* client.call(gateway.getVideo(idOf(handle)), callWith(credential)).pipe(
+        Effect.map(Option.some),
+        Effect.catchIf(
+          ({ reason }) => reason._tag === "UnknownModel",
+          () => Effect.succeedNone
+        )
+      )
+      return Option.isSome(job)
+        ? yield* statusOf(job.value, request)
+        : { status: "failed", message: "the provider no longer has the job" }
+    }),
+    // By the id of the job: a link of the upstream would not get the credential.
+    content: ({ handle, index }, credential) =>
+      client.bytes(gateway.videoContent(idOf(handle), { index }), callWith(credential)),
+    cancel: Effect.fn("Gateway.cancelVideo")(function* (handle, credential) {
+      yield* client.call(gateway.cancelVideo(idOf(handle)), callWith(credential)).pipe(
+        Effect.catchIf(
+          ({ reason }) => reason._tag === "UnknownModel",
+          () => Effect.void
+        )
+      )
+    })
+  }
+}
+
+const offerOf = Effect.fnUntraced(function* (
+  client: GatewayClient.GatewayClient,
+  upstream: Upstream,
+  model: Model
+): Effect.fn.Return<Offer.Offer, InvalidModel> {
+  const { pricing } = model
+  if (model.kind === "rerank" && pricing.unit === "search_unit") {
+    return rerank(client, upstream, model, pricing, yield* Parameters.decode(RerankParameters, model))
+  }
+  if (model.kind === "transcription" && pricing.unit === "second" && "microCredits" in pricing) {
+    return transcription(client, upstream, model, pricing, yield* Parameters.decode(TranscriptionParameters, model))
+  }
+  if (model.kind === "video") {
+    return video(client, upstream, model, yield* Parameters.decode(VideoParameters, model))
+  }
+  return yield* new InvalidModel({
+    model,
+    message: `must have a price per ${model.kind === "rerank" ? "search unit" : "second"}`
+  })
+})
+
+/**
+ * Another gateway: `UPSTREAM_GATEWAY_API_KEY`, `UPSTREAM_GATEWAY_BASE_URL`, which ends in `/api/v1`.
+ * Without models, it asks the upstream for its own.
+ *
+ * @example
+ * ```ts
+ * import { Redacted } from "effect"
+ * import * as Gateway from "@model-gateway/providers/Gateway"
+ * import { gatewayCredential } from "@model-gateway/providers/Offer"
+ *
+ * declare const apiKey: string
+ *
+ * const upstream = {
+ *   name: "gateway",
+ *   baseUrl: "https://gateway.example.com/api/v1",
+ *   credential: gatewayCredential(Redacted.make(apiKey))
+ * }
+ * const offers = Gateway.adapter.offers(upstream, [])
+ * ```
+ *
+ * @since 0.1.0
+ */
+export const adapter: Adapter = {
+  name: "gateway",
+  title: "another gateway",
+  variables: { apiKey: "UPSTREAM_GATEWAY_API_KEY", baseUrl: "UPSTREAM_GATEWAY_BASE_URL" },
+  defaultBaseUrl: undefined,
+  credential: "required",
+  kinds: ["rerank", "transcription", "video"],
+  models: Catalogue.of("gateway"),
+  offers: Effect.fnUntraced(function* (upstream, models) {
+    const client = yield* GatewayClient.make(upstream)
+    const offered = models.length > 0 ? models : yield* listModels(client, upstream)
+    return yield* Effect.forEach(offered, (model) => offerOf(client, upstream, model))
+  })
+}

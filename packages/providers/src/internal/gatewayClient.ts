@@ -1,0 +1,170 @@
+/**
+ * The client of packages/core as an adapter calls it: with the credential of each call, without
+ * retries, and with failures as `ProviderError`.
+ */
+import type { ClientError } from "@model-gateway/core/ClientError"
+import { type Gateway, make as makeGateway } from "@model-gateway/core/Gateway"
+import * as GatewayConfig from "@model-gateway/core/GatewayConfig"
+import { type GatewayError, phrases } from "@model-gateway/core/GatewayError"
+import * as RetryPolicy from "@model-gateway/core/RetryPolicy"
+import { Context, Duration, Effect, Option, type Redacted, Stream } from "effect"
+import { constUndefined } from "effect/Function"
+import { FetchHttpClient, HttpClient, HttpClientRequest, HttpClientResponse } from "effect/http"
+import type { Upstream } from "../Adapter.ts"
+import type { Credential } from "../Offer.ts"
+import { BadResponse, ProviderError, type Reason, Timeout, Unauthorized, Unavailable } from "../ProviderError.ts"
+import { reasonOf, withSafeMessage } from "./failure.ts"
+import { reasonOfTransport } from "./transportFailure.ts"
+
+/** What a call of the client can fail with. */
+export type CallFailure = GatewayError | ClientError
+
+/** How one call is made. */
+export interface Call {
+  readonly credential: Credential
+  /** The upstream's id of the model, for errors. */
+  readonly model: string
+}
+
+/** The client of one upstream. */
+export interface GatewayClient {
+  readonly gateway: Gateway["Service"]
+  /** Makes one call, once. */
+  readonly call: <A>(effect: Effect.Effect<A, CallFailure>, call: Call) => Effect.Effect<A, ProviderError>
+  /** Reads one stream of bytes. */
+  readonly bytes: (
+    stream: Stream.Stream<Uint8Array, CallFailure>,
+    call: Call
+  ) => Stream.Stream<Uint8Array, ProviderError>
+}
+
+const CurrentCredential = Context.Reference<Redacted.Redacted<string> | undefined>(
+  "@model-gateway/providers/internal/gatewayClient/CurrentCredential",
+  { defaultValue: constUndefined }
+)
+
+const credential = Effect.flatMap(CurrentCredential, (secret) =>
+  secret === undefined ? Effect.fail(new Error("there is none")) : Effect.succeed(secret)
+)
+
+/** What a response may have besides the documents of the request, which a ranking repeats. */
+const spareBytes = 16 * 1024 * 1024
+
+/** A response whose body is longer than allowed has none instead, so it is an invalid response. */
+const withinLimit = Effect.fnUntraced(function* (response: HttpClientResponse.HttpClientResponse) {
+  const { body } = response.request
+  const limit = spareBytes + 2 * ("contentLength" in body ? (body.contentLength ?? 0) : 0)
+  const declared = Number(response.headers["content-length"] ?? Number.NaN)
+  if (declared <= limit) return response
+  const decoder = new TextDecoder()
+  let size = 0
+  let text = ""
+  yield* response.stream.pipe(
+    Stream.takeUntil((chunk) => (size += chunk.length) > limit),
+    Stream.runForEach((chunk) =>
+      Effect.sync(() => {
+        text += decoder.decode(chunk, { stream: true })
+      })
+    )
+  )
+  return HttpClientResponse.fromWeb(
+    response.request,
+    new Response(size > limit ? "" : text + decoder.decode(), { status: response.status, headers: response.headers })
+  )
+})
+
+/** Statuses that may have a meaning without an error envelope, such as those of a proxy. */
+const isPlain = (status: number): boolean => status >= 500 || [401, 402, 403, 408, 429].includes(status)
+
+const reasonFor = (error: CallFailure, model: string): Reason => {
+  switch (error._tag) {
+    case "TransportError":
+      if (error.reason === "connection") return reasonOfTransport(error.cause)
+      return error.reason === "credential" ? new Unauthorized() : new Unavailable({})
+    case "TimeoutError":
+      return new Timeout()
+    case "InvalidResponse":
+      return isPlain(error.status)
+        ? reasonOf({ status: error.status, message: undefined, codes: [], retryAfter: undefined, model })
+        : new BadResponse({ description: `status ${error.status} with ${error.description}` })
+    default: {
+      const { message, retryAfter, status } = error
+      const phrase = `${phrases[error.error.code]}: `
+      return withSafeMessage(
+        reasonOf({
+          status,
+          // The service says its phrase before the message again.
+          message: message.startsWith(phrase) ? message.slice(phrase.length) : message,
+          codes: [],
+          retryAfter: retryAfter === undefined ? undefined : Duration.seconds(retryAfter),
+          model
+        })
+      )
+    }
+  }
+}
+
+const toProviderError =
+  (model: string) =>
+  (error: CallFailure): ProviderError => {
+    const reason = reasonFor(error, model)
+    return new ProviderError("status" in error ? { reason, status: error.status } : { reason })
+  }
+
+/** Makes the client of an upstream over the `HttpClient` of the context. */
+export const make = Effect.fnUntraced(function* ({
+  baseUrl,
+  timeLimit = Duration.minutes(5)
+}: Pick<Upstream, "baseUrl" | "timeLimit">): Effect.fn.Return<GatewayClient, never, HttpClient.HttpClient> {
+  const requestInit = Option.getOrElse(yield* Effect.serviceOption(FetchHttpClient.RequestInit), () => ({}))
+  const client = (yield* HttpClient.HttpClient).pipe(
+    HttpClient.mapRequestEffect(
+      Effect.fnUntraced(function* (request: HttpClientRequest.HttpClientRequest) {
+        const named = HttpClientRequest.setHeader(request, "user-agent", "model-gateway")
+        // Only a video is submitted again. What others send would push its key out of the store.
+        return (yield* RetryPolicy.CurrentAttempt)?.operation === "submitVideo"
+          ? named
+          : HttpClientRequest.removeHeader(named, "idempotency-key")
+      })
+    ),
+    HttpClient.transformResponse((responding) =>
+      Effect.flatMap(responding, (response) =>
+        Effect.flatMap(RetryPolicy.CurrentAttempt, (attempt) =>
+          attempt?.operation === "getVideoContent" && response.status < 300
+            ? Effect.succeed(response)
+            : withinLimit(response)
+        )
+      )
+    )
+  )
+  const gateway = yield* makeGateway.pipe(
+    Effect.provideService(GatewayConfig.GatewayConfig, GatewayConfig.make({ baseUrl, credential })),
+    Effect.provideService(HttpClient.HttpClient, client)
+  )
+  const settings = Context.make(
+    RetryPolicy.RetryPolicy,
+    // The router retries, and it decides where.
+    RetryPolicy.make({ maxRetries: 0, deadline: timeLimit })
+  ).pipe(
+    // The credential is for the base URL only.
+    Context.add(FetchHttpClient.RequestInit, { ...requestInit, redirect: "manual" }),
+    // Trace ids are the operator's business, not the upstream's.
+    Context.add(HttpClient.TracerPropagationEnabled, false)
+  )
+  const settingsFor = ({ credential }: Call) => Context.add(settings, CurrentCredential, credential.secret)
+
+  return {
+    gateway,
+    call: (effect, call) =>
+      effect.pipe(Effect.provideContext(settingsFor(call)), Effect.mapError(toProviderError(call.model))),
+    bytes: (stream, call) =>
+      stream.pipe(
+        Stream.provideContext(settingsFor(call)),
+        Stream.mapError(toProviderError(call.model)),
+        Stream.timeoutOrElse({
+          duration: timeLimit,
+          orElse: () => Stream.fail(new ProviderError({ reason: new Timeout() }))
+        })
+      )
+  }
+})

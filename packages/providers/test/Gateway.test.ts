@@ -1,0 +1,248 @@
+// The failures of a service of this contract. A real gateway is behind in the tests of the server.
+import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Redacted, Stream } from "effect"
+import type * as Adapter from "../src/Adapter.ts"
+import { fromBytes } from "../src/AudioSource.ts"
+import * as Gateway from "../src/Gateway.ts"
+import type { Model } from "../src/Model.ts"
+import { gatewayCredential } from "../src/Offer.ts"
+import type { Reason } from "../src/ProviderError.ts"
+import { recorded } from "./support/cohere.ts"
+import { type Scripted, startDouble } from "./support/Double.mjs"
+
+const key = "mg_sk_secret0123456789"
+
+const models: ReadonlyArray<Model> = [
+  {
+    kind: "rerank",
+    publicId: "gateway/a/rank",
+    upstreamId: "a/rank",
+    name: "Rank",
+    pricing: { unit: "search_unit", microCredits: 1000 }
+  },
+  {
+    kind: "transcription",
+    publicId: "gateway/a/hear",
+    upstreamId: "a/hear",
+    name: "Hear",
+    pricing: { unit: "second", microCredits: 100 }
+  },
+  {
+    kind: "video",
+    publicId: "gateway/a/film",
+    upstreamId: "a/film",
+    name: "Film",
+    pricing: { unit: "second", prices: [{ resolution: "4K", microCredits: 90 }, { microCredits: 30 }] }
+  }
+]
+
+const request = { query: "tea", documents: [{ text: "coffee" }, { text: "green tea" }] }
+
+const ranking = (more: object = {}) => ({ id: "gen-1", model: "a/rank", results: [], ...more })
+
+const envelope = (status: number, message: string, metadata: object = {}): Scripted => ({
+  status,
+  headers: { "x-request-id": "req_behind" },
+  body: { error: { code: status, message, metadata }, service_metadata: { request_id: "req_behind" }, user_id: null }
+})
+
+/** The offers of a gateway behind that says what a test tells it. */
+const offered = (options: Partial<Adapter.Upstream> = {}) =>
+  Effect.gen(function* () {
+    const behind = yield* Effect.acquireRelease(
+      Effect.promise(() => startDouble({ answerTo: () => ({ status: 404, body: "" }) })),
+      (double) => Effect.promise(() => double.close())
+    )
+    const credential = gatewayCredential(Redacted.make(key))
+    const upstream = { name: "gateway", baseUrl: `${behind.url}/api/v1`, credential, ...options }
+    const [rerank, transcription, video] = yield* Gateway.adapter.offers(upstream, models)
+    if (rerank?.kind !== "rerank" || transcription?.kind !== "transcription" || video?.kind !== "video") {
+      return assert.fail("not the offers of the models")
+    }
+    return { behind, credential, rerank, transcription, video }
+  })
+
+const undici = Effect.provide(NodeHttpClient.layerUndici)
+
+const told = (reason: Reason): string =>
+  "description" in reason
+    ? `${reason._tag}: ${reason.description}`
+    : "retryAfter" in reason
+      ? `${reason._tag} after ${String(reason.retryAfter)}`
+      : `${reason._tag}: ${reason.message}`
+
+const rerankFailure = (scripted: Scripted, options?: Partial<Adapter.Upstream>) =>
+  Effect.gen(function* () {
+    const { behind, credential, rerank } = yield* offered(options)
+    behind.next(scripted)
+    return told((yield* Effect.flip(rerank.run(request, credential))).reason)
+  })
+
+describe("Gateway", () => {
+  it.live("maps every failure to its reason, and asks once", () =>
+    Effect.gen(function* () {
+      const { behind, credential, rerank } = yield* offered()
+      const headers = { "retry-after": "17" }
+      const failures: ReadonlyArray<readonly [Scripted, string]> = [
+        [
+          envelope(400, "invalid request parameters: top_n: must be 1 or more"),
+          "InvalidRequest: top_n: must be 1 or more"
+        ],
+        [envelope(413, "request payload too large: at most 1 MiB"), "InputTooLarge: at most 1 MiB"],
+        [envelope(401, "missing authentication header"), "Unauthorized: the provider rejected its credentials"],
+        [envelope(402, "insufficient credits"), "OutOfCredit: the account at the provider is out of credit"],
+        [envelope(403, "insufficient permissions"), "Unauthorized: the provider rejected its credentials"],
+        [envelope(404, "resource not found"), "UnknownModel: unknown model a/rank"],
+        [{ ...envelope(429, "rate limit exceeded"), headers }, "RateLimited after 17000 millis"],
+        [envelope(529, "provider returned error", { retry_after: 3 }), "Overloaded after 3000 millis"],
+        [envelope(500, "internal server error"), "BadResponse: status 500"],
+        [envelope(502, "provider returned error"), "BadResponse: status 502"],
+        [envelope(524, "request timed out"), "Timeout: the provider did not answer in time"],
+        [{ status: 404, body: "<html>" }, "BadResponse: status 404 with a body that is not an error envelope"],
+        [{ status: 504, body: "<html>" }, "Timeout: the provider did not answer in time"],
+        [
+          { status: 302, headers: { location: "http://127.0.0.1:1/" } },
+          "BadResponse: status 302 with a status that the operation does not return"
+        ],
+        [
+          { body: "<html>", headers: { "content-type": "text/html" } },
+          "BadResponse: status 200 with a body that is not JSON"
+        ],
+        [{ body: { id: 1 } }, "BadResponse: status 200 with a body that does not match the contract at id"],
+        [{ body: ranking({ results: [result(2)] }) }, "BadResponse: an index of no document"],
+        [{ body: ranking({ results: [result(1), result(1)] }) }, "BadResponse: a document ranked twice"],
+        [{ body: ranking({ usage: { cost: -1 } }) }, "BadResponse: a cost that cannot be"],
+        [{ fault: "endless" }, "BadResponse: status 200 with a body that is not JSON"],
+        [{ fault: "cutBody" }, "Timeout: the provider did not answer in time"],
+        [{ fault: "cut" }, "Timeout: the provider did not answer in time"],
+        [{ fault: "notHttp" }, "BadResponse: not HTTP"]
+      ]
+      for (const [scripted, expected] of failures) {
+        behind.next(scripted)
+        const { reason } = yield* Effect.flip(rerank.run(request, credential))
+        assert.strictEqual(told(reason), expected)
+      }
+      assert.lengthOf(behind.state.requests, failures.length)
+    }).pipe(undici)
+  )
+
+  it.live("gives up a silent upstream at the time limit", () =>
+    Effect.gen(function* () {
+      for (const fault of ["hang", "hangBody"] as const) {
+        assert.strictEqual(
+          yield* rerankFailure({ fault }, { timeLimit: "50 millis" }),
+          "Timeout: the provider did not answer in time"
+        )
+      }
+    }).pipe(undici)
+  )
+
+  it.live("ignores unknown fields, and charges by its own price if the upstream says no cost", () =>
+    Effect.gen(function* () {
+      const { behind, credential, rerank, transcription } = yield* offered()
+      behind.next({ body: ranking({ results: [result(1)], router: {}, usage: { total_tokens: 7 } }) })
+      const { answer, charge } = yield* rerank.run(request, credential)
+      assert.deepStrictEqual(answer.results, [{ index: 1, relevance_score: 0.5 }])
+      assert.deepStrictEqual<unknown>(charge, { cost: 1000, usage: { search_units: 1, total_tokens: 7 } })
+      behind.next({ body: { text: "tea" } })
+      const audio = { source: fromBytes(new Uint8Array(9)), format: "ogg" as const, durationSeconds: 2.5 }
+      const heard = yield* transcription.run({ audio, timestamp_granularities: [], language: "en" }, credential)
+      assert.deepStrictEqual<unknown>(heard, {
+        answer: { text: "tea", duration: 2.5, segments: [] },
+        charge: { cost: 250, usage: { seconds: 2.5 } }
+      })
+      const { headers, text } = behind.state.requests[1] ?? assert.fail("no request")
+      assert.include(text, 'filename="audio.ogg"')
+      assert.isUndefined(headers["idempotency-key"])
+    }).pipe(undici)
+  )
+
+  it.live("follows a job to an end of any kind", () =>
+    Effect.gen(function* () {
+      const { behind, credential, video } = yield* offered()
+      const submission = { request: { prompt: "tea", duration: 2, resolution: "4K" as const }, token: "job-1.0" }
+      const job = { id: "vid_1", polling_url: "/api/v1/videos/vid_1" }
+      behind.next({ status: 202, body: { ...job, status: "pending" } })
+      const handle = yield* video.submit(submission, credential)
+      assert.strictEqual(behind.state.requests[0]?.headers["idempotency-key"], "job-1.0")
+      assert.strictEqual(video.quote(submission.request), 180)
+
+      const statusOf = (scripted: Scripted) => {
+        behind.next(scripted)
+        return video.poll({ handle, request: submission.request }, credential)
+      }
+      const failed = (message: string) => ({ status: "failed" as const, message })
+      assert.deepStrictEqual(yield* statusOf({ body: { ...job, status: "in_progress", progress: 0.5 } }), {
+        status: "in_progress",
+        progress: 0.5
+      })
+      const done = { ...job, status: "completed", unsigned_urls: ["https://elsewhere.example.com/steal"] }
+      assert.deepStrictEqual<unknown>(yield* statusOf({ body: { ...done, usage: { cost: 0.5 } } }), {
+        status: "completed",
+        outputs: 1,
+        charge: { cost: 500_000, usage: { seconds: 2, videos: 1 } }
+      })
+      assert.deepStrictEqual<unknown>(yield* statusOf({ body: done }), {
+        status: "completed",
+        outputs: 1,
+        charge: { cost: 180, usage: { seconds: 2, videos: 1 } }
+      })
+      assert.deepStrictEqual(
+        yield* statusOf({ body: { ...job, status: "failed", error: "the prompt was blocked" } }),
+        failed("the prompt was blocked")
+      )
+      assert.deepStrictEqual(
+        yield* statusOf({ body: { ...job, status: "failed", error: `the key ${key} has no credit` } }),
+        failed("the provider could not make the video")
+      )
+      assert.deepStrictEqual(
+        yield* statusOf({ body: { ...job, status: "expired" } }),
+        failed("the job expired at the provider")
+      )
+      assert.deepStrictEqual(
+        yield* statusOf({ body: { ...job, status: "completed" } }),
+        failed("the provider finished the job without a video")
+      )
+      assert.deepStrictEqual(
+        yield* statusOf(envelope(404, "resource not found")),
+        failed("the provider no longer has the job")
+      )
+
+      behind.next({ headers: { "content-type": "video/mp4" }, body: "video" })
+      const text = yield* video
+        .content({ handle, request: submission.request, index: 0 }, credential)
+        .pipe(Stream.decodeText, Stream.mkString)
+      assert.strictEqual(text, "video")
+      assert.strictEqual(behind.state.requests.at(-1)?.url, "/api/v1/videos/vid_1/content?index=0")
+      behind.next(envelope(404, "resource not found"))
+      yield* video.cancel(handle, credential)
+    }).pipe(undici)
+  )
+
+  it.live("shows the key in no error, log or span", () =>
+    Effect.gen(function* () {
+      const { behind, credential, rerank, video } = yield* offered()
+      const request_ = { request: { prompt: "tea" }, token: "job-1.0" }
+      for (const scripted of [envelope(400, `bad ${key}`), envelope(401, key), { fault: "cut" as const }]) {
+        behind.always(scripted)
+        assert.notInclude(yield* recorded(rerank.run(request, credential)), key)
+        assert.notInclude(yield* recorded(video.submit(request_, credential)), key)
+      }
+      assert.include(behind.state.requests[0]?.headers["authorization"] ?? "", key)
+    }).pipe(undici)
+  )
+
+  it.live("calls nothing without a credential", () =>
+    Effect.gen(function* () {
+      const { behind, rerank } = yield* offered()
+      const { reason } = yield* Effect.flip(rerank.run(request, { id: "none" }))
+      assert.strictEqual(reason._tag, "Unauthorized")
+      assert.lengthOf(behind.state.requests, 0)
+    }).pipe(undici)
+  )
+})
+
+function result(index: number) {
+  return { index, relevance_score: 0.5, document: {} }
+}
