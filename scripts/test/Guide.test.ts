@@ -1,5 +1,5 @@
 // The commands of the guides work in a clone: each program is a script of the project or one that every machine has.
-import { readdirSync, readFileSync } from "node:fs"
+import { globSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, it } from "vitest"
 import { root } from "./Workspace.ts"
@@ -8,8 +8,7 @@ const manifest: unknown = JSON.parse(readFileSync(join(root, "package.json"), "u
 const scripts =
   typeof manifest === "object" && manifest !== null && "scripts" in manifest ? Object.keys(manifest.scripts ?? {}) : []
 
-const guides = join(root, "docs", "guide")
-const pages = [join(root, "README.md"), ...readdirSync(guides).map((name) => join(guides, name))]
+const pages = ["README.md", ...globSync("docs/guide/**/*.md", { cwd: root })].map((page) => join(root, page))
 
 /** Lines of the shell examples that begin a command. */
 const commands = pages.flatMap((page) =>
