@@ -1,9 +1,10 @@
 /** Reads the settings of {@link Settings} from the flags, the environment and the settings file. */
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import * as Setting from "@model-gateway/server/Setting"
-import { type Config, ConfigProvider, Effect, Option, Path, SchemaIssue } from "effect"
+import { type Config, ConfigProvider, Effect, Option, Path, Redacted, SchemaIssue } from "effect"
 import { statSync } from "node:fs"
 import { Failure } from "./Failure.ts"
+import * as ModelSettings from "./ModelSettings.ts"
 import { nearest } from "./Nearest.ts"
 import * as Settings from "./Settings.ts"
 import * as SettingsFile from "./SettingsFile.ts"
@@ -17,6 +18,18 @@ export interface Loaded {
   readonly read: <A>(part: Config.Config<A>) => Effect.Effect<A, Failure>
   /** The failure for a setting whose value was given and cannot be used. */
   readonly invalid: (setting: Setting.Setting<unknown>) => Failure
+  /** Names where a setting's value is from. Undefined if it is the default. */
+  readonly sourceOf: (setting: Setting.Setting<unknown>) => string | undefined
+  readonly file: SettingsFile.SettingsFile
+  /** The API keys of the upstreams in the file, by the names of the upstreams. */
+  readonly fileKeys: ReadonlyMap<string, FileKey>
+}
+
+/** An API key that the settings file has, or that it names a variable for. */
+export interface FileKey {
+  readonly value: Redacted.Redacted
+  /** Names its place in a sentence. */
+  readonly source: string
 }
 
 const prefix = Setting.variablePrefix
@@ -51,8 +64,22 @@ export const load = Effect.fnUntraced(function* (
   yield* rejectUnknown(environment)
   const path = Option.getOrElse(file, () => environment[fileVariable] ?? "")
   const given = new Map<string, Omit<SettingsFile.Given, "setting">>()
-  for (const value of path === "" ? [] : yield* SettingsFile.read(path, Settings.all)) {
-    given.set(value.setting.variable, value)
+  const settingsFile = path === "" ? SettingsFile.none : yield* SettingsFile.read(path, Settings.all)
+  for (const value of settingsFile.given) given.set(value.setting.variable, value)
+  const fileKeys = yield* readKeys(settingsFile, environment)
+  for (const [name, { baseUrl }] of Object.entries(settingsFile.modelSettings.upstreams ?? {})) {
+    // An adapter's own upstream has settings, which flags and variables override.
+    const own = Settings.upstreamOf(name)
+    if (own === undefined) continue
+    const apiKey = fileKeys.get(name)
+    if (apiKey !== undefined) {
+      const text = Redacted.value(apiKey.value)
+      given.set(own.apiKey.variable, { text, value: text, source: apiKey.source })
+    }
+    if (baseUrl !== undefined) {
+      const source = settingsFile.sourceOf(["upstreams", name, "baseUrl"])
+      given.set(own.baseUrl.variable, { text: baseUrl, value: baseUrl, source })
+    }
   }
   for (const { name, variable } of declared) {
     const text = environment[variable]
@@ -81,8 +108,41 @@ export const load = Effect.fnUntraced(function* (
       ? new Failure({ message: `The settings cannot be read: ${message}` })
       : invalid(setting, issue)
   }
-  const loaded: Loaded = { read: (part) => Effect.mapError(part.parse(provider), failure), invalid }
+  const loaded: Loaded = {
+    read: (part) => Effect.mapError(part.parse(provider), failure),
+    invalid,
+    sourceOf: ({ variable }) => given.get(variable)?.source,
+    file: settingsFile,
+    fileKeys
+  }
   return loaded
+})
+
+/** Reads the API keys of the upstreams in the file, also from the variables that it names. */
+const readKeys = Effect.fnUntraced(function* (
+  { modelSettings, sourceOf }: SettingsFile.SettingsFile,
+  environment: Readonly<Record<string, string | undefined>>
+) {
+  const keys = new Map<string, FileKey>()
+  for (const [name, { apiKey }] of Object.entries(modelSettings.upstreams ?? {})) {
+    if (apiKey === undefined) continue
+    const source = sourceOf(["upstreams", name, "apiKey"])
+    if (typeof apiKey === "string") {
+      keys.set(name, { value: Redacted.make(apiKey), source })
+      continue
+    }
+    const text = environment[apiKey.env] ?? ""
+    if (text === "") {
+      return yield* new Failure({ message: `${source} names the variable ${apiKey.env}, which is not set.` })
+    }
+    if (!ModelSettings.isApiKey(text)) {
+      return yield* new Failure({
+        message: `${apiKey.env} in the environment is not ${ModelSettings.apiKeyAllowed}.`
+      })
+    }
+    keys.set(name, { value: Redacted.make(text), source: `${apiKey.env} in the environment` })
+  }
+  return keys
 })
 
 const formatIssue = SchemaIssue.makeFormatterStandardSchemaV1()

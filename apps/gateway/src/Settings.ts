@@ -6,7 +6,7 @@
  * A flag takes precedence over the environment, the environment over the file, and the file over
  * the default.
  */
-import type { Adapter } from "@model-gateway/providers/Adapter"
+import type { Adapter, Variables } from "@model-gateway/providers/Adapter"
 import { adapters } from "@model-gateway/providers/Adapters"
 import * as UpstreamHttp from "@model-gateway/providers/UpstreamHttp"
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
@@ -14,26 +14,41 @@ import * as Setting from "@model-gateway/server/Setting"
 import { type Config, Duration, JsonSchema, type Option } from "effect"
 import { Flag } from "effect/cli"
 import { fileURLToPath } from "node:url"
+import * as ModelSettings from "./ModelSettings.ts"
 
-/** The settings of an adapter's own upstream. */
-const upstreamOf = ({ credential, defaultBaseUrl, name, title, variables }: Adapter) => ({
+/** The settings of the upstream that an adapter has of its own, under the adapter's name. */
+const ownUpstream = ({ credential, defaultBaseUrl, name, title }: Adapter, variables: Variables) => ({
   apiKey: Setting.secret(`${name}-api-key`, {
-    ...(variables === undefined ? {} : { variable: variables.apiKey }),
+    variable: variables.apiKey,
     schema: UpstreamHttp.ApiKey,
-    allowed: "an API key of printable ASCII characters without spaces",
+    allowed: ModelSettings.apiKeyAllowed,
     description:
       credential === "required"
         ? `API key of ${title}. Without it, the models of ${title} are not offered`
         : `API key of ${title}, if it needs one`
   }),
   baseUrl: Setting.text(`${name}-base-url`, {
-    ...(variables === undefined ? {} : { variable: variables.baseUrl }),
+    variable: variables.baseUrl,
     schema: UpstreamHttp.BaseUrl,
-    allowed: "an http:// or https:// URL without user name, query or fragment",
-    default: defaultBaseUrl ?? "",
-    description: `URL of the API of ${title}`
+    allowed: ModelSettings.baseUrlAllowed,
+    default: defaultBaseUrl,
+    description:
+      defaultBaseUrl === undefined
+        ? `URL of the API of ${title}. Without it, the models of ${title} are not offered`
+        : `URL of the API of ${title}`
   })
 })
+
+/** The settings of the adapters' own upstreams, by the names of the adapters. */
+const ownUpstreams: Readonly<Record<string, ReturnType<typeof ownUpstream>>> = Object.fromEntries(
+  adapters.flatMap((adapter) =>
+    adapter.variables === undefined ? [] : [[adapter.name, ownUpstream(adapter, adapter.variables)]]
+  )
+)
+
+/** The settings of an adapter's own upstream. Undefined if no adapter of this name has one. */
+export const upstreamOf = (name: string): ReturnType<typeof ownUpstream> | undefined =>
+  Object.hasOwn(ownUpstreams, name) ? ownUpstreams[name] : undefined
 
 /** The declarations of the executable, under their keys in the settings file. */
 export const declarations = {
@@ -83,7 +98,8 @@ export const declarations = {
     default: "Info",
     description: "Minimum log level"
   }),
-  upstreams: Object.fromEntries(adapters.map((adapter) => [adapter.name, upstreamOf(adapter)]))
+  /** In the settings file they are a part of {@link ModelSettings}. */
+  upstreams: ownUpstreams
 } satisfies Setting.Group
 
 /** The settings of the executable. */
@@ -139,7 +155,11 @@ export const jsonSchema = (): JsonSchema.JsonSchema => {
     $schema: JsonSchema.META_SCHEMA_URI_DRAFT_07,
     title: "Settings of Model Gateway",
     ...schema,
-    properties: { $schema: { type: "string", description: "The location of this schema" }, ...properties }
+    properties: {
+      $schema: { type: "string", description: "The location of this schema" },
+      ...properties,
+      ...ModelSettings.jsonSchema()
+    }
   }
 }
 

@@ -1,11 +1,13 @@
 /**
- * Reads the settings file: a JSON object with a key for each setting, in nested groups. Errors name
- * the line.
+ * Reads the settings file: a JSON object with a key for each setting, in nested groups, and the
+ * parts of {@link ModelSettings}. Errors name the line.
  */
 import * as Setting from "@model-gateway/server/Setting"
-import { Effect, FileSystem } from "effect"
-import { getNodeValue, type Node, type ParseError, parseTree } from "jsonc-parser"
+import { Effect, FileSystem, SchemaParser } from "effect"
+import { findNodeAtLocation, getNodeValue, type Node, type ParseError, parseTree } from "jsonc-parser"
 import { Failure } from "./Failure.ts"
+import * as Finding from "./Finding.ts"
+import * as ModelSettings from "./ModelSettings.ts"
 import { nearest } from "./Nearest.ts"
 
 /** A setting's value in the file. */
@@ -18,6 +20,23 @@ export interface Given {
   /** Names the value's place in a sentence: `"port" on line 2 of gateway.json`. */
   readonly source: string
 }
+
+/** What a settings file holds. */
+export interface SettingsFile {
+  readonly given: ReadonlyArray<Given>
+  readonly modelSettings: ModelSettings.ModelSettings
+  /**
+   * Names a place in a sentence: `"models.acme/rerank.offers[0]" on line 7 of gateway.json`. The line
+   * of an absent value is that of the object that lacks it.
+   */
+  readonly sourceOf: (location: Finding.Location) => string
+}
+
+/** No settings file. */
+export const none: SettingsFile = { given: [], modelSettings: {}, sourceOf: (location) => `"${format(location)}"` }
+
+const format = (location: Finding.Location): string =>
+  location.map((key, index) => (typeof key === "number" ? `[${key}]` : index === 0 ? key : `.${key}`)).join("")
 
 /** The text of a value in the file. Undefined if no setting has such a value. */
 const textOf = (value: unknown, { isList }: Setting.Setting<unknown>): string | undefined => {
@@ -34,11 +53,11 @@ const keysOf = (group: Setting.Group): ReadonlyArray<string> => [
 /** The known key that an unknown one most likely stands for. A flag's name stands for its key. */
 const meant = (key: string, group: Setting.Group): string => {
   const byFlag = new Map(Setting.entries(group).map(({ path, setting }) => [setting.name, path.join(".")]))
-  const found = nearest(key, [...keysOf(group), ...byFlag.keys()])
+  const found = nearest(key, [...keysOf(group), ...ModelSettings.parts, ...byFlag.keys()])
   return byFlag.get(found) ?? found
 }
 
-/** Reads the values of the settings in `group`. */
+/** Reads the values of the settings in `group`, and the parts that are no settings. */
 export const read = Effect.fnUntraced(function* (file: string, group: Setting.Group) {
   const fs = yield* FileSystem.FileSystem
   const content = yield* fs
@@ -57,14 +76,29 @@ export const read = Effect.fnUntraced(function* (file: string, group: Setting.Gr
   if (root.type !== "object") {
     return yield* new Failure({ message: `The settings file ${file} must hold one JSON object.` })
   }
-  return yield* readGroup({ file, group, lineOf }, root, group, [])
+  const sourceAt = (location: Finding.Location, { offset }: Node): string =>
+    `"${format(location)}" on line ${lineOf(offset)} of ${file}`
+  const reading: Reading = { group, root, sourceAt }
+  const settingsFile: SettingsFile = {
+    given: yield* readGroup(reading, root, group, []),
+    modelSettings: yield* readModelSettings(reading),
+    sourceOf: (location) => sourceAt(location, nodeAt(root, location))
+  }
+  return settingsFile
 })
 
+/** The node at a place: its property if it has a key. If nothing is there, that of what lacks it. */
+const nodeAt = (root: Node, location: Finding.Location): Node => {
+  const found = findNodeAtLocation(root, [...location])
+  if (found === undefined) return location.length === 0 ? root : nodeAt(root, location.slice(0, -1))
+  return found.parent?.type === "property" ? found.parent : found
+}
+
 interface Reading {
-  readonly file: string
   /** All settings. */
   readonly group: Setting.Group
-  readonly lineOf: (offset: number) => number
+  readonly root: Node
+  readonly sourceAt: (location: Finding.Location, node: Node) => string
 }
 
 const readGroup: (
@@ -74,21 +108,19 @@ const readGroup: (
   path: ReadonlyArray<string>
 ) => Effect.Effect<ReadonlyArray<Given>, Failure> = Effect.fnUntraced(function* (reading, node, group, path) {
   const given: Array<Given> = []
-  const seen = new Set<string>()
+  const repeated = repetitionIn(reading, node, path)
+  if (repeated !== undefined) return yield* repeated
   for (const { children: [keyNode, valueNode] = [] } of node.children ?? []) {
     if (keyNode === undefined || valueNode === undefined) continue
     const name = String(keyNode.value)
-    const isRoot = path.length === 0
-    if (isRoot && name === "$schema") continue
-    const key = [...path, name].join(".")
-    const source = `"${key}" on line ${reading.lineOf(keyNode.offset)} of ${reading.file}`
-    if (seen.has(name)) return yield* new Failure({ message: `${source} is there for the second time.` })
-    seen.add(name)
+    if (path.length === 0 && (name === "$schema" || ModelSettings.isPart(name))) continue
+    const location = [...path, name]
+    const source = reading.sourceAt(location, keyNode)
 
     const known = Setting.lookup(group, name)
     if (known === undefined) {
       return yield* new Failure({
-        message: `${source} is not a setting. Did you mean "${meant(key, reading.group)}"?`
+        message: `${source} is not a setting. Did you mean "${meant(location.join("."), reading.group)}"?`
       })
     }
     if (Setting.isSetting(known)) {
@@ -97,7 +129,7 @@ const readGroup: (
       if (text === undefined) return yield* new Failure({ message: Setting.problem(known, source, value) })
       given.push({ setting: known, text, value, source })
     } else if (valueNode.type === "object") {
-      given.push(...(yield* readGroup(reading, valueNode, known, [...path, name])))
+      given.push(...(yield* readGroup(reading, valueNode, known, location)))
     } else {
       const keys = Object.keys(known).map((key) => `"${key}"`)
       return yield* new Failure({ message: `${source} is not an object of settings: ${keys.join(", ")}.` })
@@ -105,3 +137,78 @@ const readGroup: (
   }
   return given
 })
+
+/** The failure for a key that an object has twice. */
+const repetitionIn = ({ sourceAt }: Reading, node: Node, location: Finding.Location): Failure | undefined => {
+  const seen = new Set<unknown>()
+  for (const { children: [key] = [] } of node.type === "object" ? (node.children ?? []) : []) {
+    if (key === undefined) continue
+    if (seen.has(key.value)) {
+      return new Failure({
+        message: `${sourceAt([...location, String(key.value)], key)} is there for the second time.`
+      })
+    }
+    seen.add(key.value)
+  }
+  return undefined
+}
+
+const decode = SchemaParser.decodeUnknownEffect(ModelSettings.ModelSettings)
+
+const readModelSettings = Effect.fnUntraced(function* (reading: Reading) {
+  const parts: Record<string, unknown> = {}
+  for (const part of ModelSettings.parts) {
+    const node = findNodeAtLocation(reading.root, [part])
+    if (node === undefined) continue
+    for (const { location, node: inner } of nodesOf(node, [part])) {
+      const repeated = repetitionIn(reading, inner, location)
+      if (repeated !== undefined) return yield* repeated
+    }
+    parts[part] = getNodeValue(node)
+  }
+  return yield* decode(parts, { errors: "first", onExcessProperty: "error" }).pipe(
+    Effect.mapError((issue) => new Failure({ message: problem(reading, Finding.of(issue)) }))
+  )
+})
+
+interface Place {
+  readonly location: Finding.Location
+  readonly node: Node
+}
+
+/** A node and all nodes below it. */
+const nodesOf = (node: Node, location: Finding.Location): ReadonlyArray<Place> => [
+  { location, node },
+  ...(node.children ?? []).flatMap((child, index) => {
+    const [key, value] = child.type === "property" ? (child.children ?? []) : []
+    if (child.type !== "property") return nodesOf(child, [...location, index])
+    return key === undefined || value === undefined ? [] : nodesOf(value, [...location, String(key.value)])
+  })
+]
+
+/** The sentence about a finding. */
+const problem = ({ root, sourceAt }: Reading, finding: Finding.Finding): string => {
+  const { location } = finding
+  const key = String(location.at(-1))
+  const sourceOf = (location: Finding.Location) => sourceAt(location, nodeAt(root, location))
+  switch (finding.fault) {
+    case "missing":
+      return `${sourceOf(location.slice(0, -1))} has no "${key}".`
+    case "unknown":
+      return finding.known.length === 0
+        ? `${sourceOf(location)} is not allowed in ${finding.expected ?? "this object"}.`
+        : `${sourceOf(location)} is not a setting. Did you mean "${nearest(key, finding.known)}"?`
+    case "wrong": {
+      const node = findNodeAtLocation(root, [...location])
+      const shown =
+        node === undefined || !isShown(location, node) ? "" : ` ${Setting.format(getNodeValue(node))}, which is`
+      return `${sourceOf(location)} is${shown} not ${finding.expected ?? "allowed"}.`
+    }
+  }
+}
+
+/** Whether an error may show a value. It may be a secret where an API key is expected, or below. */
+const isShown = (location: Finding.Location, { type }: Node): boolean =>
+  type !== "object" &&
+  type !== "array" &&
+  (location[0] !== "upstreams" || ["adapter", "baseUrl", "timeLimit"].includes(String(location.at(-1))))

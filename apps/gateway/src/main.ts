@@ -6,6 +6,7 @@ import { CliConfig, Command, GlobalFlag } from "effect/cli"
 import * as Byok from "./commands/Byok.ts"
 import * as Credits from "./commands/Credits.ts"
 import * as Keys from "./commands/Keys.ts"
+import * as Models from "./commands/Models.ts"
 import * as Serve from "./commands/Serve.ts"
 import * as SettingsCommand from "./commands/Settings.ts"
 import * as Output from "./Output.ts"
@@ -14,7 +15,7 @@ import { nodeProblem, version } from "./Version.ts"
 
 const command = Command.make("model-gateway").pipe(
   Command.withDescription("One HTTP API in front of many model providers"),
-  Command.withSubcommands([Serve.command, Keys.command, Credits.command, Byok.command, SettingsCommand.command])
+  Command.withSubcommands([Serve.command, Models.command, Keys.command, Credits.command, Byok.command, SettingsCommand.command])
 )
 
 /** Unlike npm, pnpm passes the `--` of `pnpm start -- --port 9000` on. No command here uses it. */

@@ -5,6 +5,8 @@ import { Effect, Option } from "effect"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import * as LoadSettings from "../src/LoadSettings.ts"
+import { Offered } from "../src/Offered.ts"
+import * as Offers from "../src/Offers.ts"
 import { folder } from "./Executable.ts"
 
 /** A settings file with this text. */
@@ -24,6 +26,14 @@ export const load = (
     const given = Object.entries(flags).map(([name, text]) => [name, Option.some(text)] as const)
     const loaded = yield* LoadSettings.load(Object.fromEntries(given), Option.fromNullishOr(file), environment)
     return { ...(yield* LoadSettings.read(loaded)), ...(yield* loaded.read(GatewayServerConfig.config)) }
+  }).pipe(Effect.provide(NodeServices.layer))
+
+/** What the gateway would offer with them. */
+export const offered = (file: string | undefined, environment: Record<string, string> = {}) =>
+  Effect.gen(function* () {
+    const loaded = yield* LoadSettings.load({}, Option.fromNullishOr(file), environment)
+    const settings = yield* LoadSettings.read(loaded)
+    return yield* Effect.provide(Offered, Offers.layer(loaded, settings.upstreams))
   }).pipe(Effect.provide(NodeServices.layer))
 
 /** The sentence with which they are refused. */

@@ -102,7 +102,7 @@ describe("settings", () => {
   it("of an upstream are those that its adapter reads without the executable", async () => {
     for (const { name, variables } of adapters) {
       const { apiKey, baseUrl } = Settings.declarations.upstreams[name] ?? {}
-      expect({ apiKey: apiKey?.variable, baseUrl: baseUrl?.variable }).toEqual(variables)
+      expect({ apiKey: apiKey?.variable, baseUrl: baseUrl?.variable }).toEqual(variables ?? {})
     }
   })
 
@@ -257,13 +257,32 @@ describe("the JSON Schema of the settings file", () => {
         return propertiesOf(node)[key]
       }, schema)
     const schema = Settings.jsonSchema()
-    for (const { path, setting } of declared) {
+    // Users choose the names of upstreams, so the schema has no property for each adapter's own.
+    for (const { path, setting } of declared.filter(({ path: [part] }) => part !== "upstreams")) {
       expect(at(schema, path)).toHaveProperty("description", `${setting.description}. Allowed: ${setting.allowed}.`)
     }
     expect(at(schema, ["port"])).toMatchObject({ type: "integer", minimum: 0, maximum: 65_535, default: 8787 })
     expect(at(schema, ["videos", "concurrency"])).toMatchObject({ type: "integer", minimum: 1, default: 32 })
     expect(at(schema, ["logFormat"])).toMatchObject({ enum: ["pretty", "json"], default: "pretty" })
     expect(at(schema, ["corsOrigins"])).toMatchObject({ type: "array", items: { type: "string" } })
+    expect(at(schema, ["upstreams"])).toMatchObject({
+      type: "object",
+      additionalProperties: {
+        additionalProperties: false,
+        properties: { adapter: {}, apiKey: {}, baseUrl: { type: "string" }, timeLimit: { type: "string" } }
+      }
+    })
+    expect(at(schema, ["models"])).toMatchObject({
+      type: "object",
+      additionalProperties: {
+        additionalProperties: false,
+        required: ["offers"],
+        properties: {
+          kind: { enum: ["rerank", "transcription", "video"] },
+          offers: { items: { required: ["upstream", "model"], additionalProperties: false } }
+        }
+      }
+    })
   })
 })
 

@@ -67,7 +67,10 @@ export interface Adapter<out R = HttpClient.HttpClient> {
   readonly title: string
   /** Undefined if the adapter has no upstream of its own, so that settings must define one. */
   readonly variables: Variables | undefined
-  /** Where the public API is. Undefined if there is none: then the upstream is off without a URL. */
+  /**
+   * Where the public API is. Undefined if there is none: then the upstream is off without a URL.
+   * Empty if the adapter calls no URL, such as that of a local command.
+   */
   readonly defaultBaseUrl: string | undefined
   /** Whether calls need a credential. `optional`: the upstream is on if it has a base URL. */
   readonly credential: "required" | "optional" | "none"

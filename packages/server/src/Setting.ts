@@ -264,14 +264,14 @@ export const literals = <const Values extends ReadonlyArray<string>>(
 /**
  * A text that `schema` allows, which `allowed` describes in errors. Default: any that is not empty.
  */
-export const text = (
+export const text = <Default extends string | undefined>(
   name: string,
   options: Options & {
     readonly allowed: string
-    readonly default: string
+    readonly default: Default
     readonly schema?: Schema.ConstraintCodec<string, string>
   }
-): Setting<string> => declare(name, { ...options, schema: options.schema ?? Schema.NonEmptyString })
+): Setting<string | Default> => declare(name, { ...options, schema: options.schema ?? Schema.NonEmptyString })
 
 /**
  * A list, empty by default. The errors of `item` are shown, so its checks should state what is
@@ -359,6 +359,12 @@ export const make = <G extends Group>(group: G, values: PartialValues<G>): Value
 
 const formatIssue = SchemaIssue.makeFormatterStandardSchemaV1()
 
+/** A value in an error message. Never contains the user name and password of a URL. */
+export const format = (value: unknown): string => {
+  const shown = Duration.isDuration(value) ? formatDuration(value) : Formatter.format(value)
+  return shown.replaceAll(/\/\/[^/\s"]*@/g, "//…@")
+}
+
 /**
  * What is wrong with a value, as a sentence: `--port is "x", which is not a port from 0 to 65535.`
  * Never contains the value of a secret, nor the user name and password of a URL.
@@ -373,9 +379,7 @@ export const problem = (
   // Which item of a list is wrong, and why.
   const [first] = setting.isList && issue !== undefined ? formatIssue(issue).issues : []
   const reason = first === undefined ? "" : `: ${first.message}`
-  const shown = Duration.isDuration(value) ? formatDuration(value) : Formatter.format(value)
-  const withoutPassword = shown.replaceAll(/\/\/[^/\s"]*@/g, "//…@")
-  return `${source} is ${withoutPassword}, which is not ${setting.allowed}${reason}.`
+  return `${source} is ${format(value)}, which is not ${setting.allowed}${reason}.`
 }
 
 /** The JSON Schema of a group. */

@@ -9,10 +9,12 @@ import { HttpServer } from "effect/http"
 import type { ServeError } from "effect/http/HttpServerError"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
+import * as Catalogue from "../Catalogue.ts"
 import * as Connections from "../Connections.ts"
 import * as DataFolder from "../DataFolder.ts"
 import { Failure } from "../Failure.ts"
 import * as LoadSettings from "../LoadSettings.ts"
+import { Offered } from "../Offered.ts"
 import * as Output from "../Output.ts"
 import * as SampleKeys from "../SampleKeys.ts"
 import * as Settings from "../Settings.ts"
@@ -21,7 +23,11 @@ import * as Settings from "../Settings.ts"
  * Imported when it runs: without it the other commands, help and error messages start twice as
  * fast.
  */
-const layerService = Effect.fnUntraced(function* (settings: LoadSettings.Ready, { server }: Connections.Connections) {
+const layerService = Effect.fnUntraced(function* (
+  loaded: LoadSettings.Loaded,
+  settings: LoadSettings.Ready,
+  { server }: Connections.Connections
+) {
   const [GatewayServer, Offers, NodeHttpServer] = yield* Effect.promise(() =>
     Promise.all([
       import("@model-gateway/server/GatewayServer"),
@@ -31,7 +37,8 @@ const layerService = Effect.fnUntraced(function* (settings: LoadSettings.Ready, 
   )
   const { dataDir, host, port, shutdownTimeout, upstreams, webDir } = settings
   const web = webDir === undefined ? undefined : { dir: webDir }
-  return Offers.provideTo(upstreams, (offers) => GatewayServer.layerSqlite({ dataDir, offers, web })).pipe(
+  return Layer.unwrap(Effect.map(Offered, ({ offers }) => GatewayServer.layerSqlite({ dataDir, offers, web }))).pipe(
+    Layer.provideMerge(Offers.layer(loaded, upstreams)),
     Layer.provideMerge(
       NodeHttpServer.layer(() => server, { host, port, gracefulShutdownTimeout: shutdownTimeout }).pipe(
         Layer.catchTag("ServeError", (error) => Layer.effectContext(Effect.fail(refused(error, host, port))))
@@ -104,6 +111,7 @@ const running = Effect.fnUntraced(function* (settings: LoadSettings.Ready, conne
     yield* Console.log(
       `Model gateway at ${base}/api/v1 (data in ${settings.dataDir}${page}, API reference at ${base}/docs)`
     )
+    yield* Console.log(Catalogue.summary(yield* Offered))
     // Created once the port is open: a run that cannot listen must not create keys that nobody
     // sees.
     const workspaces = yield* WorkspaceStore
@@ -138,7 +146,7 @@ export const command = Command.make(
         grace: Duration.toMillis(limits.bodyRate.grace)
       }
     })
-    const service = yield* layerService(settings, connections)
+    const service = yield* layerService(loaded, settings, connections)
     yield* running(settings, connections).pipe(
       Effect.provide(Layer.provide(service, [GatewayServerConfig.layer(limits), layerLogs(settings)]))
     )

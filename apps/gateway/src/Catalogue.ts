@@ -1,0 +1,148 @@
+/** What people and programs read about the upstreams, and about the models and their offers. */
+import type { Offer } from "@model-gateway/providers/Offer"
+import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import type { Pricing, VideoPrice } from "@model-gateway/providers/Pricing"
+import type { Settings } from "@model-gateway/server/GatewayServerConfig"
+import * as Setting from "@model-gateway/server/Setting"
+import type { Duration } from "effect"
+import type { Offered, Upstream } from "./Offered.ts"
+import type { Price } from "./ModelSettings.ts"
+import * as Output from "./Output.ts"
+
+type Everything = Offered["Service"]
+
+const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? "" : "s"}`
+
+/** How many models a provider serves. */
+const modelsOf = ({ offers }: Everything, provider: string): string =>
+  count(new Set(offers.filter((offer) => offer.provider === provider).map(({ publicId }) => publicId)).size, "model")
+
+const at = ({ adapter, baseUrl }: Upstream): string =>
+  baseUrl === "" ? adapter.title : `${adapter.title} at ${baseUrl}`
+
+/** One line for each upstream that is on, or that the settings mention. */
+export const summary = (everything: Everything): string => {
+  const { offers, upstreams } = everything
+  const lines: Array<readonly [string, string]> = []
+  for (const upstream of upstreams) {
+    const { adapter, credential, isMentioned, name } = upstream
+    if (credential !== undefined) lines.push([name, `${modelsOf(everything, name)}, ${at(upstream)}`])
+    else if (isMentioned) lines.push([name, `no API key (${adapter.variables?.apiKey ?? "apiKey"}), ${at(upstream)}`])
+  }
+  const named = new Set(upstreams.map(({ name }) => name))
+  for (const provider of new Set(offers.map((offer) => offer.provider))) {
+    if (!named.has(provider)) lines.push([provider, `${modelsOf(everything, provider)}, in this process`])
+  }
+  return `Upstreams:\n${Output.fields(lines)}`
+}
+
+/** A model with its offers, in the order in which they are tried. */
+export interface Listed {
+  readonly id: string
+  readonly kind: Offer["kind"]
+  readonly name: string
+  readonly offers: ReadonlyArray<ListedOffer>
+}
+
+/** An offer of a model. */
+export interface ListedOffer {
+  readonly upstream: string
+  /** The upstream's id of the model. */
+  readonly model: string
+  /** Credits by unit, as in the settings file. */
+  readonly price: Price | "free"
+  /** The longest wait for one call. Null: that of the adapter. */
+  readonly time_limit: string | null
+  /** Where the gateway's credential is from. Null: the upstream is called without one. */
+  readonly credential: string | null
+}
+
+/** Every model. */
+export const list = ({ offers, upstreams }: Everything, deadlines: Settings["deadlines"]): ReadonlyArray<Listed> => {
+  const sources = new Map(upstreams.map(({ credentialSource, name }) => [name, credentialSource]))
+  const models = new Map<string, Listed>()
+  for (const offer of offers) {
+    const { kind, name, pricing, provider, publicId, upstreamId } = offer
+    const limit = offer.timeLimit ?? defaultLimit(kind, deadlines)
+    const listed: ListedOffer = {
+      upstream: provider,
+      model: upstreamId,
+      price: offer.isFree ? "free" : priceOf(pricing),
+      time_limit: limit === undefined ? null : Setting.formatDuration(limit),
+      credential: sources.get(provider) ?? null
+    }
+    const key = `${kind} ${publicId}`
+    const known = models.get(key)
+    models.set(key, { id: publicId, kind, name: known?.name ?? name, offers: [...(known?.offers ?? []), listed] })
+  }
+  return [...models.values()]
+}
+
+const defaultLimit = (kind: Offer["kind"], deadlines: Settings["deadlines"]): Duration.Duration | undefined => {
+  switch (kind) {
+    case "rerank":
+      return deadlines.rerankAttempt
+    case "transcription":
+      return deadlines.transcriptionAttempt
+    case "video":
+      return undefined
+  }
+}
+
+const credits = MicroCredits.toCredits
+
+/** A price as the settings file states it. */
+const priceOf = (pricing: Pricing): Price => {
+  if ("prices" in pricing) {
+    const prices = pricing.prices.map(({ microCredits, ...filter }) => ({ ...filter, credits: credits(microCredits) }))
+    return pricing.unit === "second" ? { second: prices } : { video: prices }
+  }
+  if (pricing.unit === "token") {
+    return { input_tokens: credits(pricing.inputMicroCredits), output_tokens: credits(pricing.outputMicroCredits) }
+  }
+  return pricing.unit === "second"
+    ? { second: credits(pricing.microCredits) }
+    : { search_unit: credits(pricing.microCredits) }
+}
+
+const filterText = ({ audio, resolution }: Pick<VideoPrice, "audio" | "resolution">): string => {
+  const parts = [resolution, audio === undefined ? undefined : audio ? "audio" : "no audio"].filter(
+    (part) => part !== undefined
+  )
+  return parts.length === 0 ? "" : ` (${parts.join(", ")})`
+}
+
+const perUnitText = (unit: string, price: NonNullable<Price["second"]>): string =>
+  typeof price === "number"
+    ? `${price} per ${unit}`
+    : price.map(({ credits, ...filter }) => `${credits} per ${unit}${filterText(filter)}`).join("; ")
+
+/** A price for people, in credits. */
+const priceText = (price: ListedOffer["price"]): string => {
+  if (price === "free") return price
+  const { input_tokens, output_tokens, search_unit, second, video } = price
+  return [
+    ...(search_unit === undefined ? [] : [perUnitText("search unit", search_unit)]),
+    ...(second === undefined ? [] : [perUnitText("second", second)]),
+    ...(video === undefined ? [] : [perUnitText("video", video)]),
+    ...(input_tokens === undefined ? [] : [perUnitText("million input tokens", input_tokens)]),
+    ...(output_tokens === undefined || output_tokens === 0 ? [] : [perUnitText("million output tokens", output_tokens)])
+  ].join("; ")
+}
+
+/** The models as a table for people. */
+export const table = (models: ReadonlyArray<Listed>): string =>
+  Output.table(
+    ["MODEL", "KIND", "UPSTREAM", "MODEL THERE", "CREDITS", "TIME LIMIT", "API KEY"],
+    models.flatMap(({ id, kind, offers }) =>
+      offers.map(({ credential, model, price, time_limit, upstream }, index) => [
+        index === 0 ? id : "",
+        index === 0 ? kind : "",
+        upstream,
+        model,
+        priceText(price),
+        time_limit ?? "the adapter's",
+        credential ?? "none"
+      ])
+    )
+  )

@@ -1,0 +1,186 @@
+/**
+ * The parts `upstreams` and `models` of the settings file: which upstreams there are, and which of
+ * them serve which model, in what order, at what price and with which time limits.
+ *
+ * Users choose the names in them, so they are schemas instead of settings: they have no flags and
+ * no variables. Errors, the JSON Schema and the table in the documentation come from these schemas:
+ * `description` says what a key does, and `expected` completes "which is not …".
+ */
+import { Resolution } from "@model-gateway/core/Video"
+import { adapters } from "@model-gateway/providers/Adapters"
+import * as UpstreamHttp from "@model-gateway/providers/UpstreamHttp"
+import { Duration, JsonSchema, Option, Predicate, Schema } from "effect"
+
+const decodeDuration = Schema.decodeUnknownOption(Schema.DurationFromString)
+
+/** A text that passes a check. The description precedes the check, so that the JSON Schema has it. */
+const checked = (description: string, expected: string, isAllowed: (text: string) => boolean) =>
+  Schema.String.annotate({ description }).check(Schema.makeFilter(isAllowed, { expected }))
+
+/** A duration. It stays text: the JSON Schema of a duration has no description. */
+const timeLimit = (description: string) =>
+  checked(description, "a duration above 0 seconds, such as 20 seconds", (text) =>
+    Option.exists(decodeDuration(text), (limit) => Duration.isPositive(limit) && Duration.isFinite(limit))
+  )
+
+/** The time limit that a text states. */
+export const durationOf = (timeLimit: string | undefined): Duration.Duration | undefined =>
+  timeLimit === undefined ? undefined : Option.getOrUndefined(decodeDuration(timeLimit))
+
+/** What an API key is, to complete "is not …". */
+export const apiKeyAllowed = "an API key of printable ASCII characters without spaces"
+
+/** Whether a text is an API key. */
+export const isApiKey = (text: string): boolean =>
+  Option.isSome(Schema.decodeUnknownOption(Schema.toCodecJson(UpstreamHttp.ApiKey))(text))
+
+/** What a base URL is, to complete "is not …". */
+export const baseUrlAllowed = "an http:// or https:// URL without user name, query or fragment"
+
+/** Names a variable of the environment, so that the file need not hold the secret. */
+const Reference = Schema.Struct({ env: Schema.NonEmptyString })
+
+const expectedUpstream = 'an object such as { "adapter": "openai", "baseUrl": "https://whisper.internal/v1" }'
+
+/** An upstream: one address that speaks an adapter's API. */
+const Upstream = Schema.Struct({
+  adapter: Schema.optionalKey(
+    Schema.Literals(adapters.map(({ name }) => name)).annotate({
+      expected: `one of ${adapters.map(({ name }) => name).join(", ")}`,
+      description: "The adapter. Default: the one with the name of the upstream"
+    })
+  ),
+  apiKey: Schema.optionalKey(
+    Schema.Union([Schema.String.check(Schema.makeFilter(isApiKey)), Reference]).annotate({
+      expected: `${apiKeyAllowed}, or { "env": "NAME" }`,
+      description:
+        "The API key, or the environment variable that holds it. Without a key, an upstream with a `baseUrl` of its own is called without one"
+    })
+  ),
+  baseUrl: Schema.optionalKey(
+    checked("The URL of the API. Default: that of the adapter", baseUrlAllowed, Schema.is(UpstreamHttp.BaseUrl))
+  ),
+  timeLimit: Schema.optionalKey(timeLimit("The longest wait for one call, for offers that state none"))
+}).annotate({ expected: expectedUpstream, description: "An upstream, under its name in `provider` of requests" })
+
+const Credits = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000 }))
+
+const VideoPrice = Schema.Struct({
+  resolution: Schema.optionalKey(Resolution),
+  audio: Schema.optionalKey(Schema.Boolean),
+  credits: Credits
+})
+
+const oneOrMore = Schema.Union([Credits, Schema.Array(VideoPrice).check(Schema.isMinLength(1))]).annotate({
+  expected: 'a number of credits, or a list such as [{ "resolution": "1080p", "audio": true, "credits": 0.4 }]'
+})
+
+const credits = Credits.annotate({ expected: "a number of credits from 0 to 1000000" })
+
+/** What an offer charges, in credits. */
+const Price = Schema.Struct({
+  search_unit: Schema.optionalKey(credits.annotate({ description: "Credits per search unit: up to 100 documents" })),
+  second: Schema.optionalKey(
+    oneOrMore.annotate({
+      description:
+        "Credits per second of audio or video. For video also a list of prices by `resolution` and `audio`, of which the first that matches applies"
+    })
+  ),
+  video: Schema.optionalKey(oneOrMore.annotate({ description: "Credits per video, or a list as for `second`" })),
+  input_tokens: Schema.optionalKey(credits.annotate({ description: "Credits per million input tokens" })),
+  output_tokens: Schema.optionalKey(credits.annotate({ description: "Credits per million output tokens. Default: 0" }))
+}).annotate({
+  expected: 'an object of credits by unit, such as { "search_unit": 0.002 }',
+  description: "What callers pay, in credits by unit. Default: the price of the built-in catalogue"
+})
+
+/** What an offer charges, as the file states it. */
+export type Price = typeof Price.Type
+
+const Name = Schema.NonEmptyString.check(Schema.isMaxLength(256))
+
+/** One upstream's offer of a model. */
+const Offer = Schema.Struct({
+  upstream: Schema.String.annotate({
+    expected: "the name of an upstream",
+    description: "The name of an upstream: an adapter's own, or one under `upstreams`"
+  }),
+  model: Name.annotate({ expected: "the upstream's id of a model", description: "The model's id at the upstream" }),
+  price: Schema.optionalKey(Price),
+  timeLimit: Schema.optionalKey(
+    timeLimit("The longest wait for one call. Default: that of the upstream, then the service's")
+  ),
+  parameters: Schema.optionalKey(
+    Schema.Record(Schema.String, Schema.Json).annotate({
+      expected: "an object",
+      description: "What the adapter has to know of the model: see the page of the upstream. Default: the catalogue's"
+    })
+  )
+}).annotate({ expected: 'an object such as { "upstream": "cohere", "model": "rerank-v3.5" }' })
+
+/** One upstream's offer of a model, as the file states it. */
+export type Offer = typeof Offer.Type
+
+/** A model and its offers. */
+const Model = Schema.Struct({
+  name: Schema.optionalKey(
+    Name.annotate({
+      expected: "a text",
+      description: "Display name. Default: that of the catalogue for the first offer, else the id"
+    })
+  ),
+  kind: Schema.optionalKey(
+    Schema.Literals(["rerank", "transcription", "video"]).annotate({
+      expected: "one of rerank, transcription, video",
+      description: "What the model does. Default: that of the catalogue for the first offer, else what its adapter does"
+    })
+  ),
+  offers: Schema.Array(Offer).annotate({
+    expected: "a list of offers",
+    description:
+      "The upstreams that serve the model, in the order to try. They replace the offers of a built-in model with this id. An empty list turns it off"
+  })
+}).annotate({
+  expected: 'an object such as { "offers": [{ "upstream": "cohere", "model": "rerank-v3.5" }] }',
+  description: "A model, under the id that callers send as `model`"
+})
+
+/** A model and its offers, as the file states them. */
+export type Model = typeof Model.Type
+
+/** At most what `provider.order` of a request accepts. */
+const UpstreamName = Schema.String.check(Schema.isPattern(/^[a-z0-9][a-z0-9_-]{0,63}$/))
+
+const ModelId = Schema.String.check(Schema.isPattern(/^\S{1,256}$/))
+
+/** Both parts. */
+export const ModelSettings = Schema.Struct({
+  upstreams: Schema.optionalKey(
+    Schema.Record(UpstreamName, Upstream).annotate({
+      expected: "an object of upstreams by their names of lowercase letters, digits, - and _"
+    })
+  ),
+  models: Schema.optionalKey(
+    Schema.Record(ModelId, Model).annotate({ expected: "an object of models by their ids, which have no spaces" })
+  )
+})
+
+/** Both parts, as the file states them. */
+export type ModelSettings = typeof ModelSettings.Type
+
+/** An upstream, as the file states it. */
+export type Upstream = typeof Upstream.Type
+
+/** The keys of both parts. */
+export const parts: ReadonlyArray<string> = Object.keys(ModelSettings.fields)
+
+/** Whether a key of the settings file is one of these parts. */
+export const isPart = (key: string): boolean => parts.includes(key)
+
+/** The JSON Schemas of both parts, by their keys. */
+export const jsonSchema = (): Readonly<Record<string, unknown>> => {
+  const { schema } = JsonSchema.toDocumentDraft07(
+    Schema.toJsonSchemaDocument(ModelSettings, { onExcessProperty: "error" })
+  )
+  return Predicate.isObject(schema.properties) ? schema.properties : {}
+}

@@ -1,0 +1,26 @@
+/** The upstreams and the offers of this gateway, for what tells people about them. */
+import type { Adapter, Upstream as AdapterUpstream } from "@model-gateway/providers/Adapter"
+import type { Offers } from "@model-gateway/providers/Offer"
+import { Context, type Duration } from "effect"
+
+/** An upstream with its adapter. */
+export interface Upstream extends AdapterUpstream {
+  readonly adapter: Adapter
+  /** Names where the gateway's credential is from. Undefined: the upstream is called without one. */
+  readonly credentialSource: string | undefined
+  /** The time limit of its offers that state none. */
+  readonly timeLimit: Duration.Duration | undefined
+  /** Whether the settings mention it, so that people expect it to be on. */
+  readonly isMentioned: boolean
+}
+
+/** What the gateway offers. */
+export class Offered extends Context.Service<
+  Offered,
+  {
+    /** Also those without a credential of the gateway. */
+    readonly upstreams: ReadonlyArray<Upstream>
+    /** In the order of the catalogue. */
+    readonly offers: Offers
+  }
+>()("@model-gateway/gateway/Offered") {}
