@@ -19,7 +19,10 @@ describe("the value of a secret", () => {
         [await refusal(file), `"${path.join(".")}" on line 1 of ${file}`],
         ...(setting.hasFlag ? [[await refusal(undefined, {}, { [setting.name]: secret }), `--${setting.name}`]] : [])
       ]
-      for (const [message, source] of messages) expect(message).toBe(`${source} is not ${setting.allowed}.`)
+      for (const [message = "", source] of messages) {
+        // In a file, an API key may also be the name of a variable.
+        expect(message.replace(', or { "env": "NAME" }', "")).toBe(`${source} is not ${setting.allowed}.`)
+      }
     }
   })
 
