@@ -53,7 +53,7 @@ export const all = Effect.fnUntraced(function* (loaded: Loaded, upstreams: Reado
         })
       }
       const pricing = offer.price === undefined ? builtIn?.pricing : pricingOf(offer.price)
-      const timeLimit = ModelSettings.durationOf(offer.timeLimit) ?? upstream.timeLimit
+      const timeLimit = ModelSettings.durationOf(offer.timeLimit)
       const parameters = offer.parameters ?? builtIn?.parameters
       const model =
         pricing === undefined

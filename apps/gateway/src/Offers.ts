@@ -7,6 +7,7 @@ import type { InvalidModel } from "@model-gateway/providers/Adapter"
 import { adapters } from "@model-gateway/providers/Adapters"
 import type { Model } from "@model-gateway/providers/Model"
 import type { Offer } from "@model-gateway/providers/Offer"
+import * as UpstreamHttp from "@model-gateway/providers/UpstreamHttp"
 import * as Sandbox from "@model-gateway/sandbox/Sandbox"
 import { Duration, Effect, Layer } from "effect"
 import { Failure } from "./Failure.ts"
@@ -16,15 +17,18 @@ import { Offered, type Upstream } from "./Offered.ts"
 import type { Settings } from "./Settings.ts"
 import * as Upstreams from "./Upstreams.ts"
 
-/** The built-in models of an upstream: those of its adapter, if it is the adapter's own. */
-const builtInsOf = ({ adapter, name, timeLimit }: Upstream): ReadonlyArray<Model> => {
-  if (name !== adapter.name) return []
-  return timeLimit === undefined ? adapter.models : adapter.models.map((model) => ({ ...model, timeLimit }))
-}
-
 /** The longest wait of an upstream: no shorter than that of any of its models. */
-const longestOf = (models: ReadonlyArray<Model>): Duration.Duration =>
-  models.reduce((longest, { timeLimit = Duration.zero }) => Duration.max(longest, timeLimit), Duration.minutes(5))
+const longestOf = ({ timeLimit }: Upstream, models: ReadonlyArray<Model>): Duration.Duration =>
+  [...models, { timeLimit }].reduce(
+    (longest, { timeLimit = Duration.zero }) => Duration.max(longest, timeLimit),
+    UpstreamHttp.defaultTimeLimit
+  )
+
+/** The offer with the time limit of its upstream, unless it has one of its own. */
+const withTimeLimit =
+  ({ timeLimit }: Upstream) =>
+  (offer: Offer): Offer =>
+    timeLimit === undefined || offer.timeLimit !== undefined ? offer : { ...offer, timeLimit }
 
 const make = Effect.fnUntraced(function* (loaded: Loaded, settings: Settings["upstreams"]) {
   const upstreams = yield* Upstreams.all(loaded, settings)
@@ -37,11 +41,13 @@ const make = Effect.fnUntraced(function* (loaded: Loaded, settings: Settings["up
   for (const upstream of upstreams) {
     const { adapter, baseUrl, credential, name } = upstream
     const added = configured.filter((each) => each.upstream === upstream).map(({ model }) => model)
-    const models = [...builtInsOf(upstream).filter(isKept), ...added]
-    const offers = yield* Effect.mapError(
-      adapter.offers({ name, baseUrl, credential, timeLimit: longestOf(models) }, models),
-      (error) => invalid(error, configured)
+    const models = [...(name === adapter.name ? adapter.models.filter(isKept) : []), ...added]
+    const timeLimit = longestOf(upstream, models)
+    const offers = yield* adapter.offers({ name, baseUrl, credential, timeLimit }, models).pipe(
+      Effect.map((offers) => offers.map(withTimeLimit(upstream))),
+      Effect.mapError((error) => invalid(error, configured))
     )
+    // An adapter that is given no models offers those that its upstream lists.
     const start = offers.length - added.length
     builtIn.push(...offers.slice(0, start).filter(isKept))
     for (const [index, model] of added.entries()) {

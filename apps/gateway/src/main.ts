@@ -15,7 +15,14 @@ import { nodeProblem, version } from "./Version.ts"
 
 const command = Command.make("model-gateway").pipe(
   Command.withDescription("One HTTP API in front of many model providers"),
-  Command.withSubcommands([Serve.command, Models.command, Keys.command, Credits.command, Byok.command, SettingsCommand.command])
+  Command.withSubcommands([
+    Serve.command,
+    Models.command,
+    Keys.command,
+    Credits.command,
+    Byok.command,
+    SettingsCommand.command
+  ])
 )
 
 /** Unlike npm, pnpm passes the `--` of `pnpm start -- --port 9000` on. No command here uses it. */

@@ -77,7 +77,7 @@ export interface Options {
   readonly authentication?: Authentication
   /**
    * The longest wait for a JSON response, or for the next bytes of a stream. The service has
-   * shorter limits of its own. Default: 5 minutes.
+   * shorter limits of its own. Default: {@link defaultTimeLimit}.
    */
   readonly timeLimit?: Duration.Input | undefined
   /** The maximum size of a JSON response in bytes. Default: 4 MiB. */
@@ -88,6 +88,13 @@ export interface Options {
    */
   readonly reasonOf?: (failure: Failure) => Reason | undefined
 }
+
+/**
+ * The longest wait for an upstream without a time limit of its own.
+ *
+ * @since 0.1.0
+ */
+export const defaultTimeLimit = Duration.minutes(5)
 
 /**
  * One call of an upstream.
@@ -231,7 +238,7 @@ export const make = Effect.fnUntraced(function* (
   options: Options
 ): Effect.fn.Return<UpstreamHttp, never, HttpClient.HttpClient> {
   const { header, scheme } = options.authentication ?? bearer
-  const timeLimit = options.timeLimit ?? Duration.minutes(5)
+  const timeLimit = options.timeLimit ?? defaultTimeLimit
   const most = options.maxResponseBytes ?? 4 * 1024 * 1024
   // The lifetime of a request ends with its scope, which frees the connection of an unread body.
   const client = HttpClient.withScope(yield* HttpClient.HttpClient)

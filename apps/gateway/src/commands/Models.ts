@@ -1,6 +1,6 @@
 /** `model-gateway models`: lists the models and their offers, without starting the service. */
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
-import { Console, Effect, type Option } from "effect"
+import { Console, Effect, Layer, Logger, type Option } from "effect"
 import { Command } from "effect/cli"
 import * as Catalogue from "../Catalogue.ts"
 import * as LoadSettings from "../LoadSettings.ts"
@@ -19,7 +19,8 @@ export const read = Effect.fnUntraced(function* (
   const limits = yield* loaded.read(GatewayServerConfig.config)
   // Imported here so that help and error messages do not wait for it.
   const Offers = yield* Effect.promise(() => import("../Offers.ts"))
-  const offered = yield* Effect.provide(Offered, Offers.layer(loaded, settings.upstreams))
+  const offers = Offers.layer(loaded, settings.upstreams).pipe(Layer.provide(Layer.succeed(Logger.LogToStderr, true)))
+  const offered = yield* Effect.provide(Offered, offers)
   return { offered, limits }
 })
 
