@@ -37,6 +37,7 @@ import * as KeyStore from "./access/KeyStore.ts"
 import * as ModelCatalogue from "./routing/ModelCatalogue.ts"
 import * as ModelsHandlers from "./operations/ModelsHandlers.ts"
 import * as FreeModelDays from "./admission/FreeModelDays.ts"
+import * as OwnKeys from "./routing/OwnKeys.ts"
 import * as ProviderKeys from "./access/ProviderKeys.ts"
 import * as RateLimits from "./admission/RateLimits.ts"
 import * as RateLimiterStore from "./storage/memory/RateLimiterStore.ts"
@@ -73,7 +74,8 @@ const handlers = Layer.mergeAll(
   ModelsHandlers.layer
 ).pipe(
   Layer.provide([Authorization.layer.pipe(Layer.provide([BodyMemory.layer, LargeBodies.layer])), Router.layer]),
-  Layer.provide(Admission.layer)
+  Layer.provide(Admission.layer),
+  Layer.provide(OwnKeys.layer)
 )
 
 const api = HttpApiBuilder.layer(GatewayApi).pipe(Layer.provide(handlers))

@@ -1,5 +1,5 @@
 /** Offers whose answers are scripted by a test. */
-import { gatewayCredential, type Offers } from "@model-gateway/providers/Offer"
+import { type Credential, gatewayCredential, type Offers } from "@model-gateway/providers/Offer"
 import { cost, searchUnits } from "@model-gateway/providers/Pricing"
 import type { ProviderError } from "@model-gateway/providers/ProviderError"
 import type { RerankRequest, RerankResponse } from "@model-gateway/providers/Rerank"
@@ -19,10 +19,16 @@ export interface Script {
   readonly verbose?: boolean
   /** The limits of `test/hear`. */
   readonly limits?: Pick<TranscriptionCapabilities, "max_bytes" | "max_seconds">
+  /** The gateway's own credential. Default: one without a secret. Null: it has none. */
+  readonly credential?: Credential | null
   readonly rerank?: (
-    request: RerankRequest
+    request: RerankRequest,
+    credential: Credential
   ) => Effect.Effect<RerankResponse & { readonly total_tokens: number }, ProviderError>
-  readonly transcribe?: (request: TranscriptionRequest) => Effect.Effect<
+  readonly transcribe?: (
+    request: TranscriptionRequest,
+    credential: Credential
+  ) => Effect.Effect<
     TranscriptionResponse & {
       readonly usage?: { readonly input_tokens: number; readonly output_tokens: number }
     },
@@ -40,6 +46,7 @@ export const asTheyCame = ({ documents, top_n }: RerankRequest) => ({
 
 /** A provider's offers of the models `test/rank` and `test/hear`, if they are scripted. */
 export const scripted = ({
+  credential = gatewayCredential(),
   images = false,
   limits = {},
   name: provider,
@@ -48,7 +55,7 @@ export const scripted = ({
   transcribe,
   verbose = true
 }: Script): Offers => {
-  const base = { provider, isFree: false, credential: gatewayCredential() }
+  const base = { provider, isFree: false, credential: credential ?? undefined }
   const rerankQuote = ({ documents }: RerankRequest) => cost(price, searchUnits(documents.length))
   const transcriptionQuote = ({ audio }: TranscriptionRequest) => cost(price, audio.durationSeconds)
   return [
@@ -64,8 +71,8 @@ export const scripted = ({
             pricing: { unit: "search_unit" as const, microCredits: price },
             capabilities: { image_documents: images },
             quote: rerankQuote,
-            run: (request: RerankRequest) =>
-              Effect.map(rerank(request), ({ total_tokens, ...answer }) => ({
+            run: (request: RerankRequest, credential: Credential) =>
+              Effect.map(rerank(request, credential), ({ total_tokens, ...answer }) => ({
                 answer,
                 charge: {
                   cost: rerankQuote(request),
@@ -86,8 +93,8 @@ export const scripted = ({
             pricing: { unit: "second" as const, microCredits: price },
             capabilities: { audio_formats: ["wav" as const], verbose, word_timestamps: true, ...limits },
             quote: transcriptionQuote,
-            run: (request: TranscriptionRequest) =>
-              Effect.map(transcribe(request), ({ usage, ...answer }) => ({
+            run: (request: TranscriptionRequest, credential: Credential) =>
+              Effect.map(transcribe(request, credential), ({ usage, ...answer }) => ({
                 answer,
                 charge: {
                   cost: transcriptionQuote(request),

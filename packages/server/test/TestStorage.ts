@@ -1,6 +1,6 @@
 /** A real SQLite database in a temporary folder, with every store over it, for one test. */
-import { Clock, Effect, FileSystem, Layer } from "effect"
-import { NodeFileSystem } from "@effect/platform-node"
+import { Clock, Effect, FileSystem, Layer, Redacted } from "effect"
+import { NodeFileSystem, NodeServices } from "@effect/platform-node"
 import { layerWebCrypto } from "effect/crypto/SecureRandom"
 import * as Accounting from "../src/accounting/Accounting.ts"
 import * as GuardrailStore from "../src/access/GuardrailStore.ts"
@@ -8,6 +8,9 @@ import * as Outbox from "../src/events/Outbox.ts"
 import * as Idempotency from "../src/admission/Idempotency.ts"
 import * as KeyCache from "../src/access/KeyCache.ts"
 import * as KeyRecords from "../src/access/KeyRecords.ts"
+import * as ProviderKeys from "../src/access/ProviderKeys.ts"
+import * as Vault from "../src/access/Vault.ts"
+import * as GatewayServerConfig from "../src/GatewayServerConfig.ts"
 import * as KeyStore from "../src/access/KeyStore.ts"
 import * as FreeModelDays from "../src/admission/FreeModelDays.ts"
 import * as Migrations from "../src/storage/sql/Migrations.ts"
@@ -41,6 +44,14 @@ export const clockAhead =
       })
     })
 
+/** A vault whose key is the same in every process of a test. */
+const layerVault = Vault.layer("unused").pipe(
+  Layer.provide(NodeServices.layer),
+  Layer.provide(
+    GatewayServerConfig.layer({ byok: { masterKey: Redacted.make(Buffer.alloc(32, 7).toString("base64")) } })
+  )
+)
+
 /**
  * The stores over a database file. Each use counts as a separate process.
  *
@@ -53,7 +64,8 @@ export const layerAt = (filename: string, heartbeat: ProcessInstance.Options = {
     GuardrailStore.layerSql,
     KeyRecords.layerSql,
     FreeModelDays.layerSql,
-    Outbox.layerSql
+    Outbox.layerSql,
+    ProviderKeys.layerSql.pipe(Layer.provide(layerVault))
   ).pipe(
     Layer.provideMerge(Layer.mergeAll(KeyStore.layerSql, Accounting.layerSql, Idempotency.layerSql)),
     Layer.provideMerge(Layer.mergeAll(ProcessInstance.layerSql(heartbeat), KeyCache.layerSql)),

@@ -15,7 +15,8 @@
  * **Caller-supplied keys (BYOK).** The cost of such a request is counted separately (`byok_usage…`)
  * and is not taken from the workspace's credits, because the provider bills the caller. It counts
  * toward a key's limit if the key has `include_byok_in_limit`, and never toward a guardrail's
- * limit.
+ * limit. A request that may be served with either kind of key reserves for both, and is charged for
+ * the one that served it.
  *
  * **Free requests.** An amount of zero is always admitted. It uses up no limit, and its usage is
  * still recorded.

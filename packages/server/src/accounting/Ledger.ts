@@ -39,6 +39,8 @@ export interface IntentRow {
   readonly model: string
   readonly amount: MicroCredits.MicroCredits
   readonly isByok: boolean
+  /** Held as BYOK usage besides the amount, if the caller's own provider key may cost more. */
+  readonly byokExtra: MicroCredits.MicroCredits
   readonly reservedAt: number
   readonly abandonedAt: number | null
 }
@@ -81,6 +83,7 @@ export const intentRow = (row: Row): IntentRow => ({
   model: Dialect.text(row, "model"),
   amount: MicroCredits.make(Dialect.int(row, "amount_micro")),
   isByok: Dialect.bool(row, "is_byok"),
+  byokExtra: MicroCredits.make(Dialect.int(row, "byok_extra_micro")),
   reservedAt: Dialect.int(row, "reserved_at"),
   abandonedAt: Dialect.intOrNull(row, "abandoned_at")
 })

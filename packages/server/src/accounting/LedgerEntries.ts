@@ -51,8 +51,8 @@ export const make = (sql: SqlClient, owner: string) => {
 
   const insertIntent = Dialect.prepareChange(
     sql,
-    `INSERT INTO intents (id, state, owner, job_id, key_hash, workspace_id, guardrail_id, operation, model, amount_micro, is_byok, day_start, reserved_at)
-     VALUES (?1, 'open', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) ON CONFLICT (id) DO NOTHING`
+    `INSERT INTO intents (id, state, owner, job_id, key_hash, workspace_id, guardrail_id, operation, model, amount_micro, is_byok, byok_extra_micro, day_start, reserved_at)
+     VALUES (?1, 'open', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) ON CONFLICT (id) DO NOTHING`
   )
   const selectIntent = Dialect.prepare(sql, `SELECT * FROM intents WHERE id = ?1`)
   const takeIntent = Dialect.prepare(sql, `DELETE FROM intents WHERE id = ?1 RETURNING *`)
@@ -89,7 +89,8 @@ export const make = (sql: SqlClient, owner: string) => {
   ) {
     if (yield* budgets.hold(hash, starts, held, byokHeld)) return
     const budget = yield* budgets.read(hash, day)
-    return yield* budget === null ? missing("key") : overLimit("key", held + byokHeld, budget)
+    if (budget === null) return yield* missing("key")
+    return yield* overLimit("key", held + (budget.includeByok ? byokHeld : 0), budget)
   })
 
   /**
@@ -140,6 +141,9 @@ export const make = (sql: SqlClient, owner: string) => {
     const { amount, payer } = request
     const byok = request.isByok === true
     const held = byok ? 0 : amount
+    // Only one of both costs is charged. If BYOK usage counts toward the limit, both together hold
+    // the larger one.
+    const extra = byok ? 0 : Math.max(0, (request.byokAmount ?? 0) - amount)
     const starts = Periods.startsOf(day)
     const write = insertIntent(
       request.id,
@@ -152,6 +156,7 @@ export const make = (sql: SqlClient, owner: string) => {
       request.model,
       amount,
       Dialect.fromBool(byok),
+      extra,
       day,
       now
     )
@@ -160,7 +165,7 @@ export const make = (sql: SqlClient, owner: string) => {
       if (intent !== undefined) return intent
       yield* write
     }
-    yield* holdKey(payer.keyHash, starts, held, byok ? amount : 0, day)
+    yield* holdKey(payer.keyHash, starts, held, byok ? amount : extra, day)
     if (!byok) {
       if (payer.guardrailId !== null) yield* holdGuardrail(payer.guardrailId, starts, held, day)
       if ((yield* holdWorkspace(payer.workspaceId, held)) === 0) {
@@ -170,22 +175,26 @@ export const make = (sql: SqlClient, owner: string) => {
     return { id: request.id, amount, reservedAt: now }
   })
 
-  /** Releases what an intent reserved, and charges `cost` in credits or as BYOK usage. */
+  /**
+   * Charges `cost` in credits or as BYOK usage. Releases what the intent reserved, unless it was
+   * released before.
+   */
   const move = Effect.fnUntraced(function* (
     intent: IntentRow,
     day: number,
-    held: number,
+    isHeld: boolean,
     cost: number,
     costIsByok: boolean
   ) {
     const starts = Periods.startsOf(day)
     const usage = costIsByok ? 0 : cost
-    const heldCredits = intent.isByok ? 0 : held
+    const heldCredits = !isHeld || intent.isByok ? 0 : intent.amount
+    const heldByok = !isHeld ? 0 : intent.isByok ? intent.amount : intent.byokExtra
     yield* budgets.apply(intent.keyHash, starts, {
       usage,
       byok: costIsByok ? cost : 0,
       held: -heldCredits,
-      byokHeld: intent.isByok ? -held : 0
+      byokHeld: -heldByok
     })
     if (usage === 0 && heldCredits === 0) return
     if (intent.guardrailId !== null) {
@@ -217,14 +226,14 @@ export const make = (sql: SqlClient, owner: string) => {
       outcome.upstreamModel,
       Dialect.fromBool(byok),
       Dialect.fromBool(late),
-      intent.amount,
+      byok ? intent.amount + intent.byokExtra : intent.amount,
       outcome.cost,
       outcome.usage === undefined ? null : JSON.stringify(outcome.usage),
       intent.reservedAt,
       now
     )
     const first = written > 0
-    yield* move(intent, Dialect.int(row, "day_start"), late ? 0 : intent.amount, first ? outcome.cost : 0, byok)
+    yield* move(intent, Dialect.int(row, "day_start"), !late, first ? outcome.cost : 0, byok)
     return first ? (late ? "late" : "done") : "already"
   })
 
@@ -234,7 +243,7 @@ export const make = (sql: SqlClient, owner: string) => {
     if (row === undefined) return "already"
     const intent = intentRow(row)
     if (intent.state === "abandoned") return "late"
-    yield* move(intent, Dialect.int(row, "day_start"), intent.amount, 0, intent.isByok)
+    yield* move(intent, Dialect.int(row, "day_start"), true, 0, intent.isByok)
     return "done"
   })
 
@@ -244,7 +253,7 @@ export const make = (sql: SqlClient, owner: string) => {
     for (const { id, owner } of intents) {
       const [row] = yield* abandonIntent(id, owner, now)
       if (row === undefined) continue
-      yield* move(intentRow(row), Dialect.int(row, "day_start"), Dialect.int(row, "amount_micro"), 0, false)
+      yield* move(intentRow(row), Dialect.int(row, "day_start"), true, 0, false)
       freed++
     }
     return freed

@@ -24,6 +24,11 @@ export interface ReserveRequest {
   readonly amount: MicroCredits.MicroCredits
   /** Whether the upstream is called with the caller's own provider key. Default: false. */
   readonly isByok?: boolean | undefined
+  /**
+   * For a request that may be served with either: the worst-case cost with the caller's own
+   * provider key. `amount` is then the one with the gateway's own.
+   */
+  readonly byokAmount?: MicroCredits.MicroCredits | undefined
   /** Ties the intent to a job instead of this process, so that it survives a restart. */
   readonly jobId?: string | undefined
 }

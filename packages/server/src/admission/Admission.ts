@@ -13,7 +13,7 @@
 import type { BadRequest } from "@model-gateway/core/GatewayError"
 import { PaymentRequired, TooManyRequests } from "@model-gateway/core/GatewayError"
 import type { Metadata as TraceMetadata } from "@model-gateway/core/Trace"
-import type * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { Cause, Context, Effect, Exit, Layer, Schedule } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import type { HttpServerResponse } from "effect/http"
@@ -30,6 +30,7 @@ import { Idempotency } from "./Idempotency.ts"
 import * as IdempotentRequest from "./IdempotentRequest.ts"
 import { RateLimits } from "./RateLimits.ts"
 import * as RequestRate from "./RequestRate.ts"
+import type { Quotes } from "../routing/Candidates.ts"
 
 /** A request for paid work. */
 export interface PaidRequest<A> {
@@ -39,8 +40,8 @@ export interface PaidRequest<A> {
   readonly model: string
   /** Whether the model counts toward the key's free requests of the day. */
   readonly isFree: boolean
-  /** The most that it can cost. */
-  readonly amount: MicroCredits.MicroCredits
+  /** The most that it can cost, with the gateway's credentials and with the caller's own. */
+  readonly quotes: Quotes
   /** The `Idempotency-Key` header. */
   readonly idempotencyKey: string | undefined
   /**
@@ -68,6 +69,11 @@ export interface ServedRequest<A> extends PaidRequest<A> {
 export interface Run {
   /** The generation id: the response's `id` and the key of the usage entry. */
   readonly id: string
+  /**
+   * Whether the credits do not suffice for the gateway's credentials, so that only the caller's own
+   * provider keys may be used.
+   */
+  readonly isOwnOnly: boolean
   /** The work adds its attempts at providers here as they end. */
   readonly attempts: Array<Attempt>
 }
@@ -80,12 +86,11 @@ export interface Served<A> {
 
 /** What a job needs to be admitted. Run both effects in the transaction that writes the job. */
 export interface JobAdmission<A> {
-  /** Counts the free request, and reserves the amount until the job ends. */
-  readonly hold: (job: {
-    readonly jobId: string
-    readonly intentId: string
-    readonly isByok: boolean
-  }) => Effect.Effect<void, PaymentRequired | TooManyRequests>
+  /** Counts the free request, and reserves the quotes until the job ends. */
+  readonly hold: (
+    job: { readonly jobId: string; readonly intentId: string },
+    quotes: Quotes
+  ) => Effect.Effect<void, PaymentRequired | TooManyRequests>
   /** Stores the answer for the idempotency key. */
   readonly keep: (answer: A) => Effect.Effect<void, StorageError>
 }
@@ -163,17 +168,35 @@ export const make = Effect.gen(function* () {
 
   /** Counts the free request and reserves the amount, or does neither. */
   const hold = Effect.fnUntraced(function* <A>(
-    { amount, caller, isFree, model, operation }: PaidRequest<A>,
-    intent: { readonly id: string; readonly jobId?: string; readonly isByok?: boolean }
+    { caller, isFree, model, operation }: PaidRequest<A>,
+    intent: { readonly id: string; readonly jobId?: string },
+    { gateway, own }: Quotes
   ) {
+    const amounts =
+      gateway === undefined
+        ? { amount: own ?? MicroCredits.zero, isByok: own !== undefined }
+        : { amount: gateway, byokAmount: own }
     const taken = isFree ? yield* takeFree(caller) : undefined
     return yield* orUnavailable(
-      accounting.reserve({ ...intent, payer: payerOf(caller), operation, model, amount })
+      accounting.reserve({ ...intent, ...amounts, payer: payerOf(caller), operation, model })
     ).pipe(
       Effect.catchTag("InsufficientCredits", paymentRequired),
       Effect.onError(() => (taken === undefined ? Effect.void : logAndContinue(days.giveBack(taken))))
     )
   })
+
+  /**
+   * Reserves for all candidates, or only for the caller's own keys if the credits do not suffice
+   * for the others.
+   */
+  const holdAny = <A>(request: PaidRequest<A>, id: string) => {
+    const { gateway, own } = request.quotes
+    const all = Effect.map(hold(request, { id }, request.quotes), (reservation) => ({ reservation, isOwnOnly: false }))
+    if (gateway === undefined || own === undefined) return all
+    return Effect.catchTag(all, "PaymentRequired", () =>
+      Effect.map(hold(request, { id }, { gateway: undefined, own }), (reservation) => ({ reservation, isOwnOnly: true }))
+    )
+  }
 
   /** The steps before any money moves. */
   const admitted = <A, E, R>(
@@ -216,8 +239,9 @@ export const make = Effect.gen(function* () {
     keep: IdempotentRequest.Keep<A>,
     work: (run: Run) => Effect.Effect<Served<A>, E, R>
   ) {
-    const run: Run = { id: yield* random.uuidV7(), attempts: [] }
-    const reservation = yield* hold(request, { id: run.id })
+    const id = yield* random.uuidV7()
+    const { isOwnOnly, reservation } = yield* holdAny(request, id)
+    const run: Run = { id, isOwnOnly, attempts: [] }
     const exit = yield* Effect.exit(work(run))
     if (Exit.isFailure(exit)) {
       const failed = report(request, run, reservation, { errorStatus: statusOf(exit.cause) })
@@ -253,7 +277,7 @@ export const make = Effect.gen(function* () {
     accept: (request, submit) =>
       admitted(request, (keep) =>
         submit({
-          hold: ({ intentId, isByok, jobId }) => Effect.asVoid(hold(request, { id: intentId, jobId, isByok })),
+          hold: ({ intentId, jobId }, quotes) => Effect.asVoid(hold(request, { id: intentId, jobId }, quotes)),
           keep: (answer) => Effect.flatten(keep(answer))
         })
       )

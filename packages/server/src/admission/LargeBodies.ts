@@ -2,13 +2,21 @@
 import { Effect, Layer } from "effect"
 import { currentCaller } from "../access/Caller.ts"
 import { BodyAdmission } from "../http/BodyAdmission.ts"
+import * as OwnKeys from "../routing/OwnKeys.ts"
 import { Admission } from "./Admission.ts"
 
 /** The checks. */
-export const layer: Layer.Layer<BodyAdmission, never, Admission> = Layer.effect(
+export const layer: Layer.Layer<BodyAdmission, never, Admission | OwnKeys.OwnKeys> = Layer.effect(
   BodyAdmission,
-  Effect.map(Admission, ({ notExhausted, withinRate }) => ({
-    withinRate,
-    notExhausted: Effect.flatMap(currentCaller, notExhausted)
-  }))
+  Effect.gen(function* () {
+    const { notExhausted, withinRate } = yield* Admission
+    const ownKeys = yield* OwnKeys.OwnKeys
+    return {
+      withinRate,
+      // A caller with a provider key of its own may need no credits. The body says which model.
+      notExhausted: Effect.flatMap(currentCaller, (caller) =>
+        Effect.flatMap(ownKeys.of(caller), (own) => (own.length === 0 ? notExhausted(caller) : Effect.void))
+      )
+    }
+  })
 )

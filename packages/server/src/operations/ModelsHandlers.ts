@@ -1,4 +1,4 @@
-/** GET `/models`. */
+/** GET `/models`: the models that the caller can use. */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import type * as Models from "@model-gateway/core/Models"
 import type { Offer } from "@model-gateway/providers/Offer"
@@ -6,7 +6,9 @@ import { perUnit, type Unit, units } from "@model-gateway/providers/Pricing"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import { currentCaller } from "../access/Caller.ts"
 import { type Entry, ModelCatalogue } from "../routing/ModelCatalogue.ts"
+import * as OwnKeys from "../routing/OwnKeys.ts"
 
 const capabilitiesOf = (offer: Offer): Models.Model["capabilities"] => {
   switch (offer.kind) {
@@ -59,12 +61,19 @@ const toWire = ({ id, kind, offers }: Entry): Models.Model => {
 
 /** The `models` group of the contract. */
 export const layer = HttpApiBuilder.group(GatewayApi, "models", (handlers) =>
-  Effect.map(ModelCatalogue, ({ all }) => {
-    const models = all.map(toWire)
-    return handlers.handle("listModels", ({ query }) =>
-      Effect.succeed({
-        object: "list" as const,
-        data: query.kind === undefined ? models : models.filter(({ kind }) => kind === query.kind)
+  Effect.gen(function* () {
+    const { all } = yield* ModelCatalogue
+    const ownKeys = yield* OwnKeys.OwnKeys
+    const models = all.map((entry) => ({ entry, model: toWire(entry) }))
+    return handlers.handle(
+      "listModels",
+      Effect.fnUntraced(function* ({ query }) {
+        const own = yield* ownKeys.of(yield* currentCaller)
+        const usable = models.filter(
+          ({ entry, model }) =>
+            (query.kind === undefined || model.kind === query.kind) && OwnKeys.isUsable(entry.offers, own)
+        )
+        return { object: "list" as const, data: usable.map(({ model }) => model) }
       })
     )
   })

@@ -15,6 +15,7 @@ import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import { Admission } from "../admission/Admission.ts"
 import type { Candidate } from "../routing/Candidate.ts"
 import { ModelCatalogue } from "../routing/ModelCatalogue.ts"
+import * as OwnKeys from "../routing/OwnKeys.ts"
 import * as Candidates from "../routing/Candidates.ts"
 import * as ProviderFailures from "../routing/ProviderFailures.ts"
 import { Router } from "../routing/Router.ts"
@@ -55,6 +56,7 @@ const encode = (response: Rerank.Response): string => JSON.stringify(response)
 const make = Effect.gen(function* () {
   const admission = yield* Admission
   const catalogue = yield* ModelCatalogue
+  const ownKeys = yield* OwnKeys.OwnKeys
   const router = yield* Router
   const { deadlines } = yield* GatewayServerConfig
 
@@ -72,7 +74,7 @@ const make = Effect.gen(function* () {
         operation: "rerank",
         model: request.model,
         isFree: candidates.some(({ offer }) => offer.isFree),
-        amount: Candidates.largestQuote(candidates, (offer) => offer.quote(requestFor(offer))),
+        quotes: Candidates.quotesOf(candidates, (offer) => offer.quote(requestFor(offer))),
         idempotencyKey,
         payload: Effect.sync(() => [JSON.stringify(request)]),
         encode,
@@ -80,10 +82,10 @@ const make = Effect.gen(function* () {
         trace: request.trace,
         user: request.user
       },
-      ({ attempts, id }) =>
+      ({ attempts, id, isOwnOnly }) =>
         router
           .route({
-            candidates,
+            candidates: isOwnOnly ? candidates.filter(OwnKeys.isByok) : candidates,
             attempts,
             units: documents.length,
             attemptTimeout: deadlines.rerankAttempt,
@@ -92,9 +94,14 @@ const make = Effect.gen(function* () {
           })
           .pipe(
             Effect.mapError(ProviderFailures.forRerank),
-            Effect.map(({ answer: ranked, candidate: { offer } }) => ({
-              answer: toResponse(id, request.model, documents, offer, ranked),
-              outcome: { ...ranked.charge, provider: offer.provider, upstreamModel: offer.upstreamId }
+            Effect.map(({ answer: ranked, candidate }) => ({
+              answer: toResponse(id, request.model, documents, candidate.offer, ranked),
+              outcome: {
+                ...ranked.charge,
+                provider: candidate.offer.provider,
+                upstreamModel: candidate.offer.upstreamId,
+                isByok: OwnKeys.isByok(candidate)
+              }
             }))
           )
     )
@@ -105,6 +112,7 @@ const make = Effect.gen(function* () {
     const entry = catalogue.rerank(request.model)
     if (entry === undefined) return yield* Candidates.unknownModel(catalogue, "rerank", request.model)
     const allowed = yield* Candidates.allowed(entry, { preferences: request.provider, guardrail: caller.guardrail })
+    const own = yield* ownKeys.of(caller)
     const documents = request.documents.map(toDocument)
     const requestFor = ({ provider }: RerankOffer): RerankRequest => {
       const options = request.provider?.options?.[provider]
@@ -123,6 +131,7 @@ const make = Effect.gen(function* () {
     const candidates = yield* Candidates.ranked(able, {
       preferences: request.provider,
       observed: router.observed,
+      own,
       quote: (offer) => offer.quote(requestFor(offer))
     })
     return yield* serve(caller, request, documents, requestFor, candidates, idempotencyKey)

@@ -20,6 +20,7 @@ import * as BodyLimit from "../http/BodyLimit.ts"
 import { Admission } from "../admission/Admission.ts"
 import type { Candidate } from "../routing/Candidate.ts"
 import { ModelCatalogue } from "../routing/ModelCatalogue.ts"
+import * as OwnKeys from "../routing/OwnKeys.ts"
 import * as Candidates from "../routing/Candidates.ts"
 import * as ProviderFailures from "../routing/ProviderFailures.ts"
 import { Router } from "../routing/Router.ts"
@@ -64,6 +65,7 @@ const encode = (response: Transcription.Response): string => JSON.stringify(resp
 const make = Effect.gen(function* () {
   const admission = yield* Admission
   const catalogue = yield* ModelCatalogue
+  const ownKeys = yield* OwnKeys.OwnKeys
   const router = yield* Router
   const fileSystem = yield* FileSystem.FileSystem
   const path = yield* Path.Path
@@ -83,7 +85,7 @@ const make = Effect.gen(function* () {
         operation: "transcription",
         model: input.model,
         isFree: candidates.some(({ offer }) => offer.isFree),
-        amount: Candidates.largestQuote(candidates, (offer) => offer.quote(requestFor(offer))),
+        quotes: Candidates.quotesOf(candidates, (offer) => offer.quote(requestFor(offer))),
         idempotencyKey,
         payload: input.fingerprint,
         encode,
@@ -91,10 +93,10 @@ const make = Effect.gen(function* () {
         trace: input.trace,
         user: input.user
       },
-      ({ attempts }) =>
+      ({ attempts, isOwnOnly }) =>
         router
           .route({
-            candidates,
+            candidates: isOwnOnly ? candidates.filter(OwnKeys.isByok) : candidates,
             attempts,
             units: seconds,
             attemptTimeout: deadlines.transcriptionAttempt,
@@ -103,9 +105,14 @@ const make = Effect.gen(function* () {
           })
           .pipe(
             Effect.mapError(ProviderFailures.forTranscription),
-            Effect.map(({ answer: transcribed, candidate: { offer } }) => ({
+            Effect.map(({ answer: transcribed, candidate }) => ({
               answer: toResponse(input, seconds, transcribed),
-              outcome: { ...transcribed.charge, provider: offer.provider, upstreamModel: offer.upstreamId }
+              outcome: {
+                ...transcribed.charge,
+                provider: candidate.offer.provider,
+                upstreamModel: candidate.offer.upstreamId,
+                isByok: OwnKeys.isByok(candidate)
+              }
             }))
           )
     )
@@ -125,7 +132,8 @@ const make = Effect.gen(function* () {
       const allowed = yield* Candidates.allowed(entry, { preferences: input.provider, guardrail: caller.guardrail })
       // Measuring takes work, so it comes after the checks that need no price.
       yield* admission.withinRate
-      if (allowed.some(({ isFree }) => !isFree)) yield* admission.notExhausted(caller)
+      const own = yield* ownKeys.of(caller)
+      if (allowed.some(({ isFree }) => !isFree) && !OwnKeys.hasOwn(allowed, own)) yield* admission.notExhausted(caller)
       const { duration, format } = yield* measuring.hold(caller.key.hash, 1)(TranscriptionInput.measure(input))
       const requestFor = ({ provider }: TranscriptionOffer): TranscriptionRequest => {
         const options = input.provider?.options?.[provider]
@@ -156,6 +164,7 @@ const make = Effect.gen(function* () {
       const candidates = yield* Candidates.ranked(able, {
         preferences: input.provider,
         observed: router.observed,
+        own,
         quote: (offer) => offer.quote(requestFor(offer))
       })
       return yield* serve(caller, input, duration, requestFor, candidates, idempotencyKey)

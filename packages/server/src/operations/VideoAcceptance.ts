@@ -17,6 +17,7 @@ import * as Issues from "../http/Issues.ts"
 import type { Candidate } from "../routing/Candidate.ts"
 import type { ModelCatalogue } from "../routing/ModelCatalogue.ts"
 import * as Candidates from "../routing/Candidates.ts"
+import type { Own } from "../routing/OwnKeys.ts"
 import * as ProviderFailures from "../routing/ProviderFailures.ts"
 import * as VideoRequests from "../video/VideoRequest.ts"
 
@@ -68,6 +69,7 @@ const unobserved = () => undefined
 export const decide = Effect.fn("VideoAcceptance.decide")(function* (
   catalogue: ModelCatalogue["Service"],
   caller: Caller,
+  own: Own,
   wanted: Request
 ): Effect.fn.Return<Decision, Refusal> {
   const contradictions = VideoRequests.issues(wanted)
@@ -95,6 +97,7 @@ export const decide = Effect.fn("VideoAcceptance.decide")(function* (
   const candidates = yield* Candidates.ranked(able, {
     preferences: wanted.provider,
     observed: unobserved,
+    own,
     quote: (offer) => offer.quote(VideoRequests.forProvider(requestFor(offer), offer.provider))
   })
   const [first, ...fallbacks] = candidates.map((candidate) => ({ ...candidate, request: requestFor(candidate.offer) }))

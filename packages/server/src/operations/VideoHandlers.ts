@@ -22,7 +22,9 @@ import * as Metrics from "../observability/Metrics.ts"
 import { Admission } from "../admission/Admission.ts"
 import * as MonotonicTime from "../internal/MonotonicTime.ts"
 import { KeyStore } from "../access/KeyStore.ts"
+import * as Candidates from "../routing/Candidates.ts"
 import { ModelCatalogue } from "../routing/ModelCatalogue.ts"
+import * as OwnKeys from "../routing/OwnKeys.ts"
 import { WorkspaceStore } from "../access/WorkspaceStore.ts"
 import * as VideoAcceptance from "./VideoAcceptance.ts"
 import type { Candidate } from "../video/VideoCandidate.ts"
@@ -37,6 +39,14 @@ const noSuchVideo = (why: string) => new NotFound({ error: { message: `${phrases
 
 const quoteOf = ({ offer, request }: VideoAcceptance.Accepted): MicroCredits.MicroCredits =>
   offer.quote(forProvider(request, offer.provider))
+
+/** At least one, in the order to try. */
+type Accepted = readonly [VideoAcceptance.Accepted, ...ReadonlyArray<VideoAcceptance.Accepted>]
+
+const quotesOf = (accepted: Accepted): Candidates.Quotes => {
+  const quotes = new Map(accepted.map((each) => [each.offer, quoteOf(each)]))
+  return Candidates.quotesOf(accepted, (offer) => quotes.get(offer) ?? MicroCredits.zero)
+}
 
 const toCandidate = (accepted: VideoAcceptance.Accepted): Candidate => ({
   provider: accepted.offer.provider,
@@ -63,6 +73,7 @@ const make = Effect.gen(function* () {
   const keys = yield* KeyStore
   const lifecycle = yield* Lifecycle
   const objects = yield* ObjectStore
+  const ownKeys = yield* OwnKeys.OwnKeys
   const signals = yield* VideoSignals
   const workspaces = yield* WorkspaceStore
   const { videos } = yield* GatewayServerConfig
@@ -70,16 +81,21 @@ const make = Effect.gen(function* () {
   const submit = Effect.fnUntraced(function* (wanted: Request, idempotencyKey: string | undefined) {
     const caller = yield* currentCaller
     const { key } = caller
-    const decision = yield* VideoAcceptance.decide(catalogue, caller, wanted)
-    const { fallbacks, request } = decision
-    const accepted = [decision, ...fallbacks]
+    const { fallbacks, request, ...decision } = yield* VideoAcceptance.decide(
+      catalogue,
+      caller,
+      yield* ownKeys.of(caller),
+      wanted
+    )
+    const accepted: Accepted = [{ ...decision, request }, ...fallbacks]
+    const [ownFirst, ...ownFallbacks] = accepted.filter(OwnKeys.isByok)
     return yield* admission.accept(
       {
         caller,
         operation: "video",
         model: request.model,
         isFree: accepted.some(({ offer }) => offer.isFree),
-        amount: MicroCredits.make(Math.max(...accepted.map(quoteOf))),
+        quotes: quotesOf(accepted),
         idempotencyKey,
         payload: Effect.sync(() => [JSON.stringify(wanted)]),
         status: 202,
@@ -91,18 +107,27 @@ const make = Effect.gen(function* () {
         const workspace = yield* orUnavailable(
           Effect.catchTag(workspaces.find(key.workspaceId), "WorkspaceNotFound", Effect.die)
         )
-        const job = yield* orUnavailable(
-          jobs.submit(
-            {
-              owner: { keyHash: key.hash, workspaceId: key.workspaceId },
-              ephemeralHash: caller.ephemeral?.hash,
-              request,
-              candidates: [toCandidate(decision), ...fallbacks.map(toCandidate)],
-              callbackUrl: request.callback_url ?? workspace.defaultCallbackUrl,
-              lifetime: videos.lifetime
-            },
-            hold,
-            keep
+        const submitTo = ([first, ...others]: Accepted) =>
+          orUnavailable(
+            jobs.submit(
+              {
+                owner: { keyHash: key.hash, workspaceId: key.workspaceId },
+                ephemeralHash: caller.ephemeral?.hash,
+                request: first.request,
+                candidates: [toCandidate(first), ...others.map(toCandidate)],
+                callbackUrl: request.callback_url ?? workspace.defaultCallbackUrl,
+                lifetime: videos.lifetime
+              },
+              (job) => hold(job, quotesOf([first, ...others])),
+              keep
+            )
+          )
+        const job = yield* submitTo(accepted).pipe(
+          // Without credits for the gateway's credentials, the caller's own keys remain.
+          Effect.catchTag("PaymentRequired", (refusal) =>
+            ownFirst === undefined || ownFallbacks.length + 1 === accepted.length
+              ? Effect.fail(refusal)
+              : submitTo([ownFirst, ...ownFallbacks])
           )
         )
         yield* Metrics.jobEntered(job.status)

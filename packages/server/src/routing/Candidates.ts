@@ -10,8 +10,9 @@ import { perUnit, units } from "@model-gateway/providers/Pricing"
 import { Effect } from "effect"
 import type { Guardrail } from "../access/Guardrail.ts"
 import * as Issues from "../http/Issues.ts"
-import * as Candidate from "./Candidate.ts"
+import type * as Candidate from "./Candidate.ts"
 import type { Entry, ModelCatalogue } from "./ModelCatalogue.ts"
+import * as OwnKeys from "./OwnKeys.ts"
 
 /** Measurements of a candidate, once it has answered. */
 export interface Observed {
@@ -33,6 +34,8 @@ export interface Ranking<in O extends Offer> {
   readonly observed: (candidate: Candidate.Candidate) => Observed | undefined
   /** The most that the request can cost at an offer. */
   readonly quote: (offer: O) => MicroCredits.MicroCredits
+  /** The provider keys that the caller may use. Default: none. */
+  readonly own?: OwnKeys.Own | undefined
 }
 
 const notFound = (reason: string) => new NotFound({ error: { message: `resource not found: ${reason}` } })
@@ -95,6 +98,14 @@ export const allowed = <O extends Offer>(
     : Effect.succeed(wanted)
 }
 
+const withoutCredential = (offers: ReadonlyArray<Offer>): NotFound => {
+  const providers = [...new Set(offers.map(({ provider }) => provider))].join(" or ")
+  const model = quoted(offers[0]?.publicId ?? "")
+  return notFound(
+    `the gateway has no credential for the model ${model} at any provider. Store a provider key for ${providers} with POST /byok`
+  )
+}
+
 type Comparator = (a: Candidate.Candidate, b: Candidate.Candidate) => number
 
 /** Candidates without measurements come first; otherwise they would never be measured. */
@@ -131,18 +142,15 @@ const comparator = <O extends Offer>({
  *
  * First come the providers of the caller's `order`, then the others by the caller's `sort`. What
  * these leave open is decided by the operator's order: the one in which the catalogue lists the
- * offers.
+ * offers. The caller's own provider keys come before the gateway's credentials, whatever the order.
  */
 export const ranked = <O extends Offer>(
   offers: ReadonlyArray<O>,
   ranking: Ranking<O>
 ): Effect.Effect<ReadonlyArray<Candidate.Candidate<O>>, NotFound> => {
-  const candidates = offers.flatMap(Candidate.ofGateway)
-  if (candidates.length === 0) {
-    return Effect.fail(
-      notFound(`the gateway has no credential for the model ${quoted(offers[0]?.publicId ?? "")} at any provider`)
-    )
-  }
+  const groups = OwnKeys.groupsOf(offers, ranking.own ?? [])
+  const candidates = groups.flat()
+  if (candidates.length === 0) return Effect.fail(withoutCredential(offers))
   const { preferences } = ranking
   if (preferences === undefined || candidates.length === 1) return Effect.succeed(candidates)
   const order = preferences.order ?? []
@@ -151,7 +159,7 @@ export const ranked = <O extends Offer>(
     return index === -1 ? order.length : index
   }
   const compare = comparator(ranking)
-  const sorted = candidates.toSorted((a, b) => place(a) - place(b) || compare(a, b))
+  const sorted = groups.flatMap((group) => group.toSorted((a, b) => place(a) - place(b) || compare(a, b)))
   return Effect.succeed(preferences.allow_fallbacks === false ? sorted.slice(0, 1) : sorted)
 }
 
@@ -175,10 +183,24 @@ export const supporting = <O extends Offer>(
   return able.length === 0 ? Effect.fail(Issues.invalid(first ?? [], reason)) : Effect.succeed(able)
 }
 
-/**
- * The most that a request can cost at any of the candidates. It is reserved before the first call.
- */
-export const largestQuote = <O extends Offer>(
+/** The most that a request can cost, by who pays for it. Undefined: there is no such candidate. */
+export interface Quotes {
+  /** With a credential of the gateway. */
+  readonly gateway: MicroCredits.MicroCredits | undefined
+  /** With a provider key of the caller. */
+  readonly own: MicroCredits.MicroCredits | undefined
+}
+
+/** The largest quotes of the candidates. They are reserved before the first call. */
+export const quotesOf = <O extends Offer>(
   candidates: ReadonlyArray<Candidate.Candidate<O>>,
   quote: (offer: O) => MicroCredits.MicroCredits
-): MicroCredits.MicroCredits => MicroCredits.make(Math.max(0, ...candidates.map(({ offer }) => quote(offer))))
+): Quotes => {
+  const largest = (some: ReadonlyArray<Candidate.Candidate<O>>) =>
+    some.length === 0 ? undefined : MicroCredits.make(Math.max(0, ...some.map(({ offer }) => quote(offer))))
+  const isOwn = (candidate: Candidate.Candidate<O>) => OwnKeys.isByok(candidate)
+  return {
+    gateway: largest(candidates.filter((candidate) => !isOwn(candidate))),
+    own: largest(candidates.filter(isOwn))
+  }
+}

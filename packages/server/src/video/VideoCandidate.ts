@@ -9,7 +9,9 @@
 import type { VideoOffer } from "@model-gateway/providers/Offer"
 import { Effect, Schema } from "effect"
 import type * as Routing from "../routing/Candidate.ts"
+import * as ProviderKeys from "../access/ProviderKeys.ts"
 import type { ModelCatalogue } from "../routing/ModelCatalogue.ts"
+import type { StorageError } from "../storage/sql/StorageError.ts"
 
 /** An offer that may make the video. */
 export const Candidate = Schema.Struct({
@@ -64,35 +66,46 @@ export const nextCandidate = (
   return { candidates: [first, ...rest], candidate: next ?? first, startsOver: next === undefined }
 }
 
-/** Why a job fails if {@link offerOf} finds nothing. */
-export const goneError = ({ provider }: { readonly provider: string }): string =>
-  `the provider ${provider} no longer has the model, or the gateway no longer has its credential`
-
 /** What says which offer and which credential a job is at. */
 export interface CurrentCandidate {
+  readonly workspaceId: string
   readonly model: string
   readonly provider: string
   readonly upstreamModel: string
   readonly credential: string | null
 }
 
+/** Whether the job is at the credential of its caller, not at the gateway's. */
+export const isOwn = ({ credential }: Pick<CurrentCandidate, "credential">): boolean =>
+  credential !== null && ProviderKeys.isOwn({ id: credential })
+
+/** Why a job fails if {@link lookup} finds nothing. */
+export const goneError = (job: CurrentCandidate): string =>
+  isOwn(job)
+    ? `the provider ${job.provider} no longer has the model, or your provider key that the job was submitted with was deleted`
+    : `the provider ${job.provider} no longer has the model, or the gateway no longer has its credential`
+
 /**
  * Makes the lookup of a job's current candidate: the offer that the job is at, with the credential
- * that it was submitted with. Undefined if the gateway no longer has them.
+ * that it was submitted with. Undefined if they are gone.
  *
  * This is the one place that turns the id of a job's credential into the credential.
  */
-export const lookup =
-  (catalogue: ModelCatalogue["Service"]) =>
-  (job: CurrentCandidate): Effect.Effect<Routing.Candidate<VideoOffer> | undefined> =>
-    Effect.sync(() => {
-      const offer = catalogue
-        .video(job.model)
-        ?.offers.find(
-          ({ credential, provider, upstreamId }) =>
-            provider === job.provider &&
-            upstreamId === job.upstreamModel &&
-            (job.credential === null || job.credential === credential?.id)
-        )
-      return offer?.credential === undefined ? undefined : { offer, credential: offer.credential }
-    })
+export const lookup = (catalogue: ModelCatalogue["Service"], providerKeys: ProviderKeys.ProviderKeys["Service"]) =>
+  Effect.fnUntraced(function* (
+    job: CurrentCandidate
+  ): Effect.fn.Return<Routing.Candidate<VideoOffer> | undefined, StorageError> {
+    const offers = (catalogue.video(job.model)?.offers ?? []).filter(
+      ({ provider, upstreamId }) => provider === job.provider && upstreamId === job.upstreamModel
+    )
+    const isOwnKey = isOwn(job)
+    const offer = isOwnKey
+      ? offers[0]
+      : offers.find(({ credential }) => job.credential === null || job.credential === credential?.id)
+    if (offer === undefined) return undefined
+    const credential =
+      isOwnKey && job.credential !== null
+        ? yield* providerKeys.credential(job.workspaceId, job.credential)
+        : offer.credential
+    return credential === undefined ? undefined : { offer, credential }
+  })

@@ -8,7 +8,7 @@ import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import * as Timestamp from "../http/Timestamp.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import * as JobStatus from "./JobStatus.ts"
-import { type Candidate, CandidatesJson } from "./VideoCandidate.ts"
+import { type Candidate, CandidatesJson, isOwn } from "./VideoCandidate.ts"
 
 /** One finished video. */
 export const Output = Schema.Struct({
@@ -130,6 +130,7 @@ export const fromRow = (row: Row): VideoJob => {
   const outputs = Dialect.textOrNull(row, "outputs")
   const candidates = Dialect.textOrNull(row, "candidates")
   const handle = Dialect.textOrNull(row, "upstream_job_id")
+  const credential = Dialect.textOrNull(row, "credential")
   const present = {
     provider: Dialect.text(row, "provider"),
     upstream_model: Dialect.text(row, "upstream_model"),
@@ -147,13 +148,14 @@ export const fromRow = (row: Row): VideoJob => {
     candidates: candidates === null ? [present] : decodeCandidates(candidates),
     provider: present.provider,
     upstreamModel: present.upstream_model,
-    credential: Dialect.textOrNull(row, "credential"),
+    credential,
     askedAt: Dialect.intOrNull(row, "asked_at"),
     handle: handle === null ? null : decodeHandle(handle),
     generationId: Dialect.textOrNull(row, "generation_id"),
     progress: realOrNull(row, "progress"),
     intentId: Dialect.text(row, "intent_id"),
-    isByok: Dialect.bool(row, "is_byok"),
+    // A job that moved to another candidate may use another kind of credential than at first.
+    isByok: credential === null ? Dialect.bool(row, "is_byok") : isOwn({ credential }),
     cost: MicroCredits.make(present.cost_micro),
     outputs: outputs === null ? [] : decodeOutputs(outputs),
     error: Dialect.textOrNull(row, "error"),

@@ -12,7 +12,7 @@ import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import * as JobStatus from "./JobStatus.ts"
-import { type Candidate, CandidatesJson } from "./VideoCandidate.ts"
+import { type Candidate, CandidatesJson, isOwn } from "./VideoCandidate.ts"
 import { decodeRequest, encodeRequest, fromRow, type VideoJob, VideoJobNotFound } from "./VideoJob.ts"
 import { VideoQueue } from "./VideoQueue.ts"
 import type { VideoSignals } from "./VideoSignals.ts"
@@ -30,7 +30,6 @@ export interface SubmitVideo {
    * the job, and so on.
    */
   readonly candidates: readonly [Candidate, ...ReadonlyArray<Candidate>]
-  readonly isByok?: boolean | undefined
   readonly callbackUrl: string | null
   /** Time until the job expires. */
   readonly lifetime: Duration.Duration
@@ -105,7 +104,7 @@ export const make = Effect.gen(function* () {
       generationId: null,
       progress: null,
       intentId: yield* nextId("gen"),
-      isByok: input.isByok ?? false,
+      isByok: isOwn({ credential: first.credential ?? null }),
       cost: MicroCredits.make(first.cost_micro),
       outputs: [],
       error: null,

@@ -25,6 +25,7 @@ import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Failures from "../http/Failures.ts"
 import * as Metrics from "../observability/Metrics.ts"
 import type { Candidate } from "../routing/Candidate.ts"
+import { ProviderKeys } from "../access/ProviderKeys.ts"
 import { ModelCatalogue } from "../routing/ModelCatalogue.ts"
 import type { Router } from "../routing/Router.ts"
 import type { StorageError } from "../storage/sql/StorageError.ts"
@@ -103,7 +104,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
   const jobs = yield* VideoJobs
   const signals = yield* VideoSignals
   const objects = yield* ObjectStore
-  const candidateOf = VideoCandidate.lookup(yield* ModelCatalogue)
+  const candidateOf = VideoCandidate.lookup(yield* ModelCatalogue, yield* ProviderKeys)
   const mostFailures = options?.failures ?? 30
   const mostAttempts = options?.attempts ?? 10
   const callTimeout = options?.callTimeout ?? "60 seconds"
@@ -344,7 +345,7 @@ const reasonOf = (error: ProviderError | ObjectStoreError): string => {
 /** The worker without its loop: nothing runs by itself. */
 export const layer = (
   options?: Options
-): Layer.Layer<VideoWorker, never, VideoJobs | VideoSignals | ObjectStore | ModelCatalogue | Router> =>
+): Layer.Layer<VideoWorker, never, VideoJobs | VideoSignals | ObjectStore | ModelCatalogue | ProviderKeys | Router> =>
   Layer.effect(VideoWorker, make(options))
 
 /**
@@ -353,7 +354,7 @@ export const layer = (
  */
 export const layerRunning = (
   options?: Options
-): Layer.Layer<never, never, VideoJobs | VideoSignals | ObjectStore | ModelCatalogue | Router | VideoQueue> =>
+): Layer.Layer<never, never, VideoJobs | VideoSignals | ObjectStore | ModelCatalogue | ProviderKeys | Router | VideoQueue> =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       const worker = yield* make(options)

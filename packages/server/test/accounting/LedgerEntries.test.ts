@@ -21,7 +21,11 @@ const Step = Schema.Struct({
   share: between(0, 100),
   which: between(0, 1000),
   hours: between(1, 60),
-  byok: Schema.Boolean
+  /** Which keys may serve a request: the gateway's, the caller's, or either. */
+  keys: Schema.Literals(["gateway", "own", "either"]),
+  /** The most that the caller's own key costs if either may serve it. */
+  ownAmount: between(20, 150),
+  servedByOwn: Schema.Boolean
 })
 
 const History = Schema.Struct({
@@ -39,10 +43,13 @@ const limitOf = (limit: number) => (limit < 0 ? null : MicroCredits.make(limit))
 interface Request {
   readonly id: string
   readonly at: number
-  readonly amount: number
-  readonly byok: boolean
+  /** What it may cost in credits, and with the caller's own key. */
+  readonly credits: number
+  readonly own: number
   state: "open" | "settled" | "released"
   cost: number
+  /** Whether the caller's own key served it. */
+  byok: boolean
 }
 
 const startOfWeek = (millis: number) => startsOf(millis).week
@@ -84,18 +91,23 @@ describe("the ledger", () => {
           const requests: Array<Request> = []
 
           const sum = (of: (request: Request) => number) => requests.reduce((total, request) => total + of(request), 0)
-          const counted = (request: Request) => (request.state === "open" ? request.amount : request.cost)
           const inPeriod = (request: Request) => reset === null || startOf[reset](request.at) === startOf[reset](now)
-          const towardsKey = (request: Request) =>
-            inPeriod(request) && (!request.byok || history.includeByok) ? counted(request) : 0
-          const inCredits = (request: Request) => (request.byok ? 0 : counted(request))
+          /** Only one of its keys serves a request, so what is held is the larger of both. */
+          const ofKey = (credits: number, own: number) => (history.includeByok ? Math.max(credits, own) : credits)
+          const inCredits = (request: Request) =>
+            request.state === "open" ? request.credits : request.byok ? 0 : request.cost
+          const towardsKey = (request: Request) => {
+            if (!inPeriod(request)) return 0
+            if (request.state === "open") return ofKey(request.credits, request.own)
+            return !request.byok || history.includeByok ? request.cost : 0
+          }
 
-          const fits = (amount: number, byok: boolean) => {
-            const keyCounts = !byok || history.includeByok
-            if (keyCounts && limit !== null && sum(towardsKey) + amount > limit) return false
-            if (byok) return true
-            if (guardrailLimit !== null && sum(inCredits) + amount > guardrailLimit) return false
-            return sum(inCredits) + amount <= history.credits
+          const fits = (credits: number, own: number) => {
+            const counts = ofKey(credits, own)
+            if (counts > 0 && limit !== null && sum(towardsKey) + counts > limit) return false
+            if (credits === 0) return true
+            if (guardrailLimit !== null && sum(inCredits) + credits > guardrailLimit) return false
+            return sum(inCredits) + credits <= history.credits
           }
 
           for (const step of history.steps) {
@@ -106,17 +118,28 @@ describe("the ledger", () => {
                 break
               }
               case "reserve": {
-                const { amount, byok } = step
+                const { keys } = step
+                const credits = keys === "own" ? 0 : step.amount
+                const own = keys === "gateway" ? 0 : keys === "own" ? step.amount : step.ownAmount
                 const id = `gen-${key.hash}-${requests.length}`
-                const expected = fits(amount, byok)
+                const expected = fits(credits, own)
                 const let_in = yield* accounting
-                  .reserve({ id, payer, operation: "o", model: "m", amount: MicroCredits.make(amount), isByok: byok })
+                  .reserve({
+                    id,
+                    payer,
+                    operation: "o",
+                    model: "m",
+                    ...(keys === "own"
+                      ? { amount: MicroCredits.make(own), isByok: true }
+                      : { amount: MicroCredits.make(credits) }),
+                    ...(keys === "either" ? { byokAmount: MicroCredits.make(own) } : {})
+                  })
                   .pipe(
                     Effect.as(true),
                     Effect.catchTag("InsufficientCredits", () => Effect.succeed(false))
                   )
                 expect(let_in).toBe(expected)
-                if (let_in) requests.push({ id, at: now, amount, byok, state: "open", cost: 0 })
+                if (let_in) requests.push({ id, at: now, credits, own, state: "open", cost: 0, byok: false })
                 break
               }
               case "settle":
@@ -124,18 +147,21 @@ describe("the ledger", () => {
                 const request = requests[step.which % Math.max(1, requests.length)]
                 if (request === undefined) break
                 const wasOpen = request.state === "open"
+                const byok = request.credits === 0 || (request.own > 0 && step.servedByOwn)
                 // The reserved amount is the worst case, so the cost is at most that.
-                const cost = step.do === "settle" ? Math.floor((request.amount * step.share) / 100) : 0
+                const most = byok ? request.own : request.credits
+                const cost = step.do === "settle" ? Math.floor((most * step.share) / 100) : 0
                 const answer =
                   step.do === "settle"
                     ? yield* accounting.settle(request, {
                         cost: MicroCredits.make(cost),
                         provider: "p",
-                        upstreamModel: "u"
+                        upstreamModel: "u",
+                        isByok: byok
                       })
                     : yield* accounting.release(request)
                 expect(answer).toBe(wasOpen ? "done" : "already")
-                if (wasOpen) Object.assign(request, { state: `${step.do}d`, cost })
+                if (wasOpen) Object.assign(request, { state: `${step.do}d`, cost, byok })
                 break
               }
             }
@@ -160,7 +186,7 @@ describe("the ledger", () => {
             byok_usage_monthly: spent(true, startOfMonth),
             limit_remaining: limit === null ? null : MicroCredits.toCredits(Math.max(0, limit - sum(towardsKey)))
           })
-          const held = sum((request) => (request.state === "open" && !request.byok ? request.amount : 0))
+          const held = sum((request) => (request.state === "open" ? request.credits : 0))
           const balance = history.credits - sum(inCredits) + held
           expect(yield* accounting.balanceOf(workspaceId)).toMatchObject({ balance, held })
           const usage = yield* TestLedger.usageOf({ keyHash: key.hash })

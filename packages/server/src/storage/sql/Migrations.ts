@@ -9,6 +9,7 @@ import * as Migrator from "effect/sql/Migrator"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as Dialect from "./Dialect.ts"
 import * as accounting from "./migrations/Accounting.ts"
+import * as byokReservations from "./migrations/ByokReservations.ts"
 import * as ephemeralKeys from "./migrations/EphemeralKeys.ts"
 import * as ephemeralLimits from "./migrations/EphemeralLimits.ts"
 import * as events from "./migrations/Events.ts"
@@ -39,7 +40,8 @@ export const migrations = {
   "0011_workspace_index": workspaceIndex.migration,
   "0012_events": events.migration,
   "0013_video_handles": videoHandles.migration,
-  "0014_provider_keys": providerKeys.migration
+  "0014_provider_keys": providerKeys.migration,
+  "0015_byok_reservations": byokReservations.migration
 }
 
 /** Every table that the migrations create. */
