@@ -188,8 +188,8 @@ export const make = (sql: SqlClient, owner: string) => {
   ) {
     const starts = Periods.startsOf(day)
     const usage = costIsByok ? 0 : cost
-    const heldCredits = !isHeld || intent.isByok ? 0 : intent.amount
-    const heldByok = !isHeld ? 0 : intent.isByok ? intent.amount : intent.byokExtra
+    const heldCredits: number = !isHeld || intent.isByok ? 0 : intent.amount
+    const heldByok: number = !isHeld ? 0 : intent.isByok ? intent.amount : intent.byokExtra
     yield* budgets.apply(intent.keyHash, starts, {
       usage,
       byok: costIsByok ? cost : 0,

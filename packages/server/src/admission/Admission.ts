@@ -194,7 +194,10 @@ export const make = Effect.gen(function* () {
     const all = Effect.map(hold(request, { id }, request.quotes), (reservation) => ({ reservation, isOwnOnly: false }))
     if (gateway === undefined || own === undefined) return all
     return Effect.catchTag(all, "PaymentRequired", () =>
-      Effect.map(hold(request, { id }, { gateway: undefined, own }), (reservation) => ({ reservation, isOwnOnly: true }))
+      Effect.map(hold(request, { id }, { gateway: undefined, own }), (reservation) => ({
+        reservation,
+        isOwnOnly: true
+      }))
     )
   }
 

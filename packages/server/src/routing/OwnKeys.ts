@@ -74,8 +74,7 @@ export const groupsOf = <O extends Offer>(
 /** Whether one of the offers can be called with a credential of the gateway or of the caller. */
 export const isUsable = (offers: ReadonlyArray<Offer>, own: Own): boolean =>
   offers.some(
-    (offer) =>
-      (offer.credential !== undefined && allowsGateway(own, offer)) || own.some((key) => matches(key, offer))
+    (offer) => (offer.credential !== undefined && allowsGateway(own, offer)) || own.some((key) => matches(key, offer))
   )
 
 /** Whether one of the offers can be called with a key of the caller, which costs it no credits. */

@@ -354,7 +354,11 @@ export const layer = (
  */
 export const layerRunning = (
   options?: Options
-): Layer.Layer<never, never, VideoJobs | VideoSignals | ObjectStore | ModelCatalogue | ProviderKeys | Router | VideoQueue> =>
+): Layer.Layer<
+  never,
+  never,
+  VideoJobs | VideoSignals | ObjectStore | ModelCatalogue | ProviderKeys | Router | VideoQueue
+> =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       const worker = yield* make(options)

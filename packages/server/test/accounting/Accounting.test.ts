@@ -260,42 +260,44 @@ describe("Accounting", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("never exceeds a limit that counts BYOK usage, with 200 concurrent requests that either key may serve", () =>
-    Effect.gen(function* () {
-      const accounting = yield* Accounting
-      // Both keys together hold the dearer one: 900, with the caller's own key.
-      const { key, payer } = yield* payerWith(1_000_000, { limit: micro(100 * 900), includeByokInLimit: true })
-      const results = yield* Effect.all(
-        Array.from({ length: 200 }, (_, i) =>
-          reserve(`gen-${i}`, payer, 700, { byokAmount: micro(900) }).pipe(
-            Effect.tap(() => Effect.yieldNow),
-            Effect.as(i),
-            Effect.catchTag("InsufficientCredits", ({ scope }) => Effect.succeed(scope))
-          )
-        ),
-        { concurrency: "unbounded" }
-      )
-      const through = results.filter((result) => typeof result === "number")
-      expect(through.length).toBe(100)
-      expect(yield* (yield* KeyRecords).of(key)).toMatchObject({ limit_remaining: 0 })
-      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 1_000_000, held: 70_000 })
-      yield* Effect.forEach(
-        through,
-        (i) => accounting.settle({ id: `gen-${i}` }, outcome(i % 2 === 0 ? 900 : 700, { isByok: i % 2 === 0 })),
-        { concurrency: "unbounded" }
-      )
-      const own = through.filter((i) => i % 2 === 0).length
-      expect(yield* (yield* KeyRecords).of(key)).toMatchObject({
-        byok_usage: MicroCredits.toCredits(own * 900),
-        usage: MicroCredits.toCredits((100 - own) * 700),
-        limit_remaining: MicroCredits.toCredits((100 - own) * 200)
-      })
-      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({
-        balance: 1_000_000 - (100 - own) * 700,
-        held: 0
-      })
-      expect(yield* accounting.reconciliation).toMatchObject({ overruns: [] })
-    }).pipe(Effect.provide(layer))
+  it.effect(
+    "never exceeds a limit that counts BYOK usage, with 200 concurrent requests that either key may serve",
+    () =>
+      Effect.gen(function* () {
+        const accounting = yield* Accounting
+        // Both keys together hold the dearer one: 900, with the caller's own key.
+        const { key, payer } = yield* payerWith(1_000_000, { limit: micro(100 * 900), includeByokInLimit: true })
+        const results = yield* Effect.all(
+          Array.from({ length: 200 }, (_, i) =>
+            reserve(`gen-${i}`, payer, 700, { byokAmount: micro(900) }).pipe(
+              Effect.tap(() => Effect.yieldNow),
+              Effect.as(i),
+              Effect.catchTag("InsufficientCredits", ({ scope }) => Effect.succeed(scope))
+            )
+          ),
+          { concurrency: "unbounded" }
+        )
+        const through = results.filter((result) => typeof result === "number")
+        expect(through.length).toBe(100)
+        expect(yield* (yield* KeyRecords).of(key)).toMatchObject({ limit_remaining: 0 })
+        expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 1_000_000, held: 70_000 })
+        yield* Effect.forEach(
+          through,
+          (i) => accounting.settle({ id: `gen-${i}` }, outcome(i % 2 === 0 ? 900 : 700, { isByok: i % 2 === 0 })),
+          { concurrency: "unbounded" }
+        )
+        const own = through.filter((i) => i % 2 === 0).length
+        expect(yield* (yield* KeyRecords).of(key)).toMatchObject({
+          byok_usage: MicroCredits.toCredits(own * 900),
+          usage: MicroCredits.toCredits((100 - own) * 700),
+          limit_remaining: MicroCredits.toCredits((100 - own) * 200)
+        })
+        expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({
+          balance: 1_000_000 - (100 - own) * 700,
+          held: 0
+        })
+        expect(yield* accounting.reconciliation).toMatchObject({ overruns: [] })
+      }).pipe(Effect.provide(layer))
   )
 
   it.effect("resets a daily limit at 00:00 UTC and charges a request to the day it began", () =>

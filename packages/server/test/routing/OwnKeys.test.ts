@@ -74,7 +74,7 @@ const balance = Effect.gen(function* () {
 
 const removeCredits = Effect.gen(function* () {
   const { workspace } = yield* TestGateway
-  yield* (yield* Accounting).addCredits(workspace.id, MicroCredits.make(-workspace.balance))
+  yield* (yield* Accounting).addCredits(workspace.id, MicroCredits.subtract(0, workspace.balance))
 })
 
 describe("a caller's own provider key", () => {
@@ -224,21 +224,24 @@ describe("a caller's own provider key", () => {
     }).pipe(Effect.provide(layer({}, offers)))
   })
 
-  it.live("makes a model usable and listed for which the gateway has no credential, and only where it is stored", () => {
-    const { calls, keyless } = world()
-    return Effect.gen(function* () {
-      const { ask, managementKey } = yield* TestGateway
-      const listed = Effect.map(ask("/api/v1/models"), ({ text }) => text.includes("test/rank"))
-      const refused = yield* rerank()
-      expect([refused.status, yield* listed]).toEqual([404, false])
-      expect(refused.text).toContain("Store a provider key for a with POST /byok")
-      const { id } = yield* store()
-      expect([(yield* rerank()).status, yield* listed]).toEqual([200, true])
-      yield* ask(`/api/v1/byok/${id}`, { key: managementKey, method: "DELETE" })
-      expect([(yield* rerank()).status, yield* listed]).toEqual([404, false])
-      expect(calls).toEqual(["a own-a"])
-    }).pipe(Effect.provide(layer({}, [keyless[0] ?? []])))
-  })
+  it.live(
+    "makes a model usable and listed for which the gateway has no credential, and only where it is stored",
+    () => {
+      const { calls, keyless } = world()
+      return Effect.gen(function* () {
+        const { ask, managementKey } = yield* TestGateway
+        const listed = Effect.map(ask("/api/v1/models"), ({ text }) => text.includes("test/rank"))
+        const refused = yield* rerank()
+        expect([refused.status, yield* listed]).toEqual([404, false])
+        expect(refused.text).toContain("Store a provider key for a with POST /byok")
+        const { id } = yield* store()
+        expect([(yield* rerank()).status, yield* listed]).toEqual([200, true])
+        yield* ask(`/api/v1/byok/${id}`, { key: managementKey, method: "DELETE" })
+        expect([(yield* rerank()).status, yield* listed]).toEqual([404, false])
+        expect(calls).toEqual(["a own-a"])
+      }).pipe(Effect.provide(layer({}, [keyless[0] ?? []])))
+    }
+  )
 
   it.live("makes videos without any credits; a job then has no candidate with the gateway's credential", () => {
     const upstream = makeUpstream()

@@ -23,7 +23,11 @@ const store = Effect.fnUntraced(function* (workspaceId: string) {
   const { organizationId } = yield* (yield* WorkspaceStore).find(workspaceId)
   const keys = yield* ProviderKeys
   const { id } = yield* keys.create({ organizationId, workspaceId, provider: "test", secret: Redacted.make("own") })
-  return { credential: `byok_${id}`, remove: keys.remove(organizationId, id), disable: keys.update(organizationId, id, { disabled: true }) }
+  return {
+    credential: `byok_${id}`,
+    remove: keys.remove(organizationId, id),
+    disable: keys.update(organizationId, id, { disabled: true })
+  }
 })
 
 const fallbacks = [{ provider: "test", upstream_model: "test/film", credential: "gateway", cost_micro: 50_000 }]
@@ -66,24 +70,26 @@ describe("a video job with a provider key of its caller", () => {
     )
   )
 
-  it.effect("goes to the gateway's credential if its provider does not take it with the key, and then costs credits", () =>
-    testing((upstream) =>
-      Effect.gen(function* () {
-        const take = upstream.submit
-        upstream.submit = (submission) =>
-          upstream.credentials.at(-1) === "gateway"
-            ? take(submission)
-            : Effect.fail(new ProviderError({ reason: new Unavailable({}) }))
-        const by = yield* payer()
-        const { credential } = yield* store(by.workspaceId)
-        const job = yield* submit(by, { credential, fallbacks })
-        yield* work("3 seconds")
-        const done = yield* read(job.id)
-        expect(toWire(done)).toMatchObject({ status: "completed", usage: { cost: 0.05, is_byok: false } })
-        expect(upstream.credentials.slice(0, 2)).toEqual([credential, "gateway"])
-        expect(yield* money(by.workspaceId)).toEqual(charged)
-      })
-    )
+  it.effect(
+    "goes to the gateway's credential if its provider does not take it with the key, and then costs credits",
+    () =>
+      testing((upstream) =>
+        Effect.gen(function* () {
+          const take = upstream.submit
+          upstream.submit = (submission) =>
+            upstream.credentials.at(-1) === "gateway"
+              ? take(submission)
+              : Effect.fail(new ProviderError({ reason: new Unavailable({}) }))
+          const by = yield* payer()
+          const { credential } = yield* store(by.workspaceId)
+          const job = yield* submit(by, { credential, fallbacks })
+          yield* work("3 seconds")
+          const done = yield* read(job.id)
+          expect(toWire(done)).toMatchObject({ status: "completed", usage: { cost: 0.05, is_byok: false } })
+          expect(upstream.credentials.slice(0, 2)).toEqual([credential, "gateway"])
+          expect(yield* money(by.workspaceId)).toEqual(charged)
+        })
+      )
   )
 
   it.effect("of another workspace is not read", () =>
