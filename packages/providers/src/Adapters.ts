@@ -5,6 +5,8 @@
  */
 import type { Adapter } from "./Adapter.ts"
 import * as Cohere from "./Cohere.ts"
+import * as Fal from "./Fal.ts"
+import * as Replicate from "./Replicate.ts"
 import * as Gateway from "./Gateway.ts"
 
 /**
@@ -12,4 +14,4 @@ import * as Gateway from "./Gateway.ts"
  *
  * @since 0.1.0
  */
-export const adapters: ReadonlyArray<Adapter> = [Cohere.adapter, Gateway.adapter]
+export const adapters: ReadonlyArray<Adapter> = [Cohere.adapter, Replicate.adapter, Fal.adapter, Gateway.adapter]

@@ -45,6 +45,131 @@ export const models: ReadonlyArray<BuiltIn> = [
     // 2.00 USD for 1,000 search units.
     pricing: { unit: "search_unit", microCredits: 2000 },
     source: { page: "https://cohere.com/pricing", readOn: "2026-11-21" }
+  },
+  {
+    adapter: "replicate",
+    kind: "video",
+    publicId: "replicate/google/veo-3.1-fast",
+    upstreamId: "google/veo-3.1-fast",
+    name: "Veo 3.1 Fast on Replicate",
+    // 0.15 USD a second with audio, 0.10 USD without.
+    pricing: {
+      unit: "second",
+      prices: [
+        { audio: true, microCredits: 150_000 },
+        { audio: false, microCredits: 100_000 }
+      ]
+    },
+    parameters: {
+      fields: {
+        duration: "duration",
+        resolution: "resolution",
+        aspect_ratio: "aspect_ratio",
+        seed: "seed",
+        generate_audio: "generate_audio",
+        first_frame: "image",
+        last_frame: "last_frame"
+      },
+      durations: [4, 6, 8],
+      default_duration: 8,
+      resolutions: ["720p", "1080p"],
+      default_resolution: "1080p",
+      aspect_ratios: ["16:9", "9:16"],
+      audio: true,
+      options: ["negative_prompt"]
+    },
+    source: { page: "https://replicate.com/google/veo-3.1-fast", readOn: "2026-11-22" }
+  },
+  {
+    adapter: "replicate",
+    kind: "video",
+    publicId: "replicate/bytedance/seedance-1-lite",
+    upstreamId: "bytedance/seedance-1-lite",
+    name: "Seedance 1 Lite on Replicate",
+    // 0.018, 0.036 and 0.072 USD a second.
+    pricing: {
+      unit: "second",
+      prices: [
+        { resolution: "480p", microCredits: 18_000 },
+        { resolution: "720p", microCredits: 36_000 },
+        { resolution: "1080p", microCredits: 72_000 }
+      ]
+    },
+    parameters: {
+      fields: {
+        duration: "duration",
+        resolution: "resolution",
+        aspect_ratio: "aspect_ratio",
+        seed: "seed",
+        first_frame: "image",
+        last_frame: "last_frame_image",
+        reference_images: "reference_images"
+      },
+      durations: [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12],
+      default_duration: 5,
+      resolutions: ["480p", "720p", "1080p"],
+      default_resolution: "720p",
+      aspect_ratios: ["16:9", "4:3", "1:1", "3:4", "9:16", "21:9", "9:21"],
+      options: ["camera_fixed"]
+    },
+    source: { page: "https://replicate.com/bytedance/seedance-1-lite", readOn: "2026-11-22" }
+  },
+  {
+    adapter: "fal",
+    kind: "video",
+    publicId: "fal/fal-ai/veo3.1",
+    upstreamId: "fal-ai/veo3.1",
+    name: "Veo 3.1 on fal",
+    // 720p and 1080p: 0.40 USD a second with audio, 0.20 without. 4K: 0.60 and 0.40.
+    pricing: {
+      unit: "second",
+      prices: [
+        { resolution: "4K", audio: true, microCredits: 600_000 },
+        { resolution: "4K", audio: false, microCredits: 400_000 },
+        { audio: true, microCredits: 400_000 },
+        { audio: false, microCredits: 200_000 }
+      ]
+    },
+    parameters: {
+      fields: {
+        duration: "duration",
+        resolution: "resolution",
+        aspect_ratio: "aspect_ratio",
+        seed: "seed",
+        generate_audio: "generate_audio"
+      },
+      durations: [4, 6, 8],
+      default_duration: 8,
+      duration_form: "string_s",
+      resolutions: ["720p", "1080p", "4K"],
+      resolution_names: { "4K": "4k" },
+      aspect_ratios: ["16:9", "9:16"],
+      audio: true,
+      options: ["negative_prompt", "auto_fix", "safety_tolerance"]
+    },
+    source: { page: "https://fal.ai/models/fal-ai/veo3.1/llms.txt", readOn: "2026-11-22" }
+  },
+  {
+    adapter: "fal",
+    kind: "video",
+    publicId: "fal/fal-ai/kling-video/v2.5-turbo/pro/image-to-video",
+    upstreamId: "fal-ai/kling-video/v2.5-turbo/pro/image-to-video",
+    name: "Kling 2.5 Turbo Pro, image to video, on fal",
+    // 0.35 USD for 5 seconds, 0.07 USD for each additional second.
+    pricing: { unit: "second", microCredits: 70_000 },
+    parameters: {
+      fields: { duration: "duration", first_frame: "image_url", last_frame: "tail_image_url" },
+      durations: [5, 10],
+      duration_form: "string",
+      resolutions: ["1080p"],
+      aspect_ratios: [],
+      image_required: true,
+      options: ["negative_prompt", "cfg_scale"]
+    },
+    source: {
+      page: "https://fal.ai/models/fal-ai/kling-video/v2.5-turbo/pro/image-to-video/llms.txt",
+      readOn: "2026-11-22"
+    }
   }
 ]
 

@@ -139,7 +139,15 @@ const notOneOf = <A extends string>(
 ): ReadonlyArray<Issue> =>
   value === undefined || known.includes(value)
     ? []
-    : [{ path, message: `${model} does not support ${value}. Choose ${anyOf(known)}.` }]
+    : [
+        {
+          path,
+          message:
+            known.length === 0
+              ? `${model} does not support ${path}`
+              : `${model} does not support ${value}. Choose ${anyOf(known)}.`
+        }
+      ]
 
 /**
  * What the model does not support in the request. Each issue names the field and the supported

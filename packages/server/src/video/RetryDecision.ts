@@ -1,7 +1,7 @@
 /**
  * Decides from an upstream's failure whether a video job is retried, and how long to wait first.
  */
-import type { Reason } from "@model-gateway/providers/ProviderError"
+import type { ProviderError, Reason } from "@model-gateway/providers/ProviderError"
 import { Duration } from "effect"
 
 /** What to do after a failure. `error` is shown to the caller if the job fails because of it. */
@@ -60,19 +60,18 @@ export const ofPoll = (reason: Reason): RetryDecision => {
   }
 }
 
+/** Statuses of links that have expired. */
+const expired = new Set([400, 401, 403, 404, 410])
+
 /**
  * The decision for a finished video that could not be fetched. A link that is refused or leads
  * nowhere may have expired. Polling again renews it, which is tried a few times.
  */
-export const ofContent = (reason: Reason): RetryDecision => {
-  switch (reason._tag) {
-    case "Unauthorized":
-    case "UnknownModel":
-    case "InvalidRequest":
-      return { isRetryable: true, error: "the finished video could not be fetched from the provider", mostFailures: 5 }
-    default:
-      return ofSubmission(reason)
-  }
+export const ofContent = ({ reason, status = 0 }: ProviderError): RetryDecision => {
+  const isRefused = reason._tag === "Unauthorized" || reason._tag === "UnknownModel" || expired.has(status)
+  return isRefused
+    ? { isRetryable: true, error: "the finished video could not be fetched from the provider", mostFailures: 5 }
+    : ofSubmission(reason)
 }
 
 /** The longest wait that an upstream can ask for. */

@@ -253,7 +253,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
       yield* note(job, "A finished video could not be downloaded", error)
       const decision: RetryDecision.RetryDecision =
         error._tag === "ProviderError"
-          ? RetryDecision.ofContent(error.reason)
+          ? RetryDecision.ofContent(error)
           : { isRetryable: true, error: "the finished video could not be stored" }
       return yield* failedOnce(job, failures + 1, decision, upstream.offer.pollInterval)
     }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import {
+  BadResponse,
   ProviderError,
   RateLimited,
   Unauthorized,
@@ -132,25 +133,27 @@ describe("polling a video job", () => {
     )
   )
 
-  it.effect.each([new Unauthorized(), new UnknownModel({ model: "test/film" })])(
-    "polls again and fetches again when the link to the video has expired",
-    (reason) =>
-      testing((upstream) =>
-        Effect.gen(function* () {
-          let polled = 0
-          const { content } = upstream
-          upstream.content = (index) => {
-            if (polled === 0) polled = upstream.polls
-            return upstream.polls === polled ? Stream.fromEffect(failing(reason)) : content(index)
-          }
-          const by = yield* payer()
-          const job = yield* submit(by)
-          yield* work("10 seconds")
-          expect(yield* read(job.id)).toMatchObject({ status: "completed", outputs: [{ bytes: 7 }] })
-          expect(upstream.polls).toBe(2)
-          expect(yield* money(by.workspaceId)).toEqual(charged)
-        })
-      )
+  it.effect.each([
+    new ProviderError({ reason: new Unauthorized() }),
+    new ProviderError({ reason: new UnknownModel({ model: "test/film" }) }),
+    new ProviderError({ reason: new BadResponse({ description: "status 410" }), status: 410 })
+  ])("polls again and fetches again when the link to the video has expired", (error) =>
+    testing((upstream) =>
+      Effect.gen(function* () {
+        let polled = 0
+        const { content } = upstream
+        upstream.content = (index) => {
+          if (polled === 0) polled = upstream.polls
+          return upstream.polls === polled ? Stream.fail(error) : content(index)
+        }
+        const by = yield* payer()
+        const job = yield* submit(by)
+        yield* work("10 seconds")
+        expect(yield* read(job.id)).toMatchObject({ status: "completed", outputs: [{ bytes: 7 }] })
+        expect(upstream.polls).toBe(2)
+        expect(yield* money(by.workspaceId)).toEqual(charged)
+      })
+    )
   )
 
   it.effect("fails a job whose links are all expired, after a few polls", () =>

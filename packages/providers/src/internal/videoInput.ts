@@ -1,0 +1,194 @@
+/**
+ * Video models whose upstream takes one JSON object with fields that each model names itself, such
+ * as those of Replicate and fal: what such a model accepts, and how its input is written.
+ */
+import type { Issue } from "@model-gateway/core/GatewayError"
+import { AspectRatio, Resolution } from "@model-gateway/core/Video"
+import { Effect, Schema } from "effect"
+import type { MicroCredits } from "../MicroCredits.ts"
+import type { VideoModel } from "../Model.ts"
+import { type Charge, videoCost } from "../Pricing.ts"
+import { invalidRequest, type ProviderError } from "../ProviderError.ts"
+import { unsupported, type VideoCapabilities, type VideoRequest } from "../Video.ts"
+
+const Seconds = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 3600 }))
+
+/** The model's names of the fields. A field without a name is one that the model does not have. */
+const Fields = Schema.Struct({
+  /** Default: `prompt`. */
+  prompt: Schema.optionalKey(Schema.String),
+  duration: Schema.optionalKey(Schema.String),
+  resolution: Schema.optionalKey(Schema.String),
+  aspect_ratio: Schema.optionalKey(Schema.String),
+  seed: Schema.optionalKey(Schema.String),
+  generate_audio: Schema.optionalKey(Schema.String),
+  first_frame: Schema.optionalKey(Schema.String),
+  last_frame: Schema.optionalKey(Schema.String),
+  /** A list of URLs. */
+  reference_images: Schema.optionalKey(Schema.String)
+})
+
+/** The `parameters` of a model. */
+export const Parameters = Schema.Struct({
+  fields: Fields,
+  /** The durations in seconds that the model can make. */
+  durations: Schema.NonEmptyArray(Seconds),
+  /** Default: the first of `durations`. */
+  default_duration: Schema.optionalKey(Seconds),
+  /** How a duration is written: `8`, `"8"` or `"8s"`. Default: `number`. */
+  duration_form: Schema.optionalKey(Schema.Literals(["number", "string", "string_s"])),
+  resolutions: Schema.NonEmptyArray(Resolution),
+  /** Default: the first of `resolutions`. */
+  default_resolution: Schema.optionalKey(Resolution),
+  /** The model's names of resolutions, where they differ: `{ "4K": "4k" }`. */
+  resolution_names: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
+  /** Empty if the video has the aspect ratio of its image. */
+  aspect_ratios: Schema.Array(AspectRatio),
+  /** Whether the video has audio if the request does not say. Default: false. */
+  audio: Schema.optionalKey(Schema.Boolean),
+  /** Whether the model needs a first frame. Default: false. */
+  image_required: Schema.optionalKey(Schema.Boolean),
+  /** Whether images without a prompt are enough. Default: false. */
+  prompt_optional: Schema.optionalKey(Schema.Boolean),
+  /** The fields that callers may set through `provider.options`. Default: none. */
+  options: Schema.optionalKey(Schema.Array(Schema.String))
+})
+
+/** The `parameters` of a model. */
+export type Parameters = typeof Parameters.Type
+
+const defaultDuration = ({ default_duration, durations }: Parameters): number => default_duration ?? durations[0]
+
+const resolutionOf = (parameters: Parameters, { resolution }: VideoRequest): Resolution =>
+  resolution ?? parameters.default_resolution ?? parameters.resolutions[0]
+
+const audioOf = (parameters: Parameters, { generate_audio }: VideoRequest): boolean =>
+  generate_audio ?? parameters.audio ?? false
+
+/** What a model with these parameters supports. */
+export const capabilitiesOf = (parameters: Parameters): VideoCapabilities => ({
+  resolutions: parameters.resolutions,
+  aspect_ratios: parameters.aspect_ratios,
+  default_duration: defaultDuration(parameters),
+  max_duration: Math.max(...parameters.durations),
+  prompt_optional: parameters.prompt_optional ?? false,
+  frame_images: parameters.fields.first_frame !== undefined,
+  generate_audio: parameters.audio ?? false,
+  upscale: false
+})
+
+const frameOf = ({ frame_images }: VideoRequest, type: "first_frame" | "last_frame"): string | undefined =>
+  frame_images?.find(({ frame_type }) => frame_type === type)?.image_url.url
+
+const issue = (isWrong: boolean, path: string, message: string): ReadonlyArray<Issue> =>
+  isWrong ? [{ path, message }] : []
+
+/** What the model does not support in the request, beyond what its capabilities say. */
+const furtherIssues = (
+  provider: string,
+  { publicId: id }: VideoModel,
+  parameters: Parameters,
+  request: VideoRequest
+): ReadonlyArray<Issue> => {
+  const { durations, fields, options = [] } = parameters
+  const { duration, input_references = [], options: given = {}, seed, size } = request
+  const first = frameOf(request, "first_frame")
+  const last = frameOf(request, "last_frame")
+  return [
+    ...issue(
+      duration !== undefined && !durations.includes(duration),
+      "duration",
+      `${id} makes videos of ${durations.join(", ")} seconds`
+    ),
+    ...issue(size !== undefined, "size", `${id} takes no exact size. Use resolution and aspect_ratio.`),
+    ...issue(seed !== undefined && fields.seed === undefined, "seed", `${id} takes no seed`),
+    ...issue(
+      fields.generate_audio === undefined && audioOf(parameters, request) !== (parameters.audio ?? false),
+      "generate_audio",
+      `${id} makes videos ${parameters.audio === true ? "with" : "without"} audio`
+    ),
+    ...issue(parameters.image_required === true && first === undefined, "frame_images", `${id} needs a first frame`),
+    ...issue(
+      last !== undefined && (fields.last_frame === undefined || first === undefined),
+      "frame_images",
+      fields.last_frame === undefined ? `${id} takes no last frame` : `${id} takes a last frame with a first one only`
+    ),
+    ...input_references.flatMap(({ type }, index) =>
+      issue(
+        fields.reference_images === undefined || type !== "image_url",
+        `input_references.${index}`,
+        fields.reference_images === undefined ? `${id} takes no references` : `${id} takes references to images only`
+      )
+    ),
+    ...Object.keys(given).flatMap((name) =>
+      issue(!options.includes(name), `provider.options.${provider}.${name}`, `${id} has no such option`)
+    )
+  ]
+}
+
+/** Fails if the model does not support the request. */
+export const check = (
+  provider: string,
+  model: VideoModel,
+  parameters: Parameters,
+  request: VideoRequest
+): Effect.Effect<void, ProviderError> => {
+  const [first] = [
+    ...unsupported(request, capabilitiesOf(parameters), model.publicId),
+    ...furtherIssues(provider, model, parameters, request)
+  ]
+  return first === undefined ? Effect.void : Effect.fail(invalidRequest(`${first.path}: ${first.message}`))
+}
+
+const durationIn = ({ duration_form = "number" }: Parameters, seconds: number): number | string => {
+  switch (duration_form) {
+    case "number":
+      return seconds
+    case "string":
+      return String(seconds)
+    case "string_s":
+      return `${seconds}s`
+  }
+}
+
+/**
+ * The model's input. Everything that the price depends on is written out, so that the upstream's own
+ * defaults do not matter.
+ */
+export const inputOf = (parameters: Parameters, request: VideoRequest): Readonly<Record<string, Schema.Json>> => {
+  const { fields, resolution_names = {} } = parameters
+  const resolution = resolutionOf(parameters, request)
+  const references = (request.input_references ?? []).flatMap((reference) =>
+    reference.type === "image_url" ? [reference.image_url.url] : []
+  )
+  const values: ReadonlyArray<readonly [string | undefined, Schema.Json | undefined]> = [
+    [fields.prompt ?? "prompt", request.prompt],
+    [fields.duration, durationIn(parameters, request.duration ?? defaultDuration(parameters))],
+    [fields.resolution, resolution_names[resolution] ?? resolution],
+    [fields.aspect_ratio, request.aspect_ratio],
+    [fields.seed, request.seed],
+    [fields.generate_audio, audioOf(parameters, request)],
+    [fields.first_frame, frameOf(request, "first_frame")],
+    [fields.last_frame, frameOf(request, "last_frame")],
+    [fields.reference_images, references.length === 0 ? undefined : references]
+  ]
+  // The options come first, so that they cannot replace what the request says.
+  return Object.fromEntries([
+    ...Object.entries(request.options ?? {}),
+    ...values.flatMap(([name, value]) => (name === undefined || value === undefined ? [] : [[name, value] as const]))
+  ])
+}
+
+/** The price of the request. */
+export const costOf = ({ pricing }: VideoModel, parameters: Parameters, request: VideoRequest): MicroCredits =>
+  videoCost(pricing, {
+    seconds: request.duration ?? defaultDuration(parameters),
+    resolution: resolutionOf(parameters, request),
+    audio: audioOf(parameters, request)
+  })
+
+/** The charge of the finished request. The upstreams bill by what was asked for. */
+export const chargeOf = (model: VideoModel, parameters: Parameters, request: VideoRequest, videos: number): Charge => ({
+  cost: costOf(model, parameters, request),
+  usage: { seconds: request.duration ?? defaultDuration(parameters), videos }
+})

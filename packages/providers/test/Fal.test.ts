@@ -1,0 +1,303 @@
+import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
+import { assert, describe, it } from "@effect/vitest"
+import { Duration, Effect, Redacted, Schema } from "effect"
+import type { Upstream } from "../src/Adapter.ts"
+import * as Fal from "../src/Fal.ts"
+import type { Model } from "../src/Model.ts"
+import type { VideoRequest } from "../src/Video.ts"
+import type { Scripted } from "./support/Double.mjs"
+import { documentedMessages, startFalDouble } from "./support/FalDouble.mjs"
+import { video } from "./support/JobDouble.mjs"
+import { credential, key, offered, told } from "./support/videoJobs.ts"
+
+const undici = Effect.provide(NodeHttpClient.layerUndici)
+
+const veo = "fal/fal-ai/veo3.1"
+const kling = "fal/fal-ai/kling-video/v2.5-turbo/pro/image-to-video"
+
+const double = Effect.acquireRelease(
+  Effect.promise(() => startFalDouble({ keys: [key] })),
+  (double) => Effect.promise(() => double.close())
+)
+
+const at = (model = veo, options: Partial<Upstream> = {}) =>
+  Effect.gen(function* () {
+    const fal = yield* double
+    return { fal, ...(yield* offered(Fal.adapter, fal.url, model, options)) }
+  })
+
+const request: VideoRequest = { prompt: "a harbor at dawn" }
+const image = { type: "image_url", image_url: { url: "https://example.com/a.png" }, frame_type: "first_frame" } as const
+const last = { type: "image_url", image_url: { url: "https://example.com/b.png" }, frame_type: "last_frame" } as const
+
+const urlsOf = Schema.decodeUnknownSync(
+  Schema.Struct({ status_url: Schema.String, response_url: Schema.String, cancel_url: Schema.String })
+)
+
+describe("fal", () => {
+  it.live("makes a video by the URLs that fal returns, fetches it without the key, and charges the quote", () =>
+    Effect.gen(function* () {
+      const { content, fal, follow, offer, submit } = yield* at()
+      const wanted: VideoRequest = { ...request, duration: 4, resolution: "4K", generate_audio: false }
+      const handle = yield* submit(wanted)
+      assert.deepStrictEqual<unknown>(yield* follow(handle, wanted), {
+        status: "completed",
+        outputs: 1,
+        charge: { cost: 1_600_000, usage: { seconds: 4, videos: 1 } }
+      })
+      assert.strictEqual(offer.quote(wanted), 1_600_000)
+      assert.deepStrictEqual(yield* content(handle, wanted), Buffer.from(video))
+      const seen = fal.state.requests
+      assert.deepStrictEqual(
+        seen.map(({ method, url }) => `${method} ${url.replace(/[0-9a-f-]{20,}/, "id")}`),
+        [
+          "POST /fal-ai/veo3.1",
+          "GET /fal-ai/veo3.1/requests/id/status",
+          "GET /fal-ai/veo3.1/requests/id/status",
+          "GET /fal-ai/veo3.1/requests/id",
+          "GET /fal-ai/veo3.1/requests/id",
+          "GET /files/id.mp4"
+        ]
+      )
+      assert.deepStrictEqual(
+        seen.map(({ headers }) => headers["authorization"]),
+        [...Array.from({ length: 5 }, () => `Key ${key}`), undefined]
+      )
+    }).pipe(undici)
+  )
+
+  it.live("writes the input as the model's page says", () =>
+    Effect.gen(function* () {
+      const { fal, submit } = yield* at()
+      yield* submit({ ...request, duration: 6, resolution: "4K", aspect_ratio: "9:16", seed: 7 })
+      const other = yield* offered(Fal.adapter, fal.url, kling)
+      const wanted: VideoRequest = {
+        ...request,
+        frame_images: [image, last],
+        options: { negative_prompt: "rain", cfg_scale: 0.7 }
+      }
+      const handle = yield* other.submit(wanted)
+      assert.deepStrictEqual(
+        fal.state.requests.map(({ text }): unknown => JSON.parse(text)),
+        [
+          {
+            prompt: "a harbor at dawn",
+            duration: "6s",
+            resolution: "4k",
+            aspect_ratio: "9:16",
+            seed: 7,
+            generate_audio: true
+          },
+          {
+            negative_prompt: "rain",
+            cfg_scale: 0.7,
+            prompt: "a harbor at dawn",
+            duration: "5",
+            image_url: "https://example.com/a.png",
+            tail_image_url: "https://example.com/b.png"
+          }
+        ]
+      )
+      // The URLs of the job lack the rest of the model's path.
+      const { status_url } = urlsOf(handle)
+      assert.match(status_url, /\/fal-ai\/kling-video\/requests\/[\w-]+\/status$/)
+      assert.deepStrictEqual<unknown>(yield* other.follow(handle, wanted), {
+        status: "completed",
+        outputs: 1,
+        charge: { cost: 350_000, usage: { seconds: 5, videos: 1 } }
+      })
+    }).pipe(undici)
+  )
+
+  it.live("refuses, without a call, what the model does not support", () =>
+    Effect.gen(function* () {
+      const { fal, offer } = yield* at(kling)
+      const refused: ReadonlyArray<readonly [VideoRequest, string]> = [
+        [request, `frame_images: ${kling} needs a first frame`],
+        [{ ...request, frame_images: [image], duration: 7 }, `duration: ${kling} makes videos of 5, 10 seconds`],
+        [
+          { ...request, frame_images: [image], aspect_ratio: "16:9" },
+          `aspect_ratio: ${kling} does not support aspect_ratio`
+        ],
+        [{ ...request, frame_images: [image], seed: 1 }, `seed: ${kling} takes no seed`]
+      ]
+      for (const [wanted, message] of refused) {
+        assert.strictEqual(told((yield* Effect.flip(offer.check(wanted))).reason), `InvalidRequest: ${message}`)
+      }
+      assert.deepStrictEqual(fal.state.requests, [])
+    }).pipe(undici)
+  )
+
+  it.live("never sends the key to a URL that is not at the host of the base URL", () =>
+    Effect.gen(function* () {
+      const { fal, offer, poll, submit } = yield* at()
+      const stranger = yield* double
+      const bad = (part: string) => ({
+        request_id: "1",
+        status_url: `${fal.url}/s`,
+        response_url: `${fal.url}/r`,
+        cancel_url: `${fal.url}/c`,
+        [part]: `${stranger.url}/x`
+      })
+      for (const part of ["status_url", "response_url", "cancel_url"]) {
+        fal.next({ body: bad(part) })
+        assert.strictEqual(
+          told((yield* Effect.flip(submit(request))).reason),
+          "BadResponse: a URL of the job is not at the host of the base URL"
+        )
+        yield* Effect.flip(poll(bad(part), request))
+        yield* Effect.flip(offer.cancel(bad(part), credential))
+      }
+      assert.deepStrictEqual(stranger.state.requests, [])
+    }).pipe(undici)
+  )
+
+  it.live("reports a job as failed whose result says so, though its status is COMPLETED", () =>
+    Effect.gen(function* () {
+      const { fal, follow, submit } = yield* at()
+      fal.jobs.next("fail")
+      const status = yield* follow(yield* submit(request), request)
+      assert.strictEqual(status.status, "failed")
+      const message = status.status === "failed" ? status.message : ""
+      assert.include(message, "The input image at <redacted> is not readable")
+      assert.notMatch(message, /cdn|r8_|abc/)
+      const results: ReadonlyArray<readonly [unknown, Scripted, string]> = [
+        [undefined, { status: 410, body: {} }, "the provider could not make the video"],
+        ["Runner error", { status: 500, body: { detail: "boom" } }, "the provider could not make the video"]
+      ]
+      for (const [error, result, message] of results) {
+        const handle = yield* submit(request)
+        fal.next({ body: { status: "COMPLETED", error } }, result)
+        assert.deepStrictEqual(yield* follow(handle, request), { status: "failed", message })
+      }
+    }).pipe(undici)
+  )
+
+  it.live("asks again for a result that could not be read", () =>
+    Effect.gen(function* () {
+      const { fal, poll, submit } = yield* at(veo, { timeLimit: Duration.millis(200) })
+      const handle = yield* submit(request)
+      const cases: ReadonlyArray<readonly [Scripted, string]> = [
+        [{ status: 401, body: { detail: documentedMessages[401] } }, "Unauthorized"],
+        [{ status: 429, body: {} }, "RateLimited"],
+        [{ status: 503, body: {} }, "Overloaded"],
+        [{ status: 500, body: {} }, "BadResponse"],
+        [{ fault: "cutBody" }, "Timeout"],
+        [{ fault: "hang" }, "Timeout"]
+      ]
+      for (const [result, tag] of cases) {
+        fal.next({ body: { status: "COMPLETED" } }, result)
+        assert.strictEqual((yield* Effect.flip(poll(handle, request))).reason._tag, tag)
+      }
+    }).pipe(undici)
+  )
+
+  it.live("says that a job is complete without output, or that it is lost", () =>
+    Effect.gen(function* () {
+      const { fal, follow, submit } = yield* at()
+      fal.jobs.next("empty", "lose")
+      assert.deepInclude(yield* follow(yield* submit(request), request), { status: "completed", outputs: 0 })
+      const { reason, status } = yield* Effect.flip(follow(yield* submit(request), request))
+      assert.deepStrictEqual([reason._tag, status], ["UnknownModel", 404])
+    }).pipe(undici)
+  )
+
+  it.live("fetches again under a new link when one has expired", () =>
+    Effect.gen(function* () {
+      const { content, fal, follow, submit } = yield* at()
+      fal.jobs.next("expire")
+      const handle = yield* submit(request)
+      assert.deepInclude(yield* follow(handle, request), { status: "completed", outputs: 1 })
+      const expired = yield* Effect.flip(content(handle, request))
+      assert.deepStrictEqual([expired.reason._tag, expired.status], ["BadResponse", 403])
+      assert.deepStrictEqual(yield* content(handle, request), Buffer.from(video))
+    }).pipe(undici)
+  )
+
+  it.live("takes several videos of one job", () =>
+    Effect.gen(function* () {
+      const { fal, poll, submit } = yield* at()
+      const handle = yield* submit(request)
+      const videos = [{ url: "https://v3.fal.media/1.mp4" }, { url: "https://v3.fal.media/2.mp4" }]
+      fal.next({ body: { status: "COMPLETED" } }, { body: { videos } })
+      assert.deepInclude(yield* poll(handle, request), { status: "completed", outputs: 2 })
+    }).pipe(undici)
+  )
+
+  it.live("cancels a job, also one that is over or unknown", () =>
+    Effect.gen(function* () {
+      const { fal, follow, offer, submit } = yield* at()
+      const handle = yield* submit(request)
+      yield* offer.cancel(handle, credential)
+      assert.deepStrictEqual(
+        [...fal.jobs.jobs.values()].map(({ isCanceled }) => isCanceled),
+        [true]
+      )
+      const done = yield* submit(request)
+      yield* follow(done, request)
+      yield* offer.cancel(done, credential)
+      const unknown = urlsOf(done)
+      yield* offer.cancel({ ...unknown, cancel_url: `${fal.url}/fal-ai/veo3.1/requests/x/cancel` }, credential)
+    }).pipe(undici)
+  )
+
+  it.live("says what went wrong", () =>
+    Effect.gen(function* () {
+      const { fal, submit } = yield* at(veo, { timeLimit: Duration.millis(200) })
+      const cases: ReadonlyArray<readonly [Scripted, string]> = [
+        [{ status: 400, body: { detail: "the prompt is too long" } }, "InvalidRequest: the prompt is too long"],
+        [
+          { status: 401, body: { detail: documentedMessages[401] } },
+          "Unauthorized: the provider rejected its credentials"
+        ],
+        [
+          { status: 403, body: { detail: documentedMessages[403] } },
+          "OutOfCredit: the account at the provider is out of credit"
+        ],
+        [{ status: 403, body: { detail: "Forbidden" } }, "Unauthorized: the provider rejected its credentials"],
+        [{ status: 404, body: { detail: documentedMessages[404] } }, "UnknownModel: unknown model fal-ai/veo3.1"],
+        [
+          { status: 429, headers: { "retry-after": "7" }, body: {} },
+          "RateLimited: the provider's rate limit is exceeded"
+        ],
+        [{ status: 500, body: { detail: "Internal server error" } }, "BadResponse: status 500"],
+        [{ body: { request_id: "1" } }, "BadResponse: JSON of another form at status_url"],
+        [{ headers: { "content-type": "text/html" }, body: "<html>" }, "BadResponse: not JSON but text/html"],
+        [{ fault: "cutBody" }, "Timeout: the provider did not answer in time"],
+        [{ fault: "cut" }, "Timeout: the provider did not answer in time"],
+        [{ fault: "hang" }, "Timeout: the provider did not answer in time"]
+      ]
+      for (const [scripted, expected] of cases) {
+        fal.next(scripted)
+        assert.strictEqual(told((yield* Effect.flip(submit(request))).reason), expected)
+      }
+    }).pipe(undici)
+  )
+
+  it.live("uses the credential of the call", () =>
+    Effect.gen(function* () {
+      const { fal, offer } = yield* at()
+      const own = { id: "tenant", secret: Redacted.make("tenant-key") }
+      yield* Effect.flip(offer.submit({ request, token: "t" }, own))
+      assert.strictEqual(fal.state.requests[0]?.headers["authorization"], "Key tenant-key")
+    }).pipe(undici)
+  )
+
+  it.live("names the field of a model that it cannot offer", () =>
+    Effect.gen(function* () {
+      const upstream = { name: "fal", baseUrl: "https://queue.fal.run", credential }
+      const [model] = Fal.adapter.models
+      if (model === undefined) return assert.fail("no model")
+      const problem = (model: Model) =>
+        Effect.map(Effect.flip(Fal.adapter.offers(upstream, [model])), ({ message }) => message)
+      assert.match(yield* problem({ ...model, upstreamId: "https://example.com/x" }), /^must have an upstream id/)
+      assert.match(
+        yield* problem({
+          ...model,
+          parameters: { fields: {}, durations: [5], duration_form: "words", resolutions: ["720p"], aspect_ratios: [] }
+        }),
+        /duration_form/
+      )
+    }).pipe(undici)
+  )
+})
