@@ -15,6 +15,7 @@ const rooms = [
   "events",
   "http",
   "access",
+  "broadcast",
   "routing",
   "admission",
   "video",

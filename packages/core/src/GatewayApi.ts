@@ -10,6 +10,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Byok from "./Byok.ts"
 import * as CurrentKey from "./CurrentKey.ts"
+import * as Destinations from "./Destinations.ts"
 import * as Files from "./Files.ts"
 import * as Guardrails from "./Guardrails.ts"
 import * as Keys from "./Keys.ts"
@@ -93,6 +94,17 @@ export class WorkspacesGroup extends HttpApiGroup.make("workspaces")
   .annotateMerge(OpenApi.annotations({ title: "Workspaces" })) {}
 
 /** @since 0.1.0 */
+export class DestinationsGroup extends HttpApiGroup.make("destinations")
+  .add(
+    Destinations.createDestinationEndpoint,
+    Destinations.listDestinationsEndpoint,
+    Destinations.getDestinationEndpoint,
+    Destinations.updateDestinationEndpoint,
+    Destinations.deleteDestinationEndpoint
+  )
+  .annotateMerge(OpenApi.annotations({ title: "Broadcast destinations" })) {}
+
+/** @since 0.1.0 */
 export class ModelsGroup extends HttpApiGroup.make("models")
   .add(Models.listModelsEndpoint)
   .annotateMerge(OpenApi.annotations({ title: "Models" })) {}
@@ -113,6 +125,7 @@ export class GatewayApi extends HttpApi.make("model-gateway")
     KeysGroup,
     ByokGroup,
     WorkspacesGroup,
+    DestinationsGroup,
     ModelsGroup
   )
   .prefix("/api/v1")

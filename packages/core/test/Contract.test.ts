@@ -47,7 +47,12 @@ const operations: {
   listByokKeys: ["GET /api/v1/byok", 200, [400, 401, 403, 404, 500]],
   getByokKey: ["GET /api/v1/byok/:id", 200, [400, 401, 403, 404, 500]],
   updateByokKey: ["PATCH /api/v1/byok/:id", 200, [400, 401, 403, 404, 500]],
-  deleteByokKey: ["DELETE /api/v1/byok/:id", 200, [400, 401, 403, 404, 500]]
+  deleteByokKey: ["DELETE /api/v1/byok/:id", 200, [400, 401, 403, 404, 500]],
+  createDestination: ["POST /api/v1/observability/destinations", 201, [400, 401, 403, 404, 500]],
+  listDestinations: ["GET /api/v1/observability/destinations", 200, [400, 401, 403, 404, 500]],
+  getDestination: ["GET /api/v1/observability/destinations/:id", 200, [400, 401, 403, 404, 500]],
+  updateDestination: ["PATCH /api/v1/observability/destinations/:id", 200, [400, 401, 403, 404, 500]],
+  deleteDestination: ["DELETE /api/v1/observability/destinations/:id", 200, [400, 401, 403, 404, 500]]
 }
 
 const document = OpenApi.fromApi(GatewayApi.GatewayApi)

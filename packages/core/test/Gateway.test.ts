@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Byok, Gateway, GatewayConfig, RetryPolicy, type Transcription } from "@model-gateway/core"
+import { Byok, Destinations, Gateway, GatewayConfig, RetryPolicy, type Transcription } from "@model-gateway/core"
 import { Effect, Layer, Redacted, Schedule, Stream } from "effect"
 import { FetchHttpClient } from "effect/http"
 import * as Stub from "./stub.ts"
@@ -9,12 +9,6 @@ const gateway = Gateway.Gateway
 const request = { model: "m", query: "q", documents: ["d"] } as const
 
 const workspaceId = "7d9d1f9e-3a55-4f0c-9a35-0e4d1b9f6a10"
-
-/** A call of an operation that is not a method of the client. */
-const byok =
-  <A, E>(call: Effect.Effect<A, E, Gateway.Gateway>) =>
-  (client: Gateway.Gateway["Service"]): Effect.Effect<A, E> =>
-    Effect.provideService(call, Gateway.Gateway, client)
 
 /** What one call puts on the wire; its outcome does not matter. */
 const sentBy = (
@@ -34,6 +28,12 @@ const sentBy = (
       form: sent?.form
     }
   })
+
+/** A call of an operation without a method. */
+const using =
+  <A, E>(effect: Effect.Effect<A, E, Gateway.Gateway>) =>
+  (client: Gateway.Gateway["Service"]) =>
+    Effect.provideService(effect, gateway, client)
 
 describe("the request line", () => {
   const g = "c1b9a3f2-6f0e-4c57-8d5b-2f6f0a7e9b31"
@@ -82,15 +82,26 @@ describe("the request line", () => {
     [`GET /api/v1/workspaces/${g}`, (client) => client.getWorkspace(g)],
     [`PATCH /api/v1/workspaces/${g}`, (client) => client.updateWorkspace(g, { name: "n" })],
     [`POST /api/v1/workspaces/${g}/credits`, (client) => client.addCredits(g, { amount: 1 })],
-    ["POST /api/v1/byok", byok(Byok.create({ provider: "p", key: "k" }))],
-    ["GET /api/v1/byok", byok(Byok.list())],
+    ["POST /api/v1/byok", using(Byok.create({ provider: "p", key: "k" }))],
+    ["GET /api/v1/byok", using(Byok.list())],
     [
       `GET /api/v1/byok?workspace_id=${g}&provider=p&offset=2&limit=5`,
-      byok(Byok.list({ workspace_id: g, provider: "p", offset: 2, limit: 5 }))
+      using(Byok.list({ workspace_id: g, provider: "p", offset: 2, limit: 5 }))
     ],
-    [`GET /api/v1/byok/${g}`, byok(Byok.get(g))],
-    [`PATCH /api/v1/byok/${g}`, byok(Byok.update(g, { disabled: true }))],
-    [`DELETE /api/v1/byok/${g}`, byok(Byok.remove(g))]
+    [`GET /api/v1/byok/${g}`, using(Byok.get(g))],
+    [`PATCH /api/v1/byok/${g}`, using(Byok.update(g, { disabled: true }))],
+    [`DELETE /api/v1/byok/${g}`, using(Byok.remove(g))],
+    [
+      "POST /api/v1/observability/destinations",
+      using(Destinations.create({ name: "n", type: "webhook", config: { url: "https://a.example" } }))
+    ],
+    [
+      `GET /api/v1/observability/destinations?workspace_id=${g}&offset=2&limit=1`,
+      using(Destinations.list({ workspace_id: g, offset: 2, limit: 1 }))
+    ],
+    [`GET /api/v1/observability/destinations/${g}`, using(Destinations.get(g))],
+    [`PATCH /api/v1/observability/destinations/${g}`, using(Destinations.update(g, { enabled: false }))],
+    [`DELETE /api/v1/observability/destinations/${g}`, using(Destinations.remove(g))]
   ]
 
   for (const [line, call] of lines) {

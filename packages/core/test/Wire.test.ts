@@ -1,5 +1,14 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Byok, Files, Gateway, GatewayError, Identifiers, RetryPolicy, Transcription } from "@model-gateway/core"
+import {
+  Byok,
+  Destinations,
+  Files,
+  Gateway,
+  GatewayError,
+  Identifiers,
+  RetryPolicy,
+  Transcription
+} from "@model-gateway/core"
 import { Arbitrary, Effect, Predicate, Schema, Struct } from "effect"
 import * as Multipart from "effect/http/Multipart"
 import { codec, endpoint, endpoints, jsonOf } from "./contract.ts"
@@ -253,7 +262,10 @@ describe("the service's schemas decode what the client sends", () => {
     updateWorkspace: (client, body) => client.updateWorkspace("w", body),
     addCredits: (client, body) => client.addCredits("w", body),
     createByokKey: (client, body) => Byok.create(body).pipe(Effect.provideService(Gateway.Gateway, client)),
-    updateByokKey: (client, body) => Byok.update("k", body).pipe(Effect.provideService(Gateway.Gateway, client))
+    updateByokKey: (client, body) => Byok.update("k", body).pipe(Effect.provideService(Gateway.Gateway, client)),
+    createDestination: (client, body) => client.call(Destinations.createDestination, { json: body }),
+    updateDestination: (client, body) =>
+      client.call(Destinations.updateDestination, { params: { id: "d" }, json: body })
   }
 
   it("every operation with a JSON body is tested", () => {

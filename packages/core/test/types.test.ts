@@ -2,6 +2,7 @@ import type {
   Byok,
   ClientError,
   CurrentKey,
+  Destinations,
   Files,
   Gateway,
   GatewayError,
@@ -133,6 +134,14 @@ describe("the errors of an operation", () => {
   it("are never any, unknown or never, and neither are the responses", () => {
     expectTypeOf<{ [Op in keyof Client]: IsVague<ErrorsOf<Client[Op]>> }[keyof Client]>().toEqualTypeOf<false>()
     expectTypeOf<{ [Op in keyof Client]: IsVague<AnswerOf<Client[Op]>> }[keyof Client]>().toEqualTypeOf<false>()
+  })
+
+  it("of operations without a method are those of their functions", () => {
+    expectTypeOf<ErrorsOf<typeof Destinations.create>>().toEqualTypeOf<Only<400 | 401 | 403 | 404 | 500>>()
+    expectTypeOf<ErrorsOf<typeof Destinations.list>>().toEqualTypeOf<Only<400 | 401 | 403 | 404 | 500>>()
+    expectTypeOf<ErrorsOf<typeof Destinations.get>>().toEqualTypeOf<Only<400 | 401 | 403 | 404 | 500>>()
+    expectTypeOf<ErrorsOf<typeof Destinations.update>>().toEqualTypeOf<Only<400 | 401 | 403 | 404 | 500>>()
+    expectTypeOf<ErrorsOf<typeof Destinations.remove>>().toEqualTypeOf<Only<400 | 401 | 403 | 404 | 500>>()
   })
 
   it("of a watched job are those of getVideo", () => {

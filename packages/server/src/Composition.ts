@@ -16,6 +16,10 @@ import * as FileStore from "./objects/FileStore.ts"
 import * as ObjectStore from "./objects/ObjectStore.ts"
 import * as ObjectSweep from "./objects/ObjectSweep.ts"
 import { GatewayServerConfig } from "./GatewayServerConfig.ts"
+import * as Broadcast from "./broadcast/Broadcast.ts"
+import * as DestinationsHandlers from "./operations/DestinationsHandlers.ts"
+import * as DestinationStore from "./broadcast/DestinationStore.ts"
+import * as OutboundHttp from "./http/OutboundHttp.ts"
 import * as GuardrailsHandlers from "./operations/GuardrailsHandlers.ts"
 import * as GuardrailStore from "./access/GuardrailStore.ts"
 import * as Authorization from "./access/Authorization.ts"
@@ -71,6 +75,7 @@ const handlers = Layer.mergeAll(
   KeysHandlers.layer,
   ByokHandlers.layer,
   WorkspacesHandlers.layer,
+  DestinationsHandlers.layer,
   ModelsHandlers.layer
 ).pipe(
   Layer.provide([Authorization.layer.pipe(Layer.provide([BodyMemory.layer, LargeBodies.layer])), Router.layer]),
@@ -122,7 +127,8 @@ export const layerStoresSql = Layer.mergeAll(
   FreeModelDays.layerSql,
   Outbox.layerSql,
   FileStore.layerSql,
-  ProviderKeys.layerSql
+  ProviderKeys.layerSql,
+  DestinationStore.layerSql
 ).pipe(
   Layer.provideMerge(KeyStore.layerSql),
   Layer.provideMerge(Accounting.layerSql),
@@ -162,7 +168,7 @@ export const layerStoresSqlite = ({ busyTimeout, dataDir }: DataOptions) =>
     )
   )
 
-/** Background work: the video workers, and the purges and sweeps. */
+/** Background work: the video workers, broadcast, and the purges and sweeps. */
 const background = Layer.mergeAll(
   VideoWorker.layerRunning(),
   Accounting.layerReaper(),
@@ -171,6 +177,7 @@ const background = Layer.mergeAll(
   FreeModelDays.layerPurge(),
   Outbox.layerPurge(),
   VideoRetention.layerPurge(),
+  Broadcast.layerRunning().pipe(Layer.provide([OutboundHttp.layer, FailureLog.layer()])),
   ObjectSweep.layerRunning(Effect.all([FileStore.objectOwner, VideoObjects.objectOwner]))
 ).pipe(Layer.provide(Router.layer))
 

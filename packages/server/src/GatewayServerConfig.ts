@@ -5,6 +5,7 @@
  * and times as `20 seconds`.
  */
 import { type Config, Context, Duration, Layer, Schema } from "effect"
+import { ExemptHost } from "./internal/ExemptHost.ts"
 import { Origin } from "./internal/Origin.ts"
 import { ProxyNetwork } from "./internal/ProxyNetwork.ts"
 import * as Setting from "./Setting.ts"
@@ -174,6 +175,11 @@ export const declarations = {
         "Former master keys. They still decrypt what they encrypted, until model-gateway byok rewrap has replaced them"
     })
   },
+  outboundExemptHosts: Setting.list("outbound-exempt-hosts", ExemptHost, {
+    allowed: "a list of names and addresses such as collector.internal",
+    description:
+      "Hosts that broadcast destinations may use although their address is not public, also over http. Any management key can then send requests to them"
+  }),
   metricsToken: Setting.secret("metrics-token", {
     // Too long to guess, with the characters of a bearer token (RFC 6750).
     schema: Schema.Redacted(Schema.String.check(Schema.isPattern(/^[\w.~+/-]{16,512}={0,2}$/))),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Byok, type ClientError, Gateway, GatewayError, RetryPolicy } from "@model-gateway/core"
+import { Byok, type ClientError, Destinations, Gateway, GatewayError, RetryPolicy } from "@model-gateway/core"
 import { Faults, GatewayTest, Operation, Recorder, Samples } from "@model-gateway/testing"
 import { Cause, Effect, Exit, Fiber, Stream } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
@@ -10,7 +10,7 @@ import { join } from "node:path"
 type Client = Gateway.Gateway["Service"]
 
 /** A call of an operation that is not a method of the client. */
-const byok =
+const using =
   <A, E>(call: Effect.Effect<A, E, Gateway.Gateway>) =>
   (client: Client): Effect.Effect<A, E> =>
     Effect.provideService(call, Gateway.Gateway, client)
@@ -163,28 +163,53 @@ const operations: {
     result: Samples.workspace
   },
   createByokKey: {
-    call: byok(Byok.create(Samples.byokCreateRequest)),
+    call: using(Byok.create(Samples.byokCreateRequest)),
     answer: Samples.byokResponse,
     result: Samples.byokKey
   },
   listByokKeys: {
-    call: byok(Byok.list({ limit: 1 })),
+    call: using(Byok.list({ limit: 1 })),
     answer: Samples.byokListResponse,
     result: Samples.byokListResponse
   },
   getByokKey: {
-    call: byok(Byok.get(Samples.byokKeyId)),
+    call: using(Byok.get(Samples.byokKeyId)),
     answer: Samples.byokResponse,
     result: Samples.byokKey
   },
   updateByokKey: {
-    call: byok(Byok.update(Samples.byokKeyId, Samples.byokUpdateRequest)),
+    call: using(Byok.update(Samples.byokKeyId, Samples.byokUpdateRequest)),
     answer: Samples.byokResponse,
     result: Samples.byokKey
   },
   deleteByokKey: {
-    call: byok(Byok.remove(Samples.byokKeyId)),
+    call: using(Byok.remove(Samples.byokKeyId)),
     answer: Samples.byokDeleteResponse,
+    result: undefined
+  },
+  createDestination: {
+    call: using(Destinations.create(Samples.destinationCreateRequest)),
+    answer: Samples.destinationCreateResponse,
+    result: Samples.destinationCreateResponse
+  },
+  listDestinations: {
+    call: using(Destinations.list({ limit: 1 })),
+    answer: Samples.destinationListResponse,
+    result: Samples.destinationListResponse
+  },
+  getDestination: {
+    call: using(Destinations.get(Samples.destinationId)),
+    answer: Samples.destinationResponse,
+    result: Samples.destination
+  },
+  updateDestination: {
+    call: using(Destinations.update(Samples.destinationId, Samples.destinationUpdateRequest)),
+    answer: Samples.destinationResponse,
+    result: Samples.destination
+  },
+  deleteDestination: {
+    call: using(Destinations.remove(Samples.destinationId)),
+    answer: Samples.destinationDeleteResponse,
     result: undefined
   }
 }
@@ -202,6 +227,9 @@ const defectOf = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     return defect instanceof GatewayTest.ScriptError ? defect.message : ""
   })
 
+/** Successes other than 200. */
+const statuses: { readonly [Op in Operation.Operation]?: number } = { submitVideo: 202, createByokKey: 201, createDestination: 201 }
+
 describe("every operation of the contract", () => {
   it("is tested here", () => {
     expect(new Set(Object.keys(operations))).toEqual(new Set(Operation.all))
@@ -216,7 +244,7 @@ describe("every operation of the contract", () => {
         const [sent, ...others] = yield* Recorder.requests
         expect(others).toEqual([])
         expect(sent).toMatchObject({ operation, attempt: 1, issues: [], request: { operation } })
-        expect(sent?.outcome).toBe(operation === "submitVideo" ? 202 : operation === "createByokKey" ? 201 : 200)
+        expect(sent?.outcome).toBe(statuses[operation] ?? 200)
       }).pipe(run({ [operation]: answer }))
     )
 

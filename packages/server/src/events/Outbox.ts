@@ -20,6 +20,15 @@ export interface Written {
   readonly event: Event
 }
 
+/** The events of one workspace in a part of the outbox. */
+export interface Page {
+  readonly events: ReadonlyArray<Event>
+  /** The sequence up to which the outbox was read. */
+  readonly through: number
+  /** Whether more events of any workspace follow. */
+  readonly hasMore: boolean
+}
+
 /** The outbox. */
 export class Outbox extends Context.Service<
   Outbox,
@@ -28,6 +37,14 @@ export class Outbox extends Context.Service<
     readonly write: (event: NewEvent) => Effect.Effect<void, StorageError>
     /** At most `limit` events, oldest first, that were written after the one with this sequence. */
     readonly read: (after: number, limit: number) => Effect.Effect<ReadonlyArray<Written>, StorageError>
+    /**
+     * The events of a workspace among the `limit` events of all workspaces that were written after
+     * the one with this sequence. A reader that continues after `through` misses none: SQLite has
+     * one writer, so events become visible in the order of their sequences. On Postgres a sequence
+     * is taken before its transaction commits, so a reader there must stop before the oldest
+     * transaction that is under way.
+     */
+    readonly readOf: (workspaceId: string, after: number, limit: number) => Effect.Effect<Page, StorageError>
     /**
      * Deletes events that are older than this, except the newest one, so that no sequence is used
      * twice. Returns their number.
@@ -57,6 +74,12 @@ export const make = Effect.gen(function* () {
     return due.length
   })
 
+  /** The workspace of an event, so that the events of others are not decoded. */
+  const workspace = sql.onDialectOrElse({
+    sqlite: () => sql.literal("json_extract(body, '$.workspace_id')"),
+    orElse: () => sql.literal("(body::json ->> 'workspace_id')")
+  })
+
   return Outbox.of({
     write: Effect.fnUntraced(function* (event: NewEvent) {
       const now = yield* Clock.currentTimeMillis
@@ -73,6 +96,17 @@ export const make = Effect.gen(function* () {
         }))
       )
     }, mapSqlError("Outbox.read")),
+    readOf: Effect.fnUntraced(function* (workspaceId: string, after: number, limit: number) {
+      const rows = yield* sql`SELECT sequence, CASE WHEN ${workspace} = ${workspaceId} THEN body END AS body
+        FROM events WHERE sequence > ${after} ORDER BY sequence LIMIT ${limit}`
+      const bodies = rows.flatMap((row) => Dialect.textOrNull(row, "body") ?? [])
+      const last = rows.at(-1)
+      return {
+        events: yield* Effect.forEach(bodies, (body) => Effect.orDie(decode(body))),
+        through: last === undefined ? after : Dialect.int(last, "sequence"),
+        hasMore: rows.length === limit
+      }
+    }, mapSqlError("Outbox.readOf")),
     purge: Effect.fn("Outbox.purge")(function* (age: Duration.Duration) {
       const end = Math.floor((yield* Clock.currentTimeMillis) - Duration.toMillis(age))
       return yield* Purge.all(deleteSome(end))

@@ -93,3 +93,19 @@ export const spent = (operation: string, microCredits: number): Effect.Effect<vo
 
 /** Counts a video job that entered a state. */
 export const jobEntered = (status: string): Effect.Effect<void> => Metric.update(jobs(status), 1)
+
+const broadcasts = labelled<readonly [destination: string, outcome: string], Metric.Counter<number>>(
+  ([destination, outcome]) =>
+    Metric.counter("model_gateway_broadcast_events_total", {
+      description: "Events sent to broadcast destinations, by kind of destination and outcome",
+      attributes: { destination, outcome },
+      incremental: true
+    })
+)
+
+/** Counts events for a kind of destination. An event that is retried is counted for each failure. */
+export const broadcast = (
+  destination: string,
+  outcome: "delivered" | "dropped" | "retried",
+  events: number
+): Effect.Effect<void> => (events === 0 ? Effect.void : Metric.update(broadcasts(destination, outcome), events))

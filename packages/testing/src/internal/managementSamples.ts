@@ -1,5 +1,6 @@
 /** Samples of keys, guardrails and workspaces, and the identifiers that all samples share. */
 import type * as Byok from "@model-gateway/core/Byok"
+import type * as Destinations from "@model-gateway/core/Destinations"
 import type * as Guardrails from "@model-gateway/core/Guardrails"
 import type * as Keys from "@model-gateway/core/Keys"
 import type * as Models from "@model-gateway/core/Models"
@@ -248,3 +249,49 @@ export const byokListResponse: Byok.ListResponse = { data: [byokKey], total_coun
 
 /** @since 0.1.0 */
 export const byokDeleteResponse: Byok.DeleteResponse = { deleted: true }
+
+/** @since 0.1.0 */
+export const destinationId = "0199f0c2-5a1e-7c3b-9d44-6b2f8e1a7c05"
+
+/** @since 0.1.0 */
+export const destination: Destinations.Destination = {
+  id: destinationId,
+  name: "Traces",
+  type: "otel-collector",
+  workspace_id: workspaceId,
+  enabled: true,
+  config: { endpoint: "https://collector.example/v1/traces", headers: { authorization: "********" } },
+  api_key_hashes: null,
+  broadcast_generation_cost: false,
+  broadcast_generation_identity: false,
+  broadcast_generation_request_context: false,
+  filter_rules: { groups: [{ rules: [{ field: "model", operator: "starts_with", value: "cohere/" }] }] },
+  privacy_mode: false,
+  regions: ["global"],
+  sampling_rate: 1,
+  created_at: timestamp,
+  updated_at: timestamp
+}
+
+/** @since 0.1.0 */
+export const destinationCreateRequest: Destinations.CreateRequest = {
+  name: "Traces",
+  type: "otel-collector",
+  config: { endpoint: "https://collector.example/v1/traces", headers: { authorization: "Bearer token" } },
+  filter_rules: { groups: [{ rules: [{ field: "model", operator: "starts_with", value: "cohere/" }] }] }
+}
+
+/** @since 0.1.0 */
+export const destinationUpdateRequest: Destinations.UpdateRequest = { enabled: false, sampling_rate: 0.5 }
+
+/** @since 0.1.0 */
+export const destinationCreateResponse: Destinations.CreateResponse = { data: destination }
+
+/** @since 0.1.0 */
+export const destinationResponse: Destinations.Response = { data: destination }
+
+/** @since 0.1.0 */
+export const destinationListResponse: Destinations.ListResponse = { data: [destination], total_count: 1 }
+
+/** @since 0.1.0 */
+export const destinationDeleteResponse: Destinations.DeleteResponse = { deleted: true }

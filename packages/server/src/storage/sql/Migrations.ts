@@ -10,6 +10,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import * as Dialect from "./Dialect.ts"
 import * as accounting from "./migrations/Accounting.ts"
 import * as byokReservations from "./migrations/ByokReservations.ts"
+import * as destinations from "./migrations/Destinations.ts"
 import * as ephemeralKeys from "./migrations/EphemeralKeys.ts"
 import * as ephemeralLimits from "./migrations/EphemeralLimits.ts"
 import * as events from "./migrations/Events.ts"
@@ -41,13 +42,15 @@ export const migrations = {
   "0012_events": events.migration,
   "0013_video_handles": videoHandles.migration,
   "0014_provider_keys": providerKeys.migration,
-  "0015_byok_reservations": byokReservations.migration
+  "0015_byok_reservations": byokReservations.migration,
+  "0016_destinations": destinations.migration
 }
 
 /** Every table that the migrations create. */
 export const tables = [
   "budgets",
   "credit_ledger",
+  "destinations",
   "ephemeral_keys",
   "events",
   "files",

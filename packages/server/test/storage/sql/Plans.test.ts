@@ -9,6 +9,8 @@ import { DatabaseSync } from "node:sqlite"
 import { Accounting } from "../../../src/accounting/Accounting.ts"
 import * as FileStore from "../../../src/objects/FileStore.ts"
 import * as ObjectSweep from "../../../src/objects/ObjectSweep.ts"
+import { DestinationStore } from "../../../src/broadcast/DestinationStore.ts"
+import { Outbox } from "../../../src/events/Outbox.ts"
 import { GuardrailStore } from "../../../src/access/GuardrailStore.ts"
 import * as GatewayServerConfig from "../../../src/GatewayServerConfig.ts"
 import { FreeModelDays } from "../../../src/admission/FreeModelDays.ts"
@@ -35,7 +37,7 @@ const small = new Set(
 
 const decodeJob = Schema.decodeUnknownEffect(Schema.fromJsonString(Job))
 
-const Stored = Schema.fromJsonString(Schema.Struct({ id: Schema.String }))
+const Stored = Schema.Struct({ id: Schema.String })
 
 /** The response, which must be a success: a rejected request runs few statements. */
 const sure = <E, R>(asked: Effect.Effect<Answer, E, R>) =>
@@ -68,7 +70,7 @@ const files = Effect.gen(function* () {
     headers: formHeaders,
     body: form({ name: "purpose", value: "p" }, { name: "file", filename: "a", value: "a" })
   })
-  const { id } = yield* Schema.decodeUnknownEffect(Stored)((yield* upload).text)
+  const { id } = yield* Schema.decodeUnknownEffect(Schema.fromJsonString(Stored))((yield* upload).text)
   yield* sure(ask("/api/v1/files"))
   yield* sure(ask(`/api/v1/files?after=${id}`))
   yield* sure(ask(`/api/v1/files/${id}`))
@@ -121,6 +123,22 @@ const managing = Effect.gen(function* () {
   yield* sure(post(`/api/v1/workspaces/${workspaceId}/credits`, { amount: 1 }, { key }))
 })
 
+const broadcasting = Effect.gen(function* () {
+  const { ask, managementKey: key } = yield* TestGateway
+  const path = "/api/v1/observability/destinations"
+  const config = { url: "https://hooks.example" }
+  const made = yield* sure(post(path, { name: "d", type: "webhook", config }, { key }))
+  const { data } = yield* Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Struct({ data: Stored })))(made.text)
+  const store = yield* DestinationStore
+  yield* store.serve
+  yield* store.open(data.id)
+  yield* store.advance(data.id, 0)
+  yield* (yield* Outbox).readOf(data.id, 0, 10)
+  yield* sure(ask(path, { key }))
+  yield* sure(post(`${path}/${data.id}`, { name: "e" }, { key, method: "PATCH" }))
+  yield* sure(ask(`${path}/${data.id}`, { key, method: "DELETE" }))
+})
+
 /** Not longer than the time since 1970, so that the statement runs. */
 const retention = Duration.days(1)
 
@@ -171,6 +189,7 @@ it.live("every statement uses a key or an index, and every index is used", () =>
       yield* spending
       yield* files
       yield* managing
+      yield* broadcasting
       yield* clearing
       const { folder } = yield* TestGateway
       const { indexes, steps } = plans(folder, new Set(prepared.mock.calls.map(([text]) => text)))

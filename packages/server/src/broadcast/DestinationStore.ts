@@ -1,0 +1,277 @@
+/**
+ * The broadcast destinations of workspaces, and how far each has been served. Their secrets are
+ * encrypted by the vault.
+ *
+ * A destination remembers the sequence of the last event that is done with: delivered, dropped or
+ * not meant for it. One process at a time serves a destination: it writes its id into the row. When
+ * that process is dead, another one takes over at that sequence, so every event is delivered at
+ * least once.
+ */
+import { DestinationType } from "@model-gateway/core/Destinations"
+import { Clock, Context, Data, Effect, Layer, Redacted, Schema } from "effect"
+import { SecureRandom } from "effect/crypto/SecureRandom"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { Row } from "effect/sql/SqlConnection"
+import * as Dialect from "../storage/sql/Dialect.ts"
+import { ProcessInstance } from "../storage/sql/ProcessInstance.ts"
+import { Vault, type VaultError } from "../access/Vault.ts"
+import { mapSqlError, StorageError } from "../storage/sql/StorageError.ts"
+import { type Destination, Options, Secrets, type Settings } from "./Destination.ts"
+
+/** The most destinations of one workspace. Each costs a reader of the outbox. */
+export const maxPerWorkspace = 20
+
+/** The organization has no such destination (status 404). */
+export class DestinationNotFound extends Data.TaggedError("DestinationNotFound")<{ readonly id: string }> {
+  override readonly message = "There is no such destination."
+}
+
+/** The workspace has {@link maxPerWorkspace} destinations (status 400). */
+export class TooManyDestinations extends Data.TaggedError("TooManyDestinations")<{ readonly workspaceId: string }> {
+  override readonly message = `A workspace has at most ${maxPerWorkspace} destinations.`
+}
+
+/** A new destination. */
+export interface CreateDestination extends Settings {
+  readonly organizationId: string
+  readonly workspaceId: string
+  readonly type: DestinationType
+}
+
+/** A destination that this process serves. */
+export interface Served {
+  readonly id: string
+  /** Changes whenever the destination does. */
+  readonly revision: number
+}
+
+/** The destinations. */
+export class DestinationStore extends Context.Service<
+  DestinationStore,
+  {
+    /** The first event that the destination gets is the next one that is written. */
+    readonly create: (input: CreateDestination) => Effect.Effect<Destination, TooManyDestinations | StorageError>
+    readonly get: (organizationId: string, id: string) => Effect.Effect<Destination, DestinationNotFound | StorageError>
+    /** Newest first, and the number of all. */
+    readonly list: (
+      workspaceId: string,
+      page: { readonly offset: number; readonly limit: number }
+    ) => Effect.Effect<{ readonly items: ReadonlyArray<Destination>; readonly total: number }, StorageError>
+    /** `change` makes the new settings. A destination that is enabled again gets no old events. */
+    readonly update: <E>(
+      organizationId: string,
+      id: string,
+      change: (present: Destination) => Effect.Effect<Settings, E>
+    ) => Effect.Effect<Destination, E | DestinationNotFound | StorageError>
+    readonly remove: (organizationId: string, id: string) => Effect.Effect<void, DestinationNotFound | StorageError>
+    /** The enabled destinations that this process serves. It takes over those of dead processes. */
+    readonly serve: Effect.Effect<ReadonlyArray<Served>, StorageError>
+    /** A destination to serve, and its sequence. Undefined if another process serves it now. */
+    readonly open: (
+      id: string
+    ) => Effect.Effect<{ readonly destination: Destination; readonly delivered: number } | undefined, StorageError>
+    /** Sets the sequence. False if another process serves the destination now. */
+    readonly advance: (id: string, sequence: number) => Effect.Effect<boolean, StorageError>
+    /**
+     * Encrypts the secrets under the current master key. Returns the number of destinations that
+     * were under another one.
+     */
+    readonly rewrap: Effect.Effect<number, StorageError>
+  }
+>()("@model-gateway/server/broadcast/DestinationStore") {}
+
+const OptionsJson = Schema.fromJsonString(Options)
+const SecretsJson = Schema.fromJsonString(Secrets)
+const SealedJson = Schema.fromJsonString(
+  Schema.Struct({ masterKeyId: Schema.String, dataKey: Schema.String, secret: Schema.String })
+)
+
+/** Makes the store over the database in the context. */
+export const make = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const random = yield* SecureRandom
+  const process = yield* ProcessInstance
+  const vault = yield* Vault
+
+  const ofVault = <A>(effect: Effect.Effect<A, VaultError>) =>
+    Effect.mapError(
+      effect,
+      ({ message }) => new StorageError({ operation: "DestinationStore.secrets", message, retryable: false })
+    )
+
+  /** What the secrets of a destination are encrypted for. */
+  const ownerOf = (workspaceId: string, id: string) => ({ workspaceId, provider: `destination ${id}` })
+
+  const seal = Effect.fnUntraced(function* (secrets: Settings["secrets"], workspaceId: string, id: string) {
+    const text = yield* Effect.orDie(Schema.encodeEffect(SecretsJson)(Redacted.value(secrets)))
+    return JSON.stringify(yield* ofVault(vault.seal(Redacted.make(text), ownerOf(workspaceId, id))))
+  })
+
+  const open = Effect.fnUntraced(function* (row: Row) {
+    const sealed = yield* Effect.orDie(Schema.decodeEffect(SealedJson)(Dialect.text(row, "secrets")))
+    const owner = ownerOf(Dialect.text(row, "workspace_id"), Dialect.text(row, "id"))
+    const text = Redacted.value(yield* ofVault(vault.open(sealed, owner)))
+    return Redacted.make(yield* Effect.orDie(Schema.decodeEffect(SecretsJson)(text)))
+  })
+
+  const fromRow = Effect.fnUntraced(function* (row: Row) {
+    return {
+      id: Dialect.text(row, "id"),
+      organizationId: Dialect.text(row, "organization_id"),
+      workspaceId: Dialect.text(row, "workspace_id"),
+      name: Dialect.text(row, "name"),
+      type: yield* Effect.orDie(Schema.decodeUnknownEffect(DestinationType)(row.type)),
+      enabled: Dialect.bool(row, "enabled"),
+      options: yield* Effect.orDie(Schema.decodeEffect(OptionsJson)(Dialect.text(row, "options"))),
+      secrets: yield* open(row),
+      createdAt: Dialect.int(row, "created_at"),
+      updatedAt: Dialect.int(row, "updated_at")
+    } satisfies Destination
+  })
+
+  const columnsOf = Effect.fnUntraced(function* (settings: Settings, workspaceId: string, id: string) {
+    return {
+      name: settings.name,
+      enabled: Dialect.fromBool(settings.enabled),
+      options: yield* Effect.orDie(Schema.encodeEffect(OptionsJson)(settings.options)),
+      secrets: yield* seal(settings.secrets, workspaceId, id)
+    }
+  })
+
+  const find = Effect.fnUntraced(function* (organizationId: string, id: string) {
+    const [row] = yield* sql`SELECT * FROM destinations WHERE id = ${id} AND organization_id = ${organizationId}`
+    return row === undefined ? yield* new DestinationNotFound({ id }) : row
+  })
+
+  /** The sequence of the newest event. The outbox always keeps that one. */
+  const newest = Effect.map(sql`SELECT MAX(sequence) AS newest FROM events`, ([row]) =>
+    row === undefined ? 0 : (Dialect.intOrNull(row, "newest") ?? 0)
+  )
+
+  const count = (workspaceId: string) =>
+    Effect.map(sql`SELECT COUNT(*) AS total FROM destinations WHERE workspace_id = ${workspaceId}`, ([row]) =>
+      row === undefined ? 0 : Dialect.int(row, "total")
+    )
+
+  const create = Effect.fn("DestinationStore.create")(
+    function* ({ organizationId, type, workspaceId, ...settings }: CreateDestination) {
+      if ((yield* count(workspaceId)) >= maxPerWorkspace) return yield* new TooManyDestinations({ workspaceId })
+      const now = yield* Clock.currentTimeMillis
+      const id = yield* random.uuidV7()
+      yield* sql`INSERT INTO destinations ${sql.insert({
+        id,
+        organization_id: organizationId,
+        workspace_id: workspaceId,
+        type,
+        ...(yield* columnsOf(settings, workspaceId, id)),
+        revision: 1,
+        delivered: yield* newest,
+        created_at: now,
+        updated_at: now
+      })}`
+      return { id, organizationId, workspaceId, type, ...settings, createdAt: now, updatedAt: now }
+    },
+    sql.withTransaction,
+    mapSqlError("DestinationStore.create")
+  )
+
+  const list = Effect.fn("DestinationStore.list")(function* (
+    workspaceId: string,
+    { limit, offset }: { readonly offset: number; readonly limit: number }
+  ) {
+    // At most maxPerWorkspace rows.
+    const rows = yield* sql`SELECT * FROM destinations WHERE workspace_id = ${workspaceId}
+      ORDER BY created_at DESC, id DESC`
+    return { items: yield* Effect.forEach(rows.slice(offset, offset + limit), fromRow), total: rows.length }
+  }, mapSqlError("DestinationStore.list"))
+
+  const update = <E>(
+    organizationId: string,
+    id: string,
+    change: (present: Destination) => Effect.Effect<Settings, E>
+  ): Effect.Effect<Destination, E | DestinationNotFound | StorageError> =>
+    Effect.gen(function* () {
+      const row = yield* find(organizationId, id)
+      const present = yield* fromRow(row)
+      const settings = yield* change(present)
+      const updatedAt = yield* Clock.currentTimeMillis
+      const isEnabledAgain = settings.enabled && !present.enabled
+      yield* sql`UPDATE destinations SET ${sql.update({
+        ...(yield* columnsOf(settings, present.workspaceId, id)),
+        revision: Dialect.int(row, "revision") + 1,
+        delivered: isEnabledAgain ? yield* newest : Dialect.int(row, "delivered"),
+        updated_at: updatedAt
+      })} WHERE id = ${id}`
+      return { ...present, ...settings, updatedAt }
+    }).pipe(sql.withTransaction, mapSqlError("DestinationStore.update"), Effect.withSpan("DestinationStore.update"))
+
+  const remove = Effect.fn("DestinationStore.remove")(
+    function* (organizationId: string, id: string) {
+      yield* find(organizationId, id)
+      yield* sql`DELETE FROM destinations WHERE id = ${id}`
+    },
+    sql.withTransaction,
+    mapSqlError("DestinationStore.remove")
+  )
+
+  const serve = Effect.gen(function* () {
+    const rows = yield* sql`SELECT id, revision, process_id FROM destinations WHERE enabled = 1`
+    const served: Array<Served> = []
+    for (const row of rows) {
+      const id = Dialect.text(row, "id")
+      const owner = Dialect.textOrNull(row, "process_id")
+      if (owner !== process.id) {
+        if (owner !== null && (yield* process.isAlive(owner))) continue
+        const previous = owner === null ? sql`process_id IS NULL` : sql`process_id = ${owner}`
+        const taken = yield* sql`UPDATE destinations SET process_id = ${process.id}
+          WHERE id = ${id} AND ${previous} RETURNING id`
+        if (taken.length === 0) continue
+      }
+      served.push({ id, revision: Dialect.int(row, "revision") })
+    }
+    return served
+  }).pipe(mapSqlError("DestinationStore.serve"))
+
+  const rewrapped = Effect.fnUntraced(function* (id: string) {
+    const [row] = yield* sql`SELECT id, workspace_id, secrets FROM destinations WHERE id = ${id}`
+    if (row === undefined) return false
+    const present = yield* Effect.orDie(Schema.decodeEffect(SealedJson)(Dialect.text(row, "secrets")))
+    const sealed = yield* ofVault(vault.rewrap(present, ownerOf(Dialect.text(row, "workspace_id"), id)))
+    if (sealed === undefined) return false
+    yield* sql`UPDATE destinations SET secrets = ${JSON.stringify(sealed)} WHERE id = ${id}`
+    return true
+  }, sql.withTransaction)
+
+  const rewrap = Effect.gen(function* () {
+    const rows = yield* sql`SELECT id FROM destinations ORDER BY id`
+    const changes = yield* Effect.forEach(rows, (row) => rewrapped(Dialect.text(row, "id")))
+    return changes.filter((changed) => changed).length
+  }).pipe(mapSqlError("DestinationStore.rewrap"), Effect.withSpan("DestinationStore.rewrap"))
+
+  return DestinationStore.of({
+    create,
+    get: (organizationId, id) =>
+      Effect.flatMap(find(organizationId, id), fromRow).pipe(mapSqlError("DestinationStore.get")),
+    list,
+    update,
+    remove,
+    serve,
+    rewrap,
+    open: Effect.fn("DestinationStore.open")(function* (id: string) {
+      const [row] = yield* sql`SELECT * FROM destinations WHERE id = ${id} AND process_id = ${process.id}`
+      if (row === undefined) return undefined
+      return { destination: yield* fromRow(row), delivered: Dialect.int(row, "delivered") }
+    }, mapSqlError("DestinationStore.open")),
+    advance: Effect.fn("DestinationStore.advance")(function* (id: string, sequence: number) {
+      const rows = yield* sql`UPDATE destinations SET delivered = ${sequence}
+        WHERE id = ${id} AND process_id = ${process.id} RETURNING id`
+      return rows.length > 0
+    }, mapSqlError("DestinationStore.advance"))
+  })
+})
+
+/** The store over the database. */
+export const layerSql: Layer.Layer<DestinationStore, never, SqlClient | SecureRandom | ProcessInstance | Vault> = Layer.effect(
+  DestinationStore,
+  make
+)

@@ -1,0 +1,225 @@
+/** `/observability/destinations`: where the events of a workspace are sent. */
+import type * as Destinations from "@model-gateway/core/Destinations"
+import { GatewayApi } from "@model-gateway/core/GatewayApi"
+import type { BadRequest, Issue } from "@model-gateway/core/GatewayError"
+import { Forbidden, NotFound, phrases } from "@model-gateway/core/GatewayError"
+import { Effect, Redacted } from "effect"
+import { SecureRandom } from "effect/crypto/SecureRandom"
+import { HttpApiBuilder } from "effect/http-api"
+import { currentCaller } from "../access/Caller.ts"
+import { WorkspaceStore } from "../access/WorkspaceStore.ts"
+import type { Destination, Options, Secrets, Settings } from "../broadcast/Destination.ts"
+import { DestinationNotFound, DestinationStore } from "../broadcast/DestinationStore.ts"
+import { GatewayServerConfig } from "../GatewayServerConfig.ts"
+import { orUnavailable } from "../http/Failures.ts"
+import { invalid } from "../http/Issues.ts"
+import * as OutboundUrl from "../http/OutboundUrl.ts"
+import * as Timestamp from "../http/Timestamp.ts"
+import * as WebhookSignature from "../http/WebhookSignature.ts"
+import * as Change from "../internal/Change.ts"
+
+/** What responses have in place of a secret. In a request it stands for the present value. */
+const mask = "********"
+
+const isMask = (text: string): boolean => /^\*+$/.test(text)
+
+/** Headers that belong to the message, or that the gateway sets itself. */
+const reserved =
+  /^(host|content-(length|type|encoding)|transfer-encoding|connection|keep-alive|te|trailer|upgrade|expect|webhook-(id|timestamp|signature))$/i
+
+const configToWire = ({ options, secrets, type }: Destination): Destinations.Destination["config"] => {
+  const { headers } = Redacted.value(secrets)
+  const masked = Object.fromEntries(Object.keys(headers).map((name) => [name, mask]))
+  return type === "webhook"
+    ? { url: options.url, method: options.method, headers: masked, signing_secret: mask }
+    : { endpoint: options.url, headers: masked }
+}
+
+const toWire = (destination: Destination): Destinations.Destination => {
+  const { options } = destination
+  return {
+    id: destination.id,
+    name: destination.name,
+    type: destination.type,
+    workspace_id: destination.workspaceId,
+    enabled: destination.enabled,
+    config: configToWire(destination),
+    api_key_hashes: options.api_key_hashes,
+    broadcast_generation_cost: options.broadcast_generation_cost,
+    broadcast_generation_identity: options.broadcast_generation_identity,
+    broadcast_generation_request_context: options.broadcast_generation_request_context,
+    filter_rules: options.filter_rules,
+    privacy_mode: options.privacy_mode,
+    regions: ["global"],
+    sampling_rate: options.sampling_rate,
+    created_at: Timestamp.fromMillis(destination.createdAt),
+    updated_at: Timestamp.fromMillis(destination.updatedAt)
+  }
+}
+
+/** A destination before its first settings. */
+const fresh = {
+  name: "",
+  enabled: true,
+  options: {
+    url: "",
+    method: "POST",
+    api_key_hashes: null,
+    broadcast_generation_cost: false,
+    broadcast_generation_identity: false,
+    broadcast_generation_request_context: false,
+    filter_rules: null,
+    privacy_mode: false,
+    sampling_rate: 1
+  },
+  secrets: Redacted.make({ headers: {} })
+} satisfies Settings
+
+/** The new headers. One that is masked keeps its present value. */
+const headersOf = (
+  given: Destinations.Config["headers"],
+  present: Secrets["headers"]
+): { readonly headers: Secrets["headers"]; readonly issues: ReadonlyArray<Issue> } => {
+  if (given === undefined) return { headers: present, issues: [] }
+  const headers: Record<string, string> = {}
+  const issues: Array<Issue> = []
+  for (const [name, value] of Object.entries(given)) {
+    const path = `config.headers.${name}`
+    const kept = present[name]
+    if (reserved.test(name)) issues.push({ path, message: "Expected a header that the gateway does not set itself" })
+    else if (!isMask(value)) headers[name] = value
+    else if (kept !== undefined) headers[name] = kept
+    else issues.push({ path, message: "Expected a value: the destination has no such header yet" })
+  }
+  return { headers, issues }
+}
+
+const missing = new NotFound({ error: { message: `${phrases[404]}: there is no such destination` } })
+
+const found = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  orUnavailable(
+    Effect.catchIf(
+      effect,
+      (error: E): error is Extract<E, DestinationNotFound> => error instanceof DestinationNotFound,
+      () => Effect.fail(missing)
+    )
+  )
+
+const make = Effect.gen(function* () {
+  const store = yield* DestinationStore
+  const workspaces = yield* WorkspaceStore
+  const random = yield* SecureRandom
+  const { outboundExemptHosts } = yield* GatewayServerConfig
+
+  const workspaceOf = Effect.fnUntraced(function* (id: string | undefined) {
+    const { key } = yield* currentCaller
+    return yield* orUnavailable(workspaces.resolve(key, id)).pipe(
+      Effect.catchTag("NotAMember", () =>
+        Effect.fail(new Forbidden({ error: { message: `${phrases[403]}: this key is not a member of the workspace` } }))
+      )
+    )
+  })
+
+  /** The settings after the request. */
+  const changed = Effect.fnUntraced(function* (
+    type: Destinations.DestinationType,
+    present: Settings,
+    request: Destinations.UpdateRequest
+  ): Effect.fn.Return<Settings, BadRequest> {
+    const { config = {} } = request
+    const field = type === "webhook" ? "url" : "endpoint"
+    const url = config[field] ?? present.options.url
+    const problem = url === "" ? `Missing: it is required for ${type}` : OutboundUrl.problemOf(url, outboundExemptHosts)
+    const secrets = Redacted.value(present.secrets)
+    const { headers, issues } = headersOf(config.headers, secrets.headers)
+    const { signing_secret } = config
+    const secret = signing_secret === undefined || isMask(signing_secret) ? secrets.signing_secret : signing_secret
+    const all = problem === undefined ? issues : [{ path: `config.${field}`, message: problem }, ...issues]
+    if (all.length > 0) return yield* invalid(all)
+    const { options } = present
+    return {
+      name: Change.valueOf(request.name, present.name),
+      enabled: Change.valueOf(request.enabled, present.enabled),
+      options: {
+        url,
+        method: Change.valueOf(config.method, options.method),
+        api_key_hashes: Change.valueOf(request.api_key_hashes, options.api_key_hashes),
+        broadcast_generation_cost: Change.valueOf(request.broadcast_generation_cost, options.broadcast_generation_cost),
+        broadcast_generation_identity: Change.valueOf(
+          request.broadcast_generation_identity,
+          options.broadcast_generation_identity
+        ),
+        broadcast_generation_request_context: Change.valueOf(
+          request.broadcast_generation_request_context,
+          options.broadcast_generation_request_context
+        ),
+        filter_rules: Change.valueOf(request.filter_rules, options.filter_rules),
+        privacy_mode: Change.valueOf(request.privacy_mode, options.privacy_mode),
+        sampling_rate: Change.valueOf(request.sampling_rate, options.sampling_rate)
+      } satisfies Options,
+      secrets: Redacted.make({
+        headers,
+        ...(type === "webhook" && secret !== undefined ? { signing_secret: secret } : {})
+      })
+    }
+  })
+
+  const create = Effect.fnUntraced(function* ({ type, workspace_id, ...request }: Destinations.CreateRequest) {
+    const { organizationId, id: workspaceId } = yield* workspaceOf(workspace_id)
+    const given = request.config.signing_secret
+    const made =
+      type === "webhook" && (given === undefined || isMask(given))
+        ? Redacted.value(yield* Effect.provideService(WebhookSignature.generate, SecureRandom, random))
+        : undefined
+    const present =
+      made === undefined ? fresh : { ...fresh, secrets: Redacted.make({ headers: {}, signing_secret: made }) }
+    const settings = yield* changed(type, present, request)
+    const destination = yield* orUnavailable(store.create({ organizationId, workspaceId, type, ...settings })).pipe(
+      Effect.catchTag("TooManyDestinations", ({ message }) => Effect.fail(invalid([{ path: "", message }])))
+    )
+    return { data: toWire(destination), ...(made === undefined ? {} : { signing_secret: made }) }
+  })
+
+  const list = Effect.fnUntraced(function* (query: Destinations.ListOptions) {
+    const workspace = yield* workspaceOf(query.workspace_id)
+    const page = { offset: query.offset ?? 0, limit: query.limit ?? 50 }
+    const { items, total } = yield* orUnavailable(store.list(workspace.id, page))
+    return { data: items.map(toWire), total_count: total }
+  })
+
+  const get = Effect.fnUntraced(function* (id: string) {
+    const { key } = yield* currentCaller
+    return { data: toWire(yield* found(store.get(key.organizationId, id))) }
+  })
+
+  const update = Effect.fnUntraced(function* (id: string, request: Destinations.UpdateRequest) {
+    const { key } = yield* currentCaller
+    const destination = yield* found(
+      store.update(key.organizationId, id, (present) => changed(present.type, present, request))
+    )
+    return { data: toWire(destination) }
+  })
+
+  const remove = Effect.fnUntraced(function* (id: string) {
+    const { key } = yield* currentCaller
+    yield* found(store.remove(key.organizationId, id))
+    return { deleted: true as const }
+  })
+
+  return { create, list, get, update, remove }
+})
+
+/** UUIDs are case-insensitive. */
+const idOf = ({ id }: { readonly id: string }): string => id.toLowerCase()
+
+/** The `destinations` group of the contract. */
+export const layer = HttpApiBuilder.group(GatewayApi, "destinations", (handlers) =>
+  Effect.map(make, (destinations) =>
+    handlers
+      .handle("createDestination", ({ payload }) => destinations.create(payload))
+      .handle("listDestinations", ({ query }) => destinations.list(query))
+      .handle("getDestination", ({ params }) => destinations.get(idOf(params)))
+      .handle("updateDestination", ({ params, payload }) => destinations.update(idOf(params), payload))
+      .handle("deleteDestination", ({ params }) => destinations.remove(idOf(params)))
+  )
+)

@@ -1,0 +1,391 @@
+/** Delivery over a client in process, with the TestClock. */
+import { NodeServices } from "@effect/platform-node"
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Exit, Layer, Metric, Redacted, Scope } from "effect"
+import { HttpClient, HttpClientError, type HttpClientRequest, HttpClientResponse } from "effect/http"
+import { TestClock } from "effect/testing"
+import { SqlClient } from "effect/sql/SqlClient"
+import { dirname } from "node:path"
+import * as Vault from "../../src/access/Vault.ts"
+import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
+import * as Broadcast from "../../src/broadcast/Broadcast.ts"
+import type { Options } from "../../src/broadcast/Destination.ts"
+import * as DestinationStore from "../../src/broadcast/DestinationStore.ts"
+import { Outbox } from "../../src/events/Outbox.ts"
+import { OutboundHttp } from "../../src/http/OutboundHttp.ts"
+import { layerAt, temporaryFolder } from "../TestStorage.ts"
+import { decode } from "./otlp.ts"
+import { event, options } from "./TestEvent.ts"
+
+/** A request that a destination got: its host, and the ids of its events. */
+interface Got {
+  readonly host: string
+  readonly ids: ReadonlyArray<string>
+}
+
+type Answer = number | { readonly status: number; readonly retryAfter: string } | "silence" | "broken"
+
+/** Answers each request by its host and events. */
+type Destinations = (got: Got) => Answer
+
+const idsOf = ({ body, headers }: HttpClientRequest.HttpClientRequest): ReadonlyArray<string> => {
+  const id = headers["webhook-id"]
+  if (id !== undefined) return [id]
+  if (body._tag !== "Uint8Array") throw new Error("not bytes")
+  return decode(body.body).flatMap(({ attributes }) => {
+    const id = attributes["model_gateway.event.id"]
+    return typeof id === "string" ? [id] : []
+  })
+}
+
+const clientOf = (got: Array<Got>, answer: Destinations) =>
+  HttpClient.make((request, url) =>
+    Effect.suspend(() => {
+      const one = { host: url.host, ids: idsOf(request) }
+      got.push(one)
+      const answered = answer(one)
+      if (answered === "silence") return Effect.never
+      if (answered === "broken") {
+        const cause = new Error("connect ECONNREFUSED")
+        return Effect.fail(
+          new HttpClientError.HttpClientError({ reason: new HttpClientError.TransportError({ request, cause }) })
+        )
+      }
+      const [status, headers] =
+        typeof answered === "number" ? [answered, {}] : [answered.status, { "retry-after": answered.retryAfter }]
+      return Effect.succeed(
+        HttpClientResponse.fromWeb(request, new Response(status === 204 ? null : "ok", { status, headers }))
+      )
+    })
+  )
+
+/** The stores over a file, as one process has them. The vault's key is beside the file. */
+const stores = (file: string) =>
+  DestinationStore.layerSql.pipe(
+    Layer.provide(Vault.layer(dirname(file))),
+    Layer.provideMerge(layerAt(file)),
+    Layer.provideMerge(NodeServices.layer)
+  )
+
+/** Sends events to the destinations while the scope is open. */
+const running = (got: Array<Got>, answer: Destinations, settings?: Broadcast.Options) =>
+  Layer.build(Broadcast.layerRunning(settings).pipe(Layer.provide(Layer.succeed(OutboundHttp, clientOf(got, answer)))))
+
+const workspace = Effect.gen(function* () {
+  return yield* (yield* WorkspaceStore).ensureDefault()
+})
+
+const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLawM"
+
+const add = Effect.fnUntraced(function* (
+  host: string,
+  type: "webhook" | "otel-collector",
+  change: Partial<Options> = {}
+) {
+  const { id: workspaceId, organizationId } = yield* workspace
+  return yield* (yield* DestinationStore.DestinationStore).create({
+    organizationId,
+    workspaceId,
+    name: host,
+    type,
+    enabled: true,
+    options: options({ url: `https://${host}/`, ...change }),
+    secrets: Redacted.make({ headers: {}, signing_secret: secret })
+  })
+})
+
+const write = Effect.fnUntraced(function* (...ids: ReadonlyArray<string>) {
+  const outbox = yield* Outbox
+  const sql = yield* SqlClient
+  const { id: workspace_id } = yield* workspace
+  for (const id of ids) {
+    const { created_at: _, duration_ms: __, ...one } = event({ id, workspace_id })
+    yield* sql.withTransaction(outbox.write(one))
+  }
+})
+
+/** Lets the fibers do what they have to do now, over the real database. */
+const settle = (duration: Parameters<typeof TestClock.adjust>[0]) =>
+  Effect.gen(function* () {
+    yield* TestClock.adjust(duration)
+    for (let i = 0; i < 200; i++) yield* Effect.yieldNow
+  })
+
+const seconds = (count: number) =>
+  Effect.forEach(Array.from({ length: count }), () => settle("1 second"), { discard: true })
+
+const of = (got: ReadonlyArray<Got>, host: string) => got.filter((one) => one.host === host).flatMap(({ ids }) => ids)
+
+const onDisk = <A, E>(use: (file: string) => Effect.Effect<A, E, never>) =>
+  Effect.flatMap(temporaryFolder, (folder) => use(`${folder}/gateway.db`))
+
+/** Runs over a new database, with a clock of its own. */
+const withStores = <A, E>(effect: Effect.Effect<A, E, Layer.Success<ReturnType<typeof stores>> | Scope.Scope>) =>
+  onDisk((file) => Effect.scoped(effect).pipe(Effect.provide(stores(file))))
+
+const count = (destination: string, outcome: string) =>
+  Effect.map(Metric.snapshot, (metrics) => {
+    const found = metrics.find(
+      ({ attributes, id }) =>
+        id === "model_gateway_broadcast_events_total" &&
+        attributes?.["destination"] === destination &&
+        attributes["outcome"] === outcome
+    )
+    return found !== undefined && "count" in found.state ? Number(found.state.count) : 0
+  })
+
+describe("events", () => {
+  it.effect("go to the destinations of their workspace, from its creation on, in batches or one by one", () =>
+    withStores(
+      Effect.gen(function* () {
+        const got: Array<Got> = []
+        yield* write("evt_old")
+        yield* add("otel.example", "otel-collector")
+        yield* add("hook.example", "webhook")
+        yield* write("evt_1", "evt_2")
+        yield* running(got, () => 200)
+        yield* seconds(2)
+        expect(of(got, "otel.example")).toEqual(["evt_1", "evt_2"])
+        expect(of(got, "hook.example").toSorted()).toEqual(["evt_1", "evt_2"])
+        expect(got.filter(({ host }) => host === "otel.example")).toHaveLength(1)
+        yield* write("evt_3")
+        yield* add("late.example", "webhook")
+        yield* write("evt_4")
+        yield* seconds(3)
+        expect(of(got, "late.example")).toEqual(["evt_4"])
+        expect(of(got, "otel.example")).toEqual(["evt_1", "evt_2", "evt_3", "evt_4"])
+      })
+    )
+  )
+
+  it.effect("of another workspace, of other keys, or that a rule excludes are not sent", () =>
+    withStores(
+      Effect.gen(function* () {
+        const got: Array<Got> = []
+        yield* add("all.example", "webhook")
+        yield* add("key.example", "webhook", { api_key_hashes: ["other"] })
+        const rules = [{ field: "model", operator: "starts_with", value: "jina/" }] as const
+        yield* add("rule.example", "webhook", { filter_rules: { groups: [{ rules }] } })
+        const { created_at: _, duration_ms: __, ...foreign } = event({ id: "evt_foreign", workspace_id: "another" })
+        yield* (yield* SqlClient).withTransaction((yield* Outbox).write(foreign))
+        yield* write("evt_1")
+        yield* running(got, () => 200)
+        yield* seconds(2)
+        expect(got).toEqual([{ host: "all.example", ids: ["evt_1"] }])
+      })
+    )
+  )
+
+  it.effect("are sent again with growing waits until they are accepted, and not lost", () =>
+    withStores(
+      Effect.gen(function* () {
+        const got: Array<Got> = []
+        const answers: Array<Answer> = [503, "broken", 429, 401, 302]
+        yield* add("hook.example", "webhook")
+        yield* write("evt_1")
+        const before = yield* count("webhook", "retried")
+        yield* running(got, () => answers.shift() ?? 204)
+        yield* seconds(2)
+        expect(of(got, "hook.example").length).toBeLessThan(4)
+        yield* seconds(60)
+        expect(of(got, "hook.example")).toEqual(Array.from({ length: 6 }, () => "evt_1"))
+        expect((yield* count("webhook", "retried")) - before).toBe(5)
+        yield* write("evt_2")
+        yield* seconds(2)
+        expect(of(got, "hook.example").at(-1)).toBe("evt_2")
+      })
+    )
+  )
+
+  it.effect("are sent no sooner than the destination asks for", () =>
+    withStores(
+      Effect.gen(function* () {
+        const got: Array<Got> = []
+        const answers: Array<Answer> = [{ status: 429, retryAfter: "30" }]
+        yield* add("hook.example", "webhook")
+        yield* write("evt_1")
+        yield* running(got, () => answers.shift() ?? 200)
+        yield* seconds(29)
+        expect(got).toHaveLength(1)
+        yield* seconds(3)
+        expect(got).toHaveLength(2)
+      })
+    )
+  )
+
+  it.effect("reach one destination while another one is silent", () =>
+    withStores(
+      Effect.gen(function* () {
+        const got: Array<Got> = []
+        yield* add("silent.example", "webhook")
+        yield* add("hook.example", "webhook")
+        yield* write("evt_1")
+        yield* running(got, ({ host }) => (host === "silent.example" ? "silence" : 200))
+        yield* seconds(2)
+        yield* write("evt_2")
+        yield* seconds(2)
+        expect(of(got, "hook.example")).toEqual(["evt_1", "evt_2"])
+        expect(of(got, "silent.example")).toEqual(["evt_1"])
+        // It has 15 seconds for an answer, and is then asked again.
+        yield* seconds(20)
+        expect(of(got, "silent.example")).toEqual(["evt_1", "evt_1"])
+      })
+    )
+  )
+
+  it.effect("that a destination rejects are dropped and counted, and do not hold up the others", () =>
+    withStores(
+      Effect.gen(function* () {
+        const got: Array<Got> = []
+        const before = [yield* count("otel-collector", "dropped"), yield* count("otel-collector", "delivered")] as const
+        yield* add("otel.example", "otel-collector")
+        yield* write("evt_1", "evt_2", "evt_bad", "evt_3", "evt_4")
+        yield* running(got, ({ ids }) => (ids.includes("evt_bad") ? 400 : 200))
+        yield* seconds(2)
+        const accepted = got.filter(({ ids }) => !ids.includes("evt_bad")).flatMap(({ ids }) => ids)
+        expect(accepted).toEqual(["evt_1", "evt_2", "evt_3", "evt_4"])
+        expect((yield* count("otel-collector", "dropped")) - before[0]).toBe(1)
+        expect((yield* count("otel-collector", "delivered")) - before[1]).toBe(4)
+      })
+    )
+  )
+
+  it.effect("that a destination fails on are dropped after ten tries", () =>
+    withStores(
+      Effect.gen(function* () {
+        const got: Array<Got> = []
+        yield* add("hook.example", "webhook")
+        yield* write("evt_bad", "evt_1")
+        yield* running(got, ({ ids }) => (ids.includes("evt_bad") ? 500 : 200))
+        for (let minute = 0; minute < 40; minute++) yield* settle("1 minute")
+        expect(of(got, "hook.example").filter((id) => id === "evt_bad")).toHaveLength(10)
+        yield* write("evt_2")
+        yield* seconds(2)
+        expect(of(got, "hook.example").at(-1)).toBe("evt_2")
+      })
+    )
+  )
+
+  it.effect("are dropped and counted after the retry window, and newer ones are tried", () =>
+    withStores(
+      Effect.gen(function* () {
+        const got: Array<Got> = []
+        const before = yield* count("webhook", "dropped")
+        let isUp = false
+        yield* add("hook.example", "webhook")
+        yield* write("evt_1")
+        yield* running(got, () => (isUp ? 200 : 503), { window: "1 hour" })
+        for (let minute = 0; minute < 50; minute++) yield* settle("1 minute")
+        yield* write("evt_2")
+        for (let minute = 0; minute < 20; minute++) yield* settle("1 minute")
+        expect((yield* count("webhook", "dropped")) - before).toBe(1)
+        isUp = true
+        for (let minute = 0; minute < 6; minute++) yield* settle("1 minute")
+        expect(of(got, "hook.example").at(-1)).toBe("evt_2")
+        expect((yield* count("webhook", "dropped")) - before).toBe(1)
+      })
+    )
+  )
+})
+
+describe("a destination", () => {
+  it.effect("continues after a restart where it was, with what was not accepted yet", () =>
+    onDisk((file) =>
+      Effect.gen(function* () {
+        const got: Array<Got> = []
+        yield* Effect.gen(function* () {
+          yield* add("hook.example", "webhook")
+          yield* write("evt_1")
+          yield* running(got, ({ ids }) => (ids.includes("evt_1") ? 200 : 503))
+          yield* seconds(2)
+          yield* write("evt_2")
+          yield* seconds(2)
+        }).pipe(Effect.scoped, Effect.provide(stores(file)))
+        expect(new Set(of(got, "hook.example"))).toEqual(new Set(["evt_1", "evt_2"]))
+        got.length = 0
+        yield* Effect.gen(function* () {
+          yield* write("evt_3")
+          yield* running(got, () => 200)
+          yield* seconds(3)
+        }).pipe(Effect.scoped, Effect.provide(stores(file)))
+        expect(of(got, "hook.example").toSorted()).toEqual(["evt_2", "evt_3"])
+      })
+    )
+  )
+
+  it.effect("is served by one of two processes, and by the other one when that one ends", () =>
+    onDisk((file) =>
+      Effect.gen(function* () {
+        /** A process, which ends when its scope closes, and what its destinations got. */
+        const process = Effect.gen(function* () {
+          const got: Array<Got> = []
+          const scope = yield* Scope.make()
+          const context = yield* Layer.buildWithScope(stores(file), scope)
+          const start = Effect.provide(
+            Scope.provide(
+              running(got, () => 200),
+              scope
+            ),
+            context
+          )
+          return { got, start, context, end: Scope.close(scope, Exit.void) }
+        })
+        const first = yield* process
+        const second = yield* process
+        yield* Effect.provide(add("hook.example", "webhook"), second.context)
+        yield* first.start
+        yield* seconds(2)
+        yield* second.start
+        yield* Effect.provide(write("evt_1"), second.context)
+        yield* seconds(3)
+        yield* first.end
+        yield* Effect.provide(write("evt_2"), second.context)
+        yield* seconds(3)
+        yield* second.end
+        expect([of(first.got, "hook.example"), of(second.got, "hook.example")]).toEqual([["evt_1"], ["evt_2"]])
+      })
+    )
+  )
+
+  it.effect("that is disabled gets nothing, and no old events when it is enabled again", () =>
+    withStores(
+      Effect.gen(function* () {
+        const got: Array<Got> = []
+        const store = yield* DestinationStore.DestinationStore
+        const { id, organizationId } = yield* add("hook.example", "webhook")
+        yield* running(got, () => 200)
+        yield* seconds(2)
+        yield* store.update(organizationId, id, (present) => Effect.succeed({ ...present, enabled: false }))
+        yield* seconds(2)
+        yield* write("evt_1")
+        yield* seconds(2)
+        yield* store.update(organizationId, id, (present) => Effect.succeed({ ...present, enabled: true }))
+        yield* write("evt_2")
+        yield* seconds(3)
+        expect(of(got, "hook.example")).toEqual(["evt_2"])
+        yield* store.remove(organizationId, id)
+        yield* seconds(2)
+        yield* write("evt_3")
+        yield* seconds(3)
+        expect(of(got, "hook.example")).toEqual(["evt_2"])
+      })
+    )
+  )
+
+  it.effect("whose configuration was corrected is tried at once", () =>
+    withStores(
+      Effect.gen(function* () {
+        const got: Array<Got> = []
+        const store = yield* DestinationStore.DestinationStore
+        const { id, organizationId } = yield* add("wrong.example", "webhook")
+        yield* write("evt_1")
+        yield* running(got, ({ host }) => (host === "right.example" ? 200 : 404))
+        for (let minute = 0; minute < 30; minute++) yield* settle("1 minute")
+        const corrected = options({ url: "https://right.example/" })
+        yield* store.update(organizationId, id, (present) => Effect.succeed({ ...present, options: corrected }))
+        yield* seconds(3)
+        expect(of(got, "right.example")).toEqual(["evt_1"])
+      })
+    )
+  )
+})

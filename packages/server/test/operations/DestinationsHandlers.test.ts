@@ -1,0 +1,212 @@
+import { CreateResponse, type Destination, ListResponse, Response } from "@model-gateway/core/Destinations"
+import { expect, it } from "@effect/vitest"
+import { OpenRouter } from "@openrouter/sdk"
+import { Effect, Schema } from "effect"
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { envelopeOf, issuePaths, post } from "../TestEnvelope.ts"
+import { layer, TestGateway } from "../TestGateway.ts"
+
+const path = "/api/v1/observability/destinations"
+
+const created = Schema.decodeUnknownSync(Schema.fromJsonString(CreateResponse))
+const one = Schema.decodeUnknownSync(Schema.fromJsonString(Response))
+const listed = Schema.decodeUnknownSync(Schema.fromJsonString(ListResponse))
+
+const collector = { endpoint: "https://collector.example/v1/traces" }
+
+const make = (body: object) =>
+  Effect.gen(function* () {
+    const { managementKey: key } = yield* TestGateway
+    return yield* post(path, { name: "n", type: "otel-collector", config: collector, ...body }, { key })
+  })
+
+const change = (id: string, body: object) =>
+  Effect.gen(function* () {
+    const { managementKey: key } = yield* TestGateway
+    return yield* post(`${path}/${id}`, body, { key, method: "PATCH" })
+  })
+
+const remove = ({ id }: Destination) =>
+  Effect.gen(function* () {
+    const { ask, managementKey: key } = yield* TestGateway
+    const { status, text } = yield* ask(`${path}/${id}`, { key, method: "DELETE" })
+    expect([status, JSON.parse(text)]).toEqual([200, { deleted: true }])
+  })
+
+it.layer(layer(), { excludeTestServices: true })("/observability/destinations", (it) => {
+  it.effect("are created with defaults, listed, read, changed and deleted", () =>
+    Effect.gen(function* () {
+      const { ask, managementKey: key, workspace } = yield* TestGateway
+      const answer = yield* make({})
+      expect(answer.status).toBe(201)
+      const { data, signing_secret } = created(answer.text)
+      expect(signing_secret).toBeUndefined()
+      expect(data).toMatchObject({
+        name: "n",
+        type: "otel-collector",
+        workspace_id: workspace.id,
+        enabled: true,
+        config: { ...collector, headers: {} },
+        api_key_hashes: null,
+        broadcast_generation_cost: false,
+        broadcast_generation_identity: false,
+        broadcast_generation_request_context: false,
+        filter_rules: null,
+        privacy_mode: false,
+        regions: ["global"],
+        sampling_rate: 1
+      })
+      const second = created((yield* make({ name: "m" })).text).data
+      const all = listed((yield* ask(path, { key })).text)
+      expect(all.total_count).toBe(2)
+      expect(all.data.map(({ name }) => name)).toEqual(["m", "n"])
+      expect(listed((yield* ask(`${path}?offset=1&limit=1`, { key })).text)).toEqual({ data: [data], total_count: 2 })
+      expect(one((yield* ask(`${path}/${data.id.toUpperCase()}`, { key })).text)).toEqual({ data })
+      const changes = { name: "o", enabled: false, sampling_rate: 0.5, api_key_hashes: ["h"], filter_rules: null }
+      expect(one((yield* change(data.id, changes)).text).data).toMatchObject({ ...changes, config: collector })
+      yield* remove(data)
+      yield* remove(second)
+      expect((yield* ask(`${path}/${data.id}`, { key })).status).toBe(404)
+      expect((yield* change(data.id, {})).status).toBe(404)
+    })
+  )
+
+  it.effect("never show their secrets again, and keep those that are masked in a change", () =>
+    Effect.gen(function* () {
+      const { ask, managementKey: key } = yield* TestGateway
+      const headers = { Authorization: "Bearer top-secret", "X-Dataset": "hidden-dataset" }
+      const config = { url: "https://hooks.example/in", headers }
+      const answer = created((yield* make({ type: "webhook", config })).text)
+      expect(answer.signing_secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
+      const masked = { Authorization: "********", "X-Dataset": "********" }
+      const shown = { url: config.url, method: "POST", headers: masked, signing_secret: "********" }
+      expect(answer.data.config).toEqual(shown)
+      const { id } = answer.data
+      const read = yield* ask(`${path}/${id}`, { key })
+      const list = yield* ask(path, { key })
+      // As a person edits what was read.
+      const changed = yield* change(id, {
+        config: { ...shown, method: "PUT", headers: { ...masked, "X-Dataset": "other" } }
+      })
+      expect(one(changed.text).data.config).toEqual({ ...shown, method: "PUT" })
+      for (const { text } of [read, list, changed]) {
+        expect(text).not.toMatch(/top-secret|hidden-dataset|other|whsec_/)
+      }
+      const unknown = yield* change(id, { config: { headers: { "X-New": "***" } } })
+      expect([unknown.status, issuePaths(unknown)]).toEqual([400, ["config.headers.X-New"]])
+      yield* remove(answer.data)
+    })
+  )
+
+  it.effect("a mistake is a 400 that names the field, and changes nothing", () =>
+    Effect.gen(function* () {
+      const { ask, managementKey: key } = yield* TestGateway
+      const hook = { type: "webhook" }
+      const mistakes: ReadonlyArray<readonly [object, string, RegExp]> = [
+        [{ type: "datadog" }, "type", /"otel-collector" \| "webhook"/],
+        [{ config: {} }, "config.endpoint", /required for otel-collector/],
+        [{ ...hook, config: collector }, "config.url", /required for webhook/],
+        [{ config: { endpoint: "http://collector.example" } }, "config.endpoint", /https/],
+        [{ config: { endpoint: "https://a:b@collector.example" } }, "config.endpoint", /password/],
+        [{ config: { endpoint: "https://0x7f.1/v1/traces" } }, "config.endpoint", /public address/],
+        [{ ...hook, config: { url: "https://[::ffff:10.0.0.1]/" } }, "config.url", /public address/],
+        [{ ...hook, config: { url: "https://h.example", method: "GET" } }, "config.method", /POST/],
+        [{ ...hook, config: { url: "https://h.example", signing_secret: "short" } }, "config.signing_secret", /whsec_/],
+        [{ config: { ...collector, headers: { Host: "a" } } }, "config.headers.Host", /sets? itself/],
+        [{ config: { ...collector, headers: { a: "b\nc" } } }, "config.headers.a", /ASCII/],
+        [{ sampling_rate: 0 }, "sampling_rate", /0\.0001/],
+        [{ api_key_hashes: [] }, "api_key_hashes", /1/],
+        [{ regions: ["europe"] }, "regions.0", /global/],
+        [
+          { filter_rules: { groups: [{ rules: [{ field: "input", operator: "exists" }] }] } },
+          "filter_rules.groups.0.rules.0.field",
+          /total_cost/
+        ],
+        [
+          { filter_rules: { groups: [{ rules: [{ field: "model", operator: "regex", value: "(a+)+" }] }] } },
+          "filter_rules.groups.0.rules.0.operator",
+          /starts_with/
+        ],
+        [
+          { filter_rules: { groups: [{ rules: [{ field: "model", operator: "equals" }] }] } },
+          "filter_rules.groups.0.rules.0",
+          /value/
+        ]
+      ]
+      for (const [body, at, message] of mistakes) {
+        const answer = yield* make(body)
+        expect([answer.status, issuePaths(answer)], JSON.stringify(body)).toEqual([400, [at]])
+        expect(envelopeOf(answer).error.message).toMatch(message)
+      }
+      expect(listed((yield* ask(path, { key })).text).total_count).toBe(0)
+    })
+  )
+
+  it.effect("belong to their organization and to management keys, and are limited in number", () =>
+    Effect.gen(function* () {
+      const { ask } = yield* TestGateway
+      expect((yield* ask(path)).status).toBe(403)
+      expect((yield* ask(path, { key: null })).status).toBe(401)
+      expect((yield* make({ workspace_id: "6f5ebeb1-4ff8-4235-a8b3-44a3f6d926cd" })).status).toBe(403)
+      const all = yield* Effect.forEach(Array.from({ length: 20 }), () => make({}))
+      const full = yield* make({})
+      expect(full.status).toBe(400)
+      expect(envelopeOf(full).error.message).toMatch(/at most 20 destinations/)
+      yield* Effect.forEach(all, ({ text }) => remove(created(text).data))
+    })
+  )
+
+  it.effect("work with the SDK of the public gateway of this API family", () =>
+    Effect.gen(function* () {
+      const { managementKey, port } = yield* TestGateway
+      const sdk = new OpenRouter({ apiKey: managementKey, serverURL: `http://127.0.0.1:${port}/api/v1` })
+      const destinations = sdk.observability
+      const headers = { authorization: "Bearer x" }
+      const { data } = yield* Effect.promise(() =>
+        destinations.create({
+          createObservabilityDestinationRequest: {
+            name: "hook",
+            type: "webhook",
+            config: { url: "https://hooks.example", headers },
+            filterRules: { groups: [{ rules: [{ field: "total_cost", operator: "gt", value: 0.5 }] }] },
+            samplingRate: 0.5
+          }
+        })
+      )
+      expect(data).toMatchObject({
+        type: "webhook",
+        name: "hook",
+        samplingRate: 0.5,
+        config: { url: "https://hooks.example", method: "POST", headers: { authorization: "********" } },
+        filterRules: { groups: [{ logic: "and", rules: [{ field: "total_cost", operator: "gt", value: 0.5 }] }] }
+      })
+      if (!("id" in data)) return yield* Effect.die(new Error("the SDK does not know the type"))
+      const { id } = data
+      const got = yield* Effect.promise(() => destinations.get({ id }))
+      expect(got.data).toEqual(data)
+      const pages = yield* Effect.promise(() => destinations.list({ limit: 1 }))
+      expect(pages.result).toEqual({ data: [data], totalCount: 1 })
+      const updateObservabilityDestinationRequest = { enabled: false }
+      const { data: off } = yield* Effect.promise(() =>
+        destinations.update({ id, updateObservabilityDestinationRequest })
+      )
+      expect(off).toMatchObject({ id, enabled: false })
+      expect(yield* Effect.promise(() => destinations.delete({ id }))).toEqual({ deleted: true })
+    })
+  )
+
+  it.effect("their secrets are not in the database as they are", () =>
+    Effect.gen(function* () {
+      const { folder } = yield* TestGateway
+      const headers = { authorization: "Bearer never-on-disk" }
+      const { data } = created((yield* make({ config: { ...collector, headers } })).text)
+      const files = readdirSync(folder).filter((name) => name.startsWith("gateway.db"))
+      expect(files.map((name) => readFileSync(join(folder, name), "latin1").includes("collector.example"))).toContain(
+        true
+      )
+      expect(files.filter((name) => readFileSync(join(folder, name), "latin1").includes("never-on-disk"))).toEqual([])
+      yield* remove(data)
+    })
+  )
+})
