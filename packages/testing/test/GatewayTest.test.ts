@@ -228,7 +228,11 @@ const defectOf = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   })
 
 /** Successes other than 200. */
-const statuses: { readonly [Op in Operation.Operation]?: number } = { submitVideo: 202, createByokKey: 201, createDestination: 201 }
+const statuses: { readonly [Op in Operation.Operation]?: number } = {
+  submitVideo: 202,
+  createByokKey: 201,
+  createDestination: 201
+}
 
 describe("every operation of the contract", () => {
   it("is tested here", () => {

@@ -1,5 +1,5 @@
 /** A broadcast destination: where the events of a workspace are sent. */
-import { DestinationType, FilterRules } from "@model-gateway/core/Destinations"
+import { type DestinationType, FilterRules } from "@model-gateway/core/Destinations"
 import { type Redacted, Schema } from "effect"
 
 /** What a destination needs to be called, and must not be shown. */

@@ -271,7 +271,5 @@ export const make = Effect.gen(function* () {
 })
 
 /** The store over the database. */
-export const layerSql: Layer.Layer<DestinationStore, never, SqlClient | SecureRandom | ProcessInstance | Vault> = Layer.effect(
-  DestinationStore,
-  make
-)
+export const layerSql: Layer.Layer<DestinationStore, never, SqlClient | SecureRandom | ProcessInstance | Vault> =
+  Layer.effect(DestinationStore, make)
