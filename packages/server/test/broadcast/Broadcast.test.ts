@@ -1,12 +1,10 @@
 /** Delivery over a client in process, with the TestClock. */
-import { NodeServices } from "@effect/platform-node"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Exit, Layer, Metric, Redacted, Scope } from "effect"
 import { HttpClient, HttpClientError, type HttpClientRequest, HttpClientResponse } from "effect/http"
 import { TestClock } from "effect/testing"
 import { SqlClient } from "effect/sql/SqlClient"
-import { dirname } from "node:path"
-import * as Vault from "../../src/access/Vault.ts"
+import { Vault } from "../../src/access/Vault.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
 import * as Broadcast from "../../src/broadcast/Broadcast.ts"
 import type { Options } from "../../src/broadcast/Destination.ts"
@@ -59,13 +57,19 @@ const clientOf = (got: Array<Got>, answer: Destinations) =>
     })
   )
 
-/** The stores over a file, as one process has them. The vault's key is beside the file. */
+/** A vault that does not encrypt: encryption takes real time, which the TestClock does not wait for. */
+const openVault = Layer.succeed(
+  Vault,
+  Vault.of({
+    seal: (secret) => Effect.succeed({ masterKeyId: "none", dataKey: "none", secret: Redacted.value(secret) }),
+    open: ({ secret }) => Effect.succeed(Redacted.make(secret)),
+    rewrap: () => Effect.succeed(undefined)
+  })
+)
+
+/** The stores over a file, as one process has them. */
 const stores = (file: string) =>
-  DestinationStore.layerSql.pipe(
-    Layer.provide(Vault.layer(dirname(file))),
-    Layer.provideMerge(layerAt(file)),
-    Layer.provideMerge(NodeServices.layer)
-  )
+  DestinationStore.layerSql.pipe(Layer.provide(openVault), Layer.provideMerge(layerAt(file)))
 
 /** Sends events to the destinations while the scope is open. */
 const running = (got: Array<Got>, answer: Destinations, settings?: Broadcast.Options) =>
