@@ -1,5 +1,5 @@
 /** The models that the settings file defines, with the upstream of each of their offers. */
-import type { Adapter } from "@model-gateway/providers/Adapter"
+import type { AnyAdapter } from "@model-gateway/providers/Adapters"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import type { Model } from "@model-gateway/providers/Model"
 import type { Kind } from "@model-gateway/providers/Offer"
@@ -102,10 +102,10 @@ const upstreamOf = (
   )
 }
 
-const builtInOf = ({ models }: Adapter, upstreamId: string, kind: Kind | undefined): Model | undefined =>
+const builtInOf = ({ models }: AnyAdapter, upstreamId: string, kind: Kind | undefined): Model | undefined =>
   models.find((model) => model.upstreamId === upstreamId && (kind === undefined || model.kind === kind))
 
-const onlyKindOf = ({ kinds }: Adapter): Kind | undefined => (kinds.length === 1 ? kinds[0] : undefined)
+const onlyKindOf = ({ kinds }: AnyAdapter): Kind | undefined => (kinds.length === 1 ? kinds[0] : undefined)
 
 /** The units that a model of each kind may charge by. */
 const units: Readonly<Record<Kind, string>> = {

@@ -1,11 +1,12 @@
 /** The upstreams and the offers of this gateway, for what tells people about them. */
-import type { Adapter, Upstream as AdapterUpstream } from "@model-gateway/providers/Adapter"
+import type { AnyAdapter } from "@model-gateway/providers/Adapters"
+import type { Upstream as AdapterUpstream } from "@model-gateway/providers/Adapter"
 import type { Offers } from "@model-gateway/providers/Offer"
 import { Context, type Duration } from "effect"
 
 /** An upstream with its adapter. */
 export interface Upstream extends AdapterUpstream {
-  readonly adapter: Adapter
+  readonly adapter: AnyAdapter
   /** Names where the gateway's credential is from. Undefined: the upstream is called without one. */
   readonly credentialSource: string | undefined
   /** The time limit of its offers that state none. */

@@ -3,6 +3,7 @@
  * upstream that is set, then the sandbox's.
  */
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
+import * as NodeServices from "@effect/platform-node/NodeServices"
 import type { InvalidModel } from "@model-gateway/providers/Adapter"
 import { adapters } from "@model-gateway/providers/Adapters"
 import type { Model } from "@model-gateway/providers/Model"
@@ -10,6 +11,7 @@ import type { Offer } from "@model-gateway/providers/Offer"
 import * as UpstreamHttp from "@model-gateway/providers/UpstreamHttp"
 import * as Sandbox from "@model-gateway/sandbox/Sandbox"
 import { Duration, Effect, Layer } from "effect"
+import * as SecureRandom from "effect/crypto/SecureRandom"
 import { Failure } from "./Failure.ts"
 import type { Loaded } from "./LoadSettings.ts"
 import * as ModelOffers from "./ModelOffers.ts"
@@ -98,4 +100,4 @@ export const layer = (loaded: Loaded, settings: Settings["upstreams"]): Layer.La
     Effect.map(make(loaded, settings), ({ offers, upstreams }) =>
       Offered.of({ upstreams, offers: offers.filter(({ credential }) => credential !== undefined) })
     )
-  ).pipe(Layer.provide(NodeHttpClient.layerUndici))
+  ).pipe(Layer.provide([NodeHttpClient.layerUndici, NodeServices.layer, SecureRandom.layerWebCrypto]))

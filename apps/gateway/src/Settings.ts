@@ -6,8 +6,8 @@
  * A flag takes precedence over the environment, the environment over the file, and the file over
  * the default.
  */
-import type { Adapter, Variables } from "@model-gateway/providers/Adapter"
-import { adapters } from "@model-gateway/providers/Adapters"
+import type { Variables } from "@model-gateway/providers/Adapter"
+import { adapters, type AnyAdapter } from "@model-gateway/providers/Adapters"
 import * as UpstreamHttp from "@model-gateway/providers/UpstreamHttp"
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
 import * as Setting from "@model-gateway/server/Setting"
@@ -17,7 +17,7 @@ import { fileURLToPath } from "node:url"
 import * as ModelSettings from "./ModelSettings.ts"
 
 /** The settings of the upstream that an adapter has of its own, under the adapter's name. */
-const ownUpstream = ({ credential, defaultBaseUrl, name, title }: Adapter, variables: Variables) => ({
+const ownUpstream = ({ credential, defaultBaseUrl, name, title }: AnyAdapter, variables: Variables) => ({
   apiKey: Setting.secret(`${name}-api-key`, {
     variable: variables.apiKey,
     schema: UpstreamHttp.ApiKey,

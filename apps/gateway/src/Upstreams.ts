@@ -2,8 +2,7 @@
  * The upstreams of this gateway: those that the adapters have of their own, set by variables, and
  * those that the settings file names.
  */
-import type { Adapter } from "@model-gateway/providers/Adapter"
-import { adapters } from "@model-gateway/providers/Adapters"
+import { adapters, type AnyAdapter } from "@model-gateway/providers/Adapters"
 import { gatewayCredential } from "@model-gateway/providers/Offer"
 import * as Sandbox from "@model-gateway/sandbox/Sandbox"
 import { Effect } from "effect"
@@ -31,7 +30,7 @@ export const all = Effect.fnUntraced(function* (loaded: Loaded, settings: Settin
 
 /** The upstream that an adapter has of its own. Undefined if there is none, or if it has no URL. */
 const ownOf = (
-  adapter: Adapter,
+  adapter: AnyAdapter,
   { file, sourceOf }: Loaded,
   settings: Settings.Settings["upstreams"]
 ): Upstream | undefined => {
@@ -56,7 +55,7 @@ const adapterOf = (
   { file: { sourceOf } }: Loaded,
   name: string,
   entry: ModelSettings.Upstream
-): Effect.Effect<Adapter, Failure> => {
+): Effect.Effect<AnyAdapter, Failure> => {
   const fail = (message: string) => Effect.fail(new Failure({ message }))
   const source = sourceOf(["upstreams", name])
   if (name === Sandbox.name) return fail(`${source} has the name of the sandbox. Choose another.`)
@@ -81,7 +80,7 @@ const named = (
   { file: { sourceOf }, fileKeys }: Loaded,
   name: string,
   { baseUrl = "", timeLimit }: ModelSettings.Upstream,
-  adapter: Adapter
+  adapter: AnyAdapter
 ): Effect.Effect<Upstream, Failure> => {
   const fail = (message: string) => Effect.fail(new Failure({ message: `${sourceOf(["upstreams", name])} ${message}` }))
   const url = baseUrl === "" ? adapter.defaultBaseUrl : baseUrl

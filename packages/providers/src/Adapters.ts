@@ -3,15 +3,46 @@
  *
  * @since 0.1.0
  */
+import type { FileSystem } from "effect"
+import type { SecureRandom } from "effect/crypto/SecureRandom"
+import type { HttpClient } from "effect/http"
+import type { ChildProcessSpawner } from "effect/process/ChildProcessSpawner"
 import type { Adapter } from "./Adapter.ts"
 import * as Cohere from "./Cohere.ts"
+import * as Command from "./Command.ts"
+import * as Deepgram from "./Deepgram.ts"
 import * as Fal from "./Fal.ts"
 import * as Replicate from "./Replicate.ts"
 import * as Gateway from "./Gateway.ts"
+import * as Groq from "./Groq.ts"
+import * as OpenAi from "./OpenAi.ts"
+
+/**
+ * What the offers of all adapters need to be made.
+ *
+ * @since 0.1.0
+ */
+export type Services = HttpClient.HttpClient | SecureRandom | FileSystem.FileSystem | ChildProcessSpawner
+
+/**
+ * Any adapter.
+ *
+ * @since 0.1.0
+ */
+export type AnyAdapter = Adapter<Services>
 
 /**
  * Every adapter, in the order in which their models are listed.
  *
  * @since 0.1.0
  */
-export const adapters: ReadonlyArray<Adapter> = [Cohere.adapter, Replicate.adapter, Fal.adapter, Gateway.adapter]
+export const adapters: ReadonlyArray<AnyAdapter> = [
+  Cohere.adapter,
+  OpenAi.adapter,
+  Groq.adapter,
+  Deepgram.adapter,
+  Replicate.adapter,
+  Fal.adapter,
+  Gateway.adapter,
+  Command.adapter
+]

@@ -170,6 +170,72 @@ export const models: ReadonlyArray<BuiltIn> = [
       page: "https://fal.ai/models/fal-ai/kling-video/v2.5-turbo/pro/image-to-video/llms.txt",
       readOn: "2026-11-22"
     }
+  },
+  {
+    adapter: "openai",
+    kind: "transcription",
+    publicId: "openai/whisper-1",
+    upstreamId: "whisper-1",
+    name: "OpenAI Whisper",
+    // 0.006 USD per minute.
+    pricing: { unit: "second", microCredits: 100 },
+    source: { page: "https://developers.openai.com/api/docs/pricing", readOn: "2026-11-22" }
+  },
+  {
+    adapter: "openai",
+    kind: "transcription",
+    publicId: "openai/gpt-4o-transcribe",
+    upstreamId: "gpt-4o-transcribe",
+    name: "GPT-4o Transcribe",
+    // 2.50 USD per million tokens of audio, 10.00 USD per million tokens of text.
+    pricing: { unit: "token", inputMicroCredits: 2_500_000, outputMicroCredits: 10_000_000 },
+    parameters: { verbose: false, maxSeconds: 1400, tokensPerSecond: 10, maxOutputTokens: 2000 },
+    source: { page: "https://developers.openai.com/api/docs/models/gpt-4o-transcribe", readOn: "2026-11-22" }
+  },
+  {
+    adapter: "openai",
+    kind: "transcription",
+    publicId: "openai/gpt-4o-mini-transcribe",
+    upstreamId: "gpt-4o-mini-transcribe",
+    name: "GPT-4o mini Transcribe",
+    // 1.25 USD per million tokens of audio, 5.00 USD per million tokens of text.
+    pricing: { unit: "token", inputMicroCredits: 1_250_000, outputMicroCredits: 5_000_000 },
+    parameters: { verbose: false, maxSeconds: 1400, tokensPerSecond: 10, maxOutputTokens: 2000 },
+    source: { page: "https://developers.openai.com/api/docs/models/gpt-4o-mini-transcribe", readOn: "2026-11-22" }
+  },
+  {
+    adapter: "groq",
+    kind: "transcription",
+    publicId: "groq/whisper-large-v3-turbo",
+    upstreamId: "whisper-large-v3-turbo",
+    name: "Whisper Large v3 Turbo",
+    // 0.04 USD per hour, at least 10 seconds per request.
+    pricing: { unit: "second", microCredits: 40_000 / 3600 },
+    parameters: { minSeconds: 10 },
+    source: { page: "https://console.groq.com/docs/speech-to-text", readOn: "2026-11-22" }
+  },
+  {
+    adapter: "groq",
+    kind: "transcription",
+    publicId: "groq/whisper-large-v3",
+    upstreamId: "whisper-large-v3",
+    name: "Whisper Large v3",
+    // 0.111 USD per hour, at least 10 seconds per request.
+    pricing: { unit: "second", microCredits: 111_000 / 3600 },
+    parameters: { minSeconds: 10 },
+    source: { page: "https://console.groq.com/docs/speech-to-text", readOn: "2026-11-22" }
+  },
+  {
+    adapter: "deepgram",
+    kind: "transcription",
+    publicId: "deepgram/nova-3",
+    upstreamId: "nova-3",
+    name: "Deepgram Nova-3",
+    // 0.0043 USD per minute of recorded audio in one language, 0.0052 with language=multi;
+    // diarization costs 0.0020 more.
+    pricing: { unit: "second", microCredits: 4300 / 60 },
+    parameters: { addOns: { diarize: 2000 / 60, diarize_model: 2000 / 60, "language=multi": 900 / 60 } },
+    source: { page: "https://deepgram.com/pricing", readOn: "2026-11-22" }
   }
 ]
 

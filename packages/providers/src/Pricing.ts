@@ -148,6 +148,25 @@ export const cost = (microCreditsPerUnit: number, units: number): MicroCredits.M
 }
 
 /**
+ * The price of a number of tokens, rounded up to a whole micro-credit.
+ *
+ * @example
+ * ```ts
+ * import { tokenCost } from "@model-gateway/providers/Pricing"
+ *
+ * const pricing = { unit: "token", inputMicroCredits: 2_500_000, outputMicroCredits: 10_000_000 } as const
+ * tokenCost(pricing, 1000, 100) // 3500
+ * ```
+ *
+ * @since 0.1.0
+ */
+export const tokenCost = (
+  { inputMicroCredits, outputMicroCredits }: PerToken,
+  input: number,
+  output: number
+): MicroCredits.MicroCredits => cost(1 / 1_000_000, inputMicroCredits * input + outputMicroCredits * output)
+
+/**
  * The price of one video. Of several prices the first that matches applies, and the highest if none
  * does, so that a quote is never too low.
  *

@@ -1,0 +1,257 @@
+/**
+ * Transcribes with a program on the gateway's own machine: `whisper-cli`, `pocketsphinx`, or any that
+ * prints text or JSON. It needs no key and sends the audio nowhere.
+ *
+ * It has no models of its own: a settings file defines each with the command that runs it.
+ *
+ * Documentation of the programs whose JSON it reads:
+ * https://github.com/ggml-org/whisper.cpp/tree/master/examples/cli and
+ * https://cmusphinx.github.io/doc/pocketsphinx/.
+ *
+ * @since 0.1.0
+ */
+import { AudioFormat } from "@model-gateway/core/Transcription"
+import { Duration, Effect, FileSystem, Schema, type Scope, Semaphore, Stream } from "effect"
+import { ChildProcess, ChildProcessSpawner } from "effect/process"
+import { type Adapter, InvalidModel, type Upstream } from "./Adapter.ts"
+import * as CommandOutput from "./internal/commandOutput.ts"
+import { decode as decodeParameters } from "./internal/parameters.ts"
+import type { TranscriptionModel } from "./Model.ts"
+import * as Offer from "./Offer.ts"
+import type { TranscriptionOffer } from "./Offer.ts"
+import { cost, type PerSecond } from "./Pricing.ts"
+import { BadResponse, ProviderError, Timeout } from "./ProviderError.ts"
+import type { TranscriptionRequest } from "./Transcription.ts"
+
+// Configuration
+
+/** A program and its arguments. */
+const Words = Schema.TupleWithRest(Schema.Tuple([Schema.NonEmptyString]), [Schema.String])
+
+/**
+ * What `parameters` of a model may say.
+ *
+ * The words of a command may contain placeholders: `{file}` (the audio), `{wav}` (where `convert`
+ * writes), `{dir}` (a folder of the call, which is also the working directory), `{language}` (its
+ * code, or `auto`), `{temperature}` (0 unless the request says otherwise) and `{model}` (the
+ * model's `upstreamId`).
+ *
+ * @since 0.1.0
+ */
+export const Parameters = Schema.Struct({
+  /** The program and its arguments. It runs without a shell. */
+  command: Words,
+  /** A command that runs first and writes `{wav}`, such as `["sox", "{file}", "-r", "16000", "{wav}"]`. */
+  convert: Schema.optionalKey(Words),
+  /** What the command prints. Default: `text`. */
+  output: Schema.optionalKey(Schema.Literals(["text", "json"])),
+  /** A file to read instead of the standard output, such as `{dir}/out.json`. */
+  outputFile: Schema.optionalKey(Schema.NonEmptyString),
+  /** Whether its JSON has the times of words. Default: false. */
+  wordTimestamps: Schema.optionalKey(Schema.Boolean),
+  /** Default: `["wav"]`. */
+  audioFormats: Schema.optionalKey(Schema.NonEmptyArray(AudioFormat)),
+  /** The largest audio file in bytes. Default: what the service accepts. */
+  maxBytes: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThan(0))),
+  /** The longest audio in seconds. Default: no limit. */
+  maxSeconds: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThan(0))),
+  /** The number of commands that run at the same time. Further calls wait. Default: 1. */
+  concurrency: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1024 }))),
+  /** Environment variables. The command inherits none. Default: a `PATH` of the usual folders. */
+  env: Schema.optionalKey(Schema.Record(Schema.String, Schema.String))
+})
+
+/** @since 0.1.0 */
+export type Parameters = typeof Parameters.Type
+
+const usualPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/homebrew/bin"
+
+/** The maximum size of an output in bytes. */
+const maxOutputBytes = 32 * 1024 * 1024
+
+const failWith = (description: string) => new ProviderError({ reason: new BadResponse({ description }) })
+
+// Request mapping
+
+interface Places {
+  readonly dir: string
+  readonly file: string
+  readonly wav: string
+}
+
+const fill = (word: string, places: Places, model: TranscriptionModel, request: TranscriptionRequest): string => {
+  const values: Readonly<Record<string, string>> = {
+    ...places,
+    language: request.language ?? "auto",
+    temperature: String(request.temperature ?? 0),
+    model: model.upstreamId
+  }
+  // A single pass, so that no value is searched for placeholders.
+  return word.replace(/\{(\w+)\}/g, (written, name: string) => values[name] ?? written)
+}
+
+/** A folder for the call with the audio under a name that tells its format. */
+const place = Effect.fnUntraced(function* (
+  fileSystem: FileSystem.FileSystem,
+  { audio }: TranscriptionRequest
+): Effect.fn.Return<Places, never, Scope.Scope> {
+  const dir = yield* Effect.orDie(fileSystem.makeTempDirectoryScoped())
+  const file = `${dir}/audio.${audio.format}`
+  const { location } = audio.source
+  yield* Effect.orDie(
+    location._tag === "File" ? fileSystem.symlink(location.path, file) : fileSystem.writeFile(file, location.bytes)
+  )
+  return { dir, file, wav: `${dir}/converted.wav` }
+})
+
+// Response mapping
+
+/** The stream as text, if it is not too long. */
+const read = <E>(stream: Stream.Stream<Uint8Array, E>): Effect.Effect<string, ProviderError> =>
+  Effect.suspend(() => {
+    const decoder = new TextDecoder()
+    let size = 0
+    let text = ""
+    return stream.pipe(
+      Stream.mapError(() => failWith("the output of the command cannot be read")),
+      Stream.runForEach((chunk) => {
+        size += chunk.length
+        if (size > maxOutputBytes) return Effect.fail(failWith(`more than ${maxOutputBytes} bytes`))
+        text += decoder.decode(chunk, { stream: true })
+        return Effect.void
+      }),
+      Effect.map(() => text + decoder.decode())
+    )
+  })
+
+// Error mapping
+
+/**
+ * Runs a program to its end and returns what it printed. It is killed, with the processes that it
+ * started, if the call is interrupted or the output is too long. Its error output is discarded: it
+ * may speak of the audio and of the machine.
+ */
+const execute = (
+  spawner: ChildProcessSpawner.ChildProcessSpawner["Service"],
+  [program = "", ...args]: ReadonlyArray<string>,
+  { dir }: Places,
+  env: Readonly<Record<string, string>>
+): Effect.Effect<string, ProviderError> =>
+  Effect.gen(function* () {
+    const handle = yield* Effect.mapError(
+      spawner.spawn(
+        ChildProcess.make(program, args, {
+          cwd: dir,
+          env: { PATH: usualPath, ...env },
+          extendEnv: false,
+          stdin: "ignore",
+          stderr: "ignore",
+          // The program has nothing to save, so it need not be asked to end.
+          killSignal: "SIGKILL"
+        })
+      ),
+      (error) => failWith(`the command cannot be started: ${error.reason._tag}`)
+    )
+    const text = yield* read(handle.stdout)
+    const code = yield* Effect.mapError(handle.exitCode, () => failWith("the command was killed"))
+    return code === 0 ? text : yield* failWith(`the command ended with ${code}`)
+  }).pipe(Effect.scoped)
+
+// Offers
+
+const transcription = Effect.fnUntraced(function* (
+  { credential, name, timeLimit = Duration.minutes(5) }: Upstream,
+  model: TranscriptionModel,
+  pricing: PerSecond
+) {
+  const fileSystem = yield* FileSystem.FileSystem
+  const spawner = yield* ChildProcessSpawner.ChildProcessSpawner
+  const parameters = yield* decodeParameters(Parameters, model)
+  const { audioFormats = ["wav"], command, concurrency = 1, convert, env = {}, output = "text" } = parameters
+  const { maxBytes, maxSeconds, outputFile, wordTimestamps = false } = parameters
+  if (convert === undefined && command.some((word) => word.includes("{wav}"))) {
+    return yield* new InvalidModel({ model, message: "needs parameters.convert, because its command reads {wav}" })
+  }
+  const turns = yield* Semaphore.make(concurrency)
+  const quote = ({ audio }: TranscriptionRequest) => cost(pricing.microCredits, audio.durationSeconds)
+
+  const transcribe = Effect.fnUntraced(function* (request: TranscriptionRequest) {
+    const places = yield* place(fileSystem, request)
+    const filled = (word: string) => fill(word, places, model, request)
+    if (convert !== undefined) yield* execute(spawner, convert.map(filled), places, env)
+    const printed = yield* execute(spawner, command.map(filled), places, env)
+    const text = outputFile === undefined ? printed : yield* read(fileSystem.stream(filled(outputFile)))
+    if (output === "text") return CommandOutput.ofText(text, request)
+    const answer = CommandOutput.ofJson(text, request)
+    return answer === undefined ? yield* failWith("JSON of another form") : answer
+  }, Effect.scoped)
+
+  const offer: TranscriptionOffer = {
+    ...Offer.ofModel(model),
+    kind: "transcription",
+    provider: name,
+    credential: credential ?? Offer.gatewayCredential(),
+    pricing,
+    capabilities: {
+      audio_formats: audioFormats,
+      verbose: output === "json",
+      word_timestamps: output === "json" && wordTimestamps,
+      max_bytes: maxBytes,
+      max_seconds: maxSeconds
+    },
+    quote,
+    run: Effect.fn("Command.transcribe")(function* (request: TranscriptionRequest) {
+      const answer = yield* turns
+        .withPermits(1)(transcribe(request))
+        .pipe(
+          Effect.timeoutOrElse({
+            duration: timeLimit,
+            orElse: () => Effect.fail(new ProviderError({ reason: new Timeout() }))
+          })
+        )
+      return { answer, charge: { cost: quote(request), usage: { seconds: request.audio.durationSeconds } } }
+    })
+  }
+  return offer
+})
+
+/**
+ * A program on the gateway's own machine. See {@link Parameters}.
+ *
+ * @example
+ * ```ts
+ * import * as Command from "@model-gateway/providers/Command"
+ *
+ * const offers = Command.adapter.offers({ name: "local", baseUrl: "", credential: undefined }, [
+ *   {
+ *     kind: "transcription",
+ *     publicId: "local/pocketsphinx",
+ *     upstreamId: "en-us",
+ *     name: "PocketSphinx",
+ *     pricing: { unit: "second", microCredits: 0 },
+ *     parameters: {
+ *       convert: ["sox", "{file}", "-r", "16000", "-c", "1", "{wav}"],
+ *       command: ["pocketsphinx", "single", "{wav}"],
+ *       output: "json"
+ *     }
+ *   }
+ * ])
+ * ```
+ *
+ * @since 0.1.0
+ */
+export const adapter: Adapter<FileSystem.FileSystem | ChildProcessSpawner.ChildProcessSpawner> = {
+  name: "command",
+  title: "Local command",
+  variables: undefined,
+  defaultBaseUrl: "",
+  credential: "none",
+  kinds: ["transcription"],
+  models: [],
+  offers: (upstream, models) =>
+    Effect.forEach(models, (model) =>
+      model.kind === "transcription" && model.pricing.unit === "second"
+        ? transcription(upstream, model, model.pricing)
+        : Effect.fail(new InvalidModel({ model, message: "must be a transcription model with a price per second" }))
+    )
+}

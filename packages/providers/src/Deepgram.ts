@@ -1,0 +1,313 @@
+/**
+ * Deepgram's models for recorded audio.
+ *
+ * Protocol: https://developers.deepgram.com/reference/speech-to-text/listen-pre-recorded. Errors:
+ * https://developers.deepgram.com/docs/errors. Limits:
+ * https://developers.deepgram.com/docs/pre-recorded-audio. Prices: https://deepgram.com/pricing.
+ *
+ * @since 0.1.0
+ */
+import { AudioFormat } from "@model-gateway/core/Transcription"
+import { Effect, Schema } from "effect"
+import { HttpBody, HttpClientRequest } from "effect/http"
+import { type Adapter, InvalidModel, type Upstream } from "./Adapter.ts"
+import * as Catalogue from "./Catalogue.ts"
+import { mediaTypes } from "./internal/audioType.ts"
+import { decode as decodeParameters } from "./internal/parameters.ts"
+import type { TranscriptionModel } from "./Model.ts"
+import * as Offer from "./Offer.ts"
+import type { Credential, TranscriptionOffer } from "./Offer.ts"
+import { cost, type PerSecond } from "./Pricing.ts"
+import { invalidRequest, type ProviderError } from "./ProviderError.ts"
+import type {
+  TranscriptionRequest,
+  TranscriptionResponse,
+  TranscriptionSegment,
+  TranscriptionWord
+} from "./Transcription.ts"
+import * as UpstreamHttp from "./UpstreamHttp.ts"
+
+// Configuration
+
+const NotNegative = Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0))
+
+/**
+ * What `parameters` of a model may say.
+ *
+ * @since 0.1.0
+ */
+export const Parameters = Schema.Struct({
+  /**
+   * What options cost in addition, in micro-credits per second of audio, such as `diarize`. The key
+   * `language=multi` is for that value of `language`. An option that Deepgram bills apart and that
+   * is not listed here is refused, as its price is not known.
+   */
+  addOns: Schema.optionalKey(Schema.Record(Schema.String, NotNegative)),
+  /** Default: every format. */
+  audioFormats: Schema.optionalKey(Schema.NonEmptyArray(AudioFormat)),
+  /** The largest audio in bytes. Default: 2,000,000,000. */
+  maxBytes: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThan(0))),
+  /** The longest audio in seconds. Default: no limit. */
+  maxSeconds: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThan(0)))
+})
+
+/** @since 0.1.0 */
+export type Parameters = typeof Parameters.Type
+
+/** Options that Deepgram bills apart. */
+const billedApart = new Set([
+  "custom_intent",
+  "custom_topic",
+  "detect_entities",
+  "diarize",
+  "diarize_model",
+  "intents",
+  "keyterm",
+  "language=multi",
+  "redact",
+  "sentiment",
+  "summarize",
+  "topics"
+])
+
+// Request mapping
+
+/** What the request decides, or what would make the response unreadable. */
+const reserved = new Set(["model", "callback", "callback_method", "url", "encoding", "sample_rate", "channels"])
+
+type Options = ReadonlyArray<readonly [name: string, value: Schema.Json]>
+
+const optionsOf = ({ language, options = {} }: TranscriptionRequest): Options =>
+  Object.entries(options).filter(
+    ([name]) => !reserved.has(name) && (language === undefined || (name !== "language" && name !== "detect_language"))
+  )
+
+const isOff = (value: Schema.Json): boolean => value === false || value === "false" || value === null
+
+/** The options of a request that are billed apart. */
+const addOnsOf = (request: TranscriptionRequest): ReadonlyArray<string> =>
+  optionsOf(request).flatMap(([name, value]) => {
+    const names = [name, `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`]
+    return isOff(value) ? [] : names.filter((name) => billedApart.has(name))
+  })
+
+const check = (
+  provider: string,
+  addOns: Readonly<Record<string, number>>,
+  request: TranscriptionRequest
+): Effect.Effect<void, ProviderError> => {
+  const unpriced = addOnsOf(request).find((name) => addOns[name] === undefined)
+  if (unpriced !== undefined) {
+    return Effect.fail(invalidRequest(`provider.options.${provider}.${unpriced} is billed apart and has no price here`))
+  }
+  // It is billed for each channel, and has a transcript for each.
+  const multichannel = request.options?.["multichannel"]
+  return multichannel === undefined || isOff(multichannel)
+    ? Effect.void
+    : Effect.fail(invalidRequest(`provider.options.${provider}.multichannel is not supported`))
+}
+
+const toParameters = (model: TranscriptionModel, request: TranscriptionRequest): URLSearchParams => {
+  const options = optionsOf(request)
+  const query = new URLSearchParams({ model: model.upstreamId })
+  // Punctuation and paragraphs, which other providers have anyway.
+  if (!options.some(([name]) => name === "smart_format")) query.set("smart_format", "true")
+  if (request.timestamp_granularities.length > 0) query.set("utterances", "true")
+  if (request.language !== undefined) query.set("language", request.language)
+  // Without either, Deepgram would take the audio for English.
+  else if (!options.some(([name]) => name === "language" || name === "detect_language")) {
+    query.set("detect_language", "true")
+  }
+  for (const [name, value] of options) {
+    if (query.has(name) || value === null) continue
+    for (const item of Array.isArray(value) ? value : [value]) {
+      query.append(name, typeof item === "string" ? item : JSON.stringify(item))
+    }
+  }
+  return query
+}
+
+// Response mapping
+
+const Word = Schema.Struct({
+  word: Schema.String,
+  punctuated_word: Schema.optionalKey(Schema.String),
+  start: Schema.Finite,
+  end: Schema.Finite,
+  speaker: Schema.optionalKey(Schema.Int)
+})
+
+const Sentence = Schema.Struct({ text: Schema.String, start: Schema.Finite, end: Schema.Finite })
+
+const Paragraph = Schema.Struct({ sentences: Schema.Array(Sentence), speaker: Schema.optionalKey(Schema.Int) })
+
+const Alternative = Schema.Struct({
+  transcript: Schema.String,
+  words: Schema.optionalKey(Schema.Array(Word)),
+  paragraphs: Schema.optionalKey(Schema.Struct({ paragraphs: Schema.optionalKey(Schema.Array(Paragraph)) })),
+  languages: Schema.optionalKey(Schema.Array(Schema.String))
+})
+
+/** The parts of Deepgram's response that matter here. */
+const Response = Schema.Struct({
+  metadata: Schema.Struct({
+    // The maximum keeps a wrong bill within what can be counted in micro-credits.
+    duration: Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 10_000_000 }))
+  }),
+  results: Schema.Struct({
+    channels: Schema.NonEmptyArray(
+      Schema.Struct({
+        alternatives: Schema.NonEmptyArray(Alternative),
+        detected_language: Schema.optionalKey(Schema.String)
+      })
+    ),
+    utterances: Schema.optionalKey(
+      Schema.Array(
+        Schema.Struct({
+          transcript: Schema.String,
+          start: Schema.Finite,
+          end: Schema.Finite,
+          speaker: Schema.optionalKey(Schema.Int)
+        })
+      )
+    )
+  })
+})
+
+/** Speakers are integers from 0. */
+const speakerOf = ({ speaker }: { readonly speaker?: number }): { readonly speaker?: string } =>
+  speaker === undefined ? {} : { speaker: String(speaker) }
+
+const toWord = (word: typeof Word.Type): TranscriptionWord => ({
+  word: word.punctuated_word ?? word.word,
+  start: word.start,
+  end: word.end,
+  ...speakerOf(word)
+})
+
+/** The utterances, else the sentences of the paragraphs, else all of it as one. */
+const segmentsOf = (
+  { results }: typeof Response.Type,
+  { paragraphs, transcript, words = [] }: typeof Alternative.Type
+): ReadonlyArray<TranscriptionSegment> => {
+  if (results.utterances !== undefined) {
+    return results.utterances.map((utterance, id) => ({
+      id,
+      start: utterance.start,
+      end: utterance.end,
+      text: utterance.transcript,
+      ...speakerOf(utterance)
+    }))
+  }
+  const sentences = paragraphs?.paragraphs?.flatMap((paragraph) =>
+    paragraph.sentences.map((sentence) => ({ ...sentence, ...speakerOf(paragraph) }))
+  )
+  if (sentences !== undefined) return sentences.map((sentence, id) => ({ id, ...sentence }))
+  const [first] = words
+  const last = words.at(-1)
+  return first === undefined || last === undefined
+    ? []
+    : [{ id: 0, start: first.start, end: last.end, text: transcript }]
+}
+
+const toAnswer = (response: typeof Response.Type, request: TranscriptionRequest): TranscriptionResponse => {
+  const [channel] = response.results.channels
+  const [alternative] = channel.alternatives
+  const language = channel.detected_language ?? alternative.languages?.[0]
+  const { timestamp_granularities } = request
+  return {
+    text: alternative.transcript,
+    duration: response.metadata.duration,
+    segments: timestamp_granularities.length === 0 ? [] : segmentsOf(response, alternative),
+    ...(language === undefined ? {} : { language }),
+    ...(timestamp_granularities.includes("word") ? { words: (alternative.words ?? []).map(toWord) } : {})
+  }
+}
+
+// Error mapping: Deepgram uses the statuses as most do.
+
+// Offers
+
+const transcription = Effect.fnUntraced(function* (
+  http: UpstreamHttp.UpstreamHttp,
+  { credential, name }: Upstream,
+  model: TranscriptionModel,
+  pricing: PerSecond
+) {
+  const {
+    addOns = {},
+    audioFormats = AudioFormat.literals,
+    maxBytes = 2_000_000_000,
+    maxSeconds
+  } = yield* decodeParameters(Parameters, model)
+  const priceOf = (request: TranscriptionRequest): number =>
+    addOnsOf(request).reduce((sum, name) => sum + (addOns[name] ?? 0), pricing.microCredits)
+  const offer: TranscriptionOffer = {
+    ...Offer.ofModel(model),
+    kind: "transcription",
+    provider: name,
+    credential,
+    pricing,
+    capabilities: {
+      audio_formats: audioFormats,
+      verbose: true,
+      word_timestamps: true,
+      max_bytes: maxBytes,
+      max_seconds: maxSeconds
+    },
+    // Deepgram's own measure may differ a little.
+    quote: (request) => cost(priceOf(request), Math.ceil(request.audio.durationSeconds)),
+    run: Effect.fn("Deepgram.transcribe")(function* (request: TranscriptionRequest, credential: Credential) {
+      yield* check(name, addOns, request)
+      const { format, source } = request.audio
+      // The audio is on the service's own disk. If it cannot be read, no provider failure describes
+      // that.
+      const size = yield* Effect.orDie(source.size)
+      const response = yield* http.json(
+        {
+          request: HttpClientRequest.post("listen").pipe(
+            HttpClientRequest.setUrlParams(toParameters(model, request)),
+            HttpClientRequest.acceptJson,
+            HttpClientRequest.setBody(HttpBody.stream(source.stream, mediaTypes[format], size))
+          ),
+          credential,
+          model: model.upstreamId
+        },
+        Response
+      )
+      const { duration } = response.metadata
+      return {
+        answer: toAnswer(response, request),
+        charge: { cost: cost(priceOf(request), duration), usage: { seconds: duration } }
+      }
+    })
+  }
+  return offer
+})
+
+/**
+ * Deepgram: `DEEPGRAM_API_KEY`, `DEEPGRAM_BASE_URL`. See {@link Parameters}.
+ *
+ * @since 0.1.0
+ */
+export const adapter: Adapter = {
+  name: "deepgram",
+  title: "Deepgram",
+  variables: { apiKey: "DEEPGRAM_API_KEY", baseUrl: "DEEPGRAM_BASE_URL" },
+  defaultBaseUrl: "https://api.deepgram.com/v1",
+  credential: "required",
+  kinds: ["transcription"],
+  models: Catalogue.of("deepgram"),
+  offers: ({ baseUrl, timeLimit, ...upstream }, models) =>
+    Effect.gen(function* () {
+      const authentication = { header: "authorization", scheme: "Token" }
+      // The times of every word of hours of speech are long.
+      const maxResponseBytes = 64 * 1024 * 1024
+      const http = yield* UpstreamHttp.make({ baseUrl, timeLimit, authentication, maxResponseBytes })
+      return yield* Effect.forEach(models, (model) =>
+        model.kind === "transcription" && model.pricing.unit === "second"
+          ? transcription(http, { baseUrl, ...upstream }, model, model.pricing)
+          : Effect.fail(new InvalidModel({ model, message: "must be a transcription model with a price per second" }))
+      )
+    })
+}

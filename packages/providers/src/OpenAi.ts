@@ -1,0 +1,295 @@
+/**
+ * OpenAI's transcription models, and every server that speaks the same API: set its base URL.
+ *
+ * Protocol: https://platform.openai.com/docs/api-reference/audio/createTranscription. Errors:
+ * https://platform.openai.com/docs/guides/error-codes. Limits:
+ * https://platform.openai.com/docs/guides/speech-to-text. Prices:
+ * https://platform.openai.com/docs/pricing.
+ *
+ * @since 0.1.0
+ */
+import { AudioFormat } from "@model-gateway/core/Transcription"
+import { Effect, Schema } from "effect"
+import * as SecureRandom from "effect/crypto/SecureRandom"
+import { type HttpClient, HttpClientRequest } from "effect/http"
+import { type Adapter, InvalidModel, type Upstream } from "./Adapter.ts"
+import * as Catalogue from "./Catalogue.ts"
+import { mediaTypes } from "./internal/audioType.ts"
+import * as FormBody from "./internal/formBody.ts"
+import * as OpenAiTranscript from "./internal/openAiTranscript.ts"
+import { decode as decodeParameters } from "./internal/parameters.ts"
+import type * as MicroCredits from "./MicroCredits.ts"
+import type { TranscriptionModel } from "./Model.ts"
+import * as Offer from "./Offer.ts"
+import type { Credential, Offers, TranscriptionOffer } from "./Offer.ts"
+import { type Charge, cost, type PerToken, tokenCost } from "./Pricing.ts"
+import { InputTooLarge, invalidRequest, OutOfCredit, ProviderError, type Reason } from "./ProviderError.ts"
+import type { TranscriptionCapabilities, TranscriptionRequest } from "./Transcription.ts"
+import * as UpstreamHttp from "./UpstreamHttp.ts"
+
+// Configuration
+
+const Positive = Schema.Finite.check(Schema.isGreaterThan(0))
+
+const PositiveInt = Schema.Int.check(Schema.isGreaterThan(0))
+
+/**
+ * What `parameters` of a model may say.
+ *
+ * @since 0.1.0
+ */
+export const Parameters = Schema.Struct({
+  /** Whether the model supports `verbose_json`, with segments. Default: true. */
+  verbose: Schema.optionalKey(Schema.Boolean),
+  /** Whether it returns the times of words. Default: as `verbose`. */
+  wordTimestamps: Schema.optionalKey(Schema.Boolean),
+  /** Default: all but `aac`. */
+  audioFormats: Schema.optionalKey(Schema.NonEmptyArray(AudioFormat)),
+  /** The largest request in bytes, with its form. Default: 26,214,400. */
+  maxBytes: Schema.optionalKey(PositiveInt),
+  /** The longest audio in seconds. Default: no limit. */
+  maxSeconds: Schema.optionalKey(Positive),
+  /** The seconds that are billed at least. Default: 0. Only for a price per second. */
+  minSeconds: Schema.optionalKey(Positive),
+  /** The input tokens of a second of audio. Required for a price per token. */
+  tokensPerSecond: Schema.optionalKey(Positive),
+  /** The most output tokens of a response. Required for a price per token. */
+  maxOutputTokens: Schema.optionalKey(PositiveInt)
+})
+
+/** @since 0.1.0 */
+export type Parameters = typeof Parameters.Type
+
+/** How a kind of server that speaks the API differs from OpenAI. */
+export interface Dialect {
+  /** The path of the operation below the base URL. */
+  readonly path: string
+  readonly reasonOf: (failure: UpstreamHttp.Failure) => Reason | undefined
+}
+
+/** The part of the limit that is kept for the form beside the file. */
+const formBytes = 4096
+
+const capabilitiesOf = ({
+  audioFormats = ["wav", "mp3", "flac", "m4a", "ogg", "webm"],
+  maxBytes = 26_214_400,
+  maxSeconds,
+  verbose = true,
+  wordTimestamps = verbose
+}: Parameters): TranscriptionCapabilities => ({
+  audio_formats: audioFormats,
+  verbose,
+  word_timestamps: wordTimestamps,
+  max_bytes: Math.max(0, maxBytes - formBytes),
+  max_seconds: maxSeconds
+})
+
+// Request mapping
+
+/** What the request decides, or what would make the response unreadable. */
+const reserved = new Set([
+  "file",
+  "model",
+  "response_format",
+  "timestamp_granularities",
+  "timestamp_granularities[]",
+  "stream"
+])
+
+const textOf = (value: Schema.Json): string => (typeof value === "string" ? value : JSON.stringify(value))
+
+/** A list becomes a repeated field, an object JSON text, as OpenAI's own clients send them. */
+const fieldsOf = ([name, value]: readonly [string, Schema.Json]): ReadonlyArray<readonly [string, string]> =>
+  Array.isArray(value)
+    ? value.map((item: Schema.Json) => [name.endsWith("[]") ? name : `${name}[]`, textOf(item)])
+    : [[name, textOf(value)]]
+
+const toForm = (provider: string, model: TranscriptionModel, isVerbose: boolean, request: TranscriptionRequest) =>
+  Effect.gen(function* () {
+    const { audio, language, options = {}, temperature, timestamp_granularities } = request
+    const own: ReadonlyArray<readonly [string, string]> = [
+      ["model", model.upstreamId],
+      ...(language === undefined ? [] : [["language", language] as const]),
+      ...(temperature === undefined ? [] : [["temperature", String(temperature)] as const]),
+      ["response_format", isVerbose ? "verbose_json" : "json"],
+      // With `word` alone there would be no segments.
+      ...(isVerbose ? [["timestamp_granularities[]", "segment"] as const] : []),
+      ...(isVerbose && timestamp_granularities.includes("word") ? [["timestamp_granularities[]", "word"] as const] : [])
+    ]
+    const said = new Set(own.map(([name]) => name))
+    const extra = Object.entries(options).filter(([name]) => !reserved.has(name) && !said.has(name))
+    const wrong = extra.find(([name]) => !FormBody.isFieldName(name))
+    if (wrong !== undefined) {
+      return yield* invalidRequest(`provider.options.${provider} has a name that cannot be a form field`)
+    }
+    const form: FormBody.Form = {
+      fields: [...own, ...extra.flatMap(fieldsOf)],
+      file: {
+        name: "file",
+        // The upstream takes the format from the extension.
+        filename: `audio.${audio.format}`,
+        contentType: mediaTypes[audio.format],
+        source: audio.source
+      }
+    }
+    return form
+  })
+
+// Response mapping
+
+const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
+
+// The maxima keep a wrong bill within what can be counted in micro-credits.
+const Tokens = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000_000 }))
+const Seconds = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 10_000_000 }))
+
+/** The parts of a transcription that matter here. `json` has `text` and `usage` only. */
+const Response = Schema.Struct({
+  ...OpenAiTranscript.Transcript.fields,
+  usage: nullable(
+    Schema.Struct({ seconds: nullable(Seconds), input_tokens: nullable(Tokens), output_tokens: nullable(Tokens) })
+  )
+})
+
+// Error mapping
+
+const accountCodes = new Set(["insufficient_quota", "billing_hard_limit_reached", "billing_not_active"])
+
+/** Where OpenAI's documentation differs from what most upstreams mean by a status. */
+const reasonOf = ({ codes, message, status }: UpstreamHttp.Failure): Reason | undefined => {
+  switch (status) {
+    case 429:
+      // The account's quota or budget is used up. Waiting does not help.
+      return codes.some((code) => accountCodes.has(code)) ? new OutOfCredit() : undefined
+    case 400:
+      // Another provider may take longer audio.
+      return message !== undefined && /longer than \d+ seconds/.test(message)
+        ? new InputTooLarge({ message })
+        : undefined
+    default:
+      return undefined
+  }
+}
+
+// Offers
+
+interface Billing {
+  readonly quote: (request: TranscriptionRequest) => MicroCredits.MicroCredits
+  readonly charge: (request: TranscriptionRequest, usage: (typeof Response.Type)["usage"]) => Charge
+}
+
+const perSecond = (microCredits: number, { minSeconds = 0 }: Parameters): Billing => ({
+  // Some bill whole seconds.
+  quote: ({ audio }) => cost(microCredits, Math.max(minSeconds, Math.ceil(audio.durationSeconds))),
+  charge: ({ audio }, usage) => {
+    const seconds = Math.max(minSeconds, usage?.seconds ?? audio.durationSeconds)
+    return { cost: cost(microCredits, seconds), usage: { seconds } }
+  }
+})
+
+/** The bytes of `options.prompt`: no token is shorter. */
+const promptBytes = ({ options }: TranscriptionRequest): number =>
+  options?.["prompt"] === undefined ? 0 : new TextEncoder().encode(textOf(options["prompt"])).length
+
+const perToken = (pricing: PerToken, tokensPerSecond: number, maxOutputTokens: number): Billing => {
+  const inputTokens = (request: TranscriptionRequest) =>
+    Math.ceil(request.audio.durationSeconds * tokensPerSecond) + tokensPerSecond + promptBytes(request)
+  return {
+    quote: (request) => tokenCost(pricing, inputTokens(request), maxOutputTokens),
+    charge: (request, usage) => {
+      // Without a bill, the quote is the best that is known.
+      const input_tokens = usage?.input_tokens ?? inputTokens(request)
+      const output_tokens = usage?.output_tokens ?? maxOutputTokens
+      return {
+        cost: tokenCost(pricing, input_tokens, output_tokens),
+        usage: { seconds: request.audio.durationSeconds, input_tokens, output_tokens }
+      }
+    }
+  }
+}
+
+const billingOf = (model: TranscriptionModel, parameters: Parameters): Billing | string => {
+  const { pricing } = model
+  if (pricing.unit === "second") return perSecond(pricing.microCredits, parameters)
+  const { maxOutputTokens, tokensPerSecond } = parameters
+  if (tokensPerSecond === undefined) return "needs parameters.tokensPerSecond for its price per token"
+  if (maxOutputTokens === undefined) return "needs parameters.maxOutputTokens for its price per token"
+  return perToken(pricing, tokensPerSecond, maxOutputTokens)
+}
+
+const transcription = Effect.fnUntraced(function* (
+  http: UpstreamHttp.UpstreamHttp,
+  random: SecureRandom.SecureRandom["Service"],
+  { path }: Dialect,
+  { credential, name }: Upstream,
+  model: TranscriptionModel
+): Effect.fn.Return<TranscriptionOffer, InvalidModel> {
+  const parameters = yield* decodeParameters(Parameters, model)
+  const capabilities = capabilitiesOf(parameters)
+  const billing = billingOf(model, parameters)
+  if (typeof billing === "string") return yield* new InvalidModel({ model, message: billing })
+  const { maxBytes = 26_214_400 } = parameters
+  return {
+    ...Offer.ofModel(model),
+    kind: "transcription",
+    provider: name,
+    credential,
+    pricing: model.pricing,
+    capabilities,
+    quote: billing.quote,
+    run: Effect.fn("OpenAi.transcribe")(function* (request: TranscriptionRequest, credential: Credential) {
+      const isVerbose = capabilities.verbose && request.timestamp_granularities.length > 0
+      const { body, bytes } = yield* FormBody.make(yield* toForm(name, model, isVerbose, request), random)
+      if (bytes > maxBytes) {
+        const message = `${name} accepts at most ${maxBytes} bytes with the form, not ${bytes}`
+        return yield* new ProviderError({ reason: new InputTooLarge({ message }) })
+      }
+      const response = yield* http.json(
+        {
+          request: HttpClientRequest.post(path).pipe(HttpClientRequest.acceptJson, HttpClientRequest.setBody(body)),
+          credential,
+          model: model.upstreamId
+        },
+        Response
+      )
+      return { answer: OpenAiTranscript.toAnswer(response, request), charge: billing.charge(request, response.usage) }
+    })
+  }
+})
+
+/**
+ * The offers of models at a server that speaks OpenAI's API.
+ *
+ * @since 0.1.0
+ */
+export const offers =
+  (dialect: Dialect): Adapter<HttpClient.HttpClient | SecureRandom.SecureRandom>["offers"] =>
+  (upstream, models): Effect.Effect<Offers, InvalidModel, HttpClient.HttpClient | SecureRandom.SecureRandom> =>
+    Effect.gen(function* () {
+      const { baseUrl, timeLimit } = upstream
+      // A transcript of hours with the times of its words is long.
+      const maxResponseBytes = 32 * 1024 * 1024
+      const http = yield* UpstreamHttp.make({ baseUrl, timeLimit, maxResponseBytes, reasonOf: dialect.reasonOf })
+      const random = yield* SecureRandom.SecureRandom
+      return yield* Effect.forEach(models, (model) =>
+        model.kind === "transcription"
+          ? transcription(http, random, dialect, upstream, model)
+          : Effect.fail(new InvalidModel({ model, message: "must be a transcription model" }))
+      )
+    })
+
+/**
+ * OpenAI: `OPENAI_API_KEY`, `OPENAI_BASE_URL`. See {@link Parameters}.
+ *
+ * @since 0.1.0
+ */
+export const adapter: Adapter<HttpClient.HttpClient | SecureRandom.SecureRandom> = {
+  name: "openai",
+  title: "OpenAI",
+  variables: { apiKey: "OPENAI_API_KEY", baseUrl: "OPENAI_BASE_URL" },
+  defaultBaseUrl: "https://api.openai.com/v1",
+  credential: "required",
+  kinds: ["transcription"],
+  models: Catalogue.of("openai"),
+  offers: offers({ path: "audio/transcriptions", reasonOf })
+}

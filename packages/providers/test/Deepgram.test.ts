@@ -1,0 +1,234 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Duration, Effect, type Schema } from "effect"
+import type { Upstream } from "../src/Adapter.ts"
+import * as Deepgram from "../src/Deepgram.ts"
+import type { TranscriptionRequest } from "../src/Transcription.ts"
+import { recorded } from "./support/cohere.ts"
+import { documentedErrors, startDeepgramDouble } from "./support/DeepgramDouble.mjs"
+import type { Double, Scripted } from "./support/Double.mjs"
+import { offersOf, services, speaking, started, told } from "./support/transcription.ts"
+
+const key = "dg-secret-0123456789"
+
+const { provide } = Effect
+
+const deepgram = (upstream: Partial<Upstream> = {}) =>
+  Effect.gen(function* () {
+    const double = yield* started(() => startDeepgramDouble({ keys: [key] }))
+    const [nova = assert.fail("no offer")] = yield* offersOf(
+      Deepgram.adapter,
+      { baseUrl: `${double.url}/v1`, ...upstream },
+      key
+    )
+    return { double, nova }
+  })
+
+const failing = (scripted: Scripted, upstream: Partial<Upstream> = {}) =>
+  Effect.gen(function* () {
+    const { double, nova } = yield* deepgram(upstream)
+    double.next(scripted)
+    return (yield* Effect.flip(nova.run(speaking("hello")))).reason
+  })
+
+const queryOf = ({ state }: Double) =>
+  Object.fromEntries(new URL(state.requests.at(-1)?.url ?? "", "http://localhost").searchParams)
+
+describe("Deepgram", () => {
+  it.live("sends the bytes with their type and length, and the key as a token", () =>
+    Effect.gen(function* () {
+      const { double, nova } = yield* deepgram()
+      const request = speaking("hello world")
+      yield* nova.run({ ...request, audio: { ...request.audio, format: "mp3" }, temperature: 0.5 })
+      const [{ headers, method, text, url } = assert.fail("no request")] = double.state.requests
+      assert.deepStrictEqual([method, url.split("?")[0], text], ["POST", "/v1/listen", "speech: hello world"])
+      assert.strictEqual(headers["authorization"], `Token ${key}`)
+      assert.deepStrictEqual([headers["content-type"], headers["content-length"]], ["audio/mpeg", "19"])
+      assert.isUndefined(headers["transfer-encoding"])
+      assert.deepStrictEqual(queryOf(double), { model: "nova-3", smart_format: "true", detect_language: "true" })
+    }).pipe(provide(services))
+  )
+
+  it.live("passes options on, but none that the request decides", () =>
+    Effect.gen(function* () {
+      const { double, nova } = yield* deepgram()
+      const options: Schema.JsonObject = {
+        model: "nova-2",
+        language: "fr",
+        detect_language: true,
+        callback: "https://example.com",
+        smart_format: false,
+        utt_split: 1.5,
+        tag: ["a", "b"],
+        search: null
+      }
+      yield* nova.run(speaking("hello", { language: "de", timestamp_granularities: ["segment"], options }))
+      assert.deepStrictEqual(queryOf(double), {
+        model: "nova-3",
+        language: "de",
+        utterances: "true",
+        smart_format: "false",
+        utt_split: "1.5",
+        tag: "b"
+      })
+      assert.include(double.state.requests.at(-1)?.url, "tag=a&tag=b")
+      yield* nova.run(speaking("hello", { options: { language: "fr" } }))
+      assert.deepStrictEqual(queryOf(double), { model: "nova-3", smart_format: "true", language: "fr" })
+    }).pipe(provide(services))
+  )
+
+  it.live("maps utterances to segments, words with their punctuation, and speakers", () =>
+    Effect.gen(function* () {
+      const { nova } = yield* deepgram()
+      const request = speaking("hello world", {
+        timestamp_granularities: ["word", "segment"],
+        options: { diarize: true }
+      })
+      const { answer, charge } = yield* nova.run(request)
+      assert.deepStrictEqual(answer, {
+        text: "hello world.",
+        language: "en",
+        duration: 2,
+        segments: [
+          { id: 0, start: 0, end: 0.5, text: "hello", speaker: "0" },
+          { id: 1, start: 1, end: 1.5, text: "world.", speaker: "1" }
+        ],
+        words: [
+          { word: "hello", start: 0, end: 0.5, speaker: "0" },
+          { word: "world.", start: 1, end: 1.5, speaker: "1" }
+        ]
+      })
+      // 0.0043 USD a minute, and 0.0020 for the speakers.
+      assert.deepStrictEqual<unknown>(charge, { cost: 210, usage: { seconds: 2 } })
+      const plain = yield* nova.run(speaking("hello world"))
+      assert.deepStrictEqual(plain.answer, { text: "hello world.", language: "en", duration: 2, segments: [] })
+    }).pipe(provide(services))
+  )
+
+  it.live("maps the sentences of paragraphs, or all words, if there are no utterances", () =>
+    Effect.gen(function* () {
+      const { double, nova } = yield* deepgram()
+      const request = speaking("hello", { timestamp_granularities: ["segment"] })
+      const segments = (alternative: object) =>
+        Effect.gen(function* () {
+          const channels = [{ alternatives: [{ transcript: "Hi. You.", ...alternative }] }]
+          double.next({ body: { metadata: { duration: 3 }, results: { channels } } })
+          return (yield* nova.run(request)).answer.segments
+        })
+      const sentences = [
+        { text: "Hi.", start: 0, end: 1 },
+        { text: "You.", start: 1, end: 2 }
+      ]
+      assert.deepStrictEqual(
+        yield* segments({ paragraphs: { paragraphs: [{ sentences, speaker: 1 }] } }),
+        sentences.map((sentence, id) => ({ id, ...sentence, speaker: "1" }))
+      )
+      const words = [
+        { word: "hi", start: 0.5, end: 1 },
+        { word: "you", start: 1, end: 2 }
+      ]
+      assert.deepStrictEqual(yield* segments({ words }), [{ id: 0, start: 0.5, end: 2, text: "Hi. You." }])
+      assert.deepStrictEqual(yield* segments({ words: [] }), [])
+    }).pipe(provide(services))
+  )
+
+  it.live("never quotes less than it charges, and refuses options whose price is not known", () =>
+    Effect.gen(function* () {
+      const { double, nova } = yield* deepgram()
+      const asked = (options: Schema.JsonObject): TranscriptionRequest => speaking("one two three four", { options })
+      const charged: ReadonlyArray<readonly [Schema.JsonObject, number]> = [
+        [{}, 287],
+        [{ diarize: true }, 420],
+        [{ diarize: "false", redact: null }, 287],
+        [{ language: "multi" }, 347],
+        [{ language: "multi", diarize: true }, 480]
+      ]
+      for (const [options, cost] of charged) {
+        const { charge } = yield* nova.run(asked(options))
+        assert.deepStrictEqual<unknown>([options, charge.cost], [options, cost])
+        assert.isAtLeast(nova.offer.quote(asked(options)), cost)
+        assert.isAtLeast(
+          nova.offer.quote({ ...asked(options), audio: { ...asked(options).audio, durationSeconds: 3.1 } }),
+          cost
+        )
+      }
+      const sent = double.state.requests.length
+      const refused = yield* Effect.forEach(
+        [{ redact: ["pci"] }, { summarize: "v2" }, { multichannel: true }],
+        (options) => Effect.map(Effect.flip(nova.run(asked(options))), ({ reason }) => told(reason))
+      )
+      assert.deepStrictEqual(refused, [
+        "InvalidRequest: provider.options.deepgram.redact is billed apart and has no price here",
+        "InvalidRequest: provider.options.deepgram.summarize is billed apart and has no price here",
+        "InvalidRequest: provider.options.deepgram.multichannel is not supported"
+      ])
+      assert.lengthOf(double.state.requests, sent)
+    }).pipe(provide(services))
+  )
+
+  it.live("maps every documented failure", () =>
+    Effect.gen(function* () {
+      const expected: Readonly<Record<keyof typeof documentedErrors, string>> = {
+        corrupt: "InvalidRequest: Bad Request: failed to process audio: corrupt or unsupported data",
+        noModel: "InvalidRequest: Bad Request: No such model/language/tier combination found.",
+        invalidKey: "Unauthorized: the provider rejected its credentials",
+        noCredit: "OutOfCredit: the account at the provider is out of credit",
+        noPermission: "Unauthorized: the provider rejected its credentials",
+        slowUpload: "Timeout: the provider did not answer in time",
+        tooLarge: "InputTooLarge: Payload Too Large",
+        rateLimit: "RateLimited: the provider's rate limit is exceeded",
+        server: "BadResponse: status 500",
+        timeout: "Timeout: the provider did not answer in time"
+      }
+      const actual = yield* Effect.forEach(Object.entries(documentedErrors), ([name, scripted]) =>
+        Effect.map(failing(scripted), (reason) => [name, told(reason)] as const)
+      )
+      assert.deepStrictEqual<unknown>(Object.fromEntries(actual), expected)
+      const waiting = yield* failing({ ...documentedErrors.rateLimit, headers: { "retry-after": "3" } })
+      assert.deepStrictEqual(waiting._tag === "RateLimited" && waiting.retryAfter, Duration.seconds(3))
+    }).pipe(provide(services))
+  )
+
+  it.live("reports broken answers and connections", () =>
+    Effect.gen(function* () {
+      const timeLimit = Duration.millis(100)
+      const failures = [
+        yield* failing({ fault: "cut" }),
+        yield* failing({ fault: "cutBody" }),
+        yield* failing({ fault: "hang" }, { timeLimit }),
+        yield* failing({ headers: { "content-type": "text/plain" }, body: "ok" }),
+        // With a callback, Deepgram would only say that it took the request.
+        yield* failing({ body: { request_id: "a" } }),
+        yield* failing({ body: { metadata: { duration: 1 }, results: { channels: [] } } }),
+        yield* failing({ body: { metadata: { duration: -1 } } })
+      ]
+      assert.deepStrictEqual(failures.map(told), [
+        "Timeout: the provider did not answer in time",
+        "Timeout: the provider did not answer in time",
+        "Timeout: the provider did not answer in time",
+        "BadResponse: not JSON but text/plain",
+        "BadResponse: JSON of another form at metadata",
+        "BadResponse: JSON of another form at results.channels.0",
+        "BadResponse: JSON of another form at metadata.duration"
+      ])
+    }).pipe(provide(services))
+  )
+
+  it.live("tells nobody the key", () =>
+    Effect.gen(function* () {
+      const text = yield* recorded(
+        Effect.gen(function* () {
+          const { double, nova } = yield* deepgram()
+          yield* nova.run(speaking("hello"))
+          for (const scripted of [
+            ...Object.values(documentedErrors),
+            { status: 400, body: { err_msg: `bad ${key}` } }
+          ]) {
+            double.next(scripted)
+            yield* Effect.logError("failed", yield* Effect.flip(nova.run(speaking("hello"))))
+          }
+        })
+      )
+      assert.notInclude(text, key)
+    }).pipe(provide(services))
+  )
+})
