@@ -1,4 +1,5 @@
 /** Drives a worker by the test's clock, and tells what came of it. */
+import { isFinal } from "@model-gateway/core/Video"
 import { Duration, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { Accounting } from "../../src/accounting/Accounting.ts"
@@ -33,10 +34,32 @@ export const untouched = { balance: 1_000_000, held: 0, rows: 0 }
 export const held = { balance: 1_000_000, held: 50_000, rows: 0 }
 export const charged = { balance: 950_000, held: 0, rows: 1 }
 
+const startWorkers = Effect.forEach([1, 2, 3], () => Effect.forkChild(Effect.forever(next)))
+
+const settle = Effect.repeat(Effect.yieldNow, { times: 50 })
+
+const macrotask = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+
+/**
+ * Handles messages as they come due, until it is so. For workers that wait for more than the test's clock, such as the
+ * decryption of a key, which takes its own time on a busy machine.
+ */
+export const workUntil = Effect.fnUntraced(function* <E, R>(isSo: Effect.Effect<boolean, E, R>) {
+  const workers = yield* startWorkers
+  while (!(yield* isSo)) {
+    yield* settle
+    yield* macrotask
+    yield* TestClock.adjust("250 millis")
+  }
+  yield* Fiber.interruptAll(workers)
+})
+
+/** Works until the job has ended. */
+export const workUntilOver = (id: string) => workUntil(Effect.map(read(id), ({ status }) => isFinal(status)))
+
 /** Handles messages as they come due, for so long by the test's clock, which goes in small steps so that nobody oversleeps. */
 export const work = Effect.fnUntraced(function* (during: Duration.Input) {
-  const workers = yield* Effect.forEach([1, 2, 3], () => Effect.forkChild(Effect.forever(next)))
-  const settle = Effect.repeat(Effect.yieldNow, { times: 50 })
+  const workers = yield* startWorkers
   const total = Duration.toMillis(Duration.fromInputUnsafe(during))
   const step = Math.max(250, total / 1000)
   for (let elapsed = 0; elapsed < total; elapsed += step) {

@@ -8,7 +8,7 @@ import { VideoJobs } from "../../src/video/VideoJobs.ts"
 import type { VideoQueue } from "../../src/video/VideoQueue.ts"
 import { layer as layerWorker, type VideoWorker } from "../../src/video/VideoWorker.ts"
 import { layer, makeUpstream, payer, submit, type Upstream } from "./TestVideo.ts"
-import { charged, money, read, untouched, work } from "./TestWorker.ts"
+import { charged, money, read, untouched, workUntil, workUntilOver } from "./TestWorker.ts"
 
 const testing = <A, E>(
   test: (upstream: Upstream) => Effect.Effect<A, E, VideoWorker | VideoQueue | Layer.Success<ReturnType<typeof layer>>>
@@ -41,7 +41,7 @@ describe("a video job with a provider key of its caller", () => {
         const job = yield* submit(by, { credential })
         expect(yield* money(by.workspaceId)).toEqual(untouched)
         yield* disable
-        yield* work("2 seconds")
+        yield* workUntilOver(job.id)
         expect(new Set(upstream.credentials)).toEqual(new Set([credential]))
         const done = yield* read(job.id)
         expect(toWire(done)).toMatchObject({ status: "completed", usage: { cost: 0.05, is_byok: true } })
@@ -57,10 +57,10 @@ describe("a video job with a provider key of its caller", () => {
         const by = yield* payer()
         const { credential, remove } = yield* store(by.workspaceId)
         const job = yield* submit(by, { credential })
-        yield* work("1 second")
+        yield* workUntil(Effect.sync(() => upstream.polls > 0))
         expect((yield* read(job.id)).status).toBe("in_progress")
         yield* remove
-        yield* work("2 minutes")
+        yield* workUntilOver(job.id)
         const failed = yield* read(job.id)
         expect(failed.status).toBe("failed")
         expect(failed.error).toContain("your provider key that the job was submitted with was deleted")
@@ -83,7 +83,7 @@ describe("a video job with a provider key of its caller", () => {
           const by = yield* payer()
           const { credential } = yield* store(by.workspaceId)
           const job = yield* submit(by, { credential, fallbacks })
-          yield* work("3 seconds")
+          yield* workUntilOver(job.id)
           const done = yield* read(job.id)
           expect(toWire(done)).toMatchObject({ status: "completed", usage: { cost: 0.05, is_byok: false } })
           expect(upstream.credentials.slice(0, 2)).toEqual([credential, "gateway"])
@@ -100,7 +100,7 @@ describe("a video job with a provider key of its caller", () => {
         const other = yield* (yield* WorkspaceStore).create(organizationId, "other")
         const { credential } = yield* store(other.id)
         const job = yield* submit(by, { credential })
-        yield* work("2 seconds")
+        yield* workUntilOver(job.id)
         expect((yield* (yield* VideoJobs).find(job.id))?.status).toBe("failed")
         expect(upstream.credentials).toEqual([])
       })
