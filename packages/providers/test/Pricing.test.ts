@@ -22,13 +22,19 @@ describe("Pricing", () => {
     assert.strictEqual(cost(microCredits, seconds), expected)
   })
 
-  it("publishes the highest of several prices for a unit, and no unit that the API lacks", () => {
+  it("publishes the highest of several prices for a unit, and no unit that it does not charge by", () => {
     assert.deepStrictEqual(perUnit({ unit: "search_unit", microCredits: 1000 }), { search_unit: 1000 })
     assert.deepStrictEqual(
       perUnit({ unit: "second", prices: [{ resolution: "720p", microCredits: 5 }, { microCredits: 9 }] }),
       { second: 9 }
     )
-    assert.deepStrictEqual(perUnit({ unit: "token", inputMicroCredits: 1, outputMicroCredits: 2 }), {})
+    assert.deepStrictEqual(perUnit({ unit: "token", inputMicroCredits: 1, outputMicroCredits: 2 }), {
+      prompt: 1,
+      completion: 2
+    })
+    assert.deepStrictEqual(perUnit({ unit: "video", prices: [{ microCredits: 3 }, { microCredits: 7 }] }), {
+      request: 7
+    })
   })
 
   it("charges a video the first price that matches, and the highest if none does", () => {
