@@ -2,13 +2,13 @@
  * Which models the executable offers: those of the settings file, the built-in ones of every
  * upstream that is set, then the sandbox's.
  */
-import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import type { InvalidModel } from "@model-gateway/providers/Adapter"
 import { adapters } from "@model-gateway/providers/Adapters"
 import type { Model } from "@model-gateway/providers/Model"
 import type { Offer } from "@model-gateway/providers/Offer"
 import * as UpstreamHttp from "@model-gateway/providers/UpstreamHttp"
+import * as NodeGateway from "@model-gateway/node/NodeGateway"
 import * as Sandbox from "@model-gateway/sandbox/Sandbox"
 import { Duration, Effect, Layer } from "effect"
 import * as SecureRandom from "effect/crypto/SecureRandom"
@@ -100,4 +100,6 @@ export const layer = (loaded: Loaded, settings: Settings["upstreams"]): Layer.La
     Effect.map(make(loaded, settings), ({ offers, upstreams }) =>
       Offered.of({ upstreams, offers: offers.filter(({ credential }) => credential !== undefined) })
     )
-  ).pipe(Layer.provide([NodeHttpClient.layerUndici, NodeServices.layer, SecureRandom.layerWebCrypto]))
+  ).pipe(
+    Layer.provide([NodeGateway.layerHttpClient({ connections: 1024 }), NodeServices.layer, SecureRandom.layerWebCrypto])
+  )

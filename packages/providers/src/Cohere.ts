@@ -178,7 +178,7 @@ const rerank = (
   pricing,
   capabilities,
   quote: (request) => cost(pricing.microCredits, mostSearchUnits(request)),
-  run: Effect.fn("Cohere.rerank")(function* (request: RerankRequest, credential: Credential) {
+  run: Effect.fnUntraced(function* (request: RerankRequest, credential: Credential) {
     const body = yield* toBody(name, model, request)
     const response = yield* http.json(
       {

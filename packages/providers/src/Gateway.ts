@@ -181,7 +181,7 @@ const rerank = (
   pricing,
   capabilities,
   quote: ({ documents }) => cost(pricing.microCredits, searchUnits(documents.length)),
-  run: Effect.fn("Gateway.rerank")(function* (request: RerankRequest, credential: Credential) {
+  run: Effect.fnUntraced(function* (request: RerankRequest, credential: Credential) {
     const preferences = yield* preferencesOf(upstream.name, request)
     const { documents, query, top_n } = request
     if (!Array.isReadonlyArrayNonEmpty(documents)) return yield* invalidRequest("documents must not be empty")

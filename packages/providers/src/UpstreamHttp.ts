@@ -212,6 +212,22 @@ const read = (response: HttpClientResponse.HttpClientResponse, most: number) =>
     )
   })
 
+/** Closes the connection of a response whose body is not needed: whoever stops reading closes it. */
+const discard = (response: HttpClientResponse.HttpClientResponse): Effect.Effect<void> =>
+  read(response, 0).pipe(Effect.timeoutOption(0), Effect.ignore)
+
+/**
+ * {@link read}, without a stream if the response states a length that is allowed. Most do, and a
+ * stream takes longer than the rest of the call.
+ */
+const readAll = (response: HttpClientResponse.HttpClientResponse, most: number) => {
+  const { "content-encoding": encoding, "content-length": length } = response.headers
+  if (length === undefined || encoding !== undefined) return read(response, most)
+  return Number(length) <= most
+    ? Effect.map(response.text, (text) => ({ text, isComplete: true }))
+    : Effect.as(discard(response), { text: "", isComplete: false })
+}
+
 /**
  * Makes the calls of one upstream over the `HttpClient` of the context.
  *
@@ -240,8 +256,7 @@ export const make = Effect.fnUntraced(function* (
   const { header, scheme } = options.authentication ?? bearer
   const timeLimit = options.timeLimit ?? defaultTimeLimit
   const most = options.maxResponseBytes ?? 4 * 1024 * 1024
-  // The lifetime of a request ends with its scope, which frees the connection of an unread body.
-  const client = HttpClient.withScope(yield* HttpClient.HttpClient)
+  const client = yield* HttpClient.HttpClient
   const requestInit = Option.getOrElse(yield* Effect.serviceOption(FetchHttpClient.RequestInit), () => ({}))
   const settings = Context.make(FetchHttpClient.RequestInit, { ...requestInit, redirect: "manual" }).pipe(
     Context.add(Headers.CurrentRedactedNames, [...(yield* Headers.CurrentRedactedNames), header]),
@@ -270,7 +285,7 @@ export const make = Effect.fnUntraced(function* (
   const failureOf = (response: HttpClientResponse.HttpClientResponse, model: string, secret: string | undefined) =>
     Effect.gen(function* () {
       const { status } = response
-      if (status < 400) return badResponse(`status ${status}`, status)
+      if (status < 400) return yield* Effect.as(discard(response), badResponse(`status ${status}`, status))
       const body = yield* read(response, maxErrorBytes).pipe(
         Effect.timeoutOption(errorBodyTime),
         Effect.orElseSucceed(() => Option.none<{ readonly text: string }>())
@@ -306,16 +321,14 @@ export const make = Effect.fnUntraced(function* (
       return Effect.gen(function* () {
         const response = yield* send(call)
         status = response.status
-        const declared = Number(response.headers["content-length"] ?? 0)
-        const body = declared > most ? undefined : yield* Effect.mapError(read(response, most), fromClientError)
-        if (body?.isComplete !== true) return yield* badResponse(`more than ${most} bytes`)
+        const body = yield* Effect.mapError(readAll(response, most), fromClientError)
+        if (!body.isComplete) return yield* badResponse(`more than ${most} bytes`)
         const decoded = yield* Effect.mapError(
           Schema.decodeUnknownEffect(schema)(yield* parse(body.text, response)),
           (error) => badResponse(`JSON of another form at ${where(error)}`)
         )
         return { body: decoded, headers: response.headers }
       }).pipe(
-        Effect.scoped,
         Effect.timeoutOrElse({ duration: timeLimit, orElse: () => Effect.fail(failWith(new Timeout())) }),
         Effect.mapError((error) => (error.status === undefined ? failWith(error.reason, status) : error))
       )
@@ -346,13 +359,12 @@ export const make = Effect.fnUntraced(function* (
         .execute(headersWith(at.origin === base?.origin ? secret : undefined)(HttpClientRequest.get(at.href)))
         .pipe(Effect.provideContext(silent), Effect.mapError(fromClientError))
       const { headers, status } = response
-      if (status >= 200 && status < 300) {
-        return notAFile.test(headers["content-type"] ?? "")
-          ? yield* badResponse(`${typeOf(response)} in place of a file`, status)
-          : response
-      }
+      const isFile = status >= 200 && status < 300 && !notAFile.test(headers["content-type"] ?? "")
+      if (isFile) return response
+      yield* discard(response)
+      if (status < 300) return yield* badResponse(`${typeOf(response)} in place of a file`, status)
       const location = headers["location"]
-      if (status < 300 || status >= 400 || location === undefined) {
+      if (status >= 400 || location === undefined) {
         const retryAfter = retryAfterOf(headers, yield* Clock.currentTimeMillis)
         const isLater = status >= 500 || status === 408 || status === 429
         return yield* isLater

@@ -266,7 +266,7 @@ describe("Cohere", () => {
             yield* run(request)
           }).pipe(Effect.scoped)
         )
-        assert.include(text, "Cohere.rerank")
+        assert.include(text, "/v2/rerank")
         assert.notInclude(text, key)
       }
     }).pipe(undici)

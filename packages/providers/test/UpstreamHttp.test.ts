@@ -1,4 +1,5 @@
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
+import * as NodeGateway from "@model-gateway/node/NodeGateway"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Fiber, type Layer, Redacted, Schema, Stream } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
@@ -35,6 +36,7 @@ const reasonOf = <A, R>(effect: Effect.Effect<A, ProviderError, R>): Effect.Effe
 const flawOf = (reason: Reason) => (reason._tag === "BadResponse" ? reason.description : reason)
 
 const clients: ReadonlyArray<readonly [string, Layer.Layer<HttpClient.HttpClient>]> = [
+  ["@model-gateway/node", NodeGateway.layerHttpClient()],
   ["undici", NodeHttpClient.layerUndici],
   ["node:http", NodeHttpClient.layerNodeHttp],
   ["fetch", FetchHttpClient.layer]
