@@ -6,27 +6,36 @@ import { folder, run, serve } from "./Executable.ts"
 
 const masterKey = (): string => randomBytes(32).toString("base64")
 
-/** Stores a provider key in a gateway that runs with this environment. */
+/** Stores a provider key and a broadcast destination in a gateway that runs with this environment. */
 const store = async (dataDir: string, environment: Readonly<Record<string, string>>) => {
   const running = await serve(dataDir, [], environment)
   const [, key = ""] = await running.prints(/management key\s+(\S+)/)
-  const response = await fetch(`${running.origin}/api/v1/byok`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", connection: "close" },
-    body: JSON.stringify({ provider: "cohere", key: "co-very-secret" })
-  })
+  const post = async (path: string, body: object) => {
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json", connection: "close" }
+    const { status } = await fetch(`${running.origin}/api/v1${path}`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify(body)
+    })
+    return status
+  }
+  const config = { endpoint: "https://collector.example", headers: { authorization: "collector-very-secret" } }
+  const statuses = [
+    await post("/byok", { provider: "cohere", key: "co-very-secret" }),
+    await post("/observability/destinations", { name: "d", type: "otel-collector", config })
+  ]
   running.signal("SIGTERM")
   const { stderr, stdout } = await running.ended
-  expect(stdout + stderr).not.toContain("co-very-secret")
-  return response.status
+  expect(stdout + stderr).not.toContain("very-secret")
+  return statuses
 }
 
 describe("byok rewrap", () => {
-  it("encrypts every provider key with the current master key", async () => {
+  it("encrypts every provider key and every destination's secrets with the current master key", async () => {
     const dataDir = folder()
     const [first, second] = [masterKey(), masterKey()]
     const environment = { COHERE_API_KEY: "co-of-the-gateway", MODEL_GATEWAY_MASTER_KEY: first }
-    expect(await store(dataDir, environment)).toBe(201)
+    expect(await store(dataDir, environment)).toEqual([201, 201])
     expect(existsSync(join(dataDir, "master.key"))).toBe(false)
     const args = ["byok", "rewrap", "--data-dir", dataDir]
     const unknown = await run(args, { MODEL_GATEWAY_MASTER_KEY: second })
@@ -35,11 +44,13 @@ describe("byok rewrap", () => {
     const replaced = { MODEL_GATEWAY_MASTER_KEY: second, MODEL_GATEWAY_FORMER_MASTER_KEYS: first }
     expect(await run(args, replaced)).toMatchObject({
       code: 0,
-      stdout: "Encrypted 1 provider key with the current master key.\n"
+      stdout:
+        "Encrypted the secrets of 1 broadcast destination with the current master key.\n" +
+        "Encrypted 1 provider key with the current master key.\n"
     })
     const again = await run([...args, "--json"], { MODEL_GATEWAY_MASTER_KEY: second })
     expect(again.code).toBe(0)
-    expect(JSON.parse(again.stdout)).toEqual({ rewrapped: 0 })
+    expect(JSON.parse(again.stdout)).toEqual({ rewrapped: 0, destinations: 0 })
   })
 
   it("does not create a database", async () => {

@@ -15,6 +15,7 @@ import type { KeyStore } from "./access/KeyStore.ts"
 import type { ProviderKeys } from "./access/ProviderKeys.ts"
 import type { WorkspaceStore } from "./access/WorkspaceStore.ts"
 import type { Accounting } from "./accounting/Accounting.ts"
+import type { DestinationStore } from "./broadcast/DestinationStore.ts"
 import * as Composition from "./Composition.ts"
 import type { ObjectStoreError } from "./objects/ObjectStore.ts"
 import type { StorageError } from "./storage/sql/StorageError.ts"
@@ -22,7 +23,15 @@ import type { StorageError } from "./storage/sql/StorageError.ts"
 export { type DataOptions, databaseFile, type SqliteOptions } from "./Composition.ts"
 
 /** What a program may use beside the running service: keys, guardrails, workspaces and credits. */
-export type Stores = Accounting | EphemeralKeys | GuardrailStore | KeyRecords | KeyStore | ProviderKeys | WorkspaceStore
+export type Stores =
+  | Accounting
+  | DestinationStore
+  | EphemeralKeys
+  | GuardrailStore
+  | KeyRecords
+  | KeyStore
+  | ProviderKeys
+  | WorkspaceStore
 
 /** Why the service cannot start: its database, its folder or its port is not available. */
 export type StartError = ObjectStoreError | PlatformError | StorageError

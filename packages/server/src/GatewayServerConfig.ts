@@ -160,13 +160,13 @@ export const declarations = {
     description:
       "Proxies whose X-Forwarded-For is trusted: addresses and CIDR blocks. Without it, the client is the peer of the connection"
   }),
-  /** Keys that encrypt the provider keys of callers. */
+  /** Keys that encrypt what callers store: provider keys, and secrets of broadcast destinations. */
   byok: {
     masterKey: Setting.secret("master-key", {
       schema: Schema.Redacted(Schema.String.check(Schema.isPattern(/^[A-Za-z0-9+/]{43}=$/))),
       allowed: "32 bytes in base64, as openssl rand -base64 32 prints them",
       description:
-        "Key that encrypts the provider keys of callers. Without it, the first one that is stored creates a key in the file master.key of the data folder"
+        "Key that encrypts the provider keys of callers and the secrets of broadcast destinations. Without it, the first one that is stored creates a key in the file master.key of the data folder"
     }),
     formerMasterKeys: Setting.secret("former-master-keys", {
       schema: Schema.Redacted(Schema.String.check(Schema.isPattern(/^[A-Za-z0-9+/]{43}=(,[A-Za-z0-9+/]{43}=){0,9}$/))),

@@ -1,5 +1,6 @@
-/** `model-gateway byok`: manages the encryption of the provider keys that callers stored. */
+/** `model-gateway byok`: manages the encryption of what callers stored. */
 import { ProviderKeys } from "@model-gateway/server/access/ProviderKeys"
+import { DestinationStore } from "@model-gateway/server/broadcast/DestinationStore"
 import { Console, Effect } from "effect"
 import { Command } from "effect/cli"
 import * as Output from "../Output.ts"
@@ -17,7 +18,13 @@ const rewrap = Command.make(
       Effect.fnUntraced(function* () {
         const providerKeys = yield* ProviderKeys
         const rewrapped = yield* providerKeys.rewrap
-        if (input.json) return yield* Output.json({ rewrapped })
+        const destinations = yield* (yield* DestinationStore).rewrap
+        if (input.json) return yield* Output.json({ rewrapped, destinations })
+        if (destinations > 0) {
+          yield* Console.log(
+            `Encrypted the secrets of ${destinations} broadcast ${destinations === 1 ? "destination" : "destinations"} with the current master key.`
+          )
+        }
         yield* Console.log(
           rewrapped === 0
             ? "Every provider key is already encrypted with the current master key."
@@ -28,9 +35,9 @@ const rewrap = Command.make(
   })
 ).pipe(
   Command.withDescription(
-    "Encrypt every stored provider key with the current master key. Afterward the former master keys can be removed. It runs beside a running gateway"
+    "Encrypt every stored provider key, and the secrets of every broadcast destination, with the current master key. Afterward the former master keys can be removed. It runs beside a running gateway"
   ),
-  Command.withShortDescription("Encrypt every provider key with the current master key"),
+  Command.withShortDescription("Encrypt every stored secret with the current master key"),
   Command.withExamples([
     { command: "model-gateway byok rewrap", description: "After MODEL_GATEWAY_MASTER_KEY was replaced" }
   ])
@@ -38,6 +45,6 @@ const rewrap = Command.make(
 
 /** The `byok` command. */
 export const command = Command.make("byok").pipe(
-  Command.withDescription("Manage the provider keys that callers stored"),
+  Command.withDescription("Manage the secrets that callers stored"),
   Command.withSubcommands([rewrap])
 )

@@ -1,0 +1,100 @@
+/** The whole service, with destinations over real sockets. */
+import { CreateResponse } from "@model-gateway/core/Destinations"
+import { expect, it } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import { Webhook } from "standardwebhooks"
+import { post } from "../TestEnvelope.ts"
+import { layer, TestGateway } from "../TestGateway.ts"
+import { decode } from "./otlp.ts"
+import * as TestReceiver from "./TestReceiver.ts"
+
+const destinations = "/api/v1/observability/destinations"
+
+const created = Schema.decodeUnknownSync(Schema.fromJsonString(CreateResponse))
+
+const add = (body: object) =>
+  Effect.gen(function* () {
+    const { managementKey: key } = yield* TestGateway
+    const answer = yield* post(destinations, { name: "n", ...body }, { key })
+    expect(answer.status).toBe(201)
+    return created(answer.text)
+  })
+
+const rerank = (model: string, more: object = {}) =>
+  post("/api/v1/rerank", { model, query: "tea", documents: ["green tea", "coffee"], ...more })
+
+it.live("requests and failures arrive as spans and as signed webhooks, with the caller's user and trace", () =>
+  Effect.gen(function* () {
+    const collector = yield* TestReceiver.make()
+    const hook = yield* TestReceiver.make()
+    yield* add({
+      type: "otel-collector",
+      config: { endpoint: `${collector.url}/custom/traces`, headers: { Authorization: "Bearer collector-token" } }
+    })
+    const { signing_secret = "" } = yield* add({
+      type: "webhook",
+      broadcast_generation_identity: true,
+      config: { url: `${hook.url}/in?team=a`, method: "PUT", headers: { "X-Team": "search" } }
+    })
+    const trace = { trace_id: "4bf92f3577b34da6a3ce929d0e0e4736", span_name: "rank offers", tenant: "acme" }
+    expect((yield* rerank("sandbox/bm25", { user: "ada", trace })).status).toBe(200)
+    expect((yield* rerank("sandbox/status-502")).status).toBe(502)
+
+    const spans = yield* TestReceiver.until(() => {
+      const all = collector.received.flatMap(({ body }) => decode(body))
+      return all.filter(({ attributes }) => "model_gateway.event.id" in attributes).length === 2 ? all : undefined
+    })
+    expect(collector.received[0]).toMatchObject({
+      path: "/custom/traces",
+      method: "POST",
+      headers: { "content-type": "application/x-protobuf", authorization: "Bearer collector-token" }
+    })
+    const ranked = spans.find(({ name }) => name === "rank offers")
+    expect(ranked).toMatchObject({
+      traceId: trace.trace_id,
+      status: "STATUS_CODE_OK",
+      attributes: {
+        "gen_ai.operation.name": "rerank",
+        "gen_ai.request.model": "sandbox/bm25",
+        "gen_ai.provider.name": "sandbox",
+        "user.id": "ada",
+        "trace.metadata.tenant": "acme"
+      }
+    })
+    expect(spans.filter(({ parentSpanId }) => parentSpanId === ranked?.spanId)).toHaveLength(1)
+    const failed = spans.find(({ name }) => name === "rerank sandbox/status-502")
+    expect(failed).toMatchObject({ status: "STATUS_CODE_ERROR", attributes: { "error.type": "502" } })
+    expect(
+      spans.some(({ parentSpanId, status }) => parentSpanId === failed?.spanId && status === "STATUS_CODE_ERROR")
+    ).toBe(true)
+
+    yield* TestReceiver.until(() => (hook.received.length >= 2 ? true : undefined))
+    const { workspace } = yield* TestGateway
+    const verified = hook.received.map(({ body, headers, method, path }) => {
+      expect([method, path, headers["x-team"]]).toEqual(["PUT", "/in?team=a", "search"])
+      const signed = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
+      const message = new Webhook(signing_secret).verify(body, signed)
+      return { id: headers["webhook-id"], message }
+    })
+    expect(verified.map(({ message }) => message)).toContainEqual({
+      type: "rerank.completed",
+      timestamp: expect.stringMatching(/^\d{4}-.*Z$/),
+      data: expect.objectContaining({
+        model: "sandbox/bm25",
+        workspace_id: workspace.id,
+        key_hash: expect.stringMatching(/^[\da-f]{64}$/),
+        user: "ada",
+        trace,
+        cost: expect.any(Number),
+        attempts: [expect.objectContaining({ provider: "sandbox", outcome: "Success" })]
+      })
+    })
+    expect(verified.map(({ message }) => message)).toContainEqual(
+      expect.objectContaining({ type: "rerank.failed", data: expect.objectContaining({ error_status: 502 }) })
+    )
+    expect(new Set(verified.map(({ id }) => id)).size).toBe(2)
+
+    const metrics = yield* (yield* TestGateway).ask("/metrics", { key: null })
+    expect(metrics.text).toMatch(/model_gateway_broadcast_events_total\{destination="webhook",outcome="delivered"\} 2/)
+  }).pipe(Effect.scoped, Effect.provide(layer({ outboundExemptHosts: ["127.0.0.1"] })))
+)
