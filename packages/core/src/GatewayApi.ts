@@ -12,6 +12,7 @@ import * as Byok from "./Byok.ts"
 import * as CurrentKey from "./CurrentKey.ts"
 import * as Destinations from "./Destinations.ts"
 import * as Files from "./Files.ts"
+import * as Generations from "./Generations.ts"
 import * as Guardrails from "./Guardrails.ts"
 import * as Keys from "./Keys.ts"
 import * as Models from "./Models.ts"
@@ -109,6 +110,11 @@ export class ModelsGroup extends HttpApiGroup.make("models")
   .add(Models.listModelsEndpoint)
   .annotateMerge(OpenApi.annotations({ title: "Models" })) {}
 
+/** @since 0.1.0 */
+export class GenerationsGroup extends HttpApiGroup.make("generations")
+  .add(Generations.getGenerationEndpoint, Generations.listGenerationsEndpoint)
+  .annotateMerge(OpenApi.annotations({ title: "Request log" })) {}
+
 /**
  * The contract.
  *
@@ -126,7 +132,8 @@ export class GatewayApi extends HttpApi.make("model-gateway")
     ByokGroup,
     WorkspacesGroup,
     DestinationsGroup,
-    ModelsGroup
+    ModelsGroup,
+    GenerationsGroup
   )
   .prefix("/api/v1")
   .annotate(HttpApi.ParseOptions, { errors: "all" })

@@ -52,7 +52,9 @@ const operations: {
   listDestinations: ["GET /api/v1/observability/destinations", 200, [400, 401, 403, 404, 500]],
   getDestination: ["GET /api/v1/observability/destinations/:id", 200, [400, 401, 403, 404, 500]],
   updateDestination: ["PATCH /api/v1/observability/destinations/:id", 200, [400, 401, 403, 404, 500]],
-  deleteDestination: ["DELETE /api/v1/observability/destinations/:id", 200, [400, 401, 403, 404, 500]]
+  deleteDestination: ["DELETE /api/v1/observability/destinations/:id", 200, [400, 401, 403, 404, 500]],
+  getGeneration: ["GET /api/v1/generation", 200, [400, 401, 403, 404, 500, 503]],
+  listGenerations: ["GET /api/v1/generations", 200, [400, 401, 403, 404, 500]]
 }
 
 const document = OpenApi.fromApi(GatewayApi.GatewayApi)

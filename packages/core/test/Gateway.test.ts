@@ -1,5 +1,13 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Byok, Destinations, Gateway, GatewayConfig, RetryPolicy, type Transcription } from "@model-gateway/core"
+import {
+  Byok,
+  Destinations,
+  Gateway,
+  GatewayConfig,
+  Generations,
+  RetryPolicy,
+  type Transcription
+} from "@model-gateway/core"
 import { Effect, Layer, Redacted, Schedule, Stream } from "effect"
 import { FetchHttpClient } from "effect/http"
 import * as Stub from "./stub.ts"
@@ -101,7 +109,13 @@ describe("the request line", () => {
     ],
     [`GET /api/v1/observability/destinations/${g}`, using(Destinations.get(g))],
     [`PATCH /api/v1/observability/destinations/${g}`, using(Destinations.update(g, { enabled: false }))],
-    [`DELETE /api/v1/observability/destinations/${g}`, using(Destinations.remove(g))]
+    [`DELETE /api/v1/observability/destinations/${g}`, using(Destinations.remove(g))],
+    [`GET /api/v1/generation?id=${g}`, using(Generations.get(g))],
+    ["GET /api/v1/generations", using(Generations.list())],
+    [
+      "GET /api/v1/generations?after=a&status=failed&error_status=529",
+      using(Generations.list({ after: "a", status: "failed", error_status: 529 }))
+    ]
   ]
 
   for (const [line, call] of lines) {

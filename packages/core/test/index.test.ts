@@ -20,6 +20,7 @@ it("exports exactly these modules", () => {
     "GatewayApi",
     "GatewayConfig",
     "GatewayError",
+    "Generations",
     "Guardrails",
     "Idempotency",
     "Identifiers",

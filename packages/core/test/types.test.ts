@@ -6,6 +6,7 @@ import type {
   Files,
   Gateway,
   GatewayError,
+  Generations,
   Keys,
   Rerank,
   Transcription,
@@ -127,6 +128,9 @@ describe("the errors of an operation", () => {
     expectTypeOf<ErrorsOf<typeof Byok.get>>().toEqualTypeOf<Management>()
     expectTypeOf<ErrorsOf<typeof Byok.update>>().toEqualTypeOf<Management>()
     expectTypeOf<ErrorsOf<typeof Byok.remove>>().toEqualTypeOf<Management>()
+    expectTypeOf<ErrorsOf<typeof Generations.list>>().toEqualTypeOf<Management>()
+    expectTypeOf<ErrorsOf<typeof Generations.get>>().toEqualTypeOf<Only<400 | 401 | 403 | 404 | 500 | 503>>()
+    expectTypeOf<AnswerOf<typeof Generations.get>>().toEqualTypeOf<Generations.Generation>()
     expectTypeOf<AnswerOf<typeof Byok.create>>().toEqualTypeOf<Byok.ByokKey>()
     expectTypeOf<ServicesOf<typeof Byok.create>>().toEqualTypeOf<Gateway.Gateway>()
   })
@@ -186,6 +190,7 @@ describe("an operation", () => {
       | "getVideoContent"
       | "cancelVideo"
       | "listModels"
+      | "getGeneration"
     >()
   })
 

@@ -10,6 +10,7 @@ import { HttpRouter } from "effect/http"
 import * as RateLimiter from "effect/persistence/RateLimiter"
 import { HttpApiBuilder } from "effect/http-api"
 import * as Accounting from "./accounting/Accounting.ts"
+import * as RequestLog from "./accounting/RequestLog.ts"
 import * as ByokHandlers from "./operations/ByokHandlers.ts"
 import * as FilesHandlers from "./operations/FilesHandlers.ts"
 import * as FileStore from "./objects/FileStore.ts"
@@ -20,6 +21,7 @@ import * as Broadcast from "./broadcast/Broadcast.ts"
 import * as DestinationsHandlers from "./operations/DestinationsHandlers.ts"
 import * as DestinationStore from "./broadcast/DestinationStore.ts"
 import * as OutboundHttp from "./http/OutboundHttp.ts"
+import * as GenerationsHandlers from "./operations/GenerationsHandlers.ts"
 import * as GuardrailsHandlers from "./operations/GuardrailsHandlers.ts"
 import * as GuardrailStore from "./access/GuardrailStore.ts"
 import * as Authorization from "./access/Authorization.ts"
@@ -76,6 +78,7 @@ const handlers = Layer.mergeAll(
   ByokHandlers.layer,
   WorkspacesHandlers.layer,
   DestinationsHandlers.layer,
+  GenerationsHandlers.layer,
   ModelsHandlers.layer
 ).pipe(
   Layer.provide([Authorization.layer.pipe(Layer.provide([BodyMemory.layer, LargeBodies.layer])), Router.layer]),
@@ -126,6 +129,7 @@ export const layerStoresSql = Layer.mergeAll(
   Idempotency.layerSql,
   FreeModelDays.layerSql,
   Outbox.layerSql,
+  RequestLog.layerSql,
   FileStore.layerSql,
   ProviderKeys.layerSql,
   DestinationStore.layerSql

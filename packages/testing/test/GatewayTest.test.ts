@@ -1,5 +1,13 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Byok, type ClientError, Destinations, Gateway, GatewayError, RetryPolicy } from "@model-gateway/core"
+import {
+  Byok,
+  type ClientError,
+  Destinations,
+  Gateway,
+  GatewayError,
+  Generations,
+  RetryPolicy
+} from "@model-gateway/core"
 import { Faults, GatewayTest, Operation, Recorder, Samples } from "@model-gateway/testing"
 import { Cause, Effect, Exit, Fiber, Stream } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
@@ -211,6 +219,16 @@ const operations: {
     call: using(Destinations.remove(Samples.destinationId)),
     answer: Samples.destinationDeleteResponse,
     result: undefined
+  },
+  getGeneration: {
+    call: using(Generations.get(Samples.generationId)),
+    answer: Samples.generationResponse,
+    result: Samples.generation
+  },
+  listGenerations: {
+    call: using(Generations.list({ status: "completed" })),
+    answer: Samples.generationListResponse,
+    result: Samples.generationListResponse
   }
 }
 

@@ -4,6 +4,7 @@ import {
   CurrentKey,
   Files,
   GatewayError,
+  Generations,
   Guardrails,
   Identifiers,
   Keys,
@@ -73,7 +74,12 @@ const schemas = {
   byokUpdateRequest: Byok.UpdateRequest,
   byokResponse: Byok.Response,
   byokListResponse: Byok.ListResponse,
-  byokDeleteResponse: Byok.DeleteResponse
+  byokDeleteResponse: Byok.DeleteResponse,
+  generationId: Schema.String,
+  generation: Generations.Generation,
+  generationResponse: Generations.Response,
+  generationEntry: Generations.Entry,
+  generationListResponse: Generations.ListResponse
 } satisfies { readonly [name: string]: Schema.Codec<unknown, unknown> }
 
 const { deletions, errors, transcriptionUpload, upload, videoJobs, wav, wavFile, ...samples } = Samples

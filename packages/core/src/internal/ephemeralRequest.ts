@@ -6,6 +6,7 @@ import * as Schema from "effect/Schema"
 import * as CurrentKey from "../CurrentKey.ts"
 import * as Files from "../Files.ts"
 import * as Models from "../Models.ts"
+import * as Generation from "./generation.ts"
 import * as Operation from "../Operation.ts"
 import * as Rerank from "../Rerank.ts"
 import * as Transcription from "../Transcription.ts"
@@ -13,7 +14,7 @@ import * as Video from "../Video.ts"
 import { isMaxItems } from "./bounds.ts"
 
 /** The modules of all operations that an ordinary key may call, except creating ephemeral keys. */
-const modules = [CurrentKey, Files, Models, Rerank, Transcription, Video] as const
+const modules = [CurrentKey, Files, Generation, Models, Rerank, Transcription, Video] as const
 
 type ExportOf<Module> = Module extends unknown ? Module[keyof Module] : never
 

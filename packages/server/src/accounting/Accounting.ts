@@ -21,6 +21,9 @@
  * **Free requests.** An amount of zero is always admitted. It uses up no limit, and its usage is
  * still recorded.
  *
+ * **Request log.** The usage ledger has one entry for each paid request that has ended, charged or
+ * not. It is written in the transaction that charges or releases the request. `RequestLog` reads it.
+ *
  * **Crashes.** A process or a job owns each intent. When the heartbeat of a process stops, the
  * reaper releases its intents and marks them abandoned. {@link Accounting} lists them in
  * `reconciliation`. If the process was only suspended, its late settlement still charges the cost.
@@ -30,6 +33,8 @@ import { Clock, Context, Data, type Duration, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
+import * as FailureLog from "../observability/FailureLog.ts"
+import * as Metrics from "../observability/Metrics.ts"
 import * as Background from "../internal/Background.ts"
 import * as Periods from "./Periods.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
@@ -40,10 +45,19 @@ import * as LedgerEntries from "./LedgerEntries.ts"
 import * as ExhaustedBudget from "./ExhaustedBudget.ts"
 import { intentRow, type IntentRow, usageRow, type UsageRow } from "./Ledger.ts"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
-import type { InsufficientCredits, Outcome, Payer, Reservation, ReserveRequest, Settlement } from "./Reservation.ts"
+import type {
+  Failure,
+  InsufficientCredits,
+  Outcome,
+  Payer,
+  Reservation,
+  ReserveRequest,
+  Settlement
+} from "./Reservation.ts"
 
 export type { IntentRow, UsageRow } from "./Ledger.ts"
 export {
+  type Failure,
   InsufficientCredits,
   type Outcome,
   type Payer,
@@ -106,12 +120,13 @@ export class Accounting extends Context.Service<
      */
     readonly checkNotExhausted: (payer: Payer) => Effect.Effect<void, InsufficientCredits | StorageError>
     /**
-     * Releases the whole reservation. Nothing is charged or recorded. Takes effect once for each
-     * intent, and never after a settlement. `withinTransaction` runs in the same transaction, with
-     * its result.
+     * Releases the whole reservation. Nothing is charged. With `failure`, the request log shows that
+     * the request failed. Takes effect once for each intent, and never after a settlement.
+     * `withinTransaction` runs in the same transaction, with its result.
      */
     readonly release: (
       reservation: Pick<Reservation, "id">,
+      failure?: Failure,
       withinTransaction?: (settlement: Settlement) => Effect.Effect<void, StorageError>
     ) => Effect.Effect<Settlement, StorageError>
     /**
@@ -135,6 +150,21 @@ export class Accounting extends Context.Service<
     readonly reconciliation: Effect.Effect<Reconciliation, StorageError>
   }
 >()("@model-gateway/server/accounting/Accounting") {}
+
+/**
+ * Tells the operator that a provider charged more than the offer had quoted. The charge stands; the
+ * ledger lists it in `reconciliation`.
+ */
+const overrun = ({ model, operation }: IntentRow, reserved: number, { cost, provider }: Outcome): Effect.Effect<void> =>
+  Effect.andThen(
+    Metrics.overran(operation, cost - reserved),
+    FailureLog.report({
+      kind: `overrun\n${provider} ${model}`,
+      level: "Warn",
+      message: `A request cost ${cost} micro-credits, more than the ${reserved} that were reserved for it`,
+      annotations: { provider, model }
+    })
+  )
 
 const listed = 1000
 const reapedAtOnce = 500
@@ -255,17 +285,27 @@ export const make = Effect.gen(function* () {
       Effect.flatMap(Clock.currentTimeMillis, (now) => {
         if (outcome.cost < 0) return Effect.die(new RangeError("The cost must not be negative"))
         const charge = entries.settle(id, outcome, now)
-        return transactions.run(withinTransaction === undefined ? charge : Effect.tap(charge, withinTransaction))
+        return transactions.run(
+          withinTransaction === undefined
+            ? charge
+            : Effect.tap(charge, ({ settlement }) => withinTransaction(settlement))
+        )
       }).pipe(
         mapSqlError("Accounting.settle"),
+        Effect.flatMap(({ intent, reserved, settlement }) =>
+          intent !== undefined && outcome.cost > reserved
+            ? Effect.as(overrun(intent, reserved, outcome), settlement)
+            : Effect.succeed(settlement)
+        ),
         Effect.ensuring(ended(id)),
         // Record what was spent even if nobody waits for the response any more.
         Effect.uninterruptible
       ),
-    release: ({ id }, withinTransaction) =>
-      transactions
-        .run(withinTransaction === undefined ? entries.release(id) : Effect.tap(entries.release(id), withinTransaction))
-        .pipe(mapSqlError("Accounting.release"), Effect.ensuring(ended(id)), Effect.uninterruptible),
+    release: ({ id }, failure, withinTransaction) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        const released = entries.release(id, failure, now)
+        return transactions.run(withinTransaction === undefined ? released : Effect.tap(released, withinTransaction))
+      }).pipe(mapSqlError("Accounting.release"), Effect.ensuring(ended(id)), Effect.uninterruptible),
     addCredits,
     balanceOf: (workspaceId) => balanceOf(workspaceId).pipe(mapSqlError("Accounting.balanceOf")),
     reap,

@@ -1,10 +1,17 @@
-/** The rows of the ledger: open intents and recorded usage. */
+/** The rows of the ledger: open intents, and the requests that have ended. */
 import { Schema } from "effect"
 import type { Row } from "effect/sql/SqlConnection"
 import * as Dialect from "../storage/sql/Dialect.ts"
+import * as Attempt from "./Attempt.ts"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 
-/** One entry of the usage ledger. Amounts are micro-credits, times are epoch milliseconds. */
+/** How a request ended. */
+export const Status = Schema.Literals(["completed", "failed", "cancelled", "expired"])
+
+/**
+ * One entry of the usage ledger: a paid request that has ended. Only a completed one is charged.
+ * Amounts are micro-credits, times are epoch milliseconds.
+ */
 export interface UsageRow {
   readonly id: string
   readonly keyHash: string
@@ -13,8 +20,13 @@ export interface UsageRow {
   readonly jobId: string | null
   readonly operation: string
   readonly model: string
-  readonly provider: string
-  readonly upstreamModel: string
+  readonly status: typeof Status.Type
+  /** The HTTP status of the error that the caller got, if it got one. */
+  readonly errorStatus: number | null
+  /** The provider that served it, or the last one that was tried. Null if none was. */
+  readonly provider: string | null
+  readonly upstreamModel: string | null
+  readonly attempts: ReadonlyArray<Attempt.Attempt>
   readonly isByok: boolean
   /** Settled after the reaper had released it. */
   readonly isLate: boolean
@@ -58,8 +70,11 @@ export const usageRow = (row: Row): UsageRow => {
     jobId: Dialect.textOrNull(row, "job_id"),
     operation: Dialect.text(row, "operation"),
     model: Dialect.text(row, "model"),
-    provider: Dialect.text(row, "provider"),
-    upstreamModel: Dialect.text(row, "upstream_model"),
+    status: Dialect.oneOfOrNull(row, "status", Status.literals) ?? "failed",
+    errorStatus: Dialect.intOrNull(row, "error_status"),
+    provider: Dialect.text(row, "provider") || null,
+    upstreamModel: Dialect.text(row, "upstream_model") || null,
+    attempts: Attempt.fromJson(Dialect.textOrNull(row, "attempts")),
     isByok: Dialect.bool(row, "is_byok"),
     isLate: Dialect.bool(row, "is_late"),
     reserved: MicroCredits.make(Dialect.int(row, "reserved_micro")),

@@ -11,10 +11,11 @@ import type { SqlError } from "effect/sql/SqlError"
 import * as Periods from "./Periods.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { StorageError } from "../storage/sql/StorageError.ts"
+import * as Attempt from "./Attempt.ts"
 import * as Budgets from "./Budgets.ts"
 import { intentRow, type IntentRow } from "./Ledger.ts"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
-import { InsufficientCredits, type Outcome, type ReserveRequest, type Settlement } from "./Reservation.ts"
+import { type Failure, InsufficientCredits, type Outcome, type ReserveRequest, type Settlement } from "./Reservation.ts"
 
 const insufficient = (
   scope: InsufficientCredits["scope"],
@@ -45,6 +46,15 @@ const missing = (what: string) =>
     retryable: false
   })
 
+/** What a settlement did, and the intent that it settled, with what was reserved for the charge. */
+interface Settled {
+  readonly settlement: Settlement
+  readonly intent: IntentRow | undefined
+  readonly reserved: number
+}
+
+const notSettled: Settled = { settlement: "already", intent: undefined, reserved: 0 }
+
 /** Prepares the entries for the process with the id `owner`, which owns its intents. */
 export const make = (sql: SqlClient, owner: string) => {
   const budgets = Budgets.make(sql)
@@ -63,8 +73,14 @@ export const make = (sql: SqlClient, owner: string) => {
   const insertUsage = Dialect.prepareChange(
     sql,
     `INSERT INTO usage_ledger (id, key_hash, workspace_id, guardrail_id, job_id, operation, model, provider, upstream_model, is_byok, is_late,
-       reserved_micro, cost_micro, usage, reserved_at, settled_at)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16) ON CONFLICT (id) DO NOTHING`
+       reserved_micro, cost_micro, usage, reserved_at, settled_at, attempts)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17) ON CONFLICT (id) DO NOTHING`
+  )
+  const insertFailure = Dialect.prepareChange(
+    sql,
+    `INSERT INTO usage_ledger (id, key_hash, workspace_id, guardrail_id, job_id, operation, model, provider, upstream_model, is_byok, is_late,
+       reserved_micro, cost_micro, reserved_at, settled_at, attempts, status, error_status)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 0, ?11, 0, ?12, ?13, ?14, ?15, ?16) ON CONFLICT (id) DO NOTHING`
   )
   const holdWorkspace = Dialect.prepareChange(
     sql,
@@ -208,12 +224,13 @@ export const make = (sql: SqlClient, owner: string) => {
     id: string,
     outcome: Outcome,
     now: number
-  ): Effect.fn.Return<Settlement, SqlError> {
+  ): Effect.fn.Return<Settled, SqlError> {
     const [row] = yield* takeIntent(id)
-    if (row === undefined) return "already"
+    if (row === undefined) return notSettled
     const intent = intentRow(row)
     const late = intent.state === "abandoned"
     const byok = outcome.isByok ?? intent.isByok
+    const reserved = byok ? intent.amount + intent.byokExtra : intent.amount
     const written = yield* insertUsage(
       id,
       intent.keyHash,
@@ -226,22 +243,47 @@ export const make = (sql: SqlClient, owner: string) => {
       outcome.upstreamModel,
       Dialect.fromBool(byok),
       Dialect.fromBool(late),
-      byok ? intent.amount + intent.byokExtra : intent.amount,
+      reserved,
       outcome.cost,
       outcome.usage === undefined ? null : JSON.stringify(outcome.usage),
       intent.reservedAt,
-      now
+      now,
+      Attempt.toJson(outcome.attempts ?? [])
     )
     const first = written > 0
     yield* move(intent, Dialect.int(row, "day_start"), !late, first ? outcome.cost : 0, byok)
-    return first ? (late ? "late" : "done") : "already"
+    return first ? { settlement: late ? "late" : "done", intent, reserved } : notSettled
   })
 
-  /** Releases what an intent reserved. */
-  const release = Effect.fnUntraced(function* (id: string): Effect.fn.Return<Settlement, SqlError> {
+  /** Releases what an intent reserved, and writes how the request failed, if that is known. */
+  const release = Effect.fnUntraced(function* (
+    id: string,
+    failure: Failure | undefined,
+    now: number
+  ): Effect.fn.Return<Settlement, SqlError> {
     const [row] = yield* takeIntent(id)
     if (row === undefined) return "already"
     const intent = intentRow(row)
+    if (failure !== undefined) {
+      yield* insertFailure(
+        id,
+        intent.keyHash,
+        intent.workspaceId,
+        intent.guardrailId,
+        intent.jobId,
+        intent.operation,
+        intent.model,
+        failure.provider ?? "",
+        failure.upstreamModel ?? "",
+        Dialect.fromBool(intent.isByok),
+        intent.amount,
+        intent.reservedAt,
+        now,
+        Attempt.toJson(failure.attempts ?? []),
+        failure.status,
+        failure.errorStatus ?? null
+      )
+    }
     if (intent.state === "abandoned") return "late"
     yield* move(intent, Dialect.int(row, "day_start"), true, 0, intent.isByok)
     return "done"

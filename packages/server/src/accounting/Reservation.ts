@@ -1,5 +1,6 @@
 /** The requests and responses of accounting for one paid request. */
 import { Data } from "effect"
+import type { Attempt } from "./Attempt.ts"
 import type * as MicroCredits from "@model-gateway/providers/MicroCredits"
 
 /** Who pays: the key, its workspace and the key's guardrail, if it has one. */
@@ -44,7 +45,7 @@ export interface Reservation {
   readonly reservedAt: number
 }
 
-/** The result of a request. */
+/** The result of a request that was served. */
 export interface Outcome {
   /**
    * In micro-credits, at least 0. Charged in full, even above the reserved amount; `reconciliation`
@@ -58,6 +59,21 @@ export interface Outcome {
   readonly usage?: Readonly<Record<string, number>> | undefined
   /** Whether the caller's own provider key was used. Default: as reserved. */
   readonly isByok?: boolean | undefined
+  /** The attempts at providers, for the request log. Default: none. */
+  readonly attempts?: ReadonlyArray<Attempt> | undefined
+}
+
+/** The result of a request that was not served, for the request log. */
+export interface Failure {
+  /** `cancelled`: by the caller, who cancelled the job or disconnected. */
+  readonly status: "failed" | "cancelled" | "expired"
+  /** The HTTP status of the error that the caller got. Default: none, as for jobs. */
+  readonly errorStatus?: number | undefined
+  /** The last provider that was tried. Default: none was. */
+  readonly provider?: string | undefined
+  readonly upstreamModel?: string | undefined
+  /** The attempts at providers. Default: none. */
+  readonly attempts?: ReadonlyArray<Attempt> | undefined
 }
 
 /**

@@ -18,8 +18,16 @@ import { Cause, Context, Effect, Exit, Layer, Schedule } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import type { HttpServerResponse } from "effect/http"
 import type { Caller } from "../access/Caller.ts"
-import { Accounting, type Outcome, type Payer, type Reservation, type Settlement } from "../accounting/Accounting.ts"
-import { type Attempt, type Event, idOf } from "../events/Event.ts"
+import type { Attempt } from "../accounting/Attempt.ts"
+import {
+  Accounting,
+  type Failure,
+  type Outcome,
+  type Payer,
+  type Reservation,
+  type Settlement
+} from "../accounting/Accounting.ts"
+import { type Event, idOf } from "../events/Event.ts"
 import { Outbox } from "../events/Outbox.ts"
 import { classify, errorOf, logAndContinue, orUnavailable } from "../http/Failures.ts"
 import type { RequestContext } from "../http/RequestContext.ts"
@@ -135,11 +143,6 @@ const payerOf = ({ guardrail, key }: Caller): Payer => ({
   guardrailId: guardrail?.id ?? null
 })
 
-/** A request that failed after it was admitted. */
-interface Failed {
-  readonly errorStatus: number
-}
-
 /** The status that servers commonly log for a caller that disconnected before the answer. */
 const disconnected = 499
 
@@ -211,9 +214,9 @@ export const make = Effect.gen(function* () {
     { caller, input, model, operation, trace, user }: ServedRequest<A>,
     { attempts, id }: Run,
     { reservedAt }: Reservation,
-    result: Outcome | Failed
+    result: Outcome | Failure
   ) => {
-    const isFailed = "errorStatus" in result
+    const isFailed = "status" in result
     return outbox.write({
       id: idOf(id),
       type: isFailed ? `${operation}.failed` : `${operation}.completed`,
@@ -221,9 +224,9 @@ export const make = Effect.gen(function* () {
       key_hash: caller.key.hash,
       model,
       generation_id: id,
-      provider: isFailed ? (attempts.at(-1)?.provider ?? null) : result.provider,
-      upstream_model: isFailed ? null : result.upstreamModel,
-      error_status: isFailed ? result.errorStatus : null,
+      provider: result.provider ?? null,
+      upstream_model: result.upstreamModel ?? null,
+      error_status: isFailed ? (result.errorStatus ?? null) : null,
       cost_micro: isFailed ? 0 : result.cost,
       is_byok: isFailed ? false : (result.isByok ?? false),
       input,
@@ -247,15 +250,23 @@ export const make = Effect.gen(function* () {
     const run: Run = { id, isOwnOnly, attempts: [] }
     const exit = yield* Effect.exit(work(run))
     if (Exit.isFailure(exit)) {
-      const failed = report(request, run, reservation, { errorStatus: statusOf(exit.cause) })
+      const errorStatus = statusOf(exit.cause)
+      const failure = {
+        status: errorStatus === disconnected ? ("cancelled" as const) : ("failed" as const),
+        errorStatus,
+        provider: run.attempts.at(-1)?.provider,
+        attempts: run.attempts
+      }
+      const reported = report(request, run, reservation, failure)
       // If the release does not reach the database, the intent stays open until the reaper releases
       // it. No money is lost.
       yield* logAndContinue(
-        accounting.release(reservation, (settlement) => (settlement === "already" ? Effect.void : failed))
+        accounting.release(reservation, failure, (settlement) => (settlement === "already" ? Effect.void : reported))
       )
       return yield* Effect.failCause(exit.cause)
     }
-    const { answer, outcome } = exit.value
+    const { answer } = exit.value
+    const outcome = { ...exit.value.outcome, attempts: run.attempts }
     const kept = yield* keep(answer)
     const withCharge = (settlement: Settlement) =>
       settlement === "already" ? kept : Effect.andThen(kept, report(request, run, reservation, outcome))

@@ -8,30 +8,7 @@
 import { Metadata as TraceMetadata } from "@model-gateway/core/Trace"
 import { Job } from "@model-gateway/core/Video"
 import { Effect, Schema } from "effect"
-
-/**
- * Whether the provider bills an attempt. `unknown`: it received the request, and its answer did not
- * arrive, or not whole.
- */
-export const Billed = Schema.Literals(["yes", "no", "unknown"])
-
-/** One attempt at one provider. */
-export const Attempt = Schema.Struct({
-  provider: Schema.String,
-  /**
-   * `Success`, the reason of the failure, `Interrupted` if the caller disconnected, or `CircuitOpen`
-   * if the provider was not called.
-   */
-  outcome: Schema.String,
-  /** The HTTP status of the provider's answer. Absent on a success, and if there was no answer. */
-  status: Schema.optionalKey(Schema.Int),
-  seconds: Schema.Finite,
-  /** Default: `unknown`, for events of earlier releases. */
-  billed: Billed.pipe(Schema.withDecodingDefaultKey(Effect.succeed("unknown" as const)))
-})
-
-/** One attempt at one provider. */
-export type Attempt = typeof Attempt.Type
+import { Attempt } from "../accounting/Attempt.ts"
 
 /** What happened. */
 export const Event = Schema.Struct({

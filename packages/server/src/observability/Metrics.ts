@@ -59,6 +59,22 @@ const credits = labelled<readonly [operation: string], Metric.Counter<number>>((
   })
 )
 
+const overruns = labelled<readonly [operation: string], Metric.Counter<number>>(([operation]) =>
+  Metric.counter("model_gateway_overruns_total", {
+    description: "Requests charged more than was reserved for them, by operation",
+    attributes: { operation },
+    incremental: true
+  })
+)
+
+const overrunCredits = labelled<readonly [operation: string], Metric.Counter<number>>(([operation]) =>
+  Metric.counter("model_gateway_overrun_micro_credits_total", {
+    description: "Micro-credits charged beyond what was reserved, by operation",
+    attributes: { operation },
+    incremental: true
+  })
+)
+
 const jobs = labelled<readonly [status: string], Metric.Counter<number>>(([status]) =>
   Metric.counter("model_gateway_video_jobs_total", {
     description: "Video jobs that entered a state, by state",
@@ -90,6 +106,10 @@ export const attempted = (provider: string, outcome: string, durationSeconds: nu
 /** Counts the micro-credits charged for an operation. */
 export const spent = (operation: string, microCredits: number): Effect.Effect<void> =>
   Metric.update(credits(operation), microCredits)
+
+/** Counts a request that was charged so many micro-credits more than was reserved for it. */
+export const overran = (operation: string, microCredits: number): Effect.Effect<void> =>
+  Effect.andThen(Metric.update(overruns(operation), 1), Metric.update(overrunCredits(operation), microCredits))
 
 /** Counts a video job that entered a state. */
 export const jobEntered = (status: string): Effect.Effect<void> => Metric.update(jobs(status), 1)

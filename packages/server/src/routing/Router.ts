@@ -9,7 +9,7 @@ import type { Offer } from "@model-gateway/providers/Offer"
 import { ProviderError, type Reason, Timeout } from "@model-gateway/providers/ProviderError"
 import { Cause, Clock, Context, Data, Duration, Effect, Exit, Layer } from "effect"
 import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
-import type { Attempt as EventAttempt } from "../events/Event.ts"
+import type { Attempt as AnyAttempt } from "../accounting/Attempt.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as FailureLog from "../observability/FailureLog.ts"
 import * as Metrics from "../observability/Metrics.ts"
@@ -17,7 +17,7 @@ import { type Candidate, keyOf } from "./Candidate.ts"
 import type { Observed } from "./Candidates.ts"
 
 /** One attempt at one provider, as events and the request log report it. */
-export interface Attempt extends EventAttempt {
+export interface Attempt extends AnyAttempt {
   /**
    * `Success`, the reason's tag, `Interrupted` if the caller disconnected, or `CircuitOpen` if the
    * provider was not called.
@@ -71,7 +71,7 @@ export interface Route<A, O extends Offer> {
    * Each attempt is added to this list when it ends, so that the attempts are known even if the
    * caller disconnects. Default: a new list.
    */
-  readonly attempts?: Array<EventAttempt> | undefined
+  readonly attempts?: Array<AnyAttempt> | undefined
 }
 
 /** The router. */

@@ -12,7 +12,7 @@ import type { Charge } from "@model-gateway/providers/Pricing"
 import type { JobHandle } from "@model-gateway/providers/Video"
 import { Clock, type Duration, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { Accounting } from "../accounting/Accounting.ts"
+import { Accounting, type Failure } from "../accounting/Accounting.ts"
 import { Outbox } from "../events/Outbox.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import * as JobStatus from "./JobStatus.ts"
@@ -92,6 +92,13 @@ export interface VideoTransitions {
 
 const encodeOutputs = Schema.encodeSync(OutputsJson)
 const encodeCandidates = Schema.encodeSync(CandidatesJson)
+
+/** What the request log shows of a job that was not completed. */
+const failureOf = ({ provider, upstreamModel }: VideoJob, status: Failure["status"]): Failure => ({
+  status,
+  provider,
+  upstreamModel
+})
 
 /** The columns that a transition writes besides state, step and times. */
 interface Change {
@@ -182,8 +189,11 @@ export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
    * Releases the reservation. A separate wake-up cancels the job at an upstream that may still be
    * working.
    */
-  const release = (job: VideoJob) =>
-    Effect.andThen(accounting.release({ id: job.intentId }), job.handle === null ? Effect.void : wake()(job))
+  const release = (status: Failure["status"]) => (job: VideoJob) =>
+    Effect.andThen(
+      accounting.release({ id: job.intentId }, failureOf(job, status)),
+      job.handle === null ? Effect.void : wake()(job)
+    )
 
   const start = Effect.fn("VideoJobs.start")((seen: Seen) =>
     move("VideoJobs.start", JobStatus.sourcesOf("in_progress"), seen, "in_progress", {}, wake())
@@ -259,12 +269,12 @@ export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
 
   const fail = Effect.fn("VideoJobs.fail")((seen: Seen, error: string) =>
     move("VideoJobs.fail", JobStatus.sourcesOf("failed"), seen, "failed", { error }, (job) =>
-      Effect.asVoid(accounting.release({ id: job.intentId }))
+      Effect.asVoid(accounting.release({ id: job.intentId }, failureOf(job, "failed")))
     )
   )
 
   const expire = Effect.fn("VideoJobs.expire")((seen: Seen) =>
-    move("VideoJobs.expire", JobStatus.sourcesOf("expired"), seen, "expired", {}, release)
+    move("VideoJobs.expire", JobStatus.sourcesOf("expired"), seen, "expired", {}, release("expired"))
   )
 
   const cancel = Effect.fn("VideoJobs.cancel")(function* (workspaceId: string, id: string) {
@@ -275,7 +285,7 @@ export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
       { id, workspaceId },
       "cancelled",
       { cancel_requested_at: now },
-      release
+      release("cancelled")
     )
     return moved ?? (yield* get(workspaceId, id))
   })

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Duration, Effect, Exit, Layer } from "effect"
+import { Duration, Effect, Exit, Layer, Metric } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { TestClock } from "effect/testing"
 import { Accounting, layerReaper, type Outcome } from "../../src/accounting/Accounting.ts"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import * as FailureLog from "../../src/observability/FailureLog.ts"
 import { GuardrailStore } from "../../src/access/GuardrailStore.ts"
 import { KeyRecords } from "../../src/access/KeyRecords.ts"
 import { type CreateKey, KeyStore } from "../../src/access/KeyStore.ts"
@@ -97,6 +98,22 @@ describe("Accounting", () => {
       expect(yield* accounting.settle(held, outcome(250), () => renamed("whole"))).toBe("done")
       expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 750, held: 0 })
       expect(yield* name).toBe("whole")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("writes to the request log, once, how a released request failed", () =>
+    Effect.gen(function* () {
+      const accounting = yield* Accounting
+      const { payer } = yield* payerWith(1000)
+      const held = yield* reserve("gen-1", payer, 400)
+      const attempts = [{ provider: "p", outcome: "RateLimited", status: 429, seconds: 0.1, billed: "no" as const }]
+      const failure = { status: "failed" as const, errorStatus: 529, provider: "p", attempts }
+      expect(yield* accounting.release(held, failure)).toBe("done")
+      expect(yield* accounting.release(held, failure)).toBe("already")
+      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 1000, held: 0 })
+      expect(yield* TestLedger.usageOf()).toEqual([])
+      const entry = { id: "gen-1", status: "failed", errorStatus: 529, provider: "p", upstreamModel: null, cost: 0 }
+      expect(yield* TestLedger.failures).toMatchObject([{ ...entry, keyHash: payer.keyHash, reserved: 400, attempts }])
     }).pipe(Effect.provide(layer))
   )
 
@@ -218,16 +235,27 @@ describe("Accounting", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("charges a cost above the reservation in full, and lists it", () =>
+  it.effect("charges a cost above the reservation in full, lists it, and tells the operator once", () =>
     Effect.gen(function* () {
       const accounting = yield* Accounting
       const { payer } = yield* payerWith(100)
       const held = yield* reserve("gen-1", payer, 100)
-      yield* accounting.settle(held, outcome(130))
+      const reported: Array<FailureLog.Occurrence> = []
+      const report = (occurrence: FailureLog.Occurrence) => Effect.sync(() => void reported.push(occurrence))
+      yield* Effect.provideService(accounting.settle(held, outcome(130)), FailureLog.FailureLog, { report })
+      yield* Effect.provideService(accounting.settle(held, outcome(130)), FailureLog.FailureLog, { report })
+      expect(reported.map(({ message }) => message)).toEqual([
+        "A request cost 130 micro-credits, more than the 100 that were reserved for it"
+      ])
+      const overruns = (yield* Metric.snapshot).filter(({ id }) => id.startsWith("model_gateway_overrun"))
+      expect(overruns.map(({ id, state }) => [id, "count" in state ? state.count : state])).toEqual([
+        ["model_gateway_overruns_total", 1],
+        ["model_gateway_overrun_micro_credits_total", 30]
+      ])
       expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: -30, held: 0 })
       expect(yield* accounting.reconciliation).toMatchObject({ abandoned: [], late: [], overruns: [{ id: "gen-1" }] })
       expect(yield* refusal("gen-2", payer, 1)).toEqual({ scope: "workspace", limit: -30, remaining: 0 })
-    }).pipe(Effect.provide(layer))
+    }).pipe(Effect.provide(layer), Effect.provideService(Metric.MetricRegistry, new Map()))
   )
 
   it.effect("counts BYOK usage separately and does not change the balance", () =>

@@ -3,16 +3,22 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { intentRow, usageRow } from "../../src/accounting/Ledger.ts"
 
-/** The entries of the usage ledger, oldest first. */
+/** The charged requests of the usage ledger, oldest first. */
 export const usageOf = Effect.fnUntraced(function* (filter?: {
   readonly keyHash?: string
   readonly workspaceId?: string
 }) {
-  const rows = yield* (yield* SqlClient)`SELECT * FROM usage_ledger ORDER BY settled_at, id`
+  const rows = yield* (yield* SqlClient)`SELECT * FROM usage_ledger WHERE status = 'completed' ORDER BY settled_at, id`
   return rows
     .map(usageRow)
     .filter(({ keyHash }) => filter?.keyHash === undefined || keyHash === filter.keyHash)
     .filter(({ workspaceId }) => filter?.workspaceId === undefined || workspaceId === filter.workspaceId)
+})
+
+/** The requests of the usage ledger that were not completed, oldest first. */
+export const failures = Effect.gen(function* () {
+  const rows = yield* (yield* SqlClient)`SELECT * FROM usage_ledger WHERE status <> 'completed' ORDER BY settled_at, id`
+  return rows.map(usageRow)
 })
 
 /** The open intents, oldest first. */

@@ -125,6 +125,11 @@ describe("VideoJobs", () => {
           job: { id: completed.id, status: "completed" }
         }
       ])
+      const entry = { operation: "video", provider: failed.provider, upstreamModel: failed.upstreamModel, cost: 0 }
+      expect(yield* TestLedger.failures).toMatchObject([
+        { ...entry, id: failed.intentId, jobId: failed.id, status: "failed" },
+        { ...entry, id: cancelled.intentId, jobId: cancelled.id, status: "cancelled" }
+      ])
     }).pipe(Effect.provide(layer(makeUpstream().offers)))
   )
 

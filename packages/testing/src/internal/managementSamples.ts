@@ -1,6 +1,7 @@
 /** Samples of keys, guardrails and workspaces, and the identifiers that all samples share. */
 import type * as Byok from "@model-gateway/core/Byok"
 import type * as Destinations from "@model-gateway/core/Destinations"
+import type * as Generations from "@model-gateway/core/Generations"
 import type * as Guardrails from "@model-gateway/core/Guardrails"
 import type * as Keys from "@model-gateway/core/Keys"
 import type * as Models from "@model-gateway/core/Models"
@@ -295,3 +296,93 @@ export const destinationListResponse: Destinations.ListResponse = { data: [desti
 
 /** @since 0.1.0 */
 export const destinationDeleteResponse: Destinations.DeleteResponse = { deleted: true }
+
+/** @since 0.1.0 */
+export const generationId = "019ab1c2-3d4e-7f50-8123-456789abcdef"
+
+const attempts: ReadonlyArray<Generations.Attempt> = [
+  { provider: "jina", outcome: "RateLimited", status: 429, seconds: 0.031, billed: "no" },
+  { provider: "cohere", outcome: "Success", seconds: 0.204, billed: "yes" }
+]
+
+/** @since 0.1.0 */
+export const generation: Generations.Generation = {
+  id: generationId,
+  api_type: "rerank",
+  created_at: timestamp,
+  model: "cohere/rerank-v3.5",
+  provider_name: "cohere",
+  provider_responses: [
+    { provider_name: "jina", status: 429, latency: 31 },
+    { provider_name: "cohere", status: 200, latency: 204, is_byok: false }
+  ],
+  is_byok: false,
+  total_cost: 0.002,
+  usage: 0.002,
+  latency: 238,
+  generation_time: 204,
+  cancelled: false,
+  finish_reason: null,
+  tokens_prompt: null,
+  tokens_completion: null,
+  native_tokens_prompt: null,
+  native_tokens_completion: null,
+  workspace_id: workspaceId,
+  data_region: "global",
+  origin: "",
+  streamed: false,
+  app_id: null,
+  cache_discount: null,
+  external_user: null,
+  http_referer: null,
+  moderation_latency: null,
+  native_finish_reason: null,
+  native_tokens_cached: null,
+  native_tokens_completion_images: null,
+  native_tokens_reasoning: null,
+  num_fetches: null,
+  num_input_audio_prompt: null,
+  num_media_completion: null,
+  num_media_prompt: null,
+  num_search_results: null,
+  preset_id: null,
+  router: null,
+  service_tier: null,
+  upstream_id: null,
+  upstream_inference_cost: null,
+  user_agent: null,
+  web_search_engine: null,
+  status: "completed",
+  error_status: null,
+  attempts
+}
+
+/** @since 0.1.0 */
+export const generationResponse: Generations.Response = { data: generation }
+
+/** @since 0.1.0 */
+export const generationEntry: Generations.Entry = {
+  id: generationId,
+  created_at: timestamp,
+  workspace_id: workspaceId,
+  key_hash: keyHash,
+  operation: "rerank",
+  model: "cohere/rerank-v3.5",
+  status: "completed",
+  error_status: null,
+  provider: "cohere",
+  upstream_model: "rerank-v3.5",
+  video_id: null,
+  is_byok: false,
+  cost: 0.002,
+  usage: { search_units: 1 },
+  duration_ms: 238,
+  attempts
+}
+
+/** @since 0.1.0 */
+export const generationListResponse: Generations.ListResponse = {
+  data: [generationEntry],
+  has_more: false,
+  next: null
+}

@@ -18,6 +18,7 @@ import * as files from "./migrations/Files.ts"
 import * as keptAnswers from "./migrations/KeptAnswers.ts"
 import * as pagingIndexes from "./migrations/PagingIndexes.ts"
 import * as providerKeys from "./migrations/ProviderKeys.ts"
+import * as requestLog from "./migrations/RequestLog.ts"
 import * as tenancy from "./migrations/Tenancy.ts"
 import * as unusedIndexes from "./migrations/UnusedIndexes.ts"
 import * as videoCandidates from "./migrations/VideoCandidates.ts"
@@ -43,7 +44,8 @@ export const migrations = {
   "0013_video_handles": videoHandles.migration,
   "0014_provider_keys": providerKeys.migration,
   "0015_byok_reservations": byokReservations.migration,
-  "0016_destinations": destinations.migration
+  "0016_destinations": destinations.migration,
+  "0017_request_log": requestLog.migration
 }
 
 /** Every table that the migrations create. */

@@ -7,6 +7,7 @@ import { Job } from "@model-gateway/core/Video"
 import { Duration, Effect, Redacted, Schema } from "effect"
 import { DatabaseSync } from "node:sqlite"
 import { Accounting } from "../../../src/accounting/Accounting.ts"
+import { RequestLog } from "../../../src/accounting/RequestLog.ts"
 import * as FileStore from "../../../src/objects/FileStore.ts"
 import * as ObjectSweep from "../../../src/objects/ObjectSweep.ts"
 import { DestinationStore } from "../../../src/broadcast/DestinationStore.ts"
@@ -120,6 +121,11 @@ const managing = Effect.gen(function* () {
   yield* workspaces.update(organizationId, workspaceId, { name: "w" })
   yield* workspaces.ensureDefault()
   yield* sure(ask(`/api/v1/workspaces/${workspaceId}`, { key }))
+  const log = yield* RequestLog
+  const [entry] = (yield* log.list(organizationId)).items
+  yield* sure(ask(`/api/v1/generation?id=${entry?.id}`))
+  yield* sure(ask(`/api/v1/generation?id=${entry?.id}`, { key }))
+  yield* sure(ask(`/api/v1/generations?after=${entry?.id}&model=m&key_hash=${parent.hash}&limit=1`, { key }))
   yield* sure(post(`/api/v1/workspaces/${workspaceId}/credits`, { amount: 1 }, { key }))
 })
 

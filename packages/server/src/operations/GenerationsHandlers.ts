@@ -1,0 +1,141 @@
+/** GET `/generation` and GET `/generations`. */
+import type * as Generations from "@model-gateway/core/Generations"
+import { GatewayApi } from "@model-gateway/core/GatewayApi"
+import { NotFound, phrases } from "@model-gateway/core/GatewayError"
+import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { currentCaller } from "../access/Caller.ts"
+import type { UsageRow } from "../accounting/Ledger.ts"
+import { RequestLog } from "../accounting/RequestLog.ts"
+import { orUnavailable } from "../http/Failures.ts"
+import * as Paging from "../http/Paging.ts"
+import * as Timestamp from "../http/Timestamp.ts"
+
+const durationOf = ({ reservedAt, settledAt }: UsageRow): number => Math.max(0, settledAt - reservedAt)
+
+const toEntry = (row: UsageRow): Generations.Entry => ({
+  id: row.id,
+  created_at: Timestamp.fromMillis(row.reservedAt),
+  workspace_id: row.workspaceId,
+  key_hash: row.keyHash,
+  operation: row.operation,
+  model: row.model,
+  status: row.status,
+  error_status: row.errorStatus,
+  provider: row.provider,
+  upstream_model: row.upstreamModel,
+  video_id: row.jobId,
+  is_byok: row.isByok,
+  cost: MicroCredits.toCredits(row.cost),
+  usage: row.usage ?? {},
+  duration_ms: durationOf(row),
+  attempts: row.attempts
+})
+
+/** Fields of the public API that have no meaning here. */
+const neutral = {
+  data_region: "global",
+  origin: "",
+  streamed: false,
+  app_id: null,
+  cache_discount: null,
+  external_user: null,
+  finish_reason: null,
+  http_referer: null,
+  moderation_latency: null,
+  native_finish_reason: null,
+  native_tokens_cached: null,
+  native_tokens_completion_images: null,
+  native_tokens_reasoning: null,
+  num_fetches: null,
+  num_input_audio_prompt: null,
+  num_media_completion: null,
+  num_media_prompt: null,
+  num_search_results: null,
+  preset_id: null,
+  router: null,
+  service_tier: null,
+  upstream_id: null,
+  upstream_inference_cost: null,
+  user_agent: null,
+  web_search_engine: null
+} as const
+
+const apiTypes: Readonly<Record<string, string>> = { rerank: "rerank", transcription: "stt", video: "video" }
+
+const millis = (seconds: number): number => Math.round(seconds * 1000)
+
+const toGeneration = (row: UsageRow): Generations.Generation => {
+  const { attempts, isByok, provider } = row
+  const { input_tokens, output_tokens, total_tokens } = row.usage ?? {}
+  const served = attempts.find(({ outcome }) => outcome === "Success")
+  const cost = MicroCredits.toCredits(row.cost)
+  const prompt = input_tokens ?? total_tokens ?? null
+  return {
+    ...neutral,
+    id: row.id,
+    api_type: apiTypes[row.operation] ?? null,
+    created_at: Timestamp.fromMillis(row.reservedAt),
+    model: row.model,
+    provider_name: provider,
+    provider_responses: attempts.map((attempt) => ({
+      provider_name: attempt.provider,
+      status: attempt.status ?? (attempt === served ? 200 : null),
+      latency: millis(attempt.seconds),
+      ...(attempt === served ? { is_byok: isByok } : {})
+    })),
+    is_byok: isByok,
+    total_cost: cost,
+    usage: cost,
+    latency: durationOf(row),
+    generation_time: served === undefined ? null : millis(served.seconds),
+    cancelled: row.status === "cancelled",
+    tokens_prompt: prompt,
+    tokens_completion: output_tokens ?? null,
+    native_tokens_prompt: prompt,
+    native_tokens_completion: output_tokens ?? null,
+    workspace_id: row.workspaceId,
+    status: row.status,
+    error_status: row.errorStatus,
+    attempts
+  }
+}
+
+const missing = new NotFound({ error: { message: `${phrases[404]}: there is no such generation` } })
+
+const timeOf = (time: string | undefined): number | undefined => (time === undefined ? undefined : Date.parse(time))
+
+/** The `generations` group of the contract. */
+export const layer = HttpApiBuilder.group(GatewayApi, "generations", (handlers) =>
+  Effect.map(RequestLog, (log) =>
+    handlers
+      .handle(
+        "getGeneration",
+        Effect.fnUntraced(function* ({ query: { id } }) {
+          const { key } = yield* currentCaller
+          const owner = key.isManagement ? { organizationId: key.organizationId } : { workspaceId: key.workspaceId }
+          const row = yield* orUnavailable(log.get(owner, id))
+          return row === undefined ? yield* missing : { data: toGeneration(row) }
+        })
+      )
+      .handle(
+        "listGenerations",
+        Effect.fnUntraced(function* ({ query }) {
+          const { key } = yield* currentCaller
+          const filter = {
+            workspaceId: query.workspace_id,
+            keyHash: query.key_hash,
+            model: query.model,
+            provider: query.provider,
+            status: query.status,
+            errorStatus: query.error_status,
+            from: timeOf(query.from),
+            to: timeOf(query.to)
+          }
+          const page = yield* Paging.known(orUnavailable(log.list(key.organizationId, filter, query)))
+          return { data: page.items.map(toEntry), has_more: page.next !== undefined, next: page.next ?? null }
+        })
+      )
+  )
+)
