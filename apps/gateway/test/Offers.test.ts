@@ -42,4 +42,11 @@ describe("the offers of the executable", () => {
       error: { code: 404 }
     })
   })
+
+  it("include the model of a Text Embeddings Inference server by its URL alone, even if it is down", async () => {
+    const gateway = await serve(folder(), [], { TEI_BASE_URL: "http://127.0.0.1:9" })
+    expect(JSON.stringify(await ask(gateway, "/models"))).toContain('"id":"tei/*"')
+    const rerank = { model: "tei/any/model", query: "tea", documents: ["a", "tea"] }
+    expect(await ask(gateway, "/rerank", rerank)).toMatchObject({ error: { code: 502 } })
+  })
 })

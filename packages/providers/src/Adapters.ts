@@ -12,10 +12,13 @@ import * as Cohere from "./Cohere.ts"
 import * as Command from "./Command.ts"
 import * as Deepgram from "./Deepgram.ts"
 import * as Fal from "./Fal.ts"
-import * as Replicate from "./Replicate.ts"
 import * as Gateway from "./Gateway.ts"
 import * as Groq from "./Groq.ts"
+import * as Jina from "./Jina.ts"
 import * as OpenAi from "./OpenAi.ts"
+import * as Replicate from "./Replicate.ts"
+import * as Tei from "./Tei.ts"
+import * as Voyage from "./Voyage.ts"
 
 /**
  * What the offers of all adapters need to be made.
@@ -38,6 +41,9 @@ export type AnyAdapter = Adapter<Services>
  */
 export const adapters: ReadonlyArray<AnyAdapter> = [
   Cohere.adapter,
+  Jina.adapter,
+  Voyage.adapter,
+  Tei.adapter,
   OpenAi.adapter,
   Groq.adapter,
   Deepgram.adapter,

@@ -47,6 +47,57 @@ export const models: ReadonlyArray<BuiltIn> = [
     source: { page: "https://cohere.com/pricing", readOn: "2026-11-21" }
   },
   {
+    adapter: "jina",
+    kind: "rerank",
+    publicId: "jina/jina-reranker-v2-base-multilingual",
+    upstreamId: "jina-reranker-v2-base-multilingual",
+    name: "Jina Reranker v2 Base Multilingual",
+    // 0.05 USD for a million tokens.
+    pricing: { unit: "token", inputMicroCredits: 50_000, outputMicroCredits: 0 },
+    source: { page: "https://jina.ai/reranker", readOn: "2026-11-22" }
+  },
+  {
+    adapter: "jina",
+    kind: "rerank",
+    publicId: "jina/jina-reranker-v3",
+    upstreamId: "jina-reranker-v3",
+    name: "Jina Reranker v3",
+    pricing: { unit: "token", inputMicroCredits: 50_000, outputMicroCredits: 0 },
+    // It reads the documents of a call together.
+    parameters: { independentScores: false },
+    source: { page: "https://jina.ai/models/jina-reranker-v3", readOn: "2026-11-22" }
+  },
+  {
+    adapter: "voyage",
+    kind: "rerank",
+    publicId: "voyage/rerank-2.5",
+    upstreamId: "rerank-2.5",
+    name: "Voyage Rerank 2.5",
+    // 0.05 USD for a million tokens.
+    pricing: { unit: "token", inputMicroCredits: 50_000, outputMicroCredits: 0 },
+    source: { page: "https://docs.voyageai.com/docs/pricing", readOn: "2026-11-22" }
+  },
+  {
+    adapter: "voyage",
+    kind: "rerank",
+    publicId: "voyage/rerank-2.5-lite",
+    upstreamId: "rerank-2.5-lite",
+    name: "Voyage Rerank 2.5 Lite",
+    // 0.02 USD for a million tokens.
+    pricing: { unit: "token", inputMicroCredits: 20_000, outputMicroCredits: 0 },
+    source: { page: "https://docs.voyageai.com/docs/pricing", readOn: "2026-11-22" }
+  },
+  {
+    adapter: "tei",
+    kind: "rerank",
+    publicId: "tei/*",
+    upstreamId: "*",
+    name: "The model of a Text Embeddings Inference server",
+    // The operator's own server.
+    pricing: { unit: "token", inputMicroCredits: 0, outputMicroCredits: 0 },
+    source: { page: "https://huggingface.co/docs/text-embeddings-inference", readOn: "2026-11-22" }
+  },
+  {
     adapter: "replicate",
     kind: "video",
     publicId: "replicate/google/veo-3.1-fast",

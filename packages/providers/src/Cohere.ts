@@ -4,6 +4,9 @@
  * Protocol: https://docs.cohere.com/reference/rerank. Errors:
  * https://docs.cohere.com/reference/errors. Prices: https://cohere.com/pricing.
  *
+ * Its models are cross-encoders that score each document on its own, from 0 to 1, so that scores of
+ * several calls can be compared: https://docs.cohere.com/docs/rerank-overview.
+ *
  * @since 0.1.0
  */
 import { Effect, Schema } from "effect"
@@ -14,16 +17,9 @@ import type { RerankModel } from "./Model.ts"
 import * as Offer from "./Offer.ts"
 import type { Credential, RerankOffer } from "./Offer.ts"
 import { cost, type PerSearchUnit, searchUnits } from "./Pricing.ts"
-import {
-  BadResponse,
-  invalidRequest,
-  InvalidRequest,
-  OutOfCredit,
-  ProviderError,
-  type Reason,
-  Timeout
-} from "./ProviderError.ts"
-import { type RerankCapabilities, type RerankRequest, type RerankResult, unsupported } from "./Rerank.ts"
+import { invalidRequest, InvalidRequest, OutOfCredit, type Reason, Timeout } from "./ProviderError.ts"
+import * as Ranking from "./Ranking.ts"
+import type { RerankRequest } from "./Rerank.ts"
 import * as UpstreamHttp from "./UpstreamHttp.ts"
 
 // Request mapping
@@ -35,26 +31,23 @@ const maxTokensOf = ({ options }: RerankRequest): unknown => options?.["max_toke
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 1
 
-const capabilities: RerankCapabilities = { image_documents: false }
-
-const toBody = (provider: string, model: RerankModel, request: RerankRequest) =>
+/** The documents, if Cohere can rank them. */
+const textsOf = (provider: string, model: RerankModel, request: RerankRequest) =>
   Effect.gen(function* () {
-    const [issue] = unsupported(request, capabilities, model.publicId)
-    if (issue !== undefined) return yield* invalidRequest(`${issue.path}: ${issue.message}`)
+    const texts = yield* Ranking.textsOf(request, model.publicId)
+    const blank = texts.findIndex((text) => text.trim() === "")
+    if (blank >= 0) return yield* invalidRequest(`documents.${blank}: must not be empty or only whitespace`)
     if (!isCount(maxTokensOf(request))) {
       return yield* invalidRequest(
         `provider.options.${provider}.max_tokens_per_doc must be a whole number of 1 or more`
       )
     }
-    const { documents, options, query, top_n } = request
-    // The options come first, so that they cannot replace what the request says.
-    return Object.assign({}, options, {
-      model: model.upstreamId,
-      query,
-      documents: documents.map(({ text = "" }) => text),
-      top_n
-    })
+    return texts
   })
+
+const toBody = (model: RerankModel, { options, query }: RerankRequest, { documents, top_n }: Ranking.Part) =>
+  // The options come first, so that they cannot replace what the request says.
+  Object.assign({}, options, { model: model.upstreamId, query, documents, top_n })
 
 // Response mapping
 
@@ -83,27 +76,12 @@ const Response = Schema.Struct({
   )
 })
 
-/** What is wrong with a ranking, if anything. */
-const flawOf = (results: ReadonlyArray<RerankResult>, { documents, top_n }: RerankRequest): string | undefined => {
-  if (results.length > Math.min(documents.length, top_n ?? documents.length)) return "more results than asked for"
-  const seen = new Set<number>()
-  let previous = 1
-  for (const { index, relevance_score } of results) {
-    if (index >= documents.length) return "an index of no document"
-    if (seen.has(index)) return "a document ranked twice"
-    if (relevance_score > previous) return "results out of order"
-    seen.add(index)
-    previous = relevance_score
-  }
-  return undefined
-}
-
 /** Cohere states tokens for some models only. */
-const tokensOf = ({ meta }: typeof Response.Type): { readonly total_tokens?: number } => {
+const tokensOf = ({ meta }: typeof Response.Type): number | undefined => {
   const { input_tokens, output_tokens } = meta?.tokens ?? {}
   return typeof input_tokens === "number" || typeof output_tokens === "number"
-    ? { total_tokens: Math.ceil((input_tokens ?? 0) + (output_tokens ?? 0)) }
-    : {}
+    ? Math.ceil((input_tokens ?? 0) + (output_tokens ?? 0))
+    : undefined
 }
 
 // Error mapping
@@ -136,18 +114,6 @@ const reasonOf = ({ message, status }: UpstreamHttp.Failure): Reason | undefined
 /** With the query, a longer document is split into chunks, each of which counts as a document. */
 const tokensPerChunk = 500
 
-/** The bytes of UTF-8, counted up to `most`. */
-const bytesUpTo = (text: string, most: number): number => {
-  if (text.length >= most) return most
-  let bytes = 0
-  for (let at = 0; at < text.length && bytes < most; at++) {
-    const unit = text.charCodeAt(at)
-    // Each half of a surrogate pair takes two of the four bytes.
-    bytes += unit < 0x80 ? 1 : unit < 0x800 || (unit >= 0xd800 && unit < 0xe000) ? 2 : 3
-  }
-  return Math.min(bytes, most)
-}
-
 /**
  * The most search units that a request can be billed for.
  *
@@ -156,12 +122,12 @@ const bytesUpTo = (text: string, most: number): number => {
  * chunk, as it takes at most half of the model's context. Cohere cuts documents off at
  * `max_tokens_per_doc`.
  */
-const mostSearchUnits = (request: RerankRequest): number => {
+const mostSearchUnits = (request: RerankRequest, documents: ReadonlyArray<string>): number => {
   const maxTokens = maxTokensOf(request)
   const most = isCount(maxTokens) ? maxTokens : defaultMaxTokens
-  const room = tokensPerChunk - bytesUpTo(request.query, tokensPerChunk / 2)
+  const room = tokensPerChunk - Ranking.bytesUpTo(request.query, tokensPerChunk / 2)
   let chunks = 0
-  for (const { text = "" } of request.documents) chunks += Math.max(1, Math.ceil(bytesUpTo(text, most) / room))
+  for (const text of documents) chunks += Math.max(1, Math.ceil(Ranking.bytesUpTo(text, most) / room))
   return searchUnits(chunks)
 }
 
@@ -169,41 +135,75 @@ const rerank = (
   http: UpstreamHttp.UpstreamHttp,
   { credential, name }: Upstream,
   model: RerankModel,
-  pricing: PerSearchUnit
+  pricing: PerSearchUnit,
+  limits: Ranking.Limits
 ): RerankOffer => ({
   ...Offer.ofModel(model),
   kind: "rerank",
   provider: name,
   credential,
   pricing,
-  capabilities,
-  quote: (request) => cost(pricing.microCredits, mostSearchUnits(request)),
+  capabilities: { image_documents: false },
+  quote: (request) => {
+    const texts = request.documents.map(({ text = "" }) => text)
+    // Each call is rounded up to whole search units.
+    const units = Ranking.split(texts, limits).reduce((sum, part) => sum + mostSearchUnits(request, part.documents), 0)
+    return cost(pricing.microCredits, units)
+  },
   run: Effect.fnUntraced(function* (request: RerankRequest, credential: Credential) {
-    const body = yield* toBody(name, model, request)
-    const response = yield* http.json(
-      {
-        request: HttpClientRequest.post("v2/rerank").pipe(
-          HttpClientRequest.acceptJson,
-          HttpClientRequest.bodyJsonUnsafe(body)
-        ),
-        credential,
-        model: model.upstreamId
-      },
-      Response
+    const texts = yield* textsOf(name, model, request)
+    const { results, search_units, total_tokens } = yield* Ranking.rank(
+      { documents: texts.length, top_n: request.top_n, publicId: model.publicId },
+      Ranking.split(texts, limits, request.top_n),
+      limits,
+      (part) =>
+        http
+          .json(
+            {
+              request: HttpClientRequest.post("v2/rerank").pipe(
+                HttpClientRequest.acceptJson,
+                HttpClientRequest.bodyJsonUnsafe(toBody(model, request, part))
+              ),
+              credential,
+              model: model.upstreamId
+            },
+            Response
+          )
+          .pipe(
+            Effect.map((response) => ({
+              results: response.results,
+              // Without a bill, the documents count as they are.
+              search_units: response.meta?.billed_units?.search_units ?? searchUnits(part.documents.length),
+              total_tokens: tokensOf(response)
+            }))
+          )
     )
-    const flaw = flawOf(response.results, request)
-    if (flaw !== undefined) return yield* new ProviderError({ reason: new BadResponse({ description: flaw }) })
-    // Without a bill, the documents count as they are.
-    const search_units = response.meta?.billed_units?.search_units ?? searchUnits(request.documents.length)
+    const units = search_units ?? searchUnits(texts.length)
     return {
-      answer: { results: response.results },
-      charge: { cost: cost(pricing.microCredits, search_units), usage: { search_units, ...tokensOf(response) } }
+      answer: { results },
+      charge: {
+        cost: cost(pricing.microCredits, units),
+        usage: { search_units: units, ...(total_tokens === undefined ? {} : { total_tokens }) }
+      }
     }
   })
 })
 
+const offer = (
+  http: UpstreamHttp.UpstreamHttp,
+  upstream: Upstream,
+  model: RerankModel,
+  pricing: PerSearchUnit
+): Effect.Effect<RerankOffer, InvalidModel> =>
+  Effect.map(Ranking.limitsOf(model, { documentsPerCall: 10_000 }), (limits) =>
+    rerank(http, upstream, model, pricing, { ...limits, sizePerCall: Number.POSITIVE_INFINITY })
+  )
+
 /**
  * Cohere: `COHERE_API_KEY`, `COHERE_BASE_URL`.
+ *
+ * `parameters` of a model: see `Ranking.Parameters`. Default: 10,000 documents per call, the most
+ * that Cohere takes. `sizePerCall` has no effect.
  *
  * @example
  * ```ts
@@ -235,7 +235,7 @@ export const adapter: Adapter = {
     Effect.flatMap(UpstreamHttp.make({ baseUrl: upstream.baseUrl, timeLimit: upstream.timeLimit, reasonOf }), (http) =>
       Effect.forEach(models, (model) =>
         model.kind === "rerank" && model.pricing.unit === "search_unit"
-          ? Effect.succeed(rerank(http, upstream, model, model.pricing))
+          ? offer(http, upstream, model, model.pricing)
           : Effect.fail(new InvalidModel({ model, message: "must be a rerank model with a price per search unit" }))
       )
     )

@@ -254,7 +254,12 @@ export class ProviderError extends Schema.TaggedError<ProviderError>("@model-gat
   {
     reason: Reason,
     /** The HTTP status that the upstream answered with. Absent if it did not answer. */
-    status: Schema.optionalKey(Schema.Int)
+    status: Schema.optionalKey(Schema.Int),
+    /**
+     * Whether the upstream was asked in several calls and answered some of them, so that it bills a
+     * part although the whole failed.
+     */
+    isPartlyBilled: Schema.optionalKey(Schema.Boolean)
   }
 ) {
   /** The reason's message. */

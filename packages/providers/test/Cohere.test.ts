@@ -138,6 +138,21 @@ describe("Cohere", () => {
     }).pipe(undici)
   )
 
+  it.live("splits more than 10,000 documents, merges the rankings, and quotes each call", () =>
+    Effect.gen(function* () {
+      const { cohere, offer, run } = yield* offered()
+      const many = { ...request, documents: [...texts(10_000, "coffee"), { text: "green tea" }], top_n: 2 }
+      const { answer, charge } = yield* run(many)
+      assert.deepStrictEqual(
+        answer.results.map(({ index }) => index),
+        [10_000, 0]
+      )
+      assert.deepStrictEqual<unknown>(charge, { cost: 202_000, usage: { search_units: 101 } })
+      assert.strictEqual(offer.quote(many), 202_000)
+      assert.strictEqual(cohere.state.requests.length, 2)
+    }).pipe(undici)
+  )
+
   it.live("refuses, without a call, what Cohere cannot rank", () =>
     Effect.gen(function* () {
       const { cohere, offer, run } = yield* offered()
@@ -149,6 +164,10 @@ describe("Cohere", () => {
         [
           { ...request, options: { max_tokens_per_doc: "many" } },
           "InvalidRequest: provider.options.cohere.max_tokens_per_doc must be a whole number of 1 or more"
+        ],
+        [
+          { ...request, documents: [{ text: "a" }, { text: " \n" }, {}] },
+          "InvalidRequest: documents.1: must not be empty or only whitespace"
         ]
       ]
       for (const [request, expected] of refused) {
@@ -232,8 +251,9 @@ describe("Cohere", () => {
       }
       const { cohere, run } = yield* offered()
       cohere.next({ body: ranked([0, 0.4], [1, 0.3]) })
-      const tooMany = yield* Effect.flip(run({ ...request, top_n: 1 }))
-      assert.strictEqual(told(tooMany.reason), "BadResponse: more results than asked for")
+      assert.deepStrictEqual((yield* run({ ...request, top_n: 1 })).answer.results, [
+        { index: 0, relevance_score: 0.4 }
+      ])
     }).pipe(undici)
   )
 

@@ -16,6 +16,7 @@ describe("the public surface", () => {
       "Fal",
       "Gateway",
       "Groq",
+      "Jina",
       "LanguageCode",
       "MicroCredits",
       "Model",
@@ -23,12 +24,15 @@ describe("the public surface", () => {
       "OpenAi",
       "Pricing",
       "ProviderError",
+      "Ranking",
       "Replicate",
       "Rerank",
       "SafeMessage",
+      "Tei",
       "Transcription",
       "UpstreamHttp",
-      "Video"
+      "Video",
+      "Voyage"
     ])
   })
 

@@ -9,6 +9,7 @@
  */
 import { randomUUID } from "node:crypto"
 import { startByHand, startDouble } from "./Double.mjs"
+import { rank, tokens } from "./words.mjs"
 
 /** The messages that the documentation quotes, by status. */
 export const documentedMessages = {
@@ -30,9 +31,6 @@ export const documentedMessages = {
 const models = new Set(["rerank-v3.5"])
 const fields = new Set(["model", "query", "documents", "top_n", "max_tokens_per_doc", "priority"])
 
-/** Words and punctuation: fewer tokens than bytes, as with any tokenizer. */
-const tokens = (text) => text.match(/[\p{L}\p{N}]+|[^\s\p{L}\p{N}]/gu)?.map((token) => token.toLowerCase()) ?? []
-
 /** Documents of more than 500 tokens, with the query, count once for each chunk. */
 const searchUnits = ({ documents, max_tokens_per_doc = 4096, query }) => {
   const room = 500 - Math.min(tokens(query).length, 250)
@@ -40,18 +38,6 @@ const searchUnits = ({ documents, max_tokens_per_doc = 4096, query }) => {
     Math.max(1, Math.ceil(Math.min(tokens(text).length, max_tokens_per_doc) / room))
   )
   return Math.ceil(chunks.reduce((sum, count) => sum + count, 0) / 100)
-}
-
-/** The share of the query's words that a document has, slightly less for later documents. */
-const rank = ({ documents, query, top_n }) => {
-  const words = new Set(tokens(query))
-  return documents
-    .map((text, index) => {
-      const found = new Set(tokens(text).filter((token) => words.has(token)))
-      return { index, relevance_score: found.size / Math.max(1, words.size) / (1 + index / 1e6) }
-    })
-    .toSorted((a, b) => b.relevance_score - a.relevance_score)
-    .slice(0, top_n)
 }
 
 const refusal = (status, message) => ({ status, body: { id: randomUUID(), message } })
@@ -80,6 +66,7 @@ const check = (body) => {
   if (!documents.every((text) => typeof text === "string")) {
     return refusal(422, "invalid type: parameter documents must be a list of strings")
   }
+  if (documents.some((text) => text.trim() === "")) return refusal(400, "invalid request: documents must not be empty")
   if (!isCount(top_n)) return refusal(400, "invalid request: top_n must be greater than 0")
   if (!isCount(max_tokens_per_doc)) return refusal(400, "invalid request: max_tokens_per_doc must be greater than 0")
   if (priority !== undefined && !(Number.isSafeInteger(priority) && priority >= 0 && priority <= 999)) {
@@ -92,7 +79,7 @@ const succeed = (body) => ({
   status: 200,
   body: {
     id: randomUUID(),
-    results: rank(body),
+    results: rank(body).slice(0, body.top_n),
     meta: { api_version: { version: "2" }, billed_units: { search_units: searchUnits(body) } }
   }
 })

@@ -4,7 +4,10 @@ import { Context, Layer } from "effect"
 
 /** A model and its offers, in the order of the catalogue. */
 export interface Entry<out O extends Offer = Offer> {
-  /** The id that callers send as `model`. */
+  /**
+   * The id that callers send as `model`. `tei/*` stands for every id that begins with `tei/` and is
+   * not an entry of its own. It is one model for circuits and for GET `/models`.
+   */
   readonly id: string
   readonly kind: O["kind"]
   readonly offers: readonly [O, ...ReadonlyArray<O>]
@@ -44,6 +47,15 @@ const entriesOf = <O extends Offer>(
   return entries
 }
 
+/** The entry of an id: its own, or the one with the longest `prefix/*` that it begins with. */
+const find = <O extends Offer>(entries: ReadonlyMap<string, Entry<O>>, id: string): Entry<O> | undefined => {
+  let entry = entries.get(id)
+  for (let at = id.lastIndexOf("/", id.length - 2); entry === undefined && at > 0; at = id.lastIndexOf("/", at - 1)) {
+    entry = entries.get(`${id.slice(0, at)}/*`)
+  }
+  return entry
+}
+
 /** Makes the catalogue. Offers with the same `publicId` and kind are offers of one model. */
 export const make = (offers: Offers): ModelCatalogue["Service"] => {
   const rerank = entriesOf(offers, (offer) => offer.kind === "rerank")
@@ -51,10 +63,10 @@ export const make = (offers: Offers): ModelCatalogue["Service"] => {
   const video = entriesOf(offers, (offer) => offer.kind === "video")
   const all: ReadonlyArray<Entry> = [...rerank.values(), ...transcription.values(), ...video.values()]
   return ModelCatalogue.of({
-    rerank: (id) => rerank.get(id),
-    transcription: (id) => transcription.get(id),
-    video: (id) => video.get(id),
-    kindsOf: (id) => all.filter((entry) => entry.id === id).map((entry) => entry.kind),
+    rerank: (id) => find(rerank, id),
+    transcription: (id) => find(transcription, id),
+    video: (id) => find(video, id),
+    kindsOf: (id) => [rerank, transcription, video].flatMap((entries) => find<Offer>(entries, id)?.kind ?? []),
     all
   })
 }

@@ -120,10 +120,12 @@ const countsAgainst = (offer: Offer, reason: Reason): boolean => {
 
 /**
  * Whether the provider bills a failed attempt. It does not bill what it rejected, nor what it never
- * received. After a lost or broken answer nobody knows.
+ * received. After a lost or broken answer nobody knows. Of several calls it bills those it answered.
  */
-const billedOf = ({ reason, status }: ProviderError): Attempt["billed"] =>
-  reason._tag === "Timeout" || (reason._tag === "BadResponse" && (status === undefined || status < 400))
+const billedOf = ({ isPartlyBilled, reason, status }: ProviderError): Attempt["billed"] =>
+  isPartlyBilled === true ||
+  reason._tag === "Timeout" ||
+  (reason._tag === "BadResponse" && (status === undefined || status < 400))
     ? "unknown"
     : "no"
 

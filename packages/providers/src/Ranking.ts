@@ -1,0 +1,409 @@
+/**
+ * What rerank adapters share: splitting, merging, checks and scores of rankings, and counts of
+ * tokens for quotes.
+ *
+ * @since 0.1.0
+ */
+import { Effect, Schema } from "effect"
+import type { InvalidModel, Upstream } from "./Adapter.ts"
+import * as InternalParameters from "./internal/parameters.ts"
+import type { RerankModel } from "./Model.ts"
+import * as Offer from "./Offer.ts"
+import type { Credential, RerankOffer } from "./Offer.ts"
+import { type Charge, cost, type PerSearchUnit, type PerToken, searchUnits, tokenCost } from "./Pricing.ts"
+import { BadResponse, InputTooLarge, invalidRequest, ProviderError } from "./ProviderError.ts"
+import { type RerankRequest, type RerankResult, unsupported } from "./Rerank.ts"
+
+// Limits
+
+const Positive = Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))
+
+/**
+ * The `parameters` of a rerank model. Each adapter documents which defaults it has.
+ *
+ * @since 0.1.0
+ */
+export const Parameters = Schema.Struct({
+  /** The most documents of one call. */
+  documentsPerCall: Schema.optionalKey(Positive),
+  /** The maximum size of one call: bytes or tokens, as the adapter says. */
+  sizePerCall: Schema.optionalKey(Positive),
+  /** How many calls of one request run at the same time. */
+  concurrency: Schema.optionalKey(Positive),
+  /**
+   * Whether the score of a document does not depend on the others of its call. If it does, a
+   * request that needs several calls is refused, because scores of different calls cannot be
+   * compared.
+   */
+  independentScores: Schema.optionalKey(Schema.Boolean)
+})
+
+/**
+ * How a request is split into calls.
+ *
+ * @since 0.1.0
+ */
+export type Limits = Required<typeof Parameters.Type>
+
+/**
+ * The limits of a model: its `parameters`, and the adapter's own for the others. Default of
+ * `concurrency`: 4.
+ *
+ * @since 0.1.0
+ */
+export const limitsOf = (
+  model: RerankModel,
+  defaults: Partial<Limits> & Pick<Limits, "documentsPerCall">
+): Effect.Effect<Limits, InvalidModel> =>
+  Effect.map(InternalParameters.decode(Parameters, model), (parameters) => ({
+    sizePerCall: Number.POSITIVE_INFINITY,
+    concurrency: 4,
+    independentScores: true,
+    ...defaults,
+    ...parameters
+  }))
+
+// Requests
+
+/**
+ * The texts of the documents. Fails if one is an image.
+ *
+ * @since 0.1.0
+ */
+export const textsOf = (
+  request: RerankRequest,
+  publicId: string
+): Effect.Effect<ReadonlyArray<string>, ProviderError> => {
+  const [issue] = unsupported(request, { image_documents: false }, publicId)
+  return issue === undefined
+    ? Effect.succeed(request.documents.map(({ text = "" }) => text))
+    : Effect.fail(invalidRequest(`${issue.path}: ${issue.message}`))
+}
+
+/**
+ * The documents of one call.
+ *
+ * @since 0.1.0
+ */
+export interface Part {
+  /** The index of the first one in the request. */
+  readonly start: number
+  readonly documents: ReadonlyArray<string>
+  /** How many results the call needs: no more than it has documents. Undefined: all. */
+  readonly top_n: number | undefined
+}
+
+/**
+ * Splits documents into calls, in their order. A document that exceeds the size alone is a call of
+ * its own, which the upstream may refuse.
+ *
+ * @since 0.1.0
+ */
+export const split = (
+  documents: ReadonlyArray<string>,
+  { documentsPerCall, sizePerCall }: Pick<Limits, "documentsPerCall" | "sizePerCall">,
+  top_n?: number,
+  sizeOf: (document: string) => number = () => 0
+): ReadonlyArray<Part> => {
+  const parts: Array<Part> = []
+  let start = 0
+  let size = 0
+  const close = (end: number) => {
+    const of = documents.slice(start, end)
+    parts.push({ start, documents: of, top_n: top_n === undefined ? undefined : Math.min(top_n, of.length) })
+    start = end
+    size = 0
+  }
+  for (const [index, document] of documents.entries()) {
+    const more = sizeOf(document)
+    if (index > start && (index - start >= documentsPerCall || size + more > sizePerCall)) close(index)
+    size += more
+  }
+  close(documents.length)
+  return parts
+}
+
+// Answers
+
+/**
+ * An index and a score, as upstreams return them.
+ *
+ * @since 0.1.0
+ */
+export const Result = Schema.Struct({
+  index: Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)),
+  relevance_score: Schema.Finite
+})
+
+/**
+ * A count of tokens, as upstreams return it. The maximum keeps a wrong bill within what can be
+ * counted in micro-credits.
+ *
+ * @since 0.1.0
+ */
+export const Tokens = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000_000 }))
+
+/**
+ * What was ranked, and what the upstream counted.
+ *
+ * @since 0.1.0
+ */
+export interface Ranked {
+  readonly results: ReadonlyArray<RerankResult>
+  readonly search_units?: number | undefined
+  readonly total_tokens?: number | undefined
+}
+
+/** What is wrong with a ranking, if anything. */
+const flawOf = (results: ReadonlyArray<RerankResult>, documents: number): string | undefined => {
+  if (results.length > documents) return "more results than asked for"
+  const seen = new Set<number>()
+  let previous = Number.POSITIVE_INFINITY
+  for (const { index, relevance_score } of results) {
+    if (index >= documents) return "an index of no document"
+    if (seen.has(index)) return "a document ranked twice"
+    if (relevance_score > previous) return "results out of order"
+    seen.add(index)
+    previous = relevance_score
+  }
+  return undefined
+}
+
+/**
+ * The scores as they are if all lie in 0…1. Otherwise they are logits, and the sigmoid maps them
+ * into 0…1 without changing the order.
+ *
+ * @since 0.1.0
+ */
+export const normalize = (results: ReadonlyArray<RerankResult>): ReadonlyArray<RerankResult> =>
+  results.every(({ relevance_score }) => relevance_score >= 0 && relevance_score <= 1)
+    ? results
+    : results.map(({ index, relevance_score }) => ({ index, relevance_score: 1 / (1 + Math.exp(-relevance_score)) }))
+
+/** The sum of a count, or undefined if a call did not report it. */
+const sum = (counts: ReadonlyArray<number | undefined>): number | undefined =>
+  counts.reduce((total, count) => (total === undefined || count === undefined ? undefined : total + count), 0)
+
+const failedPartly = ({ reason, status }: ProviderError) =>
+  new ProviderError({ reason, ...(status === undefined ? {} : { status }), isPartlyBilled: true })
+
+/**
+ * Ranks the documents of a request: one call for each part, a few at a time. Of several parts the
+ * results are merged by score. At most `top_n` are returned, whatever the upstream returns.
+ *
+ * It fails if one call fails, and stops the others: a ranking without some of the documents would
+ * be wrong. The caller pays nothing then, although the upstream may bill calls that it answered;
+ * the error says so in `isPartlyBilled`.
+ *
+ * @since 0.1.0
+ */
+export const rank = Effect.fnUntraced(function* (
+  {
+    documents,
+    publicId,
+    top_n
+  }: {
+    readonly documents: number
+    readonly top_n?: number | undefined
+    readonly publicId: string
+  },
+  parts: ReadonlyArray<Part>,
+  { concurrency, documentsPerCall, independentScores }: Limits,
+  call: (part: Part) => Effect.Effect<Ranked, ProviderError>
+): Effect.fn.Return<Ranked, ProviderError> {
+  if (parts.length > 1 && !independentScores) {
+    const message =
+      documents > documentsPerCall
+        ? `the model "${publicId}" ranks at most ${documentsPerCall} documents per request`
+        : `the documents are too long for one call of the model "${publicId}"`
+    return yield* new ProviderError({ reason: new InputTooLarge({ message }) })
+  }
+  const checked = (part: Part) =>
+    Effect.flatMap(call(part), (ranked) => {
+      const flaw = flawOf(ranked.results, part.documents.length)
+      return flaw === undefined
+        ? Effect.succeed(ranked)
+        : Effect.fail(new ProviderError({ reason: new BadResponse({ description: flaw }), status: 200 }))
+    })
+  const [first, ...others] = parts
+  if (first !== undefined && others.length === 0) {
+    const ranked = yield* checked(first)
+    return { ...ranked, results: normalize(ranked.results.slice(0, top_n)) }
+  }
+  let started = 0
+  const answers = yield* Effect.forEach(
+    parts,
+    (part) =>
+      Effect.suspend(() => {
+        started++
+        return checked(part)
+      }),
+    { concurrency }
+  ).pipe(Effect.mapError((error) => (started > 1 ? failedPartly(error) : error)))
+  const results = answers.flatMap(({ results }, at) =>
+    results.map(({ index, relevance_score }) => ({ index: index + (parts[at]?.start ?? 0), relevance_score }))
+  )
+  results.sort((a, b) => b.relevance_score - a.relevance_score || a.index - b.index)
+  return {
+    results: normalize(results.slice(0, top_n)),
+    search_units: sum(answers.map(({ search_units }) => search_units)),
+    total_tokens: sum(answers.map(({ total_tokens }) => total_tokens))
+  }
+})
+
+// Money
+
+/**
+ * The bytes of UTF-8, counted up to `most`. A token has at least one byte, so they are the most
+ * tokens that a text can have.
+ *
+ * @since 0.1.0
+ */
+export const bytesUpTo = (text: string, most: number): number => {
+  if (text.length >= most) return most
+  let bytes = 0
+  for (let at = 0; at < text.length && bytes < most; at++) {
+    const unit = text.charCodeAt(at)
+    // Each half of a surrogate pair takes two of the four bytes.
+    bytes += unit < 0x80 ? 1 : unit < 0x800 || (unit >= 0xd800 && unit < 0xe000) ? 2 : 3
+  }
+  return Math.min(bytes, most)
+}
+
+/** For the tokens that separate query and document. */
+const separators = 16
+
+/**
+ * The most tokens of one document together with its query, given the model's limits for a query and
+ * for both.
+ *
+ * @since 0.1.0
+ */
+export const tokensOfPair =
+  (query: string, most: { readonly query: number; readonly pair: number }) =>
+  (document: string): number => {
+    const tokens = separators + bytesUpTo(query, most.query)
+    return tokens + bytesUpTo(document, Math.max(0, most.pair - tokens))
+  }
+
+/** The average bytes of a token, for upstreams that do not report tokens. */
+const bytesPerToken = 4
+
+/**
+ * The most that a request can cost: at a price per token, of `tokens`, and at a price per search
+ * unit, of the documents.
+ *
+ * @since 0.1.0
+ */
+export const quoteOf = (pricing: PerSearchUnit | PerToken, documents: number, tokens: number) =>
+  pricing.unit === "token" ? tokenCost(pricing, tokens, 0) : cost(pricing.microCredits, searchUnits(documents))
+
+/**
+ * What is charged: what the upstream counted. If it reports no tokens, their number is estimated
+ * from `mostTokens`, the number that the quote is based on.
+ *
+ * @since 0.1.0
+ */
+export const chargeOf = (
+  pricing: PerSearchUnit | PerToken,
+  { total_tokens }: Ranked,
+  documents: number,
+  mostTokens: number
+): Charge => {
+  const tokens = total_tokens === undefined ? {} : { total_tokens }
+  if (pricing.unit === "token") {
+    const counted = total_tokens ?? Math.ceil(mostTokens / bytesPerToken)
+    return { cost: tokenCost(pricing, counted, 0), usage: tokens }
+  }
+  const search_units = searchUnits(documents)
+  return { cost: cost(pricing.microCredits, search_units), usage: { search_units, ...tokens } }
+}
+
+// Offers
+
+/**
+ * What makes an offer of an upstream that bills by token, or not at all.
+ *
+ * @since 0.1.0
+ */
+export interface OfferOptions {
+  readonly upstream: Upstream
+  readonly model: RerankModel
+  readonly limits: Limits
+  /** The most tokens that the model reads of a query, and of a query with a document. */
+  readonly mostTokens: { readonly query: number; readonly pair: number }
+  /**
+   * What counts for `sizePerCall`: what each call has anyway, and what a document adds. Default: the
+   * document's tokens, with the query's, at most.
+   */
+  readonly size?: {
+    readonly overhead: (request: RerankRequest) => number
+    readonly of: (document: string) => number
+  }
+  readonly call: (request: RerankRequest, part: Part, credential: Credential) => Effect.Effect<Ranked, ProviderError>
+}
+
+/**
+ * An offer that splits requests by its limits. It quotes every byte as a token, because the gateway
+ * has no tokenizer, and charges the tokens that the upstream reports.
+ *
+ * @example
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { HttpClientRequest } from "effect/http"
+ * import type { Upstream } from "@model-gateway/providers/Adapter"
+ * import type { RerankModel } from "@model-gateway/providers/Model"
+ * import * as Ranking from "@model-gateway/providers/Ranking"
+ * import * as UpstreamHttp from "@model-gateway/providers/UpstreamHttp"
+ *
+ * const Response = Schema.Struct({ results: Schema.Array(Ranking.Result) })
+ *
+ * const offer = Effect.fnUntraced(function* (upstream: Upstream, model: RerankModel) {
+ *   const http = yield* UpstreamHttp.make(upstream)
+ *   const limits = yield* Ranking.limitsOf(model, { documentsPerCall: 100 })
+ *   return Ranking.offer({
+ *     upstream,
+ *     model,
+ *     limits,
+ *     mostTokens: { query: 512, pair: 1024 },
+ *     call: ({ query }, { documents }, credential) => {
+ *       const body = { model: model.upstreamId, query, documents }
+ *       const request = HttpClientRequest.post("rerank").pipe(HttpClientRequest.bodyJsonUnsafe(body))
+ *       return http.json({ request, credential, model: model.upstreamId }, Response)
+ *     }
+ *   })
+ * })
+ * ```
+ *
+ * @since 0.1.0
+ */
+export const offer = ({ call, limits, model, mostTokens, size, upstream }: OfferOptions): RerankOffer => {
+  const { pricing, publicId } = model
+  const tokensOf = (query: string) => tokensOfPair(query, mostTokens)
+  const most = ({ documents, query }: RerankRequest): number => {
+    const tokens = tokensOf(query)
+    return documents.reduce((sum, { text = "" }) => sum + tokens(text), 0)
+  }
+  return {
+    ...Offer.ofModel(model),
+    kind: "rerank",
+    provider: upstream.name,
+    credential: upstream.credential,
+    pricing,
+    capabilities: { image_documents: false },
+    quote: (request) => quoteOf(pricing, request.documents.length, most(request)),
+    run: Effect.fnUntraced(function* (request: RerankRequest, credential: Credential) {
+      const texts = yield* textsOf(request, publicId)
+      const sizePerCall = limits.sizePerCall - (size?.overhead(request) ?? 0)
+      const sizeOf = size?.of ?? tokensOf(request.query)
+      const parts = split(texts, { ...limits, sizePerCall }, request.top_n, sizeOf)
+      const ranked = yield* rank({ documents: texts.length, top_n: request.top_n, publicId }, parts, limits, (part) =>
+        call(request, part, credential)
+      )
+      return {
+        answer: { results: ranked.results },
+        charge: chargeOf(pricing, ranked, texts.length, most(request))
+      }
+    })
+  }
+}

@@ -1,0 +1,120 @@
+/**
+ * A server of Hugging Face's Text Embeddings Inference (TEI) that serves a rerank model.
+ *
+ * Protocol: https://huggingface.github.io/text-embeddings-inference. Limits:
+ * https://huggingface.co/docs/text-embeddings-inference/cli_arguments.
+ *
+ * A server has one model, so that the name of the model is not sent: `tei/<any>` is what it serves.
+ * It scores each document on its own, so that scores of several calls can be compared.
+ *
+ * @since 0.1.0
+ */
+import { Effect, Schema } from "effect"
+import { HttpClientRequest } from "effect/http"
+import { type Adapter, InvalidModel, type Upstream } from "./Adapter.ts"
+import * as Catalogue from "./Catalogue.ts"
+import type { RerankModel } from "./Model.ts"
+import type { RerankOffer } from "./Offer.ts"
+import { Overloaded, type Reason, Unavailable, UnknownModel } from "./ProviderError.ts"
+import * as Ranking from "./Ranking.ts"
+import type { RerankRequest } from "./Rerank.ts"
+import * as UpstreamHttp from "./UpstreamHttp.ts"
+
+// Request mapping
+
+/** The server's defaults: `--max-client-batch-size`, and `--payload-limit` in bytes. */
+const perCall = { documentsPerCall: 32, sizePerCall: 2_000_000 }
+
+/** The server tells its limit in `/info` only. Few models read more. */
+const mostTokens = { query: 32_768, pair: 32_768 }
+
+const toBody = ({ options, query }: RerankRequest, documents: ReadonlyArray<string>) =>
+  // Longer texts are cut off, as hosted services do, unless the options say otherwise. The other
+  // options come first, so that they cannot replace what the request says.
+  Object.assign({ truncate: true }, options, { query, texts: documents, return_text: false })
+
+const encoder = new TextEncoder()
+
+const bytesOfJson = (part: string | object): number => encoder.encode(JSON.stringify(part)).length + 1
+
+// Response mapping
+
+const Response = Schema.Array(
+  Schema.Struct({ index: Ranking.Result.fields.index, score: Ranking.Result.fields.relevance_score })
+)
+
+/** The header `x-compute-tokens`. A proxy may have removed it. */
+const tokensOf = (header: string | undefined): number | undefined =>
+  header !== undefined && /^\d{1,9}$/.test(header) ? Number(header) : undefined
+
+// Error mapping
+
+/** The server names the case in `error_type`, and answers 424 if its backend failed. */
+const reasonOf = ({ codes, message, model, retryAfter, status }: UpstreamHttp.Failure): Reason | undefined => {
+  const is = (type: string) => codes.some((code) => code.toLowerCase() === type)
+  if (status === 424 && message !== undefined && /\bnot a re-?rank/i.test(message)) return new UnknownModel({ model })
+  // It means its own queue, not the caller's rate.
+  if (status === 429 || is("overloaded")) return new Overloaded(retryAfter === undefined ? {} : { retryAfter })
+  return is("unhealthy") ? new Unavailable(retryAfter === undefined ? {} : { retryAfter }) : undefined
+}
+
+// Offers
+
+const offer = (http: UpstreamHttp.UpstreamHttp, upstream: Upstream, model: RerankModel) =>
+  Effect.map(Ranking.limitsOf(model, perCall), (limits): RerankOffer =>
+    Ranking.offer({
+      upstream,
+      model,
+      limits,
+      mostTokens,
+      size: { overhead: (request) => bytesOfJson(toBody(request, [])), of: bytesOfJson },
+      call: (request, part, credential) =>
+        http
+          .jsonWithHeaders(
+            {
+              request: HttpClientRequest.post("rerank").pipe(
+                HttpClientRequest.acceptJson,
+                HttpClientRequest.bodyJsonUnsafe(toBody(request, part.documents))
+              ),
+              credential,
+              model: model.upstreamId
+            },
+            Response
+          )
+          .pipe(
+            Effect.map(({ body, headers }) => ({
+              results: body.map(({ index, score }) => ({ index, relevance_score: score })),
+              total_tokens: tokensOf(headers["x-compute-tokens"])
+            }))
+          )
+    })
+  )
+
+/**
+ * Text Embeddings Inference: `TEI_BASE_URL`, and `TEI_API_KEY` if the server has one.
+ *
+ * Its built-in model `tei/*` stands for every id that begins with `tei/`, and is free of charge. A
+ * settings file may define models with a price, per token or per search unit.
+ *
+ * `parameters` of a model: see `Ranking.Parameters`. Defaults: 32 documents and 2,000,000 bytes
+ * (`sizePerCall`) per call, as the server's own.
+ *
+ * @since 0.1.0
+ */
+export const adapter: Adapter = {
+  name: "tei",
+  title: "Text Embeddings Inference",
+  variables: { apiKey: "TEI_API_KEY", baseUrl: "TEI_BASE_URL" },
+  defaultBaseUrl: undefined,
+  credential: "optional",
+  kinds: ["rerank"],
+  models: Catalogue.of("tei"),
+  offers: (upstream, models) =>
+    Effect.flatMap(UpstreamHttp.make({ baseUrl: upstream.baseUrl, timeLimit: upstream.timeLimit, reasonOf }), (http) =>
+      Effect.forEach(models, (model) =>
+        model.kind === "rerank"
+          ? offer(http, upstream, model)
+          : Effect.fail(new InvalidModel({ model, message: "must be a rerank model" }))
+      )
+    )
+}

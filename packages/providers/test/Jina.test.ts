@@ -1,0 +1,149 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import * as Jina from "../src/Jina.ts"
+import type { RerankModel } from "../src/Model.ts"
+import type { RerankRequest } from "../src/Rerank.ts"
+import { startJinaDouble } from "./support/JinaDouble.mjs"
+import {
+  failureOf,
+  offered,
+  reasonText,
+  request,
+  rerankSuite,
+  type Subject,
+  texts,
+  undici
+} from "./support/rerankSuite.ts"
+
+const subject: Subject = {
+  adapter: Jina.adapter,
+  start: startJinaDouble,
+  path: "/v1",
+  bodyOf: (results) => ({ results, usage: { total_tokens: 9 } }),
+  scorePath: "results.0.relevance_score"
+}
+
+const v3: RerankModel = {
+  kind: "rerank",
+  publicId: "jina/jina-reranker-v3",
+  upstreamId: "jina-reranker-v3",
+  name: "Jina Reranker v3",
+  pricing: { unit: "token", inputMicroCredits: 50_000, outputMicroCredits: 0 },
+  parameters: { independentScores: false }
+}
+
+const sentBody = Schema.decodeUnknownSync(
+  Schema.fromJsonString(Schema.Struct({ documents: Schema.Array(Schema.String), top_n: Schema.Int }))
+)
+
+describe("Jina", () => {
+  rerankSuite(subject)
+
+  it.live("sends what the request says", () =>
+    Effect.gen(function* () {
+      const { double, run } = yield* offered(subject)
+      const options = { model: "xyz", documents: [], truncation: false, return_documents: true }
+      yield* run({ ...request, top_n: 2, options })
+      assert.deepStrictEqual(JSON.parse(double.state.requests[0]?.text ?? ""), {
+        model: "jina-reranker-v2-base-multilingual",
+        query: "green tea",
+        documents: ["coffee", "green tea leaves", "black tea"],
+        top_n: 2,
+        truncation: false,
+        return_documents: false
+      })
+    }).pipe(undici)
+  )
+
+  it.live("charges the tokens that Jina reports, and an estimate if it reports none", () =>
+    Effect.gen(function* () {
+      const { double, offer, run } = yield* offered(subject)
+      double.next({ body: { results: [], usage: { total_tokens: 2_000_001 } } })
+      assert.deepStrictEqual<unknown>((yield* run(request)).charge, {
+        cost: 100_001,
+        usage: { total_tokens: 2_000_001 }
+      })
+      const long = { ...request, documents: texts(100, "tea ".repeat(100)) }
+      for (const usage of [undefined, null, {}]) {
+        double.next({ body: { results: [], usage } })
+        const { charge } = yield* run(long)
+        assert.deepStrictEqual(charge.usage, {})
+        assert.strictEqual(charge.cost, Math.ceil(offer.quote(long) / 4))
+      }
+    }).pipe(undici)
+  )
+
+  it.live("never quotes less than Jina bills", () =>
+    Effect.gen(function* () {
+      const { offer, run } = yield* offered(subject)
+      const words = "tea ".repeat(10_000)
+      const requests: ReadonlyArray<RerankRequest> = [
+        request,
+        { query: "! ".repeat(300), documents: texts(150, "! ".repeat(250)) },
+        { query: "茶", documents: texts(200, "茶 ".repeat(200)) },
+        { query: words, documents: texts(20, words) }
+      ]
+      for (const request of requests) {
+        assert.isAtLeast(offer.quote(request), (yield* run(request)).charge.cost)
+      }
+    }).pipe(undici)
+  )
+
+  it.live("splits more than 2,048 documents, and merges the rankings", () =>
+    Effect.gen(function* () {
+      const { double, run } = yield* offered(subject)
+      const documents = [...texts(4096, "coffee"), { text: "green tea" }]
+      const { answer, charge } = yield* run({ ...request, documents, top_n: 2 })
+      assert.deepStrictEqual(
+        answer.results.map(({ index }) => index),
+        [4096, 0]
+      )
+      assert.deepStrictEqual(
+        double.state.requests
+          .map(({ text }) => {
+            const body = sentBody(text)
+            return [body.documents.length, body.top_n]
+          })
+          .toSorted(([a = 0], [b = 0]) => b - a),
+        [
+          [2048, 2],
+          [2048, 2],
+          [1, 1]
+        ]
+      )
+      // Each document has 2 tokens for the query, and 1 or 2 of its own.
+      assert.deepStrictEqual(charge.usage, { total_tokens: 4096 * 3 + 4 })
+    }).pipe(undici)
+  )
+
+  it.live("refuses more documents than one call of a listwise model takes", () =>
+    Effect.gen(function* () {
+      const { double, run } = yield* offered(subject, {}, v3)
+      const error = yield* Effect.flip(run({ ...request, documents: texts(2049, "tea") }))
+      assert.strictEqual(
+        reasonText(error.reason),
+        'InputTooLarge: the model "jina/jina-reranker-v3" ranks at most 2048 documents per request'
+      )
+      assert.deepStrictEqual(double.state.requests, [])
+    }).pipe(undici)
+  )
+
+  it.live("maps Jina's own codes", () =>
+    Effect.gen(function* () {
+      const cases: ReadonlyArray<readonly [number, string, string]> = [
+        [403, "AUTHZ_INSUFFICIENT_BALANCE", "OutOfCredit: the account at the provider is out of credit"],
+        [403, "AUTHZ_RESOURCE_LIMIT_EXCEEDED", "OutOfCredit: the account at the provider is out of credit"],
+        [403, "AUTHZ_OTHER", "Unauthorized: the provider rejected its credentials"],
+        [400, "INPUT_MODEL_NOT_FOUND", "UnknownModel: unknown model jina-reranker-v2-base-multilingual"],
+        [400, "INPUT_OTHER", "InvalidRequest: the input is odd"]
+      ]
+      for (const [status, code, expected] of cases) {
+        const { reason } = yield* failureOf(subject, { status, body: { code, detail: "the input is odd" } })
+        assert.strictEqual(reasonText(reason), expected)
+      }
+      const { run } = yield* offered(subject)
+      const { reason } = yield* Effect.flip(run({ ...request, documents: [] }))
+      assert.strictEqual(reasonText(reason), "InvalidRequest: documents: List should have at least 1 item")
+    }).pipe(undici)
+  )
+})

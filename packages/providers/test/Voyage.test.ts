@@ -1,0 +1,117 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import * as Voyage from "../src/Voyage.ts"
+import type { RerankRequest } from "../src/Rerank.ts"
+import {
+  failureOf,
+  offered,
+  reasonText,
+  request,
+  rerankSuite,
+  type Subject,
+  texts,
+  undici
+} from "./support/rerankSuite.ts"
+import { startVoyageDouble } from "./support/VoyageDouble.mjs"
+
+const subject: Subject = {
+  adapter: Voyage.adapter,
+  start: startVoyageDouble,
+  path: "/v1",
+  bodyOf: (data) => ({ object: "list", data, usage: { total_tokens: 9 } }),
+  scorePath: "data.0.relevance_score"
+}
+
+describe("Voyage", () => {
+  rerankSuite(subject)
+
+  it.live("sends what the request says, under Voyage's names", () =>
+    Effect.gen(function* () {
+      const { double, run } = yield* offered(subject)
+      yield* run({ ...request, top_n: 2, options: { truncation: false, top_k: 1, return_documents: true } })
+      assert.deepStrictEqual(JSON.parse(double.state.requests[0]?.text ?? ""), {
+        model: "rerank-2.5",
+        query: "green tea",
+        documents: ["coffee", "green tea leaves", "black tea"],
+        top_k: 2,
+        truncation: false,
+        return_documents: false
+      })
+      const { reason } = yield* Effect.flip(run({ ...request, options: { colour: "green" } }))
+      assert.strictEqual(reasonText(reason), "InvalidRequest: Argument 'colour' is not supported by our API.")
+    }).pipe(undici)
+  )
+
+  it.live("charges the tokens that Voyage reports", () =>
+    Effect.gen(function* () {
+      const { double, run } = yield* offered(subject)
+      // 1 and 3 and 2 tokens, and 2 of the query for each.
+      assert.deepStrictEqual<unknown>((yield* run(request)).charge, { cost: 1, usage: { total_tokens: 12 } })
+      double.next({ body: { data: [], usage: { total_tokens: 600_000 } } })
+      assert.deepStrictEqual<unknown>((yield* run(request)).charge, { cost: 30_000, usage: { total_tokens: 600_000 } })
+      for (const total_tokens of [-1, 0.5, "9", 1e300]) {
+        double.next({ body: { data: [], usage: { total_tokens } } })
+        const { reason } = yield* Effect.flip(run(request))
+        assert.strictEqual(reasonText(reason), "BadResponse: JSON of another form at usage.total_tokens")
+      }
+    }).pipe(undici)
+  )
+
+  it.live("never quotes less than Voyage bills, nor for what Voyage cuts off", () =>
+    Effect.gen(function* () {
+      const { offer, run } = yield* offered(subject)
+      const requests: ReadonlyArray<RerankRequest> = [
+        request,
+        { query: "! ".repeat(300), documents: texts(150, "! ".repeat(250)) },
+        { query: "茶", documents: texts(200, "茶 ".repeat(200)) }
+      ]
+      for (const request of requests) {
+        assert.isAtLeast(offer.quote(request), (yield* run(request)).charge.cost)
+      }
+      // 32,000 tokens for each document, at 0.05 micro-credits.
+      const endless = { query: "tea ".repeat(100_000), documents: texts(10, "tea ".repeat(100_000)) }
+      assert.strictEqual(offer.quote(endless), 16_000)
+    }).pipe(undici)
+  )
+
+  it.live("splits by documents and by tokens", () =>
+    Effect.gen(function* () {
+      const { double, run } = yield* offered(subject)
+      yield* run({ ...request, documents: texts(1001, "tea") })
+      assert.strictEqual(double.state.requests.length, 2)
+      const documents = [...texts(500, "tea ".repeat(500)), { text: "green tea" }]
+      const { answer } = yield* run({ ...request, documents, top_n: 1 })
+      assert.deepStrictEqual(
+        answer.results.map(({ index }) => index),
+        [500]
+      )
+      // 2,025 bytes for each pair of 500 documents.
+      assert.strictEqual(double.state.requests.length, 4)
+    }).pipe(undici)
+  )
+
+  it.live("maps the cases of a 400", () =>
+    Effect.gen(function* () {
+      const cases: ReadonlyArray<readonly [number, string, string]> = [
+        [400, "Model rerank-9 is not supported. Supported models are …", "UnknownModel: unknown model rerank-2.5"],
+        [
+          400,
+          "The max allowed tokens per submitted batch is 600000. Your batch has 700000 tokens.",
+          "InputTooLarge: The max allowed tokens per submitted batch is 600000. Your batch has 700000 tokens."
+        ],
+        [
+          400,
+          "The number of documents cannot exceed 1000.",
+          "InputTooLarge: The number of documents cannot exceed 1000."
+        ],
+        [400, "The query must be a string.", "InvalidRequest: The query must be a string."],
+        [403, "Your IP address is forbidden.", "Unauthorized: the provider rejected its credentials"],
+        [502, "", "Overloaded: the provider is overloaded"]
+      ]
+      for (const [status, detail, expected] of cases) {
+        const { reason } = yield* failureOf(subject, { status, body: { detail } })
+        assert.strictEqual(reasonText(reason), expected)
+      }
+    }).pipe(undici)
+  )
+})

@@ -1,0 +1,184 @@
+// What every rerank adapter does in the same way, checked over a socket.
+import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
+import { assert, it } from "@effect/vitest"
+import { Duration, Effect, Redacted } from "effect"
+import type { Adapter, Upstream } from "../../src/Adapter.ts"
+import type { RerankModel } from "../../src/Model.ts"
+import { type Credential, gatewayCredential } from "../../src/Offer.ts"
+import type { Reason } from "../../src/ProviderError.ts"
+import type { RerankRequest } from "../../src/Rerank.ts"
+import { recorded } from "./cohere.ts"
+import type { Double, Scripted, StartOptions } from "./Double.mjs"
+
+export const key = "secret-0123456789"
+
+export const request: RerankRequest = {
+  query: "green tea",
+  documents: [{ text: "coffee" }, { text: "green tea leaves" }, { text: "black tea" }]
+}
+
+export const texts = (count: number, text: string) => Array.from({ length: count }, () => ({ text }))
+
+/** An adapter and its double. */
+export interface Subject {
+  readonly adapter: Adapter
+  readonly start: (options: StartOptions) => Promise<Double>
+  /** The path of the base URL: `/v1`. */
+  readonly path: string
+  /** A body of the upstream's own form with these results. */
+  readonly bodyOf: (
+    results: ReadonlyArray<{ readonly index: unknown; readonly relevance_score: unknown; readonly more?: unknown }>
+  ) => unknown
+  /** What the upstream calls the score: `results.0.relevance_score`. */
+  readonly scorePath: string
+}
+
+export const undici = Effect.provide(NodeHttpClient.layerUndici)
+
+export const reasonText = (reason: Reason): string =>
+  "description" in reason ? `${reason._tag}: ${reason.description}` : `${reason._tag}: ${reason.message}`
+
+/** An offer that calls a double, for the scope. By default it is the first built-in model. */
+export const offered = (subject: Subject, options: Partial<Upstream> = {}, model?: RerankModel) =>
+  Effect.gen(function* () {
+    const { adapter, path, start } = subject
+    const double = yield* Effect.acquireRelease(
+      Effect.promise(() => start({ keys: [key, "tenant-key"] })),
+      (double) => Effect.promise(() => double.close())
+    )
+    const upstream = {
+      name: adapter.name,
+      baseUrl: `${double.url}${path}`,
+      credential: gatewayCredential(Redacted.make(key)),
+      ...options
+    }
+    const [offer] = yield* adapter.offers(upstream, model === undefined ? adapter.models : [model])
+    if (offer?.kind !== "rerank" || offer.credential === undefined) return assert.fail("no rerank offer")
+    const own = offer.credential
+    const run = (request: RerankRequest, credential: Credential = own) => offer.run(request, credential)
+    return { double, offer, run }
+  })
+
+export const failureOf = (subject: Subject, scripted: Scripted, options?: Partial<Upstream>) =>
+  Effect.gen(function* () {
+    const { double, run } = yield* offered(subject, options)
+    double.always(scripted)
+    return yield* Effect.flip(run(request))
+  })
+
+export const rerankSuite = (subject: Subject) => {
+  const bodyOf = (...results: ReadonlyArray<readonly [unknown, unknown]>) =>
+    subject.bodyOf(results.map(([index, relevance_score]) => ({ index, relevance_score })))
+
+  it.live("ranks with the credential of the call, and ignores fields it does not know", () =>
+    Effect.gen(function* () {
+      const { double, run } = yield* offered(subject)
+      const { answer } = yield* run({ ...request, top_n: 2 })
+      assert.deepStrictEqual(
+        answer.results.map(({ index }) => index),
+        [1, 2]
+      )
+      yield* run(request, { id: "tenant", secret: Redacted.make("tenant-key") })
+      const [first, second] = double.state.requests
+      assert.deepStrictEqual([first?.method, first?.url], ["POST", `${subject.path}/rerank`])
+      assert.deepStrictEqual(
+        [first?.headers["authorization"], second?.headers["authorization"]],
+        [`Bearer ${key}`, "Bearer tenant-key"]
+      )
+      assert.notMatch(second?.text ?? "", /top_/)
+      double.next({ body: subject.bodyOf([{ index: 0, relevance_score: 0.5, more: { deep: true } }]) })
+      assert.deepStrictEqual((yield* run(request)).answer.results, [{ index: 0, relevance_score: 0.5 }])
+    }).pipe(undici)
+  )
+
+  it.live("returns at most top_n results, whatever the upstream returns", () =>
+    Effect.gen(function* () {
+      const { double, run } = yield* offered(subject)
+      double.next({ body: bodyOf([2, 0.9], [0, 0.5], [1, 0.1]) })
+      assert.deepStrictEqual((yield* run({ ...request, top_n: 1 })).answer.results, [
+        { index: 2, relevance_score: 0.9 }
+      ])
+    }).pipe(undici)
+  )
+
+  it.live("maps failures, and keeps the status", () =>
+    Effect.gen(function* () {
+      const timeLimit = Duration.millis(100)
+      const html = { "content-type": "text/html" }
+      const failures: ReadonlyArray<readonly [Scripted, string, number | undefined, Partial<Upstream>?]> = [
+        [{ status: 400, body: { message: "no query" } }, "InvalidRequest: no query", 400],
+        [{ status: 401 }, "Unauthorized: the provider rejected its credentials", 401],
+        [{ status: 500 }, "BadResponse: status 500", 500],
+        [{ status: 503 }, "Overloaded: the provider is overloaded", 503],
+        [{ headers: html, body: "<html>" }, "BadResponse: not JSON but text/html", 200],
+        [{ fault: "cut" }, "Timeout: the provider did not answer in time", undefined],
+        [{ fault: "reset" }, "Timeout: the provider did not answer in time", undefined],
+        [{ fault: "cutBody" }, "Timeout: the provider did not answer in time", 200],
+        [{ fault: "hang" }, "Timeout: the provider did not answer in time", undefined, { timeLimit }],
+        [{ fault: "hangBody" }, "Timeout: the provider did not answer in time", 200, { timeLimit }],
+        [{ fault: "notHttp" }, "BadResponse: not HTTP", undefined],
+        [{}, "Unavailable: the provider is not available", undefined, { baseUrl: "http://nowhere.invalid" }]
+      ]
+      for (const [scripted, expected, status, options] of failures) {
+        const error = yield* failureOf(subject, scripted, options)
+        assert.deepStrictEqual([reasonText(error.reason), error.status], [expected, status])
+        assert.isUndefined(error.isPartlyBilled)
+      }
+      const { reason } = yield* failureOf(subject, { status: 429, headers: { "retry-after": "12" } })
+      assert.deepStrictEqual("retryAfter" in reason && reason.retryAfter, Duration.seconds(12))
+    }).pipe(undici)
+  )
+
+  it.live("reports a ranking that cannot be true", () =>
+    Effect.gen(function* () {
+      const bodies: ReadonlyArray<readonly [unknown, string]> = [
+        [bodyOf([3, 0.5]), "an index of no document"],
+        [bodyOf([1, 0.5], [1, 0.4]), "a document ranked twice"],
+        [bodyOf([1, 0.4], [0, 0.5]), "results out of order"],
+        [bodyOf([0, 0.4], [1, 0.3], [2, 0.2], [2, 0.1]), "more results than asked for"],
+        [bodyOf([0, "NaN"]), `JSON of another form at ${subject.scorePath}`]
+      ]
+      for (const [body, description] of bodies) {
+        const error = yield* failureOf(subject, { body })
+        assert.deepStrictEqual([reasonText(error.reason), error.status], [`BadResponse: ${description}`, 200])
+      }
+    }).pipe(undici)
+  )
+
+  it.live("refuses images without a call", () =>
+    Effect.gen(function* () {
+      const { double, offer, run } = yield* offered(subject)
+      const documents = [{ text: "a" }, { text: "b", image: "https://example.com/b.png" }]
+      const { reason } = yield* Effect.flip(run({ ...request, documents }))
+      assert.strictEqual(
+        reasonText(reason),
+        `InvalidRequest: documents.1.image: the model "${offer.publicId}" ranks text only`
+      )
+      assert.isFalse(offer.capabilities.image_documents)
+      assert.deepStrictEqual(double.state.requests, [])
+    }).pipe(undici)
+  )
+
+  it.live("shows the key in no log, error or span", () =>
+    Effect.gen(function* () {
+      const answers: ReadonlyArray<Scripted> = [
+        {},
+        { status: 401, body: { detail: `invalid key ${key}` } },
+        { status: 400, body: { detail: `invalid ${key}` } },
+        { fault: "cut" }
+      ]
+      for (const scripted of answers) {
+        const text = yield* recorded(
+          Effect.gen(function* () {
+            const { double, offer, run } = yield* offered(subject)
+            double.next(scripted)
+            yield* Effect.logInfo("offer", offer)
+            yield* run(request)
+          }).pipe(Effect.scoped)
+        )
+        assert.include(text, "/rerank")
+        assert.notInclude(text, key)
+      }
+    }).pipe(undici)
+  )
+}
