@@ -13,6 +13,7 @@ import { createRequire } from "node:module"
 import { homedir } from "node:os"
 import { delimiter, dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { installPackages, isRoot, run } from "./apt.mjs"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
@@ -86,23 +87,8 @@ export const launchOptions = (...switches) => {
   }
 }
 
-const isRoot = process.getuid?.() === 0
-
-const run = (command, args, env = {}) =>
-  spawnSync(command, args, {
-    env: { ...process.env, ...env },
-    stdio: ["ignore", "ignore", "inherit"],
-    timeout: 600_000
-  }).status === 0
-
 /** Debian's own package, where there is one and this may install it. */
-const installDebian = () => {
-  if (!isRoot || spawnSync("apt-get", ["--version"]).status !== 0) return false
-  const env = { DEBIAN_FRONTEND: "noninteractive" }
-  const options = ["-qq", "-o", "DPkg::Lock::Timeout=120"]
-  const install = [...options, "install", "-y", "--no-install-recommends", "chromium"]
-  return run("apt-get", [...options, "update"], env) && run("apt-get", install, env)
-}
+const installDebian = () => installPackages("chromium")
 
 const installPlaywright = () => {
   const folder = playwrightFolder()

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join, relative } from "node:path"
 import { ensureChromium, noChromium } from "./chromium.mjs"
 import { root, run, setup } from "./setup.mjs"
+import { ensureSpeech, noSpeech } from "./speech.mjs"
 
 /** The folders that have tests: the root has those of the workspace as a whole. */
 const tested = [
@@ -20,6 +21,10 @@ const failedSteps = []
 if (ensureChromium() === undefined) {
   console.error(noChromium)
   if (process.env.CI) failedSteps.push("a browser to test in")
+}
+if (ensureSpeech() === undefined) {
+  console.error(noSpeech)
+  if (process.env.CI) failedSteps.push("programs that speak and hear to test with")
 }
 
 const step = (title, command, args) => {

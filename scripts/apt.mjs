@@ -1,0 +1,21 @@
+// Installs Debian's packages for the tests, where this process may.
+import { spawnSync } from "node:child_process"
+
+export const isRoot = process.getuid?.() === 0
+
+/** Runs a command to its end; only what it says of errors is shown. */
+export const run = (command, args, env = {}) =>
+  spawnSync(command, args, {
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "ignore", "inherit"],
+    timeout: 600_000
+  }).status === 0
+
+/** Whether the packages were installed. Only root can, and only where there is an apt-get. */
+export const installPackages = (...packages) => {
+  if (!isRoot || spawnSync("apt-get", ["--version"]).status !== 0) return false
+  const env = { DEBIAN_FRONTEND: "noninteractive" }
+  const options = ["-qq", "-o", "DPkg::Lock::Timeout=120"]
+  const install = [...options, "install", "-y", "--no-install-recommends", ...packages]
+  return run("apt-get", [...options, "update"], env) && run("apt-get", install, env)
+}
