@@ -57,11 +57,14 @@ export interface ListedOffer {
   readonly credential: string | null
 }
 
-/** Every model. */
+/**
+ * Every model that all callers can use. Left out are the offers for callers with a provider key of
+ * their own: those without a credential of the gateway.
+ */
 export const list = ({ offers, upstreams }: Everything, deadlines: Settings["deadlines"]): ReadonlyArray<Listed> => {
   const sources = new Map(upstreams.map(({ credentialSource, name }) => [name, credentialSource]))
   const models = new Map<string, Listed>()
-  for (const offer of offers) {
+  for (const offer of offers.filter(({ credential }) => credential !== undefined)) {
     const { kind, name, pricing, provider, publicId, upstreamId } = offer
     const limit = offer.timeLimit ?? defaultLimit(kind, deadlines)
     const listed: ListedOffer = {

@@ -89,17 +89,10 @@ const checkTurnedOff = (
 }
 
 /**
- * The offers that the settings give. They share connections, which the layer keeps open.
- *
- * Offers without a credential of the gateway are for callers with a provider key of their own. They
- * are left out while callers cannot have one.
+ * The offers that the settings give. They share connections, which the layer keeps open. Offers
+ * without a credential of the gateway are for callers with a provider key of their own.
  */
 export const layer = (loaded: Loaded, settings: Settings["upstreams"]): Layer.Layer<Offered, Failure> =>
-  Layer.effect(
-    Offered,
-    Effect.map(make(loaded, settings), ({ offers, upstreams }) =>
-      Offered.of({ upstreams, offers: offers.filter(({ credential }) => credential !== undefined) })
-    )
-  ).pipe(
+  Layer.effect(Offered, Effect.map(make(loaded, settings), Offered.of)).pipe(
     Layer.provide([NodeGateway.layerHttpClient({ connections: 1024 }), NodeServices.layer, SecureRandom.layerWebCrypto])
   )

@@ -34,6 +34,31 @@ describe("the offers of the executable", () => {
     expect(stdout + stderr).not.toContain(apiKey)
   })
 
+  it("include Cohere's models for a workspace that stored a key of its own, which goes to the operator's URL", async () => {
+    const own = "co-of-a-caller"
+    const double = await startCohereDouble({ keys: [own] })
+    onTestFinished(() => double.close())
+    const gateway = await serve(folder(), [], { COHERE_BASE_URL: double.url })
+    const [, management = ""] = await gateway.prints(/management key +(mg_mk_\w{38})/)
+    const request = { model: "cohere/rerank-v3.5", query: "tea", documents: ["a", "tea"] }
+    expect(await ask(gateway, "/rerank", request)).toMatchObject({
+      error: { code: 404, message: expect.stringContaining("Store a provider key for cohere") }
+    })
+    expect(JSON.stringify(await ask(gateway, "/models"))).not.toContain("cohere/")
+    const stored = await fetch(`${gateway.origin}/api/v1/byok`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${management}`, "content-type": "application/json", connection: "close" },
+      body: JSON.stringify({ provider: "cohere", key: own, base_url: "http://127.0.0.1:1" })
+    })
+    expect(stored.status).toBe(201)
+    expect(await ask(gateway, "/rerank", request)).toMatchObject({ provider: "cohere" })
+    expect(double.state.requests[0]?.headers["authorization"]).toBe(`Bearer ${own}`)
+    expect(JSON.stringify(await ask(gateway, "/models"))).toContain('"id":"cohere/rerank-v3.5"')
+    gateway.signal("SIGTERM")
+    const { stderr, stdout } = await gateway.ended
+    expect(stdout + stderr).not.toContain(own)
+  })
+
   it("do not include Cohere's models without a key", async () => {
     const gateway = await serve(folder(), [], { COHERE_API_KEY: "" })
     expect(
