@@ -13,10 +13,12 @@ import * as Command from "./Command.ts"
 import * as Deepgram from "./Deepgram.ts"
 import * as Fal from "./Fal.ts"
 import * as Gateway from "./Gateway.ts"
+import * as Google from "./Google.ts"
 import * as Groq from "./Groq.ts"
 import * as Jina from "./Jina.ts"
 import * as OpenAi from "./OpenAi.ts"
 import * as Replicate from "./Replicate.ts"
+import * as Runway from "./Runway.ts"
 import * as Tei from "./Tei.ts"
 import * as Voyage from "./Voyage.ts"
 
@@ -49,6 +51,8 @@ export const adapters: ReadonlyArray<AnyAdapter> = [
   Deepgram.adapter,
   Replicate.adapter,
   Fal.adapter,
+  Runway.adapter,
+  Google.adapter,
   Gateway.adapter,
   Command.adapter
 ]

@@ -287,6 +287,84 @@ export const models: ReadonlyArray<BuiltIn> = [
     pricing: { unit: "second", microCredits: 4300 / 60 },
     parameters: { addOns: { diarize: 2000 / 60, diarize_model: 2000 / 60, "language=multi": 900 / 60 } },
     source: { page: "https://deepgram.com/pricing", readOn: "2026-11-22" }
+  },
+  {
+    adapter: "runway",
+    kind: "video",
+    publicId: "runway/gen4.5",
+    upstreamId: "gen4.5",
+    name: "Runway Gen-4.5",
+    // 12 of Runway's credits a second. A credit is 0.01 USD.
+    pricing: { unit: "second", microCredits: 120_000 },
+    parameters: {
+      ratios: [
+        { ratio: "1280:720", resolution: "720p", aspect_ratio: "16:9" },
+        { ratio: "720:1280", resolution: "720p", aspect_ratio: "9:16" },
+        { ratio: "1104:832", resolution: "720p", aspect_ratio: "4:3", image_only: true },
+        { ratio: "832:1104", resolution: "720p", aspect_ratio: "3:4", image_only: true },
+        { ratio: "960:960", resolution: "720p", aspect_ratio: "1:1", image_only: true },
+        { ratio: "1584:672", resolution: "720p", aspect_ratio: "21:9", image_only: true }
+      ],
+      durations: [2, 3, 4, 5, 6, 7, 8, 9, 10],
+      default_duration: 5,
+      options: ["contentModeration"]
+    },
+    source: {
+      page: "https://github.com/runwayml/skills/blob/main/skills/rw-api-reference/SKILL.md",
+      readOn: "2026-11-22"
+    }
+  },
+  {
+    adapter: "runway",
+    kind: "video",
+    publicId: "runway/gen4_turbo",
+    upstreamId: "gen4_turbo",
+    name: "Runway Gen-4 Turbo",
+    // 5 of Runway's credits a second.
+    pricing: { unit: "second", microCredits: 50_000 },
+    parameters: {
+      ratios: [
+        { ratio: "1280:720", resolution: "720p", aspect_ratio: "16:9" },
+        { ratio: "720:1280", resolution: "720p", aspect_ratio: "9:16" },
+        { ratio: "1104:832", resolution: "720p", aspect_ratio: "4:3" },
+        { ratio: "832:1104", resolution: "720p", aspect_ratio: "3:4" },
+        { ratio: "960:960", resolution: "720p", aspect_ratio: "1:1" },
+        { ratio: "1584:672", resolution: "720p", aspect_ratio: "21:9" }
+      ],
+      durations: [2, 3, 4, 5, 6, 7, 8, 9, 10],
+      default_duration: 5,
+      image_required: true,
+      prompt_optional: true,
+      options: ["contentModeration"]
+    },
+    source: {
+      page: "https://github.com/runwayml/skills/blob/main/skills/rw-api-reference/SKILL.md",
+      readOn: "2026-11-22"
+    }
+  },
+  {
+    adapter: "google",
+    kind: "video",
+    publicId: "google/gemini-omni-1.1-flash",
+    upstreamId: "gemini-omni-1.1-flash",
+    name: "Gemini Omni 1.1 Flash",
+    // 17.50 USD for a million tokens of video. A second has 5,792 of them at 720p, and costs 1.5 times
+    // as much at 1080p, and 3 times as much at 4K.
+    pricing: {
+      unit: "second",
+      prices: [
+        { resolution: "720p", microCredits: 101_360 },
+        { resolution: "1080p", microCredits: 152_040 },
+        { resolution: "4K", microCredits: 304_080 }
+      ]
+    },
+    parameters: {
+      durations: [3, 4, 5, 6, 7, 8, 9, 10],
+      default_duration: 5,
+      resolutions: ["720p", "1080p", "4K"],
+      aspect_ratios: ["16:9", "9:16"]
+    },
+    source: { page: "https://runware.ai/docs/models/google-gemini-omni-flash.md", readOn: "2026-11-22" }
   }
 ]
 

@@ -1,0 +1,293 @@
+/**
+ * Runway's video models: tasks that make a video from text or from an image.
+ *
+ * Protocol: https://docs.dev.runwayml.com/api/. Errors: https://docs.dev.runwayml.com/errors/errors/
+ * and https://docs.dev.runwayml.com/errors/task-failures/. Inputs:
+ * https://docs.dev.runwayml.com/assets/inputs/. Prices: https://docs.dev.runwayml.com/guides/pricing/.
+ *
+ * @since 0.1.0
+ */
+import { AspectRatio, Resolution } from "@model-gateway/core/Video"
+import { Duration, Effect, Schema, Stream } from "effect"
+import { HttpClientRequest } from "effect/http"
+import { type Adapter, InvalidModel, type Upstream } from "./Adapter.ts"
+import * as Catalogue from "./Catalogue.ts"
+import * as ModelParameters from "./internal/parameters.ts"
+import * as VideoInput from "./internal/videoInput.ts"
+import type { VideoModel } from "./Model.ts"
+import * as Offer from "./Offer.ts"
+import type { Credential, VideoOffer } from "./Offer.ts"
+import { BadResponse, invalidRequest, OutOfCredit, Overloaded, ProviderError, type Reason } from "./ProviderError.ts"
+import * as SafeMessage from "./SafeMessage.ts"
+import * as UpstreamHttp from "./UpstreamHttp.ts"
+import type { JobHandle, SubmittedVideo, VideoRequest, VideoStatus } from "./Video.ts"
+
+// Configuration
+
+/**
+ * The `parameters` of a model.
+ *
+ * @since 0.1.0
+ */
+export const Parameters = Schema.Struct({
+  /** The sizes in pixels that the model makes. The first that fits the request is used. */
+  ratios: Schema.NonEmptyArray(
+    Schema.Struct({
+      /** As Runway writes it: `1280:720`. */
+      ratio: Schema.String.check(Schema.isPattern(/^[1-9]\d*:[1-9]\d*$/)),
+      resolution: Resolution,
+      aspect_ratio: AspectRatio,
+      /** Whether it is for videos from an image only. Default: false. */
+      image_only: Schema.optionalKey(Schema.Boolean)
+    })
+  ),
+  durations: VideoInput.Parameters.fields.durations,
+  default_duration: VideoInput.Parameters.fields.default_duration,
+  /** Whether the model takes a last frame too. Default: false. */
+  last_frame: Schema.optionalKey(Schema.Boolean),
+  /** Whether a video has audio if the request does not say. Default: the model makes none. */
+  audio: VideoInput.Parameters.fields.audio,
+  image_required: VideoInput.Parameters.fields.image_required,
+  prompt_optional: VideoInput.Parameters.fields.prompt_optional,
+  options: VideoInput.Parameters.fields.options
+})
+
+type Parameters = typeof Parameters.Type
+
+const distinct = <A>([first, ...rest]: readonly [A, ...ReadonlyArray<A>]): readonly [A, ...ReadonlyArray<A>] => [
+  first,
+  ...new Set(rest.filter((each) => each !== first))
+]
+
+/** The names of Runway's fields are the same for all models. */
+const inputOf = ({ last_frame, ratios: [first, ...rest], ...parameters }: Parameters): VideoInput.Parameters => ({
+  ...parameters,
+  fields: {
+    prompt: "promptText",
+    duration: "duration",
+    seed: "seed",
+    first_frame: "promptImage",
+    ...(last_frame === true ? { last_frame: "promptImage" } : {}),
+    ...(parameters.audio === undefined ? {} : { generate_audio: "audio" })
+  },
+  resolutions: distinct([first.resolution, ...rest.map(({ resolution }) => resolution)]),
+  aspect_ratios: distinct([first.aspect_ratio, ...rest.map(({ aspect_ratio }) => aspect_ratio)])
+})
+
+// Request mapping
+
+const maxPromptLength = 1000
+const maxDataUriLength = 5 * 1024 * 1024
+const maxUrlLength = 2048
+
+const imagesOf = ({ frame_images = [] }: VideoRequest) =>
+  frame_images.map(({ frame_type, image_url: { url } }) => ({
+    uri: url,
+    position: frame_type === "first_frame" ? "first" : "last"
+  }))
+
+const ratioOf = ({ ratios }: Parameters, request: VideoRequest): string | undefined =>
+  ratios.find(
+    ({ aspect_ratio, image_only = false, resolution }) =>
+      (request.resolution ?? resolution) === resolution &&
+      (request.aspect_ratio ?? aspect_ratio) === aspect_ratio &&
+      (!image_only || imagesOf(request).length > 0)
+  )?.ratio
+
+/** What Runway does not take in the request, beyond what the model does not support. */
+const issueOf = ({ publicId }: VideoModel, parameters: Parameters, request: VideoRequest): string | undefined => {
+  if ((request.prompt ?? "").length > maxPromptLength) {
+    return `prompt: ${publicId} takes at most ${maxPromptLength} characters`
+  }
+  const tooLong = imagesOf(request).findIndex(
+    ({ uri }) => uri.length > (uri.startsWith("data:") ? maxDataUriLength : maxUrlLength)
+  )
+  if (tooLong >= 0) {
+    return `frame_images.${tooLong}.image_url.url: ${publicId} takes a URL of at most ${maxUrlLength} characters, or a data: URI of at most 5 MiB`
+  }
+  return ratioOf(parameters, request) === undefined
+    ? `aspect_ratio: ${publicId} makes no video of this aspect ratio and resolution ${imagesOf(request).length > 0 ? "from an image" : "without an image"}`
+    : undefined
+}
+
+const bodyOf = (model: VideoModel, parameters: Parameters, request: VideoRequest) => ({
+  ...VideoInput.inputOf(inputOf(parameters), request),
+  model: model.upstreamId,
+  ratio: ratioOf(parameters, request),
+  ...(imagesOf(request).length === 0 ? {} : { promptImage: imagesOf(request) })
+})
+
+// Response mapping
+
+const Created = Schema.Struct({ id: Schema.String.check(Schema.isPattern(/^[\w-]{1,64}$/)) })
+
+const isHandle = Schema.is(Created.fields.id)
+
+const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
+
+const Task = Schema.Struct({
+  status: Schema.Literals(["PENDING", "THROTTLED", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED"]),
+  progress: nullable(Schema.Finite),
+  output: nullable(Schema.Array(Schema.String)),
+  failure: nullable(Schema.String),
+  failureCode: nullable(Schema.String)
+})
+
+type Task = typeof Task.Type
+
+const failed = (message: string): VideoStatus => ({ status: "failed", message })
+
+/** Runway asks not to show its codes to users. Its words for an invalid input help them. */
+const failureOf = ({ failure, failureCode }: Task): string => {
+  const code = failureCode ?? ""
+  if (/(?:^|\.)SAFETY\./.test(`${code}.`)) {
+    return code.startsWith("SAFETY.OUTPUT")
+      ? "the provider's content moderation rejected the video"
+      : "the provider's content moderation rejected the input"
+  }
+  const said = code.startsWith("ASSET.") ? SafeMessage.make(failure ?? "") : undefined
+  if (code.startsWith("ASSET.")) return said ?? "the provider could not use an input file"
+  return "the provider could not make the video"
+}
+
+// Error mapping
+
+/** Runway reports an empty account as a 400, and load that it sheds as a 502. */
+const reasonOf = ({ message, retryAfter, status }: UpstreamHttp.Failure): Reason | undefined => {
+  if (status === 400 && /\bcredits?\b/i.test(message ?? "")) return new OutOfCredit()
+  if (status === 502) return new Overloaded(retryAfter === undefined ? {} : { retryAfter })
+  return undefined
+}
+
+// Offers
+
+const version = { "x-runway-version": "2024-11-06" }
+
+const video = (
+  http: UpstreamHttp.UpstreamHttp,
+  { credential, name }: Upstream,
+  model: VideoModel,
+  parameters: Parameters
+): VideoOffer => {
+  const input = inputOf(parameters)
+  const call = (request: HttpClientRequest.HttpClientRequest, credential: Credential) => ({
+    request: request.pipe(HttpClientRequest.acceptJson, HttpClientRequest.setHeaders(version)),
+    credential,
+    model: model.upstreamId
+  })
+  const path = (handle: JobHandle): Effect.Effect<string, ProviderError> =>
+    isHandle(handle)
+      ? Effect.succeed(`v1/tasks/${handle}`)
+      : Effect.fail(new ProviderError({ reason: new BadResponse({ description: "no handle of Runway" }) }))
+  const read = (handle: JobHandle, credential: Credential) =>
+    Effect.flatMap(path(handle), (path) => http.json(call(HttpClientRequest.get(path), credential), Task))
+  const check = (request: VideoRequest) =>
+    Effect.suspend(() => {
+      const issue = issueOf(model, parameters, request)
+      const further = issue === undefined ? Effect.void : Effect.fail(invalidRequest(issue))
+      return Effect.andThen(VideoInput.check(name, model, input, request), further)
+    })
+
+  return {
+    ...Offer.ofModel(model),
+    kind: "video",
+    provider: name,
+    credential,
+    pricing: model.pricing,
+    capabilities: VideoInput.capabilitiesOf(input),
+    isIdempotent: false,
+    pollInterval: Duration.seconds(5),
+    quote: (request) => VideoInput.costOf(model, input, request),
+    check,
+    submit: Effect.fn("Runway.submit")(function* ({ request }, credential) {
+      yield* check(request)
+      const operation = imagesOf(request).length > 0 ? "v1/image_to_video" : "v1/text_to_video"
+      const body = HttpClientRequest.bodyJsonUnsafe(bodyOf(model, parameters, request))
+      return (yield* http.json(call(body(HttpClientRequest.post(operation)), credential), Created)).id
+    }),
+    poll: Effect.fn("Runway.poll")(function* (
+      { handle, request }: SubmittedVideo,
+      credential: Credential
+    ): Effect.fn.Return<VideoStatus, ProviderError> {
+      const task = yield* read(handle, credential)
+      switch (task.status) {
+        case "PENDING":
+        case "THROTTLED":
+        case "RUNNING":
+          return {
+            status: "in_progress",
+            ...(typeof task.progress === "number" ? { progress: task.progress } : {})
+          }
+        case "SUCCEEDED": {
+          const outputs = task.output?.length ?? 0
+          return { status: "completed", outputs, charge: VideoInput.chargeOf(model, input, request, outputs) }
+        }
+        case "FAILED":
+          return failed(failureOf(task))
+        case "CANCELLED":
+          return failed("the provider canceled the job")
+      }
+    }),
+    // The links expire, so they are asked for when they are needed. They get no credential.
+    content: ({ handle, index }, credential) =>
+      Stream.unwrap(
+        Effect.map(read(handle, credential), ({ output }) => {
+          const url = output?.[index]
+          return url === undefined
+            ? Stream.fail(new ProviderError({ reason: new BadResponse({ description: `no output ${index}` }) }))
+            : http.download({ url, model: model.upstreamId })
+        })
+      ),
+    cancel: Effect.fn("Runway.cancel")(function* (handle: JobHandle, credential: Credential) {
+      // The response has no body.
+      yield* Stream.runDrain(http.stream(call(HttpClientRequest.delete(yield* path(handle)), credential))).pipe(
+        Effect.catchIf(
+          ({ status }) => status === 404,
+          () => Effect.void
+        )
+      )
+    })
+  }
+}
+
+/**
+ * Runway: `RUNWAYML_API_SECRET`, `RUNWAYML_BASE_URL`.
+ *
+ * @example
+ * ```ts
+ * import { Redacted } from "effect"
+ * import { gatewayCredential } from "@model-gateway/providers/Offer"
+ * import * as Runway from "@model-gateway/providers/Runway"
+ *
+ * declare const apiKey: string
+ *
+ * const upstream = {
+ *   name: "runway",
+ *   baseUrl: "https://api.dev.runwayml.com",
+ *   credential: gatewayCredential(Redacted.make(apiKey))
+ * }
+ * const offers = Runway.adapter.offers(upstream, Runway.adapter.models)
+ * ```
+ *
+ * @since 0.1.0
+ */
+export const adapter: Adapter = {
+  name: "runway",
+  title: "Runway",
+  variables: { apiKey: "RUNWAYML_API_SECRET", baseUrl: "RUNWAYML_BASE_URL" },
+  defaultBaseUrl: "https://api.dev.runwayml.com",
+  credential: "required",
+  kinds: ["video"],
+  models: Catalogue.of("runway"),
+  offers: Effect.fnUntraced(function* (upstream, models) {
+    const { baseUrl, timeLimit } = upstream
+    const http = yield* UpstreamHttp.make({ baseUrl, timeLimit, reasonOf })
+    return yield* Effect.forEach(models, (model) =>
+      model.kind === "video"
+        ? Effect.map(ModelParameters.decode(Parameters, model), (parameters) =>
+            video(http, upstream, model, parameters)
+          )
+        : Effect.fail(new InvalidModel({ model, message: "must be a video model" }))
+    )
+  })
+}

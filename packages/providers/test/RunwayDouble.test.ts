@@ -1,0 +1,100 @@
+// The real SDK drives the double, so that the double is known to speak Runway's protocol.
+import { assert, describe, it } from "@effect/vitest"
+import Client from "@runwayml/sdk"
+import { Effect } from "effect"
+import { documentedMessages, emptyAccount, startRunwayDouble } from "./support/RunwayDouble.mjs"
+import { key } from "./support/videoJobs.ts"
+
+const double = Effect.acquireRelease(
+  Effect.promise(() => startRunwayDouble({ keys: [key] })),
+  (double) => Effect.promise(() => double.close())
+)
+
+const attempt = <A>(call: () => Promise<A>) => Effect.tryPromise({ try: call, catch: (error) => error })
+
+const client = (baseURL: string, apiKey = key) => new Client({ apiKey, baseURL, maxRetries: 0 })
+
+const text = { model: "gen4.5", promptText: "a harbor", ratio: "1280:720", duration: 4 } as const
+const image = { model: "gen4_turbo", promptImage: "https://example.com/a.png", ratio: "960:960" } as const
+
+const retrieve = (sdk: Client, id: string) => attempt(() => sdk.tasks.retrieve(id))
+
+describe("the double, called by Runway's SDK", () => {
+  it.live("makes videos from text and from an image, and hands them out", () =>
+    Effect.gen(function* () {
+      const { url } = yield* double
+      const sdk = client(url)
+      for (const { id } of [
+        yield* attempt(() => sdk.textToVideo.create(text)),
+        yield* attempt(() => sdk.imageToVideo.create(image))
+      ]) {
+        assert.strictEqual((yield* retrieve(sdk, id)).status, "RUNNING")
+        const done = yield* retrieve(sdk, id)
+        if (done.status !== "SUCCEEDED") return assert.fail(done.status)
+        const file = yield* attempt(() => fetch(done.output[0] ?? ""))
+        assert.deepStrictEqual([file.status, file.headers.get("content-type")], [200, "video/mp4"])
+      }
+    })
+  )
+
+  it.live("reports tasks that failed, are lost or canceled", () =>
+    Effect.gen(function* () {
+      const { failWith, jobs, url } = yield* double
+      const sdk = client(url)
+      jobs.next("fail", "lose")
+      failWith("SAFETY.INPUT.TEXT")
+      const failing = yield* attempt(() => sdk.textToVideo.create(text))
+      yield* retrieve(sdk, failing.id)
+      const failed = yield* retrieve(sdk, failing.id)
+      assert.deepStrictEqual(failed.status === "FAILED" ? [failed.failureCode, failed.cost.credits] : failed.status, [
+        "SAFETY.INPUT.TEXT",
+        0
+      ])
+      const lost = yield* attempt(() => sdk.textToVideo.create(text))
+      yield* retrieve(sdk, lost.id)
+      assert.instanceOf(yield* Effect.flip(retrieve(sdk, lost.id)), Client.NotFoundError)
+      const canceled = yield* attempt(() => sdk.textToVideo.create(text))
+      yield* attempt(() => sdk.tasks.delete(canceled.id))
+      assert.strictEqual((yield* retrieve(sdk, canceled.id)).status, "CANCELLED")
+    })
+  )
+
+  it.live("refuses what the documentation says is refused", () =>
+    Effect.gen(function* () {
+      const { next, url } = yield* double
+      const sdk = client(url)
+      const { ratio: _ratio, ...withoutRatio } = text
+      const wrong: ReadonlyArray<object> = [
+        { ...text, model: "gen4_turbo" },
+        { ...text, ratio: "960:960" },
+        { ...text, duration: 11 },
+        { ...text, promptText: "a".repeat(1001) },
+        { ...text, unknown: 1 },
+        withoutRatio
+      ]
+      for (const body of wrong) {
+        const error = yield* Effect.flip(attempt(() => sdk.post("/v1/text_to_video", { body })))
+        assert.instanceOf(error, Client.BadRequestError)
+      }
+      const anotherKey = client(url, "another")
+      assert.instanceOf(
+        yield* Effect.flip(attempt(() => anotherKey.textToVideo.create(text))),
+        Client.AuthenticationError
+      )
+      const versionless = new Client({ apiKey: key, baseURL: url, maxRetries: 0, runwayVersion: "2023-01-01" })
+      assert.instanceOf(yield* Effect.flip(attempt(() => versionless.textToVideo.create(text))), Client.BadRequestError)
+      next({ status: 400, body: { error: emptyAccount } }, { status: 429, body: { error: documentedMessages[429] } })
+      const errors = [
+        yield* Effect.flip(attempt(() => sdk.textToVideo.create(text))),
+        yield* Effect.flip(attempt(() => sdk.textToVideo.create(text)))
+      ]
+      assert.deepStrictEqual(
+        errors.map((error) => (error instanceof Client.APIError ? [error.status, error.error] : error)),
+        [
+          [400, { error: emptyAccount }],
+          [429, { error: documentedMessages[429] }]
+        ]
+      )
+    })
+  )
+})
