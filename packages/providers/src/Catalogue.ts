@@ -166,6 +166,38 @@ export const models: ReadonlyArray<BuiltIn> = [
     source: { page: "https://replicate.com/bytedance/seedance-1-lite", readOn: "2026-11-22" }
   },
   {
+    adapter: "replicate",
+    kind: "video",
+    publicId: "replicate/bytedance/seedance-1-pro-fast",
+    upstreamId: "bytedance/seedance-1-pro-fast",
+    name: "Seedance 1 Pro Fast on Replicate",
+    // 0.015, 0.025 and 0.06 USD a second.
+    pricing: {
+      unit: "second",
+      prices: [
+        { resolution: "480p", microCredits: 15_000 },
+        { resolution: "720p", microCredits: 25_000 },
+        { resolution: "1080p", microCredits: 60_000 }
+      ]
+    },
+    parameters: {
+      fields: {
+        duration: "duration",
+        resolution: "resolution",
+        aspect_ratio: "aspect_ratio",
+        seed: "seed",
+        first_frame: "image"
+      },
+      durations: [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12],
+      default_duration: 5,
+      resolutions: ["480p", "720p", "1080p"],
+      default_resolution: "1080p",
+      aspect_ratios: ["16:9", "4:3", "1:1", "3:4", "9:16", "21:9", "9:21"],
+      options: ["camera_fixed"]
+    },
+    source: { page: "https://replicate.com/bytedance/seedance-1-pro-fast", readOn: "2026-11-22" }
+  },
+  {
     adapter: "fal",
     kind: "video",
     publicId: "fal/fal-ai/veo3.1",
@@ -199,6 +231,27 @@ export const models: ReadonlyArray<BuiltIn> = [
       options: ["negative_prompt", "auto_fix", "safety_tolerance"]
     },
     source: { page: "https://fal.ai/models/fal-ai/veo3.1/llms.txt", readOn: "2026-11-22" }
+  },
+  {
+    adapter: "fal",
+    kind: "video",
+    publicId: "fal/fal-ai/kling-video/v3/turbo/pro/text-to-video",
+    upstreamId: "fal-ai/kling-video/v3/turbo/pro/text-to-video",
+    name: "Kling 3 Turbo Pro on fal",
+    // 0.14 USD a second.
+    pricing: { unit: "second", microCredits: 140_000 },
+    parameters: {
+      fields: { duration: "duration", aspect_ratio: "aspect_ratio" },
+      durations: [3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],
+      default_duration: 5,
+      duration_form: "string",
+      resolutions: ["1080p"],
+      aspect_ratios: ["16:9", "9:16", "1:1"]
+    },
+    source: {
+      page: "https://fal.ai/models/fal-ai/kling-video/v3/turbo/pro/text-to-video/llms.txt",
+      readOn: "2026-11-22"
+    }
   },
   {
     adapter: "fal",

@@ -274,6 +274,30 @@ describe("fal", () => {
     }).pipe(undici)
   )
 
+  it.live("offers every built-in model at each of its durations and resolutions, at the price of the quote", () =>
+    Effect.gen(function* () {
+      const fal = yield* double
+      for (const { publicId } of Fal.adapter.models) {
+        const { follow, offer, submit } = yield* offered(Fal.adapter, fal.url, publicId)
+        const { default_duration, max_duration, resolutions } = offer.capabilities
+        for (const duration of [undefined, default_duration, max_duration]) {
+          for (const resolution of [undefined, ...resolutions]) {
+            const wanted: VideoRequest = {
+              ...request,
+              ...(duration === undefined ? {} : { duration }),
+              ...(resolution === undefined ? {} : { resolution }),
+              ...(offer.capabilities.frame_images ? { frame_images: [image] } : {})
+            }
+            const status = yield* follow(yield* submit(wanted), wanted)
+            assert.strictEqual(status.status, "completed")
+            assert.strictEqual(status.status === "completed" && status.charge.cost, offer.quote(wanted))
+            assert.isAbove(offer.quote(wanted), 0)
+          }
+        }
+      }
+    }).pipe(undici)
+  )
+
   it.live("uses the credential of the call", () =>
     Effect.gen(function* () {
       const { fal, offer } = yield* at()

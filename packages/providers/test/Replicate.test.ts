@@ -322,6 +322,30 @@ describe("Replicate", () => {
     }).pipe(undici)
   )
 
+  it.live("offers every built-in model at each of its durations and resolutions, at the price of the quote", () =>
+    Effect.gen(function* () {
+      const replicate = yield* double
+      for (const { publicId } of Replicate.adapter.models) {
+        const { follow, offer, submit } = yield* offered(Replicate.adapter, `${replicate.url}/v1`, publicId)
+        const { default_duration, max_duration, resolutions } = offer.capabilities
+        for (const duration of [undefined, default_duration, max_duration]) {
+          for (const resolution of [undefined, ...resolutions]) {
+            const wanted: VideoRequest = {
+              ...request,
+              ...(duration === undefined ? {} : { duration }),
+              ...(resolution === undefined ? {} : { resolution }),
+              ...(offer.capabilities.frame_images ? { frame_images: [image] } : {})
+            }
+            const status = yield* follow(yield* submit(wanted), wanted)
+            assert.strictEqual(status.status, "completed")
+            assert.strictEqual(status.status === "completed" && status.charge.cost, offer.quote(wanted))
+            assert.isAbove(offer.quote(wanted), 0)
+          }
+        }
+      }
+    }).pipe(undici)
+  )
+
   it.live("uses the credential of the call", () =>
     Effect.gen(function* () {
       const { offer, replicate } = yield* at()

@@ -53,6 +53,14 @@ const models = {
       duration: oneOf("5", "10"),
       cfg_scale: (value) => typeof value === "number" && value >= 0 && value <= 1
     }
+  },
+  "fal-ai/kling-video/v3/turbo/pro/text-to-video": {
+    required: [],
+    fields: {
+      prompt: isText,
+      aspect_ratio: oneOf("16:9", "9:16", "1:1"),
+      duration: oneOf(...Array.from({ length: 13 }, (_, index) => String(index + 3)))
+    }
   }
 }
 

@@ -57,6 +57,16 @@ const models = {
     fps: oneOf(24),
     camera_fixed: isBoolean,
     seed: Number.isInteger
+  },
+  "bytedance/seedance-1-pro-fast": {
+    prompt: isText,
+    image: isUrl,
+    duration: (value) => Number.isInteger(value) && value >= 2 && value <= 12,
+    resolution: oneOf("480p", "720p", "1080p"),
+    aspect_ratio: oneOf(...ratios),
+    fps: oneOf(24),
+    camera_fixed: isBoolean,
+    seed: Number.isInteger
   }
 }
 

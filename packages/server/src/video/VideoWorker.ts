@@ -17,6 +17,7 @@ import type { VideoOffer } from "@model-gateway/providers/Offer"
 import type { Charge } from "@model-gateway/providers/Pricing"
 import type { ProviderError } from "@model-gateway/providers/ProviderError"
 import { ProviderError as UpstreamError, Timeout } from "@model-gateway/providers/ProviderError"
+import * as SafeMessage from "@model-gateway/providers/SafeMessage"
 import type { JobHandle, SubmittedVideo, VideoRequest } from "@model-gateway/providers/Video"
 import { isFinal } from "@model-gateway/core/Video"
 import { Cause, Clock, Context, Duration, Effect, Fiber, Layer, Random, Result, Schedule } from "effect"
@@ -282,7 +283,9 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
         if (status.outputs === 0) return yield* failJob(job, "the provider finished the job without a video")
         return yield* finish(job, upstream, status.outputs, status.charge, failures)
       }
-      if (status.status === "failed") return yield* failJob(job, status.message)
+      if (status.status === "failed") {
+        return yield* failJob(job, SafeMessage.make(status.message) ?? "the provider could not make the video")
+      }
       yield* changed.close
       const reached = status.progress === undefined ? progress : Math.min(1, Math.max(0, status.progress))
       if (reached !== null && reached !== progress) yield* jobs.progress(job, reached)

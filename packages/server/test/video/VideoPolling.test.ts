@@ -116,6 +116,20 @@ describe("polling a video job", () => {
     )
   )
 
+  it.effect.each([
+    ["the image at https://cdn.example.com/a.png is too small", "the image at <redacted> is too small"],
+    ["Your API key sk-ab12cd34 has no credit", "the provider could not make the video"]
+  ] as const)("tells the caller of a failed job only what speaks of the input", ([message, error]) =>
+    testing((upstream) =>
+      Effect.gen(function* () {
+        upstream.poll = () => Effect.succeed({ status: "failed", message })
+        const job = yield* submit(yield* payer())
+        yield* work("1 second")
+        expect(yield* read(job.id)).toMatchObject({ status: "failed", error })
+      })
+    )
+  )
+
   it.effect("ends a job that is complete without a video, at once", () =>
     testing((upstream) =>
       Effect.gen(function* () {
