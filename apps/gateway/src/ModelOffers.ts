@@ -102,8 +102,11 @@ const upstreamOf = (
   )
 }
 
-const builtInOf = ({ models }: AnyAdapter, upstreamId: string, kind: Kind | undefined): Model | undefined =>
-  models.find((model) => model.upstreamId === upstreamId && (kind === undefined || model.kind === kind))
+/** The model of the catalogue. An upstream id `*` stands for all that have no entry of their own. */
+const builtInOf = ({ models }: AnyAdapter, upstreamId: string, kind: Kind | undefined): Model | undefined => {
+  const ofKind = models.filter((model) => kind === undefined || model.kind === kind)
+  return ofKind.find((model) => model.upstreamId === upstreamId) ?? ofKind.find((model) => model.upstreamId === "*")
+}
 
 const onlyKindOf = ({ kinds }: AnyAdapter): Kind | undefined => (kinds.length === 1 ? kinds[0] : undefined)
 

@@ -36,6 +36,25 @@ const refusal = async (text: string, variables: Record<string, string> = environ
 const berlin = `"berlin": { "adapter": "cohere", "baseUrl": "https://rerank.internal", "apiKey": { "env": "BERLIN_KEY" } }`
 
 describe("the models of a settings file", () => {
+  it("cost nothing at a server of Text Embeddings Inference, unless the file sets a price", async () => {
+    const models = await listed(
+      `{
+        "upstreams": { "gpu": { "adapter": "tei", "baseUrl": "http://127.0.0.1:8080" } },
+        "models": {
+          "acme/rerank": { "offers": [{ "upstream": "gpu", "model": "bge" }] },
+          "acme/paid": { "offers": [{ "upstream": "gpu", "model": "bge", "price": { "input_tokens": 0.01 } }] },
+          "gpu/*": { "offers": [{ "upstream": "gpu", "model": "any" }] }
+        }
+      }`,
+      {}
+    )
+    expect(models.map(({ id, kind, offers }) => [id, kind, offers.map(({ price }) => price)])).toEqual([
+      ["acme/rerank", "rerank", [{ input_tokens: 0, output_tokens: 0 }]],
+      ["acme/paid", "rerank", [{ input_tokens: 0.01, output_tokens: 0 }]],
+      ["gpu/*", "rerank", [{ input_tokens: 0, output_tokens: 0 }]]
+    ])
+  })
+
   it("have the offers of the file in its order, with their prices, time limits and the source of the key", async () => {
     const models = await listed(`{
       "upstreams": {
