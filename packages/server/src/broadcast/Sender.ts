@@ -69,13 +69,16 @@ const reasonOf = ({ reason }: HttpClientError.HttpClientError): string => {
   return cause instanceof Error && cause.cause instanceof NotPublic ? cause.cause.message : reason._tag
 }
 
+/** Some hosts reject requests without one. */
+const userAgent = ({ headers }: HttpClientRequest.HttpClientRequest): string => headers["user-agent"] ?? "model-gateway"
+
 /** Sends one request. Undefined: it was accepted. */
 const attempt = (
   client: HttpClient.HttpClient,
   request: HttpClientRequest.HttpClientRequest
 ): Effect.Effect<Failure | undefined> =>
   Effect.gen(function* () {
-    const response = yield* client.execute(request)
+    const response = yield* client.execute(request.pipe(HttpClientRequest.setHeader("user-agent", userAgent(request))))
     // A body that does not end, or breaks, does not change what the status said.
     const read = Stream.runFoldEffect(
       response.stream,

@@ -9,7 +9,7 @@
  * It has its own connections, which carry no credential of the gateway.
  */
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, flow, Layer } from "effect"
 import { HttpClient, HttpClientError } from "effect/http"
 import { lookup as systemLookup, type LookupAddress } from "node:dns"
 import type { LookupFunction } from "node:net"
@@ -61,7 +61,7 @@ export const make = Effect.gen(function* () {
     connect: { lookup: guarded(yield* Resolver, outboundExemptHosts), timeout: 10_000 }
   })
   const client = yield* Effect.provideService(NodeHttpClient.makeUndici, NodeHttpClient.Dispatcher, dispatcher)
-  return HttpClient.make((request, url) => {
+  const guardedClient = HttpClient.make((request, url) => {
     const problem = OutboundUrl.problemOf(url.href, outboundExemptHosts)
     return problem === undefined
       ? client.execute(request)
@@ -71,6 +71,14 @@ export const make = Effect.gen(function* () {
           })
         )
   })
+  // A URL may contain a token, and the ids of the gateway's own spans are no one else's business.
+  return HttpClient.transformResponse(
+    guardedClient,
+    flow(
+      Effect.provideService(HttpClient.TracerDisabledWhen, () => true),
+      Effect.provideService(HttpClient.TracerPropagationEnabled, false)
+    )
+  )
 })
 
 /** The client for URLs of callers. It closes its connections with the layer. */
