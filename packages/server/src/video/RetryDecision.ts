@@ -39,11 +39,9 @@ export const ofSubmission = (reason: Reason): RetryDecision => {
   }
 }
 
-/** The upstream was asked for the job, and its answer was lost. */
-export const lostAnswer = (provider: string): RetryDecision => ({
-  isRetryable: false,
-  error: `the response of the provider ${provider} was lost. It may have taken the job, so the job was not submitted again. It costs nothing.`
-})
+/** Why a job fails whose provider was asked for it, and whose answer was lost. */
+export const lostAnswer = (provider: string): string =>
+  `the response of the provider ${provider} was lost. It may have taken the job, so the job was not submitted again. It costs nothing.`
 
 /**
  * The decision for a poll that failed. The upstream has the job, so it is not given up while it only

@@ -124,6 +124,13 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
 
   const failJob = (job: VideoJob, error: string) => Effect.flatMap(jobs.fail(job, error), entered)
 
+  /** Fails a job whose submission was not answered. The operator is told, for the provider's bill. */
+  const failLost = (job: VideoJob) =>
+    Effect.logWarning("The answer to the submission of a video job was lost: its provider may bill it").pipe(
+      Effect.annotateLogs({ job_id: job.id, provider: job.provider, upstream_model: job.upstreamModel }),
+      Effect.andThen(failJob(job, RetryDecision.lostAnswer(job.provider)))
+    )
+
   const isGivenUp = (
     { isRetryable, mostFailures: most = mostFailures }: RetryDecision.RetryDecision,
     failures: number
@@ -192,7 +199,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
     const candidate = yield* candidateOf(job)
     const isIdempotent = candidate?.offer.isIdempotent === true
     const mayHaveIt = job.askedAt !== null
-    if (mayHaveIt && !isIdempotent) return yield* failJob(job, RetryDecision.lostAnswer(job.provider).error)
+    if (mayHaveIt && !isIdempotent) return yield* failLost(job)
     // Record the attempt before calling the upstream. If this process dies after the call, the
     // upstream may have the job, and nobody else may get it.
     if (!mayHaveIt && !(yield* jobs.asking(job))) return
@@ -218,7 +225,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
     if (reason !== undefined) yield* note(job, "A video job was not accepted upstream", new UpstreamError({ reason }))
     if (outcome._tag === "NotTaken" && outcome.isFinal) return yield* failJob(job, decision.error)
     if (outcome._tag === "Unknown" && !isIdempotent) {
-      return yield* failJob(job, RetryDecision.lostAnswer(job.provider).error)
+      return yield* failLost(job)
     }
     yield* outcome._tag === "Unknown" || mayHaveIt
       ? failedOnce(job, failures + 1, decision)
