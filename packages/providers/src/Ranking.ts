@@ -295,8 +295,11 @@ const bytesPerToken = 4
  *
  * @since 0.1.0
  */
-export const quoteOf = (pricing: PerSearchUnit | PerToken, documents: number, tokens: number) =>
-  pricing.unit === "token" ? tokenCost(pricing, tokens, 0) : cost(pricing.microCredits, searchUnits(documents))
+export const quoteOf = (pricing: PerSearchUnit | PerToken, documents: number, tokens: () => number) => {
+  if (pricing.unit === "search_unit") return cost(pricing.microCredits, searchUnits(documents))
+  // Counting takes time, and is of no use where all is free.
+  return tokenCost(pricing, pricing.inputMicroCredits === 0 ? 0 : tokens(), 0)
+}
 
 /**
  * What is charged: what the upstream counted. If it reports no tokens, their number is estimated
@@ -308,11 +311,11 @@ export const chargeOf = (
   pricing: PerSearchUnit | PerToken,
   { total_tokens }: Ranked,
   documents: number,
-  mostTokens: number
+  mostTokens: () => number
 ): Charge => {
   const tokens = total_tokens === undefined ? {} : { total_tokens }
   if (pricing.unit === "token") {
-    const counted = total_tokens ?? Math.ceil(mostTokens / bytesPerToken)
+    const counted = total_tokens ?? Math.ceil(mostTokens() / bytesPerToken)
     return { cost: tokenCost(pricing, counted, 0), usage: tokens }
   }
   const search_units = searchUnits(documents)
@@ -391,7 +394,7 @@ export const offer = ({ call, limits, model, mostTokens, size, upstream }: Offer
     credential: upstream.credential,
     pricing,
     capabilities: { image_documents: false },
-    quote: (request) => quoteOf(pricing, request.documents.length, most(request)),
+    quote: (request) => quoteOf(pricing, request.documents.length, () => most(request)),
     run: Effect.fnUntraced(function* (request: RerankRequest, credential: Credential) {
       const texts = yield* textsOf(request, publicId)
       const sizePerCall = limits.sizePerCall - (size?.overhead(request) ?? 0)
@@ -402,7 +405,7 @@ export const offer = ({ call, limits, model, mostTokens, size, upstream }: Offer
       )
       return {
         answer: { results: ranked.results },
-        charge: chargeOf(pricing, ranked, texts.length, most(request))
+        charge: chargeOf(pricing, ranked, texts.length, () => most(request))
       }
     })
   }

@@ -13,7 +13,7 @@ const removed = "<redacted>"
 /** Words of messages that speak of the operator's account, or of the upstream's program. */
 const notTheInput = new RegExp(
   [
-    String.raw`api[ _-]?(?:keys?|tokens?)|apikey|(?:access|auth) ?tokens?|bearer|credentials?`,
+    String.raw`api[ _-]?(?:keys?|tokens?)|apikey|keys? (?:begin|end|start)(?:s|ning|ing)?|(?:access|auth) ?tokens?|bearer|credentials?`,
     String.raw`(?:un)?authori[sz]\w*|authenticat\w*|permissions?|forbidden|sign ?in|log ?in`,
     String.raw`billing|payments?|subscriptions?|balance|credits?|quotas?|top[ _-]?up|(?:your|current) plan`,
     String.raw`organi[sz]ations?|(?<!into )accounts?|tenants?|dashboard|contact (?:us|support|sales)`,

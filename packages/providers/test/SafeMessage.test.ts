@@ -44,6 +44,7 @@ describe("SafeMessage", () => {
       "You have insufficient credit to run this model. Go to https://replicate.com/account/billing#billing to purchase credit.",
       "Imagen API is only accessible to billed users at this time: Billing",
       "Your account is not authorized to use model rerank-2.5",
+      "The key ending in 5Q10 has no access to the model",
       "Traceback (most recent call last): File /usr/src/app/server.py, line 3",
       "",
       " \n ",

@@ -133,6 +133,7 @@ describe("Router", () => {
         route(
           {
             refused: Effect.fail(new ProviderError({ reason: new RateLimited({}), status: 429 })),
+            partly: Effect.fail(new ProviderError({ reason: new RateLimited({}), status: 429, isPartlyBilled: true })),
             lost: fail(new Timeout()),
             nonsense: Effect.fail(new ProviderError({ reason: new BadResponse({ description: "d" }), status: 200 })),
             broken: Effect.fail(new ProviderError({ reason: new BadResponse({ description: "d" }), status: 500 })),
@@ -144,6 +145,7 @@ describe("Router", () => {
       expect(failure.attempts).toEqual(attempts)
       expect(attempts).toEqual([
         { provider: "refused", outcome: "RateLimited", status: 429, seconds: 0, billed: "no" },
+        { provider: "partly", outcome: "RateLimited", status: 429, seconds: 0, billed: "unknown" },
         { provider: "lost", outcome: "Timeout", seconds: 0, billed: "unknown" },
         { provider: "nonsense", outcome: "BadResponse", status: 200, seconds: 0, billed: "unknown" },
         { provider: "broken", outcome: "BadResponse", status: 500, seconds: 0, billed: "no" },
