@@ -20,6 +20,8 @@ const modelsOf = ({ offers }: Everything, provider: string): string =>
 const at = ({ adapter, baseUrl }: Upstream): string =>
   baseUrl === "" ? adapter.title : `${adapter.title} at ${baseUrl}`
 
+const callersOnly = "only for callers with a key of their own"
+
 /** One line for each upstream that is on, or that the settings mention. */
 export const summary = (everything: Everything): string => {
   const { offers, upstreams } = everything
@@ -27,7 +29,8 @@ export const summary = (everything: Everything): string => {
   for (const upstream of upstreams) {
     const { adapter, credential, isMentioned, name } = upstream
     if (credential !== undefined) lines.push([name, `${modelsOf(everything, name)}, ${at(upstream)}`])
-    else if (isMentioned) lines.push([name, `no API key (${adapter.variables?.apiKey ?? "apiKey"}), ${at(upstream)}`])
+    else if (isMentioned)
+      lines.push([name, `no ${adapter.variables?.apiKey ?? "API key"}, so ${callersOnly}, ${at(upstream)}`])
   }
   const named = new Set(upstreams.map(({ name }) => name))
   for (const provider of new Set(offers.map((offer) => offer.provider))) {
@@ -53,18 +56,20 @@ export interface ListedOffer {
   readonly price: Price | "free"
   /** The longest wait for one call. Null: that of the adapter. */
   readonly time_limit: string | null
-  /** Where the gateway's credential is from. Null: the upstream is called without one. */
-  readonly credential: string | null
+  /** Where the gateway's credential is from, or why there is none. */
+  readonly credential: string
 }
 
 /**
- * Every model that all callers can use. Left out are the offers for callers with a provider key of
- * their own: those without a credential of the gateway.
+ * Every model. Offers for callers with a key of their own are left out unless the settings mention
+ * their upstream, because every adapter has some.
  */
 export const list = ({ offers, upstreams }: Everything, deadlines: Settings["deadlines"]): ReadonlyArray<Listed> => {
   const sources = new Map(upstreams.map(({ credentialSource, name }) => [name, credentialSource]))
+  const mentioned = new Set(upstreams.filter(({ isMentioned }) => isMentioned).map(({ name }) => name))
   const models = new Map<string, Listed>()
-  for (const offer of offers.filter(({ credential }) => credential !== undefined)) {
+  for (const offer of offers) {
+    if (offer.credential === undefined && !mentioned.has(offer.provider)) continue
     const { kind, name, pricing, provider, publicId, upstreamId } = offer
     const limit = offer.timeLimit ?? defaultLimit(kind, deadlines)
     const listed: ListedOffer = {
@@ -72,7 +77,7 @@ export const list = ({ offers, upstreams }: Everything, deadlines: Settings["dea
       model: upstreamId,
       price: offer.isFree ? "free" : priceOf(pricing),
       time_limit: limit === undefined ? null : Setting.formatDuration(limit),
-      credential: sources.get(provider) ?? null
+      credential: offer.credential === undefined ? callersOnly : (sources.get(provider) ?? "none")
     }
     const key = `${kind} ${publicId}`
     const known = models.get(key)
@@ -145,7 +150,7 @@ export const table = (models: ReadonlyArray<Listed>): string =>
         model,
         priceText(price),
         time_limit ?? "the adapter's",
-        credential ?? "none"
+        credential
       ])
     )
   )

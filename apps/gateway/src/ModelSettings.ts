@@ -184,3 +184,52 @@ export const jsonSchema = (): Readonly<Record<string, unknown>> => {
   )
   return Predicate.isObject(schema.properties) ? schema.properties : {}
 }
+
+const cell = (text: string): string => text.replaceAll("|", "\\|")
+
+const code = (text: string): string => `\`${text}\``
+
+/** The table of every adapter in Markdown, as the documentation shows it. */
+export const upstreamsTable = (): string =>
+  [
+    "| Name | Service | Models | Built in | Variables | Default URL |",
+    "|---|---|---|---|---|---|",
+    ...adapters.map(({ credential, defaultBaseUrl, kinds, models, name, title, variables }) =>
+      [
+        "",
+        `[${code(name)}](upstreams/${name}.md)`,
+        title,
+        kinds.join(", "),
+        models.map(({ publicId }) => code(publicId)).join(", ") || "none",
+        variables === undefined
+          ? "none"
+          : `${code(variables.apiKey)}${credential === "required" ? "" : " (optional)"}, ${code(variables.baseUrl)}`,
+        defaultBaseUrl === undefined || defaultBaseUrl === "" ? "none" : code(defaultBaseUrl),
+        ""
+      ]
+        .join(" | ")
+        .trim()
+    )
+  ].join("\n") + "\n"
+
+const describedFields = (prefix: string, { fields }: Schema.Struct<Schema.Struct.Fields>): ReadonlyArray<string> => {
+  const { schema } = JsonSchema.toDocumentDraft07(Schema.toJsonSchemaDocument(Schema.Struct(fields)))
+  const properties = Predicate.isObject(schema.properties) ? schema.properties : {}
+  return Object.entries(fields).map(([key, field]) => {
+    const described: unknown = properties[key]
+    const description = Predicate.hasProperty(described, "description") ? String(described.description) : ""
+    const expected = Schema.resolveAnnotations(field)?.expected ?? ""
+    return `| ${code(`${prefix}.${key}`)} | ${cell(expected)} | ${cell(description)} |`
+  })
+}
+
+/** The table of the keys in Markdown, as the documentation shows it. */
+export const keysTable = (): string =>
+  [
+    "| Key | Allowed | Meaning |",
+    "|---|---|---|",
+    ...describedFields("upstreams.<name>", Upstream),
+    ...describedFields("models.<id>", Model),
+    ...describedFields("models.<id>.offers[]", Offer),
+    ...describedFields("models.<id>.offers[].price", Price)
+  ].join("\n") + "\n"

@@ -15,15 +15,15 @@ const deadlines = {
   transcription: Duration.minutes(5)
 }
 
-/** The models that a settings file gives, without the sandbox's. */
+/** The models that a settings file gives, without those of other upstreams. */
 const listed = async (text: string, variables: Record<string, string> = environment) => {
   const file = fileOf(text)
   const everything = await Effect.runPromise(offered(file, variables))
   return Catalogue.list(everything, deadlines)
-    .filter(({ id }) => !id.startsWith("sandbox/"))
+    .filter(({ id }) => /^(?:acme|cohere)\//.test(id))
     .map(({ offers, ...model }) => ({
       ...model,
-      offers: offers.map((offer) => ({ ...offer, credential: offer.credential?.replace(file, "FILE") }))
+      offers: offers.map((offer) => ({ ...offer, credential: offer.credential.replace(file, "FILE") }))
     }))
 }
 
@@ -101,7 +101,7 @@ describe("the models of a settings file", () => {
             model: "rerank-v3.5",
             price: { search_unit: 0 },
             time_limit: "20 seconds",
-            credential: undefined
+            credential: "none"
           }
         ]
       },
@@ -156,9 +156,10 @@ describe("the models of a settings file", () => {
     expect(ids).toContain("sandbox/tones")
   })
 
-  it("are not offered by an upstream without a key", async () => {
-    const models = `{ "models": { "acme/rerank": { "offers": [{ "upstream": "cohere", "model": "rerank-v3.5" }] } } }`
-    expect(await listed(models, {})).toEqual([])
+  it("are for callers with a key of their own if the upstream has no key", async () => {
+    const models = `"models": { "acme/rerank": { "offers": [{ "upstream": "cohere", "model": "rerank-v3.5" }] } }`
+    const [model] = await listed(`{ "upstreams": { "cohere": {} }, ${models} }`, {})
+    expect(model?.offers.map(({ credential }) => credential)).toEqual(["only for callers with a key of their own"])
   })
 
   it("call an upstream with a key of the file rather than none, and with a variable rather than the file", async () => {
@@ -295,7 +296,7 @@ describe("settings check", () => {
       stdout: [
         "The settings are valid.",
         "Upstreams:",
-        "  cohere   no API key (COHERE_API_KEY), Cohere at https://api.cohere.com",
+        "  cohere   no COHERE_API_KEY, so only for callers with a key of their own, Cohere at https://api.cohere.com",
         "  berlin   1 model, Cohere at https://rerank.internal",
         "  sandbox  some models, in this process",
         ""

@@ -66,6 +66,7 @@ describe("the offers of the executable", () => {
     ).toMatchObject({
       error: { code: 404 }
     })
+    expect(JSON.stringify(await ask(gateway, "/models"))).not.toContain("cohere/")
   })
 
   it("include the model of a Text Embeddings Inference server by its URL alone, even if it is down", async () => {

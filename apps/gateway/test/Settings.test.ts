@@ -6,6 +6,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { describe, expect, it } from "vitest"
+import * as ModelSettings from "../src/ModelSettings.ts"
 import * as Settings from "../src/Settings.ts"
 import { folder, run } from "./Executable.ts"
 
@@ -15,6 +16,17 @@ describe("the documentation of the settings", () => {
   it("has the table of the declarations (written by vitest run --update)", async () => {
     const page = join(docs, "guide", "settings.md")
     const written = readFileSync(page, "utf8").replace(/(?:^\|.*\n)+/m, () => Settings.markdown())
+    await expect(written).toMatchFileSnapshot(page)
+  })
+
+  it("has the tables of the upstreams and of their part of the file (written by vitest run --update)", async () => {
+    const page = join(docs, "guide", "providers.md")
+    const tables = [ModelSettings.upstreamsTable(), ModelSettings.keysTable()]
+    const written = readFileSync(page, "utf8").replaceAll(
+      /(?:^\| (?:Name|Key) \|.*\n)(?:^\|.*\n)+/gm,
+      () => tables.shift() ?? ""
+    )
+    expect(tables).toEqual([])
     await expect(written).toMatchFileSnapshot(page)
   })
 
