@@ -38,7 +38,9 @@ const ownOf = (
   const declared = Settings.upstreamOf(name)
   const { apiKey, baseUrl } = settings[name] ?? {}
   if (declared === undefined || baseUrl === undefined) return undefined
-  const entry = file.modelSettings.upstreams?.[name]
+  const { models = {}, upstreams } = file.modelSettings
+  const entry = upstreams?.[name]
+  const isUsed = Object.values(models).some(({ offers }) => offers.some(({ upstream }) => upstream === name))
   return {
     adapter,
     name,
@@ -46,7 +48,7 @@ const ownOf = (
     credential: apiKey === undefined && adapter.credential === "required" ? undefined : gatewayCredential(apiKey),
     credentialSource: sourceOf(declared.apiKey),
     timeLimit: ModelSettings.durationOf(entry?.timeLimit),
-    isMentioned: entry !== undefined || sourceOf(declared.baseUrl) !== undefined
+    isMentioned: isUsed || entry !== undefined || sourceOf(declared.baseUrl) !== undefined
   }
 }
 

@@ -157,8 +157,8 @@ describe("the models of a settings file", () => {
   })
 
   it("are for callers with a key of their own if the upstream has no key", async () => {
-    const models = `"models": { "acme/rerank": { "offers": [{ "upstream": "cohere", "model": "rerank-v3.5" }] } }`
-    const [model] = await listed(`{ "upstreams": { "cohere": {} }, ${models} }`, {})
+    const models = `{ "models": { "acme/rerank": { "offers": [{ "upstream": "cohere", "model": "rerank-v3.5" }] } } }`
+    const [model] = await listed(models, {})
     expect(model?.offers.map(({ credential }) => credential)).toEqual(["only for callers with a key of their own"])
   })
 
