@@ -18,6 +18,7 @@ export interface Ended {
 
 /** A running process. */
 export interface Running {
+  readonly pid: number
   readonly ended: Promise<Ended>
   readonly signal: (name: "SIGINT" | "SIGTERM") => void
   /** Waits for a match in stdout and returns it. Fails with all output if the process ends first. */
@@ -49,6 +50,7 @@ export const start = (
   const ended = once(child, "close").then((): Ended => ({ code: child.exitCode, stdout, stderr }))
 
   return {
+    pid: child.pid ?? 0,
     ended,
     signal: (name) => void child.kill(name),
     prints: async (pattern) => {

@@ -2,7 +2,7 @@
 import * as Schema from "effect/Schema"
 import type { AudioFormat } from "@model-gateway/core/Transcription"
 import * as Media from "mediabunny"
-import { open } from "node:fs/promises"
+import { type FileHandle, open } from "node:fs/promises"
 import { parentPort } from "node:worker_threads"
 import { type Answer, Location, type Message } from "./audioJob.ts"
 
@@ -64,11 +64,34 @@ const measureBytes = (bytes: Uint8Array): Promise<Answer> => measure(new Media.B
  */
 const readWhole = 64 * 1024 * 1024
 
+/** Uploads of the usual size, 25 MB, share one buffer: a collector would free one each too late. */
+const keptBytes = 32 * 1024 * 1024
+
+let kept = new Uint8Array(0)
+
+/** The thread measures one file at a time, so nothing else uses the buffer meanwhile. */
+const bufferOf = (size: number): Uint8Array => {
+  if (size > keptBytes) return new Uint8Array(size)
+  if (kept.length < size) kept = new Uint8Array(size)
+  return kept.subarray(0, size)
+}
+
+/** Reads a file into the buffer. A file that became shorter is as long as it is. */
+const readInto = async (file: FileHandle, buffer: Uint8Array): Promise<Uint8Array> => {
+  let at = 0
+  while (at < buffer.length) {
+    const { bytesRead } = await file.read(buffer, at, buffer.length - at, at)
+    if (bytesRead === 0) break
+    at += bytesRead
+  }
+  return buffer.subarray(0, at)
+}
+
 const measureFile = async (path: string): Promise<Answer> => {
   const file = await open(path)
   try {
     const { size } = await file.stat()
-    if (size <= readWhole) return await measureBytes(await file.readFile())
+    if (size <= readWhole) return await measureBytes(await readInto(file, bufferOf(size)))
     // Every read is awaited, so only the abort of a read-ahead is left to handle.
     const source = new Media.FilePathSource(path, { handleUnhandledError: () => {} })
     return await measure(source, size)

@@ -13,6 +13,9 @@ import { temporaryFolder } from "../TestStorage.ts"
 
 const programs = speechPrograms()
 
+/** Nothing is started without them. */
+const found: SpeechPrograms = programs ?? { espeak: "", sox: "", pocketsphinx: "" }
+
 /** 1,440 sentences, as many as a small model tells apart in a synthetic voice. */
 const grammar = `#JSGF V1.0;
 grammar orders;
@@ -78,26 +81,20 @@ const transcribe = (audio: Buffer) =>
     return Schema.decodeUnknownSync(Schema.fromJsonString(Response))(answer.text)
   })
 
-if (programs === undefined) {
-  it.skip("real speech needs espeak-ng, sox and pocketsphinx", () => {})
-} else {
-  it.layer(gateway(programs), { excludeTestServices: true })("POST /audio/transcriptions of real speech", (it) => {
-    it.effect("returns the words that were spoken, and charges the seconds", () =>
-      Effect.gen(function* () {
-        const sentences = [
-          "open three windows in the kitchen",
-          "send seven letters",
-          "find two pictures in the office",
-          "delete nine messages in the garden"
-        ]
-        for (const sentence of sentences) {
-          const { text, usage } = yield* transcribe(yield* speak(programs, sentence))
-          expect(text).toBe(sentence)
-          expect(usage?.seconds).toBeGreaterThan(1)
-          expect(usage?.cost).toBeCloseTo((usage?.seconds ?? 0) * 0.000_05, 5)
-        }
-        expect(yield* TestLedger.usageOf()).toHaveLength(sentences.length)
-      }).pipe(Effect.provide(NodeServices.layer))
-    )
-  })
-}
+it.live.runIf(programs !== undefined)("hears the words of real speech in an upload, and charges the seconds", () =>
+  Effect.gen(function* () {
+    const sentences = [
+      "open three windows in the kitchen",
+      "send seven letters",
+      "find two pictures in the office",
+      "delete nine messages in the garden"
+    ]
+    for (const sentence of sentences) {
+      const { text, usage } = yield* transcribe(yield* speak(found, sentence))
+      expect(text).toBe(sentence)
+      expect(usage?.seconds).toBeGreaterThan(1)
+      expect(usage?.cost).toBeCloseTo((usage?.seconds ?? 0) * 0.000_05, 5)
+    }
+    expect(yield* TestLedger.usageOf()).toHaveLength(sentences.length)
+  }).pipe(Effect.provide(gateway(found)), Effect.provide(NodeServices.layer))
+)
