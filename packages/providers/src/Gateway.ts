@@ -24,9 +24,10 @@ import * as MicroCredits from "./MicroCredits.ts"
 import type { Model, RerankModel, TranscriptionModel, VideoModel } from "./Model.ts"
 import * as Offer from "./Offer.ts"
 import type { Credential, RerankOffer, TranscriptionOffer, VideoOffer } from "./Offer.ts"
-import { cost, type PerSearchUnit, type PerSecond, searchUnits, videoCost } from "./Pricing.ts"
+import { cost, type PerSearchUnit, type PerSecond, type PerToken, videoCost } from "./Pricing.ts"
 import { BadResponse, invalidRequest, ProviderError } from "./ProviderError.ts"
-import type { RerankRequest, RerankResult } from "./Rerank.ts"
+import * as Ranking from "./Ranking.ts"
+import type { RerankRequest } from "./Rerank.ts"
 import * as SafeMessage from "./SafeMessage.ts"
 import type { TranscriptionRequest } from "./Transcription.ts"
 import type { JobHandle, SubmittedVideo, VideoRequest, VideoStatus } from "./Video.ts"
@@ -142,14 +143,6 @@ const counts = (usage: { readonly [name: string]: number | undefined } = {}): Re
     Object.entries(usage).flatMap(([name, count]) => (name === "cost" || count === undefined ? [] : [[name, count]]))
   )
 
-/** What is wrong with a ranking, if anything. */
-const flawOf = (results: ReadonlyArray<RerankResult>, { documents, top_n }: RerankRequest): string | undefined => {
-  if (results.length > Math.min(documents.length, top_n ?? documents.length)) return "more results than asked for"
-  const indices = new Set(results.map(({ index }) => index))
-  if (indices.size < results.length) return "a document ranked twice"
-  return results.some(({ index }) => documents[index] === undefined) ? "an index of no document" : undefined
-}
-
 /** The job's id there. */
 const idOf = (handle: JobHandle): string => (typeof handle === "string" ? handle : "")
 
@@ -167,11 +160,18 @@ const failureOf = ({ error = "", status, unsigned_urls = [] }: Job): string | un
 
 // Offers
 
+/** The most tokens of a request. Nothing is known of the limits of the upstream's model. */
+const mostTokens = ({ documents, query }: RerankRequest): number => {
+  const most = Number.MAX_SAFE_INTEGER
+  const tokensOf = Ranking.tokensOfPair(query, { query: most, pair: most })
+  return documents.reduce((sum, { image = "", text = "" }) => sum + tokensOf(text) + Ranking.bytesUpTo(image, most), 0)
+}
+
 const rerank = (
   client: GatewayClient.GatewayClient,
   upstream: Upstream,
   model: RerankModel,
-  pricing: PerSearchUnit,
+  pricing: PerSearchUnit | PerToken,
   capabilities: RerankOffer["capabilities"]
 ): RerankOffer => ({
   ...Offer.ofModel(model),
@@ -180,8 +180,8 @@ const rerank = (
   credential: upstream.credential,
   pricing,
   capabilities,
-  quote: ({ documents }) => cost(pricing.microCredits, searchUnits(documents.length)),
-  run: Effect.fnUntraced(function* (request: RerankRequest, credential: Credential) {
+  quote: (request) => Ranking.quoteOf(pricing, request.documents.length, () => mostTokens(request)),
+  run: Effect.fn("Gateway.rerank")(function* (request: RerankRequest, credential: Credential) {
     const preferences = yield* preferencesOf(upstream.name, request)
     const { documents, query, top_n } = request
     if (!Array.isReadonlyArrayNonEmpty(documents)) return yield* invalidRequest("documents must not be empty")
@@ -195,15 +195,17 @@ const rerank = (
       }),
       { credential, model: model.upstreamId }
     )
-    const flaw = flawOf(results, request)
+    const flaw = Ranking.flawOf(results, documents.length)
     if (flaw !== undefined) return yield* badResponse(flaw)
-    const search_units = searchUnits(documents.length)
+    const ranked = { results, total_tokens: usage?.total_tokens }
+    const own = Ranking.chargeOf(pricing, ranked, documents.length, () => mostTokens(request))
     return {
-      answer: { results: results.map(({ index, relevance_score }) => ({ index, relevance_score })) },
-      charge: {
-        cost: yield* costOf(usage, cost(pricing.microCredits, usage?.search_units ?? search_units)),
-        usage: { search_units, ...counts(usage) }
-      }
+      answer: {
+        results: Ranking.normalize(results)
+          .slice(0, top_n)
+          .map(({ index, relevance_score }) => ({ index, relevance_score }))
+      },
+      charge: { cost: yield* costOf(usage, own.cost), usage: { ...own.usage, ...counts(usage) } }
     }
   })
 })
@@ -332,7 +334,7 @@ const offerOf = Effect.fnUntraced(function* (
   model: Model
 ): Effect.fn.Return<Offer.Offer, InvalidModel> {
   const { pricing } = model
-  if (model.kind === "rerank" && pricing.unit === "search_unit") {
+  if (model.kind === "rerank" && (pricing.unit === "search_unit" || pricing.unit === "token")) {
     return rerank(client, upstream, model, pricing, yield* Parameters.decode(RerankParameters, model))
   }
   if (model.kind === "transcription" && pricing.unit === "second" && "microCredits" in pricing) {
@@ -343,7 +345,7 @@ const offerOf = Effect.fnUntraced(function* (
   }
   return yield* new InvalidModel({
     model,
-    message: `must have a price per ${model.kind === "rerank" ? "search unit" : "second"}`
+    message: `must have a price per ${model.kind === "rerank" ? "search unit or token" : "second"}`
   })
 })
 

@@ -154,8 +154,12 @@ export interface Ranked {
   readonly total_tokens?: number | undefined
 }
 
-/** What is wrong with a ranking, if anything. */
-const flawOf = (results: ReadonlyArray<RerankResult>, documents: number): string | undefined => {
+/**
+ * What is wrong with a ranking of so many documents, if anything.
+ *
+ * @since 0.1.0
+ */
+export const flawOf = (results: ReadonlyArray<RerankResult>, documents: number): string | undefined => {
   if (results.length > documents) return "more results than asked for"
   const seen = new Set<number>()
   let previous = Number.POSITIVE_INFINITY

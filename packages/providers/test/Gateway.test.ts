@@ -127,6 +127,47 @@ describe("Gateway", () => {
     }).pipe(undici)
   )
 
+  it.live("offers what the upstream lists, at prices of every unit, and leaves out what it cannot quote", () =>
+    Effect.gen(function* () {
+      const { behind, credential } = yield* offered()
+      const listed = (id: string, kind: string, pricing: object, capabilities: object = {}) => ({
+        id,
+        name: id,
+        kind,
+        is_free: false,
+        providers: ["a"],
+        pricing,
+        capabilities
+      })
+      const data = [
+        listed("a/units", "rerank", { search_unit: 0.002 }),
+        listed("a/tokens", "rerank", { prompt: 0.00000005, completion: 0 }),
+        { ...listed("a/free", "rerank", {}), is_free: true },
+        listed("a/seconds", "transcription", { second: 0.0000716666 }),
+        listed("a/both", "transcription", { prompt: 0.0000025, completion: 0.00001 }),
+        listed("a/film", "video", { request: 0.5 }, { max_duration: 3.5, resolutions: ["720p"] })
+      ]
+      behind.next({ body: { object: "list", data } })
+      const upstream = { name: "gateway", baseUrl: `${behind.url}/api/v1`, credential }
+      const offers = yield* Gateway.adapter.offers(upstream, [])
+      assert.deepStrictEqual<unknown>(
+        offers.map(({ pricing, publicId }) => [publicId, pricing]),
+        [
+          ["gateway/a/units", { unit: "search_unit", microCredits: 2000 }],
+          ["gateway/a/tokens", { unit: "token", inputMicroCredits: 50_000, outputMicroCredits: 0 }],
+          ["gateway/a/free", { unit: "search_unit", microCredits: 0 }],
+          ["gateway/a/seconds", { unit: "second", microCredits: 72 }],
+          ["gateway/a/film", { unit: "video", prices: [{ microCredits: 500_000 }] }]
+        ]
+      )
+      const [, tokens, , , film] = offers
+      if (tokens?.kind !== "rerank" || film?.kind !== "video") return assert.fail("not the offers of the list")
+      // 16 tokens between query and document, and a byte is at most a token.
+      assert.strictEqual(tokens.quote({ query: "tea", documents: [{ text: "x".repeat(981) }] }), 50)
+      assert.deepInclude(film.capabilities, { max_duration: 3, default_duration: 3, resolutions: ["720p"] })
+    }).pipe(undici)
+  )
+
   it.live("gives up a silent upstream at the time limit", () =>
     Effect.gen(function* () {
       for (const fault of ["hang", "hangBody"] as const) {

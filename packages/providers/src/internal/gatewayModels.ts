@@ -4,14 +4,29 @@ import { AudioFormat } from "@model-gateway/core/Transcription"
 import { Duration, Effect } from "effect"
 import type { Upstream } from "../Adapter.ts"
 import * as MicroCredits from "../MicroCredits.ts"
-import type { Model } from "../Model.ts"
+import type { Model, RerankModel, VideoModel } from "../Model.ts"
 import { ProviderError, Timeout } from "../ProviderError.ts"
 import type { GatewayClient } from "./gatewayClient.ts"
 
 /** How long the start waits for the list of models. */
 const listTime = Duration.seconds(10)
 
-const perUnit = (credits: number): number => Math.ceil(credits * MicroCredits.perCredit - 1e-6)
+/** Whole micro-credits, so that a quote is not below the price. */
+const micro = (credits: number): number => Math.max(0, Math.ceil(credits * MicroCredits.perCredit - 1e-6))
+
+const million = 1_000_000
+
+const rerankPricing = ({ prompt, search_unit }: Models.Pricing): RerankModel["pricing"] | undefined => {
+  if (search_unit !== undefined) return { unit: "search_unit", microCredits: micro(search_unit) }
+  return prompt === undefined
+    ? undefined
+    : { unit: "token", inputMicroCredits: micro(prompt * million), outputMicroCredits: 0 }
+}
+
+const videoPricing = ({ request, second }: Models.Pricing): VideoModel["pricing"] | undefined => {
+  if (second !== undefined) return { unit: "second", microCredits: micro(second) }
+  return request === undefined ? undefined : { unit: "video", prices: [{ microCredits: micro(request) }] }
+}
 
 /** A listed model as a model of this gateway. Undefined if nothing can be quoted for it. */
 const listed = (
@@ -19,40 +34,44 @@ const listed = (
   { capabilities, id, is_free, kind, name, pricing }: Models.Model
 ): Model | undefined => {
   const base = { publicId: `${upstream}/${id}`, upstreamId: id, name }
-  const price = kind === "rerank" ? pricing.search_unit : pricing.second
-  const microCredits = perUnit(price ?? 0)
-  if (price === undefined && !is_free) return undefined
+  const prices: Models.Pricing = is_free ? { search_unit: 0, second: 0 } : pricing
   switch (kind) {
     case "rerank": {
+      const own = rerankPricing(prices)
       const { image_documents = false } = capabilities
-      return { ...base, kind, pricing: { unit: "search_unit", microCredits }, parameters: { image_documents } }
+      return own && { ...base, kind, pricing: own, parameters: { image_documents } }
     }
     case "transcription": {
       const { audio_formats = AudioFormat.literals, word_timestamps = true } = capabilities
-      return {
-        ...base,
-        kind,
-        pricing: { unit: "second", microCredits },
-        parameters: { audio_formats, word_timestamps }
-      }
+      return prices.second === undefined
+        ? undefined
+        : {
+            ...base,
+            kind,
+            pricing: { unit: "second", microCredits: micro(prices.second) },
+            parameters: { audio_formats, word_timestamps }
+          }
     }
     case "video": {
+      const own = videoPricing(prices)
       const { resolutions, aspect_ratios, max_duration = 60, prompt_optional, generate_audio, upscale } = capabilities
       const most = Math.max(1, Math.floor(max_duration))
-      return {
-        ...base,
-        kind,
-        pricing: { unit: "second", microCredits },
-        parameters: {
-          ...(resolutions === undefined ? {} : { resolutions }),
-          ...(aspect_ratios === undefined ? {} : { aspect_ratios }),
-          max_duration: most,
-          default_duration: Math.min(5, most),
-          prompt_optional: prompt_optional ?? false,
-          generate_audio: generate_audio ?? false,
-          upscale: upscale ?? false
+      return (
+        own && {
+          ...base,
+          kind,
+          pricing: own,
+          parameters: {
+            ...(resolutions === undefined ? {} : { resolutions }),
+            ...(aspect_ratios === undefined ? {} : { aspect_ratios }),
+            max_duration: most,
+            default_duration: Math.min(5, most),
+            prompt_optional: prompt_optional ?? false,
+            generate_audio: generate_audio ?? false,
+            upscale: upscale ?? false
+          }
         }
-      }
+      )
     }
   }
 }
