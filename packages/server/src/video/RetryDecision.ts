@@ -14,8 +14,8 @@ export interface RetryDecision {
   readonly mostFailures?: number | undefined
 }
 
-/** The decision for a failed submission. */
-export const ofSubmission = (reason: Reason): RetryDecision => {
+/** The decision for a failed submission. `isOwn`: it was made with the caller's own provider key. */
+export const ofSubmission = (reason: Reason, isOwn: boolean): RetryDecision => {
   switch (reason._tag) {
     case "InvalidRequest":
     case "InputTooLarge":
@@ -24,9 +24,17 @@ export const ofSubmission = (reason: Reason): RetryDecision => {
     case "UnknownModel":
       return { isRetryable: false, error: "the provider does not have the model" }
     case "Unauthorized":
-      return { isRetryable: false, error: "the provider rejected the gateway's credentials" }
+      return {
+        isRetryable: false,
+        error: isOwn ? "the provider rejected your provider key" : "the provider rejected the gateway's credentials"
+      }
     case "OutOfCredit":
-      return { isRetryable: false, error: "the gateway's account at the provider is out of credit" }
+      return {
+        isRetryable: false,
+        error: isOwn
+          ? "your account at the provider is out of credit"
+          : "the gateway's account at the provider is out of credit"
+      }
     case "RateLimited":
     case "Overloaded":
     case "Unavailable":
@@ -47,14 +55,14 @@ export const lostAnswer = (provider: string): string =>
  * The decision for a poll that failed. The upstream has the job, so it is not given up while it only
  * limits how often it may be asked. The job's deadline ends that.
  */
-export const ofPoll = (reason: Reason): RetryDecision => {
+export const ofPoll = (reason: Reason, isOwn: boolean): RetryDecision => {
   switch (reason._tag) {
     case "UnknownModel":
       return { isRetryable: false, error: "the provider no longer has the job" }
     case "RateLimited":
-      return { ...ofSubmission(reason), mostFailures: Number.POSITIVE_INFINITY }
+      return { ...ofSubmission(reason, isOwn), mostFailures: Number.POSITIVE_INFINITY }
     default:
-      return ofSubmission(reason)
+      return ofSubmission(reason, isOwn)
   }
 }
 
@@ -65,11 +73,11 @@ const expired = new Set([400, 401, 403, 404, 410])
  * The decision for a finished video that could not be fetched. A link that is refused or leads
  * nowhere may have expired. Polling again renews it, which is tried a few times.
  */
-export const ofContent = ({ reason, status = 0 }: ProviderError): RetryDecision => {
+export const ofContent = ({ reason, status = 0 }: ProviderError, isOwn: boolean): RetryDecision => {
   const isRefused = reason._tag === "Unauthorized" || reason._tag === "UnknownModel" || expired.has(status)
   return isRefused
     ? { isRetryable: true, error: "the finished video could not be fetched from the provider", mostFailures: 5 }
-    : ofSubmission(reason)
+    : ofSubmission(reason, isOwn)
 }
 
 /** The longest wait that an upstream can ask for. */

@@ -12,7 +12,7 @@ import type { VideoOffer } from "@model-gateway/providers/Offer"
 import { Duration, Effect } from "effect"
 import type { Candidate } from "../routing/Candidate.ts"
 import { Router } from "../routing/Router.ts"
-import { goneError } from "./VideoCandidate.ts"
+import { goneError, isOwn } from "./VideoCandidate.ts"
 import { tokenOf, type VideoJob } from "./VideoJob.ts"
 import * as RetryDecision from "./RetryDecision.ts"
 
@@ -32,8 +32,8 @@ export type Outcome =
   /** The upstream may have taken the job. */
   | { readonly _tag: "Unknown"; readonly decision: RetryDecision.RetryDecision; readonly reason: Reason }
 
-const outcomeOf = (reason: Reason): Outcome => {
-  const decision = RetryDecision.ofSubmission(reason)
+const outcomeOf = (reason: Reason, isOwn: boolean): Outcome => {
+  const decision = RetryDecision.ofSubmission(reason, isOwn)
   switch (reason._tag) {
     case "Timeout":
     case "BadResponse":
@@ -82,8 +82,8 @@ export const make = Effect.fnUntraced(function* ({ callTimeout }: { readonly cal
       .pipe(
         Effect.map(({ answer }): Outcome => ({ _tag: "Accepted", handle: answer })),
         Effect.catchTags({
-          AttemptsFailed: ({ reason }) => Effect.succeed(outcomeOf(reason)),
-          DeadlinePassed: () => Effect.succeed(outcomeOf(new Timeout())),
+          AttemptsFailed: ({ reason }) => Effect.succeed(outcomeOf(reason, isOwn(job))),
+          DeadlinePassed: () => Effect.succeed(outcomeOf(new Timeout(), isOwn(job))),
           NoneUp: ({ retryAfter }) =>
             Effect.succeed(notAsked({ isRetryable: true, error: "the provider is not available", retryAfter }))
         })

@@ -261,7 +261,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
       yield* note(job, "A finished video could not be downloaded", error)
       const decision: RetryDecision.RetryDecision =
         error._tag === "ProviderError"
-          ? RetryDecision.ofContent(error)
+          ? RetryDecision.ofContent(error, VideoCandidate.isOwn(job))
           : { isRetryable: true, error: "the finished video could not be stored" }
       return yield* failedOnce(job, failures + 1, decision, upstream.offer.pollInterval)
     }
@@ -282,7 +282,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
       const polled = yield* Effect.result(timed(offer.poll(submitted, credential)))
       if (Result.isFailure(polled)) {
         yield* note(job, "The status of a video job could not be read from the upstream", polled.failure)
-        const decision = RetryDecision.ofPoll(polled.failure.reason)
+        const decision = RetryDecision.ofPoll(polled.failure.reason, VideoCandidate.isOwn(job))
         return yield* failedOnce(job, failures + 1, decision, offer.pollInterval)
       }
       const status = polled.success

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { ProviderError, Unavailable } from "@model-gateway/providers/ProviderError"
+import { OutOfCredit, ProviderError, Unauthorized, Unavailable } from "@model-gateway/providers/ProviderError"
 import { Effect, Layer, Redacted } from "effect"
 import { ProviderKeys } from "../../src/access/ProviderKeys.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
@@ -90,6 +90,22 @@ describe("a video job with a provider key of its caller", () => {
           expect(yield* money(by.workspaceId)).toEqual(charged)
         })
       )
+  )
+
+  it.effect.each([
+    [new Unauthorized(), "the provider rejected your provider key"],
+    [new OutOfCredit(), "your account at the provider is out of credit"]
+  ] as const)("fails and says that it is the caller's key that its provider rejects", ([reason, error]) =>
+    testing((upstream) =>
+      Effect.gen(function* () {
+        upstream.submit = () => Effect.fail(new ProviderError({ reason }))
+        const by = yield* payer()
+        const { credential } = yield* store(by.workspaceId)
+        const job = yield* submit(by, { credential })
+        yield* workUntilOver(job.id)
+        expect(yield* read(job.id)).toMatchObject({ status: "failed", error })
+      })
+    )
   )
 
   it.effect("of another workspace is not read", () =>
