@@ -250,6 +250,23 @@ export const make = Effect.gen(function* () {
       storeFailed
     )
 
+  /** One attempt: its exit, or the time to wait if the circuit is open. */
+  const attempt = <A>(key: string, offer: Offer, seconds: number, call: () => Effect.Effect<A, ProviderError>) => {
+    // An adapter may begin its work in the call itself, so that must not come before the admission.
+    const limited = Effect.suspend(call).pipe(
+      Effect.timeoutOrElse({ duration: Duration.seconds(seconds), orElse: timeOut }),
+      Effect.interruptible,
+      Effect.exit
+    )
+    return Effect.scoped(
+      Effect.flatMap(admit(key), (admission): Effect.Effect<Exit.Exit<A, ProviderError> | Duration.Duration> => {
+        if (admission === undefined) return limited
+        if (Duration.isDuration(admission)) return Effect.succeed(admission)
+        return Effect.tap(limited, (exit) => record(key, admission, recordedOf(offer, exit)))
+      })
+    )
+  }
+
   const route = Effect.fnUntraced(function* <A, O extends Offer>({
     attempts: recorded = [],
     attemptTimeout,
@@ -263,20 +280,6 @@ export const make = Effect.gen(function* () {
     let failure: { readonly reason: Reason; readonly provider: string } | undefined
     let retryAfter: Duration.Duration | undefined
 
-    /** One attempt: its exit, or the time to wait if the circuit is open. */
-    const attempt = Effect.fnUntraced(function* (candidate: Candidate<O>, key: string, seconds: number) {
-      const admission = yield* admit(key)
-      if (Duration.isDuration(admission)) return admission
-      const exit = yield* call(candidate).pipe(
-        Effect.timeoutOrElse({ duration: Duration.seconds(seconds), orElse: timeOut }),
-        Effect.interruptible,
-        Effect.exit
-      )
-      if (admission === undefined) return exit
-      yield* record(key, admission, recordedOf(candidate.offer, exit))
-      return exit
-    }, Effect.scoped)
-
     for (const candidate of candidates) {
       const { offer } = candidate
       const { provider } = offer
@@ -285,7 +288,7 @@ export const make = Effect.gen(function* () {
       const left = end - startedAt
       if (left <= 0) return yield* new DeadlinePassed({ provider, attempts })
       const most = Duration.toSeconds(offer.timeLimit ?? attemptTimeout)
-      const exit = yield* attempt(candidate, key, Math.min(most, left))
+      const exit = yield* attempt(key, offer, Math.min(most, left), () => call(candidate))
       const add = (attempt: Attempt) => {
         attempts.push(attempt)
         recorded.push(attempt)
