@@ -41,9 +41,9 @@ describe("the offers of the executable", () => {
     const gateway = await serve(folder(), [], { COHERE_BASE_URL: double.url })
     const [, management = ""] = await gateway.prints(/management key +(mg_mk_\w{38})/)
     const request = { model: "cohere/rerank-v3.5", query: "tea", documents: ["a", "tea"] }
-    expect(await ask(gateway, "/rerank", request)).toMatchObject({
-      error: { code: 404, message: expect.stringContaining("Store a provider key for cohere") }
-    })
+    const refused = await ask(gateway, "/rerank", request)
+    expect(refused).toMatchObject({ error: { code: 404 } })
+    expect(JSON.stringify(refused)).toContain("Store a provider key for cohere")
     expect(JSON.stringify(await ask(gateway, "/models"))).not.toContain("cohere/")
     const stored = await fetch(`${gateway.origin}/api/v1/byok`, {
       method: "POST",
