@@ -1,6 +1,7 @@
 /** The upstreams and the offers of this gateway, for what tells people about them. */
 import type { AnyAdapter } from "@model-gateway/providers/Adapters"
 import type { Upstream as AdapterUpstream } from "@model-gateway/providers/Adapter"
+import type { FileApi } from "@model-gateway/providers/FileApi"
 import type { Offers } from "@model-gateway/providers/Offer"
 import { Context, type Duration } from "effect"
 
@@ -23,5 +24,7 @@ export class Offered extends Context.Service<
     readonly upstreams: ReadonlyArray<Upstream>
     /** In the order of the catalogue. */
     readonly offers: Offers
+    /** Where callers with a provider key of their own may delete files. */
+    readonly fileProviders: { readonly provider_a: FileApi; readonly provider_b: FileApi }
   }
 >()("@model-gateway/gateway/Offered") {}

@@ -7,6 +7,8 @@ import type { InvalidModel } from "@model-gateway/providers/Adapter"
 import { adapters } from "@model-gateway/providers/Adapters"
 import type { Model } from "@model-gateway/providers/Model"
 import type { Offer } from "@model-gateway/providers/Offer"
+import * as AnthropicFiles from "@model-gateway/providers/AnthropicFiles"
+import * as OpenAiFiles from "@model-gateway/providers/OpenAiFiles"
 import * as UpstreamHttp from "@model-gateway/providers/UpstreamHttp"
 import * as NodeGateway from "@model-gateway/node/NodeGateway"
 import * as Sandbox from "@model-gateway/sandbox/Sandbox"
@@ -32,8 +34,14 @@ const withTimeLimit =
   (offer: Offer): Offer =>
     timeLimit === undefined || offer.timeLimit !== undefined ? offer : { ...offer, timeLimit }
 
-const make = Effect.fnUntraced(function* (loaded: Loaded, settings: Settings["upstreams"]) {
-  const upstreams = yield* Upstreams.all(loaded, settings)
+const make = Effect.fnUntraced(function* (loaded: Loaded, settings: Pick<Settings, "anthropicBaseUrl" | "upstreams">) {
+  const upstreams = yield* Upstreams.all(loaded, settings.upstreams)
+  const fileProviders = {
+    provider_a: yield* OpenAiFiles.make({
+      baseUrl: settings.upstreams["openai"]?.baseUrl ?? OpenAiFiles.defaultBaseUrl
+    }),
+    provider_b: yield* AnthropicFiles.make({ baseUrl: settings.anthropicBaseUrl })
+  }
   const configured = yield* ModelOffers.all(loaded, upstreams)
   const replaced = new Set(Object.keys(loaded.file.modelSettings.models ?? {}))
   const isKept = ({ publicId }: { readonly publicId: string }) => !replaced.has(publicId)
@@ -60,7 +68,7 @@ const make = Effect.fnUntraced(function* (loaded: Loaded, settings: Settings["up
   const sandbox = yield* Sandbox.make()
   yield* checkTurnedOff(loaded, [...adapters.flatMap(({ models }) => models), ...sandbox])
   const offers = [...configured.flatMap(({ model }) => made.get(model) ?? []), ...builtIn, ...sandbox.filter(isKept)]
-  return Offered.of({ upstreams, offers })
+  return Offered.of({ upstreams, offers, fileProviders })
 })
 
 /** The failure for a model that its adapter cannot offer. */
@@ -92,7 +100,10 @@ const checkTurnedOff = (
  * The offers that the settings give. They share connections, which the layer keeps open. Offers
  * without a credential of the gateway are for callers with a provider key of their own.
  */
-export const layer = (loaded: Loaded, settings: Settings["upstreams"]): Layer.Layer<Offered, Failure> =>
+export const layer = (
+  loaded: Loaded,
+  settings: Pick<Settings, "anthropicBaseUrl" | "upstreams">
+): Layer.Layer<Offered, Failure> =>
   Layer.effect(Offered, Effect.map(make(loaded, settings), Offered.of)).pipe(
     Layer.provide([NodeGateway.layerHttpClient({ connections: 1024 }), NodeServices.layer, SecureRandom.layerWebCrypto])
   )

@@ -6,6 +6,7 @@
  * A flag takes precedence over the environment, the environment over the file, and the file over
  * the default.
  */
+import * as AnthropicFiles from "@model-gateway/providers/AnthropicFiles"
 import type { Variables } from "@model-gateway/providers/Adapter"
 import { adapters, type AnyAdapter } from "@model-gateway/providers/Adapters"
 import * as UpstreamHttp from "@model-gateway/providers/UpstreamHttp"
@@ -99,6 +100,13 @@ export const declarations = {
     description: "Minimum log level"
   }),
   /** In the settings file they are a part of {@link ModelSettings}. */
+  anthropicBaseUrl: Setting.text("anthropic-base-url", {
+    variable: "ANTHROPIC_BASE_URL",
+    schema: UpstreamHttp.BaseUrl,
+    allowed: ModelSettings.baseUrlAllowed,
+    default: AnthropicFiles.defaultBaseUrl,
+    description: "URL of the API of Anthropic, for the files of callers with a provider key of their own"
+  }),
   upstreams: ownUpstreams
 } satisfies Setting.Group
 

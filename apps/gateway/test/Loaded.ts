@@ -33,7 +33,7 @@ export const offered = (file: string | undefined, environment: Record<string, st
   Effect.gen(function* () {
     const loaded = yield* LoadSettings.load({}, Option.fromNullishOr(file), environment)
     const settings = yield* LoadSettings.read(loaded)
-    return yield* Effect.provide(Offered, Offers.layer(loaded, settings.upstreams))
+    return yield* Effect.provide(Offered, Offers.layer(loaded, settings))
   }).pipe(Effect.provide(NodeServices.layer))
 
 /** The sentence with which they are refused. */

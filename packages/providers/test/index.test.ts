@@ -7,6 +7,7 @@ describe("the public surface", () => {
     assert.deepStrictEqual(Object.keys(Providers).toSorted(), [
       "Adapter",
       "Adapters",
+      "AnthropicFiles",
       "AudioDuration",
       "AudioSource",
       "Catalogue",
@@ -14,6 +15,7 @@ describe("the public surface", () => {
       "Command",
       "Deepgram",
       "Fal",
+      "FileApi",
       "Gateway",
       "Google",
       "Groq",
@@ -23,6 +25,7 @@ describe("the public surface", () => {
       "Model",
       "Offer",
       "OpenAi",
+      "OpenAiFiles",
       "Pricing",
       "ProviderError",
       "Ranking",

@@ -13,6 +13,7 @@ import * as Accounting from "./accounting/Accounting.ts"
 import * as RequestLog from "./accounting/RequestLog.ts"
 import * as ByokHandlers from "./operations/ByokHandlers.ts"
 import * as FilesHandlers from "./operations/FilesHandlers.ts"
+import { type FileApis, FileProviders } from "./objects/FileProviders.ts"
 import * as FileStore from "./objects/FileStore.ts"
 import * as ObjectStore from "./objects/ObjectStore.ts"
 import * as ObjectSweep from "./objects/ObjectSweep.ts"
@@ -197,6 +198,10 @@ export interface SqliteOptions extends DataOptions {
    * upstream.
    */
   readonly offers: Offers
+  /**
+   * The providers on which callers may delete files with a provider key of their own. Default: none.
+   */
+  readonly fileProviders?: FileApis | undefined
   /** A folder of built files to serve at `/`, next to the API. Default: none. */
   readonly web?: StaticSite.Options | undefined
 }
@@ -204,12 +209,12 @@ export interface SqliteOptions extends DataOptions {
 /**
  * The whole service on one machine: SQLite and a folder, over the HTTP server in the context.
  */
-export const layerSqlite = ({ busyTimeout, dataDir, offers, web }: SqliteOptions) =>
+export const layerSqlite = ({ busyTimeout, dataDir, fileProviders = {}, offers, web }: SqliteOptions) =>
   Layer.merge(layer.pipe(Layer.provide(inFolder(dataDir, "uploads", UploadFolder.layer))), background).pipe(
     Layer.provideMerge(jobs),
     Layer.provideMerge(
       Layer.mergeAll(ModelCatalogue.layer(offers), limits, inFolder(dataDir, "files", ObjectStore.layerLocal))
     ),
     Layer.provideMerge(layerStoresSqlite({ busyTimeout, dataDir })),
-    Layer.provide(Layer.succeed(StaticSite.StaticSite, web))
+    Layer.provide([Layer.succeed(StaticSite.StaticSite, web), Layer.succeed(FileProviders, fileProviders)])
   )

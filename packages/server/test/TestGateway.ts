@@ -5,6 +5,7 @@ import * as Sandbox from "@model-gateway/sandbox/Sandbox"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { HttpServer } from "effect/http"
 import { createServer, request as httpRequest, type IncomingHttpHeaders } from "node:http"
+import type { FileApis } from "../src/objects/FileProviders.ts"
 import * as Composition from "../src/Composition.ts"
 import * as GatewayServerConfig from "../src/GatewayServerConfig.ts"
 import { WorkspaceStore, type Workspace } from "../src/access/WorkspaceStore.ts"
@@ -67,7 +68,8 @@ export const layerAt = (
   options?: GatewayServerConfig.Options,
   offers?: ReadonlyArray<Offers>,
   services: typeof NodeServices.layer = NodeServices.layer,
-  busyTimeout?: number
+  busyTimeout?: number,
+  fileProviders?: FileApis
 ) =>
   Layer.effect(
     TestGateway,
@@ -96,7 +98,7 @@ export const layerAt = (
     Layer.provideMerge(
       Layer.unwrap(
         Effect.map(offers === undefined ? Sandbox.make() : Effect.succeed(offers.flat()), (offers) =>
-          Composition.layerSqlite({ dataDir: folder, offers, busyTimeout })
+          Composition.layerSqlite({ dataDir: folder, offers, busyTimeout, fileProviders })
         )
       )
     ),
@@ -110,8 +112,14 @@ export const layerAt = (
   )
 
 /** The service over a temporary folder. */
-export const layer = (options?: GatewayServerConfig.Options, offers?: ReadonlyArray<Offers>) =>
-  Layer.unwrap(Effect.map(temporaryFolder, (folder) => layerAt(folder, options, offers)))
+export const layer = (
+  options?: GatewayServerConfig.Options,
+  offers?: ReadonlyArray<Offers>,
+  fileProviders?: FileApis
+) =>
+  Layer.unwrap(
+    Effect.map(temporaryFolder, (folder) => layerAt(folder, options, offers, undefined, undefined, fileProviders))
+  )
 
 /** A part of a form: a plain field, or a file when it has a filename. */
 export interface Part {

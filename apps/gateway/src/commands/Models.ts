@@ -19,7 +19,7 @@ export const read = Effect.fnUntraced(function* (
   const limits = yield* loaded.read(GatewayServerConfig.config)
   // Imported here so that help and error messages do not wait for it.
   const Offers = yield* Effect.promise(() => import("../Offers.ts"))
-  const offers = Offers.layer(loaded, settings.upstreams).pipe(Layer.provide(Layer.succeed(Logger.LogToStderr, true)))
+  const offers = Offers.layer(loaded, settings).pipe(Layer.provide(Layer.succeed(Logger.LogToStderr, true)))
   const offered = yield* Effect.provide(Offered, offers)
   return { offered, limits }
 })

@@ -35,10 +35,14 @@ const layerService = Effect.fnUntraced(function* (
       import("@effect/platform-node/NodeHttpServer")
     ])
   )
-  const { dataDir, host, port, shutdownTimeout, upstreams, webDir } = settings
+  const { dataDir, host, port, shutdownTimeout, webDir } = settings
   const web = webDir === undefined ? undefined : { dir: webDir }
-  return Layer.unwrap(Effect.map(Offered, ({ offers }) => GatewayServer.layerSqlite({ dataDir, offers, web }))).pipe(
-    Layer.provideMerge(Offers.layer(loaded, upstreams)),
+  return Layer.unwrap(
+    Effect.map(Offered, ({ fileProviders, offers }) =>
+      GatewayServer.layerSqlite({ dataDir, fileProviders, offers, web })
+    )
+  ).pipe(
+    Layer.provideMerge(Offers.layer(loaded, settings)),
     Layer.provideMerge(
       NodeHttpServer.layer(() => server, { host, port, gracefulShutdownTimeout: shutdownTimeout }).pipe(
         Layer.catchTag("ServeError", (error) => Layer.effectContext(Effect.fail(refused(error, host, port))))

@@ -1,13 +1,20 @@
 /**
- * The providers that store files for callers with a key of their own: who `provider_a` and
+ * The providers that store files for callers with a provider key of their own: who `provider_a` and
  * `provider_b` are.
  *
  * Specification: DELETE `/files/{file_id}`, `provider`.
  */
 import type { FileProvider } from "@model-gateway/core/Files"
+import type { FileApi } from "@model-gateway/providers/FileApi"
+import { Context } from "effect"
 
-/** The name of each under which callers store their key. */
-export const nameOf: Readonly<Record<FileProvider, string>> = { provider_a: "openai", provider_b: "anthropic" }
+/** The files of each provider. Absent: the gateway does not call it. */
+export type FileApis = { readonly [Provider in FileProvider]?: FileApi }
 
-/** All names. */
-export const names: ReadonlyArray<string> = Object.values(nameOf)
+/** The providers of this gateway. Default: none. */
+export const FileProviders = Context.Reference<FileApis>("@model-gateway/server/objects/FileProviders", {
+  defaultValue: () => ({})
+})
+
+/** The names under which callers store their keys for files. */
+export const namesOf = (apis: FileApis): ReadonlyArray<string> => Object.values(apis).map(({ provider }) => provider)

@@ -66,9 +66,9 @@ const mapped = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   )
 
 /** The providers that a key can be stored for: those that do not run in this process. */
-const providersOf = ({ all }: ModelCatalogue["Service"]): ReadonlyArray<string> => {
+const providersOf = ({ all }: ModelCatalogue["Service"], apis: FileProviders.FileApis): ReadonlyArray<string> => {
   const providers = all.flatMap(({ offers }) => offers.filter(({ isInProcess }) => isInProcess !== true))
-  return [...new Set([...providers.map(({ provider }) => provider), ...FileProviders.names])].toSorted()
+  return [...new Set([...providers.map(({ provider }) => provider), ...FileProviders.namesOf(apis)])].toSorted()
 }
 
 const organization = Effect.map(currentCaller, ({ key }) => key.organizationId)
@@ -76,7 +76,7 @@ const organization = Effect.map(currentCaller, ({ key }) => key.organizationId)
 const make = Effect.gen(function* () {
   const keys = yield* ProviderKeys
   const workspaces = yield* WorkspaceStore
-  const known = providersOf(yield* ModelCatalogue)
+  const known = providersOf(yield* ModelCatalogue, yield* FileProviders.FileProviders)
 
   const scopeOf = Effect.fnUntraced(function* (workspaceId: string | undefined) {
     const { key } = yield* currentCaller

@@ -21,6 +21,7 @@ import { type FileRecord, FileStore } from "../objects/FileStore.ts"
 import { handle } from "./Handler.ts"
 import { contentLost, storeUnavailable } from "./ObjectFailures.ts"
 import { keyOf, ObjectStore } from "../objects/ObjectStore.ts"
+import * as ProviderFiles from "./ProviderFiles.ts"
 import * as Upload from "./Upload.ts"
 
 /** The file in its wire format. */
@@ -37,20 +38,12 @@ export const toWire = (file: FileRecord): File => ({
 
 const noSuchFile = (id: string) => new NotFound({ error: { message: `${phrases[404]}: there is no file ${id}` } })
 
-/**
- * Files at a provider need the caller's own key for that provider, which this gateway does not
- * have.
- */
-const noProviderKey = (provider: FileProvider) =>
-  new Forbidden({
-    error: { message: `${phrases[403]}: the gateway has no key of yours for ${provider}, on which this file would be` }
-  })
-
 /** The services that the operations need, looked up once. */
 const make = Effect.gen(function* () {
   const files = yield* FileStore
   const objects = yield* ObjectStore
   const workspaces = yield* WorkspaceStore
+  const removeAt = yield* ProviderFiles.make
 
   /** The workspace of the request. Fails with a 403 if the caller is not a member of it. */
   const scopeOf = Effect.fnUntraced(function* (workspaceId: string | undefined) {
@@ -139,25 +132,41 @@ const make = Effect.gen(function* () {
           Effect.logWarning("The object of a deleted file could not be removed. The sweep will retry.", error.message)
         )
       )
-    const shape = DeletionShape.negotiate({
-      accept: request.headers["accept"],
-      provider: undefined,
-      workspace: workspace.fileShape
-    })
-    return DeletionShape.confirm(shape, file.id)
+    return confirm(request, file.id, workspace)
   })
 
-  return { scopeOf, find, upload, list, content, remove }
+  const confirm = (
+    request: HttpServerRequest.HttpServerRequest,
+    id: string,
+    { fileShape }: Workspace,
+    provider?: FileProvider
+  ) =>
+    DeletionShape.confirm(
+      DeletionShape.negotiate({ accept: request.headers["accept"], provider, workspace: fileShape }),
+      id
+    )
+
+  const removeFrom = Effect.fnUntraced(function* (
+    provider: FileProvider,
+    request: HttpServerRequest.HttpServerRequest,
+    id: string,
+    workspace: Workspace
+  ) {
+    yield* removeAt(provider, id, workspace.id)
+    return confirm(request, id, workspace, provider)
+  })
+
+  return { scopeOf, find, upload, list, content, remove, removeFrom }
 })
 
 /** The `files` group of the contract. */
 export const layer = HttpApiBuilder.group(GatewayApi, "files", (handlers) =>
-  Effect.map(make, ({ content, find, list, remove, scopeOf, upload }) =>
+  Effect.map(make, ({ content, find, list, remove, removeFrom, scopeOf, upload }) =>
     handlers
       .handle("deleteFile", ({ params: { file_id }, query: { provider, workspace_id }, request }) =>
         provider === undefined
           ? handle(find(file_id, workspace_id), ({ workspace }) => remove(request, file_id, workspace))
-          : handle(scopeOf(workspace_id), () => Effect.fail(noProviderKey(provider)))
+          : handle(scopeOf(workspace_id), (workspace) => removeFrom(provider, request, file_id, workspace))
       )
       .handleRaw("uploadFile", ({ query, request }) =>
         handle(scopeOf(query.workspace_id), (workspace) => Effect.map(upload(request, workspace), toWire))

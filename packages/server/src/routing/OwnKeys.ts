@@ -15,9 +15,13 @@ import * as Candidate from "./Candidate.ts"
 export type Own = ReadonlyArray<OwnKey>
 
 /** The keys that the callers of requests may use. */
-export class OwnKeys extends Context.Service<OwnKeys, { readonly of: (caller: Caller) => Effect.Effect<Own> }>()(
-  "@model-gateway/server/routing/OwnKeys"
-) {}
+export class OwnKeys extends Context.Service<
+  OwnKeys,
+  {
+    /** Those of a workspace. Default: the caller's own. */
+    readonly of: (caller: Caller, workspaceId?: string) => Effect.Effect<Own>
+  }
+>()("@model-gateway/server/routing/OwnKeys") {}
 
 const isFor =
   ({ key }: Caller) =>
@@ -30,8 +34,8 @@ export const layer: Layer.Layer<OwnKeys, never, ProviderKeys> = Layer.effect(
   OwnKeys,
   Effect.map(ProviderKeys, ({ usable }) =>
     OwnKeys.of({
-      of: (caller) =>
-        Effect.map(orUnavailable(usable(caller.key.workspaceId)), (keys) =>
+      of: (caller, workspaceId = caller.key.workspaceId) =>
+        Effect.map(orUnavailable(usable(workspaceId)), (keys) =>
           keys.length === 0 ? keys : keys.filter(isFor(caller))
         )
     })
