@@ -10,8 +10,7 @@ const key = "sk-secret-0123456789"
 
 const ask = <A>(call: () => Promise<A>) => Effect.tryPromise({ try: call, catch: (error) => error })
 
-const statusOf = (error: unknown) =>
-  error instanceof OpenAI.APIError || error instanceof Anthropic.APIError ? error.status : undefined
+const statusOf = (error: unknown): unknown => (error instanceof Error && "status" in error ? error.status : undefined)
 
 const bytes = new TextEncoder().encode("hello")
 

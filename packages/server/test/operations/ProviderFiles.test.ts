@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as AnthropicFiles from "@model-gateway/providers/AnthropicFiles"
 import * as OpenAiFiles from "@model-gateway/providers/OpenAiFiles"
-import { Effect, Layer, Redacted } from "effect"
+import { Effect, type Layer, Redacted } from "effect"
 import { FetchHttpClient } from "effect/http"
 import type { Double } from "../../../providers/test/support/Double.mjs"
 import { startAnthropicFilesDouble, startOpenAiFilesDouble } from "../../../providers/test/support/FilesDouble.mjs"
