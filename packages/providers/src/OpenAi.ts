@@ -153,13 +153,21 @@ const Response = Schema.Struct({
 
 // Error mapping
 
-const accountCodes = new Set(["insufficient_quota", "billing_hard_limit_reached", "billing_not_active"])
+/** The account's credit, quota or spending limit is used up. Waiting does not help. */
+const accountCodes = new Set([
+  "insufficient_quota",
+  "credit_balance_exhausted",
+  "organization_spend_limit_exceeded",
+  "organization_usage_limit_exceeded",
+  "project_spend_limit_exceeded",
+  "billing_hard_limit_reached",
+  "billing_not_active"
+])
 
 /** Where OpenAI's documentation differs from what most upstreams mean by a status. */
 const reasonOf = ({ codes, message, status }: UpstreamHttp.Failure): Reason | undefined => {
   switch (status) {
     case 429:
-      // The account's quota or budget is used up. Waiting does not help.
       return codes.some((code) => accountCodes.has(code)) ? new OutOfCredit() : undefined
     case 400:
       // Another provider may take longer audio.

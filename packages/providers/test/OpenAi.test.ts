@@ -261,6 +261,10 @@ describe("OpenAi", () => {
         Effect.map(failing(scripted), (reason) => [name, told(reason)] as const)
       )
       assert.deepStrictEqual<unknown>(Object.fromEntries(actual), expected)
+      for (const code of ["credit_balance_exhausted", "project_spend_limit_exceeded"]) {
+        const spent = yield* failing({ status: 429, body: { error: { message: "Limit reached", code } } })
+        assert.strictEqual(spent._tag, "OutOfCredit")
+      }
       const waiting = yield* failing({ ...documentedErrors.rateLimit, headers: { "retry-after": "7" } })
       assert.deepStrictEqual(waiting._tag === "RateLimited" && waiting.retryAfter, Duration.seconds(7))
     }).pipe(provide(services))
