@@ -31,17 +31,17 @@ const priceOf = ({ pricing }: Offer): number => {
   return prices.search_unit ?? prices.second ?? prices.prompt ?? prices.request ?? Number.POSITIVE_INFINITY
 }
 
-const tokens = 1_000_000
+/** The number of units that a price of the offer is for. */
+const unitsOfPrice = (unit: Unit): number => (unit === "prompt" || unit === "completion" ? 1_000_000 : 1)
 
-/** Prices in credits for one unit. Prices of tokens are kept for a million of them. */
+/** Prices in credits for one unit. */
 const pricingOf = ({ pricing }: Offer): Models.Pricing => {
   const wire: { -readonly [U in Unit]?: number } = {}
   const prices = perUnit(pricing)
   for (const unit of units) {
     const price = prices[unit]
-    if (price !== undefined) {
-      wire[unit] = MicroCredits.toCredits(price) / (unit === "prompt" || unit === "completion" ? tokens : 1)
-    }
+    // One division, so that the result is the double nearest to the exact price.
+    if (price !== undefined) wire[unit] = price / (MicroCredits.perCredit * unitsOfPrice(unit))
   }
   return wire
 }
