@@ -132,7 +132,8 @@ const make = Effect.fnUntraced(function* (options?: Options) {
         if (!(yield* store.advance(id, sequence))) return
         stored = sequence
       }
-      if (!page.hasMore) yield* Effect.sleep(every)
+      // Requests can run between the pages of a long backlog.
+      yield* page.hasMore ? Effect.yieldNow : Effect.sleep(every)
     }
   })
 

@@ -85,7 +85,7 @@ const headersOf = (
   const issues: Array<Issue> = []
   for (const [name, value] of Object.entries(given)) {
     const path = `config.headers.${name}`
-    const kept = present[name]
+    const kept = Object.hasOwn(present, name) ? present[name] : undefined
     if (reserved.test(name)) issues.push({ path, message: "Expected a header that the gateway does not set itself" })
     else if (!isMask(value)) headers[name] = value
     else if (kept !== undefined) headers[name] = kept
