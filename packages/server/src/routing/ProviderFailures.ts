@@ -36,6 +36,7 @@ interface Answer {
 interface Details {
   readonly attempts: ReadonlyArray<Attempt>
   readonly provider?: string | undefined
+  readonly isByok?: boolean
   readonly retryAfter?: Duration.Duration | undefined
 }
 
@@ -61,6 +62,10 @@ const ofSimulated = ({ retryAfter, status }: Simulated, details: Details): Answe
   }
 }
 
+/** What the caller can mend, if the attempt was made with its own provider key. */
+const ownDetail = ({ isByok, provider }: Details, what: string): Pick<Answer, "detail"> =>
+  isByok === true && provider !== undefined ? { detail: `: ${provider} ${what}` } : {}
+
 const ofReason = (reason: Reason, details: Details): Answer => {
   switch (reason._tag) {
     case "InvalidRequest":
@@ -76,11 +81,17 @@ const ofReason = (reason: Reason, details: Details): Answer => {
       return { status: 413, detail: `: ${reason.message}`, metadata: metadataOf({ ...details, attempts: [] }) }
     // The catalogue lists the model, so it is the gateway that is wrong, not the caller.
     case "UnknownModel":
-    case "Unauthorized":
-    case "OutOfCredit":
     case "Unavailable":
     case "BadResponse":
       return { status: 502, metadata: metadataOf(details) }
+    case "Unauthorized":
+      return { status: 502, ...ownDetail(details, "rejected your provider key"), metadata: metadataOf(details) }
+    case "OutOfCredit":
+      return {
+        status: 502,
+        ...ownDetail(details, "has no credit left for the account of your provider key"),
+        metadata: metadataOf(details)
+      }
     case "RateLimited":
     case "Overloaded":
       return {

@@ -10,6 +10,7 @@ import { ProviderError, type Reason, Timeout } from "@model-gateway/providers/Pr
 import { Cause, Clock, Context, Data, Duration, Effect, Exit, Layer } from "effect"
 import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 import type { Attempt as AnyAttempt } from "../accounting/Attempt.ts"
+import { isOwn } from "../access/ProviderKeys.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as FailureLog from "../observability/FailureLog.ts"
 import * as Metrics from "../observability/Metrics.ts"
@@ -36,6 +37,8 @@ export interface Routed<A, O extends Offer> {
 export class AttemptsFailed extends Data.TaggedError("AttemptsFailed")<{
   readonly reason: Reason
   readonly provider: string
+  /** Whether that attempt was made with a provider key of the caller. */
+  readonly isByok: boolean
   readonly attempts: ReadonlyArray<Attempt>
 }> {}
 
@@ -277,7 +280,7 @@ export const make = Effect.gen(function* () {
   }: Route<A, O>): Effect.fn.Return<Routed<A, O>, RoutingFailure> {
     const attempts: Array<Attempt> = []
     const end = now() + Duration.toSeconds(deadline)
-    let failure: { readonly reason: Reason; readonly provider: string } | undefined
+    let failure: { readonly reason: Reason; readonly provider: string; readonly isByok: boolean } | undefined
     let retryAfter: Duration.Duration | undefined
 
     for (const candidate of candidates) {
@@ -325,7 +328,9 @@ export const make = Effect.gen(function* () {
       })
       if (countsAgainst(offer, reason)) yield* reported(candidate, reason)
       if (error === timedOut && left <= most) return yield* new DeadlinePassed({ provider, attempts })
-      if (failure === undefined || isAsHelpful(reason, failure.reason)) failure = { reason, provider }
+      if (failure === undefined || isAsHelpful(reason, failure.reason)) {
+        failure = { reason, provider, isByok: isOwn(candidate.credential) }
+      }
       if (!error.canFallBack) break
     }
     return failure === undefined

@@ -109,7 +109,8 @@ describe("a caller's own provider key", () => {
     const { calls, offers } = world()
     return Effect.gen(function* () {
       yield* store({ key: "wrong-a" })
-      expect((yield* rerank({ provider: { allow_fallbacks: false } })).status).toBe(502)
+      const rejected = yield* rerank({ provider: { allow_fallbacks: false } })
+      expect([rejected.status, rejected.text]).toEqual([502, expect.stringContaining("a rejected your provider key")])
       expect(calls).toEqual(["a wrong-a"])
       expect((yield* rerank()).status).toBe(200)
       expect(calls.slice(1)).toEqual(["a wrong-a", "a gateway-a"])

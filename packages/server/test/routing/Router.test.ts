@@ -393,6 +393,7 @@ describe("ProviderFailures", () => {
     new Router.AttemptsFailed({
       reason,
       provider: "p",
+      isByok: false,
       attempts: [{ provider: "p", outcome: reason._tag, seconds: 1, billed: "no" }]
     })
 
