@@ -96,7 +96,7 @@ const upstreamOf = (
     new Failure({
       message:
         off === undefined
-          ? `${source} is "${name}", which is not an upstream. Did you mean "${nearest(name, names)}"?`
+          ? `${source} is "${name}", which is not an upstream. Did you mean "${nearest(name, names)}"? Add others to "upstreams".`
           : `${source} is "${name}", which has no URL. Set ${off.baseUrl.variable}, or "upstreams.${name}.baseUrl".`
     })
   )

@@ -25,7 +25,7 @@ const ownUpstream = ({ credential, defaultBaseUrl, name, title }: AnyAdapter, va
     allowed: ModelSettings.apiKeyAllowed,
     description:
       credential === "required"
-        ? `API key of ${title}. Without it, the models of ${title} are not offered`
+        ? `API key of ${title}. Without it, only callers with a key of their own can use its models`
         : `API key of ${title}, if it needs one`
   }),
   baseUrl: Setting.text(`${name}-base-url`, {
@@ -35,7 +35,7 @@ const ownUpstream = ({ credential, defaultBaseUrl, name, title }: AnyAdapter, va
     default: defaultBaseUrl,
     description:
       defaultBaseUrl === undefined
-        ? `URL of the API of ${title}. Without it, the models of ${title} are not offered`
+        ? `URL of the API of ${title}. Without it, its models are not offered`
         : `URL of the API of ${title}`
   })
 })

@@ -15,12 +15,12 @@ const deadlines = {
   transcription: Duration.minutes(5)
 }
 
-/** The models that a settings file gives, without those of other upstreams. */
+/** The models that a settings file gives, without the sandbox's. */
 const listed = async (text: string, variables: Record<string, string> = environment) => {
   const file = fileOf(text)
   const everything = await Effect.runPromise(offered(file, variables))
   return Catalogue.list(everything, deadlines)
-    .filter(({ id }) => /^(?:acme|cohere)\//.test(id))
+    .filter(({ id }) => !id.startsWith("sandbox/"))
     .map(({ offers, ...model }) => ({
       ...model,
       offers: offers.map((offer) => ({ ...offer, credential: offer.credential.replace(file, "FILE") }))
@@ -237,7 +237,7 @@ describe("the models of a settings file", () => {
     [offer(`"model": "rerank-v3.5"`), `"models.acme/rerank.offers[0]" on line 3 of FILE has no "upstream".`],
     [
       offer(`"upstream": "cohre", "model": "rerank-v3.5"`),
-      `"models.acme/rerank.offers[0].upstream" on line 3 of FILE is "cohre", which is not an upstream. Did you mean "cohere"?`
+      `"models.acme/rerank.offers[0].upstream" on line 3 of FILE is "cohre", which is not an upstream. Did you mean "cohere"? Add others to "upstreams".`
     ],
     [
       offer(`"upstream": "cohere", "model": "new-model"`),
