@@ -171,7 +171,7 @@ const gateway = (doubles: ReadonlyArray<readonly [Upstream, Double]>, written: W
 
 const audio = keypad("159").toString("base64")
 
-const isFinal = Schema.decodeUnknownOption(Schema.fromJsonString(Job))
+const decodeJob = Schema.decodeUnknownOption(Schema.fromJsonString(Job))
 
 /** One request. A video job is followed to its end. */
 const request = Effect.fnUntraced(function* ({ kind, model }: Upstream) {
@@ -186,12 +186,16 @@ const request = Effect.fnUntraced(function* ({ kind, model }: Upstream) {
       ]
     case "video": {
       const answers = [yield* post("/api/v1/videos", { model, prompt: "tea", duration: 8, trace })]
-      const job = isFinal(answers[0]?.text)
+      expect([model, answers[0]?.status]).toEqual([model, 202])
+      const job = decodeJob(answers[0]?.text)
       if (Option.isNone(job)) return answers
       for (let status = job.value.status; status === "pending" || status === "in_progress";) {
         const answer = yield* ask(`/api/v1/videos/${job.value.id}?wait=20`)
         answers.push(answer)
-        status = Option.match(isFinal(answer.text), { onNone: () => "failed" as const, onSome: ({ status }) => status })
+        status = Option.match(decodeJob(answer.text), {
+          onNone: () => "failed" as const,
+          onSome: ({ status }) => status
+        })
       }
       return answers
     }
@@ -235,6 +239,8 @@ it.live(
       const doubles = yield* startAll
       yield* Effect.gen(function* () {
         const { ask, folder, managementKey: key, ordinaryKey, workspace } = yield* TestGateway
+        const credits = yield* post(`/api/v1/workspaces/${workspace.id}/credits`, { amount: 100 }, { key })
+        expect(credits.status).toBe(200)
         const destination = (body: object) =>
           post("/api/v1/observability/destinations", { name: "d", ...body }, { key })
         yield* destination({
