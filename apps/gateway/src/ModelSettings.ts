@@ -54,7 +54,7 @@ const Upstream = Schema.Struct({
     Schema.Union([Schema.String.check(Schema.makeFilter(isApiKey)), Reference]).annotate({
       expected: `${apiKeyAllowed}, or { "env": "NAME" }`,
       description:
-        "The API key, or the environment variable that holds it. Without a key, an upstream with a `baseUrl` of its own is called without one"
+        "The API key, or the environment variable that holds it. Without a key, an upstream that has a name and a `baseUrl` of its own is called without one"
     })
   ),
   baseUrl: Schema.optionalKey(

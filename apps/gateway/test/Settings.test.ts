@@ -30,6 +30,11 @@ describe("the documentation of the settings", () => {
     await expect(written).toMatchFileSnapshot(page)
   })
 
+  it("has a page for each adapter", () => {
+    const missing = adapters.filter(({ name }) => !existsSync(join(docs, "guide", "upstreams", `${name}.md`)))
+    expect(missing.map(({ name }) => name)).toEqual([])
+  })
+
   it("has the JSON Schema of the declarations (written by vitest run --update)", async () => {
     const { stdout } = await run(["settings", "schema"])
     await expect(stdout).toMatchFileSnapshot(join(docs, "settings.schema.json"))
