@@ -117,7 +117,8 @@ describe("the traits of the operations", () => {
       "uploadFile",
       "createGuardrail",
       "createKey",
-      "createByokKey"
+      "createByokKey",
+      "createDestination"
     ])
   })
 

@@ -15,6 +15,7 @@ it("exports exactly these modules", () => {
     "Byok",
     "ClientError",
     "CurrentKey",
+    "Destinations",
     "Files",
     "Gateway",
     "GatewayApi",
