@@ -11,8 +11,9 @@
  */
 import { Effect, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
-import { type Adapter, InvalidModel, type Upstream } from "./Adapter.ts"
+import type { Adapter, Upstream } from "./Adapter.ts"
 import * as Catalogue from "./Catalogue.ts"
+import { overHttp } from "./internal/offers.ts"
 import type { RerankModel } from "./Model.ts"
 import * as Offer from "./Offer.ts"
 import type { Credential, RerankOffer } from "./Offer.ts"
@@ -20,7 +21,7 @@ import { cost, type PerSearchUnit, searchUnits } from "./Pricing.ts"
 import { invalidRequest, InvalidRequest, OutOfCredit, type Reason, Timeout } from "./ProviderError.ts"
 import * as Ranking from "./Ranking.ts"
 import type { RerankRequest } from "./Rerank.ts"
-import * as UpstreamHttp from "./UpstreamHttp.ts"
+import type * as UpstreamHttp from "./UpstreamHttp.ts"
 
 // Request mapping
 
@@ -131,24 +132,26 @@ const mostSearchUnits = (request: RerankRequest, documents: ReadonlyArray<string
   return searchUnits(chunks)
 }
 
+/** A rerank model with a price per search unit. */
+type PricedModel = RerankModel & { readonly pricing: PerSearchUnit }
+
 const rerank = (
   http: UpstreamHttp.UpstreamHttp,
   { credential, name }: Upstream,
-  model: RerankModel,
-  pricing: PerSearchUnit,
+  model: PricedModel,
   limits: Ranking.Limits
 ): RerankOffer => ({
   ...Offer.ofModel(model),
   kind: "rerank",
   provider: name,
   credential,
-  pricing,
+  pricing: model.pricing,
   capabilities: { image_documents: false },
   quote: (request) => {
     const texts = request.documents.map(({ text = "" }) => text)
     // Each call is rounded up to whole search units.
     const units = Ranking.split(texts, limits).reduce((sum, part) => sum + mostSearchUnits(request, part.documents), 0)
-    return cost(pricing.microCredits, units)
+    return cost(model.pricing.microCredits, units)
   },
   run: Effect.fnUntraced(function* (request: RerankRequest, credential: Credential) {
     const texts = yield* textsOf(name, model, request)
@@ -182,22 +185,12 @@ const rerank = (
     return {
       answer: { results },
       charge: {
-        cost: cost(pricing.microCredits, units),
+        cost: cost(model.pricing.microCredits, units),
         usage: { search_units: units, ...(total_tokens === undefined ? {} : { total_tokens }) }
       }
     }
   })
 })
-
-const offer = (
-  http: UpstreamHttp.UpstreamHttp,
-  upstream: Upstream,
-  model: RerankModel,
-  pricing: PerSearchUnit
-): Effect.Effect<RerankOffer, InvalidModel> =>
-  Effect.map(Ranking.limitsOf(model, { documentsPerCall: 10_000 }), (limits) =>
-    rerank(http, upstream, model, pricing, { ...limits, sizePerCall: Number.POSITIVE_INFINITY })
-  )
 
 /**
  * Cohere: `COHERE_API_KEY`, `COHERE_BASE_URL`.
@@ -231,12 +224,13 @@ export const adapter: Adapter = {
   credential: "required",
   kinds: ["rerank"],
   models: Catalogue.of("cohere"),
-  offers: (upstream, models) =>
-    Effect.flatMap(UpstreamHttp.make({ baseUrl: upstream.baseUrl, timeLimit: upstream.timeLimit, reasonOf }), (http) =>
-      Effect.forEach(models, (model) =>
-        model.kind === "rerank" && model.pricing.unit === "search_unit"
-          ? offer(http, upstream, model, model.pricing)
-          : Effect.fail(new InvalidModel({ model, message: "must be a rerank model with a price per search unit" }))
+  offers: overHttp({
+    isModel: (model): model is PricedModel => model.kind === "rerank" && model.pricing.unit === "search_unit",
+    expected: "must be a rerank model with a price per search unit",
+    reasonOf,
+    offer: (http, upstream, model) =>
+      Effect.map(Ranking.limitsOf(model, { documentsPerCall: 10_000 }), (limits) =>
+        rerank(http, upstream, model, { ...limits, sizePerCall: Number.POSITIVE_INFINITY })
       )
-    )
+  })
 }

@@ -7,22 +7,16 @@
  *
  * @since 0.1.0
  */
-import { Effect, Result, Schema, Stream } from "effect"
+import { Effect, Result, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
-import { type Adapter, InvalidModel, type Upstream } from "./Adapter.ts"
+import type { Adapter, Upstream } from "./Adapter.ts"
 import * as Catalogue from "./Catalogue.ts"
-import * as Parameters from "./internal/parameters.ts"
 import * as VideoInput from "./internal/videoInput.ts"
+import * as VideoJobs from "./internal/videoJobs.ts"
 import type { VideoModel } from "./Model.ts"
-import * as Offer from "./Offer.ts"
-import type { Credential, VideoOffer } from "./Offer.ts"
-import { BadResponse, OutOfCredit, ProviderError, type Reason } from "./ProviderError.ts"
-import * as UpstreamHttp from "./UpstreamHttp.ts"
-import type { JobHandle, SubmittedVideo, VideoStatus, VideoSubmission } from "./Video.ts"
-
-// Request mapping
-
-const UpstreamId = Schema.String.check(Schema.isPattern(/^[\w.-]+(?:\/[\w.-]+)+$/))
+import type { VideoOffer } from "./Offer.ts"
+import { OutOfCredit, type ProviderError, type Reason } from "./ProviderError.ts"
+import type * as UpstreamHttp from "./UpstreamHttp.ts"
 
 // Response mapping
 
@@ -56,8 +50,6 @@ const Output = Schema.Struct({
 const linksOf = ({ video, videos }: typeof Output.Type): ReadonlyArray<string> =>
   (video === undefined || video === null ? (videos ?? []) : [video]).map(({ url }) => url)
 
-const badResponse = (description: string) => new ProviderError({ reason: new BadResponse({ description }) })
-
 // Error mapping
 
 /** fal locks an account without credit, which is a 403. */
@@ -83,75 +75,36 @@ const isAt = (baseUrl: string) => {
 
 const video = (
   http: UpstreamHttp.UpstreamHttp,
-  { baseUrl, credential, name }: Upstream,
+  upstream: Upstream,
   model: VideoModel,
   parameters: VideoInput.Parameters
 ): VideoOffer => {
-  const isOwn = isAt(baseUrl)
-  const call = (request: HttpClientRequest.HttpClientRequest, credential: Credential) => ({
-    request: HttpClientRequest.acceptJson(request),
-    credential,
-    model: model.upstreamId
-  })
-  const own = (handle: JobHandle): Effect.Effect<Handle, ProviderError> =>
-    isHandle(handle) && [handle.status_url, handle.response_url, handle.cancel_url].every(isOwn)
-      ? Effect.succeed(handle)
-      : Effect.fail(badResponse("a URL of the job is not at the host of the base URL"))
-  const result = (handle: Handle, credential: Credential) =>
-    http.json(call(HttpClientRequest.get(handle.response_url), credential), Output)
-
-  return {
-    ...Offer.ofModel(model),
-    kind: "video",
-    provider: name,
-    credential,
-    pricing: model.pricing,
-    capabilities: VideoInput.capabilitiesOf(parameters),
-    isIdempotent: false,
-    quote: (request) => VideoInput.costOf(model, parameters, request),
-    check: (request) => VideoInput.check(name, model, parameters, request),
-    submit: Effect.fn("Fal.submit")(function* ({ request }: VideoSubmission, credential: Credential) {
-      yield* VideoInput.check(name, model, parameters, request)
-      const body = VideoInput.inputOf(parameters, request)
-      const post = HttpClientRequest.post(model.upstreamId).pipe(HttpClientRequest.bodyJsonUnsafe(body))
-      return yield* own(yield* http.json(call(post, credential), Handle))
-    }),
-    poll: Effect.fn("Fal.poll")(function* (
-      { handle, request }: SubmittedVideo,
-      credential: Credential
-    ): Effect.fn.Return<VideoStatus, ProviderError> {
-      const job = yield* own(handle)
-      const { error, status } = yield* http.json(call(HttpClientRequest.get(job.status_url), credential), Status)
+  const isOwn = isAt(upstream.baseUrl)
+  const result = ({ response_url }: Handle, send: VideoJobs.Send) => send(HttpClientRequest.get(response_url), Output)
+  return VideoJobs.offer(http, upstream, model, {
+    module: "Fal",
+    parameters,
+    isHandle: (handle): handle is Handle =>
+      isHandle(handle) && [handle.status_url, handle.response_url, handle.cancel_url].every(isOwn),
+    notAHandle: "a URL of the job is not at the host of the base URL",
+    submit: (request, send) => {
+      const body = HttpClientRequest.bodyJsonUnsafe(VideoInput.inputOf(parameters, request))
+      return send(body(HttpClientRequest.post(model.upstreamId)), Handle)
+    },
+    poll: Effect.fnUntraced(function* (job, send): Effect.fn.Return<VideoJobs.Status, ProviderError> {
+      const { error, status } = yield* send(HttpClientRequest.get(job.status_url), Status)
       if (status !== "COMPLETED") return { status: "in_progress" }
       // A failed job is completed too. Its result says why it has failed.
-      const fetched = yield* Effect.result(result(job, credential))
-      if (Result.isSuccess(fetched)) {
-        const outputs = linksOf(fetched.success).length
-        return { status: "completed", outputs, charge: VideoInput.chargeOf(model, parameters, request, outputs) }
-      }
+      const fetched = yield* Effect.result(result(job, send))
+      if (Result.isSuccess(fetched)) return { status: "completed", outputs: linksOf(fetched.success).length }
       const isFailed = error !== undefined && error !== null
       const message = failureOf(fetched.failure) ?? (isFailed ? "the provider could not make the video" : undefined)
-      return message === undefined ? yield* fetched.failure : { status: "failed", message }
+      return message === undefined ? yield* fetched.failure : VideoJobs.failed(message)
     }),
-    content: ({ handle, index }, credential) =>
-      Stream.unwrap(
-        Effect.gen(function* () {
-          const url = linksOf(yield* result(yield* own(handle), credential))[index]
-          if (url === undefined) return yield* badResponse(`no output ${index}`)
-          return http.download({ url, model: model.upstreamId })
-        })
-      ),
-    cancel: Effect.fn("Fal.cancel")(function* (handle: JobHandle, credential: Credential) {
-      const { cancel_url } = yield* own(handle)
-      yield* http.json(call(HttpClientRequest.put(cancel_url), credential), Schema.Unknown).pipe(
-        // What is over or unknown cannot be canceled.
-        Effect.catchIf(
-          ({ status }) => status === 400 || status === 404,
-          () => Effect.void
-        )
-      )
-    })
-  }
+    links: (job, send) => Effect.map(result(job, send), linksOf),
+    cancel: ({ cancel_url }) => HttpClientRequest.put(cancel_url),
+    notCancelable: [400, 404]
+  })
 }
 
 /**
@@ -169,23 +122,11 @@ export const adapter: Adapter = {
   credential: "required",
   kinds: ["video"],
   models: Catalogue.of("fal"),
-  offers: (upstream, models) =>
-    Effect.flatMap(
-      UpstreamHttp.make({
-        baseUrl: upstream.baseUrl,
-        timeLimit: upstream.timeLimit,
-        authentication: { header: "authorization", scheme: "Key" },
-        reasonOf
-      }),
-      (http) =>
-        Effect.forEach(models, (model) => {
-          if (model.kind !== "video") return Effect.fail(new InvalidModel({ model, message: "must be a video model" }))
-          if (!Schema.is(UpstreamId)(model.upstreamId)) {
-            return Effect.fail(new InvalidModel({ model, message: "must have an upstream id such as fal-ai/veo3.1" }))
-          }
-          return Effect.map(Parameters.decode(VideoInput.Parameters, model), (parameters) =>
-            video(http, upstream, model, parameters)
-          )
-        })
-    )
+  offers: VideoJobs.offers({
+    authentication: { header: "authorization", scheme: "Key" },
+    reasonOf,
+    upstreamId: { pattern: /^[\w.-]+(?:\/[\w.-]+)+$/, example: "fal-ai/veo3.1" },
+    parameters: VideoInput.Parameters,
+    offer: video
+  })
 }

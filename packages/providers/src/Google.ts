@@ -8,19 +8,18 @@
  *
  * @since 0.1.0
  */
-import { Duration, Effect, Schema, Stream } from "effect"
+import { Duration, Effect, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
-import { type Adapter, InvalidModel, type Upstream } from "./Adapter.ts"
+import type { Adapter, Upstream } from "./Adapter.ts"
 import * as Catalogue from "./Catalogue.ts"
-import * as ModelParameters from "./internal/parameters.ts"
 import * as VideoInput from "./internal/videoInput.ts"
+import * as VideoJobs from "./internal/videoJobs.ts"
 import type { VideoModel } from "./Model.ts"
-import * as Offer from "./Offer.ts"
-import type { Credential, VideoOffer } from "./Offer.ts"
-import { BadResponse, invalidRequest, OutOfCredit, ProviderError, type Reason, Unauthorized } from "./ProviderError.ts"
+import type { VideoOffer } from "./Offer.ts"
+import { OutOfCredit, type ProviderError, type Reason, Unauthorized } from "./ProviderError.ts"
 import * as SafeMessage from "./SafeMessage.ts"
-import * as UpstreamHttp from "./UpstreamHttp.ts"
-import type { JobHandle, SubmittedVideo, VideoRequest, VideoStatus } from "./Video.ts"
+import type * as UpstreamHttp from "./UpstreamHttp.ts"
+import type { VideoRequest } from "./Video.ts"
 
 // Configuration
 
@@ -68,6 +67,13 @@ const imagesOf = ({ frame_images = [] }: VideoRequest) =>
     return { type: "image", mime_type, data }
   })
 
+const issueOf = ({ publicId }: VideoModel, request: VideoRequest): string | undefined => {
+  const linked = imagesOf(request).findIndex(({ data }) => data === undefined)
+  return linked < 0
+    ? undefined
+    : `frame_images.${linked}.image_url.url: ${publicId} takes images as data:image/…;base64, URIs only`
+}
+
 const bodyOf = (model: VideoModel, parameters: VideoInput.Parameters, request: VideoRequest) => {
   const written = VideoInput.inputOf(parameters, request)
   const { aspect_ratio, duration, image: _image, prompt, resolution, seed, ...options } = written
@@ -87,8 +93,6 @@ const bodyOf = (model: VideoModel, parameters: VideoInput.Parameters, request: V
 // Response mapping
 
 const Id = Schema.String.check(Schema.isPattern(/^[\w-][\w.~=+-]{0,1023}$/))
-
-const isHandle = Schema.is(Id)
 
 const Created = Schema.Struct({ id: Id })
 
@@ -120,10 +124,10 @@ const linksOf = ({ steps }: Interaction): ReadonlyArray<string> =>
   )
 
 /** The link to the bytes. Without `alt=media` it describes the file. */
-const downloadOf = (link: string): string | undefined => {
+const downloadOf = (link: string): string => {
   const url = URL.parse(link)
   url?.searchParams.set("alt", "media")
-  return url?.href
+  return url?.href ?? link
 }
 
 /** What the bill is made of, for reconciliation. */
@@ -132,10 +136,33 @@ const tokensOf = ({ usage }: Interaction): Readonly<Record<string, number>> => (
   ...(typeof usage?.total_output_tokens === "number" ? { output_tokens: usage.total_output_tokens } : {})
 })
 
-const failed = (message: string): VideoStatus => ({ status: "failed", message })
-
-const badResponse = (description: string, status?: number) =>
-  new ProviderError({ reason: new BadResponse({ description }), ...(status === undefined ? {} : { status }) })
+const statusOf = (interaction: Interaction): Effect.Effect<VideoJobs.Status, ProviderError> => {
+  const outputs = linksOf(interaction).length
+  switch (interaction.status) {
+    case "queued":
+    case "in_progress":
+      return Effect.succeed({ status: "in_progress" })
+    case "completed":
+      return Effect.succeed(
+        outputs === 0
+          ? // The model answers in words if it may not make the video.
+            VideoJobs.failed("the provider made no video, as when its safety filters reject the input")
+          : { status: "completed", outputs, usage: tokensOf(interaction) }
+      )
+    case "failed": {
+      const said = interaction.errors?.[0]?.message ?? ""
+      return Effect.succeed(VideoJobs.failed(SafeMessage.make(said) ?? "the provider could not make the video"))
+    }
+    case "cancelled":
+    case "incomplete":
+    case "budget_exceeded":
+    case "requires_action":
+    case "requires_continuation":
+      return Effect.succeed(VideoJobs.failed("the provider ended the job without a video"))
+    default:
+      return Effect.fail(VideoJobs.badResponse("an unknown status"))
+  }
+}
 
 // Error mapping
 
@@ -150,118 +177,42 @@ const reasonOf = ({ codes, status }: UpstreamHttp.Failure): Reason | undefined =
 
 const video = (
   http: UpstreamHttp.UpstreamHttp,
-  { credential, name }: Upstream,
+  upstream: Upstream,
   model: VideoModel,
   parameters: VideoInput.Parameters
 ): VideoOffer => {
-  const call = (request: HttpClientRequest.HttpClientRequest, credential: Credential) => ({
-    request: HttpClientRequest.acceptJson(request),
-    credential,
-    model: model.upstreamId
-  })
-  const path = (handle: JobHandle): Effect.Effect<string, ProviderError> =>
-    isHandle(handle)
-      ? Effect.succeed(`interactions/${encodeURIComponent(handle)}`)
-      : Effect.fail(badResponse("no handle of Google"))
-  const read = (handle: JobHandle, credential: Credential) =>
-    Effect.flatMap(path(handle), (path) => http.json(call(HttpClientRequest.get(path), credential), Interaction)).pipe(
-      Effect.mapError((error) =>
-        // Nothing of the caller's is in this request.
-        error.reason._tag === "InvalidRequest" && !/invalid interaction/i.test(error.reason.message)
-          ? badResponse("status 400", error.status)
-          : error
-      )
+  const path = (id: string) => `interactions/${encodeURIComponent(id)}`
+  const read = (id: string, send: VideoJobs.Send) =>
+    Effect.mapError(send(HttpClientRequest.get(path(id)), Interaction), (error) =>
+      // Nothing of the caller's is in this request.
+      error.reason._tag === "InvalidRequest" && !/invalid interaction/i.test(error.reason.message)
+        ? VideoJobs.badResponse("status 400", error.status)
+        : error
     )
-  const check = (request: VideoRequest) =>
-    Effect.suspend(() => {
-      const linked = imagesOf(request).findIndex(({ data }) => data === undefined)
-      return VideoInput.check(name, model, parameters, request).pipe(
-        Effect.andThen(
-          linked < 0
-            ? Effect.void
-            : Effect.fail(
-                invalidRequest(
-                  `frame_images.${linked}.image_url.url: ${model.publicId} takes images as data:image/…;base64, URIs only`
-                )
-              )
-        )
-      )
-    })
-
-  return {
-    ...Offer.ofModel(model),
-    kind: "video",
-    provider: name,
-    credential,
-    pricing: model.pricing,
-    capabilities: VideoInput.capabilitiesOf(parameters),
-    isIdempotent: false,
+  return VideoJobs.offer<string>(http, upstream, model, {
+    module: "Google",
+    parameters,
     pollInterval: Duration.seconds(5),
-    quote: (request) => VideoInput.costOf(model, parameters, request),
-    check,
-    submit: Effect.fn("Google.submit")(function* ({ request }, credential) {
-      yield* check(request)
+    issueOf: (request) => issueOf(model, request),
+    isHandle: Schema.is(Id),
+    notAHandle: "no handle of Google",
+    submit: (request, send) => {
       const body = HttpClientRequest.bodyJsonUnsafe(bodyOf(model, parameters, request))
-      return (yield* http.json(call(body(HttpClientRequest.post("interactions")), credential), Created)).id
-    }),
-    poll: Effect.fn("Google.poll")(
-      function* (
-        { handle, request }: SubmittedVideo,
-        credential: Credential
-      ): Effect.fn.Return<VideoStatus, ProviderError> {
-        const interaction = yield* read(handle, credential)
-        const outputs = linksOf(interaction).length
-        switch (interaction.status) {
-          case "queued":
-          case "in_progress":
-            return { status: "in_progress" }
-          case "completed": {
-            // The model answers in words if it may not make the video.
-            if (outputs === 0) return failed("the provider made no video, as when its safety filters reject the input")
-            const charge = VideoInput.chargeOf(model, parameters, request, outputs)
-            const usage = { ...charge.usage, ...tokensOf(interaction) }
-            return { status: "completed", outputs, charge: { ...charge, usage } }
-          }
-          case "failed": {
-            const said = interaction.errors?.[0]?.message ?? ""
-            return failed(SafeMessage.make(said) ?? "the provider could not make the video")
-          }
-          case "cancelled":
-          case "incomplete":
-          case "budget_exceeded":
-          case "requires_action":
-          case "requires_continuation":
-            return failed("the provider ended the job without a video")
-          default:
-            return yield* badResponse("an unknown status")
-        }
-      },
-      // An id that Google does not know is a 400.
-      Effect.catchIf(
-        ({ reason }) => reason._tag === "InvalidRequest",
-        () => Effect.succeed(failed("the provider no longer has the job"))
-      )
-    ),
-    content: ({ handle, index }, credential) =>
-      Stream.unwrap(
-        Effect.map(read(handle, credential), (interaction) => {
-          const url = downloadOf(linksOf(interaction)[index] ?? "")
-          return url === undefined
-            ? Stream.fail(badResponse(`no output ${index}`))
-            : http.download({ url, credential, model: model.upstreamId })
-        })
-      ),
-    cancel: Effect.fn("Google.cancel")(function* (handle: JobHandle, credential: Credential) {
-      const request = HttpClientRequest.post(`${yield* path(handle)}/cancel`)
-      yield* http.json(call(request, credential), Schema.Unknown).pipe(
-        // What is over cannot be canceled.
+      return Effect.map(send(body(HttpClientRequest.post("interactions")), Created), ({ id }) => id)
+    },
+    poll: (id, send) =>
+      Effect.flatMap(read(id, send), statusOf).pipe(
+        // An id that Google does not know is a 400.
         Effect.catchIf(
-          ({ status }) => status === 400 || status === 404,
-          () => Effect.void
+          ({ reason }) => reason._tag === "InvalidRequest",
+          () => Effect.succeed(VideoJobs.failed("the provider no longer has the job"))
         )
-      )
-    })
-  }
+      ),
+    links: (id, send) => Effect.map(read(id, send), (interaction) => linksOf(interaction).map(downloadOf)),
+    downloadsWithCredential: true,
+    cancel: (id) => HttpClientRequest.post(`${path(id)}/cancel`),
+    notCancelable: [400, 404]
+  })
 }
 
 /**
@@ -293,16 +244,10 @@ export const adapter: Adapter = {
   credential: "required",
   kinds: ["video"],
   models: Catalogue.of("google"),
-  offers: Effect.fnUntraced(function* (upstream, models) {
-    const { baseUrl, timeLimit } = upstream
-    const authentication = { header: "x-goog-api-key" }
-    const http = yield* UpstreamHttp.make({ baseUrl, timeLimit, authentication, reasonOf })
-    return yield* Effect.forEach(models, (model) =>
-      model.kind === "video"
-        ? Effect.map(ModelParameters.decode(Parameters, model), (parameters) =>
-            video(http, upstream, model, inputOf(parameters))
-          )
-        : Effect.fail(new InvalidModel({ model, message: "must be a video model" }))
-    )
+  offers: VideoJobs.offers({
+    authentication: { header: "x-goog-api-key" },
+    reasonOf,
+    parameters: Parameters,
+    offer: (http, upstream, model, parameters) => video(http, upstream, model, inputOf(parameters))
   })
 }

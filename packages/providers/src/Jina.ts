@@ -10,16 +10,15 @@
  *
  * @since 0.1.0
  */
-import { Effect, Schema } from "effect"
-import { HttpClientRequest } from "effect/http"
-import { type Adapter, InvalidModel, type Upstream } from "./Adapter.ts"
+import { Schema } from "effect"
+import type { Adapter } from "./Adapter.ts"
 import * as Catalogue from "./Catalogue.ts"
+import { isPerToken, rerankOffers } from "./internal/rerankOffers.ts"
 import type { RerankModel } from "./Model.ts"
-import type { RerankOffer } from "./Offer.ts"
 import { OutOfCredit, type Reason, UnknownModel } from "./ProviderError.ts"
 import * as Ranking from "./Ranking.ts"
 import type { RerankRequest } from "./Rerank.ts"
-import * as UpstreamHttp from "./UpstreamHttp.ts"
+import type * as UpstreamHttp from "./UpstreamHttp.ts"
 
 // Request mapping
 
@@ -51,30 +50,6 @@ const reasonOf = ({ codes, model, status }: UpstreamHttp.Failure): Reason | unde
 
 // Offers
 
-const offer = (http: UpstreamHttp.UpstreamHttp, upstream: Upstream, model: RerankModel) =>
-  Effect.map(Ranking.limitsOf(model, { documentsPerCall }), (limits): RerankOffer =>
-    Ranking.offer({
-      upstream,
-      model,
-      limits,
-      mostTokens,
-      call: (request, part, credential) =>
-        http
-          .json(
-            {
-              request: HttpClientRequest.post("rerank").pipe(
-                HttpClientRequest.acceptJson,
-                HttpClientRequest.bodyJsonUnsafe(toBody(model, request, part))
-              ),
-              credential,
-              model: model.upstreamId
-            },
-            Response
-          )
-          .pipe(Effect.map(({ results, usage }) => ({ results, total_tokens: usage?.total_tokens })))
-    })
-  )
-
 /**
  * Jina AI: `JINA_API_KEY`, `JINA_BASE_URL`.
  *
@@ -92,12 +67,14 @@ export const adapter: Adapter = {
   credential: "required",
   kinds: ["rerank"],
   models: Catalogue.of("jina"),
-  offers: (upstream, models) =>
-    Effect.flatMap(UpstreamHttp.make({ baseUrl: upstream.baseUrl, timeLimit: upstream.timeLimit, reasonOf }), (http) =>
-      Effect.forEach(models, (model) =>
-        model.kind === "rerank" && model.pricing.unit === "token"
-          ? offer(http, upstream, model)
-          : Effect.fail(new InvalidModel({ model, message: "must be a rerank model with a price per token" }))
-      )
-    )
+  offers: rerankOffers({
+    isModel: isPerToken,
+    expected: "must be a rerank model with a price per token",
+    reasonOf,
+    limits: { documentsPerCall },
+    mostTokens,
+    toBody,
+    response: Response,
+    toRanked: ({ results, usage }) => ({ results, total_tokens: usage?.total_tokens })
+  })
 }

@@ -9,19 +9,17 @@
  *
  * @since 0.1.0
  */
-import { Duration, Effect, Schema, Stream } from "effect"
+import { Duration, Effect, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
-import { type Adapter, InvalidModel, type Upstream } from "./Adapter.ts"
+import type { Adapter, Upstream } from "./Adapter.ts"
 import * as Catalogue from "./Catalogue.ts"
-import * as Parameters from "./internal/parameters.ts"
 import * as VideoInput from "./internal/videoInput.ts"
+import * as VideoJobs from "./internal/videoJobs.ts"
 import type { VideoModel } from "./Model.ts"
-import * as Offer from "./Offer.ts"
-import type { Credential, VideoOffer } from "./Offer.ts"
-import { BadResponse, ProviderError, RateLimited, type Reason } from "./ProviderError.ts"
+import type { VideoOffer } from "./Offer.ts"
+import { RateLimited, type Reason } from "./ProviderError.ts"
 import * as SafeMessage from "./SafeMessage.ts"
-import * as UpstreamHttp from "./UpstreamHttp.ts"
-import type { JobHandle, SubmittedVideo, VideoStatus, VideoSubmission } from "./Video.ts"
+import type * as UpstreamHttp from "./UpstreamHttp.ts"
 
 // Request mapping
 
@@ -31,13 +29,9 @@ const submission = (upstreamId: string, input: Readonly<Record<string, Schema.Js
     ? HttpClientRequest.post("predictions").pipe(HttpClientRequest.bodyJsonUnsafe({ version: upstreamId, input }))
     : HttpClientRequest.post(`models/${upstreamId}/predictions`).pipe(HttpClientRequest.bodyJsonUnsafe({ input }))
 
-const UpstreamId = Schema.String.check(Schema.isPattern(/^[\w.-]+\/[\w.-]+(?::[0-9a-f]{64})?$/))
-
 // Response mapping
 
 const Created = Schema.Struct({ id: Schema.String.check(Schema.isPattern(/^[\w-]{1,64}$/)) })
-
-const isHandle = Schema.is(Created.fields.id)
 
 const Prediction = Schema.Struct({
   status: Schema.Literals(["starting", "processing", "succeeded", "failed", "canceled", "aborted"]),
@@ -54,7 +48,23 @@ const isTexts = Schema.is(Schema.Array(Schema.String))
 const linksOf = ({ output }: Prediction): ReadonlyArray<string> =>
   isText(output) ? [output] : isTexts(output) ? output : []
 
-const failed = (message: string): VideoStatus => ({ status: "failed", message })
+const statusOf = (prediction: Prediction): VideoJobs.Status => {
+  switch (prediction.status) {
+    case "starting":
+    case "processing":
+      return { status: "in_progress" }
+    case "succeeded":
+      return { status: "completed", outputs: linksOf(prediction).length }
+    case "failed": {
+      const { error } = prediction
+      const message = isText(error) ? SafeMessage.make(error) : undefined
+      return VideoJobs.failed(message ?? "the provider could not make the video")
+    }
+    case "canceled":
+    case "aborted":
+      return VideoJobs.failed("the provider canceled the job")
+  }
+}
 
 // Error mapping
 
@@ -70,81 +80,23 @@ const reasonOf = ({ message, retryAfter, status }: UpstreamHttp.Failure): Reason
 
 const video = (
   http: UpstreamHttp.UpstreamHttp,
-  { credential, name }: Upstream,
+  upstream: Upstream,
   model: VideoModel,
   parameters: VideoInput.Parameters
 ): VideoOffer => {
-  const call = (request: HttpClientRequest.HttpClientRequest, credential: Credential) => ({
-    request: HttpClientRequest.acceptJson(request),
-    credential,
-    model: model.upstreamId
+  const read = (id: string, send: VideoJobs.Send) => send(HttpClientRequest.get(`predictions/${id}`), Prediction)
+  return VideoJobs.offer<string>(http, upstream, model, {
+    module: "Replicate",
+    parameters,
+    isHandle: Schema.is(Created.fields.id),
+    notAHandle: "no handle of Replicate",
+    submit: (request, send) =>
+      Effect.map(send(submission(model.upstreamId, VideoInput.inputOf(parameters, request)), Created), ({ id }) => id),
+    poll: (id, send) => Effect.map(read(id, send), statusOf),
+    links: (id, send) => Effect.map(read(id, send), linksOf),
+    cancel: (id) => HttpClientRequest.post(`predictions/${id}/cancel`),
+    notCancelable: [404, 422]
   })
-  const path = (handle: JobHandle): Effect.Effect<string, ProviderError> =>
-    isHandle(handle)
-      ? Effect.succeed(`predictions/${handle}`)
-      : Effect.fail(new ProviderError({ reason: new BadResponse({ description: "no handle of Replicate" }) }))
-  const read = (handle: JobHandle, credential: Credential) =>
-    Effect.flatMap(path(handle), (path) => http.json(call(HttpClientRequest.get(path), credential), Prediction))
-
-  return {
-    ...Offer.ofModel(model),
-    kind: "video",
-    provider: name,
-    credential,
-    pricing: model.pricing,
-    capabilities: VideoInput.capabilitiesOf(parameters),
-    isIdempotent: false,
-    quote: (request) => VideoInput.costOf(model, parameters, request),
-    check: (request) => VideoInput.check(name, model, parameters, request),
-    submit: Effect.fn("Replicate.submit")(function* ({ request }: VideoSubmission, credential: Credential) {
-      yield* VideoInput.check(name, model, parameters, request)
-      const input = VideoInput.inputOf(parameters, request)
-      return (yield* http.json(call(submission(model.upstreamId, input), credential), Created)).id
-    }),
-    poll: Effect.fn("Replicate.poll")(function* (
-      { handle, request }: SubmittedVideo,
-      credential: Credential
-    ): Effect.fn.Return<VideoStatus, ProviderError> {
-      const prediction = yield* read(handle, credential)
-      switch (prediction.status) {
-        case "starting":
-        case "processing":
-          return { status: "in_progress" }
-        case "succeeded": {
-          const outputs = linksOf(prediction).length
-          return { status: "completed", outputs, charge: VideoInput.chargeOf(model, parameters, request, outputs) }
-        }
-        case "failed": {
-          const { error } = prediction
-          return failed(
-            (isText(error) ? SafeMessage.make(error) : undefined) ?? "the provider could not make the video"
-          )
-        }
-        case "canceled":
-        case "aborted":
-          return failed("the provider canceled the job")
-      }
-    }),
-    content: ({ handle, index }, credential) =>
-      Stream.unwrap(
-        Effect.map(read(handle, credential), (prediction) => {
-          const url = linksOf(prediction)[index]
-          return url === undefined
-            ? Stream.fail(new ProviderError({ reason: new BadResponse({ description: `no output ${index}` }) }))
-            : http.download({ url, model: model.upstreamId })
-        })
-      ),
-    cancel: Effect.fn("Replicate.cancel")(function* (handle: JobHandle, credential: Credential) {
-      const request = HttpClientRequest.post(`${yield* path(handle)}/cancel`)
-      yield* http.json(call(request, credential), Schema.Unknown).pipe(
-        // What is over cannot be canceled.
-        Effect.catchIf(
-          ({ status }) => status === 404 || status === 422,
-          () => Effect.void
-        )
-      )
-    })
-  }
 }
 
 /**
@@ -162,18 +114,13 @@ export const adapter: Adapter = {
   credential: "required",
   kinds: ["video"],
   models: Catalogue.of("replicate"),
-  offers: (upstream, models) =>
-    Effect.flatMap(UpstreamHttp.make({ baseUrl: upstream.baseUrl, timeLimit: upstream.timeLimit, reasonOf }), (http) =>
-      Effect.forEach(models, (model) => {
-        if (model.kind !== "video") return Effect.fail(new InvalidModel({ model, message: "must be a video model" }))
-        if (!Schema.is(UpstreamId)(model.upstreamId)) {
-          return Effect.fail(
-            new InvalidModel({ model, message: "must have an upstream id such as owner/name or owner/name:version" })
-          )
-        }
-        return Effect.map(Parameters.decode(VideoInput.Parameters, model), (parameters) =>
-          video(http, upstream, model, parameters)
-        )
-      })
-    )
+  offers: VideoJobs.offers({
+    reasonOf,
+    upstreamId: {
+      pattern: /^[\w.-]+\/[\w.-]+(?::[0-9a-f]{64})?$/,
+      example: "owner/name or owner/name:version"
+    },
+    parameters: VideoInput.Parameters,
+    offer: video
+  })
 }

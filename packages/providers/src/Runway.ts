@@ -8,19 +8,18 @@
  * @since 0.1.0
  */
 import { AspectRatio, Resolution } from "@model-gateway/core/Video"
-import { Duration, Effect, Schema, Stream } from "effect"
+import { Duration, Effect, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
-import { type Adapter, InvalidModel, type Upstream } from "./Adapter.ts"
+import type { Adapter, Upstream } from "./Adapter.ts"
 import * as Catalogue from "./Catalogue.ts"
-import * as ModelParameters from "./internal/parameters.ts"
 import * as VideoInput from "./internal/videoInput.ts"
+import * as VideoJobs from "./internal/videoJobs.ts"
 import type { VideoModel } from "./Model.ts"
-import * as Offer from "./Offer.ts"
-import type { Credential, VideoOffer } from "./Offer.ts"
-import { BadResponse, invalidRequest, OutOfCredit, Overloaded, ProviderError, type Reason } from "./ProviderError.ts"
+import type { VideoOffer } from "./Offer.ts"
+import { OutOfCredit, Overloaded, type Reason } from "./ProviderError.ts"
 import * as SafeMessage from "./SafeMessage.ts"
-import * as UpstreamHttp from "./UpstreamHttp.ts"
-import type { JobHandle, SubmittedVideo, VideoRequest, VideoStatus } from "./Video.ts"
+import type * as UpstreamHttp from "./UpstreamHttp.ts"
+import type { VideoRequest } from "./Video.ts"
 
 // Configuration
 
@@ -54,13 +53,8 @@ export const Parameters = Schema.Struct({
 
 type Parameters = typeof Parameters.Type
 
-const distinct = <A>([first, ...rest]: readonly [A, ...ReadonlyArray<A>]): readonly [A, ...ReadonlyArray<A>] => [
-  first,
-  ...new Set(rest.filter((each) => each !== first))
-]
-
 /** The names of Runway's fields are the same for all models. */
-const inputOf = ({ last_frame, ratios: [first, ...rest], ...parameters }: Parameters): VideoInput.Parameters => ({
+const inputOf = ({ last_frame, ratios, ...parameters }: Parameters): VideoInput.Parameters => ({
   ...parameters,
   fields: {
     prompt: "promptText",
@@ -70,8 +64,8 @@ const inputOf = ({ last_frame, ratios: [first, ...rest], ...parameters }: Parame
     ...(last_frame === true ? { last_frame: "promptImage" } : {}),
     ...(parameters.audio === undefined ? {} : { generate_audio: "audio" })
   },
-  resolutions: distinct([first.resolution, ...rest.map(({ resolution }) => resolution)]),
-  aspect_ratios: distinct([first.aspect_ratio, ...rest.map(({ aspect_ratio }) => aspect_ratio)])
+  resolutions: [...new Set(ratios.map(({ resolution }) => resolution))],
+  aspect_ratios: [...new Set(ratios.map(({ aspect_ratio }) => aspect_ratio))]
 })
 
 // Request mapping
@@ -121,8 +115,6 @@ const bodyOf = (model: VideoModel, parameters: Parameters, request: VideoRequest
 
 const Created = Schema.Struct({ id: Schema.String.check(Schema.isPattern(/^[\w-]{1,64}$/)) })
 
-const isHandle = Schema.is(Created.fields.id)
-
 const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
 const Task = Schema.Struct({
@@ -134,8 +126,6 @@ const Task = Schema.Struct({
 })
 
 type Task = typeof Task.Type
-
-const failed = (message: string): VideoStatus => ({ status: "failed", message })
 
 /** Runway asks not to show its codes to users. Its words for an invalid input help them. */
 const failureOf = ({ failure, failureCode }: Task): string => {
@@ -150,6 +140,21 @@ const failureOf = ({ failure, failureCode }: Task): string => {
   return "the provider could not make the video"
 }
 
+const statusOf = (task: Task): VideoJobs.Status => {
+  switch (task.status) {
+    case "PENDING":
+    case "THROTTLED":
+    case "RUNNING":
+      return { status: "in_progress", ...(typeof task.progress === "number" ? { progress: task.progress } : {}) }
+    case "SUCCEEDED":
+      return { status: "completed", outputs: task.output?.length ?? 0 }
+    case "FAILED":
+      return VideoJobs.failed(failureOf(task))
+    case "CANCELLED":
+      return VideoJobs.failed("the provider canceled the job")
+  }
+}
+
 // Error mapping
 
 /** Runway reports an empty account as a 400, and load that it sheds as a 502. */
@@ -161,93 +166,32 @@ const reasonOf = ({ message, retryAfter, status }: UpstreamHttp.Failure): Reason
 
 // Offers
 
-const version = { "x-runway-version": "2024-11-06" }
+const versioned = HttpClientRequest.setHeaders({ "x-runway-version": "2024-11-06" })
 
 const video = (
   http: UpstreamHttp.UpstreamHttp,
-  { credential, name }: Upstream,
+  upstream: Upstream,
   model: VideoModel,
   parameters: Parameters
 ): VideoOffer => {
-  const input = inputOf(parameters)
-  const call = (request: HttpClientRequest.HttpClientRequest, credential: Credential) => ({
-    request: request.pipe(HttpClientRequest.acceptJson, HttpClientRequest.setHeaders(version)),
-    credential,
-    model: model.upstreamId
-  })
-  const path = (handle: JobHandle): Effect.Effect<string, ProviderError> =>
-    isHandle(handle)
-      ? Effect.succeed(`v1/tasks/${handle}`)
-      : Effect.fail(new ProviderError({ reason: new BadResponse({ description: "no handle of Runway" }) }))
-  const read = (handle: JobHandle, credential: Credential) =>
-    Effect.flatMap(path(handle), (path) => http.json(call(HttpClientRequest.get(path), credential), Task))
-  const check = (request: VideoRequest) =>
-    Effect.suspend(() => {
-      const issue = issueOf(model, parameters, request)
-      const further = issue === undefined ? Effect.void : Effect.fail(invalidRequest(issue))
-      return Effect.andThen(VideoInput.check(name, model, input, request), further)
-    })
-
-  return {
-    ...Offer.ofModel(model),
-    kind: "video",
-    provider: name,
-    credential,
-    pricing: model.pricing,
-    capabilities: VideoInput.capabilitiesOf(input),
-    isIdempotent: false,
+  const read = (id: string, send: VideoJobs.Send) => send(versioned(HttpClientRequest.get(`v1/tasks/${id}`)), Task)
+  return VideoJobs.offer<string>(http, upstream, model, {
+    module: "Runway",
+    parameters: inputOf(parameters),
     pollInterval: Duration.seconds(5),
-    quote: (request) => VideoInput.costOf(model, input, request),
-    check,
-    submit: Effect.fn("Runway.submit")(function* ({ request }, credential) {
-      yield* check(request)
+    issueOf: (request) => issueOf(model, parameters, request),
+    isHandle: Schema.is(Created.fields.id),
+    notAHandle: "no handle of Runway",
+    submit: (request, send) => {
       const operation = imagesOf(request).length > 0 ? "v1/image_to_video" : "v1/text_to_video"
       const body = HttpClientRequest.bodyJsonUnsafe(bodyOf(model, parameters, request))
-      return (yield* http.json(call(body(HttpClientRequest.post(operation)), credential), Created)).id
-    }),
-    poll: Effect.fn("Runway.poll")(function* (
-      { handle, request }: SubmittedVideo,
-      credential: Credential
-    ): Effect.fn.Return<VideoStatus, ProviderError> {
-      const task = yield* read(handle, credential)
-      switch (task.status) {
-        case "PENDING":
-        case "THROTTLED":
-        case "RUNNING":
-          return {
-            status: "in_progress",
-            ...(typeof task.progress === "number" ? { progress: task.progress } : {})
-          }
-        case "SUCCEEDED": {
-          const outputs = task.output?.length ?? 0
-          return { status: "completed", outputs, charge: VideoInput.chargeOf(model, input, request, outputs) }
-        }
-        case "FAILED":
-          return failed(failureOf(task))
-        case "CANCELLED":
-          return failed("the provider canceled the job")
-      }
-    }),
-    // The links expire, so they are asked for when they are needed. They get no credential.
-    content: ({ handle, index }, credential) =>
-      Stream.unwrap(
-        Effect.map(read(handle, credential), ({ output }) => {
-          const url = output?.[index]
-          return url === undefined
-            ? Stream.fail(new ProviderError({ reason: new BadResponse({ description: `no output ${index}` }) }))
-            : http.download({ url, model: model.upstreamId })
-        })
-      ),
-    cancel: Effect.fn("Runway.cancel")(function* (handle: JobHandle, credential: Credential) {
-      // The response has no body.
-      yield* Stream.runDrain(http.stream(call(HttpClientRequest.delete(yield* path(handle)), credential))).pipe(
-        Effect.catchIf(
-          ({ status }) => status === 404,
-          () => Effect.void
-        )
-      )
-    })
-  }
+      return Effect.map(send(versioned(body(HttpClientRequest.post(operation))), Created), ({ id }) => id)
+    },
+    poll: (id, send) => Effect.map(read(id, send), statusOf),
+    links: (id, send) => Effect.map(read(id, send), ({ output }) => output ?? []),
+    cancel: (id) => versioned(HttpClientRequest.delete(`v1/tasks/${id}`)),
+    notCancelable: [404]
+  })
 }
 
 /**
@@ -279,15 +223,5 @@ export const adapter: Adapter = {
   credential: "required",
   kinds: ["video"],
   models: Catalogue.of("runway"),
-  offers: Effect.fnUntraced(function* (upstream, models) {
-    const { baseUrl, timeLimit } = upstream
-    const http = yield* UpstreamHttp.make({ baseUrl, timeLimit, reasonOf })
-    return yield* Effect.forEach(models, (model) =>
-      model.kind === "video"
-        ? Effect.map(ModelParameters.decode(Parameters, model), (parameters) =>
-            video(http, upstream, model, parameters)
-          )
-        : Effect.fail(new InvalidModel({ model, message: "must be a video model" }))
-    )
-  })
+  offers: VideoJobs.offers({ reasonOf, parameters: Parameters, offer: video })
 }

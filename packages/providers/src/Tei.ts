@@ -9,16 +9,15 @@
  *
  * @since 0.1.0
  */
-import { Effect, Schema } from "effect"
-import { HttpClientRequest } from "effect/http"
-import { type Adapter, InvalidModel, type Upstream } from "./Adapter.ts"
+import { Schema } from "effect"
+import type { Adapter } from "./Adapter.ts"
 import * as Catalogue from "./Catalogue.ts"
+import { rerankOffers } from "./internal/rerankOffers.ts"
 import type { RerankModel } from "./Model.ts"
-import type { RerankOffer } from "./Offer.ts"
 import { Overloaded, type Reason, Unavailable, UnknownModel } from "./ProviderError.ts"
 import * as Ranking from "./Ranking.ts"
 import type { RerankRequest } from "./Rerank.ts"
-import * as UpstreamHttp from "./UpstreamHttp.ts"
+import type * as UpstreamHttp from "./UpstreamHttp.ts"
 
 // Request mapping
 
@@ -60,36 +59,6 @@ const reasonOf = ({ codes, message, model, retryAfter, status }: UpstreamHttp.Fa
 
 // Offers
 
-const offer = (http: UpstreamHttp.UpstreamHttp, upstream: Upstream, model: RerankModel) =>
-  Effect.map(Ranking.limitsOf(model, perCall), (limits): RerankOffer =>
-    Ranking.offer({
-      upstream,
-      model,
-      limits,
-      mostTokens,
-      size: { overhead: (request) => bytesOfJson(toBody(request, [])), of: bytesOfJson },
-      call: (request, part, credential) =>
-        http
-          .jsonWithHeaders(
-            {
-              request: HttpClientRequest.post("rerank").pipe(
-                HttpClientRequest.acceptJson,
-                HttpClientRequest.bodyJsonUnsafe(toBody(request, part.documents))
-              ),
-              credential,
-              model: model.upstreamId
-            },
-            Response
-          )
-          .pipe(
-            Effect.map(({ body, headers }) => ({
-              results: body.map(({ index, score }) => ({ index, relevance_score: score })),
-              total_tokens: tokensOf(headers["x-compute-tokens"])
-            }))
-          )
-    })
-  )
-
 /**
  * Text Embeddings Inference: `TEI_BASE_URL`, and `TEI_API_KEY` if the server has one.
  *
@@ -109,12 +78,18 @@ export const adapter: Adapter = {
   credential: "optional",
   kinds: ["rerank"],
   models: Catalogue.of("tei"),
-  offers: (upstream, models) =>
-    Effect.flatMap(UpstreamHttp.make({ baseUrl: upstream.baseUrl, timeLimit: upstream.timeLimit, reasonOf }), (http) =>
-      Effect.forEach(models, (model) =>
-        model.kind === "rerank"
-          ? offer(http, upstream, model)
-          : Effect.fail(new InvalidModel({ model, message: "must be a rerank model" }))
-      )
-    )
+  offers: rerankOffers({
+    isModel: (model): model is RerankModel => model.kind === "rerank",
+    expected: "must be a rerank model",
+    reasonOf,
+    limits: perCall,
+    mostTokens,
+    size: { overhead: (request) => bytesOfJson(toBody(request, [])), of: bytesOfJson },
+    toBody: (_model, request, { documents }) => toBody(request, documents),
+    response: Response,
+    toRanked: (ranking, headers) => ({
+      results: ranking.map(({ index, score }) => ({ index, relevance_score: score })),
+      total_tokens: tokensOf(headers["x-compute-tokens"])
+    })
+  })
 }

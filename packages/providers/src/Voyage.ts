@@ -9,16 +9,15 @@
  *
  * @since 0.1.0
  */
-import { Effect, Schema } from "effect"
-import { HttpClientRequest } from "effect/http"
-import { type Adapter, InvalidModel, type Upstream } from "./Adapter.ts"
+import { Schema } from "effect"
+import type { Adapter } from "./Adapter.ts"
 import * as Catalogue from "./Catalogue.ts"
+import { isPerToken, rerankOffers } from "./internal/rerankOffers.ts"
 import type { RerankModel } from "./Model.ts"
-import type { RerankOffer } from "./Offer.ts"
 import { InputTooLarge, Overloaded, type Reason, UnknownModel } from "./ProviderError.ts"
 import * as Ranking from "./Ranking.ts"
 import type { RerankRequest } from "./Rerank.ts"
-import * as UpstreamHttp from "./UpstreamHttp.ts"
+import type * as UpstreamHttp from "./UpstreamHttp.ts"
 
 // Request mapping
 
@@ -53,30 +52,6 @@ const reasonOf = ({ message, model, status }: UpstreamHttp.Failure): Reason | un
 
 // Offers
 
-const offer = (http: UpstreamHttp.UpstreamHttp, upstream: Upstream, model: RerankModel) =>
-  Effect.map(Ranking.limitsOf(model, perCall), (limits): RerankOffer =>
-    Ranking.offer({
-      upstream,
-      model,
-      limits,
-      mostTokens,
-      call: (request, part, credential) =>
-        http
-          .json(
-            {
-              request: HttpClientRequest.post("rerank").pipe(
-                HttpClientRequest.acceptJson,
-                HttpClientRequest.bodyJsonUnsafe(toBody(model, request, part))
-              ),
-              credential,
-              model: model.upstreamId
-            },
-            Response
-          )
-          .pipe(Effect.map(({ data, usage }) => ({ results: data, total_tokens: usage?.total_tokens })))
-    })
-  )
-
 /**
  * Voyage AI: `VOYAGE_API_KEY`, `VOYAGE_BASE_URL`.
  *
@@ -93,12 +68,14 @@ export const adapter: Adapter = {
   credential: "required",
   kinds: ["rerank"],
   models: Catalogue.of("voyage"),
-  offers: (upstream, models) =>
-    Effect.flatMap(UpstreamHttp.make({ baseUrl: upstream.baseUrl, timeLimit: upstream.timeLimit, reasonOf }), (http) =>
-      Effect.forEach(models, (model) =>
-        model.kind === "rerank" && model.pricing.unit === "token"
-          ? offer(http, upstream, model)
-          : Effect.fail(new InvalidModel({ model, message: "must be a rerank model with a price per token" }))
-      )
-    )
+  offers: rerankOffers({
+    isModel: isPerToken,
+    expected: "must be a rerank model with a price per token",
+    reasonOf,
+    limits: perCall,
+    mostTokens,
+    toBody,
+    response: Response,
+    toRanked: ({ data, usage }) => ({ results: data, total_tokens: usage?.total_tokens })
+  })
 }

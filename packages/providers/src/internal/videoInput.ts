@@ -37,7 +37,8 @@ export const Parameters = Schema.Struct({
   default_duration: Schema.optionalKey(Seconds),
   /** How a duration is written: `8`, `"8"` or `"8s"`. Default: `number`. */
   duration_form: Schema.optionalKey(Schema.Literals(["number", "string", "string_s"])),
-  resolutions: Schema.NonEmptyArray(Resolution),
+  /** Empty if the upstream does not say which resolution its videos have. */
+  resolutions: Schema.Array(Resolution),
   /** Default: the first of `resolutions`. */
   default_resolution: Schema.optionalKey(Resolution),
   /** The model's names of resolutions, where they differ: `{ "4K": "4k" }`. */
@@ -59,7 +60,7 @@ export type Parameters = typeof Parameters.Type
 
 const defaultDuration = ({ default_duration, durations }: Parameters): number => default_duration ?? durations[0]
 
-const resolutionOf = (parameters: Parameters, { resolution }: VideoRequest): Resolution =>
+const resolutionOf = (parameters: Parameters, { resolution }: VideoRequest): Resolution | undefined =>
   resolution ?? parameters.default_resolution ?? parameters.resolutions[0]
 
 const audioOf = (parameters: Parameters, { generate_audio }: VideoRequest): boolean =>
@@ -164,7 +165,7 @@ export const inputOf = (parameters: Parameters, request: VideoRequest): Readonly
   const values: ReadonlyArray<readonly [string | undefined, Schema.Json | undefined]> = [
     [fields.prompt ?? "prompt", request.prompt],
     [fields.duration, durationIn(parameters, request.duration ?? defaultDuration(parameters))],
-    [fields.resolution, resolution_names[resolution] ?? resolution],
+    [fields.resolution, resolution === undefined ? undefined : (resolution_names[resolution] ?? resolution)],
     [fields.aspect_ratio, request.aspect_ratio],
     [fields.seed, request.seed],
     [fields.generate_audio, audioOf(parameters, request)],

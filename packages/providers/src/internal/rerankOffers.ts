@@ -1,0 +1,59 @@
+/**
+ * What adapters of upstreams share that rank by POST `rerank`: the offers, made of the adapter's own
+ * body and response.
+ */
+import { Effect, type Schema } from "effect"
+import { type Headers, HttpClientRequest } from "effect/http"
+import type { Adapter } from "../Adapter.ts"
+import type { Model, RerankModel } from "../Model.ts"
+import * as Ranking from "../Ranking.ts"
+import type { RerankRequest } from "../Rerank.ts"
+import { overHttp, type Options as OffersOptions } from "./offers.ts"
+
+/** What is an adapter's own. */
+export interface Options<A>
+  extends
+    Pick<OffersOptions<RerankModel>, "isModel" | "expected" | "reasonOf">,
+    Pick<Ranking.OfferOptions, "mostTokens" | "size"> {
+  /** The limits of a model whose `parameters` state none. */
+  readonly limits: Parameters<typeof Ranking.limitsOf>[1]
+  readonly toBody: (model: RerankModel, request: RerankRequest, part: Ranking.Part) => unknown
+  readonly response: Schema.ConstraintDecoder<A>
+  readonly toRanked: (response: A, headers: Headers.Headers) => Ranking.Ranked
+}
+
+/** Whether it is a rerank model with a price per token. */
+export const isPerToken = (model: Model): model is RerankModel =>
+  model.kind === "rerank" && model.pricing.unit === "token"
+
+/** The `offers` of an adapter. */
+export const rerankOffers = <A>({
+  limits,
+  mostTokens,
+  response,
+  size,
+  toBody,
+  toRanked,
+  ...options
+}: Options<A>): Adapter["offers"] =>
+  overHttp({
+    ...options,
+    offer: (http, upstream, model) =>
+      Effect.map(Ranking.limitsOf(model, limits), (limits) =>
+        Ranking.offer({
+          upstream,
+          model,
+          limits,
+          mostTokens,
+          ...(size === undefined ? {} : { size }),
+          call: (request, part, credential) => {
+            const body = HttpClientRequest.bodyJsonUnsafe(toBody(model, request, part))
+            const post = HttpClientRequest.acceptJson(body(HttpClientRequest.post("rerank")))
+            return Effect.map(
+              http.jsonWithHeaders({ request: post, credential, model: model.upstreamId }, response),
+              ({ body, headers }) => toRanked(body, headers)
+            )
+          }
+        })
+      )
+  })

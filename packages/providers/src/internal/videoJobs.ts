@@ -1,0 +1,157 @@
+/**
+ * What adapters of upstreams that make videos by jobs share: an offer, assembled from the adapter's
+ * own requests and responses, and the list of offers.
+ */
+import { type Duration, Effect, type Schema, Stream } from "effect"
+import { HttpClientRequest } from "effect/http"
+import { type Adapter, InvalidModel, type Upstream } from "../Adapter.ts"
+import type { Model, VideoModel } from "../Model.ts"
+import * as Offer from "../Offer.ts"
+import type { Credential, VideoOffer } from "../Offer.ts"
+import type { Charge } from "../Pricing.ts"
+import { BadResponse, invalidRequest, ProviderError } from "../ProviderError.ts"
+import type * as UpstreamHttp from "../UpstreamHttp.ts"
+import type { JobHandle, SubmittedVideo, VideoRequest, VideoStatus, VideoSubmission } from "../Video.ts"
+import { overHttp } from "./offers.ts"
+import * as Parameters from "./parameters.ts"
+import * as VideoInput from "./videoInput.ts"
+
+/** Sends a request with the credential of the call, and returns the JSON of its response. */
+export type Send = <A>(
+  request: HttpClientRequest.HttpClientRequest,
+  schema: Schema.ConstraintDecoder<A>
+) => Effect.Effect<A, ProviderError>
+
+/** The status of a job. The charge of a completed one follows from the request. */
+export type Status =
+  | Exclude<VideoStatus, { readonly status: "completed" }>
+  | {
+      readonly status: "completed"
+      readonly outputs: number
+      /** What the upstream counted, beside seconds and videos. */
+      readonly usage?: Charge["usage"]
+    }
+
+/** A failed job. */
+export const failed = (message: string): Status => ({ status: "failed", message })
+
+/** A response that makes no sense. */
+export const badResponse = (description: string, status?: number): ProviderError =>
+  new ProviderError({ reason: new BadResponse({ description }), ...(status === undefined ? {} : { status }) })
+
+/** What is an adapter's own. */
+export interface Api<Handle extends JobHandle> {
+  /** The name of the adapter's module, for spans. */
+  readonly module: string
+  readonly parameters: VideoInput.Parameters
+  readonly pollInterval?: Duration.Duration
+  /** What the upstream does not take in a request that the parameters allow: `<field>: <reason>`. */
+  readonly issueOf?: (request: VideoRequest) => string | undefined
+  /** Whether the adapter can have stored this handle. */
+  readonly isHandle: (handle: JobHandle) => handle is Handle
+  /** What is wrong otherwise. */
+  readonly notAHandle: string
+  /** Starts the job, and returns its handle. */
+  readonly submit: (request: VideoRequest, send: Send) => Effect.Effect<JobHandle, ProviderError>
+  readonly poll: (handle: Handle, send: Send) => Effect.Effect<Status, ProviderError>
+  /** The links to the videos of a completed job. */
+  readonly links: (handle: Handle, send: Send) => Effect.Effect<ReadonlyArray<string>, ProviderError>
+  /** Whether a download needs the credential. Default: false. */
+  readonly downloadsWithCredential?: boolean
+  readonly cancel: (handle: Handle) => HttpClientRequest.HttpClientRequest
+  /** The statuses by which the upstream says that a job is over or unknown, and cannot be canceled. */
+  readonly notCancelable: ReadonlyArray<number>
+}
+
+/** The offer of a model. No upstream of these documents an idempotency key. */
+export const offer = <Handle extends JobHandle>(
+  http: UpstreamHttp.UpstreamHttp,
+  upstream: Upstream,
+  model: VideoModel,
+  api: Api<Handle>
+): VideoOffer => {
+  const { module, parameters } = api
+  const call = (request: HttpClientRequest.HttpClientRequest, credential: Credential): UpstreamHttp.Call => ({
+    request: HttpClientRequest.acceptJson(request),
+    credential,
+    model: model.upstreamId
+  })
+  const sendWith =
+    (credential: Credential): Send =>
+    (request, schema) =>
+      http.json(call(request, credential), schema)
+  const own = (handle: JobHandle): Effect.Effect<Handle, ProviderError> =>
+    api.isHandle(handle) ? Effect.succeed(handle) : Effect.fail(badResponse(api.notAHandle))
+  const check = Effect.fnUntraced(function* (request: VideoRequest) {
+    yield* VideoInput.check(upstream.name, model, parameters, request)
+    const issue = api.issueOf?.(request)
+    if (issue !== undefined) yield* invalidRequest(issue)
+  })
+
+  return {
+    ...Offer.ofModel(model),
+    kind: "video",
+    provider: upstream.name,
+    credential: upstream.credential,
+    pricing: model.pricing,
+    capabilities: VideoInput.capabilitiesOf(parameters),
+    isIdempotent: false,
+    ...(api.pollInterval === undefined ? {} : { pollInterval: api.pollInterval }),
+    quote: (request) => VideoInput.costOf(model, parameters, request),
+    check,
+    submit: Effect.fn(`${module}.submit`)(function* ({ request }: VideoSubmission, credential: Credential) {
+      yield* check(request)
+      return yield* own(yield* api.submit(request, sendWith(credential)))
+    }),
+    poll: Effect.fn(`${module}.poll`)(function* (
+      { handle, request }: SubmittedVideo,
+      credential: Credential
+    ): Effect.fn.Return<VideoStatus, ProviderError> {
+      const status = yield* api.poll(yield* own(handle), sendWith(credential))
+      if (status.status !== "completed") return status
+      const { outputs, usage } = status
+      const charge = VideoInput.chargeOf(model, parameters, request, outputs)
+      return { status: "completed", outputs, charge: { ...charge, usage: { ...charge.usage, ...usage } } }
+    }),
+    // Links expire, so they are asked for when they are needed.
+    content: ({ handle, index }, credential) =>
+      Stream.unwrap(
+        Effect.gen(function* () {
+          const url = (yield* api.links(yield* own(handle), sendWith(credential)))[index]
+          if (url === undefined) return yield* badResponse(`no output ${index}`)
+          const link = { url, model: model.upstreamId }
+          return http.download(api.downloadsWithCredential === true ? { ...link, credential } : link)
+        })
+      ),
+    cancel: Effect.fn(`${module}.cancel`)(function* (handle: JobHandle, credential: Credential) {
+      // The response may have no body.
+      yield* Stream.runDrain(http.stream(call(api.cancel(yield* own(handle)), credential))).pipe(
+        Effect.catchIf(
+          ({ status }) => status !== undefined && api.notCancelable.includes(status),
+          () => Effect.void
+        )
+      )
+    })
+  }
+}
+
+/** How an adapter makes its offers. */
+export interface Options<P, I> extends Pick<UpstreamHttp.Options, "authentication" | "reasonOf"> {
+  /** The form of the upstream's ids, and an example of one. Default: any id. */
+  readonly upstreamId?: { readonly pattern: RegExp; readonly example: string }
+  /** The schema of a model's `parameters`. */
+  readonly parameters: Schema.Codec<P, I>
+  readonly offer: (http: UpstreamHttp.UpstreamHttp, upstream: Upstream, model: VideoModel, parameters: P) => VideoOffer
+}
+
+/** The `offers` of an adapter. */
+export const offers = <P, I>({ offer, parameters, upstreamId, ...options }: Options<P, I>): Adapter["offers"] =>
+  overHttp({
+    ...options,
+    isModel: (model: Model): model is VideoModel => model.kind === "video",
+    expected: "must be a video model",
+    offer: (http, upstream, model) =>
+      upstreamId === undefined || upstreamId.pattern.test(model.upstreamId)
+        ? Effect.map(Parameters.decode(parameters, model), (decoded) => offer(http, upstream, model, decoded))
+        : Effect.fail(new InvalidModel({ model, message: `must have an upstream id such as ${upstreamId.example}` }))
+  })
