@@ -91,7 +91,10 @@ const video = (
       const body = HttpClientRequest.bodyJsonUnsafe(VideoInput.inputOf(parameters, request))
       return send(body(HttpClientRequest.post(model.upstreamId)), Handle)
     },
-    poll: Effect.fnUntraced(function* (job, send): Effect.fn.Return<VideoJobs.Status, ProviderError> {
+    poll: Effect.fnUntraced(function* (
+      job: Handle,
+      send: VideoJobs.Send
+    ): Effect.fn.Return<VideoJobs.Status, ProviderError> {
       const { error, status } = yield* send(HttpClientRequest.get(job.status_url), Status)
       if (status !== "COMPLETED") return { status: "in_progress" }
       // A failed job is completed too. Its result says why it has failed.

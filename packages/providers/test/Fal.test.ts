@@ -1,4 +1,3 @@
-import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Redacted, Schema } from "effect"
 import type { Upstream } from "../src/Adapter.ts"
@@ -8,27 +7,18 @@ import type { VideoRequest } from "../src/Video.ts"
 import type { Scripted } from "./support/Double.mjs"
 import { documentedMessages, startFalDouble } from "./support/FalDouble.mjs"
 import { video } from "./support/JobDouble.mjs"
-import { credential, key, offered, told } from "./support/videoJobs.ts"
-
-const undici = Effect.provide(NodeHttpClient.layerUndici)
+import { credential, image, key, last, makeAll, offered, request, started, told, undici } from "./support/videoJobs.ts"
 
 const veo = "fal/fal-ai/veo3.1"
 const kling = "fal/fal-ai/kling-video/v2.5-turbo/pro/image-to-video"
 
-const double = Effect.acquireRelease(
-  Effect.promise(() => startFalDouble({ keys: [key] })),
-  (double) => Effect.promise(() => double.close())
-)
+const double = started(startFalDouble)
 
 const at = (model = veo, options: Partial<Upstream> = {}) =>
   Effect.gen(function* () {
     const fal = yield* double
     return { fal, ...(yield* offered(Fal.adapter, fal.url, model, options)) }
   })
-
-const request: VideoRequest = { prompt: "a harbor at dawn" }
-const image = { type: "image_url", image_url: { url: "https://example.com/a.png" }, frame_type: "first_frame" } as const
-const last = { type: "image_url", image_url: { url: "https://example.com/b.png" }, frame_type: "last_frame" } as const
 
 const urlsOf = Schema.decodeUnknownSync(
   Schema.Struct({ status_url: Schema.String, response_url: Schema.String, cancel_url: Schema.String })
@@ -276,25 +266,7 @@ describe("fal", () => {
 
   it.live("offers every built-in model at each of its durations and resolutions, at the price of the quote", () =>
     Effect.gen(function* () {
-      const fal = yield* double
-      for (const { publicId } of Fal.adapter.models) {
-        const { follow, offer, submit } = yield* offered(Fal.adapter, fal.url, publicId)
-        const { default_duration, max_duration, resolutions } = offer.capabilities
-        for (const duration of [undefined, default_duration, max_duration]) {
-          for (const resolution of [undefined, ...resolutions]) {
-            const wanted: VideoRequest = {
-              ...request,
-              ...(duration === undefined ? {} : { duration }),
-              ...(resolution === undefined ? {} : { resolution }),
-              ...(offer.capabilities.frame_images ? { frame_images: [image] } : {})
-            }
-            const status = yield* follow(yield* submit(wanted), wanted)
-            assert.strictEqual(status.status, "completed")
-            assert.strictEqual(status.status === "completed" && status.charge.cost, offer.quote(wanted))
-            assert.isAbove(offer.quote(wanted), 0)
-          }
-        }
-      }
+      yield* makeAll(Fal.adapter, (yield* double).url)
     }).pipe(undici)
   )
 

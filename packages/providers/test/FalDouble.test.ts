@@ -3,14 +3,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { createFalClient, ApiError, ValidationError } from "@fal-ai/client"
 import { Effect } from "effect"
 import { startFalDouble } from "./support/FalDouble.mjs"
-import { key } from "./support/videoJobs.ts"
+import { attempt, key, started } from "./support/videoJobs.ts"
 
-const double = Effect.acquireRelease(
-  Effect.promise(() => startFalDouble({ keys: [key] })),
-  (double) => Effect.promise(() => double.close())
-)
-
-const attempt = <A>(call: () => Promise<A>) => Effect.tryPromise({ try: call, catch: (error) => error })
+const double = started(startFalDouble)
 
 const statusOf = (error: unknown): unknown => (error instanceof ApiError ? error.status : error)
 

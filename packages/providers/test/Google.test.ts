@@ -1,4 +1,3 @@
-import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect } from "effect"
 import type { Upstream } from "../src/Adapter.ts"
@@ -8,14 +7,9 @@ import { recorded } from "./support/cohere.ts"
 import type { Scripted } from "./support/Double.mjs"
 import { googleError, startGoogleDouble, wrongKey } from "./support/GoogleDouble.mjs"
 import { video } from "./support/JobDouble.mjs"
-import { credential, key, offered, told } from "./support/videoJobs.ts"
+import { credential, key, offered, request, started, told, undici } from "./support/videoJobs.ts"
 
-const undici = Effect.provide(NodeHttpClient.layerUndici)
-
-const double = Effect.acquireRelease(
-  Effect.promise(() => startGoogleDouble({ keys: [key] })),
-  (double) => Effect.promise(() => double.close())
-)
+const double = started(startGoogleDouble)
 
 const model = "google/gemini-omni-1.1-flash"
 
@@ -25,7 +19,6 @@ const at = (options: Partial<Upstream> = {}) =>
     return { google, ...(yield* offered(Google.adapter, `${google.url}/v1beta`, model, options)) }
   })
 
-const request: VideoRequest = { prompt: "a harbor at dawn" }
 const image = (url: string) => ({ type: "image_url", image_url: { url }, frame_type: "first_frame" }) as const
 
 describe("Google", () => {

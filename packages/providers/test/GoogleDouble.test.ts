@@ -3,14 +3,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { GoogleGenAI } from "@google/genai"
 import { Effect } from "effect"
 import { startGoogleDouble } from "./support/GoogleDouble.mjs"
-import { key } from "./support/videoJobs.ts"
+import { attempt, key, started } from "./support/videoJobs.ts"
 
-const double = Effect.acquireRelease(
-  Effect.promise(() => startGoogleDouble({ keys: [key] })),
-  (double) => Effect.promise(() => double.close())
-)
-
-const attempt = <A>(call: () => Promise<A>) => Effect.tryPromise({ try: call, catch: (error) => error })
+const double = started(startGoogleDouble)
 
 const client = (baseUrl: string, apiKey = key) =>
   new GoogleGenAI({

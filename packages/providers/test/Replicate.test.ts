@@ -1,4 +1,3 @@
-import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Redacted } from "effect"
 import type { Upstream } from "../src/Adapter.ts"
@@ -8,9 +7,7 @@ import type { VideoRequest } from "../src/Video.ts"
 import type { Scripted } from "./support/Double.mjs"
 import { video } from "./support/JobDouble.mjs"
 import { documentedMessages, startReplicateDouble, version } from "./support/ReplicateDouble.mjs"
-import { credential, key, offered, told } from "./support/videoJobs.ts"
-
-const undici = Effect.provide(NodeHttpClient.layerUndici)
+import { credential, image, key, last, makeAll, offered, request, started, told, undici } from "./support/videoJobs.ts"
 
 const veo = "replicate/google/veo-3.1-fast"
 const seedance = "replicate/bytedance/seedance-1-lite"
@@ -33,10 +30,7 @@ const community: Model = {
   parameters
 }
 
-const double = Effect.acquireRelease(
-  Effect.promise(() => startReplicateDouble({ keys: [key] })),
-  (double) => Effect.promise(() => double.close())
-)
+const double = started(startReplicateDouble)
 
 const at = (model = veo, options: Partial<Upstream> = {}) =>
   Effect.gen(function* () {
@@ -44,10 +38,6 @@ const at = (model = veo, options: Partial<Upstream> = {}) =>
     const models = [...Replicate.adapter.models, community]
     return { replicate, ...(yield* offered(Replicate.adapter, `${replicate.url}/v1`, model, { models, ...options })) }
   })
-
-const request: VideoRequest = { prompt: "a harbor at dawn" }
-const image = { type: "image_url", image_url: { url: "https://example.com/a.png" }, frame_type: "first_frame" } as const
-const last = { type: "image_url", image_url: { url: "https://example.com/b.png" }, frame_type: "last_frame" } as const
 
 /** Says what a submission fails with. */
 const refusedWith = (scripted: Scripted, options?: Partial<Upstream>) =>
@@ -324,25 +314,7 @@ describe("Replicate", () => {
 
   it.live("offers every built-in model at each of its durations and resolutions, at the price of the quote", () =>
     Effect.gen(function* () {
-      const replicate = yield* double
-      for (const { publicId } of Replicate.adapter.models) {
-        const { follow, offer, submit } = yield* offered(Replicate.adapter, `${replicate.url}/v1`, publicId)
-        const { default_duration, max_duration, resolutions } = offer.capabilities
-        for (const duration of [undefined, default_duration, max_duration]) {
-          for (const resolution of [undefined, ...resolutions]) {
-            const wanted: VideoRequest = {
-              ...request,
-              ...(duration === undefined ? {} : { duration }),
-              ...(resolution === undefined ? {} : { resolution }),
-              ...(offer.capabilities.frame_images ? { frame_images: [image] } : {})
-            }
-            const status = yield* follow(yield* submit(wanted), wanted)
-            assert.strictEqual(status.status, "completed")
-            assert.strictEqual(status.status === "completed" && status.charge.cost, offer.quote(wanted))
-            assert.isAbove(offer.quote(wanted), 0)
-          }
-        }
-      }
+      yield* makeAll(Replicate.adapter, `${(yield* double).url}/v1`)
     }).pipe(undici)
   )
 

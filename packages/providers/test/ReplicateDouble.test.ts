@@ -3,14 +3,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import Client from "replicate"
 import { startReplicateDouble, version } from "./support/ReplicateDouble.mjs"
-import { key } from "./support/videoJobs.ts"
+import { attempt, key, started } from "./support/videoJobs.ts"
 
-const double = Effect.acquireRelease(
-  Effect.promise(() => startReplicateDouble({ keys: [key] })),
-  (double) => Effect.promise(() => double.close())
-)
-
-const attempt = <A>(call: () => Promise<A>) => Effect.tryPromise({ try: call, catch: (error) => error })
+const double = started(startReplicateDouble)
 
 /** What the SDK's error says of the response. */
 const statusOf = (error: unknown): unknown =>

@@ -1,4 +1,3 @@
-import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect } from "effect"
 import type { Upstream } from "../src/Adapter.ts"
@@ -8,14 +7,9 @@ import { recorded } from "./support/cohere.ts"
 import type { Scripted } from "./support/Double.mjs"
 import { video } from "./support/JobDouble.mjs"
 import { documentedMessages, emptyAccount, startRunwayDouble } from "./support/RunwayDouble.mjs"
-import { credential, key, offered, told } from "./support/videoJobs.ts"
+import { credential, image, key, offered, request, started, told, undici } from "./support/videoJobs.ts"
 
-const undici = Effect.provide(NodeHttpClient.layerUndici)
-
-const double = Effect.acquireRelease(
-  Effect.promise(() => startRunwayDouble({ keys: [key] })),
-  (double) => Effect.promise(() => double.close())
-)
+const double = started(startRunwayDouble)
 
 const at = (model = "runway/gen4.5", options: Partial<Upstream> = {}) =>
   Effect.gen(function* () {
@@ -23,8 +17,6 @@ const at = (model = "runway/gen4.5", options: Partial<Upstream> = {}) =>
     return { runway, ...(yield* offered(Runway.adapter, runway.url, model, options)) }
   })
 
-const request: VideoRequest = { prompt: "a harbor at dawn" }
-const image = { type: "image_url", image_url: { url: "https://example.com/a.png" }, frame_type: "first_frame" } as const
 const fromImage: VideoRequest = { ...request, frame_images: [image] }
 
 describe("Runway", () => {

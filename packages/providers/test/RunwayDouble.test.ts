@@ -3,14 +3,9 @@ import { assert, describe, it } from "@effect/vitest"
 import Client from "@runwayml/sdk"
 import { Effect } from "effect"
 import { documentedMessages, emptyAccount, startRunwayDouble } from "./support/RunwayDouble.mjs"
-import { key } from "./support/videoJobs.ts"
+import { attempt, key, started } from "./support/videoJobs.ts"
 
-const double = Effect.acquireRelease(
-  Effect.promise(() => startRunwayDouble({ keys: [key] })),
-  (double) => Effect.promise(() => double.close())
-)
-
-const attempt = <A>(call: () => Promise<A>) => Effect.tryPromise({ try: call, catch: (error) => error })
+const double = started(startRunwayDouble)
 
 const client = (baseURL: string, apiKey = key) => new Client({ apiKey, baseURL, maxRetries: 0 })
 

@@ -8,7 +8,7 @@
  *     node packages/providers/test/support/FalDouble.mjs <key> [port]
  */
 import { startByHand, startDouble } from "./Double.mjs"
-import { makeJobs, unsafeMessage } from "./JobDouble.mjs"
+import { isBoolean, isText, isUrl, makeJobs, oneOf, unsafeMessage } from "./JobDouble.mjs"
 
 /** The messages by status. */
 export const documentedMessages = {
@@ -18,14 +18,6 @@ export const documentedMessages = {
 }
 
 const refusal = (status, detail) => ({ status, body: { detail } })
-
-const isText = (value) => typeof value === "string"
-const isUrl = (value) => isText(value) && /^(?:https?:\/\/|data:)/.test(value)
-const oneOf =
-  (...values) =>
-  (value) =>
-    values.includes(value)
-const isBoolean = (value) => typeof value === "boolean"
 
 /** The inputs of the models, as on their pages, and the fields that they require. */
 const models = {

@@ -42,3 +42,12 @@ export declare const video: Uint8Array
 
 /** A message of a failed job, with a key and a URL. */
 export declare const unsafeMessage: string
+
+/** A check of one field of a job's input. */
+export type Check = (value: unknown) => boolean
+
+export declare const isBoolean: Check
+export declare const isText: Check
+/** An `http:`, `https:` or `data:` URL. */
+export declare const isUrl: Check
+export declare const oneOf: (...values: ReadonlyArray<unknown>) => Check

@@ -73,3 +73,13 @@ export const makeJobs = ({ newId = randomUUID, polls = 2 } = {}) => {
 /** A message of a failed job, with a key, a URL and a path of the upstream. */
 export const unsafeMessage =
   "The input image at https://cdn.example.com/a.png?token=abc is not readable (r8_abcdefgh123456)"
+
+// Checks of the fields of a job's input.
+
+export const isBoolean = (value) => typeof value === "boolean"
+export const isText = (value) => typeof value === "string"
+export const isUrl = (value) => isText(value) && /^(?:https?:\/\/|data:)/.test(value)
+export const oneOf =
+  (...values) =>
+  (value) =>
+    values.includes(value)

@@ -8,7 +8,7 @@
  */
 import { randomBytes } from "node:crypto"
 import { startByHand, startDouble } from "./Double.mjs"
-import { makeJobs, unsafeMessage } from "./JobDouble.mjs"
+import { isBoolean, isText, isUrl, makeJobs, oneOf, unsafeMessage } from "./JobDouble.mjs"
 
 const refusal = (status, detail, title) => ({
   status,
@@ -24,13 +24,6 @@ export const documentedMessages = {
   429: "Request was throttled. Your rate limit resets in ~30s."
 }
 
-const isText = (value) => typeof value === "string"
-const isUrl = (value) => isText(value) && /^(?:https?:\/\/|data:)/.test(value)
-const oneOf =
-  (...values) =>
-  (value) =>
-    values.includes(value)
-const isBoolean = (value) => typeof value === "boolean"
 const ratios = ["16:9", "4:3", "1:1", "3:4", "9:16", "21:9", "9:21"]
 
 /** The inputs of the models, as on their pages. `prompt` is required. */

@@ -7,7 +7,7 @@
  *     node packages/providers/test/support/RunwayDouble.mjs <key> [port]
  */
 import { startByHand, startDouble } from "./Double.mjs"
-import { makeJobs, unsafeMessage } from "./JobDouble.mjs"
+import { makeJobs, oneOf, unsafeMessage } from "./JobDouble.mjs"
 
 export const documentedMessages = {
   401: "The provided API key is not valid.",
@@ -31,10 +31,6 @@ const isImage = (value) =>
   (Array.isArray(value) &&
     value.length === 1 &&
     value.every((image) => image.position === "first" && isUri(image.uri) && Object.keys(image).length === 2))
-const oneOf =
-  (...values) =>
-  (value) =>
-    values.includes(value)
 const isModeration = (value) => typeof value === "object" && value !== null
 
 const allRatios = ["1280:720", "720:1280", "1104:832", "960:960", "832:1104", "1584:672"]

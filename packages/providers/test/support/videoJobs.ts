@@ -1,14 +1,61 @@
-import { Effect, Redacted, Stream } from "effect"
+import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
+import { Effect, Redacted, type Scope, Stream } from "effect"
 import { assert } from "@effect/vitest"
 import type { Adapter, Upstream } from "../../src/Adapter.ts"
 import { gatewayCredential, type VideoOffer } from "../../src/Offer.ts"
 import type { ProviderError, Reason } from "../../src/ProviderError.ts"
 import type { JobHandle, VideoRequest, VideoStatus } from "../../src/Video.ts"
 import type { Model } from "../../src/Model.ts"
+import type { StartOptions } from "./Double.mjs"
+import type { JobDouble } from "./JobDouble.mjs"
 
 export const key = "video-secret-0123456789"
 
 export const credential = gatewayCredential(Redacted.make(key))
+
+export const undici = Effect.provide(NodeHttpClient.layerUndici)
+
+export const request: VideoRequest = { prompt: "a harbor at dawn" }
+
+const frame = <Type extends "first_frame" | "last_frame">(url: string, frame_type: Type) =>
+  ({ type: "image_url", image_url: { url }, frame_type }) as const
+
+export const image = frame("https://example.com/a.png", "first_frame")
+export const last = frame("https://example.com/b.png", "last_frame")
+
+/** A double that accepts {@link key}, for the scope. */
+export const started = <D extends JobDouble>(
+  start: (options: StartOptions) => Promise<D>
+): Effect.Effect<D, never, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.promise(() => start({ keys: [key] })),
+    (double) => Effect.promise(() => double.close())
+  )
+
+/** A call of a vendor's SDK. */
+export const attempt = <A>(call: () => Promise<A>) => Effect.tryPromise({ try: call, catch: (error) => error })
+
+/** Makes a video of every built-in model at each of its durations and resolutions. */
+export const makeAll = Effect.fnUntraced(function* (adapter: Adapter, baseUrl: string) {
+  for (const { publicId } of adapter.models) {
+    const { follow, offer, submit } = yield* offered(adapter, baseUrl, publicId)
+    const { default_duration, frame_images, max_duration, resolutions } = offer.capabilities
+    for (const duration of [undefined, default_duration, max_duration]) {
+      for (const resolution of [undefined, ...resolutions]) {
+        const wanted: VideoRequest = {
+          ...request,
+          ...(duration === undefined ? {} : { duration }),
+          ...(resolution === undefined ? {} : { resolution }),
+          ...(frame_images ? { frame_images: [image] } : {})
+        }
+        const status = yield* follow(yield* submit(wanted), wanted)
+        assert.strictEqual(status.status, "completed")
+        assert.strictEqual(status.status === "completed" && status.charge.cost, offer.quote(wanted))
+        assert.isAbove(offer.quote(wanted), 0)
+      }
+    }
+  }
+})
 
 /** The offer of one model at a base URL, and calls of it with its own credential. */
 export const offered = (

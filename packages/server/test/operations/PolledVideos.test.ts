@@ -1,42 +1,27 @@
 // Videos through the whole service and upstreams that limit how often a job may be polled, against
 // doubles on sockets. Their jobs are done at the first poll.
-import { NodeHttpClient } from "@effect/platform-node"
 import { describe, expect, it } from "@effect/vitest"
-import { isFinal, Job } from "@model-gateway/core/Video"
-import type { Adapter } from "@model-gateway/providers/Adapter"
 import * as Google from "@model-gateway/providers/Google"
-import { gatewayCredential } from "@model-gateway/providers/Offer"
 import * as Runway from "@model-gateway/providers/Runway"
-import { Context, Effect, Layer, Redacted, Schema } from "effect"
+import { Effect } from "effect"
 import { startGoogleDouble } from "../../../providers/test/support/GoogleDouble.mjs"
-import { type JobDouble, video } from "../../../providers/test/support/JobDouble.mjs"
+import { video } from "../../../providers/test/support/JobDouble.mjs"
 import { startRunwayDouble } from "../../../providers/test/support/RunwayDouble.mjs"
-import { KeyStore } from "../../src/access/KeyStore.ts"
-import * as TestLedger from "../accounting/TestLedger.ts"
 import { post } from "../TestEnvelope.ts"
-import { layer, TestGateway } from "../TestGateway.ts"
+import { TestGateway } from "../TestGateway.ts"
+import { Double, gateway, make, newKey, type Upstream } from "./VideoUpstream.ts"
 
-const secret = "upstream-secret-0123456789"
-
-interface Upstream {
-  readonly name: string
-  readonly adapter: Adapter
-  readonly start: (options: { readonly keys: ReadonlyArray<string>; readonly polls: number }) => Promise<JobDouble>
-  /** The base URL is that of the double with this path. */
-  readonly path: string
-  readonly model: string
-  /** Of 5 seconds, in credits. */
-  readonly cost: number
+interface PolledUpstream extends Upstream {
   /** What a caller reads of a job that failed, and of one without a video. */
   readonly failed: RegExp
   readonly empty: RegExp
 }
 
-const upstreams: ReadonlyArray<Upstream> = [
+const upstreams: ReadonlyArray<PolledUpstream> = [
   {
     name: "Runway",
     adapter: Runway.adapter,
-    start: startRunwayDouble,
+    start: (options) => startRunwayDouble({ ...options, polls: 1 }),
     path: "",
     model: "runway/gen4.5",
     cost: 0.6,
@@ -46,7 +31,7 @@ const upstreams: ReadonlyArray<Upstream> = [
   {
     name: "Google",
     adapter: Google.adapter,
-    start: startGoogleDouble,
+    start: (options) => startGoogleDouble({ ...options, polls: 1 }),
     path: "/v1beta",
     model: "google/gemini-omni-1.1-flash",
     cost: 0.5068,
@@ -54,54 +39,6 @@ const upstreams: ReadonlyArray<Upstream> = [
     empty: /^the provider made no video, as when its safety filters reject the input$/
   }
 ]
-
-class Double extends Context.Service<Double, JobDouble>()("test/Double") {}
-
-/** A service with the adapter's offers, which calls a double. */
-const gateway = ({ adapter, path, start }: Upstream) =>
-  Layer.unwrap(
-    Effect.gen(function* () {
-      const { url } = yield* Double
-      const credential = gatewayCredential(Redacted.make(secret))
-      const upstream = { name: adapter.name, baseUrl: `${url}${path}`, credential }
-      const offers = yield* adapter.offers(upstream, adapter.models)
-      return layer({ circuits: { failures: 1000 } }, [offers])
-    })
-  ).pipe(
-    Layer.provideMerge(
-      Layer.effect(
-        Double,
-        Effect.acquireRelease(
-          Effect.promise(() => start({ keys: [secret], polls: 1 })),
-          (double) => Effect.promise(() => double.close())
-        )
-      )
-    ),
-    Layer.provide(NodeHttpClient.layerUndici)
-  )
-
-const decode = Schema.decodeUnknownSync(Schema.fromJsonString(Job))
-
-/** A new key of the test's workspace, and what it was charged. */
-const newKey = Effect.gen(function* () {
-  const { workspace } = yield* TestGateway
-  const { key, plain } = yield* (yield* KeyStore).create({
-    organizationId: workspace.organizationId,
-    workspaceId: workspace.id,
-    name: "test"
-  })
-  return { key: Redacted.value(plain), charges: TestLedger.usageOf({ keyHash: key.hash }) }
-})
-
-/** Submits a job, and returns it when it is over. */
-const make = Effect.fnUntraced(function* (model: string, key: string) {
-  const { ask } = yield* TestGateway
-  const accepted = yield* post("/api/v1/videos", { model, prompt: "a harbor" }, { key })
-  expect({ status: accepted.status, text: accepted.text }).toMatchObject({ status: 202 })
-  let job = decode(accepted.text)
-  while (!isFinal(job.status)) job = decode((yield* ask(`${job.polling_url}?wait=30`, { key })).text)
-  return job
-})
 
 describe.each(upstreams)("POST /videos through $name", (upstream) => {
   const { cost, empty, failed, model } = upstream
