@@ -34,7 +34,7 @@ const headerText = (text: string): string => text.replace(/[^\x20-\x7e\x80-\xff]
 
 const pathText = (text: string): string => encodeURIComponent(text.toWellFormed())
 
-const manages = /\/(keys|guardrails|workspaces)/
+const manages = /\/(keys|guardrails|workspaces|byok|destinations|generations)/
 
 const keyFor = (random: Random.Random, { path }: Operation): KeyKind => {
   if (random.chance(0.15)) return random.pick(keyKinds)
@@ -49,6 +49,8 @@ const parameterOf = (random: Random.Random, path: string, name: string, known: K
   if (name === "hash") return random.pickOr(known.keyHashes, "-")
   if (path.includes("/videos/")) return random.pickOr(known.videos, "-")
   if (path.includes("/guardrails/")) return random.pickOr(known.guardrails, "-")
+  if (path.includes("/byok/")) return random.pickOr(known.providerKeys, "-")
+  if (path.includes("/destinations/")) return random.pickOr(known.destinations, "-")
   return known.workspace
 }
 
@@ -56,6 +58,7 @@ const queryValue = (random: Random.Random, name: string, known: Known): string =
   if (name === "wait") return random.pick(["0", "0.1", "-1", "61", "tea", "1e400"])
   if (random.chance(0.3)) return oddText(random)
   if (name === "workspace_id") return known.workspace
+  if (name === "id") return random.pickOr(known.generations, "-")
   if (name === "limit") return String(1 + random.below(20))
   if (name === "after" || name === "parent_hash") return random.pickOr(known.keyHashes, "")
   return random.pick(["provider_a", "rerank", "0", "1"])

@@ -14,6 +14,9 @@ export interface Known {
   readonly guardrails: ReadonlyArray<string>
   readonly files: ReadonlyArray<string>
   readonly videos: ReadonlyArray<string>
+  readonly generations: ReadonlyArray<string>
+  readonly providerKeys: ReadonlyArray<string>
+  readonly destinations: ReadonlyArray<string>
 }
 
 const models = {
@@ -53,6 +56,10 @@ const known = (random: Random, operation: string, name: string, world: Known): u
       return random.pick(["https://example.com/a.png", "data:image/png;base64,AAAA"])
     case "url":
       return "https://example.com/a.png"
+    case "endpoint":
+      return "https://collector.invalid/v1/traces"
+    case "provider":
+      return operation.endsWith("ByokKey") ? random.pick(["cohere", "openai"]) : undefined
     case "callback_url":
     case "default_callback_url":
       // A URL that the gateway refuses to call.

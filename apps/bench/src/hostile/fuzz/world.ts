@@ -5,7 +5,7 @@
 import { guess } from "../attacks/access.ts"
 import { manager, textOf } from "../attacks/attack.ts"
 import { form } from "../audio.ts"
-import { ask, jsonOf } from "../client.ts"
+import { ask, entriesOf, fieldOf, jsonOf } from "../client.ts"
 import type { Gateway } from "../gateway.ts"
 import { type Known, smallAudio } from "./values.ts"
 
@@ -37,6 +37,13 @@ export interface World {
 
 const sample = <A>(count: number, make: () => Promise<A>): Promise<ReadonlyArray<A>> =>
   Promise.all(Array.from({ length: count }, make))
+
+/** A collector whose name does not resolve. */
+const destination = {
+  type: "otel-collector",
+  name: "hostile",
+  config: { endpoint: "https://collector.invalid/v1/traces" }
+}
 
 export const make = async (gateway: Gateway): Promise<World> => {
   const manage = manager(gateway, gateway.managementKey)
@@ -71,6 +78,9 @@ export const make = async (gateway: Gateway): Promise<World> => {
     body
   })
 
+  const rerank = { model: "sandbox/bm25", query: "tea", documents: ["tea"] }
+  const generations = await sample(2, async () => textOf(await spend("POST", "/rerank", rerank), "id"))
+
   const upload = async () => {
     const { body, headers } = form({ purpose: "tests" }, { name: "small.wav", bytes: smallAudio })
     return textOf(
@@ -78,14 +88,23 @@ export const make = async (gateway: Gateway): Promise<World> => {
       "id"
     )
   }
+  /** A workspace has only so many of these, so the old ones go first. */
+  const refill = async (path: string, body: object) => {
+    const old = entriesOf(fieldOf(await manage("GET", `${path}?limit=100`), "data"))
+    await Promise.all(old.map(([, item]) => manage("DELETE", `${path}/${textOf(item, "id")}`)))
+    return sample(2, async () => textOf(await manage("POST", path, body), "data", "id"))
+  }
   const makeKnown = async (): Promise<Known> => ({
     workspace: gateway.workspace,
     videos,
+    generations,
     keyHashes: await sample(6, async () => textOf(await newKey(), "data", "hash")),
     guardrails: await sample(4, async () =>
       textOf(await manage("POST", "/guardrails", { name: "hostile" }), "data", "id")
     ),
-    files: await sample(4, upload)
+    files: await sample(4, upload),
+    providerKeys: await refill("/byok", { provider: "cohere", key: "not-a-real-key" }),
+    destinations: await refill("/observability/destinations", destination)
   })
   let known = await makeKnown()
 
