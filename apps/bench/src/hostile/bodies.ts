@@ -100,7 +100,16 @@ const places = (operation: Operation): Readonly<Record<string, (family: string) 
   }
 }
 
-const noneKnown = { workspace: "", keyHashes: [], guardrails: [], files: [], videos: [] }
+const noneKnown = {
+  workspace: "",
+  keyHashes: [],
+  guardrails: [],
+  files: [],
+  videos: [],
+  generations: [],
+  providerKeys: [],
+  destinations: []
+}
 
 export interface Cost {
   readonly operation: string
