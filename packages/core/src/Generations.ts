@@ -49,7 +49,10 @@ export const Entry = Schema.Struct({
   usage: Schema.Record(Schema.String, Schema.Finite),
   /** From its admission to its end. */
   duration_ms: Schema.Finite,
-  /** In the order in which they were made. Empty for a video job. */
+  /**
+   * In the order in which they were made. Those of a video job are its submissions: the first 5 and
+   * the latest 20.
+   */
   attempts: Schema.Array(Attempt)
 })
 

@@ -37,8 +37,15 @@ export const Attempt = Schema.Struct({
   /** The HTTP status of a provider's error. */
   status: Schema.optionalKey(Schema.Int),
   seconds: Schema.Finite,
-  /** Whether the provider bills it: `yes`, `no`, or `unknown` if its answer was lost. */
-  billed: Schema.String
+  /**
+   * Whether the provider bills it: `yes`, `no`, or `unknown` if its answer was lost or it accepted a
+   * video job that was not completed.
+   */
+  billed: Schema.String,
+  /** True if it was made with a provider key of the caller. Otherwise absent. */
+  is_byok: Schema.optionalKey(Schema.Boolean),
+  /** When it began. Only the attempts of video jobs have it. */
+  started_at: Schema.optionalKey(Timestamp)
 })
 
 /** @since 0.1.0 */
@@ -78,7 +85,7 @@ export const Generation = Schema.Struct({
   usage: Schema.Finite,
   /** Milliseconds from admission to answer. */
   latency: orNull.number,
-  /** Milliseconds that the provider took which served it. */
+  /** Milliseconds that the provider took which served it. Null for a video job. */
   generation_time: orNull.number,
   /** Whether the caller cancelled it. */
   cancelled: Schema.NullOr(Schema.Boolean),

@@ -11,15 +11,19 @@ export const Billed = Schema.Literals(["yes", "no", "unknown"])
 export const Attempt = Schema.Struct({
   provider: Schema.String,
   /**
-   * `Success`, the reason of the failure, `Interrupted` if the caller disconnected, or `CircuitOpen`
-   * if the provider was not called.
+   * `Success`, the reason of the failure, `Interrupted` if the caller disconnected or the gateway
+   * stopped, or `CircuitOpen` if the provider was not called.
    */
   outcome: Schema.String,
   /** The HTTP status of the provider's answer. Absent on a success, and if there was no answer. */
   status: Schema.optionalKey(Schema.Int),
   seconds: Schema.Finite,
   /** Default: `unknown`, for events of earlier releases. */
-  billed: Billed.pipe(Schema.withDecodingDefaultKey(Effect.succeed("unknown" as const)))
+  billed: Billed.pipe(Schema.withDecodingDefaultKey(Effect.succeed("unknown" as const))),
+  /** True if it was made with a provider key of the caller. Otherwise absent. */
+  is_byok: Schema.optionalKey(Schema.Boolean),
+  /** When it began, in epoch milliseconds. Only the attempts of video jobs have it. */
+  started_at: Schema.optionalKey(Schema.Finite)
 })
 
 /** One attempt at one provider. */

@@ -275,7 +275,7 @@ export const make = (sql: SqlClient, owner: string) => {
         intent.model,
         failure.provider ?? "",
         failure.upstreamModel ?? "",
-        Dialect.fromBool(intent.isByok),
+        Dialect.fromBool(failure.isByok ?? intent.isByok),
         intent.amount,
         intent.reservedAt,
         now,

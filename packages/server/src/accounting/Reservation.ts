@@ -72,6 +72,8 @@ export interface Failure {
   /** The last provider that was tried. Default: none was. */
   readonly provider?: string | undefined
   readonly upstreamModel?: string | undefined
+  /** Whether the last attempt used the caller's own provider key. Default: as reserved. */
+  readonly isByok?: boolean | undefined
   /** The attempts at providers. Default: none. */
   readonly attempts?: ReadonlyArray<Attempt> | undefined
 }

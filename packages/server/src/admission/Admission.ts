@@ -228,7 +228,7 @@ export const make = Effect.gen(function* () {
       upstream_model: result.upstreamModel ?? null,
       error_status: isFailed ? (result.errorStatus ?? null) : null,
       cost_micro: isFailed ? 0 : result.cost,
-      is_byok: isFailed ? false : (result.isByok ?? false),
+      is_byok: result.isByok ?? false,
       input,
       usage: isFailed ? {} : (result.usage ?? {}),
       user: user ?? null,
@@ -251,10 +251,12 @@ export const make = Effect.gen(function* () {
     const exit = yield* Effect.exit(work(run))
     if (Exit.isFailure(exit)) {
       const errorStatus = statusOf(exit.cause)
+      const last = run.attempts.at(-1)
       const failure = {
         status: errorStatus === disconnected ? ("cancelled" as const) : ("failed" as const),
         errorStatus,
-        provider: run.attempts.at(-1)?.provider,
+        provider: last?.provider,
+        isByok: last === undefined ? undefined : last.is_byok === true,
         attempts: run.attempts
       }
       const reported = report(request, run, reservation, failure)

@@ -135,39 +135,42 @@ const rootSpan = (event: Event, options: Options): Span => {
 }
 
 /**
- * The spans of the attempts. An event has their durations only, so each starts when the one before
- * it ended, which is what happens unless the gateway waited before it tried again.
+ * The spans of the attempts. Those of a video job have a start, because the gateway may have waited
+ * before it tried again. Others have durations only: each starts when the one before it ended.
  */
-const attemptSpans = (event: Event, parent: Span): ReadonlyArray<Span> => {
+const attemptSpans = (event: Event, parent: Span, options: Options): ReadonlyArray<Span> => {
   const end = event.started_at + event.duration_ms
   let startedAt = event.started_at
-  return event.attempts.map(({ billed, outcome, provider, seconds, status: httpStatus }, index) => {
-    const start = startedAt
-    startedAt = Math.min(end, start + seconds * 1000)
-    const isSuccess = outcome === "Success"
-    const operation = operationOf(event)
-    return {
-      ...none,
-      traceId: parent.traceId,
-      spanId: hexOf(16, "attempt", event.id, String(index)),
-      parentSpanId: parent.spanId,
-      name: event.trace?.generation_name ?? `${operation} ${provider}`,
-      kind: clientKind,
-      startTimeUnixNano: nanos(start),
-      endTimeUnixNano: nanos(startedAt),
-      attributes: attributes([
-        ["gen_ai.operation.name", operation],
-        ["gen_ai.provider.name", provider],
-        ["gen_ai.request.model", event.model],
-        ["gen_ai.response.model", isSuccess ? event.upstream_model : undefined],
-        ["model_gateway.attempt.number", index + 1],
-        ["model_gateway.attempt.billed", billed],
-        ["http.response.status_code", httpStatus],
-        ["error.type", isSuccess ? undefined : outcome]
-      ]),
-      status: isSuccess ? status.ok : status.error
+  return event.attempts.map(
+    ({ billed, is_byok, outcome, provider, seconds, started_at, status: httpStatus }, index) => {
+      const start = Math.min(end, started_at ?? startedAt)
+      startedAt = Math.min(end, start + seconds * 1000)
+      const isSuccess = outcome === "Success"
+      const operation = operationOf(event)
+      return {
+        ...none,
+        traceId: parent.traceId,
+        spanId: hexOf(16, "attempt", event.id, String(index)),
+        parentSpanId: parent.spanId,
+        name: event.trace?.generation_name ?? `${operation} ${provider}`,
+        kind: clientKind,
+        startTimeUnixNano: nanos(start),
+        endTimeUnixNano: nanos(startedAt),
+        attributes: attributes([
+          ["gen_ai.operation.name", operation],
+          ["gen_ai.provider.name", provider],
+          ["gen_ai.request.model", event.model],
+          ["gen_ai.response.model", isSuccess ? event.upstream_model : undefined],
+          ["model_gateway.attempt.number", index + 1],
+          ["model_gateway.attempt.billed", billed],
+          ["model_gateway.attempt.is_byok", options.broadcast_generation_cost ? is_byok : undefined],
+          ["http.response.status_code", httpStatus],
+          ["error.type", isSuccess ? undefined : outcome]
+        ]),
+        status: isSuccess ? status.ok : status.error
+      }
     }
-  })
+  )
 }
 
 const resource = { attributes: entriesToAttributes([["service.name", "model-gateway"]]), droppedAttributesCount: 0 }
@@ -182,7 +185,7 @@ export const make = (events: ReadonlyArray<Event>, options: Options): TraceData 
           scope: { name: "@model-gateway/server" },
           spans: events.flatMap((event) => {
             const root = rootSpan(event, options)
-            return [root, ...attemptSpans(event, root)]
+            return [root, ...attemptSpans(event, root, options)]
           })
         }
       ]

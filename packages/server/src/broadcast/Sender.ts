@@ -129,6 +129,12 @@ const otlp = Effect.fnUntraced(function* (client: HttpClient.HttpClient, { optio
   return send
 })
 
+const attemptBody = ({ is_byok, started_at, ...rest }: Event["attempts"][number], options: Options) => ({
+  ...rest,
+  ...(is_byok !== undefined && options.broadcast_generation_cost ? { is_byok } : {}),
+  ...(started_at === undefined ? {} : { started_at: Timestamp.fromMillis(started_at) })
+})
+
 /** An event as a webhook has it. */
 export const webhookBody = (event: Event, options: Options): string => {
   const { callback_url, cost_micro, created_at, is_byok, key_hash, started_at, ...rest } = event
@@ -137,6 +143,7 @@ export const webhookBody = (event: Event, options: Options): string => {
     timestamp: Timestamp.fromMillis(created_at),
     data: {
       ...rest,
+      attempts: event.attempts.map((attempt) => attemptBody(attempt, options)),
       started_at: Timestamp.fromMillis(started_at),
       created_at: Timestamp.fromMillis(created_at),
       cost: MicroCredits.toCredits(cost_micro),

@@ -55,7 +55,7 @@ export const Event = Schema.Struct({
   started_at: Schema.Int,
   /** From its admission to its end. */
   duration_ms: Schema.Int,
-  /** The attempts at providers, in order. Empty for a video job. */
+  /** The attempts at providers, in order. */
   attempts: Schema.Array(Attempt),
   /** The video job as it ended. Null for other requests. */
   job: Schema.NullOr(Job),

@@ -14,6 +14,11 @@ import * as Timestamp from "../http/Timestamp.ts"
 
 const durationOf = ({ reservedAt, settledAt }: UsageRow): number => Math.max(0, settledAt - reservedAt)
 
+const toAttempt = ({ started_at, ...attempt }: UsageRow["attempts"][number]): Generations.Attempt => ({
+  ...attempt,
+  ...(started_at === undefined ? {} : { started_at: Timestamp.fromMillis(started_at) })
+})
+
 const toEntry = (row: UsageRow): Generations.Entry => ({
   id: row.id,
   created_at: Timestamp.fromMillis(row.reservedAt),
@@ -30,7 +35,7 @@ const toEntry = (row: UsageRow): Generations.Entry => ({
   cost: MicroCredits.toCredits(row.cost),
   usage: row.usage ?? {},
   duration_ms: durationOf(row),
-  attempts: row.attempts
+  attempts: row.attempts.map(toAttempt)
 })
 
 /** Fields of the public API that have no meaning here. */
@@ -83,13 +88,14 @@ const toGeneration = (row: UsageRow): Generations.Generation => {
       provider_name: attempt.provider,
       status: attempt.status ?? (attempt === served ? 200 : null),
       latency: millis(attempt.seconds),
-      ...(attempt === served ? { is_byok: isByok } : {})
+      ...(attempt === served ? { is_byok: isByok } : attempt.is_byok === undefined ? {} : { is_byok: attempt.is_byok })
     })),
     is_byok: isByok,
     total_cost: cost,
     usage: cost,
     latency: durationOf(row),
-    generation_time: served === undefined ? null : millis(served.seconds),
+    // A provider accepts a video job at once and makes the video later. How long that takes is not known.
+    generation_time: served === undefined || row.jobId !== null ? null : millis(served.seconds),
     cancelled: row.status === "cancelled",
     tokens_prompt: prompt,
     tokens_completion: output_tokens ?? null,
@@ -98,7 +104,7 @@ const toGeneration = (row: UsageRow): Generations.Generation => {
     workspace_id: row.workspaceId,
     status: row.status,
     error_status: row.errorStatus,
-    attempts
+    attempts: attempts.map(toAttempt)
   }
 }
 

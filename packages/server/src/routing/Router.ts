@@ -287,12 +287,14 @@ export const make = Effect.gen(function* () {
       const { offer } = candidate
       const { provider } = offer
       const key = keyOf(candidate)
+      const isByok = isOwn(candidate.credential)
       const startedAt = now()
       const left = end - startedAt
       if (left <= 0) return yield* new DeadlinePassed({ provider, attempts })
       const most = Duration.toSeconds(offer.timeLimit ?? attemptTimeout)
       const exit = yield* attempt(key, offer, Math.min(most, left), () => call(candidate))
-      const add = (attempt: Attempt) => {
+      const add = (made: Attempt) => {
+        const attempt = isByok ? { ...made, is_byok: true } : made
         attempts.push(attempt)
         recorded.push(attempt)
       }
@@ -329,7 +331,7 @@ export const make = Effect.gen(function* () {
       if (countsAgainst(offer, reason)) yield* reported(candidate, reason)
       if (error === timedOut && left <= most) return yield* new DeadlinePassed({ provider, attempts })
       if (failure === undefined || isAsHelpful(reason, failure.reason)) {
-        failure = { reason, provider, isByok: isOwn(candidate.credential) }
+        failure = { reason, provider, isByok }
       }
       if (!error.canFallBack) break
     }

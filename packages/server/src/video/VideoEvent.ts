@@ -2,6 +2,7 @@
 import type { Request, Status } from "@model-gateway/core/Video"
 import { idOf } from "../events/Event.ts"
 import type { NewEvent } from "../events/Outbox.ts"
+import * as VideoAttempts from "./VideoAttempts.ts"
 import { toWire, type VideoJob } from "./VideoJob.ts"
 
 const types = {
@@ -41,7 +42,7 @@ export const make = (
   user: request?.user ?? null,
   trace: request?.trace ?? null,
   started_at: job.createdAt,
-  attempts: [],
+  attempts: VideoAttempts.atEnd(job),
   job: toWire(job),
   callback_url: job.callbackUrl
 })

@@ -5,6 +5,7 @@ import { Data, type Effect, Schema } from "effect"
 import type { Row } from "effect/sql/SqlConnection"
 import { hash } from "node:crypto"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import * as Attempt from "../accounting/Attempt.ts"
 import * as Timestamp from "../http/Timestamp.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import * as JobStatus from "./JobStatus.ts"
@@ -48,6 +49,8 @@ export interface VideoJob {
    * Since when the current candidate may have taken the job. Null while it certainly has not.
    */
   readonly askedAt: number | null
+  /** The submissions so far. See `VideoAttempts`. */
+  readonly attempts: ReadonlyArray<Attempt.Attempt>
   /** The upstream's handle of the job, once it is accepted. */
   readonly handle: JobHandle | null
   readonly generationId: string | null
@@ -150,6 +153,7 @@ export const fromRow = (row: Row): VideoJob => {
     upstreamModel: present.upstream_model,
     credential,
     askedAt: Dialect.intOrNull(row, "asked_at"),
+    attempts: Attempt.fromJson(Dialect.textOrNull(row, "attempts")),
     handle: handle === null ? null : decodeHandle(handle),
     generationId: Dialect.textOrNull(row, "generation_id"),
     progress: realOrNull(row, "progress"),

@@ -100,6 +100,7 @@ export const make = Effect.gen(function* () {
       upstreamModel: first.upstream_model,
       credential: first.credential ?? null,
       askedAt: null,
+      attempts: [],
       handle: null,
       generationId: null,
       progress: null,

@@ -9,7 +9,8 @@ import type { Reason } from "@model-gateway/providers/ProviderError"
 import { Timeout } from "@model-gateway/providers/ProviderError"
 import type { JobHandle, VideoRequest } from "@model-gateway/providers/Video"
 import type { VideoOffer } from "@model-gateway/providers/Offer"
-import { Duration, Effect } from "effect"
+import { Clock, Duration, Effect } from "effect"
+import type { Attempt } from "../accounting/Attempt.ts"
 import type { Candidate } from "../routing/Candidate.ts"
 import { Router } from "../routing/Router.ts"
 import { goneError, isOwn } from "./VideoCandidate.ts"
@@ -31,6 +32,15 @@ export type Outcome =
     }
   /** The upstream may have taken the job. */
   | { readonly _tag: "Unknown"; readonly decision: RetryDecision.RetryDecision; readonly reason: Reason }
+
+/** A submission: its result, and the attempt at the provider. None if the offer is gone. */
+export interface Submitted {
+  readonly outcome: Outcome
+  readonly attempts: ReadonlyArray<Attempt>
+}
+
+/** Whether the provider bills a submission. If it accepted the job, its end decides that. */
+const billedOf = ({ _tag }: Outcome): Attempt["billed"] => (_tag === "NotTaken" ? "no" : "unknown")
 
 const outcomeOf = (reason: Reason, isOwn: boolean): Outcome => {
   const decision = RetryDecision.ofSubmission(reason, isOwn)
@@ -67,17 +77,20 @@ export const make = Effect.fnUntraced(function* ({ callTimeout }: { readonly cal
     job: VideoJob,
     candidate: Candidate<VideoOffer> | undefined,
     request: VideoRequest
-  ): Effect.fn.Return<Outcome> {
+  ): Effect.fn.Return<Submitted> {
     if (candidate === undefined) {
-      return notAsked({ isRetryable: false, error: goneError(job) })
+      return { outcome: notAsked({ isRetryable: false, error: goneError(job) }), attempts: [] }
     }
-    return yield* router
+    const attempts: Array<Attempt> = []
+    const startedAt = yield* Clock.currentTimeMillis
+    const outcome = yield* router
       .route({
         candidates: [candidate],
         call: ({ credential, offer }) => offer.submit({ request, token: tokenOf(job) }, credential),
         attemptTimeout,
         deadline: Duration.infinity,
-        units: 1
+        units: 1,
+        attempts
       })
       .pipe(
         Effect.map(({ answer }): Outcome => ({ _tag: "Accepted", handle: answer })),
@@ -88,5 +101,7 @@ export const make = Effect.fnUntraced(function* ({ callTimeout }: { readonly cal
             Effect.succeed(notAsked({ isRetryable: true, error: "the provider is not available", retryAfter }))
         })
       )
+    const billed = billedOf(outcome)
+    return { outcome, attempts: attempts.map((attempt) => ({ ...attempt, billed, started_at: startedAt })) }
   })
 })

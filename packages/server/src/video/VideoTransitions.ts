@@ -13,6 +13,7 @@ import type { JobHandle } from "@model-gateway/providers/Video"
 import { Clock, type Duration, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Accounting, type Failure } from "../accounting/Accounting.ts"
+import * as Attempt from "../accounting/Attempt.ts"
 import { Outbox } from "../events/Outbox.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import * as JobStatus from "./JobStatus.ts"
@@ -26,12 +27,16 @@ import {
   type VideoJob,
   type VideoJobNotFound
 } from "./VideoJob.ts"
+import * as VideoAttempts from "./VideoAttempts.ts"
 import * as VideoEvent from "./VideoEvent.ts"
 import { VideoQueue } from "./VideoQueue.ts"
 import { VideoSignals } from "./VideoSignals.ts"
 
-/** The version of the row that a worker has read. */
-export type Seen = Pick<VideoJob, "id" | "step">
+/**
+ * The version of the row that a worker has read, with the attempts that it has made since. The
+ * transition stores these. Without attempts, the row keeps its own.
+ */
+export type Seen = Pick<VideoJob, "id" | "step"> & Partial<Pick<VideoJob, "attempts">>
 
 /**
  * The transitions. Each returns the updated row, or null if the row had changed and nothing was
@@ -94,10 +99,12 @@ const encodeOutputs = Schema.encodeSync(OutputsJson)
 const encodeCandidates = Schema.encodeSync(CandidatesJson)
 
 /** What the request log shows of a job that was not completed. */
-const failureOf = ({ provider, upstreamModel }: VideoJob, status: Failure["status"]): Failure => ({
+const failureOf = (job: VideoJob, status: Failure["status"]): Failure => ({
   status,
-  provider,
-  upstreamModel
+  provider: job.provider,
+  upstreamModel: job.upstreamModel,
+  isByok: job.isByok,
+  attempts: VideoAttempts.atEnd(job)
 })
 
 /** The columns that a transition writes besides state, step and times. */
@@ -146,7 +153,7 @@ export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
   const move = (
     operation: string,
     from: ReadonlyArray<Status>,
-    where: { readonly id: string; readonly step?: number; readonly workspaceId?: string },
+    where: Partial<Seen> & { readonly id: string; readonly workspaceId?: string },
     to: Status | undefined,
     change: Change,
     withinTransaction: (job: VideoJob) => Effect.Effect<void, StorageError>,
@@ -159,6 +166,7 @@ export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
           const columns = {
             ...change,
             updated_at: now,
+            ...(where.attempts === undefined ? {} : { attempts: Attempt.toJson(where.attempts) }),
             ...(to === undefined ? {} : { status: to }),
             ...(to !== undefined && isFinal(to) ? { completed_at: now } : {})
           }
@@ -260,7 +268,14 @@ export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
           Effect.asVoid(
             accounting.settle(
               { id: job.intentId },
-              { cost, provider: job.provider, upstreamModel: job.upstreamModel, usage, isByok: job.isByok }
+              {
+                cost,
+                provider: job.provider,
+                upstreamModel: job.upstreamModel,
+                usage,
+                isByok: job.isByok,
+                attempts: VideoAttempts.atEnd(job)
+              }
             )
           ),
         usage

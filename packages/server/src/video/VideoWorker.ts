@@ -30,6 +30,7 @@ import { ProviderKeys } from "../access/ProviderKeys.ts"
 import { ModelCatalogue } from "../routing/ModelCatalogue.ts"
 import type { Router } from "../routing/Router.ts"
 import type { StorageError } from "../storage/sql/StorageError.ts"
+import * as VideoAttempts from "./VideoAttempts.ts"
 import * as VideoCandidate from "./VideoCandidate.ts"
 import type { Output, VideoJob } from "./VideoJob.ts"
 import { VideoJobs } from "./VideoJobs.ts"
@@ -208,14 +209,16 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
   })
 
   const submitOnce = Effect.fnUntraced(function* (
-    job: VideoJob,
+    seen: VideoJob,
     candidate: Candidate<VideoOffer> | undefined,
     request: VideoRequest,
     failures: number
   ) {
     const isIdempotent = candidate?.offer.isIdempotent === true
-    const mayHaveIt = job.askedAt !== null
-    const outcome = yield* submitTo(job, candidate, request)
+    const mayHaveIt = seen.askedAt !== null
+    const { attempts, outcome } = yield* submitTo(seen, candidate, request)
+    // Whatever happens to the job next is recorded together with the attempt.
+    const job = { ...seen, attempts: VideoAttempts.add(seen.attempts, attempts) }
     if (outcome._tag === "Accepted") {
       const accepted = yield* jobs.accepted(job, outcome.handle, Duration.zero)
       if (accepted === null) yield* cancelUpstream(job, outcome.handle)

@@ -118,6 +118,29 @@ describe("an event", () => {
   )
 })
 
+it.effect("an attempt that has a start is a child span from then, within the span of its event", () =>
+  Effect.gen(function* () {
+    const refused = { provider: "fal", outcome: "Overloaded", status: 503, seconds: 0.05, billed: "no" } as const
+    const accepted = { provider: "fal", outcome: "Success", seconds: 0.1, billed: "unknown" } as const
+    const [, ...attempts] = yield* spansOf([
+      event({
+        type: "video.failed",
+        attempts: [
+          { ...refused, started_at: 1_800_000_000_100 },
+          { ...accepted, started_at: 1_800_000_000_300 },
+          // By the clock of another process.
+          { ...accepted, started_at: 1_800_000_000_450 }
+        ]
+      })
+    ])
+    expect(attempts.map(({ end, name, start }) => [name, start, end])).toEqual([
+      ["generate_content fal", "1800000000100000000", "1800000000150000000"],
+      ["generate_content fal", "1800000000300000000", "1800000000400000000"],
+      ["generate_content fal", "1800000000450000000", "1800000000500000000"]
+    ])
+  })
+)
+
 it.effect("each attempt is a child span, one after the other, with its error", () =>
   Effect.gen(function* () {
     const [root, ...attempts] = yield* spansOf([

@@ -1,4 +1,5 @@
 import { describe, expect, it, layer } from "@effect/vitest"
+import * as Generations from "@model-gateway/core/Generations"
 import { Job } from "@model-gateway/core/Video"
 import {
   InputTooLarge,
@@ -153,6 +154,16 @@ layer(gateway, { excludeTestServices: true })("videos over HTTP", (it) => {
         unsigned_urls: [`${accepted.polling_url}/content?index=0`]
       })
       expect(done.generation_id).toMatch(/^gen_/)
+      const logged = yield* ask(`/api/v1/generation?id=${done.generation_id}`)
+      const { data } = yield* Schema.decodeUnknownEffect(Schema.fromJsonString(Generations.Response))(logged.text)
+      expect(data).toMatchObject({
+        status: "completed",
+        generation_time: null,
+        provider_responses: [{ provider_name: "test", is_byok: false }],
+        attempts: [{ provider: "test", outcome: "Success", billed: "yes" }]
+      })
+      const [started = "", created] = [data.attempts[0]?.started_at, data.created_at]
+      expect(Date.parse(started)).toBeGreaterThanOrEqual(Date.parse(created))
       const content = yield* ask(done.unsigned_urls?.[0] ?? "")
       expect(content).toMatchObject({ status: 200, text: "video 0" })
       expect(content.headers).toMatchObject({ "content-type": "video/mp4", "accept-ranges": "bytes" })

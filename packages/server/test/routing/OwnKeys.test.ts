@@ -15,7 +15,7 @@ import { KeyStore } from "../../src/access/KeyStore.ts"
 import { VideoJobs } from "../../src/video/VideoJobs.ts"
 import { Outbox } from "../../src/events/Outbox.ts"
 import * as TestLedger from "../accounting/TestLedger.ts"
-import { post } from "../TestEnvelope.ts"
+import { envelopeOf, post } from "../TestEnvelope.ts"
 import { layer, TestGateway } from "../TestGateway.ts"
 import { makeUpstream } from "../video/TestVideo.ts"
 import { asTheyCame, scripted } from "../TestProvider.ts"
@@ -116,6 +116,25 @@ describe("a caller's own provider key", () => {
       expect(calls.slice(1)).toEqual(["a wrong-a", "a gateway-a"])
       expect(yield* record).toMatchObject({ usage: 0.001, byok_usage: 0 })
       expect(yield* TestLedger.openIntents).toEqual([])
+    }).pipe(Effect.provide(layer({}, offers)))
+  })
+
+  it.live("is named by each attempt that uses it, and by a failure that it was used for last", () => {
+    const { offers } = world()
+    return Effect.gen(function* () {
+      yield* store({ key: "wrong-a" })
+      const rejected = yield* rerank({ provider: { allow_fallbacks: false } })
+      yield* rerank()
+      const own = { provider: "a", outcome: "Unauthorized", status: 401, is_byok: true }
+      expect(envelopeOf(rejected).error.metadata?.["attempts"]).toMatchObject([own])
+      const written = yield* (yield* Outbox).read(0, 10)
+      expect(written.map(({ event }) => event)).toMatchObject([
+        { type: "rerank.failed", is_byok: true, attempts: [own] },
+        { type: "rerank.completed", is_byok: false, attempts: [own, { provider: "a", outcome: "Success" }] }
+      ])
+      expect(written[1]?.event.attempts[1]).not.toHaveProperty("is_byok")
+      expect(yield* TestLedger.failures).toMatchObject([{ isByok: true, attempts: [own] }])
+      expect(yield* TestLedger.usageOf()).toMatchObject([{ isByok: false }])
     }).pipe(Effect.provide(layer({}, offers)))
   })
 

@@ -46,6 +46,7 @@ describe("a video job with a provider key of its caller", () => {
         const done = yield* read(job.id)
         expect(toWire(done)).toMatchObject({ status: "completed", usage: { cost: 0.05, is_byok: true } })
         expect(yield* money(by.workspaceId)).toEqual({ ...untouched, rows: 1 })
+        expect(done.attempts).toMatchObject([{ provider: "test", outcome: "Success", is_byok: true }])
       })
     )
   )

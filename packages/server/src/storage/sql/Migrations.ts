@@ -21,6 +21,7 @@ import * as providerKeys from "./migrations/ProviderKeys.ts"
 import * as requestLog from "./migrations/RequestLog.ts"
 import * as tenancy from "./migrations/Tenancy.ts"
 import * as unusedIndexes from "./migrations/UnusedIndexes.ts"
+import * as videoAttempts from "./migrations/VideoAttempts.ts"
 import * as videoCandidates from "./migrations/VideoCandidates.ts"
 import * as videoHandles from "./migrations/VideoHandles.ts"
 import * as videoJobs from "./migrations/VideoJobs.ts"
@@ -45,7 +46,8 @@ export const migrations = {
   "0014_provider_keys": providerKeys.migration,
   "0015_byok_reservations": byokReservations.migration,
   "0016_destinations": destinations.migration,
-  "0017_request_log": requestLog.migration
+  "0017_request_log": requestLog.migration,
+  "0018_video_attempts": videoAttempts.migration
 }
 
 /** Every table that the migrations create. */

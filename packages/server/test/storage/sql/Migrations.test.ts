@@ -87,6 +87,7 @@ it.effect("an upstream's job id becomes a JSON string, which jobs read as their 
     yield* Migrations.run
     const rows = yield* sql`SELECT * FROM video_jobs ORDER BY id`
     expect(rows.map((row) => fromRow(row).handle)).toEqual(['up-"1"', null])
+    expect(rows.map((row) => fromRow(row).attempts)).toEqual([[], []])
   }).pipe(Effect.provide(Layer.fresh(Layer.merge(SqliteClient.layer({ filename: ":memory:" }), layerWebCrypto))))
 )
 
