@@ -79,7 +79,7 @@ const invalid = ({ message, model }: InvalidModel, configured: ReadonlyArray<Mod
   })
 }
 
-/** Fails if a model without offers is none that could be turned off by that. */
+/** Fails if a model without offers is not a built-in one: only those can be turned off. */
 const checkTurnedOff = (
   { file: { modelSettings, sourceOf } }: Loaded,
   builtIn: ReadonlyArray<{ readonly publicId: string }>

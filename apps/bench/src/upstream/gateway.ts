@@ -1,4 +1,4 @@
-/** The gateway with Cohere's models, which it gets from the upstream that the first argument names. */
+/** The gateway with Cohere's models. The first argument is the URL of the upstream. */
 import { NodeGateway } from "@model-gateway/node"
 import * as Cohere from "@model-gateway/providers/Cohere"
 import { gatewayCredential } from "@model-gateway/providers/Offer"

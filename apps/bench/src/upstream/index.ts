@@ -109,7 +109,7 @@ export const run = async (quick: boolean): Promise<ReadonlyArray<string>> => {
   try {
     const lines: Array<ReadonlyArray<string>> = []
     for (const connections of [1, 16, 64]) {
-      const rounds: Array<Record<Name, Figures>> = []
+      const rounds: Array<ReadonlyMap<Name, Figures>> = []
       // A pool of its own for each, so that all keep their connections open.
       const pools = new Map(names.map((name) => [name, new Pool(calls[name].origin, { connections, pipelining: 1 })]))
       for (let round = -1; round < options.rounds; round++) {
@@ -123,12 +123,19 @@ export const run = async (quick: boolean): Promise<ReadonlyArray<string>> => {
           figures.set(name, measured.figures)
         }
         // The first round is a warm-up.
-        if (round >= 0) rounds.push(Object.fromEntries(figures) as Record<Name, Figures>)
+        if (round >= 0) rounds.push(figures)
       }
       await Promise.all([...pools.values()].map((pool) => pool.close()))
-      const added = (gateway: Name, direct: Name, figure: "p50" | "p99") =>
-        rounds.map((round) => round[gateway][figure] - round[direct][figure])
-      const ratio = median(rounds.map((round) => round["Model Gateway"].perSecond / round.Portkey.perSecond))
+      const each = (name: Name, figure: keyof Figures) =>
+        rounds.map((round) => round.get(name)?.[figure] ?? Number.NaN)
+      const added = (gateway: Name, direct: Name, figure: "p50" | "p99") => {
+        const without = each(direct, figure)
+        return each(gateway, figure).map((value, round) => value - (without[round] ?? Number.NaN))
+      }
+      const portkeys = each("Portkey", "perSecond")
+      const ratio = median(
+        each("Model Gateway", "perSecond").map((value, round) => value / (portkeys[round] ?? Number.NaN))
+      )
       const p50 = {
         ours: added("Model Gateway", "direct, rerank", "p50"),
         portkey: added("Portkey", "direct, chat", "p50")
@@ -148,7 +155,7 @@ export const run = async (quick: boolean): Promise<ReadonlyArray<string>> => {
         lines.push([
           `${name}, ${connections} at once`,
           ...[half.min, half.median, half.max, median(added(name, direct, "p99"))].map((value) => value.toFixed(2)),
-          ...[name, direct].map((name) => median(rounds.map((round) => round[name].perSecond)).toFixed(0)),
+          ...[name, direct].map((name) => median(each(name, "perSecond")).toFixed(0)),
           target(name)
         ])
       }

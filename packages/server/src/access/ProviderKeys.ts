@@ -53,7 +53,7 @@ export interface ProviderKey extends Options {
 
 /** A provider key that requests of the workspace may use. */
 export interface OwnKey extends ProviderKey {
-  /** Undefined if the secret cannot be decrypted. The operator is told in the log. */
+  /** Undefined if the secret cannot be decrypted. The log says why. */
   readonly credential: Credential | undefined
 }
 
