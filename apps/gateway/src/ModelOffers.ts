@@ -102,7 +102,9 @@ const upstreamOf = (
   )
 }
 
-/** The model of the catalogue. An upstream id `*` stands for all that have no entry of their own. */
+/**
+ * The model of the catalogue. An upstream id `*` stands for all that have no entry of their own.
+ */
 const builtInOf = ({ models }: AnyAdapter, upstreamId: string, kind: Kind | undefined): Model | undefined => {
   const ofKind = models.filter((model) => kind === undefined || model.kind === kind)
   return ofKind.find((model) => model.upstreamId === upstreamId) ?? ofKind.find((model) => model.upstreamId === "*")
@@ -134,7 +136,9 @@ const perToken = ({ input_tokens, output_tokens }: ModelSettings.Price): PerToke
   outputMicroCredits: micro(output_tokens ?? 0)
 })
 
-/** What a price of the file is by. Undefined if it has no unit, or units that do not go together. */
+/**
+ * What a price of the file is by. Undefined if it has no unit, or units that do not go together.
+ */
 const pricingOf = (price: ModelSettings.Price): Pricing | undefined => {
   const { search_unit, second, video } = price
   const given = Object.keys(price).map((unit) => (unit.endsWith("_tokens") ? "tokens" : unit))

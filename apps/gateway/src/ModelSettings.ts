@@ -13,7 +13,9 @@ import { Duration, JsonSchema, Option, Predicate, Schema } from "effect"
 
 const decodeDuration = Schema.decodeUnknownOption(Schema.DurationFromString)
 
-/** A text that passes a check. The description precedes the check, so that the JSON Schema has it. */
+/**
+ * A text that passes a check. The description precedes the check, so that the JSON Schema has it.
+ */
 const checked = (description: string, expected: string, isAllowed: (text: string) => boolean) =>
   Schema.String.annotate({ description }).check(Schema.makeFilter(isAllowed, { expected }))
 

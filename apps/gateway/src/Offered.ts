@@ -8,7 +8,9 @@ import { Context, type Duration } from "effect"
 /** An upstream with its adapter. */
 export interface Upstream extends AdapterUpstream {
   readonly adapter: AnyAdapter
-  /** Names where the gateway's credential is from. Undefined: the upstream is called without one. */
+  /**
+   * Names where the gateway's credential is from. Undefined: the upstream is called without one.
+   */
   readonly credentialSource: string | undefined
   /** The time limit of its offers that state none. */
   readonly timeLimit: Duration.Duration | undefined

@@ -26,8 +26,8 @@ export interface SettingsFile {
   readonly given: ReadonlyArray<Given>
   readonly modelSettings: ModelSettings.ModelSettings
   /**
-   * Names a place in a sentence: `"models.acme/rerank.offers[0]" on line 7 of gateway.json`. The line
-   * of an absent value is that of the object that lacks it.
+   * Names a place in a sentence: `"models.acme/rerank.offers[0]" on line 7 of gateway.json`. The
+   * line of an absent value is that of the object that lacks it.
    */
   readonly sourceOf: (location: Finding.Location) => string
 }
@@ -87,7 +87,9 @@ export const read = Effect.fnUntraced(function* (file: string, group: Setting.Gr
   return settingsFile
 })
 
-/** The node at a place: its property if it has a key. If nothing is there, that of what lacks it. */
+/**
+ * The node at a place: its property if it has a key. If nothing is there, that of what lacks it.
+ */
 const nodeAt = (root: Node, location: Finding.Location): Node => {
   const found = findNodeAtLocation(root, [...location])
   if (found === undefined) return location.length === 0 ? root : nodeAt(root, location.slice(0, -1))

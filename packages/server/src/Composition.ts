@@ -199,7 +199,8 @@ export interface SqliteOptions extends DataOptions {
    */
   readonly offers: Offers
   /**
-   * The providers on which callers may delete files with a provider key of their own. Default: none.
+   * The providers on which callers may delete files with a provider key of their own. Default:
+   * none.
    */
   readonly fileProviders?: FileApis | undefined
   /** A folder of built files to serve at `/`, next to the API. Default: none. */

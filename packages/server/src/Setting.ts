@@ -346,7 +346,8 @@ export const config = <G extends Group>(group: G): Config.Config<Values<G>> => {
 }
 
 /**
- * Adds the defaults to some values of a group. Throws a `RangeError` on a value that is not allowed.
+ * Adds the defaults to some values of a group. Throws a `RangeError` on a value that is not
+ * allowed.
  */
 export const make = <G extends Group>(group: G, values: PartialValues<G>): Values<G> =>
   build(group, ({ path, setting }) => {

@@ -126,8 +126,7 @@ export const run = async (quick: boolean): Promise<ReadonlyArray<string>> => {
         if (round >= 0) rounds.push(figures)
       }
       await Promise.all([...pools.values()].map((pool) => pool.close()))
-      const each = (name: Name, figure: keyof Figures) =>
-        rounds.map((round) => round.get(name)?.[figure] ?? Number.NaN)
+      const each = (name: Name, figure: keyof Figures) => rounds.map((round) => round.get(name)?.[figure] ?? Number.NaN)
       const added = (gateway: Name, direct: Name, figure: "p50" | "p99") => {
         const without = each(direct, figure)
         return each(gateway, figure).map((value, round) => value - (without[round] ?? Number.NaN))

@@ -9,7 +9,9 @@ import * as Output from "../Output.ts"
 import * as Settings from "../Settings.ts"
 import * as Storage from "../Storage.ts"
 
-/** The settings that flags, environment and file give, and what the gateway would offer with them. */
+/**
+ * The settings that flags, environment and file give, and what the gateway would offer with them.
+ */
 export const read = Effect.fnUntraced(function* (
   flags: Readonly<Record<string, Option.Option<string>>>,
   config: Option.Option<string>

@@ -1,9 +1,9 @@
 /**
  * Encrypts secrets that callers store.
  *
- * Each secret is encrypted with a data key of its own, and the data key with the master key (AES-256
- * in Galois/Counter Mode, both times). The master key can therefore be replaced without decrypting
- * a secret: only the data keys are encrypted again ({@link Vault} `rewrap`).
+ * Each secret is encrypted with a data key of its own, and the data key with the master key
+ * (AES-256 in Galois/Counter Mode, both times). The master key can therefore be replaced without
+ * decrypting a secret: only the data keys are encrypted again ({@link Vault} `rewrap`).
  *
  * Both layers authenticate what the secret belongs to. A row that is copied to another workspace or
  * provider does not decrypt.

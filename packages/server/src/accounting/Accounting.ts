@@ -22,7 +22,8 @@
  * still recorded.
  *
  * **Request log.** The usage ledger has one entry for each paid request that has ended, charged or
- * not. It is written in the transaction that charges or releases the request. `RequestLog` reads it.
+ * not. It is written in the transaction that charges or releases the request. `RequestLog` reads
+ * it.
  *
  * **Crashes.** A process or a job owns each intent. When the heartbeat of a process stops, the
  * reaper releases its intents and marks them abandoned. {@link Accounting} lists them in
@@ -107,7 +108,8 @@ export class Accounting extends Context.Service<
     readonly reserve: (request: ReserveRequest) => Effect.Effect<Reservation, InsufficientCredits | StorageError>
     /**
      * Charges the actual cost, releases the rest of the reservation and records the usage. Takes
-     * effect once for each intent. `withinTransaction` runs in the same transaction, with its result.
+     * effect once for each intent. `withinTransaction` runs in the same transaction, with its
+     * result.
      */
     readonly settle: (
       reservation: Pick<Reservation, "id">,
@@ -120,8 +122,8 @@ export class Accounting extends Context.Service<
      */
     readonly checkNotExhausted: (payer: Payer) => Effect.Effect<void, InsufficientCredits | StorageError>
     /**
-     * Releases the whole reservation. Nothing is charged. With `failure`, the request log shows that
-     * the request failed. Takes effect once for each intent, and never after a settlement.
+     * Releases the whole reservation. Nothing is charged. With `failure`, the request log shows
+     * that the request failed. Takes effect once for each intent, and never after a settlement.
      * `withinTransaction` runs in the same transaction, with its result.
      */
     readonly release: (

@@ -158,7 +158,9 @@ const make = Effect.fnUntraced(function* (options?: Options) {
       Effect.ignore
     )
 
-  /** Starts, restarts and stops the fibers of destinations that were created, changed or deleted. */
+  /**
+   * Starts, restarts and stops the fibers of destinations that were created, changed or deleted.
+   */
   const supervise = Effect.gen(function* () {
     const present = yield* store.serve
     const ids = new Set(present.map(({ id }) => id))

@@ -82,7 +82,9 @@ const operationOf = ({ type }: Event): string => {
   return operationNames[operation] ?? operation
 }
 
-/** What ended the event: the status that the caller got, or how a job ended. Undefined: no error. */
+/**
+ * What ended the event: the status that the caller got, or how a job ended. Undefined: no error.
+ */
 const errorTypeOf = (event: Event): string | undefined => {
   const result = resultOf(event)
   if (result === "completed" || result === "cancelled") return undefined

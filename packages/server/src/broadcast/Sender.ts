@@ -109,7 +109,9 @@ const endpointOf = ({ url }: Options): string => {
   return endpoint.href
 }
 
-/** Sends spans. A batch that is rejected is sent in halves, to find the events that are at fault. */
+/**
+ * Sends spans. A batch that is rejected is sent in halves, to find the events that are at fault.
+ */
 const otlp = Effect.fnUntraced(function* (client: HttpClient.HttpClient, { options, secrets }: Destination) {
   const serialization = yield* OtlpSerialization
   const send: Sender = Effect.fnUntraced(function* (events: ReadonlyArray<Event>) {

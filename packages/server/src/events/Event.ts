@@ -36,8 +36,8 @@ export const Event = Schema.Struct({
   /** The model that answered, as the provider names it. Null if none did. */
   upstream_model: Schema.NullOr(Schema.String),
   /**
-   * The HTTP status of the error that the caller got; 499 if the caller disconnected first. Null for
-   * a success and for a video job, whose `job` has its own `error`.
+   * The HTTP status of the error that the caller got; 499 if the caller disconnected first. Null
+   * for a success and for a video job, whose `job` has its own `error`.
    */
   error_status: Schema.NullOr(Schema.Int).pipe(Schema.withDecodingDefaultKey(Effect.succeed(null))),
   /** In micro-credits. */

@@ -54,7 +54,9 @@ const guarded =
       answer(null, first.address, first.family)
     })
 
-/** Makes the client. `outboundExemptHosts` in the settings lists hosts that it always connects to. */
+/**
+ * Makes the client. `outboundExemptHosts` in the settings lists hosts that it always connects to.
+ */
 export const make = Effect.gen(function* () {
   const { outboundExemptHosts } = yield* GatewayServerConfig
   const dispatcher = yield* NodeHttpClient.makeDispatcherOptions({

@@ -123,7 +123,9 @@ const broadcasts = labelled<readonly [destination: string, outcome: string], Met
     })
 )
 
-/** Counts events for a kind of destination. An event that is retried is counted for each failure. */
+/**
+ * Counts events for a kind of destination. An event that is retried is counted for each failure.
+ */
 export const broadcast = (
   destination: string,
   outcome: "delivered" | "dropped" | "retried",

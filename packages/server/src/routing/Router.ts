@@ -123,7 +123,8 @@ const countsAgainst = (offer: Offer, reason: Reason): boolean => {
 
 /**
  * Whether the provider bills a failed attempt. It does not bill what it rejected, nor what it never
- * received. After a lost or broken answer nobody knows. Of several calls it bills those it answered.
+ * received. After a lost or broken answer nobody knows. Of several calls it bills those it
+ * answered.
  */
 const billedOf = ({ isPartlyBilled, reason, status }: ProviderError): Attempt["billed"] =>
   isPartlyBilled === true ||

@@ -14,7 +14,9 @@ export interface RetryDecision {
   readonly mostFailures?: number | undefined
 }
 
-/** The decision for a failed submission. `isOwn`: it was made with the caller's own provider key. */
+/**
+ * The decision for a failed submission. `isOwn`: it was made with the caller's own provider key.
+ */
 export const ofSubmission = (reason: Reason, isOwn: boolean): RetryDecision => {
   switch (reason._tag) {
     case "InvalidRequest":
@@ -52,8 +54,8 @@ export const lostAnswer = (provider: string): string =>
   `the response of the provider ${provider} was lost. It may have taken the job, so the job was not submitted again. It costs nothing.`
 
 /**
- * The decision for a poll that failed. The upstream has the job, so it is not given up while it only
- * limits how often it may be asked. The job's deadline ends that.
+ * The decision for a poll that failed. The upstream has the job, so it is not given up while it
+ * only limits how often it may be asked. The job's deadline ends that.
  */
 export const ofPoll = (reason: Reason, isOwn: boolean): RetryDecision => {
   switch (reason._tag) {

@@ -125,7 +125,9 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
 
   const failJob = (job: VideoJob, error: string) => Effect.flatMap(jobs.fail(job, error), entered)
 
-  /** Fails a job whose submission was not answered. It is logged, to explain the provider's bill. */
+  /**
+   * Fails a job whose submission was not answered. It is logged, to explain the provider's bill.
+   */
   const failLost = (job: VideoJob) =>
     Effect.logWarning("The answer to the submission of a video job was lost: its provider may bill it").pipe(
       Effect.annotateLogs({ job_id: job.id, provider: job.provider, upstream_model: job.upstreamModel }),

@@ -237,7 +237,8 @@ export const make = Effect.fnUntraced(function* (options: Options) {
  * import * as Migrations from "../sql/Migrations.ts"
  * import * as SqliteClient from "./SqliteClient.ts"
  *
- * const Storage = Migrations.layer.pipe(Layer.provideMerge(SqliteClient.layer({ filename: ".data/gateway.db" })))
+ * const Storage = Migrations.layer.pipe(Layer.provideMerge(SqliteClient.layer({ filename:
+ * ".data/gateway.db" })))
  * ```
  */
 export const layer = (
