@@ -1,4 +1,5 @@
 import { adapters } from "@model-gateway/providers/Adapters"
+import { models } from "@model-gateway/providers/Catalogue"
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
 import * as Setting from "@model-gateway/server/Setting"
 import { ConfigProvider, Effect } from "effect"
@@ -33,6 +34,12 @@ describe("the documentation of the settings", () => {
   it("has a page for each adapter", () => {
     const missing = adapters.filter(({ name }) => !existsSync(join(docs, "guide", "upstreams", `${name}.md`)))
     expect(missing.map(({ name }) => name)).toEqual([])
+  })
+
+  it.each(models)("says on the page of the upstream where the price of $publicId is from", ({ adapter, source }) => {
+    const { page, readFrom = page, readOn } = source
+    const text = readFileSync(join(docs, "guide", "upstreams", `${adapter}.md`), "utf8").replaceAll(/\s+/g, " ")
+    for (const stated of [page, ...(readFrom.match(/https:\S+/g) ?? [readFrom]), readOn]) expect(text).toContain(stated)
   })
 
   it("has the JSON Schema of the declarations (written by vitest run --update)", async () => {

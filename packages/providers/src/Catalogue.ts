@@ -1,21 +1,25 @@
 /**
  * The built-in models of the adapters, with their published prices.
  *
- * This is data. Each entry names the public page that its price was taken from, and the day. A
- * settings file overrides any of it.
+ * This is data. Each entry names the vendor's public page for its price, what was read if not that
+ * page, and the day. A settings file overrides any of it.
  *
  * @since 0.1.0
  */
 import type { Model } from "./Model.ts"
 
 /**
- * Where a price was published.
+ * Where a price is from. Pages were read as public archives keep them, so one may have changed since:
+ * compare a price with your contract before you rely on it.
  *
  * @since 0.1.0
  */
 export interface Source {
+  /** The vendor's public page for the price. */
   readonly page: string
-  /** The day on which the page was read: `2026-11-22`. */
+  /** What was read in place of the page, if the page itself could not be read. */
+  readonly readFrom?: string
+  /** The day on which it was read: `2026-11-22`. */
   readonly readOn: string
 }
 
@@ -44,7 +48,11 @@ export const models: ReadonlyArray<BuiltIn> = [
     name: "Cohere Rerank 3.5",
     // 2.00 USD for 1,000 search units.
     pricing: { unit: "search_unit", microCredits: 2000 },
-    source: { page: "https://cohere.com/pricing", readOn: "2026-11-21" }
+    source: {
+      page: "https://cohere.com/pricing",
+      readFrom: "https://docs.memberjunction.org/api/classes/_memberjunction_search-engine.CohereReRanker.html",
+      readOn: "2026-11-22"
+    }
   },
   {
     adapter: "jina",
@@ -54,7 +62,7 @@ export const models: ReadonlyArray<BuiltIn> = [
     name: "Jina Reranker v2 Base Multilingual",
     // 0.05 USD for a million tokens.
     pricing: { unit: "token", inputMicroCredits: 50_000, outputMicroCredits: 0 },
-    source: { page: "https://jina.ai/reranker", readOn: "2026-11-22" }
+    source: { page: "https://jina.ai/reranker", readFrom: "the price tables of public programs", readOn: "2026-11-22" }
   },
   {
     adapter: "jina",
@@ -65,7 +73,7 @@ export const models: ReadonlyArray<BuiltIn> = [
     pricing: { unit: "token", inputMicroCredits: 50_000, outputMicroCredits: 0 },
     // It reads the documents of a call together.
     parameters: { independentScores: false },
-    source: { page: "https://jina.ai/models/jina-reranker-v3", readOn: "2026-11-22" }
+    source: { page: "https://jina.ai/reranker", readFrom: "the price tables of public programs", readOn: "2026-11-22" }
   },
   {
     adapter: "voyage",
@@ -75,7 +83,11 @@ export const models: ReadonlyArray<BuiltIn> = [
     name: "Voyage Rerank 2.5",
     // 0.05 USD for a million tokens.
     pricing: { unit: "token", inputMicroCredits: 50_000, outputMicroCredits: 0 },
-    source: { page: "https://docs.voyageai.com/docs/pricing", readOn: "2026-11-22" }
+    source: {
+      page: "https://docs.voyageai.com/docs/pricing",
+      readFrom: "https://usagepricing.com/blueprint/voyage-ai",
+      readOn: "2026-11-22"
+    }
   },
   {
     adapter: "voyage",
@@ -85,7 +97,11 @@ export const models: ReadonlyArray<BuiltIn> = [
     name: "Voyage Rerank 2.5 Lite",
     // 0.02 USD for a million tokens.
     pricing: { unit: "token", inputMicroCredits: 20_000, outputMicroCredits: 0 },
-    source: { page: "https://docs.voyageai.com/docs/pricing", readOn: "2026-11-22" }
+    source: {
+      page: "https://docs.voyageai.com/docs/pricing",
+      readFrom: "https://usagepricing.com/blueprint/voyage-ai",
+      readOn: "2026-11-22"
+    }
   },
   {
     adapter: "tei",
@@ -129,7 +145,11 @@ export const models: ReadonlyArray<BuiltIn> = [
       audio: true,
       options: ["negative_prompt"]
     },
-    source: { page: "https://replicate.com/google/veo-3.1-fast", readOn: "2026-11-22" }
+    source: {
+      page: "https://replicate.com/google/veo-3.1-fast",
+      readFrom: "https://github.com/keremk/renku/blob/main/catalog/models/replicate/replicate.yaml",
+      readOn: "2026-11-22"
+    }
   },
   {
     adapter: "replicate",
@@ -163,7 +183,11 @@ export const models: ReadonlyArray<BuiltIn> = [
       aspect_ratios: ["16:9", "4:3", "1:1", "3:4", "9:16", "21:9", "9:21"],
       options: ["camera_fixed"]
     },
-    source: { page: "https://replicate.com/bytedance/seedance-1-lite", readOn: "2026-11-22" }
+    source: {
+      page: "https://replicate.com/bytedance/seedance-1-lite",
+      readFrom: "https://github.com/keremk/renku/blob/main/catalog/models/replicate/replicate.yaml",
+      readOn: "2026-11-22"
+    }
   },
   {
     adapter: "replicate",
@@ -195,7 +219,11 @@ export const models: ReadonlyArray<BuiltIn> = [
       aspect_ratios: ["16:9", "4:3", "1:1", "3:4", "9:16", "21:9", "9:21"],
       options: ["camera_fixed"]
     },
-    source: { page: "https://replicate.com/bytedance/seedance-1-pro-fast", readOn: "2026-11-22" }
+    source: {
+      page: "https://replicate.com/bytedance/seedance-1-pro-fast",
+      readFrom: "https://github.com/keremk/renku/blob/main/catalog/models/replicate/replicate.yaml",
+      readOn: "2026-11-22"
+    }
   },
   {
     adapter: "fal",
@@ -265,7 +293,8 @@ export const models: ReadonlyArray<BuiltIn> = [
       fields: { duration: "duration", first_frame: "image_url", last_frame: "tail_image_url" },
       durations: [5, 10],
       duration_form: "string",
-      resolutions: ["1080p"],
+      // fal does not say.
+      resolutions: [],
       aspect_ratios: [],
       image_required: true,
       options: ["negative_prompt", "cfg_scale"]
@@ -283,7 +312,7 @@ export const models: ReadonlyArray<BuiltIn> = [
     name: "OpenAI Whisper",
     // 0.006 USD per minute.
     pricing: { unit: "second", microCredits: 100 },
-    source: { page: "https://developers.openai.com/api/docs/pricing", readOn: "2026-11-22" }
+    source: { page: "https://developers.openai.com/api/docs/models/whisper-1", readOn: "2026-11-22" }
   },
   {
     adapter: "openai",
@@ -339,7 +368,11 @@ export const models: ReadonlyArray<BuiltIn> = [
     // diarization costs 0.0020 more.
     pricing: { unit: "second", microCredits: 4300 / 60 },
     parameters: { addOns: { diarize: 2000 / 60, diarize_model: 2000 / 60, "language=multi": 900 / 60 } },
-    source: { page: "https://deepgram.com/pricing", readOn: "2026-11-22" }
+    source: {
+      page: "https://deepgram.com/pricing",
+      readFrom: "https://github.com/hail-hq/hail/blob/main/costs/stt.json",
+      readOn: "2026-11-22"
+    }
   },
   {
     adapter: "runway",
@@ -363,7 +396,8 @@ export const models: ReadonlyArray<BuiltIn> = [
       options: ["contentModeration"]
     },
     source: {
-      page: "https://github.com/runwayml/skills/blob/main/skills/rw-api-reference/SKILL.md",
+      page: "https://docs.dev.runwayml.com/guides/pricing/",
+      readFrom: "https://github.com/runwayml/skills/blob/main/skills/rw-api-reference/SKILL.md",
       readOn: "2026-11-22"
     }
   },
@@ -391,7 +425,8 @@ export const models: ReadonlyArray<BuiltIn> = [
       options: ["contentModeration"]
     },
     source: {
-      page: "https://github.com/runwayml/skills/blob/main/skills/rw-api-reference/SKILL.md",
+      page: "https://docs.dev.runwayml.com/guides/pricing/",
+      readFrom: "https://github.com/runwayml/skills/blob/main/skills/rw-api-reference/SKILL.md",
       readOn: "2026-11-22"
     }
   },
@@ -417,7 +452,12 @@ export const models: ReadonlyArray<BuiltIn> = [
       resolutions: ["720p", "1080p", "4K"],
       aspect_ratios: ["16:9", "9:16"]
     },
-    source: { page: "https://runware.ai/docs/models/google-gemini-omni-flash.md", readOn: "2026-11-22" }
+    source: {
+      page: "https://ai.google.dev/gemini-api/docs/pricing",
+      readFrom:
+        "https://runware.ai/docs/models/google-gemini-omni-flash.md and https://wavespeed.ai/blog/ai-models/gemini-omni-1-1-flash-api/",
+      readOn: "2026-11-22"
+    }
   }
 ]
 

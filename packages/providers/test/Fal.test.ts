@@ -109,7 +109,8 @@ describe("fal", () => {
           { ...request, frame_images: [image], aspect_ratio: "16:9" },
           `aspect_ratio: ${kling} does not support aspect_ratio`
         ],
-        [{ ...request, frame_images: [image], seed: 1 }, `seed: ${kling} takes no seed`]
+        [{ ...request, frame_images: [image], seed: 1 }, `seed: ${kling} takes no seed`],
+        [{ ...request, frame_images: [image], resolution: "1080p" }, `resolution: ${kling} does not support resolution`]
       ]
       for (const [wanted, message] of refused) {
         assert.strictEqual(told((yield* Effect.flip(offer.check(wanted))).reason), `InvalidRequest: ${message}`)
