@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Voyage from "../src/Voyage.ts"
-import type { RerankRequest } from "../src/Rerank.ts"
 import {
   failureOf,
   offered,
+  quoteEnough,
   reasonText,
   request,
   rerankSuite,
@@ -59,15 +59,9 @@ describe("Voyage", () => {
 
   it.live("never quotes less than Voyage bills, nor for what Voyage cuts off", () =>
     Effect.gen(function* () {
-      const { offer, run } = yield* offered(subject)
-      const requests: ReadonlyArray<RerankRequest> = [
-        request,
-        { query: "! ".repeat(300), documents: texts(150, "! ".repeat(250)) },
-        { query: "茶", documents: texts(200, "茶 ".repeat(200)) }
-      ]
-      for (const request of requests) {
-        assert.isAtLeast(offer.quote(request), (yield* run(request)).charge.cost)
-      }
+      const calls = yield* offered(subject)
+      const { offer } = calls
+      yield* quoteEnough(calls)
       // 32,000 tokens for each document, at 0.05 micro-credits.
       const endless = { query: "tea ".repeat(100_000), documents: texts(10, "tea ".repeat(100_000)) }
       assert.strictEqual(offer.quote(endless), 16_000)

@@ -24,7 +24,16 @@ export const documentedMessages = {
   429: "Request was throttled. Your rate limit resets in ~30s."
 }
 
-const ratios = ["16:9", "4:3", "1:1", "3:4", "9:16", "21:9", "9:21"]
+const seedance = {
+  prompt: isText,
+  image: isUrl,
+  duration: (value) => Number.isInteger(value) && value >= 2 && value <= 12,
+  resolution: oneOf("480p", "720p", "1080p"),
+  aspect_ratio: oneOf("16:9", "4:3", "1:1", "3:4", "9:16", "21:9", "9:21"),
+  fps: oneOf(24),
+  camera_fixed: isBoolean,
+  seed: Number.isInteger
+}
 
 /** The inputs of the models, as on their pages. `prompt` is required. */
 const models = {
@@ -40,27 +49,11 @@ const models = {
     seed: Number.isInteger
   },
   "bytedance/seedance-1-lite": {
-    prompt: isText,
-    image: isUrl,
+    ...seedance,
     last_frame_image: isUrl,
-    reference_images: (value) => Array.isArray(value) && value.length <= 4 && value.every(isUrl),
-    duration: (value) => Number.isInteger(value) && value >= 2 && value <= 12,
-    resolution: oneOf("480p", "720p", "1080p"),
-    aspect_ratio: oneOf(...ratios),
-    fps: oneOf(24),
-    camera_fixed: isBoolean,
-    seed: Number.isInteger
+    reference_images: (value) => Array.isArray(value) && value.length <= 4 && value.every(isUrl)
   },
-  "bytedance/seedance-1-pro-fast": {
-    prompt: isText,
-    image: isUrl,
-    duration: (value) => Number.isInteger(value) && value >= 2 && value <= 12,
-    resolution: oneOf("480p", "720p", "1080p"),
-    aspect_ratio: oneOf(...ratios),
-    fps: oneOf(24),
-    camera_fixed: isBoolean,
-    seed: Number.isInteger
-  }
+  "bytedance/seedance-1-pro-fast": seedance
 }
 
 /** The version of a model that is not official. */

@@ -35,6 +35,13 @@ const isModeration = (value) => typeof value === "object" && value !== null
 
 const allRatios = ["1280:720", "720:1280", "1104:832", "960:960", "832:1104", "1584:672"]
 const common = { seed: isInteger(0, 4_294_967_295), contentModeration: isModeration }
+const fromImage = {
+  ...common,
+  promptImage: isImage,
+  promptText: isText,
+  duration: isInteger(2, 10),
+  ratio: oneOf(...allRatios)
+}
 
 /** The fields of each model at each endpoint, and those that are required. */
 const endpoints = {
@@ -46,23 +53,11 @@ const endpoints = {
   },
   "/v1/image_to_video": {
     "gen4.5": {
-      fields: {
-        ...common,
-        promptImage: isImage,
-        promptText: isText,
-        duration: isInteger(2, 10),
-        ratio: oneOf(...allRatios)
-      },
+      fields: fromImage,
       required: ["promptImage", "promptText", "duration", "ratio"]
     },
     gen4_turbo: {
-      fields: {
-        ...common,
-        promptImage: isImage,
-        promptText: isText,
-        duration: isInteger(2, 10),
-        ratio: oneOf(...allRatios)
-      },
+      fields: fromImage,
       required: ["promptImage", "ratio"]
     }
   }

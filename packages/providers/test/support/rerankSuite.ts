@@ -59,6 +59,20 @@ export const offered = (subject: Subject, options: Partial<Upstream> = {}, model
     return { double, offer, run }
   })
 
+/** Checks that no request costs more than its quote, whatever its words are. */
+export const quoteEnough = Effect.fnUntraced(function* (
+  { offer, run }: Effect.Success<ReturnType<typeof offered>>,
+  ...more: ReadonlyArray<RerankRequest>
+) {
+  const requests: ReadonlyArray<RerankRequest> = [
+    request,
+    { query: "! ".repeat(300), documents: texts(150, "! ".repeat(250)) },
+    { query: "茶", documents: texts(200, "茶 ".repeat(200)) },
+    ...more
+  ]
+  for (const request of requests) assert.isAtLeast(offer.quote(request), (yield* run(request)).charge.cost)
+})
+
 export const failureOf = (subject: Subject, scripted: Scripted, options?: Partial<Upstream>) =>
   Effect.gen(function* () {
     const { double, run } = yield* offered(subject, options)

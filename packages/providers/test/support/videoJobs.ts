@@ -7,7 +7,7 @@ import type { ProviderError, Reason } from "../../src/ProviderError.ts"
 import type { JobHandle, VideoRequest, VideoStatus } from "../../src/Video.ts"
 import type { Model } from "../../src/Model.ts"
 import type { StartOptions } from "./Double.mjs"
-import type { JobDouble } from "./JobDouble.mjs"
+import { type JobDouble, video } from "./JobDouble.mjs"
 
 export const key = "video-secret-0123456789"
 
@@ -94,3 +94,16 @@ export const callsOf = (offer: VideoOffer) => {
 
 export const told = (reason: Reason): string =>
   "description" in reason ? `${reason._tag}: ${reason.description}` : `${reason._tag}: ${reason.message}`
+
+/** Checks that a download whose link has expired fails, and that the next one has a new link. */
+export const renewLink = Effect.fnUntraced(function* (
+  { jobs }: JobDouble,
+  { content, follow, submit }: ReturnType<typeof callsOf>
+) {
+  jobs.next("expire")
+  const handle = yield* submit(request)
+  assert.deepInclude(yield* follow(handle, request), { status: "completed", outputs: 1 })
+  const expired = yield* Effect.flip(content(handle, request))
+  assert.deepStrictEqual([expired.reason._tag, expired.status], ["BadResponse", 403])
+  assert.deepStrictEqual(yield* content(handle, request), Buffer.from(video))
+})
