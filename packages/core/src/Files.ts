@@ -1,5 +1,6 @@
 /**
- * Files: DELETE `/files/{file_id}`, and storing, listing and reading them.
+ * Files: DELETE `/files/{file_id}`, and storing, listing and reading them. `ProviderFiles` has the
+ * calls for files that a provider stores.
  *
  * Specification: "1. DELETE /files/{file_id}", "File deletion confirmation".
  *
@@ -85,6 +86,12 @@ export const File = Schema.Struct({
 /** @since 0.1.0 */
 export type File = { [Field in keyof typeof File.Type]: (typeof File.Type)[Field] }
 
+const pageFields = {
+  has_more: Schema.Boolean,
+  first_id: Schema.NullOr(Schema.String),
+  last_id: Schema.NullOr(Schema.String)
+}
+
 /**
  * A page of files, newest first.
  *
@@ -93,13 +100,81 @@ export type File = { [Field in keyof typeof File.Type]: (typeof File.Type)[Field
 export const FileList = Schema.Struct({
   object: Schema.Literal("list"),
   data: Schema.Array(File),
-  has_more: Schema.Boolean,
-  first_id: Schema.NullOr(Schema.String),
-  last_id: Schema.NullOr(Schema.String)
+  ...pageFields
 })
 
 /** @since 0.1.0 */
 export type FileList = { [Field in keyof typeof FileList.Type]: (typeof FileList.Type)[Field] }
+
+/**
+ * A file at a provider, in the shape `compat_a`: that of OpenAI's files.
+ *
+ * @since 0.1.0
+ */
+export const CompatAFile = Schema.Struct({
+  id: Schema.String,
+  object: Schema.Literal("file"),
+  filename: Schema.String,
+  /** Size in bytes. */
+  bytes: Schema.Int,
+  purpose: Schema.String,
+  /** Seconds since 1970. */
+  created_at: Schema.Int,
+  /** Seconds since 1970. */
+  expires_at: Schema.optionalKey(Schema.NullOr(Schema.Int)),
+  status: Schema.optionalKey(Schema.NullOr(Schema.String)),
+  status_details: Schema.optionalKey(Schema.NullOr(Schema.String))
+})
+
+/** @since 0.1.0 */
+export type CompatAFile = { [Field in keyof typeof CompatAFile.Type]: (typeof CompatAFile.Type)[Field] }
+
+/**
+ * A page of files at a provider, in the shape `compat_a`.
+ *
+ * @since 0.1.0
+ */
+export const CompatAFileList = Schema.Struct({
+  ...pageFields,
+  object: Schema.Literal("list"),
+  data: Schema.Array(CompatAFile)
+})
+
+/** @since 0.1.0 */
+export type CompatAFileList = { [Field in keyof typeof CompatAFileList.Type]: (typeof CompatAFileList.Type)[Field] }
+
+/**
+ * A file at a provider, in the shape `compat_b`: that of Anthropic's files.
+ *
+ * @since 0.1.0
+ */
+export const CompatBFile = Schema.Struct({
+  id: Schema.String,
+  type: Schema.Literal("file"),
+  filename: Schema.String,
+  mime_type: Schema.String,
+  /** Size in bytes. */
+  size_bytes: Schema.Int,
+  /** A time in RFC 3339. */
+  created_at: Schema.String,
+  /** A time in RFC 3339. */
+  expires_at: Schema.optionalKey(Schema.NullOr(Schema.String)),
+  /** Whether its content can be read. */
+  downloadable: Schema.optionalKey(Schema.Boolean)
+})
+
+/** @since 0.1.0 */
+export type CompatBFile = { [Field in keyof typeof CompatBFile.Type]: (typeof CompatBFile.Type)[Field] }
+
+/**
+ * A page of files at a provider, in the shape `compat_b`.
+ *
+ * @since 0.1.0
+ */
+export const CompatBFileList = Schema.Struct({ ...pageFields, data: Schema.Array(CompatBFile) })
+
+/** @since 0.1.0 */
+export type CompatBFileList = { [Field in keyof typeof CompatBFileList.Type]: (typeof CompatBFileList.Type)[Field] }
 
 /**
  * The fields of an upload, sent as `multipart/form-data`.
@@ -140,6 +215,15 @@ export interface Upload extends Scope {
 
 const file = { file_id: FileId }
 
+/** With `provider`: the files of the caller's own account there. */
+const scope = { ...WorkspaceScope, provider: Schema.optionalKey(FileProvider) }
+
+const errors = [...storageErrors, BadGateway] as const
+
+/** The shape of a response follows `provider` and `Accept`, as that of a deletion does. */
+const AnyFile = Schema.Union([File, CompatAFile, CompatBFile])
+const AnyFileList = Schema.Union([FileList, CompatAFileList, CompatBFileList])
+
 /**
  * DELETE `/files/{file_id}`: 200, or one of 401 403 404 429 500 502 503. A malformed parameter is a
  * 404, because the specification lists no 400 for this operation.
@@ -159,11 +243,11 @@ export const deleteFile = Operation.make("deleteFile", "DELETE", "/files/:file_i
  */
 export const deleteFileEndpoint = Operation.endpoint(deleteFile, () => ({
   params: file,
-  query: { ...WorkspaceScope, provider: Schema.optionalKey(FileProvider) }
+  query: scope
 }))
 
 /**
- * POST `/files`: 200, or one of 400 401 403 404 413 429 500 503.
+ * POST `/files`: 200, or one of 400 401 403 404 413 429 500 502 503.
  *
  * @since 0.1.0
  */
@@ -171,7 +255,7 @@ export const uploadFile = Operation.make("uploadFile", "POST", "/files", {
   access: "any key",
   bodyLimit: { form: "files" },
   success: File,
-  error: [...storageErrors, PayloadTooLarge]
+  error: [...errors, PayloadTooLarge]
 })
 
 /**
@@ -180,19 +264,20 @@ export const uploadFile = Operation.make("uploadFile", "POST", "/files", {
  * @since 0.1.0
  */
 export const uploadFileEndpoint = Operation.endpoint(uploadFile, () => ({
-  query: WorkspaceScope,
+  success: AnyFile,
+  query: scope,
   payload: Form.pipe(HttpApiSchema.asMultipart())
 }))
 
 /**
- * GET `/files`: 200, or one of 400 401 403 404 429 500 503.
+ * GET `/files`: 200, or one of 400 401 403 404 429 500 502 503.
  *
  * @since 0.1.0
  */
 export const listFiles = Operation.make("listFiles", "GET", "/files", {
   access: "any key",
   success: FileList,
-  error: storageErrors
+  error: errors
 })
 
 /**
@@ -200,17 +285,20 @@ export const listFiles = Operation.make("listFiles", "GET", "/files", {
  *
  * @since 0.1.0
  */
-export const listFilesEndpoint = Operation.endpoint(listFiles, () => ({ query: { ...WorkspaceScope, ...Page } }))
+export const listFilesEndpoint = Operation.endpoint(listFiles, () => ({
+  success: AnyFileList,
+  query: { ...scope, ...Page }
+}))
 
 /**
- * GET `/files/{file_id}`: 200, or one of 400 401 403 404 429 500 503.
+ * GET `/files/{file_id}`: 200, or one of 400 401 403 404 429 500 502 503.
  *
  * @since 0.1.0
  */
 export const getFile = Operation.make("getFile", "GET", "/files/:file_id", {
   access: "any key",
   success: File,
-  error: storageErrors
+  error: errors
 })
 
 /**
@@ -218,18 +306,18 @@ export const getFile = Operation.make("getFile", "GET", "/files/:file_id", {
  *
  * @since 0.1.0
  */
-export const getFileEndpoint = Operation.endpoint(getFile, () => ({ params: file, query: WorkspaceScope }))
+export const getFileEndpoint = Operation.endpoint(getFile, () => ({ success: AnyFile, params: file, query: scope }))
 
 /**
  * GET `/files/{file_id}/content`: the whole file (200), the requested range (206), or one of
- * 400 401 403 404 429 500 503.
+ * 400 401 403 404 429 500 502 503.
  *
  * @since 0.1.0
  */
 export const getFileContent = Operation.make("getFileContent", "GET", "/files/:file_id/content", {
   access: "any key",
   success: Schema.Void,
-  error: storageErrors
+  error: errors
 })
 
 /**
@@ -240,5 +328,5 @@ export const getFileContent = Operation.make("getFileContent", "GET", "/files/:f
 export const getFileContentEndpoint = Operation.endpoint(getFileContent, () => ({
   success: HttpApiSchema.StreamUint8Array(),
   params: file,
-  query: WorkspaceScope
+  query: scope
 }))

@@ -93,6 +93,8 @@ export interface Request {
   readonly query?: { readonly [name: string]: string | number | undefined } | undefined
   /** Sent as JSON. */
   readonly json?: unknown
+  /** Sent as `multipart/form-data`. */
+  readonly form?: FormData | undefined
 }
 
 /** @since 0.1.0 */
@@ -147,9 +149,10 @@ export class Gateway extends Context.Service<
       fileId: string,
       options?: Files.Scope
     ) => Effect.Effect<Files.File, Failure<typeof Files.getFile>>
+    /** Streams a file's bytes. With `provider`, always the whole file. */
     readonly fileContent: (
       fileId: string,
-      options?: Files.Scope & RangeOptions
+      options?: Files.Scope & RangeOptions & { readonly provider?: Files.FileProvider | undefined }
     ) => Stream.Stream<Uint8Array, Failure<typeof Files.getFileContent>>
 
     /**
@@ -316,7 +319,7 @@ export const make: Effect.Effect<Gateway["Service"], never, GatewayConfig | Http
       })),
       fileContent: bytesOf(Files.getFileContent, (file_id, options) => ({
         params: { file_id },
-        query: { workspace_id: scope(options) },
+        query: { workspace_id: scope(options), provider: options?.provider },
         headers: rangeHeader(options)
       })),
       getVideo: method(Video.getVideo, (id, options) => ({ params: { id }, query: { wait: options?.wait } })),

@@ -3,13 +3,16 @@
  *
  * Protocol: https://platform.claude.com/docs/en/build-with-claude/files. Errors:
  * https://docs.claude.com/en/api/errors. The header `anthropic-beta: files-api-2025-04-14` is no
- * longer necessary: it selects the shapes of the beta.
+ * longer necessary: it selects the shapes of the beta. Only these page by the id of a file
+ * (https://platform.claude.com/docs/en/api/beta/files/list), so it is sent for lists.
  *
  * @since 0.1.0
  */
-import { Effect } from "effect"
-import type { HttpClient } from "effect/http"
-import { type FileApi, removeBy } from "./FileApi.ts"
+import { CompatBFile, CompatBFileList } from "@model-gateway/core/Files"
+import { type Duration, Effect } from "effect"
+import * as SecureRandom from "effect/crypto/SecureRandom"
+import { type HttpClient, HttpClientRequest } from "effect/http"
+import * as FileApi from "./FileApi.ts"
 import { Overloaded } from "./ProviderError.ts"
 import * as UpstreamHttp from "./UpstreamHttp.ts"
 
@@ -20,21 +23,41 @@ import * as UpstreamHttp from "./UpstreamHttp.ts"
  */
 export const defaultBaseUrl = "https://api.anthropic.com"
 
-const headers = { "anthropic-version": "2023-06-01" }
+const dialect: FileApi.Dialect = {
+  provider: "anthropic",
+  path: "v1/files",
+  headers: { "anthropic-version": "2023-06-01" },
+  file: CompatBFile,
+  list: CompatBFileList,
+  page: (request, { after, limit }) =>
+    request.pipe(
+      HttpClientRequest.setUrlParams({ limit, after_id: after }),
+      HttpClientRequest.setHeader("anthropic-beta", "files-api-2025-04-14")
+    ),
+  // There is no purpose.
+  fields: () => []
+}
 
 /**
  * Makes the files of Anthropic.
  *
  * @since 0.1.0
  */
-export const make = ({ baseUrl }: { readonly baseUrl: string }): Effect.Effect<FileApi, never, HttpClient.HttpClient> =>
-  Effect.map(
-    UpstreamHttp.make({
-      baseUrl,
-      authentication: { header: "x-api-key" },
-      // 529: the API is overloaded for all of its users.
-      reasonOf: ({ retryAfter, status }) =>
-        status === 529 ? new Overloaded(retryAfter === undefined ? {} : { retryAfter }) : undefined
-    }),
-    (http) => ({ provider: "anthropic", remove: removeBy(http, "v1/files", headers) })
-  )
+export const make = Effect.fnUntraced(function* ({
+  baseUrl,
+  timeLimit
+}: {
+  readonly baseUrl: string
+  /** The longest wait for an answer. Default: `UpstreamHttp.defaultTimeLimit`. */
+  readonly timeLimit?: Duration.Input | undefined
+}): Effect.fn.Return<FileApi.FileApi, never, HttpClient.HttpClient | SecureRandom.SecureRandom> {
+  const http = yield* UpstreamHttp.make({
+    baseUrl,
+    timeLimit,
+    authentication: { header: "x-api-key" },
+    // 529: the API is overloaded for all of its users.
+    reasonOf: ({ retryAfter, status }) =>
+      status === 529 ? new Overloaded(retryAfter === undefined ? {} : { retryAfter }) : undefined
+  })
+  return FileApi.make(http, yield* SecureRandom.SecureRandom, dialect, timeLimit)
+})

@@ -3,47 +3,149 @@
  *
  * @since 0.1.0
  */
-import { Effect, Schema } from "effect"
-import { HttpClientRequest } from "effect/http"
+import type { CompatAFile, CompatAFileList, CompatBFile, CompatBFileList } from "@model-gateway/core/Files"
+import { Deferred, Duration, Effect, Schema, type Stream } from "effect"
+import type { SecureRandom } from "effect/crypto/SecureRandom"
+import { type Headers, HttpClientRequest } from "effect/http"
+import * as FormBody from "./internal/formBody.ts"
 import type { Credential } from "./Offer.ts"
-import type { ProviderError } from "./ProviderError.ts"
+import { ProviderError, Timeout } from "./ProviderError.ts"
 import type { UpstreamHttp } from "./UpstreamHttp.ts"
+import { defaultTimeLimit } from "./UpstreamHttp.ts"
 
 /**
- * The files of a provider.
+ * A file as its provider describes it.
+ *
+ * @since 0.1.0
+ */
+export type ProviderFile = CompatAFile | CompatBFile
+
+/**
+ * A page of files as their provider describes it.
+ *
+ * @since 0.1.0
+ */
+export type ProviderFileList = CompatAFileList | CompatBFileList
+
+/**
+ * A file to store, passed on while it arrives. If a stream fails, the provider gets an incomplete
+ * request and stores nothing.
+ *
+ * @since 0.1.0
+ */
+export interface FileUpload {
+  readonly filename: string
+  readonly contentType: string
+  readonly content: Stream.Stream<Uint8Array, unknown>
+  /** What the file is for. It is asked for when all of `content` was read. */
+  readonly purpose: Effect.Effect<string | undefined, unknown>
+}
+
+/**
+ * The page of `limit` files that follow the file `after`.
+ *
+ * @since 0.1.0
+ */
+export interface FilePage {
+  readonly after?: string | undefined
+  readonly limit: number
+}
+
+/**
+ * The bytes of a file. Read them: the connection stays open until then.
+ *
+ * @since 0.1.0
+ */
+export interface FileContent {
+  readonly headers: Headers.Headers
+  readonly stream: Stream.Stream<Uint8Array, ProviderError>
+}
+
+/**
+ * The files of a provider. An error's `status` is 404 if there is no such file.
  *
  * @since 0.1.0
  */
 export interface FileApi {
   /** The name under which callers store their key, such as `openai`. */
   readonly provider: string
-  /**
-   * Deletes a file of the credential's account. The error's `status` is 404 if there is no such
-   * file.
-   */
+  /** Stores a file in the credential's account. */
+  readonly upload: (file: FileUpload, credential: Credential) => Effect.Effect<ProviderFile, ProviderError>
+  readonly list: (page: FilePage, credential: Credential) => Effect.Effect<ProviderFileList, ProviderError>
+  readonly get: (id: string, credential: Credential) => Effect.Effect<ProviderFile, ProviderError>
+  readonly content: (id: string, credential: Credential) => Effect.Effect<FileContent, ProviderError>
+  /** Deletes a file of the credential's account. */
   readonly remove: (id: string, credential: Credential) => Effect.Effect<void, ProviderError>
+}
+
+/**
+ * How a provider's API differs from others. All have the same operations on one path: POST of a
+ * form, GET, GET and DELETE of `/<id>`, GET of `/<id>/content`.
+ *
+ * @since 0.1.0
+ */
+export interface Dialect {
+  readonly provider: string
+  readonly path: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly file: Schema.ConstraintDecoder<ProviderFile>
+  readonly list: Schema.ConstraintDecoder<ProviderFileList>
+  /** The request for a page of the list. */
+  readonly page: (request: HttpClientRequest.HttpClientRequest, page: FilePage) => HttpClientRequest.HttpClientRequest
+  /** The fields of the form beside the file. */
+  readonly fields: (purpose: string | undefined) => ReadonlyArray<readonly [name: string, value: string]>
 }
 
 const Deleted = Schema.Struct({ id: Schema.String })
 
+/** The longest upload. The answer has to come within the provider's time limit after it. */
+const uploadLimit = Duration.hours(1)
+
 /**
- * Makes the deletion: DELETE of a path that ends in the file's id, answered with that id.
+ * Makes the files of a provider.
  *
  * @since 0.1.0
  */
-export const removeBy =
-  (http: UpstreamHttp, path: string, headers: Readonly<Record<string, string>> = {}): FileApi["remove"] =>
-  (id, credential) =>
-    Effect.asVoid(
-      http.json(
+export const make = (
+  http: UpstreamHttp,
+  random: SecureRandom["Service"],
+  dialect: Dialect,
+  timeLimit: Duration.Input = defaultTimeLimit
+): FileApi => {
+  const { path, provider } = dialect
+  const call = (request: HttpClientRequest.HttpClientRequest, credential: Credential) => ({
+    request: request.pipe(HttpClientRequest.setHeaders(dialect.headers ?? {})),
+    credential,
+    model: "files"
+  })
+  const json = (request: HttpClientRequest.HttpClientRequest, credential: Credential) =>
+    call(HttpClientRequest.acceptJson(request), credential)
+  const at = (id: string) => `${path}/${encodeURIComponent(id)}`
+
+  return {
+    provider,
+    upload: Effect.fnUntraced(function* ({ content, contentType, filename, purpose }, credential) {
+      const sent = yield* Deferred.make<void>()
+      const body = yield* FormBody.passOn(
         {
-          request: HttpClientRequest.delete(`${path}/${encodeURIComponent(id)}`).pipe(
-            HttpClientRequest.acceptJson,
-            HttpClientRequest.setHeaders(headers)
-          ),
-          credential,
-          model: "files"
+          file: { name: "file", filename, contentType, content },
+          fields: Effect.map(purpose, dialect.fields),
+          onSent: Deferred.succeed(sent, undefined)
         },
-        Deleted
+        random
       )
-    )
+      const request = HttpClientRequest.post(path).pipe(HttpClientRequest.setBody(body))
+      const silence = Deferred.await(sent).pipe(
+        Effect.andThen(Effect.sleep(timeLimit)),
+        Effect.andThen(Effect.fail(new ProviderError({ reason: new Timeout() })))
+      )
+      const stored = http.json({ ...json(request, credential), timeLimit: uploadLimit }, dialect.file)
+      return yield* Effect.raceFirst(stored, silence)
+    }),
+    list: (page, credential) =>
+      http.json(json(dialect.page(HttpClientRequest.get(path), page), credential), dialect.list),
+    get: (id, credential) => http.json(json(HttpClientRequest.get(at(id)), credential), dialect.file),
+    content: (id, credential) => http.open(call(HttpClientRequest.get(`${at(id)}/content`), credential)),
+    remove: (id, credential) => Effect.asVoid(http.json(json(HttpClientRequest.delete(at(id)), credential), Deleted))
+  }
+}

@@ -6,9 +6,11 @@
  *
  * @since 0.1.0
  */
-import { Effect } from "effect"
-import type { HttpClient } from "effect/http"
-import { type FileApi, removeBy } from "./FileApi.ts"
+import { CompatAFile, CompatAFileList } from "@model-gateway/core/Files"
+import { type Duration, Effect, Schema } from "effect"
+import * as SecureRandom from "effect/crypto/SecureRandom"
+import { type HttpClient, HttpClientRequest } from "effect/http"
+import * as FileApi from "./FileApi.ts"
 import * as UpstreamHttp from "./UpstreamHttp.ts"
 
 /**
@@ -18,10 +20,30 @@ import * as UpstreamHttp from "./UpstreamHttp.ts"
  */
 export const defaultBaseUrl = "https://api.openai.com/v1"
 
+const end = Schema.NullOr(Schema.String).pipe(Schema.withDecodingDefaultKey(Effect.succeed(null)))
+
+/** Services that speak the API may leave out the ends of the page. */
+const List = Schema.Struct({ ...CompatAFileList.fields, first_id: end, last_id: end })
+
+const dialect: FileApi.Dialect = {
+  provider: "openai",
+  path: "files",
+  file: CompatAFile,
+  list: List,
+  page: (request, { after, limit }) => HttpClientRequest.setUrlParams(request, { limit, after }),
+  // The purpose is required. This one is for any use.
+  fields: (purpose = "user_data") => [["purpose", purpose]]
+}
+
 /**
  * Makes the files of OpenAI, or of a service that speaks its API.
  *
  * @since 0.1.0
  */
-export const make = (options: { readonly baseUrl: string }): Effect.Effect<FileApi, never, HttpClient.HttpClient> =>
-  Effect.map(UpstreamHttp.make(options), (http) => ({ provider: "openai", remove: removeBy(http, "files") }))
+export const make = Effect.fnUntraced(function* (options: {
+  readonly baseUrl: string
+  /** The longest wait for an answer. Default: `UpstreamHttp.defaultTimeLimit`. */
+  readonly timeLimit?: Duration.Input | undefined
+}): Effect.fn.Return<FileApi.FileApi, never, HttpClient.HttpClient | SecureRandom.SecureRandom> {
+  return FileApi.make(yield* UpstreamHttp.make(options), yield* SecureRandom.SecureRandom, dialect, options.timeLimit)
+})

@@ -111,6 +111,8 @@ export interface Call {
   readonly credential: Credential
   /** The upstream's id of the model, for errors. */
   readonly model: string
+  /** The longest wait for a JSON response to this call. Default: that of the upstream. */
+  readonly timeLimit?: Duration.Input
 }
 
 /**
@@ -143,6 +145,14 @@ export interface UpstreamHttp {
     call: Call,
     schema: Schema.ConstraintDecoder<A>
   ) => Effect.Effect<{ readonly body: A; readonly headers: Headers.Headers }, ProviderError>
+  /** Returns the headers of a 2xx response and its bytes, without a limit of size. Read them. */
+  readonly open: (call: Call) => Effect.Effect<
+    {
+      readonly headers: Headers.Headers
+      readonly stream: Stream.Stream<Uint8Array, ProviderError>
+    },
+    ProviderError
+  >
   /** Returns the bytes of a 2xx response, without a limit of size. */
   readonly stream: (call: Call) => Stream.Stream<Uint8Array, ProviderError>
   /**
@@ -329,24 +339,29 @@ export const make = Effect.fnUntraced(function* (
         )
         return { body: decoded, headers: response.headers }
       }).pipe(
-        Effect.timeoutOrElse({ duration: timeLimit, orElse: () => Effect.fail(failWith(new Timeout())) }),
+        Effect.timeoutOrElse({
+          duration: call.timeLimit ?? timeLimit,
+          orElse: () => Effect.fail(failWith(new Timeout()))
+        }),
         Effect.mapError((error) => (error.status === undefined ? failWith(error.reason, status) : error))
       )
     })
 
-  /** The bytes of a response, each of which has to come within the time limit. */
-  const bytes = <R>(response: Effect.Effect<HttpClientResponse.HttpClientResponse, ProviderError, R>) =>
-    Stream.unwrap(
-      response.pipe(
-        Effect.timeoutOrElse({ duration: timeLimit, orElse: () => Effect.fail(failWith(new Timeout())) }),
-        Effect.map(({ status, stream }) =>
-          stream.pipe(
-            Stream.mapError((error) => failWith(fromClientError(error).reason, status)),
-            Stream.timeoutOrElse({ duration: timeLimit, orElse: () => Stream.fail(failWith(new Timeout(), status)) })
-          )
+  /** A response, the bytes of which each have to come within the time limit. */
+  const opened = <R>(response: Effect.Effect<HttpClientResponse.HttpClientResponse, ProviderError, R>) =>
+    response.pipe(
+      Effect.timeoutOrElse({ duration: timeLimit, orElse: () => Effect.fail(failWith(new Timeout())) }),
+      Effect.map(({ headers, status, stream }) => ({
+        headers,
+        stream: stream.pipe(
+          Stream.mapError((error) => failWith(fromClientError(error).reason, status)),
+          Stream.timeoutOrElse({ duration: timeLimit, orElse: () => Stream.fail(failWith(new Timeout(), status)) })
         )
-      )
+      }))
     )
+
+  const bytes = <R>(response: Effect.Effect<HttpClientResponse.HttpClientResponse, ProviderError, R>) =>
+    Stream.unwrap(Effect.map(opened(response), ({ stream }) => stream))
 
   const follow = Effect.fnUntraced(function* ({ credential, model, url }: Link) {
     const secret = credential === undefined ? undefined : yield* secretOf(credential)
@@ -379,6 +394,7 @@ export const make = Effect.fnUntraced(function* (
   return {
     json: (call, schema) => Effect.map(jsonWithHeaders(call, schema), ({ body }) => body),
     jsonWithHeaders,
+    open: (call) => opened(send(call)),
     stream: (call) => bytes(send(call)),
     download: (link) => bytes(follow(link))
   }

@@ -21,7 +21,8 @@ describe("the doubles of files, called by the providers' SDKs", () => {
       const { files } = new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0 })
       const file = yield* ask(() => toFile(bytes, "a.txt"))
       const { id } = yield* ask(() => files.create({ file, purpose: "user_data" }))
-      assert.strictEqual((yield* ask(() => files.retrieve(id))).filename, "a.txt")
+      assert.deepInclude(yield* ask(() => files.retrieve(id)), { filename: "a.txt", bytes: 5, purpose: "user_data" })
+      assert.strictEqual(yield* ask(async () => (await files.content(id)).text()), "hello")
       assert.strictEqual((yield* ask(() => files.list())).data.length, 1)
       assert.deepStrictEqual(yield* ask(() => files.delete(id)), { id, object: "file", deleted: true })
       assert.strictEqual(statusOf(yield* Effect.flip(ask(() => files.delete(id)))), 404)
@@ -34,9 +35,10 @@ describe("the doubles of files, called by the providers' SDKs", () => {
     Effect.gen(function* () {
       const { url } = yield* started(() => startAnthropicFilesDouble({ keys: [key] }))
       const { files } = new Anthropic({ baseURL: url, apiKey: key, maxRetries: 0 }).beta
-      const file = yield* ask(() => toFile(bytes, "a.txt"))
+      const file = yield* ask(() => toFile(bytes, "made-a.txt"))
       const { id } = yield* ask(() => files.upload({ file }))
-      assert.strictEqual((yield* ask(() => files.retrieveMetadata(id))).filename, "a.txt")
+      assert.deepInclude(yield* ask(() => files.retrieveMetadata(id)), { filename: "made-a.txt", size_bytes: 5 })
+      assert.strictEqual(yield* ask(async () => (await files.download(id)).text()), "hello")
       assert.strictEqual((yield* ask(() => files.list())).data.length, 1)
       assert.deepStrictEqual(yield* ask(() => files.delete(id)), { id, type: "file_deleted" })
       assert.strictEqual(statusOf(yield* Effect.flip(ask(() => files.delete(id)))), 404)

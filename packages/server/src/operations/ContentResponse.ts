@@ -1,4 +1,5 @@
 /** The response that streams an object's bytes, whole or a range of them. */
+import type { FileContent } from "@model-gateway/providers/FileApi"
 import { Effect } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import * as ByteRange from "./ByteRange.ts"
@@ -18,6 +19,8 @@ export interface Content {
    */
   readonly disposition: "inline" | "attachment"
 }
+
+const mediaType = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}/
 
 /** Percent-encodes all characters except those that RFC 5987 allows in `filename*`. */
 const percentEncoded = (text: string): string =>
@@ -42,6 +45,24 @@ export const dispositionOf = (disposition: Content["disposition"], filename: str
     : `${disposition}; filename="${plain}"; filename*=UTF-8''${percentEncoded(wellFormed)}`
 }
 
+/** How content may be used, whatever it is. */
+const safely = (disposition: Content["disposition"], filename: string) => ({
+  "cache-control": "private",
+  "content-disposition": dispositionOf(disposition, filename),
+  "x-content-type-options": "nosniff"
+})
+
+/** 200 with the content of a file that a provider stores. Its name is not known, only its id. */
+export const ofProvider = ({ headers, stream }: FileContent, id: string): HttpServerResponse.HttpServerResponse => {
+  const { "content-encoding": encoding, "content-length": length = "", "content-type": type = "" } = headers
+  return HttpServerResponse.stream(stream, {
+    contentType: mediaType.exec(type)?.[0] ?? "application/octet-stream",
+    // The length of an encoded body is not that of the content.
+    ...(encoding === undefined && /^\d{1,15}$/.test(length) ? { contentLength: Number(length) } : {}),
+    headers: safely("attachment", id)
+  })
+}
+
 /**
  * 200 with the whole content, or 206 with the requested range. Checks that the object exists before
  * the response starts.
@@ -61,9 +82,7 @@ export const make = Effect.fnUntraced(function* (
     headers: {
       "accept-ranges": "bytes",
       etag,
-      "cache-control": "private",
-      "content-disposition": dispositionOf(content.disposition, content.filename),
-      "x-content-type-options": "nosniff",
+      ...safely(content.disposition, content.filename),
       ...(window === undefined
         ? {}
         : { "content-range": `bytes ${window.start}-${window.start + window.length - 1}/${size}` })

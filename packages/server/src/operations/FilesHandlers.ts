@@ -6,6 +6,7 @@
 import { type File, type FileProvider } from "@model-gateway/core/Files"
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import { Forbidden, NotFound, phrases } from "@model-gateway/core/GatewayError"
+import type { ProviderFile } from "@model-gateway/providers/FileApi"
 import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
@@ -22,6 +23,7 @@ import { handle } from "./Handler.ts"
 import { contentLost, storeUnavailable } from "./ObjectFailures.ts"
 import { keyOf, ObjectStore } from "../objects/ObjectStore.ts"
 import * as ProviderFiles from "./ProviderFiles.ts"
+import * as ProviderFileShape from "./ProviderFileShape.ts"
 import * as Upload from "./Upload.ts"
 
 /** The file in its wire format. */
@@ -43,7 +45,7 @@ const make = Effect.gen(function* () {
   const files = yield* FileStore
   const objects = yield* ObjectStore
   const workspaces = yield* WorkspaceStore
-  const removeAt = yield* ProviderFiles.make
+  const atProvider = yield* ProviderFiles.make
 
   /** The workspace of the request. Fails with a 403 if the caller is not a member of it. */
   const scopeOf = Effect.fnUntraced(function* (workspaceId: string | undefined) {
@@ -135,16 +137,24 @@ const make = Effect.gen(function* () {
     return confirm(request, file.id, workspace)
   })
 
+  const shapeOf = (
+    request: HttpServerRequest.HttpServerRequest,
+    { fileShape }: Workspace,
+    provider: FileProvider | undefined
+  ) => DeletionShape.negotiate({ accept: request.headers["accept"], provider, workspace: fileShape })
+
   const confirm = (
     request: HttpServerRequest.HttpServerRequest,
     id: string,
-    { fileShape }: Workspace,
+    workspace: Workspace,
     provider?: FileProvider
-  ) =>
-    DeletionShape.confirm(
-      DeletionShape.negotiate({ accept: request.headers["accept"], provider, workspace: fileShape }),
-      id
-    )
+  ) => DeletionShape.confirm(shapeOf(request, workspace, provider), id)
+
+  /** A file at a provider, in the shape that the request asks for. */
+  const shaped =
+    (request: HttpServerRequest.HttpServerRequest, workspace: Workspace, provider: FileProvider) =>
+    (file: ProviderFile) =>
+      ProviderFileShape.file(shapeOf(request, workspace, provider), file, workspace.id)
 
   const removeFrom = Effect.fnUntraced(function* (
     provider: FileProvider,
@@ -152,31 +162,64 @@ const make = Effect.gen(function* () {
     id: string,
     workspace: Workspace
   ) {
-    yield* removeAt(provider, id, workspace.id)
+    yield* atProvider.remove(provider, id, workspace.id)
     return confirm(request, id, workspace, provider)
   })
 
-  return { scopeOf, find, upload, list, content, remove, removeFrom }
+  const uploadTo = (provider: FileProvider, request: HttpServerRequest.HttpServerRequest, workspace: Workspace) =>
+    Effect.map(atProvider.upload(provider, request, workspace.id), shaped(request, workspace, provider))
+
+  const listAt = (
+    provider: FileProvider,
+    request: HttpServerRequest.HttpServerRequest,
+    workspace: Workspace,
+    cursor: Paging.Cursor
+  ) =>
+    Effect.map(atProvider.list(provider, cursor, workspace.id), (list) =>
+      ProviderFileShape.list(shapeOf(request, workspace, provider), list, workspace.id)
+    )
+
+  const getAt = (
+    provider: FileProvider,
+    request: HttpServerRequest.HttpServerRequest,
+    id: string,
+    workspace: Workspace
+  ) => Effect.map(atProvider.get(provider, id, workspace.id), shaped(request, workspace, provider))
+
+  const contentAt = (provider: FileProvider, id: string, workspace: Workspace) =>
+    Effect.map(atProvider.content(provider, id, workspace.id), (content) => ContentResponse.ofProvider(content, id))
+
+  return { scopeOf, find, upload, list, content, remove, uploadTo, listAt, getAt, contentAt, removeFrom }
 })
 
 /** The `files` group of the contract. */
 export const layer = HttpApiBuilder.group(GatewayApi, "files", (handlers) =>
-  Effect.map(make, ({ content, find, list, remove, removeFrom, scopeOf, upload }) =>
+  Effect.map(make, (files) =>
     handlers
       .handle("deleteFile", ({ params: { file_id }, query: { provider, workspace_id }, request }) =>
         provider === undefined
-          ? handle(find(file_id, workspace_id), ({ workspace }) => remove(request, file_id, workspace))
-          : handle(scopeOf(workspace_id), (workspace) => removeFrom(provider, request, file_id, workspace))
+          ? handle(files.find(file_id, workspace_id), ({ workspace }) => files.remove(request, file_id, workspace))
+          : handle(files.scopeOf(workspace_id), (workspace) => files.removeFrom(provider, request, file_id, workspace))
       )
-      .handleRaw("uploadFile", ({ query, request }) =>
-        handle(scopeOf(query.workspace_id), (workspace) => Effect.map(upload(request, workspace), toWire))
+      .handleRaw("uploadFile", ({ query: { provider, workspace_id }, request }) =>
+        provider === undefined
+          ? handle(files.scopeOf(workspace_id), (workspace) => Effect.map(files.upload(request, workspace), toWire))
+          : handle(files.scopeOf(workspace_id), (workspace) => files.uploadTo(provider, request, workspace))
       )
-      .handle("listFiles", ({ query }) => handle(scopeOf(query.workspace_id), (workspace) => list(workspace, query)))
-      .handle("getFile", ({ params, query }) =>
-        handle(find(params.file_id, query.workspace_id), ({ file }) => Effect.succeed(toWire(file)))
+      .handle("listFiles", ({ query: { provider, workspace_id, ...cursor }, request }) =>
+        provider === undefined
+          ? handle(files.scopeOf(workspace_id), (workspace) => files.list(workspace, cursor))
+          : handle(files.scopeOf(workspace_id), (workspace) => files.listAt(provider, request, workspace, cursor))
       )
-      .handle("getFileContent", ({ params, query, request }) =>
-        handle(find(params.file_id, query.workspace_id), ({ file }) => content(request, file))
+      .handle("getFile", ({ params: { file_id }, query: { provider, workspace_id }, request }) =>
+        provider === undefined
+          ? handle(files.find(file_id, workspace_id), ({ file }) => Effect.succeed(toWire(file)))
+          : handle(files.scopeOf(workspace_id), (workspace) => files.getAt(provider, request, file_id, workspace))
+      )
+      .handle("getFileContent", ({ params: { file_id }, query: { provider, workspace_id }, request }) =>
+        provider === undefined
+          ? handle(files.find(file_id, workspace_id), ({ file }) => files.content(request, file))
+          : handle(files.scopeOf(workspace_id), (workspace) => files.contentAt(provider, file_id, workspace))
       )
   )
 )

@@ -1,13 +1,14 @@
 /**
- * Receives a file as `multipart/form-data`. Its bytes are streamed to the object store and never
- * held in memory.
+ * Receives a file as `multipart/form-data`. Its bytes are streamed to the object store, or passed on
+ * to a provider while they arrive, and never held in memory.
  *
  * The fields may come in any order. Parts other than `file` and `purpose` are read and discarded.
  * If anything is wrong with the form, nothing of it stays stored.
  */
 import { Form } from "@model-gateway/core/Files"
 import { type BadRequest, type Issue, PayloadTooLarge, phrases } from "@model-gateway/core/GatewayError"
-import { Effect, Schema, Stream } from "effect"
+import type { FileUpload } from "@model-gateway/providers/FileApi"
+import { Effect, Pull, Schema, Stream } from "effect"
 import { type HttpServerRequest, Multipart } from "effect/http"
 import { invalid } from "../http/Issues.ts"
 import * as FormParts from "../http/FormParts.ts"
@@ -22,6 +23,8 @@ export interface Uploaded extends StoredObject {
 
 const isPurpose = Schema.is(Form.fields.purpose)
 
+const isForm = /^multipart\/form-data\s*;.*\bboundary=/i
+
 const badForm = (issues: ReadonlyArray<Issue>) =>
   invalid(issues, issues.map(({ message, path }) => `${path}: ${message}`).join("; "))
 
@@ -30,6 +33,27 @@ const tooLarge = new PayloadTooLarge({ error: { message: phrases[413] } })
 const notMultipart = badForm([{ path: "content-type", message: "Expected multipart/form-data with a boundary" }])
 
 const purposeIssue: Issue = { path: "purpose", message: "Expected 1 to 64 characters" }
+
+const noFile: Issue = { path: "file", message: "Expected a file" }
+
+const emptyFile: Issue = { path: "file", message: "Expected at least 1 byte" }
+
+const secondFile = badForm([{ path: "file", message: "Expected one file" }])
+
+/** Takes the form's fields and keeps its purpose. */
+const purposeOf = () => {
+  let purpose: string | undefined
+  return {
+    value: (): string | undefined => purpose,
+    take: (field: Multipart.Field): Effect.Effect<void, BadRequest> => {
+      if (field.key !== "purpose") return Effect.void
+      if (purpose !== undefined) return Effect.fail(badForm([{ path: "purpose", message: "Expected it once" }]))
+      if (!isPurpose(field.value)) return Effect.fail(badForm([purposeIssue]))
+      purpose = field.value
+      return Effect.void
+    }
+  }
+}
 
 const contentTypeForm = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}$/
 
@@ -84,23 +108,14 @@ const read = Effect.fnUntraced(function* (
   maxBytes: number
 ): Effect.fn.Return<Uploaded, BadRequest | PayloadTooLarge | ObjectStoreError, ObjectStore> {
   const objects = yield* ObjectStore
-  const contentType = request.headers["content-type"] ?? ""
-  if (!/^multipart\/form-data\s*;.*\bboundary=/i.test(contentType)) return yield* notMultipart
+  if (!isForm.test(request.headers["content-type"] ?? "")) return yield* notMultipart
 
-  let purpose: string | undefined
+  const purpose = purposeOf()
   let stored: (StoredObject & Pick<Uploaded, "filename" | "contentType">) | undefined
-
-  const onField = (field: Multipart.Field) => {
-    if (field.key !== "purpose") return Effect.void
-    if (purpose !== undefined) return Effect.fail(badForm([{ path: "purpose", message: "Expected it once" }]))
-    if (!isPurpose(field.value)) return Effect.fail(badForm([purposeIssue]))
-    purpose = field.value
-    return Effect.void
-  }
 
   const onFile = Effect.fnUntraced(function* (part: Multipart.File) {
     if (part.key !== "file") return yield* Stream.runDrain(part.content)
-    if (stored !== undefined) return yield* badForm([{ path: "file", message: "Expected one file" }])
+    if (stored !== undefined) return yield* secondFile
     const object = yield* objects.put(key, part.content, { maxBytes })
     stored = { ...object, filename: filenameOf(part.name), contentType: contentTypeOf(part) }
   })
@@ -109,18 +124,77 @@ const read = Effect.fnUntraced(function* (
     FormParts.parse(request.headers),
     // The store counts the file's bytes exactly. The body as a whole has its own limit.
     Stream.provideService(Multipart.MaxFileSize, undefined),
-    Stream.runForEach((part) => (part._tag === "Field" ? onField(part) : onFile(part))),
+    Stream.runForEach((part) => (part._tag === "Field" ? purpose.take(part) : onFile(part))),
     Effect.catchTags({
       MultipartError: (error) => Effect.die(error),
       ObjectTooLarge: () => Effect.fail(tooLarge)
     })
   )
 
+  const value = purpose.value()
   const issues: ReadonlyArray<Issue> = [
-    ...(stored === undefined ? [{ path: "file", message: "Expected a file" }] : []),
-    ...(stored?.bytes === 0 ? [{ path: "file", message: "Expected at least 1 byte" }] : []),
-    ...(purpose === undefined ? [purposeIssue] : [])
+    ...(stored === undefined ? [noFile] : []),
+    ...(stored?.bytes === 0 ? [emptyFile] : []),
+    ...(value === undefined ? [purposeIssue] : [])
   ]
-  if (issues.length > 0 || stored === undefined || purpose === undefined) return yield* badForm(issues)
-  return { ...stored, purpose }
+  if (issues.length > 0 || stored === undefined || value === undefined) return yield* badForm(issues)
+  return { ...stored, purpose: value }
 })
+
+/**
+ * Reads the form up to its file and passes the file on to `send` while it arrives. The rest of the
+ * form is read when `send` asks for the purpose, which is optional here.
+ *
+ * Fails like {@link receive} if the form is wrong, also when `send` fails for that reason, and else
+ * as `send` does.
+ */
+export const passOn = Effect.fn("Upload.passOn")(
+  function* <A, E, R>(
+    request: HttpServerRequest.HttpServerRequest,
+    maxBytes: number,
+    send: (file: FileUpload) => Effect.Effect<A, E, R>
+  ) {
+    if (!isForm.test(request.headers["content-type"] ?? "")) return yield* notMultipart
+    const pull = yield* request.stream.pipe(
+      FormParts.parse(request.headers),
+      // The file's bytes are counted exactly below. The body as a whole has its own limit.
+      Stream.provideService(Multipart.MaxFileSize, undefined),
+      Stream.toPull
+    )
+    const purpose = purposeOf()
+    const parts: Array<Multipart.Part> = []
+    /** The next file that is named `file`, if there is one. */
+    const nextFile = Effect.gen(function* () {
+      for (;;) {
+        if (parts.length === 0) parts.push(...(yield* Pull.catchDone(pull, () => Effect.succeed([]))))
+        const part = parts.shift()
+        if (part === undefined) return undefined
+        if (part._tag === "Field") yield* purpose.take(part)
+        else if (part.key === "file") return part
+        else yield* Stream.runDrain(part.content)
+      }
+    })
+    const part = yield* nextFile
+    if (part === undefined) return yield* badForm([noFile])
+
+    let wrong: BadRequest | PayloadTooLarge | Multipart.MultipartError | undefined
+    const note = (error: BadRequest | PayloadTooLarge | Multipart.MultipartError) =>
+      Effect.sync(() => {
+        wrong = error
+      })
+    let bytes = 0
+    const content = part.content.pipe(
+      Stream.tap((chunk) => ((bytes += chunk.length) > maxBytes ? Effect.fail(tooLarge) : Effect.void)),
+      Stream.tapError(note)
+    )
+    const rest = Effect.gen(function* () {
+      if (bytes === 0) return yield* badForm([emptyFile])
+      if ((yield* nextFile) !== undefined) return yield* secondFile
+      return purpose.value()
+    }).pipe(Effect.tapError(note))
+    const file = { filename: filenameOf(part.name), contentType: contentTypeOf(part), content, purpose: rest }
+    return yield* Effect.catch(send(file), (error) => Effect.fail(wrong ?? error))
+  },
+  Effect.scoped,
+  Effect.catchTag("MultipartError", (error) => Effect.die(error))
+)

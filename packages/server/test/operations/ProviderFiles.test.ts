@@ -1,15 +1,17 @@
-/** DELETE `/files/{file_id}` with `provider`, against doubles of the providers. */
+/** `/files` with `provider`, against doubles of the providers. */
 import { describe, expect, it } from "@effect/vitest"
 import * as AnthropicFiles from "@model-gateway/providers/AnthropicFiles"
 import * as OpenAiFiles from "@model-gateway/providers/OpenAiFiles"
-import { Effect, type Layer, Redacted } from "effect"
+import { type Duration, Effect, type Layer, Logger, Redacted, Schema } from "effect"
+import { layerWebCrypto } from "effect/crypto/SecureRandom"
 import { FetchHttpClient } from "effect/http"
 import type { Double } from "../../../providers/test/support/Double.mjs"
 import { startAnthropicFilesDouble, startOpenAiFilesDouble } from "../../../providers/test/support/FilesDouble.mjs"
 import { EphemeralKeys } from "../../src/access/EphemeralKeys.ts"
 import { KeyStore } from "../../src/access/KeyStore.ts"
+import type * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
 import { inSet, post } from "../TestEnvelope.ts"
-import { layer, TestGateway } from "../TestGateway.ts"
+import { type Ask, form, formHeaders, layer, type Part, TestGateway } from "../TestGateway.ts"
 
 const key = "sk-of-the-caller-0123456789"
 
@@ -21,17 +23,18 @@ const testing = <A, E>(
   test: (doubles: {
     readonly a: Double
     readonly b: Double
-  }) => Effect.Effect<A, E, Layer.Success<ReturnType<typeof layer>>>
+  }) => Effect.Effect<A, E, Layer.Success<ReturnType<typeof layer>>>,
+  { timeLimit, ...options }: GatewayServerConfig.Options & { readonly timeLimit?: Duration.Input } = {}
 ) =>
   Effect.gen(function* () {
     const a = yield* started(() => startOpenAiFilesDouble({ keys: [key] }))
     const b = yield* started(() => startAnthropicFilesDouble({ keys: [key] }))
     const fileProviders = {
-      provider_a: yield* OpenAiFiles.make({ baseUrl: `${a.url}/v1` }),
-      provider_b: yield* AnthropicFiles.make({ baseUrl: b.url })
+      provider_a: yield* OpenAiFiles.make({ baseUrl: `${a.url}/v1`, timeLimit }),
+      provider_b: yield* AnthropicFiles.make({ baseUrl: b.url, timeLimit })
     }
-    return yield* Effect.provide(test({ a, b }), layer({}, [], fileProviders))
-  }).pipe(Effect.provide(FetchHttpClient.layer), Effect.scoped)
+    return yield* Effect.provide(test({ a, b }), layer(options, [], fileProviders))
+  }).pipe(Effect.provide([FetchHttpClient.layer, layerWebCrypto]), Effect.scoped)
 
 const store = Effect.fnUntraced(function* (provider: string, more?: object) {
   const { managementKey } = yield* TestGateway
@@ -124,6 +127,257 @@ describe("a file at a provider", () => {
           expect(text).not.toContain(key)
           if ("headers" in answer && "retry-after" in answer.headers) expect(headers["retry-after"]).toBe("7")
         }
+      })
+    )
+  )
+})
+
+const file = (value: string | Uint8Array = "hello", more?: Partial<Part>): Part => ({
+  name: "file",
+  filename: "made-a.txt",
+  type: "text/plain",
+  value,
+  ...more
+})
+
+const purpose = (value: string): Part => ({ name: "purpose", value })
+
+const asked = Effect.fnUntraced(function* (operation: string, path: string, more?: Ask) {
+  const answer = yield* (yield* TestGateway).ask(`/api/v1/files${path}`, more)
+  // For an answer of bytes, the contract has no schema with a status.
+  if (operation !== "getFileContent" || answer.status !== 200) inSet(operation, answer)
+  return answer
+})
+
+const upload = (query: string, parts: ReadonlyArray<Part> = [file()], headers?: Record<string, string>, key?: string) =>
+  asked("uploadFile", query, {
+    method: "POST",
+    body: form(...parts),
+    headers: { ...formHeaders, ...headers },
+    ...(key === undefined ? {} : { key })
+  })
+
+const list = (query: string, more?: Ask) => asked("listFiles", query, more)
+
+const get = (path: string, more?: Ask) => asked("getFile", path, more)
+
+const content = (path: string, more?: Ask) => asked("getFileContent", path, more)
+
+const Stored = Schema.fromJsonString(Schema.Struct({ id: Schema.String }))
+
+const idOf = ({ text }: { readonly text: string }) => Schema.decodeUnknownSync(Stored)(text).id
+
+const fileA = {
+  object: "file",
+  bytes: 5,
+  created_at: 1_700_000_000,
+  filename: "made-a.txt",
+  purpose: "user_data",
+  status: "processed"
+}
+
+const fileB = {
+  type: "file",
+  filename: "made-a.txt",
+  mime_type: "text/plain",
+  size_bytes: 5,
+  created_at: "2025-04-14T12:00:00.123456Z",
+  downloadable: true
+}
+
+describe("files at a provider", () => {
+  it.live("are stored, listed by page, read and deleted in the provider's own shape", () =>
+    testing(({ a, b }) =>
+      Effect.gen(function* () {
+        const { ask } = yield* TestGateway
+        yield* store("openai")
+        yield* store("anthropic")
+        for (const [provider, shape, double] of [
+          ["provider_a", fileA, a],
+          ["provider_b", fileB, b]
+        ] as const) {
+          const query = `?provider=${provider}`
+          const first = yield* upload(query)
+          expect(JSON.parse(first.text)).toEqual({ id: idOf(first), ...shape })
+          const second = idOf(yield* upload(query))
+          expect(double.state.requests.at(-1)?.text).not.toContain("workspace")
+          expect(JSON.parse((yield* get(`/${second}${query}`)).text)).toEqual({ id: second, ...shape })
+          const read = yield* content(`/${second}/content${query}`)
+          expect([read.text, read.headers["content-type"]]).toEqual(["hello", "text/plain"])
+          expect(read.headers["content-disposition"]).toBe(`attachment; filename="${second}"`)
+          const page = yield* list(`${query}&limit=1`)
+          expect(JSON.parse(page.text)).toEqual({
+            ...(provider === "provider_a" ? { object: "list" } : {}),
+            data: [{ id: second, ...shape }],
+            has_more: true,
+            first_id: second,
+            last_id: second
+          })
+          const rest = yield* list(`${query}&limit=1&after=${second}`)
+          expect(JSON.parse(rest.text)).toMatchObject({ data: [{ id: idOf(first) }], has_more: false })
+          expect(double.state.requests.at(-1)?.url).toContain("limit=1&")
+          expect((yield* remove(`${second}${query}`)).status).toBe(200)
+          expect((yield* get(`/${second}${query}`)).status).toBe(404)
+        }
+        // Nothing of it is kept here.
+        expect(JSON.parse((yield* ask("/api/v1/files")).text)).toMatchObject({ data: [] })
+      })
+    )
+  )
+
+  it.live("come in the shape that Accept names", () =>
+    testing(() =>
+      Effect.gen(function* () {
+        const { workspace } = yield* TestGateway
+        yield* store("openai")
+        yield* store("anthropic")
+        const headers = (shape: string) => ({ accept: `application/json; shape=${shape}` })
+        const native = { object: "file", bytes: 5, filename: "made-a.txt", workspace_id: workspace.id }
+        const a = yield* upload("?provider=provider_a", [file()], headers("compat_b"))
+        expect(JSON.parse(a.text)).toEqual({
+          id: idOf(a),
+          type: "file",
+          filename: "made-a.txt",
+          mime_type: "application/octet-stream",
+          size_bytes: 5,
+          created_at: "2023-11-14T22:13:20.000Z"
+        })
+        const atA = yield* list("?provider=provider_a", { headers: headers("native") })
+        expect(JSON.parse(atA.text)).toMatchObject({ object: "list", data: [native] })
+        const b = yield* upload("?provider=provider_b", [file()], headers("compat_a"))
+        expect(JSON.parse(b.text)).toEqual({ id: idOf(b), ...fileA, created_at: 1_744_632_000 })
+        const atB = yield* get(`/${idOf(b)}?provider=provider_b`, { headers: headers("native") })
+        expect(JSON.parse(atB.text)).toMatchObject({ ...native, mime_type: "text/plain" })
+      })
+    )
+  )
+
+  it.live("take the fields of the form in any order, and OpenAI's purpose", () =>
+    testing(({ a }) =>
+      Effect.gen(function* () {
+        yield* store("openai")
+        const other: Part = { name: "other", filename: "b.txt", value: "x" }
+        for (const parts of [
+          [purpose("batch"), other, file()],
+          [file(), other, purpose("batch")]
+        ]) {
+          expect(JSON.parse((yield* upload("?provider=provider_a", parts)).text)).toMatchObject({ purpose: "batch" })
+          expect(a.state.requests.at(-1)?.text).not.toContain("b.txt")
+        }
+        const wrong = yield* upload("?provider=provider_a", [file(), purpose("dreams")])
+        expect([wrong.status, wrong.text]).toEqual([400, expect.stringContaining("not one of the purposes")])
+      })
+    )
+  )
+
+  it.live("are not stored if the form is wrong or too large", () =>
+    testing(
+      ({ a }) =>
+        Effect.gen(function* () {
+          yield* store("openai")
+          const cases = [
+            [[purpose("batch")], 400],
+            [[file("")], 400],
+            [[file(), file()], 400],
+            [[file(), purpose("")], 400],
+            [[file(Buffer.alloc(100_001, 1)), purpose("batch")], 413]
+          ] as const
+          for (const [parts, status] of cases) {
+            expect((yield* upload("?provider=provider_a", parts)).status).toBe(status)
+          }
+          expect(a.state.requests).toEqual([])
+          expect((yield* upload("?provider=provider_a", [file(Buffer.alloc(100_000, 1))])).status).toBe(200)
+          expect((yield* upload("?provider=provider_c")).status).toBe(400)
+        }),
+      { bodyLimits: { files: 100_000 } }
+    )
+  )
+
+  it.live("need a key of the caller, which is asked for before the form is read", () =>
+    testing(({ a }) =>
+      Effect.gen(function* () {
+        const { workspace } = yield* TestGateway
+        const query = "?provider=provider_a"
+        const refused = yield* upload(query, [])
+        expect([refused.status, refused.text]).toEqual([403, expect.stringContaining("no key of yours for provider_a")])
+        yield* store("openai")
+        const { organizationId, id: workspaceId } = workspace
+        const { key: parent } = yield* (yield* KeyStore).create({ organizationId, workspaceId, name: "k" })
+        const { plain } = yield* (yield* EphemeralKeys).create(parent, 60_000, { ownFiles: true })
+        const limited = { key: Redacted.value(plain) }
+        expect((yield* upload(query, [file()], {}, limited.key)).status).toBe(403)
+        expect((yield* list(query, limited)).status).toBe(403)
+        expect((yield* get(`/f${query}`, limited)).status).toBe(404)
+        expect((yield* content(`/f/content${query}`, limited)).status).toBe(404)
+        expect(a.state.requests).toEqual([])
+      })
+    )
+  )
+
+  it.live("have errors of the operation's set, and the key is in no answer and no log", () => {
+    const logged: Array<unknown> = []
+    const logger = Logger.layer([Logger.make((entry) => void logged.push(entry.message, entry.cause))])
+    return testing(
+      ({ a, b }) =>
+        Effect.gen(function* () {
+          yield* store("openai")
+          yield* store("anthropic")
+          const html = { headers: { "content-type": "text/html" }, body: "<html>" }
+          const cases = [
+            [{ status: 400, body: { error: { message: "Not allowed" } } }, 400],
+            [{ status: 401, body: { error: { message: `Incorrect API key provided: ${key}` } } }, 403],
+            [{ status: 404, body: {} }, 404],
+            [{ status: 429, headers: { "retry-after": "7" }, body: {} }, 503],
+            [{ status: 500, body: {} }, 502],
+            [{ status: 503, body: {} }, 503],
+            [{ fault: "cut" }, 502],
+            [{ fault: "cutBody" }, 502],
+            [{ fault: "hang" }, 502],
+            [html, 502]
+          ] as const
+          for (const [double, query] of [
+            [a, "?provider=provider_a"],
+            [b, "?provider=provider_b"]
+          ] as const) {
+            for (const [answer, status] of cases) {
+              double.always(answer)
+              const isNoAnswer = "fault" in answer ? answer.fault === "cutBody" : answer === html
+              const answers = [
+                [yield* list(`${query}&after=f_1`), status],
+                [yield* get(`/f_1${query}`), status],
+                // There is no file to be missing. Content may be anything, and may end early.
+                [yield* upload(query), status === 404 ? 502 : status],
+                ...(isNoAnswer ? [] : [[yield* content(`/f_1/content${query}`), status] as const])
+              ] as const
+              for (const [got, expected] of answers) {
+                expect([query, answer, got.status]).toEqual([query, answer, expected])
+                expect(got.text).not.toContain(key)
+                if (status === 503 && "headers" in answer) expect(got.headers["retry-after"]).toBe("7")
+              }
+            }
+          }
+          expect(
+            logged.map((entry) => (entry instanceof Error ? entry.stack : JSON.stringify(entry))).join()
+          ).not.toContain(key)
+        }),
+      { timeLimit: "100 millis" }
+    ).pipe(Effect.provide(logger))
+  })
+
+  it.live("say why their content cannot be read, and break off if it ends early", () =>
+    testing(({ b }) =>
+      Effect.gen(function* () {
+        const { ordinaryKey, port } = yield* TestGateway
+        yield* store("anthropic")
+        const id = idOf(yield* upload("?provider=provider_b", [file("hello", { filename: "mine.txt" })]))
+        const refused = yield* content(`/${id}/content?provider=provider_b`)
+        expect([refused.status, refused.text]).toEqual([400, expect.stringContaining("not downloadable")])
+        b.next({ fault: "cutBody" })
+        const cut = yield* Effect.tryPromise(async () => {
+          const url = `http://127.0.0.1:${port}/api/v1/files/${id}/content?provider=provider_b`
+          return (await fetch(url, { headers: { authorization: `Bearer ${ordinaryKey}` } })).text()
+        }).pipe(Effect.result)
+        expect(cut._tag).toBe("Failure")
       })
     )
   )

@@ -1,0 +1,89 @@
+/**
+ * Files of the caller's own account at a provider: `/files` with the query parameter `provider`.
+ *
+ * The gateway passes them through with the provider key that the workspace has stored (see `Byok`)
+ * and keeps no copy. They come in the provider's shape. `deleteFile` and `fileContent` of the client
+ * take `provider` as an option.
+ *
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as Files from "./Files.ts"
+import { Gateway, type PageOptions } from "./Gateway.ts"
+import * as Form from "./internal/form.ts"
+
+/**
+ * A file to store at a provider. A Blob is streamed, never read into memory as a whole.
+ *
+ * @since 0.1.0
+ */
+export interface Upload extends Files.Scope {
+  readonly file: Blob | Uint8Array
+  /** Default: the name of the File, or `file` if it has none. */
+  readonly filename?: string | undefined
+  /** For `provider_a`: one of OpenAI's purposes. Default: `user_data`. */
+  readonly purpose?: string | undefined
+}
+
+const operations = {
+  provider_a: {
+    upload: { ...Files.uploadFile, success: Files.CompatAFile },
+    list: { ...Files.listFiles, success: Files.CompatAFileList },
+    get: { ...Files.getFile, success: Files.CompatAFile }
+  },
+  provider_b: {
+    upload: { ...Files.uploadFile, success: Files.CompatBFile },
+    list: { ...Files.listFiles, success: Files.CompatBFileList },
+    get: { ...Files.getFile, success: Files.CompatBFile }
+  }
+} as const
+
+/**
+ * Stores a file. Retried only if the failed attempt cannot have stored it.
+ *
+ * @example
+ * ```ts
+ * import { ProviderFiles } from "@model-gateway/core"
+ *
+ * declare const file: File
+ *
+ * const stored = ProviderFiles.upload("provider_a", { file, purpose: "batch" })
+ * ```
+ *
+ * @since 0.1.0
+ */
+export const upload = Effect.fnUntraced(function* <Provider extends Files.FileProvider>(
+  provider: Provider,
+  request: Upload
+) {
+  const { workspace_id } = request
+  const operation = operations[provider].upload
+  return yield* (yield* Gateway).call(operation, { query: { provider, workspace_id }, form: Form.upload(request) })
+})
+
+/**
+ * Lists files.
+ *
+ * @since 0.1.0
+ */
+export const list = Effect.fnUntraced(function* <Provider extends Files.FileProvider>(
+  provider: Provider,
+  options: Files.Scope & PageOptions = {}
+) {
+  return yield* (yield* Gateway).call(operations[provider].list, { query: { ...options, provider } })
+})
+
+/**
+ * Returns a file without its content.
+ *
+ * @since 0.1.0
+ */
+export const get = Effect.fnUntraced(function* <Provider extends Files.FileProvider>(
+  provider: Provider,
+  id: string,
+  options: Files.Scope = {}
+) {
+  const { workspace_id } = options
+  const operation = operations[provider].get
+  return yield* (yield* Gateway).call(operation, { params: { file_id: id }, query: { provider, workspace_id } })
+})
