@@ -25,18 +25,20 @@ export interface Upload extends Files.Scope {
   readonly purpose?: string | undefined
 }
 
-const operations = {
-  provider_a: {
-    upload: { ...Files.uploadFile, success: Files.CompatAFile },
-    list: { ...Files.listFiles, success: Files.CompatAFileList },
-    get: { ...Files.getFile, success: Files.CompatAFile }
-  },
-  provider_b: {
-    upload: { ...Files.uploadFile, success: Files.CompatBFile },
-    list: { ...Files.listFiles, success: Files.CompatBFileList },
-    get: { ...Files.getFile, success: Files.CompatBFile }
-  }
-} as const
+const uploadFile = {
+  provider_a: { ...Files.uploadFile, success: Files.CompatAFile },
+  provider_b: { ...Files.uploadFile, success: Files.CompatBFile }
+}
+
+const listFiles = {
+  provider_a: { ...Files.listFiles, success: Files.CompatAFileList },
+  provider_b: { ...Files.listFiles, success: Files.CompatBFileList }
+}
+
+const getFile = {
+  provider_a: { ...Files.getFile, success: Files.CompatAFile },
+  provider_b: { ...Files.getFile, success: Files.CompatBFile }
+}
 
 /**
  * Stores a file. Retried only if the failed attempt cannot have stored it.
@@ -56,9 +58,9 @@ export const upload = Effect.fnUntraced(function* <Provider extends Files.FilePr
   provider: Provider,
   request: Upload
 ) {
-  const { workspace_id } = request
-  const operation = operations[provider].upload
-  return yield* (yield* Gateway).call(operation, { query: { provider, workspace_id }, form: Form.upload(request) })
+  const { purpose = "user_data", workspace_id } = request
+  const form = Form.upload({ ...request, purpose })
+  return yield* (yield* Gateway).call(uploadFile[provider], { query: { provider, workspace_id }, form })
 })
 
 /**
@@ -70,7 +72,7 @@ export const list = Effect.fnUntraced(function* <Provider extends Files.FileProv
   provider: Provider,
   options: Files.Scope & PageOptions = {}
 ) {
-  return yield* (yield* Gateway).call(operations[provider].list, { query: { ...options, provider } })
+  return yield* (yield* Gateway).call(listFiles[provider], { query: { ...options, provider } })
 })
 
 /**
@@ -84,6 +86,5 @@ export const get = Effect.fnUntraced(function* <Provider extends Files.FileProvi
   options: Files.Scope = {}
 ) {
   const { workspace_id } = options
-  const operation = operations[provider].get
-  return yield* (yield* Gateway).call(operation, { params: { file_id: id }, query: { provider, workspace_id } })
+  return yield* (yield* Gateway).call(getFile[provider], { params: { file_id: id }, query: { provider, workspace_id } })
 })

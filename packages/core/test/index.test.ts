@@ -28,6 +28,7 @@ it("exports exactly these modules", () => {
     "Keys",
     "Models",
     "Operation",
+    "ProviderFiles",
     "Rerank",
     "RetryBudget",
     "RetryPolicy",

@@ -8,6 +8,7 @@ import type {
   GatewayError,
   Generations,
   Keys,
+  ProviderFiles,
   Rerank,
   Transcription,
   Video,
@@ -74,10 +75,10 @@ interface Expected {
   transcribe: Only<400 | 401 | 402 | 403 | 404 | 413 | 429 | 500 | 502 | 503 | 504 | 524 | 529>
   submitVideo: Only<400 | 401 | 402 | 403 | 404 | 413 | 429 | 500>
   assignKeys: Only<400 | 401 | 403 | 404 | 500>
-  uploadFile: Only<400 | 401 | 403 | 404 | 413 | 429 | 500 | 503>
-  listFiles: Only<400 | 401 | 403 | 404 | 429 | 500 | 503>
-  getFile: Only<400 | 401 | 403 | 404 | 429 | 500 | 503>
-  fileContent: Only<400 | 401 | 403 | 404 | 429 | 500 | 503>
+  uploadFile: Only<400 | 401 | 403 | 404 | 413 | 429 | 500 | 502 | 503>
+  listFiles: Only<400 | 401 | 403 | 404 | 429 | 500 | 502 | 503>
+  getFile: Only<400 | 401 | 403 | 404 | 429 | 500 | 502 | 503>
+  fileContent: Only<400 | 401 | 403 | 404 | 429 | 500 | 502 | 503>
   getVideo: Only<400 | 401 | 403 | 404 | 429 | 500 | 503>
   videoContent: Only<400 | 401 | 403 | 404 | 429 | 500 | 503>
   cancelVideo: Only<400 | 401 | 403 | 404 | 429 | 500 | 503>
@@ -132,6 +133,9 @@ describe("the errors of an operation", () => {
     expectTypeOf<ErrorsOf<typeof Generations.get>>().toEqualTypeOf<Only<400 | 401 | 403 | 404 | 500 | 503>>()
     expectTypeOf<AnswerOf<typeof Generations.get>>().toEqualTypeOf<Generations.Generation>()
     expectTypeOf<AnswerOf<typeof Byok.create>>().toEqualTypeOf<Byok.ByokKey>()
+    expectTypeOf<ErrorsOf<typeof ProviderFiles.upload<"provider_a">>>().toEqualTypeOf<Expected["uploadFile"]>()
+    expectTypeOf<AnswerOf<typeof ProviderFiles.get<"provider_a">>>().toEqualTypeOf<typeof Files.CompatAFile.Type>()
+    expectTypeOf<AnswerOf<typeof ProviderFiles.list<"provider_b">>>().toEqualTypeOf<typeof Files.CompatBFileList.Type>()
     expectTypeOf<ServicesOf<typeof Byok.create>>().toEqualTypeOf<Gateway.Gateway>()
   })
 

@@ -10,12 +10,10 @@ const appendFile = (form: FormData, file: Blob | Uint8Array, filename: string | 
   form.append("file", blob, filename ?? (blob instanceof File ? blob.name : "file"))
 }
 
-/** The form of POST `/files`. Only a provider's files may be without a purpose. */
-export const upload = (
-  request: Pick<Upload, "file" | "filename"> & { readonly purpose?: string | undefined }
-): FormData => {
+/** The form of POST `/files`. */
+export const upload = (request: Upload): FormData => {
   const form = new FormData()
-  if (request.purpose !== undefined) form.append("purpose", request.purpose)
+  form.append("purpose", request.purpose)
   appendFile(form, request.file, request.filename)
   return form
 }
