@@ -18,7 +18,9 @@ import * as UpstreamHttp from "./UpstreamHttp.ts"
  * @since 0.1.0
  */
 export interface Upstream {
-  /** The provider's name for callers: in `provider.order`, in `provider.options` and in responses. */
+  /**
+   * The provider's name for callers: in `provider.order`, in `provider.options` and in responses.
+   */
   readonly name: string
   /** See `UpstreamHttp.BaseUrl`. Empty for an adapter that has none. */
   readonly baseUrl: string

@@ -9,8 +9,8 @@
 import type { Model } from "./Model.ts"
 
 /**
- * Where a price is from. Pages were read as public archives keep them, so one may have changed since:
- * compare a price with your contract before you rely on it.
+ * Where a price is from. Pages were read as public archives keep them, so one may have changed
+ * since: compare a price with your contract before you rely on it.
  *
  * @since 0.1.0
  */
@@ -436,8 +436,8 @@ export const models: ReadonlyArray<BuiltIn> = [
     publicId: "google/gemini-omni-1.1-flash",
     upstreamId: "gemini-omni-1.1-flash",
     name: "Gemini Omni 1.1 Flash",
-    // 17.50 USD for a million tokens of video. A second has 5,792 of them at 720p, and costs 1.5 times
-    // as much at 1080p, and 3 times as much at 4K.
+    // 17.50 USD for a million tokens of video. A second has 5,792 of them at 720p, and costs 1.5
+    // times as much at 1080p, and 3 times as much at 4K.
     pricing: {
       unit: "second",
       prices: [

@@ -1,6 +1,6 @@
 /**
- * Transcribes with a program on the gateway's own machine: `whisper-cli`, `pocketsphinx`, or any that
- * prints text or JSON. It needs no key and sends the audio nowhere.
+ * Transcribes with a program on the gateway's own machine: `whisper-cli`, `pocketsphinx`, or any
+ * that prints text or JSON. It needs no key and sends the audio nowhere.
  *
  * It has no models of its own: a settings file defines each with the command that runs it.
  *
@@ -41,7 +41,10 @@ const Words = Schema.TupleWithRest(Schema.Tuple([Schema.NonEmptyString]), [Schem
 export const Parameters = Schema.Struct({
   /** The program and its arguments. It runs without a shell. */
   command: Words,
-  /** A command that runs first and writes `{wav}`, such as `["sox", "{file}", "-r", "16000", "{wav}"]`. */
+  /**
+   * A command that runs first and writes `{wav}`, such as `["sox", "{file}", "-r", "16000",
+   * "{wav}"]`.
+   */
   convert: Schema.optionalKey(Words),
   /** What the command prints. Default: `text`. */
   output: Schema.optionalKey(Schema.Literals(["text", "json"])),

@@ -21,8 +21,8 @@ import type * as UpstreamHttp from "./UpstreamHttp.ts"
 // Response mapping
 
 /**
- * fal says where a job is asked about: not below the path that it was submitted to. The handle keeps
- * these URLs.
+ * fal says where a job is asked about: not below the path that it was submitted to. The handle
+ * keeps these URLs.
  */
 const Handle = Schema.Struct({
   status_url: Schema.String,

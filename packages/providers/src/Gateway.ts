@@ -2,9 +2,9 @@
  * Another gateway of this contract as an upstream: a gateway behind a gateway, or any service that
  * has the same API.
  *
- * Protocol: `@model-gateway/core`, by whose client it is called. The upstream's `usage.cost` is what
- * is charged. Without models of its own in the settings, an upstream offers what its GET `/models`
- * lists when the offers are made.
+ * Protocol: `@model-gateway/core`, by whose client it is called. The upstream's `usage.cost` is
+ * what is charged. Without models of its own in the settings, an upstream offers what its GET
+ * `/models` lists when the offers are made.
  *
  * A request is sent with the content that the caller gave it. `trace` and `user` stay here.
  *
@@ -350,8 +350,8 @@ const offerOf = Effect.fnUntraced(function* (
 })
 
 /**
- * Another gateway: `UPSTREAM_GATEWAY_API_KEY`, `UPSTREAM_GATEWAY_BASE_URL`, which ends in `/api/v1`.
- * Without models, it asks the upstream for its own.
+ * Another gateway: `UPSTREAM_GATEWAY_API_KEY`, `UPSTREAM_GATEWAY_BASE_URL`, which ends in
+ * `/api/v1`. Without models, it asks the upstream for its own.
  *
  * @example
  * ```ts

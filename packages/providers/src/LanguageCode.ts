@@ -1,7 +1,8 @@
 /**
  * The ISO 639-1 code of a language, from the names and codes that upstreams use.
  *
- * Some upstreams spell languages out ("english"), others use locales ("en-US") or ISO 639-3 ("eng").
+ * Some upstreams spell languages out ("english"), others use locales ("en-US") or ISO 639-3
+ * ("eng").
  *
  * @since 0.1.0
  */

@@ -16,7 +16,9 @@ interface ModelBase {
   readonly upstreamId: string
   /** Display name. */
   readonly name: string
-  /** The longest wait for one call of this offer. Default: the service's limit for the operation. */
+  /**
+   * The longest wait for one call of this offer. Default: the service's limit for the operation.
+   */
   readonly timeLimit?: Duration.Duration
   /**
    * What the adapter has to know of the model, such as the resolutions of a video model. Each

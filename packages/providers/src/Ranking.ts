@@ -340,8 +340,8 @@ export interface OfferOptions {
   /** The most tokens that the model reads of a query, and of a query with a document. */
   readonly mostTokens: { readonly query: number; readonly pair: number }
   /**
-   * What counts for `sizePerCall`: what each call has anyway, and what a document adds. Default: the
-   * document's tokens, with the query's, at most.
+   * What counts for `sizePerCall`: what each call has anyway, and what a document adds. Default:
+   * the document's tokens, with the query's, at most.
    */
   readonly size?: {
     readonly overhead: (request: RerankRequest) => number

@@ -23,7 +23,9 @@ import type * as UpstreamHttp from "./UpstreamHttp.ts"
 
 // Request mapping
 
-/** A model's version has no endpoint of its own. Its name in the body of a prediction is refused. */
+/**
+ * A model's version has no endpoint of its own. Its name in the body of a prediction is refused.
+ */
 const submission = (upstreamId: string, input: Readonly<Record<string, Schema.Json>>) =>
   upstreamId.includes(":")
     ? HttpClientRequest.post("predictions").pipe(HttpClientRequest.bodyJsonUnsafe({ version: upstreamId, input }))

@@ -38,8 +38,8 @@ export const Attempt = Schema.Struct({
   status: Schema.optionalKey(Schema.Int),
   seconds: Schema.Finite,
   /**
-   * Whether the provider bills it: `yes`, `no`, or `unknown` if its answer was lost or it accepted a
-   * video job that was not completed.
+   * Whether the provider bills it: `yes`, `no`, or `unknown` if its answer was lost or it accepted
+   * a video job that was not completed.
    */
   billed: Schema.String,
   /** True if it was made with a provider key of the caller. Otherwise absent. */

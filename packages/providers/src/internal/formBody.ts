@@ -49,7 +49,8 @@ export const make = Effect.fnUntraced(function* (
   const boundary = yield* randomBoundary(random)
   const head = encoder.encode(fieldParts(boundary, fields) + fileHead(boundary, file))
   const tail = encoder.encode(`\r\n--${boundary}--\r\n`)
-  // The audio is on the service's own disk. If it cannot be read, no provider failure describes that.
+  // The audio is on the service's own disk. If it cannot be read, no provider failure describes
+  // that.
   const size = yield* Effect.orDie(file.source.size)
   const body = Stream.succeed(head).pipe(Stream.concat(file.source.stream), Stream.concat(Stream.succeed(tail)))
   const bytes = head.length + size + tail.length

@@ -76,7 +76,9 @@ const listed = (
   }
 }
 
-/** The models that the upstream lists. None, and a warning, if it does not answer: it may be down. */
+/**
+ * The models that the upstream lists. None, and a warning, if it does not answer: it may be down.
+ */
 export const listModels = Effect.fnUntraced(function* (client: GatewayClient, upstream: Upstream) {
   if (upstream.credential === undefined) return []
   const listing = client.call(client.gateway.listModels(), { credential: upstream.credential, model: "" }).pipe(

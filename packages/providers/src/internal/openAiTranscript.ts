@@ -1,4 +1,6 @@
-/** A transcript in the form of OpenAI's `verbose_json`, which other programs and servers use too. */
+/**
+ * A transcript in the form of OpenAI's `verbose_json`, which other programs and servers use too.
+ */
 import { Schema } from "effect"
 import type { TranscriptionRequest, TranscriptionResponse, TranscriptionSegment } from "../Transcription.ts"
 

@@ -1,6 +1,6 @@
 /**
- * What adapters of upstreams share that rank by POST `rerank`: the offers, made of the adapter's own
- * body and response.
+ * What adapters of upstreams share that rank by POST `rerank`: the offers, made of the adapter's
+ * own body and response.
  */
 import { Effect, type Schema } from "effect"
 import { type Headers, HttpClientRequest } from "effect/http"

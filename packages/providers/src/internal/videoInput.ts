@@ -153,8 +153,8 @@ const durationIn = ({ duration_form = "number" }: Parameters, seconds: number): 
 }
 
 /**
- * The model's input. Everything that the price depends on is written out, so that the upstream's own
- * defaults do not matter.
+ * The model's input. Everything that the price depends on is written out, so that the upstream's
+ * own defaults do not matter.
  */
 export const inputOf = (parameters: Parameters, request: VideoRequest): Readonly<Record<string, Schema.Json>> => {
   const { fields, resolution_names = {} } = parameters

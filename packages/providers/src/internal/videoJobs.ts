@@ -45,7 +45,9 @@ export interface Api<Handle extends JobHandle> {
   readonly module: string
   readonly parameters: VideoInput.Parameters
   readonly pollInterval?: Duration.Duration
-  /** What the upstream does not take in a request that the parameters allow: `<field>: <reason>`. */
+  /**
+   * What the upstream does not take in a request that the parameters allow: `<field>: <reason>`.
+   */
   readonly issueOf?: (request: VideoRequest) => string | undefined
   /** Whether the adapter can have stored this handle. */
   readonly isHandle: (handle: JobHandle) => handle is Handle
@@ -59,7 +61,9 @@ export interface Api<Handle extends JobHandle> {
   /** Whether a download needs the credential. Default: false. */
   readonly downloadsWithCredential?: boolean
   readonly cancel: (handle: Handle) => HttpClientRequest.HttpClientRequest
-  /** The statuses by which the upstream says that a job is over or unknown, and cannot be canceled. */
+  /**
+   * The statuses by which the upstream says that a job is over or unknown, and cannot be canceled.
+   */
   readonly notCancelable: ReadonlyArray<number>
 }
 

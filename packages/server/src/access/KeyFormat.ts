@@ -58,8 +58,8 @@ export const hashKey = (key: string): string => hash("sha256", key, "hex")
 const labelOf = (key: string): string => `${key.slice(0, prefixLength)}…${key.slice(-3)}`
 
 /**
- * Parses a key: its kind and hash, or why the text is not a key. Reads no database. The comparison of
- * the checksum need not take constant time, because the checksum is not a secret.
+ * Parses a key: its kind and hash, or why the text is not a key. Reads no database. The comparison
+ * of the checksum need not take constant time, because the checksum is not a secret.
  *
  * @example
  * ```ts

@@ -94,7 +94,8 @@ const toGeneration = (row: UsageRow): Generations.Generation => {
     total_cost: cost,
     usage: cost,
     latency: durationOf(row),
-    // A provider accepts a video job at once and makes the video later. How long that takes is not known.
+    // A provider accepts a video job at once and makes the video later. How long that takes is not
+    // known.
     generation_time: served === undefined || row.jobId !== null ? null : millis(served.seconds),
     cancelled: row.status === "cancelled",
     tokens_prompt: prompt,

@@ -53,11 +53,15 @@ export interface List<A, E> {
   readonly item: (row: Row) => A
 }
 
-/** The `created_at` of the first row, or undefined if there is no row. For {@link List.createdAt}. */
+/**
+ * The `created_at` of the first row, or undefined if there is no row. For {@link List.createdAt}.
+ */
 export const createdAt = <E>(rows: Effect.Effect<ReadonlyArray<Row>, E>): Effect.Effect<number | undefined, E> =>
   Effect.map(rows, ([row]) => (row === undefined ? undefined : Dialect.int(row, "created_at")))
 
-/** Reads one page of a list. Asks for one row more than the page has, to learn whether more follow. */
+/**
+ * Reads one page of a list. Asks for one row more than the page has, to learn whether more follow.
+ */
 export const read = Effect.fnUntraced(function* <A, E>(
   list: List<A, E>,
   request: Request | undefined
