@@ -188,7 +188,13 @@ describe.runIf(hasBrowser)("the panels", () => {
   it("bring the results of a long form into view", async () => {
     await entered({ viewport: { width: 1000, height: 600 } })
     const panel = await site.go("rerank")
-    for (let added = 0; added < 6; added++) await panel.getByRole("button", { name: "Add a document" }).click()
+    for (let added = 0; added < 6; added++) {
+      const documents = panel.locator("li textarea")
+      const before = await documents.count()
+      await panel.getByRole("button", { name: "Add a document" }).click()
+      // The page focuses the new document a frame later. What is typed before that goes there.
+      await documents.nth(before).and(panel.locator(":focus")).waitFor()
+    }
     await panel.getByLabel("How many (top_n)").fill("1")
     await panel.getByLabel("Question").press("Enter")
     const result = panel.locator(".ranking li")
