@@ -11,6 +11,7 @@ import {
 } from "@model-gateway/core"
 import { Arbitrary, Effect, Predicate, Schema, Struct } from "effect"
 import * as Multipart from "effect/http/Multipart"
+import { deepStrictEqual } from "node:assert"
 import { codec, endpoint, endpoints, jsonOf } from "./contract.ts"
 import * as Stub from "./stub.ts"
 
@@ -88,7 +89,7 @@ describe("decoding a response reverses its encoding", () => {
         ([value]) =>
           Effect.gen(function* () {
             const encoded = yield* Schema.encodeUnknownEffect(codec(schema))(value)
-            expect(yield* Schema.decodeUnknownEffect(codec(schema))(overTheWire(encoded))).toEqual(value)
+            deepStrictEqual(yield* Schema.decodeUnknownEffect(codec(schema))(overTheWire(encoded)), value)
           }),
         runs
       )
@@ -124,7 +125,7 @@ describe("decoding a response reverses its encoding", () => {
           expect(decoded).toBeInstanceOf(error)
           expect(decoded.status).toBe(GatewayError.statusOf(error))
           expect(decoded.message).toBe(value.error.message)
-          expect(asJson(yield* Schema.encodeEffect(schema)(decoded))).toEqual(encoded)
+          deepStrictEqual(asJson(yield* Schema.encodeEffect(schema)(decoded)), encoded)
         }),
       runs
     )
