@@ -28,7 +28,7 @@ export const all = Effect.fnUntraced(function* (loaded: Loaded, settings: Settin
   return upstreams
 })
 
-/** The upstream that an adapter has of its own. Undefined if there is none, or if it has no URL. */
+/** The upstream that an adapter has of its own. Undefined if it has no URL or does not exist. */
 const ownOf = (
   adapter: AnyAdapter,
   { file, sourceOf }: Loaded,

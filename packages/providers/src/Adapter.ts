@@ -70,7 +70,7 @@ export interface Adapter<out R = HttpClient.HttpClient> {
   /** Undefined if the adapter has no upstream of its own, so that settings must define one. */
   readonly variables: Variables | undefined
   /**
-   * Where the public API is. Undefined if there is none: then the upstream is off without a URL.
+   * Where the public API is. Undefined: the upstream is off unless a URL is set.
    * Empty if the adapter calls no URL, such as that of a local command.
    */
   readonly defaultBaseUrl: string | undefined

@@ -223,7 +223,7 @@ const read = (response: HttpClientResponse.HttpClientResponse, most: number) =>
   })
 
 /**
- * Closes the connection of a response whose body is not needed: whoever stops reading closes it.
+ * Closes the connection of a response whose body is not needed: ending a read closes it.
  */
 const discard = (response: HttpClientResponse.HttpClientResponse): Effect.Effect<void> =>
   read(response, 0).pipe(Effect.timeoutOption(0), Effect.ignore)
