@@ -3,6 +3,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join, relative } from "node:path"
 import { ensureChromium, noChromium } from "./chromium.mjs"
+import { ensureRedis, noRedis } from "./redis.mjs"
 import { root, run, setup } from "./setup.mjs"
 import { ensureSpeech, noSpeech } from "./speech.mjs"
 
@@ -25,6 +26,10 @@ if (ensureChromium() === undefined) {
 if (ensureSpeech() === undefined) {
   console.error(noSpeech)
   if (process.env.CI) failedSteps.push("programs that speak and hear to test with")
+}
+if (ensureRedis() === undefined) {
+  console.error(noRedis)
+  if (process.env.CI) failedSteps.push("a Redis to test with")
 }
 
 const step = (title, command, args) => {

@@ -1,0 +1,33 @@
+/** A machine that seems to have no programs: a PATH with a scripted apt-get. */
+import { spawnSync } from "node:child_process"
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { onTestFinished } from "vitest"
+import { root } from "./Workspace.ts"
+
+/**
+ * Runs a script that installs programs. Its apt-get leaves the file `apt-was-called`, and installs
+ * an empty file for each program.
+ */
+export const runOnBareMachine = (
+  script: string,
+  programs: ReadonlyArray<string>,
+  environment: Readonly<Record<string, string>>
+) => {
+  const home = mkdtempSync(join(tmpdir(), "machine-"))
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }))
+  const aptGet = `#!/bin/sh
+case "$*" in *install*)
+  echo "$*" > ${join(home, "apt-was-called")}
+  for program in ${programs.join(" ")}; do echo > ${home}/$program; done;;
+esac
+`
+  writeFileSync(join(home, "apt-get"), aptGet, { mode: 0o755 })
+  const { status, stdout } = spawnSync(
+    "/bin/sh",
+    ["-c", `exec "$0" "$1" 2>&1`, process.execPath, join(root, "scripts", script)],
+    { env: { PATH: home, HOME: home, ...environment }, encoding: "utf8" }
+  )
+  return { home, status, stdout, aptWasCalled: existsSync(join(home, "apt-was-called")) }
+}
