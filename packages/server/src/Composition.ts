@@ -55,6 +55,7 @@ import * as LargeBodies from "./admission/LargeBodies.ts"
 import * as Router from "./routing/Router.ts"
 import * as Migrations from "./storage/sql/Migrations.ts"
 import * as ProcessInstance from "./storage/sql/ProcessInstance.ts"
+import * as SqliteProcessLocks from "./storage/sqlite/SqliteProcessLocks.ts"
 import * as SqliteClient from "./storage/sqlite/SqliteClient.ts"
 import * as TranscriptionHandlers from "./operations/TranscriptionHandlers.ts"
 import * as VideoHandlers from "./operations/VideoHandlers.ts"
@@ -145,7 +146,7 @@ export const layerStoresSql = Layer.mergeAll(
 export interface DataOptions {
   /**
    * The folder for all data: the database `gateway.db`, files in `files/`, uploads in progress in
-   * `uploads/`, the key `master.key`. Created if missing.
+   * `uploads/`, lock files in `processes/`, the key `master.key`. Created if missing.
    */
   readonly dataDir: string
   /**
@@ -158,10 +159,14 @@ export interface DataOptions {
 /** Name of the SQLite database in the data folder. */
 export const databaseFile = "gateway.db"
 
+const inFolder = <A, E, R>(dataDir: string, name: string, make: (folder: string) => Layer.Layer<A, E, R>) =>
+  Layer.unwrap(Effect.map(Path.Path, (path) => make(path.join(dataDir, name))))
+
 /** The stores only, over SQLite in a folder. */
 export const layerStoresSqlite = ({ busyTimeout, dataDir }: DataOptions) =>
   layerStoresSql.pipe(
     Layer.provide(Layer.provide(Vault.layer(dataDir), SecureRandom.layerWebCrypto)),
+    Layer.provide(inFolder(dataDir, "processes", SqliteProcessLocks.layer)),
     Layer.provideMerge(
       Layer.unwrap(
         Effect.map(Path.Path, (path) =>
@@ -187,9 +192,6 @@ const background = Layer.mergeAll(
 ).pipe(Layer.provide(Router.layer))
 
 const jobs = VideoJobs.layerSql.pipe(Layer.provideMerge(Layer.mergeAll(VideoQueue.layerSql, VideoSignals.layer)))
-
-const inFolder = <A, E, R>(dataDir: string, name: string, make: (folder: string) => Layer.Layer<A, E, R>) =>
-  Layer.unwrap(Effect.map(Path.Path, (path) => make(path.join(dataDir, name))))
 
 /** Options of the service on one machine. */
 export interface SqliteOptions extends DataOptions {

@@ -25,8 +25,8 @@
  * not. It is written in the transaction that charges or releases the request. `RequestLog` reads
  * it.
  *
- * **Crashes.** A process or a job owns each intent. When the heartbeat of a process stops, the
- * reaper releases its intents and marks them abandoned. {@link Accounting} lists them in
+ * **Crashes.** A process or a job owns each intent. When a process is dead, the reaper releases its
+ * intents and marks them abandoned. {@link Accounting} lists them in
  * `reconciliation`. If the process was only suspended, its late settlement still charges the cost.
  * The intents of a job stay open until any process settles or releases them.
  */
@@ -321,8 +321,8 @@ export const layerSql: Layer.Layer<Accounting, never, SqlClient | GroupCommit | 
 
 /**
  * Releases the intents of dead processes in the background, at the start and then at an interval
- * (default 10 seconds). A crashed process is recognized half a minute after another process has
- * started; its intents are released then.
+ * (default 5 seconds). So what a killed process held is released within 5 seconds on SQLite and 10
+ * on Postgres, and that of a machine that has vanished within 15 seconds.
  */
 export const layerReaper = (options?: {
   readonly every?: Duration.Input | undefined
@@ -332,6 +332,6 @@ export const layerReaper = (options?: {
       Effect.flatMap(Accounting, ({ reap }) => reap),
       (freed) => (freed === 0 ? Effect.void : Effect.logWarning(`Released ${freed} reservations of dead processes`))
     ),
-    every: options?.every ?? "10 seconds",
+    every: options?.every ?? "5 seconds",
     failure: "Reservations of dead processes could not be released"
   })

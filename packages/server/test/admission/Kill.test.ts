@@ -99,12 +99,6 @@ const open = (folder: string) =>
     (db) => Effect.sync(() => db.close())
   )
 
-/** As though the half minute had passed after which a silent process counts as dead. */
-const later = Effect.fnUntraced(function* (folder: string) {
-  const db = yield* open(folder)
-  db.exec("DELETE FROM processes")
-}, Effect.scoped)
-
 const idOf = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Struct({ id: Schema.String })))
 
 /** The rows of the ledger, budgets and balances after all processes have ended. */
@@ -174,7 +168,6 @@ it.live(
           )
         }).pipe(Effect.scoped)
         expect(first.size).toBeLessThan(names.length)
-        yield* later(folder)
       }
 
       yield* Effect.gen(function* () {

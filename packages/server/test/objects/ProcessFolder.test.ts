@@ -72,14 +72,14 @@ describe("ProcessFolder", () => {
     }).pipe(Effect.scoped, Effect.provide(services))
   )
 
-  it.effect("gives each running process its own folder, and removes dead ones every hour", () =>
+  it.effect("gives each running process its own folder, and removes dead ones every 15 seconds", () =>
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const shared = yield* temporaryFolder
       const [first, second] = yield* Effect.all([ProcessFolder.make(shared), ProcessFolder.make(shared)])
       yield* fs.writeFileString(`${first}/a`, "a")
       yield* fs.makeDirectory(`${shared}/left`)
-      yield* TestClock.adjust("1 hour")
+      yield* TestClock.adjust("15 seconds")
       yield* Effect.repeat(fs.exists(`${shared}/left`), { until: (exists) => !exists })
       expect(first).not.toBe(second)
       expect(yield* fs.readDirectory(first)).toContain("a")

@@ -1,19 +1,28 @@
 /**
- * Registers this process in the database: an id, and a heartbeat that shows other processes that it
- * is alive.
+ * Registers this process in the database: an id, a lock and a heartbeat that show other processes
+ * that it is alive.
  *
  * What a process holds during a request (a reservation, an idempotency key) carries its id. When
- * the heartbeat stops, other processes may take it over or release it.
+ * the process is dead, other processes may take that over or release it. A process is dead
+ *
+ * - when its row is gone, because it has deregistered;
+ * - when its lock is released ({@link ProcessLocks}) and its heartbeat has been silent for the
+ *   locks' grace: at once on SQLite, after 3 seconds on Postgres;
+ * - when its heartbeat has been silent for the stale time: it hangs, or its machine has vanished.
+ *
+ * A process that counts as dead may only be slow, suspended or cut off. What it writes later must
+ * therefore check that it still owns what it writes.
  *
  * Processes never compare their clocks, because system clocks differ and jump. Each process counts
- * its own heartbeats: another process is dead if its heartbeat did not change for as many of them
- * as fill the stale time, or if its row is gone. So a process is never considered dead because this
- * one was suspended, or because no process could write.
+ * its own heartbeats: another process is silent for as many of them as its heartbeat did not change.
+ * So a process is never considered dead because this one was suspended, or because no process could
+ * write.
  */
 import { Clock, Context, Duration, Effect, Layer, Schedule } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as Dialect from "./Dialect.ts"
+import { ProcessLocks } from "./ProcessLocks.ts"
 import { mapSqlError, type StorageError } from "./StorageError.ts"
 
 /** A registered process. */
@@ -33,9 +42,12 @@ export class ProcessInstance extends Context.Service<
 
 /** The heartbeat interval, and the silence after which a process is dead. */
 export interface Options {
-  /** Default: 5 seconds. */
+  /** Default: 1 second. */
   readonly heartbeatEvery?: Duration.Input | undefined
-  /** Default: 30 seconds, so that a stalled disk does not make a live process count as dead. */
+  /**
+   * Default: 7 seconds. Together with the heartbeat interval it is how long a retry of a request
+   * waits whose process has vanished, which is at most 10 seconds.
+   */
   readonly staleAfter?: Duration.Input | undefined
 }
 
@@ -44,6 +56,8 @@ interface Seen {
   heartbeat: number
   /** Heartbeats of this process since then. */
   silentFor: number
+  /** Whether its lock was released. */
+  isReleased: boolean
 }
 
 /** Registers this process and sends heartbeats until the scope closes, then deletes its row. */
@@ -51,9 +65,12 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
   const sql = yield* SqlClient
   const random = yield* SecureRandom
   const id = `proc_${yield* random.uuidV7()}`
-  const heartbeatEvery = Duration.fromInputUnsafe(options?.heartbeatEvery ?? "5 seconds")
-  const staleAfter = Duration.fromInputUnsafe(options?.staleAfter ?? "30 seconds")
-  const stale = Math.max(1, Math.ceil(Duration.toMillis(staleAfter) / Duration.toMillis(heartbeatEvery)))
+  const locks = yield* ProcessLocks
+  const heartbeatEvery = Duration.fromInputUnsafe(options?.heartbeatEvery ?? "1 second")
+  const staleAfter = Duration.fromInputUnsafe(options?.staleAfter ?? "7 seconds")
+  const beatsIn = (millis: number) => Math.ceil(millis / Duration.toMillis(heartbeatEvery))
+  const stale = Math.max(1, beatsIn(Duration.toMillis(staleAfter)))
+  const grace = beatsIn(locks.grace)
   const seen = new Map<string, Seen>()
   let last = 0
 
@@ -75,11 +92,16 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
       const known = seen.get(other)
       present.add(other)
       if (known?.heartbeat === heartbeat) known.silentFor += beats
-      else seen.set(other, { heartbeat, silentFor: 0 })
+      else seen.set(other, { heartbeat, silentFor: 0, isReleased: false })
     }
     for (const other of seen.keys()) if (!present.has(other)) seen.delete(other)
+    if (seen.size === 0) return
+    const released = yield* locks.released(Array.from(seen.keys()))
+    for (const [other, state] of seen) state.isReleased = released.has(other)
   })
 
+  // Before the row is there, so that nobody finds this process without its lock.
+  yield* locks.hold(id)
   yield* Effect.acquireRelease(Effect.andThen(beat, observe(0)).pipe(mapSqlError("ProcessInstance.register")), () =>
     Effect.ignore(sql`DELETE FROM processes WHERE id = ${id}`)
   )
@@ -91,12 +113,13 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
     Effect.forkScoped
   )
 
-  const silent = (beats: number) => Array.from(seen).filter(([, { silentFor }]) => silentFor >= beats)
+  const isDead = ({ isReleased, silentFor }: Seen) => silentFor >= stale || (isReleased && silentFor >= grace)
 
-  const alive = Effect.map(observe(0), (): ReadonlySet<string> => {
-    const dead = new Set(silent(stale).map(([other]) => other))
-    return new Set([id, ...Array.from(seen.keys()).filter((other) => !dead.has(other))])
-  }).pipe(mapSqlError("ProcessInstance.alive"))
+  const alive = Effect.map(
+    observe(0),
+    (): ReadonlySet<string> =>
+      new Set([id, ...Array.from(seen).flatMap(([other, state]) => (isDead(state) ? [] : [other]))])
+  ).pipe(mapSqlError("ProcessInstance.alive"))
 
   return ProcessInstance.of({
     id,
@@ -104,11 +127,14 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
     isAlive: (other) => (other === id ? Effect.succeed(true) : Effect.map(alive, (ids) => ids.has(other))),
     prune: Effect.suspend(() =>
       Effect.forEach(
-        silent(10 * stale),
+        Array.from(seen).filter(([, { silentFor }]) => silentFor >= 10 * stale),
         ([other, { heartbeat }]) => sql`DELETE FROM processes WHERE id = ${other} AND heartbeat_at = ${heartbeat}`,
         { discard: true }
       )
-    ).pipe(mapSqlError("ProcessInstance.prune"))
+    ).pipe(
+      Effect.andThen(Effect.suspend(() => locks.removeExcept(new Set([id, ...seen.keys()])))),
+      mapSqlError("ProcessInstance.prune")
+    )
   })
 })
 
