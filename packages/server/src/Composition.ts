@@ -53,6 +53,8 @@ import * as Admission from "./admission/Admission.ts"
 import * as Outbox from "./events/Outbox.ts"
 import * as LargeBodies from "./admission/LargeBodies.ts"
 import * as Router from "./routing/Router.ts"
+import * as Readiness from "./observability/Readiness.ts"
+import * as SqliteReadiness from "./storage/sqlite/Readiness.ts"
 import * as Migrations from "./storage/sql/Migrations.ts"
 import * as ProcessInstance from "./storage/sql/ProcessInstance.ts"
 import * as SqliteProcessLocks from "./storage/sqlite/SqliteProcessLocks.ts"
@@ -193,6 +195,9 @@ const background = Layer.mergeAll(
 
 const jobs = VideoJobs.layerSql.pipe(Layer.provideMerge(Layer.mergeAll(VideoQueue.layerSql, VideoSignals.layer)))
 
+/** The parts that `/readyz` shows. */
+const parts = Layer.mergeAll(SqliteReadiness.layer(), ObjectStore.layerReadiness)
+
 /** Options of the service on one machine. */
 export interface SqliteOptions extends DataOptions {
   /**
@@ -213,7 +218,8 @@ export interface SqliteOptions extends DataOptions {
  * The whole service on one machine: SQLite and a folder, over the HTTP server in the context.
  */
 export const layerSqlite = ({ busyTimeout, dataDir, fileProviders = {}, offers, web }: SqliteOptions) =>
-  Layer.merge(layer.pipe(Layer.provide(inFolder(dataDir, "uploads", UploadFolder.layer))), background).pipe(
+  Layer.mergeAll(layer.pipe(Layer.provide(inFolder(dataDir, "uploads", UploadFolder.layer))), background, parts).pipe(
+    Layer.provide(Readiness.layer),
     Layer.provideMerge(jobs),
     Layer.provideMerge(
       Layer.mergeAll(ModelCatalogue.layer(offers), limits, inFolder(dataDir, "files", ObjectStore.layerLocal))

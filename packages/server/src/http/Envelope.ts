@@ -14,6 +14,8 @@ export interface Failure {
   readonly message: string
   readonly metadata?: Metadata | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
+  /** Further fields of the body. Only for routes that are not in the contract. */
+  readonly fields?: Readonly<Record<string, unknown>> | undefined
 }
 
 const Body = Schema.fromJsonString(
@@ -38,6 +40,7 @@ export const respond = (record: RequestRecord, failure: Failure): HttpServerResp
   if (failure.status === 401) headers["www-authenticate"] = "Bearer"
   return HttpServerResponse.jsonUnsafe(
     {
+      ...failure.fields,
       error: {
         code: failure.status,
         message: failure.message,

@@ -12,6 +12,7 @@ import { HttpApiError } from "effect/http-api"
 import { StorageError } from "../storage/sql/StorageError.ts"
 import { BodyMemoryFull } from "./BodyMemory.ts"
 import * as FailureLog from "../observability/FailureLog.ts"
+import { NotReady } from "../observability/Readiness.ts"
 import type { Failure } from "./Envelope.ts"
 import * as Issues from "./Issues.ts"
 import * as FormParts from "./FormParts.ts"
@@ -45,6 +46,9 @@ const memoryFull = ({ retryAfter }: BodyMemoryFull): Classified => ({
   unexpected: false,
   alternatives: [429, 500]
 })
+
+const notReady = ({ message, parts, status }: NotReady): Classified =>
+  expected({ status: 503, message: `${phrases[503]}: ${message}`, fields: { status, parts } })
 
 const badRequest = (reason: string, issues: ReadonlyArray<Issue>): Classified =>
   expected({ status: 400, message: `${phrases[400]}: ${reason}`, metadata: Issues.metadataOf(issues) })
@@ -207,6 +211,7 @@ export const classify = (error: unknown): Classified => {
   if (HttpServerError.isHttpServerError(error)) return fromServer(error)
   if (Multipart.isMultipartError(error)) return fromMultipart(error)
   if (error instanceof BodyMemoryFull) return memoryFull(error)
+  if (error instanceof NotReady) return notReady(error)
   if (error instanceof StorageError) return unavailable
   return isDiskError(error) ? unavailable : internal
 }

@@ -1,47 +1,41 @@
 /**
  * Endpoints for monitoring: `/healthz` (the process runs), `/readyz` (it can serve) and `/metrics`.
  */
-import { phrases, ServiceUnavailable } from "@model-gateway/core/GatewayError"
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
-import * as Readiness from "../storage/sqlite/Readiness.ts"
+import { NotReady, Readiness, type Report, words } from "../observability/Readiness.ts"
 import { Lifecycle } from "./Lifecycle.ts"
 import * as MetricsAccess from "./MetricsAccess.ts"
 
-const fine = (status: string) => HttpServerResponse.jsonUnsafe({ status }, { headers: { "cache-control": "no-store" } })
+const ok = (body: Report | { readonly status: "ok" }) =>
+  HttpServerResponse.jsonUnsafe(body, { headers: { "cache-control": "no-store" } })
 
-const notReady = (why: string) => new ServiceUnavailable({ error: { message: `${phrases[503]}: ${why}` } })
+const health = HttpRouter.add("GET", "/healthz", Effect.succeed(ok({ status: "ok" })))
 
-const health = HttpRouter.add("GET", "/healthz", Effect.succeed(fine("ok")))
+const stopping = new NotReady({ status: "stopping", message: "the service is stopping" })
+
+const notReady = ({ parts }: Report) => {
+  const failed = Object.keys(parts).filter((name) => parts[name]?.status === "unavailable")
+  return new NotReady({
+    status: "unavailable",
+    message: `${failed.map(words).join(" and ")} cannot serve requests`,
+    parts
+  })
+}
 
 const ready = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const lifecycle = yield* Lifecycle
-    const readiness = yield* Readiness.make()
-    let isServing = true
-    /** Logs when the database stops answering, with the reason, and when it answers again. */
-    const report = (problem: string | undefined) =>
-      Effect.suspend(() => {
-        if ((problem === undefined) === isServing) return Effect.void
-        isServing = problem === undefined
-        return isServing
-          ? Effect.logInfo("/readyz: the database answers again")
-          : Effect.logWarning("/readyz: the database cannot serve", problem)
-      })
-    const check = readiness.pipe(
-      Effect.tap(() => report(undefined)),
-      Effect.tapError(({ message }) => report(message)),
-      Effect.mapBoth({
-        onSuccess: () => fine("ready"),
-        onFailure: () => notReady("the database cannot serve requests")
-      })
+    const readiness = yield* Readiness
+    const answer = Effect.flatMap(readiness.report, (report) =>
+      report.status === "unavailable" ? Effect.fail(notReady(report)) : Effect.succeed(ok(report))
     )
     yield* router.add(
       "GET",
       "/readyz",
-      Effect.suspend(() => (lifecycle.isStopping ? Effect.fail(notReady("the service is stopping")) : check))
+      Effect.suspend(() => (lifecycle.isStopping ? Effect.fail(stopping) : answer))
     )
   })
 )

@@ -16,6 +16,7 @@ import { Path } from "effect/Path"
 import type { PlatformError } from "effect/PlatformError"
 import type { Scope } from "effect/Scope"
 import { createHash } from "node:crypto"
+import * as Readiness from "../observability/Readiness.ts"
 import * as ProcessFolder from "./ProcessFolder.ts"
 
 /** The result of a put. */
@@ -91,6 +92,8 @@ export class ObjectStore extends Context.Service<
     readonly remove: (key: string) => Effect.Effect<void, ObjectStoreError>
     /** Every object whose key starts with `<kind>/`. */
     readonly list: (kind: string) => Stream.Stream<ListedObject, ObjectStoreError>
+    /** Checks whether an object could be stored now. */
+    readonly check: Effect.Effect<void, ObjectStoreError>
   }
 >()("@model-gateway/server/objects/ObjectStore") {}
 
@@ -132,6 +135,9 @@ const failed = (operation: string) => (error: PlatformError) => {
 }
 
 const isMissing = (error: PlatformError): boolean => error.reason._tag === "NotFound"
+
+/** Larger than what file systems keep beside a file's name, so that it needs a free block. */
+const probe = new Uint8Array(65_536)
 
 /**
  * Stores objects in a local folder: `<dir>/<kind>/<two characters>/<name>`. A partial object is
@@ -269,7 +275,13 @@ export const makeLocal = Effect.fnUntraced(function* (
       Stream.map((listed) => listed.value)
     )
 
-  return ObjectStore.of({ put, size, get, remove, list })
+  /** Writes a file and deletes it, which detects a full disk and a missing or read-only folder. */
+  const check = Effect.scoped(Effect.flatMap(partialFile, (partial) => write(partial, Stream.make(probe), {}))).pipe(
+    Effect.catchTag("ObjectTooLarge", () => Effect.void),
+    Effect.asVoid
+  )
+
+  return ObjectStore.of({ put, size, get, remove, list, check })
 })
 
 /**
@@ -336,9 +348,18 @@ export const makeMemory = Effect.sync(() => {
             .filter(([key]) => key.startsWith(`${kind}/`))
             .map(([key, { modifiedAt }]): ListedObject => ({ key, modifiedAt }))
         )
-      )
+      ),
+    check: Effect.void
   })
 })
 
 /** Objects in this process's memory, lost when it ends. For tests. */
 export const layerMemory: Layer.Layer<ObjectStore> = Layer.effect(ObjectStore, makeMemory)
+
+/**
+ * Registers the object store in the context. Without it, requests that need no file are still
+ * served.
+ */
+export const layerReadiness: Layer.Layer<never, never, ObjectStore | Readiness.Readiness> = Readiness.layerPart(
+  Effect.map(ObjectStore, ({ check }) => ({ name: "object_store", check, isRequired: false }))
+)

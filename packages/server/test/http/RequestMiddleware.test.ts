@@ -220,7 +220,9 @@ it.layer(layer(), { excludeTestServices: true })("for whoever watches", (it) => 
     Effect.gen(function* () {
       const { ask } = yield* TestGateway
       expect((yield* ask("/healthz", { key: null })).text).toBe('{"status":"ok"}')
-      expect((yield* ask("/readyz", { key: null })).text).toBe('{"status":"ready"}')
+      expect((yield* ask("/readyz", { key: null })).text).toBe(
+        '{"status":"ready","parts":{"database":{"status":"ready"},"object_store":{"status":"ready"}}}'
+      )
     })
   )
 
