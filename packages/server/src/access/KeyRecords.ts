@@ -14,7 +14,7 @@ import * as Dialect from "../storage/sql/Dialect.ts"
 import { Reader } from "../storage/sql/Reader.ts"
 import { mapSqlError, StorageError } from "../storage/sql/StorageError.ts"
 import { endOf, type EphemeralKey, type Key } from "./Key.ts"
-import * as Periods from "../accounting/Periods.ts"
+import * as Periods from "../internal/Periods.ts"
 
 /** Reads key records. */
 export class KeyRecords extends Context.Service<

@@ -37,16 +37,17 @@ import type { Row } from "effect/sql/SqlConnection"
 import * as FailureLog from "../observability/FailureLog.ts"
 import * as Metrics from "../observability/Metrics.ts"
 import * as Background from "../internal/Background.ts"
-import * as Periods from "./Periods.ts"
+import * as Periods from "../internal/Periods.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
-import { GroupCommit } from "../storage/sql/GroupCommit.ts"
+import { type Ended, LedgerStore, type Together } from "../storage/sql/LedgerStore.ts"
 import { ProcessInstance } from "../storage/sql/ProcessInstance.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
-import * as LedgerEntries from "./LedgerEntries.ts"
 import * as ExhaustedBudget from "./ExhaustedBudget.ts"
 import { intentRow, type IntentRow, usageRow, type UsageRow } from "./Ledger.ts"
+import * as Rows from "./Rows.ts"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import type {
+  Ending,
   Failure,
   InsufficientCredits,
   Outcome,
@@ -57,7 +58,9 @@ import type {
 } from "./Reservation.ts"
 
 export type { IntentRow, UsageRow } from "./Ledger.ts"
+export type { Together } from "../storage/sql/LedgerStore.ts"
 export {
+  type Ending,
   type Failure,
   InsufficientCredits,
   type Outcome,
@@ -108,13 +111,13 @@ export class Accounting extends Context.Service<
     readonly reserve: (request: ReserveRequest) => Effect.Effect<Reservation, InsufficientCredits | StorageError>
     /**
      * Charges the actual cost, releases the rest of the reservation and records the usage. Takes
-     * effect once for each intent. `withinTransaction` runs in the same transaction, with its
-     * result.
+     * effect once for each intent. `together` is written in the same transaction. It may run inside
+     * the caller's `sql.withTransaction`.
      */
     readonly settle: (
-      reservation: Pick<Reservation, "id">,
+      reservation: Ending,
       outcome: Outcome,
-      withinTransaction?: (settlement: Settlement) => Effect.Effect<void, StorageError>
+      together?: Together
     ) => Effect.Effect<Settlement, StorageError>
     /**
      * Fails if the key, its guardrail or its workspace has nothing left, so that no paid request
@@ -124,12 +127,13 @@ export class Accounting extends Context.Service<
     /**
      * Releases the whole reservation. Nothing is charged. With `failure`, the request log shows
      * that the request failed. Takes effect once for each intent, and never after a settlement.
-     * `withinTransaction` runs in the same transaction, with its result.
+     * `together` is written in the same transaction. It may run inside the caller's
+     * `sql.withTransaction`.
      */
     readonly release: (
-      reservation: Pick<Reservation, "id">,
+      reservation: Ending,
       failure?: Failure,
-      withinTransaction?: (settlement: Settlement) => Effect.Effect<void, StorageError>
+      together?: Together
     ) => Effect.Effect<Settlement, StorageError>
     /**
      * Adds to a workspace's balance and writes an entry to the credit ledger. A negative amount
@@ -157,7 +161,10 @@ export class Accounting extends Context.Service<
  * Tells the operator that a provider charged more than the offer had quoted. The charge stands; the
  * ledger lists it in `reconciliation`.
  */
-const overrun = ({ model, operation }: IntentRow, reserved: number, { cost, provider }: Outcome): Effect.Effect<void> =>
+const overrun = (
+  { model, operation, reserved }: NonNullable<Ended["charged"]>,
+  { cost, provider }: Outcome
+): Effect.Effect<void> =>
   Effect.andThen(
     Metrics.overran(operation, cost - reserved),
     FailureLog.report({
@@ -187,8 +194,7 @@ export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const owner = yield* ProcessInstance
   const random = yield* SecureRandom
-  const transactions = yield* GroupCommit
-  const entries = LedgerEntries.make(sql, owner.id)
+  const ledger = yield* LedgerStore
   const checkNotExhausted = ExhaustedBudget.make(sql)
   /**
    * Intents of requests that this process is serving. The reaper uses it to recognize intents whose
@@ -200,11 +206,22 @@ export const make = Effect.gen(function* () {
     request: ReserveRequest,
     now: number,
     day: number
-  ): Effect.Effect<Reservation, InsufficientCredits | StorageError> =>
-    transactions.run(entries.hold(request, now, day)).pipe(
+  ): Effect.Effect<Reservation, InsufficientCredits | StorageError> => {
+    const { id, payer } = request
+    const hold = Rows.hold(request, owner.id, now, Periods.startsOf(day))
+    return ledger.hold(hold).pipe(
       mapSqlError("Accounting.reserve"),
-      Effect.catchTag("ClockBehind", (behind) => reserveOn(request, now, behind.day))
+      Effect.map(({ amount, reservedAt }) => ({
+        id,
+        amount: MicroCredits.make(amount),
+        reservedAt,
+        workspaceId: payer.workspaceId
+      })),
+      Effect.catchTag("HoldRefused", ({ reason }) =>
+        reason._tag === "ClockBehind" ? reserveOn(request, now, reason.day) : Effect.fail(Rows.refusal(hold, reason))
+      )
     )
+  }
 
   const reserve = (request: ReserveRequest) =>
     Effect.flatMap(Clock.currentTimeMillis, (now) => {
@@ -259,7 +276,7 @@ export const make = Effect.gen(function* () {
     let freed = 0
     for (let at = 0; at < dead.length; at += reapedAtOnce) {
       const now = yield* Clock.currentTimeMillis
-      freed += yield* sql.withTransaction(entries.abandon(dead.slice(at, at + reapedAtOnce), now))
+      freed += yield* ledger.abandon(dead.slice(at, at + reapedAtOnce), now)
     }
     yield* owner.prune
     return freed
@@ -283,31 +300,32 @@ export const make = Effect.gen(function* () {
       Effect.flatMap(Clock.currentTimeMillis, (now) => checkNotExhausted(payer, now)).pipe(
         mapSqlError("Accounting.checkNotExhausted")
       ),
-    settle: ({ id }, outcome, withinTransaction) =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) => {
-        if (outcome.cost < 0) return Effect.die(new RangeError("The cost must not be negative"))
-        const charge = entries.settle(id, outcome, now)
-        return transactions.run(
-          withinTransaction === undefined
-            ? charge
-            : Effect.tap(charge, ({ settlement }) => withinTransaction(settlement))
-        )
-      }).pipe(
+    settle: ({ id, workspaceId }, outcome, together) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) =>
+        outcome.cost < 0
+          ? Effect.die(new RangeError("The cost must not be negative"))
+          : ledger.end({ ...together, id, workspaceId, entry: Rows.charge(outcome), isCharged: true, now })
+      ).pipe(
         mapSqlError("Accounting.settle"),
-        Effect.flatMap(({ intent, reserved, settlement }) =>
-          intent !== undefined && outcome.cost > reserved
-            ? Effect.as(overrun(intent, reserved, outcome), settlement)
+        Effect.flatMap(({ charged, settlement }) =>
+          charged !== undefined && outcome.cost > charged.reserved
+            ? Effect.as(overrun(charged, outcome), settlement)
             : Effect.succeed(settlement)
         ),
         Effect.ensuring(ended(id)),
         // Record what was spent even if nobody waits for the response any more.
         Effect.uninterruptible
       ),
-    release: ({ id }, failure, withinTransaction) =>
+    release: ({ id, workspaceId }, failure, together) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => {
-        const released = entries.release(id, failure, now)
-        return transactions.run(withinTransaction === undefined ? released : Effect.tap(released, withinTransaction))
-      }).pipe(mapSqlError("Accounting.release"), Effect.ensuring(ended(id)), Effect.uninterruptible),
+        const entry = failure === undefined ? undefined : Rows.failure(failure)
+        return ledger.end({ ...together, id, workspaceId, entry, isCharged: false, now })
+      }).pipe(
+        Effect.map(({ settlement }) => settlement),
+        mapSqlError("Accounting.release"),
+        Effect.ensuring(ended(id)),
+        Effect.uninterruptible
+      ),
     addCredits,
     balanceOf: (workspaceId) => balanceOf(workspaceId).pipe(mapSqlError("Accounting.balanceOf")),
     reap,
@@ -316,7 +334,7 @@ export const make = Effect.gen(function* () {
 })
 
 /** Accounting over the database. It does not reap by itself; see {@link layerReaper}. */
-export const layerSql: Layer.Layer<Accounting, never, SqlClient | GroupCommit | ProcessInstance | SecureRandom> =
+export const layerSql: Layer.Layer<Accounting, never, SqlClient | LedgerStore | ProcessInstance | SecureRandom> =
   Layer.effect(Accounting, make)
 
 /**

@@ -43,6 +43,15 @@ export interface Reservation {
    * it.
    */
   readonly reservedAt: number
+  readonly workspaceId: string
+}
+
+/**
+ * A reservation to end. Those of one workspace end together if their workspace is known, which
+ * loads a shared database less.
+ */
+export interface Ending extends Pick<Reservation, "id"> {
+  readonly workspaceId?: string | undefined
 }
 
 /** The result of a request that was served. */

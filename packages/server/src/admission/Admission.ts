@@ -24,8 +24,7 @@ import {
   type Failure,
   type Outcome,
   type Payer,
-  type Reservation,
-  type Settlement
+  type Reservation
 } from "../accounting/Accounting.ts"
 import { type Event, idOf } from "../events/Event.ts"
 import { Outbox } from "../events/Outbox.ts"
@@ -217,7 +216,7 @@ export const make = Effect.gen(function* () {
     result: Outcome | Failure
   ) => {
     const isFailed = "status" in result
-    return outbox.write({
+    return outbox.row({
       id: idOf(id),
       type: isFailed ? `${operation}.failed` : `${operation}.completed`,
       workspace_id: caller.key.workspaceId,
@@ -259,21 +258,22 @@ export const make = Effect.gen(function* () {
         isByok: last === undefined ? undefined : last.is_byok === true,
         attempts: run.attempts
       }
-      const reported = report(request, run, reservation, failure)
+      const event = yield* report(request, run, reservation, failure)
       // If the release does not reach the database, the intent stays open until the reaper releases
       // it. No money is lost.
-      yield* logAndContinue(
-        accounting.release(reservation, failure, (settlement) => (settlement === "already" ? Effect.void : reported))
-      )
+      yield* logAndContinue(accounting.release(reservation, failure, { event }))
       return yield* Effect.failCause(exit.cause)
     }
     const { answer } = exit.value
     const outcome = { ...exit.value.outcome, attempts: run.attempts }
-    const kept = yield* keep(answer)
-    const withCharge = (settlement: Settlement) =>
-      settlement === "already" ? kept : Effect.andThen(kept, report(request, run, reservation, outcome))
+    const together = {
+      answer: yield* keep.row(answer),
+      event: yield* report(request, run, reservation, outcome)
+    }
     yield* orUnavailable(
-      Effect.retry(accounting.settle(reservation, outcome, withCharge), {
+      // If the answer of the database to the first attempt was lost, a later one finds the charge,
+      // the answer and the event written.
+      Effect.retry(accounting.settle(reservation, outcome, together), {
         schedule: settleAgain,
         times: 3,
         while: (error) => error.retryable
@@ -294,7 +294,7 @@ export const make = Effect.gen(function* () {
       admitted(request, (keep) =>
         submit({
           hold: ({ intentId, jobId }, quotes) => Effect.asVoid(hold(request, { id: intentId, jobId }, quotes)),
-          keep: (answer) => Effect.flatten(keep(answer))
+          keep: keep.store
         })
       )
   })

@@ -1,7 +1,7 @@
 /** Counts requests to free models per key and UTC day. */
 import { Clock, Context, Data, type Duration, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import * as Periods from "../accounting/Periods.ts"
+import * as Periods from "../internal/Periods.ts"
 import * as Background from "../internal/Background.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { GroupCommit } from "../storage/sql/GroupCommit.ts"

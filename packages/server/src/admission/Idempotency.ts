@@ -18,6 +18,7 @@ import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Background from "../internal/Background.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { GroupCommit } from "../storage/sql/GroupCommit.ts"
+import { type AnswerRow, LedgerStore } from "../storage/sql/LedgerStore.ts"
 import { ProcessInstance } from "../storage/sql/ProcessInstance.ts"
 import * as Purge from "../storage/sql/Purge.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
@@ -53,6 +54,11 @@ export interface Claim {
    * fails with {@link IdempotencyConflict}, because running it again would charge it again.
    */
   readonly complete: (answer: KeptAnswer.PackedAnswer) => Effect.Effect<void, StorageError>
+  /**
+   * The row that `complete` writes, for `Accounting.settle`, which writes it with the charge. The
+   * answer must be storable.
+   */
+  readonly row: (answer: KeptAnswer.PackedAnswer) => AnswerRow
   /** Releases the key for the next request. */
   readonly abandon: Effect.Effect<void, StorageError>
 }
@@ -131,10 +137,13 @@ export const make = Effect.gen(function* () {
   const transactions = yield* GroupCommit
   const bounds = (yield* GatewayServerConfig).keptAnswers
   const answers = yield* KeptAnswerBounds.make(sql, transactions, bounds)
-  const write = Dialect.prepareChange(
-    sql,
-    `UPDATE idempotency SET owner = NULL, status = ?1, headers = ?2, body = ?3, packed = ?4, bytes = ?5
-      WHERE scope = ?6 AND idempotency_key = ?7 AND owner = ?8`
+  const ledger = yield* LedgerStore
+  const insertClaim = transactions.prepare(
+    `INSERT INTO idempotency (scope, idempotency_key, key_hash, fingerprint, owner, created_at, expires_at)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (scope, idempotency_key) DO NOTHING RETURNING scope`
+  )
+  const deleteClaim = transactions.prepare(
+    `DELETE FROM idempotency WHERE scope = ?1 AND idempotency_key = ?2 AND owner = ?3`
   )
   /**
    * Keys that a request of this process holds or is claiming. Other requests wait here, so that at
@@ -153,8 +162,7 @@ export const make = Effect.gen(function* () {
       Deferred.doneUnsafe(slot.ended, Exit.void)
     })
 
-  const drop = ({ key, scope }: IdempotentRequest) =>
-    sql`DELETE FROM idempotency WHERE scope = ${scope} AND idempotency_key = ${key} AND owner = ${owner.id}`
+  const drop = ({ key, scope }: IdempotentRequest) => Effect.asVoid(deleteClaim(scope, key, owner.id))
 
   const claimOf = (request: IdempotentRequest): Claim => {
     const { key, scope } = request
@@ -163,20 +171,27 @@ export const make = Effect.gen(function* () {
       slot.claimed = true
       Deferred.doneUnsafe(slot.asked, Exit.void)
     }
-    const keep = Effect.fnUntraced(function* (answer: KeptAnswer.PackedAnswer) {
+    const row = (answer: KeptAnswer.PackedAnswer): AnswerRow => {
+      const { keyHash } = request
       const columns = KeptAnswer.columnsOf(answer, bounds.perKey)
-      // Nothing is written if another process has taken the claim over.
-      if ((yield* write(...columns, scope, key, owner.id)) > 0) yield* answers.added(request.keyHash, columns[4])
-    })
+      const stored = (bytesOfKey: number | undefined) =>
+        Effect.andThen(
+          Effect.sync(() => {
+            if (bytesOfKey !== undefined) answers.added(keyHash, columns.bytes, bytesOfKey)
+          }),
+          free(request)
+        )
+      return { ...columns, scope, key, owner: owner.id, keyHash, stored }
+    }
     return {
+      row,
       complete: (answer) =>
-        Effect.suspend(() => (keeps(answer.status) ? keep(answer) : drop(request))).pipe(
-          Effect.andThen(sql.afterCommit(free(request))),
-          transactions.run,
-          mapSqlError("Idempotency.complete")
-        ),
-      abandon: transactions.run(drop(request)).pipe(
-        Effect.asVoid,
+        Effect.suspend(() =>
+          keeps(answer.status)
+            ? ledger.keep(row(answer))
+            : Effect.andThen(drop(request), sql.afterCommit(free(request)))
+        ).pipe(mapSqlError("Idempotency.complete")),
+      abandon: drop(request).pipe(
         mapSqlError("Idempotency.abandon"),
         // Free the key even if its row could not be removed: the next request finds that nobody
         // holds it and takes it over.
@@ -186,13 +201,11 @@ export const make = Effect.gen(function* () {
     }
   }
 
-  const insert = Effect.fnUntraced(function* ({ fingerprint, key, keyHash, scope }: IdempotentRequest, now: number) {
-    const rows =
-      yield* sql`INSERT INTO idempotency (scope, idempotency_key, key_hash, fingerprint, owner, created_at, expires_at)
-      VALUES (${scope}, ${key}, ${keyHash}, ${fingerprint}, ${owner.id}, ${now}, ${now + lifetime})
-      ON CONFLICT (scope, idempotency_key) DO NOTHING RETURNING scope`
-    return rows.length > 0
-  })
+  const insert = ({ fingerprint, key, keyHash, scope }: IdempotentRequest, now: number) =>
+    Effect.map(
+      insertClaim(scope, key, keyHash, fingerprint, owner.id, now, now + lifetime),
+      (rows) => rows.length > 0
+    )
 
   const takeOver = Effect.fnUntraced(function* ({ key, scope }: IdempotentRequest, from: string, now: number) {
     const rows =
@@ -204,7 +217,7 @@ export const make = Effect.gen(function* () {
   /** Reads the key's row: the result of the request, or undefined to look again. */
   const contend = Effect.fnUntraced(function* (request: IdempotentRequest) {
     const now = yield* Clock.currentTimeMillis
-    if (yield* transactions.run(insert(request, now))) return Begun.First({ claim: claimOf(request) })
+    if (yield* insert(request, now)) return Begun.First({ claim: claimOf(request) })
     const [row] =
       yield* sql`SELECT * FROM idempotency WHERE scope = ${request.scope} AND idempotency_key = ${request.key}`
     if (row === undefined) return undefined
@@ -272,7 +285,7 @@ export const make = Effect.gen(function* () {
 })
 
 /** The service over the database. It does not purge by itself; see {@link layerPurge}. */
-export const layerSql: Layer.Layer<Idempotency, never, SqlClient | GroupCommit | ProcessInstance> = Layer.effect(
+export const layerSql: Layer.Layer<Idempotency, never, SqlClient | GroupCommit | LedgerStore | ProcessInstance> = Layer.effect(
   Idempotency,
   make
 )

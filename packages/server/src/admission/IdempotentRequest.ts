@@ -5,6 +5,7 @@ import { HttpServerResponse } from "effect/http"
 import { currentCaller } from "../access/Caller.ts"
 import { logAndContinue, orUnavailable } from "../http/Failures.ts"
 import { invalid } from "../http/Issues.ts"
+import type { AnswerRow } from "../storage/sql/LedgerStore.ts"
 import type { StorageError } from "../storage/sql/StorageError.ts"
 import * as Idempotency from "./Idempotency.ts"
 
@@ -26,11 +27,18 @@ export interface OnceOptions<A> {
 }
 
 /**
- * Prepares an answer to be stored for its idempotency key, if there is one, and returns the effect
- * that stores it. Run that effect in the transaction that does or charges the work, so that a crash
- * in between cannot make the work happen, or be paid for, twice.
+ * How to store an answer for its idempotency key, if there is one. Store it in the transaction that
+ * does or charges the work, so that a crash in between cannot make the work happen, or be paid for,
+ * twice.
  */
-export type Keep<A> = (answer: A) => Effect.Effect<Effect.Effect<void, StorageError>>
+export interface Keep<A> {
+  /** The row to write with a charge. Undefined without an idempotency key. */
+  readonly row: (answer: A) => Effect.Effect<AnswerRow | undefined>
+  /** Stores it as part of the transaction that is under way. */
+  readonly store: (answer: A) => Effect.Effect<void, StorageError>
+}
+
+const keepNothing: Keep<unknown> = { row: () => Effect.undefined, store: () => Effect.void }
 
 const respond = (answer: Idempotency.Answer): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.text(answer.body, {
@@ -56,7 +64,7 @@ export const once = <A, E, R>(
   const toAnswer = (value: A): Idempotency.Answer => ({ status, headers: {}, body: encode(value) })
   if (idempotencyKey === undefined) {
     return Effect.map(
-      effect(() => Effect.succeed(Effect.void)),
+      effect(keepNothing),
       (value) => respond(toAnswer(value))
     )
   }
@@ -77,7 +85,11 @@ export const once = <A, E, R>(
       const { claim } = begun
       // A large answer is encoded once, for the response and for storage.
       let kept: Idempotency.Answer | undefined
-      const keep = (value: A) => Effect.map(Idempotency.pack((kept = toAnswer(value))), claim.complete)
+      const packed = (value: A) => Idempotency.pack((kept = toAnswer(value)))
+      const keep: Keep<A> = {
+        row: (value) => Effect.map(packed(value), claim.row),
+        store: (value) => Effect.flatMap(packed(value), claim.complete)
+      }
       const value = yield* restore(effect(keep)).pipe(Effect.onError(() => logAndContinue(claim.abandon)))
       return respond(kept ?? toAnswer(value))
     })

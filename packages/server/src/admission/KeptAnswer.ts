@@ -59,14 +59,13 @@ export const fromRow = Effect.fnUntraced(function* (row: Row): Effect.fn.Return<
 })
 
 /**
- * The columns `status`, `headers`, `body`, `packed` and `bytes` of an answer of at most `most`
- * bytes. For a larger answer only the status is written.
+ * The columns of an answer of at most `most` bytes. For a larger answer only the status is written.
  */
 export const columnsOf = (answer: PackedAnswer, most: number) => {
-  const bytes = bytesOf(answer)
-  if (bytes > most) return [answer.status, null, null, null, rowBytes] as const
   const { body, headers, status } = answer
+  const bytes = bytesOf(answer)
+  if (bytes > most) return { status, headers: null, body: null, packed: null, bytes: rowBytes }
   return typeof body === "string"
-    ? ([status, JSON.stringify(headers), body, null, bytes] as const)
-    : ([status, JSON.stringify(headers), null, body, bytes] as const)
+    ? { status, headers: JSON.stringify(headers), body, packed: null, bytes }
+    : { status, headers: JSON.stringify(headers), body: null, packed: body, bytes }
 }

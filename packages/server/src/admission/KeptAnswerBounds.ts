@@ -75,11 +75,6 @@ const slack = 1 / 8
 /** Makes the counter and the deletion over the database. */
 export const make = Effect.fnUntraced(function* (sql: SqlClient, transactions: GroupCommit["Service"], bounds: Bounds) {
   const wanted = Latch.makeUnsafe()
-  const countUp = Dialect.prepare(
-    sql,
-    `INSERT INTO idempotency_bytes (key_hash, bytes) VALUES (?1, ?2)
-      ON CONFLICT (key_hash) DO UPDATE SET bytes = idempotency_bytes.bytes + excluded.bytes RETURNING bytes`
-  )
   const countDown = Dialect.prepareChange(sql, "UPDATE idempotency_bytes SET bytes = bytes - ?2 WHERE key_hash = ?1")
   // Skips claims that a live process holds, and a newer answer of the same key.
   const remove = Dialect.prepareChange(
@@ -160,19 +155,12 @@ export const make = Effect.fnUntraced(function* (sql: SqlClient, transactions: G
   yield* wanted.await.pipe(Effect.andThen(wanted.close), Effect.andThen(work), Effect.forever, Effect.forkScoped)
 
   return {
-    /** Counts a stored answer. Call it in the transaction that stores it. */
-    added: Effect.fnUntraced(function* (keyHash: string, bytes: number) {
-      const [row] = yield* countUp(keyHash, bytes)
-      if (row === undefined) return
-      const ofKey = Dialect.int(row, "bytes")
-      yield* sql.afterCommit(
-        Effect.sync(() => {
-          addedSinceSum += bytes
-          if (ofKey > bounds.perKey) passed.add(keyHash)
-          if (ofKey > bounds.perKey || addedSinceSum >= bounds.total * slack) wanted.openUnsafe()
-        })
-      )
-    }),
+    /** An answer was stored and counted. `ofKey` is the size of all answers of its API key. */
+    added: (keyHash: string, bytes: number, ofKey: number) => {
+      addedSinceSum += bytes
+      if (ofKey > bounds.perKey) passed.add(keyHash)
+      if (ofKey > bounds.perKey || addedSinceSum >= bounds.total * slack) wanted.openUnsafe()
+    },
     /** Deletes an expired answer. */
     expired: (row: Row) => removeAll([victimOf(row)]),
     /** Deletes some answers that expired before `time`. Returns how many; 0 if none is left. */

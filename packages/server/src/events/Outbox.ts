@@ -6,6 +6,8 @@ import { Clock, Context, Duration, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as Background from "../internal/Background.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
+import { EventLog } from "../storage/sql/EventLog.ts"
+import type { EventRow } from "../storage/sql/LedgerStore.ts"
 import * as Purge from "../storage/sql/Purge.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import { Event } from "./Event.ts"
@@ -33,16 +35,16 @@ export interface Page {
 export class Outbox extends Context.Service<
   Outbox,
   {
+    /** The row of an event that ends now, for `Accounting`, which writes it with what it reports. */
+    readonly row: (event: NewEvent) => Effect.Effect<EventRow>
     /** Writes an event as part of the transaction that is under way. Fails outside of one. */
     readonly write: (event: NewEvent) => Effect.Effect<void, StorageError>
     /** At most `limit` events, oldest first, that were written after the one with this sequence. */
     readonly read: (after: number, limit: number) => Effect.Effect<ReadonlyArray<Written>, StorageError>
     /**
      * The events of a workspace among the `limit` events of all workspaces that were written after
-     * the one with this sequence. A reader that continues after `through` misses none: SQLite has
-     * one writer, so events become visible in the order of their sequences. On Postgres a sequence
-     * is taken before its transaction commits, so a reader there must stop before the oldest
-     * transaction that is under way.
+     * the one with this sequence. A reader that continues after `through` misses none, also if an
+     * event with a lower sequence is committed later than one with a higher sequence.
      */
     readonly readOf: (workspaceId: string, after: number, limit: number) => Effect.Effect<Page, StorageError>
     /**
@@ -59,7 +61,7 @@ const decode = Schema.decodeEffect(EventJson)
 /** Makes the outbox over the database in the context. */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
-  const insert = Dialect.prepareChange(sql, `INSERT INTO events (created_at, body) VALUES (?1, ?2)`)
+  const log = yield* EventLog
 
   /** Deletes some of the oldest events that were written before `end`. Returns their number. */
   const deleteSome = Effect.fnUntraced(function* (end: number) {
@@ -74,21 +76,19 @@ export const make = Effect.gen(function* () {
     return due.length
   })
 
-  /** The workspace of an event, so that the events of others are not decoded. */
-  const workspace = sql.onDialectOrElse({
-    sqlite: () => sql.literal("json_extract(body, '$.workspace_id')"),
-    orElse: () => sql.literal("(body::json ->> 'workspace_id')")
-  })
+  const rowOf = (event: NewEvent) =>
+    Effect.map(Clock.currentTimeMillis, (now): EventRow => {
+      const written: Event = { ...event, created_at: now, duration_ms: Math.max(0, now - event.started_at) }
+      return { createdAt: now, body: JSON.stringify(written) }
+    })
 
   return Outbox.of({
-    write: Effect.fnUntraced(function* (event: NewEvent) {
-      const now = yield* Clock.currentTimeMillis
-      const written: Event = { ...event, created_at: now, duration_ms: Math.max(0, now - event.started_at) }
-      yield* insert(now, JSON.stringify(written))
-    }, mapSqlError("Outbox.write")),
+    row: rowOf,
+    write: (event) => Effect.flatMap(rowOf(event), log.append).pipe(mapSqlError("Outbox.write")),
     read: Effect.fn("Outbox.read")(function* (after: number, limit: number) {
-      const rows =
-        yield* sql`SELECT sequence, body FROM events WHERE sequence > ${after} ORDER BY sequence LIMIT ${limit}`
+      const through = yield* log.readableThrough
+      const rows = yield* sql`SELECT sequence, body FROM events WHERE sequence > ${after} AND sequence <= ${through}
+        ORDER BY sequence LIMIT ${limit}`
       return yield* Effect.forEach(rows, (row) =>
         Effect.map(Effect.orDie(decode(Dialect.text(row, "body"))), (event) => ({
           sequence: Dialect.int(row, "sequence"),
@@ -97,8 +97,10 @@ export const make = Effect.gen(function* () {
       )
     }, mapSqlError("Outbox.read")),
     readOf: Effect.fnUntraced(function* (workspaceId: string, after: number, limit: number) {
-      const rows = yield* sql`SELECT sequence, CASE WHEN ${workspace} = ${workspaceId} THEN body END AS body
-        FROM events WHERE sequence > ${after} ORDER BY sequence LIMIT ${limit}`
+      const through = yield* log.readableThrough
+      // The events of other workspaces are not decoded.
+      const rows = yield* sql`SELECT sequence, CASE WHEN ${log.workspaceId} = ${workspaceId} THEN body END AS body
+        FROM events WHERE sequence > ${after} AND sequence <= ${through} ORDER BY sequence LIMIT ${limit}`
       const bodies = rows.flatMap((row) => Dialect.textOrNull(row, "body") ?? [])
       const last = rows.at(-1)
       return {
@@ -115,7 +117,7 @@ export const make = Effect.gen(function* () {
 })
 
 /** The outbox in the database. It does not purge by itself; see {@link layerPurge}. */
-export const layerSql: Layer.Layer<Outbox, never, SqlClient> = Layer.effect(Outbox, make)
+export const layerSql: Layer.Layer<Outbox, never, SqlClient | EventLog> = Layer.effect(Outbox, make)
 
 /**
  * Deletes old events in the background, at the start and then at an interval (default: 10 minutes).

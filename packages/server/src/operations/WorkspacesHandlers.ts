@@ -97,7 +97,7 @@ const make = Effect.gen(function* () {
             )
             if (balance === null) return yield* missing()
             const answer = { data: toWire(yield* found(workspaces.get(organizationId, id))) }
-            yield* orUnavailable(yield* keep(answer))
+            yield* orUnavailable(keep.store(answer))
             return answer
           })
         )

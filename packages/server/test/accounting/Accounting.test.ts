@@ -90,12 +90,14 @@ describe("Accounting", () => {
 
       const failure = new StorageError({ operation: "test", message: "the answer is not kept", retryable: true })
       const broken = Effect.andThen(renamed("half"), Effect.fail(failure))
-      expect(yield* Effect.flip(accounting.settle(held, outcome(250), () => broken))).toBe(failure)
+      const half = sql.withTransaction(Effect.tap(accounting.settle(held, outcome(250)), broken))
+      expect(yield* Effect.flip(half)).toBe(failure)
       expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 1000, held: 400 })
       expect((yield* TestLedger.usageOf()).length).toBe(0)
       expect(yield* name).not.toBe("half")
 
-      expect(yield* accounting.settle(held, outcome(250), () => renamed("whole"))).toBe("done")
+      const whole = sql.withTransaction(Effect.tap(accounting.settle(held, outcome(250)), renamed("whole")))
+      expect(yield* whole).toBe("done")
       expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 750, held: 0 })
       expect(yield* name).toBe("whole")
     }).pipe(Effect.provide(layer))

@@ -19,7 +19,7 @@ const request = <E>(caller: Caller, work: Effect.Effect<string, E>) =>
     IdempotentRequest.once(
       idempotency,
       { operation: "test", idempotencyKey: "once", payload: Effect.succeed(["the same"]), encode: (answer) => answer },
-      (keep: IdempotentRequest.Keep<string>) => Effect.tap(work, (answer) => Effect.flatten(keep(answer)))
+      (keep: IdempotentRequest.Keep<string>) => Effect.tap(work, keep.store)
     )
   ).pipe(Effect.provideService(CurrentCaller, caller))
 

@@ -25,6 +25,11 @@ export class GroupCommit extends Context.Service<
      * again. It cannot be interrupted.
      */
     readonly run: <A, E>(body: Effect.Effect<A, E>) => Effect.Effect<A, E | SqlError>
+    /**
+     * A fixed statement that is a transaction of its own. Inside the caller's
+     * `sql.withTransaction` it is part of that transaction. Parameters are written `?1`, `?2`, …
+     */
+    readonly prepare: (text: string) => Dialect.Prepared
   }
 >()("@model-gateway/server/storage/sql/GroupCommit") {}
 
@@ -141,15 +146,21 @@ export const make = Effect.gen(function* () {
       return Effect.andThen(Effect.forkIn(worker, scope), wait)
     })
 
-  return GroupCommit.of({
-    run: (body) =>
-      Effect.uninterruptible(
-        Effect.withFiber((fiber) =>
-          Context.getOrUndefined(fiber.context, sql.transactionService) === undefined
-            ? enqueue(body)
-            : sql.withTransaction(body)
-        )
+  const run = <A, E>(body: Effect.Effect<A, E>): Effect.Effect<A, E | SqlError> =>
+    Effect.uninterruptible(
+      Effect.withFiber((fiber) =>
+        Context.getOrUndefined(fiber.context, sql.transactionService) === undefined
+          ? enqueue(body)
+          : sql.withTransaction(body)
       )
+    )
+
+  return GroupCommit.of({
+    run,
+    prepare: (text) => {
+      const prepared = Dialect.prepare(sql, text)
+      return (...params) => run(prepared(...params))
+    }
   })
 })
 

@@ -19,7 +19,11 @@ import { accessSync, constants, existsSync, mkdirSync } from "node:fs"
 import { dirname } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import * as SqliteConnection from "./sqliteConnection.ts"
+import * as SqliteEventLog from "./SqliteEventLog.ts"
+import * as SqliteLedger from "./SqliteLedger.ts"
+import type { EventLog } from "../sql/EventLog.ts"
 import * as GroupCommit from "../sql/GroupCommit.ts"
+import type { LedgerStore } from "../sql/LedgerStore.ts"
 import * as Reader from "../sql/Reader.ts"
 import { describe, isLocked, StorageError } from "../sql/StorageError.ts"
 
@@ -243,8 +247,12 @@ export const make = Effect.fnUntraced(function* (options: Options) {
  */
 export const layer = (
   options: Options
-): Layer.Layer<SqlClient.SqlClient | GroupCommit.GroupCommit | Reader.Reader | Reactivity, StorageError> =>
-  GroupCommit.layer.pipe(
+): Layer.Layer<
+  SqlClient.SqlClient | GroupCommit.GroupCommit | EventLog | LedgerStore | Reader.Reader | Reactivity,
+  StorageError
+> =>
+  SqliteLedger.layer.pipe(
+    Layer.provideMerge(Layer.merge(GroupCommit.layer, SqliteEventLog.layer)),
     Layer.provideMerge(
       Layer.effectContext(
         Effect.map(make(options), ({ client, reader }) =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Schema } from "effect"
-import * as Periods from "../../src/accounting/Periods.ts"
+import * as Periods from "../../src/internal/Periods.ts"
 
 const instants = Schema.Int.check(Schema.isBetween({ minimum: Date.UTC(1900, 0, 1), maximum: Date.UTC(2200, 0, 1) }))
 const at = (iso: string) => Date.parse(iso)

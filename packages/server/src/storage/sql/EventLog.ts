@@ -1,0 +1,27 @@
+/**
+ * Appends to the table of events, and says how far it may be read.
+ *
+ * A reader that continues after the newest event it saw must miss none. SQLite has one writer, so
+ * events become visible in the order of their sequences. Postgres hands out a sequence before its
+ * transaction commits, so a reader there stops before the oldest event that may still appear.
+ */
+import { Context, type Effect } from "effect"
+import type { SqlError } from "effect/sql/SqlError"
+import type { Fragment } from "effect/sql/Statement"
+import type { EventRow } from "./LedgerStore.ts"
+
+/** The table of events. */
+export class EventLog extends Context.Service<
+  EventLog,
+  {
+    /** Writes an event as part of the transaction that is under way. Fails outside of one. */
+    readonly append: (event: EventRow) => Effect.Effect<void, SqlError>
+    /**
+     * The sequence up to which every event that will ever be visible is visible. Ask before reading
+     * the events, and not in the same statement.
+     */
+    readonly readableThrough: Effect.Effect<number, SqlError>
+    /** The SQL expression for the workspace of an event. */
+    readonly workspaceId: Fragment
+  }
+>()("@model-gateway/server/storage/sql/EventLog") {}

@@ -1,0 +1,147 @@
+/**
+ * Writes what a paid request changes: its reservation, its end, and what is written with its end.
+ *
+ * `accounting/Accounting.ts` decides what to write and says what it means. A database writes it
+ * here, each its own way: SQLite one statement after the other in a transaction that it shares with
+ * others, Postgres in one round trip together with others. Both run the statements of
+ * `LedgerStatements.ts`.
+ *
+ * Inside the caller's `sql.withTransaction` everything is part of that transaction.
+ */
+import { Context, Data, type Effect } from "effect"
+import type { Row } from "effect/sql/SqlConnection"
+import type { SqlError } from "effect/sql/SqlError"
+import type { PeriodStarts } from "../../internal/Periods.ts"
+
+/** A reservation to write. Amounts are micro-credits, times are epoch milliseconds. */
+export interface Hold {
+  readonly id: string
+  /** The process that owns it, or null for a job's. */
+  readonly owner: string | null
+  readonly jobId: string | null
+  readonly keyHash: string
+  readonly workspaceId: string
+  readonly guardrailId: string | null
+  readonly operation: string
+  readonly model: string
+  readonly amount: number
+  readonly isByok: boolean
+  /** Held as BYOK usage besides the amount. */
+  readonly byokExtra: number
+  /** When it is written. */
+  readonly now: number
+  /** The periods in which it counts. */
+  readonly starts: PeriodStarts
+}
+
+/** A reservation that was written now or before. */
+export interface Held {
+  readonly amount: number
+  readonly reservedAt: number
+}
+
+/** Why a reservation was not written. */
+export type Refusal = Data.TaggedEnum<{
+  Missing: { readonly what: "key" | "workspace" }
+  /** `budget` is the row of the budget that does not allow it. */
+  OverBudget: { readonly scope: "key" | "guardrail"; readonly budget: Row }
+  OverBalance: { readonly balance: number; readonly reserved: number }
+  /** A budget is already in a later day, which starts at `day`: count in that day. */
+  ClockBehind: { readonly day: number }
+}>
+
+/** Constructors of {@link Refusal}. */
+export const Refusal = Data.taggedEnum<Refusal>()
+
+/** The reservation was not written, and nothing else was. */
+export class HoldRefused extends Data.TaggedError("HoldRefused")<{ readonly reason: Refusal }> {}
+
+/** An entry of the usage ledger. */
+export interface Entry {
+  readonly status: "completed" | "failed" | "cancelled" | "expired"
+  readonly errorStatus: number | null
+  readonly provider: string
+  readonly upstreamModel: string
+  /** Undefined: as reserved. */
+  readonly isByok: boolean | undefined
+  readonly cost: number
+  readonly usage: string | null
+  readonly attempts: string | null
+}
+
+/** An event to write. */
+export interface EventRow {
+  readonly createdAt: number
+  readonly body: string
+}
+
+/** An answer to store for an idempotency key that a process holds. */
+export interface AnswerRow {
+  readonly scope: string
+  readonly key: string
+  /** The process that holds the key. Nothing is stored if it lost it. */
+  readonly owner: string
+  /** The API key whose stored bytes are counted. */
+  readonly keyHash: string
+  readonly status: number
+  readonly headers: string | null
+  readonly body: string | null
+  readonly packed: Uint8Array | null
+  readonly bytes: number
+  /**
+   * Runs after the commit, with the stored bytes of the API key, or undefined if nothing was
+   * stored.
+   */
+  readonly stored: (bytesOfKey: number | undefined) => Effect.Effect<void>
+}
+
+/** What is written in the transaction that ends a reservation. */
+export interface Together {
+  /** Not written if the reservation had ended before. */
+  readonly event?: EventRow | undefined
+  /** Stored in any case. */
+  readonly answer?: AnswerRow | undefined
+}
+
+/** How a reservation ends. */
+export interface End extends Together {
+  readonly id: string
+  /** The workspace, if it is known: ends of one workspace are written together. */
+  readonly workspaceId?: string | undefined
+  /** Settle: charges the cost of `entry`. Release: charges nothing. */
+  readonly entry: Entry | undefined
+  readonly isCharged: boolean
+  readonly now: number
+}
+
+/** What an end did; see `accounting/Reservation.ts`. */
+export interface Ended {
+  readonly settlement: "done" | "late" | "already"
+  /** What was charged, unless it is `already`. */
+  readonly charged: { readonly operation: string; readonly model: string; readonly reserved: number } | undefined
+}
+
+/** Writes paid requests. */
+export class LedgerStore extends Context.Service<
+  LedgerStore,
+  {
+    /** Writes a reservation, or fails with the budget that does not allow it. */
+    readonly hold: (hold: Hold) => Effect.Effect<Held, HoldRefused | SqlError>
+    /** Ends a reservation. Takes effect once for each. */
+    readonly end: (end: End) => Effect.Effect<Ended, SqlError>
+    /**
+     * Releases open reservations of dead processes and marks them abandoned, in one transaction.
+     * Returns how many were still open.
+     */
+    readonly abandon: (
+      intents: ReadonlyArray<{ readonly id: string; readonly owner: string | null }>,
+      now: number
+    ) => Effect.Effect<number, SqlError>
+    /** Stores an answer alone. */
+    readonly keep: (answer: AnswerRow) => Effect.Effect<void, SqlError>
+  }
+>()("@model-gateway/server/storage/sql/LedgerStore") {}
+
+/** What a reservation holds in credits and as BYOK usage. */
+export const heldBy = ({ amount, byokExtra, isByok }: Pick<Hold, "amount" | "byokExtra" | "isByok">) =>
+  isByok ? { credits: 0, byok: amount } : { credits: amount, byok: byokExtra }

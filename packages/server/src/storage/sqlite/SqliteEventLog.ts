@@ -1,0 +1,20 @@
+/** The table of events on SQLite, which makes them visible in the order of their sequences. */
+import { Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import * as Dialect from "../sql/Dialect.ts"
+import { EventLog } from "../sql/EventLog.ts"
+import { insertEvent } from "../sql/LedgerStatements.ts"
+
+/** The table of events over the database in the context. */
+export const layer: Layer.Layer<EventLog, never, SqlClient> = Layer.effect(
+  EventLog,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const insert = Dialect.prepareChange(sql, insertEvent)
+    return EventLog.of({
+      append: ({ body, createdAt }) => Effect.asVoid(insert(createdAt, body)),
+      readableThrough: Effect.succeed(Number.MAX_SAFE_INTEGER),
+      workspaceId: sql.literal("json_extract(body, '$.workspace_id')")
+    })
+  })
+)
