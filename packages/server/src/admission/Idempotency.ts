@@ -202,10 +202,7 @@ export const make = Effect.gen(function* () {
   }
 
   const insert = ({ fingerprint, key, keyHash, scope }: IdempotentRequest, now: number) =>
-    Effect.map(
-      insertClaim(scope, key, keyHash, fingerprint, owner.id, now, now + lifetime),
-      (rows) => rows.length > 0
-    )
+    Effect.map(insertClaim(scope, key, keyHash, fingerprint, owner.id, now, now + lifetime), (rows) => rows.length > 0)
 
   const takeOver = Effect.fnUntraced(function* ({ key, scope }: IdempotentRequest, from: string, now: number) {
     const rows =
@@ -285,10 +282,8 @@ export const make = Effect.gen(function* () {
 })
 
 /** The service over the database. It does not purge by itself; see {@link layerPurge}. */
-export const layerSql: Layer.Layer<Idempotency, never, SqlClient | GroupCommit | LedgerStore | ProcessInstance> = Layer.effect(
-  Idempotency,
-  make
-)
+export const layerSql: Layer.Layer<Idempotency, never, SqlClient | GroupCommit | LedgerStore | ProcessInstance> =
+  Layer.effect(Idempotency, make)
 
 /** Purges in the background, at the start and then at an interval (default: 1 hour). */
 export const layerPurge = (options?: {

@@ -63,10 +63,7 @@ export const once = <A, E, R>(
 ): Effect.Effect<HttpServerResponse.HttpServerResponse, E | BadRequest, R> => {
   const toAnswer = (value: A): Idempotency.Answer => ({ status, headers: {}, body: encode(value) })
   if (idempotencyKey === undefined) {
-    return Effect.map(
-      effect(keepNothing),
-      (value) => respond(toAnswer(value))
-    )
+    return Effect.map(effect(keepNothing), (value) => respond(toAnswer(value)))
   }
   return Effect.uninterruptibleMask(
     Effect.fnUntraced(function* (restore) {

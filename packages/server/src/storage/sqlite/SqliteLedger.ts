@@ -68,9 +68,7 @@ export const make = Effect.gen(function* () {
     // The request continues without it.
     if (budget === undefined) return yield* scope === "key" ? refuse(Refusal.Missing({ what: "key" })) : Effect.void
     const current = Dialect.int(budget, "day_start")
-    return yield* refuse(
-      current > day ? Refusal.ClockBehind({ day: current }) : Refusal.OverBudget({ scope, budget })
-    )
+    return yield* refuse(current > day ? Refusal.ClockBehind({ day: current }) : Refusal.OverBudget({ scope, budget }))
   })
 
   const holdCredits = Effect.fnUntraced(function* (workspaceId: string, credits: number) {
@@ -155,7 +153,12 @@ export const make = Effect.gen(function* () {
     yield* chargeWorkspace(Dialect.text(intent, "workspace_id"), usage, held.credits)
   })
 
-  const endIntent = Effect.fnUntraced(function* ({ entry, id, isCharged, now }: End): Effect.fn.Return<Ended, SqlError> {
+  const endIntent = Effect.fnUntraced(function* ({
+    entry,
+    id,
+    isCharged,
+    now
+  }: End): Effect.fn.Return<Ended, SqlError> {
     const [intent] = yield* takeIntent(id)
     if (intent === undefined) return already
     const isLate = Dialect.text(intent, "state") === "abandoned"
