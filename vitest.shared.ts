@@ -1,10 +1,12 @@
 // What every package's tests have in common. A package's vitest.config.ts merges this with what is its own.
+import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
 
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     allowOnly: false,
+    globalSetup: fileURLToPath(new URL("scripts/postgresSetup.mjs", import.meta.url)),
     // Generous, because a busy machine with two cores must not turn a good test into a failed one.
     testTimeout: 20_000,
     hookTimeout: 30_000,

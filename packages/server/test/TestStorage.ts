@@ -1,5 +1,5 @@
-/** A real SQLite database in a temporary folder, with every store over it, for one test. */
-import { Clock, Effect, FileSystem, Layer, Redacted } from "effect"
+/** A real database for one test, on SQLite or on Postgres, with every store over it. */
+import { Clock, Effect, FileSystem, Layer, Redacted, type Scope } from "effect"
 import { NodeFileSystem, NodeServices } from "@effect/platform-node"
 import { layerWebCrypto } from "effect/crypto/SecureRandom"
 import * as Accounting from "../src/accounting/Accounting.ts"
@@ -15,8 +15,10 @@ import * as KeyStore from "../src/access/KeyStore.ts"
 import * as FreeModelDays from "../src/admission/FreeModelDays.ts"
 import * as Migrations from "../src/storage/sql/Migrations.ts"
 import * as ProcessInstance from "../src/storage/sql/ProcessInstance.ts"
+import * as PostgresClient from "../src/storage/postgres/PostgresClient.ts"
 import * as SqliteClient from "../src/storage/sqlite/SqliteClient.ts"
 import * as WorkspaceStore from "../src/access/WorkspaceStore.ts"
+import * as TestPostgres from "./TestPostgres.ts"
 
 /** A folder that is deleted when the scope closes. */
 export const temporaryFolder = Effect.gen(function* () {
@@ -52,13 +54,19 @@ const layerVault = Vault.layer("unused").pipe(
   )
 )
 
+/** The client of the database at this location: a file of SQLite, or the URL of Postgres. */
+export const layerClient = (location: string) =>
+  TestPostgres.isUrl(location)
+    ? PostgresClient.layer({ url: Redacted.make(location) })
+    : SqliteClient.layer({ filename: location })
+
 /**
- * The stores over a database file. Each use counts as a separate process.
+ * The stores over the database at this location. Each use counts as a separate process.
  *
  * It sends one heartbeat, because a test that moves its clock by years should not send one every
  * five seconds. `{}` sets the heartbeat of the service.
  */
-export const layerAt = (filename: string, heartbeat: ProcessInstance.Options = { heartbeatEvery: "1000 days" }) =>
+export const layerAt = (location: string, heartbeat: ProcessInstance.Options = { heartbeatEvery: "1000 days" }) =>
   Layer.mergeAll(
     WorkspaceStore.layerSql,
     GuardrailStore.layerSql,
@@ -70,10 +78,37 @@ export const layerAt = (filename: string, heartbeat: ProcessInstance.Options = {
     Layer.provideMerge(Layer.mergeAll(KeyStore.layerSql, Accounting.layerSql, Idempotency.layerSql)),
     Layer.provideMerge(Layer.mergeAll(ProcessInstance.layerSql(heartbeat), KeyCache.layerSql)),
     Layer.provideMerge(Migrations.layer),
-    Layer.provideMerge(SqliteClient.layer({ filename })),
+    Layer.provideMerge(layerClient(location)),
     Layer.provideMerge(layerWebCrypto),
     Layer.fresh
   )
 
-/** The stores over a new database. */
-export const layer = Layer.unwrap(Effect.map(temporaryFolder, (folder) => layerAt(`${folder}/gateway.db`)))
+/** A kind of database that suites run on. */
+export interface Database {
+  readonly name: "sqlite" | "postgres"
+  /** The location of a new database, which is deleted when the scope closes. */
+  readonly create: Effect.Effect<string, never, Scope.Scope>
+  /** The stores over a new database. */
+  readonly layer: ReturnType<typeof layerAt>
+}
+
+const database = (name: Database["name"], create: Database["create"]): Database => ({
+  name,
+  create,
+  layer: Layer.unwrap(Effect.map(create, (location) => layerAt(location)))
+})
+
+export const sqlite = database(
+  "sqlite",
+  Effect.map(Effect.orDie(temporaryFolder), (folder) => `${folder}/gateway.db`)
+)
+
+export const postgres = database("postgres", TestPostgres.create)
+
+/**
+ * Every kind of database that is installed, for `describe.each(databases)("on $name", ({ create, layer }) => …)`.
+ */
+export const databases: ReadonlyArray<Database> = TestPostgres.isInstalled ? [sqlite, postgres] : [sqlite]
+
+/** The stores over a new database of SQLite. */
+export const layer = sqlite.layer

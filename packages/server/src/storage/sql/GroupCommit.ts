@@ -166,3 +166,9 @@ export const make = Effect.gen(function* () {
 
 /** The service over the database. Groups concurrent transactions. */
 export const layer: Layer.Layer<GroupCommit, never, SqlClient> = Layer.effect(GroupCommit, make)
+
+/** The service over the database. Each transaction has its own commit. */
+export const layerEach: Layer.Layer<GroupCommit, never, SqlClient> = Layer.effect(
+  GroupCommit,
+  Effect.map(SqlClient, (sql) => GroupCommit.of({ run: (body) => Effect.uninterruptible(sql.withTransaction(body)) }))
+)

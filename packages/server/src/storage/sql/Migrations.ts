@@ -7,6 +7,8 @@
 import { Effect, Layer } from "effect"
 import * as Migrator from "effect/sql/Migrator"
 import { SqlClient } from "effect/sql/SqlClient"
+import * as postgresMigrations from "../postgres/postgresMigrations.ts"
+import * as sqliteMigrations from "../sqlite/sqliteMigrations.ts"
 import * as Dialect from "./Dialect.ts"
 import * as accounting from "./migrations/Accounting.ts"
 import * as byokReservations from "./migrations/ByokReservations.ts"
@@ -92,11 +94,21 @@ const newerSchema = (found: number) =>
  * then finds nothing to do. Fails without changes if a newer version has migrated the database.
  */
 export const run = Effect.gen(function* () {
-  yield* migrate({ loader: Migrator.fromRecord(migrations), table: "schema_migrations" })
   const sql = yield* SqlClient
-  const [row] = yield* sql`SELECT migration_id FROM schema_migrations ORDER BY migration_id DESC LIMIT 1`
-  const found = row === undefined ? 0 : Dialect.int(row, "migration_id")
-  if (found > newest) return yield* newerSchema(found)
+  const { finish, lock } = sql.onDialectOrElse({
+    pg: () => postgresMigrations,
+    orElse: () => sqliteMigrations
+  })
+  yield* sql.withTransaction(
+    Effect.gen(function* () {
+      yield* lock
+      yield* migrate({ loader: Migrator.fromRecord(migrations), table: "schema_migrations" })
+      const [row] = yield* sql`SELECT migration_id FROM schema_migrations ORDER BY migration_id DESC LIMIT 1`
+      const found = row === undefined ? 0 : Dialect.int(row, "migration_id")
+      if (found > newest) return yield* newerSchema(found)
+      yield* finish(tables)
+    })
+  )
 }).pipe(mapSqlError("Migrations.run"))
 
 /** Provides nothing, and completes when the database is migrated. Provide it to the stores. */

@@ -5,29 +5,26 @@
  * blocks the whole process. Open SQLite with a timeout of 0. A statement that meets a lock then
  * fails at once and is retried after a pause, in which other fibers run.
  */
-import { Clock, Effect, Stream } from "effect"
+import { Effect, Stream } from "effect"
 import * as SqlClient from "effect/sql/SqlClient"
 import type { Connection } from "effect/sql/SqlConnection"
 import { classifySqliteError, SqlError } from "effect/sql/SqlError"
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite"
+import * as RealClock from "../../internal/RealClock.ts"
 import * as LruMap from "../../internal/LruMap.ts"
 import { isLocked } from "../sql/StorageError.ts"
 
 /**
- * The machine's time, even if a test provides another clock: the process that holds the lock does
- * not follow the test's clock.
+ * Monotonic time in nanoseconds, for computing deadlines. The machine's, because the process that
+ * holds the lock does not follow a test's clock.
  */
-const realClock = Clock.Clock.defaultValue()
-
-/** Monotonic time in nanoseconds, for computing deadlines. */
-export const now = (): bigint => realClock.monotonicTimeNanosUnsafe()
+export const now = (): bigint => RealClock.clock.monotonicTimeNanosUnsafe()
 
 /** Pauses between attempts in milliseconds. The last one repeats. */
 const pauses = [1, 2, 5, 10, 20, 50]
 
 /** Waits before attempt number `tried` + 1. */
-export const pause = (tried: number): Effect.Effect<void> =>
-  Effect.provideService(Effect.sleep(pauses[tried] ?? 50), Clock.Clock, realClock)
+export const pause = (tried: number): Effect.Effect<void> => RealClock.provide(Effect.sleep(pauses[tried] ?? 50))
 
 /** Wraps an error of `node:sqlite`. */
 export const sqlError = (cause: unknown, message: string, operation: string): SqlError => {

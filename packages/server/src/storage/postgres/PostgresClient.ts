@@ -1,0 +1,94 @@
+/**
+ * `effect/sql` over a pool of connections to Postgres.
+ *
+ * The connections are opened when they are needed, and replaced when they are lost: after Postgres
+ * was away, requests work again by themselves.
+ */
+import * as PgClient from "@effect/sql-pg/PgClient"
+import * as PgPool from "@effect/sql-pg/PgPool"
+import { Context, Effect, Layer, type Redacted } from "effect"
+import { layer as layerReactivity, type Reactivity } from "effect/reactivity/Reactivity"
+import * as SqlClient from "effect/sql/SqlClient"
+import type { Connection } from "effect/sql/SqlConnection"
+import { SqlError, UnknownError } from "effect/sql/SqlError"
+import * as RealClock from "../../internal/RealClock.ts"
+import * as GroupCommit from "../sql/GroupCommit.ts"
+import * as Reader from "../sql/Reader.ts"
+import { mapSqlError, type StorageError } from "../sql/StorageError.ts"
+import * as PostgresConnection from "./postgresConnection.ts"
+
+/** Location and options of the database. */
+export interface Options {
+  /** `postgres://user:password@host:port/database`, with the query parameters of libpq. */
+  readonly url: Redacted.Redacted
+  /** The greatest number of connections. Default: 10. */
+  readonly maxConnections?: number | undefined
+}
+
+/** Postgres answers `ROLLBACK` to the `COMMIT` of a transaction that has failed. */
+const commit = (connection: Connection): Effect.Effect<void, SqlError> =>
+  Effect.flatMap(connection.executeRaw("COMMIT", []), (result) =>
+    typeof result === "object" && result !== null && "command" in result && result.command === "ROLLBACK"
+      ? Effect.fail(rolledBack())
+      : Effect.void
+  )
+
+const rolledBack = () =>
+  new SqlError({
+    reason: new UnknownError({ cause: new Error("The transaction was rolled back"), operation: "commit" })
+  })
+
+/**
+ * Connects to the database and makes the client and the reader. They close with the scope.
+ *
+ * Fails with a {@link StorageError} with a one-sentence message if the database does not accept a
+ * connection.
+ */
+export const make = Effect.fnUntraced(function* ({ maxConnections = 10, url }: Options) {
+  const pool = yield* RealClock.provide(
+    PgPool.make({ url, maxConnections, applicationName: "model-gateway", types: PostgresConnection.types })
+  )
+  const client = yield* SqlClient.make({
+    acquirer: Effect.map(RealClock.provide(pool.get), PostgresConnection.make),
+    borrower: (use) => RealClock.provide(pool.use((connection) => use(PostgresConnection.make(connection)))),
+    transactionAcquirer: Effect.map(RealClock.provide(pool.reserve), PostgresConnection.make),
+    compiler: PgClient.makeCompiler(),
+    driver: "pg",
+    prepareTransactionControls: true,
+    commit,
+    releaseSavepoint: (name) => `RELEASE SAVEPOINT ${name}`,
+    spanAttributes: [["db.system.name", "postgresql"]]
+  })
+  yield* client`SELECT 1`
+  return { client, reader: Reader.makeSql(client) }
+}, mapSqlError("PostgresClient.open"))
+
+/**
+ * The Postgres database as a {@link SqlClient.SqlClient}, with shared commits
+ * ({@link GroupCommit.GroupCommit}) and reads beside them ({@link Reader.Reader}), for as long as
+ * the layer lives.
+ *
+ * @example
+ * ```ts
+ * import { Layer, Redacted } from "effect"
+ * import * as Migrations from "../sql/Migrations.ts"
+ * import * as PostgresClient from "./PostgresClient.ts"
+ *
+ * const Storage = Migrations.layer.pipe(
+ *   Layer.provideMerge(PostgresClient.layer({ url: Redacted.make("postgres://gateway@localhost/gateway") }))
+ * )
+ * ```
+ */
+export const layer = (
+  options: Options
+): Layer.Layer<SqlClient.SqlClient | GroupCommit.GroupCommit | Reader.Reader | Reactivity, StorageError> =>
+  GroupCommit.layerEach.pipe(
+    Layer.provideMerge(
+      Layer.effectContext(
+        Effect.map(make(options), ({ client, reader }) =>
+          Context.make(SqlClient.SqlClient, client).pipe(Context.add(Reader.Reader, reader))
+        )
+      )
+    ),
+    Layer.provideMerge(layerReactivity)
+  )

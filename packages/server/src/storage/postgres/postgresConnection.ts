@@ -1,0 +1,62 @@
+/**
+ * Adapts a connection of `@effect/sql-pg` to `effect/sql`, so that both databases read and write
+ * the same JavaScript values.
+ *
+ * Integers are sent as `int8` and read as numbers. By itself the driver chooses the type of a
+ * parameter by the size of its value, so that one statement would be prepared several times and sums
+ * of small parameters would overflow.
+ */
+import type { PgConnection } from "@effect/sql-pg/PgConnection"
+import * as PgTypes from "@effect/sql-pg/PgTypes"
+import { Effect, Result } from "effect"
+import type { Connection } from "effect/sql/SqlConnection"
+
+const int8: PgTypes.Codec<number | bigint> = {
+  encode: (value) => {
+    const bytes = new Uint8Array(8)
+    new DataView(bytes.buffer).setBigInt64(0, BigInt(value))
+    return Result.succeed(bytes)
+  },
+  decode: (bytes) => readInt8(bytes, 0),
+  read: readInt8
+}
+
+/** A number if it is exact, else a bigint. */
+function readInt8(bytes: Uint8Array, offset: number) {
+  const value = new DataView(bytes.buffer, bytes.byteOffset + offset, 8).getBigInt64(0)
+  const number = Number(value)
+  return Result.succeed(Number.isSafeInteger(number) ? number : value)
+}
+
+/** The types of the driver, except that `int8` is a number. */
+export const types: PgTypes.Registry = PgTypes.makeRegistry()
+types.register(PgTypes.OID.int8, int8, { arrayOid: PgTypes.arrayOidFor(PgTypes.OID.int8) })
+
+const parameter = (value: unknown): unknown =>
+  typeof value === "number" && Number.isSafeInteger(value) ? integer(value) : value
+
+const integer = (value: number): PgTypes.Parameter => ({
+  [PgTypes.ParameterTypeId]: PgTypes.ParameterTypeId,
+  oid: PgTypes.OID.int8,
+  value
+})
+
+/** Makes the connection. */
+export const make = (connection: PgConnection): Connection => {
+  const query = (text: string, params: ReadonlyArray<unknown>, prepare: boolean) =>
+    connection.query(text, params.map(parameter), prepare)
+  const values = (text: string, params: ReadonlyArray<unknown>, prepare: boolean) =>
+    connection.queryValues(text, params.map(parameter), prepare)
+  const execute =
+    (prepare: boolean): Connection["execute"] =>
+    (text, params, transformRows) =>
+      Effect.map(query(text, params, prepare), ({ rows }) => (transformRows === undefined ? rows : transformRows(rows)))
+  return {
+    execute: execute(true),
+    executeUnprepared: execute(false),
+    executeRaw: (text, params) => query(text, params, true),
+    executeStream: (text, params) => connection.stream(text, params.map(parameter)),
+    executeValues: (text, params) => values(text, params, true),
+    executeValuesUnprepared: (text, params) => values(text, params, false)
+  }
+}

@@ -1,0 +1,29 @@
+/** What the migrations do only on Postgres. */
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import * as Dialect from "../sql/Dialect.ts"
+
+/** Any number, the same in every version: the lock is for all who migrate this database. */
+const lockId = 7_310_589
+
+/** Waits until no other process migrates. Ends with the transaction. */
+export const lock = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  yield* sql`SELECT pg_advisory_xact_lock(${lockId})`
+})
+
+/**
+ * Orders the text columns of the tables by their bytes, as SQLite does, whatever the database's own
+ * order is. Pages of lists rely on it, and comparing bytes is faster.
+ */
+export const finish = Effect.fnUntraced(function* (tables: ReadonlyArray<string>) {
+  const sql = yield* SqlClient
+  const columns = yield* sql`SELECT table_name, column_name FROM information_schema.columns
+    WHERE table_schema = current_schema() AND ${sql.in("table_name", tables)}
+      AND data_type = 'text' AND collation_name IS DISTINCT FROM 'C'`
+  const byTable = Map.groupBy(columns, (row) => Dialect.text(row, "table_name"))
+  for (const [table, rows] of byTable) {
+    const changes = rows.map((row) => sql`ALTER COLUMN ${sql(Dialect.text(row, "column_name"))} TYPE TEXT COLLATE "C"`)
+    yield* sql`ALTER TABLE ${sql(table)} ${sql.csv(changes)}`
+  }
+})
