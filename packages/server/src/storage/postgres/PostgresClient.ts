@@ -12,9 +12,13 @@ import * as SqlClient from "effect/sql/SqlClient"
 import type { Connection } from "effect/sql/SqlConnection"
 import { SqlError, UnknownError } from "effect/sql/SqlError"
 import * as RealClock from "../../internal/RealClock.ts"
+import type { EventLog } from "../sql/EventLog.ts"
 import * as GroupCommit from "../sql/GroupCommit.ts"
+import type { LedgerStore } from "../sql/LedgerStore.ts"
 import * as Reader from "../sql/Reader.ts"
 import { mapSqlError, type StorageError } from "../sql/StorageError.ts"
+import * as SqliteEventLog from "../sqlite/SqliteEventLog.ts"
+import * as SqliteLedger from "../sqlite/SqliteLedger.ts"
 import * as PostgresConnection from "./postgresConnection.ts"
 
 /** Location and options of the database. */
@@ -81,8 +85,12 @@ export const make = Effect.fnUntraced(function* ({ maxConnections = 10, url }: O
  */
 export const layer = (
   options: Options
-): Layer.Layer<SqlClient.SqlClient | GroupCommit.GroupCommit | Reader.Reader | Reactivity, StorageError> =>
-  GroupCommit.layerEach.pipe(
+): Layer.Layer<
+  SqlClient.SqlClient | GroupCommit.GroupCommit | EventLog | LedgerStore | Reader.Reader | Reactivity,
+  StorageError
+> =>
+  SqliteLedger.layer.pipe(
+    Layer.provideMerge(Layer.merge(GroupCommit.layerEach, SqliteEventLog.layer)),
     Layer.provideMerge(
       Layer.effectContext(
         Effect.map(make(options), ({ client, reader }) =>
