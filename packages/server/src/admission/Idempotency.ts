@@ -13,6 +13,7 @@
  */
 import { Clock, Context, Data, Deferred, type Duration, Effect, Exit, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
+import { isSqlError } from "effect/sql/SqlError"
 import { createHash } from "node:crypto"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Background from "../internal/Background.ts"
@@ -52,6 +53,9 @@ export interface Claim {
    *
    * If one answer exceeds an API key's limit, only its status is stored: repeating the request
    * fails with {@link IdempotencyConflict}, because running it again would charge it again.
+   *
+   * Fails if another process has taken the key over, because this one seemed dead: the other one
+   * does and charges the work, so this one must charge nothing.
    */
   readonly complete: (answer: KeptAnswer.PackedAnswer) => Effect.Effect<void, StorageError>
   /**
@@ -113,6 +117,7 @@ export const keeps = (status: number): boolean =>
 
 const lifetime = 86_400_000
 const pollEvery = "100 millis"
+const confirmEvery = "1 second"
 
 const conflict = (message: string) => Effect.fail(new IdempotencyConflict({ message }))
 
@@ -130,9 +135,17 @@ interface Held {
   claimed: boolean
 }
 
+const newHeld = ({ fingerprint }: IdempotentRequest): Held => ({
+  fingerprint,
+  asked: Deferred.makeUnsafe(),
+  ended: Deferred.makeUnsafe(),
+  claimed: false
+})
+
 /** Makes the service over the database in the context. */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
+  const layerScope = yield* Effect.scope
   const owner = yield* ProcessInstance
   const transactions = yield* GroupCommit
   const bounds = (yield* GatewayServerConfig).keptAnswers
@@ -164,6 +177,50 @@ export const make = Effect.gen(function* () {
 
   const drop = ({ key, scope }: IdempotentRequest) => Effect.asVoid(deleteClaim(scope, key, owner.id))
 
+  /**
+   * Claims that may still be in the database although no request holds them, because a write failed.
+   * Other processes would wait for them as long as this one lives.
+   */
+  const unconfirmed = new Map<string, IdempotentRequest>()
+  let isConfirming = false
+
+  /** Drops the unconfirmed claims. Requests with their keys wait meanwhile. */
+  const dropUnconfirmed = Effect.suspend(() =>
+    Effect.forEach(
+      Array.from(unconfirmed),
+      ([name, request]) => {
+        unconfirmed.delete(name)
+        // A request that holds the key ends the claim itself.
+        if (held.has(name)) return Effect.void
+        held.set(name, newHeld(request))
+        return drop(request).pipe(
+          Effect.onError(() => Effect.sync(() => unconfirmed.set(name, request))),
+          Effect.ensuring(free(request))
+        )
+      },
+      { discard: true }
+    )
+  )
+
+  const confirming = dropUnconfirmed.pipe(
+    Effect.ignore,
+    Effect.delay(confirmEvery),
+    Effect.repeat({ while: () => unconfirmed.size > 0 }),
+    Effect.ensuring(
+      Effect.sync(() => {
+        isConfirming = false
+      })
+    )
+  )
+
+  const confirm = (request: IdempotentRequest) =>
+    Effect.suspend(() => {
+      unconfirmed.set(nameOf(request), request)
+      if (isConfirming) return Effect.void
+      isConfirming = true
+      return Effect.asVoid(Effect.forkIn(confirming, layerScope))
+    })
+
   const claimOf = (request: IdempotentRequest): Claim => {
     const { key, scope } = request
     const slot = held.get(nameOf(request))
@@ -193,9 +250,10 @@ export const make = Effect.gen(function* () {
         ).pipe(mapSqlError("Idempotency.complete")),
       abandon: drop(request).pipe(
         mapSqlError("Idempotency.abandon"),
-        // Free the key even if its row could not be removed: the next request finds that nobody
-        // holds it and takes it over.
+        // Free the key even if its row could not be removed: the next request of this process finds
+        // that nobody holds it and takes it over.
         Effect.ensuring(free(request)),
+        Effect.tapError(() => confirm(request)),
         Effect.uninterruptible
       )
     }
@@ -244,14 +302,11 @@ export const make = Effect.gen(function* () {
     Effect.suspend(() => {
       const slot = held.get(nameOf(request))
       if (slot === undefined) {
-        held.set(nameOf(request), {
-          fingerprint: request.fingerprint,
-          asked: Deferred.makeUnsafe(),
-          ended: Deferred.makeUnsafe(),
-          claimed: false
-        })
-        return Effect.onExit(contend(request), (exit) =>
-          Exit.isSuccess(exit) && exit.value?._tag === "First" ? Effect.void : free(request)
+        held.set(nameOf(request), newHeld(request))
+        return contend(request).pipe(
+          Effect.onExit((exit) => (Exit.isSuccess(exit) && exit.value?._tag === "First" ? Effect.void : free(request))),
+          // The claim may have been committed all the same.
+          Effect.tapError((error) => (isSqlError(error) ? confirm(request) : Effect.void))
         )
       }
       if (!slot.claimed) return Effect.as(Effect.interruptible(Deferred.await(slot.asked)), undefined)

@@ -1,7 +1,11 @@
 import { describe, expect, it } from "@effect/vitest"
+import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { Deferred, Duration, Effect, Exit, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { TestClock } from "effect/testing"
+import { KeyStore } from "../../src/access/KeyStore.ts"
+import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
+import { Accounting } from "../../src/accounting/Accounting.ts"
 import {
   type Answer,
   fingerprintOf,
@@ -9,6 +13,7 @@ import {
   type IdempotentRequest,
   keeps
 } from "../../src/admission/Idempotency.ts"
+import { claimLost } from "../../src/storage/sql/LedgerStore.ts"
 import { clockAhead, layer, layerAt, temporaryFolder } from "../TestStorage.ts"
 
 const answer = (status = 200, body = "{}"): Answer => ({
@@ -21,6 +26,23 @@ const request = (key = "once", body = "a", scope = "key-hash") => ({
   keyHash: scope,
   key,
   fingerprint: fingerprintOf("POST /x", body)
+})
+
+const charge = { cost: MicroCredits.make(300), provider: "sandbox", upstreamModel: "bm25" }
+
+/** A reservation of 400 micro-credits in a workspace that has 1000. */
+const reserved = Effect.gen(function* () {
+  const { id: workspaceId, organizationId } = yield* (yield* WorkspaceStore).ensureDefault({
+    credits: MicroCredits.make(1000)
+  })
+  const { key } = yield* (yield* KeyStore).create({ organizationId, workspaceId, name: "k" })
+  return yield* (yield* Accounting).reserve({
+    id: "gen-1",
+    payer: { keyHash: key.hash, workspaceId, guardrailId: null },
+    operation: "rerank",
+    model: "sandbox/bm25",
+    amount: MicroCredits.make(400)
+  })
 })
 
 /** As the service goes: whoever is first works and keeps the answer, and whatever ends otherwise frees the key. */
@@ -255,6 +277,75 @@ describe("Idempotency", () => {
       expect(results.map((result) => result.answer.body)).toEqual(["1", "1"])
       expect(done).toBe(1)
     }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("stores no answer, and charges nothing for it, when another process took its key over", () =>
+    Effect.gen(function* () {
+      const filename = `${yield* temporaryFolder}/gateway.db`
+      const other = yield* Layer.build(layerAt(filename))
+      yield* Effect.gen(function* () {
+        const accounting = yield* Accounting
+        const idempotency = yield* Idempotency
+        const sql = yield* SqlClient
+        const held = yield* reserved
+        const begun = yield* idempotency.begin(request())
+        if (begun._tag !== "First") return expect(begun._tag).toBe("First")
+        // As though this process had been silent for so long that it counts as dead.
+        yield* sql`DELETE FROM processes WHERE id IN (SELECT owner FROM idempotency)`
+        const theirs = Effect.provide(once(request(), Effect.succeed(answer(200, "theirs"))), other)
+        expect(yield* theirs).toMatchObject({ replayed: false })
+
+        const late = accounting.settle(held, charge, { answer: begun.claim.row(answer(200, "late")) })
+        expect(yield* Effect.flip(late)).toEqual(claimLost)
+        expect(yield* Effect.flip(begun.claim.complete(answer(200, "late")))).toEqual(claimLost)
+        yield* begun.claim.abandon
+        expect(yield* once(request(), Effect.succeed(answer(200, "again")))).toEqual({
+          answer: answer(200, "theirs"),
+          replayed: true
+        })
+        // What the upstream may bill is listed.
+        expect(yield* accounting.reap).toBe(1)
+        expect(yield* accounting.balanceOf(held.workspaceId)).toMatchObject({ balance: 1000, held: 0 })
+        expect(yield* accounting.reconciliation).toMatchObject({ abandoned: [{ id: "gen-1" }], late: [] })
+      }).pipe(Effect.provide(layerAt(filename)))
+    })
+  )
+
+  it.effect("takes a charge and its answer as done that a commit without confirmation has written", () =>
+    Effect.gen(function* () {
+      const accounting = yield* Accounting
+      const idempotency = yield* Idempotency
+      const held = yield* reserved
+      const begun = yield* idempotency.begin(request())
+      if (begun._tag !== "First") return expect(begun._tag).toBe("First")
+      const settle = accounting.settle(held, charge, { answer: begun.claim.row(answer(200, "kept")) })
+      expect(yield* settle).toBe("done")
+      expect(yield* settle).toBe("already")
+      expect(yield* idempotency.begin(request())).toMatchObject({ _tag: "Replay", answer: answer(200, "kept") })
+      expect(yield* accounting.balanceOf(held.workspaceId)).toMatchObject({ balance: 700, held: 0 })
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("releases a claim for other processes as soon as the database works again", () =>
+    Effect.gen(function* () {
+      const filename = `${yield* temporaryFolder}/gateway.db`
+      const other = yield* Layer.build(layerAt(filename))
+      yield* Effect.gen(function* () {
+        const idempotency = yield* Idempotency
+        const sql = yield* SqlClient
+        const begun = yield* idempotency.begin(request())
+        if (begun._tag !== "First") return expect(begun._tag).toBe("First")
+        yield* sql`ALTER TABLE idempotency RENAME TO elsewhere`
+        expect((yield* Effect.flip(begun.claim.abandon))._tag).toBe("StorageError")
+        expect((yield* Effect.flip(idempotency.begin(request("another"))))._tag).toBe("StorageError")
+        yield* TestClock.adjust("3 seconds")
+        yield* sql`ALTER TABLE elsewhere RENAME TO idempotency`
+        yield* TestClock.adjust("2 seconds")
+        expect(yield* sql`SELECT * FROM idempotency`).toEqual([])
+        const theirs = Effect.provide(once(request(), Effect.succeed(answer(200, "theirs"))), other)
+        expect(yield* theirs).toMatchObject({ replayed: false })
+      }).pipe(Effect.provide(layerAt(filename)))
+    })
   )
 
   it.effect("keeps an answer together with what was done, or neither", () =>

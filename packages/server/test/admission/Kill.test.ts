@@ -5,13 +5,11 @@
  */
 import { NodeServices } from "@effect/platform-node"
 import { expect, it } from "@effect/vitest"
-import { Duration, Effect, Option, Schema, Stream } from "effect"
-import { ChildProcess } from "effect/process"
+import { Duration, Effect, Schema } from "effect"
 import { randomInt } from "node:crypto"
-import { Agent, request as httpRequest } from "node:http"
 import { DatabaseSync } from "node:sqlite"
-import { fileURLToPath } from "node:url"
 import { temporaryFolder } from "../TestStorage.ts"
+import { ask, type Gateway, start } from "./Gateways.ts"
 
 /** Where it dies: see the fixture. At `any` it is killed from outside. */
 const deaths = ["charged", "any", "claimed", "charging", "any", "reserved"] as const
@@ -29,69 +27,6 @@ const chances = (state: number) => () => {
   mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
   return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
 }
-
-const Started = Schema.fromJsonString(Schema.Struct({ port: Schema.Int, key: Schema.optionalKey(Schema.String) }))
-
-/** A gateway process over the folder, until the scope closes. */
-const start = Effect.fnUntraced(function* (folder: string, ...death: ReadonlyArray<string>) {
-  const fixture = fileURLToPath(new URL("./fixtures/gateway.ts", import.meta.url))
-  const child = yield* ChildProcess.make(process.execPath, [fixture, folder, ...death], {
-    env: { NODE_NO_WARNINGS: "1" },
-    extendEnv: true
-  })
-  const line = yield* Stream.runHead(child.stdout.pipe(Stream.decodeText, Stream.splitLines))
-  const started = yield* Schema.decodeEffect(Started)(Option.getOrElse(line, () => ""))
-  const agent = yield* Effect.acquireRelease(
-    Effect.sync(() => new Agent({ keepAlive: true })),
-    (agent) => Effect.sync(() => agent.destroy())
-  )
-  return { ...started, agent, kill: child.kill({ killSignal: "SIGKILL" }) }
-})
-
-interface Answer {
-  readonly status: number
-  readonly replayed: boolean
-  readonly body: string
-}
-
-/** Asks for the reranking of that name; undefined when no whole answer came. */
-const ask = (to: { readonly port: number; readonly agent: Agent }, key: string, name: string) =>
-  Effect.callback<Answer | undefined>((resume) => {
-    const request = httpRequest(
-      {
-        host: "127.0.0.1",
-        port: to.port,
-        agent: to.agent,
-        path: "/api/v1/rerank",
-        method: "POST",
-        headers: {
-          authorization: `Bearer ${key}`,
-          "content-type": "application/json",
-          "idempotency-key": name
-        }
-      },
-      (response) => {
-        let body = ""
-        response.on("data", (chunk: Buffer) => (body += chunk.toString()))
-        response.on("error", () => resume(Effect.undefined))
-        response.on("close", () =>
-          resume(
-            Effect.succeed(
-              response.complete
-                ? {
-                    status: response.statusCode ?? 0,
-                    replayed: response.headers["idempotent-replayed"] === "true",
-                    body
-                  }
-                : undefined
-            )
-          )
-        )
-      }
-    )
-    request.on("error", () => resume(Effect.undefined))
-    request.end(JSON.stringify({ model: "sandbox/bm25", query: name, documents: [name, "something else"] }))
-  })
 
 const open = (folder: string) =>
   Effect.acquireRelease(
@@ -128,7 +63,7 @@ it.live(
       let replays = 0
 
       /** Asks, and holds an answer against the first one of that name. */
-      const once = Effect.fnUntraced(function* (gateway: Effect.Success<ReturnType<typeof start>>, name: string) {
+      const once = Effect.fnUntraced(function* (gateway: Gateway, name: string) {
         const answer = yield* ask(gateway, key, name)
         if (answer === undefined) return false
         expect([name, answer.status, answer.body]).toEqual([name, 200, first.get(name) ?? answer.body])

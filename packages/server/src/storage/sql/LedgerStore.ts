@@ -12,6 +12,7 @@ import { Context, Data, type Effect } from "effect"
 import type { Row } from "effect/sql/SqlConnection"
 import type { SqlError } from "effect/sql/SqlError"
 import type { PeriodStarts } from "../../internal/Periods.ts"
+import { StorageError } from "./StorageError.ts"
 
 /** A reservation to write. Amounts are micro-credits, times are epoch milliseconds. */
 export interface Hold {
@@ -79,7 +80,7 @@ export interface EventRow {
 export interface AnswerRow {
   readonly scope: string
   readonly key: string
-  /** The process that holds the key. Nothing is stored if it lost it. */
+  /** The process that holds the key. */
   readonly owner: string
   /** The API key whose stored bytes are counted. */
   readonly keyHash: string
@@ -99,7 +100,7 @@ export interface AnswerRow {
 export interface Together {
   /** Not written if the reservation had ended before. */
   readonly event?: EventRow | undefined
-  /** Stored in any case. */
+  /** Stored even if the reservation had ended before. */
   readonly answer?: AnswerRow | undefined
 }
 
@@ -121,14 +122,28 @@ export interface Ended {
   readonly charged: { readonly operation: string; readonly model: string; readonly reserved: number } | undefined
 }
 
+/**
+ * Another process has taken over the idempotency key of a request, because this process seemed dead.
+ * The other one does the work, answers and charges, so this one must not.
+ */
+export const claimLost = new StorageError({
+  operation: "LedgerStore.end",
+  message: "Another process has taken over the Idempotency-Key of this request, and this one charges nothing.",
+  retryable: false
+})
+
 /** Writes paid requests. */
 export class LedgerStore extends Context.Service<
   LedgerStore,
   {
     /** Writes a reservation, or fails with the budget that does not allow it. */
     readonly hold: (hold: Hold) => Effect.Effect<Held, HoldRefused | SqlError>
-    /** Ends a reservation. Takes effect once for each. */
-    readonly end: (end: End) => Effect.Effect<Ended, SqlError>
+    /**
+     * Ends a reservation. Takes effect once for each. Fails with {@link claimLost}, and changes
+     * nothing, if its process has lost the key of `answer`. If the reservation had ended before, it
+     * does not fail: an earlier call stored the answer too, and its confirmation was lost.
+     */
+    readonly end: (end: End) => Effect.Effect<Ended, SqlError | StorageError>
     /**
      * Releases open reservations of dead processes and marks them abandoned, in one transaction.
      * Returns how many were still open.
@@ -137,8 +152,8 @@ export class LedgerStore extends Context.Service<
       intents: ReadonlyArray<{ readonly id: string; readonly owner: string | null }>,
       now: number
     ) => Effect.Effect<number, SqlError>
-    /** Stores an answer alone. */
-    readonly keep: (answer: AnswerRow) => Effect.Effect<void, SqlError>
+    /** Stores an answer alone. Fails with {@link claimLost} if its process has lost the key. */
+    readonly keep: (answer: AnswerRow) => Effect.Effect<void, SqlError | StorageError>
   }
 >()("@model-gateway/server/storage/sql/LedgerStore") {}
 

@@ -13,6 +13,7 @@ import { GroupCommit } from "../sql/GroupCommit.ts"
 import * as Statements from "../sql/LedgerStatements.ts"
 import {
   type AnswerRow,
+  claimLost,
   type End,
   type Ended,
   type Held,
@@ -206,11 +207,13 @@ export const make = Effect.gen(function* () {
     const written = yield* storeAnswer(status, headers, body, packed, bytes, scope, key, owner)
     const [row] = written > 0 ? yield* countBytes(keyHash, bytes) : []
     yield* sql.afterCommit(answer.stored(row === undefined ? undefined : Dialect.int(row, "bytes")))
+    return written > 0
   })
 
   const end = Effect.fnUntraced(function* (request: End) {
     const ended = yield* endIntent(request)
-    if (request.answer !== undefined) yield* store(request.answer)
+    const isStored = request.answer === undefined || (yield* store(request.answer))
+    if (!isStored && ended.settlement !== "already") return yield* claimLost
     if (request.event !== undefined && ended.settlement !== "already") yield* events.append(request.event)
     return ended
   })
@@ -231,7 +234,8 @@ export const make = Effect.gen(function* () {
           return freed
         })
       ),
-    keep: (answer) => transactions.run(store(answer))
+    keep: (answer) =>
+      transactions.run(Effect.flatMap(store(answer), (isStored) => (isStored ? Effect.void : claimLost)))
   })
 })
 

@@ -1,0 +1,72 @@
+/** Gateways as processes of their own, and requests to them. */
+import { Effect, Option, Schema, Stream } from "effect"
+import { ChildProcess } from "effect/process"
+import { Agent, request as httpRequest } from "node:http"
+import { fileURLToPath } from "node:url"
+
+const Started = Schema.fromJsonString(Schema.Struct({ port: Schema.Int, key: Schema.optionalKey(Schema.String) }))
+
+/** A gateway process over the folder, until the scope closes. It may kill itself: see the fixture. */
+export const start = Effect.fnUntraced(function* (folder: string, ...death: ReadonlyArray<string>) {
+  const fixture = fileURLToPath(new URL("./fixtures/gateway.ts", import.meta.url))
+  const child = yield* ChildProcess.make(process.execPath, [fixture, folder, ...death], {
+    env: { NODE_NO_WARNINGS: "1" },
+    extendEnv: true
+  })
+  const line = yield* Stream.runHead(child.stdout.pipe(Stream.decodeText, Stream.splitLines))
+  const started = yield* Schema.decodeEffect(Started)(Option.getOrElse(line, () => ""))
+  const agent = yield* Effect.acquireRelease(
+    Effect.sync(() => new Agent({ keepAlive: true })),
+    (agent) => Effect.sync(() => agent.destroy())
+  )
+  return { ...started, agent, kill: child.kill({ killSignal: "SIGKILL" }) }
+})
+
+/** A gateway process. */
+export type Gateway = Effect.Success<ReturnType<typeof start>>
+
+/** A whole answer. */
+export interface Answer {
+  readonly status: number
+  readonly replayed: boolean
+  readonly body: string
+}
+
+/** Asks for the reranking of that name; undefined when no whole answer came. */
+export const ask = (to: { readonly port: number; readonly agent: Agent }, key: string, name: string) =>
+  Effect.callback<Answer | undefined>((resume) => {
+    const request = httpRequest(
+      {
+        host: "127.0.0.1",
+        port: to.port,
+        agent: to.agent,
+        path: "/api/v1/rerank",
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${key}`,
+          "content-type": "application/json",
+          "idempotency-key": name
+        }
+      },
+      (response) => {
+        let body = ""
+        response.on("data", (chunk: Buffer) => (body += chunk.toString()))
+        response.on("error", () => resume(Effect.undefined))
+        response.on("close", () =>
+          resume(
+            Effect.succeed(
+              response.complete
+                ? {
+                    status: response.statusCode ?? 0,
+                    replayed: response.headers["idempotent-replayed"] === "true",
+                    body
+                  }
+                : undefined
+            )
+          )
+        )
+      }
+    )
+    request.on("error", () => resume(Effect.undefined))
+    request.end(JSON.stringify({ model: "sandbox/bm25", query: name, documents: [name, "something else"] }))
+  })

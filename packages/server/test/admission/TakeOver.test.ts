@@ -1,0 +1,42 @@
+/** A retry at a live process, of a request whose process was killed. */
+import { NodeServices } from "@effect/platform-node"
+import { expect, it } from "@effect/vitest"
+import { Clock, Effect, Schedule } from "effect"
+import { DatabaseSync } from "node:sqlite"
+import { temporaryFolder } from "../TestStorage.ts"
+import { ask, start } from "./Gateways.ts"
+
+const price = 1000
+
+it.live(
+  "a retry is answered within 10 seconds, and charged once, after its process was killed in the middle of the request",
+  () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const survivor = yield* start(folder)
+      const key = survivor.key ?? ""
+      const db = new DatabaseSync(`${folder}/gateway.db`)
+      for (const [index, step] of ["claimed", "reserved", "charging"].entries()) {
+        const victim = yield* start(folder, step)
+        expect(yield* ask(victim, key, step)).toBeUndefined()
+        const killedAt = yield* Clock.currentTimeMillis
+        expect(yield* ask(survivor, key, step)).toMatchObject({ status: 200, replayed: false })
+        expect((yield* Clock.currentTimeMillis) - killedAt).toBeLessThan(10_000)
+        expect(yield* ask(survivor, key, step)).toMatchObject({ status: 200, replayed: true })
+        expect(db.prepare("SELECT cost_micro FROM usage_ledger").all()).toHaveLength(index + 1)
+      }
+      const reserved = db.prepare("SELECT reserved_micro FROM workspaces")
+      yield* Effect.sync(() => reserved.get()?.["reserved_micro"]).pipe(
+        Effect.repeat({ until: (held) => held === 0, schedule: Schedule.spaced("100 millis") }),
+        Effect.timeout("30 seconds")
+      )
+      expect(db.prepare("SELECT SUM(cost_micro) AS total FROM usage_ledger").get()).toMatchObject({ total: 3 * price })
+      // The first one was killed before it had reserved anything.
+      expect(db.prepare("SELECT state, amount_micro FROM intents").all()).toMatchObject([
+        { state: "abandoned", amount_micro: price },
+        { state: "abandoned", amount_micro: price }
+      ])
+      db.close()
+    }).pipe(Effect.provide(NodeServices.layer), Effect.scoped),
+  60_000
+)
