@@ -15,8 +15,17 @@ declare module "vitest" {
 
 const template = "migrated"
 
+/** Undefined also in the processes that tests start, which are not vitest's. */
+const provided = (() => {
+  try {
+    return inject("postgres")
+  } catch {
+    return undefined
+  }
+})()
+
 /** Whether this platform has a Postgres to test with. */
-export const isInstalled = inject("postgres") !== undefined
+export const isInstalled = provided !== undefined
 
 export const isUrl = (location: string): boolean => location.startsWith("postgres://")
 
@@ -32,11 +41,10 @@ export const at = <A, E>(url: string, effect: Effect.Effect<A, E, SqlClient>) =>
 
 /** The database of this run's Postgres that always exists. */
 const admin = Effect.suspend(() => {
-  const asked = inject("postgres")
-  return asked === undefined
+  return provided === undefined
     ? Effect.die(new Error("Postgres is not installed"))
     : Effect.promise(async () => {
-        const response = await fetch(asked)
+        const response = await fetch(provided)
         const url = await response.text()
         if (!response.ok) throw new Error(url)
         return url
