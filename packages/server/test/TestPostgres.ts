@@ -27,8 +27,6 @@ const provided = (() => {
 /** Whether this platform has a Postgres to test with. */
 export const isInstalled = provided !== undefined
 
-export const isUrl = (location: string): boolean => location.startsWith("postgres://")
-
 const withDatabase = (url: string, name: string): string => {
   const other = new URL(url)
   other.pathname = `/${name}`

@@ -1,5 +1,8 @@
-/** A real database for one test, on SQLite or on Postgres, with every store over it. */
-import { Clock, Effect, FileSystem, Layer, Redacted, type Scope } from "effect"
+/**
+ * A real database with every store over it. Fixtures use it too, so it does not import vitest;
+ * TestDatabases.ts has the databases that suites run on.
+ */
+import { Clock, Effect, FileSystem, Layer, Redacted } from "effect"
 import { NodeFileSystem, NodeServices } from "@effect/platform-node"
 import { layerWebCrypto } from "effect/crypto/SecureRandom"
 import * as Accounting from "../src/accounting/Accounting.ts"
@@ -18,7 +21,6 @@ import * as ProcessInstance from "../src/storage/sql/ProcessInstance.ts"
 import * as PostgresClient from "../src/storage/postgres/PostgresClient.ts"
 import * as SqliteClient from "../src/storage/sqlite/SqliteClient.ts"
 import * as WorkspaceStore from "../src/access/WorkspaceStore.ts"
-import * as TestPostgres from "./TestPostgres.ts"
 
 /** A folder that is deleted when the scope closes. */
 export const temporaryFolder = Effect.gen(function* () {
@@ -56,7 +58,7 @@ const layerVault = Vault.layer("unused").pipe(
 
 /** The client of the database at this location: a file of SQLite, or the URL of Postgres. */
 export const layerClient = (location: string) =>
-  TestPostgres.isUrl(location)
+  location.startsWith("postgres://")
     ? PostgresClient.layer({ url: Redacted.make(location) })
     : SqliteClient.layer({ filename: location })
 
@@ -83,32 +85,8 @@ export const layerAt = (location: string, heartbeat: ProcessInstance.Options = {
     Layer.fresh
   )
 
-/** A kind of database that suites run on. */
-export interface Database {
-  readonly name: "sqlite" | "postgres"
-  /** The location of a new database, which is deleted when the scope closes. */
-  readonly create: Effect.Effect<string, never, Scope.Scope>
-  /** The stores over a new database. */
-  readonly layer: ReturnType<typeof layerAt>
-}
-
-const database = (name: Database["name"], create: Database["create"]): Database => ({
-  name,
-  create,
-  layer: Layer.unwrap(Effect.map(create, (location) => layerAt(location)))
-})
-
-export const sqlite = database(
-  "sqlite",
-  Effect.map(Effect.orDie(temporaryFolder), (folder) => `${folder}/gateway.db`)
-)
-
-export const postgres = database("postgres", TestPostgres.create)
-
-/**
- * Every kind of database that is installed, for `describe.each(databases)("on $name", ({ create, layer }) => …)`.
- */
-export const databases: ReadonlyArray<Database> = TestPostgres.isInstalled ? [sqlite, postgres] : [sqlite]
+/** The location of a new database of SQLite, which is deleted when the scope closes. */
+export const createSqlite = Effect.map(Effect.orDie(temporaryFolder), (folder) => `${folder}/gateway.db`)
 
 /** The stores over a new database of SQLite. */
-export const layer = sqlite.layer
+export const layer = Layer.unwrap(Effect.map(createSqlite, (location) => layerAt(location)))

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as Dialect from "../../../src/storage/sql/Dialect.ts"
 import * as Migrations from "../../../src/storage/sql/Migrations.ts"
-import { databases } from "../../TestStorage.ts"
+import { databases } from "../../TestDatabases.ts"
 
 describe.each(databases)("on $name", ({ layer }) => {
   it.effect("values come back as they were written", () =>
