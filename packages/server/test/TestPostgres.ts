@@ -15,14 +15,7 @@ declare module "vitest" {
 
 const template = "migrated"
 
-/** Undefined also in the processes that tests start, which are not vitest's. */
-const provided = (() => {
-  try {
-    return inject("postgres")
-  } catch {
-    return undefined
-  }
-})()
+const provided = inject("postgres")
 
 /** Whether this platform has a Postgres to test with. */
 export const isInstalled = provided !== undefined
