@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join, relative } from "node:path"
 import { ensureChromium, noChromium } from "./chromium.mjs"
 import { ensureRedis, noRedis } from "./redis.mjs"
+import { ensureS3, noS3 } from "./s3.mjs"
 import { root, run, setup } from "./setup.mjs"
 import { ensureSpeech, noSpeech } from "./speech.mjs"
 
@@ -30,6 +31,10 @@ if (ensureSpeech() === undefined) {
 if (ensureRedis() === undefined) {
   console.error(noRedis)
   if (process.env.CI) failedSteps.push("a Redis to test with")
+}
+if (ensureS3() === undefined) {
+  console.error(noS3)
+  if (process.env.CI) failedSteps.push("an S3-compatible server to test with")
 }
 
 const step = (title, command, args) => {

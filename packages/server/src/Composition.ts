@@ -15,6 +15,7 @@ import * as ByokHandlers from "./operations/ByokHandlers.ts"
 import * as FilesHandlers from "./operations/FilesHandlers.ts"
 import { type FileApis, FileProviders } from "./objects/FileProviders.ts"
 import * as FileStore from "./objects/FileStore.ts"
+import * as LocalObjectStore from "./objects/LocalObjectStore.ts"
 import * as ObjectStore from "./objects/ObjectStore.ts"
 import * as ObjectSweep from "./objects/ObjectSweep.ts"
 import { GatewayServerConfig } from "./GatewayServerConfig.ts"
@@ -222,7 +223,7 @@ export const layerSqlite = ({ busyTimeout, dataDir, fileProviders = {}, offers, 
     Layer.provide(Readiness.layer),
     Layer.provideMerge(jobs),
     Layer.provideMerge(
-      Layer.mergeAll(ModelCatalogue.layer(offers), limits, inFolder(dataDir, "files", ObjectStore.layerLocal))
+      Layer.mergeAll(ModelCatalogue.layer(offers), limits, inFolder(dataDir, "files", LocalObjectStore.layer))
     ),
     Layer.provideMerge(layerStoresSqlite({ busyTimeout, dataDir })),
     Layer.provide([Layer.succeed(StaticSite.StaticSite, web), Layer.succeed(FileProviders, fileProviders)])

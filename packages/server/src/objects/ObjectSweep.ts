@@ -3,9 +3,10 @@
  * and recording it, or between deleting a record and its object.
  *
  * Nobody can read such an object; it only takes up space. Young objects are kept, because their
- * record may not be written yet.
+ * record may not be written yet: no put takes as long as they are kept. So several processes can
+ * sweep one store at the same time, and never take an object that another one is still storing.
  */
-import { Clock, Duration, Effect, type Layer, Stream } from "effect"
+import { Duration, Effect, type Layer, Stream } from "effect"
 import * as Background from "../internal/Background.ts"
 import type { StorageError } from "../storage/sql/StorageError.ts"
 import { ObjectStore, type ObjectStoreError } from "./ObjectStore.ts"
@@ -24,14 +25,15 @@ export interface ObjectOwner {
 export interface Options {
   /** The time between two sweeps. Default: 1 hour. */
   readonly every?: Duration.Input | undefined
-  /** Objects younger than this are kept. Default: 1 hour. */
+  /** Objects younger than this are kept. Longer than `longestPut`. Default: 2 hours. */
   readonly grace?: Duration.Input | undefined
 }
 
 const nameOf = (key: string): string => key.slice(key.indexOf("/") + 1)
 
 /**
- * Makes an effect that checks every object of these owners once and returns how many it removed.
+ * Makes an effect that checks every object of these owners once, removes what is left of interrupted
+ * puts, and returns how many it removed.
  */
 export const make = Effect.fnUntraced(function* <R>(
   owners: Effect.Effect<ReadonlyArray<ObjectOwner>, never, R>,
@@ -39,10 +41,9 @@ export const make = Effect.fnUntraced(function* <R>(
 ): Effect.fn.Return<Effect.Effect<number, StorageError | ObjectStoreError>, never, ObjectStore | R> {
   const objects = yield* ObjectStore
   const kinds = yield* owners
-  const grace = Duration.toMillis(Duration.fromInputUnsafe(options?.grace ?? "1 hour"))
+  const grace = Duration.fromInputUnsafe(options?.grace ?? "2 hours")
 
   const sweep = Effect.fnUntraced(function* ({ kind, known, recordOf }: ObjectOwner) {
-    const youngest = (yield* Clock.currentTimeMillis) - grace
     let cleared = 0
     const removeUnknown = Effect.fnUntraced(function* (keys: ReadonlyArray<string>) {
       const kept = yield* known(keys.map((key) => recordOf(nameOf(key))))
@@ -53,7 +54,7 @@ export const make = Effect.fnUntraced(function* <R>(
       }
     })
     yield* objects.list(kind).pipe(
-      Stream.filter(({ modifiedAt }) => modifiedAt < youngest),
+      Stream.filter(({ age }) => Duration.isGreaterThan(age, grace)),
       Stream.map(({ key }) => key),
       Stream.grouped(200),
       Stream.runForEach(removeUnknown)
@@ -61,7 +62,10 @@ export const make = Effect.fnUntraced(function* <R>(
     return cleared
   })
 
-  return Effect.map(Effect.forEach(kinds, sweep), (cleared) => cleared.reduce((sum, count) => sum + count, 0))
+  return Effect.gen(function* () {
+    const cleared = yield* Effect.forEach(kinds, sweep)
+    return cleared.reduce((sum, count) => sum + count, yield* objects.removeIncomplete(grace))
+  })
 })
 
 /** Sweeps at the start and then at the interval, as long as the layer lives. */

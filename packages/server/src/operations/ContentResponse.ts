@@ -72,10 +72,10 @@ export const make = Effect.fnUntraced(function* (
   request: HttpServerRequest.HttpServerRequest,
   content: Content
 ): Effect.fn.Return<HttpServerResponse.HttpServerResponse, ObjectNotFound | ObjectStoreError> {
-  const size = yield* objects.size(content.objectKey)
+  const { bytes: size, read } = yield* objects.open(content.objectKey)
   const etag = `"${content.sha256}"`
   const window = ByteRange.parse({ range: request.headers["range"], ifRange: request.headers["if-range"] }, size, etag)
-  return HttpServerResponse.stream(objects.get(content.objectKey, window), {
+  return HttpServerResponse.stream(read(window), {
     status: window === undefined ? 200 : 206,
     contentType: content.contentType,
     contentLength: window?.length ?? size,

@@ -1,72 +1,58 @@
 import { NodeServices } from "@effect/platform-node"
-import { describe, expect, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, FileSystem, Layer, PlatformError, Stream } from "effect"
+import { afterAll, beforeAll, describe, expect, it } from "@effect/vitest"
+import { Deferred, Effect, Fiber, Layer, type Scope, Stream } from "effect"
+import type { PlatformError } from "effect/PlatformError"
 import { layerWebCrypto } from "effect/crypto/SecureRandom"
 import { createHash } from "node:crypto"
-import { ObjectStore, keyOf, layerLocal } from "../../src/objects/ObjectStore.ts"
-import * as ProcessFolder from "../../src/objects/ProcessFolder.ts"
+import { hasS3 } from "../../../../scripts/s3.mjs"
+import * as LocalObjectStore from "../../src/objects/LocalObjectStore.ts"
+import { ObjectStore, type ObjectStoreError, keyOf } from "../../src/objects/ObjectStore.ts"
 import { temporaryFolder } from "../TestStorage.ts"
+import { filesIn, read, readText } from "./TestObjects.ts"
+import * as TestS3 from "./TestS3.ts"
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 
-const textOf = <E, R>(stream: Stream.Stream<Uint8Array, E, R>) => Stream.mkString(Stream.decodeText(stream))
+/** An empty store, and what it keeps: objects, and what belongs to incomplete ones. */
+interface Backend {
+  readonly layer: Layer.Layer<ObjectStore, ObjectStoreError>
+  readonly kept: Effect.Effect<ReadonlyArray<string>>
+}
 
-/** All files in the folder and its subfolders, except locks. */
-const filesIn = (folder: string) =>
-  Effect.gen(function* () {
-    const fs = yield* FileSystem.FileSystem
-    const found: Array<string> = []
-    for (const entry of yield* fs.readDirectory(folder, { recursive: true })) {
-      if (entry.endsWith(`/${ProcessFolder.lockName}`)) continue
-      if ((yield* fs.stat(`${folder}/${entry}`)).type === "File") found.push(entry)
-    }
-    return found
-  }).pipe(Effect.provide(NodeServices.layer))
+let s3: TestS3.TestS3
 
-const storeIn = (folder: string, fileSystem: Layer.Layer<FileSystem.FileSystem> = NodeServices.layer) =>
-  layerLocal(folder).pipe(Layer.provide(fileSystem), Layer.provide([NodeServices.layer, layerWebCrypto]), Layer.fresh)
+const local: Effect.Effect<Backend, PlatformError, Scope.Scope> = Effect.map(temporaryFolder, (folder) => ({
+  layer: LocalObjectStore.layer(folder).pipe(Layer.provide([NodeServices.layer, layerWebCrypto]), Layer.fresh),
+  kept: Effect.orDie(filesIn(folder))
+}))
 
-const withStore = <A, E, R>(test: (folder: string) => Effect.Effect<A, E, R | ObjectStore>) =>
-  Effect.flatMap(temporaryFolder, (folder) => Effect.provide(test(folder), storeIn(folder)))
+const shared: Effect.Effect<Backend, PlatformError, Scope.Scope> = Effect.map(temporaryFolder, (folder) => {
+  const url = s3.server.url({ prefix: TestS3.ownPrefix() })
+  return {
+    layer: Layer.orDie(TestS3.storeAt(url, folder)),
+    kept: Effect.all([TestS3.keptAt(url), filesIn(folder)]).pipe(
+      Effect.map((kept) => kept.flat()),
+      Effect.orDie
+    )
+  }
+})
 
-/** The real file system, on a disk with room for this many bytes. */
-const fullAfter = (room: number) =>
-  Layer.effect(
-    FileSystem.FileSystem,
-    Effect.map(FileSystem.FileSystem, (fs) => {
-      let left = room
-      return FileSystem.make({
-        ...fs,
-        open: (path, options) =>
-          Effect.map(
-            fs.open(path, options),
-            (file) =>
-              new Proxy(file, {
-                get: (target, property) => {
-                  const found: unknown = Reflect.get(target, property, target)
-                  if (property !== "writeAll") return found
-                  return (chunk: Uint8Array) => {
-                    left -= chunk.length
-                    return left >= 0
-                      ? target.writeAll(chunk)
-                      : Effect.fail(
-                          PlatformError.systemError({
-                            _tag: "Unknown",
-                            module: "FileSystem",
-                            method: "writeAll",
-                            cause: Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" })
-                          })
-                        )
-                  }
-                }
-              })
-          )
-      })
-    })
-  ).pipe(Layer.provide(NodeServices.layer))
+const backends = [
+  { name: "local", isHere: true, make: local },
+  { name: "S3", isHere: hasS3(), make: shared }
+]
 
-describe("ObjectStore", () => {
-  it.effect("returns a stored object, with its size and hash", () =>
+beforeAll(async () => {
+  if (hasS3()) s3 = await TestS3.start()
+})
+
+afterAll(() => s3?.stop())
+
+describe.each(backends)("ObjectStore: $name", ({ isHere, make }) => {
+  const withStore = <A, E, R>(test: (backend: Backend) => Effect.Effect<A, E, R | ObjectStore>) =>
+    Effect.scoped(Effect.flatMap(make, (backend) => Effect.provide(test(backend), backend.layer)))
+
+  it.live.runIf(isHere)("returns a stored object, with its size and hash", () =>
     withStore(() =>
       Effect.gen(function* () {
         const objects = yield* ObjectStore
@@ -77,62 +63,38 @@ describe("ObjectStore", () => {
           bytes: 12,
           sha256: createHash("sha256").update("hello, world").digest("hex")
         })
-        expect(yield* objects.size(key)).toBe(12)
-        expect(yield* textOf(objects.get(key))).toBe("hello, world")
-        expect(yield* textOf(objects.get(key, { start: 7, length: 3 }))).toBe("wor")
+        expect((yield* objects.open(key)).bytes).toBe(12)
+        expect(yield* readText(key)).toBe("hello, world")
+        expect(yield* readText(key, { start: 7, length: 3 })).toBe("wor")
       })
     )
   )
 
-  it.effect("replaces an existing object", () =>
+  it.live.runIf(isHere)("replaces an existing object", () =>
     withStore(() =>
       Effect.gen(function* () {
         const objects = yield* ObjectStore
         yield* objects.put("videos/a-0", Stream.make(bytes("a longer first one")))
         yield* objects.put("videos/a-0", Stream.make(bytes("second")))
-        expect(yield* textOf(objects.get("videos/a-0"))).toBe("second")
+        expect(yield* readText("videos/a-0")).toBe("second")
       })
     )
   )
 
-  it.effect("reports a removed object as missing, and allows removing it again", () =>
+  it.live.runIf(isHere)("reports a removed object as missing, and allows removing it again", () =>
     withStore(() =>
       Effect.gen(function* () {
         const objects = yield* ObjectStore
         yield* objects.put("files/a", Stream.make(bytes("x")))
         yield* objects.remove("files/a")
         yield* objects.remove("files/a")
-        expect((yield* Effect.flip(objects.size("files/a")))._tag).toBe("ObjectNotFound")
-        expect((yield* Effect.flip(Stream.runDrain(objects.get("files/a"))))._tag).toBe("ObjectNotFound")
+        expect((yield* Effect.flip(objects.open("files/a")))._tag).toBe("ObjectNotFound")
       })
     )
   )
 
-  it.effect("never builds a path from a malformed key", () =>
-    withStore((folder) =>
-      Effect.gen(function* () {
-        const fs = yield* FileSystem.FileSystem
-        yield* fs.writeFileString(`${folder}/secret`, "secret")
-        const objects = yield* ObjectStore
-        for (const key of [
-          "../secret",
-          "files/../../secret",
-          "files/..",
-          "secret",
-          "files/a/../../secret",
-          "",
-          "files/"
-        ]) {
-          expect((yield* Effect.flip(objects.size(key)))._tag).toBe("ObjectNotFound")
-          yield* objects.remove(key)
-        }
-        expect(yield* fs.readFileString(`${folder}/secret`)).toBe("secret")
-      }).pipe(Effect.provide(NodeServices.layer))
-    )
-  )
-
-  it.effect("stops at the size limit and leaves nothing behind", () =>
-    withStore((folder) =>
+  it.live.runIf(isHere)("stops at the size limit and leaves nothing behind", () =>
+    withStore(({ kept }) =>
       Effect.gen(function* () {
         const objects = yield* ObjectStore
         let pulled = 0
@@ -147,12 +109,12 @@ describe("ObjectStore", () => {
         const error = yield* Effect.flip(objects.put("files/a", endless, { maxBytes: 10_000 }))
         expect(error).toMatchObject({ _tag: "ObjectTooLarge", limit: 10_000 })
         expect(pulled).toBe(11)
-        expect(yield* filesIn(folder)).toEqual([])
+        expect(yield* kept).toEqual([])
       })
     )
   )
 
-  it.effect("accepts content of exactly the size limit", () =>
+  it.live.runIf(isHere)("accepts content of exactly the size limit", () =>
     withStore(() =>
       Effect.gen(function* () {
         const objects = yield* ObjectStore
@@ -162,21 +124,21 @@ describe("ObjectStore", () => {
     )
   )
 
-  it.effect("leaves nothing behind when the content fails halfway, and keeps the existing object", () =>
-    withStore((folder) =>
+  it.live.runIf(isHere)("leaves nothing behind when the content fails halfway, and keeps the existing object", () =>
+    withStore(({ kept }) =>
       Effect.gen(function* () {
         const objects = yield* ObjectStore
         yield* objects.put("files/a", Stream.make(bytes("old")))
         const broken = Stream.concat(Stream.make(bytes("half")), Stream.fail("cut"))
         expect(yield* Effect.flip(objects.put("files/a", broken))).toBe("cut")
-        expect(yield* textOf(objects.get("files/a"))).toBe("old")
-        expect((yield* filesIn(folder)).length).toBe(1)
+        expect(yield* readText("files/a")).toBe("old")
+        expect((yield* kept).length).toBe(1)
       })
     )
   )
 
-  it.effect("leaves nothing behind when it is interrupted halfway", () =>
-    withStore((folder) =>
+  it.live.runIf(isHere)("leaves nothing behind when it is interrupted halfway", () =>
+    withStore(({ kept }) =>
       Effect.gen(function* () {
         const objects = yield* ObjectStore
         const writing = yield* Deferred.make<void>()
@@ -186,27 +148,70 @@ describe("ObjectStore", () => {
         )
         const fiber = yield* Effect.forkChild(objects.put("files/a", stuck))
         yield* Deferred.await(writing)
-        expect((yield* filesIn(folder)).length).toBe(1)
+        expect((yield* kept).length).toBe(1)
         yield* Fiber.interrupt(fiber)
-        expect(yield* filesIn(folder)).toEqual([])
+        expect(yield* kept).toEqual([])
       })
     )
   )
 
-  it.effect("reports a full disk and leaves nothing behind", () =>
-    Effect.gen(function* () {
-      const folder = yield* temporaryFolder
-      const put = Effect.flatMap(ObjectStore, (objects) =>
-        objects.put("files/a", Stream.fromIterable(Array.from({ length: 100 }, () => new Uint8Array(1000))))
-      )
-      const error = yield* Effect.flip(Effect.provide(put, storeIn(folder, fullAfter(50_000))))
-      expect(error).toMatchObject({ _tag: "ObjectStoreError", reason: "full" })
-      expect(error.message).not.toContain(folder)
-      expect(yield* filesIn(folder)).toEqual([])
-    })
+  it.live.runIf(isHere)("returns a large object and any window of it", () =>
+    withStore(({ kept }) =>
+      Effect.gen(function* () {
+        const objects = yield* ObjectStore
+        // Three parts on S3. Its chunks end at no boundary of a part.
+        const content = TestS3.pattern(2 * TestS3.partSize + 1000)
+        const sha256 = createHash("sha256").update(content).digest("hex")
+        const stored = yield* objects.put("videos/a-0", TestS3.chunked(content, 700_001))
+        expect(stored).toEqual({ key: "videos/a-0", bytes: content.length, sha256 })
+        expect(yield* kept).toHaveLength(1)
+        const whole = Buffer.concat(yield* Stream.runCollect(read("videos/a-0")))
+        expect(createHash("sha256").update(whole).digest("hex")).toBe(sha256)
+        for (const start of [0, TestS3.partSize - 5, 2 * TestS3.partSize - 1, content.length - 10]) {
+          const window = Buffer.concat(yield* Stream.runCollect(read("videos/a-0", { start, length: 10 })))
+          expect(window).toEqual(Buffer.from(content.subarray(start, start + 10)))
+        }
+      })
+    )
   )
 
-  it.effect("lists the objects of a kind, but none that is still being written", () =>
+  it.live.runIf(isHere)("leaves nothing behind of a large object that fails or is interrupted", () =>
+    withStore(({ kept }) =>
+      Effect.gen(function* () {
+        const objects = yield* ObjectStore
+        const most = TestS3.chunked(TestS3.pattern(2 * TestS3.partSize + 1000))
+        expect(yield* Effect.flip(objects.put("files/a", Stream.concat(most, Stream.fail("cut"))))).toBe("cut")
+        expect(yield* kept).toEqual([])
+        const writing = yield* Deferred.make<void>()
+        const stuck = Stream.fromEffect(Effect.andThen(Deferred.succeed(writing, undefined), Effect.never))
+        const fiber = yield* Effect.forkChild(objects.put("files/a", Stream.concat(most, stuck)))
+        yield* Deferred.await(writing)
+        expect(yield* kept).not.toEqual([])
+        yield* Fiber.interrupt(fiber)
+        expect(yield* kept).toEqual([])
+        const limited = objects.put("files/a", most, { maxBytes: TestS3.partSize + 1 })
+        expect((yield* Effect.flip(limited))._tag).toBe("ObjectTooLarge")
+        expect(yield* kept).toEqual([])
+      })
+    )
+  )
+
+  it.live.runIf(isHere)("never mixes an object with the one that replaced it", () =>
+    withStore(() =>
+      Effect.gen(function* () {
+        const objects = yield* ObjectStore
+        yield* objects.put("files/a", Stream.make(bytes("first")))
+        const found = yield* objects.open("files/a")
+        yield* objects.put("files/a", Stream.make(bytes("other")))
+        const error = yield* Effect.flip(Stream.runDrain(found.read()))
+        expect(error.message).toBe("The object was replaced while it was read.")
+        yield* objects.remove("files/a")
+        expect((yield* Effect.flip(Stream.runDrain(found.read())))._tag).toBe("ObjectNotFound")
+      })
+    )
+  )
+
+  it.live.runIf(isHere)("lists the objects of a kind, but none that is still being written", () =>
     withStore(() =>
       Effect.gen(function* () {
         const objects = yield* ObjectStore

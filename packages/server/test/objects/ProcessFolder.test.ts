@@ -5,7 +5,8 @@ import { layerWebCrypto } from "effect/crypto/SecureRandom"
 import { ChildProcess } from "effect/process"
 import { TestClock } from "effect/testing"
 import { fileURLToPath } from "node:url"
-import { ObjectStore, layerLocal } from "../../src/objects/ObjectStore.ts"
+import * as LocalObjectStore from "../../src/objects/LocalObjectStore.ts"
+import { ObjectStore } from "../../src/objects/ObjectStore.ts"
 import * as ProcessFolder from "../../src/objects/ProcessFolder.ts"
 import { temporaryFolder } from "../TestStorage.ts"
 
@@ -52,7 +53,7 @@ describe("ProcessFolder", () => {
           expect((yield* filesBelow(folder)).length).toBe(1)
           yield* (yield* ObjectStore).put("files/a", Stream.make(new Uint8Array(10)))
           expect((yield* filesBelow(folder)).length).toBe(2)
-        }).pipe(Effect.provide(layerLocal(folder)))
+        }).pipe(Effect.provide(LocalObjectStore.layer(folder)))
       }).pipe(Effect.scoped, Effect.provide(services))
   )
 

@@ -6,7 +6,8 @@ import { Duration, Effect, Layer, Option, Schedule, Stream } from "effect"
 import { ChildProcess } from "effect/process"
 import { fileURLToPath } from "node:url"
 import { Accounting } from "../../src/accounting/Accounting.ts"
-import * as ObjectStore from "../../src/objects/ObjectStore.ts"
+import * as LocalObjectStore from "../../src/objects/LocalObjectStore.ts"
+import { ObjectStore } from "../../src/objects/ObjectStore.ts"
 import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
 import { VideoJobs } from "../../src/video/VideoJobs.ts"
 import * as VideoQueue from "../../src/video/VideoQueue.ts"
@@ -16,7 +17,7 @@ import { holding, layerAt, makeUpstream, payer, submit } from "./TestVideo.ts"
 import * as TestLedger from "../accounting/TestLedger.ts"
 
 const objectsIn = (folder: string) =>
-  ObjectStore.layerLocal(`${folder}/objects`).pipe(Layer.provide(NodeServices.layer))
+  LocalObjectStore.layer(`${folder}/objects`).pipe(Layer.provide(NodeServices.layer))
 
 /** Reads the rows until all these jobs are over. */
 const untilFinal = (ids: ReadonlyArray<string>) =>
@@ -115,9 +116,9 @@ describe("video jobs of several processes", () => {
           expect(yield* accounting.balanceOf(by.workspaceId)).toMatchObject({ balance: 1_000_000, held: 80_000 })
           const [job] = yield* untilFinal([id])
           expect(job).toMatchObject({ status: "completed", error: null })
-          const objects = yield* ObjectStore.ObjectStore
+          const objects = yield* ObjectStore
           const output = job?.outputs[0]
-          expect(yield* objects.size(output?.object_key ?? "")).toBe(output?.bytes)
+          expect((yield* objects.open(output?.object_key ?? "")).bytes).toBe(output?.bytes)
           const usage = yield* TestLedger.usageOf({ workspaceId: by.workspaceId })
           expect(usage).toMatchObject([{ jobId: id, cost: 80_000 }])
           expect(yield* accounting.balanceOf(by.workspaceId)).toMatchObject({ balance: 920_000, held: 0 })

@@ -51,8 +51,8 @@ describe("video jobs", () => {
       expect(yield* Effect.forEach([first.id, second.id, running], isThere)).toEqual([false, true, true])
       yield* TestClock.adjust("90 minutes")
       yield* yield* ObjectSweep.make(Effect.all([VideoObjects.objectOwner]))
-      expect((yield* Effect.flip(objects.size(first.object_key)))._tag).toBe("ObjectNotFound")
-      expect(yield* objects.size(second.object_key)).toBe(3)
+      expect((yield* Effect.flip(objects.open(first.object_key)))._tag).toBe("ObjectNotFound")
+      expect((yield* objects.open(second.object_key)).bytes).toBe(3)
       // What is under way stays, however old, and can still be read by its worker.
       yield* TestClock.adjust("365 days")
       expect(yield* purge).toEqual({ ...nothing, jobs: 1 })

@@ -54,7 +54,7 @@ describe("VideoWorker", () => {
         expect(done).toMatchObject({ status: "completed", outputs: [{ bytes: 7 }] })
         expect(yield* money(by.workspaceId)).toEqual(charged)
         const objects = yield* ObjectStore
-        const content = objects.get(done.outputs[0]?.object_key ?? "")
+        const content = (yield* objects.open(done.outputs[0]?.object_key ?? "")).read()
         expect(yield* Stream.mkString(Stream.decodeText(content))).toBe("video 0")
         expect(upstream.submitted.length).toBe(1)
       })
