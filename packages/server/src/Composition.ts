@@ -115,17 +115,17 @@ const served = HttpRouter.serve(routes, {
 export const layer = Lifecycle.layerStopFirst.pipe(
   Layer.provideMerge(served),
   Layer.provideMerge(Lifecycle.layer),
-  Layer.provideMerge(SecureRandom.layerWebCrypto),
   Layer.provide(FailureLog.layer())
 )
 
-const limits = Layer.unwrap(Effect.map(GatewayServerConfig, ({ rateLimit }) => RateLimits.layer(rateLimit))).pipe(
-  Layer.provideMerge(RateLimiter.layer),
-  Layer.provide(RateLimiterStore.layer())
-)
+/** Rate limits in memory. */
+export const limits = Layer.unwrap(
+  Effect.map(GatewayServerConfig, ({ rateLimit }) => RateLimits.layer(rateLimit))
+).pipe(Layer.provideMerge(RateLimiter.layer), Layer.provide(RateLimiterStore.layer()))
 
 /**
- * All stores over the SQL database and the vault in the context. The database must be migrated.
+ * All stores over the SQL database, the vault and the random source in the context. The database
+ * must be migrated.
  */
 export const layerStoresSql = Layer.mergeAll(
   WorkspaceStore.layerSql,
@@ -141,8 +141,7 @@ export const layerStoresSql = Layer.mergeAll(
 ).pipe(
   Layer.provideMerge(KeyStore.layerSql),
   Layer.provideMerge(Accounting.layerSql),
-  Layer.provideMerge(Layer.mergeAll(KeyCache.layerSql, ProcessInstance.layerSql())),
-  Layer.provideMerge(SecureRandom.layerWebCrypto)
+  Layer.provideMerge(Layer.mergeAll(KeyCache.layerSql, ProcessInstance.layerSql()))
 )
 
 /** Location of the data. */
@@ -168,8 +167,9 @@ const inFolder = <A, E, R>(dataDir: string, name: string, make: (folder: string)
 /** The stores only, over SQLite in a folder. */
 export const layerStoresSqlite = ({ busyTimeout, dataDir }: DataOptions) =>
   layerStoresSql.pipe(
-    Layer.provide(Layer.provide(Vault.layer(dataDir), SecureRandom.layerWebCrypto)),
+    Layer.provide(Vault.layer(dataDir)),
     Layer.provide(inFolder(dataDir, "processes", SqliteProcessLocks.layer)),
+    Layer.provideMerge(SecureRandom.layerWebCrypto),
     Layer.provideMerge(
       Layer.unwrap(
         Effect.map(Path.Path, (path) =>
@@ -182,7 +182,7 @@ export const layerStoresSqlite = ({ busyTimeout, dataDir }: DataOptions) =>
   )
 
 /** Background work: the video workers, broadcast, and the purges and sweeps. */
-const background = Layer.mergeAll(
+export const background = Layer.mergeAll(
   VideoWorker.layerRunning(),
   Accounting.layerReaper(),
   Idempotency.layerPurge(),
@@ -194,7 +194,8 @@ const background = Layer.mergeAll(
   ObjectSweep.layerRunning(Effect.all([FileStore.objectOwner, VideoObjects.objectOwner]))
 ).pipe(Layer.provide(Router.layer))
 
-const jobs = VideoJobs.layerSql.pipe(Layer.provideMerge(Layer.mergeAll(VideoQueue.layerSql, VideoSignals.layer)))
+/** Video jobs, with their queue and their signals. */
+export const jobs = VideoJobs.layerSql.pipe(Layer.provideMerge(Layer.mergeAll(VideoQueue.layerSql, VideoSignals.layer)))
 
 /** The parts that `/readyz` shows. */
 const parts = Layer.mergeAll(SqliteReadiness.layer(), ObjectStore.layerReadiness)

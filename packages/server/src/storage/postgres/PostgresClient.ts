@@ -6,7 +6,7 @@
  */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as PgPool from "@effect/sql-pg/PgPool"
-import { Context, Effect, Layer, type Redacted } from "effect"
+import { Context, Effect, flow, identity, Layer, type Redacted } from "effect"
 import { layer as layerReactivity, type Reactivity } from "effect/reactivity/Reactivity"
 import * as SqlClient from "effect/sql/SqlClient"
 import type { Connection } from "effect/sql/SqlConnection"
@@ -27,6 +27,8 @@ export interface Options {
   readonly url: Redacted.Redacted
   /** The greatest number of connections. Default: 10. */
   readonly maxConnections?: number | undefined
+  /** Wraps each connection, so that a test can make its statements fail. Default: as it is. */
+  readonly wrap?: ((connection: Connection) => Connection) | undefined
 }
 
 /** Postgres answers `ROLLBACK` to the `COMMIT` of a transaction that has failed. */
@@ -48,14 +50,15 @@ const rolledBack = () =>
  * Fails with a {@link StorageError} with a one-sentence message if the database does not accept a
  * connection.
  */
-export const make = Effect.fnUntraced(function* ({ maxConnections = 10, url }: Options) {
+export const make = Effect.fnUntraced(function* ({ maxConnections = 10, url, wrap = identity }: Options) {
   const pool = yield* RealClock.provide(
     PgPool.make({ url, maxConnections, applicationName: "model-gateway", types: PostgresConnection.types })
   )
+  const adapt = flow(PostgresConnection.make, wrap)
   const client = yield* SqlClient.make({
-    acquirer: Effect.map(RealClock.provide(pool.get), PostgresConnection.make),
-    borrower: (use) => RealClock.provide(pool.use((connection) => use(PostgresConnection.make(connection)))),
-    transactionAcquirer: Effect.map(RealClock.provide(pool.reserve), PostgresConnection.make),
+    acquirer: Effect.map(RealClock.provide(pool.get), adapt),
+    borrower: (use) => RealClock.provide(pool.use((connection) => use(adapt(connection)))),
+    transactionAcquirer: Effect.map(RealClock.provide(pool.reserve), adapt),
     compiler: PgClient.makeCompiler(),
     driver: "pg",
     prepareTransactionControls: true,

@@ -9,7 +9,7 @@
  * and never fails later because of a stale snapshot. Waiting never blocks the process; see
  * `sqliteConnection.ts`.
  */
-import { Context, Effect, Layer, type Scope, Semaphore, Stream } from "effect"
+import { Context, Effect, identity, Layer, type Scope, Semaphore, Stream } from "effect"
 import { layer as layerReactivity, type Reactivity } from "effect/reactivity/Reactivity"
 import * as SqlClient from "effect/sql/SqlClient"
 import type { Connection } from "effect/sql/SqlConnection"
@@ -41,6 +41,8 @@ export interface Options {
   readonly busyTimeout?: number | undefined
   /** The number of prepared statements cached per connection. Default: 500. */
   readonly preparedStatements?: number | undefined
+  /** Wraps each connection, so that a test can make its statements fail. Default: as it is. */
+  readonly wrap?: ((connection: Connection) => Connection) | undefined
 }
 
 const unopened = (filename: string, why: string, cause: unknown) =>
@@ -183,16 +185,17 @@ const makeShared = (
  * file is not a database, another process keeps it locked, or the disk is full.
  */
 export const make = Effect.fnUntraced(function* (options: Options) {
-  const { busyTimeout = 5000, filename, preparedStatements = 500 } = options
+  const { busyTimeout = 5000, filename, preparedStatements = 500, wrap = identity } = options
   const patience = BigInt(Math.round(busyTimeout)) * 1_000_000n
   const { reader, writer } = yield* open(filename, patience)
   const reading =
-    reader && SqliteConnection.make(reader, { preparedStatements, deadline: () => SqliteConnection.now() + patience })
+    reader &&
+    wrap(SqliteConnection.make(reader, { preparedStatements, deadline: () => SqliteConnection.now() + patience }))
 
   // Set by the current user of the writer. Time in the queue counts, so that no one waits longer
   // than the timeout.
   let deadline = 0n
-  const writing = SqliteConnection.make(writer, { preparedStatements, deadline: () => deadline })
+  const writing = wrap(SqliteConnection.make(writer, { preparedStatements, deadline: () => deadline }))
   const { borrower, onCommitFailure, transactionAcquirer } = SqlClient.makeSqliteAcquirers({
     connection: Effect.succeed(writing),
     semaphore: yield* Semaphore.make(1),
