@@ -91,6 +91,13 @@ export const declarations = {
     default: Duration.seconds(30),
     description: "Time for requests in flight to finish after Ctrl-C or SIGTERM"
   }),
+  shutdownDelay: Setting.duration("shutdown-delay", {
+    minimum: Duration.zero,
+    maximum: Duration.hours(1),
+    default: Duration.zero,
+    description:
+      "Time after Ctrl-C or SIGTERM in which requests are still accepted while /readyz answers 503, so that a load balancer stops sending them. Then the shutdown timeout begins"
+  }),
   logFormat: Setting.literals("log-format", ["pretty", "json"], {
     default: "pretty",
     description: "Format of the logs on stderr: pretty for people, json for programs"

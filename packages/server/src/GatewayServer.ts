@@ -17,6 +17,7 @@ import type { WorkspaceStore } from "./access/WorkspaceStore.ts"
 import type { Accounting } from "./accounting/Accounting.ts"
 import type { DestinationStore } from "./broadcast/DestinationStore.ts"
 import * as Composition from "./Composition.ts"
+import type { Lifecycle } from "./http/Lifecycle.ts"
 import type { ObjectStoreError } from "./objects/ObjectStore.ts"
 import type { StorageError } from "./storage/sql/StorageError.ts"
 
@@ -50,7 +51,8 @@ export const layerStoresSqlite: (
  *
  * When the layer closes, the service first reports that it is not ready, stops accepting requests,
  * and lets requests in flight finish within the HTTP server's `gracefulShutdownTimeout` (use 30
- * seconds).
+ * seconds). Behind a load balancer, run `stop` of the `Lifecycle` a few seconds earlier: `/readyz`
+ * then answers 503 while requests are still accepted.
  *
  * @example
  * ```ts
@@ -70,7 +72,7 @@ export const layerStoresSqlite: (
 export const layerSqlite: (
   options: Composition.SqliteOptions
 ) => Layer.Layer<
-  Stores,
+  Lifecycle | Stores,
   StartError,
   Etag.Generator | FileSystem | HttpPlatform.HttpPlatform | HttpServer.HttpServer | Path.Path
 > = Composition.layerSqlite

@@ -1,3 +1,4 @@
+import type { Lifecycle } from "../src/http/Lifecycle.ts"
 import type { ObjectStoreError } from "../src/objects/ObjectStore.ts"
 import type { StorageError } from "../src/storage/sql/StorageError.ts"
 import { describe, expect, expectTypeOf, it } from "@effect/vitest"
@@ -59,8 +60,10 @@ describe("GatewayServer", () => {
     expectTypeOf<ErrorOf<ComposedStores>>().toEqualTypeOf<ErrorOf<Stores>>()
   })
 
-  it("provides the stores that a program may use beside the service, and no other service", () => {
-    expectTypeOf<ProvidesOf<ReturnType<typeof GatewayServer.layerSqlite>>>().toEqualTypeOf<GatewayServer.Stores>()
+  it("provides the stores that a program may use beside the service and its lifecycle, and no other service", () => {
+    expectTypeOf<ProvidesOf<ReturnType<typeof GatewayServer.layerSqlite>>>().toEqualTypeOf<
+      GatewayServer.Stores | Lifecycle
+    >()
   })
 
   it.live("keeps connections open, after refusals too", () =>

@@ -2,6 +2,7 @@
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
 import * as Setting from "@model-gateway/server/Setting"
+import { Lifecycle } from "@model-gateway/server/http/Lifecycle"
 import { type Bootstrapped, WorkspaceStore } from "@model-gateway/server/access/WorkspaceStore"
 import { Console, Duration, Effect, Layer, Logger, Redacted, References } from "effect"
 import { Command } from "effect/cli"
@@ -104,13 +105,41 @@ const firstRun = ({ managementKey, ordinaryKey, workspace }: Bootstrapped, base:
     ""
   ].join("\n")
 
+/** Time for the parts of the service to close after the last response. */
+const closing = Duration.seconds(15)
+
+/** Runs between the signal and the closing of the service's layers. */
+const stopping = Effect.fnUntraced(function* (
+  { shutdownDelay, shutdownTimeout }: LoadSettings.Ready,
+  connections: Connections.Connections,
+  lifecycle: Lifecycle["Service"]
+) {
+  const accepts = Duration.isZero(shutdownDelay)
+    ? ""
+    : ` New requests are accepted for ${Setting.formatDuration(shutdownDelay)}.`
+  yield* Console.log(
+    `Stopping.${accepts} Requests in flight have ${Setting.formatDuration(shutdownTimeout)} to finish. Press Ctrl-C again to stop at once.`
+  )
+  yield* lifecycle.stop
+  yield* Effect.sleep(shutdownDelay)
+  yield* Effect.promise(() => connections.stop(Duration.toMillis(shutdownTimeout)))
+  // A database that hangs must not keep the process: what it holds is released as after a crash.
+  setTimeout(
+    () => {
+      console.error("The gateway could not close everything in time. Another process releases what it holds.")
+      process.exit(1)
+    },
+    Duration.toMillis(Duration.sum(shutdownTimeout, closing))
+  ).unref()
+})
+
 const running = Effect.fnUntraced(function* (settings: LoadSettings.Ready, connections: Connections.Connections) {
   const { address } = yield* HttpServer.HttpServer
   connections.begin()
   const base = origin(settings.host, "port" in address ? address.port : settings.port)
   const { webDir } = settings
   const page = webDir !== undefined && existsSync(join(webDir, "index.html")) ? `, to try by hand at ${base}` : ""
-  const { shutdownTimeout } = settings
+  const lifecycle = yield* Lifecycle
   return yield* Effect.gen(function* () {
     yield* Console.log(
       `Model gateway at ${base}/api/v1 (data in ${settings.dataDir}${page}, API reference at ${base}/docs)`
@@ -123,16 +152,7 @@ const running = Effect.fnUntraced(function* (settings: LoadSettings.Ready, conne
     yield* SampleKeys.write(settings.dataDir, `${base}/api/v1`, made)
     if (made !== null) yield* Console.log(firstRun(made, base))
     return yield* Effect.never
-  }).pipe(
-    Effect.onInterrupt(() =>
-      Effect.andThen(
-        Console.log(
-          `Stopping. Requests in flight have ${Setting.formatDuration(shutdownTimeout)} to finish. Press Ctrl-C again to stop at once.`
-        ),
-        Effect.promise(() => connections.stop(Duration.toMillis(shutdownTimeout)))
-      )
-    )
-  )
+  }).pipe(Effect.onInterrupt(() => stopping(settings, connections, lifecycle)))
 })
 
 /** The `serve` command. */

@@ -1,6 +1,6 @@
 /**
- * Whether the service is stopping. It is then not ready, and connections close as their requests
- * finish.
+ * Whether the service is stopping. `/readyz` then answers 503, each response closes its connection,
+ * and long polls end. Requests are accepted until the HTTP server closes.
  */
 import { Context, Effect, Latch, Layer } from "effect"
 
