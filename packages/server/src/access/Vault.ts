@@ -8,17 +8,17 @@
  * Both layers authenticate what the secret belongs to. A row that is copied to another workspace or
  * provider does not decrypt.
  *
- * The master key is a setting. Without one, the first secret that is stored creates a key in the
- * file {@link keyFile} of the data folder, which only its owner can read. When a setting replaces
- * it, the key of the file still decrypts what it encrypted.
+ * `MasterKeys` says where the master key is.
  */
-import { Context, Data, Effect, FileSystem, Layer, Path, Redacted, Result, Semaphore } from "effect"
+import { Context, Effect, type FileSystem, Layer, type Path, Redacted } from "effect"
 import * as Aead from "effect/crypto/Aead"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import * as Base64 from "effect/encoding/Base64"
-import type { PlatformError } from "effect/PlatformError"
-import { hash } from "node:crypto"
-import { GatewayServerConfig } from "../GatewayServerConfig.ts"
+import type { SqlClient } from "effect/sql/SqlClient"
+import * as MasterKeys from "./MasterKeys.ts"
+import { VaultError } from "./MasterKeys.ts"
+
+export { keyFile, VaultError } from "./MasterKeys.ts"
 
 /** An encrypted secret. Each text is the nonce and the encrypted bytes in base64. */
 export interface Sealed {
@@ -34,9 +34,6 @@ export interface Owner {
   readonly provider: string
 }
 
-/** A secret cannot be encrypted or decrypted. The message is for the operator. */
-export class VaultError extends Data.TaggedError("VaultError")<{ readonly message: string }> {}
-
 /** The vault. */
 export class Vault extends Context.Service<
   Vault,
@@ -48,21 +45,6 @@ export class Vault extends Context.Service<
   }
 >()("@model-gateway/server/access/Vault") {}
 
-/** The file of the master key in the data folder. */
-export const keyFile = "master.key"
-
-interface MasterKey {
-  readonly id: string
-  readonly key: Aead.Key
-}
-
-/** Where the master keys are. */
-interface MasterKeys {
-  /** The key to encrypt with. Creates it if necessary. */
-  readonly current: Effect.Effect<MasterKey, VaultError>
-  readonly find: (id: string) => Effect.Effect<MasterKey | undefined, VaultError>
-}
-
 const nonceLength = 12
 
 /** Says what the text is for, so that no other use of the same key accepts it. */
@@ -71,19 +53,8 @@ const purpose = "model-gateway provider key 1"
 const associated = ({ provider, workspaceId }: Owner): Uint8Array =>
   new TextEncoder().encode(JSON.stringify([purpose, workspaceId, provider]))
 
-const bytesOf = (base64: string): Uint8Array => Result.getOrElse(Base64.decode(base64), () => new Uint8Array(0))
-
-const masterKeyOf = Effect.fnUntraced(function* (base64: string, source: string) {
-  const bytes = bytesOf(base64)
-  if (bytes.length !== 32) {
-    return yield* new VaultError({ message: `The master key in ${source} is not 32 bytes in base64.` })
-  }
-  const key = yield* Effect.orDie(Aead.key(Aead.aes256Gcm, bytes))
-  return { id: hash("sha256", bytes, "hex").slice(0, 16), key }
-})
-
 /** Makes the vault over the master keys. */
-const make = Effect.fnUntraced(function* (masterKeys: MasterKeys) {
+const make = Effect.fnUntraced(function* (masterKeys: MasterKeys.MasterKeys) {
   const aead = yield* Aead.Aead
   const random = yield* SecureRandom
 
@@ -97,7 +68,7 @@ const make = Effect.fnUntraced(function* (masterKeys: MasterKeys) {
   })
 
   const decrypt = Effect.fnUntraced(function* (key: Aead.Key, text: string, aad: Uint8Array) {
-    const bytes = bytesOf(text)
+    const bytes = MasterKeys.bytesOf(text)
     const nonce = bytes.subarray(0, nonceLength)
     return yield* Effect.mapError(
       aead.decrypt(key, bytes.subarray(nonceLength), { nonce, aad }),
@@ -145,88 +116,15 @@ const make = Effect.fnUntraced(function* (masterKeys: MasterKeys) {
   })
 })
 
-/** The master key in a file. */
-const inFile = Effect.fnUntraced(function* (folder: string) {
-  const fs = yield* FileSystem.FileSystem
-  const path = yield* Path.Path
-  const random = yield* SecureRandom
-  const file = path.join(folder, keyFile)
-
-  const failed = ({ reason }: PlatformError) =>
-    new VaultError({ message: `The master key file ${file} cannot be used (${reason._tag}).` })
-
-  /** Undefined: there is no file. */
-  const read = Effect.gen(function* () {
-    const exists = yield* Effect.mapError(fs.exists(file), failed)
-    if (!exists) return undefined
-    return yield* masterKeyOf((yield* Effect.mapError(fs.readFileString(file), failed)).trim(), file)
-  })
-
-  /**
-   * Writes another file and links it, so that of several processes one creates the key, and nobody
-   * reads half of it.
-   */
-  const create = Effect.gen(function* () {
-    const written = `${file}.${yield* random.uuidV4()}`
-    yield* fs.writeFileString(written, `${Base64.encode(yield* random.randomBytes(32))}\n`, {
-      flag: "wx",
-      mode: 0o600
-    })
-    yield* Effect.ensuring(
-      Effect.catchIf(
-        fs.link(written, file),
-        ({ reason }) => reason._tag === "AlreadyExists",
-        () => Effect.void
-      ),
-      Effect.ignore(fs.remove(written))
-    )
-  }).pipe(Effect.mapError(failed))
-
-  return { read, create }
-})
-
-/** The master keys of the settings, or of the file in the folder. */
-const keysOf = Effect.fnUntraced(function* (folder: string) {
-  const { byok } = yield* GatewayServerConfig
-  const file = yield* inFile(folder)
-  const once = yield* Semaphore.make(1)
-  let ofFile: MasterKey | undefined
-
-  const fromFile = Effect.gen(function* () {
-    return (ofFile ??= yield* file.read)
-  })
-
-  const configured = yield* Effect.cached(
-    byok.masterKey === undefined
-      ? Effect.succeed(undefined)
-      : masterKeyOf(Redacted.value(byok.masterKey), "the setting master-key")
-  )
-
-  const former = yield* Effect.cached(
-    Effect.forEach(
-      byok.formerMasterKeys === undefined ? [] : Redacted.value(byok.formerMasterKeys).split(","),
-      (base64) => masterKeyOf(base64, "the setting former-master-keys")
-    )
-  )
-
-  const current = Effect.gen(function* () {
-    const key = (yield* configured) ?? (yield* fromFile)
-    if (key !== undefined) return key
-    yield* file.create
-    const created = yield* fromFile
-    return created ?? (yield* new VaultError({ message: `The master key file ${keyFile} was just deleted.` }))
-  }).pipe(once.withPermits(1))
-
-  const find = Effect.fnUntraced(function* (id: string) {
-    const key = [yield* configured, ...(yield* former)].find((key) => key?.id === id)
-    if (key !== undefined) return key
-    const stored = yield* fromFile
-    return stored?.id === id ? stored : undefined
-  })
-
-  return { current, find } satisfies MasterKeys
-})
-
 /** The vault with the master key of the settings, or of the file in this folder. */
 export const layer = (folder: string): Layer.Layer<Vault, never, FileSystem.FileSystem | Path.Path | SecureRandom> =>
-  Layer.effect(Vault, Effect.flatMap(keysOf(folder), make)).pipe(Layer.provide(Aead.layerWebCrypto))
+  Layer.effect(Vault, Effect.flatMap(MasterKeys.inFile(folder), make)).pipe(Layer.provide(Aead.layerWebCrypto))
+
+/**
+ * The vault with the master key of the settings, or of the database, so that all processes on this
+ * database have the same one.
+ */
+export const layerSql: Layer.Layer<Vault, never, SqlClient | SecureRandom> = Layer.effect(
+  Vault,
+  Effect.flatMap(MasterKeys.inDatabase, make)
+).pipe(Layer.provide(Aead.layerWebCrypto))

@@ -18,6 +18,7 @@ import * as ephemeralLimits from "./migrations/EphemeralLimits.ts"
 import * as events from "./migrations/Events.ts"
 import * as files from "./migrations/Files.ts"
 import * as keptAnswers from "./migrations/KeptAnswers.ts"
+import * as masterKey from "./migrations/MasterKey.ts"
 import * as pagingIndexes from "./migrations/PagingIndexes.ts"
 import * as providerKeys from "./migrations/ProviderKeys.ts"
 import * as requestLog from "./migrations/RequestLog.ts"
@@ -49,7 +50,8 @@ export const migrations = {
   "0015_byok_reservations": byokReservations.migration,
   "0016_destinations": destinations.migration,
   "0017_request_log": requestLog.migration,
-  "0018_video_attempts": videoAttempts.migration
+  "0018_video_attempts": videoAttempts.migration,
+  "0019_master_key": masterKey.migration
 }
 
 /** Every table that the migrations create. */
@@ -66,6 +68,7 @@ export const tables = [
   "idempotency_bytes",
   "intents",
   "keys",
+  "master_key",
   "milestones",
   "organizations",
   "processes",
