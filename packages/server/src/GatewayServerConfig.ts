@@ -166,7 +166,7 @@ export const declarations = {
       schema: Schema.Redacted(Schema.String.check(Schema.isPattern(/^[A-Za-z0-9+/]{43}=$/))),
       allowed: "32 bytes in base64, as openssl rand -base64 32 prints them",
       description:
-        "Key that encrypts the provider keys of callers and the secrets of broadcast destinations. Without it, the first one that is stored creates a key in the file master.key of the data folder"
+        "Key that encrypts the secrets that are stored: provider keys of callers, and secrets of webhooks and broadcast destinations. Without it, the first one that is stored creates a key, in the file master.key of the data folder or in the Postgres database"
     }),
     formerMasterKeys: Setting.secret("former-master-keys", {
       schema: Schema.Redacted(Schema.String.check(Schema.isPattern(/^[A-Za-z0-9+/]{43}=(,[A-Za-z0-9+/]{43}=){0,9}$/))),

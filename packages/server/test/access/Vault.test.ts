@@ -7,7 +7,10 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "
 import { join } from "node:path"
 import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
 import * as Vault from "../../src/access/Vault.ts"
-import { temporaryFolder } from "../TestStorage.ts"
+import { SqlClient } from "effect/sql/SqlClient"
+import * as Migrations from "../../src/storage/sql/Migrations.ts"
+import { databases } from "../TestDatabases.ts"
+import { layerClient, temporaryFolder } from "../TestStorage.ts"
 
 const key = () => Redacted.make(randomBytes(32).toString("base64"))
 
@@ -152,6 +155,72 @@ describe("the master key", () => {
       expect(error.message).toContain("is not 32 bytes in base64")
       expect(error.message).not.toContain("not-a-key")
       expect(readFileSync(join(folder, Vault.keyFile), "utf8")).toBe("not-a-key")
+    })
+  )
+})
+
+describe.each(databases)("a created master key in $name", ({ create, name }) => {
+  /** Runs with a vault of its own over the database, as another process would. */
+  const inDatabase = <A, E>(
+    location: string,
+    byok: GatewayServerConfig.Options["byok"],
+    use: (vault: Vault.Vault["Service"]) => Effect.Effect<A, E, SqlClient>
+  ) =>
+    Effect.flatMap(Vault.Vault, use).pipe(
+      Effect.provide(
+        Vault.layerSql.pipe(
+          Layer.provideMerge(Migrations.layer),
+          Layer.provideMerge(layerClient(location)),
+          Layer.provide(layerWebCrypto),
+          Layer.provide(GatewayServerConfig.layer({ byok })),
+          Layer.fresh
+        )
+      )
+    )
+
+  it.effect("is the same for every process, also when several create it at once", () =>
+    Effect.gen(function* () {
+      const location = yield* create
+      const seal = inDatabase(location, {}, (vault) => vault.seal(secret, owner))
+      const sealed = yield* Effect.all([seal, seal, seal], { concurrency: 3 })
+      expect(new Set(sealed.map(({ masterKeyId }) => masterKeyId)).size).toBe(1)
+      for (const one of sealed) {
+        const opened = yield* inDatabase(location, {}, (vault) => vault.open(one, owner))
+        expect(Redacted.value(opened)).toBe(Redacted.value(secret))
+      }
+    })
+  )
+
+  it.effect("still decrypts what it encrypted after a setting has replaced it, and is not created with a setting", () =>
+    Effect.gen(function* () {
+      const location = yield* create
+      const rows = Effect.flatMap(SqlClient, (sql) => sql`SELECT secret FROM master_key`)
+      const byok = { masterKey: key() }
+      yield* inDatabase(location, byok, (vault) => vault.seal(secret, owner))
+      expect(yield* inDatabase(location, byok, () => rows)).toEqual([])
+      const sealed = yield* inDatabase(location, {}, (vault) => vault.seal(secret, owner))
+      const opened = yield* inDatabase(location, byok, (vault) => vault.open(sealed, owner))
+      expect(Redacted.value(opened)).toBe(Redacted.value(secret))
+    })
+  )
+
+  // SQLite has one writer, and keeps the key in a file.
+  it.effect.skipIf(name === "sqlite")("outlives the transaction that needed it first", () =>
+    Effect.gen(function* () {
+      const location = yield* create
+      const [rolledBack, after] = yield* inDatabase(location, {}, (vault) =>
+        Effect.gen(function* () {
+          const sql = yield* SqlClient
+          const sealed = yield* Effect.flip(
+            sql.withTransaction(Effect.flatMap(vault.seal(secret, owner), (sealed) => Effect.fail(sealed)))
+          )
+          return [sealed, yield* vault.seal(secret, owner)] as const
+        })
+      )
+      if ("message" in rolledBack) return yield* Effect.die(rolledBack)
+      expect(after.masterKeyId).toBe(rolledBack.masterKeyId)
+      const opened = yield* inDatabase(location, {}, (vault) => vault.open(after, owner))
+      expect(Redacted.value(opened)).toBe(Redacted.value(secret))
     })
   )
 })
