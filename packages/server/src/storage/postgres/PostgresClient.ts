@@ -13,13 +13,14 @@ import type { Connection } from "effect/sql/SqlConnection"
 import { SqlError, UnknownError } from "effect/sql/SqlError"
 import * as RealClock from "../../internal/RealClock.ts"
 import type { EventLog } from "../sql/EventLog.ts"
-import * as GroupCommit from "../sql/GroupCommit.ts"
+import type { GroupCommit } from "../sql/GroupCommit.ts"
 import type { LedgerStore } from "../sql/LedgerStore.ts"
 import * as Reader from "../sql/Reader.ts"
 import { mapSqlError, type StorageError } from "../sql/StorageError.ts"
-import * as SqliteEventLog from "../sqlite/SqliteEventLog.ts"
-import * as SqliteLedger from "../sqlite/SqliteLedger.ts"
 import * as PostgresConnection from "./postgresConnection.ts"
+import * as PostgresEventLog from "./PostgresEventLog.ts"
+import * as PostgresLedger from "./PostgresLedger.ts"
+import * as PostgresTransactions from "./PostgresTransactions.ts"
 
 /** Location and options of the database. */
 export interface Options {
@@ -71,9 +72,10 @@ export const make = Effect.fnUntraced(function* ({ maxConnections = 10, url, wra
 }, mapSqlError("PostgresClient.open"))
 
 /**
- * The Postgres database as a {@link SqlClient.SqlClient}, with shared commits
- * ({@link GroupCommit.GroupCommit}) and reads beside them ({@link Reader.Reader}), for as long as
- * the layer lives.
+ * The Postgres database as a {@link SqlClient.SqlClient}, with
+ * transactions ({@link GroupCommit}), the writers of paid requests ({@link LedgerStore}) and of
+ * events ({@link EventLog}), and reads beside them ({@link Reader.Reader}), for as long as the layer
+ * lives.
  *
  * @example
  * ```ts
@@ -89,11 +91,11 @@ export const make = Effect.fnUntraced(function* ({ maxConnections = 10, url, wra
 export const layer = (
   options: Options
 ): Layer.Layer<
-  SqlClient.SqlClient | GroupCommit.GroupCommit | EventLog | LedgerStore | Reader.Reader | Reactivity,
+  SqlClient.SqlClient | GroupCommit | EventLog | LedgerStore | Reader.Reader | Reactivity,
   StorageError
 > =>
-  SqliteLedger.layer.pipe(
-    Layer.provideMerge(Layer.merge(GroupCommit.layerEach, SqliteEventLog.layer)),
+  PostgresLedger.layer.pipe(
+    Layer.provideMerge(Layer.merge(PostgresTransactions.layer, PostgresEventLog.layer)),
     Layer.provideMerge(
       Layer.effectContext(
         Effect.map(make(options), ({ client, reader }) =>

@@ -166,17 +166,3 @@ export const make = Effect.gen(function* () {
 
 /** The service over the database. Groups concurrent transactions. */
 export const layer: Layer.Layer<GroupCommit, never, SqlClient> = Layer.effect(GroupCommit, make)
-
-const makeEach = Effect.map(SqlClient, (sql) => {
-  const run = <A, E>(body: Effect.Effect<A, E>) => Effect.uninterruptible(sql.withTransaction(body))
-  return GroupCommit.of({
-    run,
-    prepare: (text) => {
-      const prepared = Dialect.prepare(sql, text)
-      return (...params) => run(prepared(...params))
-    }
-  })
-})
-
-/** The service over the database. Each transaction has its own commit. */
-export const layerEach: Layer.Layer<GroupCommit, never, SqlClient> = Layer.effect(GroupCommit, makeEach)

@@ -19,6 +19,7 @@ import * as events from "./migrations/Events.ts"
 import * as files from "./migrations/Files.ts"
 import * as keptAnswers from "./migrations/KeptAnswers.ts"
 import * as masterKey from "./migrations/MasterKey.ts"
+import * as ledgerFunctions from "./migrations/LedgerFunctions.ts"
 import * as pagingIndexes from "./migrations/PagingIndexes.ts"
 import * as providerKeys from "./migrations/ProviderKeys.ts"
 import * as requestLog from "./migrations/RequestLog.ts"
@@ -51,7 +52,8 @@ export const migrations = {
   "0016_destinations": destinations.migration,
   "0017_request_log": requestLog.migration,
   "0018_video_attempts": videoAttempts.migration,
-  "0019_master_key": masterKey.migration
+  "0019_master_key": masterKey.migration,
+  "0020_ledger_functions": ledgerFunctions.migration
 }
 
 /** Every table that the migrations create. */

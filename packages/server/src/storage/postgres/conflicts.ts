@@ -1,0 +1,17 @@
+/**
+ * Runs a transaction again that Postgres has ended because of another one. It had no effect.
+ *
+ * Transactions of the service lock their rows in one order, so this is rare.
+ */
+import { Effect } from "effect"
+import { isSqlError } from "effect/sql/SqlError"
+
+/** Attempts after the first. Of several transactions in a conflict, each time at least one is done. */
+const most = 10
+
+const isConflict = (error: unknown): boolean =>
+  isSqlError(error) && (error.reason._tag === "DeadlockError" || error.reason._tag === "SerializationError")
+
+/** Retries an effect that is a transaction of its own. */
+export const retry = <A, E, R>(transaction: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.retry(transaction, { times: most, while: isConflict })

@@ -1,0 +1,14 @@
+/**
+ * On Postgres, the functions that write paid requests and events in one round trip. SQLite needs
+ * none.
+ */
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import * as ledgerFunctions from "../../postgres/ledgerFunctions.ts"
+
+/** Creates the functions. */
+export const migration = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const statements = sql.onDialectOrElse({ pg: () => ledgerFunctions.create, orElse: () => [] })
+  for (const statement of statements) yield* sql.unsafe(statement)
+})
