@@ -90,10 +90,7 @@ export const make = Effect.fnUntraced(function* ({ maxConnections = 10, url, wra
  */
 export const layer = (
   options: Options
-): Layer.Layer<
-  SqlClient.SqlClient | GroupCommit | EventLog | LedgerStore | Reader.Reader | Reactivity,
-  StorageError
-> =>
+): Layer.Layer<SqlClient.SqlClient | GroupCommit | EventLog | LedgerStore | Reader.Reader | Reactivity, StorageError> =>
   PostgresLedger.layer.pipe(
     Layer.provideMerge(Layer.merge(PostgresTransactions.layer, PostgresEventLog.layer)),
     Layer.provideMerge(

@@ -103,7 +103,9 @@ const Results = Schema.Array(Schema.Struct({ result: Schema.Record(Schema.String
 const decodeResults = Schema.decodeUnknownEffect(Results)
 
 const malformed = (cause: unknown) =>
-  new SqlError({ reason: new UnknownError({ cause, message: "The result of a batch cannot be read", operation: "execute" }) })
+  new SqlError({
+    reason: new UnknownError({ cause, message: "The result of a batch cannot be read", operation: "execute" })
+  })
 
 /** Makes the store over the database in the context. */
 export const make = Effect.gen(function* () {
@@ -120,7 +122,8 @@ export const make = Effect.gen(function* () {
     )
     yield* Effect.forEach(
       requests,
-      ({ answer }) => (answer === undefined ? Effect.void : sql.afterCommit(answer.stored(counted.get(answer.keyHash)))),
+      ({ answer }) =>
+        answer === undefined ? Effect.void : sql.afterCommit(answer.stored(counted.get(answer.keyHash))),
       { discard: true }
     )
     let at = 0
