@@ -11,7 +11,7 @@ import { type CreateKey, KeyStore } from "../../src/access/KeyStore.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
 import { mapSqlError, StorageError } from "../../src/storage/sql/StorageError.ts"
 import { run, runAndKill } from "../storage/sql/Processes.ts"
-import { clockAhead, layer, layerAt, temporaryFolder } from "../TestStorage.ts"
+import { clockAhead, databases, layerAt } from "../TestStorage.ts"
 import * as TestLedger from "./TestLedger.ts"
 
 const micro = MicroCredits.make
@@ -56,7 +56,7 @@ const refusal = (...args: Parameters<typeof reserve>) =>
       : { error }
   )
 
-describe("Accounting", () => {
+describe.each(databases)("Accounting on $name", ({ layer }) => {
   it.effect("charges what a request cost and releases the rest", () =>
     Effect.gen(function* () {
       const accounting = yield* Accounting
@@ -392,25 +392,34 @@ describe("Accounting", () => {
   )
 })
 
-describe("after a crash", () => {
+/** Reaps one intent within 30 seconds. Heartbeats take real time, so the clock moves step by step. */
+const reapedInTime = Effect.gen(function* () {
+  const accounting = yield* Accounting
+  for (let second = 0; second < 30; second++) {
+    yield* TestClock.adjust("1 second")
+    const freed = yield* accounting.reap
+    if (freed > 0) return expect(freed).toBe(1)
+  }
+  expect.fail("nothing was released")
+})
+
+describe.each(databases)("after a crash, on $name", ({ create, layer }) => {
   it.live("releases reservations of a killed process, keeps those of a job, and lists both", () =>
     Effect.gen(function* () {
-      const folder = yield* temporaryFolder
-      const filename = `${folder}/gateway.db`
-      const payer = yield* Effect.map(payerWith(10_000), ({ payer }) => payer).pipe(Effect.provide(layerAt(filename)))
-      yield* runAndKill("reserveAndHang.ts", filename, payer.keyHash, payer.workspaceId)
+      const location = yield* create
+      const payer = yield* Effect.map(payerWith(10_000), ({ payer }) => payer).pipe(Effect.provide(layerAt(location)))
+      yield* runAndKill("reserveAndHang.ts", location, payer.keyHash, payer.workspaceId)
 
       yield* Effect.gen(function* () {
         const accounting = yield* Accounting
         expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 10_000, held: 1400 })
         // Nobody has watched it for 30 seconds, so it may still be alive.
         expect(yield* accounting.reap).toBe(0)
-      }).pipe(Effect.provide(layerAt(filename)))
+      }).pipe(Effect.provide(layerAt(location)))
 
       yield* Effect.gen(function* () {
         const accounting = yield* Accounting
-        yield* TestClock.adjust("31 seconds")
-        expect(yield* accounting.reap).toBe(1)
+        yield* reapedInTime
         expect(yield* accounting.reap).toBe(0)
         expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 10_000, held: 700 })
         expect(yield* TestLedger.openIntents).toMatchObject([{ id: "gen-job", jobId: "job-1", owner: null }])
@@ -419,7 +428,7 @@ describe("after a crash", () => {
         })
         expect(yield* accounting.settle({ id: "gen-job" }, outcome(650))).toBe("done")
         expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 9350, held: 0 })
-      }).pipe(Effect.provide(layerAt(filename, {})), Effect.provide(TestClock.layer()))
+      }).pipe(Effect.provide(layerAt(location, {})), Effect.provide(TestClock.layer()))
     })
   )
 
@@ -427,8 +436,8 @@ describe("after a crash", () => {
     Effect.gen(function* () {
       const hour = Duration.toMillis("1 hour")
       for (const off of [hour, -hour]) {
-        const filename = `${yield* temporaryFolder}/gateway.db`
-        const other = yield* Layer.build(layerAt(filename, {})).pipe(clockAhead(off))
+        const location = yield* create
+        const other = yield* Layer.build(layerAt(location, {})).pipe(clockAhead(off))
         yield* Effect.gen(function* () {
           const { payer } = yield* payerWith(1000)
           yield* reserve("gen-1", payer, 400).pipe(Effect.provide(other), clockAhead(off))
@@ -437,25 +446,23 @@ describe("after a crash", () => {
             expect(yield* (yield* Accounting).reap).toBe(0)
           }
           expect(yield* (yield* Accounting).balanceOf(payer.workspaceId)).toMatchObject({ held: 400 })
-        }).pipe(Effect.provide(layerAt(filename, {})))
+        }).pipe(Effect.provide(layerAt(location, {})))
       }
     })
   )
 
   it.effect("charges a settlement that comes after the reaper, and marks it late", () =>
     Effect.gen(function* () {
-      const folder = yield* temporaryFolder
-      const filename = `${folder}/gateway.db`
+      const location = yield* create
       // A suspended process sends no heartbeats: its layer is built, and its clock does not move.
-      const sleeper = yield* Layer.build(layerAt(filename))
+      const sleeper = yield* Layer.build(layerAt(location))
       const { payer } = yield* payerWith(1000).pipe(Effect.provide(sleeper))
       const held = yield* reserve("gen-1", payer, 400).pipe(Effect.provide(sleeper))
       yield* Effect.gen(function* () {
         const accounting = yield* Accounting
-        yield* TestClock.adjust("1 minute")
-        expect(yield* accounting.reap).toBe(1)
+        yield* reapedInTime
         expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 1000, held: 0 })
-      }).pipe(Effect.provide(layerAt(filename, {})), Effect.provide(TestClock.layer()))
+      }).pipe(Effect.provide(layerAt(location, {})), Effect.provide(TestClock.layer()))
       yield* Effect.gen(function* () {
         const accounting = yield* Accounting
         expect(yield* accounting.settle(held, outcome(300))).toBe("late")
@@ -499,10 +506,9 @@ describe("after a crash", () => {
     "holds a limit across processes that spend at the same time",
     () =>
       Effect.gen(function* () {
-        const folder = yield* temporaryFolder
-        const filename = `${folder}/gateway.db`
-        const { key, payer } = yield* payerWith(10_000, { limit: micro(150) }).pipe(Effect.provide(layerAt(filename)))
-        const spend = (name: string) => run("spend.ts", filename, payer.keyHash, payer.workspaceId, name, "100")
+        const location = yield* create
+        const { key, payer } = yield* payerWith(10_000, { limit: micro(150) }).pipe(Effect.provide(layerAt(location)))
+        const spend = (name: string) => run("spend.ts", location, payer.keyHash, payer.workspaceId, name, "100")
         const counts = yield* Effect.all([spend("a"), spend("b"), spend("c")], { concurrency: "unbounded" })
         expect(counts.reduce((sum, count) => sum + Number(count), 0)).toBe(150)
         yield* Effect.gen(function* () {
@@ -510,7 +516,7 @@ describe("after a crash", () => {
           expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 9850, held: 0 })
           expect((yield* TestLedger.usageOf()).length).toBe(150)
           expect(yield* (yield* KeyRecords).of(key)).toMatchObject({ usage: 0.00015, limit_remaining: 0 })
-        }).pipe(Effect.provide(layerAt(filename)))
+        }).pipe(Effect.provide(layerAt(location)))
       }),
     60_000
   )

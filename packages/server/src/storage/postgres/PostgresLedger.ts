@@ -9,6 +9,7 @@ import { isSqlError, SqlError, UnknownError } from "effect/sql/SqlError"
 import * as Dialect from "../sql/Dialect.ts"
 import {
   type AnswerRow,
+  claimLost,
   type End,
   type Ended,
   type Held,
@@ -96,9 +97,6 @@ interface Request {
   readonly answer: AnswerRow | undefined
 }
 
-/** What the function returned for a request: a row of one column for a reservation or an end. */
-type Result = Row | null
-
 const Results = Schema.Array(Schema.Struct({ result: Schema.Record(Schema.String, Schema.Unknown) }))
 const decodeResults = Schema.decodeUnknownEffect(Results)
 
@@ -116,21 +114,24 @@ export const make = Effect.gen(function* () {
   const run = Effect.fnUntraced(function* (requests: ReadonlyArray<Request>) {
     const rows = yield* apply(JSON.stringify(requests.map(({ item }) => item)))
     const results = yield* Effect.mapError(decodeResults(rows), malformed)
-    const written = requests.filter(({ item }) => item.kind !== "keep").length
+    const ofRequests = results.slice(0, requests.length).map(({ result }) => result)
     const counted = new Map(
-      results.slice(written).map(({ result }) => [Dialect.text(result, "key_hash"), Dialect.int(result, "bytes")])
+      results
+        .slice(requests.length)
+        .map(({ result }) => [Dialect.text(result, "key_hash"), Dialect.int(result, "bytes")])
     )
     yield* Effect.forEach(
       requests,
-      ({ answer }) =>
-        answer === undefined ? Effect.void : sql.afterCommit(answer.stored(counted.get(answer.keyHash))),
+      ({ answer }, at) =>
+        answer === undefined || ofRequests[at]?.["lost"] === true
+          ? Effect.void
+          : sql.afterCommit(answer.stored(counted.get(answer.keyHash))),
       { discard: true }
     )
-    let at = 0
-    return requests.map(({ item }): Result => (item.kind === "keep" ? null : (results[at++]?.result ?? null)))
+    return ofRequests
   })
 
-  const inLane = yield* Lanes.make<Request, Result, SqlError>({
+  const inLane = yield* Lanes.make<Request, Row, SqlError>({
     lanes,
     atMost,
     run: (requests) => Conflicts.retry(run(requests)),
@@ -138,20 +139,20 @@ export const make = Effect.gen(function* () {
   })
 
   /** Inside the caller's transaction it is part of that, on its connection. */
-  const write = (lane: string, request: Request): Effect.Effect<Result, SqlError> =>
+  const write = (lane: string, request: Request): Effect.Effect<Row, SqlError> =>
     Effect.withFiber((fiber) =>
       Context.getOrUndefined(fiber.context, sql.transactionService) === undefined
         ? inLane(lane, request)
-        : Effect.map(run([request]), ([result]) => result ?? null)
+        : Effect.flatMap(run([request]), ([row]) =>
+            row === undefined ? Effect.fail(malformed(new Error("A result is missing"))) : Effect.succeed(row)
+          )
     )
 
-  const expected = (result: Result) =>
-    result === null ? Effect.fail(malformed(new Error("A result is missing"))) : Effect.succeed(result)
+  const unlessLost = (row: Row) => (row["lost"] === true ? Effect.fail(claimLost) : Effect.succeed(row))
 
   return LedgerStore.of({
     hold: (hold) =>
       write(hold.workspaceId, { item: holdItem(hold), answer: undefined }).pipe(
-        Effect.flatMap(expected),
         Effect.flatMap((row) => {
           const reason = refusalOf(row)
           return reason === undefined ? Effect.succeed(heldOf(row)) : Effect.fail(new HoldRefused({ reason }))
@@ -159,7 +160,7 @@ export const make = Effect.gen(function* () {
       ),
     end: (end) =>
       write(end.workspaceId ?? end.id, { item: endItem(end), answer: end.answer }).pipe(
-        Effect.flatMap(expected),
+        Effect.flatMap(unlessLost),
         Effect.map(endedOf)
       ),
     abandon: (intents, now) =>
@@ -167,9 +168,13 @@ export const make = Effect.gen(function* () {
         Conflicts.retry(
           run(intents.map(({ id, owner }) => ({ item: { kind: "abandon", id, owner, now }, answer: undefined })))
         ),
-        (results) => results.reduce((sum, row) => sum + (row === null ? 0 : Dialect.int(row, "freed")), 0)
+        (results) => results.reduce((sum, row) => sum + Dialect.int(row, "freed"), 0)
       ),
-    keep: (answer) => Effect.asVoid(write(answer.scope, { item: { kind: "keep", ...answerFields(answer) }, answer }))
+    keep: (answer) =>
+      write(answer.scope, { item: { kind: "keep", ...answerFields(answer) }, answer }).pipe(
+        Effect.flatMap(unlessLost),
+        Effect.asVoid
+      )
   })
 })
 

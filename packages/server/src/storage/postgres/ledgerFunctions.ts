@@ -4,8 +4,8 @@
  * that creates them again, under new names, because processes of the earlier version may still run.
  *
  * **Locks.** A batch first locks all rows that it may change: reservations, budgets and workspaces,
- * each sorted by id. Stored answers and their counters follow, the counters sorted by key. All
- * writers follow this order, so batches of several processes never wait for each other in a circle.
+ * each sorted by id. Idempotency keys and the counters of their answers follow, the counters sorted.
+ * All writers follow this order, so batches of several processes never wait for each other in a circle.
  * After that it checks and writes one item after the other, so that the rows show each item what
  * those before it did. An item that is refused has written nothing.
  */
@@ -234,6 +234,16 @@ const abandon = `
         RETURN NEXT json_build_object('freed', 0);
       END IF;`
 
+/** Leaves an item whose process has lost the idempotency key, unless its reservation had ended before. */
+const claim = `
+      PERFORM FROM idempotency i WHERE i.scope = item.scope AND i.idempotency_key = item.idempotency_key
+        AND i.owner = item.answer_owner FOR UPDATE;
+      v_is_holder := FOUND;
+      IF NOT v_is_holder AND (item.id IS NULL OR EXISTS (SELECT FROM intents i WHERE i.id = item.id)) THEN
+        RETURN NEXT json_build_object('lost', true);
+        CONTINUE;
+      END IF;`
+
 const store = `
       ${Statements.inline(
         Statements.storeAnswer,
@@ -246,14 +256,12 @@ const store = `
         "item.idempotency_key",
         "item.answer_owner"
       )};
-      IF FOUND THEN
-        counted_keys := counted_keys || item.answer_key_hash;
-        counted_bytes := counted_bytes || item.bytes;
-      END IF;`
+      counted_keys := counted_keys || item.answer_key_hash;
+      counted_bytes := counted_bytes || item.bytes;`
 
 /**
- * Writes a batch of reservations, ends and answers. Returns a result for each of its reservations and
- * ends, in order, and then the stored bytes of each API key that has stored an answer.
+ * Writes a batch of reservations, ends and answers. Returns a result for each of them, in order, and
+ * then the stored bytes of each API key that has stored an answer.
  */
 const apply = `CREATE OR REPLACE FUNCTION ${names.apply}(batch text) RETURNS SETOF json LANGUAGE plpgsql
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
@@ -267,6 +275,7 @@ DECLARE
   ids text[];
   budget_ids text[];
   workspace_ids text[];
+  v_is_holder boolean;
   v_is_known boolean;
   v_is_late boolean;
   v_is_byok bigint;
@@ -294,11 +303,16 @@ BEGIN
   PERFORM FROM workspaces w WHERE w.id = ANY (workspace_ids) ORDER BY w.id FOR NO KEY UPDATE;
 
   FOR item IN SELECT * FROM json_to_recordset(items) AS x(${fields}) LOOP
+    v_is_holder := true;
+    IF item.scope IS NOT NULL THEN ${claim}
+    END IF;
     IF item.kind = 'hold' THEN ${hold}
     ELSIF item.kind = 'end' THEN ${end}
     ELSIF item.kind = 'abandon' THEN ${abandon}
+    ELSE
+      RETURN NEXT json_build_object('kept', true);
     END IF;
-    IF item.scope IS NOT NULL THEN ${store}
+    IF item.scope IS NOT NULL AND v_is_holder THEN ${store}
     END IF;
   END LOOP;
 
