@@ -11,7 +11,8 @@ import { type CreateKey, KeyStore } from "../../src/access/KeyStore.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
 import { mapSqlError, StorageError } from "../../src/storage/sql/StorageError.ts"
 import { run, runAndKill } from "../storage/sql/Processes.ts"
-import { clockAhead, databases, layerAt } from "../TestStorage.ts"
+import { databases } from "../TestDatabases.ts"
+import { clockAhead, layerAt } from "../TestStorage.ts"
 import * as TestLedger from "./TestLedger.ts"
 
 const micro = MicroCredits.make
