@@ -15,6 +15,7 @@ import * as Setting from "@model-gateway/server/Setting"
 import { type Config, Duration, JsonSchema, type Option } from "effect"
 import { Flag } from "effect/cli"
 import { fileURLToPath } from "node:url"
+import * as Database from "./Database.ts"
 import * as ModelSettings from "./ModelSettings.ts"
 
 /** The settings of the upstream that an adapter has of its own, under the adapter's name. */
@@ -70,6 +71,19 @@ export const declarations = {
     allowed: "a folder",
     default: ".data",
     description: "Folder of the database and the files. Created if it does not exist"
+  }),
+  databaseUrl: Setting.secret("database-url", {
+    variable: "DATABASE_URL",
+    schema: Database.Url,
+    allowed: Database.urlAllowed,
+    description:
+      "URL of a Postgres database, which several processes can share. Without it, the database is SQLite in the data folder"
+  }),
+  databaseConnections: Setting.integer("database-connections", {
+    minimum: 1,
+    maximum: 1000,
+    default: 10,
+    description: "Maximum number of connections of this process to Postgres"
   }),
   webDir: Setting.text("web-dir", {
     allowed: "an existing folder, sample or none",

@@ -1,5 +1,5 @@
 /**
- * The database for the administration commands. They use the same stores and file as `serve`, and
+ * The database for the administration commands. They use the same stores as `serve`, and
  * work before its first run and while it runs.
  */
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
@@ -48,17 +48,23 @@ export const withStores = Effect.fnUntraced(function* <A, E, R>(
   const limits = yield* loaded.read(GatewayServerConfig.config)
   // Imported here so that help and error messages do not wait for it.
   const GatewayServer = yield* Effect.promise(() => import("@model-gateway/server/GatewayServer"))
-  if (database === "existing" && !existsSync(join(settings.dataDir, GatewayServer.databaseFile))) {
+  const { databaseConnections, databaseUrl, dataDir } = settings
+  // Postgres is there, or connecting to it fails.
+  const file = databaseUrl === undefined ? join(dataDir, GatewayServer.databaseFile) : undefined
+  if (database === "existing" && file !== undefined && !existsSync(file)) {
     return yield* new Failure({
       message:
-        `There is no database in ${settings.dataDir}. ` +
+        `There is no database in ${dataDir}. ` +
         "Run model-gateway serve or model-gateway keys create first, or choose another folder with --data-dir."
     })
   }
-  yield* DataFolder.prepare(settings.dataDir)
+  yield* DataFolder.prepare(dataDir)
   return yield* use(settings.initialCredits).pipe(
     Effect.provide(
-      Layer.provide(GatewayServer.layerStoresSqlite({ dataDir: settings.dataDir }), GatewayServerConfig.layer(limits))
+      Layer.provide(
+        GatewayServer.layerStores({ databaseConnections, databaseUrl, dataDir }),
+        GatewayServerConfig.layer(limits)
+      )
     )
   )
 })

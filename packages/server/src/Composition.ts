@@ -4,7 +4,7 @@
  */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import type { Offers } from "@model-gateway/providers/Offer"
-import { Effect, Layer, Path } from "effect"
+import { Effect, Layer, Path, type Redacted } from "effect"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import { HttpRouter } from "effect/http"
 import * as RateLimiter from "effect/persistence/RateLimiter"
@@ -55,7 +55,8 @@ import * as Outbox from "./events/Outbox.ts"
 import * as LargeBodies from "./admission/LargeBodies.ts"
 import * as Router from "./routing/Router.ts"
 import * as Readiness from "./observability/Readiness.ts"
-import * as SqliteReadiness from "./storage/sqlite/Readiness.ts"
+import * as DatabaseReadiness from "./storage/sql/DatabaseReadiness.ts"
+import * as PostgresClient from "./storage/postgres/PostgresClient.ts"
 import * as Migrations from "./storage/sql/Migrations.ts"
 import * as ProcessInstance from "./storage/sql/ProcessInstance.ts"
 import * as SqliteProcessLocks from "./storage/sqlite/SqliteProcessLocks.ts"
@@ -112,7 +113,7 @@ const served = HttpRouter.serve(routes, {
  * layer closes, the service first reports that it is not ready, stops accepting requests, and lets
  * requests in flight finish within the HTTP server's `gracefulShutdownTimeout` (use 30 seconds).
  */
-export const layer = Lifecycle.layerStopFirst.pipe(
+const layerHttp = Lifecycle.layerStopFirst.pipe(
   Layer.provideMerge(served),
   Layer.provideMerge(Lifecycle.layer),
   Layer.provide(FailureLog.layer())
@@ -147,13 +148,21 @@ export const layerStoresSql = Layer.mergeAll(
 /** Location of the data. */
 export interface DataOptions {
   /**
-   * The folder for all data: the database `gateway.db`, files in `files/`, uploads in progress in
-   * `uploads/`, lock files in `processes/`, the key `master.key`. Created if missing.
+   * The folder for the data of this machine: the database `gateway.db` if it is SQLite, files in
+   * `files/`, uploads in progress in `uploads/`, lock files in `processes/`, the key `master.key`.
+   * Created if missing.
    */
   readonly dataDir: string
   /**
-   * How long a write waits while another process locks the database, in milliseconds. Default:
-   * 5000.
+   * `postgres://user:password@host:port/database`: the database is Postgres, which many machines
+   * may share. Default: SQLite in the folder.
+   */
+  readonly databaseUrl?: Redacted.Redacted | undefined
+  /** The greatest number of connections to Postgres. Default: 10. */
+  readonly databaseConnections?: number | undefined
+  /**
+   * How long a write waits while another process locks the database of SQLite, in milliseconds.
+   * Default: 5000.
    */
   readonly busyTimeout?: number | undefined
 }
@@ -164,21 +173,21 @@ export const databaseFile = "gateway.db"
 const inFolder = <A, E, R>(dataDir: string, name: string, make: (folder: string) => Layer.Layer<A, E, R>) =>
   Layer.unwrap(Effect.map(Path.Path, (path) => make(path.join(dataDir, name))))
 
-/** The stores only, over SQLite in a folder. */
-export const layerStoresSqlite = ({ busyTimeout, dataDir }: DataOptions) =>
-  layerStoresSql.pipe(
-    Layer.provide(Vault.layer(dataDir)),
-    Layer.provide(inFolder(dataDir, "processes", SqliteProcessLocks.layer)),
-    Layer.provideMerge(SecureRandom.layerWebCrypto),
-    Layer.provideMerge(
-      Layer.unwrap(
-        Effect.map(Path.Path, (path) =>
-          Migrations.layer.pipe(
-            Layer.provideMerge(SqliteClient.layer({ filename: path.join(dataDir, databaseFile), busyTimeout }))
-          )
-        )
+/** The database, and the locks of the processes that use it. */
+const database = ({ busyTimeout, databaseConnections, databaseUrl, dataDir }: DataOptions) =>
+  databaseUrl === undefined
+    ? Layer.merge(
+        inFolder(dataDir, databaseFile, (filename) => SqliteClient.layer({ filename, busyTimeout })),
+        inFolder(dataDir, "processes", SqliteProcessLocks.layer)
       )
-    )
+    : PostgresClient.layer({ url: databaseUrl, maxConnections: databaseConnections })
+
+/** The stores only. */
+export const layerStores = (options: DataOptions) =>
+  layerStoresSql.pipe(
+    Layer.provide(Vault.layer(options.dataDir)),
+    Layer.provideMerge(SecureRandom.layerWebCrypto),
+    Layer.provideMerge(Layer.provideMerge(Migrations.layer, database(options)))
   )
 
 /** Background work: the video workers, broadcast, and the purges and sweeps. */
@@ -198,10 +207,10 @@ export const background = Layer.mergeAll(
 export const jobs = VideoJobs.layerSql.pipe(Layer.provideMerge(Layer.mergeAll(VideoQueue.layerSql, VideoSignals.layer)))
 
 /** The parts that `/readyz` shows. */
-const parts = Layer.mergeAll(SqliteReadiness.layer(), ObjectStore.layerReadiness)
+const parts = Layer.mergeAll(DatabaseReadiness.layer(), ObjectStore.layerReadiness)
 
-/** Options of the service on one machine. */
-export interface SqliteOptions extends DataOptions {
+/** Options of the service. */
+export interface Options extends DataOptions {
   /**
    * The offers of models, in order of preference. `@model-gateway/sandbox` has some that need no
    * upstream.
@@ -216,16 +225,18 @@ export interface SqliteOptions extends DataOptions {
   readonly web?: StaticSite.Options | undefined
 }
 
-/**
- * The whole service on one machine: SQLite and a folder, over the HTTP server in the context.
- */
-export const layerSqlite = ({ busyTimeout, dataDir, fileProviders = {}, offers, web }: SqliteOptions) =>
-  Layer.mergeAll(layer.pipe(Layer.provide(inFolder(dataDir, "uploads", UploadFolder.layer))), background, parts).pipe(
+/** The whole service, over the HTTP server in the context. */
+export const layer = ({ fileProviders = {}, offers, web, ...data }: Options) =>
+  Layer.mergeAll(
+    layerHttp.pipe(Layer.provide(inFolder(data.dataDir, "uploads", UploadFolder.layer))),
+    background,
+    parts
+  ).pipe(
     Layer.provide(Readiness.layer),
     Layer.provideMerge(jobs),
     Layer.provideMerge(
-      Layer.mergeAll(ModelCatalogue.layer(offers), limits, inFolder(dataDir, "files", LocalObjectStore.layer))
+      Layer.mergeAll(ModelCatalogue.layer(offers), limits, inFolder(data.dataDir, "files", LocalObjectStore.layer))
     ),
-    Layer.provideMerge(layerStoresSqlite({ busyTimeout, dataDir })),
+    Layer.provideMerge(layerStores(data)),
     Layer.provide([Layer.succeed(StaticSite.StaticSite, web), Layer.succeed(FileProviders, fileProviders)])
   )

@@ -1,8 +1,7 @@
 /**
  * The service of a model gateway, as Layers.
  *
- * {@link layerSqlite} is the whole service on one machine. {@link layerStoresSqlite} is its stores
- * alone. Limits and deadlines are those of `GatewayServerConfig` in the context.
+ * {@link layer} is the whole service. {@link layerStores} is its stores alone. Limits and deadlines are those of `GatewayServerConfig` in the context.
  */
 import type { Layer, Path } from "effect"
 import type { FileSystem } from "effect/FileSystem"
@@ -21,7 +20,7 @@ import type { Lifecycle } from "./http/Lifecycle.ts"
 import type { ObjectStoreError } from "./objects/ObjectStore.ts"
 import type { StorageError } from "./storage/sql/StorageError.ts"
 
-export { type DataOptions, databaseFile, type SqliteOptions } from "./Composition.ts"
+export { type DataOptions, databaseFile, type Options } from "./Composition.ts"
 
 /** What a program may use beside the running service: keys, guardrails, workspaces and credits. */
 export type Stores =
@@ -38,16 +37,19 @@ export type Stores =
 export type StartError = ObjectStoreError | PlatformError | StorageError
 
 /**
- * The stores only, over SQLite in a folder. For tools that use the database directly, also while
- * the service runs. Creates and migrates the database if necessary.
+ * The stores only. For tools that use the database directly, also while the service runs. Migrates
+ * the database, and creates it if it is a file.
  */
-export const layerStoresSqlite: (
+export const layerStores: (
   options: Composition.DataOptions
-) => Layer.Layer<Stores, StorageError, FileSystem | Path.Path> = Composition.layerStoresSqlite
+) => Layer.Layer<Stores, StorageError, FileSystem | Path.Path> = Composition.layerStores
 
 /**
- * The whole service on one machine: SQLite and a folder, over the HTTP server in the context. It
- * also provides its stores, so that the caller can create the first keys.
+ * The whole service, over the HTTP server in the context. It also provides its stores, so that the
+ * caller can create the first keys.
+ *
+ * By default the service runs on one machine, with SQLite in the folder. With `databaseUrl`, any
+ * number of processes share a Postgres.
  *
  * When the layer closes, the service first reports that it is not ready, stops accepting requests,
  * and lets requests in flight finish within the HTTP server's `gracefulShutdownTimeout` (use 30
@@ -63,16 +65,16 @@ export const layerStoresSqlite: (
  * import { createServer } from "node:http"
  *
  * const Gateway = Layer.unwrap(
- *   Effect.map(Sandbox.make(), (offers) => GatewayServer.layerSqlite({ dataDir: ".data", offers }))
+ *   Effect.map(Sandbox.make(), (offers) => GatewayServer.layer({ dataDir: ".data", offers }))
  * ).pipe(
  *   Layer.provide(NodeHttpServer.layer(createServer, { port: 8787, gracefulShutdownTimeout: "30 seconds" }))
  * )
  * ```
  */
-export const layerSqlite: (
-  options: Composition.SqliteOptions
+export const layer: (
+  options: Composition.Options
 ) => Layer.Layer<
   Lifecycle | Stores,
   StartError,
   Etag.Generator | FileSystem | HttpPlatform.HttpPlatform | HttpServer.HttpServer | Path.Path
-> = Composition.layerSqlite
+> = Composition.layer

@@ -45,25 +45,23 @@ const overOne = (port: number, key: string, times: number) =>
 
 describe("GatewayServer", () => {
   it("asks for an HTTP server and what goes with it, and for nothing else", () => {
-    type Sqlite = ReturnType<typeof GatewayServer.layerSqlite>
-    expectTypeOf<NeedsOf<Sqlite>>().toEqualTypeOf<
+    type Service = ReturnType<typeof GatewayServer.layer>
+    expectTypeOf<NeedsOf<Service>>().toEqualTypeOf<
       HttpServer.HttpServer | HttpPlatform.HttpPlatform | Etag.Generator | FileSystem | Path
     >()
-    expectTypeOf<ErrorOf<Sqlite>>().toEqualTypeOf<StorageError | ObjectStoreError | PlatformError.PlatformError>()
+    expectTypeOf<ErrorOf<Service>>().toEqualTypeOf<StorageError | ObjectStoreError | PlatformError.PlatformError>()
     // The composition needs and fails with exactly what the public layers declare.
-    type Composed = ReturnType<typeof Composition.layerSqlite>
-    expectTypeOf<NeedsOf<Composed>>().toEqualTypeOf<NeedsOf<Sqlite>>()
-    expectTypeOf<ErrorOf<Composed>>().toEqualTypeOf<ErrorOf<Sqlite>>()
-    type Stores = ReturnType<typeof GatewayServer.layerStoresSqlite>
-    type ComposedStores = ReturnType<typeof Composition.layerStoresSqlite>
+    type Composed = ReturnType<typeof Composition.layer>
+    expectTypeOf<NeedsOf<Composed>>().toEqualTypeOf<NeedsOf<Service>>()
+    expectTypeOf<ErrorOf<Composed>>().toEqualTypeOf<ErrorOf<Service>>()
+    type Stores = ReturnType<typeof GatewayServer.layerStores>
+    type ComposedStores = ReturnType<typeof Composition.layerStores>
     expectTypeOf<NeedsOf<ComposedStores>>().toEqualTypeOf<NeedsOf<Stores>>()
     expectTypeOf<ErrorOf<ComposedStores>>().toEqualTypeOf<ErrorOf<Stores>>()
   })
 
   it("provides the stores that a program may use beside the service and its lifecycle, and no other service", () => {
-    expectTypeOf<ProvidesOf<ReturnType<typeof GatewayServer.layerSqlite>>>().toEqualTypeOf<
-      GatewayServer.Stores | Lifecycle
-    >()
+    expectTypeOf<ProvidesOf<ReturnType<typeof GatewayServer.layer>>>().toEqualTypeOf<GatewayServer.Stores | Lifecycle>()
   })
 
   it.live("keeps connections open, after refusals too", () =>

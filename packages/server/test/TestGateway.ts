@@ -98,7 +98,7 @@ export const layerAt = (
     Layer.provideMerge(
       Layer.unwrap(
         Effect.map(offers === undefined ? Sandbox.make() : Effect.succeed(offers.flat()), (offers) =>
-          Composition.layerSqlite({ dataDir: folder, offers, busyTimeout, fileProviders })
+          Composition.layer({ dataDir: folder, offers, busyTimeout, fileProviders })
         )
       )
     ),

@@ -18,7 +18,7 @@ export const serve = <E>(offers: Effect.Effect<Offers, E, Scope.Scope>): void =>
   const main = Effect.gen(function* () {
     const fs = yield* FileSystem.FileSystem
     const dataDir = yield* fs.makeTempDirectoryScoped({ prefix: "model-gateway-bench-" })
-    const gateway = GatewayServer.layerSqlite({ dataDir, offers: yield* offers }).pipe(
+    const gateway = GatewayServer.layer({ dataDir, offers: yield* offers }).pipe(
       Layer.provideMerge(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" })),
       Layer.provide(GatewayServerConfig.layer({ rateLimit: { requests: 1e9, window: Duration.seconds(1) } }))
     )

@@ -1,4 +1,4 @@
-/** `model-gateway serve`: runs the whole service on this machine. */
+/** `model-gateway serve`: runs the whole service. */
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
 import * as Setting from "@model-gateway/server/Setting"
@@ -12,6 +12,7 @@ import { existsSync } from "node:fs"
 import { join } from "node:path"
 import * as Catalogue from "../Catalogue.ts"
 import * as Connections from "../Connections.ts"
+import * as Database from "../Database.ts"
 import * as DataFolder from "../DataFolder.ts"
 import { Failure } from "../Failure.ts"
 import * as LoadSettings from "../LoadSettings.ts"
@@ -36,11 +37,11 @@ const layerService = Effect.fnUntraced(function* (
       import("@effect/platform-node/NodeHttpServer")
     ])
   )
-  const { dataDir, host, port, shutdownTimeout, webDir } = settings
+  const { databaseConnections, databaseUrl, dataDir, host, port, shutdownTimeout, webDir } = settings
   const web = webDir === undefined ? undefined : { dir: webDir }
   return Layer.unwrap(
     Effect.map(Offered, ({ fileProviders, offers }) =>
-      GatewayServer.layerSqlite({ dataDir, fileProviders, offers, web })
+      GatewayServer.layer({ databaseConnections, databaseUrl, dataDir, fileProviders, offers, web })
     )
   ).pipe(
     Layer.provideMerge(Offers.layer(loaded, settings)),
@@ -140,10 +141,10 @@ const running = Effect.fnUntraced(function* (settings: LoadSettings.Ready, conne
   const { webDir } = settings
   const page = webDir !== undefined && existsSync(join(webDir, "index.html")) ? `, to try by hand at ${base}` : ""
   const lifecycle = yield* Lifecycle
+  const { databaseUrl, dataDir } = settings
+  const data = databaseUrl === undefined ? dataDir : `${dataDir} and ${Database.nameOf(databaseUrl)}`
   return yield* Effect.gen(function* () {
-    yield* Console.log(
-      `Model gateway at ${base}/api/v1 (data in ${settings.dataDir}${page}, API reference at ${base}/docs)`
-    )
+    yield* Console.log(`Model gateway at ${base}/api/v1 (data in ${data}${page}, API reference at ${base}/docs)`)
     yield* Console.log(Catalogue.summary(yield* Offered))
     // Created once the port is open: a run that cannot listen must not create keys that nobody
     // sees.

@@ -68,7 +68,7 @@ const layer = (content: Files, options?: GatewayServerConfig.Options) =>
         Effect.map(HttpServer.HttpServer, ({ address }) => ask("port" in address ? address.port : 0))
       ).pipe(
         Layer.merge(Layer.succeed(Folder, dir)),
-        Layer.provideMerge(Composition.layerSqlite({ dataDir: path.join(folder, "data"), offers: [], web: { dir } }))
+        Layer.provideMerge(Composition.layer({ dataDir: path.join(folder, "data"), offers: [], web: { dir } }))
       )
     })
   ).pipe(

@@ -10,7 +10,7 @@ import { HttpServer } from "effect/http"
 import { createServer } from "node:http"
 
 const Service = Layer.unwrap(
-  Effect.map(Sandbox.make(), (offers) => GatewayServer.layerSqlite({ dataDir: process.argv[2] ?? ".data", offers }))
+  Effect.map(Sandbox.make(), (offers) => GatewayServer.layer({ dataDir: process.argv[2] ?? ".data", offers }))
 ).pipe(
   Layer.provideMerge(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" })),
   Layer.provide(NodeServices.layer)

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as Parts from "../../../src/observability/Readiness.ts"
-import * as Readiness from "../../../src/storage/sqlite/Readiness.ts"
+import * as Readiness from "../../../src/storage/sql/DatabaseReadiness.ts"
 import { whileLocked } from "../sql/Processes.ts"
 import { layer, layerAt, temporaryFolder } from "../../TestStorage.ts"
 

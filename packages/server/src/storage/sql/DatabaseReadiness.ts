@@ -7,9 +7,9 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as Readiness from "../../observability/Readiness.ts"
-import { tables } from "../sql/Migrations.ts"
-import { ProcessInstance } from "../sql/ProcessInstance.ts"
-import { mapSqlError } from "../sql/StorageError.ts"
+import { tables } from "./Migrations.ts"
+import { ProcessInstance } from "./ProcessInstance.ts"
+import { mapSqlError } from "./StorageError.ts"
 
 /** Long enough that the write needs new pages, which a full disk does not have. */
 const filler = ".".repeat(8192)
