@@ -20,7 +20,7 @@ export interface Ended {
 export interface Running {
   readonly pid: number
   readonly ended: Promise<Ended>
-  readonly signal: (name: "SIGINT" | "SIGTERM") => void
+  readonly signal: (name: "SIGINT" | "SIGTERM" | "SIGKILL" | "SIGSTOP" | "SIGCONT") => void
   /** Waits for a match in stdout and returns it. Fails with all output if the process ends first. */
   readonly prints: (pattern: RegExp) => Promise<RegExpExecArray>
 }
@@ -76,13 +76,14 @@ export interface Served extends Running {
   readonly port: number
 }
 
-/** Serves on a free port, and answers when it listens. */
+/** Serves on a free port, unless `port` is set, and answers when it listens. */
 export const serve = async (
   dataDir: string,
   args: ReadonlyArray<string> = [],
-  environment?: Readonly<Record<string, string>>
+  environment?: Readonly<Record<string, string>>,
+  { nodeOptions, port: chosen = 0 }: { readonly port?: number; readonly nodeOptions?: ReadonlyArray<string> } = {}
 ): Promise<Served> => {
-  const running = start(["serve", "--port", "0", "--data-dir", dataDir, ...args], environment)
+  const running = start(["serve", "--port", `${chosen}`, "--data-dir", dataDir, ...args], environment, nodeOptions)
   const [, origin = "", port = ""] = await running.prints(/Model gateway at (http:\/\/127\.0\.0\.1:(\d+))\/api\/v1/)
   return { ...running, origin, port: Number(port) }
 }

@@ -1,0 +1,180 @@
+/**
+ * Paid requests and video jobs through real processes that are killed in the middle of them.
+ *
+ * `KILLS=full` runs the full sizes: 2,000 requests and 100 jobs, and 20 kills of the one process on
+ * SQLite. Otherwise they are smaller, to be fast.
+ */
+import { Schema } from "effect"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { describe, expect, it, vi } from "vitest"
+import { folder } from "./Executable.ts"
+import {
+  type Answer,
+  decode,
+  type Fleet,
+  inParallel,
+  rerankPrice,
+  send,
+  sendUntilAnswered,
+  startFleet,
+  startUpstreams,
+  type Upstreams,
+  videoPrice
+} from "./Fleet.ts"
+
+const isFull = process.env.KILLS === "full"
+
+type Row = Readonly<Record<string, unknown>>
+
+/** Reads the database of a fleet. */
+type Query = (text: string) => Promise<ReadonlyArray<Row>>
+
+interface Load {
+  readonly requests: number
+  readonly jobs: number
+  /** The processes to kill, at equal distances of the requests. */
+  readonly kills: ReadonlyArray<number>
+}
+
+const idOf = decode(Schema.Struct({ id: Schema.String }))
+const asJob = decode(Schema.Struct({ id: Schema.String, status: Schema.String }))
+const asKey = decode(Schema.Struct({ data: Schema.Struct({ usage: Schema.Finite }) }))
+
+const final = new Set(["completed", "failed", "cancelled", "expired"])
+
+/** Micro-credits of a number of credits. */
+const micro = (credits: number): number => Math.round(credits * 1_000_000)
+
+/** Sends the load, and kills processes meanwhile. Returns what was acknowledged. */
+const underLoad = async (fleet: Fleet, { jobs, kills, requests }: Load) => {
+  const acknowledged: Array<string> = []
+  const jobIds: Array<string> = []
+  let killing = Promise.resolve()
+  let next = 0
+  const killWhenDue = () => {
+    const target = kills[next]
+    if (target === undefined || acknowledged.length < ((next + 1) * requests) / (kills.length + 1)) return
+    next++
+    killing = killing.then(() => fleet.restart(target))
+  }
+  const expectStatus = (answer: Answer, status: number) => {
+    if (answer.status !== status) throw new Error(`status ${answer.status}: ${answer.body}`)
+  }
+  await Promise.all([
+    inParallel(requests, 40, async (index) => {
+      const query = `tea ${index}`
+      const body = { model: "cohere/rerank-v3.5", query, documents: ["coffee", query] }
+      const answer = await sendUntilAnswered(fleet, "/api/v1/rerank", `rerank-${index}`, body, index)
+      expectStatus(answer, 200)
+      acknowledged.push(idOf(answer).id)
+      killWhenDue()
+    }),
+    inParallel(jobs, 10, async (index) => {
+      const body = { model: "runway/gen4.5", prompt: `tea ${index}`, duration: 2 }
+      const answer = await sendUntilAnswered(fleet, "/api/v1/videos", `video-${index}`, body, index)
+      expectStatus(answer, 202)
+      jobIds.push(idOf(answer).id)
+    })
+  ])
+  await killing
+  expect(next).toBe(kills.length)
+  return { acknowledged, jobIds, lastKill: Date.now() }
+}
+
+/** Waits until all jobs are final, at most 30 seconds after the last kill. */
+const untilFinal = async ({ apiKey, gateways }: Fleet, ids: ReadonlyArray<string>, lastKill: number) => {
+  const open = new Set(ids)
+  const statuses: Array<string> = []
+  const [gateway] = gateways
+  while (gateway !== undefined && open.size > 0) {
+    for (const id of open) {
+      const answer = await send(gateway, `/api/v1/videos/${id}`, { key: apiKey })
+      if (answer?.status !== 200) continue
+      const { status } = asJob(answer)
+      if (!final.has(status)) continue
+      open.delete(id)
+      statuses.push(status)
+    }
+    if (Date.now() - lastKill > 30_000) throw new Error(`${open.size} of ${ids.length} jobs are not final`)
+  }
+  return statuses
+}
+
+const numberOf = (row: Row | undefined, column: string): number => Number(row?.[column] ?? Number.NaN)
+
+/** Runs the load and checks every invariant. */
+const check = async (fleet: Fleet, upstreams: Upstreams, query: Query, load: Load) => {
+  const { acknowledged, jobIds, lastKill } = await underLoad(fleet, load)
+  expect(new Set(jobIds).size).toBe(load.jobs)
+  const statuses = await untilFinal(fleet, jobIds, lastKill)
+  const completed = statuses.filter((status) => status === "completed").length
+  // The answer to a submission was lost with its process: Runway has no idempotency key.
+  expect(statuses.filter((status) => status !== "completed" && status !== "failed")).toEqual([])
+
+  // What the dead processes held is released.
+  await vi.waitFor(
+    async () => {
+      expect(await query("SELECT id FROM intents WHERE state = 'open'")).toEqual([])
+      expect(await query("SELECT id FROM budgets WHERE held <> 0")).toEqual([])
+    },
+    { timeout: 45_000, interval: 250 }
+  )
+
+  const usage = await query("SELECT id, operation, cost_micro FROM usage_ledger")
+  const inLedger = new Set(usage.map(({ id }) => String(id)))
+  expect(acknowledged.filter((id) => !inLedger.has(id))).toEqual([])
+  expect(new Set(acknowledged).size).toBe(load.requests)
+
+  const spent = usage.reduce((sum, row) => sum + numberOf(row, "cost_micro"), 0)
+  expect(spent).toBe(load.requests * micro(rerankPrice) + completed * micro(videoPrice))
+  const [workspace] = await query("SELECT balance_micro, reserved_micro FROM workspaces")
+  const [credits] = await query("SELECT SUM(amount_micro) AS total FROM credit_ledger")
+  expect(numberOf(workspace, "balance_micro")).toBe(numberOf(credits, "total") - spent)
+  expect(numberOf(workspace, "reserved_micro")).toBe(0)
+  const [gateway] = fleet.gateways
+  const key = gateway === undefined ? undefined : await send(gateway, "/api/v1/key", { key: fleet.apiKey })
+  expect(micro(key === undefined ? Number.NaN : asKey(key).data.usage)).toBe(spent)
+
+  // The upstreams were called once for each entry of the ledger, and at most once more for each
+  // reservation that a dead process left behind, which the reconciliation lists.
+  const abandoned = await query("SELECT operation FROM intents WHERE state = 'abandoned'")
+  const listed = abandoned.filter(({ operation }) => operation === "rerank").length
+  const calls = upstreams.rerank.state.requests.length
+  expect(calls).toBeGreaterThanOrEqual(load.requests)
+  expect(calls).toBeLessThanOrEqual(load.requests + listed)
+  const submitted = upstreams.video.jobs.jobs.size
+  expect(submitted).toBeGreaterThanOrEqual(completed)
+  expect(submitted).toBeLessThanOrEqual(load.jobs)
+  return { requests: acknowledged.length, jobs: statuses.length }
+}
+
+describe("one process on SQLite, killed over and over", () => {
+  it(
+    "charges each acknowledged request once, ends each job, and leaves nothing reserved",
+    async () => {
+      const upstreams = await startUpstreams()
+      const dataDir = folder()
+      const fleet = await startFleet({
+        processes: 1,
+        dataDirs: [dataDir],
+        environment: upstreams.environment,
+        args: ["--rate-limit-requests", "1000000"]
+      })
+      const query: Query = async (text) => {
+        const database = new DatabaseSync(join(dataDir, "gateway.db"), { readOnly: true })
+        try {
+          return database.prepare(text).all()
+        } finally {
+          database.close()
+        }
+      }
+      const load = isFull
+        ? { requests: 2000, jobs: 100, kills: Array.from({ length: 20 }, () => 0) }
+        : { requests: 300, jobs: 15, kills: [0, 0, 0] }
+      const { jobs, requests } = load
+      expect(await check(fleet, upstreams, query, load)).toEqual({ jobs, requests })
+    },
+    isFull ? 300_000 : 90_000
+  )
+})
