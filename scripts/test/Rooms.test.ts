@@ -16,6 +16,7 @@ const rooms = [
   "http",
   "access",
   "broadcast",
+  "webhooks",
   "routing",
   "admission",
   "video",

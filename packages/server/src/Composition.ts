@@ -70,6 +70,10 @@ import * as VideoRetention from "./video/VideoRetention.ts"
 import * as VideoSignals from "./video/VideoSignals.ts"
 import * as VideoWorker from "./video/VideoWorker.ts"
 import * as Vault from "./access/Vault.ts"
+import * as DeliveryStore from "./webhooks/DeliveryStore.ts"
+import * as DeliveryRetention from "./webhooks/DeliveryRetention.ts"
+import * as DeliveryWorker from "./webhooks/DeliveryWorker.ts"
+import * as WebhookSecrets from "./webhooks/WebhookSecrets.ts"
 import * as WorkspacesHandlers from "./operations/WorkspacesHandlers.ts"
 import * as WorkspaceStore from "./access/WorkspaceStore.ts"
 
@@ -138,7 +142,9 @@ export const layerStoresSql = Layer.mergeAll(
   RequestLog.layerSql,
   FileStore.layerSql,
   ProviderKeys.layerSql,
-  DestinationStore.layerSql
+  DestinationStore.layerSql,
+  DeliveryStore.layerSql,
+  WebhookSecrets.layerSql
 ).pipe(
   Layer.provideMerge(KeyStore.layerSql),
   Layer.provideMerge(Accounting.layerSql),
@@ -199,7 +205,10 @@ export const background = Layer.mergeAll(
   FreeModelDays.layerPurge(),
   Outbox.layerPurge(),
   VideoRetention.layerPurge(),
-  Broadcast.layerRunning().pipe(Layer.provide([OutboundHttp.layer, FailureLog.layer()])),
+  Layer.mergeAll(Broadcast.layerRunning(), DeliveryWorker.layerRunning()).pipe(
+    Layer.provide([OutboundHttp.layer, FailureLog.layer()])
+  ),
+  DeliveryRetention.layerPurge(),
   ObjectSweep.layerRunning(Effect.all([FileStore.objectOwner, VideoObjects.objectOwner]))
 ).pipe(Layer.provide(Router.layer))
 

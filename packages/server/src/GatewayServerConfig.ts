@@ -108,6 +108,13 @@ export const declarations = {
       description: "Time after its end at which a video job is deleted, with its videos"
     })
   },
+  webhooks: {
+    retention: Setting.duration("webhook-retention", {
+      maximum: Duration.days(3650),
+      default: Duration.days(30),
+      description: "Time after which a webhook that was delivered or given up is deleted, with its attempts"
+    })
+  },
   /** Maximum stored size of the answers for `Idempotency-Key`. Large answers are compressed. */
   keptAnswers: {
     perKey: Setting.size("kept-answers-per-key", {
@@ -178,7 +185,7 @@ export const declarations = {
   outboundExemptHosts: Setting.list("outbound-exempt-hosts", ExemptHost, {
     allowed: "a list of names and addresses such as collector.internal",
     description:
-      "Hosts that broadcast destinations may use although their address is not public, also over http. Any management key can then send requests to them"
+      "Hosts that callback URLs and broadcast destinations may use although their address is not public; destinations also over http. Any key can then send requests to them"
   }),
   metricsToken: Setting.secret("metrics-token", {
     // Too long to guess, with the characters of a bearer token (RFC 6750).

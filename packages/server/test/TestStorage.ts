@@ -20,6 +20,8 @@ import * as Migrations from "../src/storage/sql/Migrations.ts"
 import * as ProcessInstance from "../src/storage/sql/ProcessInstance.ts"
 import * as PostgresClient from "../src/storage/postgres/PostgresClient.ts"
 import * as SqliteClient from "../src/storage/sqlite/SqliteClient.ts"
+import * as DeliveryStore from "../src/webhooks/DeliveryStore.ts"
+import * as WebhookSecrets from "../src/webhooks/WebhookSecrets.ts"
 import * as WorkspaceStore from "../src/access/WorkspaceStore.ts"
 
 /** A folder that is deleted when the scope closes. */
@@ -75,6 +77,8 @@ export const layerAt = (location: string, heartbeat: ProcessInstance.Options = {
     KeyRecords.layerSql,
     FreeModelDays.layerSql,
     Outbox.layerSql,
+    DeliveryStore.layerSql,
+    WebhookSecrets.layerSql.pipe(Layer.provide(layerVault)),
     ProviderKeys.layerSql.pipe(Layer.provide(layerVault))
   ).pipe(
     Layer.provideMerge(Layer.mergeAll(KeyStore.layerSql, Accounting.layerSql, Idempotency.layerSql)),

@@ -1,16 +1,10 @@
 /** Sends events to one destination. */
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
-import { Clock, Duration, Effect, Redacted, Result, Stream } from "effect"
-import {
-  HttpBody,
-  type HttpClient,
-  type HttpClientError,
-  HttpClientRequest,
-  type HttpClientResponse
-} from "effect/http"
+import { type Duration, Effect, Redacted, Result } from "effect"
+import { HttpBody, type HttpClient, HttpClientRequest } from "effect/http"
 import { OtlpSerialization } from "effect/observability/OtlpSerialization"
 import type { Event } from "../events/Event.ts"
-import { NotPublic } from "../http/OutboundHttp.ts"
+import * as OutboundRequest from "../http/OutboundRequest.ts"
 import * as Timestamp from "../http/Timestamp.ts"
 import * as WebhookSignature from "../http/WebhookSignature.ts"
 import type { Destination, Options } from "./Destination.ts"
@@ -40,66 +34,23 @@ export interface Undelivered {
 /** Sends events. Returns those that were not accepted. */
 export type Sender = (events: ReadonlyArray<Event>) => Effect.Effect<ReadonlyArray<Undelivered>>
 
-/** Success is a 2xx within this time (contract, "Webhook"). */
-const timeLimit = Duration.seconds(15)
-
 /** Webhooks of one destination that are sent at the same time. */
 const concurrency = 8
-
-/** The most bytes of a response that are read, so that its connection can be used again. */
-const maxResponseBytes = 65_536
 
 const kindOf = (status: number): Failure["kind"] => {
   if (status === 400 || status === 413 || status === 415 || status === 422) return "rejected"
   return status === 500 ? "broken" : "unavailable"
 }
 
-const retryAfterOf = (response: HttpClientResponse.HttpClientResponse, now: number): Duration.Duration | undefined => {
-  const text = response.headers["retry-after"]
-  if (text === undefined) return undefined
-  const millis = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now
-  return Number.isFinite(millis) && millis > 0 ? Duration.millis(millis) : undefined
-}
-
-const reasonOf = ({ reason }: HttpClientError.HttpClientError): string => {
-  if (reason.cause instanceof NotPublic) return reason.cause.message
-  const { cause } = reason
-  // undici has the reason of a failed connection in a code such as ECONNREFUSED.
-  if (cause instanceof Error && "code" in cause && typeof cause.code === "string") return cause.code
-  return cause instanceof Error && cause.cause instanceof NotPublic ? cause.cause.message : reason._tag
-}
-
-/** Some hosts reject requests without one. */
-const userAgent = ({ headers }: HttpClientRequest.HttpClientRequest): string => headers["user-agent"] ?? "model-gateway"
-
 /** Sends one request. Undefined: it was accepted. */
 const attempt = (
   client: HttpClient.HttpClient,
   request: HttpClientRequest.HttpClientRequest
 ): Effect.Effect<Failure | undefined> =>
-  Effect.gen(function* () {
-    const response = yield* client.execute(request.pipe(HttpClientRequest.setHeader("user-agent", userAgent(request))))
-    // A body that does not end, or breaks, does not change what the status said.
-    const read = Stream.runFoldEffect(
-      response.stream,
-      () => 0,
-      (total, chunk) =>
-        total > maxResponseBytes ? Effect.fail("too large" as const) : Effect.succeed(total + chunk.length)
-    )
-    yield* Effect.ignore(Effect.timeout(read, "1 second"))
-    const { status } = response
-    if (status >= 200 && status < 300) return undefined
-    const now = yield* Clock.currentTimeMillis
-    return { kind: kindOf(status), reason: `status ${status}`, retryAfter: retryAfterOf(response, now) }
-  }).pipe(
-    Effect.timeout(timeLimit),
-    Effect.catch((error) =>
-      Effect.succeed<Failure>({
-        kind: "unavailable",
-        reason: error._tag === "TimeoutError" ? "no answer in time" : reasonOf(error)
-      })
-    ),
-    Effect.scoped
+  Effect.map(OutboundRequest.send(client, request), ({ failure, retryAfter, status }) =>
+    failure === undefined
+      ? undefined
+      : { kind: status === null ? "unavailable" : kindOf(status), reason: failure, retryAfter }
   )
 
 /** Without a path, the endpoint is that of the OTLP specification. */

@@ -53,6 +53,8 @@ export const isPublicAddress = (text: string): boolean => {
   return !excluded.some((network) => IpNetwork.contains(network, address))
 }
 
+const maxLength = 2048
+
 /** The host of a URL as it is compared: without brackets and without the root's dot. */
 export const hostOf = (url: URL): string => url.hostname.replace(/^\[(.*)\]$/, "$1").replace(/\.$/, "")
 
@@ -68,8 +70,9 @@ export const isExempt = (host: string, exemptHosts: ReadonlyArray<string>): bool
 export const problemOf = (text: string, exemptHosts: ReadonlyArray<string>): string | undefined => {
   const url = URL.parse(text)
   if (url === null || !/^https?:$/.test(url.protocol)) return "Expected an https:// URL"
+  if (url.href.length > maxLength) return `Expected a URL of at most ${maxLength} characters`
   if (url.username !== "" || url.password !== "") {
-    return "Expected a URL without user name and password; use a header instead"
+    return "Expected a URL without user name and password"
   }
   const host = hostOf(url)
   if (isExempt(host, exemptHosts)) return undefined

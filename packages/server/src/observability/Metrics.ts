@@ -131,3 +131,22 @@ export const broadcast = (
   outcome: "delivered" | "dropped" | "retried",
   events: number
 ): Effect.Effect<void> => (events === 0 ? Effect.void : Metric.update(broadcasts(destination, outcome), events))
+
+const webhooks = labelled<readonly [outcome: string], Metric.Counter<number>>(([outcome]) =>
+  Metric.counter("model_gateway_webhook_attempts_total", {
+    description: "Attempts to deliver webhooks, by outcome. Failed: the delivery was given up",
+    attributes: { outcome },
+    incremental: true
+  })
+)
+
+/** Counts an attempt to deliver a webhook. */
+export const webhook = (outcome: "delivered" | "retried" | "failed"): Effect.Effect<void> =>
+  Metric.update(webhooks(outcome), 1)
+
+const waitingWebhooks = Metric.gauge("model_gateway_webhooks_waiting", {
+  description: "Webhooks that are neither delivered nor given up, of all processes, at most 10,000"
+})
+
+/** Sets the number of webhooks that wait. */
+export const webhooksWaiting = (count: number): Effect.Effect<void> => Metric.update(waitingWebhooks, count)

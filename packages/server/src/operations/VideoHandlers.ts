@@ -11,6 +11,7 @@ import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { currentCaller, limitedTo } from "../access/Caller.ts"
+import * as CallbackUrl from "./CallbackUrl.ts"
 import * as ContentResponse from "./ContentResponse.ts"
 import { handle } from "./Handler.ts"
 import { contentLost, storeUnavailable } from "./ObjectFailures.ts"
@@ -81,6 +82,7 @@ const make = Effect.gen(function* () {
   const submit = Effect.fnUntraced(function* (wanted: Request, idempotencyKey: string | undefined) {
     const caller = yield* currentCaller
     const { key } = caller
+    yield* CallbackUrl.check("callback_url", wanted.callback_url)
     const { fallbacks, request, ...decision } = yield* VideoAcceptance.decide(
       catalogue,
       caller,

@@ -9,6 +9,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { isSqlError } from "effect/sql/SqlError"
 import { currentCaller } from "../access/Caller.ts"
 import { Accounting } from "../accounting/Accounting.ts"
+import * as CallbackUrl from "./CallbackUrl.ts"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { orUnavailable } from "../http/Failures.ts"
 import { invalid } from "../http/Issues.ts"
@@ -63,6 +64,7 @@ const make = Effect.gen(function* () {
   })
 
   const update = Effect.fnUntraced(function* (id: string, request: Workspaces.UpdateRequest) {
+    yield* CallbackUrl.check("default_callback_url", request.default_callback_url ?? undefined)
     const change = {
       name: request.name,
       defaultCallbackUrl: request.default_callback_url,

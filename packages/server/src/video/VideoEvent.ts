@@ -1,7 +1,10 @@
-/** The event that reports the end of a video job. */
+/** How the end of a video job is reported: the event of the outbox, and the webhook. */
 import type { Request, Status } from "@model-gateway/core/Video"
+import type { EventType } from "@model-gateway/core/Webhook"
 import { idOf } from "../events/Event.ts"
 import type { NewEvent } from "../events/Outbox.ts"
+import * as Timestamp from "../http/Timestamp.ts"
+import type { NewDelivery } from "../webhooks/DeliveryStore.ts"
 import * as VideoAttempts from "./VideoAttempts.ts"
 import { toWire, type VideoJob } from "./VideoJob.ts"
 
@@ -13,7 +16,7 @@ const types = {
 } as const
 
 /** The type of the event that ends a job in this state. Undefined: the state is not final. */
-export const typeOf = (status: Status): NewEvent["type"] | undefined =>
+export const typeOf = (status: Status): EventType | undefined =>
   status === "pending" || status === "in_progress" ? undefined : types[status]
 
 /**
@@ -21,7 +24,7 @@ export const typeOf = (status: Status): NewEvent["type"] | undefined =>
  * Only a completed job is charged.
  */
 export const make = (
-  type: NewEvent["type"],
+  type: EventType,
   job: VideoJob,
   request: Request | undefined,
   usage: Readonly<Record<string, number>>
@@ -46,3 +49,20 @@ export const make = (
   job: toWire(job),
   callback_url: job.callbackUrl
 })
+
+/** The webhook of a job that has ended. Undefined if nobody is to be called. */
+export const toDelivery = (type: EventType, job: VideoJob): NewDelivery | undefined =>
+  job.callbackUrl === null
+    ? undefined
+    : {
+        id: idOf(job.intentId),
+        workspaceId: job.workspaceId,
+        jobId: job.id,
+        type,
+        url: job.callbackUrl,
+        body: JSON.stringify({
+          type,
+          timestamp: Timestamp.fromMillis(job.completedAt ?? job.updatedAt),
+          data: toWire(job)
+        })
+      }

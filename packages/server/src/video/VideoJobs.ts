@@ -16,6 +16,7 @@ import { type Candidate, CandidatesJson, isOwn } from "./VideoCandidate.ts"
 import { decodeRequest, encodeRequest, fromRow, type VideoJob, VideoJobNotFound } from "./VideoJob.ts"
 import { VideoQueue } from "./VideoQueue.ts"
 import type { VideoSignals } from "./VideoSignals.ts"
+import type { DeliveryStore } from "../webhooks/DeliveryStore.ts"
 import * as VideoTransitions from "./VideoTransitions.ts"
 
 /** A job to submit. */
@@ -192,5 +193,5 @@ export const make = Effect.gen(function* () {
 export const layerSql: Layer.Layer<
   VideoJobs,
   never,
-  SqlClient | SecureRandom | Accounting | Outbox | VideoQueue | VideoSignals
+  SqlClient | SecureRandom | Accounting | Outbox | DeliveryStore | VideoQueue | VideoSignals
 > = Layer.effect(VideoJobs, make)

@@ -15,6 +15,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { Accounting, type Failure } from "../accounting/Accounting.ts"
 import * as Attempt from "../accounting/Attempt.ts"
 import { Outbox } from "../events/Outbox.ts"
+import { DeliveryStore } from "../webhooks/DeliveryStore.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import * as JobStatus from "./JobStatus.ts"
 import { type Candidate, CandidatesJson, type NextCandidate } from "./VideoCandidate.ts"
@@ -132,6 +133,7 @@ export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
   const sql = yield* SqlClient
   const accounting = yield* Accounting
   const outbox = yield* Outbox
+  const webhooks = yield* DeliveryStore
   const queue = yield* VideoQueue
   const signals = yield* VideoSignals
 
@@ -144,6 +146,8 @@ export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
     if (type === undefined) return
     const request = yield* Effect.catchTag(requestOf(job.id), "VideoJobNotFound", () => Effect.undefined)
     yield* outbox.write(VideoEvent.make(type, job, request, usage))
+    const delivery = VideoEvent.toDelivery(type, job)
+    if (delivery !== undefined) yield* webhooks.write(delivery)
     yield* sql`DELETE FROM video_requests WHERE job_id = ${job.id}`
   })
 

@@ -29,6 +29,7 @@ import * as videoAttempts from "./migrations/VideoAttempts.ts"
 import * as videoCandidates from "./migrations/VideoCandidates.ts"
 import * as videoHandles from "./migrations/VideoHandles.ts"
 import * as videoJobs from "./migrations/VideoJobs.ts"
+import * as webhooks from "./migrations/Webhooks.ts"
 import * as workspaceIndex from "./migrations/WorkspaceIndex.ts"
 import { mapSqlError, StorageError } from "./StorageError.ts"
 
@@ -53,7 +54,8 @@ export const migrations = {
   "0017_request_log": requestLog.migration,
   "0018_video_attempts": videoAttempts.migration,
   "0019_master_key": masterKey.migration,
-  "0020_ledger_functions": ledgerFunctions.migration
+  "0020_ledger_functions": ledgerFunctions.migration,
+  "0021_webhooks": webhooks.migration
 }
 
 /** Every table that the migrations create. */
@@ -78,6 +80,9 @@ export const tables = [
   "usage_ledger",
   "video_jobs",
   "video_requests",
+  "webhook_attempts",
+  "webhook_deliveries",
+  "webhook_secrets",
   "workspaces"
 ] as const
 

@@ -1,0 +1,280 @@
+/**
+ * Receives the gateway's webhooks: verifies that a request comes from the gateway, and decodes its
+ * event. The gateway sends one when a video job reaches a final state, to the job's `callback_url`
+ * or to the workspace's `default_callback_url`.
+ *
+ * Webhooks are signed by Standard Webhooks 1.0.0. This module needs nothing but WebCrypto, so it
+ * runs in Node, in a worker at the edge and in a browser.
+ *
+ * A webhook is delivered at least once. Deliveries of the same event have the same `id`: store the
+ * ids that you have handled, and answer a repeated one with a 2xx without handling it again.
+ *
+ * @since 0.1.0
+ */
+import * as Clock from "effect/Clock"
+import { WebCrypto } from "effect/crypto/WebCrypto"
+import * as Data from "effect/Data"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Base64 from "effect/encoding/Base64"
+import * as Redacted from "effect/Redacted"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import { Timestamp } from "./Identifiers.ts"
+import { Job } from "./Video.ts"
+
+const event = <const Type extends string>(type: Type) =>
+  Schema.Struct({
+    type: Schema.Literal(type),
+    /** When the job reached its final state. */
+    timestamp: Timestamp,
+    /** The job, as GET `/videos/{id}` returns it. */
+    data: Job
+  })
+
+/**
+ * What happened: a video job reached a final state.
+ *
+ * @since 0.1.0
+ */
+export const Event = Schema.Union([
+  event("video.completed"),
+  event("video.failed"),
+  event("video.cancelled"),
+  event("video.expired")
+])
+
+/** @since 0.1.0 */
+export type Event = typeof Event.Type
+
+/**
+ * The types of events.
+ *
+ * @since 0.1.0
+ */
+export const EventType = Schema.Literals(["video.completed", "video.failed", "video.cancelled", "video.expired"])
+
+/** @since 0.1.0 */
+export type EventType = typeof EventType.Type
+
+/**
+ * A verified webhook.
+ *
+ * @since 0.1.0
+ */
+export interface Webhook {
+  /** The same each time this event is delivered. */
+  readonly id: string
+  /** When this delivery was signed, in epoch milliseconds. */
+  readonly sentAt: number
+  readonly event: Event
+}
+
+/**
+ * The request is not a webhook that the gateway signed with one of the secrets.
+ *
+ * - `headers`: `webhook-id`, `webhook-timestamp` or `webhook-signature` is missing or malformed.
+ * - `timestamp`: it was signed too long ago, or in the future. Someone may have repeated an old
+ *   request, or a clock is wrong.
+ * - `signature`: no signature matches. The body was changed, or the secret is another one.
+ * - `secret`: a secret is not `whsec_` and base64. Correct the receiver's configuration.
+ * - `event`: the signature matches, but the body is not an event that this version knows.
+ * - `body`: the body could not be read, or is larger than 1 MiB.
+ *
+ * Answer `secret` with a 500, and all others with a 400.
+ *
+ * @since 0.1.0
+ */
+export class WebhookError extends Data.TaggedError("WebhookError")<{
+  readonly reason: "headers" | "timestamp" | "signature" | "secret" | "event" | "body"
+  /** Says what is wrong, without quoting the request or the secret. */
+  readonly message: string
+}> {}
+
+/**
+ * A secret as the gateway showed it: `whsec_` and base64.
+ *
+ * @since 0.1.0
+ */
+export type Secret = string | Redacted.Redacted<string>
+
+/**
+ * What to verify with.
+ *
+ * @since 0.1.0
+ */
+export interface Options {
+  /** One secret, or several while they are being replaced. One of them has to match. */
+  readonly secret: Secret | ReadonlyArray<Secret>
+  /** How far the time of the signature may be from the current time. Default: 5 minutes. */
+  readonly tolerance?: Duration.Input | undefined
+}
+
+/**
+ * A request to verify.
+ *
+ * @since 0.1.0
+ */
+export interface Request extends Options {
+  /** The headers, as `Headers` or as an object such as Node's `request.headers`. */
+  readonly headers: Headers | { readonly [name: string]: string | ReadonlyArray<string> | undefined }
+  /** The body as it was received. JSON that was parsed and written again does not verify. */
+  readonly body: string | Uint8Array
+}
+
+const fail = (reason: WebhookError["reason"], message: string) => Effect.fail(new WebhookError({ reason, message }))
+
+const headerOf = (headers: Request["headers"], name: string): Effect.Effect<string, WebhookError> => {
+  const found = headers instanceof Headers ? headers.get(name) : valueOf(headers, name)
+  return typeof found === "string" && found !== ""
+    ? Effect.succeed(found)
+    : fail("headers", `The header ${name} is missing.`)
+}
+
+/** Names of headers are case-insensitive. */
+const valueOf = (headers: Exclude<Request["headers"], Headers>, name: string) =>
+  headers[name] ?? Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1]
+
+const malformedSecret = "A secret is not whsec_ and base64. Copy it as the gateway showed it."
+
+const keyOf = (subtle: SubtleCrypto, secret: Secret) => {
+  const text = Redacted.isRedacted(secret) ? Redacted.value(secret) : secret
+  const bytes = Base64.decode(text.replace(/^whsec_/, ""))
+  return Result.isFailure(bytes) || bytes.success.length === 0
+    ? fail("secret", malformedSecret)
+    : Effect.promise(() =>
+        subtle.importKey("raw", new Uint8Array(bytes.success), { name: "HMAC", hash: "SHA-256" }, false, ["verify"])
+      )
+}
+
+/** The signatures of version 1 in the header, which may have several, and of other versions. */
+const signaturesOf = (header: string): ReadonlyArray<Uint8Array<ArrayBuffer>> =>
+  header.split(" ").flatMap((part) => {
+    if (!part.startsWith("v1,")) return []
+    const bytes = Base64.decode(part.slice("v1,".length))
+    return Result.isSuccess(bytes) ? [new Uint8Array(bytes.success)] : []
+  })
+
+const decodeEvent = Schema.decodeUnknownEffect(Schema.fromJsonString(Event))
+
+/**
+ * Verifies a webhook and returns its event. Signatures are compared in constant time. The current
+ * time is that of the `Clock`.
+ *
+ * @example
+ * ```ts
+ * import { Webhook } from "@model-gateway/core"
+ * import { Effect } from "effect"
+ *
+ * const receive = (headers: Headers, body: string) =>
+ *   Webhook.verify({ headers, body, secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" }).pipe(
+ *     Effect.map(({ event, id }) =>
+ *       event.type === "video.completed" ? `${id}: ${event.data.unsigned_urls?.[0]}` : `${id}: ${event.type}`
+ *     ),
+ *     Effect.catchTag("WebhookError", ({ message, reason }) => Effect.succeed(`rejected (${reason}): ${message}`))
+ *   )
+ * ```
+ *
+ * @since 0.1.0
+ */
+export const verify = Effect.fnUntraced(function* ({
+  body,
+  headers,
+  secret,
+  tolerance = Duration.minutes(5)
+}: Request): Effect.fn.Return<Webhook, WebhookError> {
+  const { subtle } = yield* WebCrypto
+  const id = yield* headerOf(headers, "webhook-id")
+  const timestamp = yield* headerOf(headers, "webhook-timestamp")
+  const signatures = signaturesOf(yield* headerOf(headers, "webhook-signature"))
+  if (!/^\d{1,12}$/.test(timestamp)) {
+    return yield* fail("headers", "The header webhook-timestamp is not a number of seconds.")
+  }
+  if (signatures.length === 0) return yield* fail("headers", "The header webhook-signature has no signature v1.")
+  const sentAt = Number(timestamp) * 1000
+  const difference = sentAt - (yield* Clock.currentTimeMillis)
+  if (Math.abs(difference) > Duration.toMillis(tolerance)) {
+    return yield* fail("timestamp", `The webhook was signed ${difference < 0 ? "too long ago" : "in the future"}.`)
+  }
+  const text = new TextEncoder()
+  const content = typeof body === "string" ? text.encode(body) : body
+  const prefix = text.encode(`${id}.${timestamp}.`)
+  const signed = new Uint8Array(prefix.length + content.length)
+  signed.set(prefix)
+  signed.set(content, prefix.length)
+  const secrets: ReadonlyArray<Secret> = typeof secret === "string" || Redacted.isRedacted(secret) ? [secret] : secret
+  const keys = yield* Effect.forEach(secrets, (one) => keyOf(subtle, one))
+  // WebCrypto compares in constant time.
+  const checks = yield* Effect.promise(() =>
+    Promise.all(
+      keys.flatMap((key) => signatures.map((signature) => subtle.verify("HMAC", key, signature, signed)))
+    )
+  )
+  if (!checks.includes(true)) return yield* fail("signature", "No signature matches the body and a secret.")
+  const decoded = yield* Effect.result(decodeEvent(new TextDecoder().decode(content)))
+  if (Result.isFailure(decoded)) return yield* fail("event", "The body is not an event that this version knows.")
+  return { id, sentAt, event: decoded.success }
+})
+
+const maxBodyBytes = 1_048_576
+
+const tooLarge = () => new WebhookError({ reason: "body", message: "The body is larger than 1 MiB." })
+
+/** Reads a body, and stops as soon as it is too large. */
+const readBody = async (body: ReadableStream<Uint8Array> | null): Promise<Uint8Array> => {
+  const chunks: Array<Uint8Array> = []
+  let size = 0
+  const reader = body?.getReader()
+  while (reader !== undefined) {
+    const { done, value } = await reader.read()
+    if (done) break
+    size += value.length
+    chunks.push(value)
+    if (size <= maxBodyBytes) continue
+    await reader.cancel()
+    throw tooLarge()
+  }
+  const whole = new Uint8Array(size)
+  let offset = 0
+  for (const chunk of chunks) {
+    whole.set(chunk, offset)
+    offset += chunk.length
+  }
+  return whole
+}
+
+/**
+ * Verifies the webhook in a `Request` of the Fetch API. It reads the body, so the request cannot be
+ * read again.
+ *
+ * @example
+ * ```ts
+ * import { Webhook } from "@model-gateway/core"
+ * import { Effect } from "effect"
+ *
+ * export default {
+ *   fetch: (request: Request, env: { readonly WEBHOOK_SECRET: string }) =>
+ *     Webhook.fromRequest(request, { secret: env.WEBHOOK_SECRET }).pipe(
+ *       Effect.tap(({ event, id }) => Effect.log(id, event.type, event.data.id)),
+ *       Effect.as(new Response(null, { status: 204 })),
+ *       Effect.catchTag("WebhookError", ({ reason }) =>
+ *         Effect.succeed(new Response(null, { status: reason === "secret" ? 500 : 400 }))
+ *       ),
+ *       Effect.runPromise
+ *     )
+ * }
+ * ```
+ *
+ * @since 0.1.0
+ */
+export const fromRequest = (
+  request: globalThis.Request,
+  options: Options
+): Effect.Effect<Webhook, WebhookError> =>
+  Effect.tryPromise({
+    try: () => readBody(request.body),
+    catch: (error) =>
+      error instanceof WebhookError
+        ? error
+        : new WebhookError({ reason: "body", message: "The body could not be read." })
+  }).pipe(Effect.flatMap((body) => verify({ ...options, headers: request.headers, body })))

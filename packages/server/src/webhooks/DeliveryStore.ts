@@ -1,0 +1,382 @@
+/**
+ * The deliveries of webhooks. A delivery is one event for one URL, with its attempts.
+ *
+ * A delivery is written in the transaction that ends the job, so that neither exists without the
+ * other. Any process claims it when it is due. A claim lasts {@link claimFor} unless it is extended,
+ * so the deliveries of a process that dies are taken over after that time.
+ */
+import { EventType } from "@model-gateway/core/Webhook"
+import { Clock, Context, Data, Duration, Effect, Latch, Layer } from "effect"
+import { SecureRandom } from "effect/crypto/SecureRandom"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { Row } from "effect/sql/SqlConnection"
+import * as Dialect from "../storage/sql/Dialect.ts"
+import * as Page from "../storage/sql/Page.ts"
+import * as Purge from "../storage/sql/Purge.ts"
+import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
+
+/**
+ * Where a delivery is. `pending`: it is being sent, or waits for its next attempt. `failed`: it was
+ * given up.
+ */
+export const statuses = ["pending", "delivered", "failed"] as const
+
+/** Where a delivery is. */
+export type DeliveryStatus = (typeof statuses)[number]
+
+/** An event to deliver. */
+export interface NewDelivery {
+  /** The `webhook-id`. */
+  readonly id: string
+  readonly workspaceId: string
+  readonly jobId: string
+  readonly type: EventType
+  readonly url: string
+  /** What is sent, the same on every attempt. */
+  readonly body: string
+}
+
+/** One attempt. Times are epoch milliseconds. */
+export interface Attempt {
+  readonly attemptedAt: number
+  /** The status of the response. Null if there was none. */
+  readonly status: number | null
+  readonly durationMillis: number
+  /** Why it failed. Null if it did not. */
+  readonly error: string | null
+  /** The start of the response's body, if the attempt failed and it is fit to be shown. */
+  readonly excerpt: string | null
+}
+
+/** A stored delivery. Times are epoch milliseconds. */
+export interface Delivery extends NewDelivery {
+  readonly status: DeliveryStatus
+  /** Failed attempts since the schedule started. */
+  readonly tries: number
+  readonly createdAt: number
+  /** When it was delivered or given up. */
+  readonly finishedAt: number | null
+  /** When the next attempt is due. Null if none is, or one is under way. */
+  readonly nextAttemptAt: number | null
+  /** The latest {@link maxAttempts}, oldest first. */
+  readonly attempts: ReadonlyArray<Attempt>
+}
+
+/** A delivery that is due. */
+export interface Due {
+  readonly id: string
+  readonly workspaceId: string
+  readonly host: string
+}
+
+/** A delivery that this process sends now. */
+export interface Claimed extends NewDelivery {
+  readonly claim: string
+  readonly tries: number
+}
+
+/** What happens after an attempt. */
+export type Next =
+  | { readonly status: "delivered" | "failed" }
+  | { readonly status: "pending"; readonly after: Duration.Duration }
+
+/** Selects deliveries of a list. */
+export interface Filter {
+  readonly status?: DeliveryStatus | undefined
+  readonly type?: EventType | undefined
+}
+
+/** The organization has no such delivery (status 404). */
+export class DeliveryNotFound extends Data.TaggedError("DeliveryNotFound")<{ readonly id: string }> {
+  override readonly message = "There is no such delivery."
+}
+
+/** The deliveries. */
+export class DeliveryStore extends Context.Service<
+  DeliveryStore,
+  {
+    /** Writes a delivery as part of the transaction that is under way. */
+    readonly write: (delivery: NewDelivery) => Effect.Effect<void, StorageError>
+    /**
+     * Deliveries that are due, at most `limit`, oldest first, but none of these workspaces and none
+     * of these workspaces' hosts.
+     */
+    readonly due: (
+      limit: number,
+      except: {
+        readonly workspaces: ReadonlyArray<string>
+        readonly hosts: ReadonlyArray<readonly [workspaceId: string, host: string]>
+      }
+    ) => Effect.Effect<ReadonlyArray<Due>, StorageError>
+    /** Claims a delivery that is due. Undefined if another process was first. */
+    readonly claim: (id: string) => Effect.Effect<Claimed | undefined, StorageError>
+    /**
+     * Waits until a transaction of this process made a delivery due, since the last wait ended.
+     * Other processes notice when they look.
+     */
+    readonly awaitDue: Effect.Effect<void>
+    /** Extends claims. */
+    readonly extend: (claimed: ReadonlyArray<Claimed>) => Effect.Effect<void, StorageError>
+    /** Gives a claim up: the delivery is due again. */
+    readonly release: (claimed: Claimed) => Effect.Effect<void, StorageError>
+    /** Records an attempt and what follows. What follows is ignored if the claim was lost. */
+    readonly record: (claimed: Claimed, attempt: Attempt, next: Next) => Effect.Effect<void, StorageError>
+    /** The number of deliveries that are pending, at most 10,000. */
+    readonly waiting: Effect.Effect<number, StorageError>
+    readonly get: (organizationId: string, id: string) => Effect.Effect<Delivery, DeliveryNotFound | StorageError>
+    /** Newest first. */
+    readonly list: (
+      workspaceId: string,
+      filter: Filter,
+      page: Page.Request
+    ) => Effect.Effect<Page.Page<Delivery>, Page.UnknownCursor | StorageError>
+    /** The deliveries of one job, newest first. */
+    readonly ofJob: (workspaceId: string, jobId: string) => Effect.Effect<ReadonlyArray<Delivery>, StorageError>
+    /** Makes a delivery due at once, and starts its schedule over. */
+    readonly redeliver: (organizationId: string, id: string) => Effect.Effect<Delivery, DeliveryNotFound | StorageError>
+    /** Deletes deliveries that were finished longer ago than this. Returns their number. */
+    readonly purge: (age: Duration.Duration) => Effect.Effect<number, StorageError>
+  }
+>()("@model-gateway/server/webhooks/DeliveryStore") {}
+
+/** How long a claim lasts. */
+export const claimFor = Duration.seconds(10)
+
+/** The number of attempts that are kept for each delivery. */
+export const maxAttempts = 50
+
+/** The host of a URL, for fairness among hosts. */
+const hostOf = (url: string): string => URL.parse(url)?.hostname ?? ""
+
+const typeOf = (row: Row): EventType => {
+  const type = Dialect.oneOfOrNull(row, "type", EventType.literals)
+  if (type === null) throw new TypeError("Column type does not hold the type of an event")
+  return type
+}
+
+const newFromRow = (row: Row): NewDelivery => ({
+  id: Dialect.text(row, "id"),
+  workspaceId: Dialect.text(row, "workspace_id"),
+  jobId: Dialect.text(row, "job_id"),
+  type: typeOf(row),
+  url: Dialect.text(row, "url"),
+  body: Dialect.text(row, "body")
+})
+
+const attemptFromRow = (row: Row): Attempt => ({
+  attemptedAt: Dialect.int(row, "attempted_at"),
+  status: Dialect.intOrNull(row, "status"),
+  durationMillis: Dialect.int(row, "duration_ms"),
+  error: Dialect.textOrNull(row, "error"),
+  excerpt: Dialect.textOrNull(row, "excerpt")
+})
+
+const fromRow = (row: Row, attempts: ReadonlyArray<Attempt>): Delivery => ({
+  ...newFromRow(row),
+  status: Dialect.oneOfOrNull(row, "status", statuses) ?? "pending",
+  tries: Dialect.int(row, "tries"),
+  createdAt: Dialect.int(row, "created_at"),
+  finishedAt: Dialect.intOrNull(row, "finished_at"),
+  nextAttemptAt: Dialect.textOrNull(row, "claim") === null ? Dialect.intOrNull(row, "due_at") : null,
+  attempts
+})
+
+/** Makes the store over the database in the context. */
+export const make = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const random = yield* SecureRandom
+  /** Opened when this process writes a delivery, so that its worker need not wait for its next look. */
+  const written = yield* Latch.make()
+
+  const withAttempts = Effect.fnUntraced(function* (rows: ReadonlyArray<Row>) {
+    if (rows.length === 0) return []
+    const ids = rows.map((row) => Dialect.text(row, "id"))
+    const attempts = new Map<string, Array<Attempt>>(ids.map((id) => [id, []]))
+    const found = yield* sql`SELECT * FROM webhook_attempts WHERE ${sql.in("delivery_id", ids)}
+      ORDER BY delivery_id, id`
+    for (const row of found) attempts.get(Dialect.text(row, "delivery_id"))?.push(attemptFromRow(row))
+    return rows.map((row) => fromRow(row, attempts.get(Dialect.text(row, "id")) ?? []))
+  })
+
+  const find = Effect.fnUntraced(function* (organizationId: string, id: string) {
+    const [row] = yield* sql`SELECT d.* FROM webhook_deliveries d JOIN workspaces w ON w.id = d.workspace_id
+      WHERE d.id = ${id} AND w.organization_id = ${organizationId}`
+    const [delivery] = yield* withAttempts(row === undefined ? [] : [row])
+    return delivery ?? (yield* new DeliveryNotFound({ id }))
+  })
+
+  const write = Effect.fn("DeliveryStore.write")(function* (delivery: NewDelivery) {
+    const now = yield* Clock.currentTimeMillis
+    yield* sql`INSERT INTO webhook_deliveries ${sql.insert({
+      id: delivery.id,
+      workspace_id: delivery.workspaceId,
+      job_id: delivery.jobId,
+      type: delivery.type,
+      url: delivery.url,
+      host: hostOf(delivery.url),
+      body: delivery.body,
+      status: "pending",
+      tries: 0,
+      due_at: now,
+      created_at: now
+    })}`
+    yield* sql.afterCommit(Effect.asVoid(written.open))
+  }, mapSqlError("DeliveryStore.write"))
+
+  const due: DeliveryStore["Service"]["due"] = Effect.fnUntraced(function* (limit, { hosts, workspaces }) {
+    const now = yield* Clock.currentTimeMillis
+    const rows = yield* sql`SELECT id, workspace_id, host FROM webhook_deliveries WHERE ${sql.and([
+      sql`due_at <= ${now}`,
+      ...workspaces.map((workspace) => sql`workspace_id <> ${workspace}`),
+      ...hosts.map(([workspace, host]) => sql`NOT (workspace_id = ${workspace} AND host = ${host})`)
+    ])} ORDER BY due_at LIMIT ${limit}`
+    return rows.map((row) => ({
+      id: Dialect.text(row, "id"),
+      workspaceId: Dialect.text(row, "workspace_id"),
+      host: Dialect.text(row, "host")
+    }))
+  }, mapSqlError("DeliveryStore.due"))
+
+  const claim = Effect.fnUntraced(function* (id: string) {
+    const now = yield* Clock.currentTimeMillis
+    const claim = yield* random.uuidV4()
+    const [row] = yield* sql`UPDATE webhook_deliveries
+      SET claim = ${claim}, due_at = ${now + Duration.toMillis(claimFor)}
+      WHERE id = ${id} AND due_at <= ${now} RETURNING *`
+    return row === undefined ? undefined : { ...newFromRow(row), claim, tries: Dialect.int(row, "tries") }
+  }, mapSqlError("DeliveryStore.claim"))
+
+  const extend = Effect.fnUntraced(function* (claimed: ReadonlyArray<Claimed>) {
+    if (claimed.length === 0) return
+    const now = yield* Clock.currentTimeMillis
+    yield* sql`UPDATE webhook_deliveries SET due_at = ${now + Duration.toMillis(claimFor)} WHERE ${sql.and([
+      sql.in(
+        "id",
+        claimed.map(({ id }) => id)
+      ),
+      sql.in(
+        "claim",
+        claimed.map(({ claim }) => claim)
+      )
+    ])}`
+  }, mapSqlError("DeliveryStore.extend"))
+
+  const release = Effect.fnUntraced(function* ({ claim, id }: Claimed) {
+    const now = yield* Clock.currentTimeMillis
+    yield* sql`UPDATE webhook_deliveries SET claim = NULL, due_at = ${now} WHERE id = ${id} AND claim = ${claim}`
+  }, mapSqlError("DeliveryStore.release"))
+
+  const record = Effect.fn("DeliveryStore.record")(
+    function* ({ claim, id }: Claimed, attempt: Attempt, next: Next) {
+      const now = yield* Clock.currentTimeMillis
+      yield* sql`INSERT INTO webhook_attempts ${sql.insert({
+        delivery_id: id,
+        id: yield* random.uuidV7(),
+        attempted_at: attempt.attemptedAt,
+        status: attempt.status,
+        duration_ms: attempt.durationMillis,
+        error: attempt.error,
+        excerpt: attempt.excerpt
+      })}`
+      yield* sql`DELETE FROM webhook_attempts WHERE delivery_id = ${id} AND id <= (
+        SELECT id FROM webhook_attempts WHERE delivery_id = ${id} ORDER BY id DESC LIMIT 1 OFFSET ${maxAttempts})`
+      const isPending = next.status === "pending"
+      yield* sql`UPDATE webhook_deliveries SET ${sql.update({
+        status: next.status,
+        claim: null,
+        due_at: isPending ? now + Math.ceil(Duration.toMillis(next.after)) : null,
+        finished_at: isPending ? null : now
+      })}, tries = tries + ${next.status === "delivered" ? 0 : 1} WHERE id = ${id} AND claim = ${claim}`
+    },
+    sql.withTransaction,
+    mapSqlError("DeliveryStore.record")
+  )
+
+  const rowsOf = (workspaceId: string, { status, type }: Filter) => (place: Page.Place, limit: number) =>
+    sql`SELECT * FROM webhook_deliveries WHERE ${sql.and([
+      sql`workspace_id = ${workspaceId}`,
+      ...(status === undefined ? [] : [sql`status = ${status}`]),
+      ...(type === undefined ? [] : [sql`type = ${type}`]),
+      sql`(created_at, id) < (${place.createdAt}, ${place.name})`
+    ])} ORDER BY created_at DESC, id DESC LIMIT ${limit}`
+
+  const list = Effect.fn("DeliveryStore.list")(function* (workspaceId: string, filter: Filter, page: Page.Request) {
+    const { hasMore, items } = yield* Page.read(
+      {
+        start: Page.newestFirst,
+        createdAt: (after) =>
+          Page.createdAt(
+            sql`SELECT created_at FROM webhook_deliveries WHERE id = ${after} AND workspace_id = ${workspaceId}`
+          ),
+        rows: rowsOf(workspaceId, filter),
+        item: (row) => row
+      },
+      page
+    )
+    return { items: yield* withAttempts(items), hasMore }
+  }, mapSqlError("DeliveryStore.list"))
+
+  const ofJob = Effect.fn("DeliveryStore.ofJob")(function* (workspaceId: string, jobId: string) {
+    const rows = yield* sql`SELECT * FROM webhook_deliveries
+      WHERE job_id = ${jobId} AND workspace_id = ${workspaceId} ORDER BY created_at DESC, id DESC`
+    return yield* withAttempts(rows)
+  }, mapSqlError("DeliveryStore.ofJob"))
+
+  const redeliver = Effect.fn("DeliveryStore.redeliver")(
+    function* (organizationId: string, id: string) {
+      yield* find(organizationId, id)
+      const now = yield* Clock.currentTimeMillis
+      yield* sql`UPDATE webhook_deliveries SET ${sql.update({
+        status: "pending",
+        tries: 0,
+        claim: null,
+        due_at: now,
+        finished_at: null
+      })} WHERE id = ${id}`
+      yield* sql.afterCommit(Effect.asVoid(written.open))
+      return yield* find(organizationId, id)
+    },
+    sql.withTransaction,
+    mapSqlError("DeliveryStore.redeliver")
+  )
+
+  const deleteSome = (end: number) =>
+    Effect.gen(function* () {
+      const rows = yield* sql`SELECT id FROM webhook_deliveries WHERE finished_at <= ${end}
+        ORDER BY finished_at LIMIT ${Purge.atOnce}`
+      if (rows.length === 0) return 0
+      const ids = rows.map((row) => Dialect.text(row, "id"))
+      yield* sql`DELETE FROM webhook_attempts WHERE ${sql.in("delivery_id", ids)}`
+      yield* sql`DELETE FROM webhook_deliveries WHERE ${sql.in("id", ids)}`
+      return ids.length
+    }).pipe(sql.withTransaction)
+
+  return DeliveryStore.of({
+    write,
+    due,
+    awaitDue: Effect.andThen(written.await, written.close),
+    claim,
+    extend,
+    release,
+    record,
+    list,
+    ofJob,
+    redeliver,
+    get: (organizationId, id) => find(organizationId, id).pipe(mapSqlError("DeliveryStore.get")),
+    waiting: sql`SELECT COUNT(*) AS total FROM (
+      SELECT 1 AS one FROM webhook_deliveries WHERE due_at IS NOT NULL LIMIT 10000) AS waiting`.pipe(
+      Effect.map(([row]) => (row === undefined ? 0 : Dialect.int(row, "total"))),
+      mapSqlError("DeliveryStore.waiting")
+    ),
+    purge: Effect.fn("DeliveryStore.purge")(function* (age: Duration.Duration) {
+      const end = Math.floor((yield* Clock.currentTimeMillis) - Duration.toMillis(age))
+      return yield* Purge.all(deleteSome(end))
+    }, mapSqlError("DeliveryStore.purge"))
+  })
+})
+
+/** The deliveries in the database. */
+export const layerSql: Layer.Layer<DeliveryStore, never, SqlClient | SecureRandom> = Layer.effect(
+  DeliveryStore,
+  make
+)

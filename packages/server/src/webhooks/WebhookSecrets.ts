@@ -1,0 +1,157 @@
+/**
+ * The secrets that sign the webhooks of each workspace. They are encrypted by the vault.
+ *
+ * A workspace gets its first secret with its first webhook. A secret that was replaced signs along
+ * with the new one for some time, so that receivers can be changed one after the other.
+ */
+import { Clock, Context, Duration, Effect, Layer, Redacted, Schema } from "effect"
+import { SecureRandom } from "effect/crypto/SecureRandom"
+import { SqlClient } from "effect/sql/SqlClient"
+import { Vault, type VaultError } from "../access/Vault.ts"
+import * as WebhookSignature from "../http/WebhookSignature.ts"
+import * as Dialect from "../storage/sql/Dialect.ts"
+import { mapSqlError, StorageError } from "../storage/sql/StorageError.ts"
+
+/** A new secret. */
+export interface Rotated {
+  readonly secret: WebhookSignature.Secret
+  /** Epoch milliseconds. */
+  readonly createdAt: number
+  /** Until when the secret before it signs too. Null if there was none, or it no longer signs. */
+  readonly previousExpiresAt: number | null
+}
+
+/** The secrets. */
+export class WebhookSecrets extends Context.Service<
+  WebhookSecrets,
+  {
+    /** The secrets that sign now, newest first. Creates the first one if there is none. */
+    readonly signers: (workspaceId: string) => Effect.Effect<ReadonlyArray<WebhookSignature.Secret>, StorageError>
+    /** Replaces the secret. The one before signs along for `keepFor`. */
+    readonly rotate: (workspaceId: string, keepFor: Duration.Duration) => Effect.Effect<Rotated, StorageError>
+    /**
+     * Encrypts the secrets under the current master key. Returns the number of workspaces whose
+     * secrets were under another one.
+     */
+    readonly rewrap: Effect.Effect<number, StorageError>
+  }
+>()("@model-gateway/server/webhooks/WebhookSecrets") {}
+
+/** The most secrets that sign at a time. Above it, the oldest ends early. */
+const maxSigners = 5
+
+/** Newest first. `expires_at` is null for the newest. */
+const Secrets = Schema.Array(Schema.Struct({ secret: Schema.String, expires_at: Schema.NullOr(Schema.Int) }))
+type Secrets = typeof Secrets.Type
+
+const SecretsJson = Schema.fromJsonString(Secrets)
+const SealedJson = Schema.fromJsonString(
+  Schema.Struct({ masterKeyId: Schema.String, dataKey: Schema.String, secret: Schema.String })
+)
+
+const ownerOf = (workspaceId: string) => ({ workspaceId, provider: "webhook secrets" })
+
+const validAt = (now: number, secrets: Secrets): Secrets =>
+  secrets.filter(({ expires_at }) => expires_at === null || expires_at > now)
+
+/** Makes the service over the database in the context. */
+export const make = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const random = yield* SecureRandom
+  const vault = yield* Vault
+
+  const generate = Effect.provideService(WebhookSignature.generate, SecureRandom, random)
+
+  const ofVault = <A>(effect: Effect.Effect<A, VaultError>) =>
+    Effect.mapError(
+      effect,
+      ({ message }) => new StorageError({ operation: "WebhookSecrets.vault", message, retryable: false })
+    )
+
+  const seal = Effect.fnUntraced(function* (workspaceId: string, secrets: Secrets) {
+    const text = yield* Effect.orDie(Schema.encodeEffect(SecretsJson)(secrets))
+    return JSON.stringify(yield* ofVault(vault.seal(Redacted.make(text), ownerOf(workspaceId))))
+  })
+
+  const open = Effect.fnUntraced(function* (workspaceId: string, text: string) {
+    const sealed = yield* Effect.orDie(Schema.decodeEffect(SealedJson)(text))
+    const secrets = Redacted.value(yield* ofVault(vault.open(sealed, ownerOf(workspaceId))))
+    return yield* Effect.orDie(Schema.decodeEffect(SecretsJson)(secrets))
+  })
+
+  const read = Effect.fnUntraced(function* (workspaceId: string) {
+    const [row] = yield* sql`SELECT secrets FROM webhook_secrets WHERE workspace_id = ${workspaceId}`
+    return row === undefined ? undefined : Dialect.text(row, "secrets")
+  })
+
+  /** Stores the secrets unless another process changed them since `before` was read. */
+  const replace = Effect.fnUntraced(function* (workspaceId: string, before: string | undefined, secrets: string) {
+    const now = yield* Clock.currentTimeMillis
+    const rows =
+      before === undefined
+        ? yield* sql`INSERT INTO webhook_secrets (workspace_id, secrets, updated_at)
+            VALUES (${workspaceId}, ${secrets}, ${now}) ON CONFLICT (workspace_id) DO NOTHING RETURNING workspace_id`
+        : yield* sql`UPDATE webhook_secrets SET secrets = ${secrets}, updated_at = ${now}
+            WHERE workspace_id = ${workspaceId} AND secrets = ${before} RETURNING workspace_id`
+    return rows.length > 0
+  })
+
+  const signers = Effect.fn("WebhookSecrets.signers")(function* (workspaceId: string) {
+    while (true) {
+      const now = yield* Clock.currentTimeMillis
+      const stored = yield* read(workspaceId)
+      if (stored !== undefined) {
+        return validAt(now, yield* open(workspaceId, stored)).map(({ secret }) => Redacted.make(secret))
+      }
+      const secret = Redacted.value(yield* generate)
+      yield* replace(workspaceId, undefined, yield* seal(workspaceId, [{ secret, expires_at: null }]))
+    }
+  }, mapSqlError("WebhookSecrets.signers"))
+
+  const rotate = Effect.fn("WebhookSecrets.rotate")(function* (workspaceId: string, keepFor: Duration.Duration) {
+    const secret = yield* generate
+    while (true) {
+      const now = yield* Clock.currentTimeMillis
+      const stored = yield* read(workspaceId)
+      const present = stored === undefined ? [] : validAt(now, yield* open(workspaceId, stored))
+      const keepUntil = now + Math.floor(Duration.toMillis(keepFor))
+      // An answer that was lost may have been followed by another rotation: the secret that
+      // receivers know is then not the newest. It keeps its own end.
+      const former = validAt(
+        now,
+        present.map((one) => ({ ...one, expires_at: one.expires_at ?? keepUntil }))
+      ).slice(0, maxSigners - 1)
+      const next = [{ secret: Redacted.value(secret), expires_at: null }, ...former]
+      if (yield* replace(workspaceId, stored, yield* seal(workspaceId, next))) {
+        return { secret, createdAt: now, previousExpiresAt: former[0]?.expires_at ?? null }
+      }
+    }
+  }, mapSqlError("WebhookSecrets.rotate"))
+
+  const rewrapped = Effect.fnUntraced(function* (workspaceId: string) {
+    while (true) {
+      const stored = yield* read(workspaceId)
+      if (stored === undefined) return false
+      const present = yield* Effect.orDie(Schema.decodeEffect(SealedJson)(stored))
+      const sealed = yield* ofVault(vault.rewrap(present, ownerOf(workspaceId)))
+      if (sealed === undefined) return false
+      if (yield* replace(workspaceId, stored, JSON.stringify(sealed))) return true
+    }
+  })
+
+  return WebhookSecrets.of({
+    signers,
+    rotate,
+    rewrap: Effect.gen(function* () {
+      const rows = yield* sql`SELECT workspace_id FROM webhook_secrets ORDER BY workspace_id`
+      const changes = yield* Effect.forEach(rows, (row) => rewrapped(Dialect.text(row, "workspace_id")))
+      return changes.filter((changed) => changed).length
+    }).pipe(mapSqlError("WebhookSecrets.rewrap"), Effect.withSpan("WebhookSecrets.rewrap"))
+  })
+})
+
+/** The secrets in the database. */
+export const layerSql: Layer.Layer<WebhookSecrets, never, SqlClient | SecureRandom | Vault> = Layer.effect(
+  WebhookSecrets,
+  make
+)
