@@ -19,6 +19,7 @@ import * as Models from "./Models.ts"
 import * as Rerank from "./Rerank.ts"
 import * as Transcription from "./Transcription.ts"
 import * as Video from "./Video.ts"
+import * as Webhooks from "./Webhooks.ts"
 import * as Workspaces from "./Workspaces.ts"
 
 /** @since 0.1.0 */
@@ -95,6 +96,16 @@ export class WorkspacesGroup extends HttpApiGroup.make("workspaces")
   .annotateMerge(OpenApi.annotations({ title: "Workspaces" })) {}
 
 /** @since 0.1.0 */
+export class WebhooksGroup extends HttpApiGroup.make("webhooks")
+  .add(
+    Webhooks.rotateWebhookSecretEndpoint,
+    Webhooks.listWebhookDeliveriesEndpoint,
+    Webhooks.getWebhookDeliveryEndpoint,
+    Webhooks.redeliverWebhookEndpoint
+  )
+  .annotateMerge(OpenApi.annotations({ title: "Webhooks" })) {}
+
+/** @since 0.1.0 */
 export class DestinationsGroup extends HttpApiGroup.make("destinations")
   .add(
     Destinations.createDestinationEndpoint,
@@ -131,6 +142,7 @@ export class GatewayApi extends HttpApi.make("model-gateway")
     KeysGroup,
     ByokGroup,
     WorkspacesGroup,
+    WebhooksGroup,
     DestinationsGroup,
     ModelsGroup,
     GenerationsGroup

@@ -206,9 +206,7 @@ export const verify = Effect.fnUntraced(function* ({
   const keys = yield* Effect.forEach(secrets, (one) => keyOf(subtle, one))
   // WebCrypto compares in constant time.
   const checks = yield* Effect.promise(() =>
-    Promise.all(
-      keys.flatMap((key) => signatures.map((signature) => subtle.verify("HMAC", key, signature, signed)))
-    )
+    Promise.all(keys.flatMap((key) => signatures.map((signature) => subtle.verify("HMAC", key, signature, signed))))
   )
   if (!checks.includes(true)) return yield* fail("signature", "No signature matches the body and a secret.")
   const decoded = yield* Effect.result(decodeEvent(new TextDecoder().decode(content)))
@@ -267,10 +265,7 @@ const readBody = async (body: ReadableStream<Uint8Array> | null): Promise<Uint8A
  *
  * @since 0.1.0
  */
-export const fromRequest = (
-  request: globalThis.Request,
-  options: Options
-): Effect.Effect<Webhook, WebhookError> =>
+export const fromRequest = (request: globalThis.Request, options: Options): Effect.Effect<Webhook, WebhookError> =>
   Effect.tryPromise({
     try: () => readBody(request.body),
     catch: (error) =>

@@ -43,6 +43,10 @@ const operations: {
   getWorkspace: ["GET /api/v1/workspaces/:id", 200, [400, 401, 403, 404, 500]],
   updateWorkspace: ["PATCH /api/v1/workspaces/:id", 200, [400, 401, 403, 404, 500]],
   addCredits: ["POST /api/v1/workspaces/:id/credits", 200, [400, 401, 403, 404, 500]],
+  rotateWebhookSecret: ["POST /api/v1/workspaces/:id/webhook-secret/rotate", 200, [400, 401, 403, 404, 500]],
+  listWebhookDeliveries: ["GET /api/v1/webhooks/deliveries", 200, [400, 401, 403, 404, 500]],
+  getWebhookDelivery: ["GET /api/v1/webhooks/deliveries/:id", 200, [400, 401, 403, 404, 500]],
+  redeliverWebhook: ["POST /api/v1/webhooks/deliveries/:id/redeliver", 200, [400, 401, 403, 404, 500]],
   createByokKey: ["POST /api/v1/byok", 201, [400, 401, 403, 404, 500]],
   listByokKeys: ["GET /api/v1/byok", 200, [400, 401, 403, 404, 500]],
   getByokKey: ["GET /api/v1/byok/:id", 200, [400, 401, 403, 404, 500]],
@@ -302,7 +306,8 @@ const bodies: ReadonlyArray<
   ["updateWorkspace", {}, "name", longest(256), ["", ...tooLong(256)]],
   ["updateWorkspace", {}, "default_callback_url", ["https://e.com/hook", null], ["http://e.com", ""]],
   ["updateWorkspace", {}, "file_shape", ["native", "compat_a", "compat_b"], ["other", null]],
-  ["addCredits", {}, "amount", [0.000001, 1e9], [0, -1, 1e9 + 1, "1", null, undefined]]
+  ["addCredits", {}, "amount", [0.000001, 1e9], [0, -1, 1e9 + 1, "1", null, undefined]],
+  ["rotateWebhookSecret", {}, "keep_previous_for", [0, 604_800, undefined], [-1, 604_801, 1.5, "1", null]]
 ]
 
 describe("a body's bounds", () => {

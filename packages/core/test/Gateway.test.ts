@@ -6,7 +6,8 @@ import {
   GatewayConfig,
   Generations,
   RetryPolicy,
-  type Transcription
+  type Transcription,
+  Webhooks
 } from "@model-gateway/core"
 import { Effect, Layer, Redacted, Schedule, Stream } from "effect"
 import { FetchHttpClient } from "effect/http"
@@ -90,6 +91,14 @@ describe("the request line", () => {
     [`GET /api/v1/workspaces/${g}`, (client) => client.getWorkspace(g)],
     [`PATCH /api/v1/workspaces/${g}`, (client) => client.updateWorkspace(g, { name: "n" })],
     [`POST /api/v1/workspaces/${g}/credits`, (client) => client.addCredits(g, { amount: 1 })],
+    [`POST /api/v1/workspaces/${g}/webhook-secret/rotate`, using(Webhooks.rotateSecret(g))],
+    ["GET /api/v1/webhooks/deliveries", using(Webhooks.listDeliveries())],
+    [
+      "GET /api/v1/webhooks/deliveries?after=d&limit=5&status=failed&type=video.expired&video_id=v",
+      using(Webhooks.listDeliveries({ after: "d", limit: 5, status: "failed", type: "video.expired", video_id: "v" }))
+    ],
+    ["GET /api/v1/webhooks/deliveries/d", using(Webhooks.getDelivery("d"))],
+    ["POST /api/v1/webhooks/deliveries/d/redeliver", using(Webhooks.redeliver("d"))],
     ["POST /api/v1/byok", using(Byok.create({ provider: "p", key: "k" }))],
     ["GET /api/v1/byok", using(Byok.list())],
     [

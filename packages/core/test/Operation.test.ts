@@ -118,6 +118,7 @@ describe("the traits of the operations", () => {
       "createGuardrail",
       "createKey",
       "createByokKey",
+      "rotateWebhookSecret",
       "createDestination"
     ])
   })

@@ -7,7 +7,8 @@ import {
   GatewayError,
   Identifiers,
   RetryPolicy,
-  Transcription
+  Transcription,
+  Webhooks
 } from "@model-gateway/core"
 import { Arbitrary, Effect, Predicate, Schema, Struct } from "effect"
 import * as Multipart from "effect/http/Multipart"
@@ -262,6 +263,8 @@ describe("the service's schemas decode what the client sends", () => {
     updateGuardrail: (client, body) => client.updateGuardrail("g", body),
     updateWorkspace: (client, body) => client.updateWorkspace("w", body),
     addCredits: (client, body) => client.addCredits("w", body),
+    rotateWebhookSecret: (client, body) =>
+      Webhooks.rotateSecret("w", body).pipe(Effect.provideService(Gateway.Gateway, client)),
     createByokKey: (client, body) => Byok.create(body).pipe(Effect.provideService(Gateway.Gateway, client)),
     updateByokKey: (client, body) => Byok.update("k", body).pipe(Effect.provideService(Gateway.Gateway, client)),
     createDestination: (client, body) => client.call(Destinations.createDestination, { json: body }),

@@ -74,6 +74,7 @@ import * as DeliveryStore from "./webhooks/DeliveryStore.ts"
 import * as DeliveryRetention from "./webhooks/DeliveryRetention.ts"
 import * as DeliveryWorker from "./webhooks/DeliveryWorker.ts"
 import * as WebhookSecrets from "./webhooks/WebhookSecrets.ts"
+import * as WebhooksHandlers from "./operations/WebhooksHandlers.ts"
 import * as WorkspacesHandlers from "./operations/WorkspacesHandlers.ts"
 import * as WorkspaceStore from "./access/WorkspaceStore.ts"
 
@@ -87,6 +88,7 @@ const handlers = Layer.mergeAll(
   KeysHandlers.layer,
   ByokHandlers.layer,
   WorkspacesHandlers.layer,
+  WebhooksHandlers.layer,
   DestinationsHandlers.layer,
   GenerationsHandlers.layer,
   ModelsHandlers.layer

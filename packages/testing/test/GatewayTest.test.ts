@@ -6,7 +6,8 @@ import {
   Gateway,
   GatewayError,
   Generations,
-  RetryPolicy
+  RetryPolicy,
+  Webhooks
 } from "@model-gateway/core"
 import { Faults, GatewayTest, Operation, Recorder, Samples } from "@model-gateway/testing"
 import { Cause, Effect, Exit, Fiber, Stream } from "effect"
@@ -169,6 +170,26 @@ const operations: {
     call: (gateway) => gateway.addCredits(Samples.workspaceId, Samples.addCreditsRequest),
     answer: Samples.workspaceResponse,
     result: Samples.workspace
+  },
+  rotateWebhookSecret: {
+    call: using(Webhooks.rotateSecret(Samples.workspaceId, Samples.webhookRotateRequest)),
+    answer: Samples.webhookRotateResponse,
+    result: Samples.webhookRotateResponse.data
+  },
+  listWebhookDeliveries: {
+    call: using(Webhooks.listDeliveries({ status: "delivered" })),
+    answer: Samples.webhookDeliveryListResponse,
+    result: Samples.webhookDeliveryListResponse
+  },
+  getWebhookDelivery: {
+    call: using(Webhooks.getDelivery(Samples.webhookDelivery.id)),
+    answer: Samples.webhookDeliveryResponse,
+    result: Samples.webhookDelivery
+  },
+  redeliverWebhook: {
+    call: using(Webhooks.redeliver(Samples.webhookDelivery.id)),
+    answer: Samples.webhookDeliveryResponse,
+    result: Samples.webhookDelivery
   },
   createByokKey: {
     call: using(Byok.create(Samples.byokCreateRequest)),

@@ -15,6 +15,7 @@ import {
   Trace,
   Transcription,
   Video,
+  Webhooks,
   Workspaces
 } from "@model-gateway/core"
 import { Arbitraries, Samples } from "@model-gateway/testing"
@@ -69,6 +70,11 @@ const schemas = {
   workspaceUpdateRequest: Workspaces.UpdateRequest,
   addCreditsRequest: Workspaces.AddCreditsRequest,
   workspaceResponse: Workspaces.Response,
+  webhookRotateRequest: Webhooks.RotateRequest,
+  webhookRotateResponse: Webhooks.RotateResponse,
+  webhookDelivery: Webhooks.Delivery,
+  webhookDeliveryResponse: Webhooks.DeliveryResponse,
+  webhookDeliveryListResponse: Webhooks.DeliveryListResponse,
   byokKeyId: Identifiers.ByokKeyId,
   byokKey: Byok.ByokKey,
   byokCreateRequest: Byok.CreateRequest,

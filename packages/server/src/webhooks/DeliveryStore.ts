@@ -84,6 +84,8 @@ export type Next =
 export interface Filter {
   readonly status?: DeliveryStatus | undefined
   readonly type?: EventType | undefined
+  /** Those of one job. They are one page. */
+  readonly jobId?: string | undefined
 }
 
 /** The organization has no such delivery (status 404). */
@@ -130,8 +132,6 @@ export class DeliveryStore extends Context.Service<
       filter: Filter,
       page: Page.Request
     ) => Effect.Effect<Page.Page<Delivery>, Page.UnknownCursor | StorageError>
-    /** The deliveries of one job, newest first. */
-    readonly ofJob: (workspaceId: string, jobId: string) => Effect.Effect<ReadonlyArray<Delivery>, StorageError>
     /** Makes a delivery due at once, and starts its schedule over. */
     readonly redeliver: (organizationId: string, id: string) => Effect.Effect<Delivery, DeliveryNotFound | StorageError>
     /** Deletes deliveries that were finished longer ago than this. Returns their number. */
@@ -292,15 +292,30 @@ export const make = Effect.gen(function* () {
     mapSqlError("DeliveryStore.record")
   )
 
-  const rowsOf = (workspaceId: string, { status, type }: Filter) => (place: Page.Place, limit: number) =>
-    sql`SELECT * FROM webhook_deliveries WHERE ${sql.and([
-      sql`workspace_id = ${workspaceId}`,
-      ...(status === undefined ? [] : [sql`status = ${status}`]),
-      ...(type === undefined ? [] : [sql`type = ${type}`]),
-      sql`(created_at, id) < (${place.createdAt}, ${place.name})`
-    ])} ORDER BY created_at DESC, id DESC LIMIT ${limit}`
+  const rowsOf =
+    (workspaceId: string, { status, type }: Filter) =>
+    (place: Page.Place, limit: number) =>
+      sql`SELECT * FROM webhook_deliveries WHERE ${sql.and([
+        sql`workspace_id = ${workspaceId}`,
+        ...(status === undefined ? [] : [sql`status = ${status}`]),
+        ...(type === undefined ? [] : [sql`type = ${type}`]),
+        sql`(created_at, id) < (${place.createdAt}, ${place.name})`
+      ])} ORDER BY created_at DESC, id DESC LIMIT ${limit}`
+
+  const ofJob = Effect.fnUntraced(function* (workspaceId: string, jobId: string, { status, type }: Filter) {
+    const rows = yield* sql`SELECT * FROM webhook_deliveries WHERE job_id = ${jobId} ORDER BY id DESC`
+    return rows.filter(
+      (row) =>
+        row.workspace_id === workspaceId &&
+        (status === undefined || row.status === status) &&
+        (type === undefined || row.type === type)
+    )
+  })
 
   const list = Effect.fn("DeliveryStore.list")(function* (workspaceId: string, filter: Filter, page: Page.Request) {
+    if (filter.jobId !== undefined) {
+      return { items: yield* withAttempts(yield* ofJob(workspaceId, filter.jobId, filter)), hasMore: false }
+    }
     const { hasMore, items } = yield* Page.read(
       {
         start: Page.newestFirst,
@@ -315,12 +330,6 @@ export const make = Effect.gen(function* () {
     )
     return { items: yield* withAttempts(items), hasMore }
   }, mapSqlError("DeliveryStore.list"))
-
-  const ofJob = Effect.fn("DeliveryStore.ofJob")(function* (workspaceId: string, jobId: string) {
-    const rows = yield* sql`SELECT * FROM webhook_deliveries
-      WHERE job_id = ${jobId} AND workspace_id = ${workspaceId} ORDER BY created_at DESC, id DESC`
-    return yield* withAttempts(rows)
-  }, mapSqlError("DeliveryStore.ofJob"))
 
   const redeliver = Effect.fn("DeliveryStore.redeliver")(
     function* (organizationId: string, id: string) {
@@ -360,7 +369,6 @@ export const make = Effect.gen(function* () {
     release,
     record,
     list,
-    ofJob,
     redeliver,
     get: (organizationId, id) => find(organizationId, id).pipe(mapSqlError("DeliveryStore.get")),
     waiting: sql`SELECT COUNT(*) AS total FROM (
@@ -376,7 +384,4 @@ export const make = Effect.gen(function* () {
 })
 
 /** The deliveries in the database. */
-export const layerSql: Layer.Layer<DeliveryStore, never, SqlClient | SecureRandom> = Layer.effect(
-  DeliveryStore,
-  make
-)
+export const layerSql: Layer.Layer<DeliveryStore, never, SqlClient | SecureRandom> = Layer.effect(DeliveryStore, make)

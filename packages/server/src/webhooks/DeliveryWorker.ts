@@ -158,7 +158,13 @@ const makeSend = Effect.gen(function* () {
         kind: `webhook failed\n${error ?? ""}`,
         level: "Warn",
         message: `A webhook was given up. ${error ?? ""}`,
-        annotations: { attempts: String(claimed.tries + 1), delivery: id, job_id: jobId, type, workspace_id: workspaceId }
+        annotations: {
+          attempts: String(claimed.tries + 1),
+          delivery: id,
+          job_id: jobId,
+          type,
+          workspace_id: workspaceId
+        }
       })
     }
   })
@@ -176,7 +182,11 @@ const make = Effect.fnUntraced(function* (options?: Options) {
   const freed = yield* Latch.make()
 
   const failed = (error: unknown) =>
-    FailureLog.report({ kind: "webhooks", level: "Warn", message: `Webhooks could not be sent. ${Failures.describe(error)}` })
+    FailureLog.report({
+      kind: "webhooks",
+      level: "Warn",
+      message: `Webhooks could not be sent. ${Failures.describe(error)}`
+    })
 
   const sent = (due: Due, claimed: Claimed) =>
     send(claimed).pipe(
@@ -212,7 +222,9 @@ const make = Effect.fnUntraced(function* (options?: Options) {
   })
 
   // Attempts under way may end, so that they need not be repeated.
-  yield* Effect.addFinalizer(() => Effect.timeoutOption(FiberSet.awaitEmpty(running), options?.stopGrace ?? "5 seconds"))
+  yield* Effect.addFinalizer(() =>
+    Effect.timeoutOption(FiberSet.awaitEmpty(running), options?.stopGrace ?? "5 seconds")
+  )
 
   // A full lane hides what is behind it, so look again at once while there was something to start.
   yield* start.pipe(
@@ -242,5 +254,6 @@ const make = Effect.fnUntraced(function* (options?: Options) {
 })
 
 /** Sends webhooks as long as the layer lives. */
-export const layerRunning = (options?: Options): Layer.Layer<never, never, DeliveryStore | WebhookSecrets | OutboundHttp> =>
-  Layer.effectDiscard(make(options))
+export const layerRunning = (
+  options?: Options
+): Layer.Layer<never, never, DeliveryStore | WebhookSecrets | OutboundHttp> => Layer.effectDiscard(make(options))

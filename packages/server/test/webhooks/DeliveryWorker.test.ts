@@ -51,7 +51,7 @@ describe("what follows an attempt", () => {
   })
 })
 
-describe("a webhook", () => {
+describe.each(TestStorage.databases)("a webhook on $name", ({ layer }) => {
   it.live("is accepted by a receiver of Standard Webhooks, also while the secret is being replaced", () =>
     Effect.gen(function* () {
       const receiver = yield* TestReceiver.make(TestReceiver.status(204))
@@ -76,7 +76,7 @@ describe("a webhook", () => {
       expect(during.headers["webhook-id"]).toBe("evt_b")
       expect(during.headers["content-type"]).toBe("application/json")
       expect(during.headers["traceparent"]).toBeUndefined()
-    }).pipe(Effect.scoped, Effect.provide(worker()), Effect.provide(TestStorage.layer))
+    }).pipe(Effect.scoped, Effect.provide(worker()), Effect.provide(layer))
   )
 
   it.live("has the same id and body on every attempt, until a 2xx", () =>
@@ -104,13 +104,17 @@ describe("a webhook", () => {
       ])
       expect(delivery.nextAttemptAt).toBeNull()
       expect(delivery.finishedAt).not.toBeNull()
-    }).pipe(Effect.scoped, Effect.provide(worker()), Effect.provide(TestStorage.layer))
+    }).pipe(Effect.scoped, Effect.provide(worker()), Effect.provide(layer))
   )
 
   it.live("is given up after the eighth failure, and delivered by a redelivery under the same id", () =>
     Effect.gen(function* () {
       const failing = Array.from({ length: 8 }, () => TestReceiver.status(503))
-      const { received, url } = yield* TestReceiver.make(TestReceiver.status(500), ...failing.slice(1), TestReceiver.status(200))
+      const { received, url } = yield* TestReceiver.make(
+        TestReceiver.status(500),
+        ...failing.slice(1),
+        TestReceiver.status(200)
+      )
       yield* write(url, "a")
       for (let attempts = 1; attempts < 8; attempts++) {
         const { nextAttemptAt, status } = yield* attempted("a", attempts)
@@ -124,7 +128,7 @@ describe("a webhook", () => {
       const delivered = yield* until("a", ({ status }) => status === "delivered")
       expect(delivered.attempts).toHaveLength(9)
       expect(new Set(received.map(({ headers }) => headers["webhook-id"]))).toEqual(new Set(["evt_a"]))
-    }).pipe(Effect.scoped, Effect.provide(worker()), Effect.provide(TestStorage.layer))
+    }).pipe(Effect.scoped, Effect.provide(worker()), Effect.provide(layer))
   )
 
   it.live("is given up at once by 410 Gone", () =>
@@ -133,7 +137,7 @@ describe("a webhook", () => {
       yield* write(url, "a")
       expect((yield* until("a", ({ status }) => status === "failed")).attempts).toHaveLength(1)
       expect(received).toHaveLength(1)
-    }).pipe(Effect.scoped, Effect.provide(worker()), Effect.provide(TestStorage.layer))
+    }).pipe(Effect.scoped, Effect.provide(worker()), Effect.provide(layer))
   )
 
   it.live("is delivered to a receiver whose body never ends, of which little is read", () =>
@@ -153,7 +157,7 @@ describe("a webhook", () => {
       yield* write(url, "a")
       yield* until("a", ({ status }) => status === "delivered")
       expect(written).toBeLessThan(20_000_000)
-    }).pipe(Effect.scoped, Effect.provide(worker()), Effect.provide(TestStorage.layer))
+    }).pipe(Effect.scoped, Effect.provide(worker()), Effect.provide(layer))
   )
 
   it.live("keeps a short part of the response to a failed attempt, without addresses and keys", () =>
@@ -166,7 +170,7 @@ describe("a webhook", () => {
       const excerpt = attempts[0]?.excerpt ?? ""
       expect(excerpt).toMatch(/^No handler at <redacted> for <redacted> /)
       expect(excerpt.length).toBeLessThanOrEqual(200)
-    }).pipe(Effect.scoped, Effect.provide(worker()), Effect.provide(TestStorage.layer))
+    }).pipe(Effect.scoped, Effect.provide(worker()), Effect.provide(layer))
   )
 
   it.live("to a receiver that hangs delays no webhook to another host, and no other workspace", () =>
@@ -187,7 +191,7 @@ describe("a webhook", () => {
     }).pipe(
       Effect.scoped,
       Effect.provide(worker({ concurrency: 4, perWorkspace: 3, perHost: 2, stopGrace: "10 millis" })),
-      Effect.provide(TestStorage.layer)
+      Effect.provide(layer)
     )
   )
 
@@ -203,7 +207,7 @@ describe("a webhook", () => {
       )
       yield* Layer.build(worker())
       yield* until("a", ({ status }) => status === "delivered")
-    }).pipe(Effect.scoped, Effect.provide(TestStorage.layer))
+    }).pipe(Effect.scoped, Effect.provide(layer))
   )
 
   it.live("is sent by one of several workers", () =>
@@ -213,6 +217,6 @@ describe("a webhook", () => {
       for (let n = 0; n < 30; n++) yield* write(url, `n${n}`)
       for (let n = 0; n < 30; n++) yield* until(`n${n}`, ({ status }) => status === "delivered")
       expect(received).toHaveLength(30)
-    }).pipe(Effect.scoped, Effect.provide(TestStorage.layer))
+    }).pipe(Effect.scoped, Effect.provide(layer))
   )
 })

@@ -5,6 +5,7 @@ import type * as Generations from "@model-gateway/core/Generations"
 import type * as Guardrails from "@model-gateway/core/Guardrails"
 import type * as Keys from "@model-gateway/core/Keys"
 import type * as Models from "@model-gateway/core/Models"
+import type * as Webhooks from "@model-gateway/core/Webhooks"
 import type * as Workspaces from "@model-gateway/core/Workspaces"
 
 /** @since 0.1.0 */
@@ -207,6 +208,48 @@ export const addCreditsRequest: Workspaces.AddCreditsRequest = { amount: 25 }
 
 /** @since 0.1.0 */
 export const workspaceResponse: Workspaces.Response = { data: workspace }
+
+/** @since 0.1.0 */
+export const webhookRotateRequest: Webhooks.RotateRequest = { keep_previous_for: 3600 }
+
+/** @since 0.1.0 */
+export const webhookRotateResponse: Webhooks.RotateResponse = {
+  data: {
+    workspace_id: workspaceId,
+    secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+    created_at: timestamp,
+    previous_expires_at: null
+  }
+}
+
+/** @since 0.1.0 */
+export const webhookDelivery: Webhooks.Delivery = {
+  id: "evt_gen_019ab1c23d4e7f508123456789abcdef",
+  workspace_id: workspaceId,
+  video_id: "video_019ab1c23d4e7f508123456789abcdef",
+  type: "video.completed",
+  url: "https://example.com/hooks/video",
+  status: "delivered",
+  created_at: timestamp,
+  next_attempt_at: null,
+  finished_at: timestamp,
+  attempts: [
+    {
+      attempted_at: timestamp,
+      status_code: 500,
+      duration_ms: 12,
+      error: "The receiver answered with status 500.",
+      response_excerpt: "Internal error"
+    },
+    { attempted_at: timestamp, status_code: 204, duration_ms: 8, error: null, response_excerpt: null }
+  ]
+}
+
+/** @since 0.1.0 */
+export const webhookDeliveryResponse: Webhooks.DeliveryResponse = { data: webhookDelivery }
+
+/** @since 0.1.0 */
+export const webhookDeliveryListResponse: Webhooks.DeliveryListResponse = { data: [webhookDelivery], has_more: false }
 
 /** @since 0.1.0 */
 export const byokKeyId = "3f0c8a3e-52b4-4f7b-8f0f-6f6a0d1f2b73"

@@ -1,0 +1,283 @@
+/**
+ * Manages webhooks: their deliveries (`/webhooks/deliveries`) and the secret that signs them
+ * (`/workspaces/{id}/webhook-secret/rotate`), for management keys. `Webhook` is for receivers.
+ *
+ * An addition to the specification, which only says that a webhook is sent when a video job
+ * completes.
+ *
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { Gateway } from "./Gateway.ts"
+import { Decimal, Page, Timestamp, VideoId, WorkspaceId, WorkspaceScope } from "./Identifiers.ts"
+import { managementErrors } from "./internal/errorSets.ts"
+import * as Operation from "./Operation.ts"
+import { EventType } from "./Webhook.ts"
+
+/**
+ * How to replace a workspace's secret.
+ *
+ * @since 0.1.0
+ */
+export const RotateRequest = Schema.Struct({
+  /**
+   * For how many seconds the present secret signs along with the new one, from 0 to 604800 (7
+   * days). Default: 86400 (24 hours).
+   */
+  keep_previous_for: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 604_800 })))
+})
+
+/** @since 0.1.0 */
+export type RotateRequest = { [Field in keyof typeof RotateRequest.Type]: (typeof RotateRequest.Type)[Field] }
+
+/**
+ * A new secret. It is not shown again.
+ *
+ * @since 0.1.0
+ */
+export const RotatedSecret = Schema.Struct({
+  workspace_id: Schema.String,
+  /** `whsec_` and base64. */
+  secret: Schema.String,
+  created_at: Timestamp,
+  /** Until when the secret before it signs too. Null if there was none, or it no longer signs. */
+  previous_expires_at: Schema.NullOr(Timestamp)
+})
+
+/** @since 0.1.0 */
+export type RotatedSecret = { [Field in keyof typeof RotatedSecret.Type]: (typeof RotatedSecret.Type)[Field] }
+
+/** @since 0.1.0 */
+export const RotateResponse = Schema.Struct({ data: RotatedSecret })
+
+/** @since 0.1.0 */
+export type RotateResponse = { [Field in keyof typeof RotateResponse.Type]: (typeof RotateResponse.Type)[Field] }
+
+/**
+ * Where a delivery is. `pending`: it is being sent, or waits for its next attempt. `delivered`: the
+ * receiver answered with a 2xx. `failed`: it was given up; it can still be redelivered.
+ *
+ * @since 0.1.0
+ */
+export const DeliveryStatus = Schema.Literals(["pending", "delivered", "failed"])
+
+/** @since 0.1.0 */
+export type DeliveryStatus = typeof DeliveryStatus.Type
+
+/**
+ * One attempt to deliver a webhook.
+ *
+ * @since 0.1.0
+ */
+export const Attempt = Schema.Struct({
+  attempted_at: Timestamp,
+  /** The status of the response. Null if there was none. */
+  status_code: Schema.NullOr(Schema.Int),
+  duration_ms: Schema.Finite,
+  /** Why it failed, in a sentence. Null if it did not. */
+  error: Schema.NullOr(Schema.String),
+  /**
+   * Of a failed attempt: the start of the response's body, at most 200 characters, without
+   * addresses and keys. Null if nothing of it is fit to be shown.
+   */
+  response_excerpt: Schema.NullOr(Schema.String)
+})
+
+/** @since 0.1.0 */
+export type Attempt = { [Field in keyof typeof Attempt.Type]: (typeof Attempt.Type)[Field] }
+
+/**
+ * A webhook and the attempts to deliver it.
+ *
+ * @since 0.1.0
+ */
+export const Delivery = Schema.Struct({
+  /** The `webhook-id` header, the same on every attempt. */
+  id: Schema.String,
+  workspace_id: Schema.String,
+  video_id: Schema.String,
+  type: EventType,
+  /** Where it is sent, without the query of the URL. */
+  url: Schema.String,
+  status: DeliveryStatus,
+  created_at: Timestamp,
+  /** When the next attempt is due. Null if none is, or one is under way. */
+  next_attempt_at: Schema.NullOr(Timestamp),
+  /** When it was delivered or given up. */
+  finished_at: Schema.NullOr(Timestamp),
+  /** The latest 50, oldest first. */
+  attempts: Schema.Array(Attempt)
+})
+
+/** @since 0.1.0 */
+export type Delivery = { [Field in keyof typeof Delivery.Type]: (typeof Delivery.Type)[Field] }
+
+/** @since 0.1.0 */
+export const DeliveryResponse = Schema.Struct({ data: Delivery })
+
+/** @since 0.1.0 */
+export type DeliveryResponse = { [Field in keyof typeof DeliveryResponse.Type]: (typeof DeliveryResponse.Type)[Field] }
+
+/** @since 0.1.0 */
+export const DeliveryListResponse = Schema.Struct({ data: Schema.Array(Delivery), has_more: Schema.Boolean })
+
+/** @since 0.1.0 */
+export type DeliveryListResponse = {
+  [Field in keyof typeof DeliveryListResponse.Type]: (typeof DeliveryListResponse.Type)[Field]
+}
+
+/**
+ * POST `/workspaces/{id}/webhook-secret/rotate`: 200 with the new secret, or one of
+ * 400 401 403 404 500. The present secret keeps signing for a while, so that receivers can be
+ * changed one after the other.
+ *
+ * @since 0.1.0
+ */
+export const rotateWebhookSecret = Operation.make(
+  "rotateWebhookSecret",
+  "POST",
+  "/workspaces/:id/webhook-secret/rotate",
+  { access: "management key", success: RotateResponse, error: managementErrors }
+)
+
+/**
+ * The request of {@link rotateWebhookSecret}.
+ *
+ * @since 0.1.0
+ */
+export const rotateWebhookSecretEndpoint = Operation.endpoint(rotateWebhookSecret, () => ({
+  params: { id: WorkspaceId },
+  payload: RotateRequest
+}))
+
+/**
+ * GET `/webhooks/deliveries`: 200, or one of 400 401 403 404 500. Newest first.
+ *
+ * @since 0.1.0
+ */
+export const listWebhookDeliveries = Operation.make("listWebhookDeliveries", "GET", "/webhooks/deliveries", {
+  access: "management key",
+  success: DeliveryListResponse,
+  error: managementErrors
+})
+
+/**
+ * The request of {@link listWebhookDeliveries}.
+ *
+ * @since 0.1.0
+ */
+export const listWebhookDeliveriesEndpoint = Operation.endpoint(listWebhookDeliveries, () => ({
+  query: {
+    after: Page.after,
+    /** 1 to 100. Default: 50. */
+    limit: Schema.optionalKey(Decimal.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: 100 }))),
+    ...WorkspaceScope,
+    status: Schema.optionalKey(DeliveryStatus),
+    type: Schema.optionalKey(EventType),
+    /** The deliveries of one job. */
+    video_id: Schema.optionalKey(VideoId)
+  }
+}))
+
+const delivery = { id: VideoId }
+
+/**
+ * GET `/webhooks/deliveries/{id}`: 200, or one of 400 401 403 404 500.
+ *
+ * @since 0.1.0
+ */
+export const getWebhookDelivery = Operation.make("getWebhookDelivery", "GET", "/webhooks/deliveries/:id", {
+  access: "management key",
+  success: DeliveryResponse,
+  error: managementErrors
+})
+
+/**
+ * The request of {@link getWebhookDelivery}.
+ *
+ * @since 0.1.0
+ */
+export const getWebhookDeliveryEndpoint = Operation.endpoint(getWebhookDelivery, () => ({ params: delivery }))
+
+/**
+ * POST `/webhooks/deliveries/{id}/redeliver`: 200 with the delivery, or one of 400 401 403 404 500.
+ * The webhook is sent at once under the same id, and its schedule of retries starts over.
+ *
+ * @since 0.1.0
+ */
+export const redeliverWebhook = Operation.make("redeliverWebhook", "POST", "/webhooks/deliveries/:id/redeliver", {
+  access: "management key",
+  idempotency: "always",
+  success: DeliveryResponse,
+  error: managementErrors
+})
+
+/**
+ * The request of {@link redeliverWebhook}.
+ *
+ * @since 0.1.0
+ */
+export const redeliverWebhookEndpoint = Operation.endpoint(redeliverWebhook, () => ({ params: delivery }))
+
+/**
+ * Selects the deliveries to list: `limit` (1 to 100, default 50) that follow the delivery `after`.
+ *
+ * @since 0.1.0
+ */
+export interface ListOptions {
+  readonly after?: string | undefined
+  readonly limit?: number | undefined
+  readonly workspace_id?: string | undefined
+  readonly status?: DeliveryStatus | undefined
+  readonly type?: EventType | undefined
+  /** The deliveries of one job. */
+  readonly video_id?: string | undefined
+}
+
+/**
+ * Replaces the secret that signs a workspace's webhooks, and returns the new one. The present one
+ * keeps signing for 24 hours unless `keep_previous_for` is set.
+ *
+ * @since 0.1.0
+ */
+export const rotateSecret = Effect.fnUntraced(function* (workspaceId: string, request: RotateRequest = {}) {
+  const { data } = yield* (yield* Gateway).call(rotateWebhookSecret, { params: { id: workspaceId }, json: request })
+  return data
+})
+
+/**
+ * Lists deliveries, newest first.
+ *
+ * @example
+ * ```ts
+ * import { Webhooks } from "@model-gateway/core"
+ * import { Effect } from "effect"
+ *
+ * const redeliverFailed = Effect.gen(function*() {
+ *   const { data } = yield* Webhooks.listDeliveries({ status: "failed" })
+ *   yield* Effect.forEach(data, ({ id }) => Webhooks.redeliver(id))
+ * })
+ * ```
+ *
+ * @since 0.1.0
+ */
+export const listDeliveries = Effect.fnUntraced(function* (options: ListOptions = {}) {
+  return yield* (yield* Gateway).call(listWebhookDeliveries, { query: { ...options } })
+})
+
+/** @since 0.1.0 */
+export const getDelivery = Effect.fnUntraced(function* (id: string) {
+  const { data } = yield* (yield* Gateway).call(getWebhookDelivery, { params: { id } })
+  return data
+})
+
+/**
+ * Sends a webhook again, also one that was delivered or given up.
+ *
+ * @since 0.1.0
+ */
+export const redeliver = Effect.fnUntraced(function* (id: string) {
+  const { data } = yield* (yield* Gateway).call(redeliverWebhook, { params: { id } })
+  return data
+})

@@ -1,0 +1,111 @@
+/** Deliveries of webhooks, and the secrets that sign them. */
+import { GatewayApi } from "@model-gateway/core/GatewayApi"
+import { Forbidden, NotFound, phrases } from "@model-gateway/core/GatewayError"
+import type * as Webhooks from "@model-gateway/core/Webhooks"
+import { Duration, Effect, Redacted } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { currentCaller } from "../access/Caller.ts"
+import { WorkspaceStore } from "../access/WorkspaceStore.ts"
+import { orUnavailable } from "../http/Failures.ts"
+import * as Paging from "../http/Paging.ts"
+import * as Timestamp from "../http/Timestamp.ts"
+import type { StorageError } from "../storage/sql/StorageError.ts"
+import { type Attempt, type Delivery, type DeliveryNotFound, DeliveryStore } from "../webhooks/DeliveryStore.ts"
+import { WebhookSecrets } from "../webhooks/WebhookSecrets.ts"
+
+const timeOrNull = (millis: number | null): string | null => (millis === null ? null : Timestamp.fromMillis(millis))
+
+/** Queries often contain tokens, and a job of an earlier release may have a URL with a password. */
+const publicUrl = (text: string): string => {
+  const url = URL.parse(text)
+  return url === null ? "" : `${url.origin}${url.pathname}`
+}
+
+const attemptToWire = (attempt: Attempt): Webhooks.Attempt => ({
+  attempted_at: Timestamp.fromMillis(attempt.attemptedAt),
+  status_code: attempt.status,
+  duration_ms: attempt.durationMillis,
+  error: attempt.error,
+  response_excerpt: attempt.excerpt
+})
+
+const toWire = (delivery: Delivery): Webhooks.Delivery => ({
+  id: delivery.id,
+  workspace_id: delivery.workspaceId,
+  video_id: delivery.jobId,
+  type: delivery.type,
+  url: publicUrl(delivery.url),
+  status: delivery.status,
+  created_at: Timestamp.fromMillis(delivery.createdAt),
+  next_attempt_at: timeOrNull(delivery.nextAttemptAt),
+  finished_at: timeOrNull(delivery.finishedAt),
+  attempts: delivery.attempts.map(attemptToWire)
+})
+
+const missing = (what: string) => new NotFound({ error: { message: `${phrases[404]}: there is no such ${what}` } })
+
+const organization = Effect.map(currentCaller, ({ key }) => key.organizationId)
+
+const make = Effect.gen(function* () {
+  const store = yield* DeliveryStore
+  const secrets = yield* WebhookSecrets
+  const workspaces = yield* WorkspaceStore
+
+  const rotate = Effect.fnUntraced(function* (id: string, { keep_previous_for = 86_400 }: Webhooks.RotateRequest) {
+    yield* orUnavailable(workspaces.get(yield* organization, id)).pipe(
+      Effect.catchTag("WorkspaceNotFound", () => Effect.fail(missing("workspace")))
+    )
+    const rotated = yield* orUnavailable(secrets.rotate(id, Duration.seconds(keep_previous_for)))
+    return {
+      data: {
+        workspace_id: id,
+        secret: Redacted.value(rotated.secret),
+        created_at: Timestamp.fromMillis(rotated.createdAt),
+        previous_expires_at: timeOrNull(rotated.previousExpiresAt)
+      }
+    }
+  })
+
+  const list = Effect.fnUntraced(function* (query: Webhooks.ListOptions) {
+    const { key } = yield* currentCaller
+    const workspace = yield* orUnavailable(workspaces.resolve(key, query.workspace_id)).pipe(
+      Effect.catchTag("NotAMember", () =>
+        Effect.fail(new Forbidden({ error: { message: `${phrases[403]}: this key is not a member of the workspace` } }))
+      )
+    )
+    const page = yield* Paging.known(
+      orUnavailable(
+        store.list(workspace.id, { ...query, jobId: query.video_id }, { after: query.after, limit: query.limit ?? 50 })
+      )
+    )
+    return { data: page.items.map(toWire), has_more: page.hasMore }
+  })
+
+  const found = (effect: Effect.Effect<Delivery, DeliveryNotFound | StorageError>) =>
+    orUnavailable(effect).pipe(
+      Effect.catchTag("DeliveryNotFound", () => Effect.fail(missing("delivery"))),
+      Effect.map((delivery) => ({ data: toWire(delivery) }))
+    )
+
+  const get = Effect.fnUntraced(function* (id: string) {
+    return yield* found(store.get(yield* organization, id))
+  })
+
+  const redeliver = Effect.fnUntraced(function* (id: string) {
+    return yield* found(store.redeliver(yield* organization, id))
+  })
+
+  return { rotate, list, get, redeliver }
+})
+
+/** The `webhooks` group of the contract. */
+export const layer = HttpApiBuilder.group(GatewayApi, "webhooks", (handlers) =>
+  Effect.map(make, (webhooks) =>
+    handlers
+      // UUIDs are case-insensitive.
+      .handle("rotateWebhookSecret", ({ params, payload }) => webhooks.rotate(params.id.toLowerCase(), payload))
+      .handle("listWebhookDeliveries", ({ query }) => webhooks.list(query))
+      .handle("getWebhookDelivery", ({ params }) => webhooks.get(params.id))
+      .handle("redeliverWebhook", ({ params }) => webhooks.redeliver(params.id))
+  )
+)
