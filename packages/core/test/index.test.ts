@@ -38,6 +38,8 @@ it("exports exactly these modules", () => {
     "Transcription",
     "Video",
     "VideoProgress",
+    "Webhook",
+    "Webhooks",
     "Workspaces"
   ])
 })

@@ -278,8 +278,8 @@ export const make = Effect.gen(function* () {
         error: attempt.error,
         excerpt: attempt.excerpt
       })}`
-      yield* sql`DELETE FROM webhook_attempts WHERE delivery_id = ${id} AND id <= (
-        SELECT id FROM webhook_attempts WHERE delivery_id = ${id} ORDER BY id DESC LIMIT 1 OFFSET ${maxAttempts})`
+      yield* sql`DELETE FROM webhook_attempts WHERE delivery_id = ${id} AND id NOT IN (
+        SELECT id FROM webhook_attempts WHERE delivery_id = ${id} ORDER BY id DESC LIMIT ${maxAttempts})`
       const isPending = next.status === "pending"
       yield* sql`UPDATE webhook_deliveries SET ${sql.update({
         status: next.status,
@@ -372,7 +372,7 @@ export const make = Effect.gen(function* () {
     redeliver,
     get: (organizationId, id) => find(organizationId, id).pipe(mapSqlError("DeliveryStore.get")),
     waiting: sql`SELECT COUNT(*) AS total FROM (
-      SELECT 1 AS one FROM webhook_deliveries WHERE due_at IS NOT NULL LIMIT 10000) AS waiting`.pipe(
+      SELECT 1 AS one FROM webhook_deliveries WHERE due_at >= 0 LIMIT 10000) AS waiting`.pipe(
       Effect.map(([row]) => (row === undefined ? 0 : Dialect.int(row, "total"))),
       mapSqlError("DeliveryStore.waiting")
     ),

@@ -56,9 +56,9 @@ export const read = (name: string) =>
 export const until = (name: string, is: (delivery: Delivery) => boolean) =>
   Effect.filterOrFail(read(name), is, () => "not yet").pipe(Effect.retry({ schedule: Schedule.spaced("10 millis") }))
 
-/** Waits until the delivery has had so many attempts. */
+/** Waits until the delivery has had so many attempts and waits for the next one. */
 export const attempted = (name: string, attempts: number) =>
-  until(name, (delivery) => delivery.attempts.length === attempts && delivery.nextAttemptAt !== 0)
+  until(name, (delivery) => delivery.attempts.length === attempts && delivery.nextAttemptAt !== null)
 
 /** Makes the next attempt due now. */
 export const hurry = (name: string) =>
