@@ -107,9 +107,13 @@ export class Admission extends Context.Service<
     readonly withinRate: Effect.Effect<void, TooManyRequests, RequestContext>
     /**
      * Fails if the key, its guardrail or its workspace has nothing left to spend. For requests
-     * whose price is not known yet.
+     * whose price is not known yet. A request with a used `Idempotency-Key` passes, because its
+     * answer may have been paid for with the last credits.
      */
-    readonly notExhausted: (caller: Caller) => Effect.Effect<void, PaymentRequired>
+    readonly notExhausted: (
+      caller: Caller,
+      idempotencyKey: string | undefined
+    ) => Effect.Effect<void, PaymentRequired>
     /**
      * Admits the request, runs `work` and charges its actual cost. Once there is an answer it is
      * charged, even if the caller has disconnected. `work` runs uninterruptibly, except for parts
@@ -277,11 +281,18 @@ export const make = Effect.gen(function* () {
     return answer
   }, Effect.uninterruptible)
 
+  const isRepeated = ({ ephemeral, key }: Caller, idempotencyKey: string | undefined) =>
+    idempotencyKey === undefined
+      ? Effect.succeed(false)
+      : orUnavailable(idempotency.isUsed({ scope: ephemeral?.hash ?? key.hash, key: idempotencyKey }))
+
   return Admission.of({
     withinRate,
-    notExhausted: (caller) =>
+    notExhausted: (caller, idempotencyKey) =>
       orUnavailable(accounting.checkNotExhausted(payerOf(caller))).pipe(
-        Effect.catchTag("InsufficientCredits", paymentRequired)
+        Effect.catchTag("InsufficientCredits", (error) =>
+          Effect.flatMap(isRepeated(caller, idempotencyKey), (is) => (is ? Effect.void : paymentRequired(error)))
+        )
       ),
     serve: (request, work) => admitted(request, (keep) => charged(request, keep, work)),
     accept: (request, submit) =>

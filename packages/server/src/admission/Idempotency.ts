@@ -93,6 +93,10 @@ export class Idempotency extends Context.Service<
      */
     readonly begin: (request: IdempotentRequest) => Effect.Effect<Begun, IdempotencyConflict | StorageError>
     /**
+     * Whether an earlier request has used the key, so that there may be an answer. Claims nothing.
+     */
+    readonly isUsed: (request: Pick<IdempotentRequest, "scope" | "key">) => Effect.Effect<boolean, StorageError>
+    /**
      * Deletes answers older than 24 hours, and the oldest answers above the limits. Returns how
      * many had expired. `layerPurge` runs it regularly.
      */
@@ -327,6 +331,11 @@ export const make = Effect.gen(function* () {
 
   return Idempotency.of({
     begin,
+    isUsed: ({ key, scope }) =>
+      sql`SELECT 1 FROM idempotency WHERE scope = ${scope} AND idempotency_key = ${key}`.pipe(
+        Effect.map((rows) => rows.length > 0),
+        mapSqlError("Idempotency.isUsed")
+      ),
     purge: Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
       const purged = yield* Purge.all(answers.expiredBefore(now))

@@ -14,9 +14,12 @@ export const layer: Layer.Layer<BodyAdmission, never, Admission | OwnKeys.OwnKey
     return {
       withinRate,
       // A caller with a provider key of its own may need no credits. The body says which model.
-      notExhausted: Effect.flatMap(currentCaller, (caller) =>
-        Effect.flatMap(ownKeys.of(caller), (own) => (own.length === 0 ? notExhausted(caller) : Effect.void))
-      )
+      notExhausted: (idempotencyKey) =>
+        Effect.flatMap(currentCaller, (caller) =>
+          Effect.flatMap(ownKeys.of(caller), (own) =>
+            own.length === 0 ? notExhausted(caller, idempotencyKey) : Effect.void
+          )
+        )
     }
   })
 )

@@ -9,7 +9,10 @@ export class BodyAdmission extends Context.Service<
   {
     /** Counts the request against its key's rate limit, once for each request. */
     readonly withinRate: Effect.Effect<void, TooManyRequests, RequestContext>
-    /** Fails if the key, its guardrail or its workspace has nothing left to spend. */
-    readonly notExhausted: Effect.Effect<void, PaymentRequired>
+    /**
+     * Fails if the key, its guardrail or its workspace has nothing left to spend, unless an earlier
+     * request has used the `Idempotency-Key`.
+     */
+    readonly notExhausted: (idempotencyKey: string | undefined) => Effect.Effect<void, PaymentRequired>
   }
 >()("@model-gateway/server/http/BodyAdmission") {}

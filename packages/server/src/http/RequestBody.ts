@@ -68,9 +68,16 @@ export const make = Effect.gen(function* () {
    * Avoids reading a large body in vain: checks the key's rate, then whether its budget is
    * exhausted.
    */
-  const admitLarge = ({ isPaid, isRateLimited }: Plan, record: RequestContext.RequestRecord) =>
+  const admitLarge = (
+    { isPaid, isRateLimited }: Plan,
+    record: RequestContext.RequestRecord,
+    { headers }: HttpServerRequest.HttpServerRequest
+  ) =>
     Effect.orDie(
-      Effect.andThen(isRateLimited ? count(record) : Effect.void, isPaid ? admission.notExhausted : Effect.void)
+      Effect.andThen(
+        isRateLimited ? count(record) : Effect.void,
+        isPaid ? admission.notExhausted(headers["idempotency-key"]) : Effect.void
+      )
     )
 
   /** Runs the effect with a request whose text is read within the limits. */
@@ -126,7 +133,7 @@ export const make = Effect.gen(function* () {
       isForm || plan.payload === undefined
         ? withinLimit(limit, httpEffect)
         : withText(request, limit, plan.payload, owner, withinLimit(limit, httpEffect))
-    return length > largeBody ? Effect.andThen(admitLarge(plan, record), served) : served
+    return length > largeBody ? Effect.andThen(admitLarge(plan, record, request), served) : served
   }
 
   const guard: Guard = (endpoint, owner, httpEffect) =>

@@ -133,7 +133,9 @@ const make = Effect.gen(function* () {
       // Measuring takes work, so it comes after the checks that need no price.
       yield* admission.withinRate
       const own = yield* ownKeys.of(caller)
-      if (allowed.some(({ isFree }) => !isFree) && !OwnKeys.hasOwn(allowed, own)) yield* admission.notExhausted(caller)
+      if (allowed.some(({ isFree }) => !isFree) && !OwnKeys.hasOwn(allowed, own)) {
+        yield* admission.notExhausted(caller, idempotencyKey)
+      }
       const { duration, format } = yield* measuring.hold(caller.key.hash, 1)(TranscriptionInput.measure(input))
       const requestFor = ({ provider }: TranscriptionOffer): TranscriptionRequest => {
         const options = input.provider?.options?.[provider]

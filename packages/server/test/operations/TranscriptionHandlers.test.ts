@@ -354,6 +354,19 @@ it.layer(layer(), { excludeTestServices: true })("POST /audio/transcriptions wit
     })
   )
 
+  it.effect("repeats an answer that was paid for with the last credits", () =>
+    Effect.gen(function* () {
+      const { usage } = decode((yield* post(path, request)).text)
+      const key = yield* newKey(usage?.cost ?? 0)
+      const headers = { "idempotency-key": "with the last credits" }
+      const first = yield* post(path, request, { key, headers })
+      expect(first.status).toBe(200)
+      const again = yield* post(path, request, { key, headers })
+      expect([again.status, again.text, again.headers["idempotent-replayed"]]).toEqual([200, first.text, "true"])
+      expect((yield* post(path, request, { key })).status).toBe(402)
+    })
+  )
+
   it.effect("answers a key while another key's audio takes long to look through", () =>
     Effect.gen(function* () {
       const busy = yield* newKey(1)
