@@ -119,7 +119,7 @@ const served = HttpRouter.serve(routes, {
  * layer closes, the service first reports that it is not ready, stops accepting requests, and lets
  * requests in flight finish within the HTTP server's `gracefulShutdownTimeout` (use 30 seconds).
  */
-const layerHttp = Lifecycle.layerStopFirst.pipe(
+export const layerHttp = Lifecycle.layerStopFirst.pipe(
   Layer.provideMerge(served),
   Layer.provideMerge(Lifecycle.layer),
   Layer.provide(FailureLog.layer())
