@@ -132,19 +132,18 @@ export const startFaults = async (origin) => {
       (answer) => {
         response.writeHead(answer.statusCode, answer.headers)
         if (rule === undefined) return answer.pipe(response)
-        const half = Number(answer.headers["content-length"]) / 2
-        let sent = 0
+        let left = Math.floor(Number(answer.headers["content-length"]) / 2)
         answer.on("data", (chunk) => {
-          if (sent >= half) return
-          sent += chunk.length
-          response.write(chunk.subarray(0, Math.max(1, chunk.length - 1)), () => {
-            if (sent >= half && rule.fault === "cutBody") request.socket.resetAndDestroy()
+          const part = chunk.subarray(0, left)
+          left -= part.length
+          response.write(part, () => {
+            if (left === 0 && rule.fault === "cutBody") request.socket.resetAndDestroy()
           })
         })
       }
     )
     passed.on("error", () => request.socket.destroy())
-    request.on("close", () => passed.destroy())
+    response.on("close", () => passed.destroy())
     request.pipe(passed)
   })
   server.on("connection", (socket) => {

@@ -85,6 +85,12 @@ export const declarations = {
     default: 10,
     description: "Maximum number of connections of this process to Postgres"
   }),
+  objectStoreUrl: Setting.objectStoreUrl("object-store-url", {
+    variable: "OBJECT_STORE_URL",
+    description:
+      "Object store for files and videos, which several machines share: s3://bucket/prefix?region=…&endpoint=…&pathStyle=true. " +
+      "Without it, they are stored in the data folder"
+  }),
   webDir: Setting.text("web-dir", {
     allowed: "an existing folder, sample or none",
     default: "sample",

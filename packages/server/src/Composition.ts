@@ -17,6 +17,7 @@ import { type FileApis, FileProviders } from "./objects/FileProviders.ts"
 import * as FileStore from "./objects/FileStore.ts"
 import * as LocalObjectStore from "./objects/LocalObjectStore.ts"
 import * as ObjectStore from "./objects/ObjectStore.ts"
+import * as S3ObjectStore from "./objects/S3ObjectStore.ts"
 import * as ObjectSweep from "./objects/ObjectSweep.ts"
 import { GatewayServerConfig } from "./GatewayServerConfig.ts"
 import * as Broadcast from "./broadcast/Broadcast.ts"
@@ -220,8 +221,18 @@ export const jobs = VideoJobs.layerSql.pipe(Layer.provideMerge(Layer.mergeAll(Vi
 /** The parts that `/readyz` shows. */
 const parts = Layer.mergeAll(DatabaseReadiness.layer(), ObjectStore.layerReadiness)
 
+/** Where files and videos are stored. */
+export interface ObjectOptions {
+  /**
+   * An object store with the S3 API that several machines share, such as
+   * `s3://bucket/prefix?region=eu-central-1`. Credentials come from the standard AWS variables, files
+   * and roles. Default: the folder `files` of the data.
+   */
+  readonly objectStoreUrl?: string | undefined
+}
+
 /** Options of the service. */
-export interface Options extends DataOptions {
+export interface Options extends DataOptions, ObjectOptions {
   /**
    * The offers of models, in order of preference. `@model-gateway/sandbox` has some that need no
    * upstream.
@@ -236,18 +247,24 @@ export interface Options extends DataOptions {
   readonly web?: StaticSite.Options | undefined
 }
 
+/** Parts of an upload to an object store wait in `uploads`. */
+const objects = (dataDir: string, { objectStoreUrl }: ObjectOptions, uploads: ReturnType<typeof layerUploads>) =>
+  objectStoreUrl === undefined
+    ? inFolder(dataDir, "files", LocalObjectStore.layer)
+    : S3ObjectStore.layerUrl(objectStoreUrl).pipe(Layer.provide(uploads))
+
+const layerUploads = (dataDir: string) => inFolder(dataDir, "uploads", UploadFolder.layer)
+
 /** The whole service, over the HTTP server in the context. */
-export const layer = ({ fileProviders = {}, offers, web, ...data }: Options) =>
-  Layer.mergeAll(
-    layerHttp.pipe(Layer.provide(inFolder(data.dataDir, "uploads", UploadFolder.layer))),
-    background,
-    parts
-  ).pipe(
+export const layer = ({ fileProviders = {}, objectStoreUrl, offers, web, ...data }: Options) => {
+  const uploads = layerUploads(data.dataDir)
+  return Layer.mergeAll(layerHttp.pipe(Layer.provide(uploads)), background, parts).pipe(
     Layer.provide(Readiness.layer),
     Layer.provideMerge(jobs),
     Layer.provideMerge(
-      Layer.mergeAll(ModelCatalogue.layer(offers), limits, inFolder(data.dataDir, "files", LocalObjectStore.layer))
+      Layer.mergeAll(ModelCatalogue.layer(offers), limits, objects(data.dataDir, { objectStoreUrl }, uploads))
     ),
     Layer.provideMerge(layerStores(data)),
     Layer.provide([Layer.succeed(StaticSite.StaticSite, web), Layer.succeed(FileProviders, fileProviders)])
   )
+}

@@ -36,6 +36,7 @@ import {
   SchemaIssue,
   SchemaParser
 } from "effect"
+import * as ObjectStoreUrl from "./internal/ObjectStoreUrl.ts"
 
 /** Prefix of the environment variables that a setting's name gives. */
 export const variablePrefix = "MODEL_GATEWAY_"
@@ -272,6 +273,15 @@ export const text = <Default extends string | undefined>(
     readonly schema?: Schema.ConstraintCodec<string, string>
   }
 ): Setting<string | Default> => declare(name, { ...options, schema: options.schema ?? Schema.NonEmptyString })
+
+/** The place of an object store, such as `s3://bucket?region=eu-central-1`. Without it the value is undefined. */
+export const objectStoreUrl = (name: string, options: Options): Setting<string | undefined> =>
+  declare(name, {
+    ...options,
+    schema: ObjectStoreUrl.ObjectStoreUrl,
+    allowed: ObjectStoreUrl.allowed,
+    default: undefined
+  })
 
 /**
  * A list, empty by default. The errors of `item` are shown, so its checks should state what is

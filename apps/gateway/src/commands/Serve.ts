@@ -37,11 +37,11 @@ const layerService = Effect.fnUntraced(function* (
       import("@effect/platform-node/NodeHttpServer")
     ])
   )
-  const { databaseConnections, databaseUrl, dataDir, host, port, shutdownTimeout, webDir } = settings
+  const { databaseConnections, databaseUrl, dataDir, host, objectStoreUrl, port, shutdownTimeout, webDir } = settings
   const web = webDir === undefined ? undefined : { dir: webDir }
   return Layer.unwrap(
     Effect.map(Offered, ({ fileProviders, offers }) =>
-      GatewayServer.layer({ databaseConnections, databaseUrl, dataDir, fileProviders, offers, web })
+      GatewayServer.layer({ databaseConnections, databaseUrl, dataDir, fileProviders, objectStoreUrl, offers, web })
     )
   ).pipe(
     Layer.provideMerge(Offers.layer(loaded, settings)),
@@ -145,6 +145,9 @@ const running = Effect.fnUntraced(function* (settings: LoadSettings.Ready, conne
   const data = databaseUrl === undefined ? dataDir : `${dataDir} and ${Database.nameOf(databaseUrl)}`
   return yield* Effect.gen(function* () {
     yield* Console.log(`Model gateway at ${base}/api/v1 (data in ${data}${page}, API reference at ${base}/docs)`)
+    if (settings.objectStoreUrl !== undefined) {
+      yield* Console.log(`Files and videos are stored in ${settings.objectStoreUrl.split("?")[0]}.`)
+    }
     yield* Console.log(Catalogue.summary(yield* Offered))
     // Created once the port is open: a run that cannot listen must not create keys that nobody
     // sees.

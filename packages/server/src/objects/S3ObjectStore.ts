@@ -7,10 +7,10 @@
  * completed; an upload that fails or is interrupted is aborted, and one whose process died is
  * aborted by the sweep.
  */
-import { Duration, Effect, Exit, FileSystem, Layer, Option, Pull, type Scope, Semaphore, Stream } from "effect"
+import { Duration, Effect, Exit, FileSystem, Layer, Option, Pull, Result, type Scope, Semaphore, Stream } from "effect"
 import type { PlatformError } from "effect/PlatformError"
 import { createHash } from "node:crypto"
-import type { S3Location } from "../internal/ObjectStoreUrl.ts"
+import * as ObjectStoreUrl from "../internal/ObjectStoreUrl.ts"
 import * as S3Client from "../storage/s3/S3Client.ts"
 import { S3Error } from "../storage/s3/S3Error.ts"
 import {
@@ -70,7 +70,7 @@ interface PartFile {
 
 /** Makes the store over a bucket. */
 export const make = Effect.fnUntraced(function* (
-  location: S3Location,
+  location: ObjectStoreUrl.S3Location,
   options?: Options
 ): Effect.fn.Return<
   { readonly objects: ObjectStore["Service"]; readonly bucket: S3Client.Bucket },
@@ -257,7 +257,7 @@ export const make = Effect.fnUntraced(function* (
  * not list it. Only warns if it cannot be reached now, because much of the service works without it.
  */
 export const layer = (
-  location: S3Location,
+  location: ObjectStoreUrl.S3Location,
   options?: Options
 ): Layer.Layer<ObjectStore, ObjectStoreError, FileSystem.FileSystem> =>
   Layer.effect(
@@ -272,7 +272,7 @@ export const layer = (
                 new ObjectStoreError({
                   operation: "open",
                   reason: "unavailable",
-                  message: `${message} The bucket is ${location.bucket}.`
+                  message: `${message.slice(0, -1)} (s3://${location.bucket}/${location.prefix}).`
                 })
               )
             : Effect.logWarning("The object store does not work now. Files and videos wait for it.", message)
@@ -280,4 +280,13 @@ export const layer = (
       )
       return objects
     })
+  )
+
+/** The same at a URL. Throws a `RangeError` on one that is not allowed. */
+export const layerUrl = (url: string): Layer.Layer<ObjectStore, ObjectStoreError, FileSystem.FileSystem> =>
+  layer(
+    Result.getOrThrowWith(
+      ObjectStoreUrl.parse(url),
+      (problem) => new RangeError(`objectStoreUrl is not ${ObjectStoreUrl.allowed}. ${problem}.`)
+    )
   )

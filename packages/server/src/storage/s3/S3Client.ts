@@ -12,7 +12,7 @@ import { Readable } from "node:stream"
 import type { S3Location } from "../../internal/ObjectStoreUrl.ts"
 import { fromUnknown, type S3Error } from "./S3Error.ts"
 
-/** Time limits. */
+/** Time limits, and the size of a page. */
 export interface Options {
   /** For opening a connection. Default: 5 seconds. */
   readonly connectTimeout?: Duration.Input | undefined
@@ -23,6 +23,8 @@ export interface Options {
   readonly callTimeout?: Duration.Input | undefined
   /** For the next bytes of an object that is read. Default: 30 seconds. */
   readonly silenceTimeout?: Duration.Input | undefined
+  /** How many objects or uploads one request lists. Default: 1000. */
+  readonly pageSize?: number | undefined
 }
 
 /** An object. */
@@ -62,6 +64,7 @@ export const make = Effect.fnUntraced(function* (location: S3Location, options?:
   const sdk = yield* Effect.promise(() => import("@aws-sdk/client-s3"))
   const millis = (input: Duration.Input) => Duration.toMillis(Duration.fromInputUnsafe(input))
   const { bucket: Bucket, prefix } = location
+  const pageSize = options?.pageSize ?? 1000
   const silence = Duration.fromInputUnsafe(options?.silenceTimeout ?? "30 seconds")
 
   const client: S3Client = yield* Effect.acquireRelease(
@@ -117,6 +120,7 @@ export const make = Effect.fnUntraced(function* (location: S3Location, options?:
             new sdk.ListObjectsV2Command({
               Bucket,
               Prefix: prefix + keyPrefix,
+              MaxKeys: pageSize,
               ...(token === undefined ? {} : { ContinuationToken: token })
             }),
             options
@@ -137,6 +141,7 @@ export const make = Effect.fnUntraced(function* (location: S3Location, options?:
           new sdk.ListMultipartUploadsCommand({
             Bucket,
             Prefix: prefix,
+            MaxUploads: pageSize,
             ...(after.key === undefined ? {} : { KeyMarker: after.key }),
             ...(after.id === undefined ? {} : { UploadIdMarker: after.id })
           }),

@@ -68,11 +68,15 @@ export const fromUnknown = (error: unknown): S3Error => {
   if (busy.has(name) || status === 503 || status === 429) {
     return make("unavailable", `The object store is busy (${status ?? name}).`)
   }
+  const code = textOf(error, "code")
+  if (code === "ECONNRESET" || code === "EPIPE") {
+    return make("unavailable", `The connection to the object store was lost (${code}).`)
+  }
   if (name === "TimeoutError" || name === "AbortError") {
     return make("unavailable", "The object store did not answer in time.")
   }
   if (status !== undefined) return make("unavailable", `The object store failed with status ${status} (${name}).`)
   return name === "Error" && Predicate.hasProperty(error, "message") && error.message === "Region is missing"
     ? make("refused", "The region of the object store is not known: add ?region=… to its URL, or set AWS_REGION.")
-    : make("unavailable", `The object store cannot be reached (${textOf(error, "code") ?? name}).`)
+    : make("unavailable", `The object store cannot be reached (${code ?? name}).`)
 }
