@@ -20,6 +20,7 @@ import { mapSqlError, type StorageError } from "../sql/StorageError.ts"
 import * as PostgresConnection from "./postgresConnection.ts"
 import * as PostgresEventLog from "./PostgresEventLog.ts"
 import * as PostgresLedger from "./PostgresLedger.ts"
+import * as PostgresProcessLocks from "./PostgresProcessLocks.ts"
 import * as PostgresTransactions from "./PostgresTransactions.ts"
 
 /** Location and options of the database. */
@@ -92,7 +93,7 @@ export const layer = (
   options: Options
 ): Layer.Layer<SqlClient.SqlClient | GroupCommit | EventLog | LedgerStore | Reader.Reader | Reactivity, StorageError> =>
   PostgresLedger.layer.pipe(
-    Layer.provideMerge(Layer.merge(PostgresTransactions.layer, PostgresEventLog.layer)),
+    Layer.provideMerge(Layer.mergeAll(PostgresTransactions.layer, PostgresEventLog.layer, PostgresProcessLocks.layer)),
     Layer.provideMerge(
       Layer.effectContext(
         Effect.map(make(options), ({ client, reader }) =>
