@@ -4,9 +4,10 @@
  */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import type { Offers } from "@model-gateway/providers/Offer"
-import { Effect, Layer, Path, type Redacted } from "effect"
+import { Effect, type FileSystem, Layer, Path, type Redacted } from "effect"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import { HttpRouter } from "effect/http"
+import type { SqlClient } from "effect/sql/SqlClient"
 import * as RateLimiter from "effect/persistence/RateLimiter"
 import { HttpApiBuilder } from "effect/http-api"
 import * as Accounting from "./accounting/Accounting.ts"
@@ -191,10 +192,20 @@ const database = ({ busyTimeout, databaseConnections, databaseUrl, dataDir }: Da
       )
     : PostgresClient.layer({ url: databaseUrl, maxConnections: databaseConnections })
 
+/** A created master key is where all processes of this database find it. */
+const vault = ({
+  databaseUrl,
+  dataDir
+}: DataOptions): Layer.Layer<
+  Vault.Vault,
+  never,
+  FileSystem.FileSystem | Path.Path | SecureRandom.SecureRandom | SqlClient
+> => (databaseUrl === undefined ? Vault.layer(dataDir) : Vault.layerSql)
+
 /** The stores only. */
 export const layerStores = (options: DataOptions) =>
   layerStoresSql.pipe(
-    Layer.provide(Vault.layer(options.dataDir)),
+    Layer.provide(vault(options)),
     Layer.provideMerge(SecureRandom.layerWebCrypto),
     Layer.provideMerge(Layer.provideMerge(Migrations.layer, database(options)))
   )

@@ -2,13 +2,18 @@ import type { Lifecycle } from "../src/http/Lifecycle.ts"
 import type { ObjectStoreError } from "../src/objects/ObjectStore.ts"
 import type { StorageError } from "../src/storage/sql/StorageError.ts"
 import { describe, expect, expectTypeOf, it } from "@effect/vitest"
-import { Context, Effect, Exit, Fiber, Latch, Layer, type PlatformError, Scope } from "effect"
+import { Context, Effect, Exit, Fiber, Latch, Layer, type PlatformError, Redacted, Scope } from "effect"
 import type { FileSystem } from "effect/FileSystem"
 import type { Path } from "effect/Path"
 import type { Etag, HttpPlatform, HttpServer } from "effect/http"
 import { Agent, request as httpRequest } from "node:http"
-import type * as Composition from "../src/Composition.ts"
+import { NodeServices } from "@effect/platform-node"
+import { ProviderKeys } from "../src/access/ProviderKeys.ts"
+import { WorkspaceStore } from "../src/access/WorkspaceStore.ts"
+import * as Composition from "../src/Composition.ts"
 import type * as GatewayServer from "../src/GatewayServer.ts"
+import * as GatewayServerConfig from "../src/GatewayServerConfig.ts"
+import * as TestPostgres from "./TestPostgres.ts"
 import { layer, layerAt, TestGateway } from "./TestGateway.ts"
 import { post } from "./TestEnvelope.ts"
 import { temporaryFolder } from "./TestStorage.ts"
@@ -103,5 +108,34 @@ describe("GatewayServer", () => {
       const refused = yield* Effect.exit(gateway.ask("/healthz"))
       expect(Exit.isFailure(refused)).toBe(true)
     }).pipe(Effect.scoped)
+  )
+})
+
+describe.skipIf(!TestPostgres.isInstalled)("two processes on one Postgres", () => {
+  it.effect("decrypt the secrets of each other, without a master key in their settings", () =>
+    Effect.gen(function* () {
+      const databaseUrl = Redacted.make(yield* TestPostgres.create)
+      /** Each has a data folder of its own. */
+      const inProcess = <A, E>(effect: Effect.Effect<A, E, GatewayServer.Stores>) =>
+        Effect.flatMap(temporaryFolder, (dataDir) =>
+          Effect.provide(effect, Layer.fresh(Composition.layerStores({ dataDir, databaseUrl })))
+        ).pipe(Effect.provide([GatewayServerConfig.layer(), NodeServices.layer]))
+      const workspace = yield* inProcess(
+        Effect.gen(function* () {
+          const workspace = yield* (yield* WorkspaceStore).ensureDefault()
+          yield* (yield* ProviderKeys).create({
+            organizationId: workspace.organizationId,
+            workspaceId: workspace.id,
+            provider: "cohere",
+            secret: Redacted.make("co-0123456789abcdef")
+          })
+          return workspace
+        })
+      )
+      const usable = yield* inProcess(Effect.flatMap(ProviderKeys, ({ usable }) => usable(workspace.id)))
+      expect(usable.map(({ credential }) => credential?.secret && Redacted.value(credential.secret))).toEqual([
+        "co-0123456789abcdef"
+      ])
+    })
   )
 })
