@@ -23,7 +23,7 @@ import { EventType } from "./Webhook.ts"
 export const RotateRequest = Schema.Struct({
   /**
    * For how many seconds the present secret signs along with the new one, from 0 to 604800 (7
-   * days). Default: 86400 (24 hours).
+   * days). Default: 86400 (24 hours). With 0, no earlier secret signs any more.
    */
   keep_previous_for: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 604_800 })))
 })

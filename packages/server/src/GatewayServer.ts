@@ -19,6 +19,7 @@ import * as Composition from "./Composition.ts"
 import type { Lifecycle } from "./http/Lifecycle.ts"
 import type { ObjectStoreError } from "./objects/ObjectStore.ts"
 import type { StorageError } from "./storage/sql/StorageError.ts"
+import type { WebhookSecrets } from "./webhooks/WebhookSecrets.ts"
 
 export { type DataOptions, databaseFile, type Options } from "./Composition.ts"
 
@@ -31,6 +32,7 @@ export type Stores =
   | KeyRecords
   | KeyStore
   | ProviderKeys
+  | WebhookSecrets
   | WorkspaceStore
 
 /** Why the service cannot start: its database, its folder or its port is not available. */

@@ -1,6 +1,7 @@
 /** `model-gateway byok`: manages the encryption of what callers stored. */
 import { ProviderKeys } from "@model-gateway/server/access/ProviderKeys"
 import { DestinationStore } from "@model-gateway/server/broadcast/DestinationStore"
+import { WebhookSecrets } from "@model-gateway/server/webhooks/WebhookSecrets"
 import { Console, Effect } from "effect"
 import { Command } from "effect/cli"
 import * as Output from "../Output.ts"
@@ -19,10 +20,16 @@ const rewrap = Command.make(
         const providerKeys = yield* ProviderKeys
         const rewrapped = yield* providerKeys.rewrap
         const destinations = yield* (yield* DestinationStore).rewrap
-        if (input.json) return yield* Output.json({ rewrapped, destinations })
+        const webhooks = yield* (yield* WebhookSecrets).rewrap
+        if (input.json) return yield* Output.json({ rewrapped, destinations, webhooks })
         if (destinations > 0) {
           yield* Console.log(
             `Encrypted the secrets of ${destinations} broadcast ${destinations === 1 ? "destination" : "destinations"} with the current master key.`
+          )
+        }
+        if (webhooks > 0) {
+          yield* Console.log(
+            `Encrypted the webhook secrets of ${webhooks} ${webhooks === 1 ? "workspace" : "workspaces"} with the current master key.`
           )
         }
         yield* Console.log(
@@ -35,7 +42,7 @@ const rewrap = Command.make(
   })
 ).pipe(
   Command.withDescription(
-    "Encrypt every stored provider key, and the secrets of every broadcast destination, with the current master key. Afterward the former master keys can be removed. It runs beside a running gateway"
+    "Encrypt every stored provider key, the secrets of every broadcast destination and the secrets of webhooks with the current master key. Afterward the former master keys can be removed. It runs beside a running gateway"
   ),
   Command.withShortDescription("Encrypt every stored secret with the current master key"),
   Command.withExamples([

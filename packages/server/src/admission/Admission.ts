@@ -110,10 +110,7 @@ export class Admission extends Context.Service<
      * whose price is not known yet. A request with a used `Idempotency-Key` passes, because its
      * answer may have been paid for with the last credits.
      */
-    readonly notExhausted: (
-      caller: Caller,
-      idempotencyKey: string | undefined
-    ) => Effect.Effect<void, PaymentRequired>
+    readonly notExhausted: (caller: Caller, idempotencyKey: string | undefined) => Effect.Effect<void, PaymentRequired>
     /**
      * Admits the request, runs `work` and charges its actual cost. Once there is an answer it is
      * charged, even if the caller has disconnected. `work` runs uninterruptibly, except for parts

@@ -27,7 +27,7 @@ export class WebhookSecrets extends Context.Service<
   {
     /** The secrets that sign now, newest first. Creates the first one if there is none. */
     readonly signers: (workspaceId: string) => Effect.Effect<ReadonlyArray<WebhookSignature.Secret>, StorageError>
-    /** Replaces the secret. The one before signs along for `keepFor`. */
+    /** Replaces the secret. Those before it sign along for `keepFor` at most. */
     readonly rotate: (workspaceId: string, keepFor: Duration.Duration) => Effect.Effect<Rotated, StorageError>
     /**
      * Encrypts the secrets under the current master key. Returns the number of workspaces whose
@@ -116,10 +116,10 @@ export const make = Effect.gen(function* () {
       const present = stored === undefined ? [] : validAt(now, yield* open(workspaceId, stored))
       const keepUntil = now + Math.floor(Duration.toMillis(keepFor))
       // An answer that was lost may have been followed by another rotation: the secret that
-      // receivers know is then not the newest. It keeps its own end.
+      // receivers know is then not the newest. It keeps its own end unless the new one is earlier.
       const former = validAt(
         now,
-        present.map((one) => ({ ...one, expires_at: one.expires_at ?? keepUntil }))
+        present.map((one) => ({ ...one, expires_at: Math.min(one.expires_at ?? keepUntil, keepUntil) }))
       ).slice(0, maxSigners - 1)
       const next = [{ secret: Redacted.value(secret), expires_at: null }, ...former]
       if (yield* replace(workspaceId, stored, yield* seal(workspaceId, next))) {
