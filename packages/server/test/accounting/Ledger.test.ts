@@ -9,7 +9,7 @@ import { KeyRecords } from "../../src/access/KeyRecords.ts"
 import { KeyStore } from "../../src/access/KeyStore.ts"
 import { startOfDay, startsOf } from "../../src/internal/Periods.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
-import { layer } from "../TestStorage.ts"
+import { databases } from "../TestDatabases.ts"
 import * as TestLedger from "./TestLedger.ts"
 
 const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
@@ -56,7 +56,7 @@ const startOfWeek = (millis: number) => startsOf(millis).week
 const startOfMonth = (millis: number) => startsOf(millis).month
 const startOf = { daily: startOfDay, weekly: startOfWeek, monthly: startOfMonth }
 
-describe("the ledger", () => {
+describe.each(databases)("the ledger on $name", ({ layer, name }) => {
   it.layer(layer)((it) => {
     it.effect.prop(
       "agrees with a model that sums all requests, for random sequences of events",
@@ -192,7 +192,7 @@ describe("the ledger", () => {
           const usage = yield* TestLedger.usageOf({ keyHash: key.hash })
           expect(usage.map((row) => row.id).toSorted()).toEqual(settled.map((request) => request.id).toSorted())
         }),
-      { timeout: 60_000, arbitrary: { runs: 200 } }
+      { timeout: 60_000, arbitrary: { runs: name === "sqlite" ? 200 : 40 } }
     )
   })
 })

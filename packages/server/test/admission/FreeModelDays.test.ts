@@ -2,11 +2,11 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { FreeModelDays } from "../../src/admission/FreeModelDays.ts"
-import { layer } from "../TestStorage.ts"
+import { databases } from "../TestDatabases.ts"
 
 const late = Date.UTC(2026, 10, 20, 23, 59, 30)
 
-describe("FreeModelDays", () => {
+describe.each(databases)("FreeModelDays on $name", ({ layer }) => {
   it.effect("counts to the limit, then reports when the next day starts, and resets with it", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(late)

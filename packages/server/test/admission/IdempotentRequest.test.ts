@@ -1,11 +1,11 @@
-import { expect, it } from "@effect/vitest"
+import { describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { type Caller, CurrentCaller } from "../../src/access/Caller.ts"
 import { KeyStore } from "../../src/access/KeyStore.ts"
 import { Idempotency } from "../../src/admission/Idempotency.ts"
 import * as IdempotentRequest from "../../src/admission/IdempotentRequest.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
-import { layer } from "../TestStorage.ts"
+import { databases } from "../TestDatabases.ts"
 
 const callerOf = Effect.gen(function* () {
   const made = yield* (yield* WorkspaceStore).bootstrap()
@@ -23,18 +23,20 @@ const request = <E>(caller: Caller, work: Effect.Effect<string, E>) =>
     )
   ).pipe(Effect.provideService(CurrentCaller, caller))
 
-it.effect("a caller who hangs up at any moment leaves the key free for the next try", () =>
-  Effect.gen(function* () {
-    const caller = yield* callerOf
-    // From before the claim is written, over while it is, to long after.
-    for (let turns = 0; turns < 40; turns++) {
-      const hanging = yield* Effect.forkChild(request(caller, Effect.never), { startImmediately: true })
-      for (let turn = 0; turn < turns; turn++) yield* Effect.yieldNow
-      yield* Fiber.interrupt(hanging)
-    }
-    const response = yield* request(caller, Effect.succeed(`"answered"`))
-    expect(response.status).toBe(200)
-    expect(response.headers["idempotent-replayed"]).toBeUndefined()
-    expect((yield* request(caller, Effect.succeed(`"again"`))).headers["idempotent-replayed"]).toBe("true")
-  }).pipe(Effect.provide(layer))
-)
+describe.each(databases)("on $name", ({ layer }) => {
+  it.effect("a caller who hangs up at any moment leaves the key free for the next try", () =>
+    Effect.gen(function* () {
+      const caller = yield* callerOf
+      // From before the claim is written, over while it is, to long after.
+      for (let turns = 0; turns < 40; turns++) {
+        const hanging = yield* Effect.forkChild(request(caller, Effect.never), { startImmediately: true })
+        for (let turn = 0; turn < turns; turn++) yield* Effect.yieldNow
+        yield* Fiber.interrupt(hanging)
+      }
+      const response = yield* request(caller, Effect.succeed(`"answered"`))
+      expect(response.status).toBe(200)
+      expect(response.headers["idempotent-replayed"]).toBeUndefined()
+      expect((yield* request(caller, Effect.succeed(`"again"`))).headers["idempotent-replayed"]).toBe("true")
+    }).pipe(Effect.provide(layer))
+  )
+})

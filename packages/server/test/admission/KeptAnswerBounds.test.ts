@@ -5,7 +5,8 @@ import { TestClock } from "effect/testing"
 import { randomBytes } from "node:crypto"
 import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
 import { fingerprintOf, Idempotency, pack } from "../../src/admission/Idempotency.ts"
-import { layer, layerAt, temporaryFolder } from "../TestStorage.ts"
+import { type Database, databases } from "../TestDatabases.ts"
+import { layerAt } from "../TestStorage.ts"
 
 const kibibyte = 1024
 
@@ -45,7 +46,18 @@ const stored = Effect.gen(function* () {
   }
 })
 
-describe("kept answers", () => {
+/**
+ * What is stored when it is below the bound. Answers are deleted in the background, which takes no
+ * time on SQLite and a few round trips on Postgres.
+ */
+const storedBelow = Effect.fnUntraced(function* (bound: number, name: Database["name"]) {
+  let now = yield* stored
+  for (let reads = 0; name === "postgres" && now.bytes >= bound && reads < 1000; reads++) now = yield* stored
+  expect(now.bytes).toBeLessThan(bound)
+  return now
+})
+
+describe.each(databases)("kept answers on $name", ({ create, layer, name }) => {
   it.effect("are compressed where they are large, and given again as they were", () =>
     Effect.gen(function* () {
       const text = JSON.stringify({ documents: Array.from({ length: 20_000 }, (_, n) => ({ text: `døcument ${n}` })) })
@@ -65,9 +77,8 @@ describe("kept answers", () => {
       for (let n = 0; n < 40; n++) {
         yield* ask({ key: `${n}`, body: noise(64 * kibibyte) })
         yield* TestClock.adjust("1 second")
-        const { bytes, counted } = yield* stored
+        const { bytes, counted } = yield* storedBelow(512 * kibibyte + 2 * kibibyte, name)
         expect(counted).toBe(bytes)
-        expect(bytes).toBeLessThan(512 * kibibyte + 2 * kibibyte)
       }
       expect(yield* ask({ key: "39" })).toMatchObject({ replayed: true })
       expect(yield* ask({ key: "35" })).toMatchObject({ replayed: true })
@@ -82,7 +93,7 @@ describe("kept answers", () => {
         const { replayed } = yield* ask({ key: "same", scope: `ephemeral ${n}`, body: noise(64 * kibibyte) })
         expect(replayed).toBe(false)
       }
-      expect((yield* stored).bytes).toBeLessThan(256 * kibibyte)
+      yield* storedBelow(256 * kibibyte, name)
     }).pipe(Effect.provide(layer), Effect.provide(bounded({ perKey: 256 * kibibyte })))
   )
 
@@ -90,9 +101,8 @@ describe("kept answers", () => {
     Effect.gen(function* () {
       yield* ask({ key: "small", keyHash: "modest" })
       for (let n = 0; n < 40; n++) yield* ask({ key: `${n}`, keyHash: `greedy ${n % 4}`, body: noise(64 * kibibyte) })
-      const { bytes, counted } = yield* stored
+      const { bytes, counted } = yield* storedBelow(1.25 * 1024 * kibibyte, name)
       expect(counted).toBe(bytes)
-      expect(bytes).toBeLessThan(1.25 * 1024 * kibibyte)
       expect(bytes).toBeGreaterThan(512 * kibibyte)
       expect(yield* ask({ key: "small", keyHash: "modest" })).toMatchObject({ replayed: true })
     }).pipe(Effect.provide(layer), Effect.provide(bounded({ total: 1024 * kibibyte })))
@@ -100,8 +110,8 @@ describe("kept answers", () => {
 
   it.effect("are bounded across processes, and no claim in flight is deleted", () =>
     Effect.gen(function* () {
-      const filename = `${yield* temporaryFolder}/gateway.db`
-      const other = yield* Layer.build(layerAt(filename))
+      const location = yield* create
+      const other = yield* Layer.build(layerAt(location))
       yield* Effect.gen(function* () {
         const idempotency = yield* Idempotency
         const request = { scope: "key-hash", keyHash: "key-hash", key: "in flight", fingerprint: fingerprintOf("x") }
@@ -115,7 +125,7 @@ describe("kept answers", () => {
         expect(bytes).toBeLessThan(256 * kibibyte)
         if (begun._tag === "First") yield* begun.claim.complete({ status: 200, headers: {}, body: "done" })
         expect(yield* ask({ key: "in flight" })).toEqual({ body: "done", replayed: true })
-      }).pipe(Effect.provide(layerAt(filename)))
+      }).pipe(Effect.provide(layerAt(location)))
     }).pipe(Effect.provide(bounded({ perKey: 256 * kibibyte })))
   )
 
@@ -125,7 +135,7 @@ describe("kept answers", () => {
       const error = yield* Effect.flip(ask({ key: "large" }))
       expect(error._tag).toBe("IdempotencyConflict")
       expect(error.message).toMatch(/too large to be kept/)
-      expect((yield* stored).bytes).toBeLessThan(kibibyte)
+      yield* storedBelow(kibibyte, name)
     }).pipe(Effect.provide(layer), Effect.provide(bounded({ perKey: 16 * kibibyte })))
   )
 
