@@ -2,53 +2,18 @@ import { describe, expect, it } from "@effect/vitest"
 import { Duration, Effect, Exit, Layer, Metric } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { TestClock } from "effect/testing"
-import { Accounting, layerReaper, type Outcome } from "../../src/accounting/Accounting.ts"
+import { Accounting, layerReaper } from "../../src/accounting/Accounting.ts"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import * as FailureLog from "../../src/observability/FailureLog.ts"
 import { GuardrailStore } from "../../src/access/GuardrailStore.ts"
 import { KeyRecords } from "../../src/access/KeyRecords.ts"
-import { type CreateKey, KeyStore } from "../../src/access/KeyStore.ts"
-import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
+import { KeyStore } from "../../src/access/KeyStore.ts"
 import { mapSqlError, StorageError } from "../../src/storage/sql/StorageError.ts"
 import { run, runAndKill } from "../storage/sql/Processes.ts"
 import { databases } from "../TestDatabases.ts"
 import { clockAhead, layerAt } from "../TestStorage.ts"
 import * as TestLedger from "./TestLedger.ts"
-
-const micro = MicroCredits.make
-
-/** A workspace with `credits` micro-credits and a key in it. */
-const payerWith = Effect.fnUntraced(function* (credits: number, key?: Partial<CreateKey>) {
-  const workspaces = yield* WorkspaceStore
-  const workspace = yield* workspaces.ensureDefault({ credits: micro(credits) })
-  const { id: workspaceId, organizationId } = workspace
-  const made = yield* (yield* KeyStore).create({ organizationId, workspaceId, name: "k", ...key })
-  return { organizationId, key: made.key, payer: { keyHash: made.key.hash, workspaceId, guardrailId: null } }
-})
-
-const outcome = (cost: number, more?: Partial<Outcome>): Outcome => ({
-  cost: micro(cost),
-  provider: "sandbox",
-  upstreamModel: "bm25",
-  ...more
-})
-
-const reserve = Effect.fnUntraced(function* (
-  id: string,
-  payer: { readonly keyHash: string; readonly workspaceId: string; readonly guardrailId: string | null },
-  amount: number,
-  more?: { readonly isByok?: boolean; readonly byokAmount?: MicroCredits.MicroCredits; readonly jobId?: string }
-) {
-  const accounting = yield* Accounting
-  return yield* accounting.reserve({
-    id,
-    payer,
-    operation: "rerank",
-    model: "sandbox/bm25",
-    amount: micro(amount),
-    ...more
-  })
-})
+import { micro, outcome, payerWith, reserve } from "./TestPayer.ts"
 
 const refusal = (...args: Parameters<typeof reserve>) =>
   Effect.map(Effect.flip(reserve(...args)), (error) =>

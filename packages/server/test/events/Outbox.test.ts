@@ -1,9 +1,10 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Duration, Effect } from "effect"
+import { Deferred, Duration, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { SqlClient } from "effect/sql/SqlClient"
 import { type NewEvent, Outbox } from "../../src/events/Outbox.ts"
 import { databases } from "../TestDatabases.ts"
+import { layerAt } from "../TestStorage.ts"
 
 const event = (model: string): NewEvent => ({
   id: `evt_${model}`,
@@ -27,7 +28,7 @@ const event = (model: string): NewEvent => ({
   callback_url: null
 })
 
-describe.each(databases)("the outbox on $name", ({ layer }) => {
+describe.each(databases)("the outbox on $name", ({ create, layer, name }) => {
   it.effect("an event is read as it was written, with its time", () =>
     Effect.gen(function* () {
       const outbox = yield* Outbox
@@ -95,5 +96,90 @@ describe.each(databases)("the outbox on $name", ({ layer }) => {
       const [next] = yield* outbox.read(left[0]?.sequence ?? 0, 10)
       expect(next?.event.model).toBe("next")
     }).pipe(Effect.provide(layer))
+  )
+
+  it.live("a reader skips no event of a transaction that is committed late", () =>
+    Effect.gen(function* () {
+      const location = yield* create
+      const other = yield* Layer.build(layerAt(location))
+      yield* Effect.gen(function* () {
+        const outbox = yield* Outbox
+        const sql = yield* SqlClient
+        const models = (after: number) =>
+          Effect.map(outbox.read(after, 10), (read) => read.map(({ event }) => event.model))
+        const pageOf = (after: number) =>
+          Effect.map(outbox.readOf("w", after, 10), ({ events, through }) => [
+            events.map(({ model }) => model),
+            through
+          ])
+        yield* sql.withTransaction(outbox.write(event("first")))
+        const written = yield* Deferred.make<void>()
+        const commit = yield* Deferred.make<void>()
+        const late = outbox
+          .write(event("late"))
+          .pipe(
+            Effect.andThen(Deferred.succeed(written, undefined)),
+            Effect.andThen(Deferred.await(commit)),
+            sql.withTransaction
+          )
+        const writer = yield* Effect.forkChild(late)
+        yield* Deferred.await(written)
+        const early = Effect.gen(function* () {
+          const sql = yield* SqlClient
+          yield* sql.withTransaction(Effect.flatMap(Outbox, ({ write }) => write(event("early"))))
+        })
+        // SQLite has one writer, so the other one waits.
+        const done = yield* Effect.forkChild(Effect.provide(early, other))
+        if (name === "postgres") yield* Fiber.join(done)
+        expect(yield* models(0)).toEqual(["first"])
+        expect(yield* pageOf(0)).toEqual([["first"], 1])
+        yield* Deferred.succeed(commit, undefined)
+        yield* Fiber.join(writer)
+        yield* Fiber.join(done)
+        expect(yield* models(1)).toEqual(["late", "early"])
+        expect(yield* pageOf(1)).toEqual([["late", "early"], 3])
+      }).pipe(Effect.provide(layerAt(location)))
+    })
+  )
+
+  it.live("a reader that continues after what it read sees each event of many writers once", () =>
+    Effect.gen(function* () {
+      const location = yield* create
+      const one = yield* Layer.build(layerAt(location))
+      const another = yield* Layer.build(layerAt(location))
+      const total = 200
+      const write = (n: number) =>
+        Effect.gen(function* () {
+          const outbox = yield* Outbox
+          const sql = yield* SqlClient
+          const [before, after] = [n % 3, n % 5]
+          const pause = (turns: number) => Effect.forEach(Array.from({ length: turns }), () => sql`SELECT 1`)
+          const body = Effect.andThen(Effect.andThen(pause(before), outbox.write(event(`${n}`))), pause(after))
+          // Some are rolled back: their sequences stay unused.
+          yield* Effect.ignore(sql.withTransaction(n % 7 === 0 ? Effect.andThen(body, Effect.fail("no")) : body))
+        }).pipe(Effect.provide(n % 2 === 0 ? one : another))
+      const writers = yield* Effect.forkChild(
+        Effect.forEach(
+          Array.from({ length: total }, (_, n) => n),
+          write,
+          { concurrency: 16, discard: true }
+        )
+      )
+      const seen: Array<string> = []
+      yield* Effect.gen(function* () {
+        const outbox = yield* Outbox
+        let sequence = 0
+        let isLast = false
+        while (!isLast) {
+          isLast = writers.pollUnsafe() !== undefined
+          const read = yield* outbox.read(sequence, 10)
+          seen.push(...read.map(({ event }) => event.model))
+          sequence = read.at(-1)?.sequence ?? sequence
+          if (read.length > 0) isLast = false
+        }
+      }).pipe(Effect.provide(layerAt(location)))
+      const expected = Array.from({ length: total }, (_, n) => n).filter((n) => n % 7 !== 0)
+      expect(seen.map(Number).toSorted((a, b) => a - b)).toEqual(expected)
+    })
   )
 })

@@ -1,0 +1,188 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Deferred, Effect, Fiber, Layer } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import { createHash } from "node:crypto"
+import { KeyStore } from "../../../src/access/KeyStore.ts"
+import { WorkspaceStore } from "../../../src/access/WorkspaceStore.ts"
+import { Accounting } from "../../../src/accounting/Accounting.ts"
+import { fingerprintOf, Idempotency } from "../../../src/admission/Idempotency.ts"
+import { Outbox } from "../../../src/events/Outbox.ts"
+import * as ledgerFunctions from "../../../src/storage/postgres/ledgerFunctions.ts"
+import * as TestLedger from "../../accounting/TestLedger.ts"
+import { micro, outcome, payerWith, reserve } from "../../accounting/TestPayer.ts"
+import { databases } from "../../TestDatabases.ts"
+import { layerAt } from "../../TestStorage.ts"
+import * as TestProxy from "./TestProxy.ts"
+
+const request = { scope: "s", keyHash: "k", key: "once", fingerprint: fingerprintOf("body") }
+
+const event = (id: string) => ({
+  id,
+  type: "rerank.completed" as const,
+  workspace_id: "w",
+  key_hash: "k",
+  model: "m",
+  generation_id: id,
+  provider: "p",
+  upstream_model: "u",
+  error_status: null,
+  cost_micro: 100,
+  is_byok: false,
+  input: {},
+  usage: {},
+  user: null,
+  trace: null,
+  started_at: 0,
+  attempts: [],
+  job: null,
+  callback_url: null
+})
+
+/** Claims the idempotency key, and returns the row of an answer and of an event. */
+const claimed = Effect.gen(function* () {
+  const begun = yield* (yield* Idempotency).begin(request)
+  if (begun._tag !== "First") return yield* Effect.die(new Error("the key has an answer"))
+  return {
+    answer: begun.claim.row({ status: 200, headers: {}, body: `{"n":"\\u0000 ä"}` }),
+    event: yield* (yield* Outbox).row(event("gen-1"))
+  }
+})
+
+describe.each(databases.filter(({ name }) => name === "postgres"))("the ledger on $name", ({ create }) => {
+  it.live("takes one round trip to claim, one to reserve, and one to settle with the answer and the event", () =>
+    Effect.gen(function* () {
+      const proxy = yield* TestProxy.make(yield* create)
+      yield* Effect.gen(function* () {
+        const accounting = yield* Accounting
+        const { payer } = yield* payerWith(1000)
+        const claim = yield* proxy.counted(claimed)
+        const held = yield* proxy.counted(reserve("gen-1", payer, 400))
+        const settled = yield* proxy.counted(accounting.settle(held.result, outcome(250), claim.result))
+        expect(settled.result).toBe("done")
+        expect([claim, held, settled].map(({ roundTrips }) => roundTrips)).toEqual([1, 1, 1])
+
+        const failed = yield* proxy.counted(reserve("gen-2", payer, 400))
+        const failure = { status: "failed", errorStatus: 502 } as const
+        const together = { event: yield* (yield* Outbox).row(event("gen-2")) }
+        const released = yield* proxy.counted(accounting.release(failed.result, failure, together))
+        expect([failed.roundTrips, released.roundTrips]).toEqual([1, 1])
+        const refused = yield* proxy.counted(Effect.flip(reserve("gen-3", payer, 751)))
+        expect(refused).toMatchObject({ roundTrips: 1, result: { scope: "workspace", remaining: 750 } })
+      }).pipe(Effect.provide(layerAt(proxy.url)))
+    })
+  )
+
+  it.live("writes concurrent requests of a workspace in a few batches", () =>
+    Effect.gen(function* () {
+      const proxy = yield* TestProxy.make(yield* create)
+      yield* Effect.gen(function* () {
+        const accounting = yield* Accounting
+        const { payer } = yield* payerWith(100_000)
+        const ids = Array.from({ length: 80 }, (_, n) => `gen-${n}`)
+        const all = { concurrency: "unbounded" } as const
+        const holds = yield* proxy.counted(Effect.forEach(ids, (id) => reserve(id, payer, 10), all))
+        const ends = yield* proxy.counted(
+          Effect.forEach(holds.result, (held) => accounting.settle(held, outcome(10)), all)
+        )
+        expect(holds.roundTrips).toBeLessThan(5)
+        expect(ends.roundTrips).toBeLessThan(5)
+        expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 99_200, held: 0 })
+      }).pipe(Effect.provide(layerAt(proxy.url)))
+    })
+  )
+
+  it.live("charges once, with the answer and the event, when the confirmation of a settlement is lost", () =>
+    Effect.gen(function* () {
+      const proxy = yield* TestProxy.make(yield* create)
+      yield* Effect.gen(function* () {
+        const accounting = yield* Accounting
+        const { payer } = yield* payerWith(1000)
+        const together = yield* claimed
+        const held = yield* reserve("gen-1", payer, 400)
+        yield* proxy.loseAnswerTo("gen-1")
+        const error = yield* Effect.flip(accounting.settle(held, outcome(250), together))
+        expect(error).toMatchObject({ _tag: "StorageError", retryable: true })
+        expect(yield* accounting.settle(held, outcome(250), together)).toBe("already")
+        expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 750, held: 0 })
+        expect(yield* TestLedger.usageOf()).toMatchObject([{ id: "gen-1", cost: 250 }])
+        const events = yield* (yield* Outbox).read(0, 10)
+        expect(events.map(({ event }) => event.id)).toEqual(["gen-1"])
+        const replay = yield* (yield* Idempotency).begin(request)
+        expect(replay).toMatchObject({ _tag: "Replay", answer: { status: 200, body: `{"n":"\\u0000 ä"}` } })
+      }).pipe(Effect.provide(layerAt(proxy.url)))
+    })
+  )
+
+  it.live("releases the reservation whose confirmation was lost", () =>
+    Effect.gen(function* () {
+      const proxy = yield* TestProxy.make(yield* create)
+      yield* Effect.gen(function* () {
+        const accounting = yield* Accounting
+        const { payer } = yield* payerWith(1000)
+        yield* proxy.loseAnswerTo("gen-1")
+        expect(yield* Effect.flip(reserve("gen-1", payer, 400))).toMatchObject({ _tag: "StorageError" })
+        expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ held: 400 })
+        expect(yield* accounting.reap).toBe(1)
+        expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 1000, held: 0 })
+      }).pipe(Effect.provide(layerAt(proxy.url)))
+    })
+  )
+
+  it.live("fails only the request that the database cannot store, of those that are written together", () =>
+    Effect.gen(function* () {
+      const accounting = yield* Accounting
+      const { payer } = yield* payerWith(1000)
+      const results = yield* Effect.forEach(
+        ["gen-1", "gen-\u0000", "gen-2"],
+        (id) => Effect.map(Effect.result(reserve(id, payer, 10)), ({ _tag }) => _tag),
+        { concurrency: "unbounded" }
+      )
+      expect(results).toEqual(["Success", "Failure", "Success"])
+      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ held: 20 })
+    }).pipe(Effect.provide(Layer.unwrap(Effect.map(create, (location) => layerAt(location)))))
+  )
+
+  it.live("delays no request of another lane while a workspace is locked", () =>
+    Effect.gen(function* () {
+      const location = yield* create
+      const other = yield* Layer.build(layerAt(location))
+      yield* Effect.gen(function* () {
+        const { organizationId, payer } = yield* payerWith(1000)
+        const workspaces = yield* WorkspaceStore
+        const accounting = yield* Accounting
+        const open = yield* Deferred.make<void>()
+        const locked = yield* Deferred.make<void>()
+        const lock = Effect.gen(function* () {
+          const sql = yield* SqlClient
+          const take = sql`SELECT id FROM workspaces WHERE id = ${payer.workspaceId} FOR UPDATE`
+          yield* sql.withTransaction(
+            Effect.andThen(take, Effect.andThen(Deferred.succeed(locked, undefined), Deferred.await(open)))
+          )
+        })
+        const holder = yield* Effect.forkChild(Effect.provide(lock, other))
+        yield* Deferred.await(locked)
+        const waiting = yield* Effect.forkChild(reserve("waits", payer, 10))
+        const keys = yield* KeyStore
+        const others = yield* Effect.forEach(Array.from({ length: 8 }), (_, n) =>
+          Effect.gen(function* () {
+            const { id: workspaceId } = yield* workspaces.create(organizationId, `w${n}`)
+            yield* accounting.addCredits(workspaceId, micro(100))
+            const { key } = yield* keys.create({ organizationId, workspaceId, name: "k" })
+            return yield* Effect.forkChild(reserve(`gen-${n}`, { ...payer, keyHash: key.hash, workspaceId }, 10))
+          })
+        )
+        yield* Effect.raceAll(others.map((fiber) => Fiber.join(fiber)))
+        expect(waiting.pollUnsafe()).toBeUndefined()
+        yield* Deferred.succeed(open, undefined)
+        yield* Fiber.join(waiting)
+        yield* Effect.forEach(others, (fiber) => Fiber.join(fiber))
+        yield* Fiber.join(holder)
+      }).pipe(Effect.provide(layerAt(location)))
+    })
+  )
+
+  it("has functions that never change: another text needs another name and a migration that creates it", () => {
+    const text = ledgerFunctions.create.join("\n")
+    expect(createHash("sha256").update(text).digest("hex").slice(0, 16)).toBe("eb782cc28c104c84")
+  })
+})
