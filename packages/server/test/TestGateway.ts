@@ -69,7 +69,8 @@ export const layerAt = (
   offers?: ReadonlyArray<Offers>,
   services: typeof NodeServices.layer = NodeServices.layer,
   busyTimeout?: number,
-  fileProviders?: FileApis
+  fileProviders?: FileApis,
+  objectStoreUrl?: string
 ) =>
   Layer.effect(
     TestGateway,
@@ -98,7 +99,7 @@ export const layerAt = (
     Layer.provideMerge(
       Layer.unwrap(
         Effect.map(offers === undefined ? Sandbox.make() : Effect.succeed(offers.flat()), (offers) =>
-          Composition.layer({ dataDir: folder, offers, busyTimeout, fileProviders })
+          Composition.layer({ dataDir: folder, offers, busyTimeout, fileProviders, objectStoreUrl })
         )
       )
     ),

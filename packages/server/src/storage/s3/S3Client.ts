@@ -5,7 +5,7 @@
  * them, and repeats a call after a 500, a 503 or a lost connection, at most twice, with a growing
  * delay. It is imported when it is used, because that takes 0.1 s.
  */
-import type { S3Client } from "@aws-sdk/client-s3"
+import type { S3ClientConfig } from "@aws-sdk/client-s3"
 import * as NodeStream from "@effect/platform-node/NodeStream"
 import { Duration, Effect, Option, Stream } from "effect"
 import { Readable } from "node:stream"
@@ -67,30 +67,32 @@ export const make = Effect.fnUntraced(function* (location: S3Location, options?:
   const pageSize = options?.pageSize ?? 1000
   const silence = Duration.fromInputUnsafe(options?.silenceTimeout ?? "30 seconds")
 
-  const client: S3Client = yield* Effect.acquireRelease(
-    Effect.sync(
-      () =>
-        new sdk.S3Client({
-          ...(location.region === undefined ? {} : { region: location.region }),
-          ...(location.endpoint === undefined ? {} : { endpoint: location.endpoint }),
-          forcePathStyle: location.pathStyle,
-          maxAttempts: 3,
-          // Many services other than AWS do not know the checksums that the client adds. Each body
-          // is covered by the signature.
-          requestChecksumCalculation: "WHEN_REQUIRED",
-          responseChecksumValidation: "WHEN_REQUIRED",
-          requestHandler: {
-            connectionTimeout: millis(options?.connectTimeout ?? "5 seconds"),
-            requestTimeout: millis(options?.callTimeout ?? "1 minute"),
-            throwOnRequestTimeout: true,
-            // A caller who reads slowly must not take a connection away from the others.
-            httpAgent: { maxSockets: Number.POSITIVE_INFINITY },
-            httpsAgent: { maxSockets: Number.POSITIVE_INFINITY }
-          }
-        })
-    ),
-    (client) => Effect.sync(() => client.destroy())
-  )
+  const config: S3ClientConfig = {
+    ...(location.region === undefined ? {} : { region: location.region }),
+    ...(location.endpoint === undefined ? {} : { endpoint: location.endpoint }),
+    forcePathStyle: location.pathStyle,
+    maxAttempts: 3,
+    // Many services other than AWS do not know the checksums that the client adds. Each body is
+    // covered by the signature.
+    requestChecksumCalculation: "WHEN_REQUIRED",
+    responseChecksumValidation: "WHEN_REQUIRED",
+    requestHandler: {
+      connectionTimeout: millis(options?.connectTimeout ?? "5 seconds"),
+      requestTimeout: millis(options?.callTimeout ?? "1 minute"),
+      throwOnRequestTimeout: true,
+      // A caller who reads slowly must not take a connection away from the others.
+      httpAgent: { maxSockets: Number.POSITIVE_INFINITY },
+      httpsAgent: { maxSockets: Number.POSITIVE_INFINITY }
+    }
+  }
+  const makeClient = (config: S3ClientConfig) =>
+    Effect.acquireRelease(
+      Effect.sync(() => new sdk.S3Client(config)),
+      (client) => Effect.sync(() => client.destroy())
+    )
+  const client = yield* makeClient(config)
+  // For a question that is asked again soon.
+  const impatient = yield* makeClient({ ...config, maxAttempts: 1 })
 
   const call = <A>(send: (options: { readonly abortSignal: AbortSignal }) => Promise<A>): Effect.Effect<A, S3Error> =>
     Effect.tryPromise({ try: (abortSignal) => send({ abortSignal }), catch: fromUnknown }).pipe(
@@ -157,9 +159,9 @@ export const make = Effect.fnUntraced(function* (location: S3Location, options?:
   )
 
   return {
-    /** Whether the bucket can be used at all. Says why not. */
+    /** Whether the bucket can be used now. Says why not, after one attempt. */
     check: Effect.asVoid(
-      call((options) => client.send(new sdk.ListObjectsV2Command({ Bucket, Prefix: prefix, MaxKeys: 1 }), options))
+      call((options) => impatient.send(new sdk.ListObjectsV2Command({ Bucket, Prefix: prefix, MaxKeys: 1 }), options))
     ),
 
     put: (key: string, Body: Uint8Array): Effect.Effect<void, S3Error> =>
