@@ -210,7 +210,7 @@ export const layerStores = (options: DataOptions) =>
     Layer.provideMerge(Layer.provideMerge(Migrations.layer, database(options)))
   )
 
-/** Background work: the video workers, broadcast, and the purges and sweeps. */
+/** Background work: the video workers, webhooks, broadcast, and the purges and sweeps. */
 export const background = Layer.mergeAll(
   VideoWorker.layerRunning(),
   Accounting.layerReaper(),
@@ -219,9 +219,7 @@ export const background = Layer.mergeAll(
   FreeModelDays.layerPurge(),
   Outbox.layerPurge(),
   VideoRetention.layerPurge(),
-  Layer.mergeAll(Broadcast.layerRunning(), DeliveryWorker.layerRunning()).pipe(
-    Layer.provide([OutboundHttp.layer, FailureLog.layer()])
-  ),
+  Layer.mergeAll(Broadcast.layerRunning(), DeliveryWorker.layerRunning()).pipe(Layer.provide(FailureLog.layer())),
   DeliveryRetention.layerPurge(),
   ObjectSweep.layerRunning(Effect.all([FileStore.objectOwner, VideoObjects.objectOwner]))
 ).pipe(Layer.provide(Router.layer))
@@ -269,7 +267,8 @@ const layerUploads = (dataDir: string) => inFolder(dataDir, "uploads", UploadFol
 /** The whole service, over the HTTP server in the context. */
 export const layer = ({ fileProviders = {}, objectStoreUrl, offers, web, ...data }: Options) => {
   const uploads = layerUploads(data.dataDir)
-  return Layer.mergeAll(layerHttp.pipe(Layer.provide(uploads)), background, parts).pipe(
+  const running = background.pipe(Layer.provide(OutboundHttp.layer))
+  return Layer.mergeAll(layerHttp.pipe(Layer.provide(uploads)), running, parts).pipe(
     Layer.provide(Readiness.layer),
     Layer.provideMerge(jobs),
     Layer.provideMerge(

@@ -1,0 +1,128 @@
+/**
+ * What must hold of the rows after each commit: no limit is exceeded, the sums agree with the
+ * entries, and what has ended does not change.
+ */
+import * as Dialect from "../../src/storage/sql/Dialect.ts"
+import type { Row } from "./Database.ts"
+import type { World } from "./World.ts"
+
+const queries = {
+  budgets: "SELECT * FROM budgets",
+  workspaces: "SELECT id, balance_micro, reserved_micro FROM workspaces",
+  intents: "SELECT * FROM intents",
+  usage: "SELECT * FROM usage_ledger",
+  credits: "SELECT workspace_id, amount_micro FROM credit_ledger",
+  jobs: "SELECT id, status, step, cost_micro, outputs, error, completed_at, intent_id FROM video_jobs"
+} as const
+
+/** The statements whose rows {@link Books.check} takes. */
+export const statements: ReadonlyArray<string> = Object.values(queries)
+
+/** Checks committed rows. */
+export interface Books {
+  readonly check: (rows: ReadonlyArray<ReadonlyArray<Row>>) => void
+}
+
+const sum = (rows: ReadonlyArray<Row>, column: string): number =>
+  rows.reduce((total, row) => total + Dialect.int(row, column), 0)
+
+const periods = { daily: "day", weekly: "week", monthly: "month" } as const
+
+/** What counts against the limit of a budget. */
+const countedOf = (row: Row): number => {
+  const reset = Dialect.oneOfOrNull(row, "limit_reset", ["daily", "weekly", "monthly"] as const)
+  const suffix = reset === null ? "" : `_${periods[reset]}`
+  return Dialect.int(row, `usage${suffix}`) + Dialect.int(row, `held${suffix}`)
+}
+
+const finals = new Set(["completed", "failed", "cancelled", "expired"])
+
+/** Makes the checks. They compare each commit with the one before. */
+export const make = (world: World): Books => {
+  const totals = new Map<string, number>()
+  const ended = new Map<string, string>()
+  const available = new Map<string, number>()
+  let lateBefore = 0
+
+  const check: Books["check"] = ([
+    budgets = [],
+    workspaces = [],
+    intents = [],
+    usage = [],
+    credits = [],
+    jobs = []
+  ]) => {
+    const open = intents.filter((row) => Dialect.text(row, "state") === "open")
+    // A request that is settled after its reservation was released is charged although it may
+    // exceed a limit by then.
+    const late = usage.filter((row) => Dialect.bool(row, "is_late")).length
+    const isLate = late > lateBefore
+    lateBefore = late
+
+    for (const row of budgets) {
+      const id = Dialect.text(row, "id")
+      const column = Dialect.text(row, "kind") === "key" ? "key_hash" : "guardrail_id"
+      const held = sum(
+        open.filter((intent) => intent[column] === id),
+        "amount_micro"
+      )
+      const used = sum(
+        usage.filter((entry) => entry[column] === id),
+        "cost_micro"
+      )
+      const name = `${Dialect.text(row, "kind")} budget`
+      if (Dialect.int(row, "held") !== held) {
+        world.violated("reservations add up", `a ${name} holds ${Dialect.int(row, "held")}, its intents ${held}`)
+      }
+      if (Dialect.int(row, "usage") !== used) {
+        world.violated("usage adds up", `a ${name} has used ${Dialect.int(row, "usage")}, its ledger says ${used}`)
+      }
+      const limit = Dialect.intOrNull(row, "limit_micro")
+      const counted = countedOf(row)
+      const total = held + used
+      // Someone may set a limit below what is used already; only then nothing more is admitted.
+      if (limit !== null && counted > limit && total > (totals.get(id) ?? 0) && !isLate) {
+        world.violated("no limit is exceeded", `a ${name} with a limit of ${limit} has ${counted} used and reserved`)
+      }
+      totals.set(id, total)
+    }
+
+    for (const row of workspaces) {
+      const id = Dialect.text(row, "id")
+      const own = (rows: ReadonlyArray<Row>) => rows.filter((one) => one["workspace_id"] === id)
+      const held = sum(own(open), "amount_micro")
+      const balance = Dialect.int(row, "balance_micro")
+      const reserved = Dialect.int(row, "reserved_micro")
+      const owed = sum(own(credits), "amount_micro") - sum(own(usage), "cost_micro")
+      if (reserved !== held) {
+        world.violated("reservations add up", `the workspace has reserved ${reserved}, its intents hold ${held}`)
+      }
+      if (balance !== owed) {
+        world.violated("the balance adds up", `the workspace has ${balance}, its ledgers say ${owed}`)
+      }
+      const left = balance - reserved
+      if (left < 0 && left < (available.get(id) ?? 0) && !isLate) {
+        world.violated("no limit is exceeded", `the workspace has ${balance} and has reserved ${reserved}`)
+      }
+      available.set(id, left)
+    }
+
+    const remember = (kind: string, id: string, state: string) => {
+      const before = ended.get(id)
+      if (before !== undefined && before !== state) {
+        world.violated(`a final ${kind} never changes`, `${before} became ${state}`)
+      }
+      ended.set(id, state)
+    }
+    for (const row of usage) remember("ledger entry", Dialect.text(row, "id"), JSON.stringify({ ...row }, bigints))
+    for (const row of jobs) {
+      const id = Dialect.text(row, "id")
+      const isFinal = finals.has(Dialect.text(row, "status"))
+      if (isFinal || ended.has(id)) remember("job", id, JSON.stringify({ ...row }, bigints))
+    }
+  }
+
+  return { check }
+}
+
+const bigints = (_: string, value: unknown): unknown => (typeof value === "bigint" ? String(value) : value)

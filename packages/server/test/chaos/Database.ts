@@ -1,0 +1,76 @@
+/** The database of a run, which outlives the processes of the service. */
+import { Effect, Layer } from "effect"
+import type { Connection } from "effect/sql/SqlConnection"
+import { DatabaseSync } from "node:sqlite"
+import { ProcessLocks } from "../../src/storage/sql/ProcessLocks.ts"
+import * as SqliteClient from "../../src/storage/sqlite/SqliteClient.ts"
+import * as FaultyConnection from "./FaultyConnection.ts"
+import type { Process, World } from "./World.ts"
+
+/** The storage of a process. */
+type Storage = ReturnType<typeof SqliteClient.layer>
+
+/** A row as the database returns it. */
+export type Row = Readonly<Record<string, unknown>>
+
+/** A database. */
+export interface Database {
+  /** The storage of a process. */
+  readonly connect: (process: Process) => Storage
+  /** Closes the connections of a process, as the system does when it dies. */
+  readonly disconnect: (name: string) => void
+  /** Committed rows. */
+  readonly read: (queries: ReadonlyArray<string>) => Promise<ReadonlyArray<ReadonlyArray<Row>>>
+  readonly close: () => Promise<void>
+}
+
+/** SQLite in a file. `changed` is called after each commit, before anything else runs. */
+export const sqlite = (
+  world: World,
+  filename: string,
+  changed: (read: (query: string) => ReadonlyArray<Row>) => void
+): Database => {
+  let reader: DatabaseSync | undefined
+  const rows = (query: string): ReadonlyArray<Row> => {
+    reader ??= new DatabaseSync(filename, { readOnly: true })
+    return reader.prepare(query).all()
+  }
+  const connections = new Map<string, Array<Connection>>()
+  const keep = ({ name }: Process, connection: Connection): Connection => {
+    connections.set(name, [...(connections.get(name) ?? []), connection])
+    return connection
+  }
+  /** The processes that hold a lock, by its name. */
+  const held = new Map<string, string>()
+  const locks = ({ name }: Process) =>
+    Layer.succeed(ProcessLocks, {
+      grace: 0,
+      hold: (id) =>
+        Effect.acquireRelease(
+          Effect.sync(() => held.set(id, name)),
+          () => Effect.sync(() => held.delete(id))
+        ),
+      released: (ids) => Effect.sync(() => new Set(ids.filter((id) => !held.has(id)))),
+      removeExcept: () => Effect.void
+    })
+  return {
+    connect: (process) => {
+      const wrap = FaultyConnection.wrap(world, process, (statements) => {
+        if (statements.some((text) => /budgets|workspaces|intents|_ledger|video_jobs/.test(text))) changed(rows)
+      })
+      return Layer.merge(
+        SqliteClient.layer({ filename, wrap: (connection) => wrap(keep(process, connection)) }),
+        locks(process)
+      )
+    },
+    // The system closes a dead process's files, and so ends its transaction and releases its locks.
+    disconnect: (name) => {
+      for (const connection of connections.get(name) ?? []) {
+        Effect.runSync(Effect.ignore(connection.executeUnprepared("ROLLBACK", [], undefined)))
+      }
+      for (const [id, holder] of held) if (holder === name) held.delete(id)
+    },
+    read: async (queries) => queries.map(rows),
+    close: async () => reader?.close()
+  }
+}

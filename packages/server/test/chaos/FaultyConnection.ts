@@ -1,0 +1,89 @@
+/** A connection to SQLite whose statements can fail, as they do when the disk fails or is full. */
+import { Effect, Stream } from "effect"
+import type { Connection } from "effect/sql/SqlConnection"
+import type { SqlError } from "effect/sql/SqlError"
+import * as SqliteConnection from "../../src/storage/sqlite/sqliteConnection.ts"
+import type { Process, World } from "./World.ts"
+
+/** SQLite's codes for a disk that fails and for a full one. */
+const codes = [10, 13] as const
+
+const diskFailure = (code: number): SqlError =>
+  SqliteConnection.sqlError(
+    Object.assign(new Error(code === 13 ? "database or disk is full" : "disk I/O error"), { errcode: code }),
+    "Failed to execute statement",
+    "execute"
+  )
+
+/** SQLite's own clock does not follow the simulation's. */
+const withTime = (text: string, millis: number): string =>
+  text.includes("CURRENT_TIMESTAMP") && !/^\s*CREATE/i.test(text)
+    ? text.replaceAll("CURRENT_TIMESTAMP", `'${new Date(millis).toISOString().slice(0, 19).replace("T", " ")}'`)
+    : text
+
+const shortened = (text: string): string => text.replaceAll(/\s+/g, " ").trim().slice(0, 60)
+
+/**
+ * Wraps the connections of a process. `changed` is called after each commit, with the statements
+ * that it contains.
+ */
+export const wrap = (world: World, process: Process, changed: (statements: ReadonlyArray<string>) => void) => {
+  const dice = world.dice(`connection of ${process.name}`)
+  return (connection: Connection): Connection => {
+    let transaction: Array<string> | undefined
+
+    const rollsBack = Effect.suspend(() => {
+      // On some failures SQLite rolls back the whole transaction by itself, on others it does not.
+      if (transaction === undefined || dice.chance(0.5)) return Effect.void
+      return Effect.ignore(connection.executeUnprepared("ROLLBACK", [], undefined))
+    })
+
+    const failure = Effect.suspend(() => Effect.andThen(rollsBack, Effect.fail(diskFailure(dice.pick(codes)))))
+
+    const happened = (text: string) => {
+      if (/^\s*BEGIN/i.test(text)) transaction = []
+      else if (/^\s*ROLLBACK\s*$/i.test(text)) transaction = undefined
+      else if (/^\s*COMMIT/i.test(text)) {
+        const statements = transaction ?? []
+        transaction = undefined
+        changed(statements)
+      } else if (transaction !== undefined) transaction.push(text)
+      else if (!/^\s*SELECT/i.test(text)) changed([text])
+    }
+
+    const around = <A>(text: string, statement: Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
+      Effect.suspend(() => {
+        // Without this no other fiber would run between two statements.
+        const waits = dice.chance(0.2) ? dice.int(1, 4) : 0
+        const run = Effect.tap(statement, () => Effect.sync(() => happened(text)))
+        // A rollback does not fail: it needs no disk.
+        if (/^\s*ROLLBACK/i.test(text)) return world.at(process, "statement", "ROLLBACK", run, run)
+        const point = /^\s*COMMIT/i.test(text) ? "commit" : "statement"
+        const done = world.at(process, point, shortened(text), run, failure)
+        return waits === 0 ? done : Effect.andThen(Effect.repeat(Effect.yieldNow, { times: waits }), done)
+      })
+
+    const timed = (text: string) => withTime(text, world.simulation.now())
+
+    return {
+      execute: (text, params, transform) =>
+        around(
+          text,
+          Effect.suspend(() => connection.execute(timed(text), params, transform))
+        ),
+      executeRaw: (text, params) =>
+        around(
+          text,
+          Effect.suspend(() => connection.executeRaw(timed(text), params))
+        ),
+      executeStream: (text, params, transform) =>
+        Stream.unwrap(
+          Effect.map(around(text, connection.execute(text, params, transform)), (rows) => Stream.fromIterable(rows))
+        ),
+      executeValues: (text, params) => around(text, connection.executeValues(text, params)),
+      executeValuesUnprepared: (text, params) => around(text, connection.executeValuesUnprepared(text, params)),
+      executeUnprepared: (text, params, transform) =>
+        around(text, connection.executeUnprepared(text, params, transform))
+    }
+  }
+}
