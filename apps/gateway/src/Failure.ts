@@ -5,3 +5,6 @@ import { Data } from "effect"
 export class Failure extends Data.TaggedError("Failure")<{
   readonly message: string
 }> {}
+
+/** Ends the command with this exit code. What there is to say has been printed. */
+export class ExitCode extends Data.TaggedError("ExitCode")<{ readonly code: number }> {}

@@ -7,6 +7,7 @@ import * as Byok from "./commands/Byok.ts"
 import * as Credits from "./commands/Credits.ts"
 import * as Keys from "./commands/Keys.ts"
 import * as Models from "./commands/Models.ts"
+import * as Reconcile from "./commands/Reconcile.ts"
 import * as Serve from "./commands/Serve.ts"
 import * as SettingsCommand from "./commands/Settings.ts"
 import * as Output from "./Output.ts"
@@ -20,6 +21,7 @@ const command = Command.make("model-gateway").pipe(
     Models.command,
     Keys.command,
     Credits.command,
+    Reconcile.command,
     Byok.command,
     SettingsCommand.command
   ])
@@ -34,11 +36,11 @@ const args = process.argv.slice(2).filter((arg) => arg !== "--")
  */
 const program = Command.runWith(command, { version })(args).pipe(
   Effect.as(0),
-  Effect.catch((error) =>
-    error._tag === "ShowHelp"
-      ? Effect.succeed(error.errors.length > 0 ? 1 : 0)
-      : Effect.as(Console.error(error.message), 1)
-  ),
+  Effect.catchTags({
+    ShowHelp: ({ errors }) => Effect.succeed(errors.length > 0 ? 1 : 0),
+    ExitCode: ({ code }) => Effect.succeed(code)
+  }),
+  Effect.catch((error) => Effect.as(Console.error(error.message), 1)),
   Effect.provide(
     Layer.mergeAll(
       NodeServices.layer,

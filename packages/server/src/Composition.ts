@@ -11,6 +11,7 @@ import type { SqlClient } from "effect/sql/SqlClient"
 import * as RateLimiter from "effect/persistence/RateLimiter"
 import { HttpApiBuilder } from "effect/http-api"
 import * as Accounting from "./accounting/Accounting.ts"
+import * as Reconcile from "./accounting/Reconcile.ts"
 import * as RequestLog from "./accounting/RequestLog.ts"
 import * as ByokHandlers from "./operations/ByokHandlers.ts"
 import * as FilesHandlers from "./operations/FilesHandlers.ts"
@@ -148,7 +149,8 @@ export const layerStoresSql = Layer.mergeAll(
   ProviderKeys.layerSql,
   DestinationStore.layerSql,
   DeliveryStore.layerSql,
-  WebhookSecrets.layerSql
+  WebhookSecrets.layerSql,
+  Reconcile.layerSql
 ).pipe(
   Layer.provideMerge(KeyStore.layerSql),
   Layer.provideMerge(Accounting.layerSql),

@@ -14,6 +14,7 @@ import type { KeyStore } from "./access/KeyStore.ts"
 import type { ProviderKeys } from "./access/ProviderKeys.ts"
 import type { WorkspaceStore } from "./access/WorkspaceStore.ts"
 import type { Accounting } from "./accounting/Accounting.ts"
+import type { Reconcile } from "./accounting/Reconcile.ts"
 import type { DestinationStore } from "./broadcast/DestinationStore.ts"
 import * as Composition from "./Composition.ts"
 import type { Lifecycle } from "./http/Lifecycle.ts"
@@ -26,6 +27,7 @@ export { type DataOptions, databaseFile, type Options } from "./Composition.ts"
 /** What a program may use beside the running service: keys, guardrails, workspaces and credits. */
 export type Stores =
   | Accounting
+  | Reconcile
   | DestinationStore
   | EphemeralKeys
   | GuardrailStore

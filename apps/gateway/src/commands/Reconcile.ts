@@ -1,0 +1,207 @@
+/** `model-gateway reconcile`: what an operator checks after a crash, and how it is closed. */
+import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import type { IntentRow, UsageRow } from "@model-gateway/server/accounting/Accounting"
+import { type OpenIntent, Reconcile, type Report } from "@model-gateway/server/accounting/Reconcile"
+import { Console, DateTime, Effect, Option } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { ExitCode } from "../Failure.ts"
+import * as Output from "../Output.ts"
+import * as Storage from "../Storage.ts"
+
+const { workspace: _, ...flags } = Storage.flags
+
+/** The exit code if there are abandoned reservations. */
+const toCheck = 2
+
+const credits = MicroCredits.toCredits
+
+const time = (millis: number): string => DateTime.formatIso(DateTime.makeUnsafe(millis))
+
+/** An intent as JSON. */
+const intentJson = (intent: IntentRow) => ({
+  id: intent.id,
+  operation: intent.operation,
+  model: intent.model,
+  workspace_id: intent.workspaceId,
+  key_hash: intent.keyHash,
+  job_id: intent.jobId,
+  amount: credits(intent.amount),
+  is_byok: intent.isByok,
+  reserved_at: time(intent.reservedAt),
+  abandoned_at: intent.abandonedAt === null ? null : time(intent.abandonedAt)
+})
+
+const openJson = (intent: OpenIntent) => {
+  const { abandoned_at: _, ...fields } = intentJson(intent)
+  return { ...fields, process_id: intent.owner, holder: intent.holder }
+}
+
+const usageJson = (row: UsageRow) => ({
+  id: row.id,
+  operation: row.operation,
+  model: row.model,
+  workspace_id: row.workspaceId,
+  key_hash: row.keyHash,
+  job_id: row.jobId,
+  provider: row.provider,
+  upstream_model: row.upstreamModel,
+  is_byok: row.isByok,
+  reserved: credits(row.reserved),
+  cost: credits(row.cost),
+  reserved_at: time(row.reservedAt),
+  settled_at: time(row.settledAt)
+})
+
+const intentColumns = ["ID", "OPERATION", "MODEL", "WORKSPACE", "KEY HASH", "CREDITS", "RESERVED AT"]
+
+const intentCells = (intent: IntentRow): ReadonlyArray<string> => [
+  intent.id,
+  intent.operation,
+  intent.model,
+  intent.workspaceId,
+  intent.keyHash.slice(0, 12),
+  String(credits(intent.amount)),
+  time(intent.reservedAt)
+]
+
+const usageColumns = ["ID", "OPERATION", "MODEL", "PROVIDER", "WORKSPACE", "RESERVED", "CHARGED", "SETTLED AT"]
+
+const usageCells = (row: UsageRow): ReadonlyArray<string> => [
+  row.id,
+  row.operation,
+  row.model,
+  row.provider ?? "",
+  row.workspaceId,
+  String(credits(row.reserved)),
+  String(credits(row.cost)),
+  time(row.settledAt)
+]
+
+const section = (
+  title: string,
+  columns: ReadonlyArray<string>,
+  rows: ReadonlyArray<ReadonlyArray<string>>
+): ReadonlyArray<string> => (rows.length === 0 ? [] : [`${title}\n\n${Output.table(columns, rows)}`])
+
+const text = ({ abandoned, late, open, overruns }: Report): string =>
+  [
+    ...(abandoned.length === 0 ? ["There are no abandoned reservations."] : []),
+    ...section(
+      "Abandoned: the process died, the reservation was released, and the provider may have billed the request.\n" +
+        "Look it up on the provider's bill. Then run reconcile settle or reconcile dismiss.",
+      [...intentColumns, "ABANDONED AT"],
+      abandoned.map((intent) => [...intentCells(intent), time(intent.abandonedAt ?? 0)])
+    ),
+    ...section("Overruns: charged more than was reserved.", usageColumns, overruns.map(usageCells)),
+    ...section("Late: charged after the reservation had been abandoned.", usageColumns, late.map(usageCells)),
+    ...section(
+      "Open now: reserved by a live process, by a job, or by a dead process and released within seconds.",
+      [...intentColumns, "HOLDER"],
+      open.map((intent) => [...intentCells(intent), intent.holder])
+    )
+  ].join("\n\n")
+
+const id = Argument.String("id").pipe(
+  Argument.withDescription("Id of the reservation, which is also the generation id")
+)
+
+const settle = Command.make(
+  "settle",
+  {
+    id,
+    cost: Flag.Finite("cost").pipe(
+      Flag.withMetavar("credits"),
+      Flag.withDescription("What the provider charged, in credits, from 0. 1 credit is 1 USD"),
+      Flag.filterMap(
+        (cost) => Option.filter(MicroCredits.exactly(cost), (micro) => micro >= 0),
+        () => "Expected a number of credits from 0, with at most 6 decimals"
+      )
+    ),
+    provider: Flag.String("provider").pipe(
+      Flag.withMetavar("name"),
+      Flag.withDescription("The provider, for the request log. Default: none is named"),
+      Flag.optional
+    ),
+    ...flags
+  },
+  Effect.fn("reconcile settle")(function* (input) {
+    const { cost } = input
+    yield* Storage.withStores(
+      input,
+      "existing",
+      Effect.fnUntraced(function* () {
+        const provider = Option.getOrUndefined(input.provider)
+        const intent = yield* (yield* Reconcile).settle(input.id, { cost, provider })
+        if (input.json) return yield* Output.json({ id: intent.id, settled: credits(cost) })
+        yield* Console.log(`Charged ${credits(cost)} credits to workspace ${intent.workspaceId} for ${intent.id}.`)
+      })
+    )
+  })
+).pipe(Command.withDescription("Charge the caller of an abandoned reservation what the provider has billed"))
+
+const dismiss = Command.make(
+  "dismiss",
+  { id, ...flags },
+  Effect.fn("reconcile dismiss")(function* (input) {
+    yield* Storage.withStores(
+      input,
+      "existing",
+      Effect.fnUntraced(function* () {
+        const intent = yield* (yield* Reconcile).dismiss(input.id)
+        if (input.json) return yield* Output.json({ id: intent.id, dismissed: true })
+        yield* Console.log(`Dismissed ${intent.id}. Nothing was charged.`)
+      })
+    )
+  })
+).pipe(Command.withDescription("Close an abandoned reservation without a charge"))
+
+/** The `reconcile` command. */
+export const command = Command.make(
+  "reconcile",
+  {
+    since: Flag.String("since").pipe(
+      Flag.withMetavar("time"),
+      Flag.withDescription(
+        "Only what was abandoned or settled from then on, in ISO 8601: 2027-01-31 or 2027-01-31T10:00:00Z. Default: everything"
+      ),
+      Flag.filterMap(
+        (text) =>
+          /^\d{4}-\d\d-\d\d(T.+)?$/.test(text)
+            ? Option.map(DateTime.make(text), DateTime.toEpochMillis)
+            : Option.none(),
+        () => "Expected a day or a time in ISO 8601, such as 2027-01-31 or 2027-01-31T10:00:00Z"
+      ),
+      Flag.optional
+    ),
+    ...flags
+  },
+  Effect.fn("reconcile")(function* (input) {
+    const report = yield* Storage.withStores(
+      input,
+      "existing",
+      Effect.fnUntraced(function* () {
+        return yield* (yield* Reconcile).report(Option.getOrUndefined(input.since))
+      })
+    )
+    yield* input.json
+      ? Output.json({
+          abandoned: report.abandoned.map(intentJson),
+          overruns: report.overruns.map(usageJson),
+          late: report.late.map(usageJson),
+          open: report.open.map(openJson)
+        })
+      : Console.log(text(report))
+    if (report.abandoned.length > 0) return yield* new ExitCode({ code: toCheck })
+  })
+).pipe(
+  Command.withDescription(
+    `List what to check after a crash: abandoned reservations, overruns, late settlements, and what is reserved now. The exit code is ${toCheck} if there are abandoned reservations, 0 if there are none, and 1 after an error. It runs beside a running gateway`
+  ),
+  Command.withShortDescription("Check and close what processes that died have left"),
+  Command.withSubcommands([settle, dismiss]),
+  Command.withExamples([
+    { command: "model-gateway reconcile --since 2027-01-31", description: "What was abandoned or settled since a day" },
+    { command: "model-gateway reconcile settle <id> --cost 0.002", description: "Charge what the provider has billed" },
+    { command: "model-gateway reconcile dismiss <id>", description: "The provider has not billed it" }
+  ])
+)

@@ -1,0 +1,125 @@
+/**
+ * What an operator checks after a crash, and how it is closed.
+ *
+ * A reservation that a dead process left open is released and kept as *abandoned*: the upstream may
+ * have billed its request, and the caller was not charged. The operator looks the request up on the
+ * provider's bill and either settles the reservation at its cost or dismisses it. Both take effect
+ * once for each, also if the process was only suspended and settles it at the same moment.
+ *
+ * Overruns and late settlements need no action: the charge is already correct. They only show that
+ * an estimate was wrong, or that a process was suspended.
+ */
+import type * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import { Context, Data, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import { ProcessInstance } from "../storage/sql/ProcessInstance.ts"
+import { ProcessLocks } from "../storage/sql/ProcessLocks.ts"
+import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
+import { Accounting, type Reconciliation } from "./Accounting.ts"
+import { intentRow, type IntentRow } from "./Ledger.ts"
+
+/** An open reservation, and what holds it: a process that lives or is dead, or a video job. */
+export interface OpenIntent extends IntentRow {
+  readonly holder: "alive" | "dead" | "job"
+}
+
+/** What {@link Accounting} lists, and the reservations that are open now. */
+export interface Report extends Reconciliation {
+  /** At most 1000, newest first. Those of dead processes are released within seconds. */
+  readonly open: ReadonlyArray<OpenIntent>
+}
+
+/** What the provider charged for an abandoned request. */
+export interface Bill {
+  readonly cost: MicroCredits.MicroCredits
+  /** The provider's name, for the request log. Default: none is named. */
+  readonly provider?: string | undefined
+}
+
+/** There is no abandoned reservation with this id. Nothing was changed. */
+export class NotAbandoned extends Data.TaggedError("NotAbandoned")<{ readonly id: string; readonly isOpen: boolean }> {
+  override readonly message = this.isOpen
+    ? `The reservation ${this.id} is still open. If its process is dead, it becomes abandoned within seconds.`
+    : `There is no abandoned reservation ${this.id}. It was settled, released or dismissed before, or never existed.`
+}
+
+/** Reconciliation. */
+export class Reconcile extends Context.Service<
+  Reconcile,
+  {
+    /**
+     * What there is to check, at most 1000 entries of each kind, newest first. With `since`, in epoch
+     * milliseconds, only what was abandoned or settled from then on.
+     */
+    readonly report: (since?: number) => Effect.Effect<Report, StorageError>
+    /**
+     * Charges the cost to the key and the workspace that had reserved it, also beyond their limits,
+     * in the periods of the reservation. The request log then shows the request as completed, and
+     * the report lists it as late.
+     */
+    readonly settle: (id: string, bill: Bill) => Effect.Effect<IntentRow, NotAbandoned | StorageError>
+    /** Charges nothing. The request log then shows the request as failed. */
+    readonly dismiss: (id: string) => Effect.Effect<IntentRow, NotAbandoned | StorageError>
+  }
+>()("@model-gateway/server/accounting/Reconcile") {}
+
+const listed = 1000
+
+/** Makes the service over the database in the context. */
+export const make = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const accounting = yield* Accounting
+  const processes = yield* ProcessInstance
+  const locks = yield* ProcessLocks
+
+  const open = Effect.gen(function* () {
+    const rows = yield* sql`SELECT * FROM intents WHERE state = 'open' ORDER BY reserved_at DESC, id LIMIT ${listed}`
+    const intents = rows.map(intentRow)
+    const owners = [...new Set(intents.flatMap(({ owner }) => owner ?? []))]
+    // This process has just started, so that it has not seen others be silent. Their locks show more.
+    const alive = yield* processes.alive
+    const released = owners.length === 0 ? new Set<string>() : yield* locks.released(owners)
+    const holderOf = (owner: string) => (alive.has(owner) && !released.has(owner) ? "alive" : "dead")
+    return intents.map((intent): OpenIntent => ({
+      ...intent,
+      holder: intent.owner === null ? "job" : holderOf(intent.owner)
+    }))
+  })
+
+  const report = Effect.fn("Reconcile.report")(function* (since = 0) {
+    const { abandoned, late, overruns } = yield* accounting.reconciliation
+    return {
+      abandoned: abandoned.filter(({ abandonedAt }) => (abandonedAt ?? 0) >= since),
+      overruns: overruns.filter(({ settledAt }) => settledAt >= since),
+      late: late.filter(({ settledAt }) => settledAt >= since),
+      open: yield* open
+    }
+  }, mapSqlError("Reconcile.report"))
+
+  /** Ends an abandoned reservation, in one transaction with the check that it is one. */
+  const close = (id: string, end: Effect.Effect<string, StorageError>) =>
+    Effect.gen(function* () {
+      const [row] = yield* sql`SELECT * FROM intents WHERE id = ${id}`
+      const intent = row === undefined ? undefined : intentRow(row)
+      if (intent?.state !== "abandoned") return yield* new NotAbandoned({ id, isOpen: intent !== undefined })
+      // Its process may have settled it since.
+      if ((yield* end) !== "late") return yield* new NotAbandoned({ id, isOpen: false })
+      return intent
+    }).pipe(sql.withTransaction, mapSqlError("Reconcile.close"))
+
+  return Reconcile.of({
+    report,
+    settle: (id, { cost, provider = "" }) =>
+      close(id, accounting.settle({ id }, { cost, provider, upstreamModel: "" })).pipe(
+        Effect.withSpan("Reconcile.settle")
+      ),
+    dismiss: (id) =>
+      close(id, accounting.release({ id }, { status: "failed" })).pipe(Effect.withSpan("Reconcile.dismiss"))
+  })
+})
+
+/** The service over the database. */
+export const layerSql: Layer.Layer<Reconcile, never, SqlClient | Accounting | ProcessInstance> = Layer.effect(
+  Reconcile,
+  make
+)
