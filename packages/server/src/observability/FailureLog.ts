@@ -15,7 +15,8 @@ export interface Occurrence {
    * time, such as an id.
    */
   readonly kind: string
-  readonly level: "Error" | "Warn"
+  /** `Info` is for the end of a failure. */
+  readonly level: "Error" | "Warn" | "Info"
   readonly message: string
   /** Details of this failure, such as its request's id. */
   readonly annotations?: Readonly<Record<string, string>> | undefined

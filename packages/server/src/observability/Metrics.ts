@@ -150,3 +150,14 @@ const waitingWebhooks = Metric.gauge("model_gateway_webhooks_waiting", {
 
 /** Sets the number of webhooks that wait. */
 export const webhooksWaiting = (count: number): Effect.Effect<void> => Metric.update(waitingWebhooks, count)
+
+const redisMisses = labelled<readonly [kind: string], Metric.Counter<number>>(([kind]) =>
+  Metric.counter("model_gateway_redis_fallbacks_total", {
+    description: "Decisions that this process made by itself because Redis did not answer, by kind",
+    attributes: { kind },
+    incremental: true
+  })
+)
+
+/** Counts a decision that this process made by itself because Redis did not answer. */
+export const redisMissed = (kind: "rate_limit" | "circuit"): Effect.Effect<void> => Metric.update(redisMisses(kind), 1)

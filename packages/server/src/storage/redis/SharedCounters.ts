@@ -1,0 +1,21 @@
+/**
+ * What processes count together if they share a Redis: rate limits and circuits.
+ *
+ * While Redis is not available, each process counts by itself, from zero.
+ */
+import { Layer } from "effect"
+import { type CircuitBreakerStore, layerStoreMemory } from "effect/persistence/CircuitBreaker"
+import type { RateLimiterStore } from "effect/persistence/RateLimiter"
+import * as MemoryRateLimiterStore from "../memory/RateLimiterStore.ts"
+import * as RedisCircuitBreakerStore from "./CircuitBreakerStore.ts"
+import * as RedisRateLimiterStore from "./RateLimiterStore.ts"
+import * as RedisConnection from "./RedisConnection.ts"
+
+/** Counts in Redis. */
+export const layer = (
+  options: RedisConnection.Options
+): Layer.Layer<CircuitBreakerStore | RateLimiterStore | RedisConnection.RedisConnection> =>
+  Layer.merge(RedisRateLimiterStore.layer, RedisCircuitBreakerStore.layer).pipe(
+    Layer.provide(Layer.merge(MemoryRateLimiterStore.layer(), layerStoreMemory())),
+    Layer.provideMerge(RedisConnection.layer(options))
+  )
