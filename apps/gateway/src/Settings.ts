@@ -91,6 +91,11 @@ export const declarations = {
       "Object store for files and videos, which several machines share: s3://bucket/prefix?region=…&endpoint=…&pathStyle=true. " +
       "Without it, they are stored in the data folder"
   }),
+  redisUrl: Setting.redisUrl("redis-url", {
+    variable: "REDIS_URL",
+    description:
+      "Redis in which several processes count rate limits and circuits together. Without it, each process counts by itself"
+  }),
   webDir: Setting.text("web-dir", {
     allowed: "an existing folder, sample or none",
     default: "sample",

@@ -225,6 +225,11 @@ describe("settings", () => {
       'MODEL_GATEWAY_BODY_LIMIT_RERANK in the environment is "big", which is not a size of at least 1 byte, such as 8 MiB.'
     ],
     [
+      [],
+      { REDIS_URL: "redis://:hunter2@cache:6379/first" },
+      "REDIS_URL in the environment is not a URL such as redis://user:password@host:6379/0, or rediss:// for TLS."
+    ],
+    [
       ["--web-dir", "/nowhere/page"],
       {},
       '--web-dir is "/nowhere/page", which is not an existing folder, sample or none.'

@@ -7,6 +7,7 @@ import type { Offers } from "@model-gateway/providers/Offer"
 import { Effect, type FileSystem, Layer, Path, type Redacted } from "effect"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import { HttpRouter } from "effect/http"
+import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 import type { SqlClient } from "effect/sql/SqlClient"
 import * as RateLimiter from "effect/persistence/RateLimiter"
 import { HttpApiBuilder } from "effect/http-api"
@@ -128,10 +129,31 @@ export const layerHttp = Lifecycle.layerStopFirst.pipe(
   Layer.provide(FailureLog.layer())
 )
 
-/** Rate limits in memory. */
+/** Rate limits and failed authentications. */
 export const limits = Layer.unwrap(
   Effect.map(GatewayServerConfig, ({ rateLimit }) => RateLimits.layer(rateLimit))
-).pipe(Layer.provideMerge(RateLimiter.layer), Layer.provide(RateLimiterStore.layer()))
+).pipe(Layer.provideMerge(RateLimiter.layer))
+
+/** What several processes share to count rate limits and circuits together. */
+export interface RedisOptions {
+  /**
+   * `redis://user:password@host:6379/0`, or `rediss://` for TLS. Another URL is a defect. While Redis
+   * is not available, each process counts by itself. Default: each process counts by itself.
+   */
+  readonly redisUrl?: Redacted.Redacted | undefined
+}
+
+/** What counts rate limits and circuits. The client of Redis takes 0.1 seconds to load. */
+export const counters = (url: RedisOptions["redisUrl"]) =>
+  url === undefined
+    ? Layer.merge(RateLimiterStore.layer(), CircuitBreaker.layerStoreMemory())
+    : Layer.unwrap(
+        Effect.gen(function* () {
+          const { redisPrefix: prefix } = yield* GatewayServerConfig
+          const SharedCounters = yield* Effect.promise(() => import("./storage/redis/SharedCounters.ts"))
+          return SharedCounters.layer({ url, prefix })
+        })
+      ).pipe(Layer.provide(FailureLog.layer()))
 
 /**
  * All stores over the SQL database, the vault and the random source in the context. The database
@@ -243,7 +265,7 @@ export interface ObjectOptions {
 }
 
 /** Options of the service. */
-export interface Options extends DataOptions, ObjectOptions {
+export interface Options extends DataOptions, ObjectOptions, RedisOptions {
   /**
    * The offers of models, in order of preference. `@model-gateway/sandbox` has some that need no
    * upstream.
@@ -267,15 +289,16 @@ const objects = (dataDir: string, { objectStoreUrl }: ObjectOptions, uploads: Re
 const layerUploads = (dataDir: string) => inFolder(dataDir, "uploads", UploadFolder.layer)
 
 /** The whole service, over the HTTP server in the context. */
-export const layer = ({ fileProviders = {}, objectStoreUrl, offers, web, ...data }: Options) => {
+export const layer = ({ fileProviders = {}, objectStoreUrl, offers, redisUrl, web, ...data }: Options) => {
   const uploads = layerUploads(data.dataDir)
   const running = background.pipe(Layer.provide(OutboundHttp.layer))
   return Layer.mergeAll(layerHttp.pipe(Layer.provide(uploads)), running, parts).pipe(
-    Layer.provide(Readiness.layer),
     Layer.provideMerge(jobs),
     Layer.provideMerge(
       Layer.mergeAll(ModelCatalogue.layer(offers), limits, objects(data.dataDir, { objectStoreUrl }, uploads))
     ),
+    Layer.provide(counters(redisUrl)),
+    Layer.provide(Readiness.layer),
     Layer.provideMerge(layerStores(data)),
     Layer.provide([Layer.succeed(StaticSite.StaticSite, web), Layer.succeed(FileProviders, fileProviders)])
   )

@@ -152,6 +152,11 @@ export const declarations = {
       description: "Length of the window of failed-authentications-requests"
     })
   },
+  redisPrefix: Setting.text("redis-prefix", {
+    allowed: "a text",
+    default: "model-gateway:",
+    description: "Prefix of all keys in Redis. Services that use the same database of a Redis must differ in it"
+  }),
   freeDailyRequests: Setting.integer("free-daily-requests", {
     minimum: 1,
     default: 200,

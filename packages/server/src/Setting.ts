@@ -37,6 +37,7 @@ import {
   SchemaParser
 } from "effect"
 import * as ObjectStoreUrl from "./internal/ObjectStoreUrl.ts"
+import * as RedisUrl from "./internal/RedisUrl.ts"
 
 /** Prefix of the environment variables that a setting's name gives. */
 export const variablePrefix = "MODEL_GATEWAY_"
@@ -317,6 +318,10 @@ export const secret = (
   }
 ): Setting<Redacted.Redacted | undefined> =>
   declare(name, { ...options, default: undefined, isSecret: true, hasFlag: options.hasFlag ?? false })
+
+/** The URL of a Redis. It is a secret, because it may have a password. */
+export const redisUrl = (name: string, options: Options): Setting<Redacted.Redacted | undefined> =>
+  secret(name, { ...options, schema: RedisUrl.Secret, allowed: RedisUrl.allowed })
 
 /** Whether a member of a group is a setting. Otherwise it is a group. */
 export const isSetting = (node: Setting<unknown> | Group): node is Setting<unknown> =>

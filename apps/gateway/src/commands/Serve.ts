@@ -37,11 +37,11 @@ const layerService = Effect.fnUntraced(function* (
       import("@effect/platform-node/NodeHttpServer")
     ])
   )
-  const { databaseConnections, databaseUrl, dataDir, host, objectStoreUrl, port, shutdownTimeout, webDir } = settings
+  const { databaseConnections, databaseUrl, dataDir, host, objectStoreUrl, port, redisUrl, shutdownTimeout, webDir } = settings
   const web = webDir === undefined ? undefined : { dir: webDir }
   return Layer.unwrap(
     Effect.map(Offered, ({ fileProviders, offers }) =>
-      GatewayServer.layer({ databaseConnections, databaseUrl, dataDir, fileProviders, objectStoreUrl, offers, web })
+      GatewayServer.layer({ databaseConnections, databaseUrl, dataDir, fileProviders, objectStoreUrl, offers, redisUrl, web })
     )
   ).pipe(
     Layer.provideMerge(Offers.layer(loaded, settings)),
@@ -86,6 +86,13 @@ const layerLogs = ({ logFormat, logLevel }: LoadSettings.Ready) =>
 const origin = (host: string, port: number): string => {
   const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host
   return `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`
+}
+
+/** Where rate limits and circuits are counted. Never shows the user and the password of the URL. */
+const counting = ({ redisUrl }: LoadSettings.Ready): string => {
+  if (redisUrl === undefined) return "Rate limits and circuits are counted per process."
+  const { hostname, port } = new URL(Redacted.value(redisUrl))
+  return `Rate limits and circuits are counted in Redis at ${hostname}:${port === "" ? 6379 : port}.`
 }
 
 const firstRun = ({ managementKey, ordinaryKey, workspace }: Bootstrapped, base: string): string =>
@@ -149,6 +156,7 @@ const running = Effect.fnUntraced(function* (settings: LoadSettings.Ready, conne
       yield* Console.log(`Files and videos are stored in ${settings.objectStoreUrl.split("?")[0]}.`)
     }
     yield* Console.log(Catalogue.summary(yield* Offered))
+    yield* Console.log(counting(settings))
     // Created once the port is open: a run that cannot listen must not create keys that nobody
     // sees.
     const workspaces = yield* WorkspaceStore

@@ -344,7 +344,5 @@ export const make = Effect.gen(function* () {
   return Router.of({ route, observed: (candidate) => observations.get(keyOf(candidate)) })
 })
 
-/** The router with circuits in memory, configured by {@link GatewayServerConfig}. */
-export const layer: Layer.Layer<Router> = Layer.effect(Router, make).pipe(
-  Layer.provide(CircuitBreaker.layerStoreMemory())
-)
+/** The router over the circuits in the context, configured by {@link GatewayServerConfig}. */
+export const layer: Layer.Layer<Router, never, CircuitBreaker.CircuitBreakerStore> = Layer.effect(Router, make)

@@ -6,6 +6,7 @@ import * as Cohere from "@model-gateway/providers/Cohere"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { type Credential, gatewayCredential } from "@model-gateway/providers/Offer"
 import { Context, Duration, Effect, Layer, Redacted, Schema } from "effect"
+import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 import { documentedMessages, startCohereDouble } from "../../../providers/test/support/CohereDouble.mjs"
 import type { Double as UpstreamDouble, Scripted } from "../../../providers/test/support/Double.mjs"
 import { KeyStore } from "../../src/access/KeyStore.ts"
@@ -223,6 +224,7 @@ it.layer(gateway({ circuits: { failures: 2, openFor: Duration.minutes(5) } }), {
 it.layer(
   Layer.mergeAll(
     Router.layer.pipe(
+      Layer.provide(CircuitBreaker.layerStoreMemory()),
       Layer.provide(GatewayServerConfig.layer({ circuits: { failures: 2, openFor: Duration.minutes(5) } }))
     ),
     NodeHttpClient.layerUndici,

@@ -26,6 +26,7 @@ import type { MaxPrice } from "@model-gateway/core/Routing"
 import { submitVideo } from "@model-gateway/core/Video"
 import { describe, expect, it } from "@effect/vitest"
 import { Duration, Effect, Fiber, Layer } from "effect"
+import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 import { TestClock } from "effect/testing"
 import type { Attempt } from "../../src/accounting/Attempt.ts"
 import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
@@ -41,6 +42,7 @@ type VideoRefusal = (typeof submitVideo.error)[number]["Type"]
 const fail = (reason: Reason) => Effect.fail(new ProviderError({ reason }))
 
 const layer = Router.layer.pipe(
+  Layer.provide(CircuitBreaker.layerStoreMemory()),
   Layer.provide(GatewayServerConfig.layer({ circuits: { failures: 2, openFor: Duration.seconds(10) } }))
 )
 

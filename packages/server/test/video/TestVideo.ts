@@ -5,6 +5,7 @@ import { type Charge, cost, type PerSecond } from "@model-gateway/providers/Pric
 import type { JobHandle, VideoRequest, VideoStatus, VideoSubmission } from "@model-gateway/providers/Video"
 import type { ProviderError } from "@model-gateway/providers/ProviderError"
 import { Duration, Effect, Layer, Stream } from "effect"
+import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { Accounting, type Payer } from "../../src/accounting/Accounting.ts"
 import * as ObjectStore from "../../src/objects/ObjectStore.ts"
@@ -152,7 +153,13 @@ export const layerAt = <E1, R1, E2, R2>(
 ) =>
   layerSql.pipe(
     Layer.provideMerge(
-      Layer.mergeAll(queue, objects, VideoSignals.layer, ModelCatalogue.layer(offers.flat()), Router.layer)
+      Layer.mergeAll(
+        queue,
+        objects,
+        VideoSignals.layer,
+        ModelCatalogue.layer(offers.flat()),
+        Layer.provide(Router.layer, CircuitBreaker.layerStoreMemory())
+      )
     ),
     Layer.provideMerge(TestStorage.layerAt(filename)),
     Layer.fresh

@@ -14,6 +14,7 @@ import { Context, Deferred, Duration, Effect, Layer, type Redacted, Schedule, ty
 import * as Redis from "effect/persistence/Redis"
 import * as RedisUrl from "../../internal/RedisUrl.ts"
 import * as FailureLog from "../../observability/FailureLog.ts"
+import * as Readiness from "../../observability/Readiness.ts"
 
 /** The state of the connection. */
 export class RedisConnection extends Context.Service<
@@ -31,11 +32,11 @@ export class RedisConnection extends Context.Service<
 /** Options of the connection. */
 export interface Options {
   readonly url: Redacted.Redacted
-  /** The prefix of all keys, so that several services can use one Redis. Default: `model-gateway:`. */
-  readonly prefix?: string | undefined
+  /** The prefix of all keys, so that several services can use one Redis. */
+  readonly prefix: string
   /**
-   * How long a command may take before the connection counts as lost, up to a half more. Default: 200
-   * milliseconds.
+   * How long a command may take before the connection counts as lost, and up to a half more. More than
+   * a lost packet takes to be sent again. Default: 500 milliseconds.
    */
   readonly timeLimit?: Duration.Input | undefined
   /** Time between attempts to connect. Default: 1 second. */
@@ -85,8 +86,8 @@ const notConnected = failure("not connected")
 export const make = Effect.fnUntraced(function* (options: Options) {
   const url = RedisUrl.fromSecret(options.url)
   const address = RedisUrl.addressOf(url)
-  const prefix = options.prefix ?? "model-gateway:"
-  const half = Duration.divideUnsafe(Duration.fromInputUnsafe(options.timeLimit ?? "200 millis"), 2)
+  const { prefix } = options
+  const half = Duration.divideUnsafe(Duration.fromInputUnsafe(options.timeLimit ?? "500 millis"), 2)
   const attempted = yield* Deferred.make<void>()
   let current: Session | undefined
   let problem: string | undefined = "not connected yet"
@@ -203,3 +204,16 @@ export const make = Effect.fnUntraced(function* (options: Options) {
 /** Commands and scripts over a connection that is made again whenever it fails. */
 export const layer = (options: Options): Layer.Layer<Redis.Redis | RedisConnection> =>
   Layer.effectContext(make(options))
+
+/** Registers the connection in the context. Requests are served without it. */
+export const layerReadiness: Layer.Layer<never, never, Readiness.Readiness | RedisConnection> = Readiness.layerPart(
+  Effect.map(RedisConnection, ({ problem }) => ({
+    name: "rate_limits",
+    check: Effect.flatMap(problem, (reason) =>
+      reason === undefined
+        ? Effect.void
+        : Effect.fail({ message: "Redis is not available. Rate limits and circuits are counted per process." })
+    ),
+    isRequired: false
+  }))
+)

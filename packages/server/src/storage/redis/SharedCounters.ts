@@ -6,16 +6,17 @@
 import { Layer } from "effect"
 import { type CircuitBreakerStore, layerStoreMemory } from "effect/persistence/CircuitBreaker"
 import type { RateLimiterStore } from "effect/persistence/RateLimiter"
+import type { Readiness } from "../../observability/Readiness.ts"
 import * as MemoryRateLimiterStore from "../memory/RateLimiterStore.ts"
 import * as RedisCircuitBreakerStore from "./CircuitBreakerStore.ts"
 import * as RedisRateLimiterStore from "./RateLimiterStore.ts"
 import * as RedisConnection from "./RedisConnection.ts"
 
-/** Counts in Redis. */
+/** Counts in Redis, which becomes a part of the readiness. */
 export const layer = (
   options: RedisConnection.Options
-): Layer.Layer<CircuitBreakerStore | RateLimiterStore | RedisConnection.RedisConnection> =>
-  Layer.merge(RedisRateLimiterStore.layer, RedisCircuitBreakerStore.layer).pipe(
+): Layer.Layer<CircuitBreakerStore | RateLimiterStore | RedisConnection.RedisConnection, never, Readiness> =>
+  Layer.mergeAll(RedisRateLimiterStore.layer, RedisCircuitBreakerStore.layer, RedisConnection.layerReadiness).pipe(
     Layer.provide(Layer.merge(MemoryRateLimiterStore.layer(), layerStoreMemory())),
     Layer.provideMerge(RedisConnection.layer(options))
   )

@@ -118,6 +118,15 @@ describe.skipIf(TestRedis.isMissing)("RedisConnection", () => {
       yield* Effect.promise(redis.stop)
       const process = yield* TestRedis.process(redis.url)
       expect(process.logs).toEqual([expect.stringMatching(notAvailable)])
+      expect(yield* process.report).toEqual({
+        status: "degraded",
+        parts: {
+          rate_limits: {
+            status: "degraded",
+            message: "Redis is not available. Rate limits and circuits are counted per process."
+          }
+        }
+      })
       expect(yield* burst(process, "request:k")).toBe(3)
       yield* Effect.promise(redis.start)
       yield* process.until(true)
@@ -154,10 +163,7 @@ describe.skipIf(TestRedis.isMissing)("RedisConnection", () => {
 
   it.live("uses the user, the password and the database of the URL", () =>
     Effect.gen(function* () {
-      const redis = yield* TestRedis.server(
-        ...["--user", "gateway", "on", ">p%40ss", "~*", "+@all"],
-        ...["--user", "default", "off"]
-      )
+      const redis = yield* TestRedis.server("--user", "gateway", "on", ">p%40ss", "~*", "+@all")
       const process = yield* TestRedis.process(`redis://gateway:p%2540ss@127.0.0.1:${redis.port}/3`)
       expect(yield* process.take("request:k", 1)).toBe(true)
       expect(yield* process.connection.problem).toBe(undefined)

@@ -4,8 +4,11 @@ import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 import * as RateLimiter from "effect/persistence/RateLimiter"
 import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
 import { type RedisServer, redisPrograms, startRedis } from "../../../../../scripts/redis.mjs"
+import * as Readiness from "../../../src/observability/Readiness.ts"
 import { RedisConnection } from "../../../src/storage/redis/RedisConnection.ts"
 import * as SharedCounters from "../../../src/storage/redis/SharedCounters.ts"
+
+const prefix = "model-gateway:"
 
 /** Whether there is no redis-server. */
 export const isMissing = redisPrograms() === undefined
@@ -30,13 +33,17 @@ export const process = Effect.fnUntraced(function* (url: string, timeLimit: Dura
   const registry: Context.Service.Shape<typeof Metric.MetricRegistry> = new Map()
   const context = yield* Layer.build(
     RateLimiter.layer.pipe(
-      Layer.provideMerge(SharedCounters.layer({ url: Redacted.make(url), timeLimit, retryInterval: "20 millis" })),
+      Layer.provideMerge(
+        SharedCounters.layer({ url: Redacted.make(url), prefix, timeLimit, retryInterval: "20 millis" })
+      ),
       Layer.provideMerge(Layer.succeed(Metric.MetricRegistry, registry)),
+      Layer.provideMerge(Readiness.layer),
       Layer.provide(Logger.layer([Logger.make(({ message }) => void logs.push(String(message)))]))
     )
   )
   const connection = Context.get(context, RedisConnection)
   const limiter = Context.get(context, RateLimiter.RateLimiter)
+  const { report } = Context.get(context, Readiness.Readiness)
   const store = Context.get(context, CircuitBreaker.CircuitBreakerStore)
   const counted = Effect.provideService(Metric.MetricRegistry, registry)
   const circuits = CircuitBreaker.CircuitBreakerStore.of({
@@ -69,5 +76,5 @@ export const process = Effect.fnUntraced(function* (url: string, timeLimit: Dura
       )
     )
 
-  return { circuits, connection, limiter, logs, missed, take, until }
+  return { circuits, connection, limiter, logs, missed, report, take, until }
 })

@@ -1,0 +1,86 @@
+import { describe, expect, it, onTestFinished, vi } from "vitest"
+import { type RedisServer, redisPrograms, startRedis } from "../../../scripts/redis.mjs"
+import { folder, serve, type Served } from "./Executable.ts"
+
+const redisFor = async (...args: ReadonlyArray<string>): Promise<RedisServer> => {
+  const redis = await startRedis({ args })
+  onTestFinished(redis.dispose)
+  return redis
+}
+
+const firstKey = async (gateway: Served): Promise<string> => (await gateway.prints(/API key +(mg_sk_\w{38})/))[1] ?? ""
+
+const textOf = async (url: string): Promise<string> => (await fetch(url, { headers: { connection: "close" } })).text()
+
+const rerank = (origin: string, key: string): Promise<Response> =>
+  fetch(`${origin}/api/v1/rerank`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", connection: "close" },
+    body: JSON.stringify({ model: "sandbox/bm25", query: "capital", documents: ["Berlin", "Paris is the capital"] })
+  })
+
+/** How many of so many requests at once, spread over the gateways, passed. */
+const burst = async (gateways: ReadonlyArray<Served>, key: string, requests: number) => {
+  const statuses = await Promise.all(
+    Array.from({ length: requests }, async (_, i) => {
+      const response = await rerank(gateways[i % gateways.length]?.origin ?? "", key)
+      await response.text()
+      return response.status
+    })
+  )
+  const count = (status: number) => statuses.filter((one) => one === status).length
+  return { passed: count(200), limited: count(429) }
+}
+
+/** So few requests an hour that none is regained during a test. */
+const limit = ["--rate-limit-requests", "100", "--rate-limit-window", "1 hour"]
+
+describe("serve without REDIS_URL", () => {
+  it("says that each process counts by itself", async () => {
+    const gateway = await serve(folder())
+    await firstKey(gateway)
+    gateway.signal("SIGTERM")
+    expect((await gateway.ended).stdout).toMatch(/^Rate limits and circuits are counted per process\.$/m)
+  })
+})
+
+describe.skipIf(redisPrograms() === undefined)("serve with REDIS_URL", () => {
+  it("lets exactly 100 of 500 concurrent requests pass, spread over two processes, against a limit of 100", async () => {
+    const redis = await redisFor()
+    const dataDir = folder()
+    const first = await serve(dataDir, limit, { REDIS_URL: redis.url })
+    const key = await firstKey(first)
+    const second = await serve(dataDir, limit, { REDIS_URL: redis.url })
+    expect(await burst([first, second], key, 500)).toEqual({ passed: 100, limited: 400 })
+  })
+
+  it("says where it counts, without the password, and serves while Redis is down", async () => {
+    const redis = await redisFor("--requirepass", "hunter-22")
+    const url = `redis://:hunter-22@127.0.0.1:${redis.port}`
+    const gateway = await serve(folder(), limit, { REDIS_URL: url })
+    await gateway.prints(
+      new RegExp(`^Rate limits and circuits are counted in Redis at 127.0.0.1:${redis.port}\\.$`, "m")
+    )
+    const key = await firstKey(gateway)
+    const ready = async () => JSON.parse(await textOf(`${gateway.origin}/readyz`)) as unknown
+    expect(await ready()).toMatchObject({ status: "ready", parts: { rate_limits: { status: "ready" } } })
+    expect(await burst([gateway], key, 10)).toEqual({ passed: 10, limited: 0 })
+    await redis.kill()
+    // The process begins to count from zero.
+    expect(await burst([gateway], key, 110)).toEqual({ passed: 100, limited: 10 })
+    expect(await textOf(`${gateway.origin}/metrics`)).toContain(
+      'model_gateway_redis_fallbacks_total{kind="rate_limit"} 110'
+    )
+    await vi.waitFor(async () =>
+      expect(await ready()).toMatchObject({ status: "degraded", parts: { rate_limits: { status: "degraded" } } })
+    )
+    await redis.start()
+    await vi.waitFor(async () => expect(await ready()).toMatchObject({ status: "ready" }), { timeout: 10_000 })
+    expect(await burst([gateway], key, 10)).toEqual({ passed: 10, limited: 0 })
+    gateway.signal("SIGTERM")
+    const { code, stderr, stdout } = await gateway.ended
+    expect(code).toBe(0)
+    expect(stderr.match(/Redis at 127\.0\.0\.1:\d+ is (not )?available/g)).toHaveLength(3)
+    expect(stdout + stderr).not.toContain("hunter-22")
+  })
+})
