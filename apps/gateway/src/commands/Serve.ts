@@ -37,11 +37,21 @@ const layerService = Effect.fnUntraced(function* (
       import("@effect/platform-node/NodeHttpServer")
     ])
   )
-  const { databaseConnections, databaseUrl, dataDir, host, objectStoreUrl, port, redisUrl, shutdownTimeout, webDir } = settings
+  const { databaseConnections, databaseUrl, dataDir, host, objectStoreUrl, port, redisUrl, shutdownTimeout, webDir } =
+    settings
   const web = webDir === undefined ? undefined : { dir: webDir }
   return Layer.unwrap(
     Effect.map(Offered, ({ fileProviders, offers }) =>
-      GatewayServer.layer({ databaseConnections, databaseUrl, dataDir, fileProviders, objectStoreUrl, offers, redisUrl, web })
+      GatewayServer.layer({
+        databaseConnections,
+        databaseUrl,
+        dataDir,
+        fileProviders,
+        objectStoreUrl,
+        offers,
+        redisUrl,
+        web
+      })
     )
   ).pipe(
     Layer.provideMerge(Offers.layer(loaded, settings)),
