@@ -143,10 +143,13 @@ export interface RedisOptions {
   readonly redisUrl?: Redacted.Redacted | undefined
 }
 
+/** Counters of this process, for rate limits and circuits. */
+export const countersMemory = Layer.merge(RateLimiterStore.layer(), CircuitBreaker.layerStoreMemory())
+
 /** What counts rate limits and circuits. The client of Redis takes 0.1 seconds to load. */
-export const counters = (url: RedisOptions["redisUrl"]) =>
+const counters = (url: RedisOptions["redisUrl"]) =>
   url === undefined
-    ? Layer.merge(RateLimiterStore.layer(), CircuitBreaker.layerStoreMemory())
+    ? countersMemory
     : Layer.unwrap(
         Effect.gen(function* () {
           const { redisPrefix: prefix } = yield* GatewayServerConfig

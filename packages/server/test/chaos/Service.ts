@@ -157,6 +157,7 @@ export const start = (options: Options): Service => {
         Layer.succeed(OutboundHttp, receiver.clientOf(process))
       )
     ),
+    Layer.provide(Composition.countersMemory),
     Layer.provideMerge(Composition.layerStoresSql),
     Layer.provideMerge(Layer.succeed(Vault, vault)),
     Layer.provideMerge(Migrations.layer),
