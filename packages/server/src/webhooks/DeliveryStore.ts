@@ -171,13 +171,20 @@ const attemptFromRow = (row: Row): Attempt => ({
   excerpt: Dialect.textOrNull(row, "excerpt")
 })
 
+const nextAttemptAt = (row: Row): number | null => {
+  const due = Dialect.intOrNull(row, "due_at")
+  return due === null || Dialect.textOrNull(row, "claim") !== null
+    ? null
+    : Math.max(due, Dialect.int(row, "created_at"))
+}
+
 const fromRow = (row: Row, attempts: ReadonlyArray<Attempt>): Delivery => ({
   ...newFromRow(row),
   status: Dialect.oneOfOrNull(row, "status", statuses) ?? "pending",
   tries: Dialect.int(row, "tries"),
   createdAt: Dialect.int(row, "created_at"),
   finishedAt: Dialect.intOrNull(row, "finished_at"),
-  nextAttemptAt: Dialect.textOrNull(row, "claim") === null ? Dialect.intOrNull(row, "due_at") : null,
+  nextAttemptAt: nextAttemptAt(row),
   attempts
 })
 
@@ -217,7 +224,8 @@ export const make = Effect.gen(function* () {
       body: delivery.body,
       status: "pending",
       tries: 0,
-      due_at: now,
+      // Due in any case: the clock may have been ahead when the job ended.
+      due_at: 0,
       created_at: now
     })}`
     yield* sql.afterCommit(Effect.asVoid(written.open))
@@ -334,12 +342,11 @@ export const make = Effect.gen(function* () {
   const redeliver = Effect.fn("DeliveryStore.redeliver")(
     function* (organizationId: string, id: string) {
       yield* find(organizationId, id)
-      const now = yield* Clock.currentTimeMillis
       yield* sql`UPDATE webhook_deliveries SET ${sql.update({
         status: "pending",
         tries: 0,
         claim: null,
-        due_at: now,
+        due_at: 0,
         finished_at: null
       })} WHERE id = ${id}`
       yield* sql.afterCommit(Effect.asVoid(written.open))

@@ -1,17 +1,15 @@
 import { expect, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import type { HttpClientError } from "effect/http"
-import { createServer } from "node:http"
+import { readFileSync } from "node:fs"
+import { createServer, type Server } from "node:http"
+import { createServer as createTlsServer } from "node:https"
+import { getCACertificates, setDefaultCACertificates } from "node:tls"
 import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
 import { layer, NotPublic, OutboundHttp, type Resolve, Resolver } from "../../src/http/OutboundHttp.ts"
 
-/** A server on this machine that lists its requests, and redirects one of them. */
-const local = Effect.gen(function* () {
-  const seen: Array<string> = []
-  const server = createServer((request, response) => {
-    seen.push(`${request.headers.host} ${request.url}`)
-    response.writeHead(request.url === "/redirect" ? 307 : 200, { location: "/redirected" }).end("done")
-  })
+/** The port of the server, which listens until the scope closes. */
+const listening = Effect.fnUntraced(function* (server: Server) {
   yield* Effect.acquireRelease(
     Effect.callback<void>((resume) => {
       server.listen(0, "127.0.0.1", () => resume(Effect.void))
@@ -24,7 +22,17 @@ const local = Effect.gen(function* () {
   )
   const address = server.address()
   if (address === null || typeof address === "string") return yield* Effect.die(new Error("no port"))
-  return { port: address.port, seen }
+  return address.port
+})
+
+/** A server on this machine that lists its requests, and redirects one of them. */
+const local = Effect.gen(function* () {
+  const seen: Array<string> = []
+  const server = createServer((request, response) => {
+    seen.push(`${request.headers.host} ${request.url}`)
+    response.writeHead(request.url === "/redirect" ? 307 : 200, { location: "/redirected" }).end("done")
+  })
+  return { port: yield* listening(server), seen }
 })
 
 /** The client with these names, and with these hosts exempt. */
@@ -49,7 +57,17 @@ const never: Resolve = () => {
 
 const causeOf = (error: HttpClientError.HttpClientError): unknown => error.reason.cause
 
-for (const all of [["127.0.0.1"], ["8.8.8.8", "127.0.0.1"], ["10.0.0.1", "8.8.8.8"], ["::1"], ["::ffff:127.0.0.1"]]) {
+for (const all of [
+  ["127.0.0.1"],
+  ["8.8.8.8", "127.0.0.1"],
+  ["10.0.0.1", "8.8.8.8"],
+  ["2606:4700::1111", "fd00::1"],
+  ["::1"],
+  ["::ffff:127.0.0.1"],
+  ["64:ff9b::7f00:1"],
+  ["2002:7f00:1::1"],
+  ["0.0.0.0"]
+]) {
   it.live(`does not connect to a name with the addresses ${all.join(" and ")}`, () =>
     Effect.gen(function* () {
       const { port, seen } = yield* local
@@ -111,4 +129,40 @@ it.live("connects to an exempt host, and does not follow its redirects", () =>
     const refused = yield* Effect.flip(http.get(`http://other.internal:${port}/`))
     expect(causeOf(refused)).toBeInstanceOf(NotPublic)
   }).pipe(Effect.provide(client(addresses("127.0.0.1"), ["collector.internal"])))
+)
+
+it.live("does not follow a redirect, wherever it leads", () =>
+  Effect.gen(function* () {
+    const { port, seen } = yield* local
+    const http = yield* OutboundHttp
+    const answer = yield* http.get(`http://hooks.internal:${port}/redirect`)
+    expect([answer.status, answer.headers["location"]]).toEqual([307, "/redirected"])
+    expect(seen).toEqual([`hooks.internal:${port} /redirect`])
+  }).pipe(Effect.provide(client(addresses("127.0.0.1"), ["hooks.internal"])))
+)
+
+it.live("checks the certificate against the name of the URL, although it connects to an address", () =>
+  Effect.gen(function* () {
+    const [cert, key] = ["crt", "key"].map((kind) =>
+      readFileSync(new URL(`fixtures/receiver.${kind}`, import.meta.url))
+    )
+    if (cert === undefined || key === undefined) throw new Error("no certificate")
+    const trusted = getCACertificates()
+    yield* Effect.acquireRelease(
+      Effect.sync(() => setDefaultCACertificates([...trusted, cert])),
+      () => Effect.sync(() => setDefaultCACertificates(trusted))
+    )
+    const server = createTlsServer({ cert, key }, (_request, response) => response.end("done"))
+    const port = yield* listening(server)
+    const http = yield* OutboundHttp
+    // The certificate is for this name.
+    expect(yield* (yield* http.get(`https://hooks.example:${port}/`)).text).toBe("done")
+    const error = yield* Effect.flip(http.get(`https://other.example:${port}/`))
+    expect(causeOf(error)).toMatchObject({ code: "ERR_TLS_CERT_ALTNAME_INVALID" })
+    const address = yield* Effect.flip(http.get(`https://127.0.0.1:${port}/`))
+    expect(causeOf(address)).toMatchObject({ code: "ERR_TLS_CERT_ALTNAME_INVALID" })
+  }).pipe(
+    Effect.scoped,
+    Effect.provide(client(addresses("127.0.0.1"), ["hooks.example", "other.example", "127.0.0.1"]))
+  )
 )

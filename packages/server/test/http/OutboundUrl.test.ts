@@ -63,7 +63,9 @@ describe("a URL of a caller", () => {
     "https://[2606:4700::1111]/",
     // A name: its addresses are checked when it is connected to.
     "https://localhost/",
-    "HTTPS://HOOKS.EXAMPLE"
+    "HTTPS://HOOKS.EXAMPLE",
+    "https://hooks.example.:8443/",
+    "https://bücher.example/"
   ])("%s is accepted", (url) => expect(problemOf(url, [])).toBeUndefined())
 
   it.each([
@@ -87,7 +89,32 @@ describe("a URL of a caller", () => {
     ["https://[::ffff:127.0.0.1]/", noAddress],
     ["https://[::ffff:7f00:1]/", noAddress],
     ["https://[64:ff9b::10.0.0.1]/", noAddress],
-    ["https://127.0.0.1./", noAddress]
+    ["https://127.0.0.1./", noAddress],
+    ["https://127.0.0.1:8443/", noAddress],
+    ["https://0x7F000001/", noAddress],
+    ["https://0X7F.0.0.0x1/", noAddress],
+    ["https://00/", noAddress],
+    ["https://0.0.0.0/", noAddress],
+    ["https://127。0。0。1/", noAddress],
+    ["https://2852039166/", noAddress],
+    ["https://0xa9fea9fe/", noAddress],
+    ["https://0251.0376.0251.0376/", noAddress],
+    ["https://[::]/", noAddress],
+    ["https://[0:0:0:0:0:FFFF:169.254.169.254]/", noAddress],
+    ["https://[::ffff:169.254.169.254]/", noAddress],
+    ["https://[::169.254.169.254]/", noAddress],
+    ["https://[64:ff9b::a9fe:a9fe]/", noAddress],
+    ["https://[64:ff9b:1::a9fe:a9fe]/", noAddress],
+    ["https://[2002:a9fe:a9fe::1]/", noAddress],
+    ["https://[2001:0:a9fe:a9fe::1]/", noAddress],
+    ["https://[fe80::1]/", noAddress],
+    ["https://[fd00:ec2::254]/", noAddress],
+    // Not an address, and not a name either.
+    ["https://256.256.256.256/", noHttps],
+    ["https://1.2.3.4.5/", noHttps],
+    ["https://[fe80::1%25eth0]/", noHttps],
+    ["https://hooks.example:99999/", noHttps],
+    [`https://hooks.example/${"a".repeat(2048)}`, "Expected a URL of at most 2048 characters"]
   ])("%s is refused: %s", (url, problem) => expect(problemOf(url, [])).toBe(problem))
 
   it("may name an exempt host, also over http, but with no credentials", () => {

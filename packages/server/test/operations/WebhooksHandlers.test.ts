@@ -59,7 +59,7 @@ const waiting = (names: ReadonlyArray<string>, type: Webhook.EventType = "video.
             url: "https://user:secret@hooks.example/in?token=secret#secret",
             body: "{}"
           }),
-          sql`UPDATE webhook_deliveries SET due_at = due_at + 31536000000 WHERE id = ${`evt_${name}`}`
+          sql`UPDATE webhook_deliveries SET due_at = created_at + 31536000000 WHERE id = ${`evt_${name}`}`
         )
       )
     }
@@ -88,15 +88,7 @@ describe("webhooks", () => {
           Effect.retry({ schedule: Schedule.spaced("20 millis") })
         )
         expect(delivery).toMatchObject({ type, url, workspace_id: workspace.id, next_attempt_at: null })
-        expect(delivery?.attempts).toEqual([
-          {
-            attempted_at: expect.any(String),
-            status_code: 204,
-            duration_ms: expect.any(Number),
-            error: null,
-            response_excerpt: null
-          }
-        ])
+        expect(delivery?.attempts).toMatchObject([{ status_code: 204, error: null, response_excerpt: null }])
         const request = received.find(({ headers }) => headers["webhook-id"] === delivery?.id)
         const { event } = yield* Webhook.verify({ headers: {}, body: "", ...request, secret })
         expect(event.type).toBe(type)

@@ -216,6 +216,7 @@ export const submit = Effect.fnUntraced(function* (
     readonly request?: Partial<Request>
     readonly fallbacks?: ReadonlyArray<Candidate>
     readonly credential?: string
+    readonly callbackUrl?: string
   }
 ) {
   const costs = [50_000, ...(more?.fallbacks ?? []).map(({ cost_micro }) => cost_micro)]
@@ -224,7 +225,7 @@ export const submit = Effect.fnUntraced(function* (
       owner: by,
       request: { model: "test/film", prompt: "a harbour", duration: 5, ...more?.request },
       candidates: [{ ...atFirst, credential: more?.credential ?? "gateway" }, ...(more?.fallbacks ?? [])],
-      callbackUrl: null,
+      callbackUrl: more?.callbackUrl ?? null,
       lifetime: more?.lifetime ?? Duration.hours(24)
     },
     holding(by, Math.max(...costs))

@@ -118,8 +118,7 @@ describe.each(databases)("a webhook on $name", ({ layer }) => {
       )
       yield* write(url, "a")
       for (let attempts = 1; attempts < 8; attempts++) {
-        const { nextAttemptAt, status } = yield* attempted("a", attempts)
-        expect([status, nextAttemptAt]).toEqual(["pending", expect.any(Number)])
+        expect((yield* attempted("a", attempts)).status).toBe("pending")
         yield* hurry("a")
       }
       const given = yield* until("a", ({ status }) => status === "failed")
