@@ -3,6 +3,8 @@
  *
  * - `pnpm bench`: prints the comparisons with peers. `--quick` runs fewer rounds, to check that it
  *   works.
+ * - `pnpm bench databases`: measures paid requests on SQLite, and on Postgres with one process and
+ *   with two. `--quick` as above.
  * - `pnpm bench attacks [name…]`: attacks the gateway and prints a row for each attack.
  * - `pnpm bench fuzz [--requests N] [--seed S]`: sends random requests to every operation and
  *   checks each response.
@@ -12,6 +14,7 @@
 import { parseArgs } from "node:util"
 import * as Bundle from "./bundle/index.ts"
 import * as Client from "./client/index.ts"
+import * as Databases from "./databases/index.ts"
 import * as Attacks from "./hostile/attacks/index.ts"
 import * as Bodies from "./hostile/bodies.ts"
 import * as Fuzz from "./hostile/fuzz/index.ts"
@@ -77,6 +80,7 @@ const bodies = async (names: ReadonlyArray<string>): Promise<void> => {
 
 const [command, ...rest] = positionals
 if (command === undefined) await compareWithPeers()
+else if (command === "databases") for (const text of await Databases.run(values.quick)) console.log(text)
 else if (command === "attacks") await attack(rest)
 else if (command === "fuzz") await fuzz()
 else if (command === "bodies") await bodies(rest)

@@ -13,12 +13,21 @@ import { HttpServer } from "effect/http"
 import { createServer } from "node:http"
 import { listening } from "../child.ts"
 
+/** Options of the gateway. */
+export interface Options {
+  /** The URL of Postgres. Default: SQLite. */
+  readonly databaseUrl?: string | undefined
+  /** An API key that the database has already. Default: the database is new and gets one. */
+  readonly apiKey?: string | undefined
+}
+
 /** Serves the offers until the parent process ends this one. */
-export const serve = <E>(offers: Effect.Effect<Offers, E, Scope.Scope>): void => {
+export const serve = <E>(offers: Effect.Effect<Offers, E, Scope.Scope>, options: Options = {}): void => {
   const main = Effect.gen(function* () {
     const fs = yield* FileSystem.FileSystem
     const dataDir = yield* fs.makeTempDirectoryScoped({ prefix: "model-gateway-bench-" })
-    const gateway = GatewayServer.layer({ dataDir, offers: yield* offers }).pipe(
+    const databaseUrl = options.databaseUrl === undefined ? undefined : Redacted.make(options.databaseUrl)
+    const gateway = GatewayServer.layer({ dataDir, databaseUrl, offers: yield* offers }).pipe(
       Layer.provideMerge(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" })),
       Layer.provide(GatewayServerConfig.layer({ rateLimit: { requests: 1e9, window: Duration.seconds(1) } }))
     )
@@ -27,9 +36,10 @@ export const serve = <E>(offers: Effect.Effect<Offers, E, Scope.Scope>): void =>
       const store = yield* WorkspaceStore
       const keys = yield* store.bootstrap({ credits: MicroCredits.make(1_000_000 * MicroCredits.perCredit) })
       const { address } = yield* HttpServer.HttpServer
-      if (keys === null || address._tag !== "InetAddressV4") return yield* Effect.die("the database is not new")
+      const apiKey = keys === null ? options.apiKey : Redacted.value(keys.ordinaryKey)
+      if (apiKey === undefined || address._tag !== "InetAddressV4") return yield* Effect.die("the database is not new")
       const stopped = Effect.callback<void>((resume) => {
-        listening({ port: address.port, apiKey: Redacted.value(keys.ordinaryKey) }, () => resume(Effect.void))
+        listening({ port: address.port, apiKey }, () => resume(Effect.void))
       })
       yield* stopped
     }).pipe(Effect.provideContext(context))

@@ -264,7 +264,7 @@ const store = `
  * then the stored bytes of each API key that has stored an answer.
  */
 const apply = `CREATE OR REPLACE FUNCTION ${names.apply}(batch text) RETURNS SETOF json LANGUAGE plpgsql
-SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
+SET jit = off SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   items json := batch::json;
   item record;
