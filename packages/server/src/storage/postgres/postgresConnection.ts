@@ -41,10 +41,25 @@ const integer = (value: number): PgTypes.Parameter => ({
   value
 })
 
+/** Whether a statement ends a transaction or a savepoint without keeping what it did. */
+const rollsBack = (text: string): boolean => /^(?:ROLLBACK|RELEASE)\b/.test(text)
+
+/** The connection is lost, and Postgres has rolled back with it. */
+const rolledBack = { command: "ROLLBACK", rows: [] }
+
 /** Makes the connection. */
 export const make = (connection: PgConnection): Connection => {
-  const query = (text: string, params: ReadonlyArray<unknown>, prepare: boolean) =>
-    connection.query(text, params.map(parameter), prepare)
+  const query = (text: string, params: ReadonlyArray<unknown>, prepare: boolean) => {
+    const result = connection.query(text, params.map(parameter), prepare)
+    // A rollback that fails would be a defect, and hide why the transaction failed.
+    return rollsBack(text)
+      ? Effect.catchIf(
+          result,
+          ({ reason }) => reason._tag === "ConnectionError",
+          () => Effect.succeed(rolledBack)
+        )
+      : result
+  }
   const values = (text: string, params: ReadonlyArray<unknown>, prepare: boolean) =>
     connection.queryValues(text, params.map(parameter), prepare)
   const execute =
