@@ -21,6 +21,9 @@ export interface S3Place {
   readonly prefix?: string
 }
 
+/** The value of OBJECT_STORE_URL for a bucket at this origin. */
+export const urlOf: (origin: string, place?: S3Place) => string
+
 /** A running server. */
 export interface S3Server {
   readonly origin: string

@@ -33,9 +33,10 @@ export interface Options extends S3Client.Options {
    */
   readonly partSize?: number | undefined
   /**
-   * How many parts this process sends at the same time. Each is in memory meanwhile. Default: 8.
+   * How many bytes this process sends at the same time. They are in memory meanwhile. At least
+   * `partSize`. Default: 64 MiB.
    */
-  readonly concurrency?: number | undefined
+  readonly memory?: number | undefined
 }
 
 /** How often one read continues after its connection was lost. */
@@ -65,6 +66,7 @@ interface PartFile {
   /** From 1. */
   readonly number: number
   readonly path: string
+  readonly bytes: number
   readonly isLast: boolean
 }
 
@@ -80,7 +82,7 @@ export const make = Effect.fnUntraced(function* (
   const bucket = yield* S3Client.make(location, options)
   const fs = yield* FileSystem.FileSystem
   const partSize = options?.partSize ?? 8 * 1024 * 1024
-  const sending = yield* Semaphore.make(options?.concurrency ?? 8)
+  const memory = yield* Semaphore.make(options?.memory ?? 64 * 1024 * 1024)
 
   /** Makes an effect that writes the next part of the content to a file of `folder`. */
   const nextPart = Effect.fnUntraced(function* <E, R>(folder: string, content: Stream.Stream<Uint8Array, E, R>) {
@@ -103,19 +105,19 @@ export const make = Effect.fnUntraced(function* (
       let room = partSize
       while (room > 0) {
         const chunk = yield* nextChunk
-        if (chunk === undefined) return { number, path, isLast: true }
+        if (chunk === undefined) return { number, path, bytes: partSize - room, isLast: true }
         if (chunk.length > room) unread = [chunk.subarray(room), ...unread]
         const taken = chunk.subarray(0, room)
         room -= taken.length
         yield* Effect.mapError(file.writeAll(taken), diskFailed)
       }
-      return { number, path, isLast: false }
+      return { number, path, bytes: partSize, isLast: false }
     }).pipe(Effect.scoped)
   })
 
   /** Sends a part's bytes, and removes its file. */
-  const send = <A>({ path }: PartFile, request: (body: Uint8Array) => Effect.Effect<A, S3Error>) =>
-    sending.withPermit(
+  const send = <A>({ bytes, path }: PartFile, request: (body: Uint8Array) => Effect.Effect<A, S3Error>) =>
+    memory.withPermits(bytes)(
       fs.readFile(path).pipe(
         Effect.mapError(diskFailed),
         Effect.flatMap((body) => Effect.mapError(request(body), failed("put"))),
@@ -140,6 +142,8 @@ export const make = Effect.fnUntraced(function* (
       Effect.mapError(bucket.beginUpload(key), failed("put")),
       (id) =>
         all.pipe(
+          // The content may end with a part.
+          Stream.filter(({ bytes }) => bytes > 0),
           // While one part is sent, the next one arrives.
           Stream.mapEffect((part) => send(part, (body) => bucket.putPart(key, id, part.number, body)), {
             concurrency: 2

@@ -62,6 +62,10 @@ describe.runIf(hasS3())("S3ObjectStore", () => {
           "PUT ?partNumber=2",
           "PUT ?partNumber=3"
         ])
+        s3.faults.requests.splice(0)
+        yield* put(TestS3.chunked(large.subarray(0, TestS3.partSize)))
+        expect(s3.faults.requests.filter((request) => request.startsWith("PUT")).length).toBe(1)
+        expect(yield* Stream.runCount(read("files/a"))).toBeGreaterThan(0)
       })
     )
   )
