@@ -9,7 +9,7 @@ import type { FileApis } from "../src/objects/FileProviders.ts"
 import * as Composition from "../src/Composition.ts"
 import * as GatewayServerConfig from "../src/GatewayServerConfig.ts"
 import { WorkspaceStore, type Workspace } from "../src/access/WorkspaceStore.ts"
-import { temporaryFolder } from "./TestStorage.ts"
+import { create, kind, temporaryFolder } from "./TestStorage.ts"
 
 /** A response. */
 export interface Answer {
@@ -33,6 +33,8 @@ export class TestGateway extends Context.Service<
   TestGateway,
   {
     readonly folder: string
+    /** The location of the database, for another process. */
+    readonly database: string
     readonly port: number
     readonly workspace: Workspace
     readonly ordinaryKey: string
@@ -70,7 +72,8 @@ export const layerAt = (
   services: typeof NodeServices.layer = NodeServices.layer,
   busyTimeout?: number,
   fileProviders?: FileApis,
-  objectStoreUrl?: string
+  objectStoreUrl?: string,
+  databaseUrl?: Redacted.Redacted
 ) =>
   Layer.effect(
     TestGateway,
@@ -82,6 +85,7 @@ export const layerAt = (
       const ordinaryKey = Redacted.value(made.ordinaryKey)
       return TestGateway.of({
         folder,
+        database: databaseUrl === undefined ? `${folder}/${Composition.databaseFile}` : Redacted.value(databaseUrl),
         port: address.port,
         workspace: made.workspace,
         ordinaryKey,
@@ -99,7 +103,7 @@ export const layerAt = (
     Layer.provideMerge(
       Layer.unwrap(
         Effect.map(offers === undefined ? Sandbox.make() : Effect.succeed(offers.flat()), (offers) =>
-          Composition.layer({ dataDir: folder, offers, busyTimeout, fileProviders, objectStoreUrl })
+          Composition.layer({ dataDir: folder, databaseUrl, offers, busyTimeout, fileProviders, objectStoreUrl })
         )
       )
     ),
@@ -112,14 +116,18 @@ export const layerAt = (
     Layer.fresh
   )
 
-/** The service over a temporary folder. */
+/** The service over a temporary folder, and over a new Postgres if this run is for it. */
 export const layer = (
   options?: GatewayServerConfig.Options,
   offers?: ReadonlyArray<Offers>,
   fileProviders?: FileApis
 ) =>
   Layer.unwrap(
-    Effect.map(temporaryFolder, (folder) => layerAt(folder, options, offers, undefined, undefined, fileProviders))
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const url = kind === "postgres" ? Redacted.make(yield* create) : undefined
+      return layerAt(folder, options, offers, undefined, undefined, fileProviders, undefined, url)
+    })
   )
 
 /** A part of a form: a plain field, or a file when it has a filename. */

@@ -55,10 +55,10 @@ const prepare = Effect.fnUntraced(function* (url: string) {
   yield* sql`SELECT pg_advisory_unlock(1)`
 })
 
-const copy = Effect.fnUntraced(function* (url: string, name: string) {
+const make = Effect.fnUntraced(function* (url: string, name: string, isEmpty: boolean) {
   const sql = yield* SqlClient
-  yield* prepare(url)
-  yield* sql`CREATE DATABASE ${sql(name)} TEMPLATE ${sql(template)}`
+  if (!isEmpty) yield* prepare(url)
+  yield* sql`CREATE DATABASE ${sql(name)} TEMPLATE ${sql(isEmpty ? "template0" : template)} STRATEGY FILE_COPY`
 })
 
 const drop = Effect.fnUntraced(function* (name: string) {
@@ -66,10 +66,16 @@ const drop = Effect.fnUntraced(function* (name: string) {
   yield* sql`DROP DATABASE ${sql(name)} WITH (FORCE)`
 })
 
+const created = (isEmpty: boolean) =>
+  Effect.gen(function* () {
+    const url = yield* admin
+    const name = `test_${randomUUID().replaceAll("-", "")}`
+    yield* Effect.acquireRelease(at(url, make(url, name, isEmpty)), () => Effect.ignore(at(url, drop(name))))
+    return withDatabase(url, name)
+  }).pipe(Effect.orDie)
+
 /** The URL of a new migrated database, which is deleted when the scope closes. */
-export const create = Effect.gen(function* () {
-  const url = yield* admin
-  const name = `test_${randomUUID().replaceAll("-", "")}`
-  yield* Effect.acquireRelease(at(url, copy(url, name)), () => Effect.ignore(at(url, drop(name))))
-  return withDatabase(url, name)
-}).pipe(Effect.orDie)
+export const create = created(false)
+
+/** Like {@link create}, without tables. */
+export const createEmpty = created(true)

@@ -2,7 +2,7 @@
  * A real database with every store over it. Fixtures use it too, so it does not import vitest;
  * TestDatabases.ts has the databases that suites run on.
  */
-import { Clock, Effect, FileSystem, Layer, Redacted } from "effect"
+import { Clock, Effect, FileSystem, Layer, Redacted, type Scope } from "effect"
 import { NodeFileSystem, NodeServices } from "@effect/platform-node"
 import { layerWebCrypto } from "effect/crypto/SecureRandom"
 import * as Accounting from "../src/accounting/Accounting.ts"
@@ -92,5 +92,21 @@ export const layerAt = (location: string, heartbeat: ProcessInstance.Options = {
 /** The location of a new database of SQLite, which is deleted when the scope closes. */
 export const createSqlite = Effect.map(Effect.orDie(temporaryFolder), (folder) => `${folder}/gateway.db`)
 
-/** The stores over a new database of SQLite. */
-export const layer = Layer.unwrap(Effect.map(createSqlite, (location) => layerAt(location)))
+/** Only vitest can load it, and processes that tests start load this module. */
+const testPostgres = Effect.promise(() => import("./TestPostgres.ts"))
+
+/** The kind of database of this run: vitest.config.ts lists the suites that also run on Postgres. */
+export const kind = process.env["TEST_DATABASE"] === "postgres" ? "postgres" : "sqlite"
+
+/** The location of a new database of this run's kind, which is deleted when the scope closes. */
+export const create: Effect.Effect<string, never, Scope.Scope> =
+  kind === "sqlite" ? createSqlite : Effect.flatMap(testPostgres, ({ create }) => create)
+
+/** Like {@link create}, for a database without tables. On SQLite, its folder does not exist either. */
+export const createEmpty: Effect.Effect<string, never, Scope.Scope> =
+  kind === "sqlite"
+    ? Effect.map(Effect.orDie(temporaryFolder), (folder) => `${folder}/new/gateway.db`)
+    : Effect.flatMap(testPostgres, ({ createEmpty }) => createEmpty)
+
+/** The stores over a new database of this run's kind. */
+export const layer = Layer.unwrap(Effect.map(create, (location) => layerAt(location)))

@@ -32,8 +32,8 @@ const guarded = Effect.gen(function* () {
 /** Runs over the same database with its own stores and caches, as another process does. */
 const inAnotherProcess = <A, E>(effect: Effect.Effect<A, E, GuardrailStore>) =>
   Effect.gen(function* () {
-    const { folder } = yield* TestGateway
-    return yield* Effect.provide(effect, TestStorage.layerAt(`${folder}/gateway.db`))
+    const { database } = yield* TestGateway
+    return yield* Effect.provide(effect, TestStorage.layerAt(database))
   })
 
 it.live("a key keeps working when another process deleted its guardrail", () =>

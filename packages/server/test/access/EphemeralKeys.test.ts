@@ -6,7 +6,7 @@ import { GuardrailStore } from "../../src/access/GuardrailStore.ts"
 import * as EphemeralKeys from "../../src/access/EphemeralKeys.ts"
 import { KeyStore } from "../../src/access/KeyStore.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
-import { layer, layerAt, temporaryFolder } from "../TestStorage.ts"
+import { layer, layerAt, create } from "../TestStorage.ts"
 
 const minutes = (count: number): number => count * 60_000
 
@@ -100,9 +100,9 @@ describe("EphemeralKeys", () => {
 
   it.effect("rejects a key within three seconds after another process revokes it or its parent", () =>
     Effect.gen(function* () {
-      const filename = `${yield* temporaryFolder}/gateway.db`
+      const location = yield* create
       const elsewhere = <A, E>(effect: Effect.Effect<A, E, KeyStore | EphemeralKeys.EphemeralKeys | Scope.Scope>) =>
-        Effect.provide(effect, layerAt(filename))
+        Effect.provide(effect, layerAt(location))
       yield* Effect.gen(function* () {
         const one = yield* family()
         const two = yield* family()
@@ -115,7 +115,7 @@ describe("EphemeralKeys", () => {
         yield* TestClock.adjust("3 seconds")
         expect([yield* reasonOf(one.plain), yield* reasonOf(two.plain)]).toEqual(["unknown", "unknown"])
         yield* bearer(two.parentPlain)
-      }).pipe(Effect.provide(layerAt(filename)))
+      }).pipe(Effect.provide(layerAt(location)))
     })
   )
 

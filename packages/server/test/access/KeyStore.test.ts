@@ -8,7 +8,7 @@ import { GuardrailStore } from "../../src/access/GuardrailStore.ts"
 import * as KeyFormat from "../../src/access/KeyFormat.ts"
 import { KeyStore } from "../../src/access/KeyStore.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
-import { layer, layerAt, temporaryFolder } from "../TestStorage.ts"
+import { layer, layerAt, create } from "../TestStorage.ts"
 
 const tenancy = Effect.gen(function* () {
   const { id: workspaceId, organizationId } = yield* (yield* WorkspaceStore).ensureDefault()
@@ -97,8 +97,8 @@ describe("KeyStore", () => {
 
   it.effect("sees a change by another process within three seconds, even if the system clock is set back", () =>
     Effect.gen(function* () {
-      const filename = `${yield* temporaryFolder}/gateway.db`
-      const here = yield* Layer.build(layerAt(filename))
+      const location = yield* create
+      const here = yield* Layer.build(layerAt(location))
       yield* Effect.gen(function* () {
         const keys = yield* KeyStore
         const input = yield* tenancy
@@ -110,24 +110,24 @@ describe("KeyStore", () => {
         yield* TestClock.setTime(Date.UTC(2025, 11, 1))
         yield* TestClock.adjust("3 seconds")
         expect(yield* Effect.flip(there)).toMatchObject({ reason: "disabled" })
-      }).pipe(Effect.provide(layerAt(filename)))
+      }).pipe(Effect.provide(layerAt(location)))
     })
   )
 
   it.effect("sees a change by another process within three seconds", () =>
     Effect.gen(function* () {
-      const filename = `${yield* temporaryFolder}/gateway.db`
+      const location = yield* create
       yield* Effect.gen(function* () {
         const keys = yield* KeyStore
         const owner = yield* tenancy
         const { key, plain } = yield* keys.create(owner)
         yield* keys.authenticate(plain)
         yield* Effect.flatMap(KeyStore, (other) => other.remove(owner.organizationId, key.hash)).pipe(
-          Effect.provide(layerAt(filename))
+          Effect.provide(layerAt(location))
         )
         yield* TestClock.adjust("3 seconds")
         expect(yield* reasonOf(plain)).toBe("deleted")
-      }).pipe(Effect.provide(layerAt(filename)))
+      }).pipe(Effect.provide(layerAt(location)))
     })
   )
 

@@ -7,17 +7,17 @@ import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
 import { KeyStore } from "../../src/access/KeyStore.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
 import { run } from "../storage/sql/Processes.ts"
-import { layer, layerAt, temporaryFolder } from "../TestStorage.ts"
+import { layer, layerAt, create, createEmpty } from "../TestStorage.ts"
 
 describe("WorkspaceStore", () => {
   it.effect("creates a workspace with credits and two keys on the first run, and nothing on the next", () =>
     Effect.gen(function* () {
-      const filename = `${yield* temporaryFolder}/gateway.db`
+      const location = yield* create
       const first = yield* Effect.gen(function* () {
         const made = yield* (yield* WorkspaceStore).bootstrap({ credits: MicroCredits.make(5_000_000) })
         expect(made).not.toBe(null)
         return made
-      }).pipe(Effect.provide(layerAt(filename)))
+      }).pipe(Effect.provide(layerAt(location)))
       if (first === null) return
       yield* Effect.gen(function* () {
         expect(yield* (yield* WorkspaceStore).bootstrap()).toBe(null)
@@ -29,7 +29,7 @@ describe("WorkspaceStore", () => {
         const balance = yield* (yield* Accounting).balanceOf(first.workspace.id)
         expect(balance).toMatchObject({ balance: 5_000_000 })
         expect((yield* keys.list(first.workspace)).items.length).toBe(2)
-      }).pipe(Effect.provide(layerAt(filename)))
+      }).pipe(Effect.provide(layerAt(location)))
     })
   )
 
@@ -53,12 +53,12 @@ describe("WorkspaceStore", () => {
   )
 
   it.live(
-    "creates one workspace when several processes start on an empty folder at once",
+    "creates one workspace when several processes start on an empty database at once",
     () =>
       Effect.gen(function* () {
-        const filename = `${yield* temporaryFolder}/new/gateway.db`
+        const location = yield* createEmpty
         const said = yield* Effect.all(
-          Array.from({ length: 4 }, () => run("bootstrap.ts", filename)),
+          Array.from({ length: 4 }, () => run("bootstrap.ts", location)),
           { concurrency: "unbounded" }
         )
         expect(said.toSorted()).toEqual(["first", "later", "later", "later"])

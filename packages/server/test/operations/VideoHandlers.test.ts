@@ -10,6 +10,7 @@ import {
   UnknownModel
 } from "@model-gateway/providers/ProviderError"
 import { Clock, Context, Deferred, Duration, Effect, Fiber, Layer, Redacted, Schema } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
 import { Accounting } from "../../src/accounting/Accounting.ts"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { GuardrailStore } from "../../src/access/GuardrailStore.ts"
@@ -19,6 +20,7 @@ import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
 import * as TestGateway from "../TestGateway.ts"
 import { makeUpstream, model, type Upstream } from "../video/TestVideo.ts"
 import * as TestLedger from "../accounting/TestLedger.ts"
+import { layerClient } from "../TestStorage.ts"
 
 /** What the gateway's provider was asked. */
 class Scripted extends Context.Service<Scripted, Upstream>()("test/Scripted") {}
@@ -462,17 +464,16 @@ layer(gateway, { excludeTestServices: true })("videos over HTTP", (it) => {
       scripted(
         rendering,
         Effect.gen(function* () {
-          const { folder } = yield* TestGateway.TestGateway
+          const { database } = yield* TestGateway.TestGateway
           let job = yield* submit()
           while (job.status === "pending") job = yield* get(job.polling_url)
           const polling = yield* Effect.forkChild(get(`${job.polling_url}?wait=60`))
           yield* Effect.sleep("100 millis")
-          const { DatabaseSync } = yield* Effect.promise(() => import("node:sqlite"))
-          const other = new DatabaseSync(`${folder}/gateway.db`, { timeout: 20_000 })
-          other
-            .prepare("UPDATE video_jobs SET status = 'expired', step = step + 1, completed_at = 1 WHERE id = ?")
-            .run(job.id)
-          other.close()
+          yield* Effect.flatMap(
+            SqlClient,
+            (sql) =>
+              sql`UPDATE video_jobs SET status = 'expired', step = step + 1, completed_at = 1 WHERE id = ${job.id}`
+          ).pipe(Effect.provide(layerClient(database), { local: true }))
           expect((yield* Fiber.join(polling)).status).toBe("expired")
         })
       ),

@@ -144,9 +144,9 @@ export const makeUpstream = (models: ReadonlyArray<Model> = [model], name = "tes
   return upstream
 }
 
-/** All that jobs need over a database file; each use is a process of its own as far as the database can tell. */
+/** All that jobs need over a database; each use is a process of its own as far as the database can tell. */
 export const layerAt = <E1, R1, E2, R2>(
-  filename: string,
+  location: string,
   offers: ReadonlyArray<Offers>,
   queue: Layer.Layer<VideoQueue.VideoQueue, E1, R1>,
   objects: Layer.Layer<ObjectStore.ObjectStore, E2, R2>
@@ -161,15 +161,15 @@ export const layerAt = <E1, R1, E2, R2>(
         Layer.provide(Router.layer, CircuitBreaker.layerStoreMemory())
       )
     ),
-    Layer.provideMerge(TestStorage.layerAt(filename)),
+    Layer.provideMerge(TestStorage.layerAt(location)),
     Layer.fresh
   )
 
 /** With a queue that goes by the test's clock, and objects in memory. */
 export const layer = (...offers: ReadonlyArray<Offers>) =>
   Layer.unwrap(
-    Effect.map(TestStorage.temporaryFolder, (folder) =>
-      layerAt(`${folder}/gateway.db`, offers, VideoQueue.layerMemory, ObjectStore.layerMemory)
+    Effect.map(TestStorage.create, (location) =>
+      layerAt(location, offers, VideoQueue.layerMemory, ObjectStore.layerMemory)
     )
   )
 

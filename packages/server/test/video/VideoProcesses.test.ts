@@ -12,7 +12,7 @@ import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
 import { VideoJobs } from "../../src/video/VideoJobs.ts"
 import * as VideoQueue from "../../src/video/VideoQueue.ts"
 import * as VideoWorker from "../../src/video/VideoWorker.ts"
-import { temporaryFolder } from "../TestStorage.ts"
+import { create, temporaryFolder } from "../TestStorage.ts"
 import { holding, layerAt, makeUpstream, payer, submit } from "./TestVideo.ts"
 import * as TestLedger from "../accounting/TestLedger.ts"
 
@@ -32,17 +32,17 @@ const untilFinal = (ids: ReadonlyArray<string>) =>
     })
   )
 
-const child = (folder: string, jobId: string, how: "work" | "hang") =>
+const child = (folder: string, location: string, jobId: string, how: "work" | "hang") =>
   ChildProcess.make(
     process.execPath,
-    [fileURLToPath(new URL("./fixtures/worker.ts", import.meta.url)), folder, jobId, how],
+    [fileURLToPath(new URL("./fixtures/worker.ts", import.meta.url)), folder, location, jobId, how],
     { env: { NODE_NO_WARNINGS: "1" }, extendEnv: true }
   )
 
 /** Runs a worker until it has said something, and kills it then. */
-const killedWhenItSpeaks = (folder: string, jobId: string, how: "work" | "hang") =>
+const killedWhenItSpeaks = (folder: string, location: string, jobId: string, how: "work" | "hang") =>
   Effect.gen(function* () {
-    const worker = yield* child(folder, jobId, how)
+    const worker = yield* child(folder, location, jobId, how)
     const said = yield* Stream.runHead(worker.stdout.pipe(Stream.decodeText, Stream.splitLines))
     yield* worker.kill({ killSignal: "SIGKILL" })
     return Option.getOrElse(said, () => "nothing")
@@ -72,12 +72,13 @@ describe("video jobs of several processes", () => {
     () =>
       Effect.gen(function* () {
         const folder = yield* temporaryFolder
+        const location = yield* create
         const upstream = makeUpstream()
         upstream.poll = () =>
           upstream.polls % 3 === 0
             ? Effect.succeed({ status: "completed", outputs: 1 })
             : Effect.succeed({ status: "in_progress" })
-        const process = layerAt(`${folder}/gateway.db`, [upstream.offers], VideoQueue.layerSql, objectsIn(folder))
+        const process = layerAt(location, [upstream.offers], VideoQueue.layerSql, objectsIn(folder))
         const working = VideoWorker.layerRunning().pipe(
           Layer.provideMerge(process),
           Layer.provide(GatewayServerConfig.layer({ videos: { concurrency: 4 } }))
@@ -106,10 +107,11 @@ describe("video jobs of several processes", () => {
     () =>
       Effect.gen(function* () {
         const folder = yield* temporaryFolder
+        const location = yield* create
         const sandbox = yield* Sandbox.make()
-        const process = layerAt(`${folder}/gateway.db`, [sandbox], VideoQueue.layerSql, objectsIn(folder))
+        const process = layerAt(location, [sandbox], VideoQueue.layerSql, objectsIn(folder))
         const { by, id } = yield* Effect.provide(submitCard(8, "720p"), Layer.fresh(process))
-        expect(yield* killedWhenItSpeaks(folder, id, "work")).toMatch(/^rendering 0\.\d+/)
+        expect(yield* killedWhenItSpeaks(folder, location, id, "work")).toMatch(/^rendering 0\.\d+/)
 
         yield* Effect.gen(function* () {
           const accounting = yield* Accounting
@@ -132,10 +134,11 @@ describe("video jobs of several processes", () => {
     () =>
       Effect.gen(function* () {
         const folder = yield* temporaryFolder
+        const location = yield* create
         const sandbox = yield* Sandbox.make()
-        const process = layerAt(`${folder}/gateway.db`, [sandbox], VideoQueue.layerSql, objectsIn(folder))
+        const process = layerAt(location, [sandbox], VideoQueue.layerSql, objectsIn(folder))
         const { by, id } = yield* Effect.provide(submitCard(1, "480p"), Layer.fresh(process))
-        const said = yield* killedWhenItSpeaks(folder, id, "hang")
+        const said = yield* killedWhenItSpeaks(folder, location, id, "hang")
         expect(said).toMatch(/^accepted "card_/)
         const left = Effect.flatMap(VideoJobs, (jobs) => jobs.find(id))
         expect(yield* Effect.provide(left, Layer.fresh(process))).toMatchObject({
