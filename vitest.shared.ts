@@ -1,18 +1,24 @@
 // What every package's tests have in common. A package's vitest.config.ts merges this with what is its own.
 import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
+import type { InlineConfig, ProjectConfig } from "vitest/node"
 
-export default defineConfig({
-  test: {
-    include: ["test/**/*.test.ts"],
-    allowOnly: false,
-    globalSetup: fileURLToPath(new URL("scripts/postgresSetup.mjs", import.meta.url)),
-    // Generous, because a busy machine with two cores must not turn a good test into a failed one.
-    testTimeout: 20_000,
-    hookTimeout: 30_000,
-    // One second unless told, which such a machine can take for anything.
-    expect: { poll: { timeout: 15_000 } },
-    // The file is what `npm test` counts; turbo keeps it with the cached result.
-    reporters: ["default", ["json", { outputFile: "test-results/vitest.json" }]]
-  }
-})
+/** What a project of a package has. */
+export const project = {
+  include: ["test/**/*.test.ts"],
+  allowOnly: false,
+  // Generous, because a busy machine with two cores must not turn a good test into a failed one.
+  testTimeout: 20_000,
+  hookTimeout: 30_000,
+  // One second unless told, which such a machine can take for anything.
+  expect: { poll: { timeout: 15_000 } }
+} satisfies ProjectConfig
+
+/** What a run of a package has. */
+export const run = {
+  globalSetup: fileURLToPath(new URL("scripts/postgresSetup.mjs", import.meta.url)),
+  // The file is what `npm test` counts; turbo keeps it with the cached result.
+  reporters: ["default", ["json", { outputFile: "test-results/vitest.json" }]]
+} satisfies InlineConfig
+
+export default defineConfig({ test: { ...project, ...run } })

@@ -1,5 +1,5 @@
 import { defineConfig } from "vitest/config"
-import shared from "../../vitest.shared.ts"
+import { project, run } from "../../vitest.shared.ts"
 
 /** The suites that also run on Postgres, besides those that choose their databases themselves. */
 const onPostgres = [
@@ -9,16 +9,13 @@ const onPostgres = [
   "test/video/{VideoJobs,VideoProcesses}.test.ts"
 ]
 
-const { globalSetup, reporters, ...test } = { ...shared.test }
-
 export default defineConfig({
   test: {
-    // Of the whole run, so that both share one Postgres.
-    globalSetup,
-    reporters,
+    // Both share one Postgres.
+    ...run,
     projects: [
-      { test: { ...test, name: "sqlite" } },
-      { test: { ...test, name: "postgres", include: onPostgres, env: { TEST_DATABASE: "postgres" } } }
+      { test: { ...project, name: "sqlite" } },
+      { test: { ...project, name: "postgres", include: onPostgres, env: { TEST_DATABASE: "postgres" } } }
     ]
   }
 })
