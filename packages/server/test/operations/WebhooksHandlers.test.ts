@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Webhook } from "@model-gateway/core"
 import { Job } from "@model-gateway/core/Video"
-import { Delivery, DeliveryListResponse, DeliveryResponse, RotateResponse } from "@model-gateway/core/Webhooks"
+import { type Delivery, DeliveryListResponse, DeliveryResponse, RotateResponse } from "@model-gateway/core/Webhooks"
 import { Effect, Schedule, Schema } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
