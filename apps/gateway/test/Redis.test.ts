@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest"
+import { hasPostgres, startPostgres } from "../../../scripts/postgres.mjs"
 import { type RedisServer, redisPrograms, startRedis } from "../../../scripts/redis.mjs"
 import { folder, serve, type Served } from "./Executable.ts"
 
@@ -45,14 +46,19 @@ describe("serve without REDIS_URL", () => {
 })
 
 describe.skipIf(redisPrograms() === undefined)("serve with REDIS_URL", () => {
-  it("lets exactly 100 of 500 concurrent requests pass, spread over two processes, against a limit of 100", async () => {
-    const redis = await redisFor()
-    const dataDir = folder()
-    const first = await serve(dataDir, limit, { REDIS_URL: redis.url })
-    const key = await firstKey(first)
-    const second = await serve(dataDir, limit, { REDIS_URL: redis.url })
-    expect(await burst([first, second], key, 500)).toEqual({ passed: 100, limited: 400 })
-  })
+  it.skipIf(!hasPostgres())(
+    "lets exactly 100 of 500 concurrent requests pass, spread over two processes with one Postgres, against a limit of 100",
+    async () => {
+      const [redis, postgres] = await Promise.all([redisFor(), startPostgres()])
+      onTestFinished(postgres.remove)
+      const shared = { REDIS_URL: redis.url, DATABASE_URL: postgres.url }
+      const first = await serve(folder(), limit, shared)
+      const key = await firstKey(first)
+      const second = await serve(folder(), limit, shared)
+      expect(await burst([first, second], key, 500)).toEqual({ passed: 100, limited: 400 })
+    },
+    60_000
+  )
 
   it("says where it counts, without the password, and serves while Redis is down", async () => {
     const redis = await redisFor("--requirepass", "hunter-22")
