@@ -12,6 +12,7 @@
 import { createClient } from "@redis/client"
 import { Context, Deferred, Duration, Effect, Layer, type Redacted, Schedule, type Scope } from "effect"
 import * as Redis from "effect/persistence/Redis"
+import { isIP } from "node:net"
 import * as RedisUrl from "../../internal/RedisUrl.ts"
 import * as FailureLog from "../../observability/FailureLog.ts"
 import * as Readiness from "../../observability/Readiness.ts"
@@ -54,7 +55,8 @@ const clientOf = (url: RedisUrl.RedisUrl) =>
       // Shorter than the limit of the attempt, so that no socket opens after it.
       connectTimeout: Duration.toMillis(connectLimit),
       reconnectStrategy: false,
-      ...(url.tls ? { tls: true, servername: url.host } : {})
+      // Servers with several names ask for it. An address is not allowed.
+      ...(url.tls ? { tls: true, servername: isIP(url.host) === 0 ? url.host : "" } : {})
     },
     ...(url.username === undefined ? {} : { username: url.username }),
     ...(url.password === undefined ? {} : { password: url.password }),
