@@ -21,6 +21,8 @@ export interface Running {
   readonly pid: number
   readonly ended: Promise<Ended>
   readonly signal: (name: "SIGINT" | "SIGTERM" | "SIGKILL" | "SIGSTOP" | "SIGCONT") => void
+  /** All of stdout so far. */
+  readonly printed: () => string
   /** Waits for a match in stdout and returns it. Fails with all output if the process ends first. */
   readonly prints: (pattern: RegExp) => Promise<RegExpExecArray>
 }
@@ -53,6 +55,7 @@ export const start = (
     pid: child.pid ?? 0,
     ended,
     signal: (name) => void child.kill(name),
+    printed: () => stdout,
     prints: async (pattern) => {
       for (;;) {
         const match = pattern.exec(stdout)

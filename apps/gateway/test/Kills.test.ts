@@ -8,6 +8,7 @@ import { Schema } from "effect"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { describe, expect, it, vi } from "vitest"
+import { hasPostgres } from "../../../scripts/postgres.mjs"
 import { folder } from "./Executable.ts"
 import {
   type Answer,
@@ -22,6 +23,7 @@ import {
   type Upstreams,
   videoPrice
 } from "./Fleet.ts"
+import { query, startServer } from "./PostgresServer.ts"
 
 const isFull = process.env.KILLS === "full"
 
@@ -161,7 +163,7 @@ describe("one process on SQLite, killed over and over", () => {
         environment: upstreams.environment,
         args: ["--rate-limit-requests", "1000000"]
       })
-      const query: Query = async (text) => {
+      const rows: Query = async (text) => {
         const database = new DatabaseSync(join(dataDir, "gateway.db"), { readOnly: true })
         try {
           return database.prepare(text).all()
@@ -173,7 +175,27 @@ describe("one process on SQLite, killed over and over", () => {
         ? { requests: 2000, jobs: 100, kills: Array.from({ length: 20 }, () => 0) }
         : { requests: 300, jobs: 15, kills: [0, 0, 0] }
       const { jobs, requests } = load
-      expect(await check(fleet, upstreams, query, load)).toEqual({ jobs, requests })
+      expect(await check(fleet, upstreams, rows, load)).toEqual({ jobs, requests })
+    },
+    isFull ? 300_000 : 90_000
+  )
+})
+
+describe.skipIf(!hasPostgres())("two processes on one Postgres, one of them killed", () => {
+  it(
+    "charge each acknowledged request once, end each job, and leave nothing reserved",
+    async () => {
+      const upstreams = await startUpstreams()
+      const { url } = await startServer()
+      const fleet = await startFleet({
+        processes: 2,
+        dataDirs: [folder(), folder()],
+        environment: { ...upstreams.environment, DATABASE_URL: url },
+        args: ["--rate-limit-requests", "1000000"]
+      })
+      const load = isFull ? { requests: 2000, jobs: 100, kills: [1] } : { requests: 300, jobs: 15, kills: [1] }
+      const { jobs, requests } = load
+      expect(await check(fleet, upstreams, query(url), load)).toEqual({ jobs, requests })
     },
     isFull ? 300_000 : 90_000
   )

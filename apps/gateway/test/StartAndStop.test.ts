@@ -5,7 +5,9 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { describe, expect, it, onTestFinished, vi } from "vitest"
 import { startRunwayDouble } from "../../../packages/providers/test/support/RunwayDouble.mjs"
-import { currentKey, folder, serve, type Served } from "./Executable.ts"
+import { hasPostgres } from "../../../scripts/postgres.mjs"
+import { currentKey, folder, run, serve, type Served } from "./Executable.ts"
+import { query, startServer } from "./PostgresServer.ts"
 
 const keyOf = async (gateway: Served): Promise<string> => (await gateway.prints(/API key +(mg_sk_\w{38})/))[1] ?? ""
 
@@ -24,7 +26,7 @@ const readiness = async ({ origin }: Served): Promise<readonly [number, unknown]
   return [response.status, await response.json()]
 }
 
-describe("several processes that start at once", () => {
+describe("several processes that start at once", { timeout: 60_000 }, () => {
   it("create one schema, one workspace and one pair of keys in a new folder, and all serve", async () => {
     const dataDir = folder()
     const gateways = await Promise.all(Array.from({ length: 4 }, () => serve(dataDir)))
@@ -44,6 +46,46 @@ describe("several processes that start at once", () => {
     const ended = await Promise.all(gateways.map(({ ended }) => ended))
     expect(ended.map(({ code, stderr }) => ({ code, stderr }))).toEqual(ended.map(() => ({ code: 0, stderr: "" })))
     expect(ended.filter(({ stdout }) => stdout.includes("first run"))).toHaveLength(1)
+  })
+
+  it.skipIf(!hasPostgres())(
+    "create one schema and one workspace in a new Postgres database, and all serve",
+    async () => {
+      const { url } = await startServer()
+      const gateways = await Promise.all(Array.from({ length: 4 }, () => serve(folder(), [], { DATABASE_URL: url })))
+      const rows = query(url)
+      const [key] = await vi.waitFor(() => {
+        const keys = gateways.flatMap(({ printed }) => /API key +(mg_sk_\w{38})/.exec(printed())?.[1] ?? [])
+        expect(keys).toHaveLength(1)
+        return keys
+      })
+      for (const gateway of gateways) {
+        expect((await currentKey(gateway.origin, key ?? "")).status).toBe(200)
+        expect(await readiness(gateway)).toMatchObject([200, { status: "ready" }])
+      }
+      expect(await rows("SELECT COUNT(*) AS n FROM workspaces")).toEqual([{ n: 1 }])
+      expect(await rows("SELECT COUNT(*) AS n FROM keys")).toEqual([{ n: 2 }])
+      expect(await rows("SELECT COUNT(*) AS n FROM processes")).toEqual([{ n: 4 }])
+      for (const gateway of gateways) gateway.signal("SIGTERM")
+      const ended = await Promise.all(gateways.map(({ ended }) => ended))
+      expect(ended.map(({ code, stderr }) => ({ code, stderr }))).toEqual(ended.map(() => ({ code: 0, stderr: "" })))
+      expect(await rows("SELECT COUNT(*) AS n FROM processes")).toEqual([{ n: 0 }])
+    }
+  )
+
+  it.skipIf(!hasPostgres())("do not start on a Postgres database that a newer version has upgraded", async () => {
+    const { url } = await startServer()
+    const environment = { DATABASE_URL: url }
+    expect((await run(["keys", "create", "--name", "k", "--data-dir", folder()], environment)).code).toBe(0)
+    await query(url)("INSERT INTO schema_migrations (migration_id, name) VALUES (9000, 'later')")
+    for (const command of [
+      ["serve", "--port", "0"],
+      ["keys", "list"]
+    ]) {
+      const { code, stderr, stdout } = await run([...command, "--data-dir", folder()], environment)
+      expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
+      expect(stderr).toMatch(/^The database has schema 9000, and this version .* restore a backup .*\.\n$/)
+    }
   })
 })
 
