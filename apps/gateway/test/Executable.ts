@@ -20,7 +20,7 @@ export interface Ended {
 export interface Running {
   readonly pid: number
   readonly ended: Promise<Ended>
-  readonly signal: (name: "SIGINT" | "SIGTERM" | "SIGKILL" | "SIGSTOP" | "SIGCONT") => void
+  readonly signal: (name: "SIGINT" | "SIGTERM" | "SIGKILL" | "SIGUSR2") => void
   /** All of stdout so far. */
   readonly printed: () => string
   /** Waits for a match in stdout and returns it. Fails with all output if the process ends first. */

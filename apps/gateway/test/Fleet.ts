@@ -61,13 +61,18 @@ export interface FleetOptions {
   readonly args?: ReadonlyArray<string>
   /** The data folder of each process. Default: one folder for all. */
   readonly dataDirs?: ReadonlyArray<string>
+  /** Options of node for each process. */
+  readonly nodeOptions?: ReadonlyArray<string>
 }
 
 /** Starts the processes, one after the other: the first one creates the keys. */
-export const startFleet = async ({ args = [], dataDirs, environment, processes }: FleetOptions): Promise<Fleet> => {
+export const startFleet = async ({ args = [], dataDirs, environment, nodeOptions, processes }: FleetOptions): Promise<Fleet> => {
   const shared = dataDirs === undefined ? folder() : undefined
   const launch = (index: number, port: number) =>
-    serve(dataDirs?.[index] ?? shared ?? folder(), ["--initial-credits", "100000", ...args], environment, { port })
+    serve(dataDirs?.[index] ?? shared ?? folder(), ["--initial-credits", "100000", ...args], environment, {
+      port,
+      ...(nodeOptions === undefined ? {} : { nodeOptions })
+    })
   const gateways: Array<Served> = []
   for (let index = 0; index < processes; index++) gateways.push(await launch(index, 0))
   const [first] = gateways
