@@ -51,6 +51,7 @@ export interface Fleet {
   readonly gateways: ReadonlyArray<Served>
   readonly apiKey: string
   readonly managementKey: string
+  readonly workspace: string
   /** Ends a process with SIGKILL and starts it again on its port. */
   readonly restart: (index: number) => Promise<void>
 }
@@ -66,7 +67,13 @@ export interface FleetOptions {
 }
 
 /** Starts the processes, one after the other: the first one creates the keys. */
-export const startFleet = async ({ args = [], dataDirs, environment, nodeOptions, processes }: FleetOptions): Promise<Fleet> => {
+export const startFleet = async ({
+  args = [],
+  dataDirs,
+  environment,
+  nodeOptions,
+  processes
+}: FleetOptions): Promise<Fleet> => {
   const shared = dataDirs === undefined ? folder() : undefined
   const launch = (index: number, port: number) =>
     serve(dataDirs?.[index] ?? shared ?? folder(), ["--initial-credits", "100000", ...args], environment, {
@@ -78,8 +85,10 @@ export const startFleet = async ({ args = [], dataDirs, environment, nodeOptions
   const [first] = gateways
   const [, apiKey = ""] = (await first?.prints(/API key +(mg_sk_\w{38})/)) ?? []
   const [, managementKey = ""] = (await first?.prints(/management key +(mg_mk_\w{38})/)) ?? []
+  const [, workspace = ""] = (await first?.prints(/^ *workspace {2,}(\S+)$/m)) ?? []
   return {
     gateways,
+    workspace,
     apiKey,
     managementKey,
     restart: async (index) => {

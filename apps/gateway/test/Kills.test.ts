@@ -7,8 +7,9 @@
 import { Schema } from "effect"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
-import { describe, expect, it, vi } from "vitest"
+import { describe, expect, it, onTestFinished, vi } from "vitest"
 import { hasPostgres } from "../../../scripts/postgres.mjs"
+import { redisPrograms, startRedis } from "../../../scripts/redis.mjs"
 import { folder } from "./Executable.ts"
 import {
   type Answer,
@@ -24,6 +25,7 @@ import {
   videoPrice
 } from "./Fleet.ts"
 import { query, startServer } from "./PostgresServer.ts"
+import * as Receiver from "./Receiver.ts"
 
 const isFull = process.env.KILLS === "full"
 
@@ -43,13 +45,15 @@ const idOf = decode(Schema.Struct({ id: Schema.String }))
 const asJob = decode(Schema.Struct({ id: Schema.String, status: Schema.String }))
 const asKey = decode(Schema.Struct({ data: Schema.Struct({ usage: Schema.Finite }) }))
 
+const asSecret = decode(Schema.Struct({ data: Schema.Struct({ secret: Schema.String }) }))
+
 const final = new Set(["completed", "failed", "cancelled", "expired"])
 
 /** Micro-credits of a number of credits. */
 const micro = (credits: number): number => Math.round(credits * 1_000_000)
 
 /** Sends the load, and kills processes meanwhile. Returns what was acknowledged. */
-const underLoad = async (fleet: Fleet, { jobs, kills, requests }: Load) => {
+const underLoad = async (fleet: Fleet, callbackUrl: string, { jobs, kills, requests }: Load) => {
   const acknowledged: Array<string> = []
   const jobIds: Array<string> = []
   let killing = Promise.resolve()
@@ -73,7 +77,7 @@ const underLoad = async (fleet: Fleet, { jobs, kills, requests }: Load) => {
       killWhenDue()
     }),
     inParallel(jobs, 10, async (index) => {
-      const body = { model: "runway/gen4.5", prompt: `tea ${index}`, duration: 2 }
+      const body = { model: "runway/gen4.5", prompt: `tea ${index}`, duration: 2, callback_url: callbackUrl }
       const answer = await sendUntilAnswered(fleet, "/api/v1/videos", `video-${index}`, body, index)
       expectStatus(answer, 202)
       jobIds.push(idOf(answer).id)
@@ -105,14 +109,32 @@ const untilFinal = async ({ apiKey, gateways }: Fleet, ids: ReadonlyArray<string
 
 const numberOf = (row: Row | undefined, column: string): number => Number(row?.[column] ?? Number.NaN)
 
+const rotateSecret = async ({ gateways, managementKey, workspace }: Fleet): Promise<string> => {
+  const [gateway] = gateways
+  const path = `/api/v1/workspaces/${workspace}/webhook-secret/rotate`
+  const answer = gateway === undefined ? undefined : await send(gateway, path, { key: managementKey, body: {} })
+  if (answer?.status !== 200) throw new Error(`no secret: ${answer?.body ?? "no answer"}`)
+  return asSecret(answer).data.secret
+}
+
 /** Runs the load and checks every invariant. */
 const check = async (fleet: Fleet, upstreams: Upstreams, query: Query, load: Load) => {
-  const { acknowledged, jobIds, lastKill } = await underLoad(fleet, load)
+  const receiver = await Receiver.startReceiver()
+  receiver.secret = await rotateSecret(fleet)
+  const { acknowledged, jobIds, lastKill } = await underLoad(fleet, receiver.url, load)
   expect(new Set(jobIds).size).toBe(load.jobs)
   const statuses = await untilFinal(fleet, jobIds, lastKill)
   const completed = statuses.filter((status) => status === "completed").length
   // The answer to a submission was lost with its process: Runway has no idempotency key.
   expect(statuses.filter((status) => status !== "completed" && status !== "failed")).toEqual([])
+
+  // Each job's end is reported at least once, and always under the same id.
+  await vi.waitFor(() => expect(jobIds.filter((id) => !receiver.received.has(id))).toEqual([]), {
+    timeout: 30_000,
+    interval: 250
+  })
+  for (const receipts of receiver.received.values()) expect(new Set(receipts.map(({ id }) => id)).size).toBe(1)
+  expect(receiver.received.size).toBe(load.jobs)
 
   // What the dead processes held is released.
   await vi.waitFor(
@@ -160,7 +182,7 @@ describe("one process on SQLite, killed over and over", () => {
       const fleet = await startFleet({
         processes: 1,
         dataDirs: [dataDir],
-        environment: upstreams.environment,
+        environment: { ...upstreams.environment, ...Receiver.environment },
         args: ["--rate-limit-requests", "1000000"]
       })
       const rows: Query = async (text) => {
@@ -181,7 +203,15 @@ describe("one process on SQLite, killed over and over", () => {
   )
 })
 
-describe.skipIf(!hasPostgres())("two processes on one Postgres, one of them killed", () => {
+const redisUrl = async (): Promise<string> => {
+  const redis = await startRedis()
+  onTestFinished(redis.dispose)
+  return redis.url
+}
+
+const isInstalled = hasPostgres() && redisPrograms() !== undefined
+
+describe.skipIf(!isInstalled)("two processes on one Postgres and Redis, one of them killed", () => {
   it(
     "charge each acknowledged request once, end each job, and leave nothing reserved",
     async () => {
@@ -190,7 +220,12 @@ describe.skipIf(!hasPostgres())("two processes on one Postgres, one of them kill
       const fleet = await startFleet({
         processes: 2,
         dataDirs: [folder(), folder()],
-        environment: { ...upstreams.environment, DATABASE_URL: url },
+        environment: {
+          ...upstreams.environment,
+          ...Receiver.environment,
+          DATABASE_URL: url,
+          REDIS_URL: await redisUrl()
+        },
         args: ["--rate-limit-requests", "1000000"]
       })
       const load = isFull ? { requests: 2000, jobs: 100, kills: [1] } : { requests: 300, jobs: 15, kills: [1] }

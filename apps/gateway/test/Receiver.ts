@@ -1,0 +1,67 @@
+/** A receiver of webhooks over TLS, which checks every signature with the package of the standard. */
+import { Schema } from "effect"
+import { readFileSync } from "node:fs"
+import { createServer } from "node:https"
+import { fileURLToPath } from "node:url"
+import { Webhook } from "standardwebhooks"
+import { onTestFinished } from "vitest"
+
+const fixture = (name: string): string => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url))
+
+/** Makes a gateway trust the receiver's certificate, and allows the receiver's address. */
+export const environment = {
+  NODE_EXTRA_CA_CERTS: fixture("receiver.crt"),
+  MODEL_GATEWAY_OUTBOUND_EXEMPT_HOSTS: "localhost"
+}
+
+const Body = Schema.fromJsonString(Schema.Struct({ type: Schema.String, data: Schema.Struct({ id: Schema.String }) }))
+
+const decodeBody = Schema.decodeUnknownSync(Body)
+
+/** A receiver. */
+export interface Receiver {
+  readonly url: string
+  /** The secret of the workspace. Receipts before it is set are refused. */
+  secret: string | undefined
+  /** The ids and types of the webhooks of each job, once for each receipt. */
+  readonly received: ReadonlyMap<string, ReadonlyArray<{ readonly id: string; readonly type: string }>>
+}
+
+/** Starts a receiver. It ends with the test. */
+export const startReceiver = async (): Promise<Receiver> => {
+  const received = new Map<string, Array<{ readonly id: string; readonly type: string }>>()
+  const server = createServer(
+    { cert: readFileSync(fixture("receiver.crt")), key: readFileSync(fixture("receiver.key")) },
+    (request, response) => {
+      const chunks: Array<Buffer> = []
+      request.on("data", (chunk: Buffer) => chunks.push(chunk))
+      request.on("end", () => {
+        const text = Buffer.concat(chunks).toString()
+        const id = String(request.headers["webhook-id"])
+        const headers = {
+          "webhook-id": id,
+          "webhook-timestamp": String(request.headers["webhook-timestamp"]),
+          "webhook-signature": String(request.headers["webhook-signature"])
+        }
+        try {
+          new Webhook(receiver.secret ?? "").verify(text, headers)
+        } catch {
+          response.writeHead(401).end()
+          return
+        }
+        const { data, type } = decodeBody(text)
+        received.set(data.id, [...(received.get(data.id) ?? []), { id, type }])
+        response.writeHead(204).end()
+      })
+    }
+  )
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  const address = server.address()
+  const port = typeof address === "object" && address !== null ? address.port : 0
+  const receiver: Receiver = { url: `https://localhost:${port}/hook`, secret: undefined, received }
+  return receiver
+}
