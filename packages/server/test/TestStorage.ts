@@ -59,10 +59,10 @@ const layerVault = Vault.layer("unused").pipe(
 )
 
 /** The client of the database at this location: a file of SQLite, or the URL of Postgres. */
-export const layerClient = (location: string) =>
+export const layerClient = (location: string, wrap?: SqliteClient.Options["wrap"]) =>
   location.startsWith("postgres://")
-    ? PostgresClient.layer({ url: Redacted.make(location) })
-    : SqliteClient.layer({ filename: location })
+    ? PostgresClient.layer({ url: Redacted.make(location), wrap })
+    : SqliteClient.layer({ filename: location, wrap })
 
 /**
  * The stores over the database at this location. Each use counts as a separate process.
@@ -70,7 +70,11 @@ export const layerClient = (location: string) =>
  * It sends one heartbeat, because a test that moves its clock by years should not send one every
  * five seconds. `{}` sets the heartbeat of the service.
  */
-export const layerAt = (location: string, heartbeat: ProcessInstance.Options = { heartbeatEvery: "1000 days" }) =>
+export const layerAt = (
+  location: string,
+  heartbeat: ProcessInstance.Options = { heartbeatEvery: "1000 days" },
+  wrap?: SqliteClient.Options["wrap"]
+) =>
   Layer.mergeAll(
     WorkspaceStore.layerSql,
     GuardrailStore.layerSql,
@@ -84,7 +88,7 @@ export const layerAt = (location: string, heartbeat: ProcessInstance.Options = {
     Layer.provideMerge(Layer.mergeAll(KeyStore.layerSql, Accounting.layerSql, Idempotency.layerSql)),
     Layer.provideMerge(Layer.mergeAll(ProcessInstance.layerSql(heartbeat), KeyCache.layerSql)),
     Layer.provideMerge(Migrations.layer),
-    Layer.provideMerge(layerClient(location)),
+    Layer.provideMerge(layerClient(location, wrap)),
     Layer.provideMerge(layerWebCrypto),
     Layer.fresh
   )

@@ -53,6 +53,10 @@ export const ofSubmission = (reason: Reason, isOwn: boolean): RetryDecision => {
 export const lostAnswer = (provider: string): string =>
   `the response of the provider ${provider} was lost. It may have taken the job, so the job was not submitted again. It costs nothing.`
 
+/** The error of a job that ended while its submission had no answer, which is lost. */
+export const lostHandle = (provider: string): string =>
+  `the response of the provider ${provider} was lost before the job ended. It may still make the video. It costs nothing.`
+
 /**
  * The decision for a poll that failed. The upstream has the job, so it is not given up while it
  * only limits how often it may be asked. The job's deadline ends that.

@@ -83,6 +83,13 @@ export class VideoJobNotFound extends Data.TaggedError("VideoJobNotFound")<{ rea
 }
 
 /**
+ * Whether the job was cancelled or expired while its submission had no answer: an upstream may have
+ * it, and nobody knows its handle yet. The worker that asked finds out, or the next one if it died.
+ */
+export const isUnresolved = ({ askedAt, handle, status }: VideoJob): boolean =>
+  (status === "cancelled" || status === "expired") && askedAt !== null && handle === null
+
+/**
  * The token under which the job is submitted to its provider. It stays the same across retries and
  * crashes, so that an idempotent upstream recognizes the job. Another candidate gets another token:
  * two providers may front the same upstream, which would otherwise answer with the job that the

@@ -27,6 +27,12 @@ export interface Deleted {
 const firstIdOf = (time: number): string => `video_${time.toString(16).padStart(12, "0")}`
 
 /**
+ * In milliseconds. A job that ended during its submission keeps its request for its worker, which
+ * needs it within minutes (`VideoJob.isUnresolved`).
+ */
+const resolvedWithin = 3_600_000
+
+/**
  * Deletes everything that is due from the database in the context. `videos.retention` of
  * {@link GatewayServerConfig} says when.
  */
@@ -38,13 +44,15 @@ export const purge: Effect.Effect<Deleted, StorageError, SqlClient> = Effect.gen
    * Starts from the requests, because there are few; a plain join would read every job. In small
    * batches, because each may contain megabytes of images.
    */
-  const requests = Effect.map(
-    sql`DELETE FROM video_requests WHERE job_id IN (
+  const requests = Effect.gen(function* () {
+    const longAgo = (yield* Clock.currentTimeMillis) - resolvedWithin
+    const rows = yield* sql`DELETE FROM video_requests WHERE job_id IN (
       SELECT r.job_id FROM video_requests r CROSS JOIN video_jobs j
-      WHERE j.id = r.job_id AND j.completed_at IS NOT NULL LIMIT 5
-    ) RETURNING job_id`,
-    (rows) => rows.length
-  )
+      WHERE j.id = r.job_id AND j.completed_at IS NOT NULL
+        AND (j.asked_at IS NULL OR j.upstream_job_id IS NOT NULL OR j.completed_at <= ${longAgo}) LIMIT 5
+    ) RETURNING job_id`
+    return rows.length
+  })
 
   /**
    * Needs no index on the end time: a job ends after its creation, and jobs are ordered by

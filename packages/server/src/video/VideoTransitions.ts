@@ -23,6 +23,7 @@ import {
   encodeHandle,
   encodeRequest,
   fromRow,
+  isUnresolved,
   type Output,
   OutputsJson,
   type VideoJob,
@@ -94,6 +95,11 @@ export interface VideoTransitions {
    * Returns the resulting job.
    */
   readonly cancel: (workspaceId: string, id: string) => Effect.Effect<VideoJob, VideoJobNotFound | StorageError>
+  /**
+   * Records that no upstream works on a job that ended during its submission (`isUnresolved`), or
+   * with `error`, that this cannot be found out. Not a transition. Deletes the request.
+   */
+  readonly resolve: (id: string, error?: string) => Effect.Effect<void, StorageError>
 }
 
 const encodeOutputs = Schema.encodeSync(OutputsJson)
@@ -137,9 +143,12 @@ export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
   const queue = yield* VideoQueue
   const signals = yield* VideoSignals
 
+  const deleteRequest = (id: string) => sql`DELETE FROM video_requests WHERE job_id = ${id}`
+
   /**
    * If the job has ended, reports that with what the caller sent for tracing, and deletes the
-   * request: nothing reads its prompt and images after that.
+   * request: nothing reads its prompt and images after that, unless the submission must be repeated
+   * to learn the upstream's handle.
    */
   const ended = Effect.fnUntraced(function* (job: VideoJob, usage: Readonly<Record<string, number>>) {
     const type = VideoEvent.typeOf(job.status)
@@ -148,7 +157,7 @@ export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
     yield* outbox.write(VideoEvent.make(type, job, request, usage))
     const delivery = VideoEvent.toDelivery(type, job)
     if (delivery !== undefined) yield* webhooks.write(delivery)
-    yield* sql`DELETE FROM video_requests WHERE job_id = ${job.id}`
+    if (!isUnresolved(job)) yield* deleteRequest(job.id)
   })
 
   /**
@@ -322,6 +331,16 @@ export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
     return rows.length > 0
   }, mapSqlError("VideoJobs.progress"))
 
+  const resolve = Effect.fn("VideoJobs.resolve")(
+    function* (id: string, error?: string) {
+      const rows = yield* sql`UPDATE video_jobs SET asked_at = NULL, error = ${error ?? null}
+        WHERE id = ${id} AND status IN ('cancelled', 'expired') AND upstream_job_id IS NULL RETURNING id`
+      if (rows.length > 0) yield* deleteRequest(id)
+    },
+    sql.withTransaction,
+    mapSqlError("VideoJobs.resolve")
+  )
+
   const transitions: VideoTransitions = {
     start,
     asking,
@@ -332,7 +351,8 @@ export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
     complete,
     fail,
     expire,
-    cancel
+    cancel,
+    resolve
   }
   return transitions
 })

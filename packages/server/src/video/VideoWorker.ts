@@ -30,9 +30,10 @@ import { ProviderKeys } from "../access/ProviderKeys.ts"
 import { ModelCatalogue } from "../routing/ModelCatalogue.ts"
 import type { Router } from "../routing/Router.ts"
 import type { StorageError } from "../storage/sql/StorageError.ts"
+import * as UnresolvedVideo from "./UnresolvedVideo.ts"
 import * as VideoAttempts from "./VideoAttempts.ts"
 import * as VideoCandidate from "./VideoCandidate.ts"
-import type { Output, VideoJob } from "./VideoJob.ts"
+import { isUnresolved, type Output, type VideoJob } from "./VideoJob.ts"
 import { VideoJobs } from "./VideoJobs.ts"
 import { type Message, VideoQueue } from "./VideoQueue.ts"
 import * as VideoRequests from "./VideoRequest.ts"
@@ -70,7 +71,10 @@ export class VideoWorker extends Context.Service<
   VideoWorker,
   {
     /** Handles one message. `attempts` counts its deliveries, from 1. */
-    readonly handle: (message: Message, attempts: number) => Effect.Effect<void, StorageError>
+    readonly handle: (
+      message: Message,
+      attempts: number
+    ) => Effect.Effect<void, UnresolvedVideo.NotResolved | StorageError>
     /** Expires the jobs whose deadline has passed. */
     readonly expireOverdue: Effect.Effect<void, StorageError>
   }
@@ -223,10 +227,15 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
     const job = { ...seen, attempts: VideoAttempts.add(seen.attempts, attempts) }
     if (outcome._tag === "Accepted") {
       const accepted = yield* jobs.accepted(job, outcome.handle, Duration.zero)
-      if (accepted === null) yield* cancelUpstream(job, outcome.handle)
+      if (accepted === null) yield* Effect.andThen(cancelUpstream(job, outcome.handle), jobs.resolve(job.id))
       return
     }
     const { reason, decision } = outcome
+    const now = yield* jobs.find(job.id)
+    if (now !== null && isUnresolved(now)) {
+      if (outcome._tag === "NotTaken" && !mayHaveIt) return yield* jobs.resolve(job.id)
+      return yield* new UnresolvedVideo.NotResolved({ provider: job.provider })
+    }
     if (reason !== undefined) yield* note(job, "A video job was not accepted upstream", new UpstreamError({ reason }))
     if (outcome._tag === "NotTaken" && outcome.isFinal) return yield* failJob(job, decision.error)
     if (outcome._tag === "Unknown" && !isIdempotent) {
@@ -236,6 +245,8 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
       ? failedOnce(job, failures + 1, decision)
       : tryNextProvider(job, failures, decision)
   })
+
+  const resolve = UnresolvedVideo.make({ jobs, candidateOf, requestFor, submitTo, cancelUpstream, mostAttempts })
 
   const removeOutputs = (outputs: ReadonlyArray<Output>) =>
     Effect.forEach(outputs, (output) => Effect.ignore(objects.remove(output.object_key)), { discard: true })
@@ -335,7 +346,9 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
 
   const handle = Effect.fn("VideoWorker.handle")(function* (message: Message, attempts: number) {
     const job = yield* jobs.find(message.job_id)
-    if (job === null || job.step !== message.step) return
+    if (job === null) return
+    if (job.step === message.step + 1 && isUnresolved(job)) return yield* resolve(job, attempts)
+    if (job.step !== message.step) return
     // The request is deleted when someone else ends the job meanwhile; nothing is left to do.
     yield* Effect.catchTag(advance(job, message, attempts), "VideoJobNotFound", () => Effect.void)
   })
@@ -381,7 +394,7 @@ export const layerRunning = (
       const { videos } = yield* GatewayServerConfig
       // The queue delivers the message again with a growing delay. The pause here is for a queue
       // that itself fails.
-      const failed = (cause: Cause.Cause<StorageError>) =>
+      const failed = (cause: Cause.Cause<UnresolvedVideo.NotResolved | StorageError>) =>
         Cause.hasInterruptsOnly(cause)
           ? Effect.failCause(cause)
           : Effect.logWarning("A video job could not be advanced", Failures.describe(Failures.errorOf(cause))).pipe(

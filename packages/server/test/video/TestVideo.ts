@@ -149,7 +149,8 @@ export const layerAt = <E1, R1, E2, R2>(
   location: string,
   offers: ReadonlyArray<Offers>,
   queue: Layer.Layer<VideoQueue.VideoQueue, E1, R1>,
-  objects: Layer.Layer<ObjectStore.ObjectStore, E2, R2>
+  objects: Layer.Layer<ObjectStore.ObjectStore, E2, R2>,
+  wrap?: Parameters<typeof TestStorage.layerAt>[2]
 ) =>
   layerSql.pipe(
     Layer.provideMerge(
@@ -161,7 +162,7 @@ export const layerAt = <E1, R1, E2, R2>(
         Layer.provide(Router.layer, CircuitBreaker.layerStoreMemory())
       )
     ),
-    Layer.provideMerge(TestStorage.layerAt(location)),
+    Layer.provideMerge(TestStorage.layerAt(location, undefined, wrap)),
     Layer.fresh
   )
 
