@@ -5,6 +5,7 @@
  *   works.
  * - `pnpm bench databases`: measures paid requests on SQLite, and on Postgres with one process and
  *   with two. `--quick` as above.
+ * - `pnpm bench objects`: measures uploads and downloads of files on a local folder and on S3.
  * - `pnpm bench attacks [name…]`: attacks the gateway and prints a row for each attack.
  * - `pnpm bench fuzz [--requests N] [--seed S]`: sends random requests to every operation and
  *   checks each response.
@@ -18,6 +19,7 @@ import * as Databases from "./databases/index.ts"
 import * as Attacks from "./hostile/attacks/index.ts"
 import * as Bodies from "./hostile/bodies.ts"
 import * as Fuzz from "./hostile/fuzz/index.ts"
+import * as Objects from "./objects/index.ts"
 import * as Rendering from "./rendering/index.ts"
 import * as Service from "./service/index.ts"
 import * as Upstream from "./upstream/index.ts"
@@ -81,6 +83,7 @@ const bodies = async (names: ReadonlyArray<string>): Promise<void> => {
 const [command, ...rest] = positionals
 if (command === undefined) await compareWithPeers()
 else if (command === "databases") for (const text of await Databases.run(values.quick)) console.log(text)
+else if (command === "objects") for (const text of await Objects.run(values.quick)) console.log(text)
 else if (command === "attacks") await attack(rest)
 else if (command === "fuzz") await fuzz()
 else if (command === "bodies") await bodies(rest)

@@ -17,6 +17,8 @@ import { listening } from "../child.ts"
 export interface Options {
   /** The URL of Postgres. Default: SQLite. */
   readonly databaseUrl?: string | undefined
+  /** The URL of an object store. Default: a local folder. */
+  readonly objectStoreUrl?: string | undefined
   /** An API key that the database has already. Default: the database is new and gets one. */
   readonly apiKey?: string | undefined
 }
@@ -27,7 +29,12 @@ export const serve = <E>(offers: Effect.Effect<Offers, E, Scope.Scope>, options:
     const fs = yield* FileSystem.FileSystem
     const dataDir = yield* fs.makeTempDirectoryScoped({ prefix: "model-gateway-bench-" })
     const databaseUrl = options.databaseUrl === undefined ? undefined : Redacted.make(options.databaseUrl)
-    const gateway = GatewayServer.layer({ dataDir, databaseUrl, offers: yield* offers }).pipe(
+    const gateway = GatewayServer.layer({
+      dataDir,
+      databaseUrl,
+      objectStoreUrl: options.objectStoreUrl,
+      offers: yield* offers
+    }).pipe(
       Layer.provideMerge(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" })),
       Layer.provide(GatewayServerConfig.layer({ rateLimit: { requests: 1e9, window: Duration.seconds(1) } }))
     )
