@@ -156,7 +156,7 @@ const counters = (url: RedisOptions["redisUrl"]) =>
           const SharedCounters = yield* Effect.promise(() => import("./storage/redis/SharedCounters.ts"))
           return SharedCounters.layer({ url, prefix })
         })
-      ).pipe(Layer.provide(FailureLog.layer()))
+      )
 
 /**
  * All stores over the SQL database, the vault and the random source in the context. The database

@@ -15,8 +15,7 @@ export interface Occurrence {
    * time, such as an id.
    */
   readonly kind: string
-  /** `Info` is for the end of a failure. */
-  readonly level: "Error" | "Warn" | "Info"
+  readonly level: "Error" | "Warn"
   readonly message: string
   /** Details of this failure, such as its request's id. */
   readonly annotations?: Readonly<Record<string, string>> | undefined

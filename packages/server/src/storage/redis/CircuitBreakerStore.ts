@@ -5,7 +5,7 @@
  * While Redis does not answer, calls are admitted by the store of this process. Its generations are
  * negative here, so that the result of a call is recorded where the call was admitted.
  */
-import { Effect, Layer } from "effect"
+import { Effect, Layer, References } from "effect"
 import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 import type { Redis } from "effect/persistence/Redis"
 import * as Metrics from "../../observability/Metrics.ts"
@@ -37,8 +37,9 @@ export const layer: Layer.Layer<
       CircuitBreaker.CircuitBreakerStore,
       Effect.map(CircuitBreaker.CircuitBreakerStore, (shared) =>
         CircuitBreaker.CircuitBreakerStore.of({
+          // While a probe runs, its lease is renewed. The connection reports why that fails.
           admit: (key) =>
-            orElse(shared.admit(key), () =>
+            orElse(Effect.provideService(shared.admit(key), References.UnhandledLogLevel, undefined), () =>
               Effect.map(own.admit(key), (admission) => ({ ...admission, generation: negated(admission.generation) }))
             ),
           record: (options) =>

@@ -14,7 +14,6 @@ import { Context, Deferred, Duration, Effect, Layer, type Redacted, Schedule, ty
 import * as Redis from "effect/persistence/Redis"
 import { isIP } from "node:net"
 import * as RedisUrl from "../../internal/RedisUrl.ts"
-import * as FailureLog from "../../observability/FailureLog.ts"
 import * as Readiness from "../../observability/Readiness.ts"
 
 /** The state of the connection. */
@@ -144,25 +143,19 @@ export const make = Effect.fnUntraced(function* (options: Options) {
   })
 
   const connected = Effect.suspend(() => {
-    if (problem === undefined) return Effect.void
     problem = undefined
-    return FailureLog.report({
-      kind: "redis\nconnected",
-      level: "Info",
-      message: `Redis at ${address} is available. It counts rate limits and circuits for all processes.`
-    })
+    return Effect.logInfo(`Redis at ${address} is available. It counts rate limits and circuits for all processes.`)
   })
 
   const disconnected = (error: Redis.RedisError) =>
     Effect.suspend(() => {
       const isNew = problem === undefined || !Deferred.isDoneUnsafe(attempted)
       problem = reasonOf(error)
-      if (!isNew) return Effect.void
-      return FailureLog.report({
-        kind: "redis",
-        level: "Warn",
-        message: `Redis at ${address} is not available (${problem}). Until it is, this process counts rate limits and circuits by itself.`
-      })
+      return isNew
+        ? Effect.logWarning(
+            `Redis at ${address} is not available (${problem}). Until it is, this process counts rate limits and circuits by itself.`
+          )
+        : Effect.void
     })
 
   /** One connection, which ends with an error. */
