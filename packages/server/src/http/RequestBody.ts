@@ -92,8 +92,9 @@ export const make = Effect.gen(function* () {
       .withRoom(owner, Math.min(JsonBody.lengthOf(request) ?? JsonBody.firstRoom, limit.held), (room) => {
         let text = ""
         const read = Effect.map(JsonBody.readText(request, limit.body, payload, room), (body) => {
-          text = body
-          return body
+          // No body is an empty object: an operation whose fields are all optional needs none.
+          text = body === "" ? "{}" : body
+          return text
         })
         const bounded = new Proxy(request, {
           get: (target, name): unknown => (name === "text" ? read : Reflect.get(target, name))

@@ -244,3 +244,14 @@ it.layer(layer({ bodyMemory: 40_000 }), { excludeTestServices: true })("the memo
     }).pipe(Effect.scoped)
   )
 })
+
+it.live("reads no body as an empty object", () =>
+  Effect.gen(function* () {
+    const { ask, managementKey, workspace } = yield* TestGateway
+    const rotate = `/api/v1/workspaces/${workspace.id}/webhook-secret/rotate`
+    expect((yield* ask(rotate, { method: "POST", key: managementKey })).status).toBe(200)
+    const refused = yield* ask("/api/v1/rerank", { method: "POST" })
+    expect(refused.status).toBe(400)
+    expect(issuePaths(refused)).toEqual(["model", "query", "documents"])
+  }).pipe(Effect.provide(layer()))
+)
