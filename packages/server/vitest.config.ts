@@ -4,6 +4,8 @@ import { project, run } from "../../vitest.shared.ts"
 /** The suites that also run on Postgres, besides those that choose their databases themselves. */
 const onPostgres = [
   "test/access/{DeletedGuardrail,EphemeralKeys,EphemeralLimits,GuardrailStore,KeyRecords,KeyStore,WorkspaceStore}.test.ts",
+  "test/admission/Admission.test.ts",
+  "test/broadcast/Broadcast.test.ts",
   "test/objects/FileStore.test.ts",
   "test/operations/{Byok,Destinations,Files,Generations,Guardrails,Keys,Rerank,Transcription,Video}Handlers.test.ts",
   "test/video/{VideoJobs,VideoProcesses}.test.ts"
