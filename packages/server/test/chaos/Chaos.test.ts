@@ -1,15 +1,18 @@
 /** A few seeds of the fault test. `pnpm chaos --seeds 200` runs more. */
-import { afterAll, describe, expect, it } from "@effect/vitest"
+import { describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import * as TestPostgres from "../TestPostgres.ts"
 import * as Plan from "./Plan.ts"
 import * as Report from "./Report.ts"
 import * as Run from "./Run.ts"
 
 /** Describes what a seed breaks. Undefined if nothing. */
 const broken = async (seed: number, store: Plan.Store): Promise<string | undefined> => {
+  const location = store === "sqlite" ? store : () => Effect.runPromise(TestPostgres.admin)
   const plan = Plan.make(seed, store)
-  const result = await Run.run(plan, store)
+  const result = await Run.run(plan, location)
   if (result.violations.length === 0) return undefined
-  return Report.describe({ plan, result }, store, (shorter) => Run.run(shorter, store), 10)
+  return Report.describe({ plan, result }, store, (shorter) => Run.run(shorter, location), 10)
 }
 
 describe("The service on SQLite", () => {
@@ -30,4 +33,8 @@ describe("The service on SQLite", () => {
   })
 })
 
-afterAll(() => Run.close())
+describe.runIf(TestPostgres.isInstalled)("Two processes of the service on Postgres", () => {
+  it.each([2, 3])("keep every promise under the faults of seed %i", { timeout: 60_000 }, async (seed) => {
+    expect(await broken(seed, "postgres")).toBeUndefined()
+  })
+})

@@ -1,14 +1,20 @@
 /** The database of a run, which outlives the processes of the service. */
-import { Effect, Layer } from "effect"
+import { Context, Effect, Exit, Layer, Redacted, Scope } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
 import type { Connection } from "effect/sql/SqlConnection"
 import { DatabaseSync } from "node:sqlite"
 import { ProcessLocks } from "../../src/storage/sql/ProcessLocks.ts"
+import * as PostgresClient from "../../src/storage/postgres/PostgresClient.ts"
 import * as SqliteClient from "../../src/storage/sqlite/SqliteClient.ts"
 import * as FaultyConnection from "./FaultyConnection.ts"
+import * as Relay from "./Relay.ts"
 import type { Process, World } from "./World.ts"
 
 /** The storage of a process. */
-type Storage = ReturnType<typeof SqliteClient.layer>
+type Storage = Layer.Layer<
+  Layer.Success<ReturnType<typeof SqliteClient.layer>>,
+  Layer.Error<ReturnType<typeof SqliteClient.layer>>
+>
 
 /** A row as the database returns it. */
 export type Row = Readonly<Record<string, unknown>>
@@ -19,7 +25,9 @@ export interface Database {
   readonly connect: (process: Process) => Storage
   /** Closes the connections of a process, as the system does when it dies. */
   readonly disconnect: (name: string) => void
-  /** Committed rows. */
+  /** Whether something was committed since the last call. */
+  readonly hasChanged: () => boolean
+  /** Committed rows, of one moment. */
   readonly read: (queries: ReadonlyArray<string>) => Promise<ReadonlyArray<ReadonlyArray<Row>>>
   readonly close: () => Promise<void>
 }
@@ -55,7 +63,7 @@ export const sqlite = (
     })
   return {
     connect: (process) => {
-      const wrap = FaultyConnection.wrap(world, process, (statements) => {
+      const wrap = FaultyConnection.wrap(world, process, "sqlite", (statements) => {
         if (statements.some((text) => /budgets|workspaces|intents|_ledger|video_jobs/.test(text))) changed(rows)
       })
       return Layer.merge(
@@ -70,7 +78,62 @@ export const sqlite = (
       }
       for (const [id, holder] of held) if (holder === name) held.delete(id)
     },
+    // Each commit was checked at once.
+    hasChanged: () => false,
     read: async (queries) => queries.map(rows),
     close: async () => reader?.close()
+  }
+}
+
+/** Postgres at this URL. Its connections are real, so the order of answers is not determined. */
+export const postgres = async (world: World, url: string): Promise<Database> => {
+  const scope = Scope.makeUnsafe()
+  const client = await Effect.runPromise(
+    Effect.map(
+      Layer.buildWithScope(PostgresClient.layer({ url: Redacted.make(url), maxConnections: 2 }), scope),
+      Context.get(SqlClient)
+    )
+  )
+  const relays = new Map<string, Relay.Relay>()
+  const { hostname: host, port } = new URL(url)
+  let changed = false
+  return {
+    connect: (process) =>
+      Layer.unwrap(
+        Effect.promise(async () => {
+          const done = world.simulation.external()
+          const relay = await Relay.open(world.simulation, { host, port: Number(port) })
+          done()
+          if (process.isAlive()) relays.set(process.name, relay)
+          else relay.cut()
+          const through = new URL(url)
+          through.port = String(relay.port)
+          return PostgresClient.layer({
+            url: Redacted.make(through.href),
+            wrap: FaultyConnection.wrap(world, process, "postgres", () => {
+              changed = true
+            })
+          })
+        })
+      ),
+    disconnect: (name) => relays.get(name)?.cut(),
+    hasChanged: () => {
+      const was = changed
+      changed = false
+      return was
+    },
+    read: (queries) =>
+      Effect.runPromise(
+        client.withTransaction(
+          Effect.andThen(
+            client`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ`,
+            Effect.forEach(queries, (query) => client.unsafe<Row>(query))
+          )
+        )
+      ),
+    close: async () => {
+      for (const relay of relays.values()) relay.cut()
+      await Effect.runPromise(Scope.close(scope, Exit.void))
+    }
   }
 }

@@ -365,7 +365,7 @@ export const callbackUrl = "https://receiver.example.com/hooks"
 const textOf = ({ body }: HttpClientRequest.HttpClientRequest): string =>
   body._tag === "Uint8Array" ? new TextDecoder().decode(body.body) : ""
 
-/** Makes the receiver. Some of its answers are failures. */
+/** Makes the receiver. Some of its answers are failures, as long as there are faults. */
 export const makeReceiver = (world: World): Receiver => {
   const dice = world.dice("receiver")
   const received: Array<Received> = []
@@ -375,7 +375,7 @@ export const makeReceiver = (world: World): Receiver => {
       HttpClient.make((request) =>
         Effect.suspend(() => {
           const id = request.headers["webhook-id"] ?? ""
-          const status = dice.pick([200, 200, 204, 200, 500])
+          const status = world.hasFaults() ? dice.pick([200, 200, 204, 200, 500]) : 200
           const lost = Effect.fail(
             new HttpClientError.HttpClientError({
               reason: new HttpClientError.TransportError({ request, cause: new Error("ECONNRESET") })

@@ -1,8 +1,12 @@
-/** A connection to SQLite whose statements can fail, as they do when the disk fails or is full. */
+/**
+ * A connection whose statements can fail: on SQLite as they do when the disk fails or is full, on
+ * Postgres as they do when the connection is lost.
+ */
 import { Effect, Stream } from "effect"
 import type { Connection } from "effect/sql/SqlConnection"
 import type { SqlError } from "effect/sql/SqlError"
 import * as SqliteConnection from "../../src/storage/sqlite/sqliteConnection.ts"
+import type { Store } from "./Plan.ts"
 import type { Process, World } from "./World.ts"
 
 /** SQLite's codes for a disk that fails and for a full one. */
@@ -15,11 +19,14 @@ const diskFailure = (code: number): SqlError =>
     "execute"
   )
 
-/** SQLite's own clock does not follow the simulation's. */
-const withTime = (text: string, millis: number): string =>
-  text.includes("CURRENT_TIMESTAMP") && !/^\s*CREATE/i.test(text)
-    ? text.replaceAll("CURRENT_TIMESTAMP", `'${new Date(millis).toISOString().slice(0, 19).replace("T", " ")}'`)
-    : text
+/** The database's own clock does not follow the simulation's. */
+const withTime = (text: string, millis: number): string => {
+  if (/^\s*(CREATE|ALTER)/i.test(text)) return text
+  const time = new Date(millis).toISOString()
+  return text
+    .replaceAll("CURRENT_TIMESTAMP", `'${time.slice(0, 19).replace("T", " ")}'`)
+    .replaceAll(/\bNOW\(\)|\bclock_timestamp\(\)/g, `'${time}'::timestamptz`)
+}
 
 const shortened = (text: string): string => text.replaceAll(/\s+/g, " ").trim().slice(0, 60)
 
@@ -27,7 +34,12 @@ const shortened = (text: string): string => text.replaceAll(/\s+/g, " ").trim().
  * Wraps the connections of a process. `changed` is called after each commit, with the statements
  * that it contains.
  */
-export const wrap = (world: World, process: Process, changed: (statements: ReadonlyArray<string>) => void) => {
+export const wrap = (
+  world: World,
+  process: Process,
+  store: Store,
+  changed: (statements: ReadonlyArray<string>) => void
+) => {
   const dice = world.dice(`connection of ${process.name}`)
   return (connection: Connection): Connection => {
     let transaction: Array<string> | undefined
@@ -38,7 +50,14 @@ export const wrap = (world: World, process: Process, changed: (statements: Reado
       return Effect.ignore(connection.executeUnprepared("ROLLBACK", [], undefined))
     })
 
-    const failure = Effect.suspend(() => Effect.andThen(rollsBack, Effect.fail(diskFailure(dice.pick(codes)))))
+    const failure: Effect.Effect<never, SqlError> =
+      store === "sqlite"
+        ? Effect.suspend(() => Effect.andThen(rollsBack, Effect.fail(diskFailure(dice.pick(codes)))))
+        : // Fails, because it ends the connection.
+          Effect.flatMap(
+            connection.executeUnprepared("SELECT pg_terminate_backend(pg_backend_pid())", [], undefined),
+            () => Effect.die(new Error("the connection was not lost"))
+          )
 
     const happened = (text: string) => {
       if (/^\s*BEGIN/i.test(text)) transaction = []
@@ -63,19 +82,18 @@ export const wrap = (world: World, process: Process, changed: (statements: Reado
         return waits === 0 ? done : Effect.andThen(Effect.repeat(Effect.yieldNow, { times: waits }), done)
       })
 
-    const timed = (text: string) => withTime(text, world.simulation.now())
+    /** A text with a time is different each time, so it is not prepared. */
+    const execute: Connection["execute"] = (text, params, transform) =>
+      Effect.suspend(() => {
+        const timed = withTime(text, world.simulation.now())
+        return timed === text
+          ? connection.execute(text, params, transform)
+          : connection.executeUnprepared(timed, params, transform)
+      })
 
     return {
-      execute: (text, params, transform) =>
-        around(
-          text,
-          Effect.suspend(() => connection.execute(timed(text), params, transform))
-        ),
-      executeRaw: (text, params) =>
-        around(
-          text,
-          Effect.suspend(() => connection.executeRaw(timed(text), params))
-        ),
+      execute: (text, params, transform) => around(text, execute(text, params, transform)),
+      executeRaw: (text, params) => around(text, connection.executeRaw(text, params)),
       executeStream: (text, params, transform) =>
         Stream.unwrap(
           Effect.map(around(text, connection.execute(text, params, transform)), (rows) => Stream.fromIterable(rows))

@@ -1,5 +1,5 @@
 /** One run: a plan against the service, and everything that did not hold. */
-import { Effect, Exit, Fiber } from "effect"
+import { Effect, Exit, Fiber, Scope } from "effect"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -7,12 +7,13 @@ import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { GuardrailStore } from "../../src/access/GuardrailStore.ts"
 import { KeyStore } from "../../src/access/KeyStore.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
+import * as PostgresDatabases from "../PostgresDatabases.ts"
 import * as Books from "./Books.ts"
 import * as Callers from "./Callers.ts"
 import * as Database from "./Database.ts"
 import * as Doubles from "./Doubles.ts"
 import * as Ending from "./Ending.ts"
-import type { Plan, Store } from "./Plan.ts"
+import type { Plan } from "./Plan.ts"
 import * as Service from "./Service.ts"
 import * as World from "./World.ts"
 
@@ -34,19 +35,28 @@ const aftermath = 1.5 * minute
 
 class Stuck extends Error {}
 
+/** SQLite, or the URL of a Postgres server, on which each run makes a database. */
+export type Location = "sqlite" | (() => Promise<string>)
+
 /** Runs a plan. `details` takes every line, to find where two runs part. */
-export const run = async (plan: Plan, store: Store, details?: Array<string>): Promise<Result> => {
+export const run = async (plan: Plan, store: Location, details?: Array<string>): Promise<Result> => {
   const folder = mkdtempSync(join(tmpdir(), "model-gateway-chaos-"))
-  const world = World.make(plan, details)
+  const world = World.make(plan, { quietTurns: store === "sqlite" ? 3 : 12 }, details)
   const { simulation } = world
   const books = Books.make(world)
   const upstreams = Doubles.makeUpstreams(world)
   const objects = Doubles.makeObjects(world)
   const receiver = Doubles.makeReceiver(world)
-  const database = Database.sqlite(world, join(folder, "gateway.db"), (read) => {
-    books.check(Books.statements.map(read))
-  })
-  if (store !== "sqlite") throw new Error(`unknown store ${String(store)}`)
+  const scope = Scope.makeUnsafe()
+  const database =
+    store === "sqlite"
+      ? Database.sqlite(world, join(folder, "gateway.db"), (read) => {
+          books.check(Books.statements.map(read))
+        })
+      : await Database.postgres(
+          world,
+          await Effect.runPromise(Scope.provide(PostgresDatabases.createAt(await store(), false), scope))
+        )
 
   const outside = simulation.contextOf({ isAlive: () => true }, world.dice("callers"))
   const fork = Effect.runForkWith(outside)
@@ -79,12 +89,18 @@ export const run = async (plan: Plan, store: Store, details?: Array<string>): Pr
     return all.length === 0 ? undefined : all[choice.int(0, all.length - 1)]
   }
 
+  const step = async (end: number): Promise<boolean> => {
+    const goesOn = await simulation.step(end)
+    if (database.hasChanged()) books.check(await database.read(Books.statements))
+    return goesOn
+  }
+
   /** Lets time pass until the condition holds. */
   const until = async (isSo: () => boolean | Promise<boolean>, within: number, what: string): Promise<void> => {
     const end = simulation.now() + within
     await simulation.settle()
     while (!(await isSo())) {
-      if (!(await simulation.step(end))) throw new Stuck(what)
+      if (!(await step(end))) throw new Stuck(what)
     }
   }
 
@@ -156,7 +172,7 @@ export const run = async (plan: Plan, store: Store, details?: Array<string>): Pr
     }
 
     const end = simulation.now() + plan.length
-    while (await simulation.step(end));
+    while (await step(end));
     world.setFaults(false)
     world.log("faults have stopped")
     const calm = simulation.now() + aftermath
@@ -187,10 +203,8 @@ export const run = async (plan: Plan, store: Store, details?: Array<string>): Pr
   } finally {
     for (const one of services) if (one.isAlive()) one.abort()
     await database.close()
+    await Effect.runPromise(Scope.close(scope, Exit.void))
     rmSync(folder, { recursive: true, force: true })
   }
   return { violations: world.violations, lines: world.lines, digest: world.digest(), counts: world.counts }
 }
-
-/** Ends what all runs share. */
-export const close = async (): Promise<void> => {}

@@ -35,14 +35,20 @@ export interface Simulation {
 
 const macrotask = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-/** Turns of the event loop without any work, after which every fiber waits. */
-const quietTurns = 3
+/** Options of a simulation. */
+export interface Options {
+  /**
+   * Turns of the event loop without any work, after which every fiber waits. More where answers come
+   * over a socket.
+   */
+  readonly quietTurns: number
+}
 
 /** How long a store may take before time goes on without it: it may wait for a lock. */
-const patienceMillis = 40
+const patienceMillis = 100
 
 /** Makes a simulation that starts at this time. */
-export const make = (startsAt: number): Simulation => {
+export const make = (startsAt: number, { quietTurns }: Options): Simulation => {
   let time = startsAt
   let order = 0
   let sleepers: Array<Sleeper> = []
@@ -119,6 +125,14 @@ export const make = (startsAt: number): Simulation => {
     }
   }
 
+  /** Waits for work outside of this process while nothing else can happen. */
+  const answered = async (): Promise<boolean> => {
+    const end = performance.now() + 5000
+    const seen = ran
+    while (outside > 0 && ran === seen && performance.now() < end) await settle()
+    return ran !== seen
+  }
+
   return {
     now: () => Math.floor(time),
     contextOf: (process, dice) =>
@@ -142,6 +156,7 @@ export const make = (startsAt: number): Simulation => {
         undefined
       )
       if (next === undefined || next.at > until) {
+        if (outside > 0 && (await answered())) return true
         time = Math.max(time, until)
         return false
       }

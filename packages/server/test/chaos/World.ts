@@ -40,8 +40,9 @@ export interface World {
   /** A broken promise of the service. */
   readonly violated: (invariant: string, what: string) => void
   readonly violations: ReadonlyArray<Violation>
-  /** Faults occur only between these. */
+  /** Faults occur only while they are on. */
   readonly setFaults: (on: boolean) => void
+  readonly hasFaults: () => boolean
   /**
    * Runs an effect of a process at a point where a fault can occur. `failure` is how it fails then.
    * Of a dead process nothing runs, and nothing returns.
@@ -79,8 +80,8 @@ const describe = (consequence: Consequence): string => {
 }
 
 /** Makes the world of a plan. `details` keeps every line, to find where two runs part. */
-export const make = (plan: Plan, details?: Array<string>): World => {
-  const simulation = Simulation.make(plan.startsAt)
+export const make = (plan: Plan, options: Simulation.Options, details?: Array<string>): World => {
+  const simulation = Simulation.make(plan.startsAt, options)
   const lines: Array<string> = []
   const hash = createHash("sha256")
   const violations: Array<Violation> = []
@@ -168,6 +169,7 @@ export const make = (plan: Plan, details?: Array<string>): World => {
       isOn = on
       if (!on) outageUntil.clear()
     },
+    hasFaults: () => isOn,
     at,
     dice: (name) => Dice.make(plan.seed, name)
   }

@@ -1,5 +1,6 @@
 /** `pnpm chaos`: runs seeds against the service, and describes the first one that fails. */
 import { parseArgs } from "node:util"
+import { type Postgres, startPostgres } from "../../../../scripts/postgres.mjs"
 import * as Plan from "./Plan.ts"
 import * as Report from "./Report.ts"
 import * as Run from "./Run.ts"
@@ -40,20 +41,23 @@ const print = (text: string): void => {
   process.stdout.write(`${text}\n`)
 }
 
+let server: Promise<Postgres> | undefined
+
 const main = async (): Promise<void> => {
   const { count, first, help, store } = options()
   if (help) return print(usage)
   const startedAt = performance.now()
+  const location = store === "sqlite" ? store : async () => (await (server ??= startPostgres())).url
   const total = { operations: 0, faults: 0, kills: 0, starts: 0 }
   const summary = (seeds: number) =>
     `${seeds} seeds on ${store}: ${total.operations} operations, ${total.faults} faults, ${total.kills} kills, ` +
     `${total.starts} starts, ${Math.round((performance.now() - startedAt) / 1000)} s`
   for (let seed = first; seed < first + count; seed++) {
     const plan = Plan.make(seed, store)
-    const result = await Run.run(plan, store)
+    const result = await Run.run(plan, location)
     for (const name of ["operations", "faults", "kills", "starts"] as const) total[name] += result.counts[name]
     if (result.violations.length > 0) {
-      print(await Report.describe({ plan, result }, store, (shorter) => Run.run(shorter, store)))
+      print(await Report.describe({ plan, result }, store, (shorter) => Run.run(shorter, location)))
       process.exitCode = 1
       return
     }
@@ -69,5 +73,5 @@ try {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`)
   process.exitCode = 2
 } finally {
-  await Run.close()
+  await (await server)?.remove()
 }
