@@ -173,6 +173,10 @@ describe("the secret of a workspace", () => {
       expect([second.secret === first.secret, validFor(second)]).toEqual([false, 86_400_000])
       expect(validFor(yield* rotate({ keep_previous_for: 60 }))).toBe(60_000)
       expect((yield* rotate({ keep_previous_for: 0 })).previous_expires_at).toBe(null)
+      // A body is not needed.
+      const { ask, managementKey: key } = yield* TestGateway
+      const path = `/api/v1/workspaces/${workspace.id}/webhook-secret/rotate`
+      expect((yield* ask(path, { key, method: "POST" })).status).toBe(200)
       // Nothing of it is stored in plain text.
       const sql = yield* SqlClient
       const stored = JSON.stringify(yield* sql`SELECT * FROM webhook_secrets`)
