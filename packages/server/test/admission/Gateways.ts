@@ -7,10 +7,20 @@ import { fileURLToPath } from "node:url"
 const Started = Schema.fromJsonString(Schema.Struct({ port: Schema.Int, key: Schema.optionalKey(Schema.String) }))
 
 /** A gateway process over the folder, until the scope closes. It may kill itself: see the fixture. */
-export const start = Effect.fnUntraced(function* (folder: string, ...death: ReadonlyArray<string>) {
+export const start = (folder: string, ...death: ReadonlyArray<string>) => startWith({}, folder, death)
+
+/** A gateway process on a Postgres. */
+export const startOn = (databaseUrl: string, folder: string) =>
+  startWith({ TEST_DATABASE_URL: databaseUrl }, folder, [])
+
+const startWith = Effect.fnUntraced(function* (
+  env: Readonly<Record<string, string>>,
+  folder: string,
+  death: ReadonlyArray<string>
+) {
   const fixture = fileURLToPath(new URL("./fixtures/gateway.ts", import.meta.url))
   const child = yield* ChildProcess.make(process.execPath, [fixture, folder, ...death], {
-    env: { NODE_NO_WARNINGS: "1" },
+    env: { NODE_NO_WARNINGS: "1", ...env },
     extendEnv: true
   })
   const line = yield* Stream.runHead(child.stdout.pipe(Stream.decodeText, Stream.splitLines))
@@ -19,7 +29,7 @@ export const start = Effect.fnUntraced(function* (folder: string, ...death: Read
     Effect.sync(() => new Agent({ keepAlive: true })),
     (agent) => Effect.sync(() => agent.destroy())
   )
-  return { ...started, agent, kill: child.kill({ killSignal: "SIGKILL" }) }
+  return { ...started, agent, pid: child.pid, kill: child.kill({ killSignal: "SIGKILL" }) }
 })
 
 /** A gateway process. */
