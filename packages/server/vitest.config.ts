@@ -5,7 +5,7 @@ import { project, run } from "../../vitest.shared.ts"
 const onPostgres = [
   "test/access/{DeletedGuardrail,EphemeralKeys,EphemeralLimits,GuardrailStore,KeyRecords,KeyStore,WorkspaceStore}.test.ts",
   "test/admission/Admission.test.ts",
-  "test/broadcast/Broadcast.test.ts",
+  "test/broadcast/BroadcastOverHttp.test.ts",
   "test/objects/FileStore.test.ts",
   "test/operations/{Byok,Destinations,Files,Generations,Guardrails,Keys,Rerank,Transcription,Video}Handlers.test.ts",
   "test/video/{VideoJobs,VideoProcesses}.test.ts"

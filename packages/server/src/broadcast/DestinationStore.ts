@@ -13,6 +13,7 @@ import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
 import * as Dialect from "../storage/sql/Dialect.ts"
+import { EventLog } from "../storage/sql/EventLog.ts"
 import { ProcessInstance } from "../storage/sql/ProcessInstance.ts"
 import { Vault, type VaultError } from "../access/Vault.ts"
 import { mapSqlError, StorageError } from "../storage/sql/StorageError.ts"
@@ -93,6 +94,8 @@ export const make = Effect.gen(function* () {
   const process = yield* ProcessInstance
   const vault = yield* Vault
 
+  const events = yield* EventLog
+
   const ofVault = <A>(effect: Effect.Effect<A, VaultError>) =>
     Effect.mapError(
       effect,
@@ -143,10 +146,15 @@ export const make = Effect.gen(function* () {
     return row === undefined ? yield* new DestinationNotFound({ id }) : row
   })
 
-  /** The sequence of the newest event. The outbox always keeps that one. */
-  const newest = Effect.map(sql`SELECT MAX(sequence) AS newest FROM events`, ([row]) =>
-    row === undefined ? 0 : (Dialect.intOrNull(row, "newest") ?? 0)
-  )
+  /**
+   * The sequence of the newest event, which the outbox always keeps, or of an earlier one that is
+   * followed by an event that is not committed yet.
+   */
+  const newest = Effect.gen(function* () {
+    const through = yield* events.readableThrough
+    const [row] = yield* sql`SELECT MAX(sequence) AS newest FROM events`
+    return row === undefined ? 0 : Math.min(through, Dialect.intOrNull(row, "newest") ?? 0)
+  })
 
   const count = (workspaceId: string) =>
     Effect.map(sql`SELECT COUNT(*) AS total FROM destinations WHERE workspace_id = ${workspaceId}`, ([row]) =>
@@ -271,5 +279,8 @@ export const make = Effect.gen(function* () {
 })
 
 /** The store over the database. */
-export const layerSql: Layer.Layer<DestinationStore, never, SqlClient | SecureRandom | ProcessInstance | Vault> =
-  Layer.effect(DestinationStore, make)
+export const layerSql: Layer.Layer<
+  DestinationStore,
+  never,
+  SqlClient | EventLog | SecureRandom | ProcessInstance | Vault
+> = Layer.effect(DestinationStore, make)
