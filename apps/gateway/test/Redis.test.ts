@@ -33,6 +33,17 @@ const burst = async (gateways: ReadonlyArray<Served>, key: string, requests: num
   return { passed: count(200), limited: count(429) }
 }
 
+/** Waits until `/readyz` shows that the gateway counts in Redis, or that it does not. */
+const waitFor = ({ origin }: Served, status: "ready" | "degraded"): Promise<void> =>
+  vi.waitFor(
+    async () =>
+      expect(JSON.parse(await textOf(`${origin}/readyz`))).toMatchObject({
+        status,
+        parts: { rate_limits: { status } }
+      }),
+    { timeout: 15_000, interval: 100 }
+  )
+
 /** So few requests an hour that none is regained during a test. */
 const limit = ["--rate-limit-requests", "100", "--rate-limit-window", "1 hour"]
 
@@ -55,6 +66,7 @@ describe.skipIf(redisPrograms() === undefined)("serve with REDIS_URL", () => {
       const first = await serve(folder(), limit, shared)
       const key = await firstKey(first)
       const second = await serve(folder(), limit, shared)
+      await Promise.all([waitFor(first, "ready"), waitFor(second, "ready")])
       expect(await burst([first, second], key, 500)).toEqual({ passed: 100, limited: 400 })
     },
     60_000
@@ -68,8 +80,7 @@ describe.skipIf(redisPrograms() === undefined)("serve with REDIS_URL", () => {
       new RegExp(`^Rate limits and circuits are counted in Redis at 127.0.0.1:${redis.port}\\.$`, "m")
     )
     const key = await firstKey(gateway)
-    const ready = async () => JSON.parse(await textOf(`${gateway.origin}/readyz`)) as unknown
-    expect(await ready()).toMatchObject({ status: "ready", parts: { rate_limits: { status: "ready" } } })
+    await waitFor(gateway, "ready")
     expect(await burst([gateway], key, 10)).toEqual({ passed: 10, limited: 0 })
     await redis.kill()
     // The process begins to count from zero.
@@ -77,16 +88,14 @@ describe.skipIf(redisPrograms() === undefined)("serve with REDIS_URL", () => {
     expect(await textOf(`${gateway.origin}/metrics`)).toContain(
       'model_gateway_redis_fallbacks_total{kind="rate_limit"} 110'
     )
-    await vi.waitFor(async () =>
-      expect(await ready()).toMatchObject({ status: "degraded", parts: { rate_limits: { status: "degraded" } } })
-    )
+    await waitFor(gateway, "degraded")
     await redis.start()
-    await vi.waitFor(async () => expect(await ready()).toMatchObject({ status: "ready" }), { timeout: 10_000 })
+    await waitFor(gateway, "ready")
     expect(await burst([gateway], key, 10)).toEqual({ passed: 10, limited: 0 })
     gateway.signal("SIGTERM")
     const { code, stderr, stdout } = await gateway.ended
     expect(code).toBe(0)
     expect(stderr.match(/Redis at 127\.0\.0\.1:\d+ is (not )?available/g)).toHaveLength(3)
     expect(stdout + stderr).not.toContain("hunter-22")
-  })
+  }, 60_000)
 })
