@@ -68,8 +68,8 @@ const openVault = Layer.succeed(
 )
 
 /** The stores over a file, as one process has them. */
-const stores = (file: string) =>
-  DestinationStore.layerSql.pipe(Layer.provide(openVault), Layer.provideMerge(layerAt(file)))
+const stores = (file: string, heartbeat?: Parameters<typeof layerAt>[1]) =>
+  DestinationStore.layerSql.pipe(Layer.provide(openVault), Layer.provideMerge(layerAt(file, heartbeat)))
 
 /** Sends events to the destinations while the scope is open. */
 const running = (got: Array<Got>, answer: Destinations, settings?: Broadcast.Options) =>
@@ -348,6 +348,24 @@ describe("a destination", () => {
         yield* second.end
         expect([of(first.got, "hook.example"), of(second.got, "hook.example")]).toEqual([["evt_1"], ["evt_2"]])
       })
+    )
+  )
+
+  it.effect("is taken over within 10 seconds from a process that hangs", () =>
+    onDisk((file) =>
+      Effect.gen(function* () {
+        const got: Array<Got> = []
+        const sql = yield* SqlClient
+        const { id } = yield* add("hook.example", "webhook")
+        yield* sql`INSERT INTO processes (id, started_at, heartbeat_at) VALUES ('proc_hanging', 0, 0)`
+        yield* sql`UPDATE destinations SET process_id = 'proc_hanging' WHERE id = ${id}`
+        yield* write("evt_1")
+        yield* running(got, () => 200)
+        yield* seconds(6)
+        expect(of(got, "hook.example")).toEqual([])
+        yield* seconds(4)
+        expect(of(got, "hook.example")).toEqual(["evt_1"])
+      }).pipe(Effect.scoped, Effect.provide(stores(file, {})))
     )
   )
 
