@@ -5,11 +5,16 @@
  * Nobody can read such an object; it only takes up space. Young objects are kept, because their
  * record may not be written yet: no put takes as long as they are kept. So several processes can
  * sweep one store at the same time, and never take an object that another one is still storing.
+ *
+ * An object of another database has no record in this one. So the first database to sweep a store
+ * marks it as its own, and no other removes anything there.
  */
 import { Duration, Effect, type Layer, Stream } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
 import * as Background from "../internal/Background.ts"
-import type { StorageError } from "../storage/sql/StorageError.ts"
-import { ObjectStore, type ObjectStoreError } from "./ObjectStore.ts"
+import * as Dialect from "../storage/sql/Dialect.ts"
+import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
+import { ObjectStore, ObjectStoreError } from "./ObjectStore.ts"
 
 /** The store that records the objects of one kind. */
 export interface ObjectOwner {
@@ -31,15 +36,26 @@ export interface Options {
 
 const nameOf = (key: string): string => key.slice(key.indexOf("/") + 1)
 
+/** The kind of the objects that mark a store. An object's name is the identifier of a database. */
+const marks = "owner"
+
+/** Its first organization identifies a database. Undefined: it is new, and has stored nothing. */
+const databaseId: Effect.Effect<string | undefined, StorageError, SqlClient> = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const [row] = yield* sql`SELECT id FROM organizations WHERE id > ${""} ORDER BY id LIMIT 1`
+  return row === undefined ? undefined : Dialect.text(row, "id")
+}).pipe(mapSqlError("ObjectSweep.databaseId"))
+
 /**
  * Makes an effect that checks every object of these owners once, removes what is left of interrupted
- * puts, and returns how many it removed.
+ * puts, and returns how many it removed. Fails if the store belongs to another database.
  */
 export const make = Effect.fnUntraced(function* <R>(
   owners: Effect.Effect<ReadonlyArray<ObjectOwner>, never, R>,
   options?: Options
-): Effect.fn.Return<Effect.Effect<number, StorageError | ObjectStoreError>, never, ObjectStore | R> {
+): Effect.fn.Return<Effect.Effect<number, StorageError | ObjectStoreError>, never, ObjectStore | SqlClient | R> {
   const objects = yield* ObjectStore
+  const sql = yield* SqlClient
   const kinds = yield* owners
   const grace = Duration.fromInputUnsafe(options?.grace ?? "2 hours")
 
@@ -62,7 +78,27 @@ export const make = Effect.fnUntraced(function* <R>(
     return cleared
   })
 
+  /** Whether the store belongs to this database. Fails if it belongs to another. */
+  const isOwn = Effect.gen(function* () {
+    const id = yield* Effect.provideService(databaseId, SqlClient, sql)
+    if (id === undefined) return false
+    const mark = `${marks}/${id}`
+    const found = yield* Stream.runCollect(objects.list(marks))
+    if (found.some(({ key }) => key !== mark)) {
+      return yield* new ObjectStoreError({
+        operation: "sweep",
+        reason: "unavailable",
+        message:
+          "The object store holds the objects of another database, so nothing is removed from it. " +
+          "Each database needs a bucket, prefix or folder of its own."
+      })
+    }
+    if (found.length === 0) yield* Effect.catchTag(objects.put(mark, Stream.empty), "ObjectTooLarge", Effect.die)
+    return true
+  })
+
   return Effect.gen(function* () {
+    if (!(yield* isOwn)) return 0
     const cleared = yield* Effect.forEach(kinds, sweep)
     return cleared.reduce((sum, count) => sum + count, yield* objects.removeIncomplete(grace))
   })
@@ -72,7 +108,7 @@ export const make = Effect.fnUntraced(function* <R>(
 export const layerRunning = <R>(
   owners: Effect.Effect<ReadonlyArray<ObjectOwner>, never, R>,
   options?: Options
-): Layer.Layer<never, never, ObjectStore | R> =>
+): Layer.Layer<never, never, ObjectStore | SqlClient | R> =>
   Background.layerRepeating({
     work: Effect.flatten(make(owners, options)),
     every: options?.every ?? "1 hour",

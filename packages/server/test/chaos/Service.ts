@@ -11,6 +11,7 @@ import * as SecureRandom from "effect/crypto/SecureRandom"
 import type { HttpServerResponse } from "effect/http"
 import { Etag, HttpEffect, HttpPlatform, HttpServer, HttpServerError, HttpServerRequest } from "effect/http"
 import * as NetAddress from "effect/net/NetAddress"
+import type { SqlClient } from "effect/sql/SqlClient"
 import type * as Accounting from "../../src/accounting/Accounting.ts"
 import type { GuardrailStore } from "../../src/access/GuardrailStore.ts"
 import type { KeyStore } from "../../src/access/KeyStore.ts"
@@ -42,7 +43,15 @@ export type Reply =
 const lost: Reply = { _tag: "Lost" }
 
 /** What the test uses of a process besides its HTTP application. */
-type Stores = Accounting.Accounting | FileStore | GuardrailStore | KeyStore | ObjectStore | VideoJobs | WorkspaceStore
+type Stores =
+  | Accounting.Accounting
+  | FileStore
+  | GuardrailStore
+  | KeyStore
+  | ObjectStore
+  | SqlClient
+  | VideoJobs
+  | WorkspaceStore
 
 /** A running process. */
 export interface Service extends Process {

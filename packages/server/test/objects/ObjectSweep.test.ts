@@ -78,6 +78,30 @@ describe("ObjectSweep", () => {
     }).pipe(Effect.provide(layer))
   )
 
+  it.effect("removes nothing from a store that another database has swept", () =>
+    Effect.gen(function* () {
+      const sweep = yield* ObjectSweep.make(owners)
+      const { kept, rubbish } = yield* scene
+      yield* put("owner/org_another")
+      yield* TestClock.setTime(Duration.toMillis(Duration.minutes(121)))
+      expect((yield* Effect.flip(sweep)).message).toBe(
+        "The object store holds the objects of another database, so nothing is removed from it. " +
+          "Each database needs a bucket, prefix or folder of its own."
+      )
+      expect(yield* stored).toEqual(new Set([...kept, ...rubbish]))
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("removes nothing for a new database, which has no objects yet", () =>
+    Effect.gen(function* () {
+      const sweep = yield* ObjectSweep.make(owners)
+      const key = yield* put("files/file_1")
+      yield* TestClock.setTime(Duration.toMillis(Duration.minutes(121)))
+      expect(yield* sweep).toBe(0)
+      expect(yield* stored).toEqual(new Set([key]))
+    }).pipe(Effect.provide(layer))
+  )
+
   it.effect("sweeps in the background every hour", () =>
     Effect.gen(function* () {
       const { kept } = yield* scene

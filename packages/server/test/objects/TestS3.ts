@@ -65,10 +65,14 @@ export const storeAt = (url: string, folder: string, options?: S3ObjectStore.Opt
     Layer.fresh
   )
 
-/** The keys of the objects and of the incomplete uploads at the URL. */
+/**
+ * The keys of the objects and of the incomplete uploads at the URL, without the mark of a database.
+ */
 export const keptAt = Effect.fnUntraced(function* (url: string) {
   const bucket = yield* S3Client.make(locationOf(url))
-  const objects = yield* Stream.runCollect(bucket.listObjects(""))
+  const objects = yield* Stream.runCollect(
+    Stream.filter(bucket.listObjects(""), ({ key }) => !key.startsWith("owner/"))
+  )
   const uploads = yield* Stream.runCollect(bucket.listUploads)
   return [...objects.map(({ key }) => key), ...uploads.map(({ key }) => `${key} (incomplete)`)]
 }, Effect.scoped)
