@@ -7,7 +7,7 @@
 // with Redis are skipped, and with CI=true the run fails.
 import { execFile, spawn } from "node:child_process"
 import { once } from "node:events"
-import { existsSync, mkdtempSync, rmSync } from "node:fs"
+import { existsSync, mkdtempSync, rmSync, symlinkSync } from "node:fs"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { delimiter, join } from "node:path"
@@ -71,13 +71,16 @@ process.on("exit", () => {
   for (const child of running) child.kill("SIGKILL")
 })
 
-/** Starts the server and waits until it accepts connections. Undefined if it ends first. */
+/**
+ * Starts the server and waits until it accepts connections. Undefined if it ends first. Where there is setpriv, the
+ * server also ends when this process is killed.
+ */
 const launch = async (args, dir) => {
-  const child = spawn(findRedis().server, args, {
-    argv0: "redis-server",
-    cwd: dir,
-    stdio: ["ignore", "pipe", "ignore"]
-  })
+  const program = join(dir, "redis-server")
+  if (!existsSync(program)) symlinkSync(findRedis().server, program)
+  const setpriv = find("setpriv")
+  const [command, ...before] = setpriv === undefined ? [program] : [setpriv, "--pdeathsig", "KILL", program]
+  const child = spawn(command, [...before, ...args], { cwd: dir, stdio: ["ignore", "pipe", "ignore"] })
   running.add(child)
   child.once("exit", () => running.delete(child))
   let log = ""

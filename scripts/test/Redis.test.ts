@@ -1,10 +1,13 @@
 // The installation of redis-server, on a machine that seems to have none, and the server that tests start.
+import { spawn } from "node:child_process"
+import { existsSync } from "node:fs"
 import { connect } from "node:net"
 import { once } from "node:events"
 import { join } from "node:path"
 import { describe, expect, it, onTestFinished } from "vitest"
 import { redisPrograms, startRedis } from "../redis.mjs"
 import { runOnBareMachine } from "./Machine.ts"
+import { root } from "./Workspace.ts"
 
 const programs = ["redis-check-rdb", "redis-cli"]
 
@@ -39,5 +42,24 @@ describe.skipIf(redisPrograms() === undefined)("startRedis", () => {
     await redis.dispose()
     const socket = connect(redis.port, "127.0.0.1")
     expect(await once(socket, "error")).toMatchObject([{ code: "ECONNREFUSED" }])
+  })
+
+  it.runIf(existsSync("/usr/bin/setpriv"))("ends the server when the process that started it is killed", async () => {
+    const script = join(root, "scripts", "redis.mjs")
+    const code = `import { startRedis } from ${JSON.stringify(script)}
+console.log((await startRedis()).port)
+setInterval(() => {}, 1000)`
+    const child = spawn(process.execPath, ["--input-type", "module", "--eval", code])
+    let port = ""
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (port += text))
+    await expect.poll(() => port).toMatch(/^\d+\n$/)
+    child.kill("SIGKILL")
+    const state = () =>
+      new Promise((resolve) => {
+        const socket = connect(Number(port), "127.0.0.1")
+        socket.once("connect", () => resolve("open")).once("error", () => resolve("ended"))
+        socket.once("connect", () => socket.destroy())
+      })
+    await expect.poll(state).toBe("ended")
   })
 })
