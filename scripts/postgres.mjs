@@ -158,7 +158,8 @@ export const startPostgres = async ({ auth = "trust", durable = false, settings 
     max_connections: 300,
     shared_buffers: "64MB",
     max_wal_size: "256MB",
-    ...(durable ? {} : { fsync: "off", synchronous_commit: "off", full_page_writes: "off" }),
+    // What is committed still outlives `kill`, because the system has it.
+    ...(durable ? {} : { fsync: "off", full_page_writes: "off" }),
     ...settings
   }
   const text = Object.entries(lines).map(([name, value]) => `${name} = '${value}'\n`)

@@ -198,8 +198,8 @@ export interface DataOptions {
   /** The greatest number of connections to Postgres. Default: 10. */
   readonly databaseConnections?: number | undefined
   /**
-   * How long a write waits while another process locks the database of SQLite, in milliseconds.
-   * Default: 5000.
+   * How long a write waits while another process locks the database of SQLite, and how long a
+   * statement may take on Postgres, in milliseconds. Default: 5000.
    */
   readonly busyTimeout?: number | undefined
 }
@@ -217,7 +217,7 @@ const database = ({ busyTimeout, databaseConnections, databaseUrl, dataDir }: Da
         inFolder(dataDir, databaseFile, (filename) => SqliteClient.layer({ filename, busyTimeout })),
         inFolder(dataDir, "processes", SqliteProcessLocks.layer)
       )
-    : PostgresClient.layer({ url: databaseUrl, maxConnections: databaseConnections })
+    : PostgresClient.layer({ url: databaseUrl, maxConnections: databaseConnections, timeout: busyTimeout })
 
 /** A created master key is where all processes of this database find it. */
 const vault = ({

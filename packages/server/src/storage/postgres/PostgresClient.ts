@@ -5,12 +5,13 @@
  * was away, requests work again by themselves.
  */
 import * as PgClient from "@effect/sql-pg/PgClient"
+import type { PgConnection } from "@effect/sql-pg/PgConnection"
 import * as PgPool from "@effect/sql-pg/PgPool"
-import { Context, Effect, flow, identity, Layer, type Redacted } from "effect"
+import { Context, Effect, identity, Layer, type Redacted } from "effect"
 import { layer as layerReactivity, type Reactivity } from "effect/reactivity/Reactivity"
 import * as SqlClient from "effect/sql/SqlClient"
 import type { Connection } from "effect/sql/SqlConnection"
-import { SqlError, UnknownError } from "effect/sql/SqlError"
+import { ConnectionError, SqlError, UnknownError } from "effect/sql/SqlError"
 import * as RealClock from "../../internal/RealClock.ts"
 import type { EventLog } from "../sql/EventLog.ts"
 import type { GroupCommit } from "../sql/GroupCommit.ts"
@@ -29,9 +30,18 @@ export interface Options {
   readonly url: Redacted.Redacted
   /** The greatest number of connections. Default: 10. */
   readonly maxConnections?: number | undefined
+  /**
+   * How long a statement may take, and how long it may wait for a connection, in milliseconds. A
+   * statement that Postgres does not answer at all fails 5 seconds later. Default: 5000.
+   */
+  readonly timeout?: number | undefined
   /** Wraps each connection, so that a test can make its statements fail. Default: as it is. */
   readonly wrap?: ((connection: Connection) => Connection) | undefined
 }
+
+const busy = new SqlError({
+  reason: new ConnectionError({ cause: new Error("All connections of the pool are in use"), operation: "acquire" })
+})
 
 /** Postgres answers `ROLLBACK` to the `COMMIT` of a transaction that has failed. */
 const commit = (connection: Connection): Effect.Effect<void, SqlError> =>
@@ -52,15 +62,46 @@ const rolledBack = () =>
  * Fails with a {@link StorageError} with a one-sentence message if the database does not accept a
  * connection.
  */
-export const make = Effect.fnUntraced(function* ({ maxConnections = 10, url, wrap = identity }: Options) {
+export const make = Effect.fnUntraced(function* ({
+  maxConnections = 10,
+  timeout = 5000,
+  url,
+  wrap = identity
+}: Options) {
   const pool = yield* RealClock.provide(
-    PgPool.make({ url, maxConnections, applicationName: "model-gateway", types: PostgresConnection.types })
+    PgPool.make({
+      url,
+      maxConnections,
+      applicationName: "model-gateway",
+      types: PostgresConnection.types,
+      keepAlive: "30 seconds",
+      // So that the rows that a process has locked become free when its machine hangs.
+      startupParameters: { idle_in_transaction_session_timeout: "30s" }
+    })
   )
-  const adapt = flow(PostgresConnection.make, wrap)
+  const adapt = (connection: PgConnection) => wrap(PostgresConnection.make(connection, timeout))
+  const inTime = <R>(acquire: Effect.Effect<PgConnection, SqlError, R>) =>
+    RealClock.provide(
+      Effect.timeoutOrElse(Effect.interruptible(acquire), { duration: timeout, orElse: () => Effect.fail(busy) })
+    )
+  const acquirer = Effect.map(inTime(pool.get), adapt)
+  let borrowed = 0
   const client = yield* SqlClient.make({
-    acquirer: Effect.map(RealClock.provide(pool.get), adapt),
-    borrower: (use) => RealClock.provide(pool.use((connection) => use(adapt(connection)))),
-    transactionAcquirer: Effect.map(RealClock.provide(pool.reserve), adapt),
+    acquirer,
+    borrower: (use) =>
+      Effect.suspend(() => {
+        const isFree = borrowed < maxConnections
+        borrowed++
+        // Without a timeout and a scope, because a connection is probably free.
+        const run = isFree
+          ? RealClock.provide(pool.use((connection) => use(adapt(connection))))
+          : Effect.scoped(Effect.flatMap(acquirer, use))
+        return Effect.ensuring(
+          run,
+          Effect.sync(() => borrowed--)
+        )
+      }),
+    transactionAcquirer: Effect.map(inTime(pool.reserve), adapt),
     compiler: PgClient.makeCompiler(),
     driver: "pg",
     prepareTransactionControls: true,

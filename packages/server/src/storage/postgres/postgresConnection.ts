@@ -10,6 +10,9 @@ import type { PgConnection } from "@effect/sql-pg/PgConnection"
 import * as PgTypes from "@effect/sql-pg/PgTypes"
 import { Effect, Result } from "effect"
 import type { Connection } from "effect/sql/SqlConnection"
+import { SqlError, StatementTimeoutError } from "effect/sql/SqlError"
+import * as RealClock from "../../internal/RealClock.ts"
+import { IsMigrating } from "../sql/IsMigrating.ts"
 
 const int8: PgTypes.Codec<number | bigint> = {
   encode: (value) => {
@@ -47,10 +50,29 @@ const rollsBack = (text: string): boolean => /^(?:ROLLBACK|RELEASE)\b/.test(text
 /** The connection is lost, and Postgres has rolled back with it. */
 const rolledBack = { command: "ROLLBACK", rows: [] }
 
-/** Makes the connection. */
-export const make = (connection: PgConnection): Connection => {
+const unanswered = new SqlError({
+  reason: new StatementTimeoutError({ cause: new Error("The statement took too long"), operation: "execute" })
+})
+
+/**
+ * Makes the connection. A statement that takes longer than `timeout` milliseconds fails, also if
+ * Postgres hangs. Migrations have no such limit.
+ */
+export const make = (connection: PgConnection, timeout: number): Connection => {
+  const inTime = <A>(statement: Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
+    Effect.withFiber((fiber) =>
+      fiber.getRef(IsMigrating)
+        ? statement
+        : RealClock.provide(
+            // Interruptible, because transactions are not.
+            Effect.timeoutOrElse(Effect.interruptible(statement), {
+              duration: timeout,
+              orElse: () => Effect.fail(unanswered)
+            })
+          )
+    )
   const query = (text: string, params: ReadonlyArray<unknown>, prepare: boolean) => {
-    const result = connection.query(text, params.map(parameter), prepare)
+    const result = inTime(connection.query(text, params.map(parameter), prepare))
     // A rollback that fails would be a defect, and hide why the transaction failed.
     return rollsBack(text)
       ? Effect.catchIf(
@@ -61,7 +83,7 @@ export const make = (connection: PgConnection): Connection => {
       : result
   }
   const values = (text: string, params: ReadonlyArray<unknown>, prepare: boolean) =>
-    connection.queryValues(text, params.map(parameter), prepare)
+    inTime(connection.queryValues(text, params.map(parameter), prepare))
   const execute =
     (prepare: boolean): Connection["execute"] =>
     (text, params, transformRows) =>

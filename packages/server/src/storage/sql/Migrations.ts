@@ -10,6 +10,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import * as postgresMigrations from "../postgres/postgresMigrations.ts"
 import * as sqliteMigrations from "../sqlite/sqliteMigrations.ts"
 import * as Dialect from "./Dialect.ts"
+import { IsMigrating } from "./IsMigrating.ts"
 import * as accounting from "./migrations/Accounting.ts"
 import * as byokReservations from "./migrations/ByokReservations.ts"
 import * as destinations from "./migrations/Destinations.ts"
@@ -119,7 +120,7 @@ export const run = Effect.gen(function* () {
       yield* finish(tables)
     })
   )
-}).pipe(mapSqlError("Migrations.run"))
+}).pipe(Effect.provideService(IsMigrating, true), mapSqlError("Migrations.run"))
 
 /** Provides nothing, and completes when the database is migrated. Provide it to the stores. */
 export const layer: Layer.Layer<never, StorageError, SqlClient> = Layer.effectDiscard(run)

@@ -7,6 +7,8 @@
 import { Data, Effect } from "effect"
 import { MigrationError } from "effect/sql/Migrator"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
+import * as postgresErrors from "../postgres/postgresErrors.ts"
+import * as sqliteErrors from "../sqlite/sqliteErrors.ts"
 
 /**
  * The database could not be opened, read or written.
@@ -33,63 +35,19 @@ export class StorageError extends Data.TaggedError("StorageError")<{
   readonly cause?: unknown
 }> {}
 
-/** SQLite's primary result codes that have their own message. */
-const sentenceOfCode = (code: number): string | undefined => {
-  switch (code & 0xff) {
-    case 5:
-    case 6:
-      return "The database is locked by another process."
-    case 8:
-      return "The database is read-only."
-    case 10:
-      return "The disk holding the database failed."
-    case 11:
-    case 26:
-      return "The file is not a SQLite database or is damaged."
-    case 13:
-      return "The disk holding the database is full."
-    case 14:
-      return "The path does not lead to a readable file."
-    default:
-      return undefined
-  }
-}
-
-const numericCode = (cause: unknown): number | undefined => {
-  if (typeof cause !== "object" || cause === null) return undefined
-  if ("errcode" in cause && typeof cause.errcode === "number") return cause.errcode
-  if ("errno" in cause && typeof cause.errno === "number") return cause.errno
-  return undefined
-}
-
-/** One sentence for a driver's error, or `undefined` if there is none better than a general one. */
-export const describe = (cause: unknown): string | undefined => {
-  const code = numericCode(cause)
-  return code === undefined ? undefined : sentenceOfCode(code)
-}
-
-/** Whether another connection holds the lock (`SQLITE_BUSY`), so that a retry may help. */
-export const isLocked = (cause: unknown): boolean => {
-  const code = numericCode(cause)
-  return code !== undefined && (code & 0xff) === 5
-}
-
 /** Converts an error of `effect/sql` to a {@link StorageError} of the operation. */
 export const fromSql = (operation: string, error: SqlError | MigrationError): StorageError => {
-  if (isSqlError(error)) {
-    return new StorageError({
-      operation,
-      message: describe(error.reason.cause) ?? "The database did not answer as expected.",
-      retryable: error.isRetryable,
-      cause: error
-    })
-  }
-  const inner = error.cause
+  const sqlError = isSqlError(error) ? error : isSqlError(error.cause) ? error.cause : undefined
+  const general = isSqlError(error)
+    ? "The database did not answer as expected."
+    : "The database could not be brought up to date."
+  if (sqlError === undefined) return new StorageError({ operation, message: general, retryable: false, cause: error })
+  const { reason } = sqlError
+  const meaning = postgresErrors.meaningOf(reason)
   return new StorageError({
     operation,
-    message:
-      (isSqlError(inner) ? describe(inner.reason.cause) : undefined) ?? "The database could not be brought up to date.",
-    retryable: isSqlError(inner) && inner.isRetryable,
+    message: sqliteErrors.describe(reason.cause) ?? meaning?.sentence ?? general,
+    retryable: meaning?.isRetryable ?? sqlError.isRetryable,
     cause: error
   })
 }

@@ -8,7 +8,7 @@
 import { Effect, type Scope } from "effect"
 import { DatabaseSync } from "node:sqlite"
 import { pathToFileURL } from "node:url"
-import { isLocked } from "../sql/StorageError.ts"
+import { isLocked } from "./sqliteErrors.ts"
 
 const open = (file: string | URL, timeout: number): DatabaseSync | undefined => {
   const database = new DatabaseSync(file, { timeout })

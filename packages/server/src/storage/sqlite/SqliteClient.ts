@@ -25,7 +25,8 @@ import type { EventLog } from "../sql/EventLog.ts"
 import * as GroupCommit from "../sql/GroupCommit.ts"
 import type { LedgerStore } from "../sql/LedgerStore.ts"
 import * as Reader from "../sql/Reader.ts"
-import { describe, isLocked, StorageError } from "../sql/StorageError.ts"
+import { StorageError } from "../sql/StorageError.ts"
+import { describe, isLocked } from "./sqliteErrors.ts"
 
 /** Location and options of the database. */
 export interface Options {

@@ -12,7 +12,7 @@ import { classifySqliteError, SqlError } from "effect/sql/SqlError"
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite"
 import * as RealClock from "../../internal/RealClock.ts"
 import * as LruMap from "../../internal/LruMap.ts"
-import { isLocked } from "../sql/StorageError.ts"
+import { isLocked } from "./sqliteErrors.ts"
 
 /**
  * Monotonic time in nanoseconds, for computing deadlines. The machine's, because the process that
