@@ -118,7 +118,10 @@ export const make = (world: World): Books => {
     for (const row of jobs) {
       const id = Dialect.text(row, "id")
       const isFinal = finals.has(Dialect.text(row, "status"))
-      if (isFinal || ended.has(id)) remember("job", id, JSON.stringify({ ...row }, bigints))
+      // A cancelled or expired job may say later that its provider's answer was lost.
+      const { error, ...rest } = row
+      const state = row["status"] === "failed" ? { ...rest, error } : rest
+      if (isFinal || ended.has(id)) remember("job", id, JSON.stringify(state, bigints))
     }
   }
 

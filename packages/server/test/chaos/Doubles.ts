@@ -184,7 +184,7 @@ export const makeUpstreams = (world: World): Upstreams => {
               provider,
               cost: charged(quote(request)),
               seconds: request.duration ?? 5,
-              readyAt: simulation.now() + dice.pick([0, 800, 7_000, 40_000, 200_000]),
+              readyAt: simulation.now() + dice.pick([0, 800, 7_000, 40_000, 100_000]),
               cancelledAt: undefined
             }
             jobs.set(handle, job)
@@ -369,13 +369,17 @@ const textOf = ({ body }: HttpClientRequest.HttpClientRequest): string =>
 export const makeReceiver = (world: World): Receiver => {
   const dice = world.dice("receiver")
   const received: Array<Received> = []
+  const failed = new Set<string>()
   return {
     received,
     clientOf: (process) =>
       HttpClient.make((request) =>
         Effect.suspend(() => {
           const id = request.headers["webhook-id"] ?? ""
-          const status = world.hasFaults() ? dice.pick([200, 200, 204, 200, 500]) : 200
+          // Once for each webhook: a second failure is followed by minutes without anything else.
+          const fails = world.hasFaults() && dice.chance(0.2) && !failed.has(id)
+          const status = fails ? 500 : 200
+          if (fails) failed.add(id)
           const lost = Effect.fail(
             new HttpClientError.HttpClientError({
               reason: new HttpClientError.TransportError({ request, cause: new Error("ECONNRESET") })

@@ -42,6 +42,13 @@ interface Explanation {
   readonly cost: number | undefined
 }
 
+/** A released reservation, with the bills that it explains. */
+interface Abandoned {
+  readonly row: Row
+  tag: string | undefined
+  readonly providers: Set<string>
+}
+
 /** Checks that ledger, events and bills agree. */
 export const checkRecords = async ({ callers, database, receiver, upstreams, world }: Options): Promise<void> => {
   const [intents = [], usage = [], events = [], jobs = []] = await database.read([
@@ -128,12 +135,22 @@ export const checkRecords = async ({ callers, database, receiver, upstreams, wor
       into(attempts, tag, { provider, cost: undefined })
     }
   }
-  const abandoned = intents.filter((row) => Dialect.text(row, "state") === "abandoned").map((row) => ({ ...row }))
-  const takeAbandoned = (tag: string): boolean => {
+  // A process that died may have asked one provider after the other for the same request.
+  const abandoned = intents
+    .filter((row) => Dialect.text(row, "state") === "abandoned")
+    .map((row): Abandoned => ({ row, tag: undefined, providers: new Set() }))
+  const takeAbandoned = ({ provider, tag }: Bill): boolean => {
     const paid = callers.paidOf(tag)
-    const at = abandoned.findIndex((row) => row["key_hash"] === paid?.key.hash && row["operation"] === paid?.operation)
-    if (at === -1) return false
-    abandoned.splice(at, 1)
+    const found = abandoned.find(
+      (one) =>
+        one.row["key_hash"] === paid?.key.hash &&
+        one.row["operation"] === paid?.operation &&
+        (one.tag ?? tag) === tag &&
+        !one.providers.has(provider)
+    )
+    if (found === undefined) return false
+    found.tag = tag
+    found.providers.add(provider)
     return true
   }
   const take = (map: Map<string, Array<Explanation>>, { cost, provider, tag }: Bill): boolean => {
@@ -146,7 +163,7 @@ export const checkRecords = async ({ callers, database, receiver, upstreams, wor
   // First the charges, so that an explanation is not used up by a bill that was charged.
   const uncharged = upstreams.bills().filter((bill) => !take(charges, bill))
   for (const bill of uncharged) {
-    if (take(attempts, bill) || takeAbandoned(bill.tag)) continue
+    if (take(attempts, bill) || takeAbandoned(bill)) continue
     world.violated(
       "each bill is charged or explained",
       `${bill.provider} billed ${bill.cost} for ${bill.tag}, which neither ledger nor reconciliation shows`

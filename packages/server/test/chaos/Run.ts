@@ -31,7 +31,7 @@ const minute = 60_000
 const patience = 180 * minute
 
 /** A crashed process is recognized within this time, so a run goes on at least so long. */
-const aftermath = 1.5 * minute
+const aftermath = minute / 2
 
 class Stuck extends Error {}
 
@@ -41,7 +41,7 @@ export type Location = "sqlite" | (() => Promise<string>)
 /** Runs a plan. `details` takes every line, to find where two runs part. */
 export const run = async (plan: Plan, store: Location, details?: Array<string>): Promise<Result> => {
   const folder = mkdtempSync(join(tmpdir(), "model-gateway-chaos-"))
-  const world = World.make(plan, { quietTurns: store === "sqlite" ? 3 : 12 }, details)
+  const world = World.make(plan, { quietTurns: store === "sqlite" ? 3 : 8 }, details)
   const { simulation } = world
   const books = Books.make(world)
   const upstreams = Doubles.makeUpstreams(world)
