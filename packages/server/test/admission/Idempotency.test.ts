@@ -207,19 +207,21 @@ describe.each(databases)("Idempotency on $name", ({ create, layer }) => {
       const location = yield* create
       const other = yield* Layer.build(layerAt(location))
       yield* Effect.gen(function* () {
+        const claimed = yield* Deferred.make<void>()
         const gate = yield* Deferred.make<void>()
+        const work = Effect.andThen(Deferred.succeed(claimed, undefined), Deferred.await(gate))
         const first = yield* Effect.forkChild(
-          once(request(), Effect.as(Deferred.await(gate), answer(200, "theirs"))).pipe(Effect.provide(other)),
+          once(request(), Effect.as(work, answer(200, "theirs"))).pipe(Effect.provide(other)),
           { startImmediately: true }
         )
+        yield* Deferred.await(claimed)
         const waiting = yield* Effect.forkChild(once(request(), Effect.succeed(answer(200, "ours"))), {
           startImmediately: true
         })
         yield* TestClock.adjust("1 second")
         yield* Deferred.succeed(gate, undefined)
         yield* Fiber.join(first)
-        yield* TestClock.adjust("1 second")
-        expect(yield* Fiber.join(waiting)).toEqual({ answer: answer(200, "theirs"), replayed: true })
+        expect(yield* joinMoving(waiting)).toEqual({ answer: answer(200, "theirs"), replayed: true })
       }).pipe(Effect.provide(layerAt(location)))
     })
   )
