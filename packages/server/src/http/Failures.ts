@@ -35,6 +35,8 @@ const unavailable: Classified = {
   unexpected: true
 }
 
+const unstorable = expected({ status: 400, message: `${phrases[400]}: a text contains the character U+0000` })
+
 const tooLarge = expected({ status: 413, message: phrases[413] })
 
 const memoryFull = ({ retryAfter }: BodyMemoryFull): Classified => ({
@@ -212,7 +214,7 @@ export const classify = (error: unknown): Classified => {
   if (Multipart.isMultipartError(error)) return fromMultipart(error)
   if (error instanceof BodyMemoryFull) return memoryFull(error)
   if (error instanceof NotReady) return notReady(error)
-  if (error instanceof StorageError) return unavailable
+  if (error instanceof StorageError) return error.isUnstorable === true ? unstorable : unavailable
   return isDiskError(error) ? unavailable : internal
 }
 

@@ -19,6 +19,7 @@ const unknownHost = meaning(true, "The host of the database URL could not be fou
 
 /** By `SQLSTATE`, and by the codes of Node's sockets. */
 const byCode: Readonly<Record<string, Meaning>> = {
+  "22021": meaning(false, "Postgres cannot store a text with the character U+0000."),
   "28000": rejected,
   "28P01": rejected,
   "3D000": meaning(false, "Postgres has no database with the name in the database URL."),
@@ -50,6 +51,9 @@ const codeOf = (cause: unknown): string | undefined =>
   typeof cause === "object" && cause !== null && "code" in cause && typeof cause.code === "string"
     ? cause.code
     : undefined
+
+/** Whether a text has a character that Postgres cannot store: U+0000. */
+export const isUnstorable = ({ cause }: SqlErrorReason): boolean => codeOf(cause) === "22021"
 
 /** The meaning of an error, or `undefined` if there is none better than a general one. */
 export const meaningOf = ({ _tag, cause, operation }: SqlErrorReason): Meaning | undefined => {

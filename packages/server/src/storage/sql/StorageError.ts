@@ -17,6 +17,7 @@ import * as sqliteErrors from "../sqlite/sqliteErrors.ts"
  *   parameter and no secret.
  * - `operation` names what was being done, such as `KeyStore.create`.
  * - `retryable` is true for a lock that was not had in time or a lost connection.
+ * - `isUnstorable` is true if a text of the caller cannot be stored: Postgres has no U+0000.
  * - `cause` is the driver's error, for logs.
  *
  * @example
@@ -32,6 +33,7 @@ export class StorageError extends Data.TaggedError("StorageError")<{
   readonly operation: string
   readonly message: string
   readonly retryable: boolean
+  readonly isUnstorable?: boolean
   readonly cause?: unknown
 }> {}
 
@@ -48,6 +50,7 @@ export const fromSql = (operation: string, error: SqlError | MigrationError): St
     operation,
     message: sqliteErrors.describe(reason.cause) ?? meaning?.sentence ?? general,
     retryable: meaning?.isRetryable ?? sqlError.isRetryable,
+    ...(postgresErrors.isUnstorable(reason) ? { isUnstorable: true } : {}),
     cause: error
   })
 }
