@@ -8,10 +8,14 @@ import { connect, createServer, type Socket } from "node:net"
 /** The messages that a client ends a request with: `Sync`, and the simple `Query`. */
 const requestEnds = new Set(["S", "Q"].map((letter) => letter.charCodeAt(0)))
 
+/** What a process asks once a second on the connection that holds its lock. It is not counted. */
+const probe = "SELECT 1\0"
+
 /** Counts the requests in what a client sends: one round trip each. */
 const counter = () => {
   let buffered: Buffer = Buffer.alloc(0)
   let isStarted = false
+  let isProbe = false
   return (chunk: Buffer): number => {
     buffered = Buffer.concat([buffered, chunk])
     let requests = 0
@@ -21,7 +25,11 @@ const counter = () => {
       if (buffered.length < header + 4) return requests
       const end = header + buffered.readInt32BE(header)
       if (buffered.length < end) return requests
-      if (isStarted && requestEnds.has(buffered[0] ?? 0)) requests++
+      if (isStarted && buffered.subarray(0, end).includes(probe)) isProbe = true
+      if (isStarted && requestEnds.has(buffered[0] ?? 0)) {
+        if (!isProbe) requests++
+        isProbe = false
+      }
       isStarted = true
       buffered = buffered.subarray(end)
     }
