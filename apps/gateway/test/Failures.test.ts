@@ -94,12 +94,15 @@ const untilServed = (fleet: Fleet) =>
 describe.skipIf(!hasPostgres())("Postgres", { timeout: 60_000 }, () => {
   it("is stopped: requests get 503 or 500, never 401, and work again by themselves", async () => {
     const server = await startServer()
-    const { fleet } = await start({ DATABASE_URL: server.url })
+    const { fleet } = await start({ DATABASE_URL: server.url }, { processes: 2 })
     await server.stop()
     expect((await rerank(fleet)).status).toBe(503)
     expect(await statusOf(fleet, "/api/v1/key")).toBe(500)
     expect(await statusOf(fleet, "/healthz")).toBe(200)
     await untilReadiness(fleet, 503, { database: "unavailable", object_store: "ready" })
+    // A process that is asked to stop meanwhile still does.
+    fleet.gateways[1]?.signal("SIGTERM")
+    expect((await fleet.gateways[1]?.ended)?.code).toBe(0)
     await server.start()
     await untilServed(fleet)
     await untilReadiness(fleet, 200, { database: "ready" })
