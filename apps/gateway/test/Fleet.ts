@@ -10,7 +10,7 @@ import { startCohereDouble } from "../../../packages/providers/test/support/Cohe
 import type { Double } from "../../../packages/providers/test/support/Double.mjs"
 import type { JobDouble } from "../../../packages/providers/test/support/JobDouble.mjs"
 import { startRunwayDouble } from "../../../packages/providers/test/support/RunwayDouble.mjs"
-import { folder, serve, type Served } from "./Executable.ts"
+import { type Ended, folder, run, serve, type Served } from "./Executable.ts"
 
 /** Credits of one rerank at the double. */
 export const rerankPrice = 0.002
@@ -54,6 +54,8 @@ export interface Fleet {
   readonly workspace: string
   /** Ends a process with SIGKILL and starts it again on its port. */
   readonly restart: (index: number) => Promise<void>
+  /** Runs an administration command on their database. */
+  readonly command: (...args: ReadonlyArray<string>) => Promise<Ended>
 }
 
 export interface FleetOptions {
@@ -91,6 +93,7 @@ export const startFleet = async ({
     workspace,
     apiKey,
     managementKey,
+    command: (...args) => run([...args, "--data-dir", dataDirs?.[0] ?? shared ?? folder()], environment),
     restart: async (index) => {
       const gateway = gateways[index]
       if (gateway === undefined) throw new RangeError(`There is no process ${index}`)

@@ -47,6 +47,10 @@ const asKey = decode(Schema.Struct({ data: Schema.Struct({ usage: Schema.Finite 
 
 const asSecret = decode(Schema.Struct({ data: Schema.Struct({ secret: Schema.String }) }))
 
+const asReport = Schema.decodeUnknownSync(
+  Schema.Struct({ abandoned: Schema.Array(Schema.Struct({ operation: Schema.String })) })
+)
+
 const final = new Set(["completed", "failed", "cancelled", "expired"])
 
 /** Micro-credits of a number of credits. */
@@ -162,7 +166,7 @@ const check = async (fleet: Fleet, upstreams: Upstreams, query: Query, load: Loa
 
   // The upstreams were called once for each entry of the ledger, and at most once more for each
   // reservation that a dead process left behind, which the reconciliation lists.
-  const abandoned = await query("SELECT operation FROM intents WHERE state = 'abandoned'")
+  const { abandoned } = asReport(JSON.parse((await fleet.command("reconcile", "--json")).stdout))
   const listed = abandoned.filter(({ operation }) => operation === "rerank").length
   const calls = upstreams.rerank.state.requests.length
   expect(calls).toBeGreaterThanOrEqual(load.requests)
