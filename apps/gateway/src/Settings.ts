@@ -80,7 +80,8 @@ export const declarations = {
       "URL of a Postgres database, which several processes can share. Without it, the database is SQLite in the data folder"
   }),
   databaseConnections: Setting.integer("database-connections", {
-    minimum: 1,
+    // One of them holds the lock of the process.
+    minimum: 3,
     maximum: 1000,
     default: 10,
     description: "Maximum number of connections of this process to Postgres"

@@ -195,7 +195,10 @@ export interface DataOptions {
    * may share. Default: SQLite in the folder.
    */
   readonly databaseUrl?: Redacted.Redacted | undefined
-  /** The greatest number of connections to Postgres. Default: 10. */
+  /**
+   * The greatest number of connections to Postgres, at least 3: one of them holds the lock of this
+   * process. Default: 10.
+   */
   readonly databaseConnections?: number | undefined
   /**
    * How long a write waits while another process locks the database of SQLite, and how long a

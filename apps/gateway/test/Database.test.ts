@@ -1,0 +1,42 @@
+import { describe, expect, it } from "vitest"
+import { hasPostgres, startPostgres } from "../../../scripts/postgres.mjs"
+import { folder, run } from "./Executable.ts"
+
+describe("the database", () => {
+  it("is rejected in one sentence if its URL is none, which does not show it", async () => {
+    for (const url of ["mysql://user:hidden@host/db", "hidden", "postgres://"]) {
+      const { code, stderr, stdout } = await run(["keys", "list", "--data-dir", folder()], { DATABASE_URL: url })
+      expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
+      expect(stderr).toMatch(
+        /^DATABASE_URL in the environment .*postgres:\/\/user:password@host:5432\/database[^\n]*\n$/
+      )
+      expect(stderr).not.toContain("hidden")
+    }
+  })
+
+  it("that does not answer ends a command with one sentence, without the password", async () => {
+    const { code, stderr, stdout } = await run(["keys", "list", "--data-dir", folder()], {
+      DATABASE_URL: "postgres://user:hidden@127.0.0.1:1/db"
+    })
+    expect({ code, stderr, stdout }).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: "Nothing accepts connections at the address of the database URL.\n"
+    })
+  })
+
+  it.runIf(hasPostgres())("is Postgres for the administration commands if DATABASE_URL names it", async () => {
+    const postgres = await startPostgres()
+    try {
+      const environment = { DATABASE_URL: postgres.url }
+      const made = await run(["keys", "create", "--name", "here", "--json", "--data-dir", folder()], environment)
+      expect(made).toMatchObject({ code: 0, stderr: "" })
+      const listed = await run(["keys", "list", "--json", "--data-dir", folder()], environment)
+      expect(listed).toMatchObject({ code: 0, stdout: expect.stringContaining('"here"') })
+      const added = await run(["credits", "add", "--amount", "5", "--data-dir", folder()], environment)
+      expect(added).toMatchObject({ code: 0, stdout: expect.stringContaining("Its balance is 15.") })
+    } finally {
+      await postgres.remove()
+    }
+  })
+})
