@@ -229,6 +229,18 @@ export const checkAnswers = ({ callers, upstreams, world }: Options) =>
     }
   })
 
+/**
+ * Checks that the bytes of deleted files are gone, before any sweep. A fault may leave them to the
+ * sweep.
+ */
+export const checkDeleted = ({ callers, objects, world }: Options): void => {
+  const { faults, kills } = world.counts
+  if (faults + kills > 0) return
+  for (const { id, isDeleted } of callers.memory.files) {
+    if (isDeleted && objects.stored.has(`files/${id}`)) world.violated("a deleted file is gone", "its bytes are stored")
+  }
+}
+
 /** Checks that exactly the objects with a record are stored. */
 export const checkObjects = async ({ database, objects, world }: Options): Promise<void> => {
   const [files = [], jobs = []] = await database.read([

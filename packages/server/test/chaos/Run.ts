@@ -120,7 +120,9 @@ export const run = async (plan: Plan, store: Location, details?: Array<string>):
 
     const tenancy = await finish(
       Effect.gen(function* () {
-        const made = yield* (yield* WorkspaceStore).bootstrap({ credits: MicroCredits.make(1_000_000) })
+        const made = yield* (yield* WorkspaceStore).bootstrap({
+          credits: MicroCredits.make(world.dice("credits").pick([60_000, 250_000, 1_000_000]))
+        })
         if (made === null) return yield* Effect.die(new Error("the database was used before"))
         const { organizationId, id: workspaceId } = made.workspace
         const keys = yield* KeyStore
@@ -193,6 +195,7 @@ export const run = async (plan: Plan, store: Location, details?: Array<string>):
     const ending = { world, database, callers, upstreams, objects, receiver }
     await Ending.checkRecords(ending)
     await finish(Ending.checkAnswers(ending), "the answers at the end")
+    Ending.checkDeleted(ending)
     await finish(services[0]?.sweep ?? Effect.void, "the sweep of objects")
     await Ending.checkObjects(ending)
     for (const one of services) await finish(one.stop, "a process does not stop")
