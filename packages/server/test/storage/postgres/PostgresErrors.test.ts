@@ -44,10 +44,8 @@ describe.runIf(hasPostgres())("Postgres", () => {
           const sql = yield* SqlClient
           yield* Migrations.run
           yield* sql`INSERT INTO schema_migrations (migration_id, name) VALUES (9000, 'later')`
-          expect(yield* Effect.flip(Migrations.run)).toMatchObject({
-            message: expect.stringMatching(/^The database has schema 9000, and this version of Model Gateway knows/),
-            retryable: false
-          })
+          const { message } = yield* Effect.flip(Migrations.run)
+          expect(message).toMatch(/^The database has schema 9000, and this version of Model Gateway knows/)
           yield* sql`SET default_transaction_read_only = on`
           const write = sql`INSERT INTO milestones (name, reached_at) VALUES ('a', 0)`
           expect(yield* Effect.flip(write.pipe(mapSqlError("test")))).toMatchObject({
