@@ -40,6 +40,7 @@ const finals = new Set(["completed", "failed", "cancelled", "expired"])
 /** Makes the checks. They compare each commit with the one before. */
 export const make = (world: World): Books => {
   const totals = new Map<string, number>()
+  const limits = new Map<string, string>()
   const ended = new Map<string, string>()
   const available = new Map<string, number>()
   let lateBefore = 0
@@ -80,8 +81,12 @@ export const make = (world: World): Books => {
       const limit = Dialect.intOrNull(row, "limit_micro")
       const counted = countedOf(row)
       const total = held + used
-      // Someone may set a limit below what is used already; only then nothing more is admitted.
-      if (limit !== null && counted > limit && total > (totals.get(id) ?? 0) && !isLate) {
+      // Someone may set a limit below what is used already; after that nothing more is admitted. On
+      // Postgres several commits may lie between two checks.
+      const rule = `${limit} ${String(row["limit_reset"])}`
+      const isSame = limits.get(id) === rule
+      limits.set(id, rule)
+      if (limit !== null && isSame && counted > limit && total > (totals.get(id) ?? 0) && !isLate) {
         world.violated("no limit is exceeded", `a ${name} with a limit of ${limit} has ${counted} used and reserved`)
       }
       totals.set(id, total)
