@@ -1,6 +1,7 @@
 /** An HTTP server on this machine that keeps the requests it gets. */
 import { Effect, Schedule } from "effect"
 import { createServer, type IncomingHttpHeaders } from "node:http"
+import { listening } from "../http/TestListener.ts"
 
 /** A request. */
 export interface Received {
@@ -23,19 +24,8 @@ export const make = (status: () => number = () => 200) =>
         response.writeHead(status()).end()
       })
     })
-    yield* Effect.acquireRelease(
-      Effect.callback<void>((resume) => {
-        server.listen(0, "127.0.0.1", () => resume(Effect.void))
-      }),
-      () =>
-        Effect.sync(() => {
-          server.close()
-          server.closeAllConnections()
-        })
-    )
-    const address = server.address()
-    if (address === null || typeof address === "string") return yield* Effect.die(new Error("no port"))
-    return { received, url: `http://127.0.0.1:${address.port}` }
+    const port = yield* listening(server)
+    return { received, url: `http://127.0.0.1:${port}` }
   })
 
 /** Waits until the function returns something. */

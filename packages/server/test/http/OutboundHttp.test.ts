@@ -2,28 +2,12 @@ import { expect, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import type { HttpClientError } from "effect/http"
 import { readFileSync } from "node:fs"
-import { createServer, type Server } from "node:http"
+import { createServer } from "node:http"
 import { createServer as createTlsServer } from "node:https"
 import { getCACertificates, setDefaultCACertificates } from "node:tls"
 import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
+import { listening } from "./TestListener.ts"
 import { layer, NotPublic, OutboundHttp, type Resolve, Resolver } from "../../src/http/OutboundHttp.ts"
-
-/** The port of the server, which listens until the scope closes. */
-const listening = Effect.fnUntraced(function* (server: Server) {
-  yield* Effect.acquireRelease(
-    Effect.callback<void>((resume) => {
-      server.listen(0, "127.0.0.1", () => resume(Effect.void))
-    }),
-    () =>
-      Effect.sync(() => {
-        server.close()
-        server.closeAllConnections()
-      })
-  )
-  const address = server.address()
-  if (address === null || typeof address === "string") return yield* Effect.die(new Error("no port"))
-  return address.port
-})
 
 /** A server on this machine that lists its requests, and redirects one of them. */
 const local = Effect.gen(function* () {

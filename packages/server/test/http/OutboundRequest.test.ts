@@ -4,22 +4,14 @@ import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
 import { TestClock } from "effect/testing"
 import { once } from "node:events"
 import { createServer, type ServerResponse } from "node:http"
+import { listening } from "./TestListener.ts"
 import * as OutboundRequest from "../../src/http/OutboundRequest.ts"
 
 /** A server that hands each response to the function. `asked` resolves with the first request. */
 const serverOf = Effect.fnUntraced(function* (answer: (response: ServerResponse) => void) {
   const server = createServer((_request, response) => answer(response))
-  yield* Effect.acquireRelease(
-    Effect.promise(() => once(server.listen(0, "127.0.0.1"), "listening")),
-    () =>
-      Effect.sync(() => {
-        server.close()
-        server.closeAllConnections()
-      })
-  )
-  const address = server.address()
-  if (address === null || typeof address === "string") return yield* Effect.die(new Error("no port"))
-  return { asked: Effect.promise(() => once(server, "request")), url: `http://127.0.0.1:${address.port}/` }
+  const port = yield* listening(server)
+  return { asked: Effect.promise(() => once(server, "request")), url: `http://127.0.0.1:${port}/` }
 })
 
 const send = (url: string) =>

@@ -1,6 +1,7 @@
 /** A receiver of webhooks on this machine, whose answers the test decides. */
 import { Effect } from "effect"
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http"
+import { listening } from "../http/TestListener.ts"
 
 /** A request. */
 export interface Received {
@@ -47,17 +48,6 @@ export const make = (...replies: readonly [Reply, ...ReadonlyArray<Reply>]) =>
         reply(response, one)
       })
     })
-    yield* Effect.acquireRelease(
-      Effect.callback<void>((resume) => {
-        server.listen(0, "127.0.0.1", () => resume(Effect.void))
-      }),
-      () =>
-        Effect.sync(() => {
-          server.close()
-          server.closeAllConnections()
-        })
-    )
-    const address = server.address()
-    if (address === null || typeof address === "string") return yield* Effect.die(new Error("no port"))
-    return { received, port: address.port, url: `http://127.0.0.1:${address.port}/hook` }
+    const port = yield* listening(server)
+    return { received, port, url: `http://127.0.0.1:${port}/hook` }
   })
