@@ -131,6 +131,15 @@ export const make = Effect.gen(function* () {
     return row === undefined ? yield* new GuardrailNotFound({ id }) : guardrailRow(row)
   })
 
+  /**
+   * Finds the guardrail for a transaction that changes or assigns it, and keeps others from doing so
+   * meanwhile.
+   */
+  const hold = Effect.fnUntraced(function* (organizationId: string, id: string) {
+    yield* Dialect.lock(sql, sql`SELECT 1 FROM guardrails WHERE id = ${id}`)
+    return yield* find(organizationId, id)
+  })
+
   const create = Effect.fn("GuardrailStore.create")(
     function* (input: CreateGuardrail) {
       const now = yield* Clock.currentTimeMillis
@@ -177,7 +186,7 @@ export const make = Effect.gen(function* () {
 
   const update = Effect.fn("GuardrailStore.update")(
     function* (organizationId: string, id: string, change: UpdateGuardrail) {
-      const before = yield* find(organizationId, id)
+      const before = yield* hold(organizationId, id)
       yield* sql`UPDATE guardrails SET ${sql.update({
         name: Change.valueOf(change.name, before.name),
         description: Change.valueOf(change.description, before.description),
@@ -198,6 +207,7 @@ export const make = Effect.gen(function* () {
 
   /** Removes the guardrail from all keys in batches, so that reads can run in between. */
   const releaseKeys = Effect.fnUntraced(function* (id: string) {
+    yield* Dialect.lock(sql, sql`SELECT 1 FROM keys WHERE guardrail_id = ${id} ORDER BY hash`)
     for (let released = chunkSize; released === chunkSize;) {
       const rows = yield* sql`UPDATE keys SET guardrail_id = NULL WHERE hash IN (
         SELECT hash FROM keys WHERE guardrail_id = ${id} LIMIT ${chunkSize}) RETURNING hash`
@@ -208,7 +218,7 @@ export const make = Effect.gen(function* () {
 
   const remove = Effect.fn("GuardrailStore.remove")(
     function* (organizationId: string, id: string) {
-      yield* find(organizationId, id)
+      yield* hold(organizationId, id)
       yield* releaseKeys(id)
       yield* sql`DELETE FROM guardrails WHERE id = ${id}`
       yield* sql`DELETE FROM budgets WHERE id = ${id}`
@@ -218,11 +228,15 @@ export const make = Effect.gen(function* () {
     mapSqlError("GuardrailStore.remove")
   )
 
-  /** The known keys among the hashes, each with its guardrail, and the unknown hashes. */
+  /**
+   * Locks the known keys among the hashes, and returns each with its guardrail, and the unknown
+   * hashes.
+   */
   const lookUp = Effect.fnUntraced(function* (organizationId: string, hashes: ReadonlyArray<string>) {
     const wanted = [...new Set(hashes)]
     const held = new Map<string, string | null>()
-    for (const some of chunks(wanted)) {
+    for (const some of chunks(wanted.toSorted())) {
+      yield* Dialect.lock(sql, sql`SELECT 1 FROM keys WHERE ${sql.in("hash", some)} ORDER BY hash`)
       // Compare the organization here: in the statement, SQLite would read all keys of the
       // organization for every batch.
       const rows =
@@ -247,7 +261,7 @@ export const make = Effect.gen(function* () {
 
   const assign = Effect.fn("GuardrailStore.assign")(
     function* (organizationId: string, id: string, keyHashes: ReadonlyArray<string>) {
-      yield* find(organizationId, id)
+      yield* hold(organizationId, id)
       const { held, notFound } = yield* lookUp(organizationId, keyHashes)
       const changed = [...held].filter(([, previous]) => previous !== id)
       yield* setGuardrail(
@@ -265,7 +279,7 @@ export const make = Effect.gen(function* () {
 
   const unassign = Effect.fn("GuardrailStore.unassign")(
     function* (organizationId: string, id: string, keyHashes: ReadonlyArray<string>) {
-      yield* find(organizationId, id)
+      yield* hold(organizationId, id)
       const { held, notFound } = yield* lookUp(organizationId, keyHashes)
       const holding = [...held].flatMap(([hash, guardrail]) => (guardrail === id ? [hash] : []))
       yield* setGuardrail(null, holding)

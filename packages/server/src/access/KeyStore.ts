@@ -188,6 +188,7 @@ export const make = Effect.gen(function* () {
 
   const update = Effect.fn("KeyStore.update")(
     function* (organizationId: string, hash: string, change: UpdateKey) {
+      yield* Dialect.lock(sql, sql`SELECT 1 FROM keys WHERE hash = ${hash}`)
       const before = yield* find(organizationId, hash)
       yield* sql`UPDATE keys SET ${sql.update({
         name: Change.valueOf(change.name, before.name),

@@ -218,6 +218,8 @@ export const make = Effect.gen(function* () {
   const rowsOf = (workspaceId: string) =>
     sql`SELECT * FROM provider_keys WHERE workspace_id = ${workspaceId} ORDER BY created_at, id`
 
+  const lock = (id: string) => Dialect.lock(sql, sql`SELECT 1 FROM provider_keys WHERE id = ${id}`)
+
   const find = Effect.fnUntraced(function* (organizationId: string, id: string) {
     const [row] = yield* sql`SELECT * FROM provider_keys WHERE id = ${id}`
     return row === undefined || row.organization_id !== organizationId
@@ -277,42 +279,51 @@ export const make = Effect.gen(function* () {
     }
   })
 
-  const create = Effect.fn("ProviderKeys.create")(
-    function* ({ organizationId, provider, secret, workspaceId, ...change }: CreateProviderKey) {
-      const options = changed(defaults, change)
-      yield* check(organizationId, options)
-      const stored = (yield* rowsOf(workspaceId)).map(keyRow)
-      if (stored.length >= mostKeys) {
-        return yield* new InvalidProviderKey({
-          path: "workspace_id",
-          message: `The workspace already has ${mostKeys} provider keys. Delete one first`
-        })
-      }
-      const now = yield* Clock.currentTimeMillis
-      const id = yield* random.uuidV4()
-      const sealed = yield* ofVault("ProviderKeys.create", vault.seal(secret, { workspaceId, provider }))
-      const places = stored.filter((key) => key.provider === provider).map(({ sortOrder }) => sortOrder + 1)
-      yield* sql`INSERT INTO provider_keys ${sql.insert({
-        id,
-        organization_id: organizationId,
-        workspace_id: workspaceId,
-        provider,
-        label: labelOf(Redacted.value(secret)),
-        ...sealedColumns(sealed),
-        ...optionColumns(options),
-        sort_order: Math.max(0, ...places),
-        created_at: now,
-        updated_at: now
-      })}`
-      yield* sql.afterCommit(Cache.invalidate(cache, workspaceId))
-      return yield* Effect.catchTag(find(organizationId, id), "ProviderKeyNotFound", Effect.die)
-    },
-    sql.withTransaction,
-    mapSqlError("ProviderKeys.create")
-  )
+  const insert = Effect.fnUntraced(function* (
+    { organizationId, provider, secret, workspaceId }: CreateProviderKey,
+    options: Options,
+    sealed: Sealed
+  ) {
+    yield* Dialect.lock(sql, sql`SELECT 1 FROM workspaces WHERE id = ${workspaceId}`)
+    const stored = (yield* rowsOf(workspaceId)).map(keyRow)
+    if (stored.length >= mostKeys) {
+      return yield* new InvalidProviderKey({
+        path: "workspace_id",
+        message: `The workspace already has ${mostKeys} provider keys. Delete one first`
+      })
+    }
+    const now = yield* Clock.currentTimeMillis
+    const id = yield* random.uuidV4()
+    const places = stored.filter((key) => key.provider === provider).map(({ sortOrder }) => sortOrder + 1)
+    yield* sql`INSERT INTO provider_keys ${sql.insert({
+      id,
+      organization_id: organizationId,
+      workspace_id: workspaceId,
+      provider,
+      label: labelOf(Redacted.value(secret)),
+      ...sealedColumns(sealed),
+      ...optionColumns(options),
+      sort_order: Math.max(0, ...places),
+      created_at: now,
+      updated_at: now
+    })}`
+    yield* sql.afterCommit(Cache.invalidate(cache, workspaceId))
+    return yield* Effect.catchTag(find(organizationId, id), "ProviderKeyNotFound", Effect.die)
+  }, sql.withTransaction)
+
+  const create = Effect.fn("ProviderKeys.create")(function* (input: CreateProviderKey) {
+    const options = changed(defaults, input)
+    yield* check(input.organizationId, options)
+    // Before the transaction: the vault may need another connection, and the workspace must not
+    // wait for it.
+    const { provider, secret, workspaceId } = input
+    const sealed = yield* ofVault("ProviderKeys.create", vault.seal(secret, { workspaceId, provider }))
+    return yield* insert(input, options, sealed)
+  }, mapSqlError("ProviderKeys.create"))
 
   const update = Effect.fn("ProviderKeys.update")(
     function* (organizationId: string, id: string, { secret, ...change }: UpdateProviderKey) {
+      yield* lock(id)
       const before = yield* find(organizationId, id)
       const options = changed(before, change)
       yield* check(organizationId, options)
@@ -337,6 +348,7 @@ export const make = Effect.gen(function* () {
 
   const remove = Effect.fn("ProviderKeys.remove")(
     function* (organizationId: string, id: string) {
+      yield* lock(id)
       const { workspaceId } = yield* find(organizationId, id)
       yield* sql`DELETE FROM provider_keys WHERE id = ${id}`
       yield* sql.afterCommit(Cache.invalidate(cache, workspaceId))
@@ -353,6 +365,7 @@ export const make = Effect.gen(function* () {
   }, mapSqlError("ProviderKeys.credential"))
 
   const rewrapped = Effect.fnUntraced(function* (id: string) {
+    yield* lock(id)
     const [row] = yield* sql`SELECT * FROM provider_keys WHERE id = ${id}`
     if (row === undefined) return false
     const owner: Owner = keyRow(row)

@@ -172,6 +172,7 @@ export const make = Effect.gen(function* () {
 
   const update = Effect.fn("WorkspaceStore.update")(
     function* (organizationId: string, id: string, change: UpdateWorkspace) {
+      yield* Dialect.lock(sql, sql`SELECT 1 FROM workspaces WHERE id = ${id}`)
       const before = yield* get(organizationId, id)
       yield* sql`UPDATE workspaces SET ${sql.update({
         name: change.name ?? before.name,

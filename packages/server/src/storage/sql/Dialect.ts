@@ -9,6 +9,7 @@ import { Context, Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
 import { ConnectionError, SqlError } from "effect/sql/SqlError"
+import type { Fragment } from "effect/sql/Statement"
 
 /** A value that both databases can bind. */
 export type Parameter = string | number | Uint8Array | null
@@ -88,6 +89,29 @@ const placeholders = (sql: SqlClient, text: string): string =>
  */
 export const withoutRowId = (sql: SqlClient) =>
   sql.onDialectOrElse({ sqlite: () => sql.literal("WITHOUT ROWID"), orElse: () => sql.literal("") })
+
+/**
+ * Ends a `SELECT` whose rows no other transaction may change before this one ends. It waits for those
+ * that are changing them. A transaction of SQLite is the only writer, so it is nothing there.
+ *
+ * Other rows may still refer to the rows: a new row's foreign key does not wait.
+ */
+export const locked = (sql: SqlClient) =>
+  sql.onDialectOrElse({ pg: () => sql.literal("FOR NO KEY UPDATE"), orElse: () => sql.literal("") })
+
+/**
+ * Locks the rows of a `SELECT`, as {@link locked} does. On Postgres, a transaction that writes what
+ * follows from what it reads locks first and reads then: a statement that waits for a row may
+ * combine its new values with old ones of other rows.
+ *
+ * Transactions that lock several rows do so in one order, so that none waits for another in a
+ * circle: the workspace, the guardrail, keys in the order of their hashes, the budget.
+ */
+export const lock = (sql: SqlClient, select: Fragment): Effect.Effect<void, SqlError> =>
+  sql.onDialectOrElse({
+    pg: () => Effect.asVoid(sql`SELECT COUNT(*) FROM (${select} ${locked(sql)}) AS locked`),
+    orElse: () => Effect.void
+  })
 
 const mistyped = (column: string, wanted: string): never => {
   throw new TypeError(`Column ${column} is not of type ${wanted}`)
