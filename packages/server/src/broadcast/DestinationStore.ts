@@ -141,6 +141,8 @@ export const make = Effect.gen(function* () {
     }
   })
 
+  const lock = (id: string) => Dialect.lock(sql, sql`SELECT 1 FROM destinations WHERE id = ${id}`)
+
   const find = Effect.fnUntraced(function* (organizationId: string, id: string) {
     const [row] = yield* sql`SELECT * FROM destinations WHERE id = ${id} AND organization_id = ${organizationId}`
     return row === undefined ? yield* new DestinationNotFound({ id }) : row
@@ -161,27 +163,35 @@ export const make = Effect.gen(function* () {
       row === undefined ? 0 : Dialect.int(row, "total")
     )
 
-  const create = Effect.fn("DestinationStore.create")(
-    function* ({ organizationId, type, workspaceId, ...settings }: CreateDestination) {
-      if ((yield* count(workspaceId)) >= maxPerWorkspace) return yield* new TooManyDestinations({ workspaceId })
-      const now = yield* Clock.currentTimeMillis
-      const id = yield* random.uuidV7()
-      yield* sql`INSERT INTO destinations ${sql.insert({
-        id,
-        organization_id: organizationId,
-        workspace_id: workspaceId,
-        type,
-        ...(yield* columnsOf(settings, workspaceId, id)),
-        revision: 1,
-        delivered: yield* newest,
-        created_at: now,
-        updated_at: now
-      })}`
-      return { id, organizationId, workspaceId, type, ...settings, createdAt: now, updatedAt: now }
-    },
-    sql.withTransaction,
-    mapSqlError("DestinationStore.create")
-  )
+  const insert = Effect.fnUntraced(function* (
+    id: string,
+    { organizationId, type, workspaceId, ...settings }: CreateDestination,
+    columns: Effect.Success<ReturnType<typeof columnsOf>>
+  ) {
+    yield* Dialect.lock(sql, sql`SELECT 1 FROM workspaces WHERE id = ${workspaceId}`)
+    if ((yield* count(workspaceId)) >= maxPerWorkspace) return yield* new TooManyDestinations({ workspaceId })
+    const now = yield* Clock.currentTimeMillis
+    yield* sql`INSERT INTO destinations ${sql.insert({
+      id,
+      organization_id: organizationId,
+      workspace_id: workspaceId,
+      type,
+      ...columns,
+      revision: 1,
+      delivered: yield* newest,
+      created_at: now,
+      updated_at: now
+    })}`
+    return { id, organizationId, workspaceId, type, ...settings, createdAt: now, updatedAt: now }
+  }, sql.withTransaction)
+
+  const create = Effect.fn("DestinationStore.create")(function* (input: CreateDestination) {
+    const id = yield* random.uuidV7()
+    // Before the transaction: the vault may need another connection, and the workspace must not
+    // wait for it.
+    const columns = yield* columnsOf(input, input.workspaceId, id)
+    return yield* insert(id, input, columns)
+  }, mapSqlError("DestinationStore.create"))
 
   const list = Effect.fn("DestinationStore.list")(function* (
     workspaceId: string,
@@ -199,6 +209,7 @@ export const make = Effect.gen(function* () {
     change: (present: Destination) => Effect.Effect<Settings, E>
   ): Effect.Effect<Destination, E | DestinationNotFound | StorageError> =>
     Effect.gen(function* () {
+      yield* lock(id)
       const row = yield* find(organizationId, id)
       const present = yield* fromRow(row)
       const settings = yield* change(present)
@@ -215,6 +226,7 @@ export const make = Effect.gen(function* () {
 
   const remove = Effect.fn("DestinationStore.remove")(
     function* (organizationId: string, id: string) {
+      yield* lock(id)
       yield* find(organizationId, id)
       yield* sql`DELETE FROM destinations WHERE id = ${id}`
     },
@@ -241,6 +253,7 @@ export const make = Effect.gen(function* () {
   }).pipe(mapSqlError("DestinationStore.serve"))
 
   const rewrapped = Effect.fnUntraced(function* (id: string) {
+    yield* lock(id)
     const [row] = yield* sql`SELECT id, workspace_id, secrets FROM destinations WHERE id = ${id}`
     if (row === undefined) return false
     const present = yield* Effect.orDie(Schema.decodeEffect(SealedJson)(Dialect.text(row, "secrets")))
