@@ -359,7 +359,7 @@ export const make = Effect.gen(function* () {
   const deleteSome = (end: number) =>
     Effect.gen(function* () {
       const rows = yield* sql`SELECT id FROM webhook_deliveries WHERE finished_at <= ${end}
-        ORDER BY finished_at LIMIT ${Purge.atOnce}`
+        ORDER BY finished_at LIMIT ${Purge.atOnce} ${Dialect.locked(sql)}`
       if (rows.length === 0) return 0
       const ids = rows.map((row) => Dialect.text(row, "id"))
       yield* sql`DELETE FROM webhook_attempts WHERE ${sql.in("delivery_id", ids)}`

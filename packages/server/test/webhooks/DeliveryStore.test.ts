@@ -3,6 +3,7 @@ import { Duration, Effect } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { TestClock } from "effect/testing"
 import { type Attempt, type Claimed, DeliveryStore, type Next } from "../../src/webhooks/DeliveryStore.ts"
+import { overlap } from "../Overlap.ts"
 import { databases } from "../TestDatabases.ts"
 import { read, workspace, write } from "./TestDelivery.ts"
 
@@ -110,6 +111,20 @@ describe.each(databases)("deliveries on $name", ({ layer }) => {
       expect(yield* due({ hosts: [[id, "one.example"]] })).toEqual(["two.example"])
       expect(yield* due({ hosts: [["another", "one.example"]] })).toHaveLength(2)
       expect(yield* due({ workspaces: [id] })).toEqual([])
+    }).pipe(Effect.provide(layer))
+  )
+})
+
+// SQLite has one writer.
+describe.each(databases.filter(({ name }) => name === "postgres"))("an old delivery on $name", ({ layer }) => {
+  it.live("is kept if it is sent again while old ones are deleted", () =>
+    Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const { organizationId } = yield* workspace
+      yield* write(url, "a")
+      yield* record(yield* claim("a"), { status: "failed" })
+      yield* overlap(store.redeliver(organizationId, "evt_a"), store.purge(Duration.zero))
+      expect(yield* read("a")).toMatchObject({ status: "pending", attempts: [attempt] })
     }).pipe(Effect.provide(layer))
   )
 })
