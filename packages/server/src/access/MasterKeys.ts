@@ -81,13 +81,19 @@ const make = Effect.fnUntraced(function* (place: Place) {
     )
   )
 
-  const current = Effect.gen(function* () {
-    const key = (yield* configured) ?? (yield* stored)
+  const existing = Effect.gen(function* () {
+    return (yield* configured) ?? (yield* stored)
+  })
+
+  const create = Effect.gen(function* () {
+    const key = yield* existing
     if (key !== undefined) return key
     yield* place.write(Base64.encode(yield* random.randomBytes(32)))
     const created = yield* stored
     return created ?? (yield* new VaultError({ message: `The master key in ${place.name} was just deleted.` }))
   }).pipe(once.withPermits(1))
+
+  const current = Effect.flatMap(existing, (key) => (key === undefined ? create : Effect.succeed(key)))
 
   const find = Effect.fnUntraced(function* (id: string) {
     const key = [yield* configured, ...(yield* former)].find((key) => key?.id === id)
@@ -146,7 +152,8 @@ export const inDatabase = Effect.gen(function* () {
 
   return yield* make({
     name: "the database",
-    read: Effect.map(alone(sql`SELECT secret FROM master_key`), ([row]) =>
+    // In the caller's transaction: if transactions hold all connections, none waits for another one.
+    read: Effect.map(sql`SELECT secret FROM master_key`, ([row]) =>
       row === undefined ? undefined : Dialect.text(row, "secret")
     ).pipe(mapSqlError("MasterKeys.read"), Effect.mapError(failed)),
     write: Effect.fnUntraced(

@@ -26,6 +26,9 @@ const providerKey = (workspaceId: string, organizationId: string) => ({
   secret: Redacted.make("co-0123456789abcdef")
 })
 
+/** The vault of a service without a master key in its settings. */
+const layerVaultSql = Layer.provide(layerVault, GatewayServerConfig.layer({}))
+
 /** It only notes the master key. */
 const openVault = Layer.succeed(
   Vault,
@@ -165,14 +168,28 @@ describe.each(databases.filter(({ name }) => name === "postgres"))(
           concurrency: "unbounded"
         })
         expect(yield* providerKeys.list(workspaceId)).toHaveLength(15)
-      }).pipe(
-        Effect.provide(
-          Layer.provideMerge(
-            Layer.provide(layerProviderKeys, Layer.provide(layerVault, GatewayServerConfig.layer({}))),
-            layer
-          )
-        )
-      )
+      }).pipe(Effect.provide(Layer.provideMerge(Layer.provide(layerProviderKeys, layerVaultSql), layer)))
+    )
+
+    it.live(
+      "replace a secret more often than there are connections, in a process that has not read the master key",
+      () =>
+        Effect.gen(function* () {
+          const location = yield* create
+          const process = Layer.provide(layerProviderKeys, layerVaultSql).pipe(Layer.provideMerge(layerAt(location)))
+          const { id, organizationId } = yield* Effect.gen(function* () {
+            const { organizationId, workspaceId } = yield* setUp
+            return yield* (yield* ProviderKeys).create(providerKey(workspaceId, organizationId))
+          }).pipe(Effect.provide(process))
+          yield* Effect.gen(function* () {
+            const providerKeys = yield* ProviderKeys
+            yield* Effect.replicateEffect(
+              providerKeys.update(organizationId, id, { secret: Redacted.make("the new one") }),
+              15,
+              { concurrency: "unbounded" }
+            )
+          }).pipe(Effect.provide(process))
+        })
     )
 
     it.live("assign no guardrail that is deleted meanwhile", () =>
