@@ -17,6 +17,8 @@ export interface JsonPayload {
   readonly maxItems: (path: string) => number | undefined
   /** The error that lists the issues of the value. Undefined if there are none. */
   readonly check: (value: unknown) => Schema.SchemaError | undefined
+  /** Whether all fields are optional. No body is then an empty object. */
+  readonly isOptional: boolean
 }
 
 interface List {
@@ -95,6 +97,7 @@ export const make = ({ payload }: HttpApiEndpoint.Top): JsonPayload | undefined 
 
   return {
     maxItems: (path) => lists.get(path)?.maxItems,
+    isOptional: Exit.isSuccess(decode({})),
     check: (value) => {
       const exit = decode(shortened(value))
       if (Exit.isSuccess(exit)) return undefined

@@ -92,8 +92,7 @@ export const make = Effect.gen(function* () {
       .withRoom(owner, Math.min(JsonBody.lengthOf(request) ?? JsonBody.firstRoom, limit.held), (room) => {
         let text = ""
         const read = Effect.map(JsonBody.readText(request, limit.body, payload, room), (body) => {
-          // No body is an empty object: an operation whose fields are all optional needs none.
-          text = body === "" ? "{}" : body
+          text = body === "" && payload.isOptional ? "{}" : body
           return text
         })
         const bounded = new Proxy(request, {

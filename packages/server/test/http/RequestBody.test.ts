@@ -245,13 +245,12 @@ it.layer(layer({ bodyMemory: 40_000 }), { excludeTestServices: true })("the memo
   )
 })
 
-it.live("reads no body as an empty object", () =>
+it.live("may be missing where all its fields are optional", () =>
   Effect.gen(function* () {
     const { ask, managementKey, workspace } = yield* TestGateway
     const rotate = `/api/v1/workspaces/${workspace.id}/webhook-secret/rotate`
     expect((yield* ask(rotate, { method: "POST", key: managementKey })).status).toBe(200)
     const refused = yield* ask("/api/v1/rerank", { method: "POST" })
-    expect(refused.status).toBe(400)
-    expect(issuePaths(refused)).toEqual(["model", "query", "documents"])
+    expect([refused.status, issuePaths(refused)]).toEqual([400, [""]])
   }).pipe(Effect.provide(layer()))
 )
