@@ -30,7 +30,7 @@
  * `reconciliation`. If the process was only suspended, its late settlement still charges the cost.
  * The intents of a job stay open until any process settles or releases them.
  */
-import { Clock, Context, Data, type Duration, Effect, Layer } from "effect"
+import { Clock, Context, Data, type Duration, Effect, Layer, Schedule } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
@@ -112,7 +112,8 @@ export class Accounting extends Context.Service<
     /**
      * Charges the actual cost, releases the rest of the reservation and records the usage. Takes
      * effect once for each intent. `together` is written in the same transaction. It may run inside
-     * the caller's `sql.withTransaction`.
+     * the caller's `sql.withTransaction` for the intent of a job. For a request that this process
+     * serves it is tried again for about 10 seconds while the database cannot be used.
      */
     readonly settle: (
       reservation: Ending,
@@ -174,6 +175,11 @@ const overrun = (
       annotations: { provider, model }
     })
   )
+
+/** A restart of the database must not lose a charge. */
+const settleAgain = Schedule.min([Schedule.exponential("100 millis"), Schedule.spaced("1 second")]).pipe(
+  Schedule.upTo({ duration: "10 seconds" })
+)
 
 const listed = 1000
 const reapedAtOnce = 500
@@ -307,6 +313,9 @@ export const make = Effect.gen(function* () {
           : ledger.end({ ...together, id, workspaceId, entry: Rows.charge(outcome), isCharged: true, now })
       ).pipe(
         mapSqlError("Accounting.settle"),
+        // If the database's answer to the first attempt was lost, a later one finds all of it
+        // written.
+        Effect.retry({ schedule: settleAgain, while: (error) => error.retryable && underWay.has(id) }),
         Effect.flatMap(({ charged, settlement }) =>
           charged !== undefined && outcome.cost > charged.reserved
             ? Effect.as(overrun(charged, outcome), settlement)

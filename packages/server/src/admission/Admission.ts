@@ -14,7 +14,7 @@ import type { BadRequest } from "@model-gateway/core/GatewayError"
 import { PaymentRequired, TooManyRequests } from "@model-gateway/core/GatewayError"
 import type { Metadata as TraceMetadata } from "@model-gateway/core/Trace"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
-import { Cause, Context, Effect, Exit, Layer, Schedule } from "effect"
+import { Cause, Context, Effect, Exit, Layer } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import type { HttpServerResponse } from "effect/http"
 import type { Caller } from "../access/Caller.ts"
@@ -144,9 +144,6 @@ const disconnected = 499
 const statusOf = (cause: Cause.Cause<unknown>): number =>
   Cause.hasInterruptsOnly(cause) ? disconnected : classify(errorOf(cause)).failure.status
 
-/** A briefly locked database must not lose a charge: retry three times within about a second. */
-const settleAgain = Schedule.exponential("100 millis")
-
 /** Makes admission from the services in the context. */
 export const make = Effect.gen(function* () {
   const accounting = yield* Accounting
@@ -265,15 +262,7 @@ export const make = Effect.gen(function* () {
       answer: yield* keep.row(answer),
       event: yield* report(request, run, reservation, outcome)
     }
-    yield* orUnavailable(
-      // If the answer of the database to the first attempt was lost, a later one finds the charge,
-      // the answer and the event written.
-      Effect.retry(accounting.settle(reservation, outcome, together), {
-        schedule: settleAgain,
-        times: 3,
-        while: (error) => error.retryable
-      })
-    )
+    yield* orUnavailable(accounting.settle(reservation, outcome, together))
     if (outcome.cost > 0) yield* Metrics.spent(request.operation, outcome.cost)
     return answer
   }, Effect.uninterruptible)

@@ -1,13 +1,14 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Duration, Effect, Exit, Layer, Metric } from "effect"
+import { Duration, Effect, Exit, Fiber, Layer, Metric } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { TestClock } from "effect/testing"
-import { Accounting, layerReaper } from "../../src/accounting/Accounting.ts"
+import { Accounting, layerReaper, make } from "../../src/accounting/Accounting.ts"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import * as FailureLog from "../../src/observability/FailureLog.ts"
 import { GuardrailStore } from "../../src/access/GuardrailStore.ts"
 import { KeyRecords } from "../../src/access/KeyRecords.ts"
 import { KeyStore } from "../../src/access/KeyStore.ts"
+import { LedgerStore } from "../../src/storage/sql/LedgerStore.ts"
 import { mapSqlError, StorageError } from "../../src/storage/sql/StorageError.ts"
 import { run, runAndKill } from "../storage/sql/Processes.ts"
 import { type Database, databases } from "../TestDatabases.ts"
@@ -457,6 +458,34 @@ describe.each(databases)("after a crash, on $name", ({ create, layer, name }) =>
       expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 1000, held: 300 })
       expect(yield* accounting.reconciliation).toMatchObject({ abandoned: [{ id: "gen-1" }] })
       expect(yield* accounting.settle(other, outcome(300))).toBe("done")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("tries a charge again for 10 seconds while the database cannot be used, and keeps its reservation", () =>
+    Effect.gen(function* () {
+      const ledger = yield* LedgerStore
+      const lost = new StorageError({ operation: "test", message: "the connection was lost", retryable: true })
+      let isLost = true
+      const accounting = yield* Effect.provideService(make, LedgerStore, {
+        ...ledger,
+        end: (end) => Effect.suspend(() => (isLost ? Effect.fail(lost) : ledger.end(end)))
+      })
+      const { payer } = yield* payerWith(1000)
+      const held = yield* reserve("gen-1", payer, 400).pipe(Effect.provideService(Accounting, accounting))
+      const settling = yield* Effect.forkChild(accounting.settle(held, outcome(100)))
+      yield* TestClock.adjust("8 seconds")
+      expect(yield* accounting.reap).toBe(0)
+      isLost = false
+      yield* TestClock.adjust("1 second")
+      expect(yield* Fiber.join(settling)).toBe("done")
+      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 900, held: 0 })
+
+      isLost = true
+      const other = yield* reserve("gen-2", payer, 400).pipe(Effect.provideService(Accounting, accounting))
+      const failing = yield* Effect.forkChild(Effect.flip(accounting.settle(other, outcome(100))))
+      yield* TestClock.adjust("11 seconds")
+      expect(yield* Fiber.join(failing)).toBe(lost)
+      expect(yield* accounting.reap).toBe(1)
     }).pipe(Effect.provide(layer))
   )
 

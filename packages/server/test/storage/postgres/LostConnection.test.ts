@@ -2,8 +2,11 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Duration, Effect, Redacted, Schedule } from "effect"
 import { hasPostgres, startPostgres } from "../../../../../scripts/postgres.mjs"
+import { Accounting } from "../../../src/accounting/Accounting.ts"
+import * as TestLedger from "../../accounting/TestLedger.ts"
 import { envelopeOf, post } from "../../TestEnvelope.ts"
 import { layerAt, TestGateway } from "../../TestGateway.ts"
+import { asTheyCame, scripted } from "../../TestProvider.ts"
 import { temporaryFolder } from "../../TestStorage.ts"
 
 /** Shorter than the default, so that the test is. */
@@ -81,6 +84,47 @@ describe.runIf(hasPostgres())("when the database", () => {
           yield* Effect.promise(() => postgres.start())
           expect(yield* untilWorking(unused)).toEqual(works)
         }).pipe(Effect.provide(yield* gateway(postgres.url)))
+      }).pipe(Effect.scoped),
+    60_000
+  )
+
+  it.live(
+    "is restarted while an upstream works on a request, the request succeeds and is charged once",
+    () =>
+      Effect.gen(function* () {
+        const postgres = yield* server
+        const folder = yield* temporaryFolder
+        const scope = yield* Effect.scope
+        const provider = scripted({
+          name: "slow",
+          rerank: (request) =>
+            Effect.promise(() => postgres.stop()).pipe(
+              Effect.andThen(
+                Effect.forkIn(
+                  Effect.delay(
+                    Effect.promise(() => postgres.start()),
+                    "2 seconds"
+                  ),
+                  scope
+                )
+              ),
+              Effect.as(asTheyCame(request))
+            )
+        })
+        yield* Effect.gen(function* () {
+          const { reconciliation } = yield* Accounting
+          const { status } = yield* post("/api/v1/rerank", { ...rerank, model: "test/rank" })
+          expect(status).toBe(200)
+          expect(yield* TestLedger.usageOf()).toMatchObject([{ cost: 1000, provider: "slow", isLate: false }])
+          expect(yield* TestLedger.openIntents).toEqual([])
+          expect(yield* reconciliation).toEqual({ abandoned: [], overruns: [], late: [] })
+          const { ask } = yield* TestGateway
+          expect(JSON.parse((yield* ask("/api/v1/key")).text)).toMatchObject({ data: { usage: 0.001 } })
+        }).pipe(
+          Effect.provide(
+            layerAt(folder, {}, [provider], undefined, undefined, undefined, undefined, Redacted.make(postgres.url))
+          )
+        )
       }).pipe(Effect.scoped),
     60_000
   )
