@@ -83,7 +83,13 @@ export const make = Effect.fnUntraced(function* <R>(
     const id = yield* Effect.provideService(databaseId, SqlClient, sql)
     if (id === undefined) return false
     const mark = `${marks}/${id}`
-    const found = yield* Stream.runCollect(objects.list(marks))
+    const marked = Stream.runCollect(objects.list(marks))
+    let found = yield* marked
+    if (found.length === 0) {
+      yield* Effect.catchTag(objects.put(mark, Stream.empty), "ObjectTooLarge", Effect.die)
+      // Another database may have done the same since then.
+      found = yield* marked
+    }
     if (found.some(({ key }) => key !== mark)) {
       return yield* new ObjectStoreError({
         operation: "sweep",
@@ -93,7 +99,6 @@ export const make = Effect.fnUntraced(function* <R>(
           "Each database needs a bucket, prefix or folder of its own."
       })
     }
-    if (found.length === 0) yield* Effect.catchTag(objects.put(mark, Stream.empty), "ObjectTooLarge", Effect.die)
     return true
   })
 

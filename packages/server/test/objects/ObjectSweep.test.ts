@@ -10,10 +10,9 @@ import { charge, layer as layerVideo, makeUpstream, payer, submit } from "../vid
 
 const owners = Effect.all([FileStore.objectOwner, VideoObjects.objectOwner])
 
-const layer = ObjectSweep.layerRunning(owners).pipe(
-  Layer.provideMerge(FileStore.layerSql),
-  Layer.provideMerge(layerVideo(makeUpstream().offers))
-)
+const layerStores = Layer.provideMerge(FileStore.layerSql, layerVideo(makeUpstream().offers))
+
+const layer = Layer.provideMerge(ObjectSweep.layerRunning(owners), layerStores)
 
 const put = Effect.fnUntraced(function* (key: string) {
   yield* (yield* ObjectStore).put(key, Stream.make(new Uint8Array(3)))
@@ -76,6 +75,20 @@ describe("ObjectSweep", () => {
       expect(yield* stored).toEqual(kept)
       expect(yield* sweep).toBe(0)
     }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("removes nothing if another database sweeps the store for the first time at the same time", () =>
+    Effect.gen(function* () {
+      const objects = yield* ObjectStore
+      const sweep = yield* Effect.provideService(ObjectSweep.make(owners), ObjectStore, {
+        ...objects,
+        put: (...args) => Effect.andThen(objects.put("owner/org_another", Stream.empty), objects.put(...args))
+      })
+      const { kept, rubbish } = yield* scene
+      yield* TestClock.setTime(Duration.toMillis(Duration.minutes(121)))
+      expect((yield* Effect.flip(sweep)).message).toContain("another database")
+      expect(yield* stored).toEqual(new Set([...kept, ...rubbish]))
+    }).pipe(Effect.provide(layerStores))
   )
 
   it.effect("removes nothing from a store that another database has swept", () =>
