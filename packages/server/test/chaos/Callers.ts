@@ -2,7 +2,7 @@
  * The callers of a run: they perform the operations of the plan, try again as its callers may, and
  * remember what the service has acknowledged.
  */
-import { Effect, Option, Redacted } from "effect"
+import { Effect, Fiber, Option, Redacted } from "effect"
 import { Accounting } from "../../src/accounting/Accounting.ts"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { type Part, form, formHeaders } from "../TestGateway.ts"
@@ -352,7 +352,9 @@ export const make = ({ guardrailId, keys, managementKey, service, workspaceId, w
         const added = Effect.flatMap(Accounting, ({ addCredits }) =>
           addCredits(workspaceId, MicroCredits.make(action.amount))
         )
-        const result = yield* Effect.timeoutOption(Effect.exit(Effect.provide(added, context)), "1 minute")
+        // It runs in the process, so it does not end if the process is killed.
+        const adding = yield* Effect.forkDetach(Effect.provide(added, context))
+        const result = yield* Effect.timeoutOption(Fiber.await(adding), "1 minute")
         return world.log(`credits: ${Option.isSome(result) ? result.value._tag : "no answer"}`)
       }
     }
