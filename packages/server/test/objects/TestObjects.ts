@@ -1,6 +1,6 @@
 /** What the tests of object stores have in common. */
 import { NodeServices } from "@effect/platform-node"
-import { Effect, FileSystem, Stream } from "effect"
+import { Effect, Option, FileSystem, Stream } from "effect"
 import { type ByteWindow, ObjectStore } from "../../src/objects/ObjectStore.ts"
 import * as ProcessFolder from "../../src/objects/ProcessFolder.ts"
 
@@ -11,7 +11,9 @@ export const filesIn = (folder: string) =>
     const found: Array<string> = []
     for (const entry of yield* fs.readDirectory(folder, { recursive: true })) {
       if (entry.endsWith(`/${ProcessFolder.lockName}`)) continue
-      if ((yield* fs.stat(`${folder}/${entry}`)).type === "File") found.push(entry)
+      // An entry may be gone by now, because a part was sent.
+      const info = yield* Effect.option(fs.stat(`${folder}/${entry}`))
+      if (Option.isSome(info) && info.value.type === "File") found.push(entry)
     }
     return found
   }).pipe(Effect.provide(NodeServices.layer))
