@@ -3,7 +3,7 @@ import { hasPostgres, startPostgres } from "../../../scripts/postgres.mjs"
 import { folder, run } from "./Executable.ts"
 
 describe("the database", () => {
-  it("is rejected in one sentence if its URL is none, which does not show it", async () => {
+  it("is rejected in one sentence that does not show the URL if the URL is not valid", async () => {
     for (const url of ["mysql://user:hidden@host/db", "hidden", "postgres://"]) {
       const { code, stderr, stdout } = await run(["keys", "list", "--data-dir", folder()], { DATABASE_URL: url })
       expect({ code, stdout }).toEqual({ code: 1, stdout: "" })

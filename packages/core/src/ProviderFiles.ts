@@ -2,8 +2,8 @@
  * Files of the caller's own account at a provider: `/files` with the query parameter `provider`.
  *
  * The gateway passes them through with the provider key that the workspace has stored (see `Byok`)
- * and keeps no copy. They come in the provider's shape. `deleteFile` and `fileContent` of the client
- * take `provider` as an option.
+ * and keeps no copy. They come in the provider's shape. `deleteFile` and `fileContent` of the
+ * client take `provider` as an option.
  *
  * @since 0.1.0
  */

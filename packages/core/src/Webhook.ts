@@ -168,10 +168,8 @@ const decodeEvent = Schema.decodeUnknownEffect(Schema.fromJsonString(Event))
  *
  * const receive = (headers: Headers, body: string) =>
  *   Webhook.verify({ headers, body, secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" }).pipe(
- *     Effect.map(({ event, id }) =>
- *       event.type === "video.completed" ? `${id}: ${event.data.unsigned_urls?.[0]}` : `${id}: ${event.type}`
- *     ),
- *     Effect.catchTag("WebhookError", ({ message, reason }) => Effect.succeed(`rejected (${reason}): ${message}`))
+ *     Effect.map(({ event, id }) => `${id}: ${event.type}`),
+ *     Effect.catchTag("WebhookError", ({ message }) => Effect.succeed(`rejected: ${message}`))
  *   )
  * ```
  *

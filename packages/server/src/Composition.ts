@@ -137,8 +137,8 @@ export const limits = Layer.unwrap(
 /** What several processes share to count rate limits and circuits together. */
 export interface RedisOptions {
   /**
-   * `redis://user:password@host:6379/0`, or `rediss://` for TLS. Another URL is a defect. While Redis
-   * is not available, each process counts by itself. Default: each process counts by itself.
+   * `redis://user:password@host:6379/0`, or `rediss://` for TLS. Another URL is a defect. While
+   * Redis is not available, each process counts by itself. Default: each process counts by itself.
    */
   readonly redisUrl?: Redacted.Redacted | undefined
 }
@@ -264,8 +264,8 @@ const parts = Layer.mergeAll(DatabaseReadiness.layer(), ObjectStore.layerReadine
 export interface ObjectOptions {
   /**
    * An object store with the S3 API that several machines share, such as
-   * `s3://bucket/prefix?region=eu-central-1`. Credentials come from the standard AWS variables, files
-   * and roles. Default: the folder `files` of the data.
+   * `s3://bucket/prefix?region=eu-central-1`. Credentials come from the standard AWS variables,
+   * files and roles. Default: the folder `files` of the data.
    */
   readonly objectStoreUrl?: string | undefined
 }

@@ -1,7 +1,8 @@
 /**
  * The service of a model gateway, as Layers.
  *
- * {@link layer} is the whole service. {@link layerStores} is its stores alone. Limits and deadlines are those of `GatewayServerConfig` in the context.
+ * {@link layer} is the whole service. {@link layerStores} is its stores alone. Limits and deadlines
+ * are those of `GatewayServerConfig` in the context.
  */
 import type { Layer, Path } from "effect"
 import type { FileSystem } from "effect/FileSystem"

@@ -275,7 +275,10 @@ export const text = <Default extends string | undefined>(
   }
 ): Setting<string | Default> => declare(name, { ...options, schema: options.schema ?? Schema.NonEmptyString })
 
-/** The place of an object store, such as `s3://bucket?region=eu-central-1`. Without it the value is undefined. */
+/**
+ * The place of an object store, such as `s3://bucket?region=eu-central-1`. Without it the value is
+ * undefined.
+ */
 export const objectStoreUrl = (name: string, options: Options): Setting<string | undefined> =>
   declare(name, {
     ...options,

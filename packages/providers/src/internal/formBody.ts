@@ -57,7 +57,9 @@ export const make = Effect.fnUntraced(function* (
   return { body: HttpBody.stream(body, typeOf(boundary), bytes), bytes }
 })
 
-/** A form whose file is passed on while it arrives. The fields, which may arrive later, follow it. */
+/**
+ * A form whose file is passed on while it arrives. The fields, which may arrive later, follow it.
+ */
 export interface PassedOn {
   readonly file: Omit<Form["file"], "source"> & { readonly content: Stream.Stream<Uint8Array, unknown> }
   readonly fields: Effect.Effect<Fields, unknown>

@@ -132,8 +132,8 @@ export const make = Effect.gen(function* () {
   })
 
   /**
-   * Finds the guardrail for a transaction that changes or assigns it, and keeps others from doing so
-   * meanwhile.
+   * Finds the guardrail for a transaction that changes or assigns it, and keeps others from doing
+   * so meanwhile.
    */
   const hold = Effect.fnUntraced(function* (organizationId: string, id: string) {
     yield* Dialect.lock(sql, sql`SELECT 1 FROM guardrails WHERE id = ${id}`)

@@ -2,9 +2,9 @@
  * The master key that encrypts the data keys of secrets.
  *
  * It is a setting. Without the setting, the first secret that is stored creates a key: on one
- * machine in the file {@link keyFile} of the data folder, which only its owner can read; on Postgres
- * in the table `master_key`, so that all processes have the same one. When the setting replaces a
- * created key, the created one still decrypts what it encrypted.
+ * machine in the file {@link keyFile} of the data folder, which only its owner can read; on
+ * Postgres in the table `master_key`, so that all processes have the same one. When the setting
+ * replaces a created key, the created one still decrypts what it encrypted.
  */
 import { Context, Data, Effect, FileSystem, Path, Redacted, Result, Semaphore } from "effect"
 import * as Aead from "effect/crypto/Aead"
@@ -37,7 +37,7 @@ export interface MasterKeys {
 interface Place {
   /** For error messages. */
   readonly name: string
-  /** The key in base64. Undefined: there is none. */
+  /** The key in base64, or `undefined` if no key has been created. */
   readonly read: Effect.Effect<string | undefined, VaultError>
   /** Stores the key, unless another process was faster. */
   readonly write: (base64: string) => Effect.Effect<void, VaultError>
@@ -152,7 +152,7 @@ export const inDatabase = Effect.gen(function* () {
 
   return yield* make({
     name: "the database",
-    // In the caller's transaction: if transactions hold all connections, none waits for another one.
+    // In the caller's transaction, because transactions may hold all connections.
     read: Effect.map(sql`SELECT secret FROM master_key`, ([row]) =>
       row === undefined ? undefined : Dialect.text(row, "secret")
     ).pipe(mapSqlError("MasterKeys.read"), Effect.mapError(failed)),

@@ -30,7 +30,7 @@ describe.each(databases)("two processes on $name", ({ create, name }) => {
     Effect.all([Layer.build(layerAt(location)), Layer.build(layerAt(location))])
   )
 
-  it.live("let exactly 100 of 500 concurrent requests through a limit for 100, whoever's limit it is", () =>
+  it.live("let exactly 100 of 500 concurrent requests through the limit of a key, workspace or guardrail", () =>
     Effect.gen(function* () {
       const [first, second] = yield* processes
       yield* Effect.gen(function* () {

@@ -29,7 +29,10 @@ export interface Simulation {
   readonly external: () => () => void
   /** Runs until every fiber waits. */
   readonly settle: () => Promise<void>
-  /** Jumps to the next moment for which a fiber waits. False if there is none before `until`. */
+  /**
+   * Jumps to the next moment for which a fiber waits. False if no fiber waits for a moment before
+   * `until`.
+   */
   readonly step: (until: number) => Promise<boolean>
 }
 
@@ -38,8 +41,8 @@ const macrotask = () => new Promise<void>((resolve) => setImmediate(resolve))
 /** Options of a simulation. */
 export interface Options {
   /**
-   * Turns of the event loop without any work, after which every fiber waits. More where answers come
-   * over a socket.
+   * Turns of the event loop without any work, after which every fiber waits. More where answers
+   * come over a socket.
    */
   readonly quietTurns: number
 }

@@ -29,7 +29,7 @@ export const useCredentials = (of: S3Credentials): void => {
   vi.stubEnv("AWS_SECRET_ACCESS_KEY", of.AWS_SECRET_ACCESS_KEY)
 }
 
-/** A server, and a proxy in front of it that fails when it is told to. */
+/** A server, and a proxy in front of it that fails on demand. */
 export interface TestS3 {
   readonly server: S3Server
   readonly faults: S3Faults

@@ -1,7 +1,8 @@
 /**
  * The functions in the database that write paid requests in one round trip. Their bodies are made of
- * the statements of `LedgerStatements.ts`. A migration creates them; whoever changes them adds one
- * that creates them again, under new names, because processes of the earlier version may still run.
+ * the statements of `LedgerStatements.ts`. A migration creates them. A change of a body needs a
+ * migration that creates new functions under new names, because processes of the earlier version may
+ * still run.
  *
  * **Locks.** A batch first locks all rows that it may change: reservations, budgets and workspaces,
  * each sorted by id. Idempotency keys and the counters of their answers follow, the counters sorted.

@@ -55,7 +55,7 @@ const codeOf = (cause: unknown): string | undefined =>
 /** Whether a text has a character that Postgres cannot store: U+0000. */
 export const isUnstorable = ({ cause }: SqlErrorReason): boolean => codeOf(cause) === "22021"
 
-/** The meaning of an error, or `undefined` if there is none better than a general one. */
+/** The meaning of an error, or `undefined` if only a general one applies. */
 export const meaningOf = ({ _tag, cause, operation }: SqlErrorReason): Meaning | undefined => {
   const known = byCode[codeOf(cause) ?? ""]
   if (known !== undefined) return known

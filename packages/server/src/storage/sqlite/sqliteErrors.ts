@@ -27,7 +27,7 @@ const codeOf = (cause: unknown): number | undefined =>
     ? cause.errcode
     : undefined
 
-/** One sentence for an error, or `undefined` if there is none better than a general one. */
+/** One sentence for an error, or `undefined` if only a general one applies. */
 export const describe = (cause: unknown): string | undefined => {
   const code = codeOf(cause)
   return code === undefined ? undefined : sentenceOfCode(code)

@@ -15,25 +15,25 @@ const burst = (process: Process, key: string) =>
     (taken) => taken.filter((passed) => passed).length
   )
 
-/** Two processes that share a limit, lose Redis by `fail`, limit by themselves, and share it again after `mend`. */
+/** Two processes share a limit, count by themselves after `stopRedis`, and share it again after `restoreRedis`. */
 const outage = Effect.fnUntraced(function* (
   redis: RedisServer,
-  fail: Effect.Effect<unknown>,
-  mend: Effect.Effect<unknown>,
+  stopRedis: Effect.Effect<unknown>,
+  restoreRedis: Effect.Effect<unknown>,
   timeLimit?: Duration.Input
 ) {
   const process = TestRedis.process(redis.url, timeLimit)
   const processes = yield* Effect.all([process, process])
   const [first, second] = processes
   expect((yield* burst(first, "request:before")) + (yield* burst(second, "request:before"))).toBe(3)
-  yield* fail
+  yield* stopRedis
   expect([yield* burst(first, "request:during"), yield* burst(second, "request:during")]).toEqual([3, 3])
   for (const process of processes) {
     expect(yield* process.missed("rate_limit")).toBe(20)
     yield* process.until(false)
     expect(process.logs).toEqual([expect.stringMatching(available), expect.stringMatching(notAvailable)])
   }
-  yield* mend
+  yield* restoreRedis
   yield* Effect.all([first.until(true), second.until(true)])
   expect((yield* burst(first, "request:after")) + (yield* burst(second, "request:after"))).toBe(3)
   for (const process of processes) {
