@@ -12,6 +12,11 @@ import { Cause, Effect, Exit, Fiber } from "effect"
  */
 const sameKeypress = 400
 
+/** Ends the process after the output has been written, which a pipe may delay. */
+const end = (code: number): void => {
+  process.stdout.write("", () => process.stderr.write("", () => process.exit(code)))
+}
+
 /**
  * Runs the program, which returns the exit code. A defect is printed with its stack, because it is
  * a bug of the gateway.
@@ -36,10 +41,10 @@ export const run = (program: Effect.Effect<number>): void => {
 
   fiber.addObserver((exit) => {
     clearInterval(keepAlive)
-    if (Exit.isSuccess(exit)) process.exit(exit.value)
+    if (Exit.isSuccess(exit)) return end(exit.value)
     // Stopping after a signal is a success.
-    if (Cause.hasInterruptsOnly(exit.cause) && signalled !== undefined) process.exit(0)
+    if (Cause.hasInterruptsOnly(exit.cause) && signalled !== undefined) return end(0)
     console.error(Cause.pretty(exit.cause))
-    process.exit(1)
+    end(1)
   })
 }

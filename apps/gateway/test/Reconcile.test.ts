@@ -18,7 +18,9 @@ const abandoned = async (...ids: ReadonlyArray<string>) => {
     `INSERT INTO intents (id, state, key_hash, workspace_id, operation, model, amount_micro, is_byok, byok_extra_micro, day_start, reserved_at, abandoned_at)
      VALUES (?, 'abandoned', 'hash', ?, 'rerank', 'test/rank', 2000, 0, 0, 0, 1000, 1767225600000)`
   )
+  db.exec("BEGIN")
   for (const id of ids) insert.run(id, workspaceId)
+  db.exec("COMMIT")
   db.close()
   return { dataDir, workspaceId }
 }
@@ -55,6 +57,14 @@ describe("reconcile", { timeout: 60_000 }, () => {
     const wrong = await run(["reconcile", "--since", "yesterday", "--data-dir", dataDir])
     expect({ code: wrong.code, stdout: wrong.stdout }).toEqual({ code: 1, stdout: "" })
     expect(wrong.stderr).toContain("--since")
+  })
+
+  it("prints a long report completely to a pipe", async () => {
+    const ids = Array.from({ length: 1000 }, (_, index) => `gen-${index}`)
+    const { dataDir } = await abandoned(...ids)
+    const { code, stdout } = await run(["reconcile", "--json", "--data-dir", dataDir])
+    expect(code).toBe(2)
+    expect(JSON.parse(stdout)).toHaveProperty("abandoned.length", ids.length)
   })
 
   it("settles and dismisses each reservation once", async () => {
