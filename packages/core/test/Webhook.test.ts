@@ -1,4 +1,4 @@
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect, it, vi } from "@effect/vitest"
 import { Webhook } from "@model-gateway/core"
 import { Effect, Redacted } from "effect"
 import { TestClock } from "effect/testing"
@@ -129,6 +129,21 @@ describe("a webhook", () => {
         "WebhookError",
         "timestamp"
       ])
+    })
+  )
+
+  it.effect("takes one computation for each secret, however many signatures the request has", () =>
+    Effect.gen(function* () {
+      const { subtle } = globalThis.crypto
+      const sign = vi.spyOn(subtle, "sign")
+      const verify = vi.spyOn(subtle, "verify")
+      yield* Effect.addFinalizer(() => Effect.sync(() => [sign, verify].forEach((spy) => spy.mockRestore())))
+      const many = Array.from({ length: 1000 }, () => "v1,AAAA")
+      const rejected = { headers: headers(many.join(" ")), secret: [secret, former] }
+      expect(yield* reasonOf(rejected)).toEqual(["WebhookError", "signature"])
+      expect([...sign.mock.calls, ...verify.mock.calls]).toHaveLength(2)
+      const last = headers([...many, signatureOf(body)].join(" "))
+      expect((yield* Webhook.verify({ headers: last, body, secret })).id).toBe(id)
     })
   )
 
