@@ -24,30 +24,6 @@ import * as Schema from "effect/Schema"
 import { Timestamp } from "./Identifiers.ts"
 import { Job } from "./Video.ts"
 
-const event = <const Type extends string>(type: Type) =>
-  Schema.Struct({
-    type: Schema.Literal(type),
-    /** When the job reached its final state. */
-    timestamp: Timestamp,
-    /** The job, as GET `/videos/{id}` returns it. */
-    data: Job
-  })
-
-/**
- * What happened: a video job reached a final state.
- *
- * @since 0.1.0
- */
-export const Event = Schema.Union([
-  event("video.completed"),
-  event("video.failed"),
-  event("video.cancelled"),
-  event("video.expired")
-])
-
-/** @since 0.1.0 */
-export type Event = typeof Event.Type
-
 /**
  * The types of events.
  *
@@ -57,6 +33,22 @@ export const EventType = Schema.Literals(["video.completed", "video.failed", "vi
 
 /** @since 0.1.0 */
 export type EventType = typeof EventType.Type
+
+/**
+ * What happened: a video job reached a final state.
+ *
+ * @since 0.1.0
+ */
+export const Event = Schema.Struct({
+  type: EventType,
+  /** When the job reached its final state. */
+  timestamp: Timestamp,
+  /** The job, as GET `/videos/{id}` returns it. */
+  data: Job
+})
+
+/** @since 0.1.0 */
+export type Event = { [Field in keyof typeof Event.Type]: (typeof Event.Type)[Field] }
 
 /**
  * A verified webhook.
