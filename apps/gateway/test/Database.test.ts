@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest"
-import { hasPostgres, startPostgres } from "../../../scripts/postgres.mjs"
+import { hasPostgres } from "../../../scripts/postgres.mjs"
 import { folder, run } from "./Executable.ts"
+import { startServer } from "./PostgresServer.ts"
 
 describe("the database", () => {
   it("is rejected in one sentence that does not show the URL if the URL is not valid", async () => {
@@ -26,17 +27,12 @@ describe("the database", () => {
   })
 
   it.runIf(hasPostgres())("is Postgres for the administration commands if DATABASE_URL names it", async () => {
-    const postgres = await startPostgres()
-    try {
-      const environment = { DATABASE_URL: postgres.url }
-      const made = await run(["keys", "create", "--name", "here", "--json", "--data-dir", folder()], environment)
-      expect(made).toMatchObject({ code: 0, stderr: "" })
-      const listed = await run(["keys", "list", "--json", "--data-dir", folder()], environment)
-      expect(listed.stdout).toContain('"here"')
-      const added = await run(["credits", "add", "--amount", "5", "--data-dir", folder()], environment)
-      expect(added.stdout).toContain("Its balance is 15.")
-    } finally {
-      await postgres.remove()
-    }
+    const environment = { DATABASE_URL: (await startServer()).url }
+    const made = await run(["keys", "create", "--name", "here", "--json", "--data-dir", folder()], environment)
+    expect(made).toMatchObject({ code: 0, stderr: "" })
+    const listed = await run(["keys", "list", "--json", "--data-dir", folder()], environment)
+    expect(listed.stdout).toContain('"here"')
+    const added = await run(["credits", "add", "--amount", "5", "--data-dir", folder()], environment)
+    expect(added.stdout).toContain("Its balance is 15.")
   })
 })

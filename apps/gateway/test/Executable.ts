@@ -91,6 +91,10 @@ export const serve = async (
   return { ...running, origin, port: Number(port) }
 }
 
+/** The API key that the first run prints. */
+export const firstKey = async (gateway: Running): Promise<string> =>
+  (await gateway.prints(/API key +(mg_sk_\w{38})/))[1] ?? ""
+
 /** Asks GET `/key` with a key. */
 export const currentKey = (origin: string, key: string): Promise<Response> =>
   fetch(`${origin}/api/v1/key`, { headers: { authorization: `Bearer ${key}`, connection: "close" } })

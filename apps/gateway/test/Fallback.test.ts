@@ -8,7 +8,7 @@ import { Schema } from "effect"
 import { describe, expect, it, onTestFinished, vi } from "vitest"
 import { startCohereDouble } from "../../../packages/providers/test/support/CohereDouble.mjs"
 import { startVoyageDouble } from "../../../packages/providers/test/support/VoyageDouble.mjs"
-import { currentKey, folder, serve, type Served } from "./Executable.ts"
+import { currentKey, firstKey, folder, serve, type Served } from "./Executable.ts"
 import { fileOf } from "./Loaded.ts"
 
 const key = "co-secret-0123456789"
@@ -46,7 +46,7 @@ const pair = async (settings: Readonly<Record<string, unknown>> = {}): Promise<P
     })
   )
   const gateway = await serve(folder(), ["--config", file], { FIRST_KEY: key })
-  const [, apiKey = ""] = await gateway.prints(/API key +(mg_sk_\w{38})/)
+  const apiKey = await firstKey(gateway)
   const [, managementKey = ""] = await gateway.prints(/management key +(mg_mk_\w{38})/)
   return { gateway, apiKey, managementKey, first, second }
 }

@@ -1,61 +1,17 @@
 // The executable with an object store: refusals at its start, two processes on one bucket, and its memory.
 import { createHash } from "node:crypto"
-import { once } from "node:events"
-import { existsSync, readFileSync } from "node:fs"
-import { createServer, request as httpRequest } from "node:http"
+import { createServer } from "node:http"
 import { expect, it, onTestFinished } from "vitest"
-import { hasPostgres, startPostgres } from "../../../scripts/postgres.mjs"
+import { hasPostgres } from "../../../scripts/postgres.mjs"
 import { credentials, hasS3, startS3, urlOf } from "../../../scripts/s3.mjs"
-import { folder, serve, type Served, start } from "./Executable.ts"
+import { firstKey, folder, serve, type Served, start } from "./Executable.ts"
+import { listen } from "./Listen.ts"
+import { startServer } from "./PostgresServer.ts"
+import { hasPeak, peakOf, upload, type Upload } from "./Uploads.ts"
 
-const bytes = 25_000_000
-
-const boundary = "--bound--"
-const before = Buffer.from(
-  `--${boundary}\r\ncontent-disposition: form-data; name="purpose"\r\n\r\ntest\r\n` +
-    `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="a.bin"\r\n\r\n`
-)
-const after = Buffer.from(`\r\n--${boundary}--\r\n`)
-const block = Buffer.alloc(250_000, "model gateway ")
-
-/** Uploads a file of 25 MB, and returns the status and the body of the response. */
-const upload = (port: number, key: string): Promise<readonly [number | undefined, string]> =>
-  new Promise((resolve, reject) => {
-    const request = httpRequest(
-      {
-        host: "127.0.0.1",
-        port,
-        path: "/api/v1/files",
-        method: "POST",
-        agent: false,
-        headers: {
-          authorization: `Bearer ${key}`,
-          "content-type": `multipart/form-data; boundary=${boundary}`,
-          "content-length": before.length + bytes + after.length
-        }
-      },
-      (response) => {
-        let body = ""
-        response.on("data", (chunk: Buffer) => (body += chunk.toString()))
-        response.on("end", () => resolve([response.statusCode, body]))
-      }
-    )
-    request.on("error", reject)
-    request.write(before)
-    let left = bytes
-    const more = (): void => {
-      while (left > 0) {
-        left -= block.length
-        if (!request.write(block)) return void request.once("drain", more)
-      }
-      request.end(after)
-    }
-    more()
-  })
+const file: Upload = { path: "/api/v1/files", field: ["purpose", "test"], filename: "a.bin", bytes: 25_000_000 }
 
 const idOf = (body: string): string => /"id":"(file_\w+)"/.exec(body)?.[1] ?? ""
-
-const keyOf = async (gateway: Served): Promise<string> => (await gateway.prints(/API key +(mg_sk_\w{38})/))[1] ?? ""
 
 it.runIf(hasS3())("a bucket that does not exist is one sentence, and nothing is served", async () => {
   const s3 = await startS3()
@@ -82,15 +38,14 @@ it("a URL with credentials is rejected without repeating them", async () => {
 it.runIf(hasS3() && hasPostgres())(
   "a file that one process stored is read and deleted through another one, with a folder of its own",
   async () => {
-    const [s3, postgres] = await Promise.all([startS3(), startPostgres()])
+    const [s3, postgres] = await Promise.all([startS3(), startServer()])
     onTestFinished(() => s3.stop())
-    onTestFinished(() => postgres.remove())
     const environment = { ...credentials, OBJECT_STORE_URL: s3.url(), DATABASE_URL: postgres.url }
     const first = await serve(folder(), [], environment)
     await first.prints(/Files and videos are stored in s3:\/\/objects\/\./)
-    const key = await keyOf(first)
+    const key = await firstKey(first)
     const second = await serve(folder(), [], environment)
-    const [status, body] = await upload(first.port, key)
+    const [status, body] = await upload(first.port, key, file)
     expect(status).toBe(200)
 
     const path = `/api/v1/files/${idOf(body)}`
@@ -101,7 +56,7 @@ it.runIf(hasS3() && hasPostgres())(
     ) => fetch(origin + path + suffix, { ...init, headers: { authorization: `Bearer ${key}`, ...init.headers } })
     const read = await ask(second, "/content")
     const content = new Uint8Array(await read.arrayBuffer())
-    expect(content.length).toBe(bytes)
+    expect(content.length).toBe(file.bytes)
     expect(read.headers.get("etag")).toBe(`"${createHash("sha256").update(content).digest("hex")}"`)
     const part = await ask(second, "/content", { headers: { range: "bytes=10000000-10000012" } })
     expect(await part.text()).toBe(Buffer.from(content.subarray(10_000_000, 10_000_013)).toString())
@@ -133,30 +88,18 @@ const slowDouble = async () => {
       return response.end('<CompleteMultipartUploadResult><ETag>"e"</ETag></CompleteMultipartUploadResult>')
     })
   })
-  await once(server.listen(0, "127.0.0.1"), "listening")
-  onTestFinished(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  const address = server.address()
-  return { received, url: urlOf(`http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`) }
+  return { received, url: urlOf(`http://127.0.0.1:${await listen(server)}`) }
 }
 
-/** The most memory that a process ever had, in bytes. Linux counts it. */
-const peakOf = (pid: number): number => {
-  const [, kilobytes = ""] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? []
-  return Number(kilobytes) * 1024
-}
-
-it.runIf(existsSync("/proc/self/status"))(
+it.runIf(hasPeak)(
   "20 uploads of 25 MB to a slow object store keep the process under 500 MB",
   async () => {
     const { received, url } = await slowDouble()
     const gateway = await serve(folder(), [], { ...credentials, OBJECT_STORE_URL: url })
-    const key = await keyOf(gateway)
-    const answers = await Promise.all(Array.from({ length: 20 }, () => upload(gateway.port, key)))
+    const key = await firstKey(gateway)
+    const answers = await Promise.all(Array.from({ length: 20 }, () => upload(gateway.port, key, file)))
     expect(answers.map(([status]) => status)).toEqual(answers.map(() => 200))
-    expect(received).toEqual({ bytes: 20 * bytes, completed: 20 })
+    expect(received).toEqual({ bytes: 20 * file.bytes, completed: 20 })
     // Measured: 400 to 430 MB on a busy machine with two cores.
     expect(peakOf(gateway.pid)).toBeLessThan(500_000_000)
   },

@@ -1,11 +1,11 @@
 import { describe, expect, it, onTestFinished } from "vitest"
 import { startCohereDouble } from "../../../packages/providers/test/support/CohereDouble.mjs"
-import { folder, serve, type Served } from "./Executable.ts"
+import { firstKey, folder, serve, type Served } from "./Executable.ts"
 
 const apiKey = "co-secret-0123456789"
 
 const ask = async (gateway: Served, path: string, body?: unknown): Promise<unknown> => {
-  const [, key = ""] = await gateway.prints(/API key +(mg_sk_\w{38})/)
+  const key = await firstKey(gateway)
   const response = await fetch(`http://127.0.0.1:${gateway.port}/api/v1${path}`, {
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json", connection: "close" },
     ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) })

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs"
 import { createServer } from "node:https"
 import { fileURLToPath } from "node:url"
 import { Webhook } from "standardwebhooks"
-import { onTestFinished } from "vitest"
+import { listen } from "./Listen.ts"
 
 const fixture = (name: string): string => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url))
 
@@ -55,13 +55,7 @@ export const startReceiver = async (): Promise<Receiver> => {
       })
     }
   )
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
-  onTestFinished(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  const address = server.address()
-  const port = typeof address === "object" && address !== null ? address.port : 0
+  const port = await listen(server)
   const receiver: Receiver = { url: `https://localhost:${port}/hook`, secret: undefined, received }
   return receiver
 }

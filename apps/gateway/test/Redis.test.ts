@@ -1,15 +1,14 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest"
-import { hasPostgres, startPostgres } from "../../../scripts/postgres.mjs"
+import { hasPostgres } from "../../../scripts/postgres.mjs"
 import { type RedisServer, redisPrograms, startRedis } from "../../../scripts/redis.mjs"
-import { folder, serve, type Served } from "./Executable.ts"
+import { firstKey, folder, serve, type Served } from "./Executable.ts"
+import { startServer } from "./PostgresServer.ts"
 
 const redisFor = async (...args: ReadonlyArray<string>): Promise<RedisServer> => {
   const redis = await startRedis({ args })
   onTestFinished(redis.dispose)
   return redis
 }
-
-const firstKey = async (gateway: Served): Promise<string> => (await gateway.prints(/API key +(mg_sk_\w{38})/))[1] ?? ""
 
 const textOf = async (url: string): Promise<string> => (await fetch(url, { headers: { connection: "close" } })).text()
 
@@ -60,8 +59,7 @@ describe.skipIf(redisPrograms() === undefined)("serve with REDIS_URL", () => {
   it.skipIf(!hasPostgres())(
     "lets exactly 100 of 500 concurrent requests pass, spread over two processes with one Postgres, against a limit of 100",
     async () => {
-      const [redis, postgres] = await Promise.all([redisFor(), startPostgres()])
-      onTestFinished(postgres.remove)
+      const [redis, postgres] = await Promise.all([redisFor(), startServer()])
       const shared = { REDIS_URL: redis.url, DATABASE_URL: postgres.url }
       const first = await serve(folder(), limit, shared)
       const key = await firstKey(first)

@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { describe, expect, it, onTestFinished, vi } from "vitest"
-import { currentKey, folder, run, serve, type Served, start } from "./Executable.ts"
+import { currentKey, firstKey, folder, run, serve, type Served, start } from "./Executable.ts"
 
 /** An upload whose body is not complete: a request that is in flight until the test finishes it. */
 interface Upload {
@@ -43,8 +43,6 @@ const open = (port: number): Promise<Socket> =>
     socket.on("error", reject)
     onTestFinished(() => void socket.destroy())
   })
-
-const firstKey = async (gateway: Served): Promise<string> => (await gateway.prints(/API key +(mg_sk_\w{38})/))[1] ?? ""
 
 describe("serve", () => {
   it("creates a workspace, two keys and a working curl command on its first run, and later runs keep them", async () => {

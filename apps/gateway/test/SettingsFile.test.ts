@@ -1,7 +1,7 @@
 import { Duration, Effect, Option, Redacted } from "effect"
 import { join } from "node:path"
 import { describe, expect, it } from "vitest"
-import { folder, run, serve } from "./Executable.ts"
+import { firstKey, folder, run, serve } from "./Executable.ts"
 import { fileOf, load, refusal } from "./Loaded.ts"
 
 describe("a settings file", () => {
@@ -36,7 +36,7 @@ describe("a settings file", () => {
   it("applies to the gateway that serve runs", async () => {
     const file = fileOf('{ "rateLimit": { "requests": 1, "window": "1 day" } }')
     const gateway = await serve(folder(), ["--config", file])
-    const [, key = ""] = await gateway.prints(/API key +(mg_sk_\w{38})/)
+    const key = await firstKey(gateway)
     const statuses = [1, 2].map(async () => {
       const { status } = await fetch(`${gateway.origin}/api/v1/rerank`, {
         method: "POST",

@@ -6,10 +6,8 @@ import { DatabaseSync } from "node:sqlite"
 import { describe, expect, it, onTestFinished, vi } from "vitest"
 import { startRunwayDouble } from "../../../packages/providers/test/support/RunwayDouble.mjs"
 import { hasPostgres } from "../../../scripts/postgres.mjs"
-import { currentKey, folder, run, serve, type Served } from "./Executable.ts"
+import { currentKey, firstKey, folder, run, serve, type Served } from "./Executable.ts"
 import { query, startServer } from "./PostgresServer.ts"
-
-const keyOf = async (gateway: Served): Promise<string> => (await gateway.prints(/API key +(mg_sk_\w{38})/))[1] ?? ""
 
 /** The rows of a query on the SQLite database of a folder. */
 const rowsOf = (dataDir: string, query: string): ReadonlyArray<Record<string, unknown>> => {
@@ -92,7 +90,7 @@ describe("several processes that start at once", { timeout: 60_000 }, () => {
 describe("a process that is asked to stop", () => {
   it("answers 503 at /readyz and still serves requests for the shutdown delay, then accepts no more", async () => {
     const gateway = await serve(folder(), ["--shutdown-delay", "2 seconds"])
-    const key = await keyOf(gateway)
+    const key = await firstKey(gateway)
     expect(await readiness(gateway)).toMatchObject([200, { status: "ready" }])
     gateway.signal("SIGTERM")
     await gateway.prints(/Stopping\. New requests are accepted for 2 seconds\./)
@@ -123,7 +121,7 @@ describe("a process that is asked to stop", () => {
       RUNWAYML_API_SECRET: "runway-secret",
       RUNWAYML_BASE_URL: upstream.url
     })
-    const key = await keyOf(gateway)
+    const key = await firstKey(gateway)
     const jobs = await Promise.all(
       Array.from({ length: 3 }, () =>
         fetch(`${gateway.origin}/api/v1/videos`, {

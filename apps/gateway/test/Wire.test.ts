@@ -4,9 +4,7 @@ import { Agent, get, type IncomingMessage } from "node:http"
 import { connect, type Socket } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, it, onTestFinished } from "vitest"
-import { currentKey, folder, serve, type Served } from "./Executable.ts"
-
-const firstKey = async (gateway: Served): Promise<string> => (await gateway.prints(/API key +(mg_sk_\w{38})/))[1] ?? ""
+import { currentKey, firstKey, folder, serve, type Served } from "./Executable.ts"
 
 interface Client {
   readonly socket: Socket
