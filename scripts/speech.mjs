@@ -6,24 +6,16 @@
 //
 // SPEECH_INSTALL=never forbids the installation. `npm test` calls it before the tests. Without the programs the test is
 // skipped, and with CI=true the run fails.
-import { existsSync } from "node:fs"
-import { delimiter, join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { installPackages, isRoot } from "./apt.mjs"
+import { findProgram, installPackages, isRoot } from "./apt.mjs"
 
 const packages = ["espeak-ng", "sox", "pocketsphinx", "pocketsphinx-en-us"]
 
-const find = (...names) =>
-  (process.env.PATH ?? "")
-    .split(delimiter)
-    .flatMap((folder) => names.map((name) => join(folder, name)))
-    .find((path) => existsSync(path))
-
 /** The paths of the three programs, or undefined if one is missing. Version 5 of PocketSphinx has another name. */
 export const findSpeech = () => {
-  const espeak = find("espeak-ng")
-  const sox = find("sox")
-  const pocketsphinx = find("pocketsphinx_continuous", "pocketsphinx")
+  const espeak = findProgram("espeak-ng")
+  const sox = findProgram("sox")
+  const pocketsphinx = findProgram("pocketsphinx_continuous", "pocketsphinx")
   return espeak === undefined || sox === undefined || pocketsphinx === undefined
     ? undefined
     : { espeak, sox, pocketsphinx }

@@ -3,6 +3,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join, relative } from "node:path"
 import { ensureChromium, noChromium } from "./chromium.mjs"
+import { hasPostgres, noPostgres } from "./postgres.mjs"
 import { ensureRedis, noRedis } from "./redis.mjs"
 import { ensureS3, noS3 } from "./s3.mjs"
 import { root, run, setup } from "./setup.mjs"
@@ -20,21 +21,18 @@ for (const folder of tested) rmSync(join(folder, "test-results"), { recursive: t
 setup()
 
 const failedSteps = []
-if (ensureChromium() === undefined) {
-  console.error(noChromium)
-  if (process.env.CI) failedSteps.push("a browser to test in")
-}
-if (ensureSpeech() === undefined) {
-  console.error(noSpeech)
-  if (process.env.CI) failedSteps.push("programs that speak and hear to test with")
-}
-if (ensureRedis() === undefined) {
-  console.error(noRedis)
-  if (process.env.CI) failedSteps.push("a Redis to test with")
-}
-if (ensureS3() === undefined) {
-  console.error(noS3)
-  if (process.env.CI) failedSteps.push("an S3-compatible server to test with")
+/** What some tests need. Without it they are skipped, except in CI. */
+const needed = [
+  { name: "a browser", isThere: () => ensureChromium() !== undefined, missing: noChromium },
+  { name: "programs that speak and hear", isThere: () => ensureSpeech() !== undefined, missing: noSpeech },
+  { name: "a Postgres", isThere: hasPostgres, missing: noPostgres },
+  { name: "a Redis", isThere: () => ensureRedis() !== undefined, missing: noRedis },
+  { name: "an S3-compatible server", isThere: () => ensureS3() !== undefined, missing: noS3 }
+]
+for (const { isThere, missing, name } of needed) {
+  if (isThere()) continue
+  console.error(missing)
+  if (process.env.CI) failedSteps.push(`${name} to test with`)
 }
 
 const step = (title, command, args) => {
