@@ -54,17 +54,30 @@ export const timed = async (call: () => Promise<unknown>, { calls, concurrency }
   return Number(process.hrtime.bigint() - startedAt) / 1000 / calls
 }
 
-/** The first contender is the reference. */
-export const compare = async (contenders: ReadonlyArray<Contender>, options: Options): Promise<ReadonlyArray<Row>> => {
-  const times = contenders.map((): Array<number> => [])
-  for (const contender of contenders) await contender.batch(options)
-  for (let round = 0; round < options.rounds; round++) {
+/**
+ * Measures every contender once in each round, in rotating order, after one run to warm up. Returns
+ * the measurements of each contender.
+ */
+export const inRounds = async <C, A>(
+  contenders: ReadonlyArray<C>,
+  rounds: number,
+  measure: (contender: C) => Promise<A>
+): Promise<ReadonlyArray<ReadonlyArray<A>>> => {
+  const measured = contenders.map((): Array<A> => [])
+  for (const contender of contenders) await measure(contender)
+  for (let round = 0; round < rounds; round++) {
     for (let turn = 0; turn < contenders.length; turn++) {
       const i = (turn + round) % contenders.length
       const contender = contenders[i]
-      if (contender !== undefined) times[i]?.push(await contender.batch(options))
+      if (contender !== undefined) measured[i]?.push(await measure(contender))
     }
   }
+  return measured
+}
+
+/** The first contender is the reference. */
+export const compare = async (contenders: ReadonlyArray<Contender>, options: Options): Promise<ReadonlyArray<Row>> => {
+  const times = await inRounds(contenders, options.rounds, (contender) => contender.batch(options))
   const reference = times[0] ?? []
   return contenders.map(({ name }, i) => {
     const own = times[i] ?? []

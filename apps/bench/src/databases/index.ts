@@ -2,12 +2,12 @@
  * `pnpm bench databases`: a paid rerank on SQLite, on Postgres with one process of the gateway, and
  * on Postgres with two, in turns. Postgres writes each commit to the disk, as it does by default.
  */
-import autocannon from "autocannon"
 import { availableParallelism } from "node:os"
 import { startPostgres } from "../../../../scripts/postgres.mjs"
 import * as Child from "../child.ts"
 import { rerankRequest } from "../client/messages.ts"
-import { spread, table } from "../rounds.ts"
+import { inRounds, spread, table } from "../rounds.ts"
+import { type Request, throughput, type Throughput } from "../throughput.ts"
 
 /** Concurrent connections, spread over the processes. */
 const connections = 32
@@ -17,30 +17,11 @@ interface Contender {
   readonly processes: ReadonlyArray<Child.Child>
 }
 
-interface Measured {
-  readonly perSecond: number
-  /** Milliseconds. */
-  readonly p50: number
-  readonly p99: number
-}
+const rerank: Request = { path: "/api/v1/rerank", method: "POST", body: JSON.stringify(rerankRequest) }
 
-const load = async (child: Child.Child, share: number, seconds: number) => {
-  const result = await autocannon({
-    url: `${child.origin}/api/v1/rerank`,
-    method: "POST",
-    connections: share,
-    duration: seconds,
-    headers: { authorization: `Bearer ${child.apiKey}`, "content-type": "application/json" },
-    body: JSON.stringify(rerankRequest)
-  })
-  if (result.non2xx + result.errors > 0) {
-    throw new Error(`no success: ${JSON.stringify(result.statusCodeStats)}, ${result.errors} errors`)
-  }
-  return { perSecond: result["2xx"] / result.duration, p50: result.latency.p50, p99: result.latency.p99 }
-}
-
-const measure = async ({ processes }: Contender, seconds: number): Promise<Measured> => {
-  const all = await Promise.all(processes.map((child) => load(child, connections / processes.length, seconds)))
+const measure = async ({ processes }: Contender, seconds: number): Promise<Throughput> => {
+  const load = { connections: connections / processes.length, seconds }
+  const all = await Promise.all(processes.map((child) => throughput(child, rerank, load)))
   return {
     perSecond: all.reduce((sum, { perSecond }) => sum + perSecond, 0),
     p50: Math.max(...all.map(({ p50 }) => p50)),
@@ -67,15 +48,7 @@ export const run = async (quick: boolean): Promise<ReadonlyArray<string>> => {
       { name: "SQLite, one process", processes: [sqlite] }
     ]
     const seconds = quick ? 1 : 5
-    const rounds = contenders.map((): Array<Measured> => [])
-    for (const contender of contenders) await measure(contender, seconds)
-    for (let round = 0; round < (quick ? 2 : 7); round++) {
-      for (let turn = 0; turn < contenders.length; turn++) {
-        const i = (turn + round) % contenders.length
-        const contender = contenders[i]
-        if (contender !== undefined) rounds[i]?.push(await measure(contender, seconds))
-      }
-    }
+    const rounds = await inRounds(contenders, quick ? 2 : 7, (contender) => measure(contender, seconds))
     const reference = rounds[0] ?? []
     return [
       table(

@@ -1,14 +1,14 @@
 /** Second table: the requests per second of the service, next to the lower bound. */
-import autocannon from "autocannon"
 import * as Child from "../child.ts"
 import { rerankRequest } from "../client/messages.ts"
 import { spread, type Spread, table } from "../rounds.ts"
+import { type Request, throughput } from "../throughput.ts"
 
 interface Operation {
   readonly title: string
   /** The fraction of the bare server's throughput to reach. */
   readonly target: number
-  readonly request: { readonly path: string; readonly method: "GET" | "POST"; readonly body?: string }
+  readonly request: Request
 }
 
 const operations: ReadonlyArray<Operation> = [
@@ -21,28 +21,8 @@ const operations: ReadonlyArray<Operation> = [
 ]
 
 /** Requests per second of the child, with 32 at once. */
-const throughput = async (
-  child: Child.Child,
-  { path, ...request }: Operation["request"],
-  seconds: number
-): Promise<number> => {
-  const result = await autocannon({
-    url: `${child.origin}${path}`,
-    connections: 32,
-    duration: seconds,
-    ...request,
-    headers: {
-      authorization: `Bearer ${child.apiKey}`,
-      ...(request.body === undefined ? undefined : { "content-type": "application/json" })
-    }
-  })
-  if (result.non2xx + result.errors > 0) {
-    throw new Error(
-      `${path}: answers that were no success: ${JSON.stringify(result.statusCodeStats)}, ${result.errors} errors`
-    )
-  }
-  return result["2xx"] / result.duration
-}
+const perSecond = async (child: Child.Child, request: Request, seconds: number): Promise<number> =>
+  (await throughput(child, request, { connections: 32, seconds })).perSecond
 
 interface Measured {
   readonly operation: Operation
@@ -60,9 +40,9 @@ const measure = async (
   const rounds: Array<{ readonly bare: number; readonly gateway: number }> = []
   for (let round = -1; round < options.rounds; round++) {
     const first = round % 2 === 0
-    const before = first ? await throughput(bare, operation.request, options.seconds) : 0
-    const ours = await throughput(gateway, operation.request, options.seconds)
-    const after = first ? before : await throughput(bare, operation.request, options.seconds)
+    const before = first ? await perSecond(bare, operation.request, options.seconds) : 0
+    const ours = await perSecond(gateway, operation.request, options.seconds)
+    const after = first ? before : await perSecond(bare, operation.request, options.seconds)
     // The first round is a warm-up.
     if (round >= 0) rounds.push({ bare: after, gateway: ours })
   }
