@@ -162,7 +162,8 @@ export const command = Command.make(
     since: Flag.String("since").pipe(
       Flag.withMetavar("time"),
       Flag.withDescription(
-        "Only what was abandoned or settled from then on, in ISO 8601: 2027-01-31 or 2027-01-31T10:00:00Z. Default: everything"
+        "Leave out what was abandoned or charged before this time, in ISO 8601: 2027-01-31 or 2027-01-31T10:00:00Z. " +
+          "Default: everything is listed"
       ),
       Flag.filterMap(
         (text) =>
@@ -195,12 +196,14 @@ export const command = Command.make(
   })
 ).pipe(
   Command.withDescription(
-    `List what to check after a crash: abandoned reservations, overruns, late settlements, and what is reserved now. The exit code is ${toCheck} if there are abandoned reservations, 0 if there are none, and 1 after an error. It runs beside a running gateway`
+    "List what to check after a crash: abandoned reservations, overruns, late charges, and what is reserved now. " +
+      `The exit code is ${toCheck} if there are abandoned reservations, 0 if there are none, and 1 after an error. ` +
+      "It runs beside a running gateway"
   ),
-  Command.withShortDescription("Check and close what processes that died have left"),
+  Command.withShortDescription("Check and close what dead processes have left"),
   Command.withSubcommands([settle, dismiss]),
   Command.withExamples([
-    { command: "model-gateway reconcile --since 2027-01-31", description: "What was abandoned or settled since a day" },
+    { command: "model-gateway reconcile --since 2027-01-31", description: "What was abandoned or charged since a day" },
     { command: "model-gateway reconcile settle <id> --cost 0.002", description: "Charge what the provider has billed" },
     { command: "model-gateway reconcile dismiss <id>", description: "The provider has not billed it" }
   ])
