@@ -13,9 +13,9 @@ import type { Row } from "effect/sql/SqlConnection"
 import * as Change from "../internal/Change.ts"
 import * as FailureLog from "../observability/FailureLog.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
-import { mapSqlError, StorageError } from "../storage/sql/StorageError.ts"
+import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import * as KeyCache from "./KeyCache.ts"
-import { type Owner, type Sealed, Vault, type VaultError } from "./Vault.ts"
+import { mapVaultError, type Owner, type Sealed, Vault } from "./Vault.ts"
 
 /** What callers choose about a provider key. */
 export interface Options {
@@ -212,9 +212,6 @@ export const make = Effect.gen(function* () {
   const random = yield* SecureRandom
   const vault = yield* Vault
 
-  const ofVault = <A>(operation: string, effect: Effect.Effect<A, VaultError>) =>
-    Effect.mapError(effect, ({ message }) => new StorageError({ operation, message, retryable: false }))
-
   const rowsOf = (workspaceId: string) =>
     sql`SELECT * FROM provider_keys WHERE workspace_id = ${workspaceId} ORDER BY created_at, id`
 
@@ -311,15 +308,19 @@ export const make = Effect.gen(function* () {
     return yield* Effect.catchTag(find(organizationId, id), "ProviderKeyNotFound", Effect.die)
   }, sql.withTransaction)
 
-  const create = Effect.fn("ProviderKeys.create")(function* (input: CreateProviderKey) {
-    const options = changed(defaults, input)
-    yield* check(input.organizationId, options)
-    // Before the transaction: the vault may need another connection, and the workspace must not
-    // wait for it.
-    const { provider, secret, workspaceId } = input
-    const sealed = yield* ofVault("ProviderKeys.create", vault.seal(secret, { workspaceId, provider }))
-    return yield* insert(input, options, sealed)
-  }, mapSqlError("ProviderKeys.create"))
+  const create = Effect.fn("ProviderKeys.create")(
+    function* (input: CreateProviderKey) {
+      const options = changed(defaults, input)
+      yield* check(input.organizationId, options)
+      // Before the transaction: the vault may need another connection, and the workspace must not
+      // wait for it.
+      const { provider, secret, workspaceId } = input
+      const sealed = yield* vault.seal(secret, { workspaceId, provider })
+      return yield* insert(input, options, sealed)
+    },
+    mapVaultError("ProviderKeys.create"),
+    mapSqlError("ProviderKeys.create")
+  )
 
   const update = Effect.fn("ProviderKeys.update")(
     function* (organizationId: string, id: string, { secret, ...change }: UpdateProviderKey) {
@@ -332,7 +333,7 @@ export const make = Effect.gen(function* () {
           ? {}
           : {
               label: labelOf(Redacted.value(secret)),
-              ...sealedColumns(yield* ofVault("ProviderKeys.update", vault.seal(secret, before)))
+              ...sealedColumns(yield* vault.seal(secret, before))
             }
       yield* sql`UPDATE provider_keys SET ${sql.update({
         ...replaced,
@@ -343,6 +344,7 @@ export const make = Effect.gen(function* () {
       return yield* find(organizationId, id)
     },
     sql.withTransaction,
+    mapVaultError("ProviderKeys.update"),
     mapSqlError("ProviderKeys.update")
   )
 
@@ -369,7 +371,7 @@ export const make = Effect.gen(function* () {
     const [row] = yield* sql`SELECT * FROM provider_keys WHERE id = ${id}`
     if (row === undefined) return false
     const owner: Owner = keyRow(row)
-    const sealed = yield* ofVault("ProviderKeys.rewrap", vault.rewrap(sealedRow(row), owner))
+    const sealed = yield* vault.rewrap(sealedRow(row), owner)
     if (sealed === undefined) return false
     yield* sql`UPDATE provider_keys SET ${sql.update(sealedColumns(sealed))} WHERE id = ${id}`
     return true
@@ -379,7 +381,11 @@ export const make = Effect.gen(function* () {
     const rows = yield* sql`SELECT id FROM provider_keys ORDER BY id`
     const changes = yield* Effect.forEach(rows, (row) => rewrapped(Dialect.text(row, "id")))
     return changes.filter((changed) => changed).length
-  }).pipe(mapSqlError("ProviderKeys.rewrap"), Effect.withSpan("ProviderKeys.rewrap"))
+  }).pipe(
+    mapVaultError("ProviderKeys.rewrap"),
+    mapSqlError("ProviderKeys.rewrap"),
+    Effect.withSpan("ProviderKeys.rewrap")
+  )
 
   return ProviderKeys.of({
     create,

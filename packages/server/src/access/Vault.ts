@@ -15,6 +15,7 @@ import * as Aead from "effect/crypto/Aead"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import * as Base64 from "effect/encoding/Base64"
 import type { SqlClient } from "effect/sql/SqlClient"
+import { StorageError } from "../storage/sql/StorageError.ts"
 import * as MasterKeys from "./MasterKeys.ts"
 import { VaultError } from "./MasterKeys.ts"
 
@@ -45,6 +46,16 @@ export class Vault extends Context.Service<
   }
 >()("@model-gateway/server/access/Vault") {}
 
+/** Converts {@link VaultError} in an effect's error union to a `StorageError` of the operation. */
+export const mapVaultError =
+  (operation: string) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+    Effect.catchIf(
+      effect,
+      (error: E): error is Extract<E, VaultError> => error instanceof VaultError,
+      ({ message }) => Effect.fail(new StorageError({ operation, message, retryable: false }))
+    )
+
 const nonceLength = 12
 
 /** Says what the text is for, so that no other use of the same key accepts it. */
@@ -74,7 +85,7 @@ const make = Effect.fnUntraced(function* (masterKeys: MasterKeys.MasterKeys) {
       aead.decrypt(key, bytes.subarray(nonceLength), { nonce, aad }),
       () =>
         new VaultError({
-          message: "A stored provider key cannot be decrypted: it was changed, or it belongs to another workspace."
+          message: "A stored secret cannot be decrypted: it was changed, or it belongs to another workspace."
         })
     )
   })
@@ -83,7 +94,7 @@ const make = Effect.fnUntraced(function* (masterKeys: MasterKeys.MasterKeys) {
     const master = yield* masterKeys.find(masterKeyId)
     if (master === undefined) {
       return yield* new VaultError({
-        message: `A stored provider key was encrypted with the master key ${masterKeyId}, which this gateway does not have. Add it to the former master keys.`
+        message: `A stored secret was encrypted with the master key ${masterKeyId}, which this gateway does not have. Add it to the former master keys.`
       })
     }
     return yield* decrypt(master.key, dataKey, aad)

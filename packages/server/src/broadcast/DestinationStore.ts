@@ -15,8 +15,9 @@ import type { Row } from "effect/sql/SqlConnection"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { EventLog } from "../storage/sql/EventLog.ts"
 import { ProcessInstance } from "../storage/sql/ProcessInstance.ts"
-import { Vault, type VaultError } from "../access/Vault.ts"
-import { mapSqlError, StorageError } from "../storage/sql/StorageError.ts"
+import * as SealedJson from "../access/SealedJson.ts"
+import type { Vault } from "../access/Vault.ts"
+import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import { type Destination, Options, Secrets, type Settings } from "./Destination.ts"
 
 /** The most destinations of one workspace. Each costs a reader of the outbox. */
@@ -82,51 +83,30 @@ export class DestinationStore extends Context.Service<
 >()("@model-gateway/server/broadcast/DestinationStore") {}
 
 const OptionsJson = Schema.fromJsonString(Options)
-const SecretsJson = Schema.fromJsonString(Secrets)
-const SealedJson = Schema.fromJsonString(
-  Schema.Struct({ masterKeyId: Schema.String, dataKey: Schema.String, secret: Schema.String })
-)
 
 /** Makes the store over the database in the context. */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const random = yield* SecureRandom
   const process = yield* ProcessInstance
-  const vault = yield* Vault
-
+  const secrets = yield* SealedJson.make(Secrets, "DestinationStore.secrets")
   const events = yield* EventLog
-
-  const ofVault = <A>(effect: Effect.Effect<A, VaultError>) =>
-    Effect.mapError(
-      effect,
-      ({ message }) => new StorageError({ operation: "DestinationStore.secrets", message, retryable: false })
-    )
 
   /** What the secrets of a destination are encrypted for. */
   const ownerOf = (workspaceId: string, id: string) => ({ workspaceId, provider: `destination ${id}` })
 
-  const seal = Effect.fnUntraced(function* (secrets: Settings["secrets"], workspaceId: string, id: string) {
-    const text = yield* Effect.orDie(Schema.encodeEffect(SecretsJson)(Redacted.value(secrets)))
-    return JSON.stringify(yield* ofVault(vault.seal(Redacted.make(text), ownerOf(workspaceId, id))))
-  })
-
-  const open = Effect.fnUntraced(function* (row: Row) {
-    const sealed = yield* Effect.orDie(Schema.decodeEffect(SealedJson)(Dialect.text(row, "secrets")))
-    const owner = ownerOf(Dialect.text(row, "workspace_id"), Dialect.text(row, "id"))
-    const text = Redacted.value(yield* ofVault(vault.open(sealed, owner)))
-    return Redacted.make(yield* Effect.orDie(Schema.decodeEffect(SecretsJson)(text)))
-  })
-
   const fromRow = Effect.fnUntraced(function* (row: Row) {
+    const id = Dialect.text(row, "id")
+    const workspaceId = Dialect.text(row, "workspace_id")
     return {
-      id: Dialect.text(row, "id"),
+      id,
       organizationId: Dialect.text(row, "organization_id"),
-      workspaceId: Dialect.text(row, "workspace_id"),
+      workspaceId,
       name: Dialect.text(row, "name"),
       type: yield* Effect.orDie(Schema.decodeUnknownEffect(DestinationType)(row.type)),
       enabled: Dialect.bool(row, "enabled"),
       options: yield* Effect.orDie(Schema.decodeEffect(OptionsJson)(Dialect.text(row, "options"))),
-      secrets: yield* open(row),
+      secrets: Redacted.make(yield* secrets.open(Dialect.text(row, "secrets"), ownerOf(workspaceId, id))),
       createdAt: Dialect.int(row, "created_at"),
       updatedAt: Dialect.int(row, "updated_at")
     } satisfies Destination
@@ -137,7 +117,7 @@ export const make = Effect.gen(function* () {
       name: settings.name,
       enabled: Dialect.fromBool(settings.enabled),
       options: yield* Effect.orDie(Schema.encodeEffect(OptionsJson)(settings.options)),
-      secrets: yield* seal(settings.secrets, workspaceId, id)
+      secrets: yield* secrets.seal(Redacted.value(settings.secrets), ownerOf(workspaceId, id))
     }
   })
 
@@ -236,12 +216,14 @@ export const make = Effect.gen(function* () {
 
   const serve = Effect.gen(function* () {
     const rows = yield* sql`SELECT id, revision, process_id FROM destinations WHERE enabled = 1`
+    // Read at most once, and not at all while no other process serves a destination.
+    const alive = yield* Effect.cached(process.alive)
     const served: Array<Served> = []
     for (const row of rows) {
       const id = Dialect.text(row, "id")
       const owner = Dialect.textOrNull(row, "process_id")
       if (owner !== process.id) {
-        if (owner !== null && (yield* process.isAlive(owner))) continue
+        if (owner !== null && (yield* alive).has(owner)) continue
         const previous = owner === null ? sql`process_id IS NULL` : sql`process_id = ${owner}`
         const taken = yield* sql`UPDATE destinations SET process_id = ${process.id}
           WHERE id = ${id} AND ${previous} RETURNING id`
@@ -256,10 +238,10 @@ export const make = Effect.gen(function* () {
     yield* lock(id)
     const [row] = yield* sql`SELECT id, workspace_id, secrets FROM destinations WHERE id = ${id}`
     if (row === undefined) return false
-    const present = yield* Effect.orDie(Schema.decodeEffect(SealedJson)(Dialect.text(row, "secrets")))
-    const sealed = yield* ofVault(vault.rewrap(present, ownerOf(Dialect.text(row, "workspace_id"), id)))
+    const owner = ownerOf(Dialect.text(row, "workspace_id"), id)
+    const sealed = yield* secrets.rewrap(Dialect.text(row, "secrets"), owner)
     if (sealed === undefined) return false
-    yield* sql`UPDATE destinations SET secrets = ${JSON.stringify(sealed)} WHERE id = ${id}`
+    yield* sql`UPDATE destinations SET secrets = ${sealed} WHERE id = ${id}`
     return true
   }, sql.withTransaction)
 

@@ -7,10 +7,11 @@
 import { Clock, Context, Duration, Effect, Layer, Redacted, Schema } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
-import { Vault, type VaultError } from "../access/Vault.ts"
+import * as SealedJson from "../access/SealedJson.ts"
+import type { Vault } from "../access/Vault.ts"
 import * as WebhookSignature from "../http/WebhookSignature.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
-import { mapSqlError, StorageError } from "../storage/sql/StorageError.ts"
+import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 
 /** A new secret. */
 export interface Rotated {
@@ -25,9 +26,9 @@ export interface Rotated {
 export class WebhookSecrets extends Context.Service<
   WebhookSecrets,
   {
-    /** The secrets that sign now, newest first. Creates the first one if there is none. */
+    /** The secrets that sign now, newest first. A workspace without a secret gets one. */
     readonly signers: (workspaceId: string) => Effect.Effect<ReadonlyArray<WebhookSignature.Secret>, StorageError>
-    /** Replaces the secret. Those before it sign along for `keepFor` at most. */
+    /** Replaces the secret. Former secrets keep signing for at most `keepFor`. */
     readonly rotate: (workspaceId: string, keepFor: Duration.Duration) => Effect.Effect<Rotated, StorageError>
     /**
      * Encrypts the secrets under the current master key. Returns the number of workspaces whose
@@ -44,11 +45,6 @@ const maxSigners = 5
 const Secrets = Schema.Array(Schema.Struct({ secret: Schema.String, expires_at: Schema.NullOr(Schema.Int) }))
 type Secrets = typeof Secrets.Type
 
-const SecretsJson = Schema.fromJsonString(Secrets)
-const SealedJson = Schema.fromJsonString(
-  Schema.Struct({ masterKeyId: Schema.String, dataKey: Schema.String, secret: Schema.String })
-)
-
 const ownerOf = (workspaceId: string) => ({ workspaceId, provider: "webhook secrets" })
 
 const validAt = (now: number, secrets: Secrets): Secrets =>
@@ -58,26 +54,9 @@ const validAt = (now: number, secrets: Secrets): Secrets =>
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const random = yield* SecureRandom
-  const vault = yield* Vault
+  const column = yield* SealedJson.make(Secrets, "WebhookSecrets.vault")
 
   const generate = Effect.provideService(WebhookSignature.generate, SecureRandom, random)
-
-  const ofVault = <A>(effect: Effect.Effect<A, VaultError>) =>
-    Effect.mapError(
-      effect,
-      ({ message }) => new StorageError({ operation: "WebhookSecrets.vault", message, retryable: false })
-    )
-
-  const seal = Effect.fnUntraced(function* (workspaceId: string, secrets: Secrets) {
-    const text = yield* Effect.orDie(Schema.encodeEffect(SecretsJson)(secrets))
-    return JSON.stringify(yield* ofVault(vault.seal(Redacted.make(text), ownerOf(workspaceId))))
-  })
-
-  const open = Effect.fnUntraced(function* (workspaceId: string, text: string) {
-    const sealed = yield* Effect.orDie(Schema.decodeEffect(SealedJson)(text))
-    const secrets = Redacted.value(yield* ofVault(vault.open(sealed, ownerOf(workspaceId))))
-    return yield* Effect.orDie(Schema.decodeEffect(SecretsJson)(secrets))
-  })
 
   const read = Effect.fnUntraced(function* (workspaceId: string) {
     const [row] = yield* sql`SELECT secrets FROM webhook_secrets WHERE workspace_id = ${workspaceId}`
@@ -101,10 +80,11 @@ export const make = Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
       const stored = yield* read(workspaceId)
       if (stored !== undefined) {
-        return validAt(now, yield* open(workspaceId, stored)).map(({ secret }) => Redacted.make(secret))
+        return validAt(now, yield* column.open(stored, ownerOf(workspaceId))).map(({ secret }) => Redacted.make(secret))
       }
       const secret = Redacted.value(yield* generate)
-      yield* replace(workspaceId, undefined, yield* seal(workspaceId, [{ secret, expires_at: null }]))
+      const first = yield* column.seal([{ secret, expires_at: null }], ownerOf(workspaceId))
+      yield* replace(workspaceId, undefined, first)
     }
   }, mapSqlError("WebhookSecrets.signers"))
 
@@ -113,7 +93,7 @@ export const make = Effect.gen(function* () {
     while (true) {
       const now = yield* Clock.currentTimeMillis
       const stored = yield* read(workspaceId)
-      const present = stored === undefined ? [] : validAt(now, yield* open(workspaceId, stored))
+      const present = stored === undefined ? [] : validAt(now, yield* column.open(stored, ownerOf(workspaceId)))
       const keepUntil = now + Math.floor(Duration.toMillis(keepFor))
       // An answer that was lost may have been followed by another rotation: the secret that
       // receivers know is then not the newest. It keeps its own end unless the new one is earlier.
@@ -122,7 +102,7 @@ export const make = Effect.gen(function* () {
         present.map((one) => ({ ...one, expires_at: Math.min(one.expires_at ?? keepUntil, keepUntil) }))
       ).slice(0, maxSigners - 1)
       const next = [{ secret: Redacted.value(secret), expires_at: null }, ...former]
-      if (yield* replace(workspaceId, stored, yield* seal(workspaceId, next))) {
+      if (yield* replace(workspaceId, stored, yield* column.seal(next, ownerOf(workspaceId)))) {
         return { secret, createdAt: now, previousExpiresAt: former[0]?.expires_at ?? null }
       }
     }
@@ -132,10 +112,9 @@ export const make = Effect.gen(function* () {
     while (true) {
       const stored = yield* read(workspaceId)
       if (stored === undefined) return false
-      const present = yield* Effect.orDie(Schema.decodeEffect(SealedJson)(stored))
-      const sealed = yield* ofVault(vault.rewrap(present, ownerOf(workspaceId)))
+      const sealed = yield* column.rewrap(stored, ownerOf(workspaceId))
       if (sealed === undefined) return false
-      if (yield* replace(workspaceId, stored, JSON.stringify(sealed))) return true
+      if (yield* replace(workspaceId, stored, sealed)) return true
     }
   })
 
