@@ -122,14 +122,6 @@ const decodeHandle = Schema.decodeSync(HandleJson)
 /** Writes the column `upstream_job_id`. */
 export const encodeHandle = Schema.encodeSync(HandleJson)
 
-const isStatus = Schema.is(Schema.Literals(JobStatus.all))
-
-const statusOf = (row: Row): Status => {
-  const status = Dialect.text(row, "status")
-  if (!isStatus(status)) throw new TypeError("Column status does not hold a video job state")
-  return status
-}
-
 const realOrNull = (row: Row, column: string): number | null => {
   const value = row[column]
   return typeof value === "number" ? value : null
@@ -151,7 +143,7 @@ export const fromRow = (row: Row): VideoJob => {
     workspaceId: Dialect.text(row, "workspace_id"),
     keyHash: Dialect.text(row, "key_hash"),
     ephemeralHash: Dialect.textOrNull(row, "ephemeral_hash"),
-    status: statusOf(row),
+    status: Dialect.oneOf(row, "status", JobStatus.all),
     step: Dialect.int(row, "step"),
     model: Dialect.text(row, "model"),
     // Jobs from earlier releases have no candidates.

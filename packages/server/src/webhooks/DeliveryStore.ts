@@ -2,27 +2,20 @@
  * The deliveries of webhooks. A delivery is one event for one URL, with its attempts.
  *
  * A delivery is written in the transaction that ends the job, so that neither exists without the
- * other. Any process claims it when it is due. A claim lasts {@link claimFor} unless it is extended,
- * so the deliveries of a process that dies are taken over after that time.
+ * other. Any process claims it when it is due. A claim lasts {@link claimFor} unless it is
+ * extended, so the deliveries of a process that dies are taken over after that time.
  */
 import { EventType } from "@model-gateway/core/Webhook"
+import { DeliveryStatus } from "@model-gateway/core/Webhooks"
 import { Clock, Context, Data, Duration, Effect, Latch, Layer } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
+import * as OutboundUrl from "../http/OutboundUrl.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import * as Page from "../storage/sql/Page.ts"
 import * as Purge from "../storage/sql/Purge.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
-
-/**
- * Where a delivery is. `pending`: it is being sent, or waits for its next attempt. `failed`: it was
- * given up.
- */
-export const statuses = ["pending", "delivered", "failed"] as const
-
-/** Where a delivery is. */
-export type DeliveryStatus = (typeof statuses)[number]
 
 /** An event to deliver. */
 export interface NewDelivery {
@@ -56,7 +49,7 @@ export interface Delivery extends NewDelivery {
   readonly createdAt: number
   /** When it was delivered or given up. */
   readonly finishedAt: number | null
-  /** When the next attempt is due. Null if none is, or one is under way. */
+  /** When the next attempt is due. Null if there is none, or if one is under way. */
   readonly nextAttemptAt: number | null
   /** The latest {@link maxAttempts}, oldest first. */
   readonly attempts: ReadonlyArray<Attempt>
@@ -113,8 +106,8 @@ export class DeliveryStore extends Context.Service<
     /** Claims a delivery that is due. Undefined if another process was first. */
     readonly claim: (id: string) => Effect.Effect<Claimed | undefined, StorageError>
     /**
-     * Waits until a transaction of this process made a delivery due, since the last wait ended.
-     * Other processes notice when they look.
+     * Waits until this process has made a delivery due since the last wait. Other processes notice
+     * it at their next look.
      */
     readonly awaitDue: Effect.Effect<void>
     /** Extends claims. */
@@ -146,19 +139,16 @@ export const claimFor = Duration.seconds(10)
 export const maxAttempts = 50
 
 /** The host of a URL, for fairness among hosts. */
-const hostOf = (url: string): string => URL.parse(url)?.hostname ?? ""
-
-const typeOf = (row: Row): EventType => {
-  const type = Dialect.oneOfOrNull(row, "type", EventType.literals)
-  if (type === null) throw new TypeError("Column type does not hold the type of an event")
-  return type
+const hostOf = (text: string): string => {
+  const url = URL.parse(text)
+  return url === null ? "" : OutboundUrl.hostOf(url)
 }
 
 const newFromRow = (row: Row): NewDelivery => ({
   id: Dialect.text(row, "id"),
   workspaceId: Dialect.text(row, "workspace_id"),
   jobId: Dialect.text(row, "job_id"),
-  type: typeOf(row),
+  type: Dialect.oneOf(row, "type", EventType.literals),
   url: Dialect.text(row, "url"),
   body: Dialect.text(row, "body")
 })
@@ -180,7 +170,7 @@ const nextAttemptAt = (row: Row): number | null => {
 
 const fromRow = (row: Row, attempts: ReadonlyArray<Attempt>): Delivery => ({
   ...newFromRow(row),
-  status: Dialect.oneOfOrNull(row, "status", statuses) ?? "pending",
+  status: Dialect.oneOf(row, "status", DeliveryStatus.literals),
   tries: Dialect.int(row, "tries"),
   createdAt: Dialect.int(row, "created_at"),
   finishedAt: Dialect.intOrNull(row, "finished_at"),
@@ -192,7 +182,7 @@ const fromRow = (row: Row, attempts: ReadonlyArray<Attempt>): Delivery => ({
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const random = yield* SecureRandom
-  /** Opened when this process writes a delivery, so that its worker need not wait for its next look. */
+  /** Opened when this process writes a delivery, so that its worker looks at once. */
   const written = yield* Latch.make()
 
   const withAttempts = Effect.fnUntraced(function* (rows: ReadonlyArray<Row>) {

@@ -105,11 +105,12 @@ describe.each(databases)("deliveries on $name", ({ layer }) => {
       const { id } = yield* workspace
       yield* write("https://one.example/", "one")
       yield* write("https://two.example:8443/", "two")
+      yield* write("https://one.example./", "three")
       const due = (except: { workspaces?: ReadonlyArray<string>; hosts?: ReadonlyArray<readonly [string, string]> }) =>
         Effect.map(store.due(10, { workspaces: [], hosts: [], ...except }), (found) => found.map(({ host }) => host))
-      expect((yield* due({})).toSorted()).toEqual(["one.example", "two.example"])
+      expect((yield* due({})).toSorted()).toEqual(["one.example", "one.example", "two.example"])
       expect(yield* due({ hosts: [[id, "one.example"]] })).toEqual(["two.example"])
-      expect(yield* due({ hosts: [["another", "one.example"]] })).toHaveLength(2)
+      expect(yield* due({ hosts: [["another", "one.example"]] })).toHaveLength(3)
       expect(yield* due({ workspaces: [id] })).toEqual([])
     }).pipe(Effect.provide(layer))
   )

@@ -151,6 +151,10 @@ export const textOrNull = (row: Row, column: string): string | null => {
 export const oneOfOrNull = <A extends string>(row: Row, column: string, values: ReadonlyArray<A>): A | null =>
   values.find((value) => value === row[column]) ?? null
 
+/** Reads a column that holds one of these texts. */
+export const oneOf = <A extends string>(row: Row, column: string, values: ReadonlyArray<A>): A =>
+  oneOfOrNull(row, column, values) ?? mistyped(column, values.join(" | "))
+
 /** Reads a column of bytes that may be null. */
 export const bytesOrNull = (row: Row, column: string): Uint8Array | null => {
   const value = row[column]
