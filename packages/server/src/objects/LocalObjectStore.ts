@@ -10,6 +10,7 @@ import { Path } from "effect/Path"
 import type { PlatformError } from "effect/PlatformError"
 import type { Scope } from "effect/Scope"
 import { createHash } from "node:crypto"
+import * as DiskFailure from "./DiskFailure.ts"
 import {
   type ByteWindow,
   type ListedObject,
@@ -24,24 +25,7 @@ import {
 } from "./ObjectStore.ts"
 import * as ProcessFolder from "./ProcessFolder.ts"
 
-const full = new Set(["ENOSPC", "EDQUOT", "EFBIG"])
-
-const codeOf = (error: PlatformError): string | undefined => {
-  const cause = error.reason.cause
-  return typeof cause === "object" && cause !== null && "code" in cause && typeof cause.code === "string"
-    ? cause.code
-    : undefined
-}
-
-const failed = (operation: string) => (error: PlatformError) => {
-  const isFull = full.has(codeOf(error) ?? "")
-  return new ObjectStoreError({
-    operation,
-    reason: isFull ? "full" : "unavailable",
-    message: isFull ? "The disk that holds the files is full." : "The store of files did not answer as expected.",
-    cause: error
-  })
-}
+const failed = (operation: string) => DiskFailure.toStoreError(operation, "The disk that holds the files")
 
 const replaced = new ObjectStoreError({
   operation: "read",
@@ -49,7 +33,7 @@ const replaced = new ObjectStoreError({
   message: "The object was replaced while it was read."
 })
 
-/** Whether both are of one file. A put makes a new one. */
+/** Whether both are of the same file. A put creates a new file. */
 const isSame = (one: FileSystem.File.Info, other: FileSystem.File.Info): boolean =>
   Option.getOrNull(one.ino) === Option.getOrNull(other.ino) &&
   Option.getOrNull(one.mtime)?.getTime() === Option.getOrNull(other.mtime)?.getTime() &&
@@ -57,7 +41,7 @@ const isSame = (one: FileSystem.File.Info, other: FileSystem.File.Info): boolean
 
 const isMissing = (error: PlatformError): boolean => error.reason._tag === "NotFound"
 
-/** Larger than what file systems keep beside a file's name, so that it needs a free block. */
+/** Larger than what file systems store inline, so that it needs a free block. */
 const probe = new Uint8Array(65_536)
 
 /** Makes the store over a folder. */
@@ -206,7 +190,7 @@ export const make = Effect.fnUntraced(function* (
   return ObjectStore.of({ put, open, remove, list, removeIncomplete, check })
 })
 
-/** Objects in a folder of this machine, made when missing. */
+/** Objects in a folder of this machine. The folder is created if it does not exist. */
 export const layer = (
   dir: string
 ): Layer.Layer<ObjectStore, ObjectStoreError, FileSystem.FileSystem | Path | SecureRandom> =>

@@ -1,18 +1,18 @@
 /**
  * Objects in a bucket that speaks the S3 API, which several machines share.
  *
- * A put collects the content in files of this machine, one part at a time, and sends each when it is
- * whole: so memory does not grow with the number of slow callers, a part can be sent again, and a
- * small object is one request. An object of several parts becomes visible when its upload is
- * completed; an upload that fails or is interrupted is aborted, and one whose process died is
- * aborted by the sweep.
+ * A put writes the content to files of this machine, one part at a time, and sends each part when
+ * it is complete. So memory does not grow with the number of slow callers, a part can be sent
+ * again, and a small object is one request. An object of several parts becomes visible when its
+ * upload is completed. An upload that fails or is interrupted is aborted. The sweep aborts the
+ * uploads of dead processes.
  */
 import { Duration, Effect, Exit, FileSystem, Layer, Option, Pull, Result, type Scope, Semaphore, Stream } from "effect"
-import type { PlatformError } from "effect/PlatformError"
 import { createHash } from "node:crypto"
 import * as ObjectStoreUrl from "../internal/ObjectStoreUrl.ts"
 import * as S3Client from "../storage/s3/S3Client.ts"
 import { S3Error } from "../storage/s3/S3Error.ts"
+import * as DiskFailure from "./DiskFailure.ts"
 import {
   type ByteWindow,
   longestPut,
@@ -33,8 +33,8 @@ export interface Options extends S3Client.Options {
    */
   readonly partSize?: number | undefined
   /**
-   * How many bytes this process sends at the same time. They are in memory meanwhile. At least
-   * `partSize`. Default: 64 MiB.
+   * The most bytes of parts that this process sends at the same time, which it holds in memory. At
+   * least `partSize`. Default: 64 MiB.
    */
   readonly memory?: number | undefined
 }
@@ -47,17 +47,7 @@ const failed =
   ({ message, reason }: S3Error): ObjectStoreError =>
     new ObjectStoreError({ operation, reason: reason === "full" ? "full" : "unavailable", message })
 
-const diskFailed = (error: PlatformError): ObjectStoreError => {
-  const cause = error.reason.cause
-  const code = typeof cause === "object" && cause !== null && "code" in cause ? cause.code : undefined
-  return code === "ENOSPC" || code === "EDQUOT"
-    ? new ObjectStoreError({ operation: "put", reason: "full", message: "The disk for uploads in progress is full." })
-    : new ObjectStoreError({
-        operation: "put",
-        reason: "unavailable",
-        message: "The disk for uploads in progress did not answer as expected."
-      })
-}
+const diskFailed = DiskFailure.toStoreError("put", "The disk for uploads in progress")
 
 const slow = new S3Error({ reason: "unavailable", message: "The object store did not answer in time." })
 
@@ -257,8 +247,9 @@ export const make = Effect.fnUntraced(function* (
 /**
  * Objects in a bucket. Parts in progress are temporary files of the file system in the context.
  *
- * Fails if the bucket rejects the service: it does not exist, the credentials are wrong, or they may
- * not list it. Only warns if it cannot be reached now, because much of the service works without it.
+ * Fails if the bucket rejects the service: it does not exist, the credentials are wrong, or they
+ * may not list it. Only warns if it cannot be reached now, because much of the service works
+ * without it.
  */
 export const layer = (
   location: ObjectStoreUrl.S3Location,
@@ -286,7 +277,7 @@ export const layer = (
     })
   )
 
-/** The same at a URL. Throws a `RangeError` on one that is not allowed. */
+/** Like {@link layer}, for a URL. Throws a `RangeError` on one that is not allowed. */
 export const layerUrl = (url: string): Layer.Layer<ObjectStore, ObjectStoreError, FileSystem.FileSystem> =>
   layer(
     Result.getOrThrowWith(

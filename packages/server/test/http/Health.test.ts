@@ -49,7 +49,7 @@ it.live("/readyz answers 200 with status degraded while the folder of the files 
       status: "degraded",
       parts: {
         database: { status: "ready" },
-        object_store: { status: "degraded", message: "The store of files did not answer as expected." }
+        object_store: { status: "degraded", message: "The disk that holds the files did not answer as expected." }
       }
     })
     expect(degraded.text).not.toContain(folder)
