@@ -24,8 +24,8 @@ const keyOf = (secret: Secret): Buffer => {
 
 /**
  * The headers that sign a body at the current time. `id` identifies the message and is the same
- * for each delivery of it. While a secret is being replaced, list both: a receiver accepts the
- * message if it knows one of them.
+ * for each delivery of it. While a secret is being replaced, list the old one too: a receiver
+ * accepts the message if it knows one of them.
  */
 export const headers = Effect.fnUntraced(function* (id: string, body: string, secrets: ReadonlyArray<Secret>) {
   const timestamp = String(Math.floor((yield* Clock.currentTimeMillis) / 1000))

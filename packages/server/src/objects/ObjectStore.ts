@@ -36,9 +36,7 @@ export interface ByteWindow {
 /** An object that the store holds. */
 export interface ListedObject {
   readonly key: string
-  /**
-   * The time since the start of its put or since its end, by the clock that the store compares with.
-   */
+  /** The time since its put started or ended, by the store's clock. */
   readonly age: Duration.Duration
 }
 
@@ -53,9 +51,9 @@ export interface FoundObject {
 }
 
 /**
- * The store failed (status 503). `full`: no space left, and nothing of the object was kept.
- * `unavailable`: any other failure. `message` is for the operator, and contains no path and no
- * credentials.
+ * The store failed (status 503). The reason is `full` if it has no space left; nothing of the object
+ * was kept then. For everything else it is `unavailable`. `message` is for the operator, and contains
+ * no path and no credentials.
  */
 export class ObjectStoreError extends Data.TaggedError("ObjectStoreError")<{
   readonly operation: string
@@ -100,8 +98,8 @@ export class ObjectStore extends Context.Service<
     /** Every object whose key starts with `<kind>/`. */
     readonly list: (kind: string) => Stream.Stream<ListedObject, ObjectStoreError>
     /**
-     * Removes what is left of puts that began longer ago than this and whose process died. Returns
-     * how many there were. No put takes longer than {@link longestPut}.
+     * Removes what is left of puts that started longer ago than `age`. Returns their number. An age
+     * above {@link longestPut} leaves the puts in progress alone.
      */
     readonly removeIncomplete: (age: Duration.Duration) => Effect.Effect<number, ObjectStoreError>
     /** Checks whether an object could be stored now. */

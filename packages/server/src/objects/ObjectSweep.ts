@@ -47,8 +47,8 @@ const databaseId: Effect.Effect<string | undefined, StorageError, SqlClient> = E
 }).pipe(mapSqlError("ObjectSweep.databaseId"))
 
 /**
- * Makes an effect that checks every object of these owners once, removes what is left of interrupted
- * puts, and returns how many it removed. Fails if the store belongs to another database.
+ * Makes an effect that checks every object of these owners once, removes what is left of
+ * interrupted puts, and returns the number of both. Fails if the store belongs to another database.
  */
 export const make = Effect.fnUntraced(function* <R>(
   owners: Effect.Effect<ReadonlyArray<ObjectOwner>, never, R>,

@@ -1,7 +1,7 @@
 /**
  * A folder of this process, inside a folder that several processes on one machine may share. When a
- * process is killed, the next process to start removes its folder; running processes also look every
- * 15 seconds.
+ * process is killed, another one removes its folder: the next one to start, or a running one, which
+ * looks every 15 seconds.
  *
  * Each folder contains a file that its process keeps locked ({@link FileLock}), so a folder with a
  * free lock has no owner.

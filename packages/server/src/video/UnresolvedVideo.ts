@@ -31,7 +31,7 @@ export interface Options<E> {
     request: VideoRequest
   ) => Effect.Effect<Submitted>
   readonly cancelUpstream: (job: VideoJob, handle: JobHandle) => Effect.Effect<void, E>
-  /** Deliveries of the message after which nobody finds out any more. */
+  /** Deliveries of the message after which the handle counts as lost. */
   readonly mostAttempts: number
 }
 

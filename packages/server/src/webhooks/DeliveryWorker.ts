@@ -7,8 +7,8 @@
  * An attempt succeeds with a 2xx within 15 seconds; redirects are not followed. After a failure
  * follow 5 seconds, 5 and 30 minutes, 2, 5, 10 and 14 hours, each up to a tenth longer so that
  * deliveries that failed together do not return together, and no less than the receiver asked for
- * by `Retry-After`. Then the delivery is given up, and kept for redelivery. A `410 Gone` gives it up
- * at once.
+ * by `Retry-After`. Then the delivery is given up, and kept for redelivery. A `410 Gone` gives it
+ * up at once.
  */
 import { Cause, Clock, Duration, Effect, FiberSet, Latch, Layer, Random, Schedule } from "effect"
 import { HttpBody, HttpClientRequest } from "effect/http"
@@ -83,7 +83,7 @@ const sentences = new Map([
 /** Why an attempt failed, in words for the workspace's owner. */
 export const errorOf = ({ failure, status }: OutboundRequest.Outcome): string | null => {
   if (failure === undefined) return null
-  if (status === null) return sentences.get(failure) ?? `The request failed (${failure}).`
+  if (status === null) return sentences.get(failure) ?? `The request failed: ${failure}.`
   if (status >= 300 && status < 400) return `The receiver answered with status ${status}. Redirects are not followed.`
   if (status === 410) return "The receiver answered with status 410: it no longer wants this webhook."
   return `The receiver answered with status ${status}.`

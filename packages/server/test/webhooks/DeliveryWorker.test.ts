@@ -43,7 +43,7 @@ describe("what follows an attempt", () => {
     expect(errorOf({ ...outcome, status: null, failure: "no answer in time" })).toBe(
       "The receiver did not answer within 15 seconds."
     )
-    expect(errorOf({ ...outcome, status: null, failure: "EPIPE" })).toBe("The request failed (EPIPE).")
+    expect(errorOf({ ...outcome, status: null, failure: "EPIPE" })).toBe("The request failed: EPIPE.")
     expect(errorOf({ ...outcome, status: 302 })).toBe(
       "The receiver answered with status 302. Redirects are not followed."
     )
