@@ -2,7 +2,7 @@
  * Decides from an upstream's failure whether a video job is retried, and how long to wait first.
  */
 import type { ProviderError, Reason } from "@model-gateway/providers/ProviderError"
-import { Duration } from "effect"
+import { Duration, Effect, Random } from "effect"
 
 /** What to do after a failure. `error` is shown to the caller if the job fails because of it. */
 export interface RetryDecision {
@@ -98,3 +98,7 @@ export const backoff = (failures: number, retryAfter?: Duration.Duration): Durat
     Duration.min(Duration.seconds(2 ** Math.min(failures - 1, 10)), Duration.seconds(60)),
     Duration.min(retryAfter ?? Duration.zero, longestWait)
   )
+
+/** Up to a tenth longer, so that jobs that were submitted together do not go on together. */
+export const jittered = (delay: Duration.Duration): Effect.Effect<Duration.Duration> =>
+  Effect.map(Random.next, (part) => Duration.times(delay, 1 + part / 10))

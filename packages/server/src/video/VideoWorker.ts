@@ -20,7 +20,7 @@ import { ProviderError as UpstreamError, Timeout } from "@model-gateway/provider
 import * as SafeMessage from "@model-gateway/providers/SafeMessage"
 import type { JobHandle, SubmittedVideo, VideoRequest } from "@model-gateway/providers/Video"
 import { isFinal } from "@model-gateway/core/Video"
-import { Cause, Clock, Context, Duration, Effect, Fiber, Layer, Random, Result, Schedule } from "effect"
+import { Cause, Clock, Context, Duration, Effect, Fiber, Layer, Result, Schedule } from "effect"
 import { ObjectStore, keyOf, type ObjectStoreError } from "../objects/ObjectStore.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Failures from "../http/Failures.ts"
@@ -33,6 +33,7 @@ import type { StorageError } from "../storage/sql/StorageError.ts"
 import * as UnresolvedVideo from "./UnresolvedVideo.ts"
 import * as VideoAttempts from "./VideoAttempts.ts"
 import * as VideoCandidate from "./VideoCandidate.ts"
+import * as VideoFailures from "./VideoFailures.ts"
 import { isUnresolved, type Output, type VideoJob } from "./VideoJob.ts"
 import { VideoJobs } from "./VideoJobs.ts"
 import { type Message, VideoQueue } from "./VideoQueue.ts"
@@ -100,9 +101,6 @@ export const pollDelay = (
     Duration.max(pollInterval, Duration.min(retryAfter, RetryDecision.longestWait))
   )
 
-/** Up to a tenth longer, so that jobs that were submitted together are not polled together. */
-const jittered = (delay: Duration.Duration) => Effect.map(Random.next, (part) => Duration.times(delay, 1 + part / 10))
-
 const timedOut = new UpstreamError({ reason: new Timeout() })
 
 /** Makes the worker over the jobs, the catalogue and the object store. */
@@ -111,7 +109,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
   const signals = yield* VideoSignals
   const objects = yield* ObjectStore
   const candidateOf = VideoCandidate.lookup(yield* ModelCatalogue, yield* ProviderKeys)
-  const mostFailures = options?.failures ?? 30
+  const { failJob, failLost, retry, tryNextProvider } = VideoFailures.make(jobs, options?.failures ?? 30)
   const mostAttempts = options?.attempts ?? 10
   const callTimeout = options?.callTimeout ?? "60 seconds"
   const submitTo = yield* VideoSubmission.make({ callTimeout })
@@ -126,50 +124,6 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
     Effect.logWarning(what).pipe(
       Effect.annotateLogs({ job_id: job.id, provider: job.provider, reason: reasonOf(error), step: job.step })
     )
-
-  const failJob = (job: VideoJob, error: string) => Effect.flatMap(jobs.fail(job, error), entered)
-
-  /**
-   * Fails a job whose submission was not answered. It is logged, to explain the provider's bill.
-   */
-  const failLost = (job: VideoJob) =>
-    Effect.logWarning("The answer to the submission of a video job was lost: its provider may bill it").pipe(
-      Effect.annotateLogs({ job_id: job.id, provider: job.provider, upstream_model: job.upstreamModel }),
-      Effect.andThen(failJob(job, RetryDecision.lostAnswer(job.provider)))
-    )
-
-  const isGivenUp = (
-    { isRetryable, mostFailures: most = mostFailures }: RetryDecision.RetryDecision,
-    failures: number
-  ) => !isRetryable || failures >= most
-
-  /** After a failure: retries later, and not before `pollInterval`, or fails the job. */
-  const failedOnce = Effect.fnUntraced(function* (
-    job: VideoJob,
-    failures: number,
-    decision: RetryDecision.RetryDecision,
-    pollInterval: Duration.Duration = Duration.zero
-  ) {
-    if (isGivenUp(decision, failures)) return yield* failJob(job, decision.error)
-    const delay = Duration.max(RetryDecision.backoff(failures, decision.retryAfter), pollInterval)
-    yield* jobs.postpone(job, yield* jittered(delay), failures)
-  })
-
-  /**
-   * After a definite rejection: tries the next provider, at once or, if all have been tried, later.
-   */
-  const tryNextProvider = Effect.fnUntraced(function* (
-    job: VideoJob,
-    failures: number,
-    decision: RetryDecision.RetryDecision
-  ) {
-    const next = VideoCandidate.nextCandidate(job, !decision.isRetryable)
-    if (next === undefined) return yield* failJob(job, decision.error)
-    if (!next.startsOver) return yield* jobs.reroute(job, next, Duration.zero, failures)
-    if (failures + 1 >= mostFailures) return yield* failJob(job, decision.error)
-    const delay = yield* jittered(RetryDecision.backoff(failures + 1, decision.retryAfter))
-    yield* jobs.reroute(job, next, delay, failures + 1)
-  })
 
   const requestFor = Effect.fnUntraced(function* (job: VideoJob) {
     const wanted = yield* jobs.requestOf(job.id)
@@ -238,11 +192,9 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
     }
     if (reason !== undefined) yield* note(job, "A video job was not accepted upstream", new UpstreamError({ reason }))
     if (outcome._tag === "NotTaken" && outcome.isFinal) return yield* failJob(job, decision.error)
-    if (outcome._tag === "Unknown" && !isIdempotent) {
-      return yield* failLost(job)
-    }
+    if (outcome._tag === "Unknown" && !isIdempotent) return yield* failLost(job)
     yield* outcome._tag === "Unknown" || mayHaveIt
-      ? failedOnce(job, failures + 1, decision)
+      ? retry(job, failures + 1, decision)
       : tryNextProvider(job, failures, decision)
   })
 
@@ -279,7 +231,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
         error._tag === "ProviderError"
           ? RetryDecision.ofContent(error, VideoCandidate.isOwn(job))
           : { isRetryable: true, error: "the finished video could not be stored" }
-      return yield* failedOnce(job, failures + 1, decision, upstream.offer.pollInterval)
+      return yield* retry(job, failures + 1, decision, upstream.offer.pollInterval)
     }
     const outputs = fetched.success
     const completed = yield* jobs.complete(job, outputs, charge)
@@ -299,7 +251,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
       if (Result.isFailure(polled)) {
         yield* note(job, "The status of a video job could not be read from the upstream", polled.failure)
         const decision = RetryDecision.ofPoll(polled.failure.reason, VideoCandidate.isOwn(job))
-        return yield* failedOnce(job, failures + 1, decision, offer.pollInterval)
+        return yield* retry(job, failures + 1, decision, offer.pollInterval)
       }
       const status = polled.success
       if (status.status === "completed") {
@@ -314,7 +266,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
       if (reached !== null && reached !== progress) yield* jobs.progress(job, reached)
       progress = reached
       const age = Duration.millis((yield* Clock.currentTimeMillis) - job.createdAt)
-      const delay = yield* jittered(pollDelay(age, offer.pollInterval, status.retryAfter))
+      const delay = yield* RetryDecision.jittered(pollDelay(age, offer.pollInterval, status.retryAfter))
       if (Duration.isGreaterThanOrEqualTo(delay, longestStay)) {
         yield* jobs.postpone(job, delay, 0)
         return

@@ -1,0 +1,60 @@
+/** What a worker does with a job after a failure: tries again later, or fails the job. */
+import { Duration, Effect } from "effect"
+import * as Metrics from "../observability/Metrics.ts"
+import * as RetryDecision from "./RetryDecision.ts"
+import * as VideoCandidate from "./VideoCandidate.ts"
+import type { VideoJob } from "./VideoJob.ts"
+import type { VideoJobs } from "./VideoJobs.ts"
+
+/** After `mostFailures` consecutive failures of all candidates, the job fails. */
+export const make = (jobs: VideoJobs["Service"], mostFailures: number) => {
+  /** Fails the job. `error` is shown to the caller. */
+  const failJob = Effect.fnUntraced(function* (job: VideoJob, error: string) {
+    const failed = yield* jobs.fail(job, error)
+    if (failed !== null) yield* Metrics.jobEntered(failed.status)
+  })
+
+  /**
+   * Fails a job whose submission was not answered. It is logged, to explain the provider's bill.
+   */
+  const failLost = (job: VideoJob) =>
+    Effect.logWarning("The answer to the submission of a video job was lost: its provider may bill it").pipe(
+      Effect.annotateLogs({ job_id: job.id, provider: job.provider, upstream_model: job.upstreamModel }),
+      Effect.andThen(failJob(job, RetryDecision.lostAnswer(job.provider)))
+    )
+
+  /**
+   * Retries at the same provider, and not before `pollInterval`, or fails the job. `failures` counts
+   * the consecutive ones with this one.
+   */
+  const retry = Effect.fnUntraced(function* (
+    job: VideoJob,
+    failures: number,
+    decision: RetryDecision.RetryDecision,
+    pollInterval: Duration.Duration = Duration.zero
+  ) {
+    const isGivenUp = !decision.isRetryable || failures >= (decision.mostFailures ?? mostFailures)
+    if (isGivenUp) return yield* failJob(job, decision.error)
+    const delay = Duration.max(RetryDecision.backoff(failures, decision.retryAfter), pollInterval)
+    yield* jobs.postpone(job, yield* RetryDecision.jittered(delay), failures)
+  })
+
+  /**
+   * After a definite rejection: tries the next provider, at once or, if all have been tried, later.
+   * `failures` counts how often all have been tried before.
+   */
+  const tryNextProvider = Effect.fnUntraced(function* (
+    job: VideoJob,
+    failures: number,
+    decision: RetryDecision.RetryDecision
+  ) {
+    const next = VideoCandidate.nextCandidate(job, !decision.isRetryable)
+    if (next === undefined) return yield* failJob(job, decision.error)
+    if (!next.startsOver) return yield* jobs.reroute(job, next, Duration.zero, failures)
+    if (failures + 1 >= mostFailures) return yield* failJob(job, decision.error)
+    const delay = yield* RetryDecision.jittered(RetryDecision.backoff(failures + 1, decision.retryAfter))
+    yield* jobs.reroute(job, next, delay, failures + 1)
+  })
+
+  return { failJob, failLost, retry, tryNextProvider }
+}
