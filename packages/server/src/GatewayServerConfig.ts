@@ -155,7 +155,7 @@ export const declarations = {
   redisPrefix: Setting.text("redis-prefix", {
     allowed: "a text",
     default: "model-gateway:",
-    description: "Prefix of all keys in Redis. Services that use the same database of a Redis must differ in it"
+    description: "Prefix of all keys in Redis. Services that share a database of a Redis need different prefixes"
   }),
   freeDailyRequests: Setting.integer("free-daily-requests", {
     minimum: 1,
@@ -178,7 +178,7 @@ export const declarations = {
       schema: Schema.Redacted(Schema.String.check(Schema.isPattern(/^[A-Za-z0-9+/]{43}=$/))),
       allowed: "32 bytes in base64, as openssl rand -base64 32 prints them",
       description:
-        "Key that encrypts the secrets that are stored: provider keys of callers, and secrets of webhooks and broadcast destinations. Without it, the first one that is stored creates a key, in the file master.key of the data folder or in the Postgres database"
+        "Key that encrypts stored secrets: provider keys of callers, and secrets of webhooks and broadcast destinations. Without it, the first secret that is stored creates a key, in the file master.key of the data folder or in the Postgres database"
     }),
     formerMasterKeys: Setting.secret("former-master-keys", {
       schema: Schema.Redacted(Schema.String.check(Schema.isPattern(/^[A-Za-z0-9+/]{43}=(,[A-Za-z0-9+/]{43}=){0,9}$/))),

@@ -20,7 +20,9 @@ const Column = Schema.fromJsonString(
 
 const read = (column: string): Effect.Effect<Sealed> => Effect.orDie(Schema.decodeEffect(Column)(column))
 
-/** For values of the schema. Errors have this `operation`. A column that is not valid is a defect. */
+/**
+ * For values of the schema. Errors have this `operation`. A column that is not valid is a defect.
+ */
 export const make = Effect.fnUntraced(function* <A, I>(
   schema: Schema.ConstraintCodec<A, I>,
   operation: string

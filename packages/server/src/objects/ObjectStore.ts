@@ -51,9 +51,9 @@ export interface FoundObject {
 }
 
 /**
- * The store failed (status 503). The reason is `full` if it has no space left; nothing of the object
- * was kept then. For everything else it is `unavailable`. `message` is for the operator, and contains
- * no path and no credentials.
+ * The store failed (status 503). The reason is `full` if it has no space left; nothing of the
+ * object was kept then. For everything else it is `unavailable`. `message` is for the operator, and
+ * contains no path and no credentials.
  */
 export class ObjectStoreError extends Data.TaggedError("ObjectStoreError")<{
   readonly operation: string

@@ -1,6 +1,6 @@
 /**
- * Receives a file as `multipart/form-data`. Its bytes are streamed to the object store, or passed on
- * to a provider while they arrive, and never held in memory.
+ * Receives a file as `multipart/form-data`. Its bytes are streamed to the object store, or passed
+ * on to a provider while they arrive, and never held in memory.
  *
  * The fields may come in any order. Parts other than `file` and `purpose` are read and discarded.
  * If anything is wrong with the form, nothing of it stays stored.

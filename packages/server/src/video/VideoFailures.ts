@@ -24,8 +24,8 @@ export const make = (jobs: VideoJobs["Service"], mostFailures: number) => {
     )
 
   /**
-   * Retries at the same provider, and not before `pollInterval`, or fails the job. `failures` counts
-   * the consecutive ones with this one.
+   * Retries at the same provider, and not before `pollInterval`, or fails the job. `failures`
+   * counts the consecutive ones with this one.
    */
   const retry = Effect.fnUntraced(function* (
     job: VideoJob,

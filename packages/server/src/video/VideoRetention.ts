@@ -1,10 +1,10 @@
 /**
  * Deletes video jobs and requests that are no longer needed.
  *
- * - Jobs, some time after they end, if the operator has set a retention. Their videos are removed by
- *   the next object sweep.
- * - Requests of ended jobs. They are deleted at the job's end; this handles jobs that an earlier
- *   release ended.
+ * - Jobs, some time after they end, if the operator has set a retention. Their videos are removed
+ *   by the next object sweep.
+ * - Requests of ended jobs. Most are deleted at the job's end. This deletes those of jobs that an
+ *   earlier release ended, and of jobs that ended during their submission.
  */
 import { Clock, Duration, Effect, type Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"

@@ -81,7 +81,8 @@ describe("KeyFormat", () => {
           counts.set(char, (counts.get(char) ?? 0) + 1)
         }
       }
-      // 64,000 characters, 1032 of each on average. Bytes modulo 62 would give the first eight 1250.
+      // 64,000 characters, 1032 of each on average. Bytes modulo 62 would give the first eight
+      // 1250.
       expect(counts.size).toBe(62)
       expect(Math.max(...counts.values())).toBeLessThan(1180)
       expect(Math.min(...counts.values())).toBeGreaterThan(890)

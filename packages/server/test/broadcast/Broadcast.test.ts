@@ -57,7 +57,9 @@ const clientOf = (got: Array<Got>, answer: Destinations) =>
     })
   )
 
-/** A vault that does not encrypt: encryption takes real time, which the TestClock does not wait for. */
+/**
+ * A vault that does not encrypt: encryption takes real time, which the TestClock does not wait for.
+ */
 const openVault = Layer.succeed(
   Vault,
   Vault.of({

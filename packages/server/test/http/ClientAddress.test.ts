@@ -94,7 +94,8 @@ describe("the caller's address", () => {
     const of = callerOf("10.0.0.0/8")
     const many = Array.from({ length: 10_000 }, (_, i) => `10.${i >> 8}.${i & 255}.1`)
     expect(of("10.0.0.1", [...many, "198.51.100.7"].join(", "))).toBe("198.51.100.7")
-    // No service stands behind so many proxies: the walk ends at the 32nd, and who is further left is not believed.
+    // No service stands behind so many proxies: the walk ends at the 32nd, and addresses further
+    // left are ignored.
     expect(of("10.0.0.1", ["198.51.100.7", ...many].join(", "))).toBe(many.at(-32))
     expect(of("10.0.0.1", ",".repeat(10_000))).toBe("10.0.0.1")
   })

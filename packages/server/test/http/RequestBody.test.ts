@@ -20,7 +20,10 @@ const nested = (levels: number): unknown => (levels === 0 ? 1 : [nested(levels -
 
 const trace = (keys: number) => Object.fromEntries(Array.from({ length: keys }, (_, n) => [`key-${n}`, n]))
 
-/** Sends the head of a request and none of its body; the answer, if one comes, and the request goes with the scope. */
+/**
+ * Sends the head of a request and none of its body. Returns the response, if there is one. Closing
+ * the scope ends the request.
+ */
 const begin = (path: string, options: { readonly key?: string; readonly length?: number; readonly expect?: string }) =>
   Effect.gen(function* () {
     const { ordinaryKey, port } = yield* TestGateway

@@ -70,7 +70,7 @@ describe.runIf(hasS3())("S3ObjectStore", () => {
     )
   )
 
-  it.live("repeats what S3 answers with a 503, and what loses its connection", () =>
+  it.live("repeats requests that S3 answers with a 503, and those that lose their connection", () =>
     withStore(() =>
       Effect.gen(function* () {
         s3.faults.fail(/^PUT /, "slowDown", 1)
@@ -87,7 +87,7 @@ describe.runIf(hasS3())("S3ObjectStore", () => {
     )
   )
 
-  it.live("reports an S3 that stays busy, leaves nothing behind, and works when it is well again", () =>
+  it.live("reports that S3 stays busy, leaves nothing behind, and works again when S3 does", () =>
     withStore(({ kept }) =>
       Effect.gen(function* () {
         const busy = { _tag: "ObjectStoreError", reason: "unavailable", message: "The object store is busy (503)." }
@@ -220,7 +220,7 @@ describe.runIf(hasS3())("S3ObjectStore", () => {
     )
   )
 
-  it.live("takes ages from the store's clock, and works on when that of the machine jumps", () =>
+  it.live("takes ages from the store's clock, and keeps working when the machine's clock jumps", () =>
     Effect.gen(function* () {
       const url = s3.server.url({ prefix: TestS3.ownPrefix() })
       const folder = yield* temporaryFolder

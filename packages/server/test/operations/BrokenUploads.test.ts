@@ -3,7 +3,10 @@ import { Effect } from "effect"
 import { connect } from "node:net"
 import { layer, TestGateway } from "../TestGateway.ts"
 
-/** Sends a request and, without waiting for its answer, a part of an upload; breaks the connection off after some milliseconds. */
+/**
+ * Sends a request and, without waiting for the response, a part of an upload. Closes the connection
+ * after some milliseconds.
+ */
 const breakOff = (port: number, key: string, attempt: number) =>
   Effect.callback<void>((resume) => {
     const socket = connect(port, "127.0.0.1")

@@ -1,4 +1,5 @@
-// A rerank through the whole service and Cohere's adapter, against a double of Cohere's API on a socket.
+// A rerank through the whole service and Cohere's adapter, against a double of Cohere's API on a
+// socket.
 import { NodeHttpClient } from "@effect/platform-node"
 import { expect, it } from "@effect/vitest"
 import { Response } from "@model-gateway/core/Rerank"

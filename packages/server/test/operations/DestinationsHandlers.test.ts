@@ -198,7 +198,7 @@ it.layer(layer(), { excludeTestServices: true })("/observability/destinations", 
     })
   )
 
-  it.effect.runIf(kind === "sqlite")("their secrets are not in the database as they are", () =>
+  it.effect.runIf(kind === "sqlite")("their secrets are not in the database in plain text", () =>
     Effect.gen(function* () {
       const { folder } = yield* TestGateway
       const headers = { authorization: "Bearer never-on-disk" }

@@ -145,7 +145,8 @@ describe.runIf(hasS3())("the service on S3", () => {
         expect((yield* ask(`/api/v1/files/${deleted.id}/content`)).status).toBe(404)
         expect(yield* kept).toHaveLength(2)
         const sweep = yield* ObjectSweep.make(Effect.all([FileStore.objectOwner]), { grace: Duration.zero })
-        // S3 counts in whole seconds: a sweep without a grace sees an object of the same second as new.
+        // S3 counts in whole seconds: a sweep without a grace sees an object of the same second as
+        // new.
         const refused = yield* Effect.flip(Effect.repeat(sweep, Schedule.spaced("100 millis")))
         expect(refused).toMatchObject({ _tag: "ObjectStoreError" })
         s3.faults.heal()

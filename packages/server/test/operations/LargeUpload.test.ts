@@ -33,7 +33,10 @@ const makeBase = (): Buffer => {
   return base
 }
 
-/** Sends a file of so many mebibytes; answers the response's body and the SHA-256 of what was sent. */
+/**
+ * Sends a file of this many mebibytes. Returns the body of the response and the SHA-256 of the
+ * file.
+ */
 const send = (port: number, key: string, mebibytes: number, query = "") =>
   Effect.callback<{ readonly body: string; readonly sha256: string }>((resume) => {
     const base = makeBase()
@@ -121,7 +124,7 @@ const startGateway = Effect.fnUntraced(function* (...more: ReadonlyArray<string>
   return { ...(yield* Deferred.await(ready)), growth }
 })
 
-/** A files API that keeps nothing: answers the size and the SHA-256 of the form's file as its id. */
+/** A files API that keeps nothing. It returns the size and the SHA-256 of the file as its id. */
 const startCounting = Effect.acquireRelease(
   Effect.callback<Server>((resume) => {
     const server = createServer((request, response) => {

@@ -394,7 +394,10 @@ it.layer(
   )
 })
 
-/** Sends pieces over a socket of its own and reads until the other side closes or a whole answer is there. */
+/**
+ * Sends pieces over a socket, and reads until the other side closes it or a whole response is
+ * there.
+ */
 const raw = (port: number, pieces: ReadonlyArray<string>) =>
   Effect.callback<string>((resume) => {
     let text = ""

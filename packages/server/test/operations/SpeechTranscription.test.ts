@@ -1,4 +1,5 @@
-// Real speech through the whole service: espeak-ng speaks, the gateway takes the upload, pocketsphinx hears.
+// Real speech through the whole service: espeak-ng speaks, the gateway takes the upload,
+// pocketsphinx transcribes it.
 import { NodeServices } from "@effect/platform-node"
 import { expect, it } from "@effect/vitest"
 import { Response } from "@model-gateway/core/Transcription"

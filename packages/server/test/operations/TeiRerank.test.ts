@@ -1,4 +1,5 @@
-// A rerank through the whole service and the adapter of Text Embeddings Inference, against a double on a socket.
+// A rerank through the whole service and the adapter of Text Embeddings Inference, against a double
+// on a socket.
 import { NodeHttpClient } from "@effect/platform-node"
 import { expect, it } from "@effect/vitest"
 import { Response } from "@model-gateway/core/Rerank"

@@ -43,7 +43,7 @@ const uploads = Effect.gen(function* () {
   return entries.filter((entry) => entry !== ProcessFolder.lockName)
 })
 
-/** Nothing of an upload is left beside the data once its request, which ends a little after its answer, is over. */
+/** Nothing is left of an upload after its request, which ends shortly after its response. */
 const noUploads = Effect.repeat(uploads, { until: (entries) => entries.length === 0 })
 
 it.layer(layer({ bodyLimits: { transcription: 60_000, transcriptionFile: 40_000 } }), { excludeTestServices: true })(

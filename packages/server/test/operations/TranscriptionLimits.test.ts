@@ -1,4 +1,5 @@
-// What a transcription model takes: the size and the length of the audio. And the languages of its answers.
+// What a transcription model takes: the size and the length of the audio. And the languages of its
+// answers.
 import { expect, it } from "@effect/vitest"
 import { Response } from "@model-gateway/core/Transcription"
 import type { TranscriptionRequest } from "@model-gateway/providers/Transcription"

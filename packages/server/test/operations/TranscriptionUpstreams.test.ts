@@ -1,4 +1,5 @@
-// Transcriptions through the whole service and the adapters, against doubles of the upstreams on sockets.
+// Transcriptions through the whole service and the adapters, against doubles of the upstreams on
+// sockets.
 import { NodeHttpClient, NodeServices } from "@effect/platform-node"
 import { expect, it } from "@effect/vitest"
 import { Response } from "@model-gateway/core/Transcription"

@@ -25,7 +25,10 @@ import { layerClient } from "../TestStorage.ts"
 /** What the gateway's provider was asked. */
 class Scripted extends Context.Service<Scripted, Upstream>()("test/Scripted") {}
 
-/** A gateway whose one provider makes films, portraits from images, enlargements, and two films for nothing. */
+/**
+ * A gateway whose one provider makes films, portraits from images, enlargements, and two films for
+ * nothing.
+ */
 const gateway = Layer.unwrap(
   Effect.sync(() => {
     const upstream = makeUpstream([
@@ -38,7 +41,8 @@ const gateway = Layer.unwrap(
       },
       { ...model, id: "test/free", free: true, pricing: { unit: "second", microCredits: 0 } }
     ])
-    // The tests share it: jobs that one of them left to an upstream that is down for a while must open no circuit on the next.
+    // The tests share it: jobs that one of them left to an upstream that is down for a while must
+    // open no circuit on the next.
     return TestGateway.layer({ circuits: { failures: 1000 } }, [upstream.offers]).pipe(
       Layer.provideMerge(Layer.succeed(Scripted, upstream))
     )

@@ -1,4 +1,6 @@
-/** Requests with provider keys of the caller: which credential calls which provider, and who pays. */
+/**
+ * Requests with provider keys of the caller: which credential calls which provider, and who pays.
+ */
 import { describe, expect, it } from "@effect/vitest"
 import type { CreateRequest } from "@model-gateway/core/Byok"
 import * as Byok from "@model-gateway/core/Byok"

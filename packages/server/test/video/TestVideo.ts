@@ -1,4 +1,6 @@
-/** The services of video jobs over a real database, with an upstream whose every word the test decides. */
+/**
+ * The services of video jobs over a real database, with an upstream whose answers the test decides.
+ */
 import type { Request } from "@model-gateway/core/Video"
 import { gatewayCredential, type Offers, type VideoOffer } from "@model-gateway/providers/Offer"
 import { type Charge, cost, type PerSecond } from "@model-gateway/providers/Pricing"
@@ -144,7 +146,7 @@ export const makeUpstream = (models: ReadonlyArray<Model> = [model], name = "tes
   return upstream
 }
 
-/** All that jobs need over a database; each use is a process of its own as far as the database can tell. */
+/** What jobs need, over a database. Each use is a process of its own for the database. */
 export const layerAt = <E1, R1, E2, R2>(
   location: string,
   offers: ReadonlyArray<Offers>,

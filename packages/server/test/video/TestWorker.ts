@@ -29,7 +29,10 @@ export const money = Effect.fnUntraced(function* (workspaceId: string) {
   return { balance: balance?.balance, held: balance?.held, rows: usage.length }
 })
 
-/** The {@link money} of a workspace of one credit: nothing spent, a job of 5 seconds under way, that job charged. */
+/**
+ * The {@link money} of a workspace of one credit: nothing spent, a job of 5 seconds under way, that
+ * job charged.
+ */
 export const untouched = { balance: 1_000_000, held: 0, rows: 0 }
 export const held = { balance: 1_000_000, held: 50_000, rows: 0 }
 export const charged = { balance: 950_000, held: 0, rows: 1 }
@@ -41,8 +44,8 @@ const settle = Effect.repeat(Effect.yieldNow, { times: 50 })
 const macrotask = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
 
 /**
- * Handles messages as they come due, until it is so. For workers that wait for more than the test's clock, such as the
- * decryption of a key, which takes its own time on a busy machine.
+ * Handles messages as they come due, until the condition holds. For workers that wait for more than
+ * the test's clock, such as the decryption of a key, which takes real time.
  */
 export const workUntil = Effect.fnUntraced(function* <E, R>(isSo: Effect.Effect<boolean, E, R>) {
   const workers = yield* startWorkers
@@ -57,7 +60,10 @@ export const workUntil = Effect.fnUntraced(function* <E, R>(isSo: Effect.Effect<
 /** Works until the job has ended. */
 export const workUntilOver = (id: string) => workUntil(Effect.map(read(id), ({ status }) => isFinal(status)))
 
-/** Handles messages as they come due, for so long by the test's clock, which goes in small steps so that nobody oversleeps. */
+/**
+ * Handles messages as they come due, for this long by the test's clock. The clock advances in small
+ * steps, so that no worker sleeps too long.
+ */
 export const work = Effect.fnUntraced(function* (during: Duration.Input) {
   const workers = yield* startWorkers
   const total = Duration.toMillis(Duration.fromInputUnsafe(during))

@@ -17,7 +17,9 @@ const lost =
 
 const fallbacks = [{ provider: "second", upstream_model: "test/film", credential: "gateway", cost_micro: 50_000 }]
 
-/** Two providers of one model, `test` and then `second`, neither of which has an idempotency key. */
+/**
+ * Two providers of one model, `test` and then `second`, neither of which has an idempotency key.
+ */
 const testing = <A, E>(
   test: (
     first: Upstream,
@@ -33,7 +35,10 @@ const testing = <A, E>(
     )
   })
 
-/** The job has failed for the lost answer, nothing is charged, and the upstreams were asked so often. */
+/**
+ * The job failed because of the lost answer, nothing is charged, and the upstreams were asked this
+ * often.
+ */
 const expectLost = Effect.fnUntraced(function* (
   by: { readonly workspaceId: string },
   id: string,

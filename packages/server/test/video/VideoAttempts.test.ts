@@ -17,7 +17,10 @@ const failing = (reason: ProviderError["reason"], status?: number) =>
 
 const fallbacks = [{ provider: "second", upstream_model: "test/film", credential: "gateway", cost_micro: 50_000 }]
 
-/** Two providers, `test` and then `second`, which are asked once. A circuit opens for a minute after 2 failures. */
+/**
+ * Two providers, `test` and then `second`, each asked once. A circuit opens for a minute after 2
+ * failures.
+ */
 const testing = <A, E>(
   test: (
     first: Upstream,
@@ -36,7 +39,10 @@ const testing = <A, E>(
     )
   })
 
-/** Expects these attempts in the event and in the request log's entry of the only job, and that those two agree. */
+/**
+ * Expects these attempts in the event and in the request log's entry of the only job, and that
+ * those two agree.
+ */
 const expectReported = Effect.fnUntraced(function* (status: string, attempts: ReadonlyArray<object>) {
   const [written] = yield* (yield* Outbox).read(0, 10)
   const [row] = yield* (yield* SqlClient)`SELECT * FROM usage_ledger`

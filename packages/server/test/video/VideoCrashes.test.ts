@@ -17,7 +17,10 @@ import { layerClient, temporaryFolder } from "../TestStorage.ts"
 import { layerAt, makeUpstream, model, payer, submit, type Upstream } from "./TestVideo.ts"
 import { charged, money, read, untouched } from "./TestWorker.ts"
 
-/** The upstream over HTTP, for the worker that dies. POST /{token} submits a job. Returns its origin. */
+/**
+ * The upstream over HTTP, for the worker that dies. POST /{token} submits a job. Returns its
+ * origin.
+ */
 const served = (upstream: Upstream) =>
   Effect.acquireRelease(
     Effect.callback<{ readonly origin: string; readonly close: () => void }>((resume) => {

@@ -1,4 +1,6 @@
-/** A job that is cancelled or expires while its submission has no answer, because its worker died. */
+/**
+ * A job that is cancelled or expires while its submission has no answer, because its worker died.
+ */
 import { describe, expect, it } from "@effect/vitest"
 import { ProviderError, Timeout, Unavailable } from "@model-gateway/providers/ProviderError"
 import { Deferred, Duration, Effect, Fiber, Layer } from "effect"
@@ -18,7 +20,9 @@ const failing = (reason: ProviderError["reason"]) => Effect.fail(new ProviderErr
 const lost =
   "the response of the provider test was lost before the job ended. It may still make the video. It costs nothing."
 
-/** A job whose worker died after the upstream had accepted it, and that was cancelled after that. */
+/**
+ * A job whose worker died after the upstream had accepted it, and that was cancelled after that.
+ */
 const cancelledWhileAsked = Effect.fnUntraced(function* (upstream: Upstream) {
   const jobs = yield* VideoJobs
   const by = yield* payer()

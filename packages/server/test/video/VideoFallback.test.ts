@@ -26,7 +26,10 @@ const fallbacks = [{ provider: "second", upstream_model: "test/film", credential
 
 const submit = (...[by, more]: Parameters<typeof submitJob>) => submitJob(by, { fallbacks, ...more })
 
-/** Two providers of one model, `test` and then `second`; a circuit opens for a minute after 3 failures in a row. */
+/**
+ * Two providers of one model, `test` and then `second`. A circuit opens for a minute after 3
+ * consecutive failures.
+ */
 const testing = <A, E>(
   test: (
     first: Upstream,

@@ -27,7 +27,7 @@ describe.each(databases)("the secrets of a workspace on $name", ({ layer }) => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("are two while the one is replaced by the other", () =>
+  it.effect("are two while one replaces the other", () =>
     Effect.gen(function* () {
       const { rotate, signers } = yield* make
       const first = yield* rotate(day)
