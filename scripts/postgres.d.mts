@@ -20,14 +20,11 @@ export interface Postgres {
   readonly pause: () => void
   /** SIGCONT to all its processes. */
   readonly resume: () => void
-  /** What it logged. */
-  readonly log: () => string
   /** Ends it and deletes its folder. */
   readonly remove: () => Promise<void>
 }
 
 /** Whether the server is installed for this platform. */
 export const hasPostgres: () => boolean
-export const noPostgres: string
 /** Starts a server and waits until it accepts connections. */
 export const startPostgres: (options?: Options) => Promise<Postgres>

@@ -10,7 +10,6 @@ import { createRequire } from "node:module"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
-import { fileURLToPath } from "node:url"
 import { freePort } from "./freePort.mjs"
 
 const isRoot = process.getuid?.() === 0
@@ -235,18 +234,10 @@ export const startPostgres = async ({ auth = "trust", durable = false, settings 
     kill: () => end("SIGKILL"),
     pause: () => signal("SIGSTOP", family(pid)),
     resume: () => signal("SIGCONT", family(pid)),
-    log: () => read("log"),
     remove: async () => {
       await end("SIGKILL")
       clear()
       process.off("exit", clear)
     }
   }
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const server = await startPostgres()
-  console.log(server.url)
-  process.stdin.resume()
-  process.stdin.on("end", () => void server.remove())
 }

@@ -27,13 +27,8 @@ export const urlOf: (origin: string, place?: S3Place) => string
 /** A running server. */
 export interface S3Server {
   readonly origin: string
-  readonly bucket: string
   /** The value of OBJECT_STORE_URL. */
   readonly url: (place?: S3Place) => string
-  /** Ends the process and keeps its data. */
-  readonly kill: () => Promise<void>
-  /** Starts it again on the same port, with the same data. */
-  readonly start: () => Promise<void>
   /** Ends the process and removes its data. */
   readonly stop: () => Promise<void>
 }

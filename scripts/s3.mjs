@@ -59,34 +59,20 @@ export const urlOf = (origin, { name = bucket, prefix = "" } = {}) =>
 /** Starts the server with an empty bucket. It ends with this process. */
 export const startS3 = async () => {
   const folder = mkdtempSync(join(tmpdir(), "model-gateway-s3-"))
-  let child
-  let port = 0
-
-  const start = async () => {
-    child = spawn(python, [script, folder, String(port), bucket], { stdio: ["pipe", "pipe", "pipe"] })
-    let problem = ""
-    child.stderr.setEncoding("utf8").on("data", (text) => (problem = (problem + text).slice(-4000)))
-    const [line] = await Promise.race([once(child.stdout, "data"), once(child, "close").then(() => [undefined])])
-    if (line === undefined) throw new Error(`The S3-compatible server did not start:\n${problem}`)
-    port = Number(line.toString())
-  }
-  const end = async (signal) => {
-    if (child.exitCode !== null || child.signalCode !== null) return
-    child.kill(signal)
-    await once(child, "exit")
-  }
-  await start()
+  const child = spawn(python, [script, folder, bucket], { stdio: ["pipe", "pipe", "pipe"] })
+  const ended = once(child, "close")
+  let problem = ""
+  child.stderr.setEncoding("utf8").on("data", (text) => (problem = (problem + text).slice(-4000)))
+  const [line] = await Promise.race([once(child.stdout, "data"), ended.then(() => [undefined])])
+  if (line === undefined) throw new Error(`The S3-compatible server did not start:\n${problem}`)
+  const origin = `http://127.0.0.1:${Number(line.toString())}`
   return {
-    origin: `http://127.0.0.1:${port}`,
-    bucket,
-    url: (options) => urlOf(`http://127.0.0.1:${port}`, options),
-    /** Ends the process and keeps its data. */
-    kill: () => end("SIGKILL"),
-    /** Starts it again on the same port, with the same data. */
-    start,
+    origin,
+    url: (options) => urlOf(origin, options),
     /** Ends the process and removes its data. */
     stop: async () => {
-      await end("SIGKILL")
+      child.kill("SIGKILL")
+      await ended
       rmSync(folder, { recursive: true, force: true })
     }
   }

@@ -1,8 +1,8 @@
 # An S3-compatible server for the tests: OpenStack Swift with its s3api, all of it in one process.
 #
-#   /usr/bin/python3 scripts/s3.py <folder> <port> <bucket>
+#   /usr/bin/python3 scripts/s3.py <folder> <bucket>
 #
-# Creates the bucket if it is missing, and prints a line with its port once it accepts requests. Ends when its standard
+# Creates the bucket, and prints a line with its port once it accepts requests. Ends when its standard
 # input does. Needs Debian's package python3-swift.
 import os
 import sys
@@ -18,7 +18,7 @@ from swift.common import utils
 from swift.common.ring import RingData
 from swift.common.swob import Request
 
-folder, port, bucket = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+folder, bucket = sys.argv[1:]
 
 # Data of tests need not survive a power failure.
 os.fsync = os.fdatasync = lambda fd: None
@@ -108,7 +108,7 @@ def serve(socket, application):
 
 for name, socket in sockets.items():
     serve(socket, app(name))
-listening = eventlet.listen(("127.0.0.1", port))
+listening = eventlet.listen(("127.0.0.1", 0))
 serve(listening, loadapp("config:" + proxy, name="main"))
 # Without the filters, and so without a signature.
 created = Request.blank("/v1/AUTH_test/" + bucket, environ={"REQUEST_METHOD": "PUT"}).get_response(

@@ -3,11 +3,11 @@ import * as PgClient from "@effect/sql-pg/PgClient"
 import { Effect, Record, Redacted } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { onTestFinished } from "vitest"
-import { type Options, type Postgres, startPostgres } from "../../../scripts/postgres.mjs"
+import { type Postgres, startPostgres } from "../../../scripts/postgres.mjs"
 
 /** Starts a server with one empty database. It ends with the test. */
-export const startServer = async (options?: Options): Promise<Postgres> => {
-  const server = await startPostgres(options)
+export const startServer = async (): Promise<Postgres> => {
+  const server = await startPostgres()
   onTestFinished(() => server.remove())
   return server
 }
