@@ -6,7 +6,10 @@ import { folder, run, serve } from "./Executable.ts"
 
 const masterKey = (): string => randomBytes(32).toString("base64")
 
-/** Stores a provider key and a broadcast destination in a gateway that runs with this environment. */
+/**
+ * Stores a provider key, a broadcast destination and a webhook secret in a gateway that runs with
+ * this environment.
+ */
 const store = async (dataDir: string, environment: Readonly<Record<string, string>>) => {
   const running = await serve(dataDir, [], environment)
   const [, key = ""] = await running.prints(/management key\s+(\S+)/)

@@ -23,7 +23,7 @@ export interface Running {
   readonly signal: (name: "SIGINT" | "SIGTERM" | "SIGKILL" | "SIGUSR2") => void
   /** All of stdout so far. */
   readonly printed: () => string
-  /** Waits for a match in stdout and returns it. Fails with all output if the process ends first. */
+  /** Waits for a match in stdout. Fails with all output if the process ends first. */
   readonly prints: (pattern: RegExp) => Promise<RegExpExecArray>
 }
 

@@ -181,7 +181,7 @@ describe("one model on two upstreams", () => {
     for (const double of [first, second]) double.always({ fault: "hang" })
     const startedAt = performance.now()
     const { body, status } = await ask(both, 0)
-    // Far below the 20 seconds and more of the default limits, and no matter how slow the machine is.
+    // Far below the default limits of 20 seconds and more, however slow the machine is.
     expect(performance.now() - startedAt).toBeLessThan(15_000)
     expect(status).toBe(524)
     expect(asFailure(body).error.metadata.attempts).toEqual([

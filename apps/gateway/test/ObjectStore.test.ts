@@ -1,4 +1,5 @@
-// The executable with an object store: refusals at its start, two processes on one bucket, and its memory.
+// The executable with an object store: refusals at its start, two processes on one bucket, and its
+// memory.
 import { createHash } from "node:crypto"
 import { createServer } from "node:http"
 import { expect, it, onTestFinished } from "vitest"

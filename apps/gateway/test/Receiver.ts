@@ -1,4 +1,4 @@
-/** A receiver of webhooks over TLS, which checks every signature with the package of the standard. */
+/** A receiver of webhooks over TLS, which verifies them with the package of the standard. */
 import { Schema } from "effect"
 import { readFileSync } from "node:fs"
 import { createServer } from "node:https"

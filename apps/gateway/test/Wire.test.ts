@@ -113,7 +113,7 @@ describe("the service", () => {
           async ([response]: Array<IncomingMessage>) => response?.resume().statusCode,
           (error: unknown) => error
         )
-        // The system ends new connections, which the gateway has not accepted, when it stops listening.
+        // When the gateway stops listening, the system ends connections that it has not accepted.
         stopped = status instanceof Error && !request.reusedSocket
         if (!stopped && status !== 200 && status !== 503) return void lost.push(status)
       }
