@@ -48,8 +48,8 @@ export class Reconcile extends Context.Service<
   Reconcile,
   {
     /**
-     * What there is to check, at most 1000 entries of each kind, newest first. With `since`, in epoch
-     * milliseconds, only what was abandoned or settled from then on.
+     * What there is to check, at most 1000 entries of each kind, newest first. With `since`, in
+     * epoch milliseconds, only what was abandoned or settled from then on.
      */
     readonly report: (since?: number) => Effect.Effect<Report, StorageError>
     /**
@@ -76,7 +76,8 @@ export const make = Effect.gen(function* () {
     const rows = yield* sql`SELECT * FROM intents WHERE state = 'open' ORDER BY reserved_at DESC, id LIMIT ${listed}`
     const intents = rows.map(intentRow)
     const owners = [...new Set(intents.flatMap(({ owner }) => owner ?? []))]
-    // This process has just started, so that it has not seen others be silent. Their locks show more.
+    // This process has just started, so that it has not seen others be silent. Their locks show
+    // more.
     const alive = yield* processes.alive
     const released = owners.length === 0 ? new Set<string>() : yield* locks.released(owners)
     const holderOf = (owner: string) => (alive.has(owner) && !released.has(owner) ? "alive" : "dead")

@@ -182,8 +182,8 @@ export const make = Effect.gen(function* () {
   const drop = ({ key, scope }: IdempotentRequest) => Effect.asVoid(deleteClaim(scope, key, owner.id))
 
   /**
-   * Claims that may still be in the database although no request holds them, because a write failed.
-   * Other processes would wait for them as long as this one lives.
+   * Claims that may still be in the database although no request holds them, because a write
+   * failed. Other processes would wait for them as long as this one lives.
    */
   const unconfirmed = new Map<string, IdempotentRequest>()
   let isConfirming = false

@@ -35,7 +35,9 @@ export interface Page {
 export class Outbox extends Context.Service<
   Outbox,
   {
-    /** The row of an event that ends now, for `Accounting`, which writes it with what it reports. */
+    /**
+     * The row of an event that ends now, for `Accounting`, which writes it with what it reports.
+     */
     readonly row: (event: NewEvent) => Effect.Effect<EventRow>
     /** Writes an event as part of the transaction that is under way. Fails outside of one. */
     readonly write: (event: NewEvent) => Effect.Effect<void, StorageError>

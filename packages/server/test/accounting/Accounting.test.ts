@@ -360,8 +360,8 @@ describe.each(databases)("Accounting on $name", ({ layer }) => {
 })
 
 /**
- * Reaps one intent within 30 seconds. Heartbeats take real time on Postgres, so the clock moves step
- * by step, and further if they lag behind.
+ * Reaps one intent within 30 seconds. Heartbeats take real time on Postgres, so the clock moves
+ * step by step, and further if they lag behind.
  */
 const reapedInTime = Effect.fnUntraced(function* (name: Database["name"]) {
   const accounting = yield* Accounting

@@ -69,7 +69,8 @@ describe.each(databases)("the ledger on $name", ({ layer, name }) => {
           const { id: workspaceId } = yield* workspaces.create(organizationId, "w")
           yield* accounting.addCredits(workspaceId, MicroCredits.make(history.credits))
           const reset = history.reset === "never" ? null : history.reset
-          // The test clock begins in 1970, whose first week began before any time that a row can hold.
+          // The test clock begins in 1970, whose first week began before any time that a row can
+          // hold.
           let now = Math.max(yield* Clock.currentTimeMillis, Date.UTC(2026, 0, 1))
           yield* TestClock.setTime(now)
           const limit = limitOf(history.limit)

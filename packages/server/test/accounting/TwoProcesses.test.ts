@@ -158,7 +158,8 @@ describe.each(databases)("two processes on $name", ({ create, name }) => {
         })
 
         let isOver = false
-        // Every look sees committed sums within the limits, except for costs that were settled late.
+        // Every look sees committed sums within the limits, except for costs that were settled
+        // late.
         const looks = yield* Effect.forkChild(
           Effect.gen(function* () {
             while (!isOver) {

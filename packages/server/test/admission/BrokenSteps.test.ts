@@ -16,7 +16,9 @@ const inTime = 20_000
 
 const nameOf = ({ step, when }: BreakingProxy.Break, how: string) => `${how}-${when}-${step}`
 
-/** The database, a gateway on it that nothing happens to, and what all requests together must leave. */
+/**
+ * The database, a gateway on it that is never disturbed, and what all requests together must leave.
+ */
 const setUp = Effect.gen(function* () {
   const url = yield* TestPostgres.create
   const folder = yield* temporaryFolder

@@ -6,7 +6,9 @@ import { fileURLToPath } from "node:url"
 
 const Started = Schema.fromJsonString(Schema.Struct({ port: Schema.Int, key: Schema.optionalKey(Schema.String) }))
 
-/** A gateway process over the folder, until the scope closes. It may kill itself: see the fixture. */
+/**
+ * A gateway process over the folder, until the scope closes. It may kill itself: see the fixture.
+ */
 export const start = (folder: string, ...death: ReadonlyArray<string>) => startWith({}, folder, death)
 
 /** A gateway process on a Postgres. */

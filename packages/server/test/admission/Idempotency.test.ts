@@ -46,7 +46,10 @@ const reserved = Effect.gen(function* () {
   })
 })
 
-/** As the service goes: whoever is first works and keeps the answer, and whatever ends otherwise frees the key. */
+/**
+ * As the service does: the first request works and stores its answer. If it fails or is
+ * interrupted, it releases the key.
+ */
 const once = <E>(wanted: IdempotentRequest, work: Effect.Effect<Answer, E>) =>
   Effect.uninterruptibleMask((restore) =>
     Effect.gen(function* () {
@@ -63,8 +66,8 @@ const once = <E>(wanted: IdempotentRequest, work: Effect.Effect<Answer, E>) =>
   )
 
 /**
- * Moves the clock until the fiber ends, and returns its result. A read in between gives a fiber that
- * waits for Postgres the time to get there.
+ * Moves the clock until the fiber ends, and returns its result. A read in between gives a fiber
+ * that waits for Postgres the time to get there.
  */
 const joinMoving = Effect.fnUntraced(function* <A, E>(fiber: Fiber.Fiber<A, E>) {
   const sql = yield* SqlClient

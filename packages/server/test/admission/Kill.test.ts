@@ -1,7 +1,9 @@
 /**
- * Nothing is paid for twice and no answer changes, whenever the process dies: a gateway is killed over and over in the middle of paid requests, and every caller asks again.
+ * Nothing is paid for twice and no answer changes, whenever the process dies: a gateway is killed
+ * again and again in the middle of paid requests, and every caller retries.
  *
- * It dies at each step that changes what the database holds of a request, and at no step in particular. Which request that hits is left to chance; `KILL_SEED` gives the same choices again.
+ * It dies at each step that changes what the database holds of a request, and at random moments.
+ * Chance decides which request that is; `KILL_SEED` repeats the choices of an earlier run.
  */
 import { NodeServices } from "@effect/platform-node"
 import { expect, it } from "@effect/vitest"

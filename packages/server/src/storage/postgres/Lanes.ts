@@ -1,5 +1,6 @@
 /**
- * Groups requests, so that those that arrive while a batch is under way go together in the next one.
+ * Groups requests, so that those that arrive while a batch is under way go together in the next
+ * one.
  *
  * There are a few lanes. Each has one batch under way at a time, and requests with the same key are
  * in the same lane. So the row of a busy workspace is locked once for a batch, and requests that

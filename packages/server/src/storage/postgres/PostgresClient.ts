@@ -114,10 +114,9 @@ export const make = Effect.fnUntraced(function* ({
 }, mapSqlError("PostgresClient.open"))
 
 /**
- * The Postgres database as a {@link SqlClient.SqlClient}, with
- * transactions ({@link GroupCommit}), the writers of paid requests ({@link LedgerStore}) and of
- * events ({@link EventLog}), and reads beside them ({@link Reader.Reader}), for as long as the layer
- * lives.
+ * The Postgres database as a {@link SqlClient.SqlClient}, with transactions ({@link GroupCommit}),
+ * the writers of paid requests ({@link LedgerStore}) and of events ({@link EventLog}), and reads
+ * beside them ({@link Reader.Reader}), for as long as the layer lives.
  *
  * @example
  * ```ts

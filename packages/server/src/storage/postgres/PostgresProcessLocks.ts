@@ -2,8 +2,8 @@
  * The locks of processes that share a Postgres: an advisory lock each, held by a connection of its
  * own. The server releases it when the connection ends.
  *
- * A connection can also be lost while its process lives. The process then takes the lock again, over
- * a new connection. So a released lock proves a death only together with a silent heartbeat.
+ * A connection can also be lost while its process lives. The process then takes the lock again,
+ * over a new connection. So a released lock proves a death only together with a silent heartbeat.
  */
 import { Deferred, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"

@@ -6,7 +6,9 @@
 import { Effect } from "effect"
 import { isSqlError } from "effect/sql/SqlError"
 
-/** Attempts after the first. Of several transactions in a conflict, each time at least one is done. */
+/**
+ * Attempts after the first. Of several transactions in a conflict, each time at least one is done.
+ */
 const most = 10
 
 const isConflict = (error: unknown): boolean =>

@@ -1,14 +1,14 @@
 /**
- * The functions in the database that write paid requests in one round trip. Their bodies are made of
- * the statements of `LedgerStatements.ts`. A migration creates them. A change of a body needs a
- * migration that creates new functions under new names, because processes of the earlier version may
- * still run.
+ * The functions in the database that write paid requests in one round trip. Their bodies are made
+ * of the statements of `LedgerStatements.ts`. A migration creates them. A change of a body needs a
+ * migration that creates new functions under new names, because processes of the earlier version
+ * may still run.
  *
  * **Locks.** A batch first locks all rows that it may change: reservations, budgets and workspaces,
- * each sorted by id. Idempotency keys and the counters of their answers follow, the counters sorted.
- * All writers follow this order, so batches of several processes never wait for each other in a circle.
- * After that it checks and writes one item after the other, so that the rows show each item what
- * those before it did. An item that is refused has written nothing.
+ * each sorted by id. Idempotency keys and the counters of their answers follow, the counters
+ * sorted. All writers follow this order, so batches of several processes never wait for each other
+ * in a circle. After that it checks and writes one item after the other, so that the rows show each
+ * item what those before it did. An item that is refused has written nothing.
  */
 import * as Statements from "../sql/LedgerStatements.ts"
 
@@ -235,7 +235,10 @@ const abandon = `
         RETURN NEXT json_build_object('freed', 0);
       END IF;`
 
-/** Leaves an item whose process has lost the idempotency key, unless its reservation had ended before. */
+/**
+ * Leaves an item whose process has lost the idempotency key, unless its reservation had ended
+ * before.
+ */
 const claim = `
       PERFORM FROM idempotency i WHERE i.scope = item.scope AND i.idempotency_key = item.idempotency_key
         AND i.owner = item.answer_owner FOR UPDATE;
@@ -261,8 +264,8 @@ const store = `
       counted_bytes := counted_bytes || item.bytes;`
 
 /**
- * Writes a batch of reservations, ends and answers. Returns a result for each of them, in order, and
- * then the stored bytes of each API key that has stored an answer.
+ * Writes a batch of reservations, ends and answers. Returns a result for each of them, in order,
+ * and then the stored bytes of each API key that has stored an answer.
  */
 const apply = `CREATE OR REPLACE FUNCTION ${names.apply}(batch text) RETURNS SETOF json LANGUAGE plpgsql
 SET jit = off SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$

@@ -3,8 +3,8 @@
  * the same JavaScript values.
  *
  * Integers are sent as `int8` and read as numbers. By itself the driver chooses the type of a
- * parameter by the size of its value, so that one statement would be prepared several times and sums
- * of small parameters would overflow.
+ * parameter by the size of its value, so that one statement would be prepared several times and
+ * sums of small parameters would overflow.
  */
 import type { PgConnection } from "@effect/sql-pg/PgConnection"
 import * as PgTypes from "@effect/sql-pg/PgTypes"

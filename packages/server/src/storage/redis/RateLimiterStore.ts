@@ -3,8 +3,8 @@
  *
  * One script per request reads, refills and takes from a token bucket, so that processes cannot
  * count at the same time. It measures by the clock of Redis: Effect's own script takes the clock of
- * the caller, and a process whose clock is ahead would refill the bucket for all, or lock it for the
- * others.
+ * the caller, and a process whose clock is ahead would refill the bucket for all, or lock it for
+ * the others.
  *
  * A bucket is a hash that expires once it is full. A refused request writes nothing.
  */

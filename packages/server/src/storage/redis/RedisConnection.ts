@@ -1,10 +1,10 @@
 /**
  * A connection to Redis that never makes a request wait for long.
  *
- * A command fails at once while there is no connection, and after {@link Options.timeLimit} if Redis
- * does not answer. The first failure ends the connection. In the background a new one is tried every
- * {@link Options.retryInterval}, and it is used once Redis accepts a write: a replica and a Redis that
- * is out of memory answer, but cannot count.
+ * A command fails at once while there is no connection, and after {@link Options.timeLimit} if
+ * Redis does not answer. The first failure ends the connection. In the background a new one is
+ * tried every {@link Options.retryInterval}, and it is used once Redis accepts a write: a replica
+ * and a Redis that is out of memory answer, but cannot count.
  *
  * The connections of `@effect/platform-node/NodeRedis` wait without limit for a server that has
  * stopped answering, also when they close.
@@ -35,8 +35,8 @@ export interface Options {
   /** The prefix of all keys, so that several services can use one Redis. */
   readonly prefix: string
   /**
-   * How long a command may take before the connection counts as lost, and up to a half more. More than
-   * a lost packet takes to be sent again. Default: 500 milliseconds.
+   * How long a command may take before the connection counts as lost, and up to a half more. More
+   * than a lost packet takes to be sent again. Default: 500 milliseconds.
    */
   readonly timeLimit?: Duration.Input | undefined
   /** Time between attempts to connect. Default: 1 second. */
@@ -128,8 +128,8 @@ export const make = Effect.fnUntraced(function* (options: Options) {
     })
 
   /**
-   * Fails when a command has no reply at the second of two looks after it was sent. After a pause of
-   * this process there is time between the looks to read the replies that have arrived.
+   * Fails when a command has no reply at the second of two looks after it was sent. After a pause
+   * of this process there is time between the looks to read the replies that have arrived.
    */
   const watch = Effect.fnUntraced(function* (session: Session) {
     let older = 0

@@ -91,8 +91,8 @@ export const withoutRowId = (sql: SqlClient) =>
   sql.onDialectOrElse({ sqlite: () => sql.literal("WITHOUT ROWID"), orElse: () => sql.literal("") })
 
 /**
- * Ends a `SELECT` whose rows no other transaction may change before this one ends. It waits for those
- * that are changing them. A transaction of SQLite is the only writer, so it is nothing there.
+ * Ends a `SELECT` whose rows no other transaction may change before this one ends. It waits for
+ * those that are changing them. A transaction of SQLite is the only writer, so it is nothing there.
  *
  * Other rows may still refer to the rows: a new row's foreign key does not wait.
  */

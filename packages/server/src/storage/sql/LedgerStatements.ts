@@ -43,7 +43,10 @@ const counted = (suffix: string): string =>
 const within = (period: string, start: string): string =>
   `CASE WHEN ${period}_start = ${start} THEN ${counted(`_${period}`)} ELSE 0 END`
 
-/** Whether a budget allows to hold `?7` in credits and `?8` as BYOK usage, in the periods `?2` to `?4`. */
+/**
+ * Whether a budget allows a reservation of `?7` in credits and `?8` as BYOK usage, in the periods
+ * `?2` to `?4`.
+ */
 export const fits = `(limit_micro IS NULL OR CAST(?7 AS BIGINT) + include_byok * ?8 = 0 OR ?7 + include_byok * ?8 + CASE limit_reset
   WHEN 'daily' THEN ${within("day", "?2")}
   WHEN 'weekly' THEN ${within("week", "?3")}

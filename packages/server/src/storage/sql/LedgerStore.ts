@@ -123,8 +123,8 @@ export interface Ended {
 }
 
 /**
- * Another process has taken over the idempotency key of a request, because this process seemed dead.
- * The other one does the work, answers and charges, so this one must not.
+ * Another process has taken over the idempotency key of a request, because this process seemed
+ * dead. The other one does the work, answers and charges, so this one must not.
  */
 export const claimLost = new StorageError({
   operation: "LedgerStore.end",

@@ -14,9 +14,9 @@
  * therefore check that it still owns what it writes.
  *
  * Processes never compare their clocks, because system clocks differ and jump. Each process counts
- * its own heartbeats: another process is silent for as many of them as its heartbeat did not change.
- * So a process is never considered dead because this one was suspended, or because no process could
- * write.
+ * its own heartbeats: another process is silent for as many of them as its heartbeat did not
+ * change. So a process is never considered dead because this one was suspended, or because no
+ * process could write.
  */
 import { Clock, Context, Duration, Effect, Layer, Schedule } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"

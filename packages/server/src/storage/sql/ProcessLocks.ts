@@ -11,8 +11,8 @@ import type { SqlError } from "effect/sql/SqlError"
 /** The locks. */
 export interface ProcessLocks {
   /**
-   * The silence in milliseconds after which a process with a released lock is dead. 0 where only the
-   * end of the process releases it. More where a lost connection also does.
+   * The silence in milliseconds after which a process with a released lock is dead. 0 where only
+   * the end of the process releases it. More where a lost connection also does.
    */
   readonly grace: number
   /**

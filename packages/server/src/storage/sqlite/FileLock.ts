@@ -36,7 +36,9 @@ export const take = (file: string, timeout = 0): Effect.Effect<boolean, Error, S
     (database) => Effect.sync(() => database?.close())
   ).pipe(Effect.map((database) => database !== undefined))
 
-/** Whether the file is there and nobody holds its lock. A file that cannot be opened is not free. */
+/**
+ * Whether the file is there and nobody holds its lock. A file that cannot be opened is not free.
+ */
 export const isFree = (file: string): Effect.Effect<boolean> =>
   Effect.sync(() => {
     const existing = pathToFileURL(file)

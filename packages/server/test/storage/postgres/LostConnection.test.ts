@@ -27,7 +27,10 @@ const gateway = Effect.fnUntraced(function* (url: string) {
 
 const rerank = { model: "sandbox/bm25", query: "a", documents: ["a", "b"] }
 
-/** The statuses of requests with a key that this process knows, and of one with a key that it does not know yet. */
+/**
+ * The statuses of requests with a key that this process knows, and of one with a key that it does
+ * not know yet.
+ */
 const statuses = Effect.fnUntraced(function* (unused: string) {
   const { ask, managementKey } = yield* TestGateway
   const answers = yield* Effect.all(
@@ -47,7 +50,10 @@ const statuses = Effect.fnUntraced(function* (unused: string) {
 
 const works = { key: 200, unusedKey: 200, rerank: 200, files: 200, keys: 200, video: 202 }
 
-/** 500 where the operation has no 503. Who the caller is, is not known without the database: never 401. */
+/**
+ * 500 where the operation has no 503. Who the caller is, is not known without the database: never
+ * 401.
+ */
 const fails = { key: 500, unusedKey: 503, rerank: 503, files: 503, keys: 500, video: 500 }
 
 const newKey = Effect.gen(function* () {
@@ -140,7 +146,8 @@ describe.runIf(hasPostgres())("when the database", () => {
           postgres.pause()
           const [lasted, found] = yield* Effect.timed(statuses(unused))
           expect(found).toEqual(fails)
-          // A new connection waits for 5 seconds, and a statement may run in a transaction that it ends.
+          // A new connection waits for 5 seconds, and a statement may run in a transaction that it
+          // ends.
           expect(Duration.toMillis(lasted)).toBeLessThan(2 * (timeout + cancellation) + 3000)
           postgres.resume()
           expect(yield* untilWorking(unused)).toEqual(works)

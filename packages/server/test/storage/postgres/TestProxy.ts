@@ -1,6 +1,6 @@
 /**
- * A TCP proxy in front of Postgres that counts round trips and can lose an answer, as a network does
- * that breaks down after the server has received a statement.
+ * A TCP proxy in front of Postgres that counts round trips and can lose an answer, as a network
+ * does that breaks down after the server has received a statement.
  */
 import { Effect } from "effect"
 import { connect, createServer, type Socket } from "node:net"
@@ -93,7 +93,10 @@ export const make = Effect.fnUntraced(function* (url: string) {
         const before = roundTrips
         return Effect.map(effect, (result) => ({ result, roundTrips: roundTrips - before }))
       }),
-    /** Loses the connection of the next request that contains this text, once the server has answered. */
+    /**
+     * Loses the connection of the next request that contains this text, once the server has
+     * answered.
+     */
     loseAnswerTo: (text: string) =>
       Effect.sync(() => {
         losing = text

@@ -69,7 +69,8 @@ describe.skipIf(TestRedis.isMissing)("CircuitBreakerStore on Redis", () => {
           const shared = yield* process.circuits.admit(key)
           yield* Effect.promise(redis.kill)
           const own = yield* process.circuits.admit(key)
-          // Redis admitted it and cannot be told. The circuit of the process has nothing to do with it.
+          // Redis admitted it and cannot be told. The circuit of the process has nothing to do with
+          // it.
           yield* result("Failure")(process, shared.generation)
           expect(yield* rejected(process)).toBe("admitted")
           yield* Effect.promise(redis.start)

@@ -15,7 +15,10 @@ const burst = (process: Process, key: string) =>
     (taken) => taken.filter((passed) => passed).length
   )
 
-/** Two processes share a limit, count by themselves after `stopRedis`, and share it again after `restoreRedis`. */
+/**
+ * Two processes share a limit, count by themselves after `stopRedis`, and share it again after
+ * `restoreRedis`.
+ */
 const outage = Effect.fnUntraced(function* (
   redis: RedisServer,
   stopRedis: Effect.Effect<unknown>,

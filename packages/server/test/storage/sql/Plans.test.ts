@@ -240,7 +240,8 @@ it.live("every statement uses a key or an index, and every index is used", () =>
       // A statement about given keys reads only those, not all keys of the organization.
       const wide = steps.filter(({ step, text }) => step.includes("INDEX keys_organization") && !/ORDER BY/.test(text))
       expect(wide).toEqual([])
-      // A page is read from an index, in its order and from its place on: no sort, no rows before it.
+      // A page is read from an index, in its order and from its place on: no sort, no rows before
+      // it.
       const pages = steps.filter(({ text }) => /created_at, (\w\.)?(hash|id)\) [<>].* LIMIT/.test(text))
       expect(new Set(pages.map(({ text }) => text)).size).toBe(11)
       expect(pages.filter(({ step }) => step.includes("TEMP B-TREE"))).toEqual([])

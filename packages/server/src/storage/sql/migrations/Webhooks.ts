@@ -1,8 +1,9 @@
 /**
  * Deliveries of webhooks, the attempts to deliver them, and the secrets that sign them.
  *
- * `due_at` is when a process looks at a delivery next: the time of the next attempt or, while one is
- * under way, the time at which another process takes it over. It is null when nothing is left to do.
+ * `due_at` is when a process looks at a delivery next: the time of the next attempt or, while one
+ * is under way, the time at which another process takes it over. It is null when nothing is left to
+ * do.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
