@@ -41,6 +41,18 @@ describe.each(databases)("the outbox on $name", ({ create, layer, name }) => {
     }).pipe(Effect.provide(layer))
   )
 
+  it.effect("an event hides no others, whatever texts a caller has put into it", () =>
+    Effect.gen(function* () {
+      const outbox = yield* Outbox
+      const sql = yield* SqlClient
+      const odd = { user: "a\u0000b", trace: { tenant: "\ud800", workspace_id: "other" } }
+      yield* sql.withTransaction(outbox.write({ ...event("odd"), ...odd }))
+      yield* sql.withTransaction(outbox.write({ ...event("b"), workspace_id: "other" }))
+      expect((yield* outbox.readOf("w", 0, 10)).events).toMatchObject([odd])
+      expect((yield* outbox.readOf("other", 0, 10)).events).toMatchObject([{ model: "b" }])
+    }).pipe(Effect.provide(layer))
+  )
+
   it.effect("an event of an earlier release is read with what it did not say yet", () =>
     Effect.gen(function* () {
       const outbox = yield* Outbox

@@ -18,8 +18,7 @@ export const layer: Layer.Layer<EventLog, never, SqlClient> = Layer.effect(
     const through = Dialect.fixed(sql, `SELECT ${names.eventsThrough}() AS through`)
     return EventLog.of({
       append: ({ body, createdAt }) => Effect.asVoid(append(createdAt, body)),
-      readableThrough: Effect.map(through(), ([row]) => (row === undefined ? 0 : Dialect.int(row, "through"))),
-      workspaceId: sql.literal("(body::json ->> 'workspace_id')")
+      readableThrough: Effect.map(through(), ([row]) => (row === undefined ? 0 : Dialect.int(row, "through")))
     })
   })
 )

@@ -7,7 +7,6 @@
  */
 import { Context, type Effect } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
-import type { Fragment } from "effect/sql/Statement"
 import type { EventRow } from "./LedgerStore.ts"
 
 /** The table of events. */
@@ -21,7 +20,5 @@ export class EventLog extends Context.Service<
      * the events, and not in the same statement.
      */
     readonly readableThrough: Effect.Effect<number, SqlError>
-    /** The SQL expression for the workspace of an event. */
-    readonly workspaceId: Fragment
   }
 >()("@model-gateway/server/storage/sql/EventLog") {}

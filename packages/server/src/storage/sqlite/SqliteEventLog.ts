@@ -13,8 +13,7 @@ export const layer: Layer.Layer<EventLog, never, SqlClient> = Layer.effect(
     const insert = Dialect.prepareChange(sql, insertEvent)
     return EventLog.of({
       append: ({ body, createdAt }) => Effect.asVoid(insert(createdAt, body)),
-      readableThrough: Effect.succeed(Number.MAX_SAFE_INTEGER),
-      workspaceId: sql.literal("json_extract(body, '$.workspace_id')")
+      readableThrough: Effect.succeed(Number.MAX_SAFE_INTEGER)
     })
   })
 )
