@@ -6,7 +6,8 @@
  * the caller, and a process whose clock is ahead would refill the bucket for all, or lock it for
  * the others.
  *
- * A bucket is a hash that expires once it is full. A refused request writes nothing.
+ * A bucket is a hash that expires once it is full. A refused request writes only if the
+ * clock was set back, so that the bucket refills from then on.
  */
 import { Duration, Effect, Layer } from "effect"
 import { makeStoreRedis, RateLimiterStore } from "effect/persistence/RateLimiter"
@@ -30,8 +31,9 @@ local time = redis.call("TIME")
 local now = time[1] * 1000 + time[2] / 1000
 local bucket = redis.call("HMGET", KEYS[1], "tokens", "refilledAt")
 local available = tonumber(bucket[1]) or limit
+local stored = tonumber(bucket[2]) or now
 -- If the clock was set back, the current interval begins again.
-local refilledAt = math.min(tonumber(bucket[2]) or now, now)
+local refilledAt = math.min(stored, now)
 
 local regained = math.floor((now - refilledAt) / interval)
 available = math.min(limit, available + regained)
@@ -39,10 +41,12 @@ refilledAt = refilledAt + regained * interval
 if available >= limit then refilledAt = now end
 
 local left = available - tokens
-if left >= 0 or ARGV[4] == "1" then
-  local fullIn = (limit - left) * interval - (now - refilledAt)
+local isTaken = left >= 0 or ARGV[4] == "1"
+if isTaken or stored > now then
+  local kept = isTaken and left or available
+  local fullIn = (limit - kept) * interval - (now - refilledAt)
   -- 17 significant digits keep both numbers exact.
-  redis.call("HSET", KEYS[1], "tokens", string.format("%.17g", left), "refilledAt", string.format("%.17g", refilledAt))
+  redis.call("HSET", KEYS[1], "tokens", string.format("%.17g", kept), "refilledAt", string.format("%.17g", refilledAt))
   redis.call("PEXPIRE", KEYS[1], string.format("%.0f", math.max(1, math.ceil(fullIn))))
 end
 return { string.format("%.17g", left), string.format("%.17g", now - refilledAt) }

@@ -58,11 +58,14 @@ describe.skipIf(TestRedis.isMissing)("RateLimiterStore on Redis", () => {
       const { limiter } = yield* TestRedis.process(redis.url)
       const key = "model-gateway:rate:request:k"
       yield* TestRedis.run(redis, "HSET", key, "tokens", "0", "refilledAt", String(Date.now() + hour))
-      const take = limiter.consume({ algorithm: "token-bucket", key: "request:k", limit: 10, window: "1 second" })
+      const take = limiter.consume({ algorithm: "token-bucket", key: "request:k", limit: 2, window: "1 hour" })
       expect((yield* Effect.flip(take)).reason).toMatchObject({
         _tag: "RateLimitExceeded",
-        retryAfter: Duration.millis(100)
+        retryAfter: Duration.minutes(30)
       })
+      // Half an hour passes.
+      yield* TestRedis.run(redis, "HINCRBYFLOAT", key, "refilledAt", String(-hour / 2))
+      expect((yield* take).remaining).toBe(0)
     })
   )
 
