@@ -80,28 +80,37 @@ export const make = Effect.fnUntraced(function* ({
     })
   )
   const adapt = (connection: PgConnection) => wrap(PostgresConnection.make(connection, timeout))
+  /** Connections that are used or waited for. */
+  let wanted = 0
+  const want = Effect.sync(() => {
+    wanted++
+  })
+  const release = Effect.sync(() => {
+    wanted--
+  })
   const inTime = <R>(acquire: Effect.Effect<PgConnection, SqlError, R>) =>
-    RealClock.provide(
-      Effect.timeoutOrElse(Effect.interruptible(acquire), { duration: timeout, orElse: () => Effect.fail(busy) })
+    Effect.acquireRelease(want, () => release).pipe(
+      Effect.andThen(
+        Effect.timeoutOrElse(Effect.interruptible(acquire), { duration: timeout, orElse: () => Effect.fail(busy) })
+      ),
+      RealClock.provide,
+      Effect.map(adapt)
     )
-  const acquirer = Effect.map(inTime(pool.get), adapt)
-  let borrowed = 0
+  const acquirer = inTime(pool.get)
   const client = yield* SqlClient.make({
     acquirer,
     borrower: (use) =>
-      Effect.suspend(() => {
-        const isFree = borrowed < maxConnections
-        borrowed++
-        // Without a timeout and a scope, because a connection is probably free.
-        const run = isFree
-          ? RealClock.provide(pool.use((connection) => use(adapt(connection))))
+      Effect.suspend(() =>
+        wanted < maxConnections
+          ? // Without a timeout and a scope, because a connection is free.
+            Effect.acquireUseRelease(
+              want,
+              () => RealClock.provide(pool.use((connection) => use(adapt(connection)))),
+              () => release
+            )
           : Effect.scoped(Effect.flatMap(acquirer, use))
-        return Effect.ensuring(
-          run,
-          Effect.sync(() => borrowed--)
-        )
-      }),
-    transactionAcquirer: Effect.map(inTime(pool.reserve), adapt),
+      ),
+    transactionAcquirer: inTime(pool.reserve),
     compiler: PgClient.makeCompiler(),
     driver: "pg",
     prepareTransactionControls: true,

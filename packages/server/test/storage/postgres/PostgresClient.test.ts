@@ -1,9 +1,12 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Deferred, Effect, Fiber, Redacted } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as Dialect from "../../../src/storage/sql/Dialect.ts"
 import * as Migrations from "../../../src/storage/sql/Migrations.ts"
+import { mapSqlError } from "../../../src/storage/sql/StorageError.ts"
+import * as PostgresClient from "../../../src/storage/postgres/PostgresClient.ts"
 import { databases } from "../../TestDatabases.ts"
+import * as TestPostgres from "../../TestPostgres.ts"
 
 describe.each(databases)("on $name", ({ layer }) => {
   it.effect("values come back as they were written", () =>
@@ -56,5 +59,29 @@ describe.each(databases)("on $name", ({ layer }) => {
       yield* Migrations.run
       expect(yield* applied).toEqual(before)
     }).pipe(Effect.provide(layer))
+  )
+})
+
+describe.runIf(TestPostgres.isInstalled)("while transactions use all connections", () => {
+  it.live("a statement fails after the time limit, and works when one of them ends", () =>
+    Effect.gen(function* () {
+      const url = Redacted.make(yield* TestPostgres.create)
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient
+        const isBegun = yield* Deferred.make<void>()
+        const end = yield* Deferred.make<void>()
+        const body = Effect.andThen(Deferred.succeed(isBegun, undefined), Deferred.await(end))
+        const transaction = yield* Effect.forkChild(sql.withTransaction(body))
+        yield* Deferred.await(isBegun)
+        const statement = sql`SELECT 1 AS n`
+        for (const waiting of [statement, sql.withTransaction(statement)]) {
+          const error = yield* Effect.flip(mapSqlError("test")(Effect.timeout(waiting, "10 seconds")))
+          expect(error).toMatchObject({ message: "All connections to the database are in use.", retryable: true })
+        }
+        yield* Deferred.succeed(end, undefined)
+        yield* Fiber.join(transaction)
+        expect(yield* statement).toEqual([{ n: 1 }])
+      }).pipe(Effect.provide(PostgresClient.layer({ url, maxConnections: 1, timeout: 100 })))
+    }).pipe(Effect.scoped)
   )
 })
