@@ -1,10 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
-import { Deferred, Duration, Effect, Exit, Fiber, Layer } from "effect"
+import { type Context, Deferred, Duration, Effect, Exit, Fiber, Layer, type Scope } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { TestClock } from "effect/testing"
-import { KeyStore } from "../../src/access/KeyStore.ts"
-import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
 import { Accounting } from "../../src/accounting/Accounting.ts"
 import {
   type Answer,
@@ -14,6 +11,7 @@ import {
   keeps
 } from "../../src/admission/Idempotency.ts"
 import { claimLost } from "../../src/storage/sql/LedgerStore.ts"
+import { outcome, payerWith, reserve } from "../accounting/TestPayer.ts"
 import { databases } from "../TestDatabases.ts"
 import { clockAhead, layerAt } from "../TestStorage.ts"
 
@@ -29,21 +27,10 @@ const request = (key = "once", body = "a", scope = "key-hash") => ({
   fingerprint: fingerprintOf("POST /x", body)
 })
 
-const charge = { cost: MicroCredits.make(300), provider: "sandbox", upstreamModel: "bm25" }
-
-/** A reservation of 400 micro-credits in a workspace that has 1000. */
-const reserved = Effect.gen(function* () {
-  const { id: workspaceId, organizationId } = yield* (yield* WorkspaceStore).ensureDefault({
-    credits: MicroCredits.make(1000)
-  })
-  const { key } = yield* (yield* KeyStore).create({ organizationId, workspaceId, name: "k" })
-  return yield* (yield* Accounting).reserve({
-    id: "gen-1",
-    payer: { keyHash: key.hash, workspaceId, guardrailId: null },
-    operation: "rerank",
-    model: "sandbox/bm25",
-    amount: MicroCredits.make(400)
-  })
+/** Claims the key. */
+const claimKey = Effect.fnUntraced(function* (wanted: IdempotentRequest) {
+  const begun = yield* (yield* Idempotency).begin(wanted)
+  return begun._tag === "First" ? begun.claim : yield* Effect.die(new Error("the key has an answer"))
 })
 
 /**
@@ -78,7 +65,17 @@ const joinMoving = Effect.fnUntraced(function* <A, E>(fiber: Fiber.Fiber<A, E>) 
   return yield* Fiber.join(fiber)
 })
 
+type Stores = Layer.Success<ReturnType<typeof layerAt>>
+
 describe.each(databases)("Idempotency on $name", ({ create, layer }) => {
+  /** Runs a test in one of two processes that share a database, with the stores of the other one. */
+  const inTwoProcesses = <E>(test: (other: Context.Context<Stores>) => Effect.Effect<void, E, Stores | Scope.Scope>) =>
+    Effect.gen(function* () {
+      const location = yield* create
+      const other = yield* Layer.build(layerAt(location))
+      yield* Effect.provide(test(other), layerAt(location))
+    })
+
   it.effect("does it once and gives the first answer again", () =>
     Effect.gen(function* () {
       let done = 0
@@ -206,10 +203,8 @@ describe.each(databases)("Idempotency on $name", ({ create, layer }) => {
   )
 
   it.effect("waits for a request of another process and replays its answer", () =>
-    Effect.gen(function* () {
-      const location = yield* create
-      const other = yield* Layer.build(layerAt(location))
-      yield* Effect.gen(function* () {
+    inTwoProcesses((other) =>
+      Effect.gen(function* () {
         const claimed = yield* Deferred.make<void>()
         const gate = yield* Deferred.make<void>()
         const work = Effect.andThen(Deferred.succeed(claimed, undefined), Deferred.await(gate))
@@ -225,8 +220,8 @@ describe.each(databases)("Idempotency on $name", ({ create, layer }) => {
         yield* Deferred.succeed(gate, undefined)
         yield* Fiber.join(first)
         expect(yield* joinMoving(waiting)).toEqual({ answer: answer(200, "theirs"), replayed: true })
-      }).pipe(Effect.provide(layerAt(location)))
-    })
+      })
+    )
   )
 
   it.effect("does it once across two processes, of which one has a clock that is an hour ahead or behind", () =>
@@ -266,22 +261,20 @@ describe.each(databases)("Idempotency on $name", ({ create, layer }) => {
   )
 
   it.effect("purges no claim of a live process, however far ahead the clock of who purges is", () =>
-    Effect.gen(function* () {
-      const ahead = clockAhead(Duration.toMillis("30 days"))
-      const location = yield* create
-      const other = yield* Layer.build(layerAt(location))
-      yield* Effect.gen(function* () {
+    inTwoProcesses((other) =>
+      Effect.gen(function* () {
+        const ahead = clockAhead(Duration.toMillis("30 days"))
         const idempotency = yield* Idempotency
         const sql = yield* SqlClient
-        const begun = yield* idempotency.begin(request())
+        const claim = yield* claimKey(request())
         yield* sql`INSERT INTO idempotency (scope, idempotency_key, fingerprint, owner, created_at, expires_at)
           VALUES ('key-hash', 'of the dead', '', 'proc_dead', 0, 86400000)`
         const purge = Effect.flatMap(Idempotency, ({ purge }) => purge).pipe(Effect.provide(other), ahead)
         expect(yield* purge).toBe(1)
-        if (begun._tag === "First") yield* begun.claim.complete(answer(200, "kept"))
+        yield* claim.complete(answer(200, "kept"))
         expect(yield* idempotency.begin(request())).toMatchObject({ _tag: "Replay", answer: answer(200, "kept") })
-      }).pipe(Effect.provide(layerAt(location)))
-    })
+      })
+    )
   )
 
   it.effect("takes over from a process that has died, once", () =>
@@ -301,25 +294,22 @@ describe.each(databases)("Idempotency on $name", ({ create, layer }) => {
   )
 
   it.effect("stores no answer, and charges nothing for it, when another process took its key over", () =>
-    Effect.gen(function* () {
-      const location = yield* create
-      const other = yield* Layer.build(layerAt(location))
-      yield* Effect.gen(function* () {
+    inTwoProcesses((other) =>
+      Effect.gen(function* () {
         const accounting = yield* Accounting
-        const idempotency = yield* Idempotency
         const sql = yield* SqlClient
-        const held = yield* reserved
-        const begun = yield* idempotency.begin(request())
-        if (begun._tag !== "First") return expect(begun._tag).toBe("First")
+        const { payer } = yield* payerWith(1000)
+        const held = yield* reserve("gen-1", payer, 400)
+        const claim = yield* claimKey(request())
         // As though this process had been silent for so long that it counts as dead.
         yield* sql`DELETE FROM processes WHERE id IN (SELECT owner FROM idempotency)`
         const theirs = Effect.provide(once(request(), Effect.succeed(answer(200, "theirs"))), other)
         expect(yield* theirs).toMatchObject({ replayed: false })
 
-        const late = accounting.settle(held, charge, { answer: begun.claim.row(answer(200, "late")) })
+        const late = accounting.settle(held, outcome(300), { answer: claim.row(answer(200, "late")) })
         expect(yield* Effect.flip(late)).toEqual(claimLost)
-        expect(yield* Effect.flip(begun.claim.complete(answer(200, "late")))).toEqual(claimLost)
-        yield* begun.claim.abandon
+        expect(yield* Effect.flip(claim.complete(answer(200, "late")))).toEqual(claimLost)
+        yield* claim.abandon
         expect(yield* once(request(), Effect.succeed(answer(200, "again")))).toEqual({
           answer: answer(200, "theirs"),
           replayed: true
@@ -328,18 +318,18 @@ describe.each(databases)("Idempotency on $name", ({ create, layer }) => {
         expect(yield* accounting.reap).toBe(1)
         expect(yield* accounting.balanceOf(held.workspaceId)).toMatchObject({ balance: 1000, held: 0 })
         expect(yield* accounting.reconciliation).toMatchObject({ abandoned: [{ id: "gen-1" }], late: [] })
-      }).pipe(Effect.provide(layerAt(location)))
-    })
+      })
+    )
   )
 
   it.effect("takes a charge and its answer as done that a commit without confirmation has written", () =>
     Effect.gen(function* () {
       const accounting = yield* Accounting
       const idempotency = yield* Idempotency
-      const held = yield* reserved
-      const begun = yield* idempotency.begin(request())
-      if (begun._tag !== "First") return expect(begun._tag).toBe("First")
-      const settle = accounting.settle(held, charge, { answer: begun.claim.row(answer(200, "kept")) })
+      const { payer } = yield* payerWith(1000)
+      const held = yield* reserve("gen-1", payer, 400)
+      const claim = yield* claimKey(request())
+      const settle = accounting.settle(held, outcome(300), { answer: claim.row(answer(200, "kept")) })
       expect(yield* settle).toBe("done")
       expect(yield* settle).toBe("already")
       expect(yield* idempotency.begin(request())).toMatchObject({ _tag: "Replay", answer: answer(200, "kept") })
@@ -348,16 +338,13 @@ describe.each(databases)("Idempotency on $name", ({ create, layer }) => {
   )
 
   it.effect("releases a claim for other processes as soon as the database works again", () =>
-    Effect.gen(function* () {
-      const location = yield* create
-      const other = yield* Layer.build(layerAt(location))
-      yield* Effect.gen(function* () {
+    inTwoProcesses((other) =>
+      Effect.gen(function* () {
         const idempotency = yield* Idempotency
         const sql = yield* SqlClient
-        const begun = yield* idempotency.begin(request())
-        if (begun._tag !== "First") return expect(begun._tag).toBe("First")
+        const claim = yield* claimKey(request())
         yield* sql`ALTER TABLE idempotency RENAME TO elsewhere`
-        expect((yield* Effect.flip(begun.claim.abandon))._tag).toBe("StorageError")
+        expect((yield* Effect.flip(claim.abandon))._tag).toBe("StorageError")
         expect((yield* Effect.flip(idempotency.begin(request("another"))))._tag).toBe("StorageError")
         yield* TestClock.adjust("3 seconds")
         yield* sql`ALTER TABLE elsewhere RENAME TO idempotency`
@@ -367,8 +354,8 @@ describe.each(databases)("Idempotency on $name", ({ create, layer }) => {
         expect(yield* claims).toEqual([])
         const theirs = Effect.provide(once(request(), Effect.succeed(answer(200, "theirs"))), other)
         expect(yield* theirs).toMatchObject({ replayed: false })
-      }).pipe(Effect.provide(layerAt(location)))
-    })
+      })
+    )
   )
 
   it.effect("keeps an answer together with what was done, or neither", () =>
@@ -376,18 +363,16 @@ describe.each(databases)("Idempotency on $name", ({ create, layer }) => {
       const idempotency = yield* Idempotency
       const sql = yield* SqlClient
       const insert = sql`INSERT INTO milestones (name, reached_at) VALUES ('job', 0)`
-      const begun = yield* idempotency.begin(request())
-      if (begun._tag !== "First") return expect(begun._tag).toBe("First")
+      const claim = yield* claimKey(request())
       const broken = sql.withTransaction(
-        Effect.andThen(Effect.andThen(insert, begun.claim.complete(answer(202))), Effect.fail("disk full"))
+        Effect.andThen(Effect.andThen(insert, claim.complete(answer(202))), Effect.fail("disk full"))
       )
       expect(yield* Effect.flip(broken)).toBe("disk full")
-      yield* begun.claim.abandon
+      yield* claim.abandon
       expect(yield* sql`SELECT * FROM milestones`).toEqual([])
 
-      const again = yield* idempotency.begin(request())
-      if (again._tag !== "First") return expect(again._tag).toBe("First")
-      yield* sql.withTransaction(Effect.andThen(insert, again.claim.complete(answer(202))))
+      const again = yield* claimKey(request())
+      yield* sql.withTransaction(Effect.andThen(insert, again.complete(answer(202))))
       expect(yield* idempotency.begin(request())).toMatchObject({ _tag: "Replay", answer: answer(202) })
     }).pipe(Effect.provide(layer))
   )
