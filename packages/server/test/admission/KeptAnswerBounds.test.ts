@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Deferred, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { TestClock } from "effect/testing"
 import { randomBytes } from "node:crypto"
@@ -147,6 +147,44 @@ describe.each(databases)("kept answers on $name", ({ create, layer, name }) => {
       expect(yield* (yield* Idempotency).purge).toBe(19)
       const { bytes, counted, rows } = yield* stored
       expect([rows, counted]).toEqual([1, bytes])
+    }).pipe(Effect.provide(layer))
+  )
+})
+
+describe.each(databases.filter(({ name }) => name === "postgres"))("a purge of kept answers on $name", ({ layer }) => {
+  it.live("and a transaction that counts answers of the same API keys do not wait for each other in a circle", () =>
+    Effect.gen(function* () {
+      const idempotency = yield* Idempotency
+      const sql = yield* SqlClient
+      // The answer of the second key expired first.
+      yield* sql`INSERT INTO idempotency_bytes (key_hash, bytes) VALUES ('a', 1), ('b', 1)`
+      yield* sql`INSERT INTO idempotency (scope, idempotency_key, key_hash, fingerprint, status, bytes, created_at, expires_at)
+        VALUES ('s', '1', 'b', '', 200, 1, 0, 1), ('s', '2', 'a', '', 200, 1, 0, 2)`
+      const count = (key: string) => sql`UPDATE idempotency_bytes SET bytes = bytes + 1 WHERE key_hash = ${key}`
+      const isFirstCounted = yield* Deferred.make<void>()
+      const isPurgeWaiting = yield* Deferred.make<void>()
+      const counting = yield* Effect.forkChild(
+        count("a").pipe(
+          Effect.andThen(Deferred.succeed(isFirstCounted, undefined)),
+          Effect.andThen(Deferred.await(isPurgeWaiting)),
+          // So that Postgres would end this transaction, which is not run again.
+          Effect.andThen(sql`SET LOCAL deadlock_timeout = '10ms'`),
+          Effect.andThen(count("b")),
+          sql.withTransaction
+        )
+      )
+      yield* Deferred.await(isFirstCounted)
+      const purge = yield* Effect.forkChild(idempotency.purge)
+      yield* sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`.pipe(
+        Effect.repeat({ until: (rows) => rows.length > 0 })
+      )
+      yield* Deferred.succeed(isPurgeWaiting, undefined)
+      yield* Fiber.join(counting)
+      expect(yield* Fiber.join(purge)).toBe(2)
+      expect(yield* sql`SELECT key_hash, bytes FROM idempotency_bytes ORDER BY key_hash`).toEqual([
+        { key_hash: "a", bytes: 1 },
+        { key_hash: "b", bytes: 1 }
+      ])
     }).pipe(Effect.provide(layer))
   )
 })
