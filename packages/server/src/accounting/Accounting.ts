@@ -39,11 +39,11 @@ import * as Metrics from "../observability/Metrics.ts"
 import * as Background from "../internal/Background.ts"
 import * as Periods from "../internal/Periods.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
-import { type Ended, LedgerStore, type Together } from "../storage/sql/LedgerStore.ts"
+import { type Ended, type EndRows, LedgerStore } from "../storage/sql/LedgerStore.ts"
 import { ProcessInstance } from "../storage/sql/ProcessInstance.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import * as ExhaustedBudget from "./ExhaustedBudget.ts"
-import { intentRow, type IntentRow, usageRow, type UsageRow } from "./Ledger.ts"
+import { intentRow, type IntentRow, maxListed, usageRow, type UsageRow } from "./Ledger.ts"
 import * as Rows from "./Rows.ts"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import type {
@@ -58,7 +58,7 @@ import type {
 } from "./Reservation.ts"
 
 export type { IntentRow, UsageRow } from "./Ledger.ts"
-export type { Together } from "../storage/sql/LedgerStore.ts"
+export type { EndRows } from "../storage/sql/LedgerStore.ts"
 export {
   type Ending,
   type Failure,
@@ -111,15 +111,11 @@ export class Accounting extends Context.Service<
     readonly reserve: (request: ReserveRequest) => Effect.Effect<Reservation, InsufficientCredits | StorageError>
     /**
      * Charges the actual cost, releases the rest of the reservation and records the usage. Takes
-     * effect once for each intent. `together` is written in the same transaction. It may run inside
+     * effect once for each intent. The `rows` are written in the same transaction. It may run inside
      * the caller's `sql.withTransaction` for the intent of a job. For a request that this process
      * serves it is tried again for about 10 seconds while the database cannot be used.
      */
-    readonly settle: (
-      reservation: Ending,
-      outcome: Outcome,
-      together?: Together
-    ) => Effect.Effect<Settlement, StorageError>
+    readonly settle: (reservation: Ending, outcome: Outcome, rows?: EndRows) => Effect.Effect<Settlement, StorageError>
     /**
      * Fails if the key, its guardrail or its workspace has nothing left, so that no paid request
      * could be reserved. Reserves nothing.
@@ -128,13 +124,13 @@ export class Accounting extends Context.Service<
     /**
      * Releases the whole reservation. Nothing is charged. With `failure`, the request log shows
      * that the request failed. Takes effect once for each intent, and never after a settlement.
-     * `together` is written in the same transaction. It may run inside the caller's
+     * The `rows` are written in the same transaction. It may run inside the caller's
      * `sql.withTransaction`.
      */
     readonly release: (
       reservation: Ending,
       failure?: Failure,
-      together?: Together
+      rows?: EndRows
     ) => Effect.Effect<Settlement, StorageError>
     /**
      * Adds to a workspace's balance and writes an entry to the credit ledger. A negative amount
@@ -181,7 +177,6 @@ const settleAgain = Schedule.min([Schedule.exponential("100 millis"), Schedule.s
   Schedule.upTo({ duration: "10 seconds" })
 )
 
-const listed = 1000
 const reapedAtOnce = 500
 
 /** Reads a workspace's money from its row. */
@@ -290,13 +285,13 @@ export const make = Effect.gen(function* () {
 
   const reconciliation = Effect.gen(function* () {
     const abandoned =
-      yield* sql`SELECT * FROM intents WHERE state = 'abandoned' ORDER BY abandoned_at DESC, id LIMIT ${listed}`
+      yield* sql`SELECT * FROM intents WHERE state = 'abandoned' ORDER BY abandoned_at DESC, id LIMIT ${maxListed}`
     const overruns =
       yield* sql`SELECT * FROM usage_ledger WHERE (cost_micro > reserved_micro OR is_late = 1) AND cost_micro > reserved_micro
-      ORDER BY settled_at DESC, id LIMIT ${listed}`
+      ORDER BY settled_at DESC, id LIMIT ${maxListed}`
     const late =
       yield* sql`SELECT * FROM usage_ledger WHERE (cost_micro > reserved_micro OR is_late = 1) AND is_late = 1
-      ORDER BY settled_at DESC, id LIMIT ${listed}`
+      ORDER BY settled_at DESC, id LIMIT ${maxListed}`
     return { abandoned: abandoned.map(intentRow), overruns: overruns.map(usageRow), late: late.map(usageRow) }
   }).pipe(mapSqlError("Accounting.reconciliation"))
 
@@ -306,11 +301,11 @@ export const make = Effect.gen(function* () {
       Effect.flatMap(Clock.currentTimeMillis, (now) => checkNotExhausted(payer, now)).pipe(
         mapSqlError("Accounting.checkNotExhausted")
       ),
-    settle: ({ id, workspaceId }, outcome, together) =>
+    settle: ({ id, workspaceId }, outcome, rows) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) =>
         outcome.cost < 0
           ? Effect.die(new RangeError("The cost must not be negative"))
-          : ledger.end({ ...together, id, workspaceId, entry: Rows.charge(outcome), isCharged: true, now })
+          : ledger.end({ ...rows, id, workspaceId, entry: Rows.charge(outcome), isCharged: true, now })
       ).pipe(
         mapSqlError("Accounting.settle"),
         // If the database's answer to the first attempt was lost, a later one finds all of it
@@ -325,10 +320,10 @@ export const make = Effect.gen(function* () {
         // Record what was spent even if nobody waits for the response any more.
         Effect.uninterruptible
       ),
-    release: ({ id, workspaceId }, failure, together) =>
+    release: ({ id, workspaceId }, failure, rows) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => {
         const entry = failure === undefined ? undefined : Rows.failure(failure)
-        return ledger.end({ ...together, id, workspaceId, entry, isCharged: false, now })
+        return ledger.end({ ...rows, id, workspaceId, entry, isCharged: false, now })
       }).pipe(
         Effect.map(({ settlement }) => settlement),
         mapSqlError("Accounting.release"),

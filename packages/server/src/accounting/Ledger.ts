@@ -57,6 +57,9 @@ export interface IntentRow {
   readonly abandonedAt: number | null
 }
 
+/** The most rows of a list for an operator. */
+export const maxListed = 1000
+
 const decodeUsage = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Record(Schema.String, Schema.Finite)))
 
 /** Reads a row of `usage_ledger`. */

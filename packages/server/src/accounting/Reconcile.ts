@@ -16,7 +16,7 @@ import { ProcessInstance } from "../storage/sql/ProcessInstance.ts"
 import { ProcessLocks } from "../storage/sql/ProcessLocks.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import { Accounting, type Reconciliation } from "./Accounting.ts"
-import { intentRow, type IntentRow } from "./Ledger.ts"
+import { intentRow, type IntentRow, maxListed } from "./Ledger.ts"
 
 /** An open reservation, and what holds it: a process that lives or is dead, or a video job. */
 export interface OpenIntent extends IntentRow {
@@ -63,8 +63,6 @@ export class Reconcile extends Context.Service<
   }
 >()("@model-gateway/server/accounting/Reconcile") {}
 
-const listed = 1000
-
 /** Makes the service over the database in the context. */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
@@ -73,7 +71,7 @@ export const make = Effect.gen(function* () {
   const locks = yield* ProcessLocks
 
   const open = Effect.gen(function* () {
-    const rows = yield* sql`SELECT * FROM intents WHERE state = 'open' ORDER BY reserved_at DESC, id LIMIT ${listed}`
+    const rows = yield* sql`SELECT * FROM intents WHERE state = 'open' ORDER BY reserved_at DESC, id LIMIT ${maxListed}`
     const intents = rows.map(intentRow)
     const owners = [...new Set(intents.flatMap(({ owner }) => owner ?? []))]
     // This process has just started, so that it has not seen others be silent. Their locks show

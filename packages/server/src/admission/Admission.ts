@@ -258,11 +258,11 @@ export const make = Effect.gen(function* () {
     }
     const { answer } = exit.value
     const outcome = { ...exit.value.outcome, attempts: run.attempts }
-    const together = {
+    const rows = {
       answer: yield* keep.row(answer),
       event: yield* report(request, run, reservation, outcome)
     }
-    yield* orUnavailable(accounting.settle(reservation, outcome, together))
+    yield* orUnavailable(accounting.settle(reservation, outcome, rows))
     if (outcome.cost > 0) yield* Metrics.spent(request.operation, outcome.cost)
     return answer
   }, Effect.uninterruptible)

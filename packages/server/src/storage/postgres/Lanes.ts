@@ -12,16 +12,16 @@ import { ParentSpan } from "effect/Tracer"
 /** Options of the lanes. */
 export interface Options<Request, Result, E> {
   /** The number of lanes. */
-  readonly lanes: number
+  readonly count: number
   /** The most requests of a batch. */
-  readonly atMost: number
+  readonly maxBatchSize: number
   /** Runs a batch. Returns one result for each request, in order. */
   readonly run: (requests: ReadonlyArray<Request>) => Effect.Effect<ReadonlyArray<Result>, E>
   /**
-   * Whether a batch that failed is run again one request at a time, because one of its requests may
-   * be the reason.
+   * Whether one request may be the reason why a batch failed. Its requests are then run again, one at
+   * a time.
    */
-  readonly mayBeOne: (error: E) => boolean
+  readonly isOfOneRequest: (error: E) => boolean
 }
 
 interface Waiting<Request, Result, E> {
@@ -30,17 +30,17 @@ interface Waiting<Request, Result, E> {
 }
 
 /** The lane of a key. The same one in every process, which costs and gains nothing. */
-const laneOf = (key: string, lanes: number): number => {
+const laneOf = (key: string, count: number): number => {
   let hash = 0
   for (let at = 0; at < key.length; at++) hash = (Math.imul(hash, 31) + key.charCodeAt(at)) | 0
-  return Math.abs(hash) % lanes
+  return Math.abs(hash) % count
 }
 
 /** Makes the lanes. Batches run in the scope. */
 export const make = Effect.fnUntraced(function* <Request, Result, E>({
-  atMost,
-  lanes: number,
-  mayBeOne,
+  count,
+  isOfOneRequest,
+  maxBatchSize,
   run
 }: Options<Request, Result, E>) {
   const scope: Scope.Scope = yield* Effect.scope
@@ -57,20 +57,20 @@ export const make = Effect.fnUntraced(function* <Request, Result, E>({
   const batch = (items: ReadonlyArray<Waiting<Request, Result, E>>): Effect.Effect<void> =>
     Effect.flatMap(Effect.exit(run(items.map(({ request }) => request))), (exit) => {
       const error = Exit.isFailure(exit) ? Cause.findErrorOption(exit.cause) : undefined
-      if (items.length > 1 && error?._tag === "Some" && mayBeOne(error.value)) {
+      if (items.length > 1 && error?._tag === "Some" && isOfOneRequest(error.value)) {
         return Effect.forEach(items, (item) => batch([item]), { discard: true })
       }
       return Effect.sync(() => complete(items, exit))
     })
 
-  const lanes = Array.from({ length: number }, () => {
+  const lanes = Array.from({ length: count }, () => {
     let waiting: Array<Waiting<Request, Result, E>> = []
     let isRunning = false
 
     const worker = Effect.gen(function* () {
       while (waiting.length > 0) {
-        const items = waiting.slice(0, atMost)
-        waiting = waiting.slice(atMost)
+        const items = waiting.slice(0, maxBatchSize)
+        waiting = waiting.slice(maxBatchSize)
         yield* batch(items)
       }
     }).pipe(
@@ -99,7 +99,7 @@ export const make = Effect.fnUntraced(function* <Request, Result, E>({
 
   /** Sends a request in the lane of the key. */
   return (key: string, request: Request): Effect.Effect<Result, E> => {
-    const lane = lanes[laneOf(key, number)]
+    const lane = lanes[laneOf(key, count)]
     return lane === undefined ? Effect.die(new Error("There is no lane")) : lane(request)
   }
 })

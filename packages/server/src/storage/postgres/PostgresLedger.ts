@@ -24,10 +24,10 @@ import * as Lanes from "./Lanes.ts"
 import { names } from "./ledgerFunctions.ts"
 
 /** Lanes of a process. Each uses one connection while it has a batch under way. */
-const lanes = 4
+const laneCount = 4
 
 /** Enough that a batch is seldom full, and few enough that its first request does not wait long. */
-const atMost = 100
+const maxBatchSize = 100
 
 const answerFields = (answer: AnswerRow | undefined) =>
   answer === undefined
@@ -132,10 +132,10 @@ export const make = Effect.gen(function* () {
   })
 
   const inLane = yield* Lanes.make<Request, Row, SqlError>({
-    lanes,
-    atMost,
+    count: laneCount,
+    maxBatchSize,
     run: (requests) => Conflicts.retry(run(requests)),
-    mayBeOne: (error) => isSqlError(error) && !error.isRetryable
+    isOfOneRequest: (error) => isSqlError(error) && !error.isRetryable
   })
 
   /** Inside the caller's transaction it is part of that, on its connection. */

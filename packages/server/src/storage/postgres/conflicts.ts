@@ -9,11 +9,11 @@ import { isSqlError } from "effect/sql/SqlError"
 /**
  * Attempts after the first. Of several transactions in a conflict, each time at least one is done.
  */
-const most = 10
+const maxRetries = 10
 
 const isConflict = (error: unknown): boolean =>
   isSqlError(error) && (error.reason._tag === "DeadlockError" || error.reason._tag === "SerializationError")
 
 /** Retries an effect that is a transaction of its own. */
 export const retry = <A, E, R>(transaction: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Effect.retry(transaction, { times: most, while: isConflict })
+  Effect.retry(transaction, { times: maxRetries, while: isConflict })

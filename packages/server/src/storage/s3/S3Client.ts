@@ -91,8 +91,8 @@ export const make = Effect.fnUntraced(function* (location: S3Location, options?:
       (client) => Effect.sync(() => client.destroy())
     )
   const client = yield* makeClient(config)
-  // For a question that is asked again soon.
-  const impatient = yield* makeClient({ ...config, maxAttempts: 1 })
+  // For a check that is repeated soon.
+  const withoutRetries = yield* makeClient({ ...config, maxAttempts: 1 })
 
   const call = <A>(send: (options: { readonly abortSignal: AbortSignal }) => Promise<A>): Effect.Effect<A, S3Error> =>
     Effect.tryPromise({ try: (abortSignal) => send({ abortSignal }), catch: fromUnknown }).pipe(
@@ -161,7 +161,9 @@ export const make = Effect.fnUntraced(function* (location: S3Location, options?:
   return {
     /** Whether the bucket can be used now. Says why not, after one attempt. */
     check: Effect.asVoid(
-      call((options) => impatient.send(new sdk.ListObjectsV2Command({ Bucket, Prefix: prefix, MaxKeys: 1 }), options))
+      call((options) =>
+        withoutRetries.send(new sdk.ListObjectsV2Command({ Bucket, Prefix: prefix, MaxKeys: 1 }), options)
+      )
     ),
 
     put: (key: string, Body: Uint8Array): Effect.Effect<void, S3Error> =>

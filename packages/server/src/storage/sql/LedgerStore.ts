@@ -96,8 +96,8 @@ export interface AnswerRow {
   readonly stored: (bytesOfKey: number | undefined) => Effect.Effect<void>
 }
 
-/** What is written in the transaction that ends a reservation. */
-export interface Together {
+/** The rows that are written in the transaction that ends a reservation. */
+export interface EndRows {
   /** Not written if the reservation had ended before. */
   readonly event?: EventRow | undefined
   /** Stored even if the reservation had ended before. */
@@ -105,7 +105,7 @@ export interface Together {
 }
 
 /** How a reservation ends. */
-export interface End extends Together {
+export interface End extends EndRows {
   readonly id: string
   /** The workspace, if it is known: ends of one workspace are written together. */
   readonly workspaceId?: string | undefined

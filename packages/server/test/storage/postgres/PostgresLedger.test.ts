@@ -63,8 +63,8 @@ describe.each(databases.filter(({ name }) => name === "postgres"))("the ledger o
 
         const failed = yield* proxy.counted(reserve("gen-2", payer, 400))
         const failure = { status: "failed", errorStatus: 502 } as const
-        const together = { event: yield* (yield* Outbox).row(event("gen-2")) }
-        const released = yield* proxy.counted(accounting.release(failed.result, failure, together))
+        const rows = { event: yield* (yield* Outbox).row(event("gen-2")) }
+        const released = yield* proxy.counted(accounting.release(failed.result, failure, rows))
         expect([failed.roundTrips, released.roundTrips]).toEqual([1, 1])
         const refused = yield* proxy.counted(Effect.flip(reserve("gen-3", payer, 751)))
         expect(refused).toMatchObject({ roundTrips: 1, result: { scope: "workspace", remaining: 750 } })
@@ -97,11 +97,11 @@ describe.each(databases.filter(({ name }) => name === "postgres"))("the ledger o
       yield* Effect.gen(function* () {
         const accounting = yield* Accounting
         const { payer } = yield* payerWith(1000)
-        const together = yield* claimed
+        const rows = yield* claimed
         const held = yield* reserve("gen-1", payer, 400)
         yield* proxy.loseAnswerTo("gen-1")
         // It is tried again, and finds that the first attempt was committed.
-        expect(yield* accounting.settle(held, outcome(250), together)).toBe("already")
+        expect(yield* accounting.settle(held, outcome(250), rows)).toBe("already")
         expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 750, held: 0 })
         expect(yield* TestLedger.usageOf()).toMatchObject([{ id: "gen-1", cost: 250 }])
         const events = yield* (yield* Outbox).read(0, 10)
