@@ -14,6 +14,7 @@ import type { PlatformError } from "effect/PlatformError"
 import { SqlClient } from "effect/sql/SqlClient"
 import { hash } from "node:crypto"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
+import { syncFolder } from "../internal/syncFolder.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { mapSqlError } from "../storage/sql/StorageError.ts"
 
@@ -118,6 +119,12 @@ export const inFile = Effect.fnUntraced(function* (folder: string) {
   const failed = ({ reason }: PlatformError) =>
     new VaultError({ message: `The master key file ${file} cannot be used (${reason._tag}).` })
 
+  const writeDurably = Effect.fnUntraced(function* (written: string, text: string) {
+    const opened = yield* fs.open(written, { flag: "wx", mode: 0o600 })
+    yield* opened.writeAll(new TextEncoder().encode(text))
+    yield* opened.sync
+  }, Effect.scoped)
+
   return yield* make({
     name: file,
     read: Effect.gen(function* () {
@@ -127,15 +134,19 @@ export const inFile = Effect.fnUntraced(function* (folder: string) {
     // nobody reads half of it.
     write: Effect.fnUntraced(function* (base64: string) {
       const written = `${file}.${yield* random.uuidV4()}`
-      yield* fs.writeFileString(written, `${base64}\n`, { flag: "wx", mode: 0o600 })
       yield* Effect.ensuring(
-        Effect.catchIf(
-          fs.link(written, file),
-          ({ reason }) => reason._tag === "AlreadyExists",
-          () => Effect.void
+        Effect.andThen(
+          writeDurably(written, `${base64}\n`),
+          Effect.catchIf(
+            fs.link(written, file),
+            ({ reason }) => reason._tag === "AlreadyExists",
+            () => Effect.void
+          )
         ),
         Effect.ignore(fs.remove(written))
       )
+      // Before a secret is encrypted with the key: without the key, the secret is lost.
+      yield* syncFolder(fs, folder)
     }, Effect.mapError(failed))
   })
 })

@@ -10,6 +10,7 @@ import { Path } from "effect/Path"
 import type { PlatformError } from "effect/PlatformError"
 import type { Scope } from "effect/Scope"
 import { createHash } from "node:crypto"
+import { syncFolder } from "../internal/syncFolder.ts"
 import * as DiskFailure from "./DiskFailure.ts"
 import {
   type ByteWindow,
@@ -59,13 +60,6 @@ export const make = Effect.fnUntraced(function* (
 
   const fileOf = (key: string) => Option.map(parse(key), (place) => path.join(folderOf(place), place.name))
 
-  /**
-   * Without this, a power failure can undo a rename that was reported as done. Not every platform
-   * can open a folder.
-   */
-  const syncFolder = (folder: string) =>
-    Effect.ignore(Effect.scoped(Effect.flatMap(fs.open(folder, { flag: "r" }), (file) => file.sync)))
-
   /** A name for a partial object. Closing the scope removes the file. */
   const partialFile = Effect.acquireRelease(
     Effect.map(random.uuidV4(), (id) => path.join(partials, id)),
@@ -105,7 +99,7 @@ export const make = Effect.fnUntraced(function* (
         yield* fs
           .makeDirectory(folder, { recursive: true })
           .pipe(Effect.andThen(fs.rename(partial, path.join(folder, place.value.name))), Effect.mapError(failed("put")))
-        yield* syncFolder(folder)
+        yield* syncFolder(fs, folder)
         return { key, ...written }
       })
     )

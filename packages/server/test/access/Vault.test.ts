@@ -1,6 +1,6 @@
 import { NodeServices } from "@effect/platform-node"
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Layer, Redacted } from "effect"
+import { Effect, FileSystem, Layer, Redacted } from "effect"
 import { layerWebCrypto } from "effect/crypto/SecureRandom"
 import { randomBytes } from "node:crypto"
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
@@ -22,17 +22,44 @@ const secret = Redacted.make("co-0123456789abcdef")
 const inVault = <A, E>(
   folder: string,
   byok: GatewayServerConfig.Options["byok"],
-  use: (vault: Vault.Vault["Service"]) => Effect.Effect<A, E>
+  use: (vault: Vault.Vault["Service"]) => Effect.Effect<A, E>,
+  services: typeof NodeServices.layer = NodeServices.layer
 ) =>
   Effect.flatMap(Vault.Vault, use).pipe(
     Effect.provide(
       Vault.layer(folder).pipe(
         Layer.provide(layerWebCrypto),
-        Layer.provide(NodeServices.layer),
+        Layer.provide(services),
         Layer.provide(GatewayServerConfig.layer({ byok })),
         Layer.fresh
       )
     )
+  )
+
+/** This machine's services. `log` gets what is made durable, and the links. */
+const servicesWith = (log: Array<string>): typeof NodeServices.layer =>
+  Layer.merge(
+    NodeServices.layer,
+    Layer.effect(
+      FileSystem.FileSystem,
+      Effect.map(FileSystem.FileSystem, (fs) => ({
+        ...fs,
+        open: (path: string, options?: Parameters<typeof fs.open>[1]) =>
+          Effect.map(fs.open(path, options), (file) => ({
+            ...file,
+            writeAll: (bytes: Uint8Array) => file.writeAll(bytes),
+            sync: Effect.andThen(
+              Effect.sync(() => log.push(`sync ${path}`)),
+              file.sync
+            )
+          })),
+        link: (from: string, to: string) =>
+          Effect.andThen(
+            Effect.sync(() => log.push(`link ${from}`)),
+            fs.link(from, to)
+          )
+      }))
+    ).pipe(Layer.provide(NodeServices.layer))
   )
 
 describe("a sealed secret", () => {
@@ -102,6 +129,17 @@ describe("the master key", () => {
       expect(readdirSync(folder)).toEqual([Vault.keyFile])
       const opened = yield* inVault(folder, undefined, (vault) => vault.open(sealed, owner))
       expect(Redacted.value(opened)).toBe(Redacted.value(secret))
+    })
+  )
+
+  it.effect("outlives a power failure once a secret is encrypted with it", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const log: Array<string> = []
+      yield* inVault(folder, undefined, (vault) => vault.seal(secret, owner), servicesWith(log))
+      const [, written = ""] = log[0]?.split(" ") ?? []
+      expect(written).toContain(Vault.keyFile)
+      expect(log).toEqual([`sync ${written}`, `link ${written}`, `sync ${folder}`])
     })
   )
 
