@@ -1,7 +1,7 @@
 /** A receiver of webhooks on this machine, whose answers the test decides. */
 import { Effect } from "effect"
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http"
-import { listening } from "../http/TestListener.ts"
+import type { IncomingHttpHeaders, ServerResponse } from "node:http"
+import { receiving } from "../http/TestListener.ts"
 
 /** A request. */
 export interface Received {
@@ -34,20 +34,11 @@ const single = (headers: IncomingHttpHeaders): Readonly<Record<string, string>> 
 export const make = (...replies: readonly [Reply, ...ReadonlyArray<Reply>]) =>
   Effect.gen(function* () {
     const received: Array<Received> = []
-    const server = createServer((request, response) => {
-      const chunks: Array<Buffer> = []
-      request.on("data", (chunk: Buffer) => chunks.push(chunk))
-      request.on("end", () => {
-        const reply = replies[Math.min(received.length, replies.length - 1)] ?? replies[0]
-        const one = {
-          path: request.url ?? "",
-          headers: single(request.headers),
-          body: Buffer.concat(chunks).toString()
-        }
-        received.push(one)
-        reply(response, one)
-      })
+    const port = yield* receiving((response, { body, headers, path }) => {
+      const reply = replies[Math.min(received.length, replies.length - 1)] ?? replies[0]
+      const one = { path, headers: single(headers), body: body.toString() }
+      received.push(one)
+      reply(response, one)
     })
-    const port = yield* listening(server)
     return { received, port, url: `http://127.0.0.1:${port}/hook` }
   })
