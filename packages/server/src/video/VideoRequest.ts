@@ -75,9 +75,6 @@ const urlOf = (reference: NonNullable<Request["input_references"]>[number]): str
 }
 
 const linkIssues = (request: Request): ReadonlyArray<Issue> => [
-  ...(request.callback_url === undefined || URL.canParse(request.callback_url)
-    ? []
-    : [{ path: "callback_url", message: "Expected an https:// URL" }]),
   ...(request.frame_images ?? []).flatMap((image, index) =>
     urlIssue(`frame_images.${index}.image_url.url`, image.image_url.url)
   ),
@@ -86,7 +83,10 @@ const linkIssues = (request: Request): ReadonlyArray<Issue> => [
   )
 ]
 
-/** What is wrong with a request for any model: contradictions and invalid URLs. */
+/**
+ * What is wrong with a request for any model: contradictions, and invalid URLs of images and
+ * references. The handler checks the callback URL (`CallbackUrl`).
+ */
 export const issues = (request: Request): ReadonlyArray<Issue> => [...sizeIssues(request), ...linkIssues(request)]
 
 /**
