@@ -73,7 +73,7 @@ export const make = Effect.gen(function* () {
           })
         )
   })
-  // A URL may contain a token, and the ids of the gateway's own spans are no one else's business.
+  // A URL may contain a token, and receivers need not know the ids of the gateway's spans.
   return HttpClient.transformResponse(
     guardedClient,
     flow(

@@ -7,7 +7,7 @@ import { type HttpClient, type HttpClientError, HttpClientRequest, type HttpClie
 import * as MonotonicTime from "../internal/MonotonicTime.ts"
 import { NotPublic } from "./OutboundHttp.ts"
 
-/** What came of a request. */
+/** The result of a request. */
 export interface Outcome {
   /** The status of the response. Null if there was none. */
   readonly status: number | null

@@ -35,7 +35,7 @@ export interface Options<E> {
   readonly mostAttempts: number
 }
 
-/** Makes the resolution of such a job. `attempts` counts the deliveries of its message. */
+/** Resolves such a job. `attempts` counts the deliveries of its message. */
 export const make = <E>({ cancelUpstream, candidateOf, jobs, mostAttempts, requestFor, submitTo }: Options<E>) => {
   const lose = (job: VideoJob) =>
     Effect.logWarning("A video job ended, and its provider may still make the video and bill it").pipe(

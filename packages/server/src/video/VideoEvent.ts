@@ -50,7 +50,7 @@ export const make = (
   callback_url: job.callbackUrl
 })
 
-/** The webhook of a job that has ended. Undefined if nobody is to be called. */
+/** The webhook of a job that has ended. Undefined if it has no callback URL. */
 export const toDelivery = (type: EventType, job: VideoJob): NewDelivery | undefined =>
   job.callbackUrl === null
     ? undefined

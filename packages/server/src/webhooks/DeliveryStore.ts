@@ -49,7 +49,7 @@ export interface Delivery extends NewDelivery {
   readonly createdAt: number
   /** When it was delivered or given up. */
   readonly finishedAt: number | null
-  /** When the next attempt is due. Null if there is none, or if one is under way. */
+  /** When the next attempt is due. Null if there is none, or one is in progress. */
   readonly nextAttemptAt: number | null
   /** The latest {@link maxAttempts}, oldest first. */
   readonly attempts: ReadonlyArray<Attempt>
@@ -90,7 +90,7 @@ export class DeliveryNotFound extends Data.TaggedError("DeliveryNotFound")<{ rea
 export class DeliveryStore extends Context.Service<
   DeliveryStore,
   {
-    /** Writes a delivery as part of the transaction that is under way. */
+    /** Writes a delivery as part of the current transaction. */
     readonly write: (delivery: NewDelivery) => Effect.Effect<void, StorageError>
     /**
      * Deliveries that are due, at most `limit`, oldest first, but none of these workspaces and none

@@ -33,7 +33,8 @@ export interface Options {
   /** How often deliveries of other processes and retries are looked for. Default: 1 second. */
   readonly every?: Duration.Input | undefined
   /**
-   * How long attempts under way may take when the worker stops. Then another process repeats them.
+   * How long attempts in progress may take when the worker stops. Then another process repeats
+   * them.
    * Default: 5 seconds.
    */
   readonly stopGrace?: Duration.Input | undefined
@@ -125,7 +126,7 @@ const makeLanes = (perWorkspace: number, perHost: number) => {
   }
 }
 
-/** Sends one webhook once, and records what came of it. */
+/** Sends one webhook once, and records the attempt. */
 const makeSend = Effect.gen(function* () {
   const client = yield* OutboundHttp
   const secrets = yield* WebhookSecrets
@@ -221,7 +222,7 @@ const make = Effect.fnUntraced(function* (options?: Options) {
     return started
   })
 
-  // Attempts under way may end, so that they need not be repeated.
+  // Wait for attempts in progress, so that they need not be repeated.
   yield* Effect.addFinalizer(() =>
     Effect.timeoutOption(FiberSet.awaitEmpty(running), options?.stopGrace ?? "5 seconds")
   )
