@@ -267,13 +267,11 @@ export const make = Effect.gen(function* () {
 
   const reap = Effect.gen(function* () {
     // Read the intents first: a process that starts between the two reads then counts as alive.
-    const held = yield* sql`SELECT * FROM intents WHERE state = 'open' AND owner IS NOT NULL`
+    const held = yield* sql`SELECT id, owner FROM intents WHERE state = 'open' AND owner IS NOT NULL`
     const alive = yield* owner.alive
     const dead = held
-      .map(intentRow)
-      .filter(({ id, owner: holder }) =>
-        holder === owner.id ? !underWay.has(id) : holder !== null && !alive.has(holder)
-      )
+      .map((row) => ({ id: Dialect.text(row, "id"), owner: Dialect.text(row, "owner") }))
+      .filter(({ id, owner: holder }) => (holder === owner.id ? !underWay.has(id) : !alive.has(holder)))
     let freed = 0
     for (let at = 0; at < dead.length; at += reapedAtOnce) {
       const now = yield* Clock.currentTimeMillis

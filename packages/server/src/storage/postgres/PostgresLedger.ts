@@ -89,7 +89,7 @@ type Item =
   | ReturnType<typeof holdItem>
   | ReturnType<typeof endItem>
   | ({ readonly kind: "keep" } & ReturnType<typeof answerFields>)
-  | { readonly kind: "abandon"; readonly id: string; readonly owner: string | null; readonly now: number }
+  | { readonly kind: "abandon"; readonly id: string; readonly owner: string; readonly now: number }
 
 /** A reservation, an end or an answer. */
 interface Request {

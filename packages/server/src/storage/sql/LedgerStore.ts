@@ -149,7 +149,7 @@ export class LedgerStore extends Context.Service<
      * Returns how many were still open.
      */
     readonly abandon: (
-      intents: ReadonlyArray<{ readonly id: string; readonly owner: string | null }>,
+      intents: ReadonlyArray<{ readonly id: string; readonly owner: string }>,
       now: number
     ) => Effect.Effect<number, SqlError>
     /** Stores an answer alone. Fails with {@link claimLost} if its process has lost the key. */
