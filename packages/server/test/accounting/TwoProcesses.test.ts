@@ -14,7 +14,7 @@ import { clockAhead, layerAt } from "../TestStorage.ts"
 import * as TestLedger from "./TestLedger.ts"
 import { micro, outcome, payerWith, reserve } from "./TestPayer.ts"
 
-const together = { concurrency: "unbounded" } as const
+const unbounded = { concurrency: "unbounded" } as const
 
 /** A repeatable sequence of numbers from 0 to `below` - 1. */
 const numbers = (seed: number) => {
@@ -61,7 +61,7 @@ describe.each(databases)("two processes on $name", ({ create, name }) => {
                 Effect.catchTag("InsufficientCredits", (refused) => Effect.succeed(refused.scope)),
                 Effect.provide(n % 2 === 0 ? first : second)
               ),
-            together
+            unbounded
           )
           expect(results.filter((result) => result === "done").length).toBe(100)
           expect(results.filter((result) => result === scope).length).toBe(400)
@@ -136,7 +136,7 @@ describe.each(databases)("two processes on $name", ({ create, name }) => {
               // Both processes settle it, as after a confirmation that was lost.
               const settled = yield* Effect.all(
                 [Effect.provide(settle(held), here), Effect.provide(settle({ id: held.id }), there)],
-                together
+                unbounded
               )
               expect(settled.toSorted()).toEqual(["already", "done"])
               break
@@ -219,7 +219,7 @@ describe.each(databases)("two processes on $name", ({ create, name }) => {
         yield* Effect.forEach(
           Array.from({ length: 100 }, (_, n) => n),
           (n) => before(Effect.provide(reserve(`before-${n}`, payer, 70), first)),
-          together
+          unbounded
         )
         const results = yield* Effect.forEach(
           Array.from({ length: 300 }, (_, n) => n),
@@ -231,7 +231,7 @@ describe.each(databases)("two processes on $name", ({ create, name }) => {
               Effect.as("held"),
               Effect.catchTag("InsufficientCredits", ({ scope }) => Effect.succeed(scope))
             ),
-          together
+          unbounded
         )
         expect(results.filter((result) => result === "held").length).toBe(100)
       }).pipe(Effect.provide(first))

@@ -25,7 +25,7 @@ const setUp = Effect.gen(function* () {
   const survivor = yield* startOn(url, folder)
   const key = survivor.key ?? ""
 
-  /** A repetition at the survivor gets an answer in time. */
+  /** A retry at the survivor gets an answer in time. */
   const again = Effect.fnUntraced(function* (name: string) {
     const startedAt = yield* Clock.currentTimeMillis
     const answer = yield* ask(survivor, key, name)
@@ -34,8 +34,8 @@ const setUp = Effect.gen(function* () {
     return answer
   })
 
-  /** Each request is charged once, and nothing stays reserved. */
-  const books = Effect.fnUntraced(
+  /** Each request is charged once, and nothing stays reserved. Returns the abandoned reservations. */
+  const settled = Effect.fnUntraced(
     function* (requests: number) {
       const sql = yield* SqlClient
       const open = sql`SELECT id FROM intents WHERE state = 'open'`
@@ -55,7 +55,7 @@ const setUp = Effect.gen(function* () {
     Effect.provide(layerClient(url))
   )
 
-  return { url, folder, key, again, books }
+  return { url, folder, key, again, settled }
 })
 
 describe.skipIf(!TestPostgres.isInstalled)("a paid request on Postgres", () => {
@@ -63,7 +63,7 @@ describe.skipIf(!TestPostgres.isInstalled)("a paid request on Postgres", () => {
     "is charged once and repeated within 10 seconds, whichever commit its process is killed before or after",
     () =>
       Effect.gen(function* () {
-        const { again, books, folder, key, url } = yield* setUp
+        const { again, settled, folder, key, url } = yield* setUp
         yield* Effect.forEach(
           BreakingProxy.breaks,
           Effect.fnUntraced(function* (at) {
@@ -78,7 +78,7 @@ describe.skipIf(!TestPostgres.isInstalled)("a paid request on Postgres", () => {
           { concurrency: 3 }
         )
         // Reserved by processes that were killed between reservation and charge.
-        expect(yield* books(BreakingProxy.breaks.length)).toBe(2)
+        expect(yield* settled(BreakingProxy.breaks.length)).toBe(2)
       }).pipe(Effect.provide(NodeServices.layer), Effect.scoped),
     120_000
   )
@@ -87,7 +87,7 @@ describe.skipIf(!TestPostgres.isInstalled)("a paid request on Postgres", () => {
     "is charged once and repeated within 10 seconds, whichever commit its connection is lost before or after",
     () =>
       Effect.gen(function* () {
-        const { again, books, folder, key, url } = yield* setUp
+        const { again, settled, folder, key, url } = yield* setUp
         const proxy = yield* BreakingProxy.make(url)
         const gateway = yield* startOn(proxy.url, folder)
         for (const at of BreakingProxy.breaks) {
@@ -105,7 +105,7 @@ describe.skipIf(!TestPostgres.isInstalled)("a paid request on Postgres", () => {
           if (at.step === "end") expect(answer?.body).toBe(first?.body)
         }
         // A reservation whose confirmation was lost.
-        expect(yield* books(BreakingProxy.breaks.length)).toBe(1)
+        expect(yield* settled(BreakingProxy.breaks.length)).toBe(1)
       }).pipe(Effect.provide(NodeServices.layer), Effect.scoped),
     120_000
   )
@@ -114,7 +114,7 @@ describe.skipIf(!TestPostgres.isInstalled)("a paid request on Postgres", () => {
     "is charged once when its process is suspended before the charge, and continues after a repetition",
     () =>
       Effect.gen(function* () {
-        const { again, books, folder, key, url } = yield* setUp
+        const { again, settled, folder, key, url } = yield* setUp
         const proxy = yield* BreakingProxy.make(url)
         const victim = yield* startOn(proxy.url, folder)
         let isSuspended = false
@@ -131,7 +131,7 @@ describe.skipIf(!TestPostgres.isInstalled)("a paid request on Postgres", () => {
         // It finds that it has lost the key. A further repetition gets the one answer.
         expect(yield* Fiber.join(late)).toMatchObject({ status: 503 })
         expect(yield* ask(victim, key, "suspended")).toMatchObject({ status: 200, replayed: true })
-        expect(yield* books(1)).toBe(1)
+        expect(yield* settled(1)).toBe(1)
       }).pipe(Effect.provide(NodeServices.layer), Effect.scoped),
     60_000
   )

@@ -3,7 +3,7 @@
  * does that breaks down after the server has received a statement.
  */
 import { Effect } from "effect"
-import { connect, createServer, type Socket } from "node:net"
+import * as TcpProxy from "../../TcpProxy.ts"
 
 /** The messages that a client ends a request with: `Sync`, and the simple `Query`. */
 const requestEnds = new Set(["S", "Q"].map((letter) => letter.charCodeAt(0)))
@@ -37,56 +37,29 @@ const counter = () => {
 }
 
 /** Starts it in front of the server at the URL. It stops with the scope. */
-export const make = Effect.fnUntraced(function* (url: string) {
-  const { hostname, port } = new URL(url)
-  const sockets = new Set<Socket>()
+export const make = Effect.fnUntraced(function* (databaseUrl: string) {
   let roundTrips = 0
   let losing: string | undefined
-
-  const server = createServer((client) => {
-    const upstream = connect(Number(port), hostname)
+  const { url } = yield* TcpProxy.make(databaseUrl, () => {
     const count = counter()
     let isLost = false
-    const close = () => {
-      client.destroy()
-      upstream.destroy()
-    }
-    for (const socket of [client, upstream]) {
-      sockets.add(socket)
-      socket.on("error", close)
-      socket.on("close", close)
-    }
-    client.on("data", (chunk) => {
-      roundTrips += count(chunk)
-      if (losing !== undefined && chunk.includes(losing)) {
-        losing = undefined
-        isLost = true
-      }
-      upstream.write(chunk)
-    })
-    upstream.on("data", (chunk) => {
+    return {
+      toServer: (bytes) => {
+        roundTrips += count(bytes)
+        if (losing !== undefined && bytes.includes(losing)) {
+          losing = undefined
+          isLost = true
+        }
+        return true
+      },
       // The server has done what was asked, and nobody hears of it.
-      if (isLost) close()
-      else client.write(chunk)
-    })
+      toClient: () => !isLost
+    }
   })
-  yield* Effect.callback<void>((resume) => {
-    server.listen(0, "127.0.0.1", () => resume(Effect.void))
-  })
-  yield* Effect.addFinalizer(() =>
-    Effect.sync(() => {
-      for (const socket of sockets) socket.destroy()
-      server.close()
-    })
-  )
-  const address = server.address()
-  if (address === null || typeof address === "string") return yield* Effect.die(new Error("The proxy has no port"))
-  const proxied = new URL(url)
-  proxied.host = `127.0.0.1:${address.port}`
 
   return {
     /** The URL through the proxy. */
-    url: proxied.href,
+    url,
     /** The number of round trips that the effect takes, and its result. */
     counted: <A, E, R>(effect: Effect.Effect<A, E, R>) =>
       Effect.suspend(() => {
