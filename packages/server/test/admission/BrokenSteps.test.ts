@@ -58,7 +58,8 @@ const setUp = Effect.gen(function* () {
   return { url, folder, key, again, settled }
 })
 
-describe.skipIf(!TestPostgres.isInstalled)("a paid request on Postgres", () => {
+// At the same time, because they wait until a process counts as dead.
+describe.skipIf(!TestPostgres.isInstalled).concurrent("a paid request on Postgres", () => {
   it.live(
     "is charged once and repeated within 10 seconds, whichever commit its process is killed before or after",
     () =>

@@ -66,7 +66,8 @@ const submitCard = Effect.fnUntraced(function* (duration: number, resolution: "4
   return { by, id: job.id }
 })
 
-describe("video jobs of several processes", () => {
+// At the same time, because they wait for 10 seconds until the lock of a killed process expires.
+describe.concurrent("video jobs of several processes", () => {
   it.live(
     "do each job once between two workers on one database",
     () =>
