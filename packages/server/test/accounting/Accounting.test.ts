@@ -491,12 +491,23 @@ describe.each(databases)("after a crash, on $name", ({ create, layer, name }) =>
 
   it.effect("reaps in the background, at the start and at an interval", () =>
     Effect.gen(function* () {
+      const sql = yield* SqlClient
       const { payer } = yield* payerWith(1000)
-      yield* reserve("gen-1", payer, 400)
+      const ofTheDead = Effect.fnUntraced(function* (id: string) {
+        yield* reserve(id, payer, 100)
+        yield* sql`UPDATE intents SET owner = 'proc_dead' WHERE id = ${id}`
+      })
+      const open = Effect.map(TestLedger.openIntents, (intents) => intents.map(({ id }) => id))
+      const released = { until: (ids: ReadonlyArray<string>) => ids.length === 1 }
+      yield* reserve("gen-alive", payer, 400)
+      yield* ofTheDead("gen-1")
       yield* Layer.build(layerReaper({ every: "30 seconds" }))
-      yield* TestClock.adjust("5 minutes")
-      // The intents of a live process are never released.
-      expect((yield* TestLedger.openIntents).length).toBe(1)
+      expect(yield* Effect.repeat(open, released)).toEqual(["gen-alive"])
+      yield* ofTheDead("gen-2")
+      yield* TestClock.adjust("29 seconds")
+      expect(yield* open).toHaveLength(2)
+      const later = Effect.andThen(TestClock.adjust("1 second"), open)
+      expect(yield* Effect.repeat(later, released)).toEqual(["gen-alive"])
     }).pipe(Effect.provide(layer))
   )
 

@@ -1,24 +1,17 @@
 import { describe, expect, it } from "@effect/vitest"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { KeyStore } from "../../src/access/KeyStore.ts"
-import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
 import { Accounting } from "../../src/accounting/Accounting.ts"
 import { layerSql, Reconcile } from "../../src/accounting/Reconcile.ts"
 import { databases } from "../TestDatabases.ts"
 import * as TestLedger from "./TestLedger.ts"
-
-const micro = MicroCredits.make
+import { micro, payerWith, reserve } from "./TestPayer.ts"
 
 /** Reserves 400 of 1000 micro-credits for each of the ids. */
 const reserved = Effect.fnUntraced(function* (...ids: ReadonlyArray<string>) {
-  const { id: workspaceId, organizationId } = yield* (yield* WorkspaceStore).ensureDefault({ credits: micro(1000) })
-  const { key } = yield* (yield* KeyStore).create({ organizationId, workspaceId, name: "k" })
-  const accounting = yield* Accounting
-  const payer = { keyHash: key.hash, workspaceId, guardrailId: null }
-  for (const id of ids) yield* accounting.reserve({ id, payer, operation: "rerank", model: "m", amount: micro(400) })
-  return { key, workspaceId }
+  const { key, payer } = yield* payerWith(1000)
+  for (const id of ids) yield* reserve(id, payer, 400)
+  return { key, workspaceId: payer.workspaceId }
 })
 
 /** Reserves, and leaves the reservations as those of a dead process, which are then released. */
@@ -42,7 +35,7 @@ describe.each(databases)("Reconcile on $name", (database) => {
       const accounting = yield* Accounting
       const reconcile = yield* Reconcile
       expect(yield* reconcile.report()).toMatchObject({
-        abandoned: [{ id: "gen-1", keyHash: key.hash, workspaceId, model: "m", amount: 400 }],
+        abandoned: [{ id: "gen-1", keyHash: key.hash, workspaceId, model: "sandbox/bm25", amount: 400 }],
         late: [],
         open: []
       })

@@ -10,6 +10,7 @@ import { expect, it } from "@effect/vitest"
 import { Duration, Effect, Schema } from "effect"
 import { randomInt } from "node:crypto"
 import { DatabaseSync } from "node:sqlite"
+import * as Dice from "../Dice.ts"
 import { temporaryFolder } from "../TestStorage.ts"
 import { ask, type Gateway, start } from "./Gateways.ts"
 
@@ -21,14 +22,6 @@ const price = 1000
 
 /** Of the choices; a number that was printed by a failed run makes them again. */
 const seed = Number(process.env["KILL_SEED"] ?? randomInt(2 ** 31))
-
-/** Mulberry32: chance that comes out the same for the same seed. */
-const chances = (state: number) => () => {
-  state = (state + 0x6d2b79f5) | 0
-  let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-  mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-  return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-}
 
 const open = (folder: string) =>
   Effect.acquireRelease(
@@ -57,8 +50,7 @@ it.live(
   () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
-      const chance = chances(seed)
-      const upTo = (most: number) => Math.floor(chance() * most)
+      const dice = Dice.make(seed, "kills")
       let key = ""
       const names: Array<string> = []
       const first = new Map<string, string>()
@@ -78,10 +70,10 @@ it.live(
 
       for (const [round, death] of deaths.entries()) {
         yield* Effect.gen(function* () {
-          const gateway = yield* start(folder, death, String(1 + upTo(40)))
+          const gateway = yield* start(folder, death, String(dice.int(1, 40)))
           key = gateway.key ?? key
           const waiting = names.filter((name) => !first.has(name))
-          const again = names.filter((name) => first.has(name) && chance() < 0.1)
+          const again = names.filter((name) => first.has(name) && dice.chance(0.1))
           const next = (): string => {
             const known = waiting.shift() ?? again.shift()
             if (known !== undefined) return known
@@ -90,8 +82,8 @@ it.live(
             return name
           }
           // There are always as many under way.
-          let left = death === "any" ? 1 + upTo(200) : Number.POSITIVE_INFINITY
-          const kill = Effect.delay(gateway.kill, Duration.millis(chance() * 20))
+          let left = death === "any" ? dice.int(1, 200) : Number.POSITIVE_INFINITY
+          const kill = Effect.delay(gateway.kill, Duration.millis(dice.next() * 20))
           let isDead = false
           const asking = Effect.gen(function* () {
             while (!isDead) {
