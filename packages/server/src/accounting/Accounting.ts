@@ -111,9 +111,9 @@ export class Accounting extends Context.Service<
     readonly reserve: (request: ReserveRequest) => Effect.Effect<Reservation, InsufficientCredits | StorageError>
     /**
      * Charges the actual cost, releases the rest of the reservation and records the usage. Takes
-     * effect once for each intent. The `rows` are written in the same transaction. It may run inside
-     * the caller's `sql.withTransaction` for the intent of a job. For a request that this process
-     * serves it is tried again for about 10 seconds while the database cannot be used.
+     * effect once for each intent. The `rows` are written in the same transaction. It may run
+     * inside the caller's `sql.withTransaction` for the intent of a job. For a request that this
+     * process serves it is tried again for about 10 seconds while the database cannot be used.
      */
     readonly settle: (reservation: Ending, outcome: Outcome, rows?: EndRows) => Effect.Effect<Settlement, StorageError>
     /**

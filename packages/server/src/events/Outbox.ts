@@ -100,8 +100,8 @@ export const make = Effect.gen(function* () {
     }, mapSqlError("Outbox.read")),
     readOf: Effect.fnUntraced(function* (workspaceId: string, after: number, limit: number) {
       const through = yield* log.readableThrough
-      // Spares decoding the events of other workspaces. A text search, because the JSON functions of
-      // Postgres fail on a text of a caller with U+0000 or half of a surrogate pair.
+      // Spares decoding the events of other workspaces. A text search, because the JSON functions
+      // of Postgres fail on a text of a caller with U+0000 or half of a surrogate pair.
       const pattern = `%"workspace_id":${JSON.stringify(workspaceId)}%`
       const rows = yield* sql`SELECT sequence, CASE WHEN body LIKE ${pattern} THEN body END AS body
         FROM events WHERE sequence > ${after} AND sequence <= ${through} ORDER BY sequence LIMIT ${limit}`

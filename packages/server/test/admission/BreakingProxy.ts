@@ -23,7 +23,9 @@ const isStep = (bytes: string, step: Break["step"], key: string): boolean =>
 /** The server is ready for the next statement, outside a transaction. */
 const ready = Buffer.from([0x5a, 0, 0, 0, 5, 0x49])
 
-/** Until the scope closes. `arm` runs `act` at the next such step; all connections are closed then. */
+/**
+ * Until the scope closes. `arm` runs `act` at the next such step; all connections are closed then.
+ */
 export const make = Effect.fnUntraced(function* (databaseUrl: string) {
   let armed: { readonly at: Break; readonly key: string; readonly act: () => void } | undefined
   const { closeAll, url } = yield* TcpProxy.make(databaseUrl, () => {

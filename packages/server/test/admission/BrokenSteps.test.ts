@@ -34,7 +34,9 @@ const setUp = Effect.gen(function* () {
     return answer
   })
 
-  /** Each request is charged once, and nothing stays reserved. Returns the abandoned reservations. */
+  /**
+   * Each request is charged once, and nothing stays reserved. Returns the abandoned reservations.
+   */
   const settled = Effect.fnUntraced(
     function* (requests: number) {
       const sql = yield* SqlClient

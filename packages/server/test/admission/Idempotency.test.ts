@@ -68,7 +68,9 @@ const joinMoving = Effect.fnUntraced(function* <A, E>(fiber: Fiber.Fiber<A, E>) 
 type Stores = Layer.Success<ReturnType<typeof layerAt>>
 
 describe.each(databases)("Idempotency on $name", ({ create, layer }) => {
-  /** Runs a test in one of two processes that share a database, with the stores of the other one. */
+  /**
+   * Runs a test in one of two processes that share a database, with the stores of the other one.
+   */
   const inTwoProcesses = <E>(test: (other: Context.Context<Stores>) => Effect.Effect<void, E, Stores | Scope.Scope>) =>
     Effect.gen(function* () {
       const location = yield* create

@@ -18,8 +18,8 @@ export interface Options<Request, Result, E> {
   /** Runs a batch. Returns one result for each request, in order. */
   readonly run: (requests: ReadonlyArray<Request>) => Effect.Effect<ReadonlyArray<Result>, E>
   /**
-   * Whether one request may be the reason why a batch failed. Its requests are then run again, one at
-   * a time.
+   * Whether one request may be the reason why a batch failed. Its requests are then run again, one
+   * at a time.
    */
   readonly isOfOneRequest: (error: E) => boolean
 }

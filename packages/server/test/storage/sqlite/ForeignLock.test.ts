@@ -1,4 +1,6 @@
-/** Another process has the write lock of the database: reads continue, writes wait and then fail. */
+/**
+ * Another process has the write lock of the database: reads continue, writes wait and then fail.
+ */
 import { expect, it } from "@effect/vitest"
 import { Job } from "@model-gateway/core/Video"
 import { Duration, Effect, Fiber, Layer, Redacted, Schema } from "effect"

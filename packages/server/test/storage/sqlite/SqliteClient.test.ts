@@ -110,8 +110,8 @@ describe("SqliteClient", () => {
         const said = yield* Stream.runHead(child.stdout.pipe(Stream.decodeText, Stream.splitLines))
         expect(said).toMatchObject({ value: "locked" })
         const sql = yield* SqlClient
-        // Reads first: a transaction that does not begin as a writer would read the old state and then
-        // fail to write.
+        // Reads first: a transaction that does not begin as a writer would read the old state and
+        // then fail to write.
         const seen = yield* sql.withTransaction(Effect.tap(names, insert("ours")))
         expect(seen).toEqual(["theirs"])
         expect(yield* names).toEqual(["ours", "theirs"])
