@@ -6,7 +6,7 @@ import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
 import { KeyStore } from "../../src/access/KeyStore.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
-import { run } from "../storage/sql/Processes.ts"
+import { run } from "../Processes.ts"
 import { layer, layerAt, create, createEmpty } from "../TestStorage.ts"
 
 describe("WorkspaceStore", () => {
@@ -58,7 +58,7 @@ describe("WorkspaceStore", () => {
       Effect.gen(function* () {
         const location = yield* createEmpty
         const said = yield* Effect.all(
-          Array.from({ length: 4 }, () => run("bootstrap.ts", location)),
+          Array.from({ length: 4 }, () => run("storage/sql/fixtures/bootstrap.ts", location)),
           { concurrency: "unbounded" }
         )
         expect(said.toSorted()).toEqual(["first", "later", "later", "later"])

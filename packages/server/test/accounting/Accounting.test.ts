@@ -10,7 +10,7 @@ import { KeyRecords } from "../../src/access/KeyRecords.ts"
 import { KeyStore } from "../../src/access/KeyStore.ts"
 import { LedgerStore } from "../../src/storage/sql/LedgerStore.ts"
 import { mapSqlError, StorageError } from "../../src/storage/sql/StorageError.ts"
-import { run, runAndKill } from "../storage/sql/Processes.ts"
+import { run, runAndKill } from "../Processes.ts"
 import { type Database, databases } from "../TestDatabases.ts"
 import { clockAhead, layerAt } from "../TestStorage.ts"
 import * as TestLedger from "./TestLedger.ts"
@@ -378,7 +378,7 @@ describe.each(databases)("after a crash, on $name", ({ create, layer, name }) =>
     Effect.gen(function* () {
       const location = yield* create
       const payer = yield* Effect.map(payerWith(10_000), ({ payer }) => payer).pipe(Effect.provide(layerAt(location)))
-      yield* runAndKill("reserveAndHang.ts", location, payer.keyHash, payer.workspaceId)
+      yield* runAndKill("storage/sql/fixtures/reserveAndHang.ts", location, payer.keyHash, payer.workspaceId)
 
       yield* Effect.gen(function* () {
         const accounting = yield* Accounting
@@ -517,7 +517,8 @@ describe.each(databases)("after a crash, on $name", ({ create, layer, name }) =>
       Effect.gen(function* () {
         const location = yield* create
         const { key, payer } = yield* payerWith(10_000, { limit: micro(150) }).pipe(Effect.provide(layerAt(location)))
-        const spend = (name: string) => run("spend.ts", location, payer.keyHash, payer.workspaceId, name, "100")
+        const spend = (name: string) =>
+          run("storage/sql/fixtures/spend.ts", location, payer.keyHash, payer.workspaceId, name, "100")
         const counts = yield* Effect.all([spend("a"), spend("b"), spend("c")], { concurrency: "unbounded" })
         expect(counts.reduce((sum, count) => sum + Number(count), 0)).toBe(150)
         yield* Effect.gen(function* () {

@@ -1,8 +1,7 @@
 /** Gateways as processes of their own, and requests to them. */
 import { Effect, Option, Schema, Stream } from "effect"
-import { ChildProcess } from "effect/process"
 import { Agent, request as httpRequest } from "node:http"
-import { fileURLToPath } from "node:url"
+import * as Processes from "../Processes.ts"
 
 const Started = Schema.fromJsonString(Schema.Struct({ port: Schema.Int, key: Schema.optionalKey(Schema.String) }))
 
@@ -20,11 +19,7 @@ const startWith = Effect.fnUntraced(function* (
   folder: string,
   death: ReadonlyArray<string>
 ) {
-  const fixture = fileURLToPath(new URL("./fixtures/gateway.ts", import.meta.url))
-  const child = yield* ChildProcess.make(process.execPath, [fixture, folder, ...death], {
-    env: { NODE_NO_WARNINGS: "1", ...env },
-    extendEnv: true
-  })
+  const child = yield* Processes.start("admission/fixtures/gateway.ts", [folder, ...death], env)
   const line = yield* Stream.runHead(child.stdout.pipe(Stream.decodeText, Stream.splitLines))
   const started = yield* Schema.decodeEffect(Started)(Option.getOrElse(line, () => ""))
   const agent = yield* Effect.acquireRelease(

@@ -3,15 +3,14 @@ import { NodeServices } from "@effect/platform-node"
 import { describe, expect, it } from "@effect/vitest"
 import { isFinal } from "@model-gateway/core/Video"
 import { Effect, Layer, Schedule } from "effect"
-import { ChildProcess } from "effect/process"
 import { SqlClient } from "effect/sql/SqlClient"
 import { createServer } from "node:http"
-import { fileURLToPath } from "node:url"
 import * as LocalObjectStore from "../../src/objects/LocalObjectStore.ts"
 import { toWire } from "../../src/video/VideoJob.ts"
 import { VideoJobs } from "../../src/video/VideoJobs.ts"
 import * as VideoQueue from "../../src/video/VideoQueue.ts"
 import * as VideoWorker from "../../src/video/VideoWorker.ts"
+import * as Processes from "../Processes.ts"
 import { type Database, databases } from "../TestDatabases.ts"
 import { layerClient, temporaryFolder } from "../TestStorage.ts"
 import { layerAt, makeUpstream, model, payer, submit, type Upstream } from "./TestVideo.ts"
@@ -61,16 +60,8 @@ const survives = Effect.fnUntraced(function* (database: Database, { isCancelled,
     return [by, yield* submit(by)] as const
   }).pipe(Effect.provide(process))
 
-  const fixture = fileURLToPath(new URL("./fixtures/dyingWorker.ts", import.meta.url))
   const how = isIdempotent ? "idempotent" : "once"
-  const child = yield* ChildProcess.make(
-    globalThis.process.execPath,
-    [fixture, location, objects, origin, step, when, how],
-    {
-      env: { NODE_NO_WARNINGS: "1" },
-      extendEnv: true
-    }
-  )
+  const child = yield* Processes.start("video/fixtures/dyingWorker.ts", [location, objects, origin, step, when, how])
   yield* Effect.ignore(child.exitCode)
 
   yield* Effect.gen(function* () {

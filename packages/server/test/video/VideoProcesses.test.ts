@@ -2,9 +2,7 @@ import { NodeServices } from "@effect/platform-node"
 import { describe, expect, it } from "@effect/vitest"
 import * as Sandbox from "@model-gateway/sandbox/Sandbox"
 import { isFinal } from "@model-gateway/core/Video"
-import { Duration, Effect, Layer, Option, Schedule, Stream } from "effect"
-import { ChildProcess } from "effect/process"
-import { fileURLToPath } from "node:url"
+import { Duration, Effect, Layer, Schedule } from "effect"
 import { Accounting } from "../../src/accounting/Accounting.ts"
 import * as LocalObjectStore from "../../src/objects/LocalObjectStore.ts"
 import { ObjectStore } from "../../src/objects/ObjectStore.ts"
@@ -12,6 +10,7 @@ import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
 import { VideoJobs } from "../../src/video/VideoJobs.ts"
 import * as VideoQueue from "../../src/video/VideoQueue.ts"
 import * as VideoWorker from "../../src/video/VideoWorker.ts"
+import { runAndKill } from "../Processes.ts"
 import { create, temporaryFolder } from "../TestStorage.ts"
 import { holding, layerAt, makeUpstream, payer, submit } from "./TestVideo.ts"
 import * as TestLedger from "../accounting/TestLedger.ts"
@@ -32,21 +31,9 @@ const untilFinal = (ids: ReadonlyArray<string>) =>
     })
   )
 
-const child = (folder: string, location: string, jobId: string, how: "work" | "hang") =>
-  ChildProcess.make(
-    process.execPath,
-    [fileURLToPath(new URL("./fixtures/worker.ts", import.meta.url)), folder, location, jobId, how],
-    { env: { NODE_NO_WARNINGS: "1" }, extendEnv: true }
-  )
-
 /** Runs a worker until it has said something, and kills it then. */
 const killedWhenItSpeaks = (folder: string, location: string, jobId: string, how: "work" | "hang") =>
-  Effect.gen(function* () {
-    const worker = yield* child(folder, location, jobId, how)
-    const said = yield* Stream.runHead(worker.stdout.pipe(Stream.decodeText, Stream.splitLines))
-    yield* worker.kill({ killSignal: "SIGKILL" })
-    return Option.getOrElse(said, () => "nothing")
-  }).pipe(Effect.provide(NodeServices.layer), Effect.scoped)
+  runAndKill("video/fixtures/worker.ts", folder, location, jobId, how)
 
 /** A title card, for a cent a second. */
 const submitCard = Effect.fnUntraced(function* (duration: number, resolution: "480p" | "720p") {

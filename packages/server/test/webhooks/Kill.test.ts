@@ -1,9 +1,7 @@
-import { NodeServices } from "@effect/platform-node"
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Layer, Option, Schedule, Stream } from "effect"
-import { ChildProcess } from "effect/process"
-import { fileURLToPath } from "node:url"
+import { Effect, Layer, Schedule } from "effect"
 import { DeliveryStore } from "../../src/webhooks/DeliveryStore.ts"
+import { runAndKill } from "../Processes.ts"
 import { databases } from "../TestDatabases.ts"
 import { clockAhead, layerAt } from "../TestStorage.ts"
 import { worker, workspace } from "./TestDelivery.ts"
@@ -11,16 +9,7 @@ import * as TestReceiver from "./TestReceiver.ts"
 
 /** Runs the process until it has said something, and kills it then. */
 const killed = (location: string, url: string, how: "ended" | "answered") =>
-  Effect.gen(function* () {
-    const child = yield* ChildProcess.make(
-      process.execPath,
-      [fileURLToPath(new URL("./fixtures/process.ts", import.meta.url)), location, url, how],
-      { env: { NODE_NO_WARNINGS: "1" }, extendEnv: true }
-    )
-    const said = yield* Stream.runHead(child.stdout.pipe(Stream.decodeText, Stream.splitLines))
-    yield* child.kill({ killSignal: "SIGKILL" })
-    return Option.getOrElse(said, () => "nothing")
-  }).pipe(Effect.provide(NodeServices.layer), Effect.scoped)
+  runAndKill("webhooks/fixtures/process.ts", location, url, how)
 
 const deliveries = Effect.gen(function* () {
   const { id } = yield* workspace

@@ -11,7 +11,7 @@ import * as Migrations from "../../../src/storage/sql/Migrations.ts"
 import * as SqliteClient from "../../../src/storage/sqlite/SqliteClient.ts"
 import { form, formHeaders, layerAt, TestGateway } from "../../TestGateway.ts"
 import { envelopeOf, inSet, post } from "../../TestEnvelope.ts"
-import { whileLocked } from "../sql/Processes.ts"
+import { whileLocked } from "../../Processes.ts"
 import { temporaryFolder } from "../../TestStorage.ts"
 
 const gateway = (busyTimeout: number) =>

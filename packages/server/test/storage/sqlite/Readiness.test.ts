@@ -3,7 +3,7 @@ import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as Parts from "../../../src/observability/Readiness.ts"
 import * as Readiness from "../../../src/storage/sql/DatabaseReadiness.ts"
-import { whileLocked } from "../sql/Processes.ts"
+import { whileLocked } from "../../Processes.ts"
 import { layer, layerAt, temporaryFolder } from "../../TestStorage.ts"
 
 describe("Readiness of a database", () => {

@@ -7,9 +7,10 @@ import { ChildProcess } from "effect/process"
 import { NodeServices } from "@effect/platform-node"
 import { fileURLToPath } from "node:url"
 
-const command = (fixture: string, args: ReadonlyArray<string>) =>
-  ChildProcess.make(process.execPath, [fileURLToPath(new URL(`./fixtures/${fixture}`, import.meta.url)), ...args], {
-    env: { NODE_NO_WARNINGS: "1" },
+/** Starts a fixture, whose path is below this folder. The process ends when the scope closes. */
+export const start = (fixture: string, args: ReadonlyArray<string>, env?: Readonly<Record<string, string>>) =>
+  ChildProcess.make(process.execPath, [fileURLToPath(new URL(fixture, import.meta.url)), ...args], {
+    env: { NODE_NO_WARNINGS: "1", ...env },
     extendEnv: true
   })
 
@@ -17,7 +18,7 @@ const command = (fixture: string, args: ReadonlyArray<string>) =>
 export const run = (fixture: string, ...args: ReadonlyArray<string>) =>
   Effect.scoped(
     Effect.gen(function* () {
-      const child = yield* command(fixture, args)
+      const child = yield* start(fixture, args)
       const [out, code] = yield* Effect.all([Stream.mkString(Stream.decodeText(child.all)), child.exitCode], {
         concurrency: 2
       })
@@ -32,10 +33,10 @@ export const run = (fixture: string, ...args: ReadonlyArray<string>) =>
 export const runAndKill = (fixture: string, ...args: ReadonlyArray<string>) =>
   Effect.scoped(
     Effect.gen(function* () {
-      const child = yield* command(fixture, args)
+      const child = yield* start(fixture, args)
       const line = yield* Stream.runHead(child.all.pipe(Stream.decodeText, Stream.splitLines))
       yield* child.kill({ killSignal: "SIGKILL" })
-      return line
+      return Option.getOrElse(line, () => "nothing")
     })
   ).pipe(Effect.provide(NodeServices.layer))
 
@@ -48,7 +49,7 @@ export const whileLocked = <A, E, R>(
   use: (release: Effect.Effect<void>) => Effect.Effect<A, E, R>
 ): Effect.Effect<A, E, R> =>
   Effect.gen(function* () {
-    const child = yield* command("holdLock.ts", [filename])
+    const child = yield* start("storage/sql/fixtures/holdLock.ts", [filename])
     const line = yield* Stream.runHead(child.all.pipe(Stream.decodeText, Stream.splitLines))
     if (Option.getOrNull(line) !== "locked") return yield* Effect.die(new Error("the database could not be locked"))
     return yield* use(Effect.orDie(child.kill({ killSignal: "SIGKILL" })))
