@@ -42,8 +42,8 @@ const drop = Effect.fnUntraced(function* (name: string) {
 })
 
 /**
- * The URL of a new database on the server at this URL, migrated or without tables. It is deleted when
- * the scope closes.
+ * The URL of a new database on the server at this URL, migrated or without tables. It is deleted
+ * when the scope closes.
  */
 export const createAt = Effect.fnUntraced(function* (url: string, isEmpty: boolean) {
   const name = `test_${randomUUID().replaceAll("-", "")}`

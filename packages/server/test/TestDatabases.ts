@@ -19,7 +19,8 @@ const database = (name: Database["name"], create: Database["create"]): Database 
 })
 
 /**
- * Every kind of database that is installed, for `describe.each(databases)("on $name", ({ create, layer }) => …)`.
+ * Every kind of database that is installed, for
+ * `describe.each(databases)("on $name", ({ create, layer }) => …)`.
  */
 export const databases: ReadonlyArray<Database> = [
   database("sqlite", TestStorage.createSqlite),

@@ -1,6 +1,6 @@
 /**
- * The upstreams, the object store and the receiver of webhooks of a run. They remember what they did and outlive the
- * processes of the service.
+ * The upstreams, the object store and the receiver of webhooks of a run. They remember what they
+ * did and outlive the processes of the service.
  */
 import { gatewayCredential, type Offers } from "@model-gateway/providers/Offer"
 import { cost, searchUnits } from "@model-gateway/providers/Pricing"
@@ -39,8 +39,9 @@ export interface Upstreams {
   readonly offersOf: (process: Process) => Offers
   /** All bills so far. A video is billed when it is ready, unless it was cancelled before. */
   readonly bills: () => ReadonlyArray<Bill>
-  /** Jobs that no one cancelled and that are not ready yet. */
+  /** The content of the video of a job. */
   readonly videoBytes: (handle: string) => Uint8Array
+  /** Every job that was accepted, by its handle. */
   readonly jobs: ReadonlyMap<string, UpstreamJob>
 }
 

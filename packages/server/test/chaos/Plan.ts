@@ -1,8 +1,8 @@
 /**
  * What happens in one run: operations of callers and faults, chosen by the seed before the run.
  *
- * A plan is data and does not depend on what the service answers. So a part of a failing plan can be
- * run again, to find the shortest one that fails.
+ * A plan is data and does not depend on what the service answers. So a part of a failing plan can
+ * be run again, to find the shortest one that fails.
  */
 import * as Dice from "../Dice.ts"
 

@@ -8,7 +8,7 @@ import { GuardrailStore } from "../../src/access/GuardrailStore.ts"
 import { KeyStore } from "../../src/access/KeyStore.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
 import * as PostgresDatabases from "../PostgresDatabases.ts"
-import * as Books from "./Books.ts"
+import * as RowInvariants from "./RowInvariants.ts"
 import * as Callers from "./Callers.ts"
 import * as Database from "./Database.ts"
 import * as Doubles from "./Doubles.ts"
@@ -43,7 +43,7 @@ export const run = async (plan: Plan, store: Location, details?: Array<string>):
   const folder = mkdtempSync(join(tmpdir(), "model-gateway-chaos-"))
   const world = World.make(plan, { quietTurns: store === "sqlite" ? 3 : 8 }, details)
   const { simulation } = world
-  const books = Books.make(world)
+  const rowInvariants = RowInvariants.make(world)
   const upstreams = Doubles.makeUpstreams(world)
   const objects = Doubles.makeObjects(world)
   const receiver = Doubles.makeReceiver(world)
@@ -51,7 +51,7 @@ export const run = async (plan: Plan, store: Location, details?: Array<string>):
   const database =
     store === "sqlite"
       ? Database.sqlite(world, join(folder, "gateway.db"), (read) => {
-          books.check(Books.statements.map(read))
+          rowInvariants.check(RowInvariants.statements.map(read))
         })
       : await Database.postgres(
           world,
@@ -91,7 +91,7 @@ export const run = async (plan: Plan, store: Location, details?: Array<string>):
 
   const step = async (end: number): Promise<boolean> => {
     const goesOn = await simulation.step(end)
-    if (database.hasChanged()) books.check(await database.read(Books.statements))
+    if (database.hasChanged()) rowInvariants.check(await database.read(RowInvariants.statements))
     return goesOn
   }
 

@@ -15,11 +15,11 @@ const queries = {
   jobs: "SELECT id, status, step, cost_micro, outputs, error, completed_at, intent_id FROM video_jobs"
 } as const
 
-/** The statements whose rows {@link Books.check} takes. */
+/** The statements whose rows {@link RowInvariants.check} takes. */
 export const statements: ReadonlyArray<string> = Object.values(queries)
 
 /** Checks committed rows. */
-export interface Books {
+export interface RowInvariants {
   readonly check: (rows: ReadonlyArray<ReadonlyArray<Row>>) => void
 }
 
@@ -38,14 +38,14 @@ const countedOf = (row: Row): number => {
 const finals = new Set(["completed", "failed", "cancelled", "expired"])
 
 /** Makes the checks. They compare each commit with the one before. */
-export const make = (world: World): Books => {
+export const make = (world: World): RowInvariants => {
   const totals = new Map<string, number>()
   const limits = new Map<string, string>()
   const ended = new Map<string, string>()
   const available = new Map<string, number>()
   let lateBefore = 0
 
-  const check: Books["check"] = ([
+  const check: RowInvariants["check"] = ([
     budgets = [],
     workspaces = [],
     intents = [],
