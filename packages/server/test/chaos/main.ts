@@ -76,4 +76,6 @@ try {
   process.exitCode = 2
 } finally {
   await (await server)?.remove()
+  // The fibers of a process that was killed wait for ever.
+  process.exit()
 }
