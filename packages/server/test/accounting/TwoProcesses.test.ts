@@ -76,17 +76,25 @@ describe.each(databases)("two processes on $name", ({ create, name }) => {
         const sql = yield* SqlClient
         const accounting = yield* Accounting
         const { organizationId } = yield* payerWith(0)
-        const limits = { key: 1400, guardrail: 5000, workspace: 4800 }
-        const workspaceIds = yield* Effect.forEach(["a", "b", "c"], (name) =>
+        // The requests of each workspace reach one kind of limit: that of the workspace, of its keys
+        // or of their guardrail.
+        const ample = 1_000_000
+        const credits = [4800, ample, ample]
+        const keyLimits = [ample, 1400, ample]
+        const guardrailLimits = [ample, ample, 3000]
+        const workspaceIds = yield* Effect.forEach(credits, (amount, n) =>
           Effect.gen(function* () {
-            const { id } = yield* (yield* WorkspaceStore).create(organizationId, name)
-            yield* accounting.addCredits(id, micro(limits.workspace))
+            const { id } = yield* (yield* WorkspaceStore).create(organizationId, `workspace ${n}`)
+            yield* accounting.addCredits(id, micro(amount))
             return id
           })
         )
-        const guardrailIds = yield* Effect.forEach(["x", "y", "z"], (name) =>
+        const guardrailIds = yield* Effect.forEach(guardrailLimits, (limit, n) =>
           Effect.flatMap(GuardrailStore, (guardrails) =>
-            Effect.map(guardrails.create({ organizationId, name, limit: micro(limits.guardrail) }), ({ id }) => id)
+            Effect.map(
+              guardrails.create({ organizationId, name: `guardrail ${n}`, limit: micro(limit) }),
+              ({ id }) => id
+            )
           )
         )
         const payers = yield* Effect.forEach(Array.from({ length: 12 }), (_, n) =>
@@ -96,11 +104,12 @@ describe.each(databases)("two processes on $name", ({ create, name }) => {
               organizationId,
               workspaceId,
               name: "k",
-              limit: micro(limits.key),
+              limit: micro(keyLimits[n % 3] ?? ample),
               limitReset: n % 2 === 0 ? "daily" : null
             })
             // Keys of different workspaces share guardrails, so batches need rows in any order.
-            return { keyHash: key.hash, workspaceId, guardrailId: guardrailIds[random(4)] ?? null }
+            const guardrailId = guardrailIds[n % 3 === 2 ? 2 : random(2)] ?? null
+            return { keyHash: key.hash, workspaceId, guardrailId: n === 0 ? null : guardrailId }
           })
         )
         const spent = new Map<string, number>()
@@ -178,15 +187,17 @@ describe.each(databases)("two processes on $name", ({ create, name }) => {
         const count = (of: string) => results.filter((result) => result === of).length
         expect(count("settled")).toBeGreaterThan(100)
         // Each limit is reached.
-        for (const scope of Object.keys(limits)) expect([scope, count(scope) > 10]).toEqual([scope, true])
+        for (const scope of ["key", "guardrail", "workspace"]) {
+          expect([scope, count(scope) > 10]).toEqual([scope, true])
+        }
 
         const budgets = yield* sql`SELECT id, usage, held, byok_held FROM budgets`
         for (const row of budgets) {
           expect(row).toMatchObject({ usage: spent.get(Dialect.text(row, "id")) ?? 0, held: 0, byok_held: 0 })
         }
-        for (const id of workspaceIds) {
+        for (const [n, id] of workspaceIds.entries()) {
           expect(yield* accounting.balanceOf(id)).toMatchObject({
-            balance: limits.workspace - (spent.get(id) ?? 0),
+            balance: (credits[n] ?? 0) - (spent.get(id) ?? 0),
             held: 0
           })
         }
