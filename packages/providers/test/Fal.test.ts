@@ -178,7 +178,7 @@ describe("fal", () => {
 
   it.live("asks again for a result that could not be read", () =>
     Effect.gen(function* () {
-      const { fal, poll, submit } = yield* at(veo, { timeLimit: Duration.millis(200) })
+      const { fal, poll, submit } = yield* at(veo, { timeLimit: Duration.seconds(1) })
       const handle = yield* submit(request)
       const cases: ReadonlyArray<readonly [Scripted, string]> = [
         [{ status: 401, body: { detail: documentedMessages[401] } }, "Unauthorized"],
@@ -241,7 +241,7 @@ describe("fal", () => {
 
   it.live("says what went wrong", () =>
     Effect.gen(function* () {
-      const { fal, submit } = yield* at(veo, { timeLimit: Duration.millis(200) })
+      const { fal, submit } = yield* at(veo, { timeLimit: Duration.seconds(1) })
       const cases: ReadonlyArray<readonly [Scripted, string]> = [
         [{ status: 400, body: { detail: "the prompt is too long" } }, "InvalidRequest: the prompt is too long"],
         [

@@ -288,7 +288,7 @@ describe("Replicate", () => {
         [{ fault: "hang" }, "Timeout: the provider did not answer in time"]
       ]
       for (const [scripted, expected] of cases) {
-        assert.strictEqual(yield* refusedWith(scripted, { timeLimit: Duration.millis(200) }), expected)
+        assert.strictEqual(yield* refusedWith(scripted, { timeLimit: Duration.seconds(1) }), expected)
       }
     }).pipe(undici)
   )
