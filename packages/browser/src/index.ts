@@ -1,5 +1,6 @@
 export * as Audio from "./Audio.ts"
 export * as AudioRecorder from "./AudioRecorder.ts"
+export * as BrowserClient from "./BrowserClient.ts"
 export * as BrowserGateway from "./BrowserGateway.ts"
 export * as BrowserHttpClient from "./BrowserHttpClient.ts"
 export * as LongLivedKey from "./LongLivedKey.ts"

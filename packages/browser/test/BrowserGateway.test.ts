@@ -7,7 +7,7 @@ import {
   type Settings,
   UploadProgress
 } from "@model-gateway/browser"
-import { Gateway } from "@model-gateway/core"
+import { Gateway, type GatewayClient } from "@model-gateway/core"
 import { Effect, Exit, Fiber, type Layer, Redacted, Stream } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
 import { TestClock } from "effect/testing"
@@ -36,7 +36,7 @@ const rerank = Effect.flatMap(Gateway.Gateway, (gateway) =>
   gateway.rerank({ model: "sandbox/bm25", query: "q", documents: ["d"] })
 )
 
-const run = <E>(layer: Layer.Layer<Gateway.Gateway, E>, fetch: typeof globalThis.fetch) =>
+const run = <E>(layer: Layer.Layer<Gateway.Gateway | GatewayClient.GatewayClient, E>, fetch: typeof globalThis.fetch) =>
   rerank.pipe(Effect.provide(layer), Effect.provideService(FetchHttpClient.Fetch, fetch))
 
 describe("BrowserGateway", () => {
@@ -113,13 +113,13 @@ describe("BrowserGateway", () => {
 
   it("has exact errors", () => {
     expectTypeOf(BrowserGateway.layer).returns.toEqualTypeOf<
-      Layer.Layer<Gateway.Gateway, LongLivedKey.LongLivedKeyRefused>
+      Layer.Layer<Gateway.Gateway | GatewayClient.GatewayClient, LongLivedKey.LongLivedKeyRefused>
     >()
     expectTypeOf(BrowserGateway.layerMeta).returns.toEqualTypeOf<
-      Layer.Layer<Gateway.Gateway, Settings.InvalidSettings>
+      Layer.Layer<Gateway.Gateway | GatewayClient.GatewayClient, Settings.InvalidSettings>
     >()
     expectTypeOf(BrowserGateway.layerJson).returns.toEqualTypeOf<
-      Layer.Layer<Gateway.Gateway, Settings.InvalidSettings>
+      Layer.Layer<Gateway.Gateway | GatewayClient.GatewayClient, Settings.InvalidSettings>
     >()
     expectTypeOf(BrowserHttpClient.layer).returns.toEqualTypeOf<Layer.Layer<HttpClient.HttpClient>>()
   })

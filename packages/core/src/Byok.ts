@@ -11,8 +11,8 @@
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { Gateway } from "./Gateway.ts"
 import { ByokKeyId, Decimal, Timestamp, WorkspaceId, WorkspaceScope } from "./Identifiers.ts"
+import { call } from "./internal/call.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
 import { managementErrors } from "./internal/errorSets.ts"
 import * as Operation from "./Operation.ts"
@@ -270,7 +270,7 @@ export interface ListOptions {
  * @since 0.1.0
  */
 export const create = Effect.fnUntraced(function* (request: CreateRequest) {
-  const { data } = yield* (yield* Gateway).call(createByokKey, { json: request })
+  const { data } = yield* call(createByokKey, { json: request })
   return data
 })
 
@@ -280,22 +280,22 @@ export const create = Effect.fnUntraced(function* (request: CreateRequest) {
  * @since 0.1.0
  */
 export const list = Effect.fnUntraced(function* (options: ListOptions = {}) {
-  return yield* (yield* Gateway).call(listByokKeys, { query: { ...options } })
+  return yield* call(listByokKeys, { query: { ...options } })
 })
 
 /** @since 0.1.0 */
 export const get = Effect.fnUntraced(function* (id: string) {
-  const { data } = yield* (yield* Gateway).call(getByokKey, { params: { id } })
+  const { data } = yield* call(getByokKey, { params: { id } })
   return data
 })
 
 /** @since 0.1.0 */
 export const update = Effect.fnUntraced(function* (id: string, request: UpdateRequest) {
-  const { data } = yield* (yield* Gateway).call(updateByokKey, { params: { id }, json: request })
+  const { data } = yield* call(updateByokKey, { params: { id }, json: request })
   return data
 })
 
 /** @since 0.1.0 */
 export const remove = Effect.fnUntraced(function* (id: string) {
-  yield* (yield* Gateway).call(deleteByokKey, { params: { id } })
+  yield* call(deleteByokKey, { params: { id } })
 })

@@ -5,9 +5,13 @@
  *
  * @since 0.1.0
  */
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import type { ClientError } from "./ClientError.ts"
+import type { GatewayClient } from "./GatewayClient.ts"
 import { InternalServerError, Unauthorized } from "./GatewayError.ts"
 import { Timestamp } from "./Identifiers.ts"
+import { call, dataOf } from "./internal/call.ts"
 import * as Operation from "./Operation.ts"
 
 /**
@@ -94,3 +98,17 @@ export const currentKey = Operation.make("currentKey", "GET", "/key", {
  * @since 0.1.0
  */
 export const currentKeyEndpoint = Operation.endpoint(currentKey)
+
+/**
+ * The errors of {@link get}.
+ *
+ * @since 0.1.0
+ */
+export type Failure = Operation.ErrorOf<typeof currentKey> | ClientError
+
+/**
+ * Returns the calling key's limits, usage and free requests.
+ *
+ * @since 0.1.0
+ */
+export const get: Effect.Effect<KeyRecord, Failure, GatewayClient> = Effect.suspend(() => dataOf(call(currentKey, {})))

@@ -10,9 +10,9 @@
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { Gateway } from "./Gateway.ts"
 import { Decimal, FreeForm, KeyHash, Name, Timestamp, WorkspaceId, WorkspaceScope } from "./Identifiers.ts"
 import { isMaxBytes, isMaxItems } from "./internal/bounds.ts"
+import { call } from "./internal/call.ts"
 import { managementErrors } from "./internal/errorSets.ts"
 import * as Operation from "./Operation.ts"
 
@@ -379,7 +379,7 @@ export interface ListOptions {
  * @since 0.1.0
  */
 export const create = Effect.fnUntraced(function* (request: CreateRequest) {
-  return yield* (yield* Gateway).call(createDestination, { json: request })
+  return yield* call(createDestination, { json: request })
 })
 
 /**
@@ -388,22 +388,22 @@ export const create = Effect.fnUntraced(function* (request: CreateRequest) {
  * @since 0.1.0
  */
 export const list = Effect.fnUntraced(function* (options: ListOptions = {}) {
-  return yield* (yield* Gateway).call(listDestinations, { query: { ...options } })
+  return yield* call(listDestinations, { query: { ...options } })
 })
 
 /** @since 0.1.0 */
 export const get = Effect.fnUntraced(function* (id: string) {
-  const { data } = yield* (yield* Gateway).call(getDestination, { params: { id } })
+  const { data } = yield* call(getDestination, { params: { id } })
   return data
 })
 
 /** @since 0.1.0 */
 export const update = Effect.fnUntraced(function* (id: string, request: UpdateRequest) {
-  const { data } = yield* (yield* Gateway).call(updateDestination, { params: { id }, json: request })
+  const { data } = yield* call(updateDestination, { params: { id }, json: request })
   return data
 })
 
 /** @since 0.1.0 */
 export const remove = Effect.fnUntraced(function* (id: string) {
-  yield* (yield* Gateway).call(deleteDestination, { params: { id } })
+  yield* call(deleteDestination, { params: { id } })
 })

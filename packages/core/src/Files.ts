@@ -6,9 +6,13 @@
  *
  * @since 0.1.0
  */
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import { SingleFileSchema } from "effect/http/Multipart"
+import * as Stream from "effect/Stream"
+import type { ClientError } from "./ClientError.ts"
+import { GatewayClient, type PageOptions, type RangeOptions } from "./GatewayClient.ts"
 import {
   BadGateway,
   Forbidden,
@@ -20,8 +24,10 @@ import {
   Unauthorized
 } from "./GatewayError.ts"
 import { FileId, Page, Timestamp, WorkspaceScope } from "./Identifiers.ts"
+import { call, open, rangeHeader } from "./internal/call.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
 import { storageErrors } from "./internal/errorSets.ts"
+import * as FileForm from "./internal/form.ts"
 import * as Operation from "./Operation.ts"
 
 /**
@@ -330,3 +336,94 @@ export const getFileContentEndpoint = Operation.endpoint(getFileContent, () => (
   params: file,
   query: scope
 }))
+
+/**
+ * The errors of {@link remove}.
+ *
+ * @since 0.1.0
+ */
+export type DeleteFailure = Operation.ErrorOf<typeof deleteFile> | ClientError
+
+/**
+ * The errors of {@link upload}.
+ *
+ * @since 0.1.0
+ */
+export type UploadFailure = Operation.ErrorOf<typeof uploadFile> | ClientError
+
+/**
+ * The errors of {@link list}, {@link get} and {@link content}.
+ *
+ * @since 0.1.0
+ */
+export type Failure = Operation.ErrorOf<typeof getFile> | ClientError
+
+/** The workspace of a call. */
+const workspace = (options: Scope | undefined): Effect.Effect<string | undefined, never, GatewayClient> =>
+  Effect.map(GatewayClient, (client) => options?.workspace_id ?? client.workspaceId)
+
+/**
+ * Deletes a file permanently. `shape` selects one of the three confirmation shapes. Deleting a
+ * deleted file fails with {@link NotFound}. This can also happen when the response to the first
+ * attempt was lost and the client retried.
+ *
+ * @since 0.1.0
+ */
+export const remove = (
+  fileId: string,
+  options?: Scope & { readonly provider?: FileProvider | undefined; readonly shape?: DeletionShape | undefined }
+): Effect.Effect<Deletion, DeleteFailure, GatewayClient> =>
+  Effect.flatMap(workspace(options), (workspace_id) =>
+    call(deleteFile, {
+      params: { file_id: fileId },
+      query: { workspace_id, provider: options?.provider },
+      headers: { accept: options?.shape === undefined ? undefined : `application/json; shape=${options.shape}` }
+    })
+  )
+
+/**
+ * Stores a file. Retried only if the failed attempt cannot have stored it.
+ *
+ * @since 0.1.0
+ */
+export const upload = (request: Upload): Effect.Effect<File, UploadFailure, GatewayClient> =>
+  Effect.flatMap(workspace(request), (workspace_id) =>
+    call(uploadFile, { query: { workspace_id }, form: FileForm.upload(request) })
+  )
+
+/**
+ * Lists files, newest first.
+ *
+ * @since 0.1.0
+ */
+export const list = (options?: Scope & PageOptions): Effect.Effect<FileList, Failure, GatewayClient> =>
+  Effect.flatMap(workspace(options), (workspace_id) => call(listFiles, { query: { ...options, workspace_id } }))
+
+/**
+ * Returns a file without its content.
+ *
+ * @since 0.1.0
+ */
+export const get = (fileId: string, options?: Scope): Effect.Effect<File, Failure, GatewayClient> =>
+  Effect.flatMap(workspace(options), (workspace_id) =>
+    call(getFile, { params: { file_id: fileId }, query: { workspace_id } })
+  )
+
+/**
+ * Streams a file's bytes. With `provider`, always the whole file.
+ *
+ * @since 0.1.0
+ */
+export const content = (
+  fileId: string,
+  options?: Scope & RangeOptions & { readonly provider?: FileProvider | undefined }
+): Stream.Stream<Uint8Array, Failure, GatewayClient> =>
+  Stream.unwrap(
+    Effect.map(workspace(options), (workspace_id) =>
+      open(getFileContent, {
+        params: { file_id: fileId },
+        query: { workspace_id, provider: options?.provider },
+        headers: rangeHeader(options)
+      })
+    )
+  )

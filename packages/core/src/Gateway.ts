@@ -23,79 +23,27 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as HttpClient from "effect/http/HttpClient"
+import type * as HttpClient from "effect/http/HttpClient"
 import * as Layer from "effect/Layer"
-import type * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as CurrentKey from "./CurrentKey.ts"
 import * as Files from "./Files.ts"
-import type { ClientError } from "./ClientError.ts"
-import { GatewayConfig } from "./GatewayConfig.ts"
+import {
+  type CallOptions,
+  GatewayClient,
+  layer as layerClient,
+  make as makeClient,
+  type PageOptions,
+  type RangeOptions
+} from "./GatewayClient.ts"
+import type { GatewayConfig } from "./GatewayConfig.ts"
 import * as Guardrails from "./Guardrails.ts"
-import * as Execute from "./internal/execute.ts"
-import * as Form from "./internal/form.ts"
-import type { Parts } from "./internal/request.ts"
 import * as Keys from "./Keys.ts"
 import * as Models from "./Models.ts"
-import type { Operation } from "./Operation.ts"
 import * as Rerank from "./Rerank.ts"
-import { SchemaCompiler } from "./SchemaCompiler.ts"
 import * as Transcription from "./Transcription.ts"
 import * as Video from "./Video.ts"
 import * as Workspaces from "./Workspaces.ts"
-
-/**
- * The errors that a call of an operation can fail with.
- *
- * @since 0.1.0
- */
-export type Failure<E extends Operation> = E extends Operation ? E["error"][number]["Type"] | ClientError : never
-
-/**
- * Options of an operation that costs money. A call with the same `idempotencyKey` and the same
- * request returns the first response again and is not charged twice. Default: a new key for every
- * call, shared by its retries.
- *
- * @since 0.1.0
- */
-export interface PaidOptions {
-  readonly idempotencyKey?: string | undefined
-}
-
-/**
- * Selects a page of a list: `limit` items (1 to 1000, default 100) that follow the item `after`.
- *
- * @since 0.1.0
- */
-export interface PageOptions {
-  readonly after?: string | undefined
-  readonly limit?: number | undefined
-}
-
-/**
- * Selects the bytes from `start` to `end`, both inclusive and counted from 0. Default for `end`:
- * the last byte.
- *
- * @since 0.1.0
- */
-export interface RangeOptions {
-  readonly range?: { readonly start: number; readonly end?: number | undefined } | undefined
-}
-
-/**
- * The parts of a request for {@link Gateway}'s `call`. The service validates them.
- *
- * @since 0.1.0
- */
-export interface Request {
-  /** The parameters of the path. */
-  readonly params?: { readonly [name: string]: string } | undefined
-  readonly query?: { readonly [name: string]: string | number | undefined } | undefined
-  /** Sent as JSON. */
-  readonly json?: unknown
-  /** Sent as `multipart/form-data`. */
-  readonly form?: FormData | undefined
-}
 
 /** @since 0.1.0 */
 export class Gateway extends Context.Service<
@@ -103,7 +51,7 @@ export class Gateway extends Context.Service<
   {
     /**
      * Deletes a file permanently. `shape` selects one of the three confirmation shapes. Deleting a
-     * deleted file fails with {@link NotFound}. This can also happen when the response to the first
+     * deleted file fails with `NotFound`. This can also happen when the response to the first
      * attempt was lost and the client retried.
      */
     readonly deleteFile: (
@@ -112,24 +60,21 @@ export class Gateway extends Context.Service<
         readonly provider?: Files.FileProvider | undefined
         readonly shape?: Files.DeletionShape | undefined
       }
-    ) => Effect.Effect<Files.Deletion, Failure<typeof Files.deleteFile>>
+    ) => Effect.Effect<Files.Deletion, Files.DeleteFailure>
     /** Returns the calling key's limits, usage and free requests. */
-    readonly currentKey: Effect.Effect<CurrentKey.KeyRecord, Failure<typeof CurrentKey.currentKey>>
+    readonly currentKey: Effect.Effect<CurrentKey.KeyRecord, CurrentKey.Failure>
     /** Ranks documents by relevance to a query, most relevant first. */
-    readonly rerank: (
-      request: Rerank.Request,
-      options?: PaidOptions
-    ) => Effect.Effect<Rerank.Response, Failure<typeof Rerank.rerank>>
+    readonly rerank: (request: Rerank.Request, options?: CallOptions) => Effect.Effect<Rerank.Response, Rerank.Failure>
     /** Transcribes audio. */
     readonly transcribe: (
       request: Transcription.Input,
-      options?: PaidOptions
-    ) => Effect.Effect<Transcription.Response, Failure<typeof Transcription.transcribe>>
+      options?: CallOptions
+    ) => Effect.Effect<Transcription.Response, Transcription.Failure>
     /** Submits a video job. Use `VideoProgress` to follow it. */
     readonly submitVideo: (
       request: Video.Request,
-      options?: PaidOptions
-    ) => Effect.Effect<Video.Job, Failure<typeof Video.submitVideo>>
+      options?: CallOptions
+    ) => Effect.Effect<Video.Job, Video.SubmitFailure>
     /**
      * Assigns keys, named by their hashes, to a guardrail. It replaces the guardrail that a key had
      * before. Management keys only.
@@ -137,23 +82,18 @@ export class Gateway extends Context.Service<
     readonly assignKeys: (
       guardrailId: string,
       request: Guardrails.AssignRequest
-    ) => Effect.Effect<Guardrails.AssignResponse, Failure<typeof Guardrails.assignKeys>>
+    ) => Effect.Effect<Guardrails.AssignResponse, Guardrails.Failure>
 
     /** Stores a file. Retried only if the failed attempt cannot have stored it. */
-    readonly uploadFile: (request: Files.Upload) => Effect.Effect<Files.File, Failure<typeof Files.uploadFile>>
+    readonly uploadFile: (request: Files.Upload) => Effect.Effect<Files.File, Files.UploadFailure>
     /** Lists files, newest first. */
-    readonly listFiles: (
-      options?: Files.Scope & PageOptions
-    ) => Effect.Effect<Files.FileList, Failure<typeof Files.listFiles>>
-    readonly getFile: (
-      fileId: string,
-      options?: Files.Scope
-    ) => Effect.Effect<Files.File, Failure<typeof Files.getFile>>
+    readonly listFiles: (options?: Files.Scope & PageOptions) => Effect.Effect<Files.FileList, Files.Failure>
+    readonly getFile: (fileId: string, options?: Files.Scope) => Effect.Effect<Files.File, Files.Failure>
     /** Streams a file's bytes. With `provider`, always the whole file. */
     readonly fileContent: (
       fileId: string,
       options?: Files.Scope & RangeOptions & { readonly provider?: Files.FileProvider | undefined }
-    ) => Stream.Stream<Uint8Array, Failure<typeof Files.getFileContent>>
+    ) => Stream.Stream<Uint8Array, Files.Failure>
 
     /**
      * Returns a job's current state. With `wait`, the service responds when the status changes or
@@ -162,211 +102,140 @@ export class Gateway extends Context.Service<
     readonly getVideo: (
       id: string,
       options?: { readonly wait?: number | undefined }
-    ) => Effect.Effect<Video.Job, Failure<typeof Video.getVideo>>
+    ) => Effect.Effect<Video.Job, Video.Failure>
     /** Streams one of a finished job's videos. Default for `index`: 0, the first. */
     readonly videoContent: (
       id: string,
       options?: RangeOptions & { readonly index?: number | undefined }
-    ) => Stream.Stream<Uint8Array, Failure<typeof Video.getVideoContent>>
+    ) => Stream.Stream<Uint8Array, Video.Failure>
     /** Cancels a job. A job in a final state is returned unchanged. */
-    readonly cancelVideo: (id: string) => Effect.Effect<Video.Job, Failure<typeof Video.cancelVideo>>
+    readonly cancelVideo: (id: string) => Effect.Effect<Video.Job, Video.Failure>
 
     readonly listModels: (options?: {
       readonly kind?: Models.ModelKind | undefined
-    }) => Effect.Effect<ReadonlyArray<Models.Model>, Failure<typeof Models.listModels>>
+    }) => Effect.Effect<ReadonlyArray<Models.Model>, Models.Failure>
 
     /**
      * Creates a key that lives for at most 15 minutes and spends from the calling key's budget. A
      * server calls this and passes the response to a page, which cannot keep a secret. `expires_in`
      * is in seconds, from 1 to 900 (default: 900). Management keys and ephemeral keys fail with
-     * {@link Forbidden}. If the response to an attempt is lost, its key stays unused until it
+     * `Forbidden`. If the response to an attempt is lost, its key stays unused until it
      * expires.
      */
     readonly createEphemeralKey: (
       request?: Keys.EphemeralRequest
-    ) => Effect.Effect<Keys.EphemeralResponse, Failure<typeof Keys.createEphemeralKey>>
+    ) => Effect.Effect<Keys.EphemeralResponse, Keys.EphemeralFailure>
     /**
      * Creates a key. Only this response contains its secret text. Management keys only, like all
      * methods below.
      */
-    readonly createKey: (
-      request: Keys.CreateRequest
-    ) => Effect.Effect<Keys.CreateResponse, Failure<typeof Keys.createKey>>
+    readonly createKey: (request: Keys.CreateRequest) => Effect.Effect<Keys.CreateResponse, Keys.Failure>
     /** Lists keys, newest first. With `parent_hash`: that key's unexpired ephemeral keys. */
     readonly listKeys: (
       options?: Files.Scope & PageOptions & { readonly parent_hash?: string | undefined }
-    ) => Effect.Effect<Keys.ListResponse, Failure<typeof Keys.listKeys>>
-    readonly getKey: (hash: string) => Effect.Effect<Keys.Key, Failure<typeof Keys.getKey>>
-    readonly updateKey: (
-      hash: string,
-      request: Keys.UpdateRequest
-    ) => Effect.Effect<Keys.Key, Failure<typeof Keys.updateKey>>
-    readonly deleteKey: (hash: string) => Effect.Effect<void, Failure<typeof Keys.deleteKey>>
+    ) => Effect.Effect<Keys.ListResponse, Keys.Failure>
+    readonly getKey: (hash: string) => Effect.Effect<Keys.Key, Keys.Failure>
+    readonly updateKey: (hash: string, request: Keys.UpdateRequest) => Effect.Effect<Keys.Key, Keys.Failure>
+    readonly deleteKey: (hash: string) => Effect.Effect<void, Keys.Failure>
 
     readonly createGuardrail: (
       request: Guardrails.CreateRequest
-    ) => Effect.Effect<Guardrails.Guardrail, Failure<typeof Guardrails.createGuardrail>>
-    readonly listGuardrails: (
-      options?: PageOptions
-    ) => Effect.Effect<Guardrails.ListResponse, Failure<typeof Guardrails.listGuardrails>>
-    readonly getGuardrail: (id: string) => Effect.Effect<Guardrails.Guardrail, Failure<typeof Guardrails.getGuardrail>>
+    ) => Effect.Effect<Guardrails.Guardrail, Guardrails.Failure>
+    readonly listGuardrails: (options?: PageOptions) => Effect.Effect<Guardrails.ListResponse, Guardrails.Failure>
+    readonly getGuardrail: (id: string) => Effect.Effect<Guardrails.Guardrail, Guardrails.Failure>
     readonly updateGuardrail: (
       id: string,
       request: Guardrails.UpdateRequest
-    ) => Effect.Effect<Guardrails.Guardrail, Failure<typeof Guardrails.updateGuardrail>>
-    readonly deleteGuardrail: (id: string) => Effect.Effect<void, Failure<typeof Guardrails.deleteGuardrail>>
+    ) => Effect.Effect<Guardrails.Guardrail, Guardrails.Failure>
+    readonly deleteGuardrail: (id: string) => Effect.Effect<void, Guardrails.Failure>
     readonly unassignKeys: (
       guardrailId: string,
       request: Guardrails.AssignRequest
-    ) => Effect.Effect<Guardrails.UnassignResponse, Failure<typeof Guardrails.unassignKeys>>
+    ) => Effect.Effect<Guardrails.UnassignResponse, Guardrails.Failure>
     readonly listAssignments: (
       guardrailId: string,
       options?: PageOptions
-    ) => Effect.Effect<Guardrails.AssignmentList, Failure<typeof Guardrails.listAssignments>>
+    ) => Effect.Effect<Guardrails.AssignmentList, Guardrails.Failure>
 
-    readonly getWorkspace: (id: string) => Effect.Effect<Workspaces.Workspace, Failure<typeof Workspaces.getWorkspace>>
+    readonly getWorkspace: (id: string) => Effect.Effect<Workspaces.Workspace, Workspaces.Failure>
     readonly updateWorkspace: (
       id: string,
       request: Workspaces.UpdateRequest
-    ) => Effect.Effect<Workspaces.Workspace, Failure<typeof Workspaces.updateWorkspace>>
+    ) => Effect.Effect<Workspaces.Workspace, Workspaces.Failure>
     readonly addCredits: (
       id: string,
       request: Workspaces.AddCreditsRequest,
-      options?: PaidOptions
-    ) => Effect.Effect<Workspaces.Workspace, Failure<typeof Workspaces.addCredits>>
-
-    /**
-     * Calls an operation that has no method here, so that a page bundles it only if it uses it. The
-     * modules of such operations have a function for each of them; see `Byok`.
-     */
-    readonly call: <E extends Operation>(
-      operation: E,
-      request: Request
-    ) => Effect.Effect<E["success"]["Type"], E["error"][number]["Type"] | ClientError>
+      options?: CallOptions
+    ) => Effect.Effect<Workspaces.Workspace, Workspaces.Failure>
   }
 >()("@model-gateway/core/Gateway") {}
+
+/**
+ * The methods over a {@link GatewayClient}.
+ *
+ * @since 0.1.0
+ */
+export const fromClient = (client: GatewayClient["Service"]): Gateway["Service"] => {
+  /** A function of a module as a method. */
+  const method =
+    <Args extends ReadonlyArray<unknown>, A, E>(run: (...args: Args) => Effect.Effect<A, E, GatewayClient>) =>
+    (...args: Args): Effect.Effect<A, E> =>
+      Effect.provideService(run(...args), GatewayClient, client)
+
+  /** Like {@link method}, for a stream of bytes. */
+  const bytes =
+    <Args extends ReadonlyArray<unknown>, E>(run: (...args: Args) => Stream.Stream<Uint8Array, E, GatewayClient>) =>
+    (...args: Args): Stream.Stream<Uint8Array, E> =>
+      Stream.provideService(run(...args), GatewayClient, client)
+
+  return Gateway.of({
+    deleteFile: method(Files.remove),
+    currentKey: Effect.provideService(CurrentKey.get, GatewayClient, client),
+    rerank: method(Rerank.rank),
+    transcribe: method(Transcription.create),
+    submitVideo: method(Video.submit),
+    assignKeys: method(Guardrails.assign),
+    uploadFile: method(Files.upload),
+    listFiles: method(Files.list),
+    getFile: method(Files.get),
+    fileContent: bytes(Files.content),
+    getVideo: method(Video.get),
+    videoContent: bytes(Video.content),
+    cancelVideo: method(Video.cancel),
+    listModels: method(Models.list),
+    createEphemeralKey: method(Keys.createEphemeral),
+    createKey: method(Keys.create),
+    listKeys: method(Keys.list),
+    getKey: method(Keys.get),
+    updateKey: method(Keys.update),
+    deleteKey: method(Keys.remove),
+    createGuardrail: method(Guardrails.create),
+    listGuardrails: method(Guardrails.list),
+    getGuardrail: method(Guardrails.get),
+    updateGuardrail: method(Guardrails.update),
+    deleteGuardrail: method(Guardrails.remove),
+    unassignKeys: method(Guardrails.unassign),
+    listAssignments: method(Guardrails.assignments),
+    getWorkspace: method(Workspaces.get),
+    updateWorkspace: method(Workspaces.update),
+    addCredits: method(Workspaces.topUp)
+  })
+}
 
 /**
  * Makes a client from the `HttpClient` and the configuration in the context.
  *
  * @since 0.1.0
  */
-export const make: Effect.Effect<Gateway["Service"], never, GatewayConfig | HttpClient.HttpClient> = Effect.gen(
-  function* () {
-    const config = yield* GatewayConfig
-    const { call, open } = Execute.make(yield* HttpClient.HttpClient, config, yield* SchemaCompiler)
-
-    const scope = (options: Files.Scope | undefined) => options?.workspace_id ?? config.workspaceId
-
-    /** A method that calls the operation. `request` makes the request from its arguments. */
-    const method = <E extends Operation, Args extends ReadonlyArray<unknown>>(
-      operation: E,
-      request: (...args: Args) => Parts
-    ) => {
-      const send = call(operation)
-      return (...args: Args) => send(request(...args))
-    }
-
-    /** Like {@link method}, but returns only the `data` of the response. */
-    const dataOf = <E extends DataOperation, Args extends ReadonlyArray<unknown>>(
-      operation: E,
-      request: (...args: Args) => Parts
-    ) => {
-      const send = method(operation, request)
-      return (...args: Args) => Effect.map(send(...args), ({ data }): Execute.Success<E>["data"] => data)
-    }
-
-    /** Like {@link method}, but returns nothing. */
-    const voidOf = <E extends Operation, Args extends ReadonlyArray<unknown>>(
-      operation: E,
-      request: (...args: Args) => Parts
-    ) => {
-      const send = method(operation, request)
-      return (...args: Args) => Effect.asVoid(send(...args))
-    }
-
-    /** Like {@link method}, but returns the bytes of the response. */
-    const bytesOf = <E extends Operation, Args extends ReadonlyArray<unknown>>(
-      operation: E,
-      request: (...args: Args) => Parts
-    ) => {
-      const send = open(operation)
-      return (...args: Args) => Stream.unwrap(send(request(...args)))
-    }
-
-    return Gateway.of({
-      deleteFile: method(Files.deleteFile, (file_id, options) => ({
-        params: { file_id },
-        query: { workspace_id: scope(options), provider: options?.provider },
-        headers: { accept: options?.shape === undefined ? undefined : `application/json; shape=${options.shape}` }
-      })),
-      currentKey: dataOf(CurrentKey.currentKey, () => ({}))(),
-      rerank: method(Rerank.rerank, (request, options) => ({ json: request, headers: paidHeaders(options) })),
-      transcribe: method(Transcription.transcribe, (request, options) => ({
-        ...(request.file === undefined ? { json: request } : { form: Form.transcription(request) }),
-        headers: paidHeaders(options)
-      })),
-      submitVideo: method(Video.submitVideo, (request, options) => ({ json: request, headers: paidHeaders(options) })),
-      assignKeys: method(Guardrails.assignKeys, (id, request) => ({ params: { id }, json: request })),
-      uploadFile: method(Files.uploadFile, (request) => ({
-        query: { workspace_id: scope(request) },
-        form: Form.upload(request)
-      })),
-      listFiles: method(Files.listFiles, (options) => ({ query: { ...options, workspace_id: scope(options) } })),
-      getFile: method(Files.getFile, (file_id, options) => ({
-        params: { file_id },
-        query: { workspace_id: scope(options) }
-      })),
-      fileContent: bytesOf(Files.getFileContent, (file_id, options) => ({
-        params: { file_id },
-        query: { workspace_id: scope(options), provider: options?.provider },
-        headers: rangeHeader(options)
-      })),
-      getVideo: method(Video.getVideo, (id, options) => ({ params: { id }, query: { wait: options?.wait } })),
-      videoContent: bytesOf(Video.getVideoContent, (id, options) => ({
-        params: { id },
-        query: { index: options?.index },
-        headers: rangeHeader(options)
-      })),
-      cancelVideo: method(Video.cancelVideo, (id) => ({ params: { id } })),
-      listModels: dataOf(Models.listModels, (options) => ({ query: { kind: options?.kind } })),
-      createEphemeralKey: method(Keys.createEphemeralKey, (request = {}) => ({ json: request })),
-      createKey: method(Keys.createKey, (request) => ({ json: request })),
-      listKeys: method(Keys.listKeys, (options) => ({ query: { ...options, workspace_id: scope(options) } })),
-      getKey: dataOf(Keys.getKey, (hash) => ({ params: { hash } })),
-      updateKey: dataOf(Keys.updateKey, (hash, request) => ({ params: { hash }, json: request })),
-      deleteKey: voidOf(Keys.deleteKey, (hash) => ({ params: { hash } })),
-      createGuardrail: dataOf(Guardrails.createGuardrail, (request) => ({ json: request })),
-      listGuardrails: method(Guardrails.listGuardrails, (options) => ({ query: { ...options } })),
-      getGuardrail: dataOf(Guardrails.getGuardrail, (id) => ({ params: { id } })),
-      updateGuardrail: dataOf(Guardrails.updateGuardrail, (id, request) => ({ params: { id }, json: request })),
-      deleteGuardrail: voidOf(Guardrails.deleteGuardrail, (id) => ({ params: { id } })),
-      unassignKeys: method(Guardrails.unassignKeys, (id, request) => ({ params: { id }, json: request })),
-      listAssignments: method(Guardrails.listAssignments, (id, options) => ({ params: { id }, query: { ...options } })),
-      getWorkspace: dataOf(Workspaces.getWorkspace, (id) => ({ params: { id } })),
-      updateWorkspace: dataOf(Workspaces.updateWorkspace, (id, request) => ({ params: { id }, json: request })),
-      addCredits: dataOf(Workspaces.addCredits, (id, request, options) => ({
-        params: { id },
-        json: request,
-        headers: paidHeaders(options)
-      })),
-      call: (operation, request) => call(operation)(request)
-    })
-  }
+export const make: Effect.Effect<Gateway["Service"], never, GatewayConfig | HttpClient.HttpClient> = Effect.map(
+  makeClient,
+  fromClient
 )
-
-/** An operation that returns its result as `data`. */
-type DataOperation = Operation & { readonly success: Schema.Codec<{ readonly data: unknown }, unknown> }
-
-const paidHeaders = (options: PaidOptions | undefined): Parts["headers"] =>
-  options?.idempotencyKey === undefined ? undefined : { "idempotency-key": options.idempotencyKey }
-
-const rangeHeader = (options: RangeOptions | undefined): Parts["headers"] =>
-  options?.range === undefined ? undefined : { range: `bytes=${options.range.start}-${options.range.end ?? ""}` }
 
 /**
  * Provides the client, made from the `HttpClient` and the configuration in the context.
  *
  * @since 0.1.0
  */
-export const layer: Layer.Layer<Gateway, never, GatewayConfig | HttpClient.HttpClient> = Layer.effect(Gateway, make)
+export const layer: Layer.Layer<Gateway | GatewayClient, never, GatewayConfig | HttpClient.HttpClient> =
+  Layer.provideMerge(Layer.effect(Gateway, Effect.map(GatewayClient, fromClient)), layerClient)

@@ -9,8 +9,8 @@
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { Gateway } from "./Gateway.ts"
 import { Decimal, KeyHash, Page, Timestamp, WorkspaceScope } from "./Identifiers.ts"
+import { call } from "./internal/call.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
 import { managementErrors } from "./internal/errorSets.ts"
 import { Attempt, getGeneration, orNull, Status } from "./internal/generation.ts"
@@ -145,7 +145,7 @@ export interface ListOptions {
  * @since 0.1.0
  */
 export const get = Effect.fnUntraced(function* (id: string) {
-  const { data } = yield* (yield* Gateway).call(getGeneration, { query: { id } })
+  const { data } = yield* call(getGeneration, { query: { id } })
   return data
 })
 
@@ -162,5 +162,5 @@ export const get = Effect.fnUntraced(function* (id: string) {
  * @since 0.1.0
  */
 export const list = Effect.fnUntraced(function* (options: ListOptions = {}) {
-  return yield* (yield* Gateway).call(listGenerations, { query: { ...options } })
+  return yield* call(listGenerations, { query: { ...options } })
 })

@@ -7,10 +7,14 @@
  *
  * @since 0.1.0
  */
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import type { ClientError } from "./ClientError.ts"
 import { LimitReset } from "./CurrentKey.ts"
+import type { GatewayClient, PageOptions } from "./GatewayClient.ts"
 import { GuardrailId, KeyHash, Name, Page, Timestamp } from "./Identifiers.ts"
 import { isMaxItems } from "./internal/bounds.ts"
+import { call, dataOf } from "./internal/call.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
 import { managementErrors } from "./internal/errorSets.ts"
 import { SpendingLimit } from "./Keys.ts"
@@ -303,3 +307,64 @@ export const deleteGuardrail = Operation.make("deleteGuardrail", "DELETE", "/gua
  * @since 0.1.0
  */
 export const deleteGuardrailEndpoint = Operation.endpoint(deleteGuardrail, () => ({ params: guardrail }))
+
+/**
+ * The errors of the functions of this module.
+ *
+ * @since 0.1.0
+ */
+export type Failure = Operation.ErrorOf<typeof assignKeys> | ClientError
+
+/**
+ * Assigns keys, named by their hashes, to a guardrail. It replaces the guardrail that a key had
+ * before. Management keys only.
+ *
+ * @since 0.1.0
+ */
+export const assign = (
+  guardrailId: string,
+  request: AssignRequest
+): Effect.Effect<AssignResponse, Failure, GatewayClient> =>
+  call(assignKeys, { params: { id: guardrailId }, json: request })
+
+/**
+ * Removes keys from a guardrail.
+ *
+ * @since 0.1.0
+ */
+export const unassign = (
+  guardrailId: string,
+  request: AssignRequest
+): Effect.Effect<UnassignResponse, Failure, GatewayClient> =>
+  call(unassignKeys, { params: { id: guardrailId }, json: request })
+
+/**
+ * Lists the keys of a guardrail.
+ *
+ * @since 0.1.0
+ */
+export const assignments = (
+  guardrailId: string,
+  options?: PageOptions
+): Effect.Effect<AssignmentList, Failure, GatewayClient> =>
+  call(listAssignments, { params: { id: guardrailId }, query: { ...options } })
+
+/** @since 0.1.0 */
+export const create = (request: CreateRequest): Effect.Effect<Guardrail, Failure, GatewayClient> =>
+  dataOf(call(createGuardrail, { json: request }))
+
+/** @since 0.1.0 */
+export const list = (options?: PageOptions): Effect.Effect<ListResponse, Failure, GatewayClient> =>
+  call(listGuardrails, { query: { ...options } })
+
+/** @since 0.1.0 */
+export const get = (id: string): Effect.Effect<Guardrail, Failure, GatewayClient> =>
+  dataOf(call(getGuardrail, { params: { id } }))
+
+/** @since 0.1.0 */
+export const update = (id: string, request: UpdateRequest): Effect.Effect<Guardrail, Failure, GatewayClient> =>
+  dataOf(call(updateGuardrail, { params: { id }, json: request }))
+
+/** @since 0.1.0 */
+export const remove = (id: string): Effect.Effect<void, Failure, GatewayClient> =>
+  Effect.asVoid(call(deleteGuardrail, { params: { id } }))

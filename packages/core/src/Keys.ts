@@ -6,10 +6,14 @@
  *
  * @since 0.1.0
  */
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import type { ClientError } from "./ClientError.ts"
 import { LimitReset } from "./CurrentKey.ts"
+import { GatewayClient, type PageOptions } from "./GatewayClient.ts"
 import { BadRequest, Forbidden, InternalServerError, TooManyRequests, Unauthorized } from "./GatewayError.ts"
 import { KeyHash, Name, Page, Timestamp, WorkspaceId, WorkspaceScope } from "./Identifiers.ts"
+import { call, dataOf } from "./internal/call.ts"
 import { managementErrors } from "./internal/errorSets.ts"
 import { EphemeralRequest } from "./internal/ephemeralRequest.ts"
 import * as Operation from "./Operation.ts"
@@ -280,3 +284,65 @@ export const deleteKey = Operation.make("deleteKey", "DELETE", "/keys/:hash", {
  * @since 0.1.0
  */
 export const deleteKeyEndpoint = Operation.endpoint(deleteKey, () => ({ params: key }))
+
+/**
+ * The errors of {@link createEphemeral}.
+ *
+ * @since 0.1.0
+ */
+export type EphemeralFailure = Operation.ErrorOf<typeof createEphemeralKey> | ClientError
+
+/**
+ * The errors of the other functions of this module.
+ *
+ * @since 0.1.0
+ */
+export type Failure = Operation.ErrorOf<typeof createKey> | ClientError
+
+/**
+ * Creates a key that lives for at most 15 minutes and spends from the calling key's budget. A
+ * server calls this and passes the response to a page, which cannot keep a secret. `expires_in` is
+ * in seconds, from 1 to 900 (default: 900). Management keys and ephemeral keys fail with
+ * `Forbidden`. If the response to an attempt is lost, its key stays unused until it expires.
+ *
+ * @since 0.1.0
+ */
+export const createEphemeral = (
+  request: EphemeralRequest = {}
+): Effect.Effect<EphemeralResponse, EphemeralFailure, GatewayClient> => call(createEphemeralKey, { json: request })
+
+/**
+ * Creates a key. Only this response contains its secret text. Management keys only, like all
+ * functions below.
+ *
+ * @since 0.1.0
+ */
+export const create = (request: CreateRequest): Effect.Effect<CreateResponse, Failure, GatewayClient> =>
+  call(createKey, { json: request })
+
+/**
+ * Lists keys, newest first. With `parent_hash`: that key's unexpired ephemeral keys.
+ *
+ * @since 0.1.0
+ */
+export const list = (
+  options?: PageOptions & {
+    readonly workspace_id?: string | undefined
+    readonly parent_hash?: string | undefined
+  }
+): Effect.Effect<ListResponse, Failure, GatewayClient> =>
+  Effect.flatMap(GatewayClient, ({ workspaceId }) =>
+    call(listKeys, { query: { ...options, workspace_id: options?.workspace_id ?? workspaceId } })
+  )
+
+/** @since 0.1.0 */
+export const get = (hash: string): Effect.Effect<Key, Failure, GatewayClient> =>
+  dataOf(call(getKey, { params: { hash } }))
+
+/** @since 0.1.0 */
+export const update = (hash: string, request: UpdateRequest): Effect.Effect<Key, Failure, GatewayClient> =>
+  dataOf(call(updateKey, { params: { hash }, json: request }))
+
+/** @since 0.1.0 */
+export const remove = (hash: string): Effect.Effect<void, Failure, GatewayClient> =>
+  Effect.asVoid(call(deleteKey, { params: { hash } }))

@@ -5,7 +5,10 @@
  *
  * @since 0.1.0
  */
+import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import type { ClientError } from "./ClientError.ts"
+import type { GatewayClient } from "./GatewayClient.ts"
 import {
   BadRequest,
   Forbidden,
@@ -14,6 +17,7 @@ import {
   ServiceUnavailable,
   Unauthorized
 } from "./GatewayError.ts"
+import { call, dataOf } from "./internal/call.ts"
 import * as Operation from "./Operation.ts"
 import { AudioFormat } from "./Transcription.ts"
 import { AspectRatio, Resolution } from "./Video.ts"
@@ -110,3 +114,20 @@ export const listModels = Operation.make("listModels", "GET", "/models", {
 export const listModelsEndpoint = Operation.endpoint(listModels, () => ({
   query: { kind: Schema.optionalKey(ModelKind) }
 }))
+
+/**
+ * The errors of {@link list}.
+ *
+ * @since 0.1.0
+ */
+export type Failure = Operation.ErrorOf<typeof listModels> | ClientError
+
+/**
+ * Lists the models that the key may use.
+ *
+ * @since 0.1.0
+ */
+export const list = (options?: {
+  readonly kind?: ModelKind | undefined
+}): Effect.Effect<ReadonlyArray<Model>, Failure, GatewayClient> =>
+  dataOf(call(listModels, { query: { kind: options?.kind } }))

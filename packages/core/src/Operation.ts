@@ -83,6 +83,13 @@ export interface Operation<
 }
 
 /**
+ * The errors for the statuses of an operation.
+ *
+ * @since 0.1.0
+ */
+export type ErrorOf<E extends Operation> = E["error"][number]["Type"]
+
+/**
  * Declares an operation. Default for `idempotency`: `never` for a POST, `always` for other methods.
  *
  * @example

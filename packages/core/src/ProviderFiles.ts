@@ -9,7 +9,8 @@
  */
 import * as Effect from "effect/Effect"
 import * as Files from "./Files.ts"
-import { Gateway, type PageOptions } from "./Gateway.ts"
+import type { PageOptions } from "./GatewayClient.ts"
+import { call } from "./internal/call.ts"
 import * as Form from "./internal/form.ts"
 
 /**
@@ -60,7 +61,7 @@ export const upload = Effect.fnUntraced(function* <Provider extends Files.FilePr
 ) {
   const { purpose = "user_data", workspace_id } = request
   const form = Form.upload({ ...request, purpose })
-  return yield* (yield* Gateway).call(uploadFile[provider], { query: { provider, workspace_id }, form })
+  return yield* call(uploadFile[provider], { query: { provider, workspace_id }, form })
 })
 
 /**
@@ -72,7 +73,7 @@ export const list = Effect.fnUntraced(function* <Provider extends Files.FileProv
   provider: Provider,
   options: Files.Scope & PageOptions = {}
 ) {
-  return yield* (yield* Gateway).call(listFiles[provider], { query: { ...options, provider } })
+  return yield* call(listFiles[provider], { query: { ...options, provider } })
 })
 
 /**
@@ -86,5 +87,5 @@ export const get = Effect.fnUntraced(function* <Provider extends Files.FileProvi
   options: Files.Scope = {}
 ) {
   const { workspace_id } = options
-  return yield* (yield* Gateway).call(getFile[provider], { params: { file_id: id }, query: { provider, workspace_id } })
+  return yield* call(getFile[provider], { params: { file_id: id }, query: { provider, workspace_id } })
 })

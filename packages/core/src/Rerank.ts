@@ -5,7 +5,10 @@
  *
  * @since 0.1.0
  */
+import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import type { ClientError } from "./ClientError.ts"
+import type { CallOptions, GatewayClient } from "./GatewayClient.ts"
 import {
   BadGateway,
   BadRequest,
@@ -23,6 +26,7 @@ import {
 import { idempotencyHeaders } from "./Idempotency.ts"
 import { EndUser } from "./Identifiers.ts"
 import { isMaxBytes, isMaxItems } from "./internal/bounds.ts"
+import { call } from "./internal/call.ts"
 import * as Operation from "./Operation.ts"
 import * as Routing from "./Routing.ts"
 import * as Trace from "./Trace.ts"
@@ -171,3 +175,28 @@ export const rerank = Operation.make("rerank", "POST", "/rerank", {
  * @since 0.1.0
  */
 export const rerankEndpoint = Operation.endpoint(rerank, () => ({ headers: idempotencyHeaders, payload: Request }))
+
+/**
+ * The errors of {@link rank}.
+ *
+ * @since 0.1.0
+ */
+export type Failure = Operation.ErrorOf<typeof rerank> | ClientError
+
+/**
+ * Ranks documents by relevance to a query, most relevant first.
+ *
+ * @example
+ * ```ts
+ * import { Rerank } from "@model-gateway/core"
+ * import { Effect } from "effect"
+ *
+ * const best = Rerank.rank({ model: "sandbox/bm25", query: "pears", documents: ["apples", "pears"] }).pipe(
+ *   Effect.map(({ results }) => results[0]?.document.text)
+ * )
+ * ```
+ *
+ * @since 0.1.0
+ */
+export const rank = (request: Request, options?: CallOptions): Effect.Effect<Response, Failure, GatewayClient> =>
+  call(rerank, { ...options, json: request })

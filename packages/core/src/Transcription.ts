@@ -5,9 +5,12 @@
  *
  * @since 0.1.0
  */
+import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import { SingleFileSchema } from "effect/http/Multipart"
+import type { ClientError } from "./ClientError.ts"
+import type { CallOptions, GatewayClient } from "./GatewayClient.ts"
 import {
   BadGateway,
   BadRequest,
@@ -26,6 +29,8 @@ import {
 import { idempotencyHeaders } from "./Idempotency.ts"
 import { Decimal, EndUser } from "./Identifiers.ts"
 import { isMaxItems } from "./internal/bounds.ts"
+import { call } from "./internal/call.ts"
+import * as TranscriptionForm from "./internal/form.ts"
 import * as Operation from "./Operation.ts"
 import * as Routing from "./Routing.ts"
 import * as Trace from "./Trace.ts"
@@ -237,3 +242,21 @@ export const transcribeEndpoint = Operation.endpoint(transcribe, () => ({
   headers: idempotencyHeaders,
   payload: [Request, Form.pipe(HttpApiSchema.asMultipart())]
 }))
+
+/**
+ * The errors of {@link create}.
+ *
+ * @since 0.1.0
+ */
+export type Failure = Operation.ErrorOf<typeof transcribe> | ClientError
+
+/**
+ * Transcribes audio.
+ *
+ * @since 0.1.0
+ */
+export const create = (request: Input, options?: CallOptions): Effect.Effect<Response, Failure, GatewayClient> =>
+  call(transcribe, {
+    ...options,
+    ...(request.file === undefined ? { json: request } : { form: TranscriptionForm.transcription(request) })
+  })

@@ -5,8 +5,12 @@
  *
  * @since 0.1.0
  */
+import type * as Effect from "effect/Effect"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as Schema from "effect/Schema"
+import type * as Stream from "effect/Stream"
+import type { ClientError } from "./ClientError.ts"
+import type { CallOptions, GatewayClient, RangeOptions } from "./GatewayClient.ts"
 import {
   BadRequest,
   Forbidden,
@@ -20,6 +24,7 @@ import {
 import { idempotencyHeaders } from "./Idempotency.ts"
 import { Decimal, EndUser, HttpsUrl, Timestamp, VideoId } from "./Identifiers.ts"
 import { isMaxBytes, isMaxItems } from "./internal/bounds.ts"
+import { call, open, rangeHeader } from "./internal/call.ts"
 import { storageErrors } from "./internal/errorSets.ts"
 import * as Operation from "./Operation.ts"
 import * as Routing from "./Routing.ts"
@@ -288,3 +293,54 @@ export const cancelVideo = Operation.make("cancelVideo", "POST", "/videos/:id/ca
  * @since 0.1.0
  */
 export const cancelVideoEndpoint = Operation.endpoint(cancelVideo, () => ({ params: video }))
+
+/**
+ * The errors of {@link submit}.
+ *
+ * @since 0.1.0
+ */
+export type SubmitFailure = Operation.ErrorOf<typeof submitVideo> | ClientError
+
+/**
+ * The errors of {@link get}, {@link content} and {@link cancel}.
+ *
+ * @since 0.1.0
+ */
+export type Failure = Operation.ErrorOf<typeof getVideo> | ClientError
+
+/**
+ * Submits a video job. Use `VideoProgress` to follow it.
+ *
+ * @since 0.1.0
+ */
+export const submit = (request: Request, options?: CallOptions): Effect.Effect<Job, SubmitFailure, GatewayClient> =>
+  call(submitVideo, { ...options, json: request })
+
+/**
+ * Returns a job's current state. With `wait`, the service responds when the status changes or after
+ * that many seconds, at most 60.
+ *
+ * @since 0.1.0
+ */
+export const get = (
+  id: string,
+  options?: { readonly wait?: number | undefined }
+): Effect.Effect<Job, Failure, GatewayClient> => call(getVideo, { params: { id }, query: { wait: options?.wait } })
+
+/**
+ * Streams one of a finished job's videos. Default for `index`: 0, the first.
+ *
+ * @since 0.1.0
+ */
+export const content = (
+  id: string,
+  options?: RangeOptions & { readonly index?: number | undefined }
+): Stream.Stream<Uint8Array, Failure, GatewayClient> =>
+  open(getVideoContent, { params: { id }, query: { index: options?.index }, headers: rangeHeader(options) })
+
+/**
+ * Cancels a job. A job in a final state is returned unchanged.
+ *
+ * @since 0.1.0
+ */
+export const cancel = (id: string): Effect.Effect<Job, Failure, GatewayClient> => call(cancelVideo, { params: { id } })

@@ -8,7 +8,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import { type Failure, Gateway } from "./Gateway.ts"
+import { Gateway } from "./Gateway.ts"
 import * as Video from "./Video.ts"
 
 /**
@@ -46,17 +46,14 @@ export interface Options {
  *
  * @since 0.1.0
  */
-export const watch = (
-  id: string,
-  options?: Options
-): Stream.Stream<Video.Job, Failure<typeof Video.getVideo>, Gateway> => {
+export const watch = (id: string, options?: Options): Stream.Stream<Video.Job, Video.Failure, Gateway> => {
   const interval = Math.max(
     100,
     Math.min(Duration.toMillis(Duration.fromInputUnsafe(options?.interval ?? "1 second")), 60_000)
   )
   return Stream.unwrap(
     Effect.map(Gateway, (gateway) =>
-      Stream.paginate<Video.Job | undefined, Video.Job, Failure<typeof Video.getVideo>>(
+      Stream.paginate<Video.Job | undefined, Video.Job, Video.Failure>(
         undefined,
         Effect.fnUntraced(function* (previous) {
           const asked = yield* Clock.monotonicTimeNanos
@@ -78,8 +75,5 @@ export const watch = (
  *
  * @since 0.1.0
  */
-export const awaitFinal = (
-  id: string,
-  options?: Options
-): Effect.Effect<Video.Job, Failure<typeof Video.getVideo>, Gateway> =>
+export const awaitFinal = (id: string, options?: Options): Effect.Effect<Video.Job, Video.Failure, Gateway> =>
   Stream.runLast(watch(id, options)).pipe(Effect.map(Option.getOrThrow))

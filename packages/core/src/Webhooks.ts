@@ -9,8 +9,8 @@
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { Gateway } from "./Gateway.ts"
 import { Decimal, Page, Timestamp, VideoId, WorkspaceId, WorkspaceScope } from "./Identifiers.ts"
+import { call } from "./internal/call.ts"
 import { managementErrors } from "./internal/errorSets.ts"
 import * as Operation from "./Operation.ts"
 import { EventType } from "./Webhook.ts"
@@ -242,7 +242,7 @@ export interface ListOptions {
  * @since 0.1.0
  */
 export const rotateSecret = Effect.fnUntraced(function* (workspaceId: string, request: RotateRequest = {}) {
-  const { data } = yield* (yield* Gateway).call(rotateWebhookSecret, { params: { id: workspaceId }, json: request })
+  const { data } = yield* call(rotateWebhookSecret, { params: { id: workspaceId }, json: request })
   return data
 })
 
@@ -263,12 +263,12 @@ export const rotateSecret = Effect.fnUntraced(function* (workspaceId: string, re
  * @since 0.1.0
  */
 export const listDeliveries = Effect.fnUntraced(function* (options: ListOptions = {}) {
-  return yield* (yield* Gateway).call(listWebhookDeliveries, { query: { ...options } })
+  return yield* call(listWebhookDeliveries, { query: { ...options } })
 })
 
 /** @since 0.1.0 */
 export const getDelivery = Effect.fnUntraced(function* (id: string) {
-  const { data } = yield* (yield* Gateway).call(getWebhookDelivery, { params: { id } })
+  const { data } = yield* call(getWebhookDelivery, { params: { id } })
   return data
 })
 
@@ -278,6 +278,6 @@ export const getDelivery = Effect.fnUntraced(function* (id: string) {
  * @since 0.1.0
  */
 export const redeliver = Effect.fnUntraced(function* (id: string) {
-  const { data } = yield* (yield* Gateway).call(redeliverWebhook, { params: { id } })
+  const { data } = yield* call(redeliverWebhook, { params: { id } })
   return data
 })

@@ -5,10 +5,14 @@
  *
  * @since 0.1.0
  */
+import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import type { ClientError } from "./ClientError.ts"
 import { DeletionShape } from "./Files.ts"
+import type { CallOptions, GatewayClient } from "./GatewayClient.ts"
 import { idempotencyHeaders } from "./Idempotency.ts"
 import { HttpsUrl, Name, Timestamp, WorkspaceId } from "./Identifiers.ts"
+import { call, dataOf } from "./internal/call.ts"
 import { managementErrors } from "./internal/errorSets.ts"
 import * as Operation from "./Operation.ts"
 
@@ -131,3 +135,30 @@ export const addCreditsEndpoint = Operation.endpoint(addCredits, () => ({
   headers: idempotencyHeaders,
   payload: AddCreditsRequest
 }))
+
+/**
+ * The errors of the functions of this module.
+ *
+ * @since 0.1.0
+ */
+export type Failure = Operation.ErrorOf<typeof getWorkspace> | ClientError
+
+/** @since 0.1.0 */
+export const get = (id: string): Effect.Effect<Workspace, Failure, GatewayClient> =>
+  dataOf(call(getWorkspace, { params: { id } }))
+
+/** @since 0.1.0 */
+export const update = (id: string, request: UpdateRequest): Effect.Effect<Workspace, Failure, GatewayClient> =>
+  dataOf(call(updateWorkspace, { params: { id }, json: request }))
+
+/**
+ * Adds credits to the workspace's balance.
+ *
+ * @since 0.1.0
+ */
+export const topUp = (
+  id: string,
+  request: AddCreditsRequest,
+  options?: CallOptions
+): Effect.Effect<Workspace, Failure, GatewayClient> =>
+  dataOf(call(addCredits, { ...options, params: { id }, json: request }))

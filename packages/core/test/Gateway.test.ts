@@ -3,6 +3,7 @@ import {
   Byok,
   Destinations,
   Gateway,
+  type GatewayClient,
   GatewayConfig,
   Generations,
   RetryPolicy,
@@ -21,7 +22,7 @@ const workspaceId = "7d9d1f9e-3a55-4f0c-9a35-0e4d1b9f6a10"
 
 /** What one call puts on the wire; its outcome does not matter. */
 const sentBy = (
-  call: (client: Gateway.Gateway["Service"]) => Effect.Effect<unknown, unknown>,
+  call: (client: Gateway.Gateway["Service"]) => Effect.Effect<unknown, unknown, GatewayClient.GatewayClient>,
   options?: Partial<GatewayConfig.Options>
 ) =>
   Effect.gen(function* () {
@@ -40,14 +41,17 @@ const sentBy = (
 
 /** A call of an operation without a method. */
 const using =
-  <A, E>(effect: Effect.Effect<A, E, Gateway.Gateway>) =>
-  (client: Gateway.Gateway["Service"]) =>
-    Effect.provideService(effect, gateway, client)
+  <A, E>(effect: Effect.Effect<A, E, GatewayClient.GatewayClient>) =>
+  () =>
+    effect
 
 describe("the request line", () => {
   const g = "c1b9a3f2-6f0e-4c57-8d5b-2f6f0a7e9b31"
   const lines: ReadonlyArray<
-    readonly [string, (client: Gateway.Gateway["Service"]) => Effect.Effect<unknown, unknown>]
+    readonly [
+      string,
+      (client: Gateway.Gateway["Service"]) => Effect.Effect<unknown, unknown, GatewayClient.GatewayClient>
+    ]
   > = [
     ["DELETE /api/v1/files/f_1", (client) => client.deleteFile("f_1")],
     [

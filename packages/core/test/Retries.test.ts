@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Byok, Gateway, GatewayError, RetryPolicy } from "@model-gateway/core"
+import { Byok, Gateway, type GatewayClient, GatewayError, RetryPolicy } from "@model-gateway/core"
 import { Effect, Fiber, Layer, Random, Redacted, Schedule } from "effect"
 import { TestClock } from "effect/testing"
 import * as Stub from "./stub.ts"
@@ -123,14 +123,16 @@ describe("retries", () => {
   })
 })
 
-type Call = (client: Gateway.Gateway["Service"]) => Effect.Effect<unknown, { readonly attempts: number }>
+type Call = (
+  client: Gateway.Gateway["Service"]
+) => Effect.Effect<unknown, { readonly attempts: number }, GatewayClient.GatewayClient>
 
 describe("a POST that creates something", () => {
   const calls: { readonly [name: string]: Call } = {
     createKey: (client) => client.createKey({ name: "n" }),
     createGuardrail: (client) => client.createGuardrail({ name: "n" }),
     uploadFile: (client) => client.uploadFile({ file: new Uint8Array(3), purpose: "p" }),
-    createByokKey: (client) => Effect.provideService(Byok.create({ provider: "p", key: "k" }), Gateway.Gateway, client)
+    createByokKey: () => Byok.create({ provider: "p", key: "k" })
   }
 
   for (const [name, call] of Object.entries(calls)) {

@@ -4,6 +4,7 @@ import {
   Destinations,
   Files,
   Gateway,
+  type GatewayClient,
   GatewayError,
   Identifiers,
   RetryPolicy,
@@ -162,7 +163,9 @@ const formOf = (identifier: string): Schema.Codec<unknown, unknown> => {
 }
 
 /** What the client puts on the wire, once. */
-const sentBy = (call: (client: Gateway.Gateway["Service"]) => Effect.Effect<unknown, unknown>) =>
+const sentBy = (
+  call: (client: Gateway.Gateway["Service"]) => Effect.Effect<unknown, unknown, GatewayClient.GatewayClient>
+) =>
   Effect.gen(function* () {
     const stub = Stub.make(() => Stub.failure(401))
     yield* Effect.flatMap(Gateway.Gateway, call).pipe(
@@ -249,7 +252,10 @@ describe("the service's schemas decode what the client sends", () => {
   )
 
   const calls: {
-    readonly [identifier: string]: (client: Gateway.Gateway["Service"], body: never) => Effect.Effect<unknown, unknown>
+    readonly [identifier: string]: (
+      client: Gateway.Gateway["Service"],
+      body: never
+    ) => Effect.Effect<unknown, unknown, GatewayClient.GatewayClient>
   } = {
     rerank: (client, body) => client.rerank(body),
     transcribe: (client, body) => client.transcribe(body),
@@ -263,13 +269,11 @@ describe("the service's schemas decode what the client sends", () => {
     updateGuardrail: (client, body) => client.updateGuardrail("g", body),
     updateWorkspace: (client, body) => client.updateWorkspace("w", body),
     addCredits: (client, body) => client.addCredits("w", body),
-    rotateWebhookSecret: (client, body) =>
-      Webhooks.rotateSecret("w", body).pipe(Effect.provideService(Gateway.Gateway, client)),
-    createByokKey: (client, body) => Byok.create(body).pipe(Effect.provideService(Gateway.Gateway, client)),
-    updateByokKey: (client, body) => Byok.update("k", body).pipe(Effect.provideService(Gateway.Gateway, client)),
-    createDestination: (client, body) => client.call(Destinations.createDestination, { json: body }),
-    updateDestination: (client, body) =>
-      client.call(Destinations.updateDestination, { params: { id: "d" }, json: body })
+    rotateWebhookSecret: (_, body) => Webhooks.rotateSecret("w", body),
+    createByokKey: (_, body) => Byok.create(body),
+    updateByokKey: (_, body) => Byok.update("k", body),
+    createDestination: (_, body) => Destinations.create(body),
+    updateDestination: (_, body) => Destinations.update("d", body)
   }
 
   it("every operation with a JSON body is tested", () => {

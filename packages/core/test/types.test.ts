@@ -5,6 +5,7 @@ import type {
   Destinations,
   Files,
   Gateway,
+  GatewayClient,
   GatewayError,
   Generations,
   Keys,
@@ -17,8 +18,7 @@ import type {
 import type { Effect, Stream } from "effect"
 import { describe, expectTypeOf, it } from "vitest"
 
-/** `call` takes any operation; its errors are those of the operation. */
-type Client = Omit<Gateway.Gateway["Service"], "call">
+type Client = Gateway.Gateway["Service"]
 
 type ErrorsOf<A> = A extends (...args: ReadonlyArray<never>) => infer R
   ? ErrorsOf<R>
@@ -136,7 +136,7 @@ describe("the errors of an operation", () => {
     expectTypeOf<ErrorsOf<typeof ProviderFiles.upload<"provider_a">>>().toEqualTypeOf<Expected["uploadFile"]>()
     expectTypeOf<AnswerOf<typeof ProviderFiles.get<"provider_a">>>().toEqualTypeOf<typeof Files.CompatAFile.Type>()
     expectTypeOf<AnswerOf<typeof ProviderFiles.list<"provider_b">>>().toEqualTypeOf<typeof Files.CompatBFileList.Type>()
-    expectTypeOf<ServicesOf<typeof Byok.create>>().toEqualTypeOf<Gateway.Gateway>()
+    expectTypeOf<ServicesOf<typeof Byok.create>>().toEqualTypeOf<GatewayClient.GatewayClient>()
   })
 
   it("are never any, unknown or never, and neither are the responses", () => {

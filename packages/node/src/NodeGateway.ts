@@ -10,7 +10,7 @@
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import type * as Undici from "@effect/platform-node/Undici"
-import { Gateway, GatewayConfig, SchemaCompiler } from "@model-gateway/core"
+import { Gateway, type GatewayClient, GatewayConfig, SchemaCompiler } from "@model-gateway/core"
 import { type Config, ConfigProvider, Effect, FileSystem, Layer, type PlatformError, Random, Tracer } from "effect"
 import { HttpClient, type HttpClientError } from "effect/http"
 import * as SchemaJITCompiler from "effect/schema/SchemaJITCompiler"
@@ -94,7 +94,7 @@ const layerCompiler = Layer.succeed(SchemaCompiler.SchemaCompiler, ({ ast }) => 
  */
 export const layer = (
   options: GatewayConfig.Options & { readonly pool?: PoolOptions | undefined }
-): Layer.Layer<Gateway.Gateway> =>
+): Layer.Layer<Gateway.Gateway | GatewayClient.GatewayClient> =>
   Layer.fresh(Gateway.layer).pipe(
     Layer.provide(layerCompiler),
     Layer.provide(layerHttpClient(options.pool)),
@@ -110,7 +110,7 @@ export const layer = (
  */
 export const layerConfig = (
   options: { readonly pool?: PoolOptions | undefined } = {}
-): Layer.Layer<Gateway.Gateway, Config.ConfigError> =>
+): Layer.Layer<Gateway.Gateway | GatewayClient.GatewayClient, Config.ConfigError> =>
   Layer.fresh(Gateway.layer).pipe(
     Layer.provide(layerCompiler),
     Layer.provide(layerHttpClient(options.pool)),

@@ -19,6 +19,7 @@
  * @since 0.1.0
  */
 import * as Gateway from "@model-gateway/core/Gateway"
+import type { GatewayClient } from "@model-gateway/core/GatewayClient"
 import * as GatewayConfig from "@model-gateway/core/GatewayConfig"
 import { phrases, retryAfterStatuses } from "@model-gateway/core/GatewayError"
 import * as RetryPolicy from "@model-gateway/core/RetryPolicy"
@@ -282,26 +283,24 @@ const fail = (
  *
  * @since 0.1.0
  */
-export const layer = (handlers: Handlers, options: Options = {}): Layer.Layer<Gateway.Gateway | Recorder.Recorder> =>
-  Layer.effectContext(
+export const layer = (
+  handlers: Handlers,
+  options: Options = {}
+): Layer.Layer<Gateway.Gateway | GatewayClient | Recorder.Recorder> => {
+  const scripted = Layer.effectContext(
     Effect.gen(function* () {
       const recorder = yield* Recorder.make
-      const scripted = yield* makeHttpClient(handlers)
-      const client = recorder.record(yield* Faults.before(scripted, options.faults ?? Faults.none))
-      const gateway = yield* Gateway.make.pipe(
-        Effect.provideService(HttpClient.HttpClient, client),
-        Effect.provideService(
-          GatewayConfig.GatewayConfig,
-          GatewayConfig.make({
-            ...options,
-            baseUrl: options.baseUrl ?? "http://gateway.test/api/v1",
-            credential: options.credential ?? Redacted.make("test")
-          })
-        )
-      )
-      return Context.make(Gateway.Gateway, gateway).pipe(Context.add(Recorder.Recorder, recorder))
+      const http = yield* Faults.before(yield* makeHttpClient(handlers), options.faults ?? Faults.none)
+      return Context.make(Recorder.Recorder, recorder).pipe(Context.add(HttpClient.HttpClient, recorder.record(http)))
     })
   )
+  const config = GatewayConfig.layer({
+    ...options,
+    baseUrl: options.baseUrl ?? "http://gateway.test/api/v1",
+    credential: options.credential ?? Redacted.make("test")
+  })
+  return Layer.fresh(Gateway.layer).pipe(Layer.provide(config), Layer.provideMerge(scripted))
+}
 
 /**
  * Provides the scripted gateway as an `HttpClient`.

@@ -4,6 +4,7 @@ import {
   type ClientError,
   Destinations,
   Gateway,
+  type GatewayClient,
   GatewayError,
   Generations,
   RetryPolicy,
@@ -20,14 +21,16 @@ type Client = Gateway.Gateway["Service"]
 
 /** A call of an operation that is not a method of the client. */
 const using =
-  <A, E>(call: Effect.Effect<A, E, Gateway.Gateway>) =>
-  (client: Client): Effect.Effect<A, E> =>
-    Effect.provideService(call, Gateway.Gateway, client)
+  <A, E>(call: Effect.Effect<A, E, GatewayClient.GatewayClient>) =>
+  () =>
+    call
 
 /** For every operation: the client's call, the wire response, and the client's result. */
 const operations: {
   readonly [Op in Operation.Operation]: {
-    readonly call: (gateway: Client) => Effect.Effect<unknown, GatewayError.GatewayError | ClientError.ClientError>
+    readonly call: (
+      gateway: Client
+    ) => Effect.Effect<unknown, GatewayError.GatewayError | ClientError.ClientError, GatewayClient.GatewayClient>
     readonly answer: GatewayTest.Handler<Op>
     readonly result: unknown
   }

@@ -13,23 +13,13 @@ import type { HttpMethod } from "effect/http/HttpMethod"
 import * as UrlParams from "effect/http/UrlParams"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
-
-/** The parts of one request. */
-export interface Parts {
-  readonly params?: { readonly [name: string]: string } | undefined
-  readonly query?: { readonly [name: string]: string | number | undefined } | undefined
-  readonly headers?: { readonly [name: string]: string | undefined } | undefined
-  /** Sent as JSON. */
-  readonly json?: unknown
-  /** Sent as `multipart/form-data`. */
-  readonly form?: FormData | undefined
-}
+import type { Request } from "../GatewayClient.ts"
 
 /** The request of one call. Each attempt passes its own authorization header. */
 export const requestOf = (
   method: HttpMethod,
   url: string,
-  { form, headers, json, query }: Parts,
+  { form, headers, json, query }: Request,
   idempotencyKey: string | undefined
 ): ((authorization: string) => HttpClientRequest.HttpClientRequest) => {
   const body =
@@ -61,12 +51,8 @@ export const requestOf = (
 }
 
 /** Replaces the parameters of a path such as `/files/:file_id` with their escaped values. */
-export const pathWriter = (path: string): ((params: Parts["params"]) => string) => {
-  const names = Array.from(path.matchAll(/:(\w+)/g), (match) => match[1] ?? "")
-  return names.length === 0
-    ? () => path
-    : (params) => names.reduce((filled, name) => filled.replace(`:${name}`, () => segment(params?.[name] ?? "")), path)
-}
+export const pathOf = (path: string, params: Request["params"]): string =>
+  path.replace(/:(\w+)/g, (_, name: string) => segment(params?.[name] ?? ""))
 
 /**
  * Escapes one segment of a path. An empty text, `.` and `..` would change the path even when

@@ -1,0 +1,193 @@
+/**
+ * The `GatewayClient` for browsers: over `fetch`, with short-lived tokens from the application's
+ * own server. The functions of the modules, such as `Rerank.rank`, need nothing else, so that a page
+ * bundles only the operations that it calls. `BrowserGateway` provides all operations as methods.
+ *
+ * Build the layer once, in your main layer or a `ManagedRuntime`: it holds the cached token and the
+ * retry budget.
+ *
+ * @since 0.1.0
+ */
+import * as GatewayClient from "@model-gateway/core/GatewayClient"
+import * as GatewayConfig from "@model-gateway/core/GatewayConfig"
+import * as Effect from "effect/Effect"
+import * as HttpClient from "effect/http/HttpClient"
+import * as HttpClientRequest from "effect/http/HttpClientRequest"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import * as BrowserHttpClient from "./BrowserHttpClient.ts"
+import { type LongLivedKeyRefused, refuseLongLived } from "./LongLivedKey.ts"
+import * as Settings from "./Settings.ts"
+import * as TokenSource from "./TokenSource.ts"
+
+/**
+ * The credential: either the URL where the application's own server returns short-lived tokens, or
+ * a token or Effect that you provide.
+ *
+ * @since 0.1.0
+ */
+export type Credential =
+  | {
+      /**
+       * Requested with POST. It returns the response of the gateway's POST `/keys/ephemeral`:
+       * `{ "key": …, "expires_at": … }`. The token is cached and replaced before it expires. If the
+       * gateway rejects it, it is replaced once.
+       */
+      readonly tokenEndpoint: string | TokenSource.EndpointOptions
+      readonly credential?: undefined
+    }
+  | {
+      /** A short-lived token, or an Effect that returns one and runs before every attempt. */
+      readonly credential: GatewayConfig.Credential
+      readonly tokenEndpoint?: undefined
+    }
+
+/**
+ * @since 0.1.0
+ */
+export type Options = Omit<GatewayConfig.Options, "baseUrl" | "credential"> &
+  Credential & {
+    /** The gateway's address, ending in `/api/v1`. Default: `/api/v1` at the page's own origin. */
+    readonly baseUrl?: string | undefined
+    /**
+     * Accepts a long-lived key (`mg_sk_…`, `mg_mk_…`), although everyone who opens the page can
+     * read it and spend with it. Default: false.
+     */
+    readonly dangerouslyAllowLongLivedKey?: boolean | undefined
+    readonly http?: BrowserHttpClient.Options | undefined
+  }
+
+const bearer = (key: Redacted.Redacted<string>) => `Bearer ${Redacted.value(key)}`
+
+/**
+ * Repeats a request once with a new token if the gateway rejects the current one, because it was
+ * revoked or has expired by the gateway's clock.
+ */
+const replacingRefused = (
+  client: HttpClient.HttpClient,
+  source: TokenSource.TokenSource<unknown>
+): HttpClient.HttpClient =>
+  HttpClient.transform(client, (effect, request) =>
+    Effect.flatMap(effect, (response) => {
+      if (response.status !== 401) return Effect.succeed(response)
+      const refused = request.headers["authorization"]
+      return source.token.pipe(
+        Effect.tap((key) => (bearer(key) === refused ? source.refuse(key) : Effect.void)),
+        Effect.andThen(source.token),
+        Effect.matchEffect({
+          onFailure: () => Effect.succeed(response),
+          onSuccess: (key) =>
+            bearer(key) === refused
+              ? Effect.succeed(response)
+              : client.execute(HttpClientRequest.setHeader(request, "authorization", bearer(key)))
+        })
+      )
+    })
+  )
+
+type Common = Omit<Options, "credential" | "tokenEndpoint" | "dangerouslyAllowLongLivedKey">
+
+const withCredential = (options: Common, credential: GatewayConfig.Credential, client: HttpClient.HttpClient) =>
+  GatewayClient.make.pipe(
+    Effect.provideService(
+      GatewayConfig.GatewayConfig,
+      GatewayConfig.make({ ...options, baseUrl: options.baseUrl ?? "/api/v1", credential })
+    ),
+    Effect.provideService(HttpClient.HttpClient, client)
+  )
+
+const withTokenEndpoint = Effect.fnUntraced(function* (
+  options: Common,
+  endpoint: string | TokenSource.EndpointOptions,
+  dangerouslyAllowLongLivedKey: boolean
+) {
+  const client = yield* HttpClient.HttpClient
+  const source = yield* TokenSource.make(
+    TokenSource.fromEndpoint(typeof endpoint === "string" ? { url: endpoint } : endpoint)
+  )
+  const credential = dangerouslyAllowLongLivedKey ? source.token : Effect.flatMap(source.token, refuseLongLived)
+  return yield* withCredential(options, credential, replacingRefused(client, source))
+})
+
+/**
+ * Provides the client, configured by values.
+ *
+ * @example
+ * ```ts
+ * import { BrowserClient } from "@model-gateway/browser"
+ * import { Rerank } from "@model-gateway/core"
+ * import { Effect } from "effect"
+ *
+ * const ranking = Rerank.rank({
+ *   model: "sandbox/bm25",
+ *   query: "pears",
+ *   documents: ["apples", "pears"]
+ * }).pipe(Effect.provide(BrowserClient.layer({ tokenEndpoint: "/token" })))
+ * ```
+ *
+ * If `credential` is a long-lived key, the layer fails with `LongLivedKeyRefused`. If the Effect or
+ * the token endpoint returns one, each call fails with a `TransportError` whose `reason` is
+ * `credential` and whose `cause` is that error. The same applies to a
+ * `TokenSource.TokenUnavailable` and to all other errors of the Effect.
+ *
+ * @since 0.1.0
+ */
+export const layer = (options: Options): Layer.Layer<GatewayClient.GatewayClient, LongLivedKeyRefused> => {
+  const { credential, dangerouslyAllowLongLivedKey = false, tokenEndpoint, ...common } = options
+  return Layer.effect(GatewayClient.GatewayClient)(
+    tokenEndpoint !== undefined
+      ? withTokenEndpoint(common, tokenEndpoint, dangerouslyAllowLongLivedKey)
+      : Effect.gen(function* () {
+          const client = yield* HttpClient.HttpClient
+          if (dangerouslyAllowLongLivedKey) return yield* withCredential(common, credential, client)
+          return yield* Redacted.isRedacted(credential)
+            ? withCredential(common, yield* refuseLongLived(credential), client)
+            : withCredential(common, Effect.flatMap(credential, refuseLongLived), client)
+        })
+  ).pipe(Layer.provide(BrowserHttpClient.layer(options.http)))
+}
+
+/**
+ * Options of the layers that read the page's settings.
+ *
+ * @since 0.1.0
+ */
+export type PageOptions = Pick<Options, "http" | "retryBudget">
+
+const fromSettings =
+  (options: PageOptions) =>
+  (settings: Settings.Settings): Layer.Layer<GatewayClient.GatewayClient, never, HttpClient.HttpClient> =>
+    Layer.effect(GatewayClient.GatewayClient)(
+      withTokenEndpoint(
+        { ...options, baseUrl: settings.base_url, workspaceId: settings.workspace_id },
+        settings.token_endpoint,
+        false
+      )
+    )
+
+/**
+ * Provides the client, configured by the page's `<meta name="model-gateway-…">` elements. See
+ * `Settings.fromMeta` for their names.
+ *
+ * @since 0.1.0
+ */
+export const layerMeta = (
+  options: PageOptions = {}
+): Layer.Layer<GatewayClient.GatewayClient, Settings.InvalidSettings> =>
+  Layer.unwrap(Effect.map(Settings.fromMeta, fromSettings(options))).pipe(
+    Layer.provide(BrowserHttpClient.layer(options.http))
+  )
+
+/**
+ * Provides the client, configured by a JSON document such as `/model-gateway.json`. See
+ * `Settings.fromJson` for its fields.
+ *
+ * @since 0.1.0
+ */
+export const layerJson = (
+  url: string,
+  options: PageOptions = {}
+): Layer.Layer<GatewayClient.GatewayClient, Settings.InvalidSettings> =>
+  Layer.unwrap(Effect.map(Settings.fromJson(url), fromSettings(options))).pipe(
+    Layer.provide(BrowserHttpClient.layer(options.http))
+  )

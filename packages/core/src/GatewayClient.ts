@@ -1,0 +1,108 @@
+/**
+ * Calls any operation of the contract. The functions of the modules, such as `Rerank.rank`, need
+ * only this service, so that a page bundles only the operations that it calls. `Gateway` has all
+ * operations as methods.
+ *
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as HttpClient from "effect/http/HttpClient"
+import * as Layer from "effect/Layer"
+import type * as Stream from "effect/Stream"
+import type { ClientError, TransportError } from "./ClientError.ts"
+import { GatewayConfig } from "./GatewayConfig.ts"
+import * as Execute from "./internal/execute.ts"
+import type { ErrorOf, Operation } from "./Operation.ts"
+import { SchemaCompiler } from "./SchemaCompiler.ts"
+
+/**
+ * Options of a call that the service recognizes by its idempotency key. A call with the same
+ * `idempotencyKey` and the same request returns the first response again and is not charged twice.
+ * Default: a new key for every call, shared by its retries.
+ *
+ * @since 0.1.0
+ */
+export interface CallOptions {
+  readonly idempotencyKey?: string | undefined
+}
+
+/**
+ * Selects a page of a list: `limit` items (1 to 1000, default 100) that follow the item `after`.
+ *
+ * @since 0.1.0
+ */
+export interface PageOptions {
+  readonly after?: string | undefined
+  readonly limit?: number | undefined
+}
+
+/**
+ * Selects the bytes from `start` to `end`, both inclusive and counted from 0. Default for `end`:
+ * the last byte.
+ *
+ * @since 0.1.0
+ */
+export interface RangeOptions {
+  readonly range?: { readonly start: number; readonly end?: number | undefined } | undefined
+}
+
+/**
+ * The parts of a request. The service validates them.
+ *
+ * @since 0.1.0
+ */
+export interface Request {
+  /** The parameters of the path. */
+  readonly params?: { readonly [name: string]: string } | undefined
+  readonly query?: { readonly [name: string]: string | number | undefined } | undefined
+  readonly headers?: { readonly [name: string]: string | undefined } | undefined
+  /** Sent as JSON. */
+  readonly json?: unknown
+  /** Sent as `multipart/form-data`. */
+  readonly form?: FormData | undefined
+  /** Default: a new key, if the operation accepts one. */
+  readonly idempotencyKey?: string | undefined
+}
+
+/** @since 0.1.0 */
+export class GatewayClient extends Context.Service<
+  GatewayClient,
+  {
+    /** Sends a request and returns the decoded response. */
+    readonly call: <E extends Operation>(
+      operation: E,
+      request: Request
+    ) => Effect.Effect<E["success"]["Type"], ErrorOf<E> | ClientError>
+    /** Sends a request and returns the bytes of the response once its headers arrive. */
+    readonly open: <E extends Operation>(
+      operation: E,
+      request: Request
+    ) => Effect.Effect<Stream.Stream<Uint8Array, TransportError>, ErrorOf<E> | ClientError>
+    /** The `workspace_id` of calls that accept one and do not set it. */
+    readonly workspaceId: string | undefined
+  }
+>()("@model-gateway/core/GatewayClient") {}
+
+/**
+ * Makes the service from the `HttpClient` and the configuration in the context.
+ *
+ * @since 0.1.0
+ */
+export const make: Effect.Effect<GatewayClient["Service"], never, GatewayConfig | HttpClient.HttpClient> = Effect.gen(
+  function* () {
+    const config = yield* GatewayConfig
+    const execute = Execute.make(yield* HttpClient.HttpClient, config, yield* SchemaCompiler)
+    return GatewayClient.of({ ...execute, workspaceId: config.workspaceId })
+  }
+)
+
+/**
+ * Provides the service, made from the `HttpClient` and the configuration in the context.
+ *
+ * @since 0.1.0
+ */
+export const layer: Layer.Layer<GatewayClient, never, GatewayConfig | HttpClient.HttpClient> = Layer.effect(
+  GatewayClient,
+  make
+)
