@@ -19,6 +19,7 @@ it("exports exactly these modules", () => {
     "Files",
     "Gateway",
     "GatewayApi",
+    "GatewayClient",
     "GatewayConfig",
     "GatewayError",
     "Generations",
