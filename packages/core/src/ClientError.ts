@@ -7,28 +7,40 @@
 import * as Data from "effect/Data"
 
 /**
+ * What every error says about its call.
+ *
+ * @since 0.1.0
+ */
+export interface Call {
+  /** The operation's identifier in the contract, such as `rerank`. */
+  readonly operation: string
+  /** The number of requests that were sent. */
+  readonly attempts: number
+  /**
+   * The idempotency key of the requests, if they had one. A new call with the same key and the same
+   * request is not charged twice.
+   */
+  readonly idempotencyKey?: string | undefined
+}
+
+/**
  * The request got no response: the connection was refused or closed, the host name did not resolve,
  * the credential was unavailable, or the request could not be built. `cause` is the platform's
  * error, without the request and its headers.
  *
  * @since 0.1.0
  */
-export class TransportError extends Data.TaggedError("TransportError")<{
-  /** The operation's identifier in the contract, such as `rerank`. */
-  readonly operation: string
-  /**
-   * `connection`: the connection was refused or closed. `credential`: the bearer token was not
-   * available. `request`: the request could not be built, for example from an invalid base URL or
-   * idempotency key. With `credential` and `request`, nothing was sent.
-   */
-  readonly reason: "connection" | "credential" | "request"
-  readonly cause: unknown
-  /**
-   * The number of attempts. A stream of bytes that breaks off is not retried: then this is the
-   * number of attempts until the stream began.
-   */
-  readonly attempts: number
-}> {
+export class TransportError extends Data.TaggedError("TransportError")<
+  Call & {
+    /**
+     * `connection`: the connection was refused or closed. `credential`: the bearer token was not
+     * available. `request`: the request could not be built, for example from an invalid base URL or
+     * idempotency key. With `credential` and `request`, nothing was sent.
+     */
+    readonly reason: "connection" | "credential" | "request"
+    readonly cause: unknown
+  }
+> {
   override get message(): string {
     switch (this.reason) {
       case "connection":
@@ -52,12 +64,12 @@ export class TransportError extends Data.TaggedError("TransportError")<{
  *
  * @since 0.1.0
  */
-export class TimeoutError extends Data.TaggedError("TimeoutError")<{
-  readonly operation: string
-  /** The time limit in milliseconds. */
-  readonly milliseconds: number
-  readonly attempts: number
-}> {
+export class TimeoutError extends Data.TaggedError("TimeoutError")<
+  Call & {
+    /** The time limit in milliseconds. */
+    readonly milliseconds: number
+  }
+> {
   override get message(): string {
     return `${this.operation}: no response within ${this.milliseconds} ms, after ${this.attempts} ${attemptsWord(this.attempts)}. Try again, or raise the time limits of the retry policy.`
   }
@@ -75,14 +87,14 @@ export class TimeoutError extends Data.TaggedError("TimeoutError")<{
  *
  * @since 0.1.0
  */
-export class InvalidResponse extends Data.TaggedError("InvalidResponse")<{
-  readonly operation: string
-  readonly status: number
-  /** The response's `x-request-id`, if it had one. */
-  readonly requestId: string | undefined
-  readonly description: string
-  readonly attempts: number
-}> {
+export class InvalidResponse extends Data.TaggedError("InvalidResponse")<
+  Call & {
+    readonly status: number
+    /** The response's `x-request-id`, if it had one. */
+    readonly requestId: string | undefined
+    readonly description: string
+  }
+> {
   override get message(): string {
     return `${this.operation}: the response is invalid: status ${this.status} with ${this.description}. Check that the base URL points to a gateway.`
   }

@@ -106,6 +106,10 @@ export class EnvelopeError extends Schema.Error<EnvelopeError>("EnvelopeError")(
   }),
   service_metadata: Schema.optionalKey(Schema.NullOr(Metadata)),
   user_id: Schema.optionalKey(Schema.NullOr(Schema.String)),
+  /** The operation's identifier in the contract. Set by the client, never sent over the wire. */
+  operation: Schema.optionalKey(Schema.String),
+  /** The idempotency key of the requests. Set by the client, never sent over the wire. */
+  idempotencyKey: Schema.optionalKey(Schema.String),
   /** The number of attempts that the client made. Set by the client, never sent over the wire. */
   attempts: Schema.Int.pipe(
     Schema.withConstructorDefault(Effect.succeed(1)),

@@ -1,7 +1,7 @@
 /** How an attempt fails, and the errors of attempts that got no response. */
 import * as Effect from "effect/Effect"
 import type { HttpClientError } from "effect/http/HttpClientError"
-import { type ClientError, TimeoutError, TransportError } from "../ClientError.ts"
+import { type Call, type ClientError, TimeoutError, TransportError } from "../ClientError.ts"
 import type { ErrorOf, Operation } from "../Operation.ts"
 import type { RetryReason } from "../RetryPolicy.ts"
 
@@ -9,33 +9,29 @@ import type { RetryReason } from "../RetryPolicy.ts"
 export interface AttemptFailure<E extends Operation> {
   /** Undefined: do not retry. */
   readonly reason: RetryReason | undefined
+  /** The status of the response, if there was one. */
+  readonly status?: number | undefined
   /** Seconds to wait, as requested by the service. */
   readonly retryAfter?: number | undefined
-  readonly error: (attempts: number) => Effect.Effect<ErrorOf<E> | ClientError>
+  readonly error: (call: Call) => Effect.Effect<ErrorOf<E> | ClientError>
 }
 
-export const requestFailure =
-  (operation: string) =>
-  (error: HttpClientError): AttemptFailure<never> =>
-    error.reason._tag === "InvalidUrlError" || error.reason._tag === "EncodeError"
-      ? invalidRequest(operation, error.reason.cause ?? new Error(`${error.reason.request.url} is not a valid URL`))
-      : {
-          reason: "transport",
-          error: (attempts) => Effect.succeed(connectionError(operation, error, attempts))
-        }
+export const requestFailure = (error: HttpClientError): AttemptFailure<never> =>
+  error.reason._tag === "InvalidUrlError" || error.reason._tag === "EncodeError"
+    ? notSent("request", error.reason.cause ?? new Error(`${error.reason.request.url} is not a valid URL`))
+    : { reason: "transport", error: (call) => Effect.succeed(connectionError(error, call)) }
 
 /** Keeps only the platform's error: Effect's contains the request, and with it the bearer token. */
-export const connectionError = (operation: string, { reason: { cause } }: HttpClientError, attempts: number) =>
-  new TransportError({ operation, reason: "connection", cause, attempts })
+export const connectionError = ({ reason: { cause } }: HttpClientError, call: Call): TransportError =>
+  new TransportError({ ...call, reason: "connection", cause })
 
-/** The request cannot be built. A retry would fail in the same way. */
-export const invalidRequest = (operation: string, cause: unknown): AttemptFailure<never> => ({
+/** Nothing was sent in this attempt. A retry would fail in the same way. */
+export const notSent = (reason: "credential" | "request", cause: unknown): AttemptFailure<never> => ({
   reason: undefined,
-  error: (attempts) =>
-    Effect.succeed(new TransportError({ operation, reason: "request", cause, attempts: attempts - 1 }))
+  error: (call) => Effect.succeed(new TransportError({ ...call, reason, cause, attempts: call.attempts - 1 }))
 })
 
-export const timedOut = (operation: string, milliseconds: number): AttemptFailure<never> => ({
+export const timedOut = (milliseconds: number): AttemptFailure<never> => ({
   reason: "timeout",
-  error: (attempts) => Effect.succeed(new TimeoutError({ operation, milliseconds, attempts }))
+  error: (call) => Effect.succeed(new TimeoutError({ ...call, milliseconds }))
 })

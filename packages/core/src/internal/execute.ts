@@ -7,20 +7,19 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as HttpClient from "effect/http/HttpClient"
 import type { HttpClientResponse } from "effect/http/HttpClientResponse"
-import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import type { ClientError } from "../ClientError.ts"
+import type { Call, ClientError } from "../ClientError.ts"
 import type { GatewayClient, Request } from "../GatewayClient.ts"
 import type { GatewayConfig } from "../GatewayConfig.ts"
 import type { ErrorOf, Operation } from "../Operation.ts"
 import * as RetryBudget from "../RetryBudget.ts"
 import { CurrentAttempt, RetryPolicy } from "../RetryPolicy.ts"
-import { type AttemptFailure, connectionError, invalidRequest, requestFailure, timedOut } from "./attempt.ts"
+import { type AttemptFailure, connectionError, notSent, requestFailure, timedOut } from "./attempt.ts"
 import { authorizer } from "./credential.ts"
 import { makeNextDelay } from "./delays.ts"
-import { idempotencyKeys, isHeader, pathOf, requestOf } from "./request.ts"
+import { generatedKeys, isHeader, pathOf, requestOf } from "./request.ts"
 import { onStatus, readText, successDecoder } from "./response.ts"
 
 /**
@@ -32,55 +31,51 @@ export const make = (
   compile: (schema: Schema.Top) => void
 ): Pick<GatewayClient["Service"], "call" | "open"> => {
   const budget = RetryBudget.make(config.retryBudget)
-  const credential = Redacted.isRedacted(config.credential) ? Effect.succeed(config.credential) : config.credential
-  const idempotencyKey = idempotencyKeys()
+  const authorize = authorizer(config.credential)
+  const idempotencyKeys = generatedKeys()
 
   const run = Effect.fnUntraced(function* <E extends Operation, A>(
     endpoint: E,
     parts: Request,
-    onSuccess: (response: HttpClientResponse, attempts: number) => Effect.Effect<A, AttemptFailure<E>>
+    onSuccess: (response: HttpClientResponse, call: Call) => Effect.Effect<A, AttemptFailure<E>>
   ): Effect.fn.Return<A, ErrorOf<E> | ClientError> {
     const operation = endpoint.identifier
-    const authorize = authorizer(operation, credential)
     const repeatable = endpoint.idempotency !== "never"
     const hasKey = endpoint.idempotency === "by key"
 
-    const onResponse = (response: HttpClientResponse, attempts: number): Effect.Effect<A, AttemptFailure<E>> =>
+    const onResponse = (response: HttpClientResponse, call: Call): Effect.Effect<A, AttemptFailure<E>> =>
       response.status >= 200 && response.status < 300
-        ? onSuccess(response, attempts)
-        : Effect.flatMap(readText(operation, response), (text) => onStatus(endpoint, response, text))
+        ? onSuccess(response, call)
+        : Effect.flatMap(readText(response), (text) => onStatus(endpoint, response, text))
 
     const policy = yield* RetryPolicy
     const startedAt = yield* Clock.monotonicTimeNanos
     const deadline = Duration.toMillis(policy.deadline)
     const limit = policy.attemptTimeout === undefined ? deadline : Duration.toMillis(policy.attemptTimeout)
     const nextDelay = makeNextDelay(policy)
-    const givenKey = parts.idempotencyKey
-    if (givenKey !== undefined && !isHeader.test(givenKey)) {
+    const idempotencyKey = parts.idempotencyKey ?? (hasKey ? yield* idempotencyKeys : undefined)
+    if (idempotencyKey !== undefined && !isHeader.test(idempotencyKey)) {
       const cause = new Error("the idempotency key has characters that are not allowed in an HTTP header")
-      return yield* Effect.fail(yield* invalidRequest(operation, cause).error(1))
+      return yield* Effect.fail(yield* notSent("request", cause).error({ operation, attempts: 1, idempotencyKey }))
     }
-    const request = requestOf(
-      endpoint.method,
-      config.baseUrl + pathOf(endpoint.path, parts.params),
-      parts,
-      hasKey && givenKey === undefined ? yield* idempotencyKey : givenKey
-    )
+    const url = config.baseUrl + pathOf(endpoint.path, parts.params)
+    const request = requestOf(endpoint.method, url, parts, idempotencyKey)
 
     let sent: string | undefined
     let isAnswerLost = false
     for (let attempts = 1, left = deadline; ; attempts++) {
+      const call: Call = { operation, attempts, idempotencyKey }
       // The service scopes an idempotency key to the credential. If the work may have been done,
       // a retry with another credential could do and charge it a second time.
       const authorized: typeof authorize = isAnswerLost && sent !== undefined ? Effect.succeed(sent) : authorize
       const result = yield* Effect.flatMap(authorized, (authorization) => {
         sent = authorization
-        return Effect.mapError(client.execute(request(authorization)), requestFailure(operation))
+        return Effect.mapError(client.execute(request(authorization)), requestFailure)
       }).pipe(
-        Effect.flatMap((response) => onResponse(response, attempts)),
+        Effect.flatMap((response) => onResponse(response, call)),
         Effect.timeoutOrElse({
           duration: Math.min(left, limit),
-          orElse: () => Effect.fail(timedOut(operation, left < limit ? deadline : limit))
+          orElse: () => Effect.fail(timedOut(left < limit ? deadline : limit))
         }),
         Effect.provideService(CurrentAttempt, { operation, number: attempts }),
         Effect.result
@@ -98,7 +93,7 @@ export const make = (
           ? yield* nextDelay(failure.reason, failure.retryAfter)
           : undefined
       if (wait === undefined || wait >= left || !(yield* budget.take)) {
-        return yield* Effect.fail(yield* failure.error(attempts))
+        return yield* Effect.fail(yield* failure.error(call))
       }
       yield* Effect.sleep(wait)
       left -= wait
@@ -116,8 +111,8 @@ export const make = (
       return run(operation, request, successDecoder(operation))
     },
     open: (operation, request) =>
-      run(operation, request, ({ stream }, attempts) =>
-        Effect.succeed(Stream.mapError(stream, (error) => connectionError(operation.identifier, error, attempts)))
+      run(operation, request, ({ stream }, call) =>
+        Effect.succeed(Stream.mapError(stream, (error) => connectionError(error, call)))
       )
   }
 }

@@ -67,7 +67,7 @@ export const isHeader = /^[\x20-\x7e]*$/
 /**
  * Generates idempotency keys: 128 random bits in hexadecimal, drawn once, followed by a counter.
  */
-export const idempotencyKeys = (): Effect.Effect<string> => {
+export const generatedKeys = (): Effect.Effect<string> => {
   let prefix = ""
   let count = 0
   return Effect.map(Random.Random, (random) => {

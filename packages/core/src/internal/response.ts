@@ -5,30 +5,28 @@ import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import type * as SchemaIssue from "effect/SchemaIssue"
-import { InvalidResponse } from "../ClientError.ts"
+import { type Call, InvalidResponse } from "../ClientError.ts"
 import { isRetryableStatus, statusOf } from "../GatewayError.ts"
 import type { ErrorOf, Operation } from "../Operation.ts"
 import { type AttemptFailure, requestFailure } from "./attempt.ts"
 
 /** The failure of an attempt whose response violates the contract in the described way. */
-const invalid = (operation: string, response: HttpClientResponse, description: string) => ({
+const invalid = (response: HttpClientResponse, description: string): AttemptFailure<never> => ({
   reason: isRetryableStatus(response.status) ? response.status : undefined,
-  error: (attempts: number) =>
+  status: response.status,
+  error: (call) =>
     Effect.succeed(
       new InvalidResponse({
-        operation,
+        ...call,
         status: response.status,
         requestId: response.headers["x-request-id"],
-        description,
-        attempts
+        description
       })
     )
 })
 
-export const readText = (
-  operation: string,
-  response: HttpClientResponse
-): Effect.Effect<string, AttemptFailure<never>> => Effect.mapError(response.text, requestFailure(operation))
+export const readText = (response: HttpClientResponse): Effect.Effect<string, AttemptFailure<never>> =>
+  Effect.mapError(response.text, requestFailure)
 
 /** Returns undefined if the text is not JSON. No JSON text parses to undefined. */
 const parse = (text: string): unknown => {
@@ -42,14 +40,14 @@ const parse = (text: string): unknown => {
 export const successDecoder = <E extends Operation>(endpoint: E) => {
   const decode = decoder<E["success"]["Type"]>(endpoint.success)
   return (response: HttpClientResponse): Effect.Effect<E["success"]["Type"], AttemptFailure<E>> =>
-    Effect.flatMap(readText(endpoint.identifier, response), (text) => {
+    Effect.flatMap(readText(response), (text) => {
       const json = parse(text)
       if (json === undefined) {
-        return Effect.fail({ ...invalid(endpoint.identifier, response, "a body that is not JSON"), reason: undefined })
+        return Effect.fail({ ...invalid(response, "a body that is not JSON"), reason: undefined })
       }
       return Effect.mapError(decode(json), (error) => ({
         // The work is done and may have been charged: a retry would only repeat it.
-        ...invalid(endpoint.identifier, response, `a body that does not match the contract ${where(error)}`),
+        ...invalid(response, `a body that does not match the contract ${where(error)}`),
         reason: undefined
       }))
     })
@@ -69,15 +67,16 @@ export const onStatus = Effect.fnUntraced(function* <E extends Operation>(
   if (schema === undefined || !isEnvelope(envelope)) {
     const description =
       schema === undefined ? "a status that the operation does not return" : "a body that is not an error envelope"
-    return yield* Effect.fail({ ...invalid(endpoint.identifier, response, description), retryAfter })
+    return yield* Effect.fail({ ...invalid(response, description), retryAfter })
   }
   const decode = decoder<ErrorOf<E>>(schema)
   return yield* Effect.fail({
     reason: isRetryableStatus(response.status) ? response.status : undefined,
+    status: response.status,
     retryAfter,
-    error: (attempts: number) =>
-      Effect.catch(decode(complete(envelope, response, retryAfter, attempts)), () =>
-        invalid(endpoint.identifier, response, "a body that is not an error envelope").error(attempts)
+    error: (call: Call) =>
+      Effect.catch(decode(complete(envelope, response, retryAfter, call)), () =>
+        invalid(response, "a body that is not an error envelope").error(call)
       )
   })
 })
@@ -91,7 +90,7 @@ const complete = (
   envelope: Envelope,
   response: HttpClientResponse,
   retryAfter: number | undefined,
-  attempts: number
+  { idempotencyKey, ...call }: Call
 ): unknown => {
   const metadata = {
     ...(retryAfter === undefined ? undefined : { retry_after: retryAfter }),
@@ -102,7 +101,13 @@ const complete = (
     ...(requestId === undefined ? undefined : { request_id: requestId }),
     ...objectAt(envelope, "service_metadata")
   }
-  return { ...envelope, error: { ...envelope.error, metadata }, service_metadata: serviceMetadata, attempts }
+  return {
+    ...envelope,
+    error: { ...envelope.error, metadata },
+    service_metadata: serviceMetadata,
+    ...call,
+    ...(idempotencyKey === undefined ? undefined : { idempotencyKey })
+  }
 }
 
 const objectAt = (self: object, key: string): object | undefined =>
