@@ -5,6 +5,7 @@
  * @since 0.1.0
  */
 import * as Data from "effect/Data"
+import { isRetryableStatus } from "./GatewayError.ts"
 
 /**
  * What every error says about its call.
@@ -66,12 +67,17 @@ export class TransportError extends Data.TaggedError("TransportError")<
  */
 export class TimeoutError extends Data.TaggedError("TimeoutError")<
   Call & {
+    /**
+     * The limit that was exceeded: `attempt`, for one response; `deadline`, for the whole call;
+     * `stall`, for a time without progress of an upload or of a stream of bytes.
+     */
+    readonly limit: "attempt" | "deadline" | "stall"
     /** The time limit in milliseconds. */
     readonly milliseconds: number
   }
 > {
   override get message(): string {
-    return `${this.operation}: no response within ${this.milliseconds} ms, after ${this.attempts} ${attemptsWord(this.attempts)}. Try again, or raise the time limits of the retry policy.`
+    return `${this.operation}: no ${this.limit === "stall" ? "progress" : "response"} within ${this.milliseconds} ms, after ${this.attempts} ${attemptsWord(this.attempts)}. Try again, or raise the time limits of the retry policy.`
   }
 
   /** Always true. */
@@ -101,14 +107,7 @@ export class InvalidResponse extends Data.TaggedError("InvalidResponse")<
 
   /** Whether a retry may help, judged by the status alone. */
   get isRetryable(): boolean {
-    return (
-      this.status === 429 ||
-      this.status === 502 ||
-      this.status === 503 ||
-      this.status === 504 ||
-      this.status === 524 ||
-      this.status === 529
-    )
+    return isRetryableStatus(this.status)
   }
 }
 

@@ -14,6 +14,7 @@ import type { ClientError, TransportError } from "./ClientError.ts"
 import { GatewayConfig } from "./GatewayConfig.ts"
 import * as Execute from "./internal/execute.ts"
 import type { ErrorOf, Operation } from "./Operation.ts"
+import { RetryPolicy } from "./RetryPolicy.ts"
 import { SchemaCompiler } from "./SchemaCompiler.ts"
 
 /**
@@ -92,7 +93,12 @@ export class GatewayClient extends Context.Service<
 export const make: Effect.Effect<GatewayClient["Service"], never, GatewayConfig | HttpClient.HttpClient> = Effect.gen(
   function* () {
     const config = yield* GatewayConfig
-    const execute = Execute.make(yield* HttpClient.HttpClient, config, yield* SchemaCompiler)
+    const execute = Execute.make(
+      yield* HttpClient.HttpClient,
+      config,
+      yield* SchemaCompiler,
+      config.retryPolicy ?? (yield* RetryPolicy)
+    )
     return GatewayClient.of({ ...execute, workspaceId: config.workspaceId })
   }
 )

@@ -5,16 +5,30 @@
  */
 import * as Config from "effect/Config"
 import * as Context from "effect/Context"
+import { constUndefined } from "effect/Function"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
 import type * as RetryBudget from "./RetryBudget.ts"
+import type { RetryPolicy } from "./RetryPolicy.ts"
+
+/**
+ * The token that the service rejected, while an Effect that is the credential runs once more. If it
+ * returns another token, the call is repeated with that one. Undefined otherwise.
+ *
+ * @since 0.1.0
+ */
+export const RefusedToken = Context.Reference<Redacted.Redacted<string> | undefined>(
+  "@model-gateway/core/GatewayConfig/RefusedToken",
+  { defaultValue: constUndefined }
+)
 
 /**
  * A key, or an Effect that returns a token. The Effect runs before every attempt, so that a rotated
- * secret needs no restart and a browser can fetch a short-lived token. The client does not cache
- * the token: do that in the Effect if it is expensive. Retries of a paid call whose response was
+ * secret needs no restart and a browser can fetch a short-lived token. After a 401 it runs once
+ * more: see {@link RefusedToken}. The client does not cache the token: do that in the Effect if it
+ * is expensive. Retries of a paid call whose response was
  * lost use the same token again.
  *
  * @since 0.1.0
@@ -33,6 +47,8 @@ export class GatewayConfig extends Context.Service<
     /** The `workspace_id` of calls that accept one and do not set it. */
     readonly workspaceId: string | undefined
     readonly retryBudget: RetryBudget.Options | undefined
+    /** The policy of calls that do not set one. */
+    readonly retryPolicy: RetryPolicy | undefined
   }
 >()("@model-gateway/core/GatewayConfig") {}
 
@@ -47,6 +63,11 @@ export interface Options {
   readonly workspaceId?: string | undefined
   /** The retry budget that all calls of the layer share. */
   readonly retryBudget?: RetryBudget.Options | undefined
+  /**
+   * The policy of calls that do not set one. Default: the `RetryPolicy` that is provided to the
+   * layer, or else `RetryPolicy.make()`.
+   */
+  readonly retryPolicy?: RetryPolicy | undefined
 }
 
 const defaultBaseUrl = "http://127.0.0.1:8787/api/v1"
@@ -68,7 +89,8 @@ export const make = (options: Options): GatewayConfig["Service"] => ({
   baseUrl: (options.baseUrl ?? defaultBaseUrl).replace(/\/+$/, ""),
   credential: options.credential,
   workspaceId: options.workspaceId,
-  retryBudget: options.retryBudget
+  retryBudget: options.retryBudget,
+  retryPolicy: options.retryPolicy
 })
 
 /**

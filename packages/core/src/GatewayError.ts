@@ -67,12 +67,13 @@ export const phrases = {
 } as const
 
 /**
- * The statuses after which the same request may succeed later. A 500 is not one of them, because it
- * does not tell whether the work was done.
+ * The statuses after which the same request may succeed later. 408 means that the request did not
+ * arrive in time; no operation lists it, so the client reports it as `InvalidResponse`. A 500 is not
+ * one of them, because it does not tell whether the work was done.
  *
  * @since 0.1.0
  */
-export const retryableStatuses = [429, 502, 503, 504, 524, 529] as const
+export const retryableStatuses = [408, 429, 502, 503, 504, 524, 529] as const
 
 /** @since 0.1.0 */
 export type RetryableStatus = (typeof retryableStatuses)[number]

@@ -76,6 +76,8 @@ export interface Operation<
   readonly access: Who
   readonly idempotency: Idempotency
   readonly bodyLimit: BodyLimit
+  /** The client's time limit for a response, in seconds: longer than the service takes by default. */
+  readonly timeLimit: number
   /** The body of a successful response. */
   readonly success: Success
   /** The errors, one for each status that the operation can return. */
@@ -91,6 +93,7 @@ export type ErrorOf<E extends Operation> = E["error"][number]["Type"]
 
 /**
  * Declares an operation. Default for `idempotency`: `never` for a POST, `always` for other methods.
+ * Default for `timeLimit`: 90 seconds.
  *
  * @example
  * ```ts
@@ -120,6 +123,7 @@ export const make = <
     readonly access: Who
     readonly idempotency?: Idempotency
     readonly bodyLimit?: BodyLimit
+    readonly timeLimit?: number
     readonly success: Success
     readonly error: Failures
   }
@@ -129,6 +133,7 @@ export const make = <
   path,
   idempotency: method === "POST" ? "never" : "always",
   bodyLimit: {},
+  timeLimit: 90,
   ...traits
 })
 

@@ -1,8 +1,8 @@
 /**
  * Decides when a failed call is retried, after what delay, and for how long.
  *
- * The client retries the statuses 429, 502, 503, 504, 524 and 529, connection failures and attempts
- * that timed out. It retries nothing else. A POST that is not safe to repeat (it creates something
+ * The client retries the statuses 408, 429, 502, 503, 504, 524 and 529, connection failures and
+ * attempts that timed out. It retries nothing else. A POST that is not safe to repeat (it creates something
  * and has no idempotency key) is retried only after a 429 or a 503, which guarantee that nothing
  * was done.
  *
@@ -46,14 +46,23 @@ export interface RetryPolicy {
   readonly maxRetries: number
   /**
    * Time limit for all attempts and the delays between them. No delay begins that would exceed it.
+   * The time in which an upload makes progress does not count.
    */
   readonly deadline: Duration.Duration
-  /** Time limit for one attempt. Undefined: the rest of the deadline. */
-  readonly attemptTimeout: Duration.Duration | undefined
-  /** The longest delay that a `Retry-After` of the service can cause. */
-  readonly maxRetryAfter: Duration.Duration
   /**
-   * The delays for each reason. If the service sent `Retry-After`, the longer of the two is used.
+   * Time limit for the response of one attempt, from the end of its upload. Undefined: the
+   * operation's own, which is longer than the service takes by default.
+   */
+  readonly attemptTimeout: Duration.Duration | undefined
+  /** The longest time without progress of an upload, or of a response that is a stream of bytes. */
+  readonly stallTimeout: Duration.Duration
+  /** The longest `Retry-After` that the client waits for. A longer one fails the call at once. */
+  readonly maxRetryAfter: Duration.Duration
+  /** Whether to wait only as long as {@link schedule} says. For tests. */
+  readonly ignoreRetryAfter: boolean
+  /**
+   * The delays for each reason. If the service sent `Retry-After`, the longer of the two is used;
+   * after a `Retry-After` of 0 the client retries at once.
    */
   readonly schedule: (reason: RetryReason) => Schedule.Schedule<unknown, RetryReason>
 }
@@ -66,10 +75,14 @@ export interface Options {
   readonly maxRetries?: number | undefined
   /** Default: 5 minutes. */
   readonly deadline?: Duration.Input | undefined
-  /** Default: the rest of the deadline. */
+  /** Default: the operation's own: 5 minutes for a transcription, 90 seconds for all others. */
   readonly attemptTimeout?: Duration.Input | undefined
   /** Default: 60 seconds. */
+  readonly stallTimeout?: Duration.Input | undefined
+  /** Default: 60 seconds. */
   readonly maxRetryAfter?: Duration.Input | undefined
+  /** Default: false. */
+  readonly ignoreRetryAfter?: boolean | undefined
   /** Default: {@link defaultSchedule}. */
   readonly schedule?: ((reason: RetryReason) => Schedule.Schedule<unknown, RetryReason>) | undefined
 }
@@ -101,7 +114,9 @@ export const make = (options: Options = {}): RetryPolicy => ({
   maxRetries: options.maxRetries ?? 3,
   deadline: Duration.fromInputUnsafe(options.deadline ?? "5 minutes"),
   attemptTimeout: options.attemptTimeout === undefined ? undefined : Duration.fromInputUnsafe(options.attemptTimeout),
+  stallTimeout: Duration.fromInputUnsafe(options.stallTimeout ?? "60 seconds"),
   maxRetryAfter: Duration.fromInputUnsafe(options.maxRetryAfter ?? "60 seconds"),
+  ignoreRetryAfter: options.ignoreRetryAfter ?? false,
   schedule: options.schedule ?? defaultSchedule
 })
 

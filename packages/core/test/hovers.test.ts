@@ -31,6 +31,8 @@ it("a method hovers as a signature with named types", { timeout: 60_000 }, async
     "--pretty",
     "false"
   ]).catch((error: { readonly stdout: string }) => error)
-  expect(stdout).toContain("'(request: Request, options?: CallOptions | undefined) => Effect<Response, Failure, never>'")
+  expect(stdout).toContain(
+    "'(request: Request, options?: CallOptions | undefined) => Effect<Response, Failure, never>'"
+  )
   expect(stdout).toContain("'(hash: string) => Effect<Key, Failure, never>'")
 })

@@ -318,5 +318,5 @@ export const layerHttpClient = (handlers: Handlers): Layer.Layer<HttpClient.Http
  */
 export const layerNoWaits: Layer.Layer<never> = Layer.succeed(
   RetryPolicy.RetryPolicy,
-  RetryPolicy.make({ schedule: () => Schedule.forever, maxRetryAfter: 0 })
+  RetryPolicy.make({ schedule: () => Schedule.forever, ignoreRetryAfter: true })
 )

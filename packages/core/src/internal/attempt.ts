@@ -31,7 +31,7 @@ export const notSent = (reason: "credential" | "request", cause: unknown): Attem
   error: (call) => Effect.succeed(new TransportError({ ...call, reason, cause, attempts: call.attempts - 1 }))
 })
 
-export const timedOut = (milliseconds: number): AttemptFailure<never> => ({
+export const timedOut = (limit: TimeoutError["limit"], milliseconds: number): AttemptFailure<never> => ({
   reason: "timeout",
-  error: (call) => Effect.succeed(new TimeoutError({ ...call, milliseconds }))
+  error: (call) => Effect.succeed(new TimeoutError({ ...call, limit, milliseconds }))
 })

@@ -5,7 +5,10 @@ import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import type { RetryPolicy, RetryReason } from "../RetryPolicy.ts"
 
-/** The delays of one call. Each reason has its own schedule, which starts from its beginning. */
+/**
+ * The delays of one call, in milliseconds. Undefined: do not retry. Each reason has its own schedule, which starts from its
+ * beginning.
+ */
 export const makeNextDelay = (policy: RetryPolicy) => {
   const steps = new Map<RetryReason, Step>()
   return Effect.fnUntraced(function* (
@@ -18,8 +21,9 @@ export const makeNextDelay = (policy: RetryPolicy) => {
       Effect.map(([, wait]) => Duration.toMillis(wait)),
       Effect.catch(() => Effect.succeed(undefined))
     )
-    if (next === undefined || retryAfter === undefined) return next
-    return Math.max(next, Math.min(retryAfter * 1000, Duration.toMillis(policy.maxRetryAfter)))
+    if (next === undefined || retryAfter === undefined || policy.ignoreRetryAfter) return next
+    const asked = retryAfter * 1000
+    return asked > Duration.toMillis(policy.maxRetryAfter) ? undefined : asked === 0 ? 0 : Math.max(next, asked)
   })
 }
 

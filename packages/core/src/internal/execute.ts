@@ -3,22 +3,26 @@
  * response with the operation's schemas.
  */
 import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import { constUndefined } from "effect/Function"
 import type * as HttpClient from "effect/http/HttpClient"
 import type { HttpClientResponse } from "effect/http/HttpClientResponse"
+import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type { Call, ClientError } from "../ClientError.ts"
 import type { GatewayClient, Request } from "../GatewayClient.ts"
-import type { GatewayConfig } from "../GatewayConfig.ts"
+import { type GatewayConfig, RefusedToken } from "../GatewayConfig.ts"
 import type { ErrorOf, Operation } from "../Operation.ts"
 import * as RetryBudget from "../RetryBudget.ts"
 import { CurrentAttempt, RetryPolicy } from "../RetryPolicy.ts"
 import { type AttemptFailure, connectionError, notSent, requestFailure, timedOut } from "./attempt.ts"
 import { authorizer } from "./credential.ts"
 import { makeNextDelay } from "./delays.ts"
+import { limitedUpload } from "./timeLimit.ts"
 import { generatedKeys, isHeader, pathOf, requestOf } from "./request.ts"
 import { onStatus, readText, successDecoder } from "./response.ts"
 
@@ -28,10 +32,17 @@ import { onStatus, readText, successDecoder } from "./response.ts"
 export const make = (
   client: HttpClient.HttpClient,
   config: GatewayConfig["Service"],
-  compile: (schema: Schema.Top) => void
+  compile: (schema: Schema.Top) => void,
+  defaultPolicy: RetryPolicy
 ): Pick<GatewayClient["Service"], "call" | "open"> => {
   const budget = RetryBudget.make(config.retryBudget)
   const authorize = authorizer(config.credential)
+  const authorizeAgain = (refused: string) =>
+    Effect.provideService(authorize, RefusedToken, Redacted.make(refused.slice("Bearer ".length)))
+  const currentPolicy = Effect.map(
+    Effect.context<never>(),
+    (context) => Context.getOrUndefined(context, RetryPolicy) ?? defaultPolicy
+  )
   const idempotencyKeys = generatedKeys()
 
   const run = Effect.fnUntraced(function* <E extends Operation, A>(
@@ -48,10 +59,12 @@ export const make = (
         ? onSuccess(response, call)
         : Effect.flatMap(readText(response), (text) => onStatus(endpoint, response, text))
 
-    const policy = yield* RetryPolicy
+    const policy = yield* currentPolicy
     const startedAt = yield* Clock.monotonicTimeNanos
     const deadline = Duration.toMillis(policy.deadline)
-    const limit = policy.attemptTimeout === undefined ? deadline : Duration.toMillis(policy.attemptTimeout)
+    const limit =
+      policy.attemptTimeout === undefined ? endpoint.timeLimit * 1000 : Duration.toMillis(policy.attemptTimeout)
+    const stall = Duration.toMillis(policy.stallTimeout)
     const nextDelay = makeNextDelay(policy)
     const idempotencyKey = parts.idempotencyKey ?? (hasKey ? yield* idempotencyKeys : undefined)
     if (idempotencyKey !== undefined && !isHeader.test(idempotencyKey)) {
@@ -63,30 +76,41 @@ export const make = (
 
     let sent: string | undefined
     let isAnswerLost = false
+    /** The token in place of one that the service rejected. */
+    let renewed: string | undefined
+    /** Milliseconds in which uploads made progress. */
+    let uploading = 0
     for (let attempts = 1, left = deadline; ; attempts++) {
       const call: Call = { operation, attempts, idempotencyKey }
       // The service scopes an idempotency key to the credential. If the work may have been done,
       // a retry with another credential could do and charge it a second time.
-      const authorized: typeof authorize = isAnswerLost && sent !== undefined ? Effect.succeed(sent) : authorize
-      const result = yield* Effect.flatMap(authorized, (authorization) => {
+      const known = isAnswerLost ? sent : renewed
+      const authorized: typeof authorize = known === undefined ? authorize : Effect.succeed(known)
+      const attempt = Effect.flatMap(authorized, (authorization) => {
         sent = authorization
         return Effect.mapError(client.execute(request(authorization)), requestFailure)
-      }).pipe(
-        Effect.flatMap((response) => onResponse(response, call)),
-        Effect.timeoutOrElse({
-          duration: Math.min(left, limit),
-          orElse: () => Effect.fail(timedOut(left < limit ? deadline : limit))
-        }),
-        Effect.provideService(CurrentAttempt, { operation, number: attempts }),
-        Effect.result
-      )
+      }).pipe(Effect.flatMap((response) => onResponse(response, call)))
+      const kind = left < limit ? "deadline" : "attempt"
+      const response = Math.min(left, limit)
+      const result = yield* (
+        parts.form === undefined
+          ? Effect.timeoutOrElse(attempt, {
+              duration: response,
+              orElse: () => Effect.fail(timedOut(kind, kind === "deadline" ? deadline : limit))
+            })
+          : limitedUpload(attempt, { response, kind, stall }, (moving) => (uploading += moving))
+      ).pipe(Effect.provideService(CurrentAttempt, { operation, number: attempts }), Effect.result)
       if (Result.isSuccess(result)) {
         budget.deposit()
         return result.success
       }
       const failure = result.failure
+      left = deadline + uploading - Number((yield* Clock.monotonicTimeNanos) - startedAt) / 1e6
+      if (failure.status === 401 && sent !== undefined && renewed === undefined && !isAnswerLost) {
+        renewed = yield* Effect.orElseSucceed(authorizeAgain(sent), constUndefined)
+        if (renewed !== undefined && renewed !== sent) continue
+      }
       isAnswerLost ||= hasKey && (failure.reason === "transport" || failure.reason === "timeout")
-      left = deadline - Number((yield* Clock.monotonicTimeNanos) - startedAt) / 1e6
       const mayRepeat = repeatable || failure.reason === 429 || failure.reason === 503
       const wait =
         failure.reason !== undefined && mayRepeat && attempts <= policy.maxRetries

@@ -12,8 +12,8 @@ import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import type { HttpMethod } from "effect/http/HttpMethod"
 import * as UrlParams from "effect/http/UrlParams"
 import * as Option from "effect/Option"
-import * as Random from "effect/Random"
 import type { Request } from "../GatewayClient.ts"
+import { IdempotencyKeySource } from "../IdempotencyKeySource.ts"
 
 /** The request of one call. Each attempt passes its own authorization header. */
 export const requestOf = (
@@ -68,14 +68,10 @@ export const isHeader = /^[\x20-\x7e]*$/
  * Generates idempotency keys: 128 random bits in hexadecimal, drawn once, followed by a counter.
  */
 export const generatedKeys = (): Effect.Effect<string> => {
-  let prefix = ""
+  let prefix: string | undefined
   let count = 0
-  return Effect.map(Random.Random, (random) => {
-    while (prefix.length < 32) {
-      prefix += Math.floor(random.nextDoubleUnsafe() * 0x1_0000_0000)
-        .toString(16)
-        .padStart(8, "0")
-    }
+  return Effect.map(IdempotencyKeySource, (randomBytes) => {
+    prefix ??= Array.from(randomBytes(16), (byte) => byte.toString(16).padStart(2, "0")).join("")
     return `${prefix}-${(count++).toString(36)}`
   })
 }
