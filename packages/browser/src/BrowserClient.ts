@@ -11,8 +11,7 @@
 import * as GatewayClient from "@model-gateway/core/GatewayClient"
 import * as GatewayConfig from "@model-gateway/core/GatewayConfig"
 import * as Effect from "effect/Effect"
-import * as HttpClient from "effect/http/HttpClient"
-import * as HttpClientRequest from "effect/http/HttpClientRequest"
+import type * as HttpClient from "effect/http/HttpClient"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as BrowserHttpClient from "./BrowserHttpClient.ts"
@@ -57,43 +56,13 @@ export type Options = Omit<GatewayConfig.Options, "baseUrl" | "credential"> &
     readonly http?: BrowserHttpClient.Options | undefined
   }
 
-const bearer = (key: Redacted.Redacted<string>) => `Bearer ${Redacted.value(key)}`
-
-/**
- * Repeats a request once with a new token if the gateway rejects the current one, because it was
- * revoked or has expired by the gateway's clock.
- */
-const replacingRefused = (
-  client: HttpClient.HttpClient,
-  source: TokenSource.TokenSource<unknown>
-): HttpClient.HttpClient =>
-  HttpClient.transform(client, (effect, request) =>
-    Effect.flatMap(effect, (response) => {
-      if (response.status !== 401) return Effect.succeed(response)
-      const refused = request.headers["authorization"]
-      return source.token.pipe(
-        Effect.tap((key) => (bearer(key) === refused ? source.refuse(key) : Effect.void)),
-        Effect.andThen(source.token),
-        Effect.matchEffect({
-          onFailure: () => Effect.succeed(response),
-          onSuccess: (key) =>
-            bearer(key) === refused
-              ? Effect.succeed(response)
-              : client.execute(HttpClientRequest.setHeader(request, "authorization", bearer(key)))
-        })
-      )
-    })
-  )
-
 type Common = Omit<Options, "credential" | "tokenEndpoint" | "dangerouslyAllowLongLivedKey">
 
-const withCredential = (options: Common, credential: GatewayConfig.Credential, client: HttpClient.HttpClient) =>
-  GatewayClient.make.pipe(
-    Effect.provideService(
-      GatewayConfig.GatewayConfig,
-      GatewayConfig.make({ ...options, baseUrl: options.baseUrl ?? "/api/v1", credential })
-    ),
-    Effect.provideService(HttpClient.HttpClient, client)
+const withCredential = (options: Common, credential: GatewayConfig.Credential) =>
+  Effect.provideService(
+    GatewayClient.make,
+    GatewayConfig.GatewayConfig,
+    GatewayConfig.make({ ...options, baseUrl: options.baseUrl ?? "/api/v1", credential })
   )
 
 const withTokenEndpoint = Effect.fnUntraced(function* (
@@ -101,12 +70,11 @@ const withTokenEndpoint = Effect.fnUntraced(function* (
   endpoint: string | TokenSource.EndpointOptions,
   dangerouslyAllowLongLivedKey: boolean
 ) {
-  const client = yield* HttpClient.HttpClient
   const source = yield* TokenSource.make(
     TokenSource.fromEndpoint(typeof endpoint === "string" ? { url: endpoint } : endpoint)
   )
   const credential = dangerouslyAllowLongLivedKey ? source.token : Effect.flatMap(source.token, refuseLongLived)
-  return yield* withCredential(options, credential, replacingRefused(client, source))
+  return yield* withCredential(options, credential)
 })
 
 /**
@@ -137,13 +105,11 @@ export const layer = (options: Options): Layer.Layer<GatewayClient.GatewayClient
   return Layer.effect(GatewayClient.GatewayClient)(
     tokenEndpoint !== undefined
       ? withTokenEndpoint(common, tokenEndpoint, dangerouslyAllowLongLivedKey)
-      : Effect.gen(function* () {
-          const client = yield* HttpClient.HttpClient
-          if (dangerouslyAllowLongLivedKey) return yield* withCredential(common, credential, client)
-          return yield* Redacted.isRedacted(credential)
-            ? withCredential(common, yield* refuseLongLived(credential), client)
-            : withCredential(common, Effect.flatMap(credential, refuseLongLived), client)
-        })
+      : dangerouslyAllowLongLivedKey
+        ? withCredential(common, credential)
+        : Redacted.isRedacted(credential)
+          ? Effect.flatMap(refuseLongLived(credential), (key) => withCredential(common, key))
+          : withCredential(common, Effect.flatMap(credential, refuseLongLived))
   ).pipe(Layer.provide(BrowserHttpClient.layer(options.http)))
 }
 

@@ -4,10 +4,12 @@
  *
  * @since 0.1.0
  */
+import { RefusedToken } from "@model-gateway/core/GatewayConfig"
 import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Equal from "effect/Equal"
 import * as Fiber from "effect/Fiber"
 import * as HttpClient from "effect/http/HttpClient"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
@@ -28,12 +30,11 @@ export interface Token {
  * @since 0.1.0
  */
 export interface TokenSource<E = never> {
-  /** Returns a token that has not expired: the cached one or a new one. */
-  readonly token: Effect.Effect<Redacted.Redacted<string>, E>
   /**
-   * Drops this token from the cache, if it is the cached one, so that the next call gets a new one.
+   * Returns a token that has not expired: the cached one or a new one. A token that the gateway
+   * rejected (`GatewayConfig.RefusedToken`) is replaced.
    */
-  readonly refuse: (key: Redacted.Redacted<string>) => Effect.Effect<void>
+  readonly token: Effect.Effect<Redacted.Redacted<string>, E>
 }
 
 /**
@@ -102,16 +103,14 @@ export const make = <E, R>(
     return {
       token: Effect.gen(function* () {
         const now = yield* Clock.currentTimeMillis
+        const refused = yield* RefusedToken
+        if (refused !== undefined && held !== undefined && Equal.equals(held.key, refused)) held = undefined
         const old = held
         if (old !== undefined && now < old.refreshAt) return old.key
         const usable = old !== undefined && now < old.expiresAt
         const next = yield* usable ? Effect.catch(ask, () => Effect.succeed(old)) : ask
         return next.key
-      }),
-      refuse: (key) =>
-        Effect.sync(() => {
-          if (held?.key === key) held = undefined
-        })
+      })
     }
   })
 

@@ -1,3 +1,4 @@
+import { GatewayConfig } from "@model-gateway/core"
 import { assert, describe, it } from "@effect/vitest"
 import { TokenSource } from "@model-gateway/browser"
 import { Data, Deferred, Duration, Effect, Exit, Fiber, Layer, Redacted } from "effect"
@@ -58,10 +59,11 @@ describe("TokenSource", () => {
       const first = yield* source.token
       yield* TestClock.adjust("1000 days")
       assert.strictEqual(yield* source.token, first)
-      yield* source.refuse(Redacted.make("another"))
-      assert.strictEqual(yield* source.token, first)
-      yield* source.refuse(first)
-      assert.strictEqual(yield* read(source), "token-2")
+      const after = (refused: string) =>
+        Effect.provideService(read(source), GatewayConfig.RefusedToken, Redacted.make(refused))
+      assert.strictEqual(yield* after("another"), "token-1")
+      assert.strictEqual(yield* after("token-1"), "token-2")
+      assert.strictEqual(yield* after("token-1"), "token-2")
     })
   )
 

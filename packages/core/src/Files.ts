@@ -27,7 +27,7 @@ import { FileId, Page, Timestamp, WorkspaceScope } from "./Identifiers.ts"
 import { call, open, rangeHeader } from "./internal/call.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
 import { storageErrors } from "./internal/errorSets.ts"
-import * as FileForm from "./internal/form.ts"
+import { fileForm } from "./internal/form.ts"
 import * as Operation from "./Operation.ts"
 
 /**
@@ -388,7 +388,7 @@ export const remove = (
  */
 export const upload = (request: Upload): Effect.Effect<File, UploadFailure, GatewayClient> =>
   Effect.flatMap(workspace(request), (workspace_id) =>
-    call(uploadFile, { query: { workspace_id }, form: FileForm.upload(request) })
+    call(uploadFile, { query: { workspace_id }, form: fileForm(request) })
   )
 
 /**

@@ -13,9 +13,12 @@ import type * as Stream from "effect/Stream"
 import type { ClientError, TransportError } from "./ClientError.ts"
 import { GatewayConfig } from "./GatewayConfig.ts"
 import * as Execute from "./internal/execute.ts"
+import type { Request } from "./internal/request.ts"
 import type { ErrorOf, Operation } from "./Operation.ts"
 import { RetryPolicy } from "./RetryPolicy.ts"
 import { SchemaCompiler } from "./SchemaCompiler.ts"
+
+export type { Request }
 
 /**
  * Options of a call that the service recognizes by its idempotency key. A call with the same
@@ -46,24 +49,6 @@ export interface PageOptions {
  */
 export interface RangeOptions {
   readonly range?: { readonly start: number; readonly end?: number | undefined } | undefined
-}
-
-/**
- * The parts of a request. The service validates them.
- *
- * @since 0.1.0
- */
-export interface Request {
-  /** The parameters of the path. */
-  readonly params?: { readonly [name: string]: string } | undefined
-  readonly query?: { readonly [name: string]: string | number | undefined } | undefined
-  readonly headers?: { readonly [name: string]: string | undefined } | undefined
-  /** Sent as JSON. */
-  readonly json?: unknown
-  /** Sent as `multipart/form-data`. */
-  readonly form?: FormData | undefined
-  /** Default: a new key, if the operation accepts one. */
-  readonly idempotencyKey?: string | undefined
 }
 
 /** @since 0.1.0 */

@@ -11,7 +11,7 @@ import * as Effect from "effect/Effect"
 import * as Files from "./Files.ts"
 import type { PageOptions } from "./GatewayClient.ts"
 import { call } from "./internal/call.ts"
-import * as Form from "./internal/form.ts"
+import { fileForm } from "./internal/form.ts"
 
 /**
  * A file to store at a provider. A Blob is streamed, never read into memory as a whole.
@@ -60,7 +60,7 @@ export const upload = Effect.fnUntraced(function* <Provider extends Files.FilePr
   request: Upload
 ) {
   const { purpose = "user_data", workspace_id } = request
-  const form = Form.upload({ ...request, purpose })
+  const form = fileForm({ ...request, purpose })
   return yield* call(uploadFile[provider], { query: { provider, workspace_id }, form })
 })
 

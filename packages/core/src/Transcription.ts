@@ -30,7 +30,7 @@ import { idempotencyHeaders } from "./Idempotency.ts"
 import { Decimal, EndUser } from "./Identifiers.ts"
 import { isMaxItems } from "./internal/bounds.ts"
 import { call } from "./internal/call.ts"
-import * as TranscriptionForm from "./internal/form.ts"
+import { appendFile } from "./internal/form.ts"
 import * as Operation from "./Operation.ts"
 import * as Routing from "./Routing.ts"
 import * as Trace from "./Trace.ts"
@@ -259,5 +259,19 @@ export type Failure = Operation.ErrorOf<typeof transcribe> | ClientError
 export const create = (request: Input, options?: CallOptions): Effect.Effect<Response, Failure, GatewayClient> =>
   call(transcribe, {
     ...options,
-    ...(request.file === undefined ? { json: request } : { form: TranscriptionForm.transcription(request) })
+    ...(request.file === undefined ? { json: request } : { form: formOf(request) })
   })
+
+const formOf = (request: Extract<Input, { readonly file: Blob | Uint8Array }>): FormData => {
+  const form = new FormData()
+  const { file, filename, input_audio: _, provider, temperature, timestamp_granularities, trace, ...texts } = request
+  for (const [name, text] of Object.entries(texts)) {
+    if (text !== undefined) form.append(name, text)
+  }
+  if (temperature !== undefined) form.append("temperature", String(temperature))
+  for (const granularity of timestamp_granularities ?? []) form.append("timestamp_granularities[]", granularity)
+  if (provider !== undefined) form.append("provider", JSON.stringify(provider))
+  if (trace !== undefined) form.append("trace", JSON.stringify(trace))
+  appendFile(form, file, filename)
+  return form
+}

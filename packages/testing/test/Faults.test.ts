@@ -109,14 +109,18 @@ it.effect("slow: delays the real response by the TestClock", () =>
   }).pipe(run({ currentKey: Faults.slow("3 seconds") }))
 )
 
-it.effect("silence: the call ends at its deadline", () =>
+it.effect("silence: each attempt ends at its time limit, and the call at its deadline", () =>
   Effect.gen(function* () {
     const call = yield* Effect.forkChild(Effect.flip((yield* gateway).currentKey))
-    yield* TestClock.adjust("299999 millis")
+    yield* TestClock.adjust("89999 millis")
     expect(yield* outcomes).toEqual(["pending"])
     yield* TestClock.adjust("1 millis")
-    expect(yield* Fiber.join(call)).toMatchObject({ _tag: "TimeoutError", attempts: 1, milliseconds: 300_000 })
-    expect(yield* outcomes).toEqual(["abandoned"])
+    expect((yield* outcomes)[0]).toEqual("abandoned")
+    yield* TestClock.adjust("209999 millis")
+    expect((yield* outcomes).at(-1)).toEqual("pending")
+    yield* TestClock.adjust("1 millis")
+    expect(yield* Fiber.join(call)).toMatchObject({ _tag: "TimeoutError", attempts: 4, milliseconds: 300_000 })
+    expect(yield* outcomes).toEqual(["abandoned", "abandoned", "abandoned", "abandoned"])
   }).pipe(run({ currentKey: Faults.silence }))
 )
 

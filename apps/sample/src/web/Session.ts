@@ -4,7 +4,7 @@
  * label and the end of the typed key. The typed key stays in memory, to get the next short-lived
  * one while the page lives. A management key stays in memory too, and is stored nowhere.
  */
-import { Gateway } from "@model-gateway/core"
+import { Gateway, GatewayConfig } from "@model-gateway/core"
 import { BrowserGateway, type LongLivedKey, TokenSource } from "@model-gateway/browser"
 import {
   Context,
@@ -58,7 +58,7 @@ export class Session extends Context.Service<
     /** Exchanges an ordinary key; fails with what the gateway says of it. */
     readonly signIn: (key: Redacted.Redacted<string>) => Effect.Effect<void, SignInError>
     readonly signOut: Effect.Effect<void>
-    /** The gateway refused the short-lived key: the next call gets another one, or nobody is signed in any more. */
+    /** The gateway rejected the short-lived key: without a typed key, nobody is signed in any more. */
     readonly refused: Effect.Effect<void>
     /** The credential of every ordinary call. */
     readonly token: Effect.Effect<Redacted.Redacted<string>, unknown>
@@ -131,12 +131,13 @@ const make = Effect.gen(function* () {
     const { expires_at, key, typed } = kept.value
     const token = Redacted.make(key)
     source = {
-      token: Effect.flatMap(DateTime.now, (now) =>
-        DateTime.isGreaterThan(expires_at, now)
-          ? Effect.succeed(token)
-          : Effect.andThen(forget, Effect.fail(new SignedOut({ kind: "ordinary" })))
-      ),
-      refuse: () => forget
+      token: Effect.gen(function* () {
+        const isRefused = (yield* GatewayConfig.RefusedToken) !== undefined
+        const isExpired = DateTime.isLessThanOrEqualTo(expires_at, yield* DateTime.now)
+        if (!isRefused && !isExpired) return token
+        if (isExpired) yield* forget
+        return yield* new SignedOut({ kind: "ordinary" })
+      })
     }
     yield* update({ until: expires_at, typed })
   }
@@ -161,15 +162,8 @@ const make = Effect.gen(function* () {
       management = undefined
       return update({ manages: false })
     }),
-    refused: Effect.suspend(() => {
-      const current = source
-      return current === undefined
-        ? Effect.void
-        : current.token.pipe(
-            Effect.flatMap((key) => current.refuse(key)),
-            Effect.ignore
-          )
-    }),
+    // A typed key was asked for another short-lived key by the client.
+    refused: Effect.suspend(() => (ordinary === undefined ? forget : Effect.void)),
     token: Effect.suspend(() => source?.token ?? Effect.fail(new SignedOut({ kind: "ordinary" }))),
     manage: (key) =>
       Effect.suspend(() => {

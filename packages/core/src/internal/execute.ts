@@ -13,8 +13,7 @@ import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import type { Call, ClientError } from "../ClientError.ts"
-import type { GatewayClient, Request } from "../GatewayClient.ts"
+import type { Call, ClientError, TransportError } from "../ClientError.ts"
 import { type GatewayConfig, RefusedToken } from "../GatewayConfig.ts"
 import type { ErrorOf, Operation } from "../Operation.ts"
 import * as RetryBudget from "../RetryBudget.ts"
@@ -23,7 +22,7 @@ import { type AttemptFailure, connectionError, notSent, requestFailure, timedOut
 import { authorizer } from "./credential.ts"
 import { makeNextDelay } from "./delays.ts"
 import { limitedUpload } from "./timeLimit.ts"
-import { generatedKeys, isHeader, pathOf, requestOf } from "./request.ts"
+import { generatedKeys, isHeader, pathOf, type Request, requestOf } from "./request.ts"
 import { onStatus, readText, successDecoder } from "./response.ts"
 
 /**
@@ -34,7 +33,7 @@ export const make = (
   config: GatewayConfig["Service"],
   compile: (schema: Schema.Top) => void,
   defaultPolicy: RetryPolicy
-): Pick<GatewayClient["Service"], "call" | "open"> => {
+) => {
   const budget = RetryBudget.make(config.retryBudget)
   const authorize = authorizer(config.credential)
   const authorizeAgain = (refused: string) =>
@@ -127,14 +126,20 @@ export const make = (
   const compiled = new Set<Operation>()
 
   return {
-    call: (operation, request) => {
+    call: <E extends Operation>(
+      operation: E,
+      request: Request
+    ): Effect.Effect<E["success"]["Type"], ErrorOf<E> | ClientError> => {
       if (!compiled.has(operation)) {
         compiled.add(operation)
         compile(operation.success)
       }
       return run(operation, request, successDecoder(operation))
     },
-    open: (operation, request) =>
+    open: <E extends Operation>(
+      operation: E,
+      request: Request
+    ): Effect.Effect<Stream.Stream<Uint8Array, TransportError>, ErrorOf<E> | ClientError> =>
       run(operation, request, ({ stream }, call) =>
         Effect.succeed(Stream.mapError(stream, (error) => connectionError(error, call)))
       )

@@ -12,8 +12,25 @@ import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import type { HttpMethod } from "effect/http/HttpMethod"
 import * as UrlParams from "effect/http/UrlParams"
 import * as Option from "effect/Option"
-import type { Request } from "../GatewayClient.ts"
 import { IdempotencyKeySource } from "../IdempotencyKeySource.ts"
+
+/**
+ * The parts of a request. The service validates them.
+ *
+ * @since 0.1.0
+ */
+export interface Request {
+  /** The parameters of the path. */
+  readonly params?: { readonly [name: string]: string } | undefined
+  readonly query?: { readonly [name: string]: string | number | undefined } | undefined
+  readonly headers?: { readonly [name: string]: string | undefined } | undefined
+  /** Sent as JSON. */
+  readonly json?: unknown
+  /** Sent as `multipart/form-data`. */
+  readonly form?: FormData | undefined
+  /** Default: a new key, if the operation accepts one. */
+  readonly idempotencyKey?: string | undefined
+}
 
 /** The request of one call. Each attempt passes its own authorization header. */
 export const requestOf = (
