@@ -19,7 +19,7 @@ const ordinary = GatewayTest.layer({
   transcribe: Samples.transcriptionVerboseResponse,
   submitVideo: Samples.videoJobs.pending,
   getVideo: [Samples.videoJobs.in_progress, Samples.videoJobs.completed],
-  getVideoContent: new Uint8Array(1000)
+  videoContent: new Uint8Array(1000)
 })
 
 const management = GatewayTest.layer({
@@ -65,7 +65,7 @@ it.effect("the program runs over GatewayTest, and sends nothing that the contrac
         "submitVideo",
         "getVideo",
         "getVideo",
-        "getVideoContent",
+        "videoContent",
         "createGuardrail",
         "createKey",
         "createKey",

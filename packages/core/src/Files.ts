@@ -320,18 +320,18 @@ export const getFileEndpoint = Operation.endpoint(getFile, () => ({ success: Any
  *
  * @since 0.1.0
  */
-export const getFileContent = Operation.make("getFileContent", "GET", "/files/:file_id/content", {
+export const fileContent = Operation.make("fileContent", "GET", "/files/:file_id/content", {
   access: "any key",
   success: Schema.Void,
   error: errors
 })
 
 /**
- * The request of {@link getFileContent}.
+ * The request of {@link fileContent}.
  *
  * @since 0.1.0
  */
-export const getFileContentEndpoint = Operation.endpoint(getFileContent, () => ({
+export const fileContentEndpoint = Operation.endpoint(fileContent, () => ({
   success: HttpApiSchema.StreamUint8Array(),
   params: file,
   query: scope
@@ -420,7 +420,7 @@ export const content = (
 ): Stream.Stream<Uint8Array, Failure, GatewayClient> =>
   Stream.unwrap(
     Effect.map(workspace(options), (workspace_id) =>
-      open(getFileContent, {
+      open(fileContent, {
         params: { file_id: fileId },
         query: { workspace_id, provider: options?.provider },
         headers: rangeHeader(options)

@@ -29,7 +29,7 @@ export class FilesGroup extends HttpApiGroup.make("files")
     Files.uploadFileEndpoint,
     Files.listFilesEndpoint,
     Files.getFileEndpoint,
-    Files.getFileContentEndpoint
+    Files.fileContentEndpoint
   )
   .annotateMerge(OpenApi.annotations({ title: "Files" })) {}
 
@@ -50,7 +50,7 @@ export class TranscriptionGroup extends HttpApiGroup.make("transcription")
 
 /** @since 0.1.0 */
 export class VideoGroup extends HttpApiGroup.make("videos")
-  .add(Video.submitVideoEndpoint, Video.getVideoEndpoint, Video.getVideoContentEndpoint, Video.cancelVideoEndpoint)
+  .add(Video.submitVideoEndpoint, Video.getVideoEndpoint, Video.videoContentEndpoint, Video.cancelVideoEndpoint)
   .annotateMerge(OpenApi.annotations({ title: "Videos" })) {}
 
 /** @since 0.1.0 */

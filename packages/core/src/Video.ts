@@ -254,18 +254,18 @@ export const getVideoEndpoint = Operation.endpoint(getVideo, () => ({
  *
  * @since 0.1.0
  */
-export const getVideoContent = Operation.make("getVideoContent", "GET", "/videos/:id/content", {
+export const videoContent = Operation.make("videoContent", "GET", "/videos/:id/content", {
   access: "any key",
   success: Schema.Void,
   error: storageErrors
 })
 
 /**
- * The request of {@link getVideoContent}.
+ * The request of {@link videoContent}.
  *
  * @since 0.1.0
  */
-export const getVideoContentEndpoint = Operation.endpoint(getVideoContent, () => ({
+export const videoContentEndpoint = Operation.endpoint(videoContent, () => ({
   success: HttpApiSchema.StreamUint8Array({ contentType: "video/mp4" }),
   params: video,
   query: {
@@ -336,7 +336,7 @@ export const content = (
   id: string,
   options?: RangeOptions & { readonly index?: number | undefined }
 ): Stream.Stream<Uint8Array, Failure, GatewayClient> =>
-  open(getVideoContent, { params: { id }, query: { index: options?.index }, headers: rangeHeader(options) })
+  open(videoContent, { params: { id }, query: { index: options?.index }, headers: rangeHeader(options) })
 
 /**
  * Cancels a job. A job in a final state is returned unchanged.

@@ -196,7 +196,7 @@ describe("a response that violates the contract is an InvalidResponse", () => {
     const stub = Stub.make(() => new Response("<html>", { status: 418 }))
     return Effect.gen(function* () {
       const error = yield* Effect.flip(Stream.runDrain((yield* gateway).fileContent("f")))
-      expect(error).toMatchObject({ _tag: "InvalidResponse", operation: "getFileContent", status: 418 })
+      expect(error).toMatchObject({ _tag: "InvalidResponse", operation: "fileContent", status: 418 })
     }).pipe(stub.run())
   })
 })

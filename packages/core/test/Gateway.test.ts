@@ -476,7 +476,7 @@ describe("the response", () => {
       const error = yield* Effect.flip(Stream.runDrain((yield* gateway).fileContent("f")))
       expect(error).toMatchObject({
         _tag: "TransportError",
-        operation: "getFileContent",
+        operation: "fileContent",
         cause: Stub.reset,
         attempts: 2
       })

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Authorization, Files, GatewayApi, GatewayError, Keys, Operation, Rerank } from "@model-gateway/core"
+import { Authorization, Files, Gateway, GatewayApi, GatewayError, Keys, Operation, Rerank } from "@model-gateway/core"
+import { Effect } from "effect"
 import { HttpApi, type HttpApiEndpoint, OpenApi } from "effect/http-api"
 
 interface Declared {
@@ -35,6 +36,14 @@ describe("the traits of the operations", () => {
     expect(Operation.of(GatewayApi.GatewayApi.groups.files.endpoints.getFile)).toBe(Files.getFile)
   })
 
+  it("have the names of the client's methods", () => {
+    const methods = Object.keys(
+      Gateway.fromClient({ call: () => Effect.never, open: () => Effect.never, workspaceId: undefined })
+    )
+    const operations = new Set(names(() => true))
+    expect(methods.filter((method) => !operations.has(method))).toEqual([])
+  })
+
   it("say who may call, as the specification and the contract do", () => {
     const byAccess = (access: Operation.Access) => names(({ operation }) => operation.access === access)
     expect(byAccess("ordinary key")).toEqual(["rerank", "transcribe", "submitVideo", "createEphemeralKey"])
@@ -43,10 +52,10 @@ describe("the traits of the operations", () => {
       "uploadFile",
       "listFiles",
       "getFile",
-      "getFileContent",
+      "fileContent",
       "currentKey",
       "getVideo",
-      "getVideoContent",
+      "videoContent",
       "cancelVideo",
       "listModels",
       "getGeneration"
@@ -81,12 +90,12 @@ describe("the traits of the operations", () => {
       "uploadFile",
       "listFiles",
       "getFile",
-      "getFileContent",
+      "fileContent",
       "rerank",
       "transcribe",
       "submitVideo",
       "getVideo",
-      "getVideoContent",
+      "videoContent",
       "cancelVideo",
       "createEphemeralKey"
     ])

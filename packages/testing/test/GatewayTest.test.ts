@@ -73,7 +73,7 @@ const operations: {
     result: Samples.fileList
   },
   getFile: { call: (gateway) => gateway.getFile(Samples.fileId), answer: Samples.file, result: Samples.file },
-  getFileContent: {
+  fileContent: {
     call: (gateway) => Stream.mkUint8Array(gateway.fileContent(Samples.fileId)),
     answer: Samples.wav,
     result: Samples.wav
@@ -83,7 +83,7 @@ const operations: {
     answer: Samples.videoJobs.in_progress,
     result: Samples.videoJobs.in_progress
   },
-  getVideoContent: {
+  videoContent: {
     call: (gateway) => Stream.mkUint8Array(gateway.videoContent(Samples.videoId, { index: 1 })),
     answer: Stream.make(Samples.wav.subarray(0, 400), Samples.wav.subarray(400)),
     result: Samples.wav
@@ -444,7 +444,7 @@ describe("a handler", () => {
         ["bytes=0-3", 206],
         ["bytes=840-", 206]
       ])
-    }).pipe(run({ getFileContent: Samples.wav }))
+    }).pipe(run({ fileContent: Samples.wav }))
   )
 
   it.effect("can throw an assertion error of the test", () =>
@@ -477,7 +477,7 @@ describe("a handler", () => {
           results: [{ index: 0, relevance_score: Number.NaN, document: {} }]
         },
         // @ts-expect-error not bytes
-        getFileContent: "text"
+        fileContent: "text"
       })
     )
   )

@@ -11,7 +11,7 @@ describe("an operation's types", () => {
     expectTypeOf<Operation.Status<"currentKey">>().toEqualTypeOf<401 | 500>()
     expectTypeOf<Operation.Status<"submitVideo">>().toEqualTypeOf<400 | 401 | 402 | 403 | 404 | 413 | 429 | 500>()
     expectTypeOf<Operation.Success<"currentKey">>().toEqualTypeOf<CurrentKey.Response>()
-    expectTypeOf<Operation.Success<"getFileContent">>().toEqualTypeOf<Uint8Array | Stream.Stream<Uint8Array>>()
+    expectTypeOf<Operation.Success<"fileContent">>().toEqualTypeOf<Uint8Array | Stream.Stream<Uint8Array>>()
     expectTypeOf<Operation.Request<"deleteFile">["query"]>().toEqualTypeOf<{
       readonly workspace_id?: string
       readonly provider?: Files.FileProvider

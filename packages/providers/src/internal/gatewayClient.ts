@@ -130,7 +130,7 @@ export const make = Effect.fnUntraced(function* ({
     HttpClient.transformResponse((responding) =>
       Effect.flatMap(responding, (response) =>
         Effect.flatMap(RetryPolicy.CurrentAttempt, (attempt) =>
-          attempt?.operation === "getVideoContent" && response.status < 300
+          attempt?.operation === "videoContent" && response.status < 300
             ? Effect.succeed(response)
             : withinLimit(response)
         )

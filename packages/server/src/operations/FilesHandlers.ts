@@ -216,7 +216,7 @@ export const layer = HttpApiBuilder.group(GatewayApi, "files", (handlers) =>
           ? handle(files.find(file_id, workspace_id), ({ file }) => Effect.succeed(toWire(file)))
           : handle(files.scopeOf(workspace_id), (workspace) => files.getAt(provider, request, file_id, workspace))
       )
-      .handle("getFileContent", ({ params: { file_id }, query: { provider, workspace_id }, request }) =>
+      .handle("fileContent", ({ params: { file_id }, query: { provider, workspace_id }, request }) =>
         provider === undefined
           ? handle(files.find(file_id, workspace_id), ({ file }) => files.content(request, file))
           : handle(files.scopeOf(workspace_id), (workspace) => files.contentAt(provider, file_id, workspace))

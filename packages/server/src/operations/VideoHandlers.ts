@@ -235,7 +235,7 @@ export const layer = HttpApiBuilder.group(GatewayApi, "videos", (handlers) =>
     handlers
       .handle("submitVideo", ({ headers, payload }) => submit(payload, headers["idempotency-key"]))
       .handle("getVideo", ({ params, query }) => handle(find(params.id), (job) => get(job, query.wait)))
-      .handle("getVideoContent", ({ params, query, request }) =>
+      .handle("videoContent", ({ params, query, request }) =>
         handle(find(params.id), (job) => content(request, job, query.index ?? 0))
       )
       .handle("cancelVideo", ({ params }) => handle(find(params.id), cancel))

@@ -29,14 +29,14 @@ const requestsFor = (
   uploadFile: ["/api/v1/files", upload],
   listFiles: ["/api/v1/files", {}],
   getFile: [`/api/v1/files/${file}`, {}],
-  getFileContent: [`/api/v1/files/${file}/content`, {}],
+  fileContent: [`/api/v1/files/${file}/content`, {}],
   deleteFile: [`/api/v1/files/${file}`, { method: "DELETE" }],
   rerank: ["/api/v1/rerank", json({ model: "sandbox/bm25", query: "tea", documents: ["tea"] })],
   // Counted before its body turns out to be no audio.
   transcribe: ["/api/v1/audio/transcriptions", json({ model: "sandbox/pace", input_audio: {} })],
   submitVideo: ["/api/v1/videos", json(film)],
   getVideo: [`/api/v1/videos/${job}`, {}],
-  getVideoContent: [`/api/v1/videos/${job}/content`, {}],
+  videoContent: [`/api/v1/videos/${job}/content`, {}],
   cancelVideo: [`/api/v1/videos/${job}/cancel`, { method: "POST" }],
   createEphemeralKey: ["/api/v1/keys/ephemeral", { method: "POST" }]
 })

@@ -145,7 +145,7 @@ const purpose = (value: string): Part => ({ name: "purpose", value })
 const asked = Effect.fnUntraced(function* (operation: string, path: string, more?: Ask) {
   const answer = yield* (yield* TestGateway).ask(`/api/v1/files${path}`, more)
   // For an answer of bytes, the contract has no schema with a status.
-  if (operation !== "getFileContent" || answer.status !== 200) inSet(operation, answer)
+  if (operation !== "fileContent" || answer.status !== 200) inSet(operation, answer)
   return answer
 })
 
@@ -161,7 +161,7 @@ const list = (query: string, more?: Ask) => asked("listFiles", query, more)
 
 const get = (path: string, more?: Ask) => asked("getFile", path, more)
 
-const content = (path: string, more?: Ask) => asked("getFileContent", path, more)
+const content = (path: string, more?: Ask) => asked("fileContent", path, more)
 
 const Stored = Schema.fromJsonString(Schema.Struct({ id: Schema.String }))
 
