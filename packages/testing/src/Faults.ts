@@ -19,7 +19,8 @@
  * @since 0.1.0
  */
 import { type Metadata, phrases } from "@model-gateway/core/GatewayError"
-import type * as Duration from "effect/Duration"
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as HttpClient from "effect/http/HttpClient"
 import * as HttpClientError from "effect/http/HttpClientError"
@@ -72,11 +73,25 @@ export interface Disturbance {
 export type Step<S extends Status = Status> = Fault<S> | Disturbance
 
 /**
- * A list has one step for each request in order, then none. A single step applies to all requests.
+ * A step for all requests within a time. See {@link outage}.
  *
  * @since 0.1.0
  */
-export type Plan<S extends Status = Status> = Step<S> | ReadonlyArray<Step<S>>
+export interface Outage<out S extends Status = never> {
+  readonly _tag: "Outage"
+  readonly step: Step<S>
+  /** Counted from when the layer is built, by the current `Clock`. */
+  readonly after: Duration.Duration
+  readonly lasts: Duration.Duration
+}
+
+/**
+ * A list has one step for each request in order, then none. A single step applies to all requests,
+ * an outage to those within its time.
+ *
+ * @since 0.1.0
+ */
+export type Plan<S extends Status = Status> = Step<S> | ReadonlyArray<Step<S>> | Outage<S>
 
 /**
  * One plan for all requests, or a plan for each operation. A status must be one that the operation
@@ -106,6 +121,27 @@ export const first = <A extends Step>(count: number, step: A): ReadonlyArray<A> 
  * @since 0.1.0
  */
 export const none: Disturbance = { _tag: "Disturbance", disturb: (answer) => answer }
+
+/**
+ * Applies a step to all requests within a time, by the current `Clock`: the gateway is down for a
+ * minute, then it is back. `GatewayTest.fastForward` moves the TestClock through it.
+ *
+ * @since 0.1.0
+ */
+export const outage = <S extends Status = never>(
+  lasts: Duration.Input,
+  options?: {
+    /** When the outage begins, counted from when the layer is built. Default: at once. */
+    readonly after?: Duration.Input | undefined
+    /** Default: {@link cut}. */
+    readonly step?: Step<S> | undefined
+  }
+): Outage<S> => ({
+  _tag: "Outage",
+  step: options?.step ?? cut,
+  after: Duration.fromInputUnsafe(options?.after ?? 0),
+  lasts: Duration.fromInputUnsafe(lasts)
+})
 
 /**
  * Returns an error of the contract in its envelope, with a `retry-after` header if `retryAfter` is
@@ -220,13 +256,25 @@ export const slow = (by: Duration.Input): Disturbance => ({
  *
  * @since 0.1.0
  */
-export const cutBody = (options?: { readonly after?: number }): Disturbance => ({
+export const cutBody = (options?: { readonly after?: number }): Disturbance =>
+  endBody(options?.after ?? 10, Stream.fail(reset()))
+
+/**
+ * Sends the given number of bytes of the real response's body, then nothing more. The connection
+ * stays open. The gateway did the work. Default for `after`: 10.
+ *
+ * @since 0.1.0
+ */
+export const stallBody = (options?: { readonly after?: number }): Disturbance =>
+  endBody(options?.after ?? 10, Stream.never)
+
+const endBody = (after: number, end: Stream.Stream<never, unknown>): Disturbance => ({
   _tag: "Disturbance",
   disturb: (answer, request) =>
     Effect.map(answer, (response) =>
       HttpClientResponse.fromWeb(
         request,
-        new Response(Stream.toReadableStream(broken(response.stream, options?.after ?? 10)), {
+        new Response(Stream.toReadableStream(Stream.concat(start(response.stream, after), end)), {
           status: response.status,
           headers: { ...response.headers }
         })
@@ -234,15 +282,11 @@ export const cutBody = (options?: { readonly after?: number }): Disturbance => (
     )
 })
 
-const broken = (body: Stream.Stream<Uint8Array, unknown>, after: number): Stream.Stream<Uint8Array, unknown> =>
-  Stream.concat(
-    body.pipe(
-      Stream.mapAccum(
-        () => after,
-        (left, chunk: Uint8Array) => [Math.max(0, left - chunk.length), [chunk.subarray(0, left)]] as const
-      )
-    ),
-    Stream.fail(reset())
+const start = (body: Stream.Stream<Uint8Array, unknown>, length: number): Stream.Stream<Uint8Array, unknown> =>
+  Stream.mapAccum(
+    body,
+    () => length,
+    (left, chunk: Uint8Array) => [Math.max(0, left - chunk.length), [chunk.subarray(0, left)]] as const
   )
 
 const reset = (): Error => Object.assign(new Error("the connection was closed"), { code: "ECONNRESET" })
@@ -281,19 +325,23 @@ const isPlan = (plans: Plans): plans is Plan => Array.isArray(plans) || "_tag" i
  * @since 0.1.0
  */
 export const before = (client: HttpClient.HttpClient, plans: Plans): Effect.Effect<HttpClient.HttpClient> =>
-  Effect.sync(() => {
+  Effect.map(Clock.currentTimeMillis, (startedAt) => {
     const met = new Map<string, number>()
-    const next = (request: HttpClientRequest.HttpClientRequest): Step => {
+    const next = (request: HttpClientRequest.HttpClientRequest, now: number): Step => {
       const operation = isPlan(plans) ? undefined : operationOf(request)
       const plan = isPlan(plans) ? plans : operation === undefined ? none : (plans[operation] ?? none)
-      if ("_tag" in plan) return plan
+      if ("_tag" in plan) {
+        if (plan._tag !== "Outage") return plan
+        const since = now - startedAt - Duration.toMillis(plan.after)
+        return since >= 0 && since < Duration.toMillis(plan.lasts) ? plan.step : none
+      }
       const count = met.get(operation ?? "") ?? 0
       met.set(operation ?? "", count + 1)
       return plan[count] ?? none
     }
     return HttpClient.transform(client, (answer, request) =>
-      Effect.suspend(() => {
-        const step = next(request)
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        const step = next(request, now)
         return step._tag === "Fault" ? step.answer(request) : step.disturb(answer, request)
       })
     )

@@ -23,17 +23,25 @@ import type { GatewayClient } from "@model-gateway/core/GatewayClient"
 import * as GatewayConfig from "@model-gateway/core/GatewayConfig"
 import { phrases, retryAfterStatuses } from "@model-gateway/core/GatewayError"
 import * as RetryPolicy from "@model-gateway/core/RetryPolicy"
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as HttpClient from "effect/http/HttpClient"
 import type { HttpClientError } from "effect/http/HttpClientError"
 import type { HttpClientRequest } from "effect/http/HttpClientRequest"
 import * as HttpClientResponse from "effect/http/HttpClientResponse"
 import * as Layer from "effect/Layer"
+import * as Predicate from "effect/Predicate"
 import * as Redacted from "effect/Redacted"
 import * as Schedule from "effect/Schedule"
+import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
 import * as Faults from "./Faults.ts"
 import * as Endpoint from "./internal/endpoint.ts"
 import * as Envelope from "./internal/envelope.ts"
@@ -86,8 +94,9 @@ export type Handlers = { readonly [Op in Operation]?: Handler<Op> }
 
 /**
  * The test's script is wrong: the program called an operation without a handler, or the handler's
- * response violates the contract. It is raised as a defect, so that the program cannot catch it by
- * mistake.
+ * response violates the contract. It is raised as a defect in the call, and again when the layer is
+ * released, so that the test fails even if the program catches defects or calls from a detached
+ * fiber.
  *
  * @since 0.1.0
  */
@@ -105,12 +114,21 @@ export interface Options extends Partial<GatewayConfig.Options> {
 }
 
 /**
- * Makes an `HttpClient` that responds with the handlers, for clients other than `Gateway`.
+ * Makes an `HttpClient` that responds with the handlers, for clients other than `Gateway`. Closing
+ * the scope fails with the first {@link ScriptError}, or other defect of a handler, that the program
+ * has not failed with.
  *
  * @since 0.1.0
  */
-export const makeHttpClient = (handlers: Handlers): Effect.Effect<HttpClient.HttpClient> =>
-  Effect.sync(() => {
+export const makeHttpClient = (handlers: Handlers): Effect.Effect<HttpClient.HttpClient, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const defects: Array<unknown> = []
+    yield* Effect.addFinalizer((exit) => {
+      const reported = Exit.isFailure(exit) ? defectsOf(exit.cause) : []
+      return defects.length === 0 || defects.some((defect) => reported.includes(defect))
+        ? Effect.void
+        : Effect.die(defects[0])
+    })
     const calls = new Map<Operation, number>()
     let requests = 0
     return HttpClient.make((request, url) =>
@@ -136,12 +154,14 @@ export const makeHttpClient = (handlers: Handlers): Effect.Effect<HttpClient.Htt
             onSuccess: (parts) => {
               const call = (calls.get(found.operation) ?? 0) + 1
               calls.set(found.operation, call)
-              return run(found, handlers[found.operation], request, requestId, {
-                ...parts,
-                operation: found.operation,
-                call,
-                http: request
-              })
+              return Effect.suspend(() =>
+                run(found, handlers[found.operation], request, requestId, {
+                  ...parts,
+                  operation: found.operation,
+                  call,
+                  http: request
+                })
+              ).pipe(Effect.onError((cause) => Effect.sync(() => defects.push(...defectsOf(cause)))))
             }
           })
         )
@@ -192,6 +212,9 @@ const run = (
       })
   })
 }
+
+const defectsOf = (cause: Cause.Cause<unknown>): ReadonlyArray<unknown> =>
+  cause.reasons.filter(Cause.isDieReason).map(({ defect }) => defect)
 
 const isEffect = (value: unknown): value is Effect.Effect<unknown, unknown> => Effect.isEffect(value)
 
@@ -320,3 +343,53 @@ export const layerNoWaits: Layer.Layer<never> = Layer.succeed(
   RetryPolicy.RetryPolicy,
   RetryPolicy.make({ schedule: () => Schedule.forever, ignoreRetryAfter: true })
 )
+
+/**
+ * Runs an effect while it moves the TestClock, one second at a time, until the effect ends. Waits,
+ * time limits and outages pass without a test that knows how long they last.
+ *
+ * Without the TestClock, which `it.effect` of `@effect/vitest` provides, this is a defect. So is an
+ * effect that has not ended after `within`. Default: 1 hour.
+ *
+ * @example
+ * ```ts
+ * import { Gateway, RetryPolicy } from "@model-gateway/core"
+ * import { Faults, GatewayTest, Samples } from "@model-gateway/testing"
+ * import { Effect } from "effect"
+ *
+ * const survives = Effect.gen(function*() {
+ *   const gateway = yield* Gateway.Gateway
+ *   return yield* GatewayTest.fastForward(gateway.rerank(Samples.rerankRequest))
+ * }).pipe(
+ *   Effect.provideService(RetryPolicy.RetryPolicy, RetryPolicy.make({ maxRetries: 20 })),
+ *   Effect.provide(GatewayTest.layer({ rerank: Samples.rerankResponse }, { faults: Faults.outage("1 minute") }))
+ * )
+ * ```
+ *
+ * @since 0.1.0
+ */
+export const fastForward = <A, E, R>(
+  effect: Effect.Effect<A, E, R>,
+  options?: { readonly within?: Duration.Input | undefined }
+): Effect.Effect<A, E, R> =>
+  Effect.gen(function* () {
+    if (!Predicate.hasProperty(yield* Clock.Clock, "adjust")) {
+      return yield* Effect.die(
+        new Error("GatewayTest.fastForward needs the TestClock: use it.effect of @effect/vitest, or TestClock.layer().")
+      )
+    }
+    const within = Duration.fromInputUnsafe(options?.within ?? "1 hour")
+    const endsAt = (yield* Clock.currentTimeMillis) + Duration.toMillis(within)
+    const fiber = yield* Effect.forkChild(effect, { startImmediately: true })
+    for (;;) {
+      // Work outside of the clock, such as reading the body of a response, needs real time.
+      yield* TestClock.withLive(Effect.sleep(1))
+      if (fiber.pollUnsafe() !== undefined) return yield* Fiber.join(fiber)
+      if ((yield* Clock.currentTimeMillis) >= endsAt) {
+        return yield* Effect.die(
+          new Error(`GatewayTest.fastForward: the effect has not ended within ${Duration.format(within)}.`)
+        )
+      }
+      yield* TestClock.adjust("1 second")
+    }
+  })

@@ -1,7 +1,7 @@
-import { expect, it } from "@effect/vitest"
+import { describe, expect, it } from "@effect/vitest"
 import { Gateway, GatewayConfig, RetryPolicy } from "@model-gateway/core"
 import { Faults, GatewayTest, Recorder, Samples } from "@model-gateway/testing"
-import { Effect, Fiber, Layer, Redacted } from "effect"
+import { Clock, Effect, Fiber, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 
 const gateway = Gateway.Gateway
@@ -174,3 +174,67 @@ it.effect("layer: applies to any HttpClient, with a recorder", () =>
     Effect.provide(GatewayTest.layerNoWaits)
   )
 )
+
+it.effect("stallBody: a response that stops within its body ends at the attempt's time limit", () =>
+  Effect.gen(function* () {
+    const call = (yield* gateway).rerank(Samples.rerankRequest)
+    expect(yield* GatewayTest.fastForward(call)).toEqual(Samples.rerankResponse)
+    expect((yield* Recorder.of("rerank")).map(({ attempt, outcome }) => [attempt, outcome])).toEqual([
+      [1, 200],
+      [2, 200]
+    ])
+    expect(yield* Clock.currentTimeMillis).toBeGreaterThanOrEqual(90_000)
+  }).pipe(run({ rerank: [Faults.stallBody({ after: 20 })] }))
+)
+
+const patient = Effect.provideService(RetryPolicy.RetryPolicy, RetryPolicy.make({ maxRetries: 30 }))
+
+describe("outage", () => {
+  it.effect("lasts for its time", () =>
+    Effect.gen(function* () {
+      const { currentKey } = yield* gateway
+      yield* GatewayTest.fastForward(patient(currentKey))
+      expect(yield* Clock.currentTimeMillis).toBeGreaterThanOrEqual(60_000)
+      expect((yield* outcomes).at(-1)).toBe(200)
+      expect(new Set((yield* outcomes).slice(0, -1))).toEqual(new Set(["cut"]))
+    }).pipe(Effect.provide(GatewayTest.layer(handlers, { faults: Faults.outage("1 minute") })))
+  )
+
+  it.effect("begins when it says, with the fault that it says, for its operation only", () =>
+    Effect.gen(function* () {
+      const { currentKey, listModels } = yield* gateway
+      yield* once(currentKey)
+      yield* TestClock.adjust("10 seconds")
+      expect(yield* Effect.flip(once(currentKey))).toMatchObject({ _tag: "InternalServerError" })
+      yield* once(listModels())
+      yield* TestClock.adjust("4999 millis")
+      expect(yield* Effect.flip(once(currentKey))).toMatchObject({ _tag: "InternalServerError" })
+      yield* TestClock.adjust("1 millis")
+      yield* once(currentKey)
+    }).pipe(
+      run({ currentKey: Faults.outage("5 seconds", { after: "10 seconds", step: Faults.status(500) }) })
+    )
+  )
+})
+
+describe("fastForward", () => {
+  it.effect("returns the failure of the effect", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(GatewayTest.fastForward((yield* gateway).currentKey))
+      expect(error).toMatchObject({ _tag: "TransportError", attempts: 4 })
+    }).pipe(Effect.provide(GatewayTest.layer(handlers, { faults: Faults.outage("1 hour") })))
+  )
+
+  it.effect("fails the test if the effect does not end", () =>
+    Effect.gen(function* () {
+      const exit = yield* Effect.exit(GatewayTest.fastForward(Effect.never, { within: "2 minutes" }))
+      expect(String(exit)).toContain("the effect has not ended within 2m")
+    })
+  )
+
+  it.live("fails the test without the TestClock", () =>
+    Effect.gen(function* () {
+      expect(String(yield* Effect.exit(GatewayTest.fastForward(Effect.void)))).toContain("needs the TestClock")
+    })
+  )
+})

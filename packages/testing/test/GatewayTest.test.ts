@@ -296,10 +296,11 @@ describe("every operation of the contract", () => {
 
     it.effect(`${operation} without a handler fails the test, even if the program catches all errors`, () =>
       Effect.gen(function* () {
-        const message = yield* defectOf(Effect.ignore(call(yield* gateway)))
+        const program = Effect.flatMap(gateway, (client) => Effect.ignore(call(client)))
+        const message = yield* defectOf(program.pipe(run({})))
         expect(message).toContain(`called "${operation}" (`)
         expect(message).toContain(`GatewayTest.layer({ ${operation}: … })`)
-      }).pipe(run({}))
+      })
     )
   }
 })
@@ -399,10 +400,14 @@ describe("a handler", () => {
       const { rerank } = yield* gateway
       expect(yield* rerank(Samples.rerankRequest)).toEqual(Samples.rerankResponse)
       expect((yield* Effect.flip(rerank(Samples.rerankRequest)))._tag).toBe("NotFound")
-      expect(yield* defectOf(rerank(Samples.rerankRequest))).toContain(
-        "4 times (including retries), and the list has only 3 responses"
+      return yield* rerank(Samples.rerankRequest)
+    }).pipe(
+      run({ rerank: [Faults.cut, () => Samples.rerankResponse, Samples.errors[404]] }),
+      defectOf,
+      Effect.map((message) =>
+        expect(message).toContain("4 times (including retries), and the list has only 3 responses")
       )
-    }).pipe(run({ rerank: [Faults.cut, () => Samples.rerankResponse, Samples.errors[404]] }))
+    )
   )
 
   it.effect("receives an upload as a file with its name, type and bytes", () =>
@@ -449,50 +454,62 @@ describe("a handler", () => {
 
   it.effect("can throw an assertion error of the test", () =>
     Effect.gen(function* () {
-      const exit = yield* Effect.exit(Effect.ignore((yield* gateway).rerank(Samples.rerankRequest)))
+      const exit = yield* Effect.flatMap(gateway, ({ rerank }) => Effect.ignoreCause(rerank(Samples.rerankRequest))).pipe(
+        run({
+          rerank: ({ payload }) => {
+            expect(payload.model).toBe("another")
+            return Samples.rerankResponse
+          }
+        }),
+        Effect.exit
+      )
       expect(Exit.isFailure(exit) && Cause.squash(exit.cause)).toMatchObject({ name: "AssertionError" })
-    }).pipe(
-      run({
-        rerank: ({ payload }) => {
-          expect(payload.model).toBe("another")
-          return Samples.rerankResponse
-        }
-      })
-    )
+    })
   )
+
+  const ranks = Effect.flatMap(gateway, ({ rerank }) => rerank(Samples.rerankRequest))
 
   it.effect("with an invalid response fails the test", () =>
     Effect.gen(function* () {
-      const client = yield* gateway
-      expect(yield* defectOf(client.rerank(Samples.rerankRequest))).toMatch(
+      const invalid = {
+        ...Samples.rerankResponse,
+        results: [{ index: 0, relevance_score: Number.NaN, document: {} }]
+      }
+      expect(yield* defectOf(ranks.pipe(run({ rerank: invalid })))).toMatch(
         /the handler of "rerank" returned an invalid response: .*relevance_score/
       )
-      expect(yield* defectOf(Stream.runDrain(client.fileContent(Samples.fileId)))).toContain(
+      const reads = Effect.flatMap(gateway, (client) => Stream.runDrain(client.fileContent(Samples.fileId)))
+      // @ts-expect-error not bytes
+      expect(yield* defectOf(reads.pipe(run({ fileContent: "text" })))).toContain(
         "Expected a Uint8Array or a Stream"
       )
-    }).pipe(
-      run({
-        rerank: {
-          ...Samples.rerankResponse,
-          results: [{ index: 0, relevance_score: Number.NaN, document: {} }]
-        },
-        // @ts-expect-error not bytes
-        fileContent: "text"
-      })
-    )
+    })
   )
 
   it.effect("that fails with an error of another operation fails the test", () =>
     Effect.gen(function* () {
-      expect(yield* defectOf((yield* gateway).currentKey)).toContain(
+      const reads = Effect.flatMap(gateway, ({ currentKey }) => currentKey)
+      // @ts-expect-error a ServiceUnavailable is none of GET /key
+      expect(yield* defectOf(reads.pipe(run({ currentKey: Samples.errors[503] })))).toContain(
         'the handler of "currentKey" failed with an error of another operation: Expected an error of the statuses 401, 500'
       )
-    }).pipe(
-      run({
-        // @ts-expect-error a ServiceUnavailable is none of GET /key
-        currentKey: Samples.errors[503]
-      })
-    )
+    })
+  )
+
+  it.effect.each([
+    ["catches all defects", Effect.ignoreCause(ranks)],
+    ["calls from a detached fiber", Effect.flatMap(Effect.forkDetach(ranks), Fiber.await)]
+  ] as const)("that is missing fails the test, even if the program %s", ([, program]) =>
+    Effect.gen(function* () {
+      expect(yield* defectOf(program.pipe(Effect.asVoid, run({})))).toContain('called "rerank"')
+    })
+  )
+
+  it.effect("that is missing is reported once if the program fails with it", () =>
+    Effect.gen(function* () {
+      const exit = yield* Effect.exit(ranks.pipe(run({})))
+      expect(Exit.isFailure(exit) && exit.cause.reasons).toHaveLength(1)
+    })
   )
 })
 
@@ -613,8 +630,9 @@ describe("layerHttpClient", () => {
 it.effect("the README quotes the message of a test without a handler", () =>
   Effect.gen(function* () {
     const readme = readFileSync(join(import.meta.dirname, "../README.md"), "utf8")
-    expect(readme).toContain(`> ScriptError: ${yield* defectOf((yield* gateway).listModels())}\n`)
-  }).pipe(run({}))
+    const program = Effect.flatMap(gateway, (client) => client.listModels())
+    expect(readme).toContain(`> ScriptError: ${yield* defectOf(program.pipe(run({})))}\n`)
+  })
 )
 
 it.effect("two layers share nothing", () =>
