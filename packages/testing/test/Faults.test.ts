@@ -211,9 +211,7 @@ describe("outage", () => {
       expect(yield* Effect.flip(once(currentKey))).toMatchObject({ _tag: "InternalServerError" })
       yield* TestClock.adjust("1 millis")
       yield* once(currentKey)
-    }).pipe(
-      run({ currentKey: Faults.outage("5 seconds", { after: "10 seconds", step: Faults.status(500) }) })
-    )
+    }).pipe(run({ currentKey: Faults.outage("5 seconds", { after: "10 seconds", step: Faults.status(500) }) }))
   )
 })
 

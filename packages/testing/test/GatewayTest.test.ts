@@ -454,7 +454,9 @@ describe("a handler", () => {
 
   it.effect("can throw an assertion error of the test", () =>
     Effect.gen(function* () {
-      const exit = yield* Effect.flatMap(gateway, ({ rerank }) => Effect.ignoreCause(rerank(Samples.rerankRequest))).pipe(
+      const exit = yield* Effect.flatMap(gateway, ({ rerank }) =>
+        Effect.ignoreCause(rerank(Samples.rerankRequest))
+      ).pipe(
         run({
           rerank: ({ payload }) => {
             expect(payload.model).toBe("another")
@@ -480,9 +482,7 @@ describe("a handler", () => {
       )
       const reads = Effect.flatMap(gateway, (client) => Stream.runDrain(client.fileContent(Samples.fileId)))
       // @ts-expect-error not bytes
-      expect(yield* defectOf(reads.pipe(run({ fileContent: "text" })))).toContain(
-        "Expected a Uint8Array or a Stream"
-      )
+      expect(yield* defectOf(reads.pipe(run({ fileContent: "text" })))).toContain("Expected a Uint8Array or a Stream")
     })
   )
 
