@@ -17,6 +17,7 @@ import type { Request } from "./internal/request.ts"
 import type { ErrorOf, Operation } from "./Operation.ts"
 import { RetryPolicy } from "./RetryPolicy.ts"
 import { SchemaCompiler } from "./SchemaCompiler.ts"
+import { Telemetry } from "./Telemetry.ts"
 
 export type { Request }
 
@@ -82,7 +83,8 @@ export const make: Effect.Effect<GatewayClient["Service"], never, GatewayConfig 
       yield* HttpClient.HttpClient,
       config,
       yield* SchemaCompiler,
-      config.retryPolicy ?? (yield* RetryPolicy)
+      config.retryPolicy ?? (yield* RetryPolicy),
+      yield* Telemetry
     )
     return GatewayClient.of({ ...execute, workspaceId: config.workspaceId })
   }

@@ -33,9 +33,11 @@ export const make = (answer: (sent: Sent, number: number) => Answer) => {
     sent,
     /** When each request was sent, in milliseconds. */
     times: () => sent.map(({ at }) => at),
-    run: (options: Partial<GatewayConfig.Options> = {}) =>
+    /** `around` is provided to the client when it is built. */
+    run: (options: Partial<GatewayConfig.Options> = {}, around: Layer.Layer<never> = Layer.empty) =>
       Effect.provide(
         Gateway.layer.pipe(
+          Layer.provide(around),
           Layer.provide(Layer.succeed(HttpClient.HttpClient, client)),
           Layer.provide(
             GatewayConfig.layer({

@@ -21,6 +21,7 @@ import { CurrentAttempt, RetryPolicy } from "../RetryPolicy.ts"
 import { type AttemptFailure, connectionError, notSent, requestFailure, timedOut } from "./attempt.ts"
 import { authorizer } from "./credential.ts"
 import { makeNextDelay } from "./delays.ts"
+import type { Observer, Recorder } from "./observer.ts"
 import { limitedUpload } from "./timeLimit.ts"
 import { generatedKeys, isHeader, pathOf, type Request, requestOf } from "./request.ts"
 import { onStatus, readText, successDecoder } from "./response.ts"
@@ -32,7 +33,8 @@ export const make = (
   client: HttpClient.HttpClient,
   config: GatewayConfig["Service"],
   compile: (schema: Schema.Top) => void,
-  defaultPolicy: RetryPolicy
+  defaultPolicy: RetryPolicy,
+  observer: Observer | undefined
 ) => {
   const budget = RetryBudget.make(config.retryBudget)
   const authorize = authorizer(config.credential)
@@ -47,7 +49,8 @@ export const make = (
   const run = Effect.fnUntraced(function* <E extends Operation, A>(
     endpoint: E,
     parts: Request,
-    onSuccess: (response: HttpClientResponse, call: Call) => Effect.Effect<A, AttemptFailure<E>>
+    onSuccess: (response: HttpClientResponse, call: Call) => Effect.Effect<A, AttemptFailure<E>>,
+    recorder?: Recorder
   ): Effect.fn.Return<A, ErrorOf<E> | ClientError> {
     const operation = endpoint.identifier
     const repeatable = endpoint.idempotency !== "never"
@@ -87,7 +90,8 @@ export const make = (
       const authorized: typeof authorize = known === undefined ? authorize : Effect.succeed(known)
       const attempt = Effect.flatMap(authorized, (authorization) => {
         sent = authorization
-        return Effect.mapError(client.execute(request(authorization)), requestFailure)
+        const response = client.execute(request(authorization))
+        return Effect.mapError(recorder?.attempt(response, attempts) ?? response, requestFailure)
       }).pipe(Effect.flatMap((response) => onResponse(response, call)))
       const kind = left < limit ? "deadline" : "attempt"
       const response = Math.min(left, limit)
@@ -107,17 +111,19 @@ export const make = (
       left = deadline + uploading - Number((yield* Clock.monotonicTimeNanos) - startedAt) / 1e6
       if (failure.status === 401 && sent !== undefined && renewed === undefined && !isAnswerLost) {
         renewed = yield* Effect.orElseSucceed(authorizeAgain(sent), constUndefined)
-        if (renewed !== undefined && renewed !== sent) continue
+        if (renewed !== undefined && renewed !== sent) {
+          if (recorder !== undefined) yield* recorder.retry({ reason: 401, wait: 0, attempt: attempts })
+          continue
+        }
       }
       isAnswerLost ||= hasKey && (failure.reason === "transport" || failure.reason === "timeout")
       const mayRepeat = repeatable || failure.reason === 429 || failure.reason === 503
-      const wait =
-        failure.reason !== undefined && mayRepeat && attempts <= policy.maxRetries
-          ? yield* nextDelay(failure.reason, failure.retryAfter)
-          : undefined
-      if (wait === undefined || wait >= left || !(yield* budget.take)) {
+      const reason = mayRepeat && attempts <= policy.maxRetries ? failure.reason : undefined
+      const wait = reason === undefined ? undefined : yield* nextDelay(reason, failure.retryAfter)
+      if (reason === undefined || wait === undefined || wait >= left || !(yield* budget.take)) {
         return yield* Effect.fail(yield* failure.error(call))
       }
+      if (recorder !== undefined) yield* recorder.retry({ reason, wait, attempt: attempts })
       yield* Effect.sleep(wait)
       left -= wait
     }
@@ -134,14 +140,22 @@ export const make = (
         compiled.add(operation)
         compile(operation.success)
       }
-      return run(operation, request, successDecoder(operation))
+      const decode = successDecoder(operation)
+      const begin = (recorder?: Recorder) => run(operation, request, decode, recorder)
+      return observer?.call({ operation, baseUrl: config.baseUrl, request }, begin) ?? begin()
     },
     open: <E extends Operation>(
       operation: E,
       request: Request
-    ): Effect.Effect<Stream.Stream<Uint8Array, TransportError>, ErrorOf<E> | ClientError> =>
-      run(operation, request, ({ stream }, call) =>
-        Effect.succeed(Stream.mapError(stream, (error) => connectionError(error, call)))
-      )
+    ): Effect.Effect<Stream.Stream<Uint8Array, TransportError>, ErrorOf<E> | ClientError> => {
+      const begin = (recorder?: Recorder) =>
+        run(
+          operation,
+          request,
+          ({ stream }, call) => Effect.succeed(Stream.mapError(stream, (error) => connectionError(error, call))),
+          recorder
+        )
+      return observer?.open({ operation, baseUrl: config.baseUrl, request }, begin) ?? begin()
+    }
   }
 }

@@ -1,0 +1,189 @@
+/** Records calls as spans, logs and metrics. */
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
+import type { HttpClientResponse } from "effect/http/HttpClientResponse"
+import * as Predicate from "effect/Predicate"
+import * as Stream from "effect/Stream"
+import * as Tracer from "effect/Tracer"
+import { isPaid } from "../Operation.ts"
+import { makeMeters, type Meters } from "./meters.ts"
+import type { Call, Observer, Recorder, Retry } from "./observer.ts"
+
+export const make = (): Observer => {
+  const meters = makeMeters()
+  return {
+    call: (call, run) =>
+      record(call, meters, (recording) => Effect.onExit(run(recording), (exit) => recording.end(exit))),
+    open: (call, run) =>
+      record(call, meters, (recording) =>
+        run(recording).pipe(
+          Effect.onError((cause) => recording.end(Exit.failCause(cause))),
+          Effect.map(Stream.onExit((exit) => recording.end(exit)))
+        )
+      )
+  }
+}
+
+const record = <A, E, R>(call: Call, meters: Meters, run: (recording: Recording) => Effect.Effect<A, E, R>) =>
+  Effect.withFiber((fiber) => {
+    const traced = fiber.getRef(Tracer.Tracer) !== Tracer.nativeTracer
+    if (!traced) return run(new Recording(call, meters, fiber, undefined))
+    return Effect.flatMap(Effect.makeSpan(`gateway.${call.operation.identifier}`, { kind: "client" }), (span) =>
+      Effect.withParentSpan(run(new Recording(call, meters, fiber, span)), span, { captureStackTrace: false })
+    )
+  })
+
+class Recording implements Recorder {
+  readonly #call: Call
+  readonly #meters: Meters
+  readonly #fiber: Fiber.Fiber<unknown, unknown>
+  readonly #clock: Clock.Clock
+  readonly #span: Tracer.Span | undefined
+  readonly #model: string | undefined
+  readonly #startedAt: bigint
+  #attempts = 0
+
+  constructor(call: Call, meters: Meters, fiber: Fiber.Fiber<unknown, unknown>, span: Tracer.Span | undefined) {
+    this.#call = call
+    this.#meters = meters
+    this.#fiber = fiber
+    this.#clock = fiber.getRef(Clock.Clock)
+    this.#span = span
+    this.#model = modelOf(call.request)
+    this.#startedAt = this.#clock.monotonicTimeNanosUnsafe()
+    if (span === undefined) return
+    this.#set({
+      "gen_ai.operation.name": call.operation.identifier,
+      "gen_ai.provider.name": gateway,
+      "gen_ai.request.model": this.#model,
+      ...serverOf(call.baseUrl)
+    })
+  }
+
+  attempt<E, R>(request: Effect.Effect<HttpClientResponse, E, R>, number: number) {
+    this.#attempts = number
+    if (this.#span === undefined) return request
+    return Effect.annotateSpans(
+      Effect.tap(request, ({ headers, status }) =>
+        Effect.sync(() => {
+          const requestId = headers["x-request-id"]
+          this.#set({
+            "http.response.status_code": status,
+            "http.response.header.x-request-id": requestId === undefined ? undefined : [requestId]
+          })
+        })
+      ),
+      { "model_gateway.attempt": number, ...(number > 1 ? { [resendCount]: number - 1 } : undefined) }
+    )
+  }
+
+  retry({ attempt, reason, wait }: Retry) {
+    const operation = this.#call.operation.identifier
+    this.#span?.event("retry", this.#clock.currentTimeNanosUnsafe(), { reason: String(reason), wait, attempt })
+    return Effect.annotateLogs(
+      Effect.logDebug(`${operation}: attempt ${attempt} failed (${reason}), next attempt in ${wait} ms`),
+      { operation, reason, wait, attempt }
+    )
+  }
+
+  end(exit: Exit.Exit<unknown, unknown>) {
+    return Effect.sync(() => {
+      const errorType = Exit.isSuccess(exit) ? undefined : errorTypeOf(exit.cause)
+      const { attributes, cost }: Answer = Exit.isSuccess(exit) ? answerOf(exit.value) : {}
+      const labels = { operation: this.#call.operation.identifier, model: this.#model, errorType }
+      this.#meters.update(this.#fiber.context, labels, {
+        seconds: Number(this.#clock.monotonicTimeNanosUnsafe() - this.#startedAt) / 1e9,
+        attempts: this.#attempts,
+        cost: isPaid(this.#call.operation) ? cost : undefined
+      })
+      if (this.#span === undefined) return
+      this.#set({
+        "error.type": errorType,
+        "model_gateway.attempts": this.#attempts,
+        [resendCount]: this.#attempts > 1 ? this.#attempts - 1 : undefined,
+        ...attributes
+      })
+      // Only the tag: a message of the service may quote the request, a cause may hold a secret.
+      this.#span.end(
+        this.#clock.currentTimeNanosUnsafe(),
+        errorType === undefined || errorType === interrupted
+          ? exit
+          : Exit.fail({ name: errorType, message: `${this.#call.operation.identifier} failed: ${errorType}` })
+      )
+    })
+  }
+
+  #set(attributes: Attributes): void {
+    for (const [name, value] of Object.entries(attributes)) {
+      if (value !== undefined) this.#span?.attribute(name, value)
+    }
+  }
+}
+
+/** The provider, as far as a caller of the gateway can tell before a call. */
+const gateway = "model_gateway"
+
+const resendCount = "http.request.resend_count"
+
+interface Attributes {
+  readonly [name: string]: string | number | ReadonlyArray<string> | undefined
+}
+
+const modelOf = ({ form, json }: Call["request"]): string | undefined => {
+  const model = form !== undefined ? form.get("model") : Predicate.hasProperty(json, "model") ? json.model : undefined
+  return typeof model === "string" ? model : undefined
+}
+
+/** A browser's base URL may be a path at the page's own origin. */
+const serverOf = (baseUrl: string): Attributes => {
+  if (!URL.canParse(baseUrl)) return {}
+  const { hostname, port, protocol } = new URL(baseUrl)
+  return {
+    "server.address": hostname.replace(/^\[|\]$/g, ""),
+    "server.port": port === "" ? (protocol === "https:" ? 443 : 80) : Number(port)
+  }
+}
+
+const interrupted = "interrupted"
+
+/** The error's tag. `_OTHER` is the convention's name for all that have none. */
+const errorTypeOf = (cause: Cause.Cause<unknown>): string => {
+  if (Cause.hasInterruptsOnly(cause)) return interrupted
+  const error = Cause.squash(cause)
+  return Predicate.hasProperty(error, "_tag") && typeof error._tag === "string" ? error._tag : "_OTHER"
+}
+
+interface Answer {
+  readonly cost?: number | undefined
+  readonly attributes?: Attributes
+}
+
+/** What a response says about its generation. Responses of other operations have no such fields. */
+const answerOf = (value: unknown): Answer => {
+  if (!Predicate.hasProperty(value, "usage") || !Predicate.isObject(value.usage)) return {}
+  const number = (name: string): number | undefined => {
+    const amount: unknown = Reflect.get(Object(value.usage), name)
+    return typeof amount === "number" ? amount : undefined
+  }
+  const text = (name: string): string | undefined => {
+    const field: unknown = Reflect.get(value, name)
+    return typeof field === "string" ? field : undefined
+  }
+  const cost = number("cost")
+  return {
+    cost,
+    attributes: {
+      "gen_ai.response.id": text("id"),
+      "gen_ai.response.model": text("model"),
+      "gen_ai.usage.input_tokens": number("input_tokens") ?? number("total_tokens"),
+      "gen_ai.usage.output_tokens": number("output_tokens"),
+      "model_gateway.provider": text("provider"),
+      "model_gateway.usage.search_units": number("search_units"),
+      "model_gateway.usage.seconds": number("seconds"),
+      "model_gateway.usage.cost": cost
+    }
+  }
+}
