@@ -36,6 +36,7 @@ it("exports exactly these modules", () => {
     "RetryPolicy",
     "Routing",
     "SchemaCompiler",
+    "Telemetry",
     "Trace",
     "Transcription",
     "UploadMonitor",
