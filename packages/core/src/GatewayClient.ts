@@ -79,8 +79,9 @@ export class GatewayClient extends Context.Service<
 export const make: Effect.Effect<GatewayClient["Service"], never, GatewayConfig | HttpClient.HttpClient> = Effect.gen(
   function* () {
     const config = yield* GatewayConfig
+    const client = yield* HttpClient.HttpClient
     const execute = Execute.make(
-      yield* HttpClient.HttpClient,
+      config.transformClient?.(client) ?? client,
       config,
       yield* SchemaCompiler,
       config.retryPolicy ?? (yield* RetryPolicy),

@@ -5,11 +5,15 @@
  */
 import * as Config from "effect/Config"
 import * as Context from "effect/Context"
+import * as Data from "effect/Data"
 import { constUndefined } from "effect/Function"
 import * as Effect from "effect/Effect"
+import type * as HttpClient from "effect/http/HttpClient"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import * as SchemaIssue from "effect/SchemaIssue"
+import { correctedBaseUrl } from "./internal/baseUrl.ts"
 import type * as RetryBudget from "./RetryBudget.ts"
 import type { RetryPolicy } from "./RetryPolicy.ts"
 
@@ -36,6 +40,29 @@ export const RefusedToken = Context.Reference<Redacted.Redacted<string> | undefi
 export type Credential = Redacted.Redacted<string> | Effect.Effect<Redacted.Redacted<string>, unknown>
 
 /**
+ * Adds to the `HttpClient` of a layer: headers, a signature, another proxy, tracing, a recording.
+ *
+ * @since 0.1.0
+ */
+export type TransformClient = (client: HttpClient.HttpClient) => HttpClient.HttpClient
+
+/**
+ * The base URL is not the address of a gateway: it is not an HTTP or HTTPS URL, does not end in
+ * `/api/v1`, or has credentials, a query or a fragment. The message shows the corrected URL. It
+ * never quotes the original, which may hold a password.
+ *
+ * @since 0.1.0
+ */
+export class InvalidBaseUrl extends Data.TaggedError("InvalidBaseUrl")<{
+  /** The base URL that was probably meant. */
+  readonly corrected: string
+}> {
+  override get message(): string {
+    return `The base URL must be an HTTP or HTTPS URL that ends in /api/v1, without credentials, query and fragment, such as ${this.corrected}`
+  }
+}
+
+/**
  * @since 0.1.0
  */
 export class GatewayConfig extends Context.Service<
@@ -49,6 +76,8 @@ export class GatewayConfig extends Context.Service<
     readonly retryBudget: RetryBudget.Options | undefined
     /** The policy of calls that do not set one. */
     readonly retryPolicy: RetryPolicy | undefined
+    /** See {@link Options}. */
+    readonly transformClient?: TransformClient | undefined
   }
 >()("@model-gateway/core/GatewayConfig") {}
 
@@ -68,12 +97,18 @@ export interface Options {
    * layer, or else `RetryPolicy.make()`.
    */
   readonly retryPolicy?: RetryPolicy | undefined
+  /**
+   * Changes the `HttpClient` of this client, for example with `HttpClient.mapRequest`. It runs once,
+   * when the layer is built. What it adds applies to every attempt, after the client has set its
+   * headers. Default: none.
+   */
+  readonly transformClient?: TransformClient | undefined
 }
 
 const defaultBaseUrl = "http://127.0.0.1:8787/api/v1"
 
 /**
- * Makes a configuration from values.
+ * Makes a configuration from values. The base URL is not checked: see {@link fromOptions}.
  *
  * @example
  * ```ts
@@ -90,15 +125,78 @@ export const make = (options: Options): GatewayConfig["Service"] => ({
   credential: options.credential,
   workspaceId: options.workspaceId,
   retryBudget: options.retryBudget,
-  retryPolicy: options.retryPolicy
+  retryPolicy: options.retryPolicy,
+  transformClient: options.transformClient
 })
 
+const check = (config: GatewayConfig["Service"]): Effect.Effect<GatewayConfig["Service"], InvalidBaseUrl> => {
+  const corrected = correctedBaseUrl(config.baseUrl)
+  return corrected === undefined ? Effect.succeed(config) : Effect.fail(new InvalidBaseUrl({ corrected }))
+}
+
 /**
- * Provides a configuration from values.
+ * Makes a configuration from values, and checks its base URL.
  *
  * @since 0.1.0
  */
-export const layer = (options: Options): Layer.Layer<GatewayConfig> => Layer.succeed(GatewayConfig, make(options))
+export const fromOptions = (options: Options): Effect.Effect<GatewayConfig["Service"], InvalidBaseUrl> =>
+  check(make(options))
+
+/**
+ * Provides a configuration from values, whose base URL is checked.
+ *
+ * @since 0.1.0
+ */
+export const layer = (options: Options): Layer.Layer<GatewayConfig, InvalidBaseUrl> =>
+  Layer.effect(GatewayConfig, fromOptions(options))
+
+/**
+ * The options of {@link Options}, where the address, the credential and the workspace are `Config`s.
+ *
+ * @since 0.1.0
+ */
+export interface ConfigOptions extends Omit<Options, "baseUrl" | "credential" | "workspaceId"> {
+  /** Default: `MODEL_GATEWAY_BASE_URL`, or else `http://127.0.0.1:8787/api/v1`. */
+  readonly baseUrl?: Config.Config<string> | undefined
+  /** Default: `MODEL_GATEWAY_API_KEY`, which is required. */
+  readonly credential?: Config.Config<Redacted.Redacted<string>> | undefined
+  /** Default: `MODEL_GATEWAY_WORKSPACE_ID`, or else the key's default workspace. */
+  readonly workspaceId?: Config.Config<string | undefined> | undefined
+}
+
+const baseUrlName = "MODEL_GATEWAY_BASE_URL"
+
+/** Unlike `Config.URL`, its error does not quote the value, which may hold a password. */
+const baseUrlConfig = Config.String(baseUrlName).pipe(
+  Config.mapEffect((text) =>
+    URL.canParse(text)
+      ? Effect.succeed(text)
+      : Effect.fail(
+          new Config.ConfigError(
+            new Schema.SchemaError(
+              new SchemaIssue.Pointer(
+                [baseUrlName],
+                new SchemaIssue.InvalidValue({ message: "It must be an HTTP or HTTPS URL" })
+              )
+            )
+          )
+        )
+  ),
+  Config.withDefault(defaultBaseUrl)
+)
+
+/**
+ * The configuration from `Config`s. Its base URL is not checked.
+ *
+ * @since 0.1.0
+ */
+export const fromConfigs = ({
+  baseUrl = baseUrlConfig,
+  credential = Config.Redacted("MODEL_GATEWAY_API_KEY"),
+  workspaceId = Config.withDefault(Config.NonEmptyString("MODEL_GATEWAY_WORKSPACE_ID"), undefined),
+  ...options
+}: ConfigOptions = {}): Config.Config<GatewayConfig["Service"]> =>
+  Config.map(Config.all({ baseUrl, credential, workspaceId }), (read) => make({ ...options, ...read }))
 
 /**
  * The configuration from environment variables: `MODEL_GATEWAY_BASE_URL` (default:
@@ -107,25 +205,33 @@ export const layer = (options: Options): Layer.Layer<GatewayConfig> => Layer.suc
  *
  * @since 0.1.0
  */
-export const config: Config.Config<GatewayConfig["Service"]> = Config.all({
-  baseUrl: Config.URL("MODEL_GATEWAY_BASE_URL").pipe(
-    Config.map((url) => url.href),
-    Config.withDefault(defaultBaseUrl)
-  ),
-  credential: Config.Redacted("MODEL_GATEWAY_API_KEY"),
-  workspaceId: Config.option(Config.NonEmptyString("MODEL_GATEWAY_WORKSPACE_ID"))
-}).pipe(
-  Config.map(({ baseUrl, credential, workspaceId }) =>
-    make({ baseUrl, credential, workspaceId: Option.getOrUndefined(workspaceId) })
+export const config: Config.Config<GatewayConfig["Service"]> = fromConfigs()
+
+/**
+ * Provides the configuration from the current `ConfigProvider`, with the caller's own `Config`s and
+ * the other options of {@link Options}.
+ *
+ * @example
+ * ```ts
+ * import { GatewayConfig } from "@model-gateway/core"
+ * import { Config } from "effect"
+ *
+ * const layer = GatewayConfig.layerConfigWith({ credential: Config.Redacted("RANKING_KEY") })
+ * ```
+ *
+ * @since 0.1.0
+ */
+export const layerConfigWith = (
+  options: ConfigOptions
+): Layer.Layer<GatewayConfig, Config.ConfigError | InvalidBaseUrl> =>
+  Layer.effect(
+    GatewayConfig,
+    Effect.suspend(() => Effect.flatMap(fromConfigs(options), check))
   )
-)
 
 /**
  * Provides the configuration from the current `ConfigProvider`. See {@link config} for the names.
  *
  * @since 0.1.0
  */
-export const layerConfig: Layer.Layer<GatewayConfig, Config.ConfigError> = Layer.effect(
-  GatewayConfig,
-  Effect.suspend(() => config)
-)
+export const layerConfig: Layer.Layer<GatewayConfig, Config.ConfigError | InvalidBaseUrl> = layerConfigWith({})

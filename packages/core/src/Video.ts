@@ -325,7 +325,8 @@ export const submit = (request: Request, options?: CallOptions): Effect.Effect<J
 export const get = (
   id: string,
   options?: { readonly wait?: number | undefined }
-): Effect.Effect<Job, Failure, GatewayClient> => call(getVideo, { params: { id }, query: { wait: options?.wait } })
+): Effect.Effect<Job, Failure, GatewayClient> =>
+  call(getVideo, { params: { id }, query: { wait: options?.wait }, isLongPoll: options?.wait !== undefined })
 
 /**
  * Streams one of a finished job's videos. Default for `index`: 0, the first.

@@ -463,7 +463,7 @@ describe("the attempt", () => {
     return Effect.gen(function* () {
       yield* (yield* gateway).currentKey
       yield* (yield* gateway).currentKey
-      expect(seen).toEqual([1, 2, 3, 1].map((number) => ({ operation: "currentKey", number })))
+      expect(seen).toEqual([1, 2, 3, 1].map((number) => ({ operation: "currentKey", number, isLongPoll: false })))
       expect(yield* RetryPolicy.CurrentAttempt).toBe(undefined)
     }).pipe(stub.run(), every("0 millis"))
   })

@@ -40,11 +40,14 @@ export const make = (answer: (sent: Sent, number: number) => Answer) => {
           Layer.provide(around),
           Layer.provide(Layer.succeed(HttpClient.HttpClient, client)),
           Layer.provide(
-            GatewayConfig.layer({
-              baseUrl: "http://gateway.test/api/v1",
-              credential: Redacted.make("mg_sk_secret"),
-              ...options
-            })
+            Layer.succeed(
+              GatewayConfig.GatewayConfig,
+              GatewayConfig.make({
+                baseUrl: "http://gateway.test/api/v1",
+                credential: Redacted.make("mg_sk_secret"),
+                ...options
+              })
+            )
           )
         )
       )

@@ -11,7 +11,18 @@ import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import type * as Undici from "@effect/platform-node/Undici"
 import { Gateway, type GatewayClient, GatewayConfig, SchemaCompiler } from "@model-gateway/core"
-import { type Config, ConfigProvider, Effect, FileSystem, Layer, type PlatformError, Random, Tracer } from "effect"
+import {
+  type Config,
+  ConfigProvider,
+  Context,
+  Effect,
+  FileSystem,
+  Layer,
+  type PlatformError,
+  Random,
+  type Scope,
+  Tracer
+} from "effect"
 import { HttpClient, type HttpClientError } from "effect/http"
 import * as SchemaJITCompiler from "effect/schema/SchemaJITCompiler"
 import { canDispatch, dispatch } from "./internal/dispatch.ts"
@@ -74,7 +85,28 @@ export const layerHttpClient = (options: PoolOptions = {}): Layer.Layer<HttpClie
 const layerCompiler = Layer.succeed(SchemaCompiler.SchemaCompiler, ({ ast }) => SchemaJITCompiler.enable(ast))
 
 /**
- * Provides the client, configured by values.
+ * The configuration of the client by values, and its connection pool.
+ *
+ * @since 0.1.0
+ */
+export interface Options extends GatewayConfig.Options {
+  readonly pool?: PoolOptions | undefined
+}
+
+/**
+ * The configuration of the client by `Config`s, and its connection pool.
+ *
+ * @since 0.1.0
+ */
+export interface ConfigOptions extends GatewayConfig.ConfigOptions {
+  readonly pool?: PoolOptions | undefined
+}
+
+const layerOver = (pool: PoolOptions | undefined) =>
+  Layer.fresh(Gateway.layer).pipe(Layer.provide(layerCompiler), Layer.provide(layerHttpClient(pool)))
+
+/**
+ * Provides the client, configured by values. An invalid base URL fails the layer.
  *
  * @example
  * ```ts
@@ -92,30 +124,60 @@ const layerCompiler = Layer.succeed(SchemaCompiler.SchemaCompiler, ({ ast }) => 
  *
  * @since 0.1.0
  */
-export const layer = (
-  options: GatewayConfig.Options & { readonly pool?: PoolOptions | undefined }
-): Layer.Layer<Gateway.Gateway | GatewayClient.GatewayClient> =>
-  Layer.fresh(Gateway.layer).pipe(
-    Layer.provide(layerCompiler),
-    Layer.provide(layerHttpClient(options.pool)),
-    Layer.provide(GatewayConfig.layer(options))
-  )
+export const layer = ({
+  pool,
+  ...options
+}: Options): Layer.Layer<Gateway.Gateway | GatewayClient.GatewayClient, GatewayConfig.InvalidBaseUrl> =>
+  Layer.provide(layerOver(pool), GatewayConfig.layer(options))
 
 /**
  * Provides the client, configured by the current `ConfigProvider`: `MODEL_GATEWAY_API_KEY`
- * (required), `MODEL_GATEWAY_BASE_URL` and `MODEL_GATEWAY_WORKSPACE_ID`. Provide
- * {@link layerDotEnv} to it to read a `.env` file, too.
+ * (required), `MODEL_GATEWAY_BASE_URL` and `MODEL_GATEWAY_WORKSPACE_ID`, or the `Config`s that you
+ * pass. Provide {@link layerDotEnv} to it to read a `.env` file, too.
+ *
+ * @example
+ * ```ts
+ * import { NodeGateway } from "@model-gateway/node"
+ * import { RetryPolicy } from "@model-gateway/core"
+ * import { Config } from "effect"
+ *
+ * const layer = NodeGateway.layerConfig({
+ *   credential: Config.Redacted("RANKING_KEY"),
+ *   retryPolicy: RetryPolicy.make({ deadline: "30 seconds" })
+ * })
+ * ```
  *
  * @since 0.1.0
  */
-export const layerConfig = (
-  options: { readonly pool?: PoolOptions | undefined } = {}
-): Layer.Layer<Gateway.Gateway | GatewayClient.GatewayClient, Config.ConfigError> =>
-  Layer.fresh(Gateway.layer).pipe(
-    Layer.provide(layerCompiler),
-    Layer.provide(layerHttpClient(options.pool)),
-    Layer.provide(Layer.fresh(GatewayConfig.layerConfig))
-  )
+export const layerConfig = ({ pool, ...options }: ConfigOptions = {}): Layer.Layer<
+  Gateway.Gateway | GatewayClient.GatewayClient,
+  Config.ConfigError | GatewayConfig.InvalidBaseUrl
+> => Layer.provide(layerOver(pool), GatewayConfig.layerConfigWith(options))
+
+/**
+ * Makes a client that is a value, for a program that uses several keys: each has its own
+ * connections, which are closed with the scope.
+ *
+ * @example
+ * ```ts
+ * import { NodeGateway } from "@model-gateway/node"
+ * import { Config, Effect } from "effect"
+ *
+ * const program = Effect.gen(function*() {
+ *   const ranking = yield* NodeGateway.make({ credential: yield* Config.Redacted("RANKING_KEY") })
+ *   const managing = yield* NodeGateway.make({ credential: yield* Config.Redacted("MANAGEMENT_KEY") })
+ *   const { data } = yield* managing.listKeys()
+ *   const { results } = yield* ranking.rerank({ model: "sandbox/bm25", query: "pears", documents: ["apples", "pears"] })
+ *   return { keys: data.length, results }
+ * }).pipe(Effect.scoped)
+ * ```
+ *
+ * @since 0.1.0
+ */
+export const make = (
+  options: Options
+): Effect.Effect<Gateway.Gateway["Service"], GatewayConfig.InvalidBaseUrl, Scope.Scope> =>
+  Effect.map(Layer.build(layer(options)), Context.get(Gateway.Gateway))
 
 /**
  * Adds a `.env` file, if it exists, to the current `ConfigProvider`. Environment variables take

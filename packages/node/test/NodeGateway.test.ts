@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Gateway, RetryPolicy } from "@model-gateway/core"
 import { NodeFile, NodeGateway } from "@model-gateway/node"
-import { ConfigProvider, Deferred, Effect, Fiber, Layer, Redacted, Stream, Tracer } from "effect"
+import { Config, ConfigProvider, Deferred, Effect, Fiber, Layer, Redacted, Schedule, Stream, Tracer } from "effect"
+import { HttpClient, HttpClientRequest } from "effect/http"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -145,11 +146,14 @@ describe("NodeGateway", () => {
     }).pipe(Effect.provide(NodeGateway.layer({ baseUrl: "http://127.0.0.1:1/api/v1", credential: Redacted.make("k") })))
   )
 
-  it.live("an invalid base URL is a TransportError, not a crash", () =>
+  it.live("an invalid base URL fails the layer, with the corrected URL in the message", () =>
     Effect.gen(function* () {
-      const error = yield* Effect.flip(once(rerank))
-      assert.strictEqual(error._tag, "TransportError")
-    }).pipe(Effect.provide(NodeGateway.layer({ baseUrl: "nowhere", credential: Redacted.make("k") })))
+      const error = yield* Effect.flip(
+        Effect.provide(rerank, NodeGateway.layer({ baseUrl: "http://127.0.0.1:1", credential: Redacted.make("k") }))
+      )
+      assert.strictEqual(error._tag, "InvalidBaseUrl")
+      assert.include(error.message, "http://127.0.0.1:1/api/v1")
+    })
   )
 
   it.live("interruption aborts the request", () => {
@@ -235,6 +239,38 @@ describe("configuration", () => {
   const peer = layerPeer((request, response) => {
     request.resume().on("end", () => json(response, { ...ranking, id: request.headers.authorization ?? "" }))
   })
+
+  it.live("comes from the caller's own Configs, with the other options as values", () =>
+    Effect.gen(function* () {
+      const { origin } = yield* Peer
+      let attempts = 0
+      const layer = NodeGateway.layerConfig({
+        baseUrl: Config.String("RANKING_URL"),
+        credential: Config.Redacted("RANKING_KEY"),
+        transformClient: HttpClient.mapRequest((request) => {
+          attempts++
+          return attempts === 1 ? HttpClientRequest.setUrl(request, "http://127.0.0.1:1/") : request
+        }),
+        retryPolicy: RetryPolicy.make({ schedule: () => Schedule.forever })
+      }).pipe(
+        Layer.provide(
+          ConfigProvider.layer(ConfigProvider.fromEnvRecord({ RANKING_URL: `${origin}/api/v1`, RANKING_KEY: "own" }))
+        )
+      )
+      assert.strictEqual((yield* Effect.provide(rerank, layer)).id, "Bearer own")
+      assert.strictEqual(attempts, 2)
+    }).pipe(Effect.provide(peer))
+  )
+
+  it.live("a RetryPolicy that is provided to the layer applies to its calls", () =>
+    Effect.gen(function* () {
+      const layer = NodeGateway.layer({ baseUrl: "http://127.0.0.1:1/api/v1", credential: Redacted.make("k") }).pipe(
+        Layer.provide(Layer.succeed(RetryPolicy.RetryPolicy, RetryPolicy.none))
+      )
+      const error = yield* Effect.flip(Effect.provide(rerank, layer))
+      assert.propertyVal(error, "attempts", 1)
+    })
+  )
 
   it.live("comes from the environment, then from a .env file", () =>
     Effect.gen(function* () {

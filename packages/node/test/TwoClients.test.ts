@@ -49,6 +49,19 @@ it.live("two clients of one application keep their keys apart", () =>
   })
 )
 
+it.live("two clients that are values keep their keys apart, and need no tag", () =>
+  Effect.gen(function* () {
+    const { baseUrl, seen } = yield* bearers
+    const [first, second] = yield* Effect.all([
+      NodeGateway.make({ baseUrl, credential: Redacted.make("ordinary") }),
+      NodeGateway.make({ baseUrl, credential: Redacted.make("management") })
+    ])
+    yield* Effect.exit(first.currentKey)
+    yield* Effect.exit(second.currentKey)
+    assert.deepStrictEqual(seen, ["Bearer ordinary", "Bearer management"])
+  })
+)
+
 it.live("two clients from two configurations keep their keys apart", () =>
   Effect.gen(function* () {
     const { baseUrl, seen } = yield* bearers

@@ -317,11 +317,14 @@ export const layer = (
       return Context.make(Recorder.Recorder, recorder).pipe(Context.add(HttpClient.HttpClient, recorder.record(http)))
     })
   )
-  const config = GatewayConfig.layer({
-    ...options,
-    baseUrl: options.baseUrl ?? "http://gateway.test/api/v1",
-    credential: options.credential ?? Redacted.make("test")
-  })
+  const config = Layer.succeed(
+    GatewayConfig.GatewayConfig,
+    GatewayConfig.make({
+      ...options,
+      baseUrl: options.baseUrl ?? "http://gateway.test/api/v1",
+      credential: options.credential ?? Redacted.make("test")
+    })
+  )
   return Layer.fresh(Gateway.layer).pipe(Layer.provide(config), Layer.provideMerge(scripted))
 }
 

@@ -102,7 +102,10 @@ export const make = (
               orElse: () => Effect.fail(timedOut(kind, kind === "deadline" ? deadline : limit))
             })
           : limitedUpload(attempt, { response, kind, stall }, (moving) => (uploading += moving))
-      ).pipe(Effect.provideService(CurrentAttempt, { operation, number: attempts }), Effect.result)
+      ).pipe(
+        Effect.provideService(CurrentAttempt, { operation, number: attempts, isLongPoll: parts.isLongPoll === true }),
+        Effect.result
+      )
       if (Result.isSuccess(result)) {
         budget.deposit()
         return result.success

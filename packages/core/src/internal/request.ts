@@ -30,6 +30,8 @@ export interface Request {
   readonly form?: FormData | undefined
   /** Default: a new key, if the operation accepts one. */
   readonly idempotencyKey?: string | undefined
+  /** Whether the service holds the request until something changes. Default: false. */
+  readonly isLongPoll?: boolean | undefined
 }
 
 /** The request of one call. Each attempt passes its own authorization header. */
