@@ -35,7 +35,7 @@ it.each(pages)("$name grew by no more than 5 %", ({ page }) => {
   expect(sizeOf(page).gzipped).toBeGreaterThan(baseline.gzipped * 0.9)
 })
 
-it("a page with this project is at most 52 KB gzipped, and 10 KB more than with Effect alone", () => {
+it("a page with this project is at most 50 KB gzipped, and 7 KB more than with Effect alone", () => {
   expect(sizeOf("this-project").gzipped).toBeLessThanOrEqual(targets.gzipped)
   expect(sizeOf("this-project").gzipped - sizeOf("effect-by-hand").gzipped).toBeLessThanOrEqual(targets.overEffect)
 })

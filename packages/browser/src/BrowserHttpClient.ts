@@ -1,15 +1,18 @@
 /**
- * The `HttpClient` for browsers. It uses `fetch`, and XMLHttpRequest for requests with
- * {@link UploadProgress}, because `fetch` does not report upload progress. Interrupting a call
+ * The `HttpClient` for browsers. It sends forms through XMLHttpRequest, because `fetch` does not
+ * report the progress of an upload, and all other requests through `fetch`. Interrupting a call
  * aborts its request in both cases.
  *
  * @since 0.1.0
  */
+import { CurrentAttempt } from "@model-gateway/core/RetryPolicy"
+import { UploadMonitor } from "@model-gateway/core/UploadMonitor"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"
 import * as HttpClient from "effect/http/HttpClient"
 import * as Layer from "effect/Layer"
+import * as Fetch from "./internal/fetch.ts"
 import * as Xhr from "./internal/xhr.ts"
 import { UploadProgress } from "./UploadProgress.ts"
 
@@ -29,23 +32,17 @@ export interface Options {
   readonly traceHeaders?: boolean | undefined
 }
 
-/** Sends requests with upload progress through XMLHttpRequest, and all others through `fetch`. */
-const withUploadEvents = (fetching: HttpClient.HttpClient, withCredentials: boolean): HttpClient.HttpClient =>
-  HttpClient.transform(fetching, (effect, request) =>
-    Effect.flatMap(UploadProgress, (onProgress) => {
-      const body = onProgress === undefined ? undefined : Xhr.bodyOf(request)
-      return onProgress === undefined || body === undefined
-        ? effect
-        : HttpClient.make((request, url, signal) =>
-            Xhr.send({ request, url, body, signal, onProgress, withCredentials })
-          ).execute(request)
-    })
-  )
-
 /**
- * Provides the `HttpClient` that the layers of `BrowserGateway` use.
+ * Provides the `HttpClient` that the layers of `BrowserGateway` and `BrowserClient` use. Its bodies
+ * are text, bytes, Blobs and forms. To send a stream, use `FetchHttpClient.layer`.
  *
- * To replace `fetch`, set `FetchHttpClient.Fetch`.
+ * To replace `fetch`, set `FetchHttpClient.Fetch`. Then forms go through that function, too, unless
+ * the program listens to their progress with `UploadProgress`. A form that goes through `fetch` has
+ * to arrive within the time limit of an attempt, because nothing reports that it moves.
+ *
+ * Calls of the client follow a redirect if it is that of a GET and leads to the same origin. They
+ * fail with `InvalidResponse` after any other. The browser hides its status, which is reported as
+ * 302, and in most cases its location.
  *
  * @since 0.1.0
  */
@@ -56,12 +53,36 @@ export const layer = (options: Options = {}): Layer.Layer<HttpClient.HttpClient>
       credentials === undefined ? Context.empty() : Context.make(FetchHttpClient.RequestInit, { credentials })
     )
   )
+  const client = HttpClient.make((request, url, signal, fiber) => {
+    const xhr = fiber.getRef(Xhr.Xhr)
+    const onProgress = fiber.getRef(UploadProgress)
+    const isWatched = onProgress !== undefined && request.body._tag !== "Empty" && request.body._tag !== "Stream"
+    const isForm =
+      request.body._tag === "FormData" && Context.getOrUndefined(fiber.context, FetchHttpClient.Fetch) === undefined
+    if (xhr === undefined || !(isWatched || isForm)) return Fetch.send(request, url, signal, fiber)
+    const monitor = fiber.getRef(UploadMonitor)
+    return Xhr.send(xhr, {
+      request,
+      url,
+      signal,
+      withCredentials: credentials === "include",
+      followsRedirects: fiber.getRef(CurrentAttempt) === undefined,
+      onProgress: (sent, total) => {
+        onProgress?.({ loaded: sent, total })
+        monitor?.({ sent, total })
+      }
+    })
+  })
   return Layer.effect(HttpClient.HttpClient)(
-    Effect.map(HttpClient.HttpClient, (fetching) =>
-      HttpClient.transformResponse(
-        withUploadEvents(fetching, credentials === "include"),
-        Effect.updateContext((context: Context.Context<never>) => Context.merge(defaults, context))
+    Effect.contextWith((context: Context.Context<never>) =>
+      Effect.succeed(
+        HttpClient.transformResponse(
+          client,
+          Effect.updateContext((request: Context.Context<never>) =>
+            Context.merge(context, Context.merge(defaults, request))
+          )
+        )
       )
     )
-  ).pipe(Layer.provide(FetchHttpClient.layer))
+  )
 }

@@ -138,6 +138,46 @@ describe.skipIf(options === undefined)("in a browser", () => {
     }
   )
 
+  it("an upload that moves outlives every time limit, although the page does not listen to its progress", async () => {
+    let more = () => {}
+    server.on("/api/v1/files", (request, response, seen) => {
+      more = readUpTo(request, seen, 2 * megabyte).more
+      request.on("end", () => json(response, 200, stored))
+    })
+    const limits = { attemptTimeout: "2 seconds", deadline: "2 seconds" } as const
+    const arrived = server.next("/api/v1/files")
+    await page.evaluate(([bytes, limits]) => actions.uploadWithin(bytes, limits), [64 * megabyte, limits] as const)
+    await arrived
+    // Longer than both limits.
+    setTimeout(() => more(), 2500)
+    expect(await outcome()).toMatch(/^ok: /)
+    expect(complaints).toEqual([])
+  })
+
+  it("an upload that stalls ends at the limit for that, and its connection is closed", async () => {
+    let more = () => {}
+    server.on("/api/v1/files", (request, _, seen) => {
+      more = readUpTo(request, seen, 2 * megabyte).more
+    })
+    const arrived = server.next("/api/v1/files")
+    await page.evaluate((bytes) => actions.uploadWithin(bytes, { stallTimeout: "1 second" }), 64 * megabyte)
+    expect(await outcome()).toMatch(/^TimeoutError: uploadFile: no progress within 1000 ms, after 1 attempt\./)
+    more()
+    expect(await (await arrived).ended).toBe("aborted")
+  })
+
+  it("a response that stalls ends at the limit of its attempt, and its connection is closed", async () => {
+    const closed = new Promise((resolve) => {
+      server.on("/api/v1/rerank", (_, response) => {
+        response.on("close", resolve)
+        response.writeHead(200, { "content-type": "application/json" }).write("{")
+      })
+    })
+    await page.evaluate(() => actions.rerankWithin({ attemptTimeout: "1 second" }))
+    expect(await outcome()).toMatch(/^TimeoutError: rerank: no response within 1000 ms, after 1 attempt\./)
+    await closed
+  })
+
   it("canceling during the delay before a retry ends the call at once", async () => {
     server.on("/api/v1/rerank", (_, response) => json(response, 503, envelope(503, "down"), { "retry-after": "60" }))
     const arrived = server.next("/api/v1/rerank")

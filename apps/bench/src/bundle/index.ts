@@ -8,7 +8,8 @@ import { build } from "vite"
 
 /** The pages, one per file in `pages/`. */
 export const pages = [
-  { name: "@model-gateway/browser", page: "this-project" },
+  { name: "@model-gateway/browser, one function", page: "this-project" },
+  { name: "@model-gateway/browser, all methods", page: "all-methods" },
   { name: "Effect by hand", page: "effect-by-hand" },
   { name: "@openrouter/sdk, one function", page: "openrouter-function" },
   { name: "@openrouter/sdk, class", page: "openrouter-class" },
@@ -25,10 +26,10 @@ export interface Size {
 }
 
 /**
- * Targets, gzipped: 52 KB in total, and 10 KB more than handwritten Effect code. KB are 1000 bytes,
- * as in Vite.
+ * Targets of a page that imports one function, gzipped: 50 KB in total, and 7 KB more than
+ * handwritten Effect code. KB are 1000 bytes, as in Vite.
  */
-export const targets = { gzipped: 52_000, overEffect: 10_000 }
+export const targets = { gzipped: 50_000, overEffect: 7_000 }
 
 // The compiled module next to this file, or the source if a test imports it.
 const extension = import.meta.url.endsWith(".ts") ? "ts" : "js"
@@ -80,14 +81,14 @@ export const run = async (_quick: boolean): Promise<ReadonlyArray<string>> => {
     const { gzipped, minified } = size(page)
     const note =
       page === "this-project"
-        ? `≤ 52 KB: ${verdict(ours <= targets.gzipped)}; ≤ 10 KB over Effect by hand: ` +
+        ? `≤ 50 KB: ${verdict(ours <= targets.gzipped)}; ≤ 7 KB over Effect by hand: ` +
           `${kilobytes(ours - byHand)}, ${verdict(ours - byHand <= targets.overEffect)}`
         : ""
     return [name, kilobytes(minified), kilobytes(gzipped), (gzipped / ours).toFixed(2), note] as const
   })
   const header = ["page", "min KB", "gzip KB", "× ours", ""] as const
   const table = [header, ...rows].map(([name, ...numbers]) =>
-    `${name.padEnd(30)}${numbers.map((cell, i) => (i < 3 ? cell.padStart(10) : `   ${cell}`)).join("")}`.trimEnd()
+    `${name.padEnd(38)}${numbers.map((cell, i) => (i < 3 ? cell.padStart(10) : `   ${cell}`)).join("")}`.trimEnd()
   )
   return [["Bundle: a page that makes one rerank call", ...table, ""].join("\n")]
 }

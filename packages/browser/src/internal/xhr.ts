@@ -1,41 +1,21 @@
-/** Sends a request through XMLHttpRequest, which reports upload progress. */
+/** Sends a request through XMLHttpRequest, which reports the progress of an upload. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Headers from "effect/http/Headers"
-import * as HttpClientError from "effect/http/HttpClientError"
+import type * as HttpClientError from "effect/http/HttpClientError"
 import type * as HttpClientRequest from "effect/http/HttpClientRequest"
 import * as HttpClientResponse from "effect/http/HttpClientResponse"
-import type { Progress } from "../UploadProgress.ts"
+import { bodyOf, redirect, transportError } from "./request.ts"
 
-/** Makes an XMLHttpRequest. Tests replace it. */
-export const Xhr = Context.Reference<() => XMLHttpRequest>("@model-gateway/browser/Xhr", {
-  defaultValue: () => () => new XMLHttpRequest()
+/** Makes an XMLHttpRequest. Undefined where there is none, as in a service worker. */
+export const Xhr = Context.Reference<(() => XMLHttpRequest) | undefined>("@model-gateway/browser/Xhr", {
+  defaultValue: () => (typeof XMLHttpRequest === "undefined" ? undefined : () => new XMLHttpRequest())
 })
-
-/**
- * The request's body in a form that XMLHttpRequest can send. Undefined if there is no body, or if
- * it is a stream, which only `fetch` can send.
- */
-export const bodyOf = (request: HttpClientRequest.HttpClientRequest): XMLHttpRequestBodyInit | undefined => {
-  switch (request.body._tag) {
-    case "FormData":
-      return request.body.formData
-    case "Uint8Array":
-      return new Blob([new Uint8Array(request.body.body)])
-    case "Raw":
-      return typeof request.body.body === "string" || request.body.body instanceof Blob ? request.body.body : undefined
-    case "Empty":
-    case "Stream":
-      return undefined
-  }
-}
 
 /** Statuses without a body: `Response` throws if it gets one. */
 const bodiless = new Set([204, 205, 304])
 
-/** Undefined for status 0, which XMLHttpRequest reports if there was no response. */
-const responseOf = (xhr: XMLHttpRequest): Response | undefined => {
-  if (xhr.status < 200) return undefined
+const responseOf = (xhr: XMLHttpRequest): Response => {
   const body: unknown = xhr.response
   return new Response(body instanceof ArrayBuffer && !bodiless.has(xhr.status) ? body : null, {
     status: xhr.status,
@@ -54,62 +34,62 @@ const responseOf = (xhr: XMLHttpRequest): Response | undefined => {
 export interface Options {
   readonly request: HttpClientRequest.HttpClientRequest
   readonly url: URL
-  readonly body: XMLHttpRequestBodyInit
   /** Aborted when the request's scope closes. Interruption aborts the request without it. */
   readonly signal: AbortSignal
   readonly withCredentials: boolean
-  readonly onProgress: (progress: Progress) => void
+  /** Called when the upload begins and moves, and with `sent` equal to `total` at its end. */
+  readonly onProgress: (sent: number, total: number | undefined) => void
+  /** Whether a response from another address than `url` is returned like any other. */
+  readonly followsRedirects: boolean
 }
 
 export const send = (
-  options: Options
+  make: () => XMLHttpRequest,
+  { followsRedirects, onProgress, request, signal, url, withCredentials }: Options
 ): Effect.Effect<HttpClientResponse.HttpClientResponse, HttpClientError.HttpClientError> =>
-  Effect.flatMap(Xhr, (make) =>
-    Effect.callback<HttpClientResponse.HttpClientResponse, HttpClientError.HttpClientError>((resume) => {
-      const { body, onProgress, request, signal, url, withCredentials } = options
-      const xhr = make()
-      const fail = (cause: unknown) =>
-        resume(
-          Effect.fail(
-            new HttpClientError.HttpClientError({
-              reason: new HttpClientError.TransportError({ request, cause })
-            })
-          )
+  Effect.callback((resume) => {
+    const xhr = make()
+    const fail = (cause: unknown) => resume(Effect.fail(transportError(request, cause)))
+    // The browser gives no details, so that a page cannot probe a network.
+    const networkFailure = () =>
+      fail(new TypeError("the network failed, or the gateway does not allow this page's origin"))
+    const abort = () => xhr.abort()
+
+    xhr.upload.onprogress = ({ lengthComputable, loaded, total }) =>
+      onProgress(loaded, lengthComputable ? total : undefined)
+    xhr.upload.onload = ({ loaded }) => onProgress(loaded, loaded)
+    xhr.onload = () => {
+      // Status 0: there was no response.
+      if (xhr.status < 200) return networkFailure()
+      // It follows redirects without asking. All that a page learns is where they ended.
+      const isRedirected = !followsRedirects && xhr.responseURL !== "" && xhr.responseURL !== url.href
+      resume(
+        Effect.succeed(
+          isRedirected ? redirect(request, xhr.responseURL) : HttpClientResponse.fromWeb(request, responseOf(xhr))
         )
-      const abort = () => xhr.abort()
+      )
+    }
+    xhr.onerror = networkFailure
+    xhr.onabort = () => fail(new DOMException("the request was aborted", "AbortError"))
+    signal.addEventListener("abort", abort, { once: true })
 
-      xhr.upload.onprogress = (event) =>
-        onProgress({ loaded: event.loaded, total: event.lengthComputable ? event.total : undefined })
-      xhr.onload = () => {
-        const response = responseOf(xhr)
-        if (response === undefined) fail(networkFailure())
-        else resume(Effect.succeed(HttpClientResponse.fromWeb(request, response)))
+    onProgress(0, undefined)
+    try {
+      xhr.open(request.method, url)
+      xhr.responseType = "arraybuffer"
+      xhr.withCredentials = withCredentials
+      // The platform sets the length itself and warns if a page does.
+      for (const [name, value] of Object.entries(Headers.remove(request.headers, "content-length"))) {
+        xhr.setRequestHeader(name, value)
       }
-      // The browser gives no details, so that a page cannot probe a network.
-      xhr.onerror = () => fail(networkFailure())
-      xhr.onabort = () => fail(new DOMException("the request was aborted", "AbortError"))
-      signal.addEventListener("abort", abort, { once: true })
+      xhr.send(bodyOf(request) ?? null)
+    } catch (cause) {
+      fail(cause)
+    }
 
-      onProgress({ loaded: 0, total: undefined })
-      try {
-        xhr.open(request.method, url)
-        xhr.responseType = "arraybuffer"
-        xhr.withCredentials = withCredentials
-        // The platform sets the length itself and warns if a page does.
-        for (const [name, value] of Object.entries(Headers.remove(request.headers, "content-length"))) {
-          xhr.setRequestHeader(name, value)
-        }
-        xhr.send(body)
-      } catch (cause) {
-        fail(cause)
-      }
-
-      return Effect.sync(() => {
-        signal.removeEventListener("abort", abort)
-        xhr.onabort = null
-        xhr.abort()
-      })
+    return Effect.sync(() => {
+      signal.removeEventListener("abort", abort)
+      xhr.onabort = null
+      xhr.abort()
     })
-  )
-
-const networkFailure = () => new TypeError("the network failed, or the gateway does not allow this page's origin")
+  })

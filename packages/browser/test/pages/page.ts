@@ -7,7 +7,7 @@ import {
   type Settings,
   UploadProgress
 } from "@model-gateway/browser"
-import { Gateway } from "@model-gateway/core"
+import { Gateway, RetryPolicy } from "@model-gateway/core"
 import { Faults, GatewayTest, Recorder, Samples } from "@model-gateway/testing"
 import { Cause, Effect, Exit, Fiber, type Layer, Redacted, Stream } from "effect"
 
@@ -49,6 +49,9 @@ const upload = (bytes: number) =>
 
 const withTokens = BrowserGateway.layer({ tokenEndpoint: "/token" })
 
+const within = (limits: RetryPolicy.Options) =>
+  BrowserGateway.layer({ tokenEndpoint: "/token", retryPolicy: RetryPolicy.make({ maxRetries: 0, ...limits }) })
+
 const actions = {
   /** The outcome of the last call. */
   outcome: () => outcome,
@@ -72,6 +75,14 @@ const actions = {
       ),
       withTokens
     ),
+  listModels: () =>
+    start(
+      Effect.flatMap(Gateway.Gateway, (gateway) => gateway.listModels()),
+      withTokens
+    ),
+  /** Calls without retries and with these limits, which the layer gets. */
+  rerankWithin: (limits: RetryPolicy.Options) => start(rerank, within(limits)),
+  uploadWithin: (bytes: number, limits: RetryPolicy.Options) => start(upload(bytes), within(limits)),
   upload: (bytes: number) => start(upload(bytes), withTokens),
   uploadWatched: (bytes: number) =>
     start(upload(bytes).pipe(UploadProgress.withUploadProgress((step) => progress.push(step))), withTokens),

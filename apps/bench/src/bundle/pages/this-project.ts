@@ -1,11 +1,13 @@
-/** One rerank call with this project: its layer, with short-lived tokens and retries. */
-import { BrowserGateway } from "@model-gateway/browser"
-import { Gateway } from "@model-gateway/core"
+/**
+ * One rerank call with this project: its layer, with short-lived tokens, retries and the contract's
+ * errors.
+ */
+import { BrowserClient } from "@model-gateway/browser"
+import { Rerank } from "@model-gateway/core"
 import { Effect } from "effect"
 
-const program = Effect.gen(function* () {
-  const gateway = yield* Gateway.Gateway
-  return yield* gateway.rerank({ model: "sandbox/bm25", query: "pears", documents: ["apples", "pears"] })
-}).pipe(Effect.provide(BrowserGateway.layer({ tokenEndpoint: "/token" })))
+const program = Rerank.rank({ model: "sandbox/bm25", query: "pears", documents: ["apples", "pears"] }).pipe(
+  Effect.provide(BrowserClient.layer({ tokenEndpoint: "/token" }))
+)
 
 void Effect.runPromise(program).then(console.log)
