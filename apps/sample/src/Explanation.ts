@@ -79,7 +79,7 @@ const sentence = (step: Step, error: StepError, hints: Hints): string => {
       return `The provider behind the gateway took too long (${error.message}): try again, or send less.`
     case "InternalServerError":
       return `The gateway failed (${error.message}): tell its operator, and quote the request id.`
-    case "VideoNotMade":
+    case "VideoNotCompleted":
       return error.job.status === "failed"
         ? `The video could not be made (${error.job.error ?? "no reason given"}): change the request, or use another model.`
         : `The video was not made, because its job ${error.job.status === "cancelled" ? "was cancelled" : "expired"}: submit it again.`

@@ -49,9 +49,6 @@ export class VideoNotSaved extends Data.TaggedError("VideoNotSaved")<{
   readonly cause: unknown
 }> {}
 
-/** The job ended as `failed`, `cancelled` or `expired`. */
-export class VideoNotMade extends Data.TaggedError("VideoNotMade")<{ readonly job: Video.Job }> {}
-
 /** A file that came and went. */
 export interface StoredFile {
   readonly file: Files.File
@@ -135,7 +132,7 @@ export const followVideo = Effect.fn("Sample.followVideo")(function* (id: string
     Effect.onInterrupt(() => cancelVideo(Effect.succeed({ id }), onChange))
   )
   const final = Option.isSome(last) ? last.value : yield* gateway.getVideo(id)
-  if (final.status !== "completed") return yield* new VideoNotMade({ job: final })
+  if (final.status !== "completed") return yield* new VideoProgress.NotCompleted({ job: final })
   return { job: final, saved: yield* store.save(gateway.videoContent(id)) }
 })
 

@@ -183,17 +183,14 @@ export const make = (script: Script) => {
   )
 
   const gateway = (key: string) =>
-    Gateway.make.pipe(
-      Effect.provideService(HttpClient.HttpClient, client),
-      Effect.provideService(
-        GatewayConfig.GatewayConfig,
-        GatewayConfig.make({ baseUrl, credential: Redacted.make(key) })
-      )
+    Layer.fresh(Gateway.layer).pipe(
+      Layer.provide(Layer.succeed(HttpClient.HttpClient, client)),
+      Layer.provide(GatewayConfig.layer({ baseUrl, credential: Redacted.make(key) }))
     )
 
   const layer = Layer.mergeAll(
-    Layer.effect(Gateway.Gateway, gateway("ordinary")),
-    Layer.effect(ManagementGateway, gateway("management")),
+    gateway("ordinary"),
+    Layer.effect(ManagementGateway, Gateway.Gateway).pipe(Layer.provide(gateway("management"))),
     Layer.succeed(
       VideoStore,
       VideoStore.of({

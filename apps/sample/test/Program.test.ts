@@ -150,13 +150,13 @@ describe("a step that fails", () => {
     {
       step: "video",
       script: { "GET /videos/video_1": Fake.job("failed", { error: "the upstream is on fire" }) },
-      tag: "VideoNotMade",
+      tag: "VideoNotCompleted",
       says: ["the upstream is on fire"]
     },
     {
       step: "video",
       script: { "GET /videos/video_1": Fake.job("expired") },
-      tag: "VideoNotMade",
+      tag: "VideoNotCompleted",
       says: ["its job expired"]
     },
     {

@@ -318,7 +318,8 @@ export const submit = (request: Request, options?: CallOptions): Effect.Effect<J
 
 /**
  * Returns a job's current state. With `wait`, the service responds when the status changes or after
- * that many seconds, at most 60.
+ * that many seconds, at most 60. They extend the time limits, and the call is retried through an
+ * outage of the service, as `VideoProgress.watch` describes.
  *
  * @since 0.1.0
  */
@@ -326,7 +327,7 @@ export const get = (
   id: string,
   options?: { readonly wait?: number | undefined }
 ): Effect.Effect<Job, Failure, GatewayClient> =>
-  call(getVideo, { params: { id }, query: { wait: options?.wait }, isLongPoll: options?.wait !== undefined })
+  call(getVideo, { params: { id }, query: { wait: options?.wait }, longPoll: options?.wait })
 
 /**
  * Streams one of a finished job's videos. Default for `index`: 0, the first.

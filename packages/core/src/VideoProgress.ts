@@ -1,14 +1,19 @@
 /**
- * Follows a video job: as a Stream of its changes, or as an Effect that waits for its final state.
+ * Follows a video job: as a Stream of its changes, or as an Effect that waits for its end.
+ *
+ * Only a key of the workspace that the job belongs to can read it. Follow a job with the client
+ * that submitted it. If its credential is an Effect, every request asks it again, so that short-lived
+ * tokens can change while a job runs.
  *
  * @since 0.1.0
  */
 import * as Clock from "effect/Clock"
+import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import { Gateway } from "./Gateway.ts"
+import { GatewayClient } from "./GatewayClient.ts"
 import * as Video from "./Video.ts"
 
 /**
@@ -27,8 +32,11 @@ export interface Options {
  * Emits the job's current state, then every change of its status or progress, up to and including
  * its final state.
  *
- * Requests use the client's credential and its retry policy. An error that remains after the
- * retries fails the Stream.
+ * Requests use the client's credential and its retry policy. A restart of the service does not end
+ * the Stream: each request is retried up to 30 times, with the policy's delays, within its deadline.
+ * With the default policy, the Stream fails with the last error after an outage of about 4 minutes.
+ * A `Retry-After` beyond the policy's maximum and an error that no retry can help fail it at once. With
+ * `RetryPolicy.none`, every error does.
  *
  * @example
  * ```ts
@@ -46,18 +54,19 @@ export interface Options {
  *
  * @since 0.1.0
  */
-export const watch = (id: string, options?: Options): Stream.Stream<Video.Job, Video.Failure, Gateway> => {
+export const watch = (id: string, options?: Options): Stream.Stream<Video.Job, Video.Failure, GatewayClient> => {
   const interval = Math.max(
     100,
     Math.min(Duration.toMillis(Duration.fromInputUnsafe(options?.interval ?? "1 second")), 60_000)
   )
   return Stream.unwrap(
-    Effect.map(Gateway, (gateway) =>
+    Effect.map(GatewayClient, (client) =>
       Stream.paginate<Video.Job | undefined, Video.Job, Video.Failure>(
         undefined,
         Effect.fnUntraced(function* (previous) {
           const asked = yield* Clock.monotonicTimeNanos
-          const job = yield* gateway.getVideo(id, previous === undefined ? {} : { wait: interval / 1000 })
+          const wait = previous === undefined ? undefined : interval / 1000
+          const job = yield* client.call(Video.getVideo, { params: { id }, query: { wait }, longPoll: wait ?? 0 })
           const changed = previous?.status !== job.status || previous.progress !== job.progress
           // A service that ignores `wait` answers at once. Wait here instead, to keep the interval.
           const early = interval - Number((yield* Clock.monotonicTimeNanos) - asked) / 1e6
@@ -70,10 +79,54 @@ export const watch = (id: string, options?: Options): Stream.Stream<Video.Job, V
 }
 
 /**
- * Waits until the job reaches a final state and returns it. The job may have failed: check
- * `status`.
+ * The job ended without a video: its status is `failed`, `cancelled` or `expired`.
  *
  * @since 0.1.0
  */
-export const awaitFinal = (id: string, options?: Options): Effect.Effect<Video.Job, Video.Failure, Gateway> =>
-  Stream.runLast(watch(id, options)).pipe(Effect.map(Option.getOrThrow))
+export class NotCompleted extends Data.TaggedError("VideoNotCompleted")<{
+  /** The job in its final state. If it failed, its `error` says why. */
+  readonly job: Video.Job
+}> {
+  /** The operation that returned the job. */
+  readonly operation = "getVideo"
+
+  /** Always false: the job never changes again. */
+  readonly isRetryable = false
+
+  override get message(): string {
+    const { error, id, status } = this.job
+    return `${this.operation}: video job ${id} ended as ${status}${error === undefined ? "" : `: ${error}`}`
+  }
+}
+
+/**
+ * The errors of {@link awaitFinal}.
+ *
+ * @since 0.1.0
+ */
+export type Failure = Video.Failure | NotCompleted
+
+/**
+ * Waits until the job has completed and returns it. Fails with {@link NotCompleted} if the job ends
+ * in any other state, and as {@link watch} does.
+ *
+ * @example
+ * ```ts
+ * import { VideoProgress } from "@model-gateway/core"
+ * import { Effect } from "effect"
+ *
+ * const program = VideoProgress.awaitFinal("video_1").pipe(
+ *   Effect.catchTag("VideoNotCompleted", ({ job }) => Effect.fail(job.error ?? job.status))
+ * )
+ * ```
+ *
+ * @since 0.1.0
+ */
+export const awaitFinal = (id: string, options?: Options): Effect.Effect<Video.Job, Failure, GatewayClient> =>
+  Stream.runLast(watch(id, options)).pipe(
+    Effect.map(Option.getOrThrow),
+    Effect.filterOrFail(
+      ({ status }) => status === "completed",
+      (job) => new NotCompleted({ job })
+    )
+  )

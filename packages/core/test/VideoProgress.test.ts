@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { VideoProgress } from "@model-gateway/core"
+import { Gateway, RetryPolicy, VideoProgress } from "@model-gateway/core"
 import { Effect, Fiber, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import * as Stub from "./stub.ts"
@@ -137,20 +137,151 @@ describe("watch", () => {
   })
 })
 
+/** A time in which the service restarts: it answers by `failing` until `until`, and then by `answer`. */
+const restart = (until: number, failing: (number: number) => Stub.Answer, answer: () => Stub.Answer) =>
+  Stub.make(({ at }, number) => (at < until ? failing(number) : answer()))
+
+const page = () => new Response("<html>", { status: 502, headers: { "content-type": "text/html" } })
+
+const outages: ReadonlyArray<readonly [name: string, failing: (number: number) => Stub.Answer]> = [
+  ["closed connections", () => "cut"],
+  ["status 502 of a proxy", page],
+  ["status 503", () => Stub.failure(503)],
+  ["one after the other", (number) => (["cut", page(), Stub.failure(503)] as const)[number % 3] ?? "cut"]
+]
+
+describe("an outage", () => {
+  for (const [name, failing] of outages) {
+    it.effect(`of two minutes with ${name} does not end a watch, and is not met with many requests`, () => {
+      const stub = restart(120_000, failing, () => Stub.json(completed))
+      return Effect.gen(function* () {
+        expect((yield* watch(stub)).map(([, status]) => status)).toEqual(["completed"])
+        expect(stub.sent.length).toBeLessThan(32)
+        const lastMinute = stub.times().filter((at) => at >= 60_000 && at < 120_000)
+        expect(lastMinute.length).toBeLessThanOrEqual(name === "one after the other" ? 15 : 8)
+      })
+    })
+  }
+
+  it.effect("does not end any of 200 watches, and takes nothing from the retries of other calls", () => {
+    const stub = Stub.make(({ at, url }) =>
+      at >= 60_000
+        ? Stub.json(completed)
+        : url.pathname.endsWith("/key")
+          ? at === 30_000
+            ? Stub.failure(503)
+            : Stub.json({ data: Stub.keyRecord })
+          : "cut"
+    )
+    return Effect.gen(function* () {
+      const watches = yield* Effect.forkChild(
+        Effect.forEach(Array.from({ length: 200 }), () => VideoProgress.awaitFinal("v_1"), {
+          concurrency: "unbounded"
+        })
+      )
+      yield* TestClock.adjust("30 seconds")
+      const call = yield* Effect.forkChild((yield* Gateway.Gateway).currentKey)
+      yield* TestClock.adjust("2 minutes")
+      expect(yield* Fiber.join(watches)).toHaveLength(200)
+      yield* Fiber.join(call)
+    }).pipe(stub.run())
+  })
+
+  it.effect("does not end a long poll", () => {
+    const stub = restart(
+      90_000,
+      () => "cut",
+      () => Stub.json(started)
+    )
+    return Effect.gen(function* () {
+      const fiber = yield* Effect.forkChild((yield* Gateway.Gateway).getVideo("v_1", { wait: 30 }))
+      yield* TestClock.adjust("2 minutes")
+      expect(yield* Fiber.join(fiber)).toEqual(started)
+    }).pipe(stub.run())
+  })
+
+  it.effect("ends a watch within the deadline, with the last error", () => {
+    const stub = Stub.make((_, number) => (number === 1 ? Stub.json(pending) : "cut"))
+    return Effect.gen(function* () {
+      const fiber = yield* Effect.forkChild(Effect.flip(Stream.runDrain(VideoProgress.watch("v_1"))))
+      yield* TestClock.adjust("3 minutes")
+      expect(fiber.pollUnsafe()).toBe(undefined)
+      yield* TestClock.adjust("2 minutes")
+      expect(yield* Fiber.join(fiber)).toMatchObject({ _tag: "TransportError", operation: "getVideo" })
+    }).pipe(stub.run())
+  })
+
+  it.effect("ends a watch at once if the policy has no retries, or after a long `Retry-After`", () => {
+    const once = Effect.provideService(RetryPolicy.RetryPolicy, RetryPolicy.none)
+    const answers: ReadonlyArray<Stub.Answer> = ["cut", Stub.failure(503, { headers: { "retry-after": "61" } })]
+    const stub = Stub.make((_, number) => answers[number - 1] ?? Stub.json(completed))
+    return Effect.gen(function* () {
+      const drain = Effect.flip(Stream.runDrain(VideoProgress.watch("v_1")))
+      expect(yield* once(drain)).toMatchObject({ _tag: "TransportError", attempts: 1 })
+      expect(yield* drain).toMatchObject({ _tag: "ServiceUnavailable", attempts: 1, retryAfter: 61 })
+    }).pipe(stub.run())
+  })
+})
+
+describe("a long poll", () => {
+  const seen: Array<RetryPolicy.Attempt | undefined> = []
+  const stub = Stub.make(() =>
+    Effect.gen(function* () {
+      seen.push(yield* RetryPolicy.CurrentAttempt)
+      return yield* Effect.never
+    })
+  )
+
+  it.effect("has the usual time limit in addition to its `wait`, and is marked as one", () =>
+    Effect.gen(function* () {
+      const gateway = yield* Gateway.Gateway
+      const once = Effect.provideService(RetryPolicy.RetryPolicy, RetryPolicy.none)
+      const fiber = yield* Effect.forkChild(Effect.flip(once(gateway.getVideo("v_1", { wait: 60 }))))
+      yield* TestClock.adjust("149 seconds")
+      expect(fiber.pollUnsafe()).toBe(undefined)
+      yield* TestClock.adjust("1 second")
+      expect(yield* Fiber.join(fiber)).toMatchObject({ _tag: "TimeoutError", limit: "attempt", milliseconds: 150_000 })
+      yield* Effect.forkChild(gateway.getVideo("v_1"))
+      yield* TestClock.adjust("1 second")
+      expect(seen.map((attempt) => attempt?.isLongPoll)).toEqual([true, false])
+    }).pipe(stub.run())
+  )
+})
+
 describe("awaitFinal", () => {
-  it.effect("returns the job in any final state", () => {
-    const failed = { ...Stub.job, status: "failed", error: "no" }
+  it.effect("returns the completed job", () => {
     const stub = service([
       [0, pending],
       [1000, started],
-      [2000, failed]
+      [2000, completed]
     ])
     return Effect.gen(function* () {
       const fiber = yield* Effect.forkChild(VideoProgress.awaitFinal("v_1"))
       yield* TestClock.adjust("1999 millis")
       expect(fiber.pollUnsafe()).toBe(undefined)
       yield* TestClock.adjust("1 millis")
-      expect(yield* Fiber.join(fiber)).toEqual(failed)
+      expect(yield* Fiber.join(fiber)).toEqual(completed)
     }).pipe(stub.run())
   })
+
+  for (const [job, message] of [
+    [{ status: "failed", error: "no such image" }, "getVideo: video job v_1 ended as failed: no such image"],
+    [{ status: "cancelled" }, "getVideo: video job v_1 ended as cancelled"],
+    [{ status: "expired" }, "getVideo: video job v_1 ended as expired"]
+  ] as const) {
+    it.effect(`fails with a job that ended as ${job.status}`, () => {
+      const stub = service([[0, { ...Stub.job, ...job }]])
+      return Effect.gen(function* () {
+        const error = yield* Effect.flip(VideoProgress.awaitFinal("v_1"))
+        expect(error).toBeInstanceOf(VideoProgress.NotCompleted)
+        expect(error).toMatchObject({
+          _tag: "VideoNotCompleted",
+          operation: "getVideo",
+          isRetryable: false,
+          job: { id: "v_1", ...job },
+          message
+        })
+      }).pipe(stub.run())
+    })
+  }
 })

@@ -154,8 +154,10 @@ describe("the errors of an operation", () => {
 
   it("of a watched job are those of getVideo", () => {
     expectTypeOf<ErrorsOf<typeof VideoProgress.watch>>().toEqualTypeOf<Expected["getVideo"]>()
-    expectTypeOf<ErrorsOf<typeof VideoProgress.awaitFinal>>().toEqualTypeOf<Expected["getVideo"]>()
-    expectTypeOf<ServicesOf<typeof VideoProgress.awaitFinal>>().toEqualTypeOf<Gateway.Gateway>()
+    expectTypeOf<ErrorsOf<typeof VideoProgress.awaitFinal>>().toEqualTypeOf<
+      Expected["getVideo"] | VideoProgress.NotCompleted
+    >()
+    expectTypeOf<ServicesOf<typeof VideoProgress.awaitFinal>>().toEqualTypeOf<GatewayClient.GatewayClient>()
   })
 
   it("have their status as a literal type", () => {

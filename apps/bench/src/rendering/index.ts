@@ -48,8 +48,7 @@ const render = ({ apiKey, origin }: Child.Child, duration: number): Promise<void
         resolution: "1080p",
         duration
       })
-      const { error, status } = yield* VideoProgress.awaitFinal(id, { interval: "60 seconds" })
-      if (status !== "completed") return yield* Effect.die(new Error(`the video is ${status}: ${error}`))
+      yield* VideoProgress.awaitFinal(id, { interval: "60 seconds" })
     })
     yield* Effect.all(
       Array.from({ length: videos }, () => one),

@@ -26,6 +26,9 @@ import { limitedUpload } from "./timeLimit.ts"
 import { generatedKeys, isHeader, pathOf, type Request, requestOf } from "./request.ts"
 import { onStatus, readText, successDecoder } from "./response.ts"
 
+/** The retries of a long poll. With the default delays they take about 4 minutes. */
+const patience = 30
+
 /**
  * Makes an executor over one `HttpClient`, with one retry budget for all its calls.
  */
@@ -63,9 +66,13 @@ export const make = (
 
     const policy = yield* currentPolicy
     const startedAt = yield* Clock.monotonicTimeNanos
-    const deadline = Duration.toMillis(policy.deadline)
+    const isPatient = parts.longPoll !== undefined && policy.maxRetries > 0
+    const maxRetries = isPatient ? Math.max(policy.maxRetries, patience) : policy.maxRetries
+    const held = Math.max(parts.longPoll ?? 0, 0) * 1000
+    const deadline = held + Duration.toMillis(policy.deadline)
     const limit =
-      policy.attemptTimeout === undefined ? endpoint.timeLimit * 1000 : Duration.toMillis(policy.attemptTimeout)
+      held +
+      (policy.attemptTimeout === undefined ? endpoint.timeLimit * 1000 : Duration.toMillis(policy.attemptTimeout))
     const stall = Duration.toMillis(policy.stallTimeout)
     const nextDelay = makeNextDelay(policy)
     const idempotencyKey = parts.idempotencyKey ?? (hasKey ? yield* idempotencyKeys : undefined)
@@ -103,7 +110,7 @@ export const make = (
             })
           : limitedUpload(attempt, { response, kind, stall }, (moving) => (uploading += moving))
       ).pipe(
-        Effect.provideService(CurrentAttempt, { operation, number: attempts, isLongPoll: parts.isLongPoll === true }),
+        Effect.provideService(CurrentAttempt, { operation, number: attempts, isLongPoll: held > 0 }),
         Effect.result
       )
       if (Result.isSuccess(result)) {
@@ -121,9 +128,9 @@ export const make = (
       }
       isAnswerLost ||= hasKey && (failure.reason === "transport" || failure.reason === "timeout")
       const mayRepeat = repeatable || failure.reason === 429 || failure.reason === 503
-      const reason = mayRepeat && attempts <= policy.maxRetries ? failure.reason : undefined
+      const reason = mayRepeat && attempts <= maxRetries ? failure.reason : undefined
       const wait = reason === undefined ? undefined : yield* nextDelay(reason, failure.retryAfter)
-      if (reason === undefined || wait === undefined || wait >= left || !(yield* budget.take)) {
+      if (reason === undefined || wait === undefined || wait >= left || !(isPatient || (yield* budget.take))) {
         return yield* Effect.fail(yield* failure.error(call))
       }
       if (recorder !== undefined) yield* recorder.retry({ reason, wait, attempt: attempts })

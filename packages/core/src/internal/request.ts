@@ -30,8 +30,12 @@ export interface Request {
   readonly form?: FormData | undefined
   /** Default: a new key, if the operation accepts one. */
   readonly idempotencyKey?: string | undefined
-  /** Whether the service holds the request until something changes. Default: false. */
-  readonly isLongPoll?: boolean | undefined
+  /**
+   * Seconds for which the service may hold the request until something changes. They extend the time
+   * limits. Such a request is retried for as long as the policy's deadline, up to 30 times and
+   * whatever the retry budget, unless the policy allows no retries.
+   */
+  readonly longPoll?: number | undefined
 }
 
 /** The request of one call. Each attempt passes its own authorization header. */
