@@ -11,6 +11,8 @@
  *   checks each response.
  * - `pnpm bench bodies [operation…]`: searches for the 1 MiB body that blocks the event loop the
  *   longest.
+ * - `pnpm bench soak [--minutes 30] [--seed S]`: runs the Node client against a server whose
+ *   connections and answers fail at random, and checks every call and every charge.
  */
 import { parseArgs } from "node:util"
 import * as Bundle from "./bundle/index.ts"
@@ -22,6 +24,7 @@ import * as Fuzz from "./hostile/fuzz/index.ts"
 import * as Objects from "./objects/index.ts"
 import * as Rendering from "./rendering/index.ts"
 import * as Service from "./service/index.ts"
+import * as Soak from "./soak/index.ts"
 import * as Upstream from "./upstream/index.ts"
 
 const { positionals, values } = parseArgs({
@@ -31,6 +34,7 @@ const { positionals, values } = parseArgs({
     /** The `main.js` of the gateway to attack. Default: the one of this checkout. */
     gateway: { type: "string" },
     requests: { type: "string", default: "100000" },
+    minutes: { type: "string", default: "30" },
     /** Default: a different one each time. */
     seed: { type: "string", default: String(Date.now() % 1_000_000) },
     /** The number of the one request to send. */
@@ -80,6 +84,12 @@ const bodies = async (names: ReadonlyArray<string>): Promise<void> => {
   if (costs.some(({ stall }) => stall > Bodies.bound)) process.exitCode = 1
 }
 
+const soak = async (): Promise<void> => {
+  const result = await Soak.run({ ...Soak.defaults, minutes: Number(values.minutes), seed: Number(values.seed) })
+  console.log(Soak.report(result))
+  if (result.problems.length > 0) process.exitCode = 1
+}
+
 const [command, ...rest] = positionals
 if (command === undefined) await compareWithPeers()
 else if (command === "databases") for (const text of await Databases.run(values.quick)) console.log(text)
@@ -87,4 +97,5 @@ else if (command === "objects") for (const text of await Objects.run(values.quic
 else if (command === "attacks") await attack(rest)
 else if (command === "fuzz") await fuzz()
 else if (command === "bodies") await bodies(rest)
+else if (command === "soak") await soak()
 else throw new Error(`${command} is no command`)
