@@ -5,6 +5,7 @@
 import { ClientError, type Gateway, type Operation, RetryPolicy } from "@model-gateway/core"
 import { NodeGateway } from "@model-gateway/node"
 import { Cause, Effect, Exit, Fiber, Predicate, Redacted } from "effect"
+import { HttpClient } from "effect/http"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -23,6 +24,9 @@ const send = (message: ClientMessage): void => void process.send?.(message)
 const lateness = Lateness.start()
 const pools = new Set<Pool>()
 
+let attempts = 0
+let retries = 0
+
 const layer = NodeGateway.layer({
   baseUrl: `${origin}/api/v1`,
   credential: Redacted.make("mg_sk_soak"),
@@ -35,6 +39,13 @@ const layer = NodeGateway.layer({
   }),
   // The default would run out: here a third of the requests fails.
   retryBudget: { capacity: 100, perSecond: 20 },
+  transformClient: HttpClient.transform((response) =>
+    Effect.flatMap(RetryPolicy.CurrentAttempt, (attempt) => {
+      attempts++
+      if (attempt !== undefined && attempt.number > 1) retries++
+      return response
+    })
+  ),
   pool: {
     agent: {
       factory: (origin, options) => {
@@ -189,5 +200,5 @@ const resources = () => process.getActiveResourcesInfo().filter((name) => !expec
 // The operating system reports a closed socket a moment later.
 for (let times = 0; times < 50 && resources().length > 0; times++) await setImmediate()
 if (resources().length > 0) await sleep(500)
-send({ type: "end", attempts: 0, retries: 0, resources: resources() })
+send({ type: "end", attempts, retries, resources: resources() })
 process.disconnect?.()

@@ -37,8 +37,11 @@ export const defaults = {
  */
 export const allowance = 500
 
-/** How much the heap may grow from the first quarter to the last, in bytes. */
-const growth = 4_000_000
+/**
+ * How much the heap may grow from the first quarter to the last, in bytes. In a short run, the first
+ * quarter ends before everything was used once.
+ */
+const growth = 8_000_000
 
 export interface Result {
   readonly seed: number
