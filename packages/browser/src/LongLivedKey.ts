@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+import { ShownError } from "@model-gateway/core/GatewayConfig"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
@@ -17,6 +18,7 @@ export class LongLivedKeyRefused extends Data.TaggedError("LongLivedKeyRefused")
   /** The key's prefix: `mg_sk_` or `mg_mk_`. */
   readonly prefix: string
 }> {
+  readonly [ShownError] = true
   override get message(): string {
     return (
       `This is a long-lived key (${this.prefix}…). It is refused, because everyone who opens the page could read it and spend with it. ` +

@@ -4,7 +4,7 @@
  *
  * @since 0.1.0
  */
-import { RefusedToken } from "@model-gateway/core/GatewayConfig"
+import { RefusedToken, ShownError } from "@model-gateway/core/GatewayConfig"
 import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
@@ -127,6 +127,7 @@ export class TokenUnavailable extends Data.TaggedError("TokenUnavailable")<{
   readonly status: number | undefined
   readonly cause?: unknown
 }> {
+  readonly [ShownError] = true
   override get message(): string {
     switch (this.reason) {
       case "unreachable":

@@ -27,7 +27,8 @@ export interface Call {
 /**
  * The request got no response: the connection was refused or closed, the host name did not resolve,
  * the credential was unavailable, or the request could not be built. `cause` is the platform's
- * error, without the request and its headers.
+ * error, without the request and its headers. If the credential was unavailable, it is the Effect's
+ * error if that is marked with `GatewayConfig.ShownError`, and undefined otherwise.
  *
  * @since 0.1.0
  */
@@ -77,7 +78,8 @@ export class TimeoutError extends Data.TaggedError("TimeoutError")<
   }
 > {
   override get message(): string {
-    return `${this.operation}: no ${this.limit === "stall" ? "progress" : "response"} within ${this.milliseconds} ms, after ${this.attempts} ${attemptsWord(this.attempts)}. Try again, or raise the time limits of the retry policy.`
+    const missing = this.limit === "stall" ? "progress" : this.attempts === 0 ? "credential" : "response"
+    return `${this.operation}: no ${missing} within ${this.milliseconds} ms, after ${this.attempts} ${attemptsWord(this.attempts)}. Try again, or raise the time limits of the retry policy.`
   }
 
   /** Always true. */

@@ -29,11 +29,31 @@ export const RefusedToken = Context.Reference<Redacted.Redacted<string> | undefi
 )
 
 /**
+ * Marks an error of a credential Effect that contains no secret. A `TransportError` then has it as
+ * its `cause`, and quotes its message. All other errors of the Effect are left out, because they
+ * may contain the token, or the password of the store that it comes from.
+ *
+ * @example
+ * ```ts
+ * import { GatewayConfig } from "@model-gateway/core"
+ * import { Data } from "effect"
+ *
+ * class SignedOut extends Data.TaggedError("SignedOut") {
+ *   readonly [GatewayConfig.ShownError] = true
+ *   override readonly message = "sign in first"
+ * }
+ * ```
+ *
+ * @since 0.1.0
+ */
+export const ShownError = "~@model-gateway/core/GatewayConfig/ShownError"
+
+/**
  * A key, or an Effect that returns a token. The Effect runs before every attempt, so that a rotated
  * secret needs no restart and a browser can fetch a short-lived token. After a 401 it runs once
  * more: see {@link RefusedToken}. The client does not cache the token: do that in the Effect if it
- * is expensive. Retries of a paid call whose response was
- * lost use the same token again.
+ * is expensive. Retries of a paid call that the service may have done use the same token again. Why
+ * the Effect fails is not shown: see {@link ShownError}.
  *
  * @since 0.1.0
  */

@@ -50,7 +50,7 @@ export interface RetryPolicy {
    */
   readonly deadline: Duration.Duration
   /**
-   * Time limit for the response of one attempt, from the end of its upload. Undefined: the
+   * Time limit of one attempt, without the time in which its upload makes progress. Undefined: the
    * operation's own, which is longer than the service takes by default.
    */
   readonly attemptTimeout: Duration.Duration | undefined
@@ -75,7 +75,7 @@ export interface Options {
   readonly maxRetries?: number | undefined
   /** Default: 5 minutes. */
   readonly deadline?: Duration.Input | undefined
-  /** Default: the operation's own: 5 minutes for a transcription, 90 seconds for all others. */
+  /** Default: the operation's own: 330 seconds for a transcription, 90 seconds for all others. */
   readonly attemptTimeout?: Duration.Input | undefined
   /** Default: 60 seconds. */
   readonly stallTimeout?: Duration.Input | undefined

@@ -215,7 +215,7 @@ export const transcribe = Operation.make("transcribe", "POST", "/audio/transcrip
   access: "ordinary key",
   idempotency: "by key",
   bodyLimit: { json: "transcription", form: "transcriptionFile" },
-  timeLimit: 300,
+  timeLimit: 330,
   success: Response,
   error: [
     BadRequest,

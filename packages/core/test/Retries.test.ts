@@ -532,7 +532,7 @@ describe("the credential", () => {
       expect(error).toMatchObject({
         _tag: "TransportError",
         reason: "credential",
-        cause: "signed out",
+        cause: undefined,
         attempts: 0,
         isRetryable: false
       })

@@ -18,7 +18,7 @@ export interface AttemptFailure<E extends Operation> {
 
 export const requestFailure = (error: HttpClientError): AttemptFailure<never> =>
   error.reason._tag === "InvalidUrlError" || error.reason._tag === "EncodeError"
-    ? notSent("request", error.reason.cause ?? new Error(`${error.reason.request.url} is not a valid URL`))
+    ? notBuilt(error.reason.cause ?? new Error(`${error.reason.request.url} is not a valid URL`))
     : { reason: "transport", error: (call) => Effect.succeed(connectionError(error, call)) }
 
 /** Keeps only the platform's error: Effect's contains the request, and with it the bearer token. */
@@ -28,10 +28,17 @@ export const connectionError = ({ reason: { cause } }: HttpClientError, call: Ca
 /** Nothing was sent in this attempt. A retry would fail in the same way. */
 export const notSent = (reason: "credential" | "request", cause: unknown): AttemptFailure<never> => ({
   reason: undefined,
-  error: (call) => Effect.succeed(new TransportError({ ...call, reason, cause, attempts: call.attempts - 1 }))
+  error: (call) => Effect.succeed(new TransportError({ ...call, reason, cause }))
+})
+
+/** The request was passed to the `HttpClient`, which could not build it. */
+const notBuilt = (cause: unknown): AttemptFailure<never> => ({
+  reason: undefined,
+  error: (call) => notSent("request", cause).error({ ...call, attempts: call.attempts - 1 })
 })
 
 export const timedOut = (limit: TimeoutError["limit"], milliseconds: number): AttemptFailure<never> => ({
-  reason: "timeout",
+  // No time is left for a retry after the deadline.
+  reason: limit === "deadline" ? undefined : "timeout",
   error: (call) => Effect.succeed(new TimeoutError({ ...call, limit, milliseconds }))
 })

@@ -1,10 +1,13 @@
 /** Gets the bearer token of an attempt. */
 import * as Effect from "effect/Effect"
+import * as Predicate from "effect/Predicate"
 import * as Redacted from "effect/Redacted"
-import type { Credential } from "../GatewayConfig.ts"
+import { type Credential, ShownError } from "../GatewayConfig.ts"
 import { type AttemptFailure, notSent } from "./attempt.ts"
 
-const failed = (cause: unknown): AttemptFailure<never> => notSent("credential", cause)
+/** Keeps only an error that is marked: any other may contain the secret. */
+const failed = (error: unknown): AttemptFailure<never> =>
+  notSent("credential", Predicate.hasProperty(error, ShownError) ? error : undefined)
 
 /** Gets a fresh bearer token and formats it as a header. */
 export const authorizer = (credential: Credential): Effect.Effect<string, AttemptFailure<never>> =>
@@ -15,7 +18,9 @@ export const authorizer = (credential: Credential): Effect.Effect<string, Attemp
       return isToken.test(text)
         ? Effect.succeed(`Bearer ${text}`)
         : // Checked here because the platform's own error would quote the token.
-          Effect.fail(failed(new Error("it is empty or has characters that are not allowed in an HTTP header")))
+          Effect.fail(
+            notSent("credential", new Error("it is empty or has characters that are not allowed in an HTTP header"))
+          )
     }
   )
 

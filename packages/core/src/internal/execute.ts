@@ -6,7 +6,6 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import { constUndefined } from "effect/Function"
 import type * as HttpClient from "effect/http/HttpClient"
 import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import * as Redacted from "effect/Redacted"
@@ -17,14 +16,18 @@ import type { Call, ClientError, TransportError } from "../ClientError.ts"
 import { type GatewayConfig, RefusedToken } from "../GatewayConfig.ts"
 import type { ErrorOf, Operation } from "../Operation.ts"
 import * as RetryBudget from "../RetryBudget.ts"
-import { CurrentAttempt, RetryPolicy } from "../RetryPolicy.ts"
+import { CurrentAttempt, RetryPolicy, type RetryReason } from "../RetryPolicy.ts"
+import { UploadMonitor } from "../UploadMonitor.ts"
 import { type AttemptFailure, connectionError, notSent, requestFailure, timedOut } from "./attempt.ts"
 import { authorizer } from "./credential.ts"
 import { makeNextDelay } from "./delays.ts"
 import type { Observer, Recorder } from "./observer.ts"
-import { limitedUpload } from "./timeLimit.ts"
 import { generatedKeys, isHeader, pathOf, type Request, requestOf } from "./request.ts"
 import { onStatus, readText, successDecoder } from "./response.ts"
+import * as TimeLimit from "./timeLimit.ts"
+
+/** The service did nothing. After any other failure it may have done the work. */
+const isNothingDone = (reason: RetryReason): boolean => reason === 429 || reason === 503 || reason === 529
 
 /** The retries of a long poll. With the default delays they take about 4 minutes. */
 const patience = 30
@@ -65,7 +68,8 @@ export const make = (
         : Effect.flatMap(readText(response), (text) => onStatus(endpoint, response, text))
 
     const policy = yield* currentPolicy
-    const startedAt = yield* Clock.monotonicTimeNanos
+    const clock = yield* Clock.Clock
+    const startedAt = clock.monotonicTimeNanosUnsafe()
     const isPatient = parts.longPoll !== undefined && policy.maxRetries > 0
     const maxRetries = isPatient ? Math.max(policy.maxRetries, patience) : policy.maxRetries
     const held = Math.max(parts.longPoll ?? 0, 0) * 1000
@@ -76,41 +80,47 @@ export const make = (
     const stall = Duration.toMillis(policy.stallTimeout)
     const nextDelay = makeNextDelay(policy)
     const idempotencyKey = parts.idempotencyKey ?? (hasKey ? yield* idempotencyKeys : undefined)
+    /** The number of requests that were sent. */
+    let attempts = 0
+    const callNow = (): Call => ({ operation, attempts, idempotencyKey })
     if (idempotencyKey !== undefined && !isHeader.test(idempotencyKey)) {
       const cause = new Error("the idempotency key has characters that are not allowed in an HTTP header")
-      return yield* Effect.fail(yield* notSent("request", cause).error({ operation, attempts: 1, idempotencyKey }))
+      return yield* Effect.fail(yield* notSent("request", cause).error(callNow()))
     }
     const url = config.baseUrl + pathOf(endpoint.path, parts.params)
     const request = requestOf(endpoint.method, url, parts, idempotencyKey)
 
     let sent: string | undefined
-    let isAnswerLost = false
+    let isOutcomeUnknown = false
     /** The token in place of one that the service rejected. */
     let renewed: string | undefined
     /** Milliseconds in which uploads made progress. */
     let uploading = 0
-    for (let attempts = 1, left = deadline; ; attempts++) {
-      const call: Call = { operation, attempts, idempotencyKey }
+    const timeLeft = () => deadline + uploading - Number(clock.monotonicTimeNanosUnsafe() - startedAt) / 1e6
+    for (let retries = 0; ;) {
       // The service scopes an idempotency key to the credential. If the work may have been done,
       // a retry with another credential could do and charge it a second time.
-      const known = isAnswerLost ? sent : renewed
+      const known = isOutcomeUnknown ? sent : renewed
       const authorized: typeof authorize = known === undefined ? authorize : Effect.succeed(known)
-      const attempt = Effect.flatMap(authorized, (authorization) => {
+      const left = timeLeft()
+      const limits = TimeLimit.make(clock, {
+        response: Math.min(left, limit),
+        stall,
+        late: left < limit ? timedOut("deadline", deadline) : timedOut("attempt", limit)
+      })
+      // Only the request belongs to the attempt. The credential Effect may send others.
+      const send = (authorization: string) => {
         sent = authorization
+        attempts++
         const response = client.execute(request(authorization))
-        return Effect.mapError(recorder?.attempt(response, attempts) ?? response, requestFailure)
-      }).pipe(Effect.flatMap((response) => onResponse(response, call)))
-      const kind = left < limit ? "deadline" : "attempt"
-      const response = Math.min(left, limit)
-      const result = yield* (
-        parts.form === undefined
-          ? Effect.timeoutOrElse(attempt, {
-              duration: response,
-              orElse: () => Effect.fail(timedOut(kind, kind === "deadline" ? deadline : limit))
-            })
-          : limitedUpload(attempt, { response, kind, stall }, (moving) => (uploading += moving))
-      ).pipe(
-        Effect.provideService(CurrentAttempt, { operation, number: attempts, isLongPoll: held > 0 }),
+        return Effect.mapError(recorder?.attempt(response, attempts) ?? response, requestFailure).pipe(
+          Effect.provideService(UploadMonitor, limits.monitor),
+          Effect.provideService(CurrentAttempt, { operation, number: attempts, isLongPoll: held > 0 })
+        )
+      }
+      const result = yield* Effect.flatMap(authorized, send).pipe(
+        Effect.flatMap((response) => onResponse(response, callNow())),
+        limits.limit,
         Effect.result
       )
       if (Result.isSuccess(result)) {
@@ -118,24 +128,28 @@ export const make = (
         return result.success
       }
       const failure = result.failure
-      left = deadline + uploading - Number((yield* Clock.monotonicTimeNanos) - startedAt) / 1e6
-      if (failure.status === 401 && sent !== undefined && renewed === undefined && !isAnswerLost) {
-        renewed = yield* Effect.orElseSucceed(authorizeAgain(sent), constUndefined)
-        if (renewed !== undefined && renewed !== sent) {
+      uploading += limits.moved()
+      if (failure.status === 401 && sent !== undefined && renewed === undefined && !isOutcomeUnknown) {
+        renewed = yield* Effect.timeoutOrElse(authorizeAgain(sent), {
+          duration: Math.min(timeLeft(), limit),
+          orElse: () => Effect.fail(failure)
+        }).pipe(Effect.orElseSucceed(() => sent))
+        if (renewed !== sent) {
+          // Not a retry of the policy: nothing was done, and the next request is another one.
           if (recorder !== undefined) yield* recorder.retry({ reason: 401, wait: 0, attempt: attempts })
           continue
         }
       }
-      isAnswerLost ||= hasKey && (failure.reason === "transport" || failure.reason === "timeout")
+      isOutcomeUnknown ||= hasKey && failure.reason !== undefined && !isNothingDone(failure.reason)
       const mayRepeat = repeatable || failure.reason === 429 || failure.reason === 503
-      const reason = mayRepeat && attempts <= maxRetries ? failure.reason : undefined
+      const reason = mayRepeat && retries < maxRetries ? failure.reason : undefined
       const wait = reason === undefined ? undefined : yield* nextDelay(reason, failure.retryAfter)
-      if (reason === undefined || wait === undefined || wait >= left || !(isPatient || (yield* budget.take))) {
-        return yield* Effect.fail(yield* failure.error(call))
+      if (reason === undefined || wait === undefined || wait >= timeLeft() || !(isPatient || (yield* budget.take))) {
+        return yield* Effect.fail(yield* failure.error(callNow()))
       }
+      retries++
       if (recorder !== undefined) yield* recorder.retry({ reason, wait, attempt: attempts })
       yield* Effect.sleep(wait)
-      left -= wait
     }
   })
 

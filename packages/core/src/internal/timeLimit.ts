@@ -1,48 +1,50 @@
 /** The time limits of one attempt. */
-import * as Clock from "effect/Clock"
+import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import { type Progress, UploadMonitor } from "../UploadMonitor.ts"
+import type { Progress } from "../UploadMonitor.ts"
 import { type AttemptFailure, timedOut } from "./attempt.ts"
 
 /** In milliseconds. */
 export interface Limits {
-  /** For the response, from the end of the upload, and what this limit is. */
+  /** For the attempt, without the time in which its upload makes progress. */
   readonly response: number
-  readonly kind: "attempt" | "deadline"
   /** For a time without progress of the upload. */
   readonly stall: number
+  /** The failure of an attempt that exceeds `response`. */
+  readonly late: AttemptFailure<never>
 }
 
-/**
- * Limits an attempt that uploads a file, by what the `HttpClient` reports of the upload. `onEnd`
- * gets the milliseconds in which the upload made progress.
- */
-export const limitedUpload = Effect.fnUntraced(function* <A, E, R>(
-  attempt: Effect.Effect<A, E, R>,
-  { kind, response, stall }: Limits,
-  onEnd: (moving: number) => void
-): Effect.fn.Return<A, E | AttemptFailure<never>, R> {
-  const clock = yield* Clock.Clock
+/** The time limits of one attempt, which begins now. The `HttpClient` reports the upload to them. */
+export const make = (clock: Clock.Clock, { late, response, stall }: Limits) => {
   const now = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
   const startedAt = now()
+  let uploadedFrom = startedAt
   let movedAt = startedAt
+  let hasReported = false
   let isUploading = false
-  const monitor = ({ sent, total }: Progress) => {
-    movedAt = now()
-    isUploading = sent !== total
-  }
-  const late = timedOut(kind, response)
-  const stalled = timedOut("stall", stall)
-  const watch = Effect.gen(function* () {
-    for (;;) {
-      const limit = isUploading ? stall : response
-      const left = movedAt + limit - now()
-      if (left <= 0) return yield* Effect.fail(isUploading ? stalled : late)
-      // The upload may begin or stall while this sleeps.
-      yield* Effect.sleep(Math.min(left, stall))
-    }
+
+  const watch: Effect.Effect<never, AttemptFailure<never>> = Effect.suspend(() => {
+    const at = now()
+    const counted = isUploading ? uploadedFrom - startedAt : at - startedAt - (movedAt - uploadedFrom)
+    const left = isUploading ? movedAt + stall - at : response - counted
+    // Clocks count whole nanoseconds: a shorter sleep would not advance them.
+    if (left < 1e-6) return Effect.fail(isUploading ? timedOut("stall", stall) : late)
+    // While this sleeps, the upload may begin and then stall, or it may end.
+    const wait = isUploading ? Math.min(left, Math.max(response - counted, 1000)) : Math.min(left, stall)
+    return Effect.flatMap(Effect.sleep(wait), () => watch)
   })
-  return yield* Effect.raceFirst(Effect.provideService(attempt, UploadMonitor, monitor), watch).pipe(
-    Effect.ensuring(Effect.sync(() => onEnd(movedAt - startedAt)))
-  )
-})
+
+  return {
+    /** Limits the attempt. */
+    limit: <A, E, R>(attempt: Effect.Effect<A, E, R>): Effect.Effect<A, E | AttemptFailure<never>, R> =>
+      Effect.raceFirst(attempt, watch),
+    monitor: ({ sent, total }: Progress): void => {
+      movedAt = now()
+      if (!hasReported) uploadedFrom = movedAt
+      hasReported = true
+      isUploading = sent !== total
+    },
+    /** The milliseconds in which the upload made progress. */
+    moved: (): number => movedAt - uploadedFrom
+  }
+}
