@@ -3,6 +3,7 @@ import {
   CurrentKey,
   Files,
   Gateway,
+  type GatewayClient,
   Guardrails,
   type Operation,
   Rerank,
@@ -15,23 +16,25 @@ import { Effect, Stream } from "effect"
 import type { Random } from "../hostile/fuzz/random.ts"
 import { bytesOf, digestOf } from "./payload.ts"
 
+export type Client = Gateway.Gateway | GatewayClient.GatewayClient
+
 /** One call, and how to check it. */
 export interface Call<A, E> {
   readonly name: string
   /** The operation whose errors it may fail with. */
   readonly operation: Operation.Operation
-  readonly effect: Effect.Effect<A, E, Gateway.Gateway>
+  readonly effect: Effect.Effect<A, E, Client>
   /** Which limit applies to it. */
   readonly limit: "call" | "watch" | "download"
   /** The same call with the idempotency key of its error. */
-  readonly repeat?: (idempotencyKey: string) => Effect.Effect<A, E, Gateway.Gateway>
+  readonly repeat?: (idempotencyKey: string) => Effect.Effect<A, E, Client>
   /** The identifier of the charge in the answer. */
   readonly answer?: (value: A) => string | undefined
   readonly problem: (value: A) => string | undefined
 }
 
 /** Runs a call and reports it. Undefined: it did not succeed. */
-export type Run = <A, E>(id: string, call: Call<A, E>) => Effect.Effect<A | undefined, never, Gateway.Gateway>
+export type Run = <A, E>(id: string, call: Call<A, E>) => Effect.Effect<A | undefined, never, Client>
 
 const unless = (isRight: boolean, problem: string): string | undefined => (isRight ? undefined : problem)
 
@@ -207,12 +210,7 @@ const files = Effect.fnUntraced(function* (id: string, random: Random, run: Run)
 })
 
 /** Makes one call, or the calls of one video or file. */
-export const next = (
-  id: string,
-  random: Random,
-  disk: OnDisk,
-  run: Run
-): Effect.Effect<unknown, never, Gateway.Gateway> => {
+export const next = (id: string, random: Random, disk: OnDisk, run: Run): Effect.Effect<unknown, never, Client> => {
   const share = random.below(100)
   if (share < 35) return run(id, rerank(id, random))
   if (share < 45) return run(id, transcribeFile(id, random))

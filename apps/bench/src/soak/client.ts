@@ -2,7 +2,7 @@
  * The client of the soak: one process that makes all calls over one layer, and ends by itself when
  * the layer is closed.
  */
-import { ClientError, type Gateway, type Operation, RetryPolicy } from "@model-gateway/core"
+import { ClientError, type Operation, RetryPolicy } from "@model-gateway/core"
 import { NodeGateway } from "@model-gateway/node"
 import { Cause, Effect, Exit, Fiber, Predicate, Redacted } from "effect"
 import { HttpClient } from "effect/http"
@@ -157,7 +157,7 @@ const sample = async (): Promise<SampleReport> => {
 }
 
 /** All calls of a quarter. It ends when its last call has. */
-const quarter = (number: number, disk: Calls.OnDisk): Effect.Effect<void, never, Gateway.Gateway> => {
+const quarter = (number: number, disk: Calls.OnDisk): Effect.Effect<void, never, Calls.Client> => {
   const until = performance.now() + milliseconds / 4
   return Effect.forEach(
     Array.from({ length: workers }, (_, worker) => worker),
