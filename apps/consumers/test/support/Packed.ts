@@ -11,6 +11,7 @@ export interface Manifest {
   readonly version: string
   readonly exports?: Readonly<Record<string, unknown>>
   readonly private?: boolean
+  readonly engines?: Readonly<Record<string, string>>
   readonly dependencies?: Readonly<Record<string, string>>
   readonly devDependencies?: Readonly<Record<string, string>>
 }
@@ -39,7 +40,7 @@ export const packages: ReadonlyArray<Package> = readdirSync(join(root, "packages
   .map((entry) => ({ ...entry, manifest: readManifest(entry.folder) }))
   .filter(({ manifest }) => manifest.private !== true)
 
-export const projects = ["node", "page", "worker"] as const
+export const projects = ["node", "promise", "page", "worker"] as const
 
 export type Project = (typeof projects)[number]
 
