@@ -10,7 +10,7 @@
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import type * as Undici from "@effect/platform-node/Undici"
-import { Gateway, type GatewayClient, GatewayConfig, SchemaCompiler } from "@model-gateway/core"
+import { Gateway, type GatewayClient, GatewayConfig, SchemaCompiler, Telemetry } from "@model-gateway/core"
 import {
   type Config,
   ConfigProvider,
@@ -27,6 +27,7 @@ import { HttpClient, type HttpClientError } from "effect/http"
 import * as SchemaJITCompiler from "effect/schema/SchemaJITCompiler"
 import { canDispatch, dispatch } from "./internal/dispatch.ts"
 import { toStream } from "./internal/form.ts"
+import { withUserAgent } from "./internal/userAgent.ts"
 
 /**
  * Settings of the connection pool.
@@ -60,7 +61,7 @@ export const layerHttpClient = (options: PoolOptions = {}): Layer.Layer<HttpClie
       return HttpClient.makeWith<never, never, HttpClientError.HttpClientError, never>(
         Effect.flatMap((given) =>
           Effect.withFiber((fiber) => {
-            const request = toStream(given, fiber.getRef(Random.Random))
+            const request = withUserAgent(toStream(given, fiber.getRef(Random.Random)))
             return canDispatch(request) && fiber.getRef(Tracer.Tracer) === Tracer.nativeTracer
               ? dispatch(dispatcher, request)
               : platform.execute(request)
@@ -85,25 +86,39 @@ export const layerHttpClient = (options: PoolOptions = {}): Layer.Layer<HttpClie
 const layerCompiler = Layer.succeed(SchemaCompiler.SchemaCompiler, ({ ast }) => SchemaJITCompiler.enable(ast))
 
 /**
- * The configuration of the client by values, and its connection pool.
+ * Options that do not depend on how the client is configured.
  *
  * @since 0.1.0
  */
-export interface Options extends GatewayConfig.Options {
+export interface PlatformOptions {
   readonly pool?: PoolOptions | undefined
+  /**
+   * Whether calls are recorded as spans, debug logs and metrics; see `Telemetry` of
+   * `@model-gateway/core`. Spans are created only if a tracer is installed. Default: true.
+   */
+  readonly telemetry?: boolean | undefined
 }
 
 /**
- * The configuration of the client by `Config`s, and its connection pool.
+ * The configuration of the client by values.
  *
  * @since 0.1.0
  */
-export interface ConfigOptions extends GatewayConfig.ConfigOptions {
-  readonly pool?: PoolOptions | undefined
-}
+export interface Options extends GatewayConfig.Options, PlatformOptions {}
 
-const layerOver = (pool: PoolOptions | undefined) =>
-  Layer.fresh(Gateway.layer).pipe(Layer.provide(layerCompiler), Layer.provide(layerHttpClient(pool)))
+/**
+ * The configuration of the client by `Config`s.
+ *
+ * @since 0.1.0
+ */
+export interface ConfigOptions extends GatewayConfig.ConfigOptions, PlatformOptions {}
+
+const layerOver = ({ pool, telemetry = true }: PlatformOptions) =>
+  Layer.fresh(Gateway.layer).pipe(
+    Layer.provide(layerCompiler),
+    Layer.provide(telemetry ? Telemetry.layer : Layer.empty),
+    Layer.provide(layerHttpClient(pool))
+  )
 
 /**
  * Provides the client, configured by values. An invalid base URL fails the layer.
@@ -124,11 +139,10 @@ const layerOver = (pool: PoolOptions | undefined) =>
  *
  * @since 0.1.0
  */
-export const layer = ({
-  pool,
-  ...options
-}: Options): Layer.Layer<Gateway.Gateway | GatewayClient.GatewayClient, GatewayConfig.InvalidBaseUrl> =>
-  Layer.provide(layerOver(pool), GatewayConfig.layer(options))
+export const layer = (
+  options: Options
+): Layer.Layer<Gateway.Gateway | GatewayClient.GatewayClient, GatewayConfig.InvalidBaseUrl> =>
+  Layer.provide(layerOver(options), GatewayConfig.layer(options))
 
 /**
  * Provides the client, configured by the current `ConfigProvider`: `MODEL_GATEWAY_API_KEY`
@@ -149,10 +163,10 @@ export const layer = ({
  *
  * @since 0.1.0
  */
-export const layerConfig = ({ pool, ...options }: ConfigOptions = {}): Layer.Layer<
-  Gateway.Gateway | GatewayClient.GatewayClient,
-  Config.ConfigError | GatewayConfig.InvalidBaseUrl
-> => Layer.provide(layerOver(pool), GatewayConfig.layerConfigWith(options))
+export const layerConfig = (
+  options: ConfigOptions = {}
+): Layer.Layer<Gateway.Gateway | GatewayClient.GatewayClient, Config.ConfigError | GatewayConfig.InvalidBaseUrl> =>
+  Layer.provide(layerOver(options), GatewayConfig.layerConfigWith(options))
 
 /**
  * Makes a client that is a value, for a program that uses several keys: each has its own
