@@ -1,0 +1,160 @@
+// How clients behave when a server misbehaves: each is run against the same server, and the table in
+// docs/guide/client-comparison.md holds what was seen. It has counts and outcomes, no times. `vitest run --update`
+// writes it.
+import { readFileSync } from "node:fs"
+import { setTimeout } from "node:timers/promises"
+import { fileURLToPath } from "node:url"
+import { expect, it } from "vitest"
+import { type Compared, compared, type Made, type Options } from "./support/compared.ts"
+import { type Answer, half, type HostilePeer, start, status } from "./support/hostilePeer.ts"
+
+const page = fileURLToPath(new URL("../../../docs/guide/client-comparison.md", import.meta.url))
+
+interface Row {
+  readonly title: string
+  readonly answer: Answer
+  readonly cell: (client: Made, peer: HostilePeer) => Promise<string>
+}
+
+const nameOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return "no Error"
+  return error instanceof DOMException ? error.name : error.constructor.name
+}
+
+/** How a call ends: the class of its error, or its result. */
+const outcome = (call: Promise<unknown>): Promise<string> =>
+  call.then((result) => `resolves with ${typeof result === "object" ? "an object" : `a ${typeof result}`}`, nameOf)
+
+/** How a call ends, if it does before something else does. Then it is aborted. */
+const endOf = async (client: Made, options: Options, before: Promise<string>): Promise<string> => {
+  const controller = new AbortController()
+  const call = outcome(client.call({ ...options, signal: controller.signal }))
+  const end = await Promise.race([call, before])
+  controller.abort()
+  await call
+  return end
+}
+
+const requests = (count: number) => (count === 1 ? "1 request" : `${count} requests`)
+
+/** More attempts than this are not waited for. */
+const most = 4
+
+/** Counts the requests of one call, and the idempotency keys of those. */
+const attempts =
+  (options: Options = {}): Row["cell"] =>
+  async (client, peer) => {
+    const end = await endOf(
+      client,
+      options,
+      peer.arrived(most + 1).then(() => "still retrying")
+    )
+    const count = peer.keys.length > most ? `more than ${most} requests` : requests(peer.keys.length)
+    const keys = new Set(peer.keys)
+    const key = keys.has(undefined) ? "no key" : keys.size > 1 ? "a key each" : "one key"
+    return `${count}, ${key}: ${end}`
+  }
+
+/** How a call ends within that time; later it is still waiting. */
+const within =
+  (milliseconds: number, options: Options = {}): Row["cell"] =>
+  async (client, peer) => {
+    const end = await endOf(client, options, setTimeout(milliseconds, "still waiting"))
+    return `${requests(peer.keys.length)}: ${end}`
+  }
+
+const aborted: Row["cell"] = async (client, peer) => {
+  const controller = new AbortController()
+  const call = outcome(client.call({ signal: controller.signal }))
+  await peer.arrived(1)
+  controller.abort()
+  const end = await call
+  await expect.poll(peer.abandoned).toBe(1)
+  return `${end}, request closed`
+}
+
+const calls = 100
+
+/** 100 calls while every one of them fails. */
+const outage: Row["cell"] = async (client, peer) => {
+  const controller = new AbortController()
+  const all = Promise.all(Array.from({ length: calls }, () => outcome(client.call({ signal: controller.signal }))))
+  await Promise.race([all, peer.arrived(most * calls + 1)])
+  controller.abort()
+  await all
+  const count = peer.keys.length
+  if (count > most * calls) return `more than ${most * calls} requests: still retrying`
+  if (count % calls === 0) return requests(count)
+  const tens = Math.floor(count / 10) * 10
+  return `${tens} to ${tens + 9} requests`
+}
+
+const rows: ReadonlyArray<Row> = [
+  { title: "500", answer: status(500), cell: attempts() },
+  { title: "503", answer: status(503), cell: attempts() },
+  { title: "503, with the caller's key", answer: status(503), cell: attempts({ idempotencyKey: "order-1" }) },
+  { title: "429", answer: status(429), cell: attempts() },
+  { title: "connection reset", answer: (response) => void response.socket?.resetAndDestroy(), cell: attempts() },
+  {
+    title: "connection reset, with the caller's key",
+    answer: (response) => void response.socket?.resetAndDestroy(),
+    cell: attempts({ idempotencyKey: "order-1" })
+  },
+  {
+    title: "body cut off in the middle",
+    answer: (response) => {
+      half(response)
+      setImmediate(() => response.destroy())
+    },
+    cell: attempts()
+  },
+  {
+    title: "429 with `Retry-After: 24615`, after 6 s",
+    answer: status(429, { "retry-after": "24615" }),
+    cell: within(6000)
+  },
+  {
+    title: "body that stops in the middle, with a time limit of 1 s, after 5 s",
+    answer: half,
+    cell: within(5000, { timeLimit: 1000 })
+  },
+  {
+    title: "200 with HTML",
+    answer: (response) => void response.writeHead(200, { "content-type": "text/html" }).end("<html>Sign in</html>"),
+    cell: attempts()
+  },
+  {
+    title: "200 with JSON of another shape",
+    answer: (response) => void response.writeHead(200, { "content-type": "application/json" }).end('{"id": 1}'),
+    cell: attempts()
+  },
+  { title: "aborted by an `AbortSignal`", answer: () => {}, cell: aborted },
+  { title: `${calls} calls, each answered by 503`, answer: status(503), cell: outage }
+]
+
+const cellOf = async ({ answer, cell }: Row, { make }: Compared): Promise<string> => {
+  const peer = await start(answer)
+  const client = await make(peer.baseUrl)
+  try {
+    return await cell(client, peer)
+  } finally {
+    await client.close()
+    peer.close()
+  }
+}
+
+const line = (cells: ReadonlyArray<string>) => `| ${cells.join(" | ")} |\n`
+
+it("the guide has the table of what was seen (written by vitest run --update)", { timeout: 60_000 }, async () => {
+  const cells = await Promise.all(
+    rows.map(async (row) => [row.title, ...(await Promise.all(compared.map((client) => cellOf(row, client))))])
+  )
+  const table = [
+    line(["The server answers with", ...compared.map(({ name }) => `\`${name}\``)]),
+    line(["---", ...compared.map(() => "---")]),
+    ...cells.map(line)
+  ].join("")
+  const written = readFileSync(page, "utf8").replace(/(?:^\| The server answers.*\n)(?:^\|.*\n)+/m, () => table)
+  expect(written).toContain(table)
+  await expect(written).toMatchFileSnapshot(page)
+})
