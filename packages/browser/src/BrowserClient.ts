@@ -30,7 +30,7 @@ export type Credential =
       /**
        * Requested with POST. It returns the response of the gateway's POST `/keys/ephemeral`:
        * `{ "key": …, "expires_at": … }`. The token is cached and replaced before it expires. If the
-       * gateway rejects it, it is replaced once.
+       * gateway rejects it, it is replaced once. `transformClient` does not change these requests.
        */
       readonly tokenEndpoint: string | TokenSource.EndpointOptions
       readonly credential?: undefined
@@ -46,7 +46,10 @@ export type Credential =
  */
 export type Options = Omit<GatewayConfig.Options, "baseUrl" | "credential"> &
   Credential & {
-    /** The gateway's address, ending in `/api/v1`. Default: `/api/v1` at the page's own origin. */
+    /**
+     * The gateway's address, ending in `/api/v1`: a URL, or a path at the page's own origin such as
+     * `/gateway/api/v1`. Default: `/api/v1`.
+     */
     readonly baseUrl?: string | undefined
     /**
      * Accepts a long-lived key (`mg_sk_…`, `mg_mk_…`), although everyone who opens the page can
@@ -59,10 +62,10 @@ export type Options = Omit<GatewayConfig.Options, "baseUrl" | "credential"> &
 type Common = Omit<Options, "credential" | "tokenEndpoint" | "dangerouslyAllowLongLivedKey">
 
 const withCredential = (options: Common, credential: GatewayConfig.Credential) =>
-  Effect.provideService(
+  Effect.provideServiceEffect(
     GatewayClient.make,
     GatewayConfig.GatewayConfig,
-    GatewayConfig.make({ ...options, baseUrl: options.baseUrl ?? "/api/v1", credential })
+    GatewayConfig.fromOptions({ ...options, baseUrl: options.baseUrl ?? "/api/v1", credential })
   )
 
 const withTokenEndpoint = Effect.fnUntraced(function* (
@@ -93,14 +96,17 @@ const withTokenEndpoint = Effect.fnUntraced(function* (
  * }).pipe(Effect.provide(BrowserClient.layer({ tokenEndpoint: "/token" })))
  * ```
  *
- * If `credential` is a long-lived key, the layer fails with `LongLivedKeyRefused`. If the Effect or
- * the token endpoint returns one, each call fails with a `TransportError` whose `reason` is
+ * If `credential` is a long-lived key, the layer fails with `LongLivedKeyRefused`. If `baseUrl` is not
+ * the address of a gateway, it fails with `InvalidBaseUrl`, which shows the corrected one. If the
+ * Effect or the token endpoint returns one, each call fails with a `TransportError` whose `reason` is
  * `credential` and whose `cause` is that error. The same applies to a
  * `TokenSource.TokenUnavailable` and to all other errors of the Effect.
  *
  * @since 0.1.0
  */
-export const layer = (options: Options): Layer.Layer<GatewayClient.GatewayClient, LongLivedKeyRefused> => {
+export const layer = (
+  options: Options
+): Layer.Layer<GatewayClient.GatewayClient, LongLivedKeyRefused | GatewayConfig.InvalidBaseUrl> => {
   const { credential, dangerouslyAllowLongLivedKey = false, tokenEndpoint, ...common } = options
   return Layer.effect(GatewayClient.GatewayClient)(
     tokenEndpoint !== undefined
@@ -118,11 +124,13 @@ export const layer = (options: Options): Layer.Layer<GatewayClient.GatewayClient
  *
  * @since 0.1.0
  */
-export type PageOptions = Pick<Options, "http" | "retryBudget">
+export type PageOptions = Pick<Options, "http" | "retryBudget" | "retryPolicy" | "transformClient">
 
 const fromSettings =
   (options: PageOptions) =>
-  (settings: Settings.Settings): Layer.Layer<GatewayClient.GatewayClient, never, HttpClient.HttpClient> =>
+  (
+    settings: Settings.Settings
+  ): Layer.Layer<GatewayClient.GatewayClient, GatewayConfig.InvalidBaseUrl, HttpClient.HttpClient> =>
     Layer.effect(GatewayClient.GatewayClient)(
       withTokenEndpoint(
         { ...options, baseUrl: settings.base_url, workspaceId: settings.workspace_id },
@@ -139,7 +147,7 @@ const fromSettings =
  */
 export const layerMeta = (
   options: PageOptions = {}
-): Layer.Layer<GatewayClient.GatewayClient, Settings.InvalidSettings> =>
+): Layer.Layer<GatewayClient.GatewayClient, Settings.InvalidSettings | GatewayConfig.InvalidBaseUrl> =>
   Layer.unwrap(Effect.map(Settings.fromMeta, fromSettings(options))).pipe(
     Layer.provide(BrowserHttpClient.layer(options.http))
   )
@@ -153,7 +161,7 @@ export const layerMeta = (
 export const layerJson = (
   url: string,
   options: PageOptions = {}
-): Layer.Layer<GatewayClient.GatewayClient, Settings.InvalidSettings> =>
+): Layer.Layer<GatewayClient.GatewayClient, Settings.InvalidSettings | GatewayConfig.InvalidBaseUrl> =>
   Layer.unwrap(Effect.map(Settings.fromJson(url), fromSettings(options))).pipe(
     Layer.provide(BrowserHttpClient.layer(options.http))
   )

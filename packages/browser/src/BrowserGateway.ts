@@ -9,6 +9,7 @@
  */
 import * as Gateway from "@model-gateway/core/Gateway"
 import { GatewayClient } from "@model-gateway/core/GatewayClient"
+import type { InvalidBaseUrl } from "@model-gateway/core/GatewayConfig"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as BrowserClient from "./BrowserClient.ts"
@@ -37,7 +38,8 @@ const withMethods = <E>(client: Layer.Layer<GatewayClient, E>): Layer.Layer<Gate
  */
 export const layer = (
   options: BrowserClient.Options
-): Layer.Layer<Gateway.Gateway | GatewayClient, LongLivedKeyRefused> => withMethods(BrowserClient.layer(options))
+): Layer.Layer<Gateway.Gateway | GatewayClient, LongLivedKeyRefused | InvalidBaseUrl> =>
+  withMethods(BrowserClient.layer(options))
 
 /**
  * Provides the client, configured by the page's `<meta name="model-gateway-…">` elements. See
@@ -47,7 +49,7 @@ export const layer = (
  */
 export const layerMeta = (
   options?: BrowserClient.PageOptions
-): Layer.Layer<Gateway.Gateway | GatewayClient, Settings.InvalidSettings> =>
+): Layer.Layer<Gateway.Gateway | GatewayClient, Settings.InvalidSettings | InvalidBaseUrl> =>
   withMethods(BrowserClient.layerMeta(options))
 
 /**
@@ -59,5 +61,5 @@ export const layerMeta = (
 export const layerJson = (
   url: string,
   options?: BrowserClient.PageOptions
-): Layer.Layer<Gateway.Gateway | GatewayClient, Settings.InvalidSettings> =>
+): Layer.Layer<Gateway.Gateway | GatewayClient, Settings.InvalidSettings | InvalidBaseUrl> =>
   withMethods(BrowserClient.layerJson(url, options))

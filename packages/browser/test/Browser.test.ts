@@ -282,6 +282,27 @@ describe.skipIf(options === undefined)("in a browser", () => {
     expect(await outcome()).toMatch(/^InvalidSettings: The settings in \/settings.json are not valid: .*token_endpoint/)
   })
 
+  it("accepts a path as base URL, and refuses a wrong one with the corrected form", async () => {
+    server.on("/gateway/api/v1/rerank", (_, response) => json(response, 200, ranking))
+    await page.evaluate(() => actions.rerankAt("/gateway/api/v1"))
+    expect(await outcome()).toMatch(/^ok/)
+
+    server.on("/api/v1/rerank", (_, response) => json(response, 200, ranking))
+    for (const [wrong, corrected] of [
+      ["/gateway", "/gateway/api/v1"],
+      ["/api/v1/rerank", "/api/v1"],
+      ["api/v1", "/api/v1"],
+      ["./api/v1", "/api/v1"]
+    ] as const) {
+      await page.evaluate((baseUrl) => actions.rerankAt(baseUrl), wrong)
+      expect(await outcome()).toBe(
+        "InvalidBaseUrl: The base URL must be an HTTP or HTTPS URL that ends in /api/v1, without credentials, " +
+          `query and fragment, such as ${server.origin}${corrected}`
+      )
+    }
+    expect(sent("/api/v1/rerank")).toEqual([])
+  })
+
   it("an unreachable gateway is a transport error", async () => {
     const gone = await serve()
     await gone.close()

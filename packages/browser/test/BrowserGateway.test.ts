@@ -7,7 +7,7 @@ import {
   type Settings,
   UploadProgress
 } from "@model-gateway/browser"
-import { Gateway, type GatewayClient } from "@model-gateway/core"
+import { Gateway, type GatewayClient, type GatewayConfig, RetryPolicy } from "@model-gateway/core"
 import { Effect, Exit, Fiber, type Layer, Redacted, Stream } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
 import { TestClock } from "effect/testing"
@@ -78,6 +78,58 @@ describe("BrowserGateway", () => {
     })
   )
 
+  it.effect.each([
+    "https://gateway.example",
+    "ftp://gateway.example/api/v1",
+    "https://gateway.example/api/v1?k=s3cret"
+  ])("refuses the base URL %s when the layer is built, and shows the corrected one", (baseUrl) =>
+    Effect.gen(function* () {
+      const { fetch, requests } = scripted(() => Response.json(ranking))
+      const error = yield* Effect.flip(run(BrowserGateway.layer({ baseUrl, tokenEndpoint: "/token" }), fetch))
+      assert.strictEqual(error._tag, "InvalidBaseUrl")
+      assert.include(error.message, "https://gateway.example/api/v1")
+      assert.notInclude(error.message, "s3cret")
+      assert.lengthOf(requests, 0)
+    })
+  )
+
+  it.effect("transformClient changes the gateway's requests, but not those of the token endpoint", () =>
+    Effect.gen(function* () {
+      const { fetch, requests } = scripted(({ url }) =>
+        url === "https://app.example/token"
+          ? Response.json({ key: "mg_ek_1", expires_at: null })
+          : Response.json(ranking)
+      )
+      const layer = BrowserGateway.layer({
+        baseUrl,
+        tokenEndpoint: "https://app.example/token",
+        transformClient: HttpClient.mapRequest(HttpClientRequest.setHeader("x-signature", "signed"))
+      })
+      yield* run(layer, fetch)
+      assert.deepStrictEqual(
+        requests.map(({ headers, url }) => [url, headers.get("x-signature")]),
+        [
+          ["https://app.example/token", null],
+          [`${baseUrl}/rerank`, "signed"]
+        ]
+      )
+    })
+  )
+
+  it.effect("retryPolicy is that of calls that do not set one", () =>
+    Effect.gen(function* () {
+      const { fetch, requests } = scripted(() => Response.json(envelope(503), { status: 503 }))
+      const layer = BrowserGateway.layer({
+        baseUrl,
+        credential: Redacted.make("mg_ek_1"),
+        retryPolicy: RetryPolicy.none
+      })
+      const error = yield* Effect.flip(run(layer, fetch))
+      assert.strictEqual(error._tag, "ServiceUnavailable")
+      assert.lengthOf(requests, 1)
+    })
+  )
+
   it.effect("sends no trace headers by default", () =>
     Effect.gen(function* () {
       const { fetch, requests } = scripted(() => Response.json(ranking))
@@ -113,13 +165,22 @@ describe("BrowserGateway", () => {
 
   it("has exact errors", () => {
     expectTypeOf(BrowserGateway.layer).returns.toEqualTypeOf<
-      Layer.Layer<Gateway.Gateway | GatewayClient.GatewayClient, LongLivedKey.LongLivedKeyRefused>
+      Layer.Layer<
+        Gateway.Gateway | GatewayClient.GatewayClient,
+        LongLivedKey.LongLivedKeyRefused | GatewayConfig.InvalidBaseUrl
+      >
     >()
     expectTypeOf(BrowserGateway.layerMeta).returns.toEqualTypeOf<
-      Layer.Layer<Gateway.Gateway | GatewayClient.GatewayClient, Settings.InvalidSettings>
+      Layer.Layer<
+        Gateway.Gateway | GatewayClient.GatewayClient,
+        Settings.InvalidSettings | GatewayConfig.InvalidBaseUrl
+      >
     >()
     expectTypeOf(BrowserGateway.layerJson).returns.toEqualTypeOf<
-      Layer.Layer<Gateway.Gateway | GatewayClient.GatewayClient, Settings.InvalidSettings>
+      Layer.Layer<
+        Gateway.Gateway | GatewayClient.GatewayClient,
+        Settings.InvalidSettings | GatewayConfig.InvalidBaseUrl
+      >
     >()
     expectTypeOf(BrowserHttpClient.layer).returns.toEqualTypeOf<Layer.Layer<HttpClient.HttpClient>>()
   })

@@ -114,6 +114,7 @@ describe("the base URL", () => {
     ["localhost:8787", "http://localhost:8787/api/v1"],
     [" https://gateway.example/api/v1", "https://gateway.example/api/v1"],
     ["/api/v1", "http://127.0.0.1:8787/api/v1"],
+    ["api/v1", "http://127.0.0.1:8787/api/v1"],
     ["http://[none]/api/v1", "http://127.0.0.1:8787/api/v1"]
   ] as const)("%s is refused, and %s shown", ([baseUrl, expected]) =>
     Effect.map(corrected(baseUrl), (shown) => expect(shown).toBe(expected))

@@ -6,8 +6,13 @@ import { ManagementGateway } from "../Program.ts"
 import * as BlobVideoStore from "./BlobVideoStore.ts"
 import * as Session from "./Session.ts"
 
+/** Somebody waits and looks on: give up sooner than a server would. */
+const retryPolicy = RetryPolicy.make({ maxRetries: 2, deadline: "2 minutes", maxRetryAfter: "3 seconds" })
+
 /** By the short-lived key. */
-const ordinary = Layer.unwrap(Effect.map(Session.Session, ({ token }) => BrowserGateway.layer({ credential: token })))
+const ordinary = Layer.unwrap(
+  Effect.map(Session.Session, ({ token }) => BrowserGateway.layer({ credential: token, retryPolicy }))
+)
 
 /**
  * By the management key that a person typed into this page. Management keys have no short-lived form; whoever holds one
@@ -17,19 +22,13 @@ const management = Layer.effect(ManagementGateway, Gateway.Gateway).pipe(
   Layer.provide(
     Layer.unwrap(
       Effect.map(Session.Session, ({ managementKey }) =>
-        BrowserGateway.layer({ credential: managementKey, dangerouslyAllowLongLivedKey: true })
+        BrowserGateway.layer({ credential: managementKey, dangerouslyAllowLongLivedKey: true, retryPolicy })
       )
     )
   )
 )
 
-/** Somebody waits and looks on: give up sooner than a server would. */
-const policy = Layer.succeed(
-  RetryPolicy.RetryPolicy,
-  RetryPolicy.make({ maxRetries: 2, deadline: "2 minutes", maxRetryAfter: "3 seconds" })
-)
-
-const layer = Layer.mergeAll(ordinary, management, BlobVideoStore.layer, policy).pipe(Layer.provideMerge(Session.layer))
+const layer = Layer.mergeAll(ordinary, management, BlobVideoStore.layer).pipe(Layer.provideMerge(Session.layer))
 
 /** Runs everything that the page does; it lives as long as the page. */
 export const runtime = ManagedRuntime.make(layer)

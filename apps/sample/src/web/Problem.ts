@@ -1,5 +1,6 @@
 /** Whatever can go wrong in the page, as a sentence with what to do. */
 import type { Audio, AudioRecorder, LongLivedKey } from "@model-gateway/browser"
+import type { GatewayConfig } from "@model-gateway/core"
 import { Cause, type Exit } from "effect"
 import { explain, type Hints } from "../Explanation.ts"
 import type { Step, StepError } from "../Program.ts"
@@ -19,6 +20,7 @@ export type PageError =
   | Audio.UnsupportedAudio
   | AudioRecorder.RecordingFailed
   | LongLivedKey.LongLivedKeyRefused
+  | GatewayConfig.InvalidBaseUrl
   | UnreadableAudio
 
 /** The browser makes no sound of what was recorded. */
@@ -53,6 +55,7 @@ export const of = (step: Step, error: PageError): Problem => {
     case "UnsupportedAudio":
     case "RecordingFailed":
     case "LongLivedKeyRefused":
+    case "InvalidBaseUrl":
     case "UnreadableAudio":
       return { sentence: error.message, tag: error._tag, requestId: undefined }
     default:

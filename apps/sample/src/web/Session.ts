@@ -181,4 +181,5 @@ const make = Effect.gen(function* () {
 })
 
 /** Over the gateway of the page's own origin. */
-export const layer: Layer.Layer<Session, LongLivedKey.LongLivedKeyRefused> = Layer.effect(Session, make)
+export const layer: Layer.Layer<Session, LongLivedKey.LongLivedKeyRefused | GatewayConfig.InvalidBaseUrl> =
+  Layer.effect(Session, make)

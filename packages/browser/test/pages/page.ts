@@ -7,11 +7,14 @@ import {
   type Settings,
   UploadProgress
 } from "@model-gateway/browser"
-import { Gateway, RetryPolicy } from "@model-gateway/core"
+import { Gateway, type GatewayConfig, RetryPolicy } from "@model-gateway/core"
 import { Faults, GatewayTest, Recorder, Samples } from "@model-gateway/testing"
 import { Cause, Effect, Exit, Fiber, type Layer, Redacted, Stream } from "effect"
 
-type GatewayLayer = Layer.Layer<Gateway.Gateway, Settings.InvalidSettings | LongLivedKey.LongLivedKeyRefused>
+type GatewayLayer = Layer.Layer<
+  Gateway.Gateway,
+  Settings.InvalidSettings | LongLivedKey.LongLivedKeyRefused | GatewayConfig.InvalidBaseUrl
+>
 
 /** `ok: …` with the value, `interrupted`, or the name and message of the error and of its cause. */
 const describeExit = Exit.match({

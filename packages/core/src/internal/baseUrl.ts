@@ -16,7 +16,13 @@ const parse = (url: string): URL | undefined => {
 export const correctedBaseUrl = (baseUrl: string): string | undefined => {
   const isHttp = /^\s*(https?:\/)?\//i.test(baseUrl)
   const rest = baseUrl.replace(/^\w+:\/+/, "")
-  const url = parse(isHttp ? baseUrl : `http${/^(localhost|127\.|\[)/.test(rest) ? "" : "s"}://${rest}`)
+  const url = parse(
+    isHttp
+      ? baseUrl
+      : /^(\.*\/)*api\//.test(rest)
+        ? `/${rest.replace(/^[./]+/, "")}`
+        : `http${/^(localhost|127\.|\[)/.test(rest) ? "" : "s"}://${rest}`
+  )
   if (url === undefined) return "http://127.0.0.1:8787/api/v1"
   return isHttp && !/[\s?#]/.test(baseUrl) && url.username + url.password === "" && url.pathname.endsWith("/api/v1")
     ? undefined
