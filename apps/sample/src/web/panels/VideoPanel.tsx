@@ -1,5 +1,5 @@
 /** A video job: its states as they happen, and the video. */
-import { Video } from "@model-gateway/core"
+import { RetryPolicy, Video } from "@model-gateway/core"
 import { Effect, Schedule } from "effect"
 import { useEffect, useRef, useState } from "react"
 import * as Inputs from "../../Inputs.ts"
@@ -31,6 +31,8 @@ interface Seen {
 
 /** A gateway that restarts is back within a minute. */
 const reconnecting = { schedule: Schedule.spaced("1 second"), times: 60 }
+
+const mayReconnect = (error: object): boolean => "isRetryable" in error && error.isRetryable === true
 
 interface Props {
   readonly active: boolean
@@ -75,14 +77,15 @@ export const VideoPanel = ({ active, models, signedIn }: Props) => {
       })
   }
 
-  /** Follows a job to its end, also over a restart of the gateway. */
+  /**
+   * Follows a job to its end, also over a restart of the gateway. The client would reconnect by
+   * itself. Here the page does, to show that the connection is lost, and that it is back.
+   */
   const follow = (id: string, onChange: ReturnType<typeof begin>) =>
     followVideo(id, onChange).pipe(
-      Effect.tapErrorTag("TransportError", () => Effect.sync(() => setLost(true))),
-      Effect.retry({
-        while: (error) => error._tag === "TransportError" && error.reason === "connection",
-        ...reconnecting
-      })
+      Effect.provideService(RetryPolicy.RetryPolicy, RetryPolicy.none),
+      Effect.tapError((error) => Effect.sync(() => setLost(mayReconnect(error)))),
+      Effect.retry({ while: mayReconnect, ...reconnecting })
     )
 
   const submit = () => {
