@@ -144,6 +144,8 @@ const collectGarbage = async (): Promise<void> => {
 
 const sample = async (): Promise<SampleReport> => {
   await collectGarbage()
+  // The agent replaces a pool that has no connection.
+  for (const pool of pools) if (pool.destroyed) pools.delete(pool)
   const { external, heapUsed } = process.memoryUsage()
   const open = [...pools].map(({ stats }) => stats)
   return {
@@ -191,11 +193,8 @@ await Effect.runPromise(
 rmSync(folder, { recursive: true })
 lateness.stop()
 
-/**
- * What the channel to the parent needs, and the last read of a file whose Blob was not read to its
- * end, which Node keeps until garbage collection.
- */
-const expected = new Set(["PipeWrap", "TTYWrap", "FileHandleReadWrap"])
+/** What the channel to the parent and the standard output need. */
+const expected = new Set(["PipeWrap", "TTYWrap"])
 const resources = () => process.getActiveResourcesInfo().filter((name) => !expected.has(name))
 // The operating system reports a closed socket a moment later.
 for (let times = 0; times < 50 && resources().length > 0; times++) await setImmediate()

@@ -4,18 +4,58 @@
  */
 import type { Random } from "effect"
 import { HttpBody, HttpClientRequest } from "effect/http"
+import { Buffer } from "node:buffer"
 import { Readable } from "node:stream"
 
 type Part = Uint8Array | Blob
 
-/** Bytes copied at a time from a Blob in memory. A file on disk is read in blocks of 64 KiB. */
-const sliceSize = 1_048_576
+/**
+ * The bytes that are read and sent at a time. The client sees progress after each block, so a block
+ * must not take longer than the limit on silence. A small form is one block.
+ */
+const blockSize = 262_144
 
 /** The bytes of the parts, in order. */
-async function* blocks(parts: ReadonlyArray<Part>): AsyncGenerator<Uint8Array, void, void> {
-  for (const part of parts) {
-    if (part instanceof Uint8Array) yield part
-    else for (let at = 0; at < part.size; at += sliceSize) yield* part.slice(at, at + sliceSize).stream()
+class FormStream extends Readable {
+  readonly #parts: ReadonlyArray<Part>
+  #part = 0
+  /** The position in the current part. */
+  #at = 0
+
+  constructor(parts: ReadonlyArray<Part>) {
+    // Without a buffer, nothing is read ahead of the socket.
+    super({ highWaterMark: 0 })
+    this.#parts = parts
+  }
+
+  override _read(): void {
+    this.#block().then(
+      (block) => void this.push(block),
+      (error: Error) => this.destroy(error)
+    )
+  }
+
+  /**
+   * The next block, or null at the end. Each slice is read whole: Node closes the file of a Blob
+   * whose stream ends early only after garbage collection.
+   */
+  async #block(): Promise<Uint8Array | null> {
+    const chunks: Array<Uint8Array> = []
+    let size = 0
+    while (size < blockSize) {
+      const part = this.#parts[this.#part]
+      if (part === undefined) break
+      const end = part instanceof Blob ? this.#at + blockSize - size : part.byteLength
+      const chunk = part instanceof Blob ? new Uint8Array(await part.slice(this.#at, end).arrayBuffer()) : part
+      chunks.push(chunk)
+      size += chunk.byteLength
+      this.#at = end
+      if (part instanceof Uint8Array || end >= part.size) {
+        this.#part++
+        this.#at = 0
+      }
+    }
+    return size === 0 ? null : chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, size)
   }
 }
 
@@ -59,8 +99,7 @@ export const toStream = (
   const parts = partsOf(request.body.formData, boundary)
   return HttpClientRequest.setBody(
     request,
-    // `highWaterMark: 0` avoids reading ahead.
-    HttpBody.raw(Readable.from(blocks(parts), { objectMode: false, highWaterMark: 0 }), {
+    HttpBody.raw(new FormStream(parts), {
       contentType: `multipart/form-data; boundary=${boundary}`,
       contentLength: parts.reduce((sum, part) => sum + (part instanceof Blob ? part.size : part.byteLength), 0)
     })
