@@ -5,6 +5,7 @@
  * |---|---|---|
  * | `sandbox/bm25` | ranks by BM25 | 0.001 credits a search unit |
  * | `sandbox/bm25:free` | the same | free, counts against the key's free requests |
+ * | `sandbox/colors` | ranks images by words for colors, brightness and shape | 0.001 credits a search unit |
  * | `sandbox/tones` | transcribes keypad tones in WAV audio | 0.0001 credits a second |
  * | `sandbox/title-card` | renders the prompt as a moving title card | 0.01 credits a second |
  * | `sandbox/status-<code>` | answers with that failure | nothing |
@@ -26,6 +27,7 @@ import type { RerankRequest, RerankResponse } from "@model-gateway/providers/Rer
 import type { TranscriptionRequest, TranscriptionResponse } from "@model-gateway/providers/Transcription"
 import { Effect, type Scope, Stream } from "effect"
 import * as Bm25 from "./Bm25.ts"
+import * as Colors from "./Colors.ts"
 import * as SandboxStatus from "./SandboxStatus.ts"
 import * as TitleCard from "./TitleCard.ts"
 import * as TitleCardVideo from "./TitleCardVideo.ts"
@@ -66,10 +68,17 @@ const textsOf = (
   return Effect.succeed(texts)
 }
 
-const bm25 = (publicId: string, displayName: string, microCredits: number): RerankOffer => {
+/** A model that ranks, with what a ranking of it takes and costs. */
+const ranker = (
+  publicId: string,
+  displayName: string,
+  microCredits: number,
+  capabilities: RerankOffer["capabilities"],
+  rank: (request: RerankRequest) => Effect.Effect<Bm25.Ranking, ProviderError>
+): RerankOffer => {
   const quote = ({ documents }: RerankRequest) => cost(microCredits, searchUnits(documents.length))
   const run = Effect.fnUntraced(function* (request: RerankRequest) {
-    const { results, total_tokens } = yield* Bm25.rank(request.query, yield* textsOf(publicId, request), request.top_n)
+    const { results, total_tokens } = yield* rank(request)
     const answer: RerankResponse = { results }
     const usage = { search_units: searchUnits(request.documents.length), total_tokens }
     return { answer, charge: { cost: quote(request), usage } }
@@ -79,11 +88,16 @@ const bm25 = (publicId: string, displayName: string, microCredits: number): Rera
     kind: "rerank",
     isFree: microCredits === 0,
     pricing: { unit: "search_unit", microCredits },
-    capabilities: rerankCapabilities,
+    capabilities,
     quote,
     run
   }
 }
+
+const bm25 = (publicId: string, displayName: string, microCredits: number): RerankOffer =>
+  ranker(publicId, displayName, microCredits, rerankCapabilities, (request) =>
+    Effect.flatMap(textsOf(publicId, request), (texts) => Bm25.rank(request.query, texts, request.top_n))
+  )
 
 const transcriptionCapabilities: TranscriptionOffer["capabilities"] = {
   audio_formats: ["wav"],
@@ -198,10 +212,15 @@ const statusOffers: Offers = [
  * @since 0.1.0
  */
 export const make = (options?: TitleCardVideo.Options): Effect.Effect<Offers, never, Scope.Scope> =>
-  Effect.map(TitleCardVideo.make(options), (cards) => [
-    bm25("sandbox/bm25", "BM25", 1000),
-    bm25("sandbox/bm25:free", "BM25 (free)", 0),
-    tones,
-    titleCard(cards),
-    ...statusOffers
-  ])
+  Effect.gen(function* () {
+    const cards = yield* TitleCardVideo.make(options)
+    const colors = yield* Colors.make
+    return [
+      bm25("sandbox/bm25", "BM25", 1000),
+      bm25("sandbox/bm25:free", "BM25 (free)", 0),
+      ranker("sandbox/colors", "Colors of images", 1000, { image_documents: true }, colors),
+      tones,
+      titleCard(cards),
+      ...statusOffers
+    ]
+  })

@@ -6,6 +6,7 @@ describe("the public surface", () => {
   it("is this list of modules", () => {
     assert.deepStrictEqual(Object.keys(Sandbox).toSorted(), [
       "Bm25",
+      "Colors",
       "DtmfTone",
       "Sandbox",
       "SandboxStatus",

@@ -120,6 +120,10 @@ it.layer(layer({ freeDailyRequests: 7 }), { excludeTestServices: true })("/keys"
         capabilities: { image_documents: false }
       })
       expect(data.find(({ id }) => id === "sandbox/bm25:free")?.is_free).toBe(true)
+      expect(data.find(({ id }) => id === "sandbox/colors")).toMatchObject({
+        pricing: { search_unit: 0.001 },
+        capabilities: { image_documents: true }
+      })
     })
   )
 })

@@ -130,6 +130,33 @@ it.layer(layer({ bodyLimits: { rerank: 4000 } }), { excludeTestServices: true })
     })
   )
 
+  it.effect("ranks images, and charges nothing for one that cannot be read", () =>
+    Effect.gen(function* () {
+      const { hash, key } = yield* newKey()
+      // PNGs of one pixel: red, and transparent.
+      const [red, clear] = [
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC",
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAAC0lEQVR4nGNgAAIAAAUAAXpeqz8AAAAASUVORK5CYII="
+      ].map((base64) => ({ image: `data:image/png;base64,${base64}` }))
+      const images = { model: "sandbox/colors", query: "something red", documents: [clear, red] }
+      const answer = yield* post(path, images, { key })
+      expect(answer.status).toBe(200)
+      const { results, usage } = decode(answer.text)
+      expect(results).toEqual([
+        { index: 1, relevance_score: 1, document: red },
+        { index: 0, relevance_score: 0, document: clear }
+      ])
+      expect(usage).toMatchObject({ search_units: 1, cost: 0.001 })
+      const text = { image: "data:image/png;base64,aGVsbG8=" }
+      const refused = yield* post(path, { ...images, documents: [red, text] }, { key })
+      expect([refused.status, envelopeOf(refused).error.message]).toEqual([
+        400,
+        "invalid request parameters: documents.1.image: send a PNG or a JPEG"
+      ])
+      expect(yield* usageOf(hash)).toMatchObject([{ model: "sandbox/colors", cost: 1000 }])
+    })
+  )
+
   it.effect("rejects images for a model that supports only text", () =>
     Effect.gen(function* () {
       const answer = yield* post(path, {

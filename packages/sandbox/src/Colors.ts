@@ -1,0 +1,146 @@
+/**
+ * Ranks images by words for what is in every picture: colors, brightness and shape.
+ *
+ * | Words | Score of an image, from 0 to 1 |
+ * |---|---|
+ * | `black`, `white`, `gray`, `red`, `orange`, `brown`, `yellow`, `green`, `cyan`, `blue`, `purple`, `pink` (also `grey`, `turquoise`, `teal`, `violet`, `magenta`) | the fraction of the picture with that color |
+ * | `dark`, `light`, `bright` or `pale` before a color | the fraction with that color in that tone |
+ * | `dark`, `light`, `bright`, `pale` | the darkness or brightness of the whole picture |
+ * | `colorful`, `monochrome` | how colorful the picture is; the fraction that is black, white or gray |
+ * | `portrait`, `landscape`, `square` | 1 if the picture has that shape, else 0 |
+ *
+ * An image's score is the mean over these words of the query. A text's score is that of
+ * `sandbox/bm25`. A document with both has the higher one.
+ *
+ * Images are PNG or JPEG in `data:` URIs, because the sandbox fetches nothing. Each is looked at
+ * through 4,096 evenly spaced pixels; transparent parts count as white.
+ *
+ * @since 0.1.0
+ */
+import { invalidRequest, type ProviderError } from "@model-gateway/providers/ProviderError"
+import type { RerankRequest } from "@model-gateway/providers/Rerank"
+import { Effect, Semaphore } from "effect"
+import * as Bm25 from "./Bm25.ts"
+import { featuresOf, type ImageFeatures, termsOf } from "./internal/imageFeatures.ts"
+import { type ImageFile, read } from "./internal/imageFile.ts"
+
+/**
+ * The most pixels that an image may have. While an image is decoded, each pixel takes 4 bytes.
+ *
+ * @since 0.1.0
+ */
+export const maxPixels = 16_777_216
+
+/**
+ * The most pixels that all images of a request may have.
+ *
+ * @since 0.1.0
+ */
+export const maxTotalPixels = 67_108_864
+
+/** The side of the square of pixels that is looked at. */
+const side = 64
+
+/**
+ * Makes the ranking function. It decodes one image at a time, whatever the number of requests.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { make } from "@model-gateway/sandbox/Colors"
+ *
+ * declare const sky: string // data:image/png;base64,…
+ *
+ * const program = Effect.gen(function* () {
+ *   const rank = yield* make
+ *   const { results } = yield* rank({ query: "light blue", documents: [{ image: sky }] })
+ *   return results[0]?.relevance_score
+ * })
+ * ```
+ *
+ * @since 0.1.0
+ */
+export const make: Effect.Effect<
+  (request: Pick<RerankRequest, "query" | "documents" | "top_n">) => Effect.Effect<Bm25.Ranking, ProviderError>
+> = Effect.gen(function* () {
+  const decoding = yield* Semaphore.make(1)
+  // A native library, loaded when the first image arrives.
+  const decoder = yield* Effect.cached(makeDecoder)
+
+  return Effect.fnUntraced(function* ({ documents, query, top_n }) {
+    const images = yield* readAll(documents)
+    const texts = yield* Bm25.rank(
+      query,
+      documents.map(({ text }) => text ?? "")
+    )
+    const scores = new Map(texts.results.map(({ index, relevance_score }) => [index, relevance_score]))
+    const terms = termsOf(query)
+    for (const [index, image] of images) {
+      const decode = yield* decoder
+      // Interruption would not stop the decoder, and the next one must not start before it ends.
+      const features = yield* decoding.withPermit(Effect.uninterruptible(decode(image, index)))
+      const score = terms.reduce((sum, term) => sum + term(features), 0) / Math.max(1, terms.length)
+      scores.set(index, Math.max(score, scores.get(index) ?? 0))
+    }
+    const results = Array.from(documents, (_, index) => ({ index, relevance_score: scores.get(index) ?? 0 }))
+    results.sort((a, b) => b.relevance_score - a.relevance_score || a.index - b.index)
+    return { results: results.slice(0, top_n), total_tokens: texts.total_tokens }
+  })
+})
+
+const invalid = (index: number, message: string) => invalidRequest(`documents.${index}.image: ${message}`)
+
+/** Checks every image before the first is decoded. */
+const readAll = Effect.fnUntraced(function* (documents: RerankRequest["documents"]) {
+  const images: Array<readonly [index: number, image: ImageFile]> = []
+  let total = 0
+  for (const [index, { image }] of documents.entries()) {
+    if (image === undefined) continue
+    const file = read(image)
+    if (typeof file === "string") return yield* invalid(index, file)
+    const pixels = file.width * file.height
+    if (pixels === 0) return yield* invalid(index, "the image has no pixels")
+    if (pixels > maxPixels) {
+      return yield* invalid(index, `the image has ${pixels} pixels. The maximum is ${maxPixels}`)
+    }
+    total += pixels
+    if (total > maxTotalPixels) {
+      return yield* invalidRequest(`the images have more than ${maxTotalPixels} pixels in total`)
+    }
+    images.push([index, file])
+    yield* Effect.yieldNow
+  }
+  return images
+})
+
+type Decode = (image: ImageFile, index: number) => Effect.Effect<ImageFeatures, ProviderError>
+
+const makeDecoder: Effect.Effect<Decode> = Effect.map(
+  Effect.promise(() => import("@napi-rs/canvas")),
+  ({ createCanvas, Image }) => {
+    const context = createCanvas(side, side).getContext("2d", { willReadFrequently: true })
+    context.imageSmoothingEnabled = false
+    context.fillStyle = "white"
+    return (file, index) =>
+      Effect.acquireUseRelease(
+        Effect.sync(() => new Image()),
+        (image) =>
+          Effect.map(
+            Effect.tryPromise({
+              try: () => {
+                image.src = file.bytes
+                return image.decode()
+              },
+              catch: () => invalid(index, "the image cannot be decoded")
+            }),
+            () => {
+              context.fillRect(0, 0, side, side)
+              context.drawImage(image, 0, 0, side, side)
+              return featuresOf(file.width, file.height, context.getImageData(0, 0, side, side).data)
+            }
+          ),
+        // Frees the decoded pixels at once, not when the object is collected.
+        (image) => Effect.sync(() => void (image.src = new Uint8Array(0)))
+      )
+  }
+)

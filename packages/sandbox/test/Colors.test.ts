@@ -1,0 +1,221 @@
+import { assert, describe, it } from "@effect/vitest"
+import type { RerankDocument } from "@model-gateway/providers/Rerank"
+import { createCanvas } from "@napi-rs/canvas"
+import { Effect } from "effect"
+import { Buffer } from "node:buffer"
+import { crc32, deflateSync } from "node:zlib"
+import { make, maxPixels, maxTotalPixels } from "../src/Colors.ts"
+
+type Format = "image/png" | "image/jpeg"
+
+const uriOf = (bytes: Uint8Array, type = "image/png") => `data:${type};base64,${Buffer.from(bytes).toString("base64")}`
+
+/** A picture of one color, the right part of which has another. */
+const bytesOf = (
+  format: Format,
+  color: string,
+  options: {
+    readonly size?: readonly [width: number, height: number]
+    readonly other?: string
+    readonly at?: number
+  } = {}
+) => {
+  const [width, height] = options.size ?? [80, 80]
+  const canvas = createCanvas(width, height)
+  const context = canvas.getContext("2d")
+  context.fillStyle = color
+  context.fillRect(0, 0, width, height)
+  context.fillStyle = options.other ?? color
+  context.fillRect(width * (options.at ?? 1), 0, width, height)
+  return format === "image/png" ? canvas.toBuffer("image/png") : canvas.toBuffer("image/jpeg")
+}
+
+const image = (...args: Parameters<typeof bytesOf>): RerankDocument => ({ image: uriOf(bytesOf(...args), args[0]) })
+
+const chunk = (name: string, data: Uint8Array): Uint8Array => {
+  const bytes = Buffer.alloc(12 + data.length)
+  bytes.writeUInt32BE(data.length, 0)
+  bytes.write(name, 4, "latin1")
+  bytes.set(data, 8)
+  bytes.writeUInt32BE(crc32(bytes.subarray(4, 8 + data.length)), 8 + data.length)
+  return bytes
+}
+
+/** A valid PNG of that size, all black: 1 bit for a pixel, so that it is small however large it claims to be. */
+const png = (
+  width: number,
+  height: number,
+  data = deflateSync(Buffer.alloc((Math.ceil(width / 8) + 1) * height)),
+  depth = 1
+) => {
+  const header = Buffer.alloc(13)
+  header.writeUInt32BE(width, 0)
+  header.writeUInt32BE(height, 4)
+  header[8] = depth
+  return Buffer.concat([
+    Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
+    chunk("IHDR", header),
+    chunk("IDAT", data),
+    chunk("IEND", new Uint8Array())
+  ])
+}
+
+const rank = (query: string, documents: ReadonlyArray<RerankDocument>, top_n?: number) =>
+  Effect.flatMap(make, (rank) => rank({ query, documents, ...(top_n === undefined ? {} : { top_n }) }))
+
+const order = (query: string, documents: ReadonlyArray<RerankDocument>) =>
+  Effect.map(rank(query, documents), ({ results }) => results.map(({ index }) => index))
+
+const scoreOf = (query: string, document: RerankDocument) =>
+  Effect.map(rank(query, [document]), ({ results }) => Math.round((results[0]?.relevance_score ?? -1) * 100) / 100)
+
+/** The message of the failure of a call. */
+const refusal = (documents: ReadonlyArray<RerankDocument>) =>
+  Effect.map(Effect.flip(rank("red", documents)), ({ reason }) => [reason._tag, reason.message])
+
+describe("sandbox/colors", () => {
+  for (const format of ["image/png", "image/jpeg"] as const) {
+    it.effect(`${format}: ranks by the share of the picture that has the color`, () =>
+      Effect.gen(function* () {
+        const pictures = [
+          image(format, "blue"),
+          image(format, "red"),
+          image(format, "red", { other: "blue", at: 0.75 }),
+          image(format, "red", { other: "blue", at: 0.25 })
+        ]
+        assert.deepStrictEqual(yield* order("something red", pictures), [1, 2, 3, 0])
+        assert.deepStrictEqual(yield* order("Blue!", pictures), [0, 3, 2, 1])
+        assert.deepStrictEqual((yield* rank("red", pictures, 1)).results, [{ index: 1, relevance_score: 1 }])
+      })
+    )
+  }
+
+  it.effect("knows each of its colors", () =>
+    Effect.gen(function* () {
+      const shown = {
+        black: "#000000",
+        white: "#ffffff",
+        gray: "#808080",
+        red: "#d01010",
+        orange: "#ff8c00",
+        brown: "#8b4513",
+        yellow: "#ffe000",
+        green: "#20a040",
+        cyan: "#00ced1",
+        blue: "#1030e0",
+        purple: "#8020c0",
+        pink: "#ff69b4"
+      }
+      const pictures = Object.values(shown).map((color) => image("image/png", color))
+      for (const [at, name] of Object.keys(shown).entries()) {
+        const { results } = yield* rank(name, pictures)
+        assert.deepStrictEqual([name, results[0]], [name, { index: at, relevance_score: 1 }])
+        assert.deepStrictEqual([name, results[1]?.relevance_score], [name, 0])
+      }
+    })
+  )
+
+  it.effect("tells dark from light, and one shape from another", () =>
+    Effect.gen(function* () {
+      const navy = image("image/jpeg", "#000080", { size: [60, 90] })
+      const sky = image("image/png", "#add8e6", { size: [90, 60] })
+      const night = image("image/png", "#050505", { size: [70, 70] })
+      assert.deepStrictEqual(yield* order("dark blue", [sky, night, navy]), [2, 0, 1])
+      assert.deepStrictEqual(yield* order("light blue", [navy, night, sky]), [2, 0, 1])
+      assert.deepStrictEqual(yield* order("dark", [sky, navy, night]), [2, 1, 0])
+      assert.deepStrictEqual(yield* order("a bright picture", [night, navy, sky]), [2, 1, 0])
+      assert.deepStrictEqual(yield* order("portrait", [sky, night, navy]), [2, 0, 1])
+      assert.deepStrictEqual(yield* order("landscape", [navy, night, sky]), [2, 0, 1])
+      assert.deepStrictEqual(yield* order("square", [navy, sky, night]), [2, 0, 1])
+      assert.deepStrictEqual(yield* order("colorful", [night, image("image/png", "red")]), [1, 0])
+      assert.deepStrictEqual(yield* order("monochrome", [navy, night]), [1, 0])
+    })
+  )
+
+  it.effect("takes the mean over the words of the query that say something of an image", () =>
+    Effect.gen(function* () {
+      const portrait = image("image/png", "red", { size: [40, 80] })
+      assert.strictEqual(yield* scoreOf("a red portrait of the king", portrait), 1)
+      assert.strictEqual(yield* scoreOf("a red red landscape", portrait), 0.5)
+      assert.strictEqual(yield* scoreOf("the king", portrait), 0)
+    })
+  )
+
+  it.effect("counts transparent parts as white", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(yield* scoreOf("white", image("image/png", "#00000000")), 1)
+    })
+  )
+
+  it.effect("ranks texts among images, and takes the better of a document's two", () =>
+    Effect.gen(function* () {
+      const documents = [
+        { text: "a red car" },
+        { ...image("image/png", "blue"), text: "nothing of it" },
+        { ...image("image/png", "blue"), text: "red" },
+        image("image/png", "red")
+      ]
+      const { results, total_tokens } = yield* rank("red", documents)
+      const scores = results.toSorted((a, b) => a.index - b.index).map(({ relevance_score }) => relevance_score)
+      assert.isAbove(scores[0] ?? 0, 0)
+      assert.strictEqual(scores[1], 0)
+      assert.isAbove(scores[2] ?? 0, 0)
+      assert.strictEqual(scores[3], 1)
+      assert.strictEqual(total_tokens, 8)
+    })
+  )
+
+  it.effect("names the document whose image it does not fetch or cannot read", () =>
+    Effect.gen(function* () {
+      const whole = { png: bytesOf("image/png", "red"), jpeg: bytesOf("image/jpeg", "red") }
+      const flipped = Buffer.from(whole.png)
+      flipped[50] = (flipped[50] ?? 0) ^ 1
+      const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="10" height="10"/>')
+      const expected: ReadonlyArray<readonly [image: string, message: string]> = [
+        ["https://127.0.0.1:1/a.png", "send a data:image/…;base64, URI, because the sandbox fetches nothing"],
+        [uriOf(svg, "image/svg+xml"), "send a PNG or a JPEG"],
+        [uriOf(Buffer.from("hello")), "send a PNG or a JPEG"],
+        [uriOf(whole.png.subarray(0, 8)), "the PNG is damaged or incomplete"],
+        [uriOf(whole.png.subarray(0, -4)), "the PNG is damaged or incomplete"],
+        [uriOf(whole.png.subarray(0, whole.png.length / 2)), "the PNG is damaged or incomplete"],
+        [uriOf(flipped), "the PNG is damaged or incomplete"],
+        [uriOf(whole.jpeg.subarray(0, 3)), "the JPEG is damaged or incomplete"],
+        [uriOf(whole.jpeg.subarray(0, whole.jpeg.length / 2)), "the JPEG is damaged or incomplete"],
+        [uriOf(png(0, 10)), "the image has no pixels"]
+      ]
+      for (const [bad, message] of expected) {
+        const documents = [image("image/png", "red"), { text: "red" }, { image: bad }]
+        assert.deepStrictEqual(yield* refusal(documents), ["InvalidRequest", `documents.2.image: ${message}`])
+      }
+    })
+  )
+
+  it.effect("refuses images with too many pixels before it decodes any", () =>
+    Effect.gen(function* () {
+      // Small files: what they would decode to is not.
+      const huge = png(200_000, 200_000, Buffer.from([1]))
+      assert.deepStrictEqual(yield* refusal([{ image: uriOf(huge) }]), [
+        "InvalidRequest",
+        `documents.0.image: the image has 40000000000 pixels. The maximum is ${maxPixels}`
+      ])
+      const largest = { image: uriOf(png(4096, 4096)) }
+      assert.deepStrictEqual(yield* refusal([largest, largest, largest, largest, { image: uriOf(png(1, 1)) }]), [
+        "InvalidRequest",
+        `the images have more than ${maxTotalPixels} pixels in total`
+      ])
+      assert.strictEqual(yield* scoreOf("black", largest), 1)
+    })
+  )
+
+  it.effect("an image whose pixels cannot be decoded fails, and the next one is ranked", () =>
+    Effect.gen(function* () {
+      const ranker = yield* make
+      // No PNG has 7 bits for a pixel.
+      const broken = { image: uriOf(png(8, 8, undefined, 7)) }
+      const { reason } = yield* Effect.flip(ranker({ query: "red", documents: [broken] }))
+      assert.strictEqual(reason.message, "documents.0.image: the image cannot be decoded")
+      const { results } = yield* ranker({ query: "red", documents: [image("image/jpeg", "red")] })
+      assert.strictEqual(results[0]?.relevance_score, 1)
+    })
+  )
+})
