@@ -53,32 +53,32 @@ const sentence = (step: Step, error: StepError, hints: Hints): string => {
     case "BadRequest": {
       const issues = error.issues.map(({ message, path }) => (path === "" ? message : `${path}: ${message}`))
       return issues.length === 0
-        ? `The gateway rejected the request (${error.message}): change the request.`
+        ? `The gateway rejected the request (${error.error.message}): change the request.`
         : `The gateway rejected the request: correct ${issues.join("; ")}.`
     }
     case "Unauthorized":
-      return `The gateway refuses the ${kind} (${error.message}): ${key}.`
+      return `The gateway refuses the ${kind} (${error.error.message}): ${key}.`
     case "PaymentRequired":
-      return `The key cannot pay for this request (${error.message}): ${hints.credits}.`
+      return `The key cannot pay for this request (${error.error.message}): ${hints.credits}.`
     case "Forbidden":
-      return `This key may not do this (${error.message}): ${step === "guardrail" ? key : "use another key, or change what its guardrail allows"}.`
+      return `This key may not do this (${error.error.message}): ${step === "guardrail" ? key : "use another key, or change what its guardrail allows"}.`
     case "NotFound":
       return step === "rerank" || step === "transcription" || step === "video"
-        ? `The gateway does not have the model (${error.message}): ${hints.model[step]}.`
-        : `It does not exist (${error.message}): somebody else may have deleted it. Try again.`
+        ? `The gateway does not have the model (${error.error.message}): ${hints.model[step]}.`
+        : `It does not exist (${error.error.message}): somebody else may have deleted it. Try again.`
     case "PayloadTooLarge":
-      return `The request is too large (${error.message}): send less.`
+      return `The request is too large (${error.error.message}): send less.`
     case "TooManyRequests":
     case "ServiceUnavailable":
     case "ProviderOverloaded":
-      return `The gateway cannot serve this request now (${error.message}): try again ${later(error.retryAfter)}.`
+      return `The gateway cannot serve this request now (${error.error.message}): try again ${later(error.retryAfter)}.`
     case "BadGateway":
-      return `The provider behind the gateway failed (${error.message}): try again, or use another model.`
+      return `The provider behind the gateway failed (${error.error.message}): try again, or use another model.`
     case "GatewayTimeout":
     case "UpstreamTimeout":
-      return `The provider behind the gateway took too long (${error.message}): try again, or send less.`
+      return `The provider behind the gateway took too long (${error.error.message}): try again, or send less.`
     case "InternalServerError":
-      return `The gateway failed (${error.message}): tell its operator, and quote the request id.`
+      return `The gateway failed (${error.error.message}): tell its operator, and quote the request id.`
     case "VideoNotCompleted":
       return error.job.status === "failed"
         ? `The video could not be made (${error.job.error ?? "no reason given"}): change the request, or use another model.`

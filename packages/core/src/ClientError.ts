@@ -5,10 +5,12 @@
  * @since 0.1.0
  */
 import * as Data from "effect/Data"
+import { NodeInspectSymbol } from "effect/Inspectable"
 import { isRetryableStatus } from "./GatewayError.ts"
+import * as Description from "./internal/description.ts"
 
 /**
- * What every error says about its call.
+ * What every error says about its call. These fields are never sent.
  *
  * @since 0.1.0
  */
@@ -25,6 +27,29 @@ export interface Call {
 }
 
 /**
+ * What an error without a response says about its call. The fields of a response are undefined, so
+ * that a program can read them from every error.
+ *
+ * @since 0.1.0
+ */
+export interface CallWithoutResponse extends Call {
+  readonly status?: undefined
+  readonly requestId?: undefined
+  readonly retryAfter?: undefined
+}
+
+/** @since 0.1.0 */
+export interface TransportErrorFields extends CallWithoutResponse {
+  /**
+   * `connection`: the connection was refused or closed. `credential`: the bearer token was not
+   * available. `request`: the request could not be built, for example from an invalid base URL or
+   * idempotency key. With `credential` and `request`, nothing was sent.
+   */
+  readonly reason: "connection" | "credential" | "request"
+  readonly cause: unknown
+}
+
+/**
  * The request got no response: the connection was refused or closed, the host name did not resolve,
  * the credential was unavailable, or the request could not be built. `cause` is the platform's
  * error, without the request and its headers. If the credential was unavailable, it is the Effect's
@@ -32,21 +57,16 @@ export interface Call {
  *
  * @since 0.1.0
  */
-export class TransportError extends Data.TaggedError("TransportError")<
-  Call & {
-    /**
-     * `connection`: the connection was refused or closed. `credential`: the bearer token was not
-     * available. `request`: the request could not be built, for example from an invalid base URL or
-     * idempotency key. With `credential` and `request`, nothing was sent.
-     */
-    readonly reason: "connection" | "credential" | "request"
-    readonly cause: unknown
+export class TransportError extends Data.TaggedError("TransportError")<TransportErrorFields> {
+  constructor(fields: TransportErrorFields) {
+    super(fields)
+    Description.removeFrames(this)
   }
-> {
+
   override get message(): string {
     switch (this.reason) {
       case "connection":
-        return `${this.operation}: the connection failed (${describe(this.cause)}) after ${this.attempts} ${attemptsWord(this.attempts)}. Check the base URL and the network.`
+        return `${this.operation}: the connection failed (${describe(this.cause)}) after ${Description.times(this.attempts)}. Check the base URL and the network.`
       case "credential":
         return `${this.operation}: nothing was sent, because the credential is not available${reasonOf(this.cause)}`
       case "request":
@@ -58,6 +78,27 @@ export class TransportError extends Data.TaggedError("TransportError")<
   get isRetryable(): boolean {
     return this.reason === "connection"
   }
+
+  /** The fields of all errors, and `reason`. */
+  override toJSON(): unknown {
+    return { ...Description.fields(this), reason: this.reason }
+  }
+
+  /** One line. */
+  override [NodeInspectSymbol](): string {
+    return String(this)
+  }
+}
+
+/** @since 0.1.0 */
+export interface TimeoutErrorFields extends CallWithoutResponse {
+  /**
+   * The limit that was exceeded: `attempt`, for one response; `deadline`, for the whole call;
+   * `stall`, for a time without progress of an upload or of a stream of bytes.
+   */
+  readonly limit: "attempt" | "deadline" | "stall"
+  /** The time limit in milliseconds. */
+  readonly milliseconds: number
 }
 
 /**
@@ -66,50 +107,84 @@ export class TransportError extends Data.TaggedError("TransportError")<
  *
  * @since 0.1.0
  */
-export class TimeoutError extends Data.TaggedError("TimeoutError")<
-  Call & {
-    /**
-     * The limit that was exceeded: `attempt`, for one response; `deadline`, for the whole call;
-     * `stall`, for a time without progress of an upload or of a stream of bytes.
-     */
-    readonly limit: "attempt" | "deadline" | "stall"
-    /** The time limit in milliseconds. */
-    readonly milliseconds: number
+export class TimeoutError extends Data.TaggedError("TimeoutError")<TimeoutErrorFields> {
+  constructor(fields: TimeoutErrorFields) {
+    super(fields)
+    Description.removeFrames(this)
   }
-> {
+
   override get message(): string {
     const missing = this.limit === "stall" ? "progress" : this.attempts === 0 ? "credential" : "response"
-    return `${this.operation}: no ${missing} within ${this.milliseconds} ms, after ${this.attempts} ${attemptsWord(this.attempts)}. Try again, or raise the time limits of the retry policy.`
+    return `${this.operation}: no ${missing} within ${this.milliseconds} ms, after ${Description.times(this.attempts)}. Try again, or raise the time limits of the retry policy.`
   }
 
   /** Always true. */
   get isRetryable(): boolean {
     return true
   }
+
+  /** The fields of all errors, `limit` and `milliseconds`. */
+  override toJSON(): unknown {
+    return { ...Description.fields(this), limit: this.limit, milliseconds: this.milliseconds }
+  }
+
+  /** One line. */
+  override [NodeInspectSymbol](): string {
+    return String(this)
+  }
+}
+
+/** @since 0.1.0 */
+export interface InvalidResponseFields extends Call {
+  readonly status: number
+  /** The response's `x-request-id`, if it had one. */
+  readonly requestId: string | undefined
+  /** What is wrong, without quoting the body. */
+  readonly description: string
+  /** The response's `Content-Type`, if it had one. */
+  readonly contentType?: string | undefined
+  /**
+   * The response's `Location`, if it had one: where a redirect leads, without user name, password,
+   * query and fragment, which may hold secrets.
+   */
+  readonly location?: string | undefined
+  /** Seconds to wait before the next attempt, if the response has a `Retry-After`. */
+  readonly retryAfter?: number | undefined
+  /** Where the JSON differs from the contract, such as `results[0].index`. Empty for its root. */
+  readonly path?: string | undefined
 }
 
 /**
  * The response violates the contract: the status is not one of the operation's, the body is not
- * JSON, or the JSON has another shape. Often the response comes from a proxy in between.
- * `description` says what is wrong, without quoting the body.
+ * JSON, or the JSON has another shape or is too long. Often the response comes from a proxy in
+ * between.
  *
  * @since 0.1.0
  */
-export class InvalidResponse extends Data.TaggedError("InvalidResponse")<
-  Call & {
-    readonly status: number
-    /** The response's `x-request-id`, if it had one. */
-    readonly requestId: string | undefined
-    readonly description: string
+export class InvalidResponse extends Data.TaggedError("InvalidResponse")<InvalidResponseFields> {
+  constructor(fields: InvalidResponseFields) {
+    super(fields)
+    Description.removeFrames(this)
   }
-> {
+
   override get message(): string {
-    return `${this.operation}: the response is invalid: status ${this.status} with ${this.description}. Check that the base URL points to a gateway.`
+    return `${Description.line(this, `the response is invalid: status ${this.status} with ${this.description}`)}. Check that the base URL points to a gateway.`
   }
 
   /** Whether a retry may help, judged by the status alone. */
   get isRetryable(): boolean {
     return isRetryableStatus(this.status)
+  }
+
+  /** The fields of all errors, and those of the response. */
+  override toJSON(): unknown {
+    const { contentType, description, location, path } = this
+    return { ...Description.fields(this), description, contentType, location, path }
+  }
+
+  /** One line. */
+  override [NodeInspectSymbol](): string {
+    return String(this)
   }
 }
 
@@ -119,12 +194,10 @@ export class InvalidResponse extends Data.TaggedError("InvalidResponse")<
 export type ClientError = TransportError | TimeoutError | InvalidResponse
 
 const reasonOf = (cause: unknown): string =>
-  cause instanceof Error && cause.message !== "" ? `: ${cause.message}` : ""
-
-const attemptsWord = (attempts: number): string => (attempts === 1 ? "attempt" : "attempts")
+  cause instanceof Error && cause.message !== "" ? `: ${Description.oneLine(cause.message)}` : ""
 
 const describe = (cause: unknown): string => {
   if (!(cause instanceof Error)) return "unknown cause"
   const code: unknown = "code" in cause ? cause.code : undefined
-  return typeof code === "string" ? code : cause.message
+  return typeof code === "string" ? code : Description.oneLine(cause.message)
 }

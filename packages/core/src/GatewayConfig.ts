@@ -98,6 +98,8 @@ export class GatewayConfig extends Context.Service<
     readonly retryPolicy: RetryPolicy | undefined
     /** See {@link Options}. */
     readonly transformClient?: TransformClient | undefined
+    /** The longest JSON response that is read. */
+    readonly maxResponseBytes: number
   }
 >()("@model-gateway/core/GatewayConfig") {}
 
@@ -123,6 +125,11 @@ export interface Options {
    * headers. Default: none.
    */
   readonly transformClient?: TransformClient | undefined
+  /**
+   * The longest JSON response that is read, in bytes after decompression. A longer one fails with
+   * `InvalidResponse`. Content of files and videos is not limited. Default: 67108864 (64 MiB).
+   */
+  readonly maxResponseBytes?: number | undefined
 }
 
 const defaultBaseUrl = "http://127.0.0.1:8787/api/v1"
@@ -146,7 +153,8 @@ export const make = (options: Options): GatewayConfig["Service"] => ({
   workspaceId: options.workspaceId,
   retryBudget: options.retryBudget,
   retryPolicy: options.retryPolicy,
-  transformClient: options.transformClient
+  transformClient: options.transformClient,
+  maxResponseBytes: options.maxResponseBytes ?? 64 * 1024 * 1024
 })
 
 const check = (config: GatewayConfig["Service"]): Effect.Effect<GatewayConfig["Service"], InvalidBaseUrl> => {

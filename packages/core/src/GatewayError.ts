@@ -17,8 +17,10 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
+import { NodeInspectSymbol } from "effect/Inspectable"
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
+import * as Description from "./internal/description.ts"
 
 /**
  * Free-form details of an error. This service sets `issues` on a 400, `retry_after` (seconds) on a
@@ -94,8 +96,19 @@ export const isRetryableStatus = (status: number): status is RetryableStatus =>
 export const retryAfterStatuses: ReadonlySet<number> = new Set([429, 503, 529])
 
 /**
+ * The fields of the error envelope.
+ *
+ * @since 0.1.0
+ */
+export interface EnvelopeFields {
+  readonly error: { readonly code: number; readonly message: string; readonly metadata?: Metadata | null }
+  readonly service_metadata?: Metadata | null
+  readonly user_id?: string | null
+}
+
+/**
  * The base of all errors that have a status: the fields of the envelope, and accessors for the most
- * used ones.
+ * used ones. The client adds `operation`, `attempts` and `idempotencyKey`, which are not sent.
  *
  * @since 0.1.0
  */
@@ -106,25 +119,38 @@ export class EnvelopeError extends Schema.Error<EnvelopeError>("EnvelopeError")(
     metadata: Schema.optionalKey(Schema.NullOr(Metadata))
   }),
   service_metadata: Schema.optionalKey(Schema.NullOr(Metadata)),
-  user_id: Schema.optionalKey(Schema.NullOr(Schema.String)),
-  /** The operation's identifier in the contract. Set by the client, never sent over the wire. */
-  operation: Schema.optionalKey(Schema.String),
-  /** The idempotency key of the requests. Set by the client, never sent over the wire. */
-  idempotencyKey: Schema.optionalKey(Schema.String),
-  /** The number of attempts that the client made. Set by the client, never sent over the wire. */
-  attempts: Schema.Int.pipe(
-    Schema.withConstructorDefault(Effect.succeed(1)),
-    Schema.withDecodingDefaultKey(Effect.succeed(1), { encodingStrategy: "omit" })
-  )
+  user_id: Schema.optionalKey(Schema.NullOr(Schema.String))
 }) {
+  /** The operation's identifier in the contract. Undefined if no client made the error. */
+  declare readonly operation?: string | undefined
+
+  /** The number of requests that were sent. */
+  readonly attempts: number = 1
+
+  /**
+   * The idempotency key of the requests, if they had one. A new call with the same key and the same
+   * request is not charged twice.
+   */
+  declare readonly idempotencyKey?: string | undefined
+
+  constructor(fields: EnvelopeFields, options?: Schema.MakeOptions) {
+    super(fields, options)
+    Description.removeFrames(this)
+  }
+
   /** The HTTP status; the same number as `error.code`. */
   get status(): number {
     return this.error.code
   }
 
-  /** The service's message, from `error.message`. */
+  /**
+   * One line for a log: operation, status, the service's own message, request id and attempts. The
+   * service's message alone is `error.message`, or here if no client made the error.
+   */
   override get message(): string {
-    return this.error.message
+    return this.operation === undefined
+      ? this.error.message
+      : Description.line(this, `${this.status} ${this.error.message}`)
   }
 
   /** `error.metadata`, or an empty object if the service sent none. */
@@ -154,11 +180,20 @@ export class EnvelopeError extends Schema.Error<EnvelopeError>("EnvelopeError")(
   get isRetryable(): boolean {
     return isRetryableStatus(this.error.code)
   }
+
+  /** The fields of all errors, and `metadata`. */
+  override toJSON(): unknown {
+    return { ...Description.fields(this), metadata: this.metadata }
+  }
+
+  /** One line. */
+  override [NodeInspectSymbol](): string {
+    return String(this)
+  }
 }
 
-/** The fields that differ by status: the tag, which is not sent, and the only valid `code`. */
-const status = <const Tag extends string, const Status extends number>(tag: Tag, status: Status) => ({
-  _tag: Schema.tagDefaultOmit(tag),
+/** The field that differs by status: the only valid `code`. */
+const withCode = <const Status extends number>(status: Status) => ({
   error: Schema.Struct({
     code: Schema.Literal(status).pipe(Schema.withConstructorDefault(Effect.succeed(status))),
     message: Schema.String,
@@ -174,9 +209,11 @@ const status = <const Tag extends string, const Status extends number>(tag: Tag,
  *
  * @since 0.1.0
  */
-export class BadRequest extends EnvelopeError.extend<BadRequest>("BadRequest")(status("BadRequest", 400), {
+export class BadRequest extends EnvelopeError.extend<BadRequest>("BadRequest")(withCode(400), {
   httpApiStatus: 400
-}) {}
+}) {
+  readonly _tag = "BadRequest"
+}
 
 /**
  * 401: the credential is missing, malformed, unknown, expired, disabled or deleted.
@@ -185,9 +222,11 @@ export class BadRequest extends EnvelopeError.extend<BadRequest>("BadRequest")(s
  *
  * @since 0.1.0
  */
-export class Unauthorized extends EnvelopeError.extend<Unauthorized>("Unauthorized")(status("Unauthorized", 401), {
+export class Unauthorized extends EnvelopeError.extend<Unauthorized>("Unauthorized")(withCode(401), {
   httpApiStatus: 401
-}) {}
+}) {
+  readonly _tag = "Unauthorized"
+}
 
 /**
  * 402: the workspace has too few credits, or the request would exceed the spending limit of the key
@@ -197,10 +236,11 @@ export class Unauthorized extends EnvelopeError.extend<Unauthorized>("Unauthoriz
  *
  * @since 0.1.0
  */
-export class PaymentRequired extends EnvelopeError.extend<PaymentRequired>("PaymentRequired")(
-  status("PaymentRequired", 402),
-  { httpApiStatus: 402 }
-) {}
+export class PaymentRequired extends EnvelopeError.extend<PaymentRequired>("PaymentRequired")(withCode(402), {
+  httpApiStatus: 402
+}) {
+  readonly _tag = "PaymentRequired"
+}
 
 /**
  * 403: the key is valid but not allowed to do this: it is the wrong kind of key, the workspace is
@@ -210,9 +250,11 @@ export class PaymentRequired extends EnvelopeError.extend<PaymentRequired>("Paym
  *
  * @since 0.1.0
  */
-export class Forbidden extends EnvelopeError.extend<Forbidden>("Forbidden")(status("Forbidden", 403), {
+export class Forbidden extends EnvelopeError.extend<Forbidden>("Forbidden")(withCode(403), {
   httpApiStatus: 403
-}) {}
+}) {
+  readonly _tag = "Forbidden"
+}
 
 /**
  * 404: the file, model, job or guardrail does not exist, or the caller has no access to it.
@@ -221,9 +263,11 @@ export class Forbidden extends EnvelopeError.extend<Forbidden>("Forbidden")(stat
  *
  * @since 0.1.0
  */
-export class NotFound extends EnvelopeError.extend<NotFound>("NotFound")(status("NotFound", 404), {
+export class NotFound extends EnvelopeError.extend<NotFound>("NotFound")(withCode(404), {
   httpApiStatus: 404
-}) {}
+}) {
+  readonly _tag = "NotFound"
+}
 
 /**
  * 413: the body is larger than the operation's limit.
@@ -232,10 +276,11 @@ export class NotFound extends EnvelopeError.extend<NotFound>("NotFound")(status(
  *
  * @since 0.1.0
  */
-export class PayloadTooLarge extends EnvelopeError.extend<PayloadTooLarge>("PayloadTooLarge")(
-  status("PayloadTooLarge", 413),
-  { httpApiStatus: 413 }
-) {}
+export class PayloadTooLarge extends EnvelopeError.extend<PayloadTooLarge>("PayloadTooLarge")(withCode(413), {
+  httpApiStatus: 413
+}) {
+  readonly _tag = "PayloadTooLarge"
+}
 
 /**
  * 429: the key exceeded its rate limit, or its daily requests to free models are used up.
@@ -245,10 +290,11 @@ export class PayloadTooLarge extends EnvelopeError.extend<PayloadTooLarge>("Payl
  *
  * @since 0.1.0
  */
-export class TooManyRequests extends EnvelopeError.extend<TooManyRequests>("TooManyRequests")(
-  status("TooManyRequests", 429),
-  { httpApiStatus: 429 }
-) {}
+export class TooManyRequests extends EnvelopeError.extend<TooManyRequests>("TooManyRequests")(withCode(429), {
+  httpApiStatus: 429
+}) {
+  readonly _tag = "TooManyRequests"
+}
 
 /**
  * 500: the gateway failed unexpectedly. Quote the `requestId` when you report it.
@@ -258,9 +304,11 @@ export class TooManyRequests extends EnvelopeError.extend<TooManyRequests>("TooM
  * @since 0.1.0
  */
 export class InternalServerError extends EnvelopeError.extend<InternalServerError>("InternalServerError")(
-  status("InternalServerError", 500),
+  withCode(500),
   { httpApiStatus: 500 }
-) {}
+) {
+  readonly _tag = "InternalServerError"
+}
 
 /**
  * 502: the upstream rejected the gateway's credentials, failed, or sent an invalid response.
@@ -269,9 +317,11 @@ export class InternalServerError extends EnvelopeError.extend<InternalServerErro
  *
  * @since 0.1.0
  */
-export class BadGateway extends EnvelopeError.extend<BadGateway>("BadGateway")(status("BadGateway", 502), {
+export class BadGateway extends EnvelopeError.extend<BadGateway>("BadGateway")(withCode(502), {
   httpApiStatus: 502
-}) {}
+}) {
+  readonly _tag = "BadGateway"
+}
 
 /**
  * 503: the gateway, or every provider of the model, is temporarily unavailable.
@@ -280,10 +330,11 @@ export class BadGateway extends EnvelopeError.extend<BadGateway>("BadGateway")(s
  *
  * @since 0.1.0
  */
-export class ServiceUnavailable extends EnvelopeError.extend<ServiceUnavailable>("ServiceUnavailable")(
-  status("ServiceUnavailable", 503),
-  { httpApiStatus: 503 }
-) {}
+export class ServiceUnavailable extends EnvelopeError.extend<ServiceUnavailable>("ServiceUnavailable")(withCode(503), {
+  httpApiStatus: 503
+}) {
+  readonly _tag = "ServiceUnavailable"
+}
 
 /**
  * 504: the transcription exceeded the gateway's own time limit.
@@ -292,10 +343,11 @@ export class ServiceUnavailable extends EnvelopeError.extend<ServiceUnavailable>
  *
  * @since 0.1.0
  */
-export class GatewayTimeout extends EnvelopeError.extend<GatewayTimeout>("GatewayTimeout")(
-  status("GatewayTimeout", 504),
-  { httpApiStatus: 504 }
-) {}
+export class GatewayTimeout extends EnvelopeError.extend<GatewayTimeout>("GatewayTimeout")(withCode(504), {
+  httpApiStatus: 504
+}) {
+  readonly _tag = "GatewayTimeout"
+}
 
 /**
  * 524: no upstream responded in time, including fallbacks.
@@ -304,10 +356,11 @@ export class GatewayTimeout extends EnvelopeError.extend<GatewayTimeout>("Gatewa
  *
  * @since 0.1.0
  */
-export class UpstreamTimeout extends EnvelopeError.extend<UpstreamTimeout>("UpstreamTimeout")(
-  status("UpstreamTimeout", 524),
-  { httpApiStatus: 524 }
-) {}
+export class UpstreamTimeout extends EnvelopeError.extend<UpstreamTimeout>("UpstreamTimeout")(withCode(524), {
+  httpApiStatus: 524
+}) {
+  readonly _tag = "UpstreamTimeout"
+}
 
 /**
  * 529: the upstream is overloaded, or rate-limits the gateway.
@@ -316,10 +369,11 @@ export class UpstreamTimeout extends EnvelopeError.extend<UpstreamTimeout>("Upst
  *
  * @since 0.1.0
  */
-export class ProviderOverloaded extends EnvelopeError.extend<ProviderOverloaded>("ProviderOverloaded")(
-  status("ProviderOverloaded", 529),
-  { httpApiStatus: 529 }
-) {}
+export class ProviderOverloaded extends EnvelopeError.extend<ProviderOverloaded>("ProviderOverloaded")(withCode(529), {
+  httpApiStatus: 529
+}) {
+  readonly _tag = "ProviderOverloaded"
+}
 
 /**
  * All errors that have a status.

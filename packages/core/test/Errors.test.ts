@@ -1,7 +1,8 @@
 import { describe, expect, it } from "@effect/vitest"
-import { ClientError, Gateway, GatewayConfig, GatewayError, Rerank, RetryPolicy } from "@model-gateway/core"
+import { ClientError, Gateway, GatewayApi, GatewayConfig, GatewayError, Rerank, RetryPolicy } from "@model-gateway/core"
 import { Cause, Effect, Layer, Redacted, Schema, Stream, Tracer } from "effect"
 import { FetchHttpClient } from "effect/http"
+import { OpenApi } from "effect/http-api"
 import { inspect } from "node:util"
 import * as Stub from "./stub.ts"
 
@@ -35,7 +36,9 @@ describe("a service error", () => {
       expect(error).toMatchObject({
         _tag: "TooManyRequests",
         status: 429,
-        message: "rate limit exceeded",
+        error: { message: "rate limit exceeded" },
+        message: "rerank: 429 rate limit exceeded (request req_1, 1 attempt)",
+        operation: "rerank",
         requestId: "req_1",
         retryAfter: 3,
         attempts: 1,
@@ -45,6 +48,7 @@ describe("a service error", () => {
         issues: [],
         isRetryable: true
       })
+      expect(error.idempotencyKey).toMatch(/^[0-9a-f]{32}-/)
       expect(String(error)).toContain("rate limit exceeded")
     })
   )
@@ -86,9 +90,36 @@ describe("a service error", () => {
     })
   )
 
-  it("does not encode its tag and its attempts", () => {
-    const error = new GatewayError.NotFound({ error: { message: "no such file" }, attempts: 3 })
+  it("does not encode its tag and what the client adds", () => {
+    const error = Object.assign(new GatewayError.NotFound({ error: { message: "no such file" } }), {
+      operation: "getFile",
+      attempts: 3,
+      idempotencyKey: "k"
+    })
     expect(Schema.encodeSync(GatewayError.NotFound)(error)).toEqual({ error: { code: 404, message: "no such file" } })
+  })
+
+  it.effect("takes nothing from the body that only the client knows", () =>
+    Effect.gen(function* () {
+      const error = yield* failureOn(() =>
+        Stub.json(
+          { error: { code: 402, message: "m" }, operation: "other", attempts: 9, idempotencyKey: "x", _tag: "Other" },
+          402
+        )
+      )
+      expect(error).toMatchObject({ _tag: "PaymentRequired", operation: "rerank", attempts: 1 })
+      expect(error.idempotencyKey).not.toBe("x")
+    })
+  )
+
+  it("is documented without its tag and what the client adds", () => {
+    const { components } = OpenApi.fromApi(GatewayApi.GatewayApi)
+    for (const { name } of Rerank.rerank.error) {
+      expect(components.schemas[name]).toMatchObject({ properties: { error: {} } })
+      for (const field of ["_tag", "operation", "attempts", "idempotencyKey"]) {
+        expect(components.schemas[name]).not.toMatchObject({ properties: { [field]: {} } })
+      }
+    }
   })
 
   it("is made from its status, if the operation has that status", () => {
@@ -126,7 +157,7 @@ describe("a response that violates the contract is an InvalidResponse", () => {
     [
       "a success of another shape",
       () => Stub.json({ ...Stub.ranking, results: [{ index: 0, relevance_score: secret, document: {} }] }),
-      { status: 200, description: "a body that does not match the contract at results.0.relevance_score" }
+      { status: 200, description: "a body that does not match the contract at results[0].relevance_score" }
     ],
     [
       "a success that is not an object",
@@ -146,8 +177,16 @@ describe("a response that violates the contract is an InvalidResponse", () => {
     ["a status of another operation", () => Stub.failure(504), { status: 504, isRetryable: true }],
     [
       "a redirect",
-      () => new Response(null, { status: 302, headers: { location: `https://${secret}` } }),
-      { status: 302 }
+      () =>
+        new Response(null, {
+          status: 302,
+          headers: { location: `https://user:${secret}@other.test/sign-in?token=${secret}#${secret}` }
+        }),
+      {
+        status: 302,
+        location: "https://other.test/sign-in",
+        description: "a redirect to https://other.test/sign-in, which was not followed"
+      }
     ],
     [
       "HTML with a failure",

@@ -141,7 +141,8 @@ describe("make", () => {
       baseUrl: "http://127.0.0.1:8787/api/v1",
       credential,
       workspaceId: undefined,
-      retryBudget: undefined
+      retryBudget: undefined,
+      maxResponseBytes: 67_108_864
     })
   })
 })

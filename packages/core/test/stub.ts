@@ -68,8 +68,12 @@ const cut = (request: HttpClientRequest.HttpClientRequest) =>
     })
   )
 
-export const json = (body: unknown, status = 200, headers: { readonly [name: string]: string } = {}): Response =>
-  new Response(JSON.stringify(body), { status, headers: { "content-type": "application/json", ...headers } })
+/** JSON with its length, as the service sends it. */
+export const json = (body: unknown, status = 200, headers: { readonly [name: string]: string } = {}): Response => {
+  const bytes = new TextEncoder().encode(JSON.stringify(body))
+  const known = { "content-type": "application/json", "content-length": String(bytes.length) }
+  return new Response(bytes, { status, headers: { ...known, ...headers } })
+}
 
 /** An error of the service. */
 export const failure = (

@@ -59,7 +59,8 @@ it.effect("status: returns the contract's error with the service's message and h
     const error = yield* Effect.flip(once((yield* gateway).rerank(Samples.rerankRequest)))
     expect(error).toMatchObject({
       _tag: "TooManyRequests",
-      message: "slow down",
+      error: { message: "slow down" },
+      message: "rerank: 429 slow down (request req_fault, 1 attempt)",
       retryAfter: 3,
       requestId: "req_fault",
       metadata: { retry_after: 3, bucket: "a" }

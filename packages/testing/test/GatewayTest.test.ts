@@ -310,8 +310,9 @@ describe("a handler", () => {
     Effect.gen(function* () {
       const error = yield* Effect.flip((yield* gateway).rerank(Samples.rerankRequest))
       expect(error).toBeInstanceOf(GatewayError.PaymentRequired)
-      expect(error).toMatchObject({ status: 402, attempts: 1, requestId: "req_test_1" })
-      expect(error.message).toBe(Samples.errors[402].message)
+      const { message } = Samples.errors[402].error
+      expect(error).toMatchObject({ status: 402, attempts: 1, requestId: "req_test_1", error: { message } })
+      expect(error.message).toBe(`rerank: 402 ${message} (request req_test_1, 1 attempt)`)
     }).pipe(run({ rerank: Samples.errors[402] }))
   )
 
@@ -337,8 +338,8 @@ describe("a handler", () => {
           Effect.provideService(RetryPolicy.RetryPolicy, RetryPolicy.none)
         )
       )
-      expect(failures.map(({ _tag, message }) => ({ _tag, message }))).toEqual(
-        Object.values(Samples.errors).map(({ _tag, message }) => ({ _tag, message }))
+      expect(failures.map((failure) => [failure._tag, "error" in failure && failure.error.message])).toEqual(
+        Object.values(Samples.errors).map(({ _tag, error }) => [_tag, error.message])
       )
     }).pipe(run({ transcribe: Object.values(Samples.errors) }))
   )
@@ -527,7 +528,9 @@ describe("an invalid request", () => {
       )
       expect(error).toBeInstanceOf(GatewayError.BadRequest)
       expect("issues" in error ? error.issues.map(({ path }) => path) : []).toEqual(["documents.1", "top_n", "user"])
-      expect(error.message).toMatch(/^invalid request parameters: documents\.1: .* \(and 2 more\)$/)
+      expect(error.message).toMatch(
+        /^rerank: 400 invalid request parameters: documents\.1: .* \(and 2 more\) \(request req_test_1, 1 attempt\)$/
+      )
       const [sent] = yield* Recorder.of("rerank")
       expect(sent).toMatchObject({ request: undefined, outcome: 400 })
       expect(sent?.issues.map(({ path }) => path)).toEqual(["documents.1", "top_n", "user"])

@@ -65,7 +65,7 @@ export const make = (
     const onResponse = (response: HttpClientResponse, call: Call): Effect.Effect<A, AttemptFailure<E>> =>
       response.status >= 200 && response.status < 300
         ? onSuccess(response, call)
-        : Effect.flatMap(readText(response), (text) => onStatus(endpoint, response, text))
+        : Effect.flatMap(readText(response, config.maxResponseBytes), (text) => onStatus(endpoint, response, text))
 
     const policy = yield* currentPolicy
     const clock = yield* Clock.Clock
@@ -164,7 +164,7 @@ export const make = (
         compiled.add(operation)
         compile(operation.success)
       }
-      const decode = successDecoder(operation)
+      const decode = successDecoder(operation, config.maxResponseBytes)
       const begin = (recorder?: Recorder) => run(operation, request, decode, recorder)
       return observer?.call({ operation, baseUrl: config.baseUrl, request }, begin) ?? begin()
     },

@@ -1,55 +1,106 @@
 /** Decodes a response: into the success or the error of the operation's schemas. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import type { HttpClientError } from "effect/http/HttpClientError"
 import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import type * as SchemaIssue from "effect/SchemaIssue"
+import * as Stream from "effect/Stream"
 import { type Call, InvalidResponse } from "../ClientError.ts"
-import { isRetryableStatus, statusOf } from "../GatewayError.ts"
+import { EnvelopeError, isRetryableStatus, statusOf } from "../GatewayError.ts"
 import type { ErrorOf, Operation } from "../Operation.ts"
 import { type AttemptFailure, requestFailure } from "./attempt.ts"
 
 /** The failure of an attempt whose response violates the contract in the described way. */
-const invalid = (response: HttpClientResponse, description: string): AttemptFailure<never> => ({
+const invalid = (response: HttpClientResponse, description: string, path?: string): AttemptFailure<never> => ({
   reason: isRetryableStatus(response.status) ? response.status : undefined,
   status: response.status,
   error: (call) =>
-    Effect.succeed(
-      new InvalidResponse({
-        ...call,
-        status: response.status,
-        requestId: response.headers["x-request-id"],
-        description
-      })
+    Effect.map(
+      Clock.currentTimeMillis,
+      (now) =>
+        new InvalidResponse({
+          ...call,
+          status: response.status,
+          requestId: response.headers["x-request-id"],
+          description,
+          contentType: response.headers["content-type"],
+          location: locationOf(response),
+          retryAfter: retryAfterOf(response, undefined, now),
+          path
+        })
     )
 })
 
-export const readText = (response: HttpClientResponse): Effect.Effect<string, AttemptFailure<never>> =>
-  Effect.mapError(response.text, requestFailure)
+/** Where a redirect leads, without the parts that may hold secrets. */
+const locationOf = ({ headers }: HttpClientResponse): string | undefined =>
+  headers["location"]?.replace(/[?#].*$/s, "").replace(/^([a-z][a-z\d+.-]*:)?[/\\]{2}[^/\\]*@/i, "$1//")
 
-/** Returns undefined if the text is not JSON. No JSON text parses to undefined. */
+/**
+ * Reads a body of at most `limit` bytes. A body whose length the head states is read at once. Any
+ * other is counted while it arrives, after decompression.
+ */
+export const readText = (response: HttpClientResponse, limit: number): Effect.Effect<string, AttemptFailure<never>> => {
+  const { "content-encoding": encoding, "content-length": length } = response.headers
+  const tooLong = invalid(response, `a body of more than ${limit} bytes (maxResponseBytes in the configuration)`)
+  const isKnown = length !== undefined && encoding === undefined
+  if (isKnown && Number(length) > limit) return Effect.fail(tooLong)
+  return Effect.flatMap(
+    // A browser hides the encoding of a response from another origin. Its length is checked again.
+    Effect.mapError(isKnown ? response.text : streamedText(response, limit), requestFailure),
+    (text) => (text === undefined || text.length > limit ? Effect.fail(tooLong) : Effect.succeed(text))
+  )
+}
+
+/** Returns undefined if the body is longer. */
+const streamedText = (
+  response: HttpClientResponse,
+  limit: number
+): Effect.Effect<string | undefined, HttpClientError> =>
+  Effect.suspend(() => {
+    const decoder = new TextDecoder()
+    let size = 0
+    let text = ""
+    return response.stream.pipe(
+      Stream.takeUntil((chunk) => (size += chunk.length) > limit),
+      Stream.runForEach((chunk) =>
+        Effect.sync(() => {
+          text += decoder.decode(chunk, { stream: true })
+        })
+      ),
+      Effect.catchIf(
+        ({ reason }) => reason._tag === "EmptyBodyError",
+        () => Effect.void
+      ),
+      Effect.map(() => (size > limit ? undefined : text + decoder.decode()))
+    )
+  })
+
+/**
+ * Returns undefined if the text is not JSON. No JSON text parses to undefined. Some proxies add a
+ * byte order mark.
+ */
 const parse = (text: string): unknown => {
   try {
-    return JSON.parse(text)
+    return JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text)
   } catch {
     return undefined
   }
 }
 
-export const successDecoder = <E extends Operation>(endpoint: E) => {
+export const successDecoder = <E extends Operation>(endpoint: E, limit: number) => {
   const decode = decoder<E["success"]["Type"]>(endpoint.success)
+  // The work is done and may have been charged, so an invalid success is not retried.
   return (response: HttpClientResponse): Effect.Effect<E["success"]["Type"], AttemptFailure<E>> =>
-    Effect.flatMap(readText(response), (text) => {
+    Effect.flatMap(readText(response, limit), (text) => {
       const json = parse(text)
-      if (json === undefined) {
-        return Effect.fail({ ...invalid(response, "a body that is not JSON"), reason: undefined })
-      }
-      return Effect.mapError(decode(json), (error) => ({
-        // The work is done and may have been charged: a retry would only repeat it.
-        ...invalid(response, `a body that does not match the contract ${where(error)}`),
-        reason: undefined
-      }))
+      if (json === undefined) return Effect.fail(invalid(response, "a body that is not JSON"))
+      return Effect.mapError(decode(json), (error) => {
+        const path = pathOf(error)
+        const where = path === "" ? "at its root" : `at ${path}`
+        return invalid(response, `a body that does not match the contract ${where}`, path)
+      })
     })
 }
 
@@ -65,8 +116,13 @@ export const onStatus = Effect.fnUntraced(function* <E extends Operation>(
   const envelope = parse(text)
   const retryAfter = retryAfterOf(response, envelope, yield* Clock.currentTimeMillis)
   if (schema === undefined || !isEnvelope(envelope)) {
+    const location = response.status < 400 ? locationOf(response) : undefined
     const description =
-      schema === undefined ? "a status that the operation does not return" : "a body that is not an error envelope"
+      location !== undefined
+        ? `a redirect to ${location}, which was not followed`
+        : schema === undefined
+          ? "a status that the operation does not return"
+          : "a body that is not an error envelope"
     return yield* Effect.fail({ ...invalid(response, description), retryAfter })
   }
   const decode = decoder<ErrorOf<E>>(schema)
@@ -75,9 +131,13 @@ export const onStatus = Effect.fnUntraced(function* <E extends Operation>(
     status: response.status,
     retryAfter,
     error: (call: Call) =>
-      Effect.catch(decode(complete(envelope, response, retryAfter, call)), () =>
-        invalid(response, "a body that is not an error envelope").error(call)
-      )
+      Effect.matchEffect(decode(complete(envelope, response, retryAfter)), {
+        onSuccess: (error) => {
+          if (error instanceof EnvelopeError) Object.assign(error, call)
+          return Effect.succeed(error)
+        },
+        onFailure: () => invalid(response, "a body that is not an error envelope").error(call)
+      })
   })
 })
 
@@ -86,12 +146,7 @@ type Envelope = { readonly error: object; readonly service_metadata?: unknown }
 const isEnvelope = (json: unknown): json is Envelope =>
   Predicate.hasProperty(json, "error") && Predicate.isObject(json.error)
 
-const complete = (
-  envelope: Envelope,
-  response: HttpClientResponse,
-  retryAfter: number | undefined,
-  { idempotencyKey, ...call }: Call
-): unknown => {
+const complete = (envelope: Envelope, response: HttpClientResponse, retryAfter: number | undefined): unknown => {
   const metadata = {
     ...(retryAfter === undefined ? undefined : { retry_after: retryAfter }),
     ...objectAt(envelope.error, "metadata")
@@ -104,9 +159,7 @@ const complete = (
   return {
     ...envelope,
     error: { ...envelope.error, metadata },
-    service_metadata: serviceMetadata,
-    ...call,
-    ...(idempotencyKey === undefined ? undefined : { idempotencyKey })
+    service_metadata: serviceMetadata
   }
 }
 
@@ -134,15 +187,24 @@ const retryAfterOf = (response: HttpClientResponse, envelope: unknown, now: numb
   return typeof seconds === "number" && seconds >= 0 ? seconds : undefined
 }
 
-/** The path of the first value in the body that does not match. */
-const where = (error: Schema.SchemaError): string => {
-  const path: Array<string> = []
+/**
+ * The path of the first value in the body that does not match, such as `results[0].index`. A key
+ * that no schema names may be content.
+ */
+const pathOf = (error: Schema.SchemaError): string => {
+  let path = ""
   let issue: SchemaIssue.Issue | undefined = error.issue
   while (issue !== undefined) {
-    if (issue._tag === "Pointer") path.push(...issue.path.map(String))
+    if (issue._tag === "Pointer") {
+      for (const key of issue.path) {
+        const name = String(key)
+        path +=
+          typeof key === "number" ? `[${key}]` : /^\w{1,64}$/.test(name) ? `${path === "" ? "" : "."}${name}` : "[…]"
+      }
+    }
     issue = "issues" in issue ? issue.issues[0] : "issue" in issue ? issue.issue : undefined
   }
-  return path.length === 0 ? "at its root" : `at ${path.join(".")}`
+  return path
 }
 
 const decoder = <A>(schema: Schema.Codec<A, unknown>) => Schema.decodeUnknownEffect(schema)

@@ -2,7 +2,7 @@
  * The client of packages/core as an adapter calls it: with the credential of each call, without
  * retries, and with failures as `ProviderError`.
  */
-import type { ClientError } from "@model-gateway/core/ClientError"
+import type { ClientError, InvalidResponse } from "@model-gateway/core/ClientError"
 import { type Gateway, make as makeGateway } from "@model-gateway/core/Gateway"
 import * as GatewayConfig from "@model-gateway/core/GatewayConfig"
 import { type GatewayError, phrases } from "@model-gateway/core/GatewayError"
@@ -76,6 +76,10 @@ const withinLimit = Effect.fnUntraced(function* (response: HttpClientResponse.Ht
 /** Statuses that may have a meaning without an error envelope, such as those of a proxy. */
 const isPlain = (status: number): boolean => status >= 500 || [401, 402, 403, 408, 429].includes(status)
 
+/** Where an upstream redirects to is no business of the caller. */
+const descriptionOf = ({ description, location }: InvalidResponse): string =>
+  location === undefined ? description : "a status that the operation does not return"
+
 const reasonFor = (error: CallFailure, model: string): Reason => {
   switch (error._tag) {
     case "TransportError":
@@ -86,9 +90,13 @@ const reasonFor = (error: CallFailure, model: string): Reason => {
     case "InvalidResponse":
       return isPlain(error.status)
         ? reasonOf({ status: error.status, message: undefined, codes: [], retryAfter: undefined, model })
-        : new BadResponse({ description: `status ${error.status} with ${error.description}` })
+        : new BadResponse({ description: `status ${error.status} with ${descriptionOf(error)}` })
     default: {
-      const { message, retryAfter, status } = error
+      const {
+        error: { message },
+        retryAfter,
+        status
+      } = error
       const phrase = `${phrases[error.error.code]}: `
       return withSafeMessage(
         reasonOf({
@@ -108,7 +116,7 @@ const toProviderError =
   (model: string) =>
   (error: CallFailure): ProviderError => {
     const reason = reasonFor(error, model)
-    return new ProviderError("status" in error ? { reason, status: error.status } : { reason })
+    return new ProviderError(error.status === undefined ? { reason } : { reason, status: error.status })
   }
 
 /** Makes the client of an upstream over the `HttpClient` of the context. */
