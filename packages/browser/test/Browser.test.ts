@@ -249,6 +249,52 @@ describe.skipIf(options === undefined)("in a browser", () => {
     expect(tokens).toBe(2)
   })
 
+  it("calls succeed although the token endpoint is down for a moment", async () => {
+    let asked = 0
+    server.on("/token", (request, response) => {
+      asked++
+      if (asked === 1) request.destroy()
+      else if (asked === 2) response.writeHead(503).end()
+      else json(response, 200, { key: "mg_ek_late", expires_at: null })
+    })
+    server.on("/api/v1/rerank", (_, response) => json(response, 200, ranking))
+    await page.evaluate(() => actions.rerankTimes(3))
+    expect(await outcome()).toMatch(/^ok/)
+    expect(asked).toBe(3)
+    expect(sent("/api/v1/rerank").map(({ authorization }) => authorization)).toEqual(Array(3).fill("Bearer mg_ek_late"))
+  })
+
+  it("each tab has a token of its own: replacing that of one does not disturb the other", async () => {
+    let revoked = ""
+    server.on("/api/v1/rerank", (request, response) =>
+      request.headers.authorization === revoked
+        ? json(response, 401, envelope(401, "this key was deleted"))
+        : json(response, 200, ranking)
+    )
+    const other = await open(browser, server, page.context())
+    const call = async (tab: Page) => {
+      await tab.evaluate(() => actions.rerankTogether())
+      return tab.evaluate(() => actions.outcome())
+    }
+    expect(await call(page)).toMatch(/^ok/)
+    expect(await call(other.page)).toMatch(/^ok/)
+    revoked = "Bearer mg_ek_1"
+    expect(await Promise.all([call(page), call(other.page)])).toEqual([
+      expect.stringMatching(/^ok/),
+      expect.stringMatching(/^ok/)
+    ])
+    expect(tokens).toBe(3)
+  })
+
+  it("a token endpoint that returns the rejected token again is an error after one more try", async () => {
+    handOutTokens(() => "mg_ek_same")
+    server.on("/api/v1/rerank", (_, response) => json(response, 401, envelope(401, "this key was deleted")))
+    await page.evaluate(() => actions.rerank())
+    expect(await outcome()).toMatch(/^Unauthorized: .*this key was deleted/)
+    expect(tokens).toBe(2)
+    expect(sent("/api/v1/rerank")).toHaveLength(1)
+  })
+
   it("fails with a readable message if an expired token cannot be replaced", async () => {
     server.on("/api/v1/rerank", (_, response) => json(response, 401, envelope(401, "this key has expired")))
     await page.evaluate(() => actions.rerank())

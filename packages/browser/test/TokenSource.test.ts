@@ -83,6 +83,46 @@ describe("TokenSource", () => {
     })
   )
 
+  it.effect("replaces a rejected token once for all calls that it was rejected for", () =>
+    Effect.gen(function* () {
+      const { acquire, state } = counting()
+      const source = yield* TokenSource.make(acquire)
+      yield* read(source)
+      const after = Effect.provideService(read(source), GatewayConfig.RefusedToken, Redacted.make("token-1"))
+      const early = yield* Effect.all([after, after, read(source)], { concurrency: "unbounded" })
+      assert.deepStrictEqual([...early, yield* after], ["token-2", "token-2", "token-2", "token-2"])
+      assert.strictEqual(state.asked, 2)
+    })
+  )
+
+  it.effect("if a rejected token cannot be replaced, the next call asks again", () =>
+    Effect.gen(function* () {
+      const { acquire, state } = counting()
+      const source = yield* TokenSource.make(acquire)
+      yield* read(source)
+      state.down = true
+      const after = Effect.provideService(read(source), GatewayConfig.RefusedToken, Redacted.make("token-1"))
+      assert.deepStrictEqual(yield* Effect.exit(after), Exit.fail(new Down()))
+      state.down = false
+      assert.strictEqual(yield* read(source), "token-3")
+    })
+  )
+
+  it.effect("returns a rejected token again if that is what it gets", () =>
+    Effect.gen(function* () {
+      let asked = 0
+      const same = Effect.sync(() => {
+        asked++
+        return { key: Redacted.make("token"), lifetime: undefined }
+      })
+      const source = yield* TokenSource.make(same)
+      yield* read(source)
+      const after = Effect.provideService(read(source), GatewayConfig.RefusedToken, Redacted.make("token"))
+      assert.strictEqual(yield* after, "token")
+      assert.strictEqual(asked, 2)
+    })
+  )
+
   it.effect("a failure reaches all waiting calls, and is not cached", () =>
     Effect.gen(function* () {
       const { acquire, state } = counting()
@@ -205,6 +245,36 @@ describe("TokenSource.fromEndpoint", () => {
       const error = yield* TokenSource.fromEndpoint({ url }).pipe(Effect.provide(answering(answer).layer), Effect.flip)
       assert.strictEqual(error._tag, "TokenUnavailable")
       assert.strictEqual(error.message, sentence)
+    })
+  )
+
+  it.effect.each([502, 503, 504])("sends the request again after a %s", (status) =>
+    Effect.gen(function* () {
+      const { asked, layer } = answering((asked) =>
+        asked < 3 ? new Response("", { status }) : Response.json({ key: "mg_ek_1", expires_at: null })
+      )
+      const asking = yield* TokenSource.fromEndpoint({ url }).pipe(
+        Effect.provide(layer),
+        Effect.forkChild({ startImmediately: true })
+      )
+      yield* TestClock.adjust("250 millis")
+      assert.lengthOf(asked, 2)
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(Redacted.value((yield* Fiber.join(asking)).key), "mg_ek_1")
+    })
+  )
+
+  it.effect("gives up after the third request", () =>
+    Effect.gen(function* () {
+      const { asked, layer } = answering(() => new Response("", { status: 503 }))
+      const asking = yield* TokenSource.fromEndpoint({ url }).pipe(
+        Effect.provide(layer),
+        Effect.flip,
+        Effect.forkChild({ startImmediately: true })
+      )
+      yield* TestClock.adjust("9 seconds")
+      assert.include((yield* Fiber.join(asking)).message, "responded with status 503")
+      assert.lengthOf(asked, 3)
     })
   )
 

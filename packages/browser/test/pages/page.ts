@@ -9,7 +9,7 @@ import {
 } from "@model-gateway/browser"
 import { Gateway, type GatewayConfig, RetryPolicy } from "@model-gateway/core"
 import { Faults, GatewayTest, Recorder, Samples } from "@model-gateway/testing"
-import { Cause, Effect, Exit, Fiber, type Layer, Redacted, Stream } from "effect"
+import { Cause, Effect, Exit, Fiber, Layer, ManagedRuntime, Redacted, Stream } from "effect"
 
 type GatewayLayer = Layer.Layer<
   Gateway.Gateway,
@@ -52,6 +52,9 @@ const upload = (bytes: number) =>
 
 const withTokens = BrowserGateway.layer({ tokenEndpoint: "/token" })
 
+/** The services of `withTokens`, built once. */
+const lasting = Layer.effectContext(ManagedRuntime.make(withTokens).contextEffect)
+
 const within = (limits: RetryPolicy.Options) =>
   BrowserGateway.layer({ tokenEndpoint: "/token", retryPolicy: RetryPolicy.make({ maxRetries: 0, ...limits }) })
 
@@ -86,6 +89,8 @@ const actions = {
   /** Calls without retries and with these limits, which the layer gets. */
   rerankWithin: (limits: RetryPolicy.Options) => start(rerank, within(limits)),
   uploadWithin: (bytes: number, limits: RetryPolicy.Options) => start(upload(bytes), within(limits)),
+  /** Three calls at once, over a layer that lives as long as the page. */
+  rerankTogether: () => start(Effect.all([rerank, rerank, rerank], { concurrency: 3 }), lasting),
   upload: (bytes: number) => start(upload(bytes), withTokens),
   uploadWatched: (bytes: number) =>
     start(upload(bytes).pipe(UploadProgress.withUploadProgress((step) => progress.push(step))), withTokens),

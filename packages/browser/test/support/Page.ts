@@ -1,6 +1,6 @@
 // Bundles test/pages/page.ts like an application, and opens it in the browser.
 import { fileURLToPath } from "node:url"
-import type { Browser, Page } from "playwright-core"
+import type { Browser, BrowserContext, Page } from "playwright-core"
 import { build } from "vite"
 import type { Server } from "./Server.ts"
 
@@ -33,13 +33,15 @@ export const host = (server: Server, code: string, head = "") => {
 }
 
 /**
- * Opens the page and waits until it is ready. `complaints` collects console errors and page errors.
+ * Opens the page, in the given context or a new one, and waits until it is ready. `complaints`
+ * collects console errors and page errors.
  */
 export const open = async (
   browser: Browser,
-  server: Server
+  server: Server,
+  context?: BrowserContext
 ): Promise<{ readonly page: Page; readonly complaints: ReadonlyArray<string> }> => {
-  const page = await (await browser.newContext()).newPage()
+  const page = await (context ?? (await browser.newContext())).newPage()
   const complaints: Array<string> = []
   page.on("console", (message) => {
     if (message.type() === "error" || message.type() === "warning") complaints.push(message.text())
