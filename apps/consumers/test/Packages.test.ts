@@ -4,9 +4,12 @@ import { join } from "node:path"
 import { publint } from "publint"
 import { describe, expect, inject, it } from "vitest"
 import { root, run, succeed } from "./support/Command.ts"
-import { manifestOf, packages, parseManifest, projects, tarballs } from "./support/Packed.ts"
+import { manifestOf, packages, parseManifest, projects, readManifest, tarballs } from "./support/Packed.ts"
 
 const installed = inject("installed")
+
+/** Where the repository is, as its own manifest says. The READMEs link to it, because they are read on npm, too. */
+const repository = readManifest(root).repository?.url.replace(/^git\+(.*)\.git$/, "$1") ?? ""
 
 const attw = join(root, "apps/consumers/node_modules/.bin/attw")
 
@@ -50,6 +53,25 @@ describe.each(packages)("$manifest.name", ({ folder, manifest, name }) => {
     expect(packed.version).toBe(manifest.version)
     const inexact = Object.entries(packed.dependencies ?? {}).filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version))
     expect(inexact).toEqual([])
+  })
+
+  it("names its folder in the repository, and its page", async () => {
+    const packed = parseManifest(await succeed("tar", ["-xzOf", tarball, "package/package.json"], { cwd: installed }))
+    const directory = `packages/${name}`
+    expect(packed.repository).toEqual({ type: "git", url: `git+${repository}.git`, directory })
+    expect(packed.homepage).toBe(`${repository}/tree/main/${directory}#readme`)
+  })
+
+  it("has a README whose links lead somewhere", async () => {
+    const readme = await succeed("tar", ["-xzOf", tarball, "package/README.md"], { cwd: installed })
+    const files = await contents(tarball)
+    const links = [...readme.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = ""]) => link)
+    const lost = links.filter((link) => {
+      const [, path] = link.split(`${repository}/`)[1]?.match(/^(?:blob|tree)\/main\/([^#]+)/) ?? []
+      if (path !== undefined) return !existsSync(join(root, path))
+      return !/^(?:https:|#)/.test(link) && !files.includes(link.replace(/^\.\//, "").replace(/#.*/, ""))
+    })
+    expect(lost).toEqual([])
   })
 
   it("publint finds nothing", async () => {

@@ -11,6 +11,8 @@ export interface Manifest {
   readonly version: string
   readonly exports?: Readonly<Record<string, unknown>>
   readonly private?: boolean
+  readonly homepage?: string
+  readonly repository?: { readonly type: string; readonly url: string; readonly directory?: string }
   readonly engines?: Readonly<Record<string, string>>
   readonly dependencies?: Readonly<Record<string, string>>
   readonly devDependencies?: Readonly<Record<string, string>>
@@ -33,7 +35,7 @@ export const parseManifest = (text: string): Manifest => {
   return value
 }
 
-const readManifest = (folder: string) => parseManifest(readFileSync(join(folder, "package.json"), "utf8"))
+export const readManifest = (folder: string) => parseManifest(readFileSync(join(folder, "package.json"), "utf8"))
 
 export const packages: ReadonlyArray<Package> = readdirSync(join(root, "packages"))
   .map((name) => ({ name, folder: join(root, "packages", name) }))
