@@ -24,8 +24,9 @@ import {
   Unauthorized
 } from "./GatewayError.ts"
 import { FileId, Page, Timestamp, WorkspaceScope } from "./Identifiers.ts"
-import { call, open, rangeHeader } from "./internal/call.ts"
+import { call } from "./internal/call.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
+import { download } from "./internal/download.ts"
 import { storageErrors } from "./internal/errorSets.ts"
 import { fileForm } from "./internal/form.ts"
 import * as Operation from "./Operation.ts"
@@ -412,6 +413,9 @@ export const get = (fileId: string, options?: Scope): Effect.Effect<File, Failur
 /**
  * Streams a file's bytes. With `provider`, always the whole file.
  *
+ * Like `Video.content`, it continues after an interruption. A file of a provider cannot be continued:
+ * the stream then fails.
+ *
  * @since 0.1.0
  */
 export const content = (
@@ -420,10 +424,10 @@ export const content = (
 ): Stream.Stream<Uint8Array, Failure, GatewayClient> =>
   Stream.unwrap(
     Effect.map(workspace(options), (workspace_id) =>
-      open(fileContent, {
-        params: { file_id: fileId },
-        query: { workspace_id, provider: options?.provider },
-        headers: rangeHeader(options)
-      })
+      download(
+        fileContent,
+        { params: { file_id: fileId }, query: { workspace_id, provider: options?.provider } },
+        options?.range
+      )
     )
   )

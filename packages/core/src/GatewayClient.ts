@@ -10,16 +10,17 @@ import * as Effect from "effect/Effect"
 import * as HttpClient from "effect/http/HttpClient"
 import * as Layer from "effect/Layer"
 import type * as Stream from "effect/Stream"
-import type { ClientError, TransportError } from "./ClientError.ts"
+import type { ClientError } from "./ClientError.ts"
 import { GatewayConfig } from "./GatewayConfig.ts"
 import * as Execute from "./internal/execute.ts"
 import type { Request } from "./internal/request.ts"
+import type { Opened, Source } from "./internal/source.ts"
 import type { ErrorOf, Operation } from "./Operation.ts"
 import { RetryPolicy } from "./RetryPolicy.ts"
 import { SchemaCompiler } from "./SchemaCompiler.ts"
 import { Telemetry } from "./Telemetry.ts"
 
-export type { Request }
+export type { Opened, Request, Source }
 
 /**
  * Options of a call that the service recognizes by its idempotency key. A call with the same
@@ -61,11 +62,15 @@ export class GatewayClient extends Context.Service<
       operation: E,
       request: Request
     ) => Effect.Effect<E["success"]["Type"], ErrorOf<E> | ClientError>
-    /** Sends a request and returns the bytes of the response once its headers arrive. */
-    readonly open: <E extends Operation>(
+    /**
+     * Streams what `read` makes of the responses to the requests that it sends. The requests are
+     * those of one call: they share its policy and its telemetry.
+     */
+    readonly open: <E extends Operation, A, F>(
       operation: E,
-      request: Request
-    ) => Effect.Effect<Stream.Stream<Uint8Array, TransportError>, ErrorOf<E> | ClientError>
+      request: Request,
+      read: (source: Source<ErrorOf<E> | ClientError>) => Effect.Effect<Stream.Stream<A, F>, ErrorOf<E> | ClientError>
+    ) => Effect.Effect<Stream.Stream<A, F>, ErrorOf<E> | ClientError>
     /** The `workspace_id` of calls that accept one and do not set it. */
     readonly workspaceId: string | undefined
   }

@@ -24,7 +24,8 @@ import {
 import { idempotencyHeaders } from "./Idempotency.ts"
 import { Decimal, EndUser, HttpsUrl, Timestamp, VideoId } from "./Identifiers.ts"
 import { isMaxBytes, isMaxItems } from "./internal/bounds.ts"
-import { call, open, rangeHeader } from "./internal/call.ts"
+import { call } from "./internal/call.ts"
+import { download } from "./internal/download.ts"
 import { storageErrors } from "./internal/errorSets.ts"
 import * as Operation from "./Operation.ts"
 import * as Routing from "./Routing.ts"
@@ -332,13 +333,17 @@ export const get = (
 /**
  * Streams one of a finished job's videos. Default for `index`: 0, the first.
  *
+ * A download that is interrupted continues with the bytes that are missing: after a lost connection,
+ * after a body that ends early, and after the policy's `stallTimeout` without a byte. It fails if the
+ * content has changed meanwhile. A time in which the reader requests no bytes does not count.
+ *
  * @since 0.1.0
  */
 export const content = (
   id: string,
   options?: RangeOptions & { readonly index?: number | undefined }
 ): Stream.Stream<Uint8Array, Failure, GatewayClient> =>
-  open(videoContent, { params: { id }, query: { index: options?.index }, headers: rangeHeader(options) })
+  download(videoContent, { params: { id }, query: { index: options?.index } }, options?.range)
 
 /**
  * Cancels a job. A job in a final state is returned unchanged.

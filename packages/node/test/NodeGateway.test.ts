@@ -189,7 +189,10 @@ describe("NodeGateway", () => {
       Effect.provide(
         client((request, response) => {
           assert.strictEqual(request.headers.range, "bytes=5-")
-          response.writeHead(206, { "content-type": "application/octet-stream" })
+          response.writeHead(206, {
+            "content-type": "application/octet-stream",
+            "content-range": "bytes 5-999999999999/1000000000000"
+          })
           const chunk = Buffer.alloc(65_536, 1)
           const more = (): void => {
             while (!response.destroyed && response.write(chunk)) written += chunk.length

@@ -11,19 +11,20 @@ import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
-import * as Stream from "effect/Stream"
-import type { Call, ClientError, TransportError } from "../ClientError.ts"
+import type * as Stream from "effect/Stream"
+import type { Call, ClientError } from "../ClientError.ts"
 import { type GatewayConfig, RefusedToken } from "../GatewayConfig.ts"
 import type { ErrorOf, Operation } from "../Operation.ts"
 import * as RetryBudget from "../RetryBudget.ts"
 import { CurrentAttempt, RetryPolicy, type RetryReason } from "../RetryPolicy.ts"
 import { UploadMonitor } from "../UploadMonitor.ts"
-import { type AttemptFailure, connectionError, notSent, requestFailure, timedOut } from "./attempt.ts"
+import { type AttemptFailure, notSent, requestFailure, timedOut } from "./attempt.ts"
 import { authorizer } from "./credential.ts"
 import { makeNextDelay } from "./delays.ts"
 import type { Observer, Recorder } from "./observer.ts"
 import { generatedKeys, isHeader, pathOf, type Request, requestOf } from "./request.ts"
 import { onStatus, readText, successDecoder } from "./response.ts"
+import type { Source } from "./source.ts"
 import * as TimeLimit from "./timeLimit.ts"
 
 /** The service did nothing. After any other failure it may have done the work. */
@@ -56,7 +57,8 @@ export const make = (
     endpoint: E,
     parts: Request,
     onSuccess: (response: HttpClientResponse, call: Call) => Effect.Effect<A, AttemptFailure<E>>,
-    recorder?: Recorder
+    recorder?: Recorder,
+    continued?: { readonly policy: RetryPolicy; readonly maxRetries: number; readonly earlier: number }
   ): Effect.fn.Return<A, ErrorOf<E> | ClientError> {
     const operation = endpoint.identifier
     const repeatable = endpoint.idempotency !== "never"
@@ -67,11 +69,11 @@ export const make = (
         ? onSuccess(response, call)
         : Effect.flatMap(readText(response, config.maxResponseBytes), (text) => onStatus(endpoint, response, text))
 
-    const policy = yield* currentPolicy
+    const policy = continued?.policy ?? (yield* currentPolicy)
     const clock = yield* Clock.Clock
     const startedAt = clock.monotonicTimeNanosUnsafe()
     const isPatient = parts.longPoll !== undefined && policy.maxRetries > 0
-    const maxRetries = isPatient ? Math.max(policy.maxRetries, patience) : policy.maxRetries
+    const maxRetries = continued?.maxRetries ?? (isPatient ? Math.max(policy.maxRetries, patience) : policy.maxRetries)
     const held = Math.max(parts.longPoll ?? 0, 0) * 1000
     const deadline = held + Duration.toMillis(policy.deadline)
     const limit =
@@ -81,7 +83,7 @@ export const make = (
     const nextDelay = makeNextDelay(policy)
     const idempotencyKey = parts.idempotencyKey ?? (hasKey ? yield* idempotencyKeys : undefined)
     /** The number of requests that were sent. */
-    let attempts = 0
+    let attempts = continued?.earlier ?? 0
     const callNow = (): Call => ({ operation, attempts, idempotencyKey })
     if (idempotencyKey !== undefined && !isHeader.test(idempotencyKey)) {
       const cause = new Error("the idempotency key has characters that are not allowed in an HTTP header")
@@ -168,16 +170,23 @@ export const make = (
       const begin = (recorder?: Recorder) => run(operation, request, decode, recorder)
       return observer?.call({ operation, baseUrl: config.baseUrl, request }, begin) ?? begin()
     },
-    open: <E extends Operation>(
+    open: <E extends Operation, A, F>(
       operation: E,
-      request: Request
-    ): Effect.Effect<Stream.Stream<Uint8Array, TransportError>, ErrorOf<E> | ClientError> => {
+      request: Request,
+      read: (source: Source<ErrorOf<E> | ClientError>) => Effect.Effect<Stream.Stream<A, F>, ErrorOf<E> | ClientError>
+    ): Effect.Effect<Stream.Stream<A, F>, ErrorOf<E> | ClientError> => {
       const begin = (recorder?: Recorder) =>
-        run(
-          operation,
-          request,
-          ({ stream }, call) => Effect.succeed(Stream.mapError(stream, (error) => connectionError(error, call))),
-          recorder
+        Effect.flatMap(currentPolicy, (policy) =>
+          read({
+            policy,
+            send: (request, earlier, maxRetries) =>
+              run(operation, request, (response, call) => Effect.succeed({ response, call }), recorder, {
+                policy,
+                maxRetries,
+                earlier
+              }),
+            onRetry: (retry) => recorder?.retry(retry) ?? Effect.void
+          })
         )
       return observer?.open({ operation, baseUrl: config.baseUrl, request }, begin) ?? begin()
     }

@@ -13,7 +13,7 @@ import type { ErrorOf, Operation } from "../Operation.ts"
 import { type AttemptFailure, requestFailure } from "./attempt.ts"
 
 /** The failure of an attempt whose response violates the contract in the described way. */
-const invalid = (response: HttpClientResponse, description: string, path?: string): AttemptFailure<never> => ({
+export const invalid = (response: HttpClientResponse, description: string, path?: string): AttemptFailure<never> => ({
   reason: isRetryableStatus(response.status) ? response.status : undefined,
   status: response.status,
   error: (call) =>

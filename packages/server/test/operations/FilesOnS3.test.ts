@@ -104,6 +104,13 @@ describe.runIf(hasS3())("the service on S3", () => {
         expect(whole.headers["etag"]).toBe(`"${sha256Of(whole.bytes)}"`)
         const part = yield* ask(`/api/v1/videos/${id}/content`, { headers: { range: "bytes=4-7" } })
         expect([part.status, part.text]).toEqual([206, "ftyp"])
+        for (const [etag, status] of [
+          [whole.headers["etag"] ?? "", 206],
+          ['"another"', 200]
+        ] as const) {
+          const headers = { range: "bytes=4-7", "if-range": etag }
+          expect(yield* ask(`/api/v1/videos/${id}/content`, { headers })).toMatchObject({ status })
+        }
       })
     )
   )
