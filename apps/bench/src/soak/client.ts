@@ -193,8 +193,11 @@ await Effect.runPromise(
 rmSync(folder, { recursive: true })
 lateness.stop()
 
-/** What the channel to the parent and the standard output need. */
-const expected = new Set(["PipeWrap", "TTYWrap"])
+/**
+ * What the channel to the parent and the standard output need, and the objects of finished reads of
+ * files, which Node keeps to use them again.
+ */
+const expected = new Set(["PipeWrap", "TTYWrap", "FileHandleReadWrap"])
 const resources = () => process.getActiveResourcesInfo().filter((name) => !expected.has(name))
 // The operating system reports a closed socket a moment later.
 for (let times = 0; times < 50 && resources().length > 0; times++) await setImmediate()
