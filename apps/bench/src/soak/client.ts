@@ -2,7 +2,7 @@
  * The client of the soak: one process that makes all calls over one layer, and ends by itself when
  * the layer is closed.
  */
-import { ClientError, type Operation, RetryPolicy } from "@model-gateway/core"
+import { ClientError, GatewayConfig, type Operation, RetryPolicy } from "@model-gateway/core"
 import { NodeGateway } from "@model-gateway/node"
 import { Cause, Effect, Exit, Fiber, Predicate, Redacted } from "effect"
 import { HttpClient } from "effect/http"
@@ -26,10 +26,14 @@ const pools = new Set<Pool>()
 
 let attempts = 0
 let retries = 0
+let renewals = 0
 
 const layer = NodeGateway.layer({
   baseUrl: `${origin}/api/v1`,
-  credential: Redacted.make("mg_sk_soak"),
+  credential: Effect.map(GatewayConfig.RefusedToken, (refused) => {
+    if (refused !== undefined) renewals++
+    return Redacted.make(`mg_ek_soak${renewals}`)
+  }),
   retryPolicy: RetryPolicy.make({
     maxRetries: 4,
     attemptTimeout: limits.attempt,
@@ -68,8 +72,15 @@ const tagOf = (error: unknown): string => {
   return Predicate.hasProperty(error, "limit") ? `${tag} (${String(error.limit)})` : tag
 }
 
-/** Milliseconds, without the time in which an upload moves. */
-const limitOf = { call: limits.deadline, watch: 120_000, download: 60_000 }
+/**
+ * Milliseconds, without the time in which an upload moves. A job takes 3 seconds at most, and each of
+ * the requests that follow it has the deadline of a call. A download has no limit as a whole.
+ */
+const limitOf = {
+  call: limits.deadline,
+  watch: 5000 + 2 * (limits.deadline + 1000),
+  download: 5 * (limits.deadline + limits.stall)
+}
 
 let calls = 0
 
@@ -202,5 +213,5 @@ const resources = () => process.getActiveResourcesInfo().filter((name) => !expec
 // The operating system reports a closed socket a moment later.
 for (let times = 0; times < 50 && resources().length > 0; times++) await setImmediate()
 if (resources().length > 0) await sleep(500)
-send({ type: "end", attempts, retries, resources: resources() })
+send({ type: "end", attempts, retries, renewals, resources: resources() })
 process.disconnect?.()

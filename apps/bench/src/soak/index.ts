@@ -215,7 +215,7 @@ export const report = ({ calls, end, limits, problems, samples, seconds, seed, s
     ),
     `Heap: ${(slope / 1024).toFixed(1)} KiB for 1,000 calls from the first quarter to the last.`,
     `Limits: ${JSON.stringify(limits)} ms. A call may take ${allowance} ms longer, and the time in which the event loop was late (${Math.max(0, ...calls.map(({ late }) => late)).toFixed(0)} ms at most in one call).`,
-    `Attempts: ${end?.attempts}, of which retries: ${end?.retries}. Requests that reached the server: ${server.requests}. Resumed downloads: ${server.resumes}. Restarts of the server: ${server.restarts}.`,
+    `Attempts: ${end?.attempts}, of which retries: ${end?.retries}. Renewed tokens: ${end?.renewals}. Requests that reached the server: ${server.requests}. Resumed downloads: ${server.resumes}. Restarts of the server: ${server.restarts}.`,
     `Paid: ${server.charges.length} charges, ${paid} answers with a charge, ${server.replays} repeated keys that were answered from the store, ${calls.filter(({ isRepeat }) => isRepeat).length} calls that a caller repeated with the key of an error.`,
     `Faults: ${list(Object.entries(server.faults).toSorted((a, b) => b[1] - a[1]))}.`,
     `Left at the end: ${server.sockets} sockets of the server, ${end?.resources.length} resources of the client.`,

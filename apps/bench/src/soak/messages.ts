@@ -65,6 +65,8 @@ export interface EndReport {
   readonly type: "end"
   readonly attempts: number
   readonly retries: number
+  /** Tokens that replaced a rejected one. */
+  readonly renewals: number
   /** What still keeps the process alive, besides the channel to its parent. */
   readonly resources: ReadonlyArray<string>
 }

@@ -40,6 +40,8 @@ const html = (status: number): Answer => ({
   body: Buffer.from(`<!doctype html><title>${status}</title><p>This page is from a proxy.</p>`)
 })
 
+const redirect = (location: string): Answer => ({ status: 307, headers: { location }, body: Buffer.alloc(0) })
+
 const answering = (name: string, weight: number, answer: (random: Random) => Answer): Obstacle => ({
   name,
   weight,
@@ -62,6 +64,13 @@ const obstaclesOf = (forLong: number): ReadonlyArray<Obstacle> => [
   answering("503", 3, (random) => errorAnswer(503, "unavailable", random.chance(0.5) ? { "retry-after": "1" } : {})),
   answering("408", 2, () => errorAnswer(408, "the request took too long", { connection: "close" })),
   answering("502", 2, () => errorAnswer(502, "provider returned error")),
+  answering("401", 1, () => errorAnswer(401, "the token has expired")),
+  answering("redirect to another origin", 0.5, () => redirect("https://elsewhere.example/api/v1/key")),
+  {
+    name: "redirect",
+    weight: 2,
+    run: (exchange) => send(exchange, redirect(`${exchange.url.pathname}${exchange.url.search}`))
+  },
   answering("500", 1, () => errorAnswer(500, "internal server error")),
   { ...answering("HTML with 200", 1, () => html(200)), looksLikeBytes: true },
   answering("HTML with 500", 1, () => html(500)),
@@ -208,6 +217,11 @@ const anyDamagesOf = (limits: Limits, forLong: number): ReadonlyArray<Damage> =>
 
 /** Encodings and the like, which no client may take for a failure. */
 const encodings: ReadonlyArray<Damage> = [
+  {
+    name: "byte order mark",
+    weight: 1,
+    run: (exchange, answer) => send(exchange, { ...answer, body: Buffer.concat([Buffer.from("\ufeff"), answer.body]) })
+  },
   {
     name: "compressed answer",
     weight: 4,

@@ -166,9 +166,13 @@ export const make = () => {
     if (range === null) return { status: 200, headers, body: bytes }
     resumes++
     const condition = request.headers["if-range"]
-    // A server may ignore `Range`.
-    if ((condition !== undefined && condition !== etag) || random.chance(0.1))
+    // The content may have changed since the download began, and a server may ignore `Range`.
+    if (condition !== undefined && random.chance(0.05)) {
+      return { status: 200, headers: { ...headers, etag: '"changed"' }, body: bytesOf(etag, bytes.length) }
+    }
+    if ((condition !== undefined && condition !== etag) || random.chance(0.05)) {
       return { status: 200, headers, body: bytes }
+    }
     const start = Number(range[1])
     const end = range[2] === "" || range[2] === undefined ? bytes.length : Number(range[2]) + 1
     if (start >= bytes.length) {
