@@ -13,7 +13,7 @@
  * `sandbox/bm25`. A document with both has the higher one.
  *
  * Images are PNG or JPEG in `data:` URIs, because the sandbox fetches nothing. Each is looked at
- * through 4,096 evenly spaced pixels; transparent parts count as white.
+ * through at most 4,096 evenly spaced pixels; transparent parts count as white.
  *
  * @since 0.1.0
  */
@@ -38,7 +38,7 @@ export const maxPixels = 16_777_216
  */
 export const maxTotalPixels = 67_108_864
 
-/** The side of the square of pixels that is looked at. */
+/** The most columns, and rows, of pixels that are looked at. */
 const side = 64
 
 /**
@@ -134,9 +134,11 @@ const makeDecoder: Effect.Effect<Decode> = Effect.map(
               catch: () => invalid(index, "the image cannot be decoded")
             }),
             () => {
-              context.fillRect(0, 0, side, side)
-              context.drawImage(image, 0, 0, side, side)
-              return featuresOf(file.width, file.height, context.getImageData(0, 0, side, side).data)
+              const width = Math.min(side, file.width)
+              const height = Math.min(side, file.height)
+              context.fillRect(0, 0, width, height)
+              context.drawImage(image, 0, 0, width, height)
+              return featuresOf(file.width, file.height, context.getImageData(0, 0, width, height).data)
             }
           ),
         // Frees the decoded pixels at once, not when the object is collected.

@@ -17,7 +17,9 @@ const colors = [
 
 type Color = (typeof colors)[number]
 
-type Tone = "dark" | "middle" | "light"
+const tones = ["dark", "middle", "light"] as const
+
+type Tone = (typeof tones)[number]
 
 export interface ImageFeatures {
   readonly width: number
@@ -35,35 +37,33 @@ export type Term = (image: ImageFeatures) => number
 
 /** Looks at pixels, each of which is red, green, blue and alpha from 0 to 255. */
 export const featuresOf = (width: number, height: number, pixels: Uint8ClampedArray): ImageFeatures => {
-  const counts = new Map<string, number>()
-  const add = (key: string) => counts.set(key, (counts.get(key) ?? 0) + 1)
+  const counts = new Uint32Array(colors.length * tones.length)
+  const slot = (color: Color, tone: Tone) => colors.indexOf(color) * tones.length + tones.indexOf(tone)
   const total = pixels.length / 4
   let brightness = 0
   let chroma = 0
   for (let at = 0; at < pixels.length; at += 4) {
-    const seen = look((pixels[at] ?? 0) / 255, (pixels[at + 1] ?? 0) / 255, (pixels[at + 2] ?? 0) / 255)
-    brightness += seen.brightness
-    chroma += seen.chroma
-    add(seen.color)
-    add(`${seen.tone} ${seen.color}`)
+    const red = (pixels[at] ?? 0) / 255
+    const green = (pixels[at + 1] ?? 0) / 255
+    const blue = (pixels[at + 2] ?? 0) / 255
+    const most = Math.max(red, green, blue)
+    const spread = most - Math.min(red, green, blue)
+    const lightness = most - spread / 2
+    const tone = lightness < 0.4 ? "dark" : lightness > 0.6 ? "light" : "middle"
+    const seen = slot(colorOf(red, green, blue, most, spread, lightness), tone)
+    counts[seen] = (counts[seen] ?? 0) + 1
+    brightness += 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    chroma += spread
   }
+  const share = (color: Color, tone: Tone) => (counts[slot(color, tone)] ?? 0) / total
   return {
     width,
     height,
-    share: (color, tone) => (counts.get(tone === undefined ? color : `${tone} ${color}`) ?? 0) / total,
+    share: (color, tone) =>
+      tone === undefined ? tones.reduce((sum, each) => sum + share(color, each), 0) : share(color, tone),
     brightness: brightness / total,
     chroma: chroma / total
   }
-}
-
-const look = (red: number, green: number, blue: number) => {
-  const most = Math.max(red, green, blue)
-  const least = Math.min(red, green, blue)
-  const chroma = most - least
-  const lightness = (most + least) / 2
-  const tone: Tone = lightness < 0.4 ? "dark" : lightness > 0.6 ? "light" : "middle"
-  const brightness = 0.2126 * red + 0.7152 * green + 0.0722 * blue
-  return { color: colorOf(red, green, blue, most, chroma, lightness), tone, brightness, chroma }
 }
 
 const colorOf = (red: number, green: number, blue: number, most: number, chroma: number, lightness: number): Color => {
