@@ -7,8 +7,8 @@ import {
   type Settings,
   UploadProgress
 } from "@model-gateway/browser"
-import { Gateway, type GatewayClient, type GatewayConfig, RetryPolicy } from "@model-gateway/core"
-import { Effect, Exit, Fiber, type Layer, Redacted, Stream } from "effect"
+import { Gateway, type GatewayClient, type GatewayConfig, RetryPolicy, Telemetry } from "@model-gateway/core"
+import { Effect, Exit, Fiber, Layer, Redacted, Stream, Tracer } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
 import { TestClock } from "effect/testing"
 import { expectTypeOf } from "vitest"
@@ -40,6 +40,27 @@ const run = <E>(layer: Layer.Layer<Gateway.Gateway | GatewayClient.GatewayClient
   rerank.pipe(Effect.provide(layer), Effect.provideService(FetchHttpClient.Fetch, fetch))
 
 describe("BrowserGateway", () => {
+  it.effect("records calls if Telemetry is provided to its layer, else none", () =>
+    Effect.gen(function* () {
+      const spans: Array<string> = []
+      const tracer = Tracer.make({
+        span: (options) => {
+          spans.push(options.name)
+          return new Tracer.NativeSpan(options)
+        }
+      })
+      const { fetch } = scripted(() => Response.json(ranking))
+      const layer = BrowserGateway.layer({ baseUrl, credential: Redacted.make("token") })
+      yield* Effect.provideService(run(layer, fetch), Tracer.Tracer, tracer)
+      assert.notInclude(spans, "gateway.rerank")
+      yield* Effect.provideService(run(Layer.provide(layer, Telemetry.layer), fetch), Tracer.Tracer, tracer)
+      assert.lengthOf(
+        spans.filter((name) => name === "gateway.rerank"),
+        1
+      )
+    })
+  )
+
   it.effect.each(["mg_sk_abc", "mg_mk_abc"])("refuses %s before anything is sent", (key) =>
     Effect.gen(function* () {
       const { fetch, requests } = scripted(() => Response.json(ranking))

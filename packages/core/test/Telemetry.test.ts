@@ -151,6 +151,29 @@ describe("telemetry", () => {
     }).pipe(observed(stub), seen.run)
   })
 
+  it.effect("a download that continues after an interruption is one span, with each of its requests", () =>
+    Effect.gen(function* () {
+      const seen = recorder()
+      const stub = Stub.make((_, number) =>
+        number === 1
+          ? new Response("01234", { headers: { etag: '"a"', "content-length": "10" } })
+          : new Response("56789", { status: 206, headers: { etag: '"a"', "content-range": "bytes 5-9/10" } })
+      )
+      const bytes = Effect.gen(function* () {
+        const { videoContent } = yield* Gateway.Gateway
+        return yield* videoContent("v_1").pipe(Stream.decodeText, Stream.mkString)
+      })
+      const exit = yield* settled(bytes).pipe(observed(stub), everySecond, seen.run)
+      expect(exit).toEqual(Exit.succeed("0123456789"))
+      const span = seen.named("gateway.videoContent")
+      const requests = seen.spans.filter(({ name }) => name === "GET")
+      expect(requests.map(parentOf)).toEqual([span, span])
+      expect(requests.map((request) => request.attributes.get("model_gateway.attempt"))).toEqual([1, 2])
+      expect(span.attributes.get("model_gateway.attempts")).toBe(2)
+      expect(span.events.map(([name]) => name)).toEqual(["retry"])
+    })
+  )
+
   it.effect("each retry has a debug log with its reason, wait and attempt", () => {
     const seen = recorder()
     const stub = Stub.make((_, number) =>
