@@ -83,17 +83,16 @@ describe("telemetry", () => {
       expect(span.kind).toBe("client")
       expect(attributes(span)).toEqual({
         "gen_ai.operation.name": "rerank",
-        "gen_ai.provider.name": "model_gateway",
+        "gen_ai.provider.name": "Some Provider",
         "gen_ai.request.model": "sandbox/bm25",
         "gen_ai.response.id": "gen_1",
         "gen_ai.response.model": "served/model",
+        "gen_ai.usage.cost": 0.001,
         "gen_ai.usage.input_tokens": 7,
         "http.request.resend_count": 2,
         "http.response.header.x-request-id": ["req_1"],
         "http.response.status_code": 200,
         "model_gateway.attempts": 3,
-        "model_gateway.provider": "Some Provider",
-        "model_gateway.usage.cost": 0.001,
         "model_gateway.usage.search_units": 1,
         "server.address": "gateway.test",
         "server.port": 80
@@ -101,7 +100,7 @@ describe("telemetry", () => {
       expect(span.status).toMatchObject({ _tag: "Ended", exit: { _tag: "Success" } })
       const requests = seen.spans.filter(({ name }) => name === "POST")
       expect(requests.map(parentOf)).toEqual([span, span, span])
-      expect(requests.map((request) => request.attributes.get("model_gateway.attempt"))).toEqual([1, 2, 3])
+      expect(requests.map((request) => request.attributes.get("model_gateway.attempt.number"))).toEqual([1, 2, 3])
       expect(requests.map((request) => request.attributes.get("http.request.resend_count"))).toEqual([undefined, 1, 2])
     }).pipe(observed(stub), everySecond, seen.run)
   })
@@ -114,6 +113,7 @@ describe("telemetry", () => {
       const span = seen.named("gateway.rerank")
       expect(attributes(span)).toMatchObject({
         "error.type": "BadRequest",
+        "gen_ai.provider.name": "model_gateway",
         "http.response.status_code": 400,
         "http.response.header.x-request-id": ["req_2"],
         "model_gateway.attempts": 1
@@ -168,7 +168,7 @@ describe("telemetry", () => {
       const span = seen.named("gateway.videoContent")
       const requests = seen.spans.filter(({ name }) => name === "GET")
       expect(requests.map(parentOf)).toEqual([span, span])
-      expect(requests.map((request) => request.attributes.get("model_gateway.attempt"))).toEqual([1, 2])
+      expect(requests.map((request) => request.attributes.get("model_gateway.attempt.number"))).toEqual([1, 2])
       expect(span.attributes.get("model_gateway.attempts")).toBe(2)
       expect(span.events.map(([name]) => name)).toEqual(["retry"])
     })

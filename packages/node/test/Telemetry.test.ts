@@ -200,21 +200,20 @@ describe("telemetry", () => {
       ])
       const common = {
         "gen_ai.operation.name": "rerank",
-        "gen_ai.provider.name": "model_gateway",
         "gen_ai.request.model": "sandbox/bm25",
         "server.address": "127.0.0.1",
         "server.port": port
       }
       expect(ranked?.attributes).toEqual({
         ...common,
+        "gen_ai.provider.name": "Some Provider",
         "gen_ai.response.id": "gen_1",
         "gen_ai.response.model": "served/model",
+        "gen_ai.usage.cost": 0.25,
         "http.request.resend_count": 2,
         "http.response.header.x-request-id": ["req_1"],
         "http.response.status_code": 200,
-        "model_gateway.attempts": 3,
-        "model_gateway.provider": "Some Provider",
-        "model_gateway.usage.cost": 0.25
+        "model_gateway.attempts": 3
       })
       expect(ranked?.events.map(({ attributes, name }) => [name, record(attributes)["reason"]])).toEqual([
         ["retry", "503"],
@@ -223,13 +222,14 @@ describe("telemetry", () => {
       expect(failed?.attributes).toEqual({
         ...common,
         "error.type": "NotFound",
+        "gen_ai.provider.name": "model_gateway",
         "http.response.status_code": 404,
         "model_gateway.attempts": 1
       })
       expect(
         requests.map(({ attributes, parentSpanId }) => [
           parentSpanId,
-          attributes["model_gateway.attempt"],
+          attributes["model_gateway.attempt.number"],
           attributes["http.request.resend_count"],
           attributes["http.response.status_code"]
         ])

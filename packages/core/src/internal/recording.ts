@@ -76,7 +76,7 @@ class Recording implements Recorder {
           })
         })
       ),
-      { "model_gateway.attempt": number, ...(number > 1 ? { [resendCount]: number - 1 } : undefined) }
+      { "model_gateway.attempt.number": number, ...(number > 1 ? { [resendCount]: number - 1 } : undefined) }
     )
   }
 
@@ -123,7 +123,7 @@ class Recording implements Recorder {
   }
 }
 
-/** The provider, as far as a caller of the gateway can tell before a call. */
+/** The provider, as long as no response names the one that served the call. */
 const gateway = "model_gateway"
 
 const resendCount = "http.request.resend_count"
@@ -180,10 +180,10 @@ const answerOf = (value: unknown): Answer => {
       "gen_ai.response.model": text("model"),
       "gen_ai.usage.input_tokens": number("input_tokens") ?? number("total_tokens"),
       "gen_ai.usage.output_tokens": number("output_tokens"),
-      "model_gateway.provider": text("provider"),
+      "gen_ai.provider.name": text("provider"),
       "model_gateway.usage.search_units": number("search_units"),
       "model_gateway.usage.seconds": number("seconds"),
-      "model_gateway.usage.cost": cost
+      "gen_ai.usage.cost": cost
     }
   }
 }
