@@ -9,13 +9,14 @@ import {
   type Files,
   Gateway,
   type Guardrails,
+  IdempotencyKeySource,
   type Keys,
   type Rerank,
   type Transcription,
   type Video,
   VideoProgress
 } from "@model-gateway/core"
-import { Context, Data, DateTime, Effect, Option, Random, Stream } from "effect"
+import { Context, Data, DateTime, Effect, Option, Stream } from "effect"
 import type { Inputs } from "./Inputs.ts"
 
 /**
@@ -112,7 +113,7 @@ export const submitVideo = Effect.fn("Sample.submitVideo")(function* (request: V
   const gateway = yield* Gateway.Gateway
   // An interrupted submission may have arrived all the same. Sent again under its key, it answers
   // which job it is.
-  const submit = gateway.submitVideo(request, { idempotencyKey: `sample-${yield* Random.next}` })
+  const submit = gateway.submitVideo(request, { idempotencyKey: yield* IdempotencyKeySource.makeKey })
   return yield* submit.pipe(
     Effect.tap(onChange),
     Effect.onInterrupt(() => cancelVideo(submit, onChange))

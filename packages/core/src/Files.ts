@@ -12,7 +12,7 @@ import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import { SingleFileSchema } from "effect/http/Multipart"
 import * as Stream from "effect/Stream"
 import type { ClientError } from "./ClientError.ts"
-import { GatewayClient, type PageOptions, type RangeOptions } from "./GatewayClient.ts"
+import { type CallOptions, GatewayClient, type PageOptions, type RangeOptions } from "./GatewayClient.ts"
 import {
   BadGateway,
   Forbidden,
@@ -23,6 +23,7 @@ import {
   TooManyRequests,
   Unauthorized
 } from "./GatewayError.ts"
+import { idempotencyHeaders } from "./Idempotency.ts"
 import { FileId, Page, Timestamp, WorkspaceScope } from "./Identifiers.ts"
 import { call } from "./internal/call.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
@@ -254,12 +255,15 @@ export const deleteFileEndpoint = Operation.endpoint(deleteFile, () => ({
 }))
 
 /**
- * POST `/files`: 200, or one of 400 401 403 404 413 429 500 502 503.
+ * POST `/files`: 200, or one of 400 401 403 404 413 429 500 502 503. Supports `Idempotency-Key`: a
+ * repeated request returns the same file. With `provider` and the header: 400, because the provider
+ * cannot tell whether it has stored the file.
  *
  * @since 0.1.0
  */
 export const uploadFile = Operation.make("uploadFile", "POST", "/files", {
   access: "any key",
+  idempotency: "by key",
   bodyLimit: { form: "files" },
   success: File,
   error: [...errors, PayloadTooLarge]
@@ -272,6 +276,7 @@ export const uploadFile = Operation.make("uploadFile", "POST", "/files", {
  */
 export const uploadFileEndpoint = Operation.endpoint(uploadFile, () => ({
   success: AnyFile,
+  headers: idempotencyHeaders,
   query: scope,
   payload: Form.pipe(HttpApiSchema.asMultipart())
 }))
@@ -383,13 +388,14 @@ export const remove = (
   )
 
 /**
- * Stores a file. Retried only if the failed attempt cannot have stored it.
+ * Stores a file. A call with the same idempotency key and the same file and fields returns the file
+ * that the first one stored.
  *
  * @since 0.1.0
  */
-export const upload = (request: Upload): Effect.Effect<File, UploadFailure, GatewayClient> =>
+export const upload = (request: Upload, options?: CallOptions): Effect.Effect<File, UploadFailure, GatewayClient> =>
   Effect.flatMap(workspace(request), (workspace_id) =>
-    call(uploadFile, { query: { workspace_id }, form: fileForm(request) })
+    call(uploadFile, { ...options, query: { workspace_id }, form: fileForm(request) })
   )
 
 /**

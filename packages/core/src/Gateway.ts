@@ -85,7 +85,10 @@ export class Gateway extends Context.Service<
     ) => Effect.Effect<Guardrails.AssignResponse, Guardrails.Failure>
 
     /** Stores a file. Retried only if the failed attempt cannot have stored it. */
-    readonly uploadFile: (request: Files.Upload) => Effect.Effect<Files.File, Files.UploadFailure>
+    readonly uploadFile: (
+      request: Files.Upload,
+      options?: CallOptions
+    ) => Effect.Effect<Files.File, Files.UploadFailure>
     /** Lists files, newest first. */
     readonly listFiles: (options?: Files.Scope & PageOptions) => Effect.Effect<Files.FileList, Files.Failure>
     readonly getFile: (fileId: string, options?: Files.Scope) => Effect.Effect<Files.File, Files.Failure>
@@ -129,7 +132,10 @@ export class Gateway extends Context.Service<
      * Creates a key. Only this response contains its secret text. Management keys only, like all
      * methods below.
      */
-    readonly createKey: (request: Keys.CreateRequest) => Effect.Effect<Keys.CreateResponse, Keys.Failure>
+    readonly createKey: (
+      request: Keys.CreateRequest,
+      options?: CallOptions
+    ) => Effect.Effect<Keys.CreateResponse, Keys.Failure>
     /** Lists keys, newest first. With `parent_hash`: that key's unexpired ephemeral keys. */
     readonly listKeys: (
       options?: Files.Scope & PageOptions & { readonly parent_hash?: string | undefined }

@@ -1,9 +1,10 @@
 /**
- * The random bytes of the idempotency keys that the client generates.
+ * Generates idempotency keys.
  *
  * @since 0.1.0
  */
 import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
 
 /**
  * Returns that many random bytes. Default: the platform's cryptographic source, which `Random` of
@@ -15,4 +16,29 @@ import * as Context from "effect/Context"
 export const IdempotencyKeySource = Context.Reference<(size: number) => Uint8Array>(
   "@model-gateway/core/IdempotencyKeySource",
   { defaultValue: () => (size) => globalThis.crypto.getRandomValues(new Uint8Array(size)) }
+)
+
+/**
+ * A new idempotency key: 128 random bits in hexadecimal. The client makes one for each call that
+ * has none. Make one yourself to send the same call twice, for example after an interruption.
+ *
+ * @example
+ * ```ts
+ * import { Gateway, IdempotencyKeySource, Video } from "@model-gateway/core"
+ * import { Effect } from "effect"
+ *
+ * declare const request: Video.Request
+ *
+ * const submit = Effect.gen(function* () {
+ *   const gateway = yield* Gateway.Gateway
+ *   const call = gateway.submitVideo(request, { idempotencyKey: yield* IdempotencyKeySource.makeKey })
+ *   // The second call returns the job of the first one.
+ *   return yield* Effect.catchTag(call, "TimeoutError", () => call)
+ * })
+ * ```
+ *
+ * @since 0.1.0
+ */
+export const makeKey: Effect.Effect<string> = Effect.map(IdempotencyKeySource, (randomBytes) =>
+  Array.from(randomBytes(16), (byte) => byte.toString(16).padStart(2, "0")).join("")
 )

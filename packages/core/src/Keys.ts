@@ -10,8 +10,9 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { ClientError } from "./ClientError.ts"
 import { LimitReset } from "./CurrentKey.ts"
-import { GatewayClient, type PageOptions } from "./GatewayClient.ts"
+import { type CallOptions, GatewayClient, type PageOptions } from "./GatewayClient.ts"
 import { BadRequest, Forbidden, InternalServerError, TooManyRequests, Unauthorized } from "./GatewayError.ts"
+import { idempotencyHeaders } from "./Idempotency.ts"
 import { KeyHash, Name, Page, Timestamp, WorkspaceId, WorkspaceScope } from "./Identifiers.ts"
 import { call, dataOf } from "./internal/call.ts"
 import { managementErrors } from "./internal/errorSets.ts"
@@ -158,12 +159,13 @@ const key = { hash: KeyHash }
 
 /**
  * POST `/keys`: 200, or one of 400 401 403 404 500. Management keys only, like all of `/keys`
- * except `/keys/ephemeral`.
+ * except `/keys/ephemeral`. Supports `Idempotency-Key`: a repeated request returns the same key.
  *
  * @since 0.1.0
  */
 export const createKey = Operation.make("createKey", "POST", "/keys", {
   access: "management key",
+  idempotency: "by key",
   success: CreateResponse,
   error: managementErrors
 })
@@ -173,7 +175,10 @@ export const createKey = Operation.make("createKey", "POST", "/keys", {
  *
  * @since 0.1.0
  */
-export const createKeyEndpoint = Operation.endpoint(createKey, () => ({ payload: CreateRequest }))
+export const createKeyEndpoint = Operation.endpoint(createKey, () => ({
+  headers: idempotencyHeaders,
+  payload: CreateRequest
+}))
 
 /**
  * POST `/keys/ephemeral`: 200, or one of 400 401 403 429 500. Any ordinary key.
@@ -312,13 +317,16 @@ export const createEphemeral = (
 ): Effect.Effect<EphemeralResponse, EphemeralFailure, GatewayClient> => call(createEphemeralKey, { json: request })
 
 /**
- * Creates a key. Only this response contains its secret text. Management keys only, like all
- * functions below.
+ * Creates a key. Only this response contains its secret text. A call with the same idempotency key
+ * and the same request within 24 hours returns it again. Management keys only, like all functions
+ * below.
  *
  * @since 0.1.0
  */
-export const create = (request: CreateRequest): Effect.Effect<CreateResponse, Failure, GatewayClient> =>
-  call(createKey, { json: request })
+export const create = (
+  request: CreateRequest,
+  options?: CallOptions
+): Effect.Effect<CreateResponse, Failure, GatewayClient> => call(createKey, { ...options, json: request })
 
 /**
  * Lists keys, newest first. With `parent_hash`: that key's unexpired ephemeral keys.

@@ -26,9 +26,12 @@ export interface Upload extends Files.Scope {
   readonly purpose?: string | undefined
 }
 
+/** The service cannot repeat an upload to a provider safely. */
+const toProvider = { ...Files.uploadFile, idempotency: "never" } as const
+
 const uploadFile = {
-  provider_a: { ...Files.uploadFile, success: Files.CompatAFile },
-  provider_b: { ...Files.uploadFile, success: Files.CompatBFile }
+  provider_a: { ...toProvider, success: Files.CompatAFile },
+  provider_b: { ...toProvider, success: Files.CompatBFile }
 }
 
 const listFiles = {

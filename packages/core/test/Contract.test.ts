@@ -397,7 +397,7 @@ describe("a parameter's bounds", () => {
     ["listFiles", "query", "after", ["", ...longest(256)], tooLong(256)],
     ["getKey", "params", "hash", ["h", long(64), "any thing"], [""]],
     ["listModels", "query", "kind", ["rerank", "transcription", "video"], ["chat", ""]],
-    ...["rerank", "transcribe", "submitVideo", "addCredits"].map(
+    ...["rerank", "transcribe", "submitVideo", "addCredits", "createKey", "uploadFile"].map(
       (operation) =>
         [
           operation,

@@ -117,15 +117,13 @@ describe("the traits of the operations", () => {
 
   it("allow a repetition by key exactly where the endpoint accepts an Idempotency-Key", () => {
     const byKey = names(({ operation }) => operation.idempotency === "by key")
-    expect(byKey).toEqual(["rerank", "transcribe", "submitVideo", "addCredits"])
+    expect(byKey).toEqual(["uploadFile", "rerank", "transcribe", "submitVideo", "createKey", "addCredits"])
     expect(names(({ endpoint }) => endpoint.headers !== undefined)).toEqual(byKey)
   })
 
   it("allow every repetition except of a POST that does its work again", () => {
     expect(names(({ operation }) => operation.idempotency === "never")).toEqual([
-      "uploadFile",
       "createGuardrail",
-      "createKey",
       "createByokKey",
       "rotateWebhookSecret",
       "createDestination"

@@ -1,5 +1,13 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Byok, ClientError, Gateway, type GatewayClient, GatewayError, RetryPolicy } from "@model-gateway/core"
+import {
+  Byok,
+  ClientError,
+  Gateway,
+  type GatewayClient,
+  GatewayError,
+  ProviderFiles,
+  RetryPolicy
+} from "@model-gateway/core"
 import { Effect, Fiber, Layer, Random, Redacted, Schedule } from "effect"
 import { TestClock } from "effect/testing"
 import * as Stub from "./stub.ts"
@@ -130,9 +138,8 @@ type Call = (
 
 describe("a POST that creates something", () => {
   const calls: { readonly [name: string]: Call } = {
-    createKey: (client) => client.createKey({ name: "n" }),
     createGuardrail: (client) => client.createGuardrail({ name: "n" }),
-    uploadFile: (client) => client.uploadFile({ file: new Uint8Array(3), purpose: "p" }),
+    "ProviderFiles.upload": () => ProviderFiles.upload("provider_a", { file: new Uint8Array(3) }),
     createByokKey: () => Byok.create({ provider: "p", key: "k" })
   }
 

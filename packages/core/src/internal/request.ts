@@ -5,14 +5,12 @@
  * themselves (only numbers in a query become text). The service validates them, and its error lists
  * every invalid field.
  */
-import * as Effect from "effect/Effect"
 import * as Headers from "effect/http/Headers"
 import * as HttpBody from "effect/http/HttpBody"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import type { HttpMethod } from "effect/http/HttpMethod"
 import * as UrlParams from "effect/http/UrlParams"
 import * as Option from "effect/Option"
-import { IdempotencyKeySource } from "../IdempotencyKeySource.ts"
 
 /**
  * The parts of a request. The service validates them.
@@ -86,15 +84,3 @@ const segment = (text: string): string =>
 
 /** The characters that a header may contain. The service checks the length of the key. */
 export const isHeader = /^[\x20-\x7e]*$/
-
-/**
- * Generates idempotency keys: 128 random bits in hexadecimal, drawn once, followed by a counter.
- */
-export const generatedKeys = (): Effect.Effect<string> => {
-  let prefix: string | undefined
-  let count = 0
-  return Effect.map(IdempotencyKeySource, (randomBytes) => {
-    prefix ??= Array.from(randomBytes(16), (byte) => byte.toString(16).padStart(2, "0")).join("")
-    return `${prefix}-${(count++).toString(36)}`
-  })
-}

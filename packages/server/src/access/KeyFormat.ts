@@ -77,8 +77,11 @@ export const parse = (key: string): Result.Result<ParsedKey, Malformed> => {
   return Result.succeed({ kind, hash: hashKey(key) })
 }
 
-/** Makes a key from the platform's secure random numbers. */
-export const generate = Effect.fnUntraced(function* (random: SecureRandom["Service"], kind: KeyKind) {
+/** Makes a key from secure random numbers, at most 64 bytes at a time. */
+export const generate = Effect.fnUntraced(function* (
+  random: Pick<SecureRandom["Service"], "randomBytes">,
+  kind: KeyKind
+) {
   let body = prefixes[kind]
   while (body.length < prefixLength + randomLength) {
     for (const byte of yield* random.randomBytes(64)) {

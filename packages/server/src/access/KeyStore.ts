@@ -51,6 +51,8 @@ export interface CreateKey {
   readonly includeByokInLimit?: boolean | undefined
   /** Default: `freeDailyRequests` of the settings. */
   readonly freeDailyLimit?: number | undefined
+  /** Default: a random one. It must not exist yet. */
+  readonly generated?: KeyFormat.GeneratedKey | undefined
 }
 
 /** A change to a key. Absent fields stay as they are. */
@@ -131,7 +133,8 @@ export const make = Effect.gen(function* () {
   const create = Effect.fn("KeyStore.create")(
     function* (input: CreateKey) {
       const now = yield* Clock.currentTimeMillis
-      const generated = yield* KeyFormat.generate(random, input.isManagement === true ? "management" : "ordinary")
+      const isManagement = input.isManagement === true
+      const generated = input.generated ?? (yield* KeyFormat.generate(random, isManagement ? "management" : "ordinary"))
       const { hash, label } = generated
       yield* sql`INSERT INTO keys ${sql.insert({
         hash,
@@ -140,7 +143,7 @@ export const make = Effect.gen(function* () {
         guardrail_id: null,
         name: input.name,
         label,
-        is_management: Dialect.fromBool(input.isManagement === true),
+        is_management: Dialect.fromBool(isManagement),
         is_free_tier: Dialect.fromBool(input.isFreeTier === true),
         creator_user_id: input.creatorUserId ?? null,
         expires_at: input.expiresAt ?? null,

@@ -32,6 +32,19 @@ export interface Budget {
   readonly byokHeld: Sums
 }
 
+const nothing: Sums = { total: 0, daily: 0, weekly: 0, monthly: 0 }
+
+/** A budget that nothing was spent from. */
+export const unused = (settings: Pick<Budget, "limit" | "limitReset" | "includeByok">): Budget => ({
+  limit: settings.limit,
+  limitReset: settings.limitReset,
+  includeByok: settings.includeByok,
+  usage: nothing,
+  byok: nothing,
+  held: nothing,
+  byokHeld: nothing
+})
+
 /** Reads a row of `budgets` at one point in time. Sums of ended periods read 0. */
 export const fromRow = (row: Row, now: number): Budget => {
   const starts = Periods.startsOf(now)

@@ -2,11 +2,13 @@
 import type { BadRequest } from "@model-gateway/core/GatewayError"
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
+import type { SqlClient } from "effect/sql/SqlClient"
+import { isSqlError } from "effect/sql/SqlError"
 import { currentCaller } from "../access/Caller.ts"
 import { logAndContinue, orUnavailable } from "../http/Failures.ts"
 import { invalid } from "../http/Issues.ts"
 import type { AnswerRow } from "../storage/sql/LedgerStore.ts"
-import type { StorageError } from "../storage/sql/StorageError.ts"
+import { fromSql, type StorageError } from "../storage/sql/StorageError.ts"
 import * as Idempotency from "./Idempotency.ts"
 
 /** Options of {@link once}. */
@@ -22,8 +24,13 @@ export interface OnceOptions<A> {
   readonly payload: Effect.Effect<ReadonlyArray<string | Uint8Array>>
   /** Status of a success. Default: 200. */
   readonly status?: number | undefined
-  /** Encodes the body of a success in wire format. */
+  /** Encodes the body of a success: in wire format, or as `restore` takes it. */
   readonly encode: (answer: A) => string
+  /**
+   * Makes the body in wire format of an encoded one, for an answer whose body is not stored as it
+   * is, because it contains a secret. Default: it is in wire format.
+   */
+  readonly restore?: ((encoded: string) => Effect.Effect<string>) | undefined
 }
 
 /**
@@ -40,12 +47,11 @@ export interface Keep<A> {
 
 const keepNothing: Keep<unknown> = { row: () => Effect.undefined, store: () => Effect.void }
 
-const respond = (answer: Idempotency.Answer): HttpServerResponse.HttpServerResponse =>
-  HttpServerResponse.text(answer.body, {
-    status: answer.status,
-    headers: answer.headers,
-    contentType: "application/json"
-  })
+/** Database errors of a transaction are answered like those of its statements. */
+const inTransaction = <A, E, R>(sql: SqlClient, operation: string, effect: Effect.Effect<A, E, R>) =>
+  Effect.catch(sql.withTransaction(effect), (error): Effect.Effect<never, E> =>
+    isSqlError(error) ? Effect.die(fromSql(operation, error)) : Effect.fail(error)
+  )
 
 const conflicting = ({ message }: Idempotency.IdempotencyConflict) =>
   Effect.fail(invalid([{ path: "idempotency-key", message }], message))
@@ -58,12 +64,20 @@ const conflicting = ({ message }: Idempotency.IdempotencyConflict) =>
  */
 export const once = <A, E, R>(
   idempotency: Idempotency.Idempotency["Service"],
-  { encode, idempotencyKey, operation, payload, status = 200 }: OnceOptions<A>,
+  { encode, idempotencyKey, operation, payload, restore: restored = Effect.succeed, status = 200 }: OnceOptions<A>,
   effect: (keep: Keep<A>) => Effect.Effect<A, E, R>
 ): Effect.Effect<HttpServerResponse.HttpServerResponse, E | BadRequest, R> => {
   const toAnswer = (value: A): Idempotency.Answer => ({ status, headers: {}, body: encode(value) })
+  const respond = (answer: Idempotency.Answer): Effect.Effect<HttpServerResponse.HttpServerResponse> =>
+    Effect.map(restored(answer.body), (body) =>
+      HttpServerResponse.text(body, {
+        status: answer.status,
+        headers: answer.headers,
+        contentType: "application/json"
+      })
+    )
   if (idempotencyKey === undefined) {
-    return Effect.map(effect(keepNothing), (value) => respond(toAnswer(value)))
+    return Effect.flatMap(effect(keepNothing), (value) => respond(toAnswer(value)))
   }
   return Effect.uninterruptibleMask(
     Effect.fnUntraced(function* (restore) {
@@ -77,7 +91,7 @@ export const once = <A, E, R>(
         })
         .pipe(orUnavailable, Effect.catchTag("IdempotencyConflict", conflicting))
       if (begun._tag === "Replay") {
-        return HttpServerResponse.setHeader(respond(begun.answer), "idempotent-replayed", "true")
+        return HttpServerResponse.setHeader(yield* respond(begun.answer), "idempotent-replayed", "true")
       }
       const { claim } = begun
       // A large answer is encoded once, for the response and for storage.
@@ -88,7 +102,21 @@ export const once = <A, E, R>(
         store: (value) => Effect.flatMap(packed(value), claim.complete)
       }
       const value = yield* restore(effect(keep)).pipe(Effect.onError(() => logAndContinue(claim.abandon)))
-      return respond(kept ?? toAnswer(value))
+      return yield* respond(kept ?? toAnswer(value))
     })
   )
 }
+
+/** Like {@link once}, for work that is one transaction. The answer is stored in it. */
+export const onceInTransaction = <A, E, R>(
+  { idempotency, sql }: { readonly idempotency: Idempotency.Idempotency["Service"]; readonly sql: SqlClient },
+  options: OnceOptions<A>,
+  work: Effect.Effect<A, E, R>
+): Effect.Effect<HttpServerResponse.HttpServerResponse, E | BadRequest, R> =>
+  once(idempotency, options, (keep) =>
+    inTransaction(
+      sql,
+      options.operation,
+      Effect.tap(work, (answer) => orUnavailable(keep.store(answer)))
+    )
+  )

@@ -10,9 +10,13 @@ import type { ProviderFile } from "@model-gateway/providers/FileApi"
 import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
+import { SqlClient } from "effect/sql/SqlClient"
 import { currentCaller, limitedTo } from "../access/Caller.ts"
+import { Idempotency } from "../admission/Idempotency.ts"
+import * as IdempotentRequest from "../admission/IdempotentRequest.ts"
 import * as BodyLimit from "../http/BodyLimit.ts"
 import { orUnavailable } from "../http/Failures.ts"
+import { invalid } from "../http/Issues.ts"
 import * as Paging from "../http/Paging.ts"
 import * as Timestamp from "../http/Timestamp.ts"
 import { type Workspace, WorkspaceStore } from "../access/WorkspaceStore.ts"
@@ -40,8 +44,16 @@ export const toWire = (file: FileRecord): File => ({
 
 const noSuchFile = (id: string) => new NotFound({ error: { message: `${phrases[404]}: there is no file ${id}` } })
 
+const encodeFile = (file: File): string => JSON.stringify(file)
+
+const noKeyAtProvider = invalid(
+  [{ path: "idempotency-key", message: "Expected no such header with provider" }],
+  "Idempotency-Key cannot be used with provider, because the provider does not tell whether it has stored the file"
+)
+
 /** The services that the operations need, looked up once. */
 const make = Effect.gen(function* () {
+  const services = { idempotency: yield* Idempotency, sql: yield* SqlClient }
   const files = yield* FileStore
   const objects = yield* ObjectStore
   const workspaces = yield* WorkspaceStore
@@ -71,26 +83,46 @@ const make = Effect.gen(function* () {
   })
 
   const upload = Effect.fnUntraced(
-    function* (request: HttpServerRequest.HttpServerRequest, workspace: Workspace) {
+    function* (request: HttpServerRequest.HttpServerRequest, workspace: Workspace, idempotencyKey: string | undefined) {
       const { ephemeral, key } = yield* currentCaller
+      let isRecorded = false
       const id = yield* files.nextId
       return yield* Upload.receive(
         request,
         { key: keyOf("files", id), maxBytes: yield* BodyLimit.ofRequest },
         ({ bytes, contentType, filename, key: objectKey, purpose, sha256 }) =>
-          orUnavailable(
-            files.create({
-              id,
-              workspaceId: workspace.id,
-              keyHash: key.hash,
-              ephemeralHash: ephemeral?.hash ?? null,
-              filename,
-              purpose,
-              contentType,
-              bytes,
-              sha256,
-              objectKey
-            })
+          IdempotentRequest.onceInTransaction(
+            services,
+            {
+              operation: "uploadFile",
+              idempotencyKey,
+              payload: Effect.succeed([workspace.id, purpose, filename, contentType, sha256]),
+              encode: encodeFile
+            },
+            orUnavailable(
+              files.create({
+                id,
+                workspaceId: workspace.id,
+                keyHash: key.hash,
+                ephemeralHash: ephemeral?.hash ?? null,
+                filename,
+                purpose,
+                contentType,
+                bytes,
+                sha256,
+                objectKey
+              })
+            ).pipe(
+              Effect.tap(() =>
+                Effect.sync(() => {
+                  isRecorded = true
+                })
+              ),
+              Effect.map(toWire)
+            )
+          ).pipe(
+            // The answer names the file of an earlier request: these bytes are a copy of it.
+            Effect.tap(() => (isRecorded ? Effect.void : Effect.ignore(objects.remove(objectKey))))
           )
       ).pipe(Effect.provideService(ObjectStore, objects))
     },
@@ -201,10 +233,14 @@ export const layer = HttpApiBuilder.group(GatewayApi, "files", (handlers) =>
           ? handle(files.find(file_id, workspace_id), ({ workspace }) => files.remove(request, file_id, workspace))
           : handle(files.scopeOf(workspace_id), (workspace) => files.removeFrom(provider, request, file_id, workspace))
       )
-      .handleRaw("uploadFile", ({ query: { provider, workspace_id }, request }) =>
+      .handleRaw("uploadFile", ({ headers, query: { provider, workspace_id }, request }) =>
         provider === undefined
-          ? handle(files.scopeOf(workspace_id), (workspace) => Effect.map(files.upload(request, workspace), toWire))
-          : handle(files.scopeOf(workspace_id), (workspace) => files.uploadTo(provider, request, workspace))
+          ? handle(files.scopeOf(workspace_id), (workspace) =>
+              files.upload(request, workspace, headers["idempotency-key"])
+            )
+          : headers["idempotency-key"] === undefined
+            ? handle(files.scopeOf(workspace_id), (workspace) => files.uploadTo(provider, request, workspace))
+            : Effect.fail(noKeyAtProvider)
       )
       .handle("listFiles", ({ query: { provider, workspace_id, ...cursor }, request }) =>
         provider === undefined

@@ -2,15 +2,22 @@
  * `/keys`: API keys, managed with a management key. `/keys/ephemeral`: ephemeral keys that an
  * ordinary key creates.
  */
+import { Authorization } from "@model-gateway/core/Authorization"
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import type { KeyRecord } from "@model-gateway/core/CurrentKey"
 import type { BadRequest } from "@model-gateway/core/GatewayError"
 import { Forbidden, NotFound, phrases } from "@model-gateway/core/GatewayError"
-import type * as Keys from "@model-gateway/core/Keys"
-import { Clock, DateTime, Effect, Option, Redacted } from "effect"
+import * as Keys from "@model-gateway/core/Keys"
+import { Clock, DateTime, Effect, Option, Redacted, Schema } from "effect"
+import { SecureRandom } from "effect/crypto/SecureRandom"
 import { HttpApiBuilder } from "effect/http-api"
+import { SqlClient } from "effect/sql/SqlClient"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { currentCaller } from "../access/Caller.ts"
+import * as DerivedKey from "../access/DerivedKey.ts"
+import * as Budgets from "../accounting/Budgets.ts"
+import { Idempotency } from "../admission/Idempotency.ts"
+import * as IdempotentRequest from "../admission/IdempotentRequest.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import { invalid } from "../http/Issues.ts"
 import * as Paging from "../http/Paging.ts"
@@ -75,17 +82,30 @@ const descendantToWire = ({ ephemeral, parent }: Descendant, record: KeyRecord):
   own_files: ephemeral.ownFiles
 })
 
+const keyToWire = (key: Key, record: KeyRecord, descendants: number): Keys.Key => {
+  const wire = KeyRecords.listed(key, record)
+  return key.isManagement ? wire : { ...wire, ephemeral_keys: descendants }
+}
+
+/** A new key as it is stored for its `Idempotency-Key`: with the salt of its secret text. */
+const Created = Schema.fromJsonString(Schema.Struct({ data: Keys.Key, salt: Schema.String }))
+
+const encodeCreated = Schema.encodeSync(Created)
+
+const decodeCreated = Schema.decodeSync(Created)
+
+const kindOf = (isManagement: boolean | undefined) => (isManagement === true ? "management" : "ordinary")
+
 const make = Effect.gen(function* () {
+  const services = { idempotency: yield* Idempotency, sql: yield* SqlClient }
+  const random = yield* SecureRandom
   const keys = yield* KeyStore
   const ephemerals = yield* EphemeralKeys
   const records = yield* KeyRecords.KeyRecords
   const workspaces = yield* WorkspaceStore
 
   const toWire = (key: Key, descendants: ReadonlyMap<string, number>): Effect.Effect<Keys.Key> =>
-    Effect.map(orUnavailable(records.of(key)), (record) => {
-      const wire = KeyRecords.listed(key, record)
-      return key.isManagement ? wire : { ...wire, ephemeral_keys: descendants.get(key.hash) ?? 0 }
-    })
+    Effect.map(orUnavailable(records.of(key)), (record) => keyToWire(key, record, descendants.get(key.hash) ?? 0))
 
   const oneToWire = (key: Key) =>
     Effect.flatMap(orUnavailable(ephemerals.counts([key.hash])), (descendants) => toWire(key, descendants))
@@ -100,25 +120,53 @@ const make = Effect.gen(function* () {
       )
     )
 
-  const create = Effect.fnUntraced(function* (request: Keys.CreateRequest) {
+  const create = Effect.fnUntraced(function* (request: Keys.CreateRequest, idempotencyKey: string | undefined) {
     const { key: caller } = yield* currentCaller
-    const expiresAt = yield* expiryOf(request.expires_at ?? null)
-    const limit = yield* limitOf(request.limit ?? null)
+    const token = yield* HttpApiBuilder.securityDecode(Authorization.security.bearer)
     const workspace = yield* workspaceOf(caller, request.workspace_id)
-    const created = yield* orUnavailable(
-      keys.create({
-        organizationId: caller.organizationId,
-        workspaceId: workspace.id,
-        name: request.name,
-        isManagement: request.is_management_key,
-        creatorUserId: caller.creatorUserId,
-        expiresAt,
-        limit,
-        limitReset: request.limit_reset,
-        includeByokInLimit: request.include_byok_in_limit
-      })
+    const work = Effect.gen(function* () {
+      const expiresAt = yield* expiryOf(request.expires_at ?? null)
+      const limit = yield* limitOf(request.limit ?? null)
+      const salt = yield* DerivedKey.salt(random)
+      const { key } = yield* orUnavailable(
+        keys.create({
+          organizationId: caller.organizationId,
+          workspaceId: workspace.id,
+          name: request.name,
+          isManagement: request.is_management_key,
+          creatorUserId: caller.creatorUserId,
+          expiresAt,
+          limit,
+          limitReset: request.limit_reset,
+          includeByokInLimit: request.include_byok_in_limit,
+          generated: yield* DerivedKey.make(token, salt, kindOf(request.is_management_key))
+        })
+      )
+      return {
+        data: keyToWire(
+          key,
+          KeyRecords.make(key, Budgets.unused({ ...key, includeByok: key.includeByokInLimit }), 0),
+          0
+        ),
+        salt
+      }
+    })
+    return yield* IdempotentRequest.onceInTransaction(
+      services,
+      {
+        operation: "createKey",
+        idempotencyKey,
+        payload: Effect.succeed([workspace.id, JSON.stringify(request)]),
+        encode: encodeCreated,
+        restore: (stored) => {
+          const { data, salt } = decodeCreated(stored)
+          return Effect.map(DerivedKey.make(token, salt, kindOf(data.is_management_key)), ({ key }) =>
+            JSON.stringify({ data, key: Redacted.value(key) })
+          )
+        }
+      },
+      work
     )
-    return { data: yield* oneToWire(created.key), key: Redacted.value(created.plain) }
   })
 
   /** The caller's key. Fails with a 403 if it is an ephemeral key. */
@@ -204,7 +252,7 @@ const make = Effect.gen(function* () {
 export const layer = HttpApiBuilder.group(GatewayApi, "keys", (handlers) =>
   Effect.map(make, (keys) =>
     handlers
-      .handle("createKey", ({ payload }) => keys.create(payload))
+      .handle("createKey", ({ headers, payload }) => keys.create(payload, headers["idempotency-key"]))
       .handle("createEphemeralKey", ({ payload }) => handle(keys.ownKey, (key) => keys.createEphemeral(key, payload)))
       .handle("listKeys", ({ query }) => keys.list(query))
       .handle("getKey", ({ params }) => keys.get(params.hash))

@@ -6,7 +6,6 @@ import type * as Workspaces from "@model-gateway/core/Workspaces"
 import { Effect, Option } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { SqlClient } from "effect/sql/SqlClient"
-import { isSqlError } from "effect/sql/SqlError"
 import { currentCaller } from "../access/Caller.ts"
 import { Accounting } from "../accounting/Accounting.ts"
 import * as CallbackUrl from "./CallbackUrl.ts"
@@ -16,7 +15,7 @@ import { invalid } from "../http/Issues.ts"
 import * as Timestamp from "../http/Timestamp.ts"
 import { Idempotency } from "../admission/Idempotency.ts"
 import * as IdempotentRequest from "../admission/IdempotentRequest.ts"
-import { fromSql, type StorageError } from "../storage/sql/StorageError.ts"
+import type { StorageError } from "../storage/sql/StorageError.ts"
 import { type Workspace, type WorkspaceNotFound, WorkspaceStore } from "../access/WorkspaceStore.ts"
 
 const toWire = (workspace: Workspace): Workspaces.Workspace => ({
@@ -45,19 +44,12 @@ const amountOf = (amount: number): Effect.Effect<MicroCredits.MicroCredits, BadR
 
 const organization = Effect.map(currentCaller, ({ key }) => key.organizationId)
 
-/** Runs in one transaction. A database error becomes a defect, as in {@link orUnavailable}. */
-const inTransaction = <A, E, R>(sql: SqlClient, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Effect.catch(sql.withTransaction(effect), (error): Effect.Effect<never, E> =>
-    isSqlError(error) ? Effect.die(fromSql("Workspaces.addCredits", error)) : Effect.fail(error)
-  )
-
 const encode = (response: Workspaces.Response): string => JSON.stringify(response)
 
 const make = Effect.gen(function* () {
   const workspaces = yield* WorkspaceStore
   const accounting = yield* Accounting
-  const idempotency = yield* Idempotency
-  const sql = yield* SqlClient
+  const services = { idempotency: yield* Idempotency, sql: yield* SqlClient }
 
   const get = Effect.fnUntraced(function* (id: string) {
     return { data: toWire(yield* found(workspaces.get(yield* organization, id))) }
@@ -82,27 +74,21 @@ const make = Effect.gen(function* () {
     const amount = yield* amountOf(request.amount)
     // Check the organization first: accounting finds workspaces of any organization by their id.
     yield* found(workspaces.get(organizationId, id))
-    return yield* IdempotentRequest.once(
-      idempotency,
+    return yield* IdempotentRequest.onceInTransaction(
+      services,
       {
         operation: "addCredits",
         idempotencyKey,
         payload: Effect.succeed([id, String(amount)]),
         encode
       },
-      (keep) =>
-        inTransaction(
-          sql,
-          Effect.gen(function* () {
-            const balance = yield* orUnavailable(accounting.addCredits(id, amount)).pipe(
-              Effect.catchTag("BalanceOutOfRange", (error) => Effect.fail(badAmount(error.message)))
-            )
-            if (balance === null) return yield* missing()
-            const answer = { data: toWire(yield* found(workspaces.get(organizationId, id))) }
-            yield* orUnavailable(keep.store(answer))
-            return answer
-          })
+      Effect.gen(function* () {
+        const balance = yield* orUnavailable(accounting.addCredits(id, amount)).pipe(
+          Effect.catchTag("BalanceOutOfRange", (error) => Effect.fail(badAmount(error.message)))
         )
+        if (balance === null) return yield* missing()
+        return { data: toWire(yield* found(workspaces.get(organizationId, id))) }
+      })
     )
   })
 

@@ -95,6 +95,47 @@ const untilOnDisk = (count: number) =>
 const gateway = TestGateway.layer({ bodyLimits: { files: 100_000 } })
 
 layer(gateway, { excludeTestServices: true })("files over HTTP", (it) => {
+  it.effect("stores a file once under one Idempotency-Key", () =>
+    Effect.gen(function* () {
+      const { ask } = yield* TestGateway.TestGateway
+      const before = (yield* onDisk).length
+      const send = (parts: ReadonlyArray<TestGateway.Part>, idempotencyKey = "k1", query = "") =>
+        post(TestGateway.form(...parts), { query, headers: { "idempotency-key": idempotencyKey } })
+      const same = [purpose(), file("hello")]
+      const [first, second] = yield* Effect.all([send(same), send(same)], { concurrency: 2 })
+      const third = yield* send([file("hello"), purpose()])
+      expect([first.status, second.text, third.text]).toEqual([200, first.text, first.text])
+      expect(third.headers["idempotent-replayed"]).toBe("true")
+      // The copies of the repeated requests are gone.
+      yield* untilOnDisk(before + 1)
+      const { id } = yield* decodeFile(first.text)
+      expect((yield* ask(`/api/v1/files/${id}/content`)).text).toBe("hello")
+
+      const others = [
+        [purpose(), file("hullo")],
+        [purpose("other"), file("hello")],
+        [purpose(), file("hello", { filename: "other.txt" })],
+        [purpose(), file("hello", { type: "text/html" })]
+      ]
+      for (const other of others) {
+        const { message } = yield* refused(400, yield* send(other))
+        expect(message).toContain("Idempotency-Key")
+      }
+      yield* untilOnDisk(before + 1)
+
+      // A form that is refused leaves the key free.
+      yield* refused(400, yield* send([file("hello")], "k2"))
+      expect((yield* send(same, "k2")).headers["idempotent-replayed"]).toBe(undefined)
+      yield* untilOnDisk(before + 2)
+
+      const atProvider = yield* refused(400, yield* send(same, "k3", "?provider=provider_a"))
+      expect(atProvider.message).toContain("provider")
+      for (const stored of (yield* decodeList((yield* ask("/api/v1/files")).text)).data) {
+        yield* ask(`/api/v1/files/${stored.id}`, { method: "DELETE" })
+      }
+    })
+  )
+
   it.effect("stores a file, shows it, gives it back and deletes it once", () =>
     Effect.gen(function* () {
       const { ask, workspace } = yield* TestGateway.TestGateway

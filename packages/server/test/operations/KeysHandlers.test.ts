@@ -3,6 +3,7 @@ import { Response as KeyResponse } from "@model-gateway/core/CurrentKey"
 import { ListResponse as ModelList } from "@model-gateway/core/Models"
 import { expect, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
 import { layer, TestGateway } from "../TestGateway.ts"
 import { envelopeOf, issuePaths, post } from "../TestEnvelope.ts"
 
@@ -67,6 +68,47 @@ it.layer(layer({ freeDailyRequests: 7 }), { excludeTestServices: true })("/keys"
         const gone = yield* ask(named, { key: manager, method })
         expect([gone.status, envelopeOf(gone).error.message]).toEqual([404, "resource not found: there is no such key"])
       }
+    })
+  )
+
+  it.effect("makes one key under one Idempotency-Key, and returns the same secret text to its caller", () =>
+    Effect.gen(function* () {
+      const { ask, managementKey: manager } = yield* TestGateway
+      const sql = yield* SqlClient
+      const create = (body: unknown, idempotencyKey: string, key = manager) =>
+        post(path, body, { key, headers: { "idempotency-key": idempotencyKey } })
+      const [first, second] = yield* Effect.all([create({ name: "once" }, "k1"), create({ name: "once" }, "k1")], {
+        concurrency: 2
+      })
+      const third = yield* create({ name: "once" }, "k1")
+      expect([first.status, second.text, third.text]).toEqual([200, first.text, first.text])
+      expect(third.headers["idempotent-replayed"]).toBe("true")
+      expect(third.headers["content-type"]).toMatch(/^application\/json/)
+      const made = created(first.text)
+      expect(made.data).toEqual(one((yield* ask(`${path}/${made.data.hash}`, { key: manager })).text).data)
+      expect((yield* ask("/api/v1/key", { key: made.key })).status).toBe(200)
+      const named = many((yield* ask(path, { key: manager })).text).data.filter(({ name }) => name === "once")
+      expect(named).toHaveLength(1)
+
+      const other = yield* create({ name: "other" }, "k1")
+      expect([other.status, issuePaths(other)]).toEqual([400, ["idempotency-key"]])
+      expect(created((yield* create({ name: "once" }, "k2")).text).key).not.toBe(made.key)
+
+      // A failure leaves the idempotency key free.
+      const past = yield* create({ name: "p", expires_at: "2001-01-01T00:00:00Z" }, "k3")
+      expect([past.status, issuePaths(past)]).toEqual([400, ["expires_at"]])
+      expect((yield* create({ name: "p" }, "k3")).status).toBe(200)
+
+      const management = created((yield* create({ name: "m", is_management_key: true }, "k4")).text)
+      expect(created((yield* create({ name: "m", is_management_key: true }, "k4")).text)).toEqual(management)
+      // The same idempotency key of another API key is another one.
+      const another = created((yield* create({ name: "once" }, "k1", management.key)).text)
+      expect(another.data.hash).not.toBe(made.data.hash)
+      expect((yield* ask("/api/v1/key", { key: another.key })).status).toBe(200)
+
+      const stored = JSON.stringify(yield* sql`SELECT * FROM idempotency`)
+      expect(stored).toContain(made.data.hash)
+      for (const secret of [made.key, management.key, another.key]) expect(stored).not.toContain(secret)
     })
   )
 
