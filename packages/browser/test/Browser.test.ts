@@ -111,7 +111,7 @@ describe.skipIf(options === undefined)("in a browser", () => {
       request.on("end", () => json(response, 400, envelope(400, "purpose is too long")))
     })
     await page.evaluate(() => actions.uploadWatched(10))
-    expect(await outcome()).toBe("BadRequest: purpose is too long")
+    expect(await outcome()).toBe("BadRequest: uploadFile: 400 purpose is too long (request req_test, 1 attempt)")
 
     server.on("/api/v1/files", (request) => request.destroy())
     await page.evaluate(() => actions.uploadWatched(10))
@@ -176,6 +176,73 @@ describe.skipIf(options === undefined)("in a browser", () => {
     await page.evaluate(() => actions.rerankWithin({ attemptTimeout: "1 second" }))
     expect(await outcome()).toMatch(/^TimeoutError: rerank: no response within 1000 ms, after 1 attempt\./)
     await closed
+  })
+
+  describe("a redirect", () => {
+    const models = { object: "list", data: [] }
+    let other: Server
+    beforeEach(async () => {
+      other = await serve()
+    })
+    afterEach(() => other.close())
+
+    const redirect = (path: string, location: string) =>
+      server.on(path, (request, response) => {
+        request.resume()
+        request.on("end", () => response.writeHead(307, { location }).end())
+      })
+
+    it("of a GET to the same origin is followed", async () => {
+      redirect("/api/v1/models", "/moved/models")
+      server.on("/moved/models", (_, response) => json(response, 200, models))
+      await page.evaluate(() => actions.listModels())
+      expect(await outcome()).toMatch(/^ok: /)
+      expect(sent("/moved/models").map(({ authorization }) => authorization)).toEqual(["Bearer mg_ek_1"])
+    })
+
+    it("of a GET to another origin is an error that names it, and the token does not go there", async () => {
+      redirect("/api/v1/models", `${other.origin}/models?secret`)
+      other.on("/models", (_, response) => json(response, 200, models, { "access-control-allow-origin": "*" }))
+      await page.evaluate(() => actions.listModels())
+      expect(await outcome()).toMatch(new RegExp(`^InvalidResponse: listModels: .*redirect to ${other.origin}/models,`))
+      expect(other.seen.map(({ authorization }) => authorization)).toEqual([undefined])
+    })
+
+    it("of a GET to an origin that does not allow the page is an error that says so", async () => {
+      redirect("/api/v1/models", `${other.origin}/models`)
+      await page.evaluate(() => actions.listModels())
+      expect(await outcome()).toMatch(/^InvalidResponse: listModels: .*a redirect, which was not followed/)
+      expect(sent("/api/v1/models")).toHaveLength(2)
+    })
+
+    it("of a POST is an error that says so, and is not followed", async () => {
+      redirect("/api/v1/rerank", "/moved/rerank")
+      await page.evaluate(() => actions.rerank())
+      expect(await outcome()).toMatch(/^InvalidResponse: rerank: .*a redirect, which was not followed/)
+      expect(sent("/api/v1/rerank")).toHaveLength(1)
+      expect(sent("/moved/rerank")).toEqual([])
+    })
+
+    it("of a form is an error that names where it led", async () => {
+      redirect("/api/v1/files", "/moved/files")
+      server.on("/moved/files", (request, response) => {
+        request.resume()
+        request.on("end", () => json(response, 200, stored))
+      })
+      await page.evaluate(() => actions.upload(10))
+      expect(await outcome()).toMatch(
+        new RegExp(`^InvalidResponse: uploadFile: .*redirect to ${server.origin}/moved/files,`)
+      )
+    })
+
+    it("of the token endpoint is followed", async () => {
+      redirect("/token", "/moved/token")
+      server.on("/moved/token", (_, response) => json(response, 200, { key: "mg_ek_moved", expires_at: null }))
+      server.on("/api/v1/rerank", (_, response) => json(response, 200, ranking))
+      await page.evaluate(() => actions.rerank())
+      expect(await outcome()).toMatch(/^ok/)
+      expect(sent("/api/v1/rerank").map(({ authorization }) => authorization)).toEqual(["Bearer mg_ek_moved"])
+    })
   })
 
   it("canceling during the delay before a retry ends the call at once", async () => {
@@ -298,7 +365,7 @@ describe.skipIf(options === undefined)("in a browser", () => {
   it("fails with a readable message if an expired token cannot be replaced", async () => {
     server.on("/api/v1/rerank", (_, response) => json(response, 401, envelope(401, "this key has expired")))
     await page.evaluate(() => actions.rerank())
-    expect(await outcome()).toBe("Unauthorized: this key has expired")
+    expect(await outcome()).toBe("Unauthorized: rerank: 401 this key has expired (request req_test, 2 attempts)")
     expect(tokens).toBe(2)
     expect(sent("/api/v1/rerank")).toHaveLength(2)
   })

@@ -116,13 +116,14 @@ export const onStatus = Effect.fnUntraced(function* <E extends Operation>(
   const envelope = parse(text)
   const retryAfter = retryAfterOf(response, envelope, yield* Clock.currentTimeMillis)
   if (schema === undefined || !isEnvelope(envelope)) {
-    const location = response.status < 400 ? locationOf(response) : undefined
-    const description =
-      location !== undefined
-        ? `a redirect to ${location}, which was not followed`
-        : schema === undefined
-          ? "a status that the operation does not return"
-          : "a body that is not an error envelope"
+    const location = locationOf(response)
+    const isRedirect = response.status >= 300 && response.status < 400 && response.status !== 304
+    const description = isRedirect
+      ? // A page learns where a redirect leads only if the browser follows it.
+        `a redirect${location === undefined ? "" : ` to ${location}`}, which was not followed`
+      : schema === undefined
+        ? "a status that the operation does not return"
+        : "a body that is not an error envelope"
     return yield* Effect.fail({ ...invalid(response, description), retryAfter })
   }
   const decode = decoder<ErrorOf<E>>(schema)
