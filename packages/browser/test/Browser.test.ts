@@ -178,6 +178,42 @@ describe.skipIf(options === undefined)("in a browser", () => {
     await closed
   })
 
+  it("a download that stalls ends at the limit for that, and its connection is closed", async () => {
+    const closed = new Promise((resolve) => {
+      server.on("/api/v1/files/file-1/content", (_, response) => {
+        response.on("close", resolve)
+        response.writeHead(200, { "content-length": "30" }).write(new Uint8Array(10))
+      })
+    })
+    await page.evaluate(() => actions.downloadWithin({ stallTimeout: "1 second" }))
+    expect(await outcome()).toMatch(/^TimeoutError: fileContent: no progress within 1000 ms, after 1 attempt\./)
+    expect((await progress()).map((step) => step.loaded)).toEqual([10])
+    await closed
+  })
+
+  it("a download that is cut off continues where it ended", async () => {
+    const ranges: Array<string | undefined> = []
+    server.on("/api/v1/files/file-1/content", (request, response) => {
+      ranges.push(request.headers.range)
+      const headers = { etag: '"v1"', "accept-ranges": "bytes" }
+      if (request.headers.range === "bytes=10-" && request.headers["if-range"] === '"v1"') {
+        response
+          .writeHead(206, { ...headers, "content-range": "bytes 10-29/30", "content-length": "20" })
+          .end(new Uint8Array(20))
+      } else {
+        response.writeHead(200, { ...headers, "content-length": "30" }).write(new Uint8Array(10))
+        // The page reads what has arrived before the connection breaks.
+        void page.waitForFunction(() => actions.progress().length > 0).then(() => response.destroy())
+      }
+    })
+    await page.evaluate(() => actions.download())
+    expect(await outcome()).toBe("ok: undefined")
+    expect((await progress()).reduce((sum, step) => sum + step.loaded, 0)).toBe(30)
+    expect(ranges).toEqual([undefined, "bytes=10-"])
+    // The browser itself reports the broken connection.
+    expect(complaints.filter((text) => !text.includes("net::ERR"))).toEqual([])
+  })
+
   describe("a redirect", () => {
     const models = { object: "list", data: [] }
     let other: Server

@@ -50,6 +50,15 @@ const upload = (bytes: number) =>
     gateway.uploadFile({ file: new Blob([new Uint8Array(bytes)]), filename: "zeros.bin", purpose: "test" })
   )
 
+/** Reads a file's content in pieces, and reports the length of each as progress. */
+const download = Stream.unwrap(Effect.map(Gateway.Gateway, (gateway) => gateway.fileContent("file-1"))).pipe(
+  Stream.runForEach((bytes) =>
+    Effect.sync(() => {
+      progress.push({ loaded: bytes.length, total: undefined })
+    })
+  )
+)
+
 const withTokens = BrowserGateway.layer({ tokenEndpoint: "/token" })
 
 /** The services of `withTokens`, built once. */
@@ -108,18 +117,8 @@ const actions = {
       ),
       withTokens
     ),
-  /** Reads a file's content in pieces, and reports the length of each as progress. */
-  download: () =>
-    start(
-      Stream.unwrap(Effect.map(Gateway.Gateway, (gateway) => gateway.fileContent("file-1"))).pipe(
-        Stream.runForEach((bytes) =>
-          Effect.sync(() => {
-            progress.push({ loaded: bytes.length, total: undefined })
-          })
-        )
-      ),
-      withTokens
-    ),
+  download: () => start(download, withTokens),
+  downloadWithin: (limits: RetryPolicy.Options) => start(download, within(limits)),
   /** Records until it hears a sound, and sends the recording. */
   record: () =>
     start(
