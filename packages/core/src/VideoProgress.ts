@@ -11,9 +11,11 @@ import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import { NodeInspectSymbol } from "effect/Inspectable"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { GatewayClient } from "./GatewayClient.ts"
+import * as Description from "./internal/description.ts"
 import * as Video from "./Video.ts"
 
 /**
@@ -78,24 +80,46 @@ export const watch = (id: string, options?: Options): Stream.Stream<Video.Job, V
   )
 }
 
+/** @since 0.1.0 */
+export interface NotCompletedFields {
+  /** The job in its final state. If it failed, its `error` says why. */
+  readonly job: Video.Job
+}
+
 /**
  * The job ended without a video: its status is `failed`, `cancelled` or `expired`.
  *
  * @since 0.1.0
  */
-export class NotCompleted extends Data.TaggedError("VideoNotCompleted")<{
-  /** The job in its final state. If it failed, its `error` says why. */
-  readonly job: Video.Job
-}> {
-  /** The operation that returned the job. */
-  readonly operation = "getVideo"
+export class NotCompleted extends Data.TaggedError("VideoNotCompleted")<NotCompletedFields> {
+  constructor(fields: NotCompletedFields) {
+    super(fields)
+    Description.removeFrames(this)
+  }
 
-  /** Always false: the job never changes again. */
-  readonly isRetryable = false
+  /** The operation that returned the job. */
+  get operation(): string {
+    return Video.getVideo.identifier
+  }
 
   override get message(): string {
     const { error, id, status } = this.job
-    return `${this.operation}: video job ${id} ended as ${status}${error === undefined ? "" : `: ${error}`}`
+    return `${this.operation}: video job ${id} ended as ${status}${error === undefined ? "" : `: ${Description.oneLine(error)}`}`
+  }
+
+  /** Always false: the job never changes again. */
+  get isRetryable(): boolean {
+    return false
+  }
+
+  override toJSON(): unknown {
+    const { _tag, isRetryable, job, message, operation } = this
+    return { _tag, operation, message, isRetryable, job }
+  }
+
+  /** One line. */
+  override [NodeInspectSymbol](): string {
+    return String(this)
   }
 }
 

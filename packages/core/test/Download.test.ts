@@ -217,7 +217,7 @@ describe("a download", () => {
     }).pipe(stub.run())
   })
 
-  const changed = "the content has changed since the download began"
+  const changed = "because it has changed. Start the download again"
   const other = "another range of bytes than was requested"
   const wrong: ReadonlyArray<readonly [name: string, answer: Answer, message: string]> = [
     ["the whole content, because it has changed", { body: "abcdefghij", headers: { etag: '"v2"' } }, changed],

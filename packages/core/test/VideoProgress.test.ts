@@ -2,6 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Gateway, RetryPolicy, VideoProgress } from "@model-gateway/core"
 import { Effect, Fiber, Stream } from "effect"
 import { TestClock } from "effect/testing"
+import { inspect } from "node:util"
 import * as Stub from "./stub.ts"
 
 const pending = Stub.job
@@ -265,7 +266,7 @@ describe("awaitFinal", () => {
   })
 
   for (const [job, message] of [
-    [{ status: "failed", error: "no such image" }, "getVideo: video job v_1 ended as failed: no such image"],
+    [{ status: "failed", error: "no\nsuch image" }, "getVideo: video job v_1 ended as failed: no such image"],
     [{ status: "cancelled" }, "getVideo: video job v_1 ended as cancelled"],
     [{ status: "expired" }, "getVideo: video job v_1 ended as expired"]
   ] as const) {
@@ -281,6 +282,7 @@ describe("awaitFinal", () => {
           job: { id: "v_1", ...job },
           message
         })
+        expect(inspect(error)).toBe(`VideoNotCompleted: ${message}`)
       }).pipe(stub.run())
     })
   }

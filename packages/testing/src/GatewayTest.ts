@@ -264,14 +264,29 @@ const succeed = (
     return reply(request, requestId, 200, { headers, body: Stream.toReadableStream(encoded.bytes) })
   }
   const bytes = new Uint8Array(encoded.bytes)
-  const range = /^bytes=(\d+)-(\d*)$/.exec(request.headers["range"] ?? "")
+  const etag = entityTagOf(bytes)
+  const condition = request.headers["if-range"] ?? etag
+  const range = condition === etag ? /^bytes=(\d+)-(\d*)$/.exec(request.headers["range"] ?? "") : null
   const start = Number(range?.[1] ?? 0)
-  if (range === null || start >= bytes.length) return reply(request, requestId, 200, { headers, body: bytes })
-  const end = range[2] === "" ? bytes.length : Math.min(Number(range[2]) + 1, bytes.length)
-  return reply(request, requestId, 206, {
-    headers: { ...headers, "content-range": `bytes ${start}-${end - 1}/${bytes.length}` },
-    body: bytes.subarray(start, end)
+  const isWhole = range === null || start >= bytes.length
+  const end = isWhole || range[2] === "" ? bytes.length : Math.min(Number(range[2]) + 1, bytes.length)
+  const body = isWhole ? bytes : bytes.subarray(start, end)
+  return reply(request, requestId, isWhole ? 200 : 206, {
+    headers: {
+      ...headers,
+      etag,
+      "content-length": String(body.length),
+      ...(isWhole ? undefined : { "content-range": `bytes ${start}-${end - 1}/${bytes.length}` })
+    },
+    body
   })
+}
+
+/** A strong entity tag, as the service has one for each content: FNV-1a. */
+const entityTagOf = (bytes: Uint8Array): string => {
+  let hash = 0x811c9dc5
+  for (const byte of bytes) hash = Math.imul(hash ^ byte, 0x01000193)
+  return `"${(hash >>> 0).toString(16)}-${bytes.length}"`
 }
 
 /**

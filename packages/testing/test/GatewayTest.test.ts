@@ -453,6 +453,22 @@ describe("a handler", () => {
     }).pipe(run({ fileContent: Samples.wav }))
   )
 
+  it.effect("with bytes lets a download continue after a fault, unless the bytes have changed", () => {
+    const faults = { fileContent: [Faults.cutBody({ after: 100 })] }
+    const bytes = Effect.flatMap(gateway, ({ fileContent }) => Stream.mkUint8Array(fileContent(Samples.fileId)))
+    return Effect.gen(function* () {
+      expect(yield* bytes.pipe(run({ fileContent: Samples.wav }, { faults }))).toEqual(Samples.wav)
+      const error = yield* bytes.pipe(
+        run(
+          { fileContent: ({ call }) => (call === 1 ? Samples.wav : Samples.wav.map((byte) => byte + 1)) },
+          { faults }
+        ),
+        Effect.flip
+      )
+      expect(error).toMatchObject({ _tag: "InvalidResponse", attempts: 2 })
+    })
+  })
+
   it.effect("can throw an assertion error of the test", () =>
     Effect.gen(function* () {
       const exit = yield* Effect.flatMap(gateway, ({ rerank }) =>

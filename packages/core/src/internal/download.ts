@@ -103,7 +103,7 @@ const read = Effect.fnUntraced(function* <E>(
           yield* Scope.close(bodyScope, Exit.void)
           const problem =
             first !== undefined && part?.isWhole === true
-              ? "the whole content instead of its rest: the content has changed since the download began"
+              ? "the whole content instead of its rest, because it has changed. Start the download again"
               : "another range of bytes than was requested"
           return yield* Effect.flatMap(invalid(response, problem).error(call), Effect.fail)
         }
