@@ -96,6 +96,9 @@ const checkTurnedOff = (
       )
 }
 
+/** It reads no proxy from the environment, so it cannot fail. */
+const httpClient = Layer.orDie(NodeGateway.layerHttpClient({ connections: 1024, proxy: "none" }))
+
 /**
  * The offers that the settings give. They share connections, which the layer keeps open. Offers
  * without a credential of the gateway are for callers with a provider key of their own.
@@ -105,5 +108,5 @@ export const layer = (
   settings: Pick<Settings, "anthropicBaseUrl" | "upstreams">
 ): Layer.Layer<Offered, Failure> =>
   Layer.effect(Offered, Effect.map(make(loaded, settings), Offered.of)).pipe(
-    Layer.provide([NodeGateway.layerHttpClient({ connections: 1024 }), NodeServices.layer, SecureRandom.layerWebCrypto])
+    Layer.provide([httpClient, NodeServices.layer, SecureRandom.layerWebCrypto])
   )

@@ -19,14 +19,14 @@ import {
   FileSystem,
   Layer,
   type PlatformError,
-  Random,
   type Scope,
   Tracer
 } from "effect"
+import { constTrue } from "effect/Function"
 import { HttpClient, type HttpClientError } from "effect/http"
 import * as SchemaJITCompiler from "effect/schema/SchemaJITCompiler"
-import { canDispatch, dispatch } from "./internal/dispatch.ts"
-import { toStream } from "./internal/form.ts"
+import * as Pools from "./internal/pools.ts"
+import { send } from "./internal/transport.ts"
 import { withUserAgent } from "./internal/userAgent.ts"
 
 /**
@@ -38,48 +38,66 @@ export interface PoolOptions {
   /** The maximum number of connections to the gateway. Default: 64. */
   readonly connections?: number | undefined
   /**
+   * The maximum number of further connections for long polls, such as those of
+   * `VideoProgress.watch`. Each occupies one while it waits. Default: 256.
+   */
+  readonly longPollConnections?: number | undefined
+  /**
    * How long to keep an idle connection, in milliseconds. A shorter time in the service's
    * `Keep-Alive` header takes precedence. Default: 30,000.
    */
   readonly keepAliveTimeout?: number | undefined
+  /**
+   * Whether to use the proxies that the variables `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` (or
+   * their names in lower case, which take precedence) give: for `http` URLs, for `https` URLs
+   * (default: as for `http`), and the hosts to reach without. They are read from the current
+   * `ConfigProvider`. `localhost`, `127.0.0.1` and `::1` are always reached without a proxy.
+   * Default: `environment`, or `none` with a custom connector in `agent.connect`.
+   */
+  readonly proxy?: "environment" | "none" | undefined
   /** Options for undici's `Agent`, such as TLS settings or a custom connector. */
   readonly agent?: Undici.Agent.Options | undefined
 }
 
 /**
- * An `HttpClient` over an undici pool, which is closed with the layer. If a tracer is installed,
+ * An `HttpClient` over undici pools, which are closed with the layer. If a tracer is installed,
  * every request has a client span and trace headers. Without one, no spans are created.
+ *
+ * It decodes responses in gzip, deflate and br, follows up to 5 redirects of GET and HEAD on the
+ * same origin, and uses the proxies of the environment: see {@link PoolOptions}. All other
+ * redirects are responses. The layer fails if a variable for a proxy is not a URL.
  *
  * @since 0.1.0
  */
-export const layerHttpClient = (options: PoolOptions = {}): Layer.Layer<HttpClient.HttpClient> =>
+export const layerHttpClient = (options: PoolOptions = {}): Layer.Layer<HttpClient.HttpClient, Config.ConfigError> =>
   Layer.effect(
     HttpClient.HttpClient,
     Effect.gen(function* () {
-      const dispatcher = yield* NodeHttpClient.Dispatcher
-      const platform = yield* NodeHttpClient.makeUndici
+      const pools = yield* Pools.make({
+        connections: options.connections ?? 64,
+        longPollConnections: options.longPollConnections ?? 256,
+        keepAliveTimeout: options.keepAliveTimeout ?? 30_000,
+        proxy: options.proxy ?? "environment",
+        agent: options.agent
+      })
+      const platform = yield* Effect.provideService(NodeHttpClient.makeUndici, NodeHttpClient.Dispatcher, pools.short)
+      const traced = HttpClient.make(
+        (request, _, signal, fiber) =>
+          send(pools, request, fiber, signal) ??
+          Effect.provideService(platform.execute(request), HttpClient.TracerDisabledWhen, constTrue)
+      )
       return HttpClient.makeWith<never, never, HttpClientError.HttpClientError, never>(
         Effect.flatMap((given) =>
           Effect.withFiber((fiber) => {
-            const request = withUserAgent(toStream(given, fiber.getRef(Random.Random)))
-            return canDispatch(request) && fiber.getRef(Tracer.Tracer) === Tracer.nativeTracer
-              ? dispatch(dispatcher, request)
-              : platform.execute(request)
+            const request = withUserAgent(given)
+            return fiber.getRef(Tracer.Tracer) === Tracer.nativeTracer
+              ? (send(pools, request, fiber) ?? platform.execute(request))
+              : traced.execute(request)
           })
         ),
         Effect.succeed
       )
     })
-  ).pipe(
-    Layer.provide(
-      NodeHttpClient.layerDispatcherOptions({
-        connections: options.connections ?? 64,
-        keepAliveTimeout: options.keepAliveTimeout ?? 30_000,
-        // With more, requests on one connection wait for each other: a rerank for a transcription.
-        pipelining: 1,
-        ...options.agent
-      })
-    )
   )
 
 /** Compiles schemas to code. If Node forbids code generation from strings, they are interpreted. */
@@ -141,7 +159,7 @@ const layerOver = ({ pool, telemetry = true }: PlatformOptions) =>
  */
 export const layer = (
   options: Options
-): Layer.Layer<Gateway.Gateway | GatewayClient.GatewayClient, GatewayConfig.InvalidBaseUrl> =>
+): Layer.Layer<Gateway.Gateway | GatewayClient.GatewayClient, Config.ConfigError | GatewayConfig.InvalidBaseUrl> =>
   Layer.provide(layerOver(options), GatewayConfig.layer(options))
 
 /**
@@ -190,7 +208,7 @@ export const layerConfig = (
  */
 export const make = (
   options: Options
-): Effect.Effect<Gateway.Gateway["Service"], GatewayConfig.InvalidBaseUrl, Scope.Scope> =>
+): Effect.Effect<Gateway.Gateway["Service"], Config.ConfigError | GatewayConfig.InvalidBaseUrl, Scope.Scope> =>
   Effect.map(Layer.build(layer(options)), Context.get(Gateway.Gateway))
 
 /**

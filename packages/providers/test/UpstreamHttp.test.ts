@@ -1,7 +1,7 @@
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import * as NodeGateway from "@model-gateway/node/NodeGateway"
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, Fiber, type Layer, Redacted, Schema, Stream } from "effect"
+import { Duration, Effect, Fiber, Layer, Redacted, Schema, Stream } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
 import { TestClock } from "effect/testing"
 import type { Credential } from "../src/Offer.ts"
@@ -36,7 +36,7 @@ const reasonOf = <A, R>(effect: Effect.Effect<A, ProviderError, R>): Effect.Effe
 const flawOf = (reason: Reason) => (reason._tag === "BadResponse" ? reason.description : reason)
 
 const clients: ReadonlyArray<readonly [string, Layer.Layer<HttpClient.HttpClient>]> = [
-  ["@model-gateway/node", NodeGateway.layerHttpClient()],
+  ["@model-gateway/node", Layer.orDie(NodeGateway.layerHttpClient())],
   ["undici", NodeHttpClient.layerUndici],
   ["node:http", NodeHttpClient.layerNodeHttp],
   ["fetch", FetchHttpClient.layer]

@@ -5,6 +5,7 @@
  */
 import * as NodeStream from "@effect/platform-node/NodeStream"
 import type { Dispatcher } from "@effect/platform-node/Undici"
+import type { UploadMonitor } from "@model-gateway/core"
 import { Effect, Inspectable, Option, Pipeable, type Schema, type Stream } from "effect"
 import {
   Cookies,
@@ -15,83 +16,13 @@ import {
   HttpIncomingMessage,
   type UrlParams
 } from "effect/http"
-import { Buffer } from "node:buffer"
+import type { IncomingHttpHeaders } from "node:http"
 import { Readable } from "node:stream"
+import { type Body, decoded, ReceivedBody } from "./body.ts"
+import { codingsOf } from "./contentCoding.ts"
 
-/** The number of buffered bytes at which the socket is paused. */
-const highWater = 65_536
-
-/** The body of a response, buffered until it is read as text or as a stream. */
-class Body {
-  readonly #controller: Dispatcher.DispatchController
-  readonly #chunks: Array<Buffer> = []
-  #size = 0
-  #end: { readonly error: Error | undefined } | undefined
-  #collector: ((error: Error | undefined) => void) | undefined
-  #readable: Readable | undefined
-
-  constructor(controller: Dispatcher.DispatchController) {
-    this.#controller = controller
-  }
-
-  push(chunk: Buffer): void {
-    if (this.#readable !== undefined) {
-      if (!this.#readable.push(chunk)) this.#controller.pause()
-      return
-    }
-    this.#chunks.push(chunk)
-    this.#size += chunk.length
-    if (this.#size > highWater && this.#collector === undefined) this.#controller.pause()
-  }
-
-  finish(error: Error | undefined): void {
-    this.#end = { error }
-    this.#collector?.(error)
-    if (error === undefined) this.#readable?.push(null)
-    else this.#readable?.destroy(error)
-  }
-
-  /** The whole body as text. It can be read only once. */
-  readonly text: Effect.Effect<string, Error> = Effect.callback((resume) => {
-    const done = (error: Error | undefined): void =>
-      resume(
-        error === undefined
-          ? Effect.succeed(
-              (this.#chunks.length === 1 && this.#chunks[0] !== undefined
-                ? this.#chunks[0]
-                : Buffer.concat(this.#chunks, this.#size)
-              ).toString("utf8")
-            )
-          : Effect.fail(error)
-      )
-    if (this.#end !== undefined) return done(this.#end.error)
-    this.#collector = done
-    this.#controller.resume()
-    return Effect.sync(() => this.#controller.abort(new Error("the reader was interrupted")))
-  })
-
-  /** The body as a stream with backpressure. */
-  readable(): Readable {
-    if (this.#readable !== undefined) return this.#readable
-    const readable = new Readable({
-      read: () => this.#controller.resume(),
-      destroy: (error, callback) => {
-        if (this.#end === undefined) this.#controller.abort(error ?? new Error("the reader stopped"))
-        callback(error)
-      }
-    })
-    this.#readable = readable
-    for (const chunk of this.#chunks) readable.push(chunk)
-    if (this.#end?.error === undefined) {
-      if (this.#end !== undefined) readable.push(null)
-    } else {
-      readable.destroy(this.#end.error)
-    }
-    return readable
-  }
-}
-
-class DispatchedResponse extends Inspectable.Class implements HttpClientResponse.HttpClientResponse {
+/** A response that is not read yet. */
+export class DispatchedResponse extends Inspectable.Class implements HttpClientResponse.HttpClientResponse {
   readonly [HttpIncomingMessage.TypeId]: typeof HttpIncomingMessage.TypeId = HttpIncomingMessage.TypeId
   readonly [HttpClientResponse.TypeId]: typeof HttpClientResponse.TypeId = HttpClientResponse.TypeId
   readonly request: HttpClientRequest.HttpClientRequest
@@ -109,6 +40,11 @@ class DispatchedResponse extends Inspectable.Class implements HttpClientResponse
     this.url = request.url
     this.#head = head
     this.#body = body
+  }
+
+  /** Stops reading, for a response whose body nobody reads. */
+  discard(): void {
+    this.#body.readable().destroy()
   }
 
   get headers(): Headers.Headers {
@@ -185,9 +121,38 @@ const bodyOf = ({ body }: HttpClientRequest.HttpClientRequest): string | Uint8Ar
   }
 }
 
+/** The response, with a compressed body decoded. A part of one cannot be decoded. */
+const responseOf = (
+  request: HttpClientRequest.HttpClientRequest,
+  status: number,
+  headers: IncomingHttpHeaders,
+  body: Body
+): DispatchedResponse => {
+  const { "content-encoding": encoding, "content-length": _, ...others } = headers
+  const codings = request.method === "HEAD" || status === 206 ? undefined : codingsOf(encoding)
+  return codings === undefined
+    ? new DispatchedResponse(request, status, headers, body)
+    : new DispatchedResponse(request, status, others, decoded(body, codings))
+}
+
+/** A proxy that refuses a tunnel. undici's error has a code that hides the reason. */
+const causeOf = (error: Error): Error => {
+  const refused = /^Proxy response \((\d+)\)/.exec(error.message)
+  return refused === null ? error : new Error(`the proxy responded with status ${refused[1]}`)
+}
+
+export interface Options {
+  /** Gets the progress of the body. */
+  readonly monitor: ((progress: UploadMonitor.Progress) => void) | undefined
+  /** Added to the headers of the request. */
+  readonly acceptEncoding: string | undefined
+  /** Aborts the request, also while its response is read. */
+  readonly signal?: AbortSignal | undefined
+}
+
 /**
  * Whether {@link dispatch} supports the request. Effect streams as bodies and upgrades are not
- * supported and go through the platform's client.
+ * supported.
  */
 export const canDispatch = ({ body, headers }: HttpClientRequest.HttpClientRequest): boolean =>
   (body._tag === "Empty" || body._tag === "Uint8Array" || (body._tag === "Raw" && body.body instanceof Readable)) &&
@@ -196,8 +161,9 @@ export const canDispatch = ({ body, headers }: HttpClientRequest.HttpClientReque
 /** Sends the request. Interruption aborts it. */
 export const dispatch = (
   dispatcher: Dispatcher,
-  request: HttpClientRequest.HttpClientRequest
-): Effect.Effect<HttpClientResponse.HttpClientResponse, HttpClientError.HttpClientError> =>
+  request: HttpClientRequest.HttpClientRequest,
+  { acceptEncoding, monitor, signal }: Options
+): Effect.Effect<DispatchedResponse, HttpClientError.HttpClientError> =>
   Effect.callback((resume) => {
     const url = Option.getOrUndefined(HttpClientRequest.toUrl(request))
     if (url === undefined) {
@@ -206,16 +172,25 @@ export const dispatch = (
       )
     }
     let controller: Dispatcher.DispatchController | undefined
-    let body: Body | undefined
-    let interrupted = false
+    let body: ReceivedBody | undefined
+    let isAborted = false
+    let sent = 0
+    const total = "contentLength" in request.body ? request.body.contentLength : undefined
     const fail = (cause: unknown): void => resume(Effect.fail(transportError(request, cause)))
+    const abort = (): void => {
+      isAborted = true
+      controller?.abort(new Error("the request was interrupted"))
+    }
+    const done = (): void => signal?.removeEventListener("abort", abort)
+    signal?.addEventListener("abort", abort, { once: true })
     try {
       dispatcher.dispatch(
         {
           origin: url.origin,
           path: url.pathname + url.search,
           method: request.method,
-          headers: request.headers,
+          headers:
+            acceptEncoding === undefined ? request.headers : { ...request.headers, "accept-encoding": acceptEncoding },
           body: bodyOf(request),
           // The caller sets the time limits.
           headersTimeout: 0,
@@ -224,23 +199,35 @@ export const dispatch = (
         {
           onRequestStart: (started) => {
             controller = started
-            if (interrupted) started.abort(new Error("the request was interrupted"))
+            if (isAborted) started.abort(new Error("the request was interrupted"))
+            monitor?.({ sent: 0, total })
           },
+          onBodySent: (chunk) => {
+            sent += chunk.length
+            monitor?.({ sent, total })
+          },
+          // A body of unknown size is complete now, too.
+          onRequestSent: () => monitor?.({ sent, total: sent }),
           onResponseStart: (started, status, headers) => {
             if (status < 200) return
-            body = new Body(started)
-            resume(Effect.succeed(new DispatchedResponse(request, status, headers, body)))
+            body = new ReceivedBody(started)
+            resume(Effect.succeed(responseOf(request, status, headers, body)))
           },
           onResponseData: (_, chunk) => body?.push(chunk),
-          onResponseEnd: () => body?.finish(undefined),
-          onResponseError: (_, error) => (body === undefined ? fail(error) : body.finish(error))
+          onResponseEnd: () => {
+            done()
+            body?.finish(undefined)
+          },
+          onResponseError: (_, error) => {
+            done()
+            if (body === undefined) fail(causeOf(error))
+            else body.finish(error)
+          }
         }
       )
     } catch (cause) {
+      done()
       fail(cause)
     }
-    return Effect.sync(() => {
-      interrupted = true
-      controller?.abort(new Error("the request was interrupted"))
-    })
+    return Effect.sync(abort)
   })

@@ -11,9 +11,12 @@ type Part = Uint8Array | Blob
 
 /**
  * The bytes that are read and sent at a time. The client sees progress after each block, so a block
- * must not take longer than the limit on silence. A small form is one block.
+ * must not take longer than the limit on silence.
  */
 const blockSize = 262_144
+
+/** The first block is smaller: a service that rejects the form at once receives little of it. */
+const firstBlockSize = 65_536
 
 /** The bytes of the parts, in order. */
 class FormStream extends Readable {
@@ -21,6 +24,7 @@ class FormStream extends Readable {
   #part = 0
   /** The position in the current part. */
   #at = 0
+  #blockSize = firstBlockSize
 
   constructor(parts: ReadonlyArray<Part>) {
     // Without a buffer, nothing is read ahead of the socket.
@@ -42,10 +46,12 @@ class FormStream extends Readable {
   async #block(): Promise<Uint8Array | null> {
     const chunks: Array<Uint8Array> = []
     let size = 0
-    while (size < blockSize) {
+    const most = this.#blockSize
+    this.#blockSize = blockSize
+    while (size < most) {
       const part = this.#parts[this.#part]
       if (part === undefined) break
-      const end = part instanceof Blob ? this.#at + blockSize - size : part.byteLength
+      const end = part instanceof Blob ? this.#at + most - size : part.byteLength
       const chunk = part instanceof Blob ? new Uint8Array(await part.slice(this.#at, end).arrayBuffer()) : part
       chunks.push(chunk)
       size += chunk.byteLength

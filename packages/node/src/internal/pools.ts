@@ -1,0 +1,96 @@
+/** The connection pools of a client: for short calls and for long polls, directly or by a proxy. */
+import type * as Undici from "@effect/platform-node/Undici"
+import { Config, Effect, Redacted, Schema, SchemaIssue, type Scope } from "effect"
+
+/** The options of both pools. */
+export interface Options {
+  readonly connections: number
+  readonly longPollConnections: number
+  readonly keepAliveTimeout: number
+  readonly proxy: "environment" | "none"
+  readonly agent: Undici.Agent.Options | undefined
+}
+
+export interface Pools {
+  readonly short: Undici.Dispatcher
+  readonly longPolls: Undici.Dispatcher
+}
+
+/** The URLs of the proxies, which may contain passwords. An empty text: none. */
+interface Proxies {
+  readonly httpProxy: string
+  readonly httpsProxy: string
+  readonly noProxy: string
+}
+
+const invalid = (name: string): Config.ConfigError =>
+  new Config.ConfigError(
+    new Schema.SchemaError(
+      new SchemaIssue.Pointer(
+        [name],
+        new SchemaIssue.InvalidValue({ message: "It must be the URL of a proxy, such as http://proxy.example:3128" })
+      )
+    )
+  )
+
+/** Reads the first of the two variables that is set. Errors do not quote its value. */
+const either = <A>(name: string, read: (name: string) => Config.Config<A>): Config.Config<A | ""> =>
+  Config.withDefault(
+    Config.orElse(read(name.toLowerCase()), () => read(name)),
+    "" as const
+  )
+
+const proxyUrl = (name: string): Config.Config<string> =>
+  Config.mapEffect(Config.Redacted(name), (secret) => {
+    const text = Redacted.value(secret).trim()
+    if (text === "") return Effect.succeed("")
+    // As curl accepts it.
+    const url = text.includes("://") ? text : `http://${text}`
+    return URL.canParse(url) && /^https?:/i.test(url) ? Effect.succeed(url) : Effect.fail(invalid(name))
+  })
+
+const proxies: Config.Config<Proxies> = Config.all({
+  httpProxy: either("HTTP_PROXY", proxyUrl),
+  httpsProxy: either("HTTPS_PROXY", proxyUrl),
+  // A proxy elsewhere cannot reach this machine.
+  noProxy: Config.map(either("NO_PROXY", Config.String), (names) => `${names},localhost,127.0.0.1,::1`)
+})
+
+const agentOf = (undici: typeof Undici, options: Undici.Agent.Options, proxies: Proxies | undefined) => {
+  if (proxies === undefined || proxies.httpProxy + proxies.httpsProxy === "") return new undici.Agent(options)
+  return new undici.EnvHttpProxyAgent({
+    // Without it, a proxy without a tunnel would get the default pool.
+    factory: (origin, given) => new undici.Pool(origin, Object.assign({}, options, given)),
+    ...options,
+    ...proxies,
+    // For the gateway's certificate. The connection itself is the proxy's.
+    ...(typeof options.connect === "object" ? { requestTls: options.connect } : undefined)
+  })
+}
+
+/** Opens the pools. They are closed with the scope. */
+export const make = Effect.fnUntraced(function* ({
+  agent,
+  connections,
+  keepAliveTimeout,
+  longPollConnections,
+  proxy
+}: Options): Effect.fn.Return<Pools, Config.ConfigError, Scope.Scope> {
+  const undici = yield* Effect.promise(() => import("@effect/platform-node/Undici"))
+  // A custom connector opens its own connections.
+  const found = proxy === "none" || typeof agent?.connect === "function" ? undefined : yield* proxies
+  const open = (connections: number) =>
+    Effect.acquireRelease(
+      Effect.sync(() =>
+        agentOf(
+          undici,
+          // With more pipelining, requests on one connection wait for each other: a rerank for a
+          // transcription.
+          { connections, keepAliveTimeout, pipelining: 1, ...agent },
+          found
+        )
+      ),
+      (dispatcher) => Effect.promise(() => dispatcher.destroy())
+    )
+  return { short: yield* open(connections), longPolls: yield* open(longPollConnections) }
+})

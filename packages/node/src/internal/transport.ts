@@ -1,0 +1,75 @@
+/** Sends requests through the pools: forms as streams, redirects followed on the same origin. */
+import * as NodeStream from "@effect/platform-node/NodeStream"
+import type { Dispatcher } from "@effect/platform-node/Undici"
+import { RetryPolicy, UploadMonitor } from "@model-gateway/core"
+import { Effect, type Fiber, Option, Random } from "effect"
+import { HttpBody, HttpClientRequest, type HttpClientError, type HttpClientResponse, UrlParams } from "effect/http"
+import { accepted } from "./contentCoding.ts"
+import { canDispatch, dispatch, type DispatchedResponse, type Options } from "./dispatch.ts"
+import { toStream } from "./form.ts"
+import type { Pools } from "./pools.ts"
+
+const maxRedirects = 5
+
+const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+
+/**
+ * The request that a redirect asks for. Only GET and HEAD are repeated, and only on the same
+ * origin: another one must not get the credential.
+ */
+const redirected = (
+  request: HttpClientRequest.HttpClientRequest,
+  response: DispatchedResponse
+): HttpClientRequest.HttpClientRequest | undefined => {
+  const location = response.headers["location"]
+  if (location === undefined || (request.method !== "GET" && request.method !== "HEAD")) return undefined
+  const from = Option.getOrUndefined(HttpClientRequest.toUrl(request))
+  const to = URL.parse(location, from?.href)
+  if (to === null || to.origin !== from?.origin || to.username + to.password !== "") return undefined
+  const { body, headers, method } = request
+  return HttpClientRequest.makeWith(method, to.href, UrlParams.empty, Option.none(), headers, body)
+}
+
+const follow = (
+  dispatcher: Dispatcher,
+  request: HttpClientRequest.HttpClientRequest,
+  options: Options,
+  left: number
+): Effect.Effect<HttpClientResponse.HttpClientResponse, HttpClientError.HttpClientError> =>
+  Effect.flatMap(dispatch(dispatcher, request, options), (response) => {
+    const next = left > 0 && redirects.has(response.status) ? redirected(request, response) : undefined
+    if (next === undefined) return Effect.succeed(response)
+    response.discard()
+    return follow(dispatcher, next, options, left - 1)
+  })
+
+/** The pool of the request: long polls have their own, so that short calls never wait for them. */
+export const poolOf = (pools: Pools, fiber: Fiber.Fiber<unknown, unknown>): Dispatcher =>
+  fiber.getRef(RetryPolicy.CurrentAttempt)?.isLongPoll === true ? pools.longPolls : pools.short
+
+/** Sends the request. Undefined if only the platform's client supports it: upgrades, for example. */
+export const send = (
+  pools: Pools,
+  given: HttpClientRequest.HttpClientRequest,
+  fiber: Fiber.Fiber<unknown, unknown>,
+  signal?: AbortSignal
+): Effect.Effect<HttpClientResponse.HttpClientResponse, HttpClientError.HttpClientError> | undefined => {
+  const { headers } = given
+  if (headers["upgrade"] !== undefined) return undefined
+  const options: Options = {
+    monitor: given.body._tag === "Empty" ? undefined : fiber.getRef(UploadMonitor.UploadMonitor),
+    // A range counts the bytes of the compressed body, if it is compressed.
+    acceptEncoding:
+      headers["accept-encoding"] !== undefined ? undefined : headers["range"] === undefined ? accepted : "identity",
+    signal
+  }
+  const dispatcher = poolOf(pools, fiber)
+  const { body } = given
+  if (body._tag === "Stream") {
+    return Effect.flatMap(NodeStream.toReadable(body.stream), (readable) =>
+      follow(dispatcher, HttpClientRequest.setBody(given, HttpBody.raw(readable, body)), options, maxRedirects)
+    )
+  }
+  const request = toStream(given, fiber.getRef(Random.Random))
+  return canDispatch(request) ? follow(dispatcher, request, options, maxRedirects) : undefined
+}
