@@ -11,7 +11,7 @@ const target = (rows: ReadonlyArray<Row>) => {
   const mine = rows.find(({ name }) => name === ours)?.ratio.median ?? Number.NaN
   return ({ name, ratio }: Row): string =>
     name === ours
-      ? `≤ 1.40: ${ratio.median <= 1.4 ? "reached" : "missed"}`
+      ? `≤ 1.25: ${ratio.median <= 1.25 ? "reached" : "missed"}`
       : name === "undici.request" || name === "fetch"
         ? ""
         : `slower than ours: ${ratio.median > mine ? "yes" : "no"}`

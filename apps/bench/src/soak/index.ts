@@ -112,8 +112,8 @@ const check = ({ calls, end, samples, server }: Omit<Result, "problems">): Reado
 
 export const run = async ({ limits, longestPause, minutes, seed, workers }: Options): Promise<Result> => {
   const milliseconds = minutes * 60_000
-  // Short runs have a restart, too.
-  const uptime = Math.min(90_000, milliseconds / 3)
+  // A short run has a restart, too, but not so many that they end every stall.
+  const uptime = Math.min(90_000, Math.max(10_000, milliseconds / 3))
   const serverOptions: ServerOptions = { seed, limits, uptime }
   const server = start("./server/main", serverOptions, [])
   const [{ port }] = (await once(server, "message")) as [Listening]
