@@ -207,6 +207,21 @@ describe("sandbox/colors", () => {
     })
   )
 
+  it.effect("refuses a JPEG with so many scans that decoding takes long", () =>
+    Effect.gen(function* () {
+      const jpeg = bytesOf("image/jpeg", "red")
+      const start = jpeg.indexOf(Buffer.from([0xff, 0xda]))
+      const scan = jpeg.subarray(start, -2)
+      const withScans = (scans: number) =>
+        uriOf(Buffer.concat([jpeg.subarray(0, start), ...Array.from({ length: scans }, () => scan), jpeg.subarray(-2)]))
+      assert.deepStrictEqual(yield* refusal([{ image: withScans(33) }]), [
+        "InvalidRequest",
+        "documents.0.image: the JPEG has more than 32 scans"
+      ])
+      assert.strictEqual(yield* scoreOf("red", { image: withScans(1) }), 1)
+    })
+  )
+
   it.effect("an image whose pixels cannot be decoded fails, and the next one is ranked", () =>
     Effect.gen(function* () {
       const ranker = yield* make

@@ -54,12 +54,24 @@ const readJpeg = (bytes: Buffer): ImageFile | string => {
     } else if (isFrame(marker)) {
       // Not the end of a thumbnail, which comes before the frame.
       if (bytes.lastIndexOf(jpegEnd) < at) return damaged
+      if (scansAfter(bytes, at) > maxScans) return `the JPEG has more than ${maxScans} scans`
       return { bytes, height: bytes.readUInt16BE(at + 5), width: bytes.readUInt16BE(at + 7) }
     } else {
       at += 2 + bytes.readUInt16BE(at + 2)
     }
   }
   return damaged
+}
+
+/** A decoder goes over all pixels for each scan. A progressive JPEG usually has about ten. */
+const maxScans = 32
+
+const scanStart = Buffer.from([0xff, 0xda])
+
+const scansAfter = (bytes: Buffer, start: number): number => {
+  let scans = 0
+  for (let at = bytes.indexOf(scanStart, start); at !== -1; at = bytes.indexOf(scanStart, at + 2)) scans++
+  return scans
 }
 
 /** C0 to CF start a frame, except for tables (C4, CC) and the reserved C8. */
