@@ -256,6 +256,16 @@ describe("Gateway", () => {
         .pipe(Stream.decodeText, Stream.mkString)
       assert.strictEqual(text, "video")
       assert.strictEqual(behind.state.requests.at(-1)?.url, "/api/v1/videos/vid_1/content?index=0")
+      const etag = '"v1"'
+      behind.next(
+        { fault: "cutBody", headers: { etag, "content-length": "17" } },
+        { status: 206, headers: { etag, "content-range": "bytes 12-16/17" }, body: "video" }
+      )
+      const continued = yield* video
+        .content({ handle, request: submission.request, index: 0 }, credential)
+        .pipe(Stream.decodeText, Stream.mkString)
+      assert.strictEqual(continued, '{"results":[video')
+      assert.deepInclude(behind.state.requests.at(-1)?.headers, { range: "bytes=12-", "if-range": etag })
       behind.next(envelope(404, "resource not found"))
       yield* video.cancel(handle, credential)
     }).pipe(undici)

@@ -159,6 +159,7 @@ export const make = Effect.fnUntraced(function* ({
     // Trace ids are the operator's business, not the upstream's.
     Context.add(HttpClient.TracerPropagationEnabled, false)
   )
+  const continuing = RetryPolicy.make({ deadline: timeLimit })
   const settingsFor = ({ credential }: Call) => Context.add(settings, CurrentCredential, credential.secret)
 
   return {
@@ -167,7 +168,8 @@ export const make = Effect.fnUntraced(function* ({
       effect.pipe(Effect.provideContext(settingsFor(call)), Effect.mapError(toProviderError(call.model))),
     bytes: (stream, call) =>
       stream.pipe(
-        Stream.provideContext(settingsFor(call)),
+        // A video exists only here. The rest of it is requested again, instead of all of it.
+        Stream.provideContext(Context.add(settingsFor(call), RetryPolicy.RetryPolicy, continuing)),
         Stream.mapError(toProviderError(call.model)),
         Stream.timeoutOrElse({
           duration: timeLimit,
