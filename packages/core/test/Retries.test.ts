@@ -418,6 +418,23 @@ describe("the policy", () => {
     )
   })
 
+  it.effect("is the call's own, or else the configuration's, or else the one provided to the layer", () => {
+    const stub = Stub.make(() => "cut")
+    const upTo = (maxRetries: number) => RetryPolicy.make({ maxRetries, schedule: () => Schedule.spaced("0 millis") })
+    const attempts = Effect.map(
+      Effect.flatMap(gateway, (client) => Effect.flip(client.currentKey)),
+      (error) => error.attempts
+    )
+    const ownPolicy = Effect.provideService(RetryPolicy.RetryPolicy, upTo(4))
+    const policyOfLayer = Layer.succeed(RetryPolicy.RetryPolicy, upTo(1))
+    return Effect.gen(function* () {
+      expect(yield* attempts.pipe(stub.run({}, policyOfLayer))).toBe(2)
+      expect(yield* attempts.pipe(stub.run({ retryPolicy: upTo(2) }, policyOfLayer))).toBe(3)
+      expect(yield* attempts.pipe(ownPolicy, stub.run({ retryPolicy: upTo(2) }, policyOfLayer))).toBe(5)
+      expect(yield* attempts.pipe(ownPolicy, stub.run({}, policyOfLayer))).toBe(5)
+    })
+  })
+
   it.effect("has a schedule for each reason, and each starts from its beginning", () => {
     const answers = ["cut", 503, "cut", 429, 503] as const
     const stub = Stub.make((_, number) => {
