@@ -22,6 +22,10 @@ let data: string
 let gateway: Gateway
 
 beforeAll(async () => {
+  for (const project of projects) {
+    mkdirSync(join(folderOf(project), "examples"))
+    for (const { code, name } of examples(project)) writeFileSync(join(folderOf(project), "examples", name), code)
+  }
   data = mkdtempSync(join(tmpdir(), "model-gateway-"))
   gateway = await startGateway(data)
 })
@@ -40,9 +44,6 @@ describe.each(projects)("%s", (project) => {
   })
 
   it("compiles with every declaration checked, and so do the examples in the documents", async () => {
-    const shown = examples(project)
-    mkdirSync(join(cwd, "examples"))
-    for (const { code, name } of shown) writeFileSync(join(cwd, "examples", name), code)
     const { stdout } = await run(tool(project, "tsc"), ["--skipLibCheck", "false", "--pretty", "false"], { cwd })
     // What others' declarations lack is theirs: Effect's name types of the DOM, which a project for Node does not have.
     const theirs = (line: string) =>
@@ -79,6 +80,38 @@ describe.each(nodes)("node, by Node $version", ({ node }) => {
   it("tests its program with the scripted gateway", async () => {
     expect(await succeed(node, ["--test", "--test-reporter=tap"], { cwd })).toContain("# pass 2")
   })
+})
+
+describe("the examples of the six operations", () => {
+  /** What each prints. */
+  const shown = [
+    /^Meeting notes .*file_deleted/s,
+    /: 0.* credits used/,
+    /Reset a forgotten password\n(?:.*\n)?0.001 credits/,
+    /1: 1/,
+    /^555 ?0199\n.* s: 5\n/,
+    /completed 1\ndawn.mp4/,
+    /^1 assigned, 0 unknown/
+  ]
+  const guide = examples("node").filter(({ name }) => name.startsWith("docs-guide-client-operations-"))
+
+  it("are six, and one with images", () => {
+    expect(guide).toHaveLength(shown.length)
+  })
+
+  it.each(guide.map(({ name }, index) => ({ name, shows: shown[index] ?? /^$/ })))(
+    "$name does what it shows",
+    async ({ name, shows }) => {
+      const env = {
+        MODEL_GATEWAY_BASE_URL: `${gateway.origin}/api/v1`,
+        MODEL_GATEWAY_API_KEY: gateway.key,
+        MODEL_GATEWAY_MANAGEMENT_KEY: gateway.managementKey
+      }
+      const { code, stderr, stdout } = await run(process.execPath, [`examples/${name}`], { cwd: folderOf("node"), env })
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+      expect(stdout).toMatch(shows)
+    }
+  )
 })
 
 // On Node 22, whose SQLite differs, the service does not work.

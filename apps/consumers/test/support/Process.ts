@@ -69,6 +69,8 @@ export interface Gateway extends Running {
   readonly origin: string
   /** An ordinary key of its first workspace. */
   readonly key: string
+  /** A management key of it. */
+  readonly managementKey: string
 }
 
 /** The executable, on a free port. */
@@ -76,8 +78,9 @@ export const startGateway = async (dataDir: string): Promise<Gateway> => {
   const main = createRequire(import.meta.url).resolve("@model-gateway/gateway/dist/main.js")
   const running = start(process.execPath, [main, "serve", "--port", "0", "--data-dir", dataDir], { cwd: dataDir })
   const [, origin = ""] = await running.prints(/Model gateway at (http:\/\/127\.0\.0\.1:\d+)\/api\/v1/)
+  const [, managementKey = ""] = await running.prints(/management key +(mg_mk_\w+)\s/)
   const [, key = ""] = await running.prints(/API key +(mg_sk_\w+)\s/)
-  return { ...running, origin, key }
+  return { ...running, origin, key, managementKey }
 }
 
 /** Cloudflare's runtime, on a free port, with the worker that was built in this folder; `settings` are its bindings. */
