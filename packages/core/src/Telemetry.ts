@@ -9,11 +9,10 @@
  *
  * @example
  * ```ts
- * import { BrowserClient } from "@model-gateway/browser"
- * import { Telemetry } from "@model-gateway/core"
+ * import { GatewayClient, Telemetry } from "@model-gateway/core"
  * import { Layer } from "effect"
  *
- * const Client = BrowserClient.layer({ tokenEndpoint: "/token" }).pipe(Layer.provide(Telemetry.layer))
+ * const Client = GatewayClient.layer.pipe(Layer.provide(Telemetry.layer))
  * ```
  *
  * @since 0.1.0
