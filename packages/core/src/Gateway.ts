@@ -92,7 +92,10 @@ export class Gateway extends Context.Service<
     /** Lists files, newest first. */
     readonly listFiles: (options?: Files.Scope & PageOptions) => Effect.Effect<Files.FileList, Files.Failure>
     readonly getFile: (fileId: string, options?: Files.Scope) => Effect.Effect<Files.File, Files.Failure>
-    /** Streams a file's bytes. With `provider`, always the whole file. */
+    /**
+     * Streams a file's bytes. With `provider`, always the whole file. Continues after an interruption
+     * with the bytes that are missing, except with `provider`.
+     */
     readonly fileContent: (
       fileId: string,
       options?: Files.Scope & RangeOptions & { readonly provider?: Files.FileProvider | undefined }
@@ -100,13 +103,16 @@ export class Gateway extends Context.Service<
 
     /**
      * Returns a job's current state. With `wait`, the service responds when the status changes or
-     * after that many seconds, at most 60.
+     * after that many seconds, at most 60, and the call is retried through a restart of the service.
      */
     readonly getVideo: (
       id: string,
       options?: { readonly wait?: number | undefined }
     ) => Effect.Effect<Video.Job, Video.Failure>
-    /** Streams one of a finished job's videos. Default for `index`: 0, the first. */
+    /**
+     * Streams one of a finished job's videos. Default for `index`: 0, the first. Continues after an
+     * interruption with the bytes that are missing.
+     */
     readonly videoContent: (
       id: string,
       options?: RangeOptions & { readonly index?: number | undefined }

@@ -1,9 +1,10 @@
 /**
  * Follows a video job: as a Stream of its changes, or as an Effect that waits for its end.
  *
- * Only a key of the workspace that the job belongs to can read it. Follow a job with the client
- * that submitted it. If its credential is an Effect, every request asks it again, so that short-lived
- * tokens can change while a job runs.
+ * Follow a job with the client that submitted it: a key can read only the jobs of its workspace. If
+ * the client's credential is an Effect, every request asks it again, so that short-lived tokens can
+ * be renewed while a job runs. Only an ephemeral key with `own_files` must outlive the job, because no
+ * other key with `own_files` can read it.
  *
  * @since 0.1.0
  */
