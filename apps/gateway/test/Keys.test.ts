@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { describe, expect, it } from "vitest"
 import { currentKey, folder, run, serve } from "./Executable.ts"
 
-const Created = Schema.fromJsonString(Keys.CreateResponse)
+const Created = Schema.fromJsonString(Schema.toEncoded(Keys.CreateResponse))
 const Listed = Schema.fromJsonString(Schema.Struct({ data: Schema.Array(Keys.Key) }))
 const created = Schema.decodeUnknownSync(Created)
 const listed = Schema.decodeUnknownSync(Listed)

@@ -188,6 +188,8 @@ export const fromEndpoint = (
     const answer = yield* Effect.mapError(Effect.flatMap(response.json, decodeAnswer), () =>
       unavailable("invalid", response.status)
     )
+    // A server wrote its decoded response with `JSON.stringify`, which hides the key.
+    if (answer.key.startsWith("<redacted")) return yield* unavailable("invalid", response.status)
     if (answer.expires_at === null) return { key: Redacted.make(answer.key), lifetime: undefined }
     const now = Date.parse(response.headers["date"] ?? "")
     const life = Date.parse(answer.expires_at) - (Number.isNaN(now) ? yield* Clock.currentTimeMillis : now)

@@ -126,7 +126,8 @@ export class Gateway extends Context.Service<
 
     /**
      * Creates a key that lives for at most 15 minutes and spends from the calling key's budget. A
-     * server calls this and passes the response to a page, which cannot keep a secret. `expires_in`
+     * server calls this and passes the response, encoded with `Keys.EphemeralResponse`, to a page,
+     * which cannot keep a secret. `expires_in`
      * is in seconds, from 1 to 900 (default: 900). Management keys and ephemeral keys fail with
      * `Forbidden`. If the response to an attempt is lost, its key stays unused until it
      * expires.

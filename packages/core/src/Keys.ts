@@ -91,12 +91,16 @@ export const CreateRequest = Schema.Struct({
 /** @since 0.1.0 */
 export type CreateRequest = { [Field in keyof typeof CreateRequest.Type]: (typeof CreateRequest.Type)[Field] }
 
+/** Plain text in a response, and hidden from logs and JSON in a program. */
+const Secret = Schema.RedactedFromValue(Schema.String)
+
 /**
- * The new key. `key` is its secret text, which is never returned again.
+ * The new key. `key` is its secret text, which is never returned again. Read it with
+ * `Redacted.value`.
  *
  * @since 0.1.0
  */
-export const CreateResponse = Schema.Struct({ data: Key, key: Schema.String })
+export const CreateResponse = Schema.Struct({ data: Key, key: Secret })
 
 /** @since 0.1.0 */
 export type CreateResponse = { [Field in keyof typeof CreateResponse.Type]: (typeof CreateResponse.Type)[Field] }
@@ -140,13 +144,23 @@ export { type EphemeralOperation, ephemeralOperations, EphemeralRequest } from "
 
 /**
  * The new ephemeral key. The response contains no secret of the parent key, so a server can pass it
- * to a page unchanged. `expires_at` is never later than the parent's expiry.
+ * to a page: encoded with this schema, because `JSON.stringify` hides the key. `expires_at` is never
+ * later than the parent's expiry.
+ *
+ * @example
+ * ```ts
+ * import { Keys } from "@model-gateway/core"
+ * import { Effect } from "effect"
+ * import { HttpServerResponse } from "effect/http"
+ *
+ * const token = Effect.flatMap(Keys.createEphemeral(), HttpServerResponse.schemaJson(Keys.EphemeralResponse))
+ * ```
  *
  * @since 0.1.0
  */
 export const EphemeralResponse = Schema.Struct({
   /** The secret text, `mg_ek_…`. It is never returned again. */
-  key: Schema.String,
+  key: Secret,
   expires_at: Timestamp
 })
 
@@ -306,7 +320,8 @@ export type Failure = Operation.ErrorOf<typeof createKey> | ClientError
 
 /**
  * Creates a key that lives for at most 15 minutes and spends from the calling key's budget. A
- * server calls this and passes the response to a page, which cannot keep a secret. `expires_in` is
+ * server calls this and passes the response to a page, which cannot keep a secret: see
+ * {@link EphemeralResponse}. `expires_in` is
  * in seconds, from 1 to 900 (default: 900). Management keys and ephemeral keys fail with
  * `Forbidden`. If the response to an attempt is lost, its key stays unused until it expires.
  *

@@ -29,6 +29,7 @@ import * as Video from "@model-gateway/core/Video"
 import * as Workspaces from "@model-gateway/core/Workspaces"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Predicate from "effect/Predicate"
+import * as Redacted from "effect/Redacted"
 import type * as Schema from "effect/Schema"
 
 /** Excludes negative zero, which JSON turns into zero. */
@@ -40,7 +41,7 @@ const withoutNegativeZero = (value: unknown): unknown =>
     ? value + 0
     : Array.isArray(value)
       ? value.map(withoutNegativeZero)
-      : Predicate.isObject(value)
+      : Predicate.isObject(value) && !Redacted.isRedacted(value)
         ? Object.fromEntries(Object.entries(value).map(([name, field]) => [name, withoutNegativeZero(field)]))
         : value
 

@@ -114,9 +114,9 @@ const make = Effect.gen(function* () {
     Effect.gen(function* () {
       const { expires_at, key } = yield* exchange.createEphemeralKey()
       const until = DateTime.makeUnsafe(expires_at)
-      yield* remember({ key, expires_at: until, typed })
+      yield* remember({ key: Redacted.value(key), expires_at: until, typed })
       yield* update({ until, renews: true, typed })
-      return { key: Redacted.make(key), lifetime: DateTime.distance(yield* DateTime.now, until) }
+      return { key, lifetime: DateTime.distance(yield* DateTime.now, until) }
     })
 
   const forget = Effect.gen(function* () {

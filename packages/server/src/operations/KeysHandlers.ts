@@ -178,7 +178,7 @@ const make = Effect.gen(function* () {
     const lifetime = (request?.expires_in ?? longestLife) * 1000
     const limits = { operations: request?.operations, ownFiles: request?.own_files }
     const created = yield* orUnavailable(ephemerals.create(key, lifetime, limits))
-    return { key: Redacted.value(created.plain), expires_at: Timestamp.fromMillis(created.ephemeral.expiresAt) }
+    return { key: created.plain, expires_at: Timestamp.fromMillis(created.ephemeral.expiresAt) }
   })
 
   const listOrdinary = Effect.fnUntraced(function* (

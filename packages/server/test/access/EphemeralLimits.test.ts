@@ -12,7 +12,7 @@ import { envelopeOf, issuePaths, post } from "../TestEnvelope.ts"
 
 const path = "/api/v1/keys/ephemeral"
 
-const made = Schema.decodeUnknownSync(Schema.fromJsonString(EphemeralResponse))
+const made = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.toEncoded(EphemeralResponse)))
 
 const identified = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Struct({ id: Schema.String })))
 

@@ -15,7 +15,7 @@ const path = "/api/v1/keys/ephemeral"
 
 const strict = { onExcessProperty: "error" } as const
 
-const made = Schema.decodeUnknownSync(Schema.fromJsonString(EphemeralResponse), strict)
+const made = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.toEncoded(EphemeralResponse)), strict)
 
 const one = Schema.decodeUnknownSync(Schema.fromJsonString(Response), strict)
 

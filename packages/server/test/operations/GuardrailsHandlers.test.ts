@@ -12,7 +12,7 @@ const one = Schema.decodeUnknownSync(Schema.fromJsonString(Response))
 
 const assigned = Schema.decodeUnknownSync(Schema.fromJsonString(AssignResponse))
 
-const keyOf = Schema.decodeUnknownSync(Schema.fromJsonString(CreateResponse))
+const keyOf = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.toEncoded(CreateResponse)))
 
 const workspaceOf = Schema.decodeUnknownSync(Schema.fromJsonString(WorkspaceResponse))
 

@@ -9,7 +9,7 @@ import { envelopeOf, issuePaths, post } from "../TestEnvelope.ts"
 
 const path = "/api/v1/keys"
 
-const created = Schema.decodeUnknownSync(Schema.fromJsonString(CreateResponse))
+const created = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.toEncoded(CreateResponse)))
 
 const one = Schema.decodeUnknownSync(Schema.fromJsonString(Response))
 

@@ -7,6 +7,7 @@ import type * as Keys from "@model-gateway/core/Keys"
 import type * as Models from "@model-gateway/core/Models"
 import type * as Webhooks from "@model-gateway/core/Webhooks"
 import type * as Workspaces from "@model-gateway/core/Workspaces"
+import * as Redacted from "effect/Redacted"
 
 /** @since 0.1.0 */
 export const workspaceId = "7d9d1f9e-3a55-4f0c-9a35-0e4d1b9f6a10"
@@ -136,7 +137,7 @@ export const keyCreateRequest: Keys.CreateRequest = {
  */
 export const keyCreateResponse: Keys.CreateResponse = {
   data: key,
-  key: "mg_sk_00000000000000000000000000000000000000"
+  key: Redacted.make("mg_sk_00000000000000000000000000000000000000")
 }
 
 /** @since 0.1.0 */
@@ -152,7 +153,7 @@ export const ephemeralKeyRequest: Keys.EphemeralRequest = {
  * @since 0.1.0
  */
 export const ephemeralKeyResponse: Keys.EphemeralResponse = {
-  key: "mg_ek_00000000000000000000000000000000000000",
+  key: Redacted.make("mg_ek_00000000000000000000000000000000000000"),
   expires_at: "2026-11-20T22:35:00.000Z"
 }
 

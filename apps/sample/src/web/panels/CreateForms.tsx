@@ -1,6 +1,6 @@
 /** A new guardrail, a new key. */
 import type { CurrentKey, Guardrails, Keys } from "@model-gateway/core"
-import { Effect } from "effect"
+import { Effect, Redacted } from "effect"
 import { useState } from "react"
 import { ManagementGateway } from "../../Program.ts"
 import { CopyButton } from "../parts/CopyButton.tsx"
@@ -99,8 +99,8 @@ export const CreateKey = ({ onCreated }: { readonly onCreated: (created: Keys.Ke
           <div className="once">
             <p>This is the key. It is shown this once:</p>
             <p className="row spread">
-              <code className="long">{task.state.value.key}</code>
-              <CopyButton label="Copy the new key" text={task.state.value.key} />
+              <code className="long">{Redacted.value(task.state.value.key)}</code>
+              <CopyButton label="Copy the new key" text={Redacted.value(task.state.value.key)} />
             </p>
           </div>
         ) : null}

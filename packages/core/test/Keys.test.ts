@@ -1,0 +1,78 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Gateway, GatewayApi, Keys } from "@model-gateway/core"
+import { Effect, Redacted, Schema } from "effect"
+import { HttpServerResponse } from "effect/http"
+import { OpenApi } from "effect/http-api"
+import { inspect } from "node:util"
+import * as Stub from "./stub.ts"
+
+const secret = "mg_sk_0123456789"
+
+const key = {
+  hash: "h",
+  name: "n",
+  label: "mg_sk_…789",
+  workspace_id: "w",
+  disabled: false,
+  is_management_key: false,
+  limit: null,
+  limit_remaining: null,
+  limit_reset: null,
+  include_byok_in_limit: false,
+  usage: 0,
+  guardrail_id: null,
+  creator_user_id: null,
+  created_at: "2026-11-22T00:00:00Z",
+  updated_at: "2026-11-22T00:00:00Z",
+  expires_at: null
+}
+
+const responses = {
+  createKey: { data: key, key: secret },
+  createEphemeralKey: { key: secret, expires_at: "2026-11-22T00:15:00Z" }
+}
+
+const stub = Stub.make(({ url }) =>
+  Stub.json(url.pathname.endsWith("/ephemeral") ? responses.createEphemeralKey : responses.createKey)
+)
+
+describe("a new key", () => {
+  it.effect("is hidden from logs, consoles and JSON, and can be read", () =>
+    Effect.gen(function* () {
+      const gateway = yield* Gateway.Gateway
+      for (const created of [yield* gateway.createKey({ name: "n" }), yield* gateway.createEphemeralKey()]) {
+        for (const shown of [JSON.stringify(created), inspect(created, { depth: Infinity, showHidden: true })]) {
+          expect(shown).not.toContain(secret)
+          expect(shown).toContain("<redacted>")
+        }
+        expect(Redacted.value(created.key)).toBe(secret)
+      }
+    }).pipe(stub.run())
+  )
+
+  it.effect("is plain text on the wire", () =>
+    Effect.gen(function* () {
+      const gateway = yield* Gateway.Gateway
+      const created = yield* gateway.createKey({ name: "n" })
+      expect(Schema.encodeSync(Keys.CreateResponse)(created)).toEqual(responses.createKey)
+      const passedOn = yield* HttpServerResponse.schemaJson(Keys.EphemeralResponse)(yield* gateway.createEphemeralKey())
+      const text = yield* Effect.promise(() => HttpServerResponse.toWeb(passedOn).text())
+      expect(JSON.parse(text)).toEqual(responses.createEphemeralKey)
+    }).pipe(stub.run())
+  )
+
+  it("is documented as text", () => {
+    const { paths } = OpenApi.fromApi(GatewayApi.GatewayApi)
+    for (const path of ["/api/v1/keys", "/api/v1/keys/ephemeral"]) {
+      expect(paths).toMatchObject({
+        [path]: {
+          post: {
+            responses: {
+              200: { content: { "application/json": { schema: { properties: { key: { type: "string" } } } } } }
+            }
+          }
+        }
+      })
+    }
+  })
+})
