@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Gateway, RetryPolicy, Telemetry } from "@model-gateway/core"
+import { Gateway, type GatewayConfig, RetryPolicy, Telemetry } from "@model-gateway/core"
 import { Effect, Exit, Fiber, Logger, Metric, References, Schedule, Stream, Tracer } from "effect"
 import { TestClock } from "effect/testing"
 import * as Stub from "./stub.ts"
@@ -57,7 +57,8 @@ const recorder = () => {
   }
 }
 
-const observed = (stub: ReturnType<typeof Stub.make>) => stub.run({}, Telemetry.layer)
+const observed = (stub: ReturnType<typeof Stub.make>, options: Partial<GatewayConfig.Options> = {}) =>
+  stub.run(options, Telemetry.layer)
 
 const attributes = (span: Tracer.NativeSpan) => Object.fromEntries(span.attributes)
 
@@ -253,10 +254,16 @@ describe("telemetry", () => {
         (_, value: unknown) => (typeof value === "bigint" ? String(value) : value)
       )
       expect(record).toContain("gateway.rerank")
-      for (const text of [secret, query, "secret document", stub.sent[0]?.headers["idempotency-key"] ?? secret]) {
+      for (const text of [
+        secret,
+        "hunter2",
+        query,
+        "secret document",
+        stub.sent[0]?.headers["idempotency-key"] ?? secret
+      ]) {
         expect(record).not.toContain(text)
       }
-    }).pipe(observed(stub), everySecond, seen.run)
+    }).pipe(observed(stub, { baseUrl: "http://me:hunter2@gateway.test/api/v1" }), everySecond, seen.run)
   })
 
   it.effect("is off by default", () => {

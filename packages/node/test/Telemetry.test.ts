@@ -126,7 +126,7 @@ const collect = Effect.fnUntraced(function* <E>(
     Effect.provide(
       Layer.mergeAll(
         NodeGateway.layer({ ...options, baseUrl: `${origin}/api/v1`, credential: Redacted.make(token) }),
-        Otlp.layerJson({ baseUrl: collector, resource: { serviceName: "shop" } }).pipe(
+        Otlp.layerJson({ baseUrl: collector, resource: { serviceName: "shop" }, shutdownTimeout: "1 minute" }).pipe(
           Layer.provide(FetchHttpClient.layer)
         )
       )
