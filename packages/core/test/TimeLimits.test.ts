@@ -163,6 +163,20 @@ describe("an upload", () => {
     }).pipe(stub.run(), policy({ attemptTimeout: "20 seconds" }))
   })
 
+  it.effect("that never begins to move fails after the attempt's limit or the stall's, whichever is shorter", () =>
+    Effect.gen(function* () {
+      for (const [attemptTimeout, limit, milliseconds] of [
+        ["20 seconds", "attempt", 20_000],
+        ["90 seconds", "stall", 60_000]
+      ] as const) {
+        const stub = Stub.make(() => Effect.andThen(sends(0, 0, 1), Effect.never))
+        const { result, took } = yield* timed(Effect.flip(upload)).pipe(stub.run(), policy({ attemptTimeout }))
+        expect(result).toMatchObject({ success: { _tag: "TimeoutError", limit, milliseconds } })
+        expect(took).toBe(milliseconds)
+      }
+    })
+  )
+
   it.effect("that an HttpClient does not report is limited from its start", () => {
     const stub = Stub.make(() => Effect.never)
     return Effect.gen(function* () {

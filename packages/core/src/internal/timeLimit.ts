@@ -21,16 +21,20 @@ export const make = (clock: Clock.Clock, { late, response, stall }: Limits) => {
   let uploadedFrom = startedAt
   let movedAt = startedAt
   let hasReported = false
+  /** The upload has begun and not ended. */
   let isUploading = false
+  /** Some of its bytes were sent: from then on, only a stall ends it. */
+  let isMoving = false
 
   const watch: Effect.Effect<never, AttemptFailure<never>> = Effect.suspend(() => {
     const at = now()
-    const counted = isUploading ? uploadedFrom - startedAt : at - startedAt - (movedAt - uploadedFrom)
-    const left = isUploading ? movedAt + stall - at : response - counted
+    const beforeStall = isUploading ? movedAt + stall - at : Infinity
+    const beforeLate = response - (isMoving ? uploadedFrom - startedAt : at - startedAt - (movedAt - uploadedFrom))
+    const left = isMoving ? beforeStall : Math.min(beforeStall, beforeLate)
     // Clocks count whole nanoseconds: a shorter sleep would not advance them.
-    if (left < 1e-6) return Effect.fail(isUploading ? timedOut("stall", stall) : late)
+    if (left < 1e-6) return Effect.fail(beforeStall < 1e-6 ? timedOut("stall", stall) : late)
     // While this sleeps, the upload may begin and then stall, or it may end.
-    const wait = isUploading ? Math.min(left, Math.max(response - counted, 1000)) : Math.min(left, stall)
+    const wait = isMoving ? Math.min(left, Math.max(beforeLate, 1000)) : Math.min(left, stall)
     return Effect.flatMap(Effect.sleep(wait), () => watch)
   })
 
@@ -43,6 +47,7 @@ export const make = (clock: Clock.Clock, { late, response, stall }: Limits) => {
       if (!hasReported) uploadedFrom = movedAt
       hasReported = true
       isUploading = sent !== total
+      isMoving = isUploading && sent > 0
     },
     /** The milliseconds in which the upload made progress. */
     moved: (): number => movedAt - uploadedFrom
