@@ -16,7 +16,7 @@
  *   console.log(results)
  * } catch (error) {
  *   if (!(error instanceof PaymentRequired)) throw error
- *   console.error(`Add credits first: ${error.message}`)
+ *   console.error(`Add credits first: ${error.error.message}`)
  * }
  * ```
  *

@@ -9,7 +9,7 @@ import {
   PaymentRequired,
   TransportError
 } from "@model-gateway/node/promise"
-import { once } from "node:events"
+import { getEventListeners, once } from "node:events"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { ReadableStream } from "node:stream/web"
 import { afterEach, describe, expect, expectTypeOf, it } from "vitest"
@@ -207,6 +207,18 @@ describe("a signal", () => {
     expect(await rejection(reader.read())).toBe(controller.signal.reason)
     await closes
   })
+})
+
+it("a signal of many calls keeps nothing of those that ended", async () => {
+  const { baseUrl } = await serve(({ request, response }) =>
+    request.method === "GET" ? response.end("all of it") : json(response, ranking)
+  )
+  const client = await clientOf({ baseUrl })
+  const { signal } = new AbortController()
+  await client.rerank(request, { signal })
+  await new Response(client.fileContent("file_1", { signal })).text()
+  await client.fileContent("file_1", { signal }).cancel()
+  expect(getEventListeners(signal, "abort")).toEqual([])
 })
 
 describe("a stream of bytes", () => {
