@@ -43,10 +43,19 @@ const sentence = (step: Step, error: StepError, hints: Hints): string => {
   const [kind, key] = step === "guardrail" ? ["management key", hints.managementKey] : ["key", hints.key]
   switch (error._tag) {
     case "TransportError":
-      return error.reason === "connection"
-        ? `No gateway answers at ${hints.baseUrl}${code(error.cause)}: ${hints.unreachable}.`
-        : `This step needs a ${kind} and there is none: ${key}.`
+      switch (error.reason) {
+        case "connection":
+          return `No gateway answers at ${hints.baseUrl}${code(error.cause)}: ${hints.unreachable}.`
+        case "credential":
+          return `This step needs a ${kind} and there is none: ${key}.`
+        case "request":
+          return `${error.message}.`
+      }
+      break
     case "TimeoutError":
+      if (error.limit === "stall") {
+        return `Nothing moved to or from the gateway for ${error.milliseconds / 1000} s: check the network, then try again.`
+      }
       return `The gateway at ${hints.baseUrl} did not answer within ${error.milliseconds / 1000} s: try again, or check the load of the gateway.`
     case "InvalidResponse":
       return `The response from ${hints.baseUrl} is not from a model gateway (status ${error.status}, ${error.description}): check the address, which ends in /api/v1.`
@@ -88,8 +97,12 @@ const sentence = (step: Step, error: StepError, hints: Hints): string => {
   }
 }
 
-const later = (seconds: number | undefined): string =>
-  seconds === undefined ? "later" : seconds === 1 ? "in a second" : `in ${Math.ceil(seconds)} seconds`
+const later = (seconds: number | undefined): string => {
+  if (seconds === undefined) return "later"
+  if (seconds > 7200) return `in ${Math.ceil(seconds / 3600)} hours`
+  if (seconds > 120) return `in ${Math.ceil(seconds / 60)} minutes`
+  return seconds === 1 ? "in a second" : `in ${Math.ceil(seconds)} seconds`
+}
 
 /** The platform's error code in parentheses, such as ` (ECONNREFUSED)`. */
 const code = (cause: unknown): string => {

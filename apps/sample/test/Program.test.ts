@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { ClientError } from "@model-gateway/core"
 import { Effect, Fiber, Latch } from "effect"
 import { TestClock } from "effect/testing"
 import { explain, type Hints } from "../src/Explanation.ts"
@@ -126,6 +127,12 @@ describe("a step that fails", () => {
       says: ["try again in 7 seconds"]
     },
     {
+      step: "rerank",
+      script: { "POST /rerank": Fake.failure(429, "rate limit exceeded: free models", { retry_after: 24_615 }) },
+      tag: "TooManyRequests",
+      says: ["free models", "try again in 7 hours"]
+    },
+    {
       step: "transcription",
       script: {
         "POST /audio/transcriptions": Fake.failure(400, "invalid request parameters", {
@@ -224,6 +231,27 @@ describe("a step that fails", () => {
       assert.include(sentence(outcomes, "key")?.sentence, "this key has expired")
     })
   )
+})
+
+describe("explain", () => {
+  const call = { operation: "uploadFile", attempts: 1 }
+
+  it.each([
+    [
+      new ClientError.TimeoutError({ ...call, limit: "stall", milliseconds: 60_000 }),
+      "Nothing moved to or from the gateway for 60 s: check the network, then try again."
+    ],
+    [
+      new ClientError.TimeoutError({ ...call, limit: "attempt", milliseconds: 90_000 }),
+      `The gateway at ${Fake.baseUrl} did not answer within 90 s: try again, or check the load of the gateway.`
+    ],
+    [
+      new ClientError.TransportError({ ...call, attempts: 0, reason: "request", cause: new Error("no such URL") }),
+      "uploadFile: nothing was sent, because the request is invalid: no such URL."
+    ]
+  ])("%s", (error, sentence) => {
+    assert.strictEqual(explain("file", error, hints).sentence, sentence)
+  })
 })
 
 describe("interrupted", () => {

@@ -1,13 +1,12 @@
-import { BrowserGateway } from "@model-gateway/browser"
-import { Gateway } from "@model-gateway/core"
+import { BrowserClient } from "@model-gateway/browser"
+import { Rerank } from "@model-gateway/core"
 import { Effect } from "effect"
 
 // On a server this line has NodeGateway.layer.
-const layer = BrowserGateway.layer({ tokenEndpoint: "/token" })
+const layer = BrowserClient.layer({ tokenEndpoint: "/token" })
 
 export const ranked = Effect.gen(function* () {
-  const gateway = yield* Gateway.Gateway
-  const { results } = yield* gateway.rerank({
+  const { results } = yield* Rerank.rank({
     model: "sandbox/bm25",
     query: "capital of France",
     documents: ["Lyon is in France", "Paris is its capital"]
