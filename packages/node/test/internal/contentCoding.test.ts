@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { NodeGateway } from "@model-gateway/node"
-import { Effect, Layer, Stream } from "effect"
-import { HttpClient, HttpClientRequest } from "effect/http"
+import { Effect, Fiber, Layer, Stream } from "effect"
+import { HttpClient, HttpClientRequest, type HttpClientResponse } from "effect/http"
 import { randomBytes } from "node:crypto"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { brotliCompressSync, createGzip, deflateRawSync, deflateSync, gzipSync } from "node:zlib"
@@ -73,6 +73,44 @@ describe("a compressed response", () => {
         assert.strictEqual(error.reason._tag, "TransportError")
       }).pipe(Effect.provide(client(send(coding, body))))
     )
+  }
+
+  for (const [coding, encode] of [
+    ["gzip", gzipSync],
+    ["deflate", deflateSync],
+    ["br", brotliCompressSync]
+  ] as const) {
+    it.live(`that stalls in ${coding} is aborted when its reader is interrupted, and fails when it is cut`, () => {
+      const held: Array<ServerResponse> = []
+      return Effect.gen(function* () {
+        const peer = yield* Peer
+        for (const sent of [0, 1, 1000]) {
+          for (const read of [
+            (response: HttpClientResponse.HttpClientResponse) => response.text,
+            ({ stream }: HttpClientResponse.HttpClientResponse) => Stream.runDrain(stream)
+          ]) {
+            const part = encode(randomBytes(4096)).subarray(0, sent)
+            const response = yield* get({ "x-part": part.toString("base64") })
+            const reader = yield* Effect.forkChild(read(response), { startImmediately: true })
+            yield* Effect.yieldNow
+            yield* Fiber.interrupt(reader)
+            yield* peer.allClosed
+            const cut = yield* get({ "x-part": part.toString("base64") })
+            const failing = yield* Effect.forkChild(Effect.flip(read(cut)), { startImmediately: true })
+            held.pop()?.destroy()
+            assert.strictEqual((yield* Fiber.join(failing)).reason._tag, "TransportError")
+          }
+        }
+      }).pipe(
+        Effect.provide(
+          client((request, response) => {
+            held.push(response)
+            response.writeHead(200, { "content-encoding": coding }).flushHeaders()
+            response.write(Buffer.from(String(request.headers["x-part"]), "base64"))
+          })
+        )
+      )
+    })
   }
 
   it.live("is not decoded in an unknown coding", () =>
