@@ -37,6 +37,7 @@ const sample = Command.make(
     yield* presenter.begin
     const outcomes = yield* program(Inputs.make(settings.models, recording), presenter.present).pipe(
       Effect.provide(layer(settings)),
+      Effect.catchTag(["InvalidBaseUrl", "ConfigError"], ({ message }) => Settings.complain(message)),
       Effect.provideService(RetryPolicy.RetryPolicy, RetryPolicy.make({ deadline: "2 minutes" })),
       Effect.onInterrupt(() => presenter.interrupted)
     )

@@ -97,10 +97,16 @@ describe("the executable", () => {
   it.live("says in one sentence what is wrong with an address", () =>
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
-      const run = yield* start(sample, ["--base-url", "nonsense"], { cwd: yield* fs.makeTempDirectoryScoped() })
-      assert.strictEqual(yield* run.exit, 1)
-      assert.include(run.output(), '--base-url is "nonsense", which is no http or https URL.')
-      assert.notInclude(run.output(), "    at ")
+      for (const [address, expected] of [
+        ["nonsense", '--base-url is "nonsense", which is no http or https URL.'],
+        ["http://127.0.0.1:1", "http://127.0.0.1:1/api/v1"]
+      ] as const) {
+        const args = ["--base-url", address, "--api-key", "mg_sk_1"]
+        const run = yield* start(sample, args, { cwd: yield* fs.makeTempDirectoryScoped() })
+        assert.strictEqual(yield* run.exit, 1)
+        assert.include(run.output(), expected)
+        assert.notInclude(run.output(), "    at ")
+      }
     }).pipe(Effect.provide(NodeServices.layer))
   )
 })
