@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Gateway, RetryPolicy } from "@model-gateway/core"
+import { Gateway, RetryPolicy, UploadMonitor } from "@model-gateway/core"
 import { NodeFile, NodeGateway } from "@model-gateway/node"
 import { Deferred, Effect, Fiber, Layer, Redacted, Stream, Tracer } from "effect"
-import { Multipart } from "effect/http"
+import { HttpClient, Multipart } from "effect/http"
 import { execFile } from "node:child_process"
 import { createHash, randomBytes } from "node:crypto"
 import { mkdtemp, rm, truncate, writeFile } from "node:fs/promises"
@@ -79,6 +79,44 @@ const parse = Effect.fnUntraced(function* ({ body, headers }: Came) {
 })
 
 const digest = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex")
+
+describe("a large JSON body", () => {
+  it.live("arrives unchanged at a slow reader, and its progress is reported", () => {
+    const came: Array<Came> = []
+    const reports: Array<UploadMonitor.Progress> = []
+    const data = Buffer.alloc(6 * MiB, "ä").toString("base64")
+    const reporting = Effect.provideService(UploadMonitor.UploadMonitor, (progress) => {
+      reports.push(progress)
+    })
+    return Effect.gen(function* () {
+      const { origin } = yield* Peer
+      const gateway = yield* NodeGateway.make({
+        baseUrl: `${origin}/api/v1`,
+        credential,
+        transformClient: HttpClient.transformResponse(reporting)
+      })
+      yield* gateway.transcribe({ model: "m", input_audio: { data, format: "wav" } })
+      const [request] = came
+      assert.deepStrictEqual(JSON.parse(String(request?.body)), { model: "m", input_audio: { data, format: "wav" } })
+      const total = request?.body.length
+      assert.strictEqual(request?.headers["content-length"], String(total))
+      assert.deepStrictEqual(reports[0], { sent: 0, total })
+      assert.deepStrictEqual(reports.at(-1), { sent: total, total })
+      assert.isAbove(reports.length, 10)
+    }).pipe(
+      Effect.scoped,
+      Effect.provide(
+        layerPeer((request, response) => {
+          request.on("data", () => {
+            request.pause()
+            setImmediate(() => request.resume())
+          })
+          keeping(came)(request, response)
+        })
+      )
+    )
+  })
+})
 
 describe("a form", () => {
   it.live("arrives unchanged, with a Content-Length, whatever characters its names contain", () => {

@@ -110,10 +110,19 @@ export class DispatchedResponse extends Inspectable.Class implements HttpClientR
 const transportError = (request: HttpClientRequest.HttpClientRequest, cause: unknown) =>
   new HttpClientError.HttpClientError({ reason: new HttpClientError.TransportError({ request, cause }) })
 
+/** Larger bodies are sent in blocks, because the progress within one block is not known. */
+const mostAtOnce = 1024 * 1024
+
+const blockSize = 256 * 1024
+
+function* blocksOf(bytes: Uint8Array): Iterable<Uint8Array> {
+  for (let start = 0; start < bytes.length; start += blockSize) yield bytes.subarray(start, start + blockSize)
+}
+
 const bodyOf = ({ body }: HttpClientRequest.HttpClientRequest): string | Uint8Array | Readable | null => {
   switch (body._tag) {
     case "Uint8Array":
-      return body.text ?? body.body
+      return body.contentLength > mostAtOnce ? Readable.from(blocksOf(body.body)) : (body.text ?? body.body)
     case "Raw":
       return body.body instanceof Readable ? body.body : null
     default:
