@@ -48,6 +48,26 @@ export {
 export { NotCompleted as VideoNotCompleted } from "@model-gateway/core/VideoProgress"
 
 /**
+ * Returns the text of a secret. New keys are secrets, which a log and `JSON.stringify` hide.
+ *
+ * @example
+ * ```ts
+ * import { createClient, reveal } from "@model-gateway/node/promise"
+ *
+ * const gateway = await createClient()
+ *
+ * // What the server of a page answers when the page asks for a token:
+ * const token = async () => {
+ *   const { expires_at, key } = await gateway.createEphemeralKey({ operations: ["rerank"] })
+ *   return Response.json({ key: reveal(key), expires_at })
+ * }
+ * ```
+ *
+ * @since 0.1.0
+ */
+export const reveal: (secret: Redacted.Redacted<string>) => string = Redacted.value
+
+/**
  * When a failed call is retried, and for how long. Durations are milliseconds or texts such as
  * `"10 seconds"`.
  *

@@ -7,6 +7,7 @@ import {
   NotFound,
   type Options,
   PaymentRequired,
+  reveal,
   TransportError
 } from "@model-gateway/node/promise"
 import { getEventListeners, once } from "node:events"
@@ -146,6 +147,14 @@ describe("createClient", () => {
     const { baseUrl, received } = await serve(({ response }) => json(response, envelope(404), 404))
     expect(await rejection((await clientOf({ baseUrl })).run(Generations.get("gen-1")))).toBeInstanceOf(NotFound)
     expect(received[0]?.request.url).toContain("gen-1")
+  })
+
+  it("hides new keys from JSON, and reveals them", async () => {
+    const token = { key: "mg_ek_secret", expires_at: "2026-11-22T12:00:00.000Z" }
+    const { baseUrl } = await serve(({ response }) => json(response, token))
+    const { key } = await (await clientOf({ baseUrl })).createEphemeralKey({ operations: ["rerank"] })
+    expect(JSON.stringify(key)).not.toContain("secret")
+    expect(reveal(key)).toBe("mg_ek_secret")
   })
 
   it("rejects if the base URL is not the address of a gateway", async () => {

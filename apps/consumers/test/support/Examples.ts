@@ -10,7 +10,10 @@ export interface Example {
   readonly code: string
 }
 
-/** The documents that show code of such a project. The README of `testing` is tested where it is. */
+/**
+ * The documents that show code of such a project, or sources whose docstrings do. The README of
+ * `testing` and the docstrings of other packages are tested where they are.
+ */
 const documents = (project: Project): ReadonlyArray<string> => {
   switch (project) {
     case "node":
@@ -22,15 +25,22 @@ const documents = (project: Project): ReadonlyArray<string> => {
     case "page":
       return ["packages/browser/README.md"]
     case "promise":
+      return globSync("packages/node/src/*.ts", { cwd: root }).toSorted()
     case "worker":
       return []
   }
 }
 
+/** A document, or what the docstrings of a source say. */
+const textOf = (document: string): string => {
+  const text = readFileSync(join(root, document), "utf8")
+  return document.endsWith(".ts") ? text.replaceAll(/^ \* ?/gm, "") : text
+}
+
 export const examples = (project: Project): ReadonlyArray<Example> =>
   documents(project).flatMap((document) =>
-    Array.from(readFileSync(join(root, document), "utf8").matchAll(/^```ts\n([\s\S]*?)^```$/gm), (match, index) => ({
-      name: `${document.replace(/\.md$/, "").replaceAll("/", "-")}-${index}.ts`,
+    Array.from(textOf(document).matchAll(/^```ts\n([\s\S]*?)^```$/gm), (match, index) => ({
+      name: `${document.replace(/\.(?:md|ts)$/, "").replaceAll("/", "-")}-${index}.ts`,
       // A block without imports would share its names with the others.
       code: `${match[1] ?? ""}\nexport {}\n`
     }))
