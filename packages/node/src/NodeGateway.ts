@@ -52,7 +52,8 @@ export interface PoolOptions {
    * their names in lower case, which take precedence) give: for `http` URLs, for `https` URLs
    * (default: as for `http`), and the hosts to reach without. They are read from the current
    * `ConfigProvider`. `localhost`, `127.0.0.1` and `::1` are always reached without a proxy.
-   * Default: `environment`, or `none` with a custom connector in `agent.connect`.
+   * Default: `environment`, or `none` with a custom connector or a `socketPath` in
+   * `agent.connect`.
    */
   readonly proxy?: "environment" | "none" | undefined
   /** Options for undici's `Agent`, such as TLS settings or a custom connector. */

@@ -137,11 +137,10 @@ const responseOf = (
   headers: IncomingHttpHeaders,
   body: Body
 ): DispatchedResponse => {
-  const { "content-encoding": encoding, "content-length": _, ...others } = headers
-  const codings = request.method === "HEAD" || status === 206 ? undefined : codingsOf(encoding)
-  return codings === undefined
-    ? new DispatchedResponse(request, status, headers, body)
-    : new DispatchedResponse(request, status, others, decoded(body, codings))
+  const codings = request.method === "HEAD" || status === 206 ? undefined : codingsOf(headers["content-encoding"])
+  if (codings === undefined) return new DispatchedResponse(request, status, headers, body)
+  const { "content-encoding": _, "content-length": __, ...others } = headers
+  return new DispatchedResponse(request, status, others, decoded(body, codings))
 }
 
 /** A proxy that refuses a tunnel. undici's error has a code that hides the reason. */

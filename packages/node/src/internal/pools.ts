@@ -68,6 +68,10 @@ const agentOf = (undici: typeof Undici, options: Undici.Agent.Options, proxies: 
   })
 }
 
+/** Whether the options say where to connect: with a function, or with the path of a socket. */
+const connectsItself = (agent: Undici.Agent.Options | undefined): boolean =>
+  typeof agent?.connect === "function" || typeof agent?.connect?.socketPath === "string"
+
 /** Opens the pools. They are closed with the scope. */
 export const make = Effect.fnUntraced(function* ({
   agent,
@@ -77,8 +81,7 @@ export const make = Effect.fnUntraced(function* ({
   proxy
 }: Options): Effect.fn.Return<Pools, Config.ConfigError, Scope.Scope> {
   const undici = yield* Effect.promise(() => import("@effect/platform-node/Undici"))
-  // A custom connector opens its own connections.
-  const found = proxy === "none" || typeof agent?.connect === "function" ? undefined : yield* proxies
+  const found = proxy === "none" || connectsItself(agent) ? undefined : yield* proxies
   const open = (connections: number) =>
     Effect.acquireRelease(
       Effect.sync(() =>

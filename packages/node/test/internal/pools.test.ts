@@ -141,7 +141,7 @@ describe("proxies", () => {
     }).pipe(Effect.scoped, Effect.provide(peer))
   )
 
-  it.live("neither loopback addresses, nor hosts in NO_PROXY, nor pools without proxies use one", () =>
+  it.live("neither loopback addresses, hosts in NO_PROXY, sockets, nor pools without proxies use one", () =>
     Effect.gen(function* () {
       const { origin } = yield* Peer
       const { address, seen } = yield* listen(1)
@@ -150,6 +150,12 @@ describe("proxies", () => {
       const elsewhere = "http://gateway.invalid/api/v1"
       yield* Effect.exit(Effect.provide(once(rerank), client(elsewhere, { HTTP_PROXY, NO_PROXY: ".invalid" })))
       yield* Effect.exit(Effect.provide(once(rerank), client(elsewhere, { HTTP_PROXY }, { proxy: "none" })))
+      const connect = { socketPath: "/nowhere/gateway.sock" }
+      const error = yield* once(rerank).pipe(
+        Effect.provide(client(elsewhere, { HTTP_PROXY }, { agent: { connect } })),
+        Effect.flip
+      )
+      assert.include(error.message, "ENOENT")
       assert.deepStrictEqual(seen, [])
     }).pipe(Effect.scoped, Effect.provide(peer))
   )
