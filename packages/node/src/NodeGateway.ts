@@ -88,13 +88,12 @@ export const layerHttpClient = (options: PoolOptions = {}): Layer.Layer<HttpClie
           Effect.provideService(platform.execute(request), HttpClient.TracerDisabledWhen, constTrue)
       )
       return HttpClient.makeWith<never, never, HttpClientError.HttpClientError, never>(
-        Effect.flatMap((given) =>
-          Effect.withFiber((fiber) => {
-            const request = withUserAgent(given)
-            return fiber.getRef(Tracer.Tracer) === Tracer.nativeTracer
-              ? (send(pools, request, fiber) ?? platform.execute(request))
-              : traced.execute(request)
-          })
+        Effect.flatMap((request) =>
+          Effect.withFiber((fiber) =>
+            fiber.getRef(Tracer.Tracer) === Tracer.nativeTracer
+              ? (send(pools, request, fiber) ?? platform.execute(withUserAgent(request)))
+              : traced.execute(withUserAgent(request))
+          )
         ),
         Effect.succeed
       )

@@ -80,7 +80,8 @@ export const make = (
       held +
       (policy.attemptTimeout === undefined ? endpoint.timeLimit * 1000 : Duration.toMillis(policy.attemptTimeout))
     const stall = Duration.toMillis(policy.stallTimeout)
-    const nextDelay = makeNextDelay(policy)
+    /** Made by the first retry: most calls have none. */
+    let nextDelay: ReturnType<typeof makeNextDelay> | undefined
     const idempotencyKey = parts.idempotencyKey ?? (hasKey ? yield* IdempotencyKeySource.makeKey : undefined)
     /** The number of requests that were sent. */
     let attempts = continued?.earlier ?? 0
@@ -145,7 +146,8 @@ export const make = (
       isOutcomeUnknown ||= hasKey && failure.reason !== undefined && !isNothingDone(failure.reason)
       const mayRepeat = repeatable || failure.reason === 429 || failure.reason === 503
       const reason = mayRepeat && retries < maxRetries ? failure.reason : undefined
-      const wait = reason === undefined ? undefined : yield* nextDelay(reason, failure.retryAfter)
+      const wait =
+        reason === undefined ? undefined : yield* (nextDelay ??= makeNextDelay(policy))(reason, failure.retryAfter)
       if (reason === undefined || wait === undefined || wait >= timeLeft() || !(isPatient || (yield* budget.take))) {
         return yield* Effect.fail(yield* failure.error(callNow()))
       }

@@ -92,19 +92,19 @@ class Recording implements Recorder {
   end(exit: Exit.Exit<unknown, unknown>) {
     return Effect.sync(() => {
       const errorType = Exit.isSuccess(exit) ? undefined : errorTypeOf(exit.cause)
-      const { attributes, cost }: Answer = Exit.isSuccess(exit) ? answerOf(exit.value) : {}
+      const response = Exit.isSuccess(exit) ? exit.value : undefined
       const labels = { operation: this.#call.operation.identifier, model: this.#model, errorType }
       this.#meters.update(this.#fiber.context, labels, {
         seconds: Number(this.#clock.monotonicTimeNanosUnsafe() - this.#startedAt) / 1e9,
         attempts: this.#attempts,
-        cost: isPaid(this.#call.operation) ? cost : undefined
+        cost: isPaid(this.#call.operation) ? numberIn(usageOf(response), "cost") : undefined
       })
       if (this.#span === undefined) return
       this.#set({
         "error.type": errorType,
         "model_gateway.attempts": this.#attempts,
         [resendCount]: this.#attempts > 1 ? this.#attempts - 1 : undefined,
-        ...attributes
+        ...attributesOf(response)
       })
       // Only the tag: a message of the service may quote the request, a cause may hold a secret.
       this.#span.end(
@@ -156,34 +156,26 @@ const errorTypeOf = (cause: Cause.Cause<unknown>): string => {
   return Predicate.hasProperty(error, "_tag") && typeof error._tag === "string" ? error._tag : "_OTHER"
 }
 
-interface Answer {
-  readonly cost?: number | undefined
-  readonly attributes?: Attributes
-}
+/** What a response says about its generation. Responses of other operations have no usage. */
+const usageOf = (response: unknown): object | undefined =>
+  Predicate.hasProperty(response, "usage") && Predicate.isObject(response.usage) ? response.usage : undefined
 
-/** What a response says about its generation. Responses of other operations have no such fields. */
-const answerOf = (value: unknown): Answer => {
-  if (!Predicate.hasProperty(value, "usage") || !Predicate.isObject(value.usage)) return {}
-  const number = (name: string): number | undefined => {
-    const amount: unknown = Reflect.get(Object(value.usage), name)
-    return typeof amount === "number" ? amount : undefined
-  }
-  const text = (name: string): string | undefined => {
-    const field: unknown = Reflect.get(value, name)
-    return typeof field === "string" ? field : undefined
-  }
-  const cost = number("cost")
+const numberIn = (self: object | undefined, name: string): number | undefined =>
+  Predicate.hasProperty(self, name) && typeof self[name] === "number" ? self[name] : undefined
+
+const attributesOf = (response: unknown): Attributes => {
+  const usage = usageOf(response)
+  if (usage === undefined) return {}
+  const text = (name: string): string | undefined =>
+    Predicate.hasProperty(response, name) && typeof response[name] === "string" ? response[name] : undefined
   return {
-    cost,
-    attributes: {
-      "gen_ai.response.id": text("id"),
-      "gen_ai.response.model": text("model"),
-      "gen_ai.usage.input_tokens": number("input_tokens") ?? number("total_tokens"),
-      "gen_ai.usage.output_tokens": number("output_tokens"),
-      "gen_ai.provider.name": text("provider"),
-      "model_gateway.usage.search_units": number("search_units"),
-      "model_gateway.usage.seconds": number("seconds"),
-      "gen_ai.usage.cost": cost
-    }
+    "gen_ai.response.id": text("id"),
+    "gen_ai.response.model": text("model"),
+    "gen_ai.usage.input_tokens": numberIn(usage, "input_tokens") ?? numberIn(usage, "total_tokens"),
+    "gen_ai.usage.output_tokens": numberIn(usage, "output_tokens"),
+    "gen_ai.provider.name": text("provider"),
+    "model_gateway.usage.search_units": numberIn(usage, "search_units"),
+    "model_gateway.usage.seconds": numberIn(usage, "seconds"),
+    "gen_ai.usage.cost": numberIn(usage, "cost")
   }
 }

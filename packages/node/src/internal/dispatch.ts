@@ -152,8 +152,8 @@ const causeOf = (error: Error): Error => {
 export interface Options {
   /** Gets the progress of the body. */
   readonly monitor: ((progress: UploadMonitor.Progress) => void) | undefined
-  /** Added to the headers of the request. */
-  readonly acceptEncoding: string | undefined
+  /** The headers that the request has unless it sets them. */
+  readonly headers: { readonly [name: string]: string }
   /** Aborts the request, also while its response is read. */
   readonly signal?: AbortSignal | undefined
 }
@@ -170,7 +170,7 @@ export const canDispatch = ({ body, headers }: HttpClientRequest.HttpClientReque
 export const dispatch = (
   dispatcher: Dispatcher,
   request: HttpClientRequest.HttpClientRequest,
-  { acceptEncoding, monitor, signal }: Options
+  { headers, monitor, signal }: Options
 ): Effect.Effect<DispatchedResponse, HttpClientError.HttpClientError> =>
   Effect.callback((resume) => {
     const url = Option.getOrUndefined(HttpClientRequest.toUrl(request))
@@ -197,8 +197,7 @@ export const dispatch = (
           origin: url.origin,
           path: url.pathname + url.search,
           method: request.method,
-          headers:
-            acceptEncoding === undefined ? request.headers : { ...request.headers, "accept-encoding": acceptEncoding },
+          headers: { ...headers, ...request.headers },
           body: bodyOf(request),
           // The caller sets the time limits.
           headersTimeout: 0,

@@ -8,6 +8,7 @@ import { accepted } from "./contentCoding.ts"
 import { canDispatch, dispatch, type DispatchedResponse, type Options } from "./dispatch.ts"
 import { toStream } from "./form.ts"
 import type { Pools } from "./pools.ts"
+import { userAgent } from "./userAgent.ts"
 
 const maxRedirects = 5
 
@@ -43,6 +44,11 @@ const follow = (
     return follow(dispatcher, next, options, left - 1)
   })
 
+const defaults = { "user-agent": userAgent, "accept-encoding": accepted }
+
+/** A range counts the bytes of the compressed body, if it is compressed. */
+const defaultsOfRange = { ...defaults, "accept-encoding": "identity" }
+
 /** The pool of the request: long polls have their own, so that short calls never wait for them. */
 export const poolOf = (pools: Pools, fiber: Fiber.Fiber<unknown, unknown>): Dispatcher =>
   fiber.getRef(RetryPolicy.CurrentAttempt)?.isLongPoll === true ? pools.longPolls : pools.short
@@ -58,9 +64,7 @@ export const send = (
   if (headers["upgrade"] !== undefined) return undefined
   const options: Options = {
     monitor: given.body._tag === "Empty" ? undefined : fiber.getRef(UploadMonitor.UploadMonitor),
-    // A range counts the bytes of the compressed body, if it is compressed.
-    acceptEncoding:
-      headers["accept-encoding"] !== undefined ? undefined : headers["range"] === undefined ? accepted : "identity",
+    headers: headers["range"] === undefined ? defaults : defaultsOfRange,
     signal
   }
   const dispatcher = poolOf(pools, fiber)

@@ -2,7 +2,7 @@
 import { HttpClientRequest } from "effect/http"
 import { version } from "./version.ts"
 
-const userAgent = `model-gateway-node/${version}`
+export const userAgent = `model-gateway-node/${version}`
 
 /** Adds the `User-Agent` header, unless the caller has set one. */
 export const withUserAgent = (request: HttpClientRequest.HttpClientRequest): HttpClientRequest.HttpClientRequest =>
