@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { NodeGateway } from "@model-gateway/node"
-import { Effect, Fiber, Layer, Stream } from "effect"
+import { Effect, Fiber, Layer, Redacted, Stream } from "effect"
 import { HttpClient, HttpClientRequest, type HttpClientResponse } from "effect/http"
 import { randomBytes } from "node:crypto"
 import type { IncomingMessage, ServerResponse } from "node:http"
@@ -149,6 +149,38 @@ describe("a compressed response", () => {
       )
     )
   })
+})
+
+describe("a small response that expands to much more", () => {
+  for (const [coding, encode] of [
+    ["gzip", gzipSync],
+    ["deflate", deflateSync],
+    ["br", brotliCompressSync]
+  ] as const) {
+    it.live(`is read in ${coding} only up to the client's limit, and its connection is closed`, () => {
+      const bomb = encode(Buffer.alloc(16 * MiB))
+      return Effect.gen(function* () {
+        const peer = yield* Peer
+        const gateway = yield* NodeGateway.make({
+          baseUrl: `${peer.origin}/api/v1`,
+          credential: Redacted.make("k"),
+          maxResponseBytes: MiB
+        })
+        const error = yield* Effect.flip(gateway.currentKey)
+        assert.strictEqual(error._tag, "InvalidResponse")
+        assert.include(error.message, `more than ${MiB} bytes`)
+        yield* peer.allClosed
+      }).pipe(
+        Effect.scoped,
+        Effect.provide(
+          layerPeer((_, response) => {
+            // It never ends, so the connection is closed only by the client.
+            response.writeHead(200, { "content-encoding": coding, "content-type": "application/json" }).write(bomb)
+          })
+        )
+      )
+    })
+  }
 })
 
 describe("Accept-Encoding", () => {
