@@ -78,7 +78,7 @@ describe.each(nodes)("node, by Node $version", ({ node }) => {
   })
 
   it("tests its program with the scripted gateway", async () => {
-    expect(await succeed(node, ["--test", "--test-reporter=tap"], { cwd })).toContain("# pass 2")
+    expect(await succeed(node, ["--test", "--test-reporter=tap"], { cwd })).toContain("# pass 3")
   })
 })
 
