@@ -1,6 +1,7 @@
 // How clients behave when a server misbehaves: each is run against the same server, and the table in
 // docs/guide/client-comparison.md holds what was seen. It has counts and outcomes, no times. `vitest run --update`
 // writes it.
+import { Schema } from "effect"
 import { readFileSync } from "node:fs"
 import { setTimeout } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
@@ -109,14 +110,14 @@ const rows: ReadonlyArray<Row> = [
     cell: attempts()
   },
   {
-    title: "429 with `Retry-After: 24615`, after 6 s",
+    title: "429 with `Retry-After: 24615`, after 8 s",
     answer: status(429, { "retry-after": "24615" }),
-    cell: within(6000)
+    cell: within(8000)
   },
   {
-    title: "body that stops in the middle, with a time limit of 1 s, after 5 s",
+    title: "body that stops in the middle, with a time limit of 1 s, after 8 s",
     answer: half,
-    cell: within(5000, { timeLimit: 1000 })
+    cell: within(8000, { timeLimit: 1000 })
   },
   {
     title: "200 with HTML",
@@ -143,6 +144,15 @@ const cellOf = async ({ answer, cell }: Row, { make }: Compared): Promise<string
   }
 }
 
+const Manifest = Schema.Struct({ devDependencies: Schema.Record(Schema.String, Schema.String) })
+
+const { devDependencies: versions } = Schema.decodeSync(Schema.fromJsonString(Manifest))(
+  readFileSync(new URL("../package.json", import.meta.url), "utf8")
+)
+
+/** With the version that was run, but for the client of this repository. */
+const heading = ({ name }: Compared) => (versions[name] === undefined ? `\`${name}\`` : `\`${name}\` ${versions[name]}`)
+
 const line = (cells: ReadonlyArray<string>) => `| ${cells.join(" | ")} |\n`
 
 it("the guide has the table of what was seen (written by vitest run --update)", { timeout: 60_000 }, async () => {
@@ -150,7 +160,7 @@ it("the guide has the table of what was seen (written by vitest run --update)", 
     rows.map(async (row) => [row.title, ...(await Promise.all(compared.map((client) => cellOf(row, client))))])
   )
   const table = [
-    line(["The server answers with", ...compared.map(({ name }) => `\`${name}\``)]),
+    line(["The server answers with", ...compared.map(heading)]),
     line(["---", ...compared.map(() => "---")]),
     ...cells.map(line)
   ].join("")
