@@ -16,6 +16,7 @@ import { call } from "./internal/call.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
 import { managementErrors } from "./internal/errorSets.ts"
 import * as Operation from "./Operation.ts"
+import type { Written } from "./internal/written.ts"
 
 /**
  * A provider, as in `provider.order` of a request: 1 to 128 characters, such as `cohere`.
@@ -107,7 +108,7 @@ export const CreateRequest = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type CreateRequest = { [Field in keyof typeof CreateRequest.Type]: (typeof CreateRequest.Type)[Field] }
+export type CreateRequest = { [Field in keyof typeof CreateRequest.Type]: Written<typeof CreateRequest.Type, Field> }
 
 /**
  * The fields to change. Omitted fields keep their values. `key` replaces the secret.
@@ -117,7 +118,7 @@ export type CreateRequest = { [Field in keyof typeof CreateRequest.Type]: (typeo
 export const UpdateRequest = Schema.Struct({ ...options, key: Schema.optionalKey(Secret) })
 
 /** @since 0.1.0 */
-export type UpdateRequest = { [Field in keyof typeof UpdateRequest.Type]: (typeof UpdateRequest.Type)[Field] }
+export type UpdateRequest = { [Field in keyof typeof UpdateRequest.Type]: Written<typeof UpdateRequest.Type, Field> }
 
 /** @since 0.1.0 */
 export const Response = Schema.Struct({ data: ByokKey })

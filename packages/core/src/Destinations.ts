@@ -15,6 +15,7 @@ import { isMaxBytes, isMaxItems } from "./internal/bounds.ts"
 import { call } from "./internal/call.ts"
 import { managementErrors } from "./internal/errorSets.ts"
 import * as Operation from "./Operation.ts"
+import type { Written } from "./internal/written.ts"
 
 /**
  * The supported kinds of destinations: an OpenTelemetry collector over OTLP/HTTP, and a webhook.
@@ -170,7 +171,7 @@ export const CreateRequest = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type CreateRequest = { [Field in keyof typeof CreateRequest.Type]: (typeof CreateRequest.Type)[Field] }
+export type CreateRequest = { [Field in keyof typeof CreateRequest.Type]: Written<typeof CreateRequest.Type, Field> }
 
 /**
  * The fields to change. Omitted fields keep their values, also those of `config`. `headers` are
@@ -185,7 +186,7 @@ export const UpdateRequest = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type UpdateRequest = { [Field in keyof typeof UpdateRequest.Type]: (typeof UpdateRequest.Type)[Field] }
+export type UpdateRequest = { [Field in keyof typeof UpdateRequest.Type]: Written<typeof UpdateRequest.Type, Field> }
 
 /**
  * A destination. Its secrets are shown as asterisks.

@@ -22,6 +22,7 @@
  * @since 0.1.0
  */
 import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as HttpClient from "effect/http/HttpClient"
 import * as Layer from "effect/Layer"
@@ -102,12 +103,12 @@ export class Gateway extends Context.Service<
     ) => Stream.Stream<Uint8Array, Files.Failure>
 
     /**
-     * Returns a job's current state. With `wait`, the service responds when the status changes or
-     * after that many seconds, at most 60, and the call is retried through a restart of the service.
+     * Returns a job's current state. With `wait`, such as `"30 seconds"`, the service responds when
+     * the status changes or after that time, at most 60 seconds, and the call is retried through a restart of the service.
      */
     readonly getVideo: (
       id: string,
-      options?: { readonly wait?: number | undefined }
+      options?: { readonly wait?: Duration.Input | undefined }
     ) => Effect.Effect<Video.Job, Video.Failure>
     /**
      * Streams one of a finished job's videos. Default for `index`: 0, the first. Continues after an

@@ -19,6 +19,7 @@ import { isMaxCharacters } from "./internal/characters.ts"
 import { managementErrors } from "./internal/errorSets.ts"
 import { SpendingLimit } from "./Keys.ts"
 import * as Operation from "./Operation.ts"
+import type { Written } from "./internal/written.ts"
 
 const guardrail = { id: GuardrailId }
 
@@ -60,7 +61,7 @@ export const CreateRequest = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type CreateRequest = { [Field in keyof typeof CreateRequest.Type]: (typeof CreateRequest.Type)[Field] }
+export type CreateRequest = { [Field in keyof typeof CreateRequest.Type]: Written<typeof CreateRequest.Type, Field> }
 
 /**
  * The fields to change. Omitted fields keep their values.
@@ -77,7 +78,7 @@ export const UpdateRequest = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type UpdateRequest = { [Field in keyof typeof UpdateRequest.Type]: (typeof UpdateRequest.Type)[Field] }
+export type UpdateRequest = { [Field in keyof typeof UpdateRequest.Type]: Written<typeof UpdateRequest.Type, Field> }
 
 /** @since 0.1.0 */
 export const Response = Schema.Struct({ data: Guardrail })
@@ -105,7 +106,7 @@ export type DeleteResponse = { [Field in keyof typeof DeleteResponse.Type]: (typ
 export const AssignRequest = Schema.Struct({ key_hashes: Schema.NonEmptyArray(KeyHash).check(isMaxItems(10_000)) })
 
 /** @since 0.1.0 */
-export type AssignRequest = { [Field in keyof typeof AssignRequest.Type]: (typeof AssignRequest.Type)[Field] }
+export type AssignRequest = { [Field in keyof typeof AssignRequest.Type]: Written<typeof AssignRequest.Type, Field> }
 
 /**
  * The result of an assignment. `assigned_count` counts each known hash of the caller's organization

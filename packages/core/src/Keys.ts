@@ -18,6 +18,7 @@ import { call, dataOf } from "./internal/call.ts"
 import { managementErrors } from "./internal/errorSets.ts"
 import { EphemeralRequest } from "./internal/ephemeralRequest.ts"
 import * as Operation from "./Operation.ts"
+import type { Written } from "./internal/written.ts"
 
 /**
  * A spending limit in credits, at least 0, with at most six decimal places. Null means no limit.
@@ -89,7 +90,7 @@ export const CreateRequest = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type CreateRequest = { [Field in keyof typeof CreateRequest.Type]: (typeof CreateRequest.Type)[Field] }
+export type CreateRequest = { [Field in keyof typeof CreateRequest.Type]: Written<typeof CreateRequest.Type, Field> }
 
 /** Plain text in a response, and hidden from logs and JSON in a program. */
 const Secret = Schema.RedactedFromValue(Schema.String)
@@ -120,7 +121,7 @@ export const UpdateRequest = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type UpdateRequest = { [Field in keyof typeof UpdateRequest.Type]: (typeof UpdateRequest.Type)[Field] }
+export type UpdateRequest = { [Field in keyof typeof UpdateRequest.Type]: Written<typeof UpdateRequest.Type, Field> }
 
 /** @since 0.1.0 */
 export const Response = Schema.Struct({ data: Key })

@@ -27,9 +27,11 @@ import { idempotencyHeaders } from "./Idempotency.ts"
 import { EndUser } from "./Identifiers.ts"
 import { isMaxBytes, isMaxItems } from "./internal/bounds.ts"
 import { call } from "./internal/call.ts"
+import { refuse } from "./internal/refuse.ts"
 import * as Operation from "./Operation.ts"
 import * as Routing from "./Routing.ts"
 import * as Trace from "./Trace.ts"
+import type { Written } from "./internal/written.ts"
 
 /**
  * An image to rank: an HTTPS URL, or a `data:image/…;base64,` URI.
@@ -66,7 +68,7 @@ export const DocumentObject = Schema.Struct({
 export const Document = Schema.Union([Text, DocumentObject])
 
 /** @since 0.1.0 */
-export type Document = typeof Document.Type
+export type Document = Request["documents"][number]
 
 /**
  * The query and the documents to rank.
@@ -91,7 +93,7 @@ export const Request = Schema.Struct({
   /** At most 64 KiB of UTF-8. */
   query: Schema.String.check(isMaxBytes(65_536)),
   /** 1 to 10,000 documents. */
-  documents: Schema.NonEmptyArray(Document).check(isMaxItems(10_000)),
+  documents: Schema.Array(Document).check(Schema.isMinLength(1, { expected: "at least 1 item" }), isMaxItems(10_000)),
   /** The number of most relevant documents to return, at least 1. Default: all. */
   top_n: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))),
   provider: Schema.optionalKey(Routing.Preferences),
@@ -100,7 +102,7 @@ export const Request = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type Request = { [Field in keyof typeof Request.Type]: (typeof Request.Type)[Field] }
+export type Request = { [Field in keyof typeof Request.Type]: Written<typeof Request.Type, Field> }
 
 /**
  * One document's rank. `index` is its position in the request's `documents`, counted from 0.
@@ -184,7 +186,8 @@ export const rerankEndpoint = Operation.endpoint(rerank, () => ({ headers: idemp
 export type Failure = Operation.ErrorOf<typeof rerank> | ClientError
 
 /**
- * Ranks documents by relevance to a query, most relevant first.
+ * Ranks documents by relevance to a query, most relevant first. An empty list of documents fails
+ * with `BadRequest`, and nothing is sent.
  *
  * @example
  * ```ts
@@ -199,4 +202,6 @@ export type Failure = Operation.ErrorOf<typeof rerank> | ClientError
  * @since 0.1.0
  */
 export const rank = (request: Request, options?: CallOptions): Effect.Effect<Response, Failure, GatewayClient> =>
-  call(rerank, { ...options, json: request })
+  request.documents.length === 0
+    ? refuse(rerank, "documents", "Expected at least 1 item")
+    : call(rerank, { ...options, json: request })

@@ -7,6 +7,7 @@ import * as Schema from "effect/Schema"
 import { FreeForm } from "./Identifiers.ts"
 import { isMaxItems } from "./internal/bounds.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
+import type { Written } from "./internal/written.ts"
 
 const Price = Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0))
 
@@ -30,7 +31,7 @@ export const MaxPrice = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type MaxPrice = { [Field in keyof typeof MaxPrice.Type]: (typeof MaxPrice.Type)[Field] }
+export type MaxPrice = { [Field in keyof typeof MaxPrice.Type]: Written<typeof MaxPrice.Type, Field> }
 
 /** At most 64 names. */
 const ProviderNames = Schema.Array(Schema.String.check(Schema.isMinLength(1), isMaxCharacters(64))).check(
@@ -74,4 +75,4 @@ export const Preferences = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type Preferences = { [Field in keyof typeof Preferences.Type]: (typeof Preferences.Type)[Field] }
+export type Preferences = { [Field in keyof typeof Preferences.Type]: Written<typeof Preferences.Type, Field> }

@@ -34,6 +34,7 @@ import { appendFile } from "./internal/form.ts"
 import * as Operation from "./Operation.ts"
 import * as Routing from "./Routing.ts"
 import * as Trace from "./Trace.ts"
+import type { Written } from "./internal/written.ts"
 
 /**
  * The audio formats that can be transcribed.
@@ -101,7 +102,7 @@ export const Request = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type Request = { [Field in keyof typeof Request.Type]: (typeof Request.Type)[Field] }
+export type Request = { [Field in keyof typeof Request.Type]: Written<typeof Request.Type, Field> }
 
 /**
  * The `multipart/form-data` form of the request, as other transcription APIs accept it. Fields come

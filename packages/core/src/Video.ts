@@ -5,6 +5,7 @@
  *
  * @since 0.1.0
  */
+import * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as Schema from "effect/Schema"
@@ -30,6 +31,7 @@ import { storageErrors } from "./internal/errorSets.ts"
 import * as Operation from "./Operation.ts"
 import * as Routing from "./Routing.ts"
 import * as Trace from "./Trace.ts"
+import type { Written } from "./internal/written.ts"
 
 /** @since 0.1.0 */
 export const AspectRatio = Schema.Literals(["16:9", "9:16", "1:1", "4:3", "3:4", "3:2", "2:3", "21:9", "9:21"])
@@ -138,7 +140,7 @@ export const Request = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type Request = { [Field in keyof typeof Request.Type]: (typeof Request.Type)[Field] }
+export type Request = { [Field in keyof typeof Request.Type]: Written<typeof Request.Type, Field> }
 
 /**
  * A job's state: `pending` → `in_progress` → `completed` or `failed`. From `pending` and
@@ -318,17 +320,19 @@ export const submit = (request: Request, options?: CallOptions): Effect.Effect<J
   call(submitVideo, { ...options, json: request })
 
 /**
- * Returns a job's current state. With `wait`, the service responds when the status changes or after
- * that many seconds, at most 60. They extend the time limits, and the call is retried through an
+ * Returns a job's current state. With `wait`, such as `"30 seconds"`, the service responds when the
+ * status changes or after that time, at most 60 seconds. It extends the time limits, and the call is retried through an
  * outage of the service, as `VideoProgress.watch` describes.
  *
  * @since 0.1.0
  */
 export const get = (
   id: string,
-  options?: { readonly wait?: number | undefined }
-): Effect.Effect<Job, Failure, GatewayClient> =>
-  call(getVideo, { params: { id }, query: { wait: options?.wait }, longPoll: options?.wait })
+  options?: { readonly wait?: Duration.Input | undefined }
+): Effect.Effect<Job, Failure, GatewayClient> => {
+  const wait = options?.wait === undefined ? undefined : Duration.toSeconds(options.wait)
+  return call(getVideo, { params: { id }, query: { wait }, longPoll: wait })
+}
 
 /**
  * Streams one of a finished job's videos. Default for `index`: 0, the first.

@@ -14,6 +14,7 @@ import { call } from "./internal/call.ts"
 import { managementErrors } from "./internal/errorSets.ts"
 import * as Operation from "./Operation.ts"
 import { EventType } from "./Webhook.ts"
+import type { Written } from "./internal/written.ts"
 
 /**
  * How to replace a workspace's secret.
@@ -29,7 +30,7 @@ export const RotateRequest = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type RotateRequest = { [Field in keyof typeof RotateRequest.Type]: (typeof RotateRequest.Type)[Field] }
+export type RotateRequest = { [Field in keyof typeof RotateRequest.Type]: Written<typeof RotateRequest.Type, Field> }
 
 /**
  * A new secret. It is not shown again.

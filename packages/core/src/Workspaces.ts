@@ -15,6 +15,7 @@ import { HttpsUrl, Name, Timestamp, WorkspaceId } from "./Identifiers.ts"
 import { call, dataOf } from "./internal/call.ts"
 import { managementErrors } from "./internal/errorSets.ts"
 import * as Operation from "./Operation.ts"
+import type { Written } from "./internal/written.ts"
 
 /**
  * A workspace. Its keys share credits, files and video jobs.
@@ -49,7 +50,7 @@ export const UpdateRequest = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type UpdateRequest = { [Field in keyof typeof UpdateRequest.Type]: (typeof UpdateRequest.Type)[Field] }
+export type UpdateRequest = { [Field in keyof typeof UpdateRequest.Type]: Written<typeof UpdateRequest.Type, Field> }
 
 /**
  * Credits to add: more than 0, at most 1,000,000,000, with at most six decimal places.
@@ -62,7 +63,7 @@ export const AddCreditsRequest = Schema.Struct({
 
 /** @since 0.1.0 */
 export type AddCreditsRequest = {
-  [Field in keyof typeof AddCreditsRequest.Type]: (typeof AddCreditsRequest.Type)[Field]
+  [Field in keyof typeof AddCreditsRequest.Type]: Written<typeof AddCreditsRequest.Type, Field>
 }
 
 /** @since 0.1.0 */

@@ -5,6 +5,7 @@ import {
   Gateway,
   type GatewayClient,
   GatewayConfig,
+  GatewayError,
   Generations,
   RetryPolicy,
   type Transcription,
@@ -72,7 +73,7 @@ describe("the request line", () => {
     ["GET /api/v1/files/f_1", (client) => client.getFile("f_1")],
     ["GET /api/v1/files/f_1/content", (client) => Stream.runDrain(client.fileContent("f_1"))],
     ["GET /api/v1/videos/v_1", (client) => client.getVideo("v_1")],
-    ["GET /api/v1/videos/v_1?wait=2.5", (client) => client.getVideo("v_1", { wait: 2.5 })],
+    ["GET /api/v1/videos/v_1?wait=2.5", (client) => client.getVideo("v_1", { wait: "2500 millis" })],
     ["GET /api/v1/videos/v_1/content", (client) => Stream.runDrain(client.videoContent("v_1"))],
     ["GET /api/v1/videos/v_1/content?index=0", (client) => Stream.runDrain(client.videoContent("v_1", { index: 0 }))],
     ["POST /api/v1/videos/v_1/cancel", (client) => client.cancelVideo("v_1")],
@@ -500,6 +501,41 @@ describe("the response", () => {
       Effect.provideService(RetryPolicy.RetryPolicy, RetryPolicy.make({ schedule: () => Schedule.forever }))
     )
   })
+})
+
+it.effect("an empty list of documents is the service's 400, and nothing is sent", () => {
+  const stub = Stub.make(() => Stub.json(Stub.ranking))
+  return Effect.gen(function* () {
+    const { rerank } = yield* gateway
+    const none: Array<string> = []
+    const error = yield* Effect.flip(rerank({ model: "m", query: "q", documents: none }))
+    expect(error).toBeInstanceOf(GatewayError.BadRequest)
+    expect(error).toMatchObject({
+      operation: "rerank",
+      status: 400,
+      attempts: 0,
+      isRetryable: false,
+      issues: [{ path: "documents", message: "Expected at least 1 item" }],
+      message: "rerank: 400 invalid request parameters: documents: Expected at least 1 item (0 attempts)"
+    })
+    expect(stub.sent).toEqual([])
+  }).pipe(stub.run())
+})
+
+it.effect("an optional field that is undefined is not sent", () => {
+  const stub = Stub.make(({ url }) => Stub.json(url.pathname.endsWith("/rerank") ? Stub.ranking : Stub.transcript))
+  return Effect.gen(function* () {
+    const client = yield* gateway
+    yield* client.rerank({
+      ...request,
+      top_n: undefined,
+      provider: { order: undefined, sort: "price" },
+      user: undefined
+    })
+    expect(JSON.parse(stub.sent[0]?.text ?? "")).toEqual({ ...request, provider: { sort: "price" } })
+    yield* client.transcribe({ model: "m", file: new Blob(["a"]), language: undefined, provider: undefined })
+    expect(Array.from(stub.sent[1]?.form?.keys() ?? []).toSorted()).toEqual(["file", "model"])
+  }).pipe(stub.run())
 })
 
 it.effect("runs over plain fetch, and aborts it", () => {

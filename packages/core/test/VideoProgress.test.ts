@@ -195,7 +195,7 @@ describe("an outage", () => {
       () => Stub.json(started)
     )
     return Effect.gen(function* () {
-      const fiber = yield* Effect.forkChild((yield* Gateway.Gateway).getVideo("v_1", { wait: 30 }))
+      const fiber = yield* Effect.forkChild((yield* Gateway.Gateway).getVideo("v_1", { wait: "30 seconds" }))
       yield* TestClock.adjust("2 minutes")
       expect(yield* Fiber.join(fiber)).toEqual(started)
     }).pipe(stub.run())
@@ -237,7 +237,7 @@ describe("a long poll", () => {
     Effect.gen(function* () {
       const gateway = yield* Gateway.Gateway
       const once = Effect.provideService(RetryPolicy.RetryPolicy, RetryPolicy.none)
-      const fiber = yield* Effect.forkChild(Effect.flip(once(gateway.getVideo("v_1", { wait: 60 }))))
+      const fiber = yield* Effect.forkChild(Effect.flip(once(gateway.getVideo("v_1", { wait: "1 minute" }))))
       yield* TestClock.adjust("149 seconds")
       expect(fiber.pollUnsafe()).toBe(undefined)
       yield* TestClock.adjust("1 second")

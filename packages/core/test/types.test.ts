@@ -8,14 +8,17 @@ import type {
   GatewayClient,
   GatewayError,
   Generations,
+  Guardrails,
   Keys,
   ProviderFiles,
   Rerank,
+  Routing,
   Transcription,
   Video,
-  VideoProgress
+  VideoProgress,
+  Workspaces
 } from "@model-gateway/core"
-import type { Effect, Stream } from "effect"
+import { Duration, type Effect, type Stream } from "effect"
 import { describe, expectTypeOf, it } from "vitest"
 
 type Client = Gateway.Gateway["Service"]
@@ -167,6 +170,56 @@ describe("the errors of an operation", () => {
   })
 })
 
+describe("a request", () => {
+  it("accepts documents from elsewhere: mutable and readonly arrays, texts and objects", () => {
+    const typed = (
+      client: Client,
+      texts: Array<string>,
+      frozen: ReadonlyArray<string>,
+      mixed: Array<Rerank.Document>
+    ) => [
+      client.rerank({ model: "m", query: "q", documents: texts }),
+      client.rerank({ model: "m", query: "q", documents: frozen }),
+      client.rerank({ model: "m", query: "q", documents: mixed }),
+      client.rerank({ model: "m", query: "q", documents: texts.map((text) => ({ text })) })
+    ]
+    expectTypeOf(typed).toBeFunction()
+  })
+
+  it("accepts undefined in every optional field", () => {
+    type Optional<T> = { [Field in keyof T]-?: object extends Pick<T, Field> ? Field : never }[keyof T]
+    type Refusing<T> = { [Field in Optional<T>]: undefined extends T[Field] ? never : Field }[Optional<T>]
+    expectTypeOf<Refusing<Byok.CreateRequest>>().toEqualTypeOf<never>()
+    expectTypeOf<Refusing<Byok.UpdateRequest>>().toEqualTypeOf<never>()
+    expectTypeOf<Refusing<Destinations.CreateRequest>>().toEqualTypeOf<never>()
+    expectTypeOf<Refusing<Destinations.UpdateRequest>>().toEqualTypeOf<never>()
+    expectTypeOf<Refusing<Files.Upload>>().toEqualTypeOf<never>()
+    expectTypeOf<Refusing<Guardrails.CreateRequest>>().toEqualTypeOf<never>()
+    expectTypeOf<Refusing<Guardrails.UpdateRequest>>().toEqualTypeOf<never>()
+    expectTypeOf<Refusing<Keys.CreateRequest>>().toEqualTypeOf<never>()
+    expectTypeOf<Refusing<Keys.UpdateRequest>>().toEqualTypeOf<never>()
+    expectTypeOf<Refusing<Keys.EphemeralRequest>>().toEqualTypeOf<never>()
+    expectTypeOf<Refusing<Rerank.Request>>().toEqualTypeOf<never>()
+    expectTypeOf<Refusing<NonNullable<Rerank.Request["provider"]>>>().toEqualTypeOf<never>()
+    expectTypeOf<Refusing<Routing.Preferences>>().toEqualTypeOf<never>()
+    expectTypeOf<Refusing<Transcription.Input>>().toEqualTypeOf<never>()
+    expectTypeOf<Refusing<Video.Request>>().toEqualTypeOf<never>()
+    expectTypeOf<Refusing<Workspaces.UpdateRequest>>().toEqualTypeOf<never>()
+    const typed = (client: Client, top_n: number | undefined, order: Array<string> | undefined) =>
+      client.rerank({ model: "m", query: "q", documents: ["d"], top_n, provider: { order, max_price: undefined } })
+    expectTypeOf(typed).toBeFunction()
+  })
+
+  it("accepts durations in any form", () => {
+    const typed = (client: Client) => [
+      client.getVideo("v", { wait: "30 seconds" }),
+      client.getVideo("v", { wait: Duration.seconds(30) }),
+      client.getVideo("v", { wait: undefined })
+    ]
+    expectTypeOf(typed).toBeFunction()
+  })
+})
+
 describe("an operation", () => {
   it("needs no services", () => {
     expectTypeOf<{ [Op in keyof Client]: ServicesOf<Client[Op]> }[keyof Client]>().toEqualTypeOf<never>()
@@ -203,8 +256,6 @@ describe("an operation", () => {
   it("accepts only the fields of its request", () => {
     const typed = (client: Client) => {
       void client.rerank({ model: "m", query: "q", documents: ["d", { text: "t" }] })
-      // @ts-expect-error at least one document
-      void client.rerank({ model: "m", query: "q", documents: [] })
       // @ts-expect-error no such field
       void client.rerank({ model: "m", query: "q", documents: ["d"], topN: 1 })
       // @ts-expect-error no such ratio

@@ -15,6 +15,7 @@ import {
   type Config,
   ConfigProvider,
   Context,
+  Duration,
   Effect,
   FileSystem,
   Layer,
@@ -43,10 +44,10 @@ export interface PoolOptions {
    */
   readonly longPollConnections?: number | undefined
   /**
-   * How long to keep an idle connection, in milliseconds. A shorter time in the service's
-   * `Keep-Alive` header takes precedence. Default: 30,000.
+   * How long to keep an idle connection. A shorter time in the service's `Keep-Alive` header takes
+   * precedence. Default: 30 seconds.
    */
-  readonly keepAliveTimeout?: number | undefined
+  readonly keepAliveTimeout?: Duration.Input | undefined
   /**
    * Whether to use the proxies that the variables `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` (or
    * their names in lower case, which take precedence) give: for `http` URLs, for `https` URLs
@@ -77,7 +78,7 @@ export const layerHttpClient = (options: PoolOptions = {}): Layer.Layer<HttpClie
       const pools = yield* Pools.make({
         connections: options.connections ?? 64,
         longPollConnections: options.longPollConnections ?? 256,
-        keepAliveTimeout: options.keepAliveTimeout ?? 30_000,
+        keepAliveTimeout: Duration.toMillis(options.keepAliveTimeout ?? "30 seconds"),
         proxy: options.proxy ?? "environment",
         agent: options.agent
       })

@@ -14,7 +14,7 @@ import type { Charge } from "./Pricing.ts"
  * @since 0.1.0
  */
 export interface VideoRequest extends Pick<
-  Request,
+  typeof Request.Type,
   | "prompt"
   | "duration"
   | "resolution"

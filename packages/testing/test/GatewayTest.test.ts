@@ -79,7 +79,7 @@ const operations: {
     result: Samples.wav
   },
   getVideo: {
-    call: (gateway) => gateway.getVideo(Samples.videoId, { wait: 2.5 }),
+    call: (gateway) => gateway.getVideo(Samples.videoId, { wait: "2500 millis" }),
     answer: Samples.videoJobs.in_progress,
     result: Samples.videoJobs.in_progress
   },
@@ -383,7 +383,7 @@ describe("a handler", () => {
   it.effect("that is a function receives the decoded request and its number", () =>
     Effect.gen(function* () {
       const { getVideo } = yield* gateway
-      expect((yield* getVideo("v-1", { wait: 1.5 })).id).toBe("v-1 waits 1.5")
+      expect((yield* getVideo("v-1", { wait: "1500 millis" })).id).toBe("v-1 waits 1.5")
       expect((yield* getVideo("v-2")).id).toBe("v-2 waits undefined")
       expect((yield* getVideo("v-3")).status).toBe("completed")
     }).pipe(
@@ -573,7 +573,7 @@ describe("an invalid request", () => {
         Effect.map(Effect.flip(effect), (error) => ("issues" in error ? error.issues.map(({ path }) => path) : error))
       expect(yield* paths(client.getGuardrail("no-uuid"))).toEqual(["id"])
       expect(yield* paths(client.listFiles({ limit: 1001 }))).toEqual(["limit"])
-      expect(yield* paths(client.getVideo("v", { wait: 61 }))).toEqual(["wait"])
+      expect(yield* paths(client.getVideo("v", { wait: "61 seconds" }))).toEqual(["wait"])
       expect(yield* paths(client.rerank(Samples.rerankRequest, { idempotencyKey: "x".repeat(256) }))).toEqual([
         "idempotency-key"
       ])

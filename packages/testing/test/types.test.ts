@@ -16,7 +16,7 @@ describe("an operation's types", () => {
       readonly workspace_id?: string
       readonly provider?: Files.FileProvider
     }>()
-    expectTypeOf<Operation.Request<"rerank">["payload"]>().toEqualTypeOf<Rerank.Request>()
+    expectTypeOf<Operation.Request<"rerank">["payload"]>().toEqualTypeOf<typeof Rerank.Request.Type>()
     expectTypeOf<Operation.Request<"listKeys">["query"]["limit"]>().toEqualTypeOf<number | undefined>()
     expectTypeOf<Operation.Request<"currentKey">>().not.toHaveProperty("payload")
     expectTypeOf<Operation.Request<"uploadFile">["payload"]>().toEqualTypeOf<{
@@ -25,7 +25,7 @@ describe("an operation's types", () => {
     }>()
     expectTypeOf<
       Extract<Operation.Request<"transcribe">["payload"], { readonly input_audio: unknown }>
-    >().toEqualTypeOf<Transcription.Request>()
+    >().toEqualTypeOf<typeof Transcription.Request.Type>()
   })
 
   it("are never any, unknown or never", () => {
@@ -83,7 +83,7 @@ describe("a handler", () => {
       submitVideo: ({ call, headers, operation, payload }) => {
         expectTypeOf(operation).toEqualTypeOf<"submitVideo">()
         expectTypeOf(call).toEqualTypeOf<number>()
-        expectTypeOf(payload).toEqualTypeOf<Video.Request>()
+        expectTypeOf(payload).toEqualTypeOf<typeof Video.Request.Type>()
         expectTypeOf(headers["idempotency-key"]).toEqualTypeOf<string | undefined>()
         return Samples.videoJobs.pending
       }

@@ -12,6 +12,7 @@ import * as Rerank from "../Rerank.ts"
 import * as Transcription from "../Transcription.ts"
 import * as Video from "../Video.ts"
 import { isMaxItems } from "./bounds.ts"
+import type { Written } from "./written.ts"
 
 /** The modules of all operations that an ordinary key may call, except creating ephemeral keys. */
 const modules = [CurrentKey, Files, Generation, Models, Rerank, Transcription, Video] as const
@@ -77,4 +78,6 @@ export const EphemeralRequest = Schema.Struct({
 })
 
 /** @since 0.1.0 */
-export type EphemeralRequest = { [Field in keyof typeof EphemeralRequest.Type]: (typeof EphemeralRequest.Type)[Field] }
+export type EphemeralRequest = {
+  [Field in keyof typeof EphemeralRequest.Type]: Written<typeof EphemeralRequest.Type, Field>
+}

@@ -27,7 +27,7 @@ describe("long polls", () => {
       const gateway = yield* Gateway.Gateway
       const peer = yield* Peer
       yield* Effect.forEach(Array.from({ length: count }), () =>
-        Effect.forkScoped(gateway.getVideo("v_1", { wait: 60 }))
+        Effect.forkScoped(gateway.getVideo("v_1", { wait: "1 minute" }))
       )
       yield* Deferred.await(allHeld)
       assert.strictEqual(peer.connections(), count)

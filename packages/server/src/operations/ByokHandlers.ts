@@ -37,7 +37,7 @@ const toWire = (key: ProviderKey): Byok.ByokKey => ({
   created_at: Timestamp.fromMillis(key.createdAt)
 })
 
-const fromWire = (request: Byok.UpdateRequest): UpdateProviderKey => ({
+const fromWire = (request: typeof Byok.UpdateRequest.Type): UpdateProviderKey => ({
   ...(request.key === undefined ? {} : { secret: Redacted.make(request.key) }),
   ...(request.name === undefined ? {} : { name: request.name }),
   ...(request.disabled === undefined ? {} : { disabled: request.disabled }),
@@ -87,7 +87,7 @@ const make = Effect.gen(function* () {
     )
   })
 
-  const create = Effect.fnUntraced(function* (request: Byok.CreateRequest) {
+  const create = Effect.fnUntraced(function* (request: typeof Byok.CreateRequest.Type) {
     const { id, organizationId } = yield* scopeOf(request.workspace_id)
     if (!known.includes(request.provider)) {
       return yield* invalid([{ path: "provider", message: `Expected one of ${known.join(", ")}` }])
@@ -115,7 +115,7 @@ const make = Effect.gen(function* () {
     return { data: toWire(yield* mapped(keys.get(yield* organization, id))) }
   })
 
-  const update = Effect.fnUntraced(function* (id: string, request: Byok.UpdateRequest) {
+  const update = Effect.fnUntraced(function* (id: string, request: typeof Byok.UpdateRequest.Type) {
     return { data: toWire(yield* mapped(keys.update(yield* organization, id, fromWire(request)))) }
   })
 

@@ -124,7 +124,7 @@ const make = Effect.gen(function* () {
   const changed = Effect.fnUntraced(function* (
     type: Destinations.DestinationType,
     present: Settings,
-    request: Destinations.UpdateRequest
+    request: typeof Destinations.UpdateRequest.Type
   ): Effect.fn.Return<Settings, BadRequest> {
     const { config = {} } = request
     const field = type === "webhook" ? "url" : "endpoint"
@@ -164,7 +164,11 @@ const make = Effect.gen(function* () {
     }
   })
 
-  const create = Effect.fnUntraced(function* ({ type, workspace_id, ...request }: Destinations.CreateRequest) {
+  const create = Effect.fnUntraced(function* ({
+    type,
+    workspace_id,
+    ...request
+  }: typeof Destinations.CreateRequest.Type) {
     const { organizationId, id: workspaceId } = yield* workspaceOf(workspace_id)
     const given = request.config.signing_secret
     const made =
@@ -192,7 +196,7 @@ const make = Effect.gen(function* () {
     return { data: toWire(yield* found(store.get(key.organizationId, id))) }
   })
 
-  const update = Effect.fnUntraced(function* (id: string, request: Destinations.UpdateRequest) {
+  const update = Effect.fnUntraced(function* (id: string, request: typeof Destinations.UpdateRequest.Type) {
     const { key } = yield* currentCaller
     const destination = yield* found(
       store.update(key.organizationId, id, (present) => changed(present.type, present, request))

@@ -54,7 +54,7 @@ const organization = Effect.map(currentCaller, ({ key }) => key.organizationId)
 const make = Effect.gen(function* () {
   const guardrails = yield* GuardrailStore
 
-  const create = Effect.fnUntraced(function* (request: Guardrails.CreateRequest) {
+  const create = Effect.fnUntraced(function* (request: typeof Guardrails.CreateRequest.Type) {
     const guardrail = yield* orUnavailable(
       guardrails.create({
         organizationId: yield* organization,
@@ -79,7 +79,7 @@ const make = Effect.gen(function* () {
     return { data: toWire(yield* found(guardrails.get(yield* organization, id))) }
   })
 
-  const update = Effect.fnUntraced(function* (id: string, request: Guardrails.UpdateRequest) {
+  const update = Effect.fnUntraced(function* (id: string, request: typeof Guardrails.UpdateRequest.Type) {
     const change = {
       ...(request.name === undefined ? {} : { name: request.name }),
       description: request.description,
@@ -96,7 +96,7 @@ const make = Effect.gen(function* () {
     return { deleted: true as const }
   })
 
-  const assign = Effect.fnUntraced(function* (id: string, request: Guardrails.AssignRequest) {
+  const assign = Effect.fnUntraced(function* (id: string, request: typeof Guardrails.AssignRequest.Type) {
     const assignment = yield* found(guardrails.assign(yield* organization, id, request.key_hashes))
     return {
       assigned_count: assignment.assignedCount,
@@ -108,7 +108,7 @@ const make = Effect.gen(function* () {
     }
   })
 
-  const unassign = Effect.fnUntraced(function* (id: string, request: Guardrails.AssignRequest) {
+  const unassign = Effect.fnUntraced(function* (id: string, request: typeof Guardrails.AssignRequest.Type) {
     const { removedCount } = yield* found(guardrails.unassign(yield* organization, id, request.key_hashes))
     return { unassigned_count: removedCount }
   })

@@ -120,7 +120,10 @@ const make = Effect.gen(function* () {
       )
     )
 
-  const create = Effect.fnUntraced(function* (request: Keys.CreateRequest, idempotencyKey: string | undefined) {
+  const create = Effect.fnUntraced(function* (
+    request: typeof Keys.CreateRequest.Type,
+    idempotencyKey: string | undefined
+  ) {
     const { key: caller } = yield* currentCaller
     const token = yield* HttpApiBuilder.securityDecode(Authorization.security.bearer)
     const workspace = yield* workspaceOf(caller, request.workspace_id)
@@ -174,7 +177,7 @@ const make = Effect.gen(function* () {
     ephemeral === null ? Effect.succeed(key) : Effect.fail(cannotDescend)
   )
 
-  const createEphemeral = Effect.fnUntraced(function* (key: Key, request: Keys.EphemeralRequest | null) {
+  const createEphemeral = Effect.fnUntraced(function* (key: Key, request: typeof Keys.EphemeralRequest.Type | null) {
     const lifetime = (request?.expires_in ?? longestLife) * 1000
     const limits = { operations: request?.operations, ownFiles: request?.own_files }
     const created = yield* orUnavailable(ephemerals.create(key, lifetime, limits))
@@ -218,7 +221,7 @@ const make = Effect.gen(function* () {
     return { data: descendantToWire(descendant, yield* orUnavailable(records.of(parent))) }
   })
 
-  const update = Effect.fnUntraced(function* (hash: string, request: Keys.UpdateRequest) {
+  const update = Effect.fnUntraced(function* (hash: string, request: typeof Keys.UpdateRequest.Type) {
     const { organizationId } = (yield* currentCaller).key
     if ((yield* orUnavailable(ephemerals.get(organizationId, hash))) !== null) return yield* follows
     const change = {

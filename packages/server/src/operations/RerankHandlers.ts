@@ -22,7 +22,7 @@ import { Router } from "../routing/Router.ts"
 
 type Ranked = Effect.Success<ReturnType<RerankOffer["run"]>>
 
-const toDocument = (document: Rerank.Document): RerankDocument =>
+const toDocument = (document: typeof Rerank.Document.Type): RerankDocument =>
   typeof document === "string" ? { text: document } : document
 
 const toResponse = (
@@ -62,7 +62,7 @@ const make = Effect.gen(function* () {
 
   const serve = (
     caller: Caller,
-    request: Rerank.Request,
+    request: typeof Rerank.Request.Type,
     documents: ReadonlyArray<RerankDocument>,
     requestFor: (offer: RerankOffer) => RerankRequest,
     candidates: ReadonlyArray<Candidate<RerankOffer>>,
@@ -106,7 +106,7 @@ const make = Effect.gen(function* () {
           )
     )
 
-  return Effect.fnUntraced(function* (request: Rerank.Request, idempotencyKey: string | undefined) {
+  return Effect.fnUntraced(function* (request: typeof Rerank.Request.Type, idempotencyKey: string | undefined) {
     const caller = yield* currentCaller
     yield* Candidates.allowModel(request.model, caller.guardrail)
     const entry = catalogue.rerank(request.model)

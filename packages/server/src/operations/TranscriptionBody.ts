@@ -18,7 +18,7 @@ import * as Base64Stream from "./Base64Stream.ts"
 /** A JSON body. Its audio is the file at `audioPath`; `input_audio.data` is a placeholder. */
 export interface JsonRequest {
   readonly _tag: "Json"
-  readonly request: Transcription.Request
+  readonly request: typeof Transcription.Request.Type
   readonly audioPath: string
 }
 

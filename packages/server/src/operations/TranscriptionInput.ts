@@ -22,9 +22,9 @@ export interface Input {
   readonly verbose: boolean
   readonly temperature: number | undefined
   readonly granularities: ReadonlyArray<Transcription.TimestampGranularity>
-  readonly provider: Transcription.Request["provider"]
-  readonly trace: Transcription.Request["trace"]
-  readonly user: Transcription.Request["user"]
+  readonly provider: (typeof Transcription.Request.Type)["provider"]
+  readonly trace: (typeof Transcription.Request.Type)["trace"]
+  readonly user: (typeof Transcription.Request.Type)["user"]
   /** Identifies the request for idempotency. */
   readonly fingerprint: Effect.Effect<ReadonlyArray<string | Uint8Array>>
 }
@@ -35,7 +35,7 @@ const listOf = (
   typeof granularities === "string" ? [granularities] : granularities
 
 const common = (
-  payload: Transcription.Request | Transcription.Form,
+  payload: typeof Transcription.Request.Type | Transcription.Form,
   granularities: ReadonlyArray<Transcription.TimestampGranularity> | undefined
 ) => ({
   model: payload.model,

@@ -70,7 +70,7 @@ export const decide = Effect.fn("VideoAcceptance.decide")(function* (
   catalogue: ModelCatalogue["Service"],
   caller: Caller,
   own: Own,
-  wanted: Request
+  wanted: typeof Request.Type
 ): Effect.fn.Return<Decision, Refusal> {
   const contradictions = VideoRequests.issues(wanted)
   if (contradictions.length > 0) return yield* Issues.invalid(contradictions)

@@ -79,7 +79,7 @@ const make = Effect.gen(function* () {
   const workspaces = yield* WorkspaceStore
   const { videos } = yield* GatewayServerConfig
 
-  const submit = Effect.fnUntraced(function* (wanted: Request, idempotencyKey: string | undefined) {
+  const submit = Effect.fnUntraced(function* (wanted: typeof Request.Type, idempotencyKey: string | undefined) {
     const caller = yield* currentCaller
     const { key } = caller
     yield* CallbackUrl.check("callback_url", wanted.callback_url)

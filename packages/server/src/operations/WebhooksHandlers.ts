@@ -51,7 +51,10 @@ const make = Effect.gen(function* () {
   const secrets = yield* WebhookSecrets
   const workspaces = yield* WorkspaceStore
 
-  const rotate = Effect.fnUntraced(function* (id: string, { keep_previous_for = 86_400 }: Webhooks.RotateRequest) {
+  const rotate = Effect.fnUntraced(function* (
+    id: string,
+    { keep_previous_for = 86_400 }: typeof Webhooks.RotateRequest.Type
+  ) {
     yield* orUnavailable(workspaces.get(yield* organization, id)).pipe(
       Effect.catchTag("WorkspaceNotFound", () => Effect.fail(missing("workspace")))
     )

@@ -55,7 +55,7 @@ const make = Effect.gen(function* () {
     return { data: toWire(yield* found(workspaces.get(yield* organization, id))) }
   })
 
-  const update = Effect.fnUntraced(function* (id: string, request: Workspaces.UpdateRequest) {
+  const update = Effect.fnUntraced(function* (id: string, request: typeof Workspaces.UpdateRequest.Type) {
     yield* CallbackUrl.check("default_callback_url", request.default_callback_url ?? undefined)
     const change = {
       name: request.name,
@@ -67,7 +67,7 @@ const make = Effect.gen(function* () {
 
   const addCredits = Effect.fnUntraced(function* (
     id: string,
-    request: Workspaces.AddCreditsRequest,
+    request: typeof Workspaces.AddCreditsRequest.Type,
     idempotencyKey: string | undefined
   ) {
     const organizationId = yield* organization

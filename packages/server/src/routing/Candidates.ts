@@ -24,13 +24,13 @@ export interface Observed {
 
 /** Which offers a request allows. */
 export interface Allowed {
-  readonly preferences: Preferences | undefined
+  readonly preferences: typeof Preferences.Type | undefined
   readonly guardrail: Guardrail | null
 }
 
 /** How a request orders the offers. */
 export interface Ranking<in O extends Offer> {
-  readonly preferences: Preferences | undefined
+  readonly preferences: typeof Preferences.Type | undefined
   readonly observed: (candidate: Candidate.Candidate) => Observed | undefined
   /** The most that the request can cost at an offer. */
   readonly quote: (offer: O) => MicroCredits.MicroCredits
@@ -62,7 +62,7 @@ export const unknownModel = (catalogue: ModelCatalogue["Service"], kind: Kind, m
 }
 
 /** Whether none of the offer's prices exceeds the limit for its unit. */
-const isAffordable = ({ pricing }: Offer, preferences: Preferences | undefined): boolean => {
+const isAffordable = ({ pricing }: Offer, preferences: typeof Preferences.Type | undefined): boolean => {
   const limits = preferences?.max_price
   if (limits === undefined) return true
   const prices = perUnit(pricing)

@@ -26,7 +26,7 @@ export const typeOf = (status: Status): EventType | undefined =>
 export const make = (
   type: EventType,
   job: VideoJob,
-  request: Request | undefined,
+  request: typeof Request.Type | undefined,
   usage: Readonly<Record<string, number>>
 ): NewEvent => ({
   id: idOf(job.intentId),

@@ -105,10 +105,10 @@ export const tokenOf = ({ credential, id, provider, upstreamModel }: VideoJob): 
 // The types are stated, because the declarations that the compiler writes for them are not valid.
 const RequestJson = Schema.fromJsonString(Request)
 /** Reads the column `request`. */
-export const decodeRequest: (json: string) => Effect.Effect<Request, Schema.SchemaError> =
+export const decodeRequest: (json: string) => Effect.Effect<typeof Request.Type, Schema.SchemaError> =
   Schema.decodeEffect(RequestJson)
 /** Writes the column `request`. */
-export const encodeRequest: (request: Request) => Effect.Effect<string, Schema.SchemaError> =
+export const encodeRequest: (request: typeof Request.Type) => Effect.Effect<string, Schema.SchemaError> =
   Schema.encodeEffect(RequestJson)
 
 /** The column `outputs`. */

@@ -25,7 +25,7 @@ export interface SubmitVideo {
   /** The ephemeral key that submits the job. Default: none. */
   readonly ephemeralHash?: string | undefined
   /** The complete request, with `duration` filled in. */
-  readonly request: Request
+  readonly request: typeof Request.Type
   /**
    * The candidates, in order of preference. The second one is tried if the first one does not take
    * the job, and so on.
@@ -60,7 +60,7 @@ export class VideoJobs extends Context.Service<
     /** A job of any workspace, or null. For workers. */
     readonly find: (id: string) => Effect.Effect<VideoJob | null, StorageError>
     /** The request of a job. Deleted when the job ends. */
-    readonly requestOf: (id: string) => Effect.Effect<Request, VideoJobNotFound | StorageError>
+    readonly requestOf: (id: string) => Effect.Effect<typeof Request.Type, VideoJobNotFound | StorageError>
     /** Open jobs whose deadline has passed, at most 100. */
     readonly overdue: Effect.Effect<ReadonlyArray<VideoJob>, StorageError>
     /**

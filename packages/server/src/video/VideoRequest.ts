@@ -42,7 +42,7 @@ const hasRatio = (width: number, height: number, ratio: AspectRatio): boolean =>
   return Math.abs(width - height * expected) <= 1 + expected
 }
 
-const sizeIssues = ({ aspect_ratio, resolution, size }: Request): ReadonlyArray<Issue> => {
+const sizeIssues = ({ aspect_ratio, resolution, size }: typeof Request.Type): ReadonlyArray<Issue> => {
   if (size === undefined) return []
   const [width = Number.NaN, height = Number.NaN] = size.split("x").map(Number)
   if (!Number.isSafeInteger(width) || !Number.isSafeInteger(height)) {
@@ -63,7 +63,7 @@ const isUrl = (url: string): boolean => url.startsWith("data:") || (/^https:\/\/
 const urlIssue = (path: string, url: string): ReadonlyArray<Issue> =>
   isUrl(url) ? [] : [{ path, message: "Expected an https:// URL or a data: URI" }]
 
-const urlOf = (reference: NonNullable<Request["input_references"]>[number]): string => {
+const urlOf = (reference: NonNullable<(typeof Request.Type)["input_references"]>[number]): string => {
   switch (reference.type) {
     case "image_url":
       return reference.image_url.url
@@ -74,7 +74,7 @@ const urlOf = (reference: NonNullable<Request["input_references"]>[number]): str
   }
 }
 
-const linkIssues = (request: Request): ReadonlyArray<Issue> => [
+const linkIssues = (request: typeof Request.Type): ReadonlyArray<Issue> => [
   ...(request.frame_images ?? []).flatMap((image, index) =>
     urlIssue(`frame_images.${index}.image_url.url`, image.image_url.url)
   ),
@@ -87,16 +87,19 @@ const linkIssues = (request: Request): ReadonlyArray<Issue> => [
  * What is wrong with a request for any model: contradictions, and invalid URLs of images and
  * references. The handler checks the callback URL (`CallbackUrl`).
  */
-export const issues = (request: Request): ReadonlyArray<Issue> => [...sizeIssues(request), ...linkIssues(request)]
+export const issues = (request: typeof Request.Type): ReadonlyArray<Issue> => [
+  ...sizeIssues(request),
+  ...linkIssues(request)
+]
 
 /**
  * The request as its job stores it, with the model's defaults filled in, so that price and answer
  * stay the same.
  */
 export const complete = (
-  request: Request,
+  request: typeof Request.Type,
   capabilities: VideoCapabilities
-): Request & { readonly duration: number; readonly generate_audio: boolean } => ({
+): typeof Request.Type & { readonly duration: number; readonly generate_audio: boolean } => ({
   ...request,
   duration: request.duration ?? capabilities.default_duration,
   generate_audio: request.generate_audio ?? capabilities.generate_audio
@@ -106,7 +109,7 @@ export const complete = (
  * The request that an offer of the provider receives: without model, routing, tracing and end user,
  * and with only the provider's own entry of `provider.options`.
  */
-export const forProvider = (request: Request, provider: string): VideoRequest => {
+export const forProvider = (request: typeof Request.Type, provider: string): VideoRequest => {
   const { callback_url: _callback, model: _model, provider: preferences, trace: _trace, user: _user, ...rest } = request
   const options = preferences?.options?.[provider]
   return options === undefined ? rest : { ...rest, options }

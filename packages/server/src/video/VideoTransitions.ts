@@ -131,7 +131,7 @@ interface Change {
 /** How to read a job and its request. */
 export interface Reads {
   readonly get: (workspaceId: string, id: string) => Effect.Effect<VideoJob, VideoJobNotFound | StorageError>
-  readonly requestOf: (id: string) => Effect.Effect<Request, VideoJobNotFound | StorageError>
+  readonly requestOf: (id: string) => Effect.Effect<typeof Request.Type, VideoJobNotFound | StorageError>
 }
 
 /** Makes the transitions over the database in the context. */

@@ -202,7 +202,7 @@ it.layer(layer({ bodyLimits: { other: 2000 } }), { excludeTestServices: true })(
       const day = yield* post("/api/v1/keys", { name: "a", expires_at: "2999-02-29T00:00:00Z" }, { key })
       expect([day.status, issuePaths(day)]).toEqual([400, ["expires_at"]])
       const short = yield* post("/api/v1/rerank", { model: "sandbox/bm25", query: "a", documents: [] })
-      expect(envelopeOf(short).error.message).toBe("invalid request parameters: documents.0: Expected at least 1 item")
+      expect(envelopeOf(short).error.message).toBe("invalid request parameters: documents: Expected at least 1 item")
     })
   )
 

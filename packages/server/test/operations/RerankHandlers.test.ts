@@ -89,7 +89,7 @@ it.layer(layer({ bodyLimits: { rerank: 4000 } }), { excludeTestServices: true })
       const cases: ReadonlyArray<readonly [unknown, ReadonlyArray<string>]> = [
         [{}, ["documents", "model", "query"]],
         [{ ...request, model: "", top_n: 0 }, ["model", "top_n"]],
-        [{ ...request, documents: [] }, ["documents.0"]],
+        [{ ...request, documents: [] }, ["documents"]],
         [{ ...request, documents: [{}] }, ["documents.0"]],
         [{ ...request, documents: [{ image: "http://insecure" }] }, ["documents.0.image"]],
         [{ ...request, top_n: 1.5, user: "u".repeat(257) }, ["top_n", "user"]],

@@ -360,7 +360,7 @@ describe("Candidates", () => {
   )
 
   it("compares each price of an offer with the caller's limit for its unit", () => {
-    const priced = (pricing: RerankOffer["pricing"], max_price: MaxPrice) => {
+    const priced = (pricing: RerankOffer["pricing"], max_price: typeof MaxPrice.Type) => {
       const { id, kind, offers } = answers(["a"])
       return Effect.runSyncExit(
         Candidates.allowed(

@@ -216,7 +216,7 @@ export const submit = Effect.fnUntraced(function* (
   by: { readonly keyHash: string; readonly workspaceId: string; readonly guardrailId: null },
   more?: {
     readonly lifetime?: Duration.Duration
-    readonly request?: Partial<Request>
+    readonly request?: Partial<typeof Request.Type>
     readonly fallbacks?: ReadonlyArray<Candidate>
     readonly credential?: string
     readonly callbackUrl?: string
