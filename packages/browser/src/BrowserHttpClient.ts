@@ -21,8 +21,8 @@ import { UploadProgress } from "./UploadProgress.ts"
  */
 export interface Options {
   /**
-   * Whether requests include cookies. The gateway itself uses none. Default: `same-origin`, like
-   * `fetch`.
+   * Whether requests include cookies. The gateway itself uses none. With `omit`, forms go through
+   * `fetch`. Default: `same-origin`, like `fetch`.
    */
   readonly credentials?: RequestCredentials | undefined
   /**
@@ -36,9 +36,10 @@ export interface Options {
  * Provides the `HttpClient` that the layers of `BrowserGateway` and `BrowserClient` use. Its bodies
  * are text, bytes, Blobs and forms. To send a stream, use `FetchHttpClient.layer`.
  *
- * To replace `fetch`, set `FetchHttpClient.Fetch`. Then forms go through that function, too, unless
- * the program listens to their progress with `UploadProgress`. A form that goes through `fetch` has
- * to arrive within the time limit of an attempt, because nothing reports that it moves.
+ * `FetchHttpClient.RequestInit` adds headers and other options. To replace `fetch`, set
+ * `FetchHttpClient.Fetch`. Then forms go through that function, too, unless the program listens to
+ * their progress with `UploadProgress`. A form that goes through `fetch` has to arrive within the
+ * time limit of an attempt, because nothing reports that it moves.
  *
  * Calls of the client follow a redirect if it is that of a GET and leads to the same origin. They
  * fail with `InvalidResponse` after any other. The browser hides its status, which is reported as
@@ -54,18 +55,23 @@ export const layer = (options: Options = {}): Layer.Layer<HttpClient.HttpClient>
     )
   )
   const client = HttpClient.make((request, url, signal, fiber) => {
-    const xhr = fiber.getRef(Xhr.Xhr)
     const onProgress = fiber.getRef(UploadProgress)
-    const isWatched = onProgress !== undefined && request.body._tag !== "Empty" && request.body._tag !== "Stream"
+    const isWatched = onProgress !== undefined && request.body._tag !== "Empty"
+    const init = Context.getOrUndefined(fiber.context, FetchHttpClient.RequestInit)
+    // XMLHttpRequest cannot leave out the cookies of the page's own origin.
     const isForm =
-      request.body._tag === "FormData" && Context.getOrUndefined(fiber.context, FetchHttpClient.Fetch) === undefined
-    if (xhr === undefined || !(isWatched || isForm)) return Fetch.send(request, url, signal, fiber)
+      request.body._tag === "FormData" &&
+      init?.credentials !== "omit" &&
+      Context.getOrUndefined(fiber.context, FetchHttpClient.Fetch) === undefined
+    // A service worker has none.
+    const hasXhr = typeof XMLHttpRequest !== "undefined"
+    if (!hasXhr || !(isWatched || isForm)) return Fetch.send(request, url, signal, fiber, init)
     const monitor = fiber.getRef(UploadMonitor)
-    return Xhr.send(xhr, {
+    return Xhr.send({
       request,
       url,
       signal,
-      withCredentials: credentials === "include",
+      init,
       followsRedirects: fiber.getRef(CurrentAttempt) === undefined,
       onProgress: (sent, total) => {
         onProgress?.({ loaded: sent, total })

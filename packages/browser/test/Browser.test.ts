@@ -166,6 +166,26 @@ describe.skipIf(options === undefined)("in a browser", () => {
     expect(await (await arrived).ended).toBe("aborted")
   })
 
+  it("a form has the headers and cookies that RequestInit says", async () => {
+    server.on("/api/v1/files", (request, response) => {
+      request.resume()
+      request.on("end", () => json(response, 200, stored))
+    })
+    await page.evaluate(() => void (document.cookie = "visitor=1"))
+    for (const credentials of ["include", "omit"] as const) {
+      await page.evaluate(
+        (credentials) => actions.uploadWith({ headers: { "x-tenant": "acme" }, credentials }),
+        credentials
+      )
+      expect(await outcome()).toMatch(/^ok/)
+    }
+    expect(sent("/api/v1/files").map(({ headers }) => [headers["x-tenant"], headers.cookie])).toEqual([
+      ["acme", "visitor=1"],
+      ["acme", undefined]
+    ])
+    expect(complaints).toEqual([])
+  })
+
   it("a response that stalls ends at the limit of its attempt, and its connection is closed", async () => {
     const closed = new Promise((resolve) => {
       server.on("/api/v1/rerank", (_, response) => {

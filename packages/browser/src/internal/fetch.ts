@@ -3,14 +3,13 @@
  * 3 KB gzipped of every page. Browsers send no streams, or only over HTTP/2.
  */
 import { CurrentAttempt } from "@model-gateway/core/RetryPolicy"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
-import { Fetch, RequestInit } from "effect/http/FetchHttpClient"
+import { Fetch } from "effect/http/FetchHttpClient"
 import type * as HttpClientError from "effect/http/HttpClientError"
 import type * as HttpClientRequest from "effect/http/HttpClientRequest"
 import * as HttpClientResponse from "effect/http/HttpClientResponse"
-import { bodyOf, redirect, transportError } from "./request.ts"
+import { bodyOf, headersOf, redirect, transportError } from "./request.ts"
 
 /**
  * Calls of the client follow a redirect only if it is a GET to the same origin. Other requests, such
@@ -20,24 +19,20 @@ export const send = (
   request: HttpClientRequest.HttpClientRequest,
   url: URL,
   signal: AbortSignal,
-  fiber: Fiber.Fiber<unknown, unknown>
+  fiber: Fiber.Fiber<unknown, unknown>,
+  init: globalThis.RequestInit | undefined
 ): Effect.Effect<HttpClientResponse.HttpClientResponse, HttpClientError.HttpClientError> => {
-  const init = Context.getOrUndefined(fiber.context, RequestInit)
   const once = (redirect: RequestRedirect | undefined) =>
     Effect.tryPromise({
-      try: () => {
-        const headers = new Headers(init?.headers)
-        for (const [name, value] of Object.entries(request.headers)) headers.set(name, value)
-        headers.delete("content-length")
-        return fiber.getRef(Fetch)(url, {
+      try: () =>
+        fiber.getRef(Fetch)(url, {
           ...init,
           ...(redirect === undefined ? undefined : { redirect }),
           method: request.method,
-          headers,
+          headers: headersOf(request, init),
           body: bodyOf(request) ?? null,
           signal
-        })
-      },
+        }),
       catch: (cause) => transportError(request, cause)
     })
   const isCall = fiber.getRef(CurrentAttempt) !== undefined

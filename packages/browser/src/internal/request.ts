@@ -24,6 +24,18 @@ export const bodyOf = ({ body }: HttpClientRequest.HttpClientRequest): XMLHttpRe
   throw new TypeError("a page cannot send this body: use text, bytes, a Blob or a form")
 }
 
+/** The headers of `RequestInit` and above them those of the request, except the platform's own. */
+export const headersOf = (
+  request: HttpClientRequest.HttpClientRequest,
+  init: globalThis.RequestInit | undefined
+): Headers => {
+  const headers = new Headers(init?.headers)
+  for (const [name, value] of Object.entries(request.headers)) headers.set(name, value)
+  // XMLHttpRequest warns if a page sets it.
+  headers.delete("content-length")
+  return headers
+}
+
 const isBody = (value: unknown): value is XMLHttpRequestBodyInit =>
   typeof value === "string" ||
   ArrayBuffer.isView(value) ||

@@ -1,16 +1,9 @@
 /** Sends a request through XMLHttpRequest, which reports the progress of an upload. */
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Headers from "effect/http/Headers"
 import type * as HttpClientError from "effect/http/HttpClientError"
 import type * as HttpClientRequest from "effect/http/HttpClientRequest"
 import * as HttpClientResponse from "effect/http/HttpClientResponse"
-import { bodyOf, redirect, transportError } from "./request.ts"
-
-/** Makes an XMLHttpRequest. Undefined where there is none, as in a service worker. */
-export const Xhr = Context.Reference<(() => XMLHttpRequest) | undefined>("@model-gateway/browser/Xhr", {
-  defaultValue: () => (typeof XMLHttpRequest === "undefined" ? undefined : () => new XMLHttpRequest())
-})
+import { bodyOf, headersOf, redirect, transportError } from "./request.ts"
 
 /** Statuses without a body: `Response` throws if it gets one. */
 const bodiless = new Set([204, 205, 304])
@@ -36,19 +29,24 @@ export interface Options {
   readonly url: URL
   /** Aborted when the request's scope closes. Interruption aborts the request without it. */
   readonly signal: AbortSignal
-  readonly withCredentials: boolean
+  /** Only its headers and `credentials: "include"` apply. */
+  readonly init: globalThis.RequestInit | undefined
   /** Called when the upload begins and moves, and with `sent` equal to `total` at its end. */
   readonly onProgress: (sent: number, total: number | undefined) => void
   /** Whether a response from another address than `url` is returned like any other. */
   readonly followsRedirects: boolean
 }
 
-export const send = (
-  make: () => XMLHttpRequest,
-  { followsRedirects, onProgress, request, signal, url, withCredentials }: Options
-): Effect.Effect<HttpClientResponse.HttpClientResponse, HttpClientError.HttpClientError> =>
+export const send = ({
+  followsRedirects,
+  init,
+  onProgress,
+  request,
+  signal,
+  url
+}: Options): Effect.Effect<HttpClientResponse.HttpClientResponse, HttpClientError.HttpClientError> =>
   Effect.callback((resume) => {
-    const xhr = make()
+    const xhr = new XMLHttpRequest()
     const fail = (cause: unknown) => resume(Effect.fail(transportError(request, cause)))
     // The browser gives no details, so that a page cannot probe a network.
     const networkFailure = () =>
@@ -77,11 +75,8 @@ export const send = (
     try {
       xhr.open(request.method, url)
       xhr.responseType = "arraybuffer"
-      xhr.withCredentials = withCredentials
-      // The platform sets the length itself and warns if a page does.
-      for (const [name, value] of Object.entries(Headers.remove(request.headers, "content-length"))) {
-        xhr.setRequestHeader(name, value)
-      }
+      xhr.withCredentials = init?.credentials === "include"
+      headersOf(request, init).forEach((value, name) => xhr.setRequestHeader(name, value))
       xhr.send(bodyOf(request) ?? null)
     } catch (cause) {
       fail(cause)

@@ -10,6 +10,7 @@ import {
 import { Gateway, type GatewayConfig, RetryPolicy } from "@model-gateway/core"
 import { Faults, GatewayTest, Recorder, Samples } from "@model-gateway/testing"
 import { Cause, Effect, Exit, Fiber, Layer, ManagedRuntime, Redacted, Stream } from "effect"
+import { FetchHttpClient } from "effect/http"
 
 type GatewayLayer = Layer.Layer<
   Gateway.Gateway,
@@ -101,6 +102,8 @@ const actions = {
   /** Three calls at once, over a layer that lives as long as the page. */
   rerankTogether: () => start(Effect.all([rerank, rerank, rerank], { concurrency: 3 }), lasting),
   upload: (bytes: number) => start(upload(bytes), withTokens),
+  uploadWith: (init: RequestInit) =>
+    start(Effect.provideService(upload(10), FetchHttpClient.RequestInit, init), withTokens),
   uploadWatched: (bytes: number) =>
     start(upload(bytes).pipe(UploadProgress.withUploadProgress((step) => progress.push(step))), withTokens),
   uploadStreamed: (bytes: number) =>
