@@ -1,7 +1,7 @@
 /**
- * The `HttpClient` for browsers. It sends forms through XMLHttpRequest, because `fetch` does not
- * report the progress of an upload, and all other requests through `fetch`. Interrupting a call
- * aborts its request in both cases.
+ * The `HttpClient` for browsers. It sends forms and bodies over 1 MiB through XMLHttpRequest, because
+ * `fetch` does not report the progress of an upload, and all other requests through `fetch`.
+ * Interrupting a call aborts its request in both cases.
  *
  * @since 0.1.0
  */
@@ -21,7 +21,7 @@ import { UploadProgress } from "./UploadProgress.ts"
  */
 export interface Options {
   /**
-   * Whether requests include cookies. The gateway itself uses none. With `omit`, forms go through
+   * Whether requests include cookies. The gateway itself uses none. With `omit`, all go through
    * `fetch`. Default: `same-origin`, like `fetch`.
    */
   readonly credentials?: RequestCredentials | undefined
@@ -32,13 +32,16 @@ export interface Options {
   readonly traceHeaders?: boolean | undefined
 }
 
+/** Bytes of a body that arrive quickly enough without reports of their progress. */
+const mostThroughFetch = 1024 * 1024
+
 /**
  * Provides the `HttpClient` that the layers of `BrowserGateway` and `BrowserClient` use. Its bodies
  * are text, bytes, Blobs and forms. To send a stream, use `FetchHttpClient.layer`.
  *
  * `FetchHttpClient.RequestInit` adds headers and other options. To replace `fetch`, set
- * `FetchHttpClient.Fetch`. Then forms go through that function, too, unless the program listens to
- * their progress with `UploadProgress`. A form that goes through `fetch` has to arrive within the
+ * `FetchHttpClient.Fetch`. Then uploads go through that function, too, unless the program listens to
+ * their progress with `UploadProgress`. An upload that goes through `fetch` has to arrive within the
  * time limit of an attempt, because nothing reports that it moves.
  *
  * Calls of the client follow a redirect if it is that of a GET and leads to the same origin. They
@@ -59,13 +62,14 @@ export const layer = (options: Options = {}): Layer.Layer<HttpClient.HttpClient>
     const isWatched = onProgress !== undefined && request.body._tag !== "Empty"
     const init = Context.getOrUndefined(fiber.context, FetchHttpClient.RequestInit)
     // XMLHttpRequest cannot leave out the cookies of the page's own origin.
-    const isForm =
-      request.body._tag === "FormData" &&
+    const isUpload =
+      (request.body._tag === "FormData" ||
+        (request.body._tag === "Uint8Array" && request.body.contentLength > mostThroughFetch)) &&
       init?.credentials !== "omit" &&
       Context.getOrUndefined(fiber.context, FetchHttpClient.Fetch) === undefined
     // A service worker has none.
     const hasXhr = typeof XMLHttpRequest !== "undefined"
-    if (!hasXhr || !(isWatched || isForm)) return Fetch.send(request, url, signal, fiber, init)
+    if (!hasXhr || !(isWatched || isUpload)) return Fetch.send(request, url, signal, fiber, init)
     const monitor = fiber.getRef(UploadMonitor)
     return Xhr.send({
       request,

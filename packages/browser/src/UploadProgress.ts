@@ -3,8 +3,8 @@
  * works for every call that sends a body, and is most useful for `gateway.transcribe` and
  * `gateway.uploadFile`.
  *
- * These requests and all forms go through XMLHttpRequest, because `fetch` does not report upload
- * progress. All others go through `fetch`.
+ * These requests, all forms and bodies over 1 MiB go through XMLHttpRequest, because `fetch` does
+ * not report upload progress. All others go through `fetch`.
  *
  * @since 0.1.0
  */

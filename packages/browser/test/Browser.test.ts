@@ -138,19 +138,24 @@ describe.skipIf(options === undefined)("in a browser", () => {
     }
   )
 
-  it("an upload that moves outlives every time limit, although the page does not listen to its progress", async () => {
-    let more = () => {}
-    server.on("/api/v1/files", (request, response, seen) => {
-      more = readUpTo(request, seen, 2 * megabyte).more
-      request.on("end", () => json(response, 200, stored))
-    })
+  it("uploads that move outlive every time limit, although the page does not listen to their progress", async () => {
+    const paused: Array<() => void> = []
+    for (const [path, response] of [
+      ["/api/v1/files", stored],
+      ["/api/v1/rerank", ranking]
+    ] as const) {
+      server.on(path, (request, reply, seen) => {
+        paused.push(readUpTo(request, seen, 2 * megabyte).more)
+        request.on("end", () => json(reply, 200, response))
+      })
+    }
     const limits = { attemptTimeout: "2 seconds", deadline: "2 seconds" } as const
-    const arrived = server.next("/api/v1/files")
-    await page.evaluate(([bytes, limits]) => actions.uploadWithin(bytes, limits), [64 * megabyte, limits] as const)
+    const arrived = Promise.all([server.next("/api/v1/files"), server.next("/api/v1/rerank")])
+    await page.evaluate(([bytes, limits]) => actions.uploadBothWithin(bytes, limits), [32 * megabyte, limits] as const)
     await arrived
     // Longer than both limits.
-    setTimeout(() => more(), 2500)
-    expect(await outcome()).toMatch(/^ok: /)
+    setTimeout(() => paused.forEach((more) => more()), 2500)
+    expect(await outcome()).toMatch(/^ok: .*file-1.*rr-1/)
     expect(complaints).toEqual([])
   })
 

@@ -42,9 +42,12 @@ const start = <A, E>(program: Effect.Effect<A, E, Gateway.Gateway>, layer: Gatew
   outcome = Effect.runPromise(Fiber.await(running)).then(describeExit)
 }
 
-const rerank = Effect.flatMap(Gateway.Gateway, (gateway) =>
-  gateway.rerank({ model: "sandbox/bm25", query: "pears", documents: ["apples", "pears"] })
-)
+const rank = (document: string) =>
+  Effect.flatMap(Gateway.Gateway, (gateway) =>
+    gateway.rerank({ model: "sandbox/bm25", query: "pears", documents: ["apples", document] })
+  )
+
+const rerank = rank("pears")
 
 const upload = (bytes: number) =>
   Effect.flatMap(Gateway.Gateway, (gateway) =>
@@ -98,6 +101,9 @@ const actions = {
     ),
   /** Calls without retries and with these limits, which the layer gets. */
   rerankWithin: (limits: RetryPolicy.Options) => start(rerank, within(limits)),
+  /** A form and JSON at the same time. */
+  uploadBothWithin: (bytes: number, limits: RetryPolicy.Options) =>
+    start(Effect.all([upload(bytes), rank("pears".repeat(bytes / 5))], { concurrency: 2 }), within(limits)),
   uploadWithin: (bytes: number, limits: RetryPolicy.Options) => start(upload(bytes), within(limits)),
   /** Three calls at once, over a layer that lives as long as the page. */
   rerankTogether: () => start(Effect.all([rerank, rerank, rerank], { concurrency: 3 }), lasting),
