@@ -33,7 +33,8 @@ const inBlocks = (draw: (size: number) => Uint8Array): ((size: number) => Uint8A
 
 /**
  * A new idempotency key: 128 random bits in hexadecimal. The client makes one for each call that
- * has none. Make one yourself to send the same call twice, for example after an interruption.
+ * has none, with a counter at its end. Make one yourself to send the same call twice, for example
+ * after an interruption.
  *
  * @example
  * ```ts

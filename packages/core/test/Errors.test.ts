@@ -48,7 +48,7 @@ describe("a service error", () => {
         issues: [],
         isRetryable: true
       })
-      expect(error.idempotencyKey).toMatch(/^[0-9a-f]{32}$/)
+      expect(error.idempotencyKey).toMatch(/^[0-9a-f]{32}-/)
       expect(String(error)).toContain("rate limit exceeded")
     })
   )

@@ -14,7 +14,6 @@ import type * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
 import type { Call, ClientError } from "../ClientError.ts"
 import { type GatewayConfig, RefusedToken } from "../GatewayConfig.ts"
-import * as IdempotencyKeySource from "../IdempotencyKeySource.ts"
 import type { ErrorOf, Operation } from "../Operation.ts"
 import * as RetryBudget from "../RetryBudget.ts"
 import { CurrentAttempt, RetryPolicy, type RetryReason } from "../RetryPolicy.ts"
@@ -23,7 +22,7 @@ import { type AttemptFailure, notSent, requestFailure, timedOut } from "./attemp
 import { authorizer } from "./credential.ts"
 import { makeNextDelay } from "./delays.ts"
 import type { Observer, Recorder } from "./observer.ts"
-import { isHeader, pathOf, type Request, requestOf } from "./request.ts"
+import { generatedKeys, isHeader, pathOf, type Request, requestOf } from "./request.ts"
 import { onStatus, readText, successDecoder } from "./response.ts"
 import type { Source } from "./source.ts"
 import * as TimeLimit from "./timeLimit.ts"
@@ -52,6 +51,7 @@ export const make = (
     Effect.context<never>(),
     (context) => Context.getOrUndefined(context, RetryPolicy) ?? defaultPolicy
   )
+  const idempotencyKeys = generatedKeys()
 
   const run = Effect.fnUntraced(function* <E extends Operation, A>(
     endpoint: E,
@@ -82,7 +82,7 @@ export const make = (
     const stall = Duration.toMillis(policy.stallTimeout)
     /** Made by the first retry: most calls have none. */
     let nextDelay: ReturnType<typeof makeNextDelay> | undefined
-    const idempotencyKey = parts.idempotencyKey ?? (hasKey ? yield* IdempotencyKeySource.makeKey : undefined)
+    const idempotencyKey = parts.idempotencyKey ?? (hasKey ? yield* idempotencyKeys : undefined)
     /** The number of requests that were sent. */
     let attempts = continued?.earlier ?? 0
     const callNow = (): Call => ({ operation, attempts, idempotencyKey })

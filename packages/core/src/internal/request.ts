@@ -5,12 +5,14 @@
  * themselves (only numbers in a query become text). The service validates them, and its error lists
  * every invalid field.
  */
+import * as Effect from "effect/Effect"
 import * as Headers from "effect/http/Headers"
 import * as HttpBody from "effect/http/HttpBody"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import type { HttpMethod } from "effect/http/HttpMethod"
 import * as UrlParams from "effect/http/UrlParams"
 import * as Option from "effect/Option"
+import { makeKey } from "../IdempotencyKeySource.ts"
 
 /**
  * The parts of a request. The service validates them.
@@ -84,3 +86,15 @@ const segment = (text: string): string =>
 
 /** The characters that a header may contain. The service checks the length of the key. */
 export const isHeader = /^[\x20-\x7e]*$/
+
+/** Idempotency keys: a random one, drawn once because that is slow, followed by a counter. */
+export const generatedKeys = (): Effect.Effect<string> => {
+  let prefix: string | undefined
+  let count = 0
+  const next = () => `${prefix}-${(count++).toString(36)}`
+  const first = Effect.map(makeKey, (key) => {
+    prefix ??= key
+    return next()
+  })
+  return Effect.suspend(() => (prefix === undefined ? first : Effect.succeed(next())))
+}
