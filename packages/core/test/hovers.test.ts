@@ -8,13 +8,18 @@ import { expect, it } from "vitest"
 const root = join(import.meta.dirname, "..")
 const folder = join(root, "test-results", "hovers")
 
-const code = `import type { Gateway } from "@model-gateway/core"
+const code = `import { Effect } from "effect"
+import { Gateway, Rerank } from "@model-gateway/core"
 declare const gateway: Gateway.Gateway["Service"]
 export const rerank: never = gateway.rerank
 export const getKey: never = gateway.getKey
+const best = (q: string) => Rerank.rank({ model: "m", query: q, documents: [q] })
+export const helper: never = best
+const method = Effect.flatMap(Gateway.Gateway, (gateway) => gateway.rerank({ model: "m", query: "q", documents: ["d"] }))
+export const composed: never = method
 `
 
-it("a method hovers as a signature with named types", { timeout: 60_000 }, async () => {
+it("methods and helpers that call them hover with named types", { timeout: 60_000 }, async () => {
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, "hovers.ts"), code)
   writeFileSync(
@@ -35,4 +40,6 @@ it("a method hovers as a signature with named types", { timeout: 60_000 }, async
     "'(request: Request, options?: CallOptions | undefined) => Effect<Response, Failure, never>'"
   )
   expect(stdout).toContain("'(hash: string) => Effect<Key, Failure, never>'")
+  expect(stdout).toContain("'(q: string) => Effect.Effect<Rerank.Response, Rerank.Failure, GatewayClient>'")
+  expect(stdout).toContain("'Effect<Response, Failure, Gateway>'")
 })
