@@ -185,11 +185,15 @@ const sameBytes = (actual: Uint8Array, expected: Buffer): string | undefined =>
 
 const files = Effect.fnUntraced(function* (id: string, random: Random, run: Run) {
   const bytes = bytesOf(id, sizeOf(random, 3_000_000))
+  const upload = (options?: { readonly idempotencyKey: string }) =>
+    use((gateway) => gateway.uploadFile({ file: bytes, filename: `${id}.bin`, purpose: id }, options))
   const file = yield* run<Files.File, Files.UploadFailure>(id, {
     name: "file upload",
     operation: Files.uploadFile,
-    effect: use((gateway) => gateway.uploadFile({ file: bytes, filename: `${id}.bin`, purpose: id })),
+    effect: upload(),
+    repeat: (idempotencyKey) => upload({ idempotencyKey }),
     limit: "call",
+    answer: (file) => file.id,
     problem: (file) => unless(file.purpose === id && file.bytes === bytes.length, "the answer is of another call")
   })
   if (file === undefined) return

@@ -61,8 +61,6 @@ export const make = () => {
   let resumes = 0
   let last = 0
 
-  const nextId = (prefix: string): string => `${prefix}-${++last}`
-
   /** Does paid work once for each key. The work goes on when the client has gone. */
   const paid = (
     { random, request }: Exchange,
@@ -80,7 +78,7 @@ export const make = () => {
       replays++
       return known.then((answer) => ({ ...answer, headers: { ...answer.headers, "idempotent-replayed": "true" } }))
     }
-    const answer = nextId("answer")
+    const answer = `answer-${++last}`
     charges.push({ call, key, answer })
     const done = sleep(random.below(30)).then(() => work(call, answer))
     remember(answers, key, done)
@@ -139,13 +137,12 @@ export const make = () => {
       return jobAnswer(job, 202)
     }
 
-  const upload = (body: Buffer) => (call: string) => {
+  const upload = (body: Buffer) => (call: string, id: string) => {
     const file = fileIn(body)
     if (file === undefined) {
       problems.push(`The form of ${call} has no file.`)
       return errorAnswer(400, "no file")
     }
-    const id = nextId("file")
     remember(files, id, file)
     return jsonAnswer(200, {
       id,
@@ -215,11 +212,7 @@ export const make = () => {
       return longPoll(job, Number(url.searchParams.get("wait") ?? 0))
     }
     if (kind === "files") {
-      if (request.method === "POST") {
-        return request.headers["idempotency-key"] === undefined
-          ? upload(body)(textIn(body, "purpose") ?? "")
-          : paid(exchange, body, upload(body))
-      }
+      if (request.method === "POST") return paid(exchange, body, upload(body))
       const file = files.get(id)
       if (file === undefined) return errorAnswer(404, "resource not found")
       if (part === "content") return download(exchange, file.bytes)
