@@ -13,7 +13,7 @@ type Part = Uint8Array | Blob
  * The bytes that are read and sent at a time. The client sees progress after each block, so a block
  * must not take longer than the limit on silence.
  */
-const blockSize = 262_144
+const blockSize = 131_072
 
 /** The first block is smaller: a service that rejects the form at once receives little of it. */
 const firstBlockSize = 65_536
