@@ -26,7 +26,7 @@ export interface Compared {
 }
 
 const apiKey = "mg_sk_compared"
-const request = { model: "sandbox/bm25", query: "pears", documents: ["apples", "pears"] as const }
+const request = { model: "sandbox/bm25", query: "pears", documents: ["apples", "pears"] }
 const unset = async () => {}
 
 export const compared: ReadonlyArray<Compared> = [
@@ -66,7 +66,7 @@ export const compared: ReadonlyArray<Compared> = [
       return {
         call: ({ idempotencyKey, signal, timeLimit }) =>
           openrouter.rerank.rerank(
-            { requestBody: { ...request, documents: [...request.documents] } },
+            { requestBody: request },
             {
               ...(signal !== undefined && { signal }),
               ...(idempotencyKey !== undefined && { headers: { "idempotency-key": idempotencyKey } }),

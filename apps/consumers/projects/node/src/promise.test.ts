@@ -4,7 +4,7 @@ import { Faults, GatewayTest, Samples } from "@model-gateway/testing"
 import assert from "node:assert/strict"
 import { test } from "node:test"
 
-const request = { model: "sandbox/bm25", query: "pears", documents: ["apples", "pears"] } as const
+const request = { model: "sandbox/bm25", query: "pears", documents: ["apples", "pears"] }
 
 void test("resolves with the scripted responses, and rejects with instances of the error classes", async () => {
   const gateway = await fromLayer(GatewayTest.layer({ rerank: [Samples.rerankResponse, Faults.status(402)] }))

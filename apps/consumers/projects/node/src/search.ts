@@ -2,7 +2,7 @@
 import { Gateway } from "@model-gateway/core"
 import { Effect } from "effect"
 
-export const search = (query: string, documents: readonly [string, ...Array<string>]) =>
+export const search = (query: string, documents: ReadonlyArray<string>) =>
   Effect.gen(function* () {
     const gateway = yield* Gateway.Gateway
     const { results } = yield* gateway.rerank({ model: "sandbox/bm25", query, documents, top_n: 1 })

@@ -11,7 +11,7 @@ const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(Number(seconds)
 
 const gateway = await createClient()
 try {
-  const documents = ["Billing", "Reset a forgotten password"] as const
+  const documents = ["Billing", "Reset a forgotten password"]
   const { results } = await gateway.rerank(
     { model: "sandbox/bm25", query: "forgotten password", documents },
     { signal }
