@@ -15,21 +15,8 @@ import * as Effect from "effect/Effect"
  */
 export const IdempotencyKeySource = Context.Reference<(size: number) => Uint8Array>(
   "@model-gateway/core/IdempotencyKeySource",
-  { defaultValue: () => inBlocks((size) => globalThis.crypto.getRandomValues(new Uint8Array(size))) }
+  { defaultValue: () => (size) => globalThis.crypto.getRandomValues(new Uint8Array(size)) }
 )
-
-/** A draw takes 10 microseconds, however few bytes it returns. */
-const inBlocks = (draw: (size: number) => Uint8Array): ((size: number) => Uint8Array) => {
-  let block: Uint8Array = new Uint8Array()
-  let used = 0
-  return (size) => {
-    if (used + size > block.length) {
-      block = draw(Math.max(size, 4096))
-      used = 0
-    }
-    return block.slice(used, (used += size))
-  }
-}
 
 /**
  * A new idempotency key: 128 random bits in hexadecimal. The client makes one for each call that
