@@ -2,9 +2,9 @@
  * How an `HttpClient` tells the client that the body of a request is being sent. While an upload
  * makes progress, no time limit ends it.
  *
- * `@model-gateway/node` and `@model-gateway/browser` report the progress of every form, Node also that
- * of a large JSON body. With an `HttpClient` that reports nothing, the time limit of an attempt
- * includes its upload.
+ * `@model-gateway/node` and `@model-gateway/browser` report the progress of every form, and of JSON
+ * over 1 MiB. With an `HttpClient` that reports nothing, the time limit of an attempt includes its
+ * upload.
  *
  * @since 0.1.0
  */
