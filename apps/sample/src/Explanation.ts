@@ -45,7 +45,7 @@ const sentence = (step: Step, error: StepError, hints: Hints): string => {
     case "TransportError":
       switch (error.reason) {
         case "connection":
-          return `No gateway answers at ${hints.baseUrl}${code(error.cause)}: ${hints.unreachable}.`
+          return `No gateway answers at ${hints.baseUrl}${code(error.underlying)}: ${hints.unreachable}.`
         case "credential":
           return `This step needs a ${kind} and there is none: ${key}.`
         case "request":

@@ -246,7 +246,7 @@ describe("explain", () => {
       `The gateway at ${Fake.baseUrl} did not answer within 90 s: try again, or check the load of the gateway.`
     ],
     [
-      new ClientError.TransportError({ ...call, attempts: 0, reason: "request", cause: new Error("no such URL") }),
+      new ClientError.TransportError({ ...call, attempts: 0, reason: "request", underlying: new Error("no such URL") }),
       "uploadFile: nothing was sent, because the request is invalid: no such URL."
     ]
   ])("%s", (error, sentence) => {

@@ -99,7 +99,7 @@ const withTokenEndpoint = Effect.fnUntraced(function* (
  * If `credential` is a long-lived key, the layer fails with `LongLivedKeyRefused`. If `baseUrl` is not
  * the address of a gateway, it fails with `InvalidBaseUrl`, which shows the corrected one. If the
  * Effect or the token endpoint returns one, each call fails with a `TransportError` whose `reason` is
- * `credential` and whose `cause` is that error. The same applies to a
+ * `credential` and whose `underlying` is that error. The same applies to a
  * `TokenSource.TokenUnavailable` and to all other errors of the Effect.
  *
  * @since 0.1.0

@@ -79,7 +79,7 @@ describe("BrowserGateway", () => {
       const error = yield* Effect.flip(run(layer, fetch))
       assert(error._tag === "TransportError")
       assert.strictEqual(error.reason, "credential")
-      assert.propertyVal(error.cause, "_tag", "LongLivedKeyRefused")
+      assert.propertyVal(error.underlying, "_tag", "LongLivedKeyRefused")
       assert.lengthOf(requests, 0)
     })
   )

@@ -46,13 +46,17 @@ export interface TransportErrorFields extends CallWithoutResponse {
    * idempotency key. With `credential` and `request`, nothing was sent.
    */
   readonly reason: "connection" | "credential" | "request"
-  readonly cause: unknown
+  /**
+   * The platform's error, without the request and its headers. Not named `cause`, because a log
+   * would then show its stack in many lines.
+   */
+  readonly underlying: unknown
 }
 
 /**
  * The request got no response: the connection was refused or closed, the host name did not resolve,
- * the credential was unavailable, or the request could not be built. `cause` is the platform's
- * error, without the request and its headers. If the credential was unavailable, it is the Effect's
+ * the credential was unavailable, or the request could not be built. `underlying` is the
+ * platform's error, without the request and its headers. If the credential was unavailable, it is the Effect's
  * error if that is marked with `GatewayConfig.ShownError`, and undefined otherwise.
  *
  * @since 0.1.0
@@ -66,11 +70,11 @@ export class TransportError extends Data.TaggedError("TransportError")<Transport
   override get message(): string {
     switch (this.reason) {
       case "connection":
-        return `${this.operation}: the connection failed (${describe(this.cause)}) after ${Description.times(this.attempts)}. Check the base URL and the network.`
+        return `${this.operation}: the connection failed (${describe(this.underlying)}) after ${Description.times(this.attempts)}. Check the base URL and the network.`
       case "credential":
-        return `${this.operation}: nothing was sent, because the credential is not available${reasonOf(this.cause)}`
+        return `${this.operation}: nothing was sent, because the credential is not available${reasonOf(this.underlying)}`
       case "request":
-        return `${this.operation}: nothing was sent, because the request is invalid${reasonOf(this.cause)}`
+        return `${this.operation}: nothing was sent, because the request is invalid${reasonOf(this.underlying)}`
     }
   }
 

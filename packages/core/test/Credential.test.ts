@@ -148,7 +148,7 @@ describe("a credential Effect that fails", () => {
       return Effect.gen(function* () {
         const error = yield* Effect.flip(currentKey)
         if (error._tag !== "TransportError") throw new Error(`unexpected ${error._tag}`)
-        expect(error.cause).toBe(undefined)
+        expect(error).toHaveProperty("underlying", undefined)
         const text = yield* printed(error)
         expect(text).toContain("currentKey: nothing was sent, because the credential is not available")
         expect(text).not.toContain(secret)
@@ -164,7 +164,7 @@ describe("a credential Effect that fails", () => {
         _tag: "TransportError",
         message: "currentKey: nothing was sent, because the credential is not available: sign in first"
       })
-      expect(error.cause).toBeInstanceOf(SignedOut)
+      expect("underlying" in error && error.underlying).toBeInstanceOf(SignedOut)
     }).pipe(stub.run({ credential: Effect.fail(new SignedOut()) }))
   })
 })

@@ -176,7 +176,7 @@ describe("a download", () => {
           _tag: "TransportError",
           operation: "videoContent",
           attempts: 1,
-          cause: Stub.reset,
+          underlying: Stub.reset,
           isRetryable: true
         })
         expect(stub.sent).toHaveLength(1)

@@ -54,6 +54,12 @@ const cases: ReadonlyArray<readonly [string, () => Stub.Answer, string, object]>
     }
   ],
   [
+    "a cut connection",
+    () => "cut",
+    "TransportError: rerank: the connection failed (ECONNRESET) after 1 attempt. Check the base URL and the network.",
+    { _tag: "TransportError", reason: "connection", isRetryable: true }
+  ],
+  [
     "a time-out",
     () => Effect.never,
     "TimeoutError: rerank: no response within 5000 ms, after 1 attempt. Try again, or raise the time limits of the retry policy.",

@@ -481,7 +481,7 @@ describe("the response", () => {
       expect(error).toMatchObject({
         _tag: "TransportError",
         operation: "fileContent",
-        cause: Stub.reset,
+        underlying: Stub.reset,
         attempts: 2
       })
       expect(stub.sent).toHaveLength(2)

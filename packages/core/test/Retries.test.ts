@@ -66,7 +66,7 @@ describe("retries", () => {
     const stub = Stub.make(() => "cut")
     return Effect.gen(function* () {
       const error = yield* failureOf((yield* gateway).currentKey)
-      expect(error).toMatchObject({ _tag: "TransportError", reason: "connection", attempts: 4, cause: Stub.reset })
+      expect(error).toMatchObject({ _tag: "TransportError", reason: "connection", attempts: 4, underlying: Stub.reset })
       expect(error.message).toBe(
         "currentKey: the connection failed (ECONNRESET) after 4 attempts. Check the base URL and the network."
       )
@@ -556,7 +556,7 @@ describe("the credential", () => {
       expect(error).toMatchObject({
         _tag: "TransportError",
         reason: "credential",
-        cause: undefined,
+        underlying: undefined,
         attempts: 0,
         isRetryable: false
       })

@@ -71,7 +71,7 @@ it.effect("status: returns the contract's error with the service's message and h
 it.effect("cut: a TransportError with the cause and without the credential", () =>
   Effect.gen(function* () {
     const { error, outcomes } = yield* single(Faults.cut)
-    expect(error).toMatchObject({ _tag: "TransportError", reason: "connection", cause: { code: "ECONNRESET" } })
+    expect(error).toMatchObject({ _tag: "TransportError", reason: "connection", underlying: { code: "ECONNRESET" } })
     expect(error.message).toContain("ECONNRESET")
     expect(outcomes).toEqual(["cut"])
   })

@@ -24,7 +24,8 @@ const describeExit = Exit.match({
     if (Cause.hasInterruptsOnly(cause)) return "interrupted"
     const error = Cause.squash(cause)
     if (!(error instanceof Error)) return `thrown: ${String(error)}`
-    const inner = error.cause instanceof Error ? ` < ${error.cause.name}: ${error.cause.message}` : ""
+    const source = "underlying" in error ? error.underlying : error.cause
+    const inner = source instanceof Error ? ` < ${source.name}: ${source.message}` : ""
     return `${error.name}: ${error.message}${inner}`
   }
 })

@@ -23,12 +23,12 @@ export const requestFailure = (error: HttpClientError): AttemptFailure<never> =>
 
 /** Keeps only the platform's error: Effect's contains the request, and with it the bearer token. */
 export const connectionError = ({ reason: { cause } }: HttpClientError, call: Call): TransportError =>
-  new TransportError({ ...call, reason: "connection", cause })
+  new TransportError({ ...call, reason: "connection", underlying: cause })
 
 /** Nothing was sent in this attempt. A retry would fail in the same way. */
 export const notSent = (reason: "credential" | "request", cause: unknown): AttemptFailure<never> => ({
   reason: undefined,
-  error: (call) => Effect.succeed(new TransportError({ ...call, reason, cause }))
+  error: (call) => Effect.succeed(new TransportError({ ...call, reason, underlying: cause }))
 })
 
 /** The request was passed to the `HttpClient`, which could not build it. */

@@ -147,7 +147,7 @@ const read = Effect.fnUntraced(function* <E>(
           : new TransportError({
               ...call,
               reason: "connection",
-              cause: isEnd
+              underlying: isEnd
                 ? new Error(`the response ended after ${position - start} bytes, before its end`)
                 : failure.reason.cause
             })

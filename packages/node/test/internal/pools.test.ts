@@ -183,7 +183,12 @@ describe("proxies", () => {
           Effect.provideService(Tracer.Tracer, tracer),
           Effect.flip
         )
-        shown.push(error.message, String(error), JSON.stringify(error), "cause" in error ? String(error.cause) : "")
+        shown.push(
+          error.message,
+          String(error),
+          JSON.stringify(error),
+          "underlying" in error ? String(error.underlying) : ""
+        )
       }
       for (const { attributes, events } of spans) shown.push(JSON.stringify([[...attributes], events.map(String)]))
       const text = shown.join("\n")

@@ -83,7 +83,7 @@ const descriptionOf = ({ description, location }: InvalidResponse): string =>
 const reasonFor = (error: CallFailure, model: string): Reason => {
   switch (error._tag) {
     case "TransportError":
-      if (error.reason === "connection") return reasonOfTransport(error.cause)
+      if (error.reason === "connection") return reasonOfTransport(error.underlying)
       return error.reason === "credential" ? new Unauthorized() : new Unavailable({})
     case "TimeoutError":
       return new Timeout()
