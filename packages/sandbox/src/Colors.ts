@@ -134,11 +134,12 @@ const makeDecoder: Effect.Effect<Decode> = Effect.map(
               catch: () => invalid(index, "the image cannot be decoded")
             }),
             () => {
-              const width = Math.min(side, file.width)
-              const height = Math.min(side, file.height)
+              // As it is shown: a photo's orientation may exchange the width and height of its file.
+              const width = Math.min(side, image.width)
+              const height = Math.min(side, image.height)
               context.fillRect(0, 0, width, height)
               context.drawImage(image, 0, 0, width, height)
-              return featuresOf(file.width, file.height, context.getImageData(0, 0, width, height).data)
+              return featuresOf(image.width, image.height, context.getImageData(0, 0, width, height).data)
             }
           ),
         // Frees the decoded pixels at once, not when the object is collected.

@@ -5,6 +5,7 @@ import { Effect } from "effect"
 import { Buffer } from "node:buffer"
 import { crc32, deflateSync } from "node:zlib"
 import { make, maxPixels, maxTotalPixels } from "../src/Colors.ts"
+import { read } from "../src/internal/imageFile.ts"
 
 type Format = "image/png" | "image/jpeg"
 
@@ -46,7 +47,8 @@ const png = (
   width: number,
   height: number,
   data = deflateSync(Buffer.alloc((Math.ceil(width / 8) + 1) * height)),
-  depth = 1
+  depth = 1,
+  others: ReadonlyArray<Uint8Array> = []
 ) => {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)
@@ -55,10 +57,14 @@ const png = (
   return Buffer.concat([
     Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
     chunk("IHDR", header),
+    ...others,
     chunk("IDAT", data),
     chunk("IEND", new Uint8Array())
   ])
 }
+
+/** The position of a JPEG's frame, which states the size. */
+const frameOf = (jpeg: Buffer) => jpeg.indexOf(Buffer.from([0xff, 0xc0]))
 
 const rank = (query: string, documents: ReadonlyArray<RerankDocument>, top_n?: number) =>
   Effect.flatMap(make, (rank) => rank({ query, documents, ...(top_n === undefined ? {} : { top_n }) }))
@@ -219,6 +225,52 @@ describe("sandbox/colors", () => {
         "documents.0.image: the JPEG has more than 32 scans"
       ])
       assert.strictEqual(yield* scoreOf("red", { image: withScans(1) }), 1)
+    })
+  )
+
+  for (const marker of [0x00, 0x01, 0xd0]) {
+    const name = `FF${marker.toString(16).padStart(2, "0")}`
+    it.effect(`refuses a JPEG whose real size is hidden behind the marker ${name}`, () =>
+      Effect.gen(function* () {
+        const jpeg = bytesOf("image/jpeg", "red")
+        const at = frameOf(jpeg)
+        const frame = jpeg.subarray(at, at + 19)
+        // A decoder skips the marker. Who takes what follows for its length finds the second frame.
+        const hiding = Buffer.concat(
+          [jpeg.subarray(0, at), Buffer.from([0xff, marker]), jpeg.subarray(at)],
+          at + 2 + 0xffc0
+        )
+        const image = uriOf(Buffer.concat([hiding, frame, jpeg.subarray(-2)]), "image/jpeg")
+        const message = "documents.0.image: the JPEG is damaged or incomplete"
+        assert.deepStrictEqual(yield* refusal([{ image }]), ["InvalidRequest", message])
+      })
+    )
+  }
+
+  it.effect("looks at a photo as it is shown, turned by its orientation", () =>
+    Effect.gen(function* () {
+      const jpeg = bytesOf("image/jpeg", "red", { size: [90, 60] })
+      // An Exif block with one entry: the orientation 6, a quarter turn.
+      const exif = "ffe1 0022 457869660000 4d4d002a00000008 0001 0112 0003 00000001 00060000 00000000"
+      const turned = [jpeg.subarray(0, 2), Buffer.from(exif.replaceAll(" ", ""), "hex"), jpeg.subarray(2)]
+      const photo = { image: uriOf(Buffer.concat(turned), "image/jpeg") }
+      assert.strictEqual(yield* scoreOf("red portrait", photo), 1)
+      assert.strictEqual(yield* scoreOf("landscape", photo), 0)
+    })
+  )
+
+  it.effect("does not decompress the texts of a PNG", () =>
+    Effect.gen(function* () {
+      const text = deflateSync(Buffer.alloc(7_900_000))
+      const others = [
+        chunk("zTXt", Buffer.concat([Buffer.from("k\0\0"), text])),
+        chunk("iTXt", Buffer.concat([Buffer.from("k\0\x01\0\0\0"), text]))
+      ]
+      const image = uriOf(png(8, 8, undefined, 1, others))
+      const file = read(image)
+      // The decoder gets the same image without them.
+      assert.deepStrictEqual(typeof file === "string" ? file : file.bytes, png(8, 8))
+      assert.strictEqual(yield* scoreOf("black", { image }), 1)
     })
   )
 

@@ -29,16 +29,25 @@ const readPng = (bytes: Buffer): ImageFile | string => {
   const damaged = "the PNG is damaged or incomplete"
   // The first chunk is the header: length, name, width, height.
   if (bytes.length < 33 || bytes.toString("latin1", 12, 16) !== "IHDR") return damaged
+  const kept: Array<Buffer> = [pngSignature]
   for (let at = pngSignature.length; at + 12 <= bytes.length;) {
     const end = at + 8 + bytes.readUInt32BE(at)
     if (end + 4 > bytes.length || crc32(bytes.subarray(at + 4, end)) !== bytes.readUInt32BE(end)) return damaged
-    if (bytes.toString("latin1", at + 4, at + 8) === "IEND") {
-      return { bytes, width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) }
+    const name = bytes.toString("latin1", at + 4, at + 8)
+    if (!compressedTexts.has(name)) kept.push(bytes.subarray(at, end + 4))
+    if (name === "IEND") {
+      return { bytes: Buffer.concat(kept), width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) }
     }
     at = end + 4
   }
   return damaged
 }
+
+/**
+ * Chunks that the decoder would decompress for nothing: 8 KB to 8 MB each, and a PNG may have any
+ * number of them.
+ */
+const compressedTexts: ReadonlySet<string> = new Set(["zTXt", "iTXt"])
 
 const jpegSignature = Buffer.from([0xff, 0xd8, 0xff])
 
@@ -47,8 +56,8 @@ const jpegEnd = Buffer.from([0xff, 0xd9])
 const readJpeg = (bytes: Buffer): ImageFile | string => {
   const damaged = "the JPEG is damaged or incomplete"
   for (let at = 2; at + 9 <= bytes.length;) {
-    if (bytes[at] !== 0xff) return damaged
     const marker = bytes[at + 1] ?? 0
+    if (bytes[at] !== 0xff || hasNoLength(marker)) return damaged
     if (marker === 0xff) {
       at++
     } else if (isFrame(marker)) {
@@ -62,6 +71,12 @@ const readJpeg = (bytes: Buffer): ImageFile | string => {
   }
   return damaged
 }
+
+/**
+ * No length follows these markers, and none belongs before a frame. A decoder skips them, so that it
+ * would find another frame than the one whose size is read here.
+ */
+const hasNoLength = (marker: number): boolean => marker < 0xc0 || (marker >= 0xd0 && marker <= 0xd9)
 
 /** A decoder goes over all pixels for each scan. A progressive JPEG usually has about ten. */
 const maxScans = 32
