@@ -193,6 +193,19 @@ describe("a download", () => {
     }).pipe(stub.run())
   })
 
+  it.effect("never ends a rest that is short as a success, if only the rest has a length", () => {
+    const unknown = { "content-length": undefined }
+    const stub = service([
+      { body: "0123", ending: "reset", headers: unknown },
+      rest(4, { body: "45", headers: unknown }),
+      rest(6, { headers: unknown })
+    ])
+    return Effect.gen(function* () {
+      expect(yield* download()).toEqual({ bytes: text, error: undefined })
+      expect(rangesOf(stub)[2]).toEqual(["bytes=6-", etag])
+    }).pipe(stub.run())
+  })
+
   it.effect("fails if more bytes arrive than the headers say", () => {
     const stub = service([{ body: "0123456789ab" }])
     return Effect.gen(function* () {
@@ -271,6 +284,20 @@ describe("a download", () => {
     ])
     return Effect.gen(function* () {
       expect(yield* download()).toMatchObject({ bytes: "0123", error: { _tag: "TransportError", attempts: 4 } })
+      expect(stub.sent).toHaveLength(4)
+    }).pipe(stub.run())
+  })
+
+  it.effect("counts the retries of its first request, if no byte has arrived since", () => {
+    const stub = service([
+      { status: 503, body: "" },
+      { status: 503, body: "" },
+      { body: "", ending: "reset" },
+      { body: "", ending: "reset" },
+      { body: text }
+    ])
+    return Effect.gen(function* () {
+      expect(yield* download()).toMatchObject({ bytes: "", error: { _tag: "TransportError", attempts: 4 } })
       expect(stub.sent).toHaveLength(4)
     }).pipe(stub.run())
   })

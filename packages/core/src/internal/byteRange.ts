@@ -53,6 +53,12 @@ export const continues = (part: Part, first: Part, position: number): boolean =>
   (part.size ?? first.size) === (first.size ?? part.size) &&
   (part.etag ?? first.etag) === first.etag
 
-/** The end of a requested range, whose beginning the part has. Undefined: unknown. */
-export const endOf = (part: Part, range: RangeOptions["range"]): number | undefined =>
-  part.isWhole || part.size === undefined ? part.end : Math.min((range?.end ?? Infinity) + 1, part.size)
+/**
+ * The end of what was requested, whose beginning the first part has. A later part may tell the size
+ * that the first one did not. Undefined: unknown.
+ */
+export const endOf = (first: Part, part: Part, range: RangeOptions["range"]): number | undefined => {
+  const size = first.size ?? part.size
+  if (first.isWhole) return size
+  return size === undefined ? first.end : Math.min((range?.end ?? Infinity) + 1, size)
+}

@@ -62,16 +62,20 @@ const read = Effect.fnUntraced(function* <E>(
     "if-range": etag
   })
 
-  // The rest is requested by whoever reads the stream, in the context of the call.
-  const context = yield* Effect.context<never>()
-  const again = (headers: Request["headers"]) =>
-    Effect.provideContext(send({ ...request, headers }, attempts, retries), context)
-
   let attempts = 0
   let retries = policy.maxRetries
   let nextDelay = makeNextDelay(policy)
-  let opened: Opened | undefined = yield* again(headersOf(wanted))
-  attempts = opened.call.attempts
+
+  // The rest is requested by whoever reads the stream, in the context of the call.
+  const context = yield* Effect.context<never>()
+  const open = (headers: Request["headers"]) =>
+    Effect.map(Effect.provideContext(send({ ...request, headers }, attempts, retries), context), (next) => {
+      retries -= next.call.attempts - attempts - 1
+      attempts = next.call.attempts
+      return next
+    })
+
+  let opened: Opened | undefined = yield* open(headersOf(wanted))
 
   /** The part that the first byte came from. Undefined: no byte has been returned. */
   let first: ByteRange.Part | undefined
@@ -84,12 +88,9 @@ const read = Effect.fnUntraced(function* <E>(
       Effect.gen(function* () {
         if (opened === undefined) {
           const last = first?.isWhole === false ? (range?.end ?? "") : ""
-          const next = yield* restore(
-            again(first === undefined ? headersOf(wanted) : headersOf(`bytes=${position}-${last}`, first.etag))
+          opened = yield* restore(
+            open(first === undefined ? headersOf(wanted) : headersOf(`bytes=${position}-${last}`, first.etag))
           )
-          retries -= next.call.attempts - attempts - 1
-          attempts = next.call.attempts
-          opened = next
         }
         const { call, response } = opened
         opened = undefined
@@ -132,7 +133,7 @@ const read = Effect.fnUntraced(function* <E>(
         }
         const failure = result.failure
         const isEnd = !(failure instanceof TimeoutError) && (Cause.isDone(failure) || isEmpty(failure))
-        const end = ByteRange.endOf(first ?? part, range)
+        const end = ByteRange.endOf(first ?? part, part, range)
         if (position === end || (isEnd && end === undefined)) return yield* Cause.done()
 
         body = undefined
