@@ -152,6 +152,38 @@ describe("telemetry", () => {
     }).pipe(observed(stub), seen.run)
   })
 
+  const readers: ReadonlyArray<
+    readonly [name: string, read: (bytes: Stream.Stream<Uint8Array, unknown>) => Effect.Effect<unknown, unknown>]
+  > = [
+    ["stops early", (bytes) => Stream.runDrain(Stream.take(bytes, 1))],
+    ["fails", (bytes) => Stream.runForEach(bytes, () => Effect.fail({ _tag: "DiskFull" }))]
+  ]
+  for (const [name, read] of readers) {
+    it.effect(`a reader that ${name} ends the span of a stream of bytes, without an error`, () => {
+      const seen = recorder()
+      const stub = Stub.make(() => new Response("0123456789"))
+      return Effect.gen(function* () {
+        const { videoContent } = yield* Gateway.Gateway
+        yield* Effect.exit(read(videoContent("v_1")))
+        const span = seen.named("gateway.videoContent")
+        expect(span.status).toMatchObject({ _tag: "Ended", exit: { _tag: "Success" } })
+        expect(span.attributes.has("error.type")).toBe(false)
+      }).pipe(observed(stub), seen.run)
+    })
+  }
+
+  it.effect("a stream of bytes that fails is recorded once, with its error", () => {
+    const seen = recorder()
+    const stub = Stub.make(() => new Response("01234", { headers: { "content-length": "10" } }))
+    return Effect.gen(function* () {
+      const { videoContent } = yield* Gateway.Gateway
+      yield* Effect.exit(Stream.runDrain(videoContent("v_1")))
+      expect(seen.named("gateway.videoContent").attributes.get("error.type")).toBe("TransportError")
+      const attempts = (yield* Metric.snapshot).filter(({ id }) => id === "model_gateway.client.attempts")
+      expect(attempts).toMatchObject([{ attributes: { "error.type": "TransportError" }, state: { count: 1 } }])
+    }).pipe(observed(stub), seen.run)
+  })
+
   it.effect("a download that continues after an interruption is one span, with each of its requests", () =>
     Effect.gen(function* () {
       const seen = recorder()
@@ -195,6 +227,15 @@ describe("telemetry", () => {
         }
       ])
     }).pipe(observed(stub), everySecond, seen.run)
+  })
+
+  it.effect("the wait of a retry is in whole milliseconds", () => {
+    const seen = recorder()
+    const stub = Stub.make((_, number) => (number === 1 ? Stub.failure(503) : Stub.json(answer)))
+    return Effect.gen(function* () {
+      yield* settled(rerank)
+      expect(seen.logs).toMatchObject([{ message: [expect.stringMatching(/next attempt in \d+ ms$/)] }])
+    }).pipe(observed(stub), seen.run)
   })
 
   it.effect("the metrics have durations, attempts and cost by operation, model and error", () => {

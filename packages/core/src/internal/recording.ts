@@ -21,7 +21,13 @@ export const make = (): Observer => {
       record(call, meters, (recording) =>
         run(recording).pipe(
           Effect.onError((cause) => recording.end(Exit.failCause(cause))),
-          Effect.map(Stream.onExit((exit) => recording.end(exit)))
+          Effect.map((stream) =>
+            stream.pipe(
+              Stream.tapCause((cause) => recording.end(Exit.failCause(cause))),
+              // A reader that fails or stops early ends the stream. That is no failure of the call.
+              Stream.onExit((exit) => recording.end(Exit.hasInterrupts(exit) ? exit : Exit.void))
+            )
+          )
         )
       )
   }
@@ -45,6 +51,7 @@ class Recording implements Recorder {
   readonly #model: string | undefined
   readonly #startedAt: bigint
   #attempts = 0
+  #hasEnded = false
 
   constructor(call: Call, meters: Meters, fiber: Fiber.Fiber<unknown, unknown>, span: Tracer.Span | undefined) {
     this.#call = call
@@ -80,8 +87,9 @@ class Recording implements Recorder {
     )
   }
 
-  retry({ attempt, reason, wait }: Retry) {
+  retry({ attempt, reason, ...retry }: Retry) {
     const operation = this.#call.operation.identifier
+    const wait = Math.round(retry.wait)
     this.#span?.event("retry", this.#clock.currentTimeNanosUnsafe(), { reason: String(reason), wait, attempt })
     return Effect.annotateLogs(
       Effect.logDebug(`${operation}: attempt ${attempt} failed (${reason}), next attempt in ${wait} ms`),
@@ -89,8 +97,11 @@ class Recording implements Recorder {
     )
   }
 
+  /** Only the first end counts. */
   end(exit: Exit.Exit<unknown, unknown>) {
     return Effect.sync(() => {
+      if (this.#hasEnded) return
+      this.#hasEnded = true
       const errorType = Exit.isSuccess(exit) ? undefined : errorTypeOf(exit.cause)
       const response = Exit.isSuccess(exit) ? exit.value : undefined
       const labels = { operation: this.#call.operation.identifier, model: this.#model, errorType }
