@@ -282,12 +282,21 @@ const endBody = (after: number, end: Stream.Stream<never, unknown>): Disturbance
     )
 })
 
+/** The first bytes. Nothing is read after them, because the body may be slow or never end. */
 const start = (body: Stream.Stream<Uint8Array, unknown>, length: number): Stream.Stream<Uint8Array, unknown> =>
-  Stream.mapAccum(
-    body,
-    () => length,
-    (left, chunk: Uint8Array) => [Math.max(0, left - chunk.length), [chunk.subarray(0, left)]] as const
-  )
+  length === 0
+    ? Stream.empty
+    : body.pipe(
+        Stream.mapAccum(
+          () => length,
+          (before, chunk: Uint8Array) => {
+            const left = Math.max(0, before - chunk.length)
+            return [left, [{ part: chunk.subarray(0, before), left }]] as const
+          }
+        ),
+        Stream.takeUntil(({ left }) => left === 0),
+        Stream.map(({ part }) => part)
+      )
 
 const reset = (): Error => Object.assign(new Error("the connection was closed"), { code: "ECONNRESET" })
 

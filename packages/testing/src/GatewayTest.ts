@@ -198,7 +198,8 @@ const run = (
   return Effect.matchEffect(isEffect(answer) ? answer : Effect.succeed(answer), {
     onSuccess: (value) =>
       Effect.matchEffect(Endpoint.encodeSuccess(endpoint, value), {
-        onSuccess: (encoded) => Effect.sync(() => succeed(request, requestId, encoded)),
+        onSuccess: (encoded) =>
+          Effect.map(Effect.context<never>(), (context) => succeed(request, requestId, encoded, context)),
         onFailure: (issues) =>
           problem(`the handler of "${operation}" returned an invalid response: ${Envelope.summary(issues)}`)
       }),
@@ -254,22 +255,23 @@ const reply = (
 const succeed = (
   request: HttpClientRequest,
   requestId: string,
-  encoded: Endpoint.Encoded
+  encoded: Endpoint.Encoded,
+  context: Context.Context<never>
 ): HttpClientResponse.HttpClientResponse => {
   if (encoded._tag === "Json") {
     return reply(request, requestId, encoded.status, { body: JSON.stringify(encoded.json) })
   }
   const headers = { "content-type": encoded.contentType, "accept-ranges": "bytes" }
   if (!(encoded.bytes instanceof Uint8Array)) {
-    return reply(request, requestId, 200, { headers, body: Stream.toReadableStream(encoded.bytes) })
+    return reply(request, requestId, 200, { headers, body: Stream.toReadableStreamWith(encoded.bytes, context) })
   }
   const bytes = new Uint8Array(encoded.bytes)
   const etag = entityTagOf(bytes)
   const condition = request.headers["if-range"] ?? etag
   const range = condition === etag ? /^bytes=(\d+)-(\d*)$/.exec(request.headers["range"] ?? "") : null
   const start = Number(range?.[1] ?? 0)
-  const isWhole = range === null || start >= bytes.length
-  const end = isWhole || range[2] === "" ? bytes.length : Math.min(Number(range[2]) + 1, bytes.length)
+  const end = Math.min(Number(range?.[2] || bytes.length - 1) + 1, bytes.length)
+  const isWhole = range === null || start >= end
   const body = isWhole ? bytes : bytes.subarray(start, end)
   return reply(request, requestId, isWhole ? 200 : 206, {
     headers: {

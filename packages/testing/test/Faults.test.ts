@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Gateway, GatewayConfig, RetryPolicy } from "@model-gateway/core"
 import { Faults, GatewayTest, Recorder, Samples } from "@model-gateway/testing"
-import { Clock, Effect, Fiber, Layer, Redacted } from "effect"
+import { Clock, Effect, Fiber, Layer, Redacted, Stream } from "effect"
 import { TestClock } from "effect/testing"
 
 const gateway = Gateway.Gateway
@@ -148,6 +148,24 @@ it.effect("cutBody: the work is done, but its response is lost", () => {
     ])
   )
 })
+
+it.effect("cutBody: closes the connection without waiting for the rest of the body", () =>
+  Effect.gen(function* () {
+    let bytes = 0
+    const content = Stream.runForEach((yield* gateway).fileContent(Samples.fileId), (chunk) =>
+      Effect.sync(() => (bytes += chunk.length))
+    )
+    expect(yield* Effect.flip(GatewayTest.fastForward(once(content)))).toMatchObject({ _tag: "TransportError" })
+    expect(bytes).toBe(100)
+  }).pipe(
+    Effect.provide(
+      GatewayTest.layer(
+        { fileContent: Stream.concat(Stream.make(Samples.wav.subarray(0, 70), Samples.wav), Stream.never) },
+        { faults: { fileContent: Faults.cutBody({ after: 100 }) } }
+      )
+    )
+  )
+)
 
 it.effect("layer: applies to any HttpClient, with a recorder", () =>
   Effect.gen(function* () {

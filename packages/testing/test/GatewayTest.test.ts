@@ -11,7 +11,7 @@ import {
   Webhooks
 } from "@model-gateway/core"
 import { Faults, GatewayTest, Operation, Recorder, Samples } from "@model-gateway/testing"
-import { Cause, Effect, Exit, Fiber, Redacted, Stream } from "effect"
+import { Cause, Clock, Effect, Exit, Fiber, Redacted, Stream } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
 import { TestClock } from "effect/testing"
 import { readFileSync } from "node:fs"
@@ -446,11 +446,29 @@ describe("a handler", () => {
         Stream.mkUint8Array(fileContent(Samples.fileId, { range }))
       expect(yield* bytes({ start: 0, end: 3 })).toEqual(Samples.wav.slice(0, 4))
       expect(yield* bytes({ start: 840 })).toEqual(Samples.wav.slice(840))
+      // Like the service, it ignores a range that no byte is in.
+      expect(yield* bytes({ start: 5, end: 2 })).toEqual(Samples.wav)
       expect((yield* Recorder.requests).map(({ headers, outcome }) => [headers["range"], outcome])).toEqual([
         ["bytes=0-3", 206],
-        ["bytes=840-", 206]
+        ["bytes=840-", 206],
+        ["bytes=5-2", 200]
       ])
     }).pipe(run({ fileContent: Samples.wav }))
+  )
+
+  it.effect("with a Stream of bytes takes the time of the TestClock", () =>
+    Effect.gen(function* () {
+      const { fileContent } = yield* gateway
+      const bytes = Stream.mkUint8Array(fileContent(Samples.fileId))
+      expect(yield* GatewayTest.fastForward(bytes, { within: "5 minutes" })).toEqual(Samples.wav)
+      expect(yield* Clock.currentTimeMillis).toBeGreaterThanOrEqual(60_000)
+    }).pipe(
+      run({
+        fileContent: Stream.make(Samples.wav.subarray(0, 400), Samples.wav.subarray(400)).pipe(
+          Stream.tap(() => Effect.sleep("30 seconds"))
+        )
+      })
+    )
   )
 
   it.effect("with bytes lets a download continue after a fault, unless the bytes have changed", () => {
