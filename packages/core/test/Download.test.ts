@@ -32,7 +32,7 @@ const streamOf = (body: string, ending: Ending, onCancel: () => void) => {
   })
 }
 
-/** A service that returns the answers in order. A body is `text`, with an entity tag, by default. */
+/** A service that returns the answers in order. Default for a body: `text`, with an entity tag. */
 const service = (answers: ReadonlyArray<Answer>) => {
   const cancelled: Array<number> = []
   const stub = Stub.make((_, number) => {

@@ -138,7 +138,7 @@ describe("watch", () => {
   })
 })
 
-/** A time in which the service restarts: it answers by `failing` until `until`, and then by `answer`. */
+/** A service that restarts: it answers by `failing` until `until`, and then by `answer`. */
 const restart = (until: number, failing: (number: number) => Stub.Answer, answer: () => Stub.Answer) =>
   Stub.make(({ at }, number) => (at < until ? failing(number) : answer()))
 

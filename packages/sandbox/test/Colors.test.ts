@@ -42,7 +42,7 @@ const chunk = (name: string, data: Uint8Array): Uint8Array => {
   return bytes
 }
 
-/** A valid PNG of that size, all black: 1 bit for a pixel, so that it is small however large it claims to be. */
+/** A valid PNG of that size, all black. It has 1 bit for a pixel, so that its file is small. */
 const png = (
   width: number,
   height: number,

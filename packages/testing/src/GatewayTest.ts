@@ -21,7 +21,7 @@
 import * as Gateway from "@model-gateway/core/Gateway"
 import type { GatewayClient } from "@model-gateway/core/GatewayClient"
 import * as GatewayConfig from "@model-gateway/core/GatewayConfig"
-import { phrases, retryAfterStatuses } from "@model-gateway/core/GatewayError"
+import { phrases } from "@model-gateway/core/GatewayError"
 import * as RetryPolicy from "@model-gateway/core/RetryPolicy"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
@@ -34,17 +34,17 @@ import * as Fiber from "effect/Fiber"
 import * as HttpClient from "effect/http/HttpClient"
 import type { HttpClientError } from "effect/http/HttpClientError"
 import type { HttpClientRequest } from "effect/http/HttpClientRequest"
-import * as HttpClientResponse from "effect/http/HttpClientResponse"
+import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import * as Layer from "effect/Layer"
 import * as Predicate from "effect/Predicate"
 import * as Redacted from "effect/Redacted"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import * as Faults from "./Faults.ts"
 import * as Endpoint from "./internal/endpoint.ts"
 import * as Envelope from "./internal/envelope.ts"
+import * as Reply from "./internal/reply.ts"
 import type { Failure, Operation, Request, Status, Success } from "./Operation.ts"
 import * as Recorder from "./Recorder.ts"
 
@@ -135,13 +135,13 @@ export const makeHttpClient = (handlers: Handlers): Effect.Effect<HttpClient.Htt
       Effect.suspend(() => {
         const requestId = `req_test_${++requests}`
         const found = Endpoint.find(request.method, url.pathname)
-        if (found === undefined) return refuse(request, requestId, 404, `${phrases[404]}: no such path`)
+        if (found === undefined) return Reply.refuse(request, requestId, 404, `${phrases[404]}: no such path`)
         if (found._tag === "WrongMethod") {
           const message = `method not allowed: this path supports ${found.allow}`
-          return refuse(request, requestId, 405, message, { headers: { allow: found.allow } })
+          return Reply.refuse(request, requestId, 405, message, { headers: { allow: found.allow } })
         }
         if (!/^Bearer \S/.test(request.headers["authorization"] ?? "")) {
-          return refuse(request, requestId, 401, phrases[401])
+          return Reply.refuse(request, requestId, 401, phrases[401])
         }
         return Endpoint.decode(found, request, url).pipe(
           Effect.matchEffect({
@@ -149,7 +149,7 @@ export const makeHttpClient = (handlers: Handlers): Effect.Effect<HttpClient.Htt
               // A malformed parameter is a 404 if the operation has no 400.
               const status = Endpoint.statusesOf(found.endpoint).includes(400) ? 400 : 404
               const message = `${phrases[status]}: ${Envelope.summary(issues)}`
-              return refuse(request, requestId, status, message, { metadata: { issues } })
+              return Reply.refuse(request, requestId, status, message, { metadata: { issues } })
             },
             onSuccess: (parts) => {
               const call = (calls.get(found.operation) ?? 0) + 1
@@ -169,7 +169,7 @@ export const makeHttpClient = (handlers: Handlers): Effect.Effect<HttpClient.Htt
     )
   })
 
-type Response = Effect.Effect<HttpClientResponse.HttpClientResponse, HttpClientError>
+type Response = Effect.Effect<HttpClientResponse, HttpClientError>
 
 const run = (
   found: Endpoint.Found,
@@ -199,13 +199,13 @@ const run = (
     onSuccess: (value) =>
       Effect.matchEffect(Endpoint.encodeSuccess(endpoint, value), {
         onSuccess: (encoded) =>
-          Effect.map(Effect.context<never>(), (context) => succeed(request, requestId, encoded, context)),
+          Effect.map(Effect.context<never>(), (context) => Reply.succeed(request, requestId, encoded, context)),
         onFailure: (issues) =>
           problem(`the handler of "${operation}" returned an invalid response: ${Envelope.summary(issues)}`)
       }),
     onFailure: (error) =>
       Effect.matchEffect(Endpoint.encodeFailure(endpoint, error), {
-        onSuccess: (failure) => Effect.sync(() => fail(request, requestId, failure)),
+        onSuccess: (failure) => Effect.sync(() => Reply.fail(request, requestId, failure)),
         onFailure: (issues) =>
           problem(
             `the handler of "${operation}" failed with an error of another operation: ${Envelope.summary(issues)}`
@@ -220,99 +220,6 @@ const defectsOf = (cause: Cause.Cause<unknown>): ReadonlyArray<unknown> =>
 const isEffect = (value: unknown): value is Effect.Effect<unknown, unknown> => Effect.isEffect(value)
 
 const isFunction = (value: unknown): value is (call: unknown) => unknown => typeof value === "function"
-
-const refuse = (
-  request: HttpClientRequest,
-  requestId: string,
-  status: number,
-  message: string,
-  options: Parameters<typeof reply>[3] & { readonly metadata?: Parameters<typeof Envelope.make>[3] } = {}
-): Response =>
-  Effect.sync(() =>
-    reply(request, requestId, status, {
-      ...options,
-      body: JSON.stringify(Envelope.make(status, message, requestId, options.metadata))
-    })
-  )
-
-const reply = (
-  request: HttpClientRequest,
-  requestId: string,
-  status: number,
-  options: {
-    readonly headers?: { readonly [name: string]: string } | undefined
-    readonly body?: BodyInit | undefined
-  }
-): HttpClientResponse.HttpClientResponse =>
-  HttpClientResponse.fromWeb(
-    request,
-    new globalThis.Response(options.body ?? null, {
-      status,
-      headers: { "content-type": "application/json", "x-request-id": requestId, ...options.headers }
-    })
-  )
-
-const succeed = (
-  request: HttpClientRequest,
-  requestId: string,
-  encoded: Endpoint.Encoded,
-  context: Context.Context<never>
-): HttpClientResponse.HttpClientResponse => {
-  if (encoded._tag === "Json") {
-    return reply(request, requestId, encoded.status, { body: JSON.stringify(encoded.json) })
-  }
-  const headers = { "content-type": encoded.contentType, "accept-ranges": "bytes" }
-  if (!(encoded.bytes instanceof Uint8Array)) {
-    return reply(request, requestId, 200, { headers, body: Stream.toReadableStreamWith(encoded.bytes, context) })
-  }
-  const bytes = new Uint8Array(encoded.bytes)
-  const etag = entityTagOf(bytes)
-  const condition = request.headers["if-range"] ?? etag
-  const range = condition === etag ? /^bytes=(\d+)-(\d*)$/.exec(request.headers["range"] ?? "") : null
-  const start = Number(range?.[1] ?? 0)
-  const end = Math.min(Number(range?.[2] || bytes.length - 1) + 1, bytes.length)
-  const isWhole = range === null || start >= end
-  const body = isWhole ? bytes : bytes.subarray(start, end)
-  return reply(request, requestId, isWhole ? 200 : 206, {
-    headers: {
-      ...headers,
-      etag,
-      "content-length": String(body.length),
-      ...(isWhole ? undefined : { "content-range": `bytes ${start}-${end - 1}/${bytes.length}` })
-    },
-    body
-  })
-}
-
-/** A strong entity tag, as the service has one for each content: FNV-1a. */
-const entityTagOf = (bytes: Uint8Array): string => {
-  let hash = 0x811c9dc5
-  for (const byte of bytes) hash = Math.imul(hash ^ byte, 0x01000193)
-  return `"${(hash >>> 0).toString(16)}-${bytes.length}"`
-}
-
-/**
- * The response for a handler's error, with a request id and `Retry-After` as the service adds them.
- */
-const fail = (
-  request: HttpClientRequest,
-  requestId: string,
-  failure: Endpoint.EncodedFailure
-): HttpClientResponse.HttpClientResponse => {
-  const { json, retryAfter, status } = failure
-  const id = failure.requestId ?? requestId
-  return reply(request, id, status, {
-    headers:
-      retryAfterStatuses.has(status) && retryAfter !== undefined
-        ? { "retry-after": String(Math.ceil(retryAfter)) }
-        : undefined,
-    body: JSON.stringify(
-      failure.requestId === undefined
-        ? { ...json, service_metadata: { ...failure.serviceMetadata, request_id: id } }
-        : json
-    )
-  })
-}
 
 /**
  * Provides a gateway with scripted responses, and a recorder of its requests. The client's retry
