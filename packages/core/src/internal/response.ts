@@ -45,10 +45,15 @@ export const readText = (response: HttpClientResponse, limit: number): Effect.Ef
   const { "content-encoding": encoding, "content-length": length } = response.headers
   const tooLong = invalid(response, `a body of more than ${limit} bytes (maxResponseBytes in the configuration)`)
   const isKnown = length !== undefined && encoding === undefined
-  if (isKnown && Number(length) > limit) return Effect.fail(tooLong)
+  const text = !isKnown
+    ? streamedText(response, limit)
+    : Number(length) <= limit
+      ? response.text
+      : // Reading begins and is interrupted: a body that nobody reads would occupy its connection.
+        Effect.raceFirst(streamedText(response, 0), Effect.succeed(undefined))
   return Effect.flatMap(
     // A browser hides the encoding of a response from another origin. Its length is checked again.
-    Effect.mapError(isKnown ? response.text : streamedText(response, limit), requestFailure),
+    Effect.mapError(text, requestFailure),
     (text) => (text === undefined || text.length > limit ? Effect.fail(tooLong) : Effect.succeed(text))
   )
 }

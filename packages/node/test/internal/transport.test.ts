@@ -173,6 +173,28 @@ describe("an upload", () => {
   })
 })
 
+describe("a response", () => {
+  it.live("whose length exceeds the client's limit leaves no connection open", () =>
+    Effect.gen(function* () {
+      const peer = yield* Peer
+      const gateway = yield* NodeGateway.make({
+        baseUrl: `${peer.origin}/api/v1`,
+        credential: Redacted.make("k"),
+        maxResponseBytes: MiB
+      })
+      const error = yield* Effect.flip(gateway.currentKey)
+      assert.strictEqual(error._tag, "InvalidResponse")
+      yield* peer.allClosed
+    }).pipe(
+      Effect.scoped,
+      Effect.provide(
+        // It never ends, so the connection is closed only by the client.
+        layerPeer((_, response) => response.writeHead(200, { "content-length": 16 * MiB }).write("{"))
+      )
+    )
+  )
+})
+
 describe("a redirect", () => {
   const models = JSON.stringify({ object: "list", data: [] })
 
