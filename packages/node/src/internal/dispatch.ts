@@ -143,9 +143,9 @@ const responseOf = (
   return new DispatchedResponse(request, status, others, decoded(body, codings))
 }
 
-/** A proxy that refuses a tunnel. undici's error has a code that hides the reason. */
+/** A proxy that refuses a request. undici's error has a code that hides the reason. */
 const causeOf = (error: Error): Error => {
-  const refused = /^Proxy response \((\d+)\)/.exec(error.message)
+  const refused = /^Proxy (?:response|Authentication Required) \((\d+)\)/.exec(error.message)
   return refused === null ? error : new Error(`the proxy responded with status ${refused[1]}`)
 }
 

@@ -33,27 +33,29 @@ const invalid = (name: string): Config.ConfigError =>
     )
   )
 
-/** Reads the first of the two variables that is set. Errors do not quote its value. */
-const either = <A>(name: string, read: (name: string) => Config.Config<A>): Config.Config<A | ""> =>
-  Config.withDefault(
+/** The first of the two variables that is set, with its name. An empty text: none. */
+const either = (name: string): Config.Config<{ readonly name: string; readonly text: string }> => {
+  const read = (name: string) =>
+    Config.map(Config.Redacted(name), (secret) => ({ name, text: Redacted.value(secret).trim() }))
+  return Config.withDefault(
     Config.orElse(read(name.toLowerCase()), () => read(name)),
-    "" as const
+    { name, text: "" }
   )
+}
 
 const proxyUrl = (name: string): Config.Config<string> =>
-  Config.mapEffect(Config.Redacted(name), (secret) => {
-    const text = Redacted.value(secret).trim()
-    if (text === "") return Effect.succeed("")
+  Config.mapEffect(either(name), ({ name, text }) => {
     // As curl accepts it.
-    const url = text.includes("://") ? text : `http://${text}`
-    return URL.canParse(url) && /^https?:/i.test(url) ? Effect.succeed(url) : Effect.fail(invalid(name))
+    const url = text === "" || text.includes("://") ? text : `http://${text}`
+    const isValid = url === "" || (URL.canParse(url) && /^https?:/i.test(url))
+    return isValid ? Effect.succeed(url) : Effect.fail(invalid(name))
   })
 
 const proxies: Config.Config<Proxies> = Config.all({
-  httpProxy: either("HTTP_PROXY", proxyUrl),
-  httpsProxy: either("HTTPS_PROXY", proxyUrl),
+  httpProxy: proxyUrl("HTTP_PROXY"),
+  httpsProxy: proxyUrl("HTTPS_PROXY"),
   // A proxy elsewhere cannot reach this machine.
-  noProxy: Config.map(either("NO_PROXY", Config.String), (names) => `${names},localhost,127.0.0.1,::1`)
+  noProxy: Config.map(either("NO_PROXY"), ({ text }) => `${text},localhost,127.0.0.1,::1`)
 })
 
 const agentOf = (undici: typeof Undici, options: Undici.Agent.Options, proxies: Proxies | undefined) => {

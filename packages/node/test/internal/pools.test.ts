@@ -160,6 +160,31 @@ describe("proxies", () => {
     }).pipe(Effect.scoped, Effect.provide(peer))
   )
 
+  it.live("the error for a proxy that refuses the credential has its status", () =>
+    Effect.gen(function* () {
+      const { address } = yield* listen(1)
+      const environment = { HTTP_PROXY: `http://me:wrong@${address}` }
+      for (const scheme of ["http", "https"]) {
+        const error = yield* Effect.flip(
+          Effect.provide(once(rerank), client(`${scheme}://gateway.test/api/v1`, environment))
+        )
+        assert.include(error.message, "the proxy responded with status 407")
+      }
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("an invalid proxy fails the layer, whichever name its variable has", () =>
+    Effect.gen(function* () {
+      for (const name of ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY"]) {
+        const error = yield* Effect.flip(
+          Effect.provide(rerank, client("http://gateway.test/api/v1", { [name]: "socks5://127.0.0.1:1" }))
+        )
+        assert.strictEqual(error._tag, "ConfigError")
+        assert.include(error.message, name)
+      }
+    })
+  )
+
   it.live("a password is in no error and no span", () =>
     Effect.gen(function* () {
       const { address } = yield* listen(1)

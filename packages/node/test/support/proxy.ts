@@ -9,6 +9,9 @@ export interface Proxied {
   readonly authorization: string | undefined
 }
 
+/** The credential that the proxy does not accept. */
+const refused = `Basic ${Buffer.from("me:wrong").toString("base64")}`
+
 /** A proxy on loopback that sends everything to one port, whatever host was asked for. */
 export const listen = (
   port: number
@@ -24,7 +27,11 @@ export const listen = (
             target: request.url,
             authorization: request.headers["proxy-authorization"]
           })
-          const { "proxy-authorization": _, ...headers } = request.headers
+          const { "proxy-authorization": authorization, ...headers } = request.headers
+          if (authorization === refused) {
+            request.resume().on("end", () => response.writeHead(407).end("Sign in"))
+            return
+          }
           const path = request.url === undefined ? "/" : new URL(request.url).pathname
           request.pipe(
             forward({ host: "127.0.0.1", port, path, method: request.method, headers }, (answer) => {
@@ -37,7 +44,7 @@ export const listen = (
         server.on("connect", (request, socket, head) => {
           const authorization = request.headers["proxy-authorization"]
           seen.push({ method: request.method, target: request.url, authorization })
-          if (authorization === `Basic ${Buffer.from("me:wrong").toString("base64")}`) {
+          if (authorization === refused) {
             socket.end("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n")
             return
           }
