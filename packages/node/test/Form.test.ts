@@ -210,7 +210,7 @@ describe("a form", () => {
   })
 
   it.live(
-    "of 2 GiB is sent as it is read from disk, in less than 128 MiB of memory",
+    "of 2 GiB is sent as it is read from disk, in an eighth of its size at most",
     () => {
       let received = 0
       return Effect.gen(function* () {
@@ -221,8 +221,9 @@ describe("a form", () => {
         const sender = fileURLToPath(new URL("./support/sender.ts", import.meta.url))
         const { stdout } = yield* Effect.promise(() => run(process.execPath, [sender, origin, small, large]))
         assert.isAbove(received, 2048 * MiB)
-        // Measured: 65 to 68 MiB, whatever the size of the file.
-        assert.isBelow(Number(stdout) / MiB, 128)
+        // Measured: 65 to 68 MiB on an idle machine, and up to 129 MiB on a busy one, where sent blocks
+        // are freed later. Neither depends on the size of the file, so the limit is far from both.
+        assert.isBelow(Number(stdout) / MiB, 256)
       }).pipe(
         Effect.scoped,
         Effect.provide(
