@@ -15,7 +15,8 @@ import * as Effect from "effect/Effect"
 import { NodeInspectSymbol } from "effect/Inspectable"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import { GatewayClient } from "./GatewayClient.ts"
+import type { GatewayClient } from "./GatewayClient.ts"
+import { call } from "./internal/call.ts"
 import * as Description from "./internal/description.ts"
 import * as Video from "./Video.ts"
 
@@ -62,22 +63,18 @@ export const watch = (id: string, options?: Options): Stream.Stream<Video.Job, V
     100,
     Math.min(Duration.toMillis(Duration.fromInputUnsafe(options?.interval ?? "1 second")), 60_000)
   )
-  return Stream.unwrap(
-    Effect.map(GatewayClient, (client) =>
-      Stream.paginate<Video.Job | undefined, Video.Job, Video.Failure>(
-        undefined,
-        Effect.fnUntraced(function* (previous) {
-          const asked = yield* Clock.monotonicTimeNanos
-          const wait = previous === undefined ? undefined : interval / 1000
-          const job = yield* client.call(Video.getVideo, { params: { id }, query: { wait }, longPoll: wait ?? 0 })
-          const changed = previous?.status !== job.status || previous.progress !== job.progress
-          // A service that ignores `wait` answers at once. Wait here instead, to keep the interval.
-          const early = interval - Number((yield* Clock.monotonicTimeNanos) - asked) / 1e6
-          if (previous !== undefined && previous.status === job.status && early > 0) yield* Effect.sleep(early)
-          return [changed ? [job] : [], Video.isFinal(job.status) ? Option.none() : Option.some(job)] as const
-        })
-      )
-    )
+  return Stream.paginate<Video.Job | undefined, Video.Job, Video.Failure, GatewayClient>(
+    undefined,
+    Effect.fnUntraced(function* (previous) {
+      const asked = yield* Clock.monotonicTimeNanos
+      const wait = previous === undefined ? undefined : interval / 1000
+      const job = yield* call(Video.getVideo, { params: { id }, query: { wait }, longPoll: wait ?? 0 })
+      const changed = previous?.status !== job.status || previous.progress !== job.progress
+      // A service that ignores `wait` answers at once. Wait here instead, to keep the interval.
+      const early = interval - Number((yield* Clock.monotonicTimeNanos) - asked) / 1e6
+      if (previous !== undefined && previous.status === job.status && early > 0) yield* Effect.sleep(early)
+      return [changed ? [job] : [], Video.isFinal(job.status) ? Option.none() : Option.some(job)] as const
+    })
   )
 }
 
