@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Gateway, type GatewayConfig, RetryPolicy, Telemetry } from "@model-gateway/core"
-import { Effect, Exit, Fiber, Logger, Metric, References, Schedule, Stream, Tracer } from "effect"
+import { Deferred, Effect, Exit, Fiber, Logger, Metric, References, Schedule, Stream, Tracer } from "effect"
 import { TestClock } from "effect/testing"
 import * as Stub from "./stub.ts"
 
@@ -171,6 +171,22 @@ describe("telemetry", () => {
       }).pipe(observed(stub), seen.run)
     })
   }
+
+  it.effect("a reader that is interrupted ends the span of a stream of bytes as interrupted", () => {
+    const seen = recorder()
+    const stub = Stub.make(() => new Response("0123456789"))
+    return Effect.gen(function* () {
+      const { videoContent } = yield* Gateway.Gateway
+      const reading = yield* Deferred.make<void>()
+      const fiber = yield* videoContent("v_1").pipe(
+        Stream.runForEach(() => Effect.andThen(Deferred.succeed(reading, undefined), Effect.never)),
+        Effect.forkChild
+      )
+      yield* Deferred.await(reading)
+      yield* Fiber.interrupt(fiber)
+      expect(seen.named("gateway.videoContent").attributes.get("error.type")).toBe("interrupted")
+    }).pipe(observed(stub), seen.run)
+  })
 
   it.effect("a stream of bytes that fails is recorded once, with its error", () => {
     const seen = recorder()
