@@ -1,6 +1,6 @@
-// How clients behave when a server misbehaves: each is run against the same server, and the table in
-// docs/guide/client-comparison.md holds what was seen. It has counts and outcomes, no times. `vitest run --update`
-// writes it.
+// How clients behave when a server misbehaves: each is run against the same server, and the table
+// in docs/guide/client-comparison.md has the results. They are counts and outcomes, not times.
+// `vitest run --update` writes the table.
 import { Schema } from "effect"
 import { readFileSync } from "node:fs"
 import { setTimeout } from "node:timers/promises"
@@ -38,7 +38,7 @@ const endOf = async (client: Made, options: Options, before: Promise<string>): P
 
 const requests = (count: number) => (count === 1 ? "1 request" : `${count} requests`)
 
-/** More attempts than this are not waited for. */
+/** A call is aborted when it sends more requests than this. */
 const most = 4
 
 /** Counts the requests of one call, and the idempotency keys of those. */
@@ -56,7 +56,7 @@ const attempts =
     return `${count}, ${key}: ${end}`
   }
 
-/** How a call ends within that time; later it is still waiting. */
+/** How a call ends within that time, if it does. */
 const within =
   (milliseconds: number, options: Options = {}): Row["cell"] =>
   async (client, peer) => {
@@ -155,7 +155,7 @@ const heading = ({ name }: Compared) => (versions[name] === undefined ? `\`${nam
 
 const line = (cells: ReadonlyArray<string>) => `| ${cells.join(" | ")} |\n`
 
-it("the guide has the table of what was seen (written by vitest run --update)", { timeout: 60_000 }, async () => {
+it("the table of the guide has the results (written by vitest run --update)", { timeout: 60_000 }, async () => {
   const cells = await Promise.all(
     rows.map(async (row) => [row.title, ...(await Promise.all(compared.map((client) => cellOf(row, client))))])
   )

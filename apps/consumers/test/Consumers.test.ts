@@ -45,14 +45,18 @@ describe.each(projects)("%s", (project) => {
 
   it("compiles with every declaration checked, and so do the examples in the documents", async () => {
     const { stdout } = await run(tool(project, "tsc"), ["--skipLibCheck", "false", "--pretty", "false"], { cwd })
-    // What others' declarations lack is theirs: Effect's name types of the DOM, which a project for Node does not have.
+    // Errors in the declarations of others are ignored: Effect's name types of the DOM, which a
+    // project for Node does not have.
     const theirs = (line: string) =>
       line.startsWith("../node_modules/") && !line.includes("/node_modules/@model-gateway/")
     expect(stdout.split("\n").filter((line) => line !== "" && !theirs(line))).toEqual([])
   })
 })
 
-/** The Node that runs this test, and the oldest that the client's packages allow, which npm has for one platform. */
+/**
+ * The Node that runs this test, and the oldest that the client's packages allow, which npm has for
+ * one platform.
+ */
 const nodes = [
   { version: process.version.slice(1), node: process.execPath },
   ...(process.platform === "linux" && process.arch === "x64"

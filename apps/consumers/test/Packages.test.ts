@@ -8,7 +8,10 @@ import { manifestOf, packages, parseManifest, projects, readManifest, tarballs }
 
 const installed = inject("installed")
 
-/** Where the repository is, as its own manifest says. The READMEs link to it, because they are read on npm, too. */
+/**
+ * The repository's address, from its own manifest. The READMEs link to it, because they are read on
+ * npm, too.
+ */
 const repository = readManifest(root).repository?.url.replace(/^git\+(.*)\.git$/, "$1") ?? ""
 
 const attw = join(root, "apps/consumers/node_modules/.bin/attw")
@@ -81,8 +84,8 @@ describe.each(packages)("$manifest.name", ({ folder, manifest, name }) => {
   })
 
   it("@arethetypeswrong/cli finds nothing", async () => {
-    // ESM alone: `esm-only` leaves out what a require() of old would find. The wildcard is spelt out, or none of the
-    // modules behind it would be looked at.
+    // The packages are ESM alone: `esm-only` ignores what an old `require()` would find. The wildcard
+    // is expanded, because attw would skip the modules behind it.
     const options = ["--profile", "esm-only", "--no-definitely-typed", "--no-color", "--no-emoji"]
     const { code, stdout } = await run(
       attw,

@@ -69,6 +69,8 @@ export interface PoolOptions {
  * same origin, and uses the proxies of the environment: see {@link PoolOptions}. All other
  * redirects are responses. The layer fails if a variable for a proxy is not a URL.
  *
+ * Read the body of every response: a long one that nobody reads occupies its connection.
+ *
  * @since 0.1.0
  */
 export const layerHttpClient = (options: PoolOptions = {}): Layer.Layer<HttpClient.HttpClient, Config.ConfigError> =>
@@ -200,7 +202,8 @@ export const layerConfig = (
  *   const ranking = yield* NodeGateway.make({ credential: yield* Config.Redacted("RANKING_KEY") })
  *   const managing = yield* NodeGateway.make({ credential: yield* Config.Redacted("MANAGEMENT_KEY") })
  *   const { data } = yield* managing.listKeys()
- *   const { results } = yield* ranking.rerank({ model: "sandbox/bm25", query: "pears", documents: ["apples", "pears"] })
+ *   const request = { model: "sandbox/bm25", query: "pears", documents: ["apples", "pears"] }
+ *   const { results } = yield* ranking.rerank(request)
  *   return { keys: data.length, results }
  * }).pipe(Effect.scoped)
  * ```

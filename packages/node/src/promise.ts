@@ -136,13 +136,16 @@ type Method =
 type Methods = { readonly [Name in keyof Gateway.Gateway["Service"]]: Plain<Gateway.Gateway["Service"][Name]> }
 
 /**
- * The operations of `Gateway`. Close the client at the end with `await using` or `close()`: its
- * connections would keep the process running for a while.
+ * The operations of `Gateway`. Close the client at the end with `close()`, or with `await using` on
+ * Node 24 or newer: its connections would keep the process running for a while.
  *
  * @since 0.1.0
  */
 export interface Client extends Methods, AsyncDisposable {
-  /** Waits until a video job has completed. Rejects with {@link VideoNotCompleted} if it ends otherwise. */
+  /**
+   * Waits until a video job has completed. Rejects with {@link VideoNotCompleted} if it ends
+   * otherwise.
+   */
   readonly awaitVideo: (id: string, options?: VideoProgress.Options & CallSettings) => Promise<Video.Job>
   /** The job's current state, then every change of it, up to and including its final state. */
   readonly watchVideo: (id: string, options?: VideoProgress.Options & CallSettings) => ReadableStream<Video.Job>
@@ -262,8 +265,10 @@ export const fromLayer = async <E>(
  * import { createWriteStream } from "node:fs"
  * import { pipeline } from "node:stream/promises"
  *
- * await using gateway = await createClient({ retryPolicy: { maxRetries: 5, deadline: "10 minutes" } })
- * const { id } = await gateway.submitVideo({ model: "sandbox/title-card", prompt: "Dawn", duration: 2 })
+ * const retryPolicy = { maxRetries: 5, deadline: "10 minutes" } as const
+ * await using gateway = await createClient({ retryPolicy })
+ * const request = { model: "sandbox/title-card", prompt: "Dawn", duration: 2 }
+ * const { id } = await gateway.submitVideo(request)
  * await gateway.awaitVideo(id)
  * await pipeline(gateway.videoContent(id), createWriteStream("dawn.mp4"))
  * ```

@@ -221,8 +221,8 @@ describe("a form", () => {
         const sender = fileURLToPath(new URL("./support/sender.ts", import.meta.url))
         const { stdout } = yield* Effect.promise(() => run(process.execPath, [sender, origin, small, large]))
         assert.isAbove(received, 2048 * MiB)
-        // Measured: 65 to 68 MiB on an idle machine, and up to 129 MiB on a busy one, where sent blocks
-        // are freed later. Neither depends on the size of the file, so the limit is far from both.
+        // Measured: 65 to 68 MiB on an idle machine, and up to 129 MiB on a busy one, where sent
+        // blocks are freed later. Neither depends on the size of the file.
         assert.isBelow(Number(stdout) / MiB, 256)
       }).pipe(
         Effect.scoped,

@@ -50,10 +50,10 @@ const defaults = { "user-agent": userAgent, "accept-encoding": accepted }
 const defaultsOfRange = { ...defaults, "accept-encoding": "identity" }
 
 /** The pool of the request: long polls have their own, so that short calls never wait for them. */
-export const poolOf = (pools: Pools, fiber: Fiber.Fiber<unknown, unknown>): Dispatcher =>
+const poolOf = (pools: Pools, fiber: Fiber.Fiber<unknown, unknown>): Dispatcher =>
   fiber.getRef(RetryPolicy.CurrentAttempt)?.isLongPoll === true ? pools.longPolls : pools.short
 
-/** Sends the request. Undefined if only the platform's client supports it: upgrades, for example. */
+/** Sends the request. Undefined if only the platform's client supports it, such as an upgrade. */
 export const send = (
   pools: Pools,
   given: HttpClientRequest.HttpClientRequest,
