@@ -85,7 +85,7 @@ export class Gateway extends Context.Service<
       request: Guardrails.AssignRequest
     ) => Effect.Effect<Guardrails.AssignResponse, Guardrails.Failure>
 
-    /** Stores a file. Retried only if the failed attempt cannot have stored it. */
+    /** Stores a file, once for all retries of the call. */
     readonly uploadFile: (
       request: Files.Upload,
       options?: CallOptions
