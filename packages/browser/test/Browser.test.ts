@@ -118,6 +118,15 @@ describe.skipIf(options === undefined)("in a browser", () => {
     expect(await outcome()).toMatch(/^TransportError: uploadFile: the connection failed \(the network failed/)
   })
 
+  it("an upload whose response has a status that does not exist fails at once", async () => {
+    server.on("/api/v1/files", (request, response) => {
+      request.resume()
+      request.on("end", () => response.writeHead(999).end())
+    })
+    await page.evaluate(() => actions.uploadWithin(10, {}))
+    expect(await outcome()).toMatch(/^TransportError: uploadFile: .*999/)
+  })
+
   it.each(["upload", "uploadWatched", "uploadStreamed"] as const)(
     "%s: cancelling stops it at the server",
     async (action) => {

@@ -61,11 +61,15 @@ export const send = ({
       if (xhr.status < 200) return networkFailure()
       // It follows redirects without asking. All that a page learns is where they ended.
       const isRedirected = !followsRedirects && xhr.responseURL !== "" && xhr.responseURL !== url.href
-      resume(
-        Effect.succeed(
-          isRedirected ? redirect(request, xhr.responseURL) : HttpClientResponse.fromWeb(request, responseOf(xhr))
-        )
-      )
+      try {
+        const response = isRedirected
+          ? redirect(request, xhr.responseURL)
+          : HttpClientResponse.fromWeb(request, responseOf(xhr))
+        resume(Effect.succeed(response))
+      } catch (cause) {
+        // `Response` accepts no status above 599.
+        fail(cause)
+      }
     }
     xhr.onerror = networkFailure
     xhr.onabort = () => fail(new DOMException("the request was aborted", "AbortError"))
