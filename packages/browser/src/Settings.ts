@@ -76,14 +76,14 @@ export const fromMeta: Effect.Effect<Settings, InvalidSettings> = Effect.suspend
 
 /**
  * Reads the settings from a JSON document with the fields of {@link Settings}, such as
- * `/model-gateway.json`.
+ * `/model-gateway.json`. It must arrive within 10 seconds.
  *
  * @since 0.1.0
  */
-export const fromJson = (url: string): Effect.Effect<Settings, InvalidSettings, HttpClient.HttpClient> =>
-  Effect.gen(function* () {
+export const fromJson = (url: string): Effect.Effect<Settings, InvalidSettings, HttpClient.HttpClient> => {
+  const invalid = (description: string) => new InvalidSettings({ source: url, description })
+  return Effect.gen(function* () {
     const client = yield* HttpClient.HttpClient
-    const invalid = (description: string) => new InvalidSettings({ source: url, description })
     const response = yield* Effect.mapError(client.get(url, { acceptJson: true }), () =>
       invalid("the document is not reachable")
     )
@@ -92,4 +92,10 @@ export const fromJson = (url: string): Effect.Effect<Settings, InvalidSettings, 
     return yield* Effect.mapError(Schema.decodeUnknownEffect(Settings)(json), (error) =>
       invalid(error.message.replace(/\s+/g, " ").trim())
     )
-  })
+  }).pipe(
+    Effect.timeoutOrElse({
+      duration: "10 seconds",
+      orElse: () => Effect.fail(invalid("the document did not arrive within 10 seconds"))
+    })
+  )
+}
