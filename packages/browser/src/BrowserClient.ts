@@ -1,7 +1,8 @@
 /**
  * The `GatewayClient` for browsers: over `fetch`, with short-lived tokens from the application's
- * own server. The functions of the modules, such as `Rerank.rank`, need nothing else, so that a page
- * bundles only the operations that it calls. `BrowserGateway` provides all operations as methods.
+ * own server. The functions of the modules, such as `Rerank.rank`, need nothing else, so that a
+ * page bundles only the operations that it calls. `BrowserGateway` provides all operations as
+ * methods.
  *
  * Build the layer once, in your main layer or a `ManagedRuntime`: it holds the cached token and the
  * retry budget.
@@ -29,8 +30,9 @@ export type Credential =
   | {
       /**
        * Requested with POST. It returns the response of the gateway's POST `/keys/ephemeral`:
-       * `{ "key": …, "expires_at": … }`. The token is cached and replaced before it expires. If the
-       * gateway rejects it, it is replaced once. `transformClient` does not change these requests.
+       * `{ "key": …, "expires_at": … }`. The token is cached and replaced before it expires. If
+       * the gateway rejects it, it is replaced once. `transformClient` does not change these
+       * requests.
        */
       readonly tokenEndpoint: string | TokenSource.EndpointOptions
       readonly credential?: undefined
@@ -96,11 +98,13 @@ const withTokenEndpoint = Effect.fnUntraced(function* (
  * }).pipe(Effect.provide(BrowserClient.layer({ tokenEndpoint: "/token" })))
  * ```
  *
- * If `credential` is a long-lived key, the layer fails with `LongLivedKeyRefused`. If `baseUrl` is not
- * the address of a gateway, it fails with `InvalidBaseUrl`, which shows the corrected one. If the
- * Effect or the token endpoint returns one, each call fails with a `TransportError` whose `reason` is
- * `credential` and whose `underlying` is that error. The same applies to a
- * `TokenSource.TokenUnavailable` and to all other errors of the Effect.
+ * If `credential` is a long-lived key, the layer fails with `LongLivedKeyRefused`. If `baseUrl` is
+ * not the address of a gateway, it fails with `InvalidBaseUrl`, which shows the corrected one.
+ *
+ * If the Effect or the token endpoint returns a long-lived key, or fails, each call fails with a
+ * `TransportError` whose `reason` is `credential`. Its `underlying` is the `LongLivedKeyRefused`, the
+ * `TokenSource.TokenUnavailable`, or an error of the Effect that is marked with
+ * `GatewayConfig.ShownError`. All other errors of the Effect are left out.
  *
  * @since 0.1.0
  */
@@ -120,11 +124,11 @@ export const layer = (
 }
 
 /**
- * Options of the layers that read the page's settings.
+ * Options of the layers that read the page's settings: all that the settings do not contain.
  *
  * @since 0.1.0
  */
-export type PageOptions = Pick<Options, "http" | "retryBudget" | "retryPolicy" | "transformClient">
+export type PageOptions = Omit<Common, "baseUrl" | "workspaceId">
 
 const fromSettings =
   (options: PageOptions) =>

@@ -1,7 +1,7 @@
 /**
- * The `HttpClient` for browsers. It sends forms and bodies over 1 MiB through XMLHttpRequest, because
- * `fetch` does not report the progress of an upload, and all other requests through `fetch`.
- * Interrupting a call aborts its request in both cases.
+ * The `HttpClient` for browsers. It sends forms and bodies over 1 MiB through XMLHttpRequest,
+ * because `fetch` does not report the progress of an upload, and all other requests through
+ * `fetch`. Interrupting a call aborts its request in both cases.
  *
  * @since 0.1.0
  */
@@ -40,9 +40,9 @@ const mostThroughFetch = 1024 * 1024
  * are text, bytes, Blobs and forms. To send a stream, use `FetchHttpClient.layer`.
  *
  * `FetchHttpClient.RequestInit` adds headers and other options. To replace `fetch`, set
- * `FetchHttpClient.Fetch`. Then uploads go through that function, too, unless the program listens to
- * their progress with `UploadProgress`. An upload that goes through `fetch` has to arrive within the
- * time limit of an attempt, because nothing reports that it moves.
+ * `FetchHttpClient.Fetch`. Then uploads go through that function, too, unless the program listens
+ * to their progress with `UploadProgress`. An upload that goes through `fetch` has to arrive within
+ * the time limit of an attempt, because nothing reports that it moves.
  *
  * Calls of the client follow a redirect if it is that of a GET and leads to the same origin. They
  * fail with `InvalidResponse` after any other. The browser hides its status, which is reported as

@@ -151,6 +151,20 @@ describe("BrowserGateway", () => {
     })
   )
 
+  it.effect("takes all options that the page's settings do not contain, besides a settings document", () =>
+    Effect.gen(function* () {
+      const { fetch } = scripted(({ url }) =>
+        url === "https://app.example/settings.json"
+          ? Response.json({ base_url: baseUrl, token_endpoint: "https://app.example/token" })
+          : Response.json({ key: "mg_ek_1", expires_at: null, ...ranking })
+      )
+      const layer = BrowserGateway.layerJson("https://app.example/settings.json", { maxResponseBytes: 10 })
+      const error = yield* Effect.flip(run(layer, fetch))
+      assert.strictEqual(error._tag, "InvalidResponse")
+      assert.include(error.message, "more than 10 bytes")
+    })
+  )
+
   it.effect("sends no trace headers by default", () =>
     Effect.gen(function* () {
       const { fetch, requests } = scripted(() => Response.json(ranking))

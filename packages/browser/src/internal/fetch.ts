@@ -1,6 +1,6 @@
 /**
- * Sends a request through `fetch`. Effect's own `FetchHttpClient` can also send streams, which takes
- * 3 KB gzipped of every page. Browsers send no streams, or only over HTTP/2.
+ * Sends a request through `fetch`. Effect's own `FetchHttpClient` can also send streams, which
+ * takes 3 KB gzipped of every page. Browsers send no streams, or only over HTTP/2.
  */
 import { CurrentAttempt } from "@model-gateway/core/RetryPolicy"
 import * as Effect from "effect/Effect"
@@ -12,8 +12,9 @@ import * as HttpClientResponse from "effect/http/HttpClientResponse"
 import { bodyOf, headersOf, redirect, transportError } from "./request.ts"
 
 /**
- * Calls of the client follow a redirect only if it is a GET to the same origin. Other requests, such
- * as that of a token, do what `RequestInit` says.
+ * Calls of the client follow a redirect only if it is that of a GET and leads to the same origin.
+ * Other requests, such as that of a token, do what `RequestInit` says. `fetch` hides where a
+ * redirect leads unless it follows it. Therefore a redirected GET is sent again.
  */
 export const send = (
   request: HttpClientRequest.HttpClientRequest,
