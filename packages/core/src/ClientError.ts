@@ -55,8 +55,8 @@ export interface TransportErrorFields extends CallWithoutResponse {
 
 /**
  * The request got no response: the connection was refused or closed, the host name did not resolve,
- * the credential was unavailable, or the request could not be built. `underlying` is the
- * platform's error, without the request and its headers. If the credential was unavailable, it is the Effect's
+ * the credential was unavailable, or the request could not be built. `underlying` is the platform's
+ * error, without the request and its headers. If the credential was unavailable, it is the Effect's
  * error if that is marked with `GatewayConfig.ShownError`, and undefined otherwise.
  *
  * @since 0.1.0
@@ -172,7 +172,7 @@ export class InvalidResponse extends Data.TaggedError("InvalidResponse")<Invalid
   }
 
   override get message(): string {
-    return `${Description.line(this, `the response is invalid: status ${this.status} with ${this.description}`)}. Check that the base URL points to a gateway.`
+    return `${Description.line(this, `the response is invalid: status ${this.status}, ${this.description}`)}. Check that the base URL points to a gateway.`
   }
 
   /** Whether a retry may help, judged by the status alone. */
@@ -200,8 +200,11 @@ export type ClientError = TransportError | TimeoutError | InvalidResponse
 const reasonOf = (cause: unknown): string =>
   cause instanceof Error && cause.message !== "" ? `: ${Description.oneLine(cause.message)}` : ""
 
-const describe = (cause: unknown): string => {
-  if (!(cause instanceof Error)) return "unknown cause"
-  const code: unknown = "code" in cause ? cause.code : undefined
-  return typeof code === "string" ? code : Description.oneLine(cause.message)
-}
+/** The platform's code, such as `ECONNREFUSED`. That of Node's `fetch` is in the error's cause. */
+const describe = (error: unknown): string =>
+  error instanceof Error
+    ? (codeOf(error) ?? codeOf(error.cause) ?? (Description.oneLine(error.message) || error.name))
+    : "unknown cause"
+
+const codeOf = (error: unknown): string | undefined =>
+  error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined

@@ -30,7 +30,7 @@ export const RefusedToken = Context.Reference<Redacted.Redacted<string> | undefi
 
 /**
  * Marks an error of a credential Effect that contains no secret. A `TransportError` then has it as
- * its `cause`, and quotes its message. All other errors of the Effect are left out, because they
+ * `underlying`, and quotes its message. All other errors of the Effect are left out, because they
  * may contain the token, or the password of the store that it comes from.
  *
  * @example

@@ -1,6 +1,6 @@
 /** How errors look in a log, on a console and in JSON. */
 import { describe, expect, it } from "@effect/vitest"
-import { Gateway, type Rerank, RetryPolicy } from "@model-gateway/core"
+import { ClientError, Gateway, type Rerank, RetryPolicy } from "@model-gateway/core"
 import { Cause, Effect, Fiber, Logger } from "effect"
 import { TestClock, TestConsole } from "effect/testing"
 import { inspect } from "node:util"
@@ -42,7 +42,7 @@ const cases: ReadonlyArray<readonly [string, () => Stub.Answer, string, object]>
         ...requestId,
         "retry-after": "7"
       }),
-    "InvalidResponse: rerank: the response is invalid: status 200 with a body that does not match the contract at results[0].index (request req_1, 1 attempt). Check that the base URL points to a gateway.",
+    "InvalidResponse: rerank: the response is invalid: status 200, a body that does not match the contract at results[0].index (request req_1, 1 attempt). Check that the base URL points to a gateway.",
     {
       _tag: "InvalidResponse",
       status: 200,
@@ -58,6 +58,12 @@ const cases: ReadonlyArray<readonly [string, () => Stub.Answer, string, object]>
     () => "cut",
     "TransportError: rerank: the connection failed (ECONNRESET) after 1 attempt. Check the base URL and the network.",
     { _tag: "TransportError", reason: "connection", isRetryable: true }
+  ],
+  [
+    "a status of no operation",
+    () => Stub.failure(418, { headers: requestId }),
+    "InvalidResponse: rerank: the response is invalid: status 418, a status that the operation does not return (request req_1, 1 attempt). Check that the base URL points to a gateway.",
+    { _tag: "InvalidResponse", status: 418 }
   ],
   [
     "a time-out",
@@ -111,4 +117,27 @@ describe("an error is one line without frames", () => {
       )
     }
   }
+})
+
+it.effect("a program can set the stack of an error, as test runners and error reporters do", () =>
+  Effect.gen(function* () {
+    for (const answer of [Stub.failure(429), "cut"] as const) {
+      const error = yield* failureOn(() => answer)
+      error.stack = "another stack"
+      expect(error.stack).toBe("another stack")
+    }
+  })
+)
+
+describe("the connection failed", () => {
+  it.each([
+    [Object.assign(new Error("connect"), { code: "ECONNREFUSED" }), "ECONNREFUSED"],
+    [new TypeError("fetch failed", { cause: Object.assign(new Error(), { code: "ENOTFOUND" }) }), "ENOTFOUND"],
+    [new TypeError("Failed to\nfetch"), "Failed to fetch"],
+    [new TypeError(""), "TypeError"],
+    ["offline", "unknown cause"]
+  ])("%s", (underlying, shown) => {
+    const error = new ClientError.TransportError({ operation: "rerank", attempts: 1, reason: "connection", underlying })
+    expect(error.message).toContain(`the connection failed (${shown}) after 1 attempt`)
+  })
 })

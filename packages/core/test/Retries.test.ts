@@ -287,13 +287,21 @@ describe("the delay between attempts", () => {
     })
   )
 
-  it.effect("is none if Retry-After is longer than the policy waits: the call fails at once", () => {
-    const stub = Stub.make(() => Stub.failure(429, { headers: { "retry-after": "24615" } }))
-    return Effect.gen(function* () {
-      const error = yield* Effect.flip((yield* gateway).rerank(request))
-      expect(error).toMatchObject({ _tag: "TooManyRequests", retryAfter: 24_615, attempts: 1 })
-    }).pipe(stub.run())
-  })
+  for (const [header, retryAfter] of [
+    ["24615", 24_615],
+    ["9".repeat(400), Number.MAX_SAFE_INTEGER]
+  ] as const) {
+    it.effect(
+      `is none if Retry-After is longer than the policy waits, such as ${retryAfter} s: it fails at once`,
+      () => {
+        const stub = Stub.make(() => Stub.failure(429, { headers: { "retry-after": header } }))
+        return Effect.gen(function* () {
+          const error = yield* Effect.flip((yield* gateway).rerank(request))
+          expect(error).toMatchObject({ _tag: "TooManyRequests", retryAfter, attempts: 1 })
+        }).pipe(stub.run())
+      }
+    )
+  }
 
   it.effect("is none after a Retry-After of 0", () =>
     Effect.gen(function* () {

@@ -48,7 +48,16 @@ export const fields = ({
   isRetryable
 })
 
-/** Replaces the frames of the stack, which all lie in this package and in `effect`. */
+/**
+ * Replaces the frames of the stack, which all lie in this package and in `effect`. As in any other
+ * error, a program can set the stack.
+ */
 export const removeFrames = (error: Error): void => {
-  Object.defineProperty(error, "stack", { get: () => String(error), configurable: true })
+  Object.defineProperty(error, "stack", {
+    get: () => String(error),
+    set: (value: unknown) => {
+      Object.defineProperty(error, "stack", { value, writable: true })
+    },
+    configurable: true
+  })
 }

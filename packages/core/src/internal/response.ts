@@ -180,9 +180,9 @@ const retryAfterOf = (response: HttpClientResponse, envelope: unknown, now: numb
   const header = response.headers["retry-after"]
   if (header !== undefined) {
     const date = response.headers["date"]
-    // `Date.parse` alone would accept "-3" as a day in March 2001.
+    // `Date.parse` alone would accept "-3" as a day in March 2001. JSON has no infinite numbers.
     const seconds = /^\d+$/.test(header)
-      ? Number(header)
+      ? Math.min(Number(header), Number.MAX_SAFE_INTEGER)
       : header.endsWith("GMT")
         ? (Date.parse(header) - (date === undefined ? now : Date.parse(date))) / 1000
         : undefined
