@@ -59,8 +59,12 @@ describe("a JSON response", () => {
     Effect.gen(function* () {
       const ranking = { ...Stub.ranking, model: "Größe ☃ 𝄞" }
       const bytes = new TextEncoder().encode(JSON.stringify(ranking))
-      const pieces = Stream.toReadableStream(Stream.fromIterable(Array.from(bytes, (byte) => Uint8Array.of(byte))))
-      expect(yield* rerank(() => new Response(pieces))).toEqual(ranking)
+      const pieces = () =>
+        Stream.toReadableStream(Stream.fromIterable(Array.from(bytes, (byte) => Uint8Array.of(byte))))
+      expect(yield* rerank(() => new Response(pieces()))).toEqual(ranking)
+      // A browser joins the values of a header that was sent twice.
+      const headers = { "content-length": `${bytes.length}, ${bytes.length}` }
+      expect(yield* rerank(() => new Response(pieces(), { headers }))).toEqual(ranking)
     })
   )
 
@@ -72,7 +76,7 @@ describe("a JSON response", () => {
       )
       expect(error).toMatchObject({ ...tooLong(5000), status: 200, isRetryable: false })
       expect(error.message).toContain("5000 bytes")
-      expect(state.chunks).toBe(0)
+      expect(state).toEqual({ chunks: 0, cancelled: true })
     })
   })
 

@@ -44,13 +44,15 @@ const locationOf = ({ headers }: HttpClientResponse): string | undefined =>
 export const readText = (response: HttpClientResponse, limit: number): Effect.Effect<string, AttemptFailure<never>> => {
   const { "content-encoding": encoding, "content-length": length } = response.headers
   const tooLong = invalid(response, `a body of more than ${limit} bytes (maxResponseBytes in the configuration)`)
-  const isKnown = length !== undefined && encoding === undefined
-  const text = !isKnown
-    ? streamedText(response, limit)
-    : Number(length) <= limit
+  /** NaN: not known. */
+  const size = encoding === undefined ? Number(length) : NaN
+  const text =
+    size <= limit
       ? response.text
-      : // Reading begins and is interrupted: a body that nobody reads would occupy its connection.
-        Effect.raceFirst(streamedText(response, 0), Effect.succeed(undefined))
+      : size > limit
+        ? // Reading begins and is interrupted: a body that nobody reads would occupy its connection.
+          Effect.raceFirst(streamedText(response, 0), Effect.succeed(undefined))
+        : streamedText(response, limit)
   return Effect.flatMap(
     // A browser hides the encoding of a response from another origin. Its length is checked again.
     Effect.mapError(text, requestFailure),
