@@ -130,14 +130,18 @@ const bodyOf = ({ body }: HttpClientRequest.HttpClientRequest): string | Uint8Ar
   }
 }
 
-/** The response, with a compressed body decoded. A part of one cannot be decoded. */
+/** Statuses of responses without a body, or with a part of one, which cannot be decoded. */
+const undecoded: ReadonlySet<number> = new Set([204, 206, 304])
+
+/** The response, with a compressed body decoded. */
 const responseOf = (
   request: HttpClientRequest.HttpClientRequest,
   status: number,
   headers: IncomingHttpHeaders,
   body: Body
 ): DispatchedResponse => {
-  const codings = request.method === "HEAD" || status === 206 ? undefined : codingsOf(headers["content-encoding"])
+  const hasWhole = request.method !== "HEAD" && !undecoded.has(status) && headers["content-length"] !== "0"
+  const codings = hasWhole ? codingsOf(headers["content-encoding"]) : undefined
   if (codings === undefined) return new DispatchedResponse(request, status, headers, body)
   const { "content-encoding": _, "content-length": __, ...others } = headers
   return new DispatchedResponse(request, status, others, decoded(body, codings))

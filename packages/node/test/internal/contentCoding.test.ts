@@ -56,6 +56,22 @@ describe("a response in", () => {
       assert.strictEqual(yield* (yield* get()).text, "")
     }).pipe(Effect.provide(client(send("gzip", gzipSync("")))))
   )
+
+  it.live("a coding, but without a body, is an empty text", () =>
+    Effect.gen(function* () {
+      for (const status of [204, 304, 403])
+        assert.strictEqual(yield* (yield* get({ "x-status": `${status}` })).text, "")
+    }).pipe(
+      Effect.provide(
+        client((request, response) => {
+          const status = Number(request.headers["x-status"])
+          response
+            .writeHead(status, { "content-encoding": "gzip", ...(status === 403 && { "content-length": 0 }) })
+            .end()
+        })
+      )
+    )
+  )
 })
 
 describe("a compressed response", () => {
