@@ -36,7 +36,10 @@ import { withUserAgent } from "./internal/userAgent.ts"
  * @since 0.1.0
  */
 export interface PoolOptions {
-  /** The maximum number of connections to the gateway. Default: 64. */
+  /**
+   * The maximum number of connections to the gateway. Each call occupies one, a download until it is
+   * read. Further calls wait. Default: 64.
+   */
   readonly connections?: number | undefined
   /**
    * The maximum number of further connections for long polls, such as those of
