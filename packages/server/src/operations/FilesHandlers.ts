@@ -85,12 +85,11 @@ const make = Effect.gen(function* () {
   const upload = Effect.fnUntraced(
     function* (request: HttpServerRequest.HttpServerRequest, workspace: Workspace, idempotencyKey: string | undefined) {
       const { ephemeral, key } = yield* currentCaller
-      let isRecorded = false
       const id = yield* files.nextId
       return yield* Upload.receive(
         request,
         { key: keyOf("files", id), maxBytes: yield* BodyLimit.ofRequest },
-        ({ bytes, contentType, filename, key: objectKey, purpose, sha256 }) =>
+        ({ bytes, contentType, filename, key: objectKey, purpose, sha256 }, keep) =>
           IdempotentRequest.onceInTransaction(
             services,
             {
@@ -113,16 +112,9 @@ const make = Effect.gen(function* () {
                 objectKey
               })
             ).pipe(
-              Effect.tap(() =>
-                Effect.sync(() => {
-                  isRecorded = true
-                })
-              ),
+              Effect.tap(() => keep),
               Effect.map(toWire)
             )
-          ).pipe(
-            // The answer names the file of an earlier request: these bytes are a copy of it.
-            Effect.tap(() => (isRecorded ? Effect.void : Effect.ignore(objects.remove(objectKey))))
           )
       ).pipe(Effect.provideService(ObjectStore, objects))
     },

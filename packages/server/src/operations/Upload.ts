@@ -75,8 +75,10 @@ const filenameOf = (name: string): string => {
 }
 
 /**
- * Reads the form, stores the file under `key` and calls `record`. If anything fails before `record`
- * succeeds, the object is removed: a wrong form, a failure or an interruption.
+ * Reads the form, stores the file under `key` and calls `record`, which runs `keep` when it has
+ * written a record of the object. Without that, the object is removed: after a wrong form, a
+ * failure or an interruption, or if the answer names an earlier file. If `record` fails after
+ * `keep`, the record may have been committed all the same. The sweep removes the object if not.
  *
  * Fails with a 400 if the form is wrong or incomplete or the file is empty, with a 413 as soon as
  * the file exceeds `maxBytes`, and as `record` does.
@@ -84,21 +86,16 @@ const filenameOf = (name: string): string => {
 export const receive = Effect.fn("Upload.receive")(function* <A, E, R>(
   request: HttpServerRequest.HttpServerRequest,
   { key, maxBytes }: { readonly key: string; readonly maxBytes: number },
-  record: (uploaded: Uploaded) => Effect.Effect<A, E, R>
+  record: (uploaded: Uploaded, keep: Effect.Effect<void>) => Effect.Effect<A, E, R>
 ) {
   const objects = yield* ObjectStore
-  let kept = false
+  let isKept = false
+  const keep = Effect.sync(() => {
+    isKept = true
+  })
   return yield* read(request, key, maxBytes).pipe(
-    Effect.flatMap((uploaded) =>
-      Effect.uninterruptible(
-        Effect.tap(record(uploaded), () =>
-          Effect.sync(() => {
-            kept = true
-          })
-        )
-      )
-    ),
-    Effect.onError(() => (kept ? Effect.void : Effect.ignore(objects.remove(key))))
+    Effect.flatMap((uploaded) => Effect.uninterruptible(record(uploaded, keep))),
+    Effect.ensuring(Effect.suspend(() => (isKept ? Effect.void : Effect.ignore(objects.remove(key)))))
   )
 })
 
