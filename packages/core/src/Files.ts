@@ -419,8 +419,8 @@ export const get = (fileId: string, options?: Scope): Effect.Effect<File, Failur
 /**
  * Streams a file's bytes. With `provider`, always the whole file.
  *
- * Like `Video.content`, it continues after an interruption. A file of a provider cannot be continued:
- * the stream then fails.
+ * Like `Video.content`, it continues after an interruption. A file of a provider cannot be
+ * continued: the stream then fails.
  *
  * @since 0.1.0
  */

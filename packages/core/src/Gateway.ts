@@ -94,8 +94,8 @@ export class Gateway extends Context.Service<
     readonly listFiles: (options?: Files.Scope & PageOptions) => Effect.Effect<Files.FileList, Files.Failure>
     readonly getFile: (fileId: string, options?: Files.Scope) => Effect.Effect<Files.File, Files.Failure>
     /**
-     * Streams a file's bytes. With `provider`, always the whole file. Continues after an interruption
-     * with the bytes that are missing, except with `provider`.
+     * Streams a file's bytes. With `provider`, always the whole file. Continues after an
+     * interruption with the bytes that are missing, except with `provider`.
      */
     readonly fileContent: (
       fileId: string,
@@ -104,7 +104,8 @@ export class Gateway extends Context.Service<
 
     /**
      * Returns a job's current state. With `wait`, such as `"30 seconds"`, the service responds when
-     * the status changes or after that time, at most 60 seconds, and the call is retried through a restart of the service.
+     * the status changes or after that time, at most 60 seconds, and the call is retried through a
+     * restart of the service.
      */
     readonly getVideo: (
       id: string,

@@ -120,9 +120,9 @@ export interface Options {
    */
   readonly retryPolicy?: RetryPolicy | undefined
   /**
-   * Changes the `HttpClient` of this client, for example with `HttpClient.mapRequest`. It runs once,
-   * when the layer is built. What it adds applies to every attempt, after the client has set its
-   * headers. Default: none.
+   * Changes the `HttpClient` of this client, for example with `HttpClient.mapRequest`. It runs
+   * once, when the layer is built. What it adds applies to every attempt, after the client has set
+   * its headers. Default: none.
    */
   readonly transformClient?: TransformClient | undefined
   /**
@@ -179,7 +179,8 @@ export const layer = (options: Options): Layer.Layer<GatewayConfig, InvalidBaseU
   Layer.effect(GatewayConfig, fromOptions(options))
 
 /**
- * The options of {@link Options}, where the address, the credential and the workspace are `Config`s.
+ * The options of {@link Options}, where the address, the credential and the workspace are
+ * `Config`s.
  *
  * @since 0.1.0
  */

@@ -70,8 +70,8 @@ export const phrases = {
 
 /**
  * The statuses after which the same request may succeed later. 408 means that the request did not
- * arrive in time; no operation lists it, so the client reports it as `InvalidResponse`. A 500 is not
- * one of them, because it does not tell whether the work was done.
+ * arrive in time; no operation lists it, so the client reports it as `InvalidResponse`. A 500 is
+ * not one of them, because it does not tell whether the work was done.
  *
  * @since 0.1.0
  */

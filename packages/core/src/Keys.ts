@@ -145,8 +145,8 @@ export { type EphemeralOperation, ephemeralOperations, EphemeralRequest } from "
 
 /**
  * The new ephemeral key. The response contains no secret of the parent key, so a server can pass it
- * to a page: encoded with this schema, because `JSON.stringify` hides the key. `expires_at` is never
- * later than the parent's expiry.
+ * to a page: encoded with this schema, because `JSON.stringify` hides the key. `expires_at` is
+ * never later than the parent's expiry.
  *
  * @example
  * ```ts
@@ -322,9 +322,9 @@ export type Failure = Operation.ErrorOf<typeof createKey> | ClientError
 /**
  * Creates a key that lives for at most 15 minutes and spends from the calling key's budget. A
  * server calls this and passes the response to a page, which cannot keep a secret: see
- * {@link EphemeralResponse}. `expires_in` is
- * in seconds, from 1 to 900 (default: 900). Management keys and ephemeral keys fail with
- * `Forbidden`. If the response to an attempt is lost, its key stays unused until it expires.
+ * {@link EphemeralResponse}. `expires_in` is in seconds, from 1 to 900 (default: 900). Management
+ * keys and ephemeral keys fail with `Forbidden`. If the response to an attempt is lost, its key
+ * stays unused until it expires.
  *
  * @since 0.1.0
  */

@@ -2,9 +2,9 @@
  * Decides when a failed call is retried, after what delay, and for how long.
  *
  * The client retries the statuses 408, 429, 502, 503, 504, 524 and 529, connection failures and
- * attempts that timed out. It retries nothing else. A POST that is not safe to repeat (it creates something
- * and has no idempotency key) is retried only after a 429 or a 503, which guarantee that nothing
- * was done.
+ * attempts that timed out. It retries nothing else. A POST that is not safe to repeat (it creates
+ * something and has no idempotency key) is retried only after a 429 or a 503, which guarantee that
+ * nothing was done.
  *
  * `RetryPolicy` is a `Context.Reference`: it has a default, and you can set it for a layer or for a
  * single call.

@@ -321,8 +321,8 @@ export const submit = (request: Request, options?: CallOptions): Effect.Effect<J
 
 /**
  * Returns a job's current state. With `wait`, such as `"30 seconds"`, the service responds when the
- * status changes or after that time, at most 60 seconds. It extends the time limits, and the call is retried through an
- * outage of the service, as `VideoProgress.watch` describes.
+ * status changes or after that time, at most 60 seconds. It extends the time limits, and the call
+ * is retried through an outage of the service, as `VideoProgress.watch` describes.
  *
  * @since 0.1.0
  */
@@ -337,9 +337,10 @@ export const get = (
 /**
  * Streams one of a finished job's videos. Default for `index`: 0, the first.
  *
- * A download that is interrupted continues with the bytes that are missing: after a lost connection,
- * after a body that ends early, and after the policy's `stallTimeout` without a byte. It fails if the
- * content has changed meanwhile. A time in which the reader requests no bytes does not count.
+ * A download that is interrupted continues with the bytes that are missing: after a lost
+ * connection, after a body that ends early, and after the policy's `stallTimeout` without a byte.
+ * It fails if the content has changed meanwhile. A time in which the reader requests no bytes does
+ * not count.
  *
  * @since 0.1.0
  */

@@ -6,8 +6,8 @@ import * as Schedule from "effect/Schedule"
 import type { RetryPolicy, RetryReason } from "../RetryPolicy.ts"
 
 /**
- * The delays of one call, in milliseconds. Undefined: do not retry. Each reason has its own schedule, which starts from its
- * beginning.
+ * The delays of one call, in milliseconds. Undefined: do not retry. Each reason has its own
+ * schedule, which starts from its beginning.
  */
 export const makeNextDelay = (policy: RetryPolicy) => {
   const steps = new Map<RetryReason, Step>()

@@ -31,8 +31,8 @@ export interface Request {
   /** Default: a new key, if the operation accepts one. */
   readonly idempotencyKey?: string | undefined
   /**
-   * Seconds for which the service may hold the request until something changes. They extend the time
-   * limits. Such a request is retried for as long as the policy's deadline, up to 30 times and
+   * Seconds for which the service may hold the request until something changes. They extend the
+   * time limits. Such a request is retried for as long as the policy's deadline, up to 30 times and
    * whatever the retry budget, unless the policy allows no retries.
    */
   readonly longPoll?: number | undefined
