@@ -9,6 +9,7 @@ import * as Data from "effect/Data"
 import { constUndefined } from "effect/Function"
 import * as Effect from "effect/Effect"
 import type * as HttpClient from "effect/http/HttpClient"
+import { NodeInspectSymbol } from "effect/Inspectable"
 import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
@@ -79,6 +80,11 @@ export class InvalidBaseUrl extends Data.TaggedError("InvalidBaseUrl")<{
 }> {
   override get message(): string {
     return `The base URL must be an HTTP or HTTPS URL that ends in /api/v1, without credentials, query and fragment, such as ${this.corrected}`
+  }
+
+  /** One line. */
+  override [NodeInspectSymbol](): string {
+    return String(this)
   }
 }
 

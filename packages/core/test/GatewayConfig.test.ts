@@ -3,6 +3,7 @@ import { CurrentKey, GatewayConfig, RetryPolicy } from "@model-gateway/core"
 import { Config, ConfigProvider, Effect, Redacted, Schedule } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
 import * as Stub from "./stub.ts"
+import { inspect } from "node:util"
 
 const from = (settings: { readonly [name: string]: string }) =>
   Effect.provide(GatewayConfig.GatewayConfig, GatewayConfig.layerConfig).pipe(
@@ -87,6 +88,7 @@ describe("the base URL", () => {
       expect(error._tag).toBe("InvalidBaseUrl")
       expect(error.message).toContain(error.corrected)
       expect(error.message).not.toContain("s3cret")
+      expect(inspect(error)).toBe(`InvalidBaseUrl: ${error.message}`)
       return error.corrected
     })
 
