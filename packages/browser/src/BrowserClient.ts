@@ -102,8 +102,8 @@ const withTokenEndpoint = Effect.fnUntraced(function* (
  * not the address of a gateway, it fails with `InvalidBaseUrl`, which shows the corrected one.
  *
  * If the Effect or the token endpoint returns a long-lived key, or fails, each call fails with a
- * `TransportError` whose `reason` is `credential`. Its `underlying` is the `LongLivedKeyRefused`, the
- * `TokenSource.TokenUnavailable`, or an error of the Effect that is marked with
+ * `TransportError` whose `reason` is `credential`. Its `underlying` is the `LongLivedKeyRefused`,
+ * the `TokenSource.TokenUnavailable`, or an error of the Effect that is marked with
  * `GatewayConfig.ShownError`. All other errors of the Effect are left out.
  *
  * @since 0.1.0

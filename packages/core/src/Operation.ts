@@ -76,7 +76,9 @@ export interface Operation<
   readonly access: Who
   readonly idempotency: Idempotency
   readonly bodyLimit: BodyLimit
-  /** The client's time limit for a response, in seconds: longer than the service takes by default. */
+  /**
+   * The client's time limit for a response, in seconds: longer than the service takes by default.
+   */
   readonly timeLimit: number
   /** The body of a successful response. */
   readonly success: Success

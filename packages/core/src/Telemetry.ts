@@ -3,8 +3,8 @@
  * then adds nothing to a page. `@model-gateway/node` switches it on.
  *
  * With {@link layer}, each call has a span around the spans of its HTTP requests, each retry has a
- * debug log, and the metrics are updated. Spans are created only if a tracer is installed. All names
- * follow OpenTelemetry's conventions for generative AI and HTTP where these have one. Nothing
+ * debug log, and the metrics are updated. Spans are created only if a tracer is installed. All
+ * names follow OpenTelemetry's conventions for generative AI and HTTP where these have one. Nothing
  * recorded contains a credential, the text of a document or a parameter of a request's body.
  *
  * @example

@@ -42,7 +42,7 @@ export const Metadata = Schema.StructWithRest(Schema.Struct(known), [
   Schema.makeFilter(
     (trace) => Object.keys(trace).filter((key) => !Object.hasOwn(known, key)).length <= maxAdditionalKeys,
     {
-      // A call instead of a template: a bundler drops unused calls, and keeps what a template reads.
+      // Not a template: a bundler drops unused calls, and keeps what a template reads.
       expected: `at most ${maxAdditionalKeys} keys besides `.concat(Object.keys(known).join(", "))
     }
   )

@@ -3,8 +3,8 @@
  *
  * Follow a job with the client that submitted it: a key can read only the jobs of its workspace. If
  * the client's credential is an Effect, every request asks it again, so that short-lived tokens can
- * be renewed while a job runs. Only an ephemeral key with `own_files` must outlive the job, because no
- * other key with `own_files` can read it.
+ * be renewed while a job runs. Only an ephemeral key with `own_files` must outlive the job, because
+ * no other key with `own_files` can read it.
  *
  * @since 0.1.0
  */
@@ -37,10 +37,10 @@ export interface Options {
  * its final state.
  *
  * Requests use the client's credential and its retry policy. A restart of the service does not end
- * the Stream: each request is retried up to 30 times, with the policy's delays, within its deadline.
- * With the default policy, the Stream fails with the last error after an outage of about 4 minutes.
- * A `Retry-After` beyond the policy's maximum and an error that no retry can help fail it at once. With
- * `RetryPolicy.none`, every error does.
+ * the Stream: each request is retried up to 30 times, with the policy's delays, within its
+ * deadline. With the default policy, the Stream fails with the last error after an outage of about
+ * 4 minutes. A `Retry-After` beyond the policy's maximum and an error that no retry can help fail
+ * it at once. With `RetryPolicy.none`, every error does.
  *
  * @example
  * ```ts

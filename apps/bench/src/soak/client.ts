@@ -73,8 +73,8 @@ const tagOf = (error: unknown): string => {
 }
 
 /**
- * Milliseconds, without the time in which an upload moves. A job takes 3 seconds at most, and each of
- * the requests that follow it has the deadline of a call. A download has no limit as a whole.
+ * Milliseconds, without the time in which an upload moves. A job takes 3 seconds at most, and each
+ * of the requests that follow it has the deadline of a call. A download has no limit as a whole.
  */
 const limitOf = {
   call: limits.deadline,

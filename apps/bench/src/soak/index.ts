@@ -38,8 +38,8 @@ export const defaults = {
 export const allowance = 500
 
 /**
- * How much the heap may grow from the first quarter to the last, in bytes. In a short run, the first
- * quarter ends before everything was used once.
+ * How much the heap may grow from the first quarter to the last, in bytes. In a short run, the
+ * first quarter ends before everything was used once.
  */
 const growth = 8_000_000
 

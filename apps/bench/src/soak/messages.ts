@@ -1,6 +1,8 @@
 /** The messages between the processes of the soak. */
 
-/** The limits of the client's policy, in milliseconds. They are short, so that they are met often. */
+/**
+ * The limits of the client's policy, in milliseconds. They are short, so that they are met often.
+ */
 export interface Limits {
   readonly attempt: number
   readonly deadline: number

@@ -58,7 +58,9 @@ export class Session extends Context.Service<
     /** Exchanges an ordinary key; fails with what the gateway says of it. */
     readonly signIn: (key: Redacted.Redacted<string>) => Effect.Effect<void, SignInError>
     readonly signOut: Effect.Effect<void>
-    /** The gateway rejected the short-lived key: without a typed key, nobody is signed in any more. */
+    /**
+     * The gateway rejected the short-lived key: without a typed key, nobody is signed in any more.
+     */
     readonly refused: Effect.Effect<void>
     /** The credential of every ordinary call. */
     readonly token: Effect.Effect<Redacted.Redacted<string>, unknown>

@@ -1,7 +1,7 @@
 /**
- * A program with plain async/await. `node src/search.ts <seconds>` gives up after that many seconds,
- * or at Ctrl+C. The process ends by itself, because `close` ends the client's connections. On Node
- * 24, `await using` closes the client, too.
+ * A program with plain async/await. `node src/search.ts <seconds>` gives up after that many
+ * seconds, or at Ctrl+C. The process ends by itself, because `close` ends the client's connections.
+ * On Node 24, `await using` closes the client, too.
  */
 import { createClient, PaymentRequired, TimeoutError, TransportError, Unauthorized } from "@model-gateway/node/promise"
 
