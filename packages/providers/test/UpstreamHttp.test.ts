@@ -456,10 +456,11 @@ describe("UpstreamHttp", () => {
   it.live("reports a link that does not lead to a file", () =>
     Effect.gen(function* () {
       const { always, state, url } = yield* double
-      const timeLimit = Duration.millis(100)
-      const upstream = yield* UpstreamHttp.make({ baseUrl: url, timeLimit })
+      const upstream = yield* UpstreamHttp.make({ baseUrl: url })
+      const hasty = yield* UpstreamHttp.make({ baseUrl: url, timeLimit: Duration.millis(300) })
       const secure = yield* UpstreamHttp.make({ baseUrl: "https://api.example.com" })
-      const fails = (scripted: Scripted, target = `${url}/a.mp4?signature=secret`, http = upstream) =>
+      const link = `${url}/a.mp4?signature=secret`
+      const fails = (scripted: Scripted, target = link, http = upstream) =>
         Effect.sync(() => always(scripted)).pipe(
           Effect.andThen(Stream.runDrain(http.download({ url: target, model: "m" }))),
           Effect.flip,
@@ -476,9 +477,15 @@ describe("UpstreamHttp", () => {
         503
       ])
       const type = { "content-type": "video/mp4" }
-      assert.deepStrictEqual(yield* fails({ fault: "cutBody", headers: type }), [new ProviderErrors.Timeout(), 200])
-      assert.deepStrictEqual(yield* fails({ fault: "hangBody", headers: type }), [new ProviderErrors.Timeout(), 200])
-      assert.deepStrictEqual(yield* fails({ fault: "hang" }), [new ProviderErrors.Timeout(), undefined])
+      assert.deepStrictEqual(yield* fails({ fault: "cutBody", headers: type }, link, hasty), [
+        new ProviderErrors.Timeout(),
+        200
+      ])
+      assert.deepStrictEqual(yield* fails({ fault: "hangBody", headers: type }, link, hasty), [
+        new ProviderErrors.Timeout(),
+        200
+      ])
+      assert.deepStrictEqual(yield* fails({ fault: "hang" }, link, hasty), [new ProviderErrors.Timeout(), undefined])
       const before = state.requests.length
       const loop = { status: 302, headers: { location: "/again" } }
       assert.deepStrictEqual(yield* fails(loop), ["more than 5 redirects", undefined])
