@@ -192,8 +192,12 @@ const anyDamagesOf = (limits: Limits, forLong: number): ReadonlyArray<Damage> =>
     name: "informational answers",
     weight: 3,
     run: (exchange, answer) => {
-      exchange.response.writeProcessing()
-      exchange.response.writeEarlyHints({ link: "</style.css>; rel=preload" })
+      // While the response before it on the connection is not finished, Node would write these after
+      // the head of the response, as a part of its body.
+      if (exchange.response.socket !== null) {
+        exchange.response.writeProcessing()
+        exchange.response.writeEarlyHints({ link: "</style.css>; rel=preload" })
+      }
       send(exchange, answer)
     }
   },
