@@ -32,7 +32,8 @@ export const IdempotencyKeySource = Context.Reference<(size: number) => Uint8Arr
  *
  * const submit = Effect.gen(function* () {
  *   const gateway = yield* Gateway.Gateway
- *   const call = gateway.submitVideo(request, { idempotencyKey: yield* IdempotencyKeySource.makeKey })
+ *   const idempotencyKey = yield* IdempotencyKeySource.makeKey
+ *   const call = gateway.submitVideo(request, { idempotencyKey })
  *   // The second call returns the job of the first one.
  *   return yield* Effect.catchTag(call, "TimeoutError", () => call)
  * })

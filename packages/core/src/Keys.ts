@@ -154,7 +154,8 @@ export { type EphemeralOperation, ephemeralOperations, EphemeralRequest } from "
  * import { Effect } from "effect"
  * import { HttpServerResponse } from "effect/http"
  *
- * const token = Effect.flatMap(Keys.createEphemeral(), HttpServerResponse.schemaJson(Keys.EphemeralResponse))
+ * const respond = HttpServerResponse.schemaJson(Keys.EphemeralResponse)
+ * const token = Effect.flatMap(Keys.createEphemeral(), respond)
  * ```
  *
  * @since 0.1.0

@@ -194,9 +194,11 @@ export type Failure = Operation.ErrorOf<typeof rerank> | ClientError
  * import { Rerank } from "@model-gateway/core"
  * import { Effect } from "effect"
  *
- * const best = Rerank.rank({ model: "sandbox/bm25", query: "pears", documents: ["apples", "pears"] }).pipe(
- *   Effect.map(({ results }) => results[0]?.document.text)
- * )
+ * const best = Rerank.rank({
+ *   model: "sandbox/bm25",
+ *   query: "pears",
+ *   documents: ["apples", "pears"]
+ * }).pipe(Effect.map(({ results }) => results[0]?.document.text))
  * ```
  *
  * @since 0.1.0

@@ -37,8 +37,8 @@ import { withUserAgent } from "./internal/userAgent.ts"
  */
 export interface PoolOptions {
   /**
-   * The maximum number of connections to the gateway. Each call occupies one, a download until it is
-   * read. Further calls wait. Default: 64.
+   * The maximum number of connections to the gateway. Each call occupies one, a download until it
+   * is read. Further calls wait. Default: 64.
    */
   readonly connections?: number | undefined
   /**
@@ -203,7 +203,8 @@ export const layerConfig = (
  *
  * const program = Effect.gen(function*() {
  *   const ranking = yield* NodeGateway.make({ credential: yield* Config.Redacted("RANKING_KEY") })
- *   const managing = yield* NodeGateway.make({ credential: yield* Config.Redacted("MANAGEMENT_KEY") })
+ *   const managementKey = yield* Config.Redacted("MANAGEMENT_KEY")
+ *   const managing = yield* NodeGateway.make({ credential: managementKey })
  *   const { data } = yield* managing.listKeys()
  *   const request = { model: "sandbox/bm25", query: "pears", documents: ["apples", "pears"] }
  *   const { results } = yield* ranking.rerank(request)

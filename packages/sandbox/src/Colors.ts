@@ -1,13 +1,16 @@
 /**
  * Ranks images by words for what is in every picture: colors, brightness and shape.
  *
- * | Words | Score of an image, from 0 to 1 |
- * |---|---|
- * | `black`, `white`, `gray`, `red`, `orange`, `brown`, `yellow`, `green`, `cyan`, `blue`, `purple`, `pink` (also `grey`, `turquoise`, `teal`, `violet`, `magenta`) | the fraction of the picture with that color |
- * | `dark`, `light`, `bright` or `pale` before a color | the fraction with that color in that tone |
- * | `dark`, `light`, `bright`, `pale` | the darkness or brightness of the whole picture |
- * | `colorful`, `monochrome` | how colorful the picture is; the fraction that is black, white or gray |
- * | `portrait`, `landscape`, `square` | 1 if the picture has that shape, else 0 |
+ * The score of an image, from 0 to 1, by word:
+ *
+ * - a color: the fraction of the picture with that color. The colors are `black`, `white`, `gray`,
+ *   `red`, `orange`, `brown`, `yellow`, `green`, `cyan`, `blue`, `purple` and `pink`; `grey`,
+ *   `turquoise`, `teal`, `violet` and `magenta` are other names of some
+ * - `dark`, `light`, `bright` or `pale` before a color: the fraction with that color in that tone
+ * - `dark`, `light`, `bright` or `pale` alone: the darkness or brightness of the whole picture
+ * - `colorful`: how colorful the picture is
+ * - `monochrome`: the fraction that is black, white or gray
+ * - `portrait`, `landscape`, `square`: 1 if the picture has that shape, else 0
  *
  * An image's score is the mean over these words of the query. A text's score is that of
  * `sandbox/bm25`. A document with both has the higher one.
@@ -134,7 +137,7 @@ const makeDecoder: Effect.Effect<Decode> = Effect.map(
               catch: () => invalid(index, "the image cannot be decoded")
             }),
             () => {
-              // As it is shown: a photo's orientation may exchange the width and height of its file.
+              // As it is shown: an orientation may exchange the width and height of the file.
               const width = Math.min(side, image.width)
               const height = Math.min(side, image.height)
               context.fillRect(0, 0, width, height)

@@ -5,7 +5,7 @@
  * |---|---|---|
  * | `sandbox/bm25` | ranks by BM25 | 0.001 credits a search unit |
  * | `sandbox/bm25:free` | the same | free, counts against the key's free requests |
- * | `sandbox/colors` | ranks images by words for colors, brightness and shape | 0.001 credits a search unit |
+ * | `sandbox/colors` | ranks images by color, brightness and shape | 0.001 credits a search unit |
  * | `sandbox/tones` | transcribes keypad tones in WAV audio | 0.0001 credits a second |
  * | `sandbox/title-card` | renders the prompt as a moving title card | 0.01 credits a second |
  * | `sandbox/status-<code>` | answers with that failure | nothing |
@@ -206,7 +206,10 @@ const statusOffers: Offers = [
  * import { make } from "@model-gateway/sandbox/Sandbox"
  * import { Effect } from "effect"
  *
- * const names = Effect.map(make(), (offers) => offers.map(({ publicId }) => publicId)).pipe(Effect.scoped)
+ * const names = make().pipe(
+ *   Effect.map((offers) => offers.map(({ publicId }) => publicId)),
+ *   Effect.scoped
+ * )
  * ```
  *
  * @since 0.1.0

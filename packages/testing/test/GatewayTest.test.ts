@@ -524,7 +524,7 @@ describe("a handler", () => {
   it.effect("that fails with an error of another operation fails the test", () =>
     Effect.gen(function* () {
       const reads = Effect.flatMap(gateway, ({ currentKey }) => currentKey)
-      // @ts-expect-error a ServiceUnavailable is none of GET /key
+      // @ts-expect-error GET /key has no 503
       expect(yield* defectOf(reads.pipe(run({ currentKey: Samples.errors[503] })))).toContain(
         'the handler of "currentKey" failed with an error of another operation: Expected an error of the statuses 401, 500'
       )

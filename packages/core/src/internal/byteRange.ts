@@ -44,7 +44,8 @@ const numberOf = (text: string | undefined): number | undefined =>
   text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined
 
 /**
- * Whether the part is in a range that was requested. A service may return the whole content instead.
+ * Whether the part is in a range that was requested. A service may return the whole content
+ * instead.
  */
 export const isWithin = ({ end = Infinity, isWhole, start }: Part, range: RangeOptions["range"]): boolean =>
   isWhole || (range !== undefined && start === range.start && end - 1 <= (range.end ?? Infinity))

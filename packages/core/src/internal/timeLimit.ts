@@ -14,7 +14,7 @@ export interface Limits {
   readonly late: AttemptFailure<never>
 }
 
-/** The time limits of one attempt, which begins now. The `HttpClient` reports the upload to them. */
+/** The time limits of an attempt, which begins now. The `HttpClient` reports its upload to them. */
 export const make = (clock: Clock.Clock, { late, response, stall }: Limits) => {
   const now = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
   const startedAt = now()

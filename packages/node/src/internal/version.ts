@@ -1,2 +1,2 @@
-/** This package's version, so that bundled programs need not read package.json. A test writes it. */
+/** This package's version: bundled programs have no package.json. A test writes it. */
 export const version = "0.0.0"

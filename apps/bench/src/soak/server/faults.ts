@@ -192,8 +192,8 @@ const anyDamagesOf = (limits: Limits, forLong: number): ReadonlyArray<Damage> =>
     name: "informational answers",
     weight: 3,
     run: (exchange, answer) => {
-      // While the response before it on the connection is not finished, Node would write these after
-      // the head of the response, as a part of its body.
+      // A response has no socket until the one before it on the connection is finished. Node would
+      // write these after its head then, as a part of its body.
       if (exchange.response.socket !== null) {
         exchange.response.writeProcessing()
         exchange.response.writeEarlyHints({ link: "</style.css>; rel=preload" })
