@@ -332,6 +332,6 @@ describe("User-Agent", () => {
   // After a new version: vitest run test/Telemetry.test.ts --update
   it("has the version of package.json", () =>
     expect(
-      `/** This package's version, so that bundled programs need not read package.json. A test writes it. */\nexport const version = "${version}"\n`
+      `/** This package's version: bundled programs have no package.json. A test writes it. */\nexport const version = "${version}"\n`
     ).toMatchFileSnapshot("../src/internal/version.ts"))
 })
