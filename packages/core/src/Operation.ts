@@ -171,12 +171,37 @@ export class Declaration extends Context.Service<Declaration, Operation>()(
 ) {}
 
 /**
+ * What the API reference shows of an operation besides its declaration.
+ *
+ * @since 0.1.0
+ */
+export interface Reference<Success> {
+  /** A title of a few words, such as `Rank documents`. */
+  readonly summary: string
+  /** Bodies as they are on the wire. A test decodes them. */
+  readonly example?: {
+    readonly request?: Schema.Json | undefined
+    readonly response?: Success | undefined
+  }
+}
+
+/**
+ * The annotation of an endpoint that holds its part of the API reference. Read it with
+ * {@link referenceOf}.
+ *
+ * @since 0.1.0
+ */
+export class ReferenceAnnotation extends Context.Service<ReferenceAnnotation, Reference<unknown>>()(
+  "@model-gateway/core/Operation/ReferenceAnnotation"
+) {}
+
+/**
  * Makes the endpoint of an operation, which only the service, the test gateway and the OpenAPI
  * document need. Its middlewares follow from `access`.
  *
  * `request` returns the schemas of the request. It is a function, so that a bundler drops whatever
  * is in it if the endpoint is unused. Its `success` replaces the operation's, for a response that
- * is a stream of bytes.
+ * is a stream of bytes. Its `reference` has the summary and the examples of the API reference.
  *
  * @example
  * ```ts
@@ -210,20 +235,28 @@ export const endpoint = <
     readonly headers?: Headers
     readonly payload?: Payload
     readonly success?: Response
+    readonly reference?: Reference<Success["Encoded"]>
   }
 ) => {
   // Widened: whether one of the errors is a stream cannot be decided for a generic list. Effect
   // checks it again when it makes the endpoint.
   const responses: object = { success: operation.success, error: operation.error }
-  return HttpApiEndpoint.make(operation.method)<Identifier, Path, Params, Query, Payload, Headers, Response, Failures>(
-    operation.identifier,
-    operation.path,
-    { ...responses, ...request?.() }
-  )
+  const { reference, ...schemas } = request?.() ?? {}
+  const made = HttpApiEndpoint.make(operation.method)<
+    Identifier,
+    Path,
+    Params,
+    Query,
+    Payload,
+    Headers,
+    Response,
+    Failures
+  >(operation.identifier, operation.path, { ...responses, ...schemas })
     .middleware(middlewares[operation.access])
     .middleware(Authorization)
     .annotate(Declaration, operation)
-    .annotateMerge(OpenApi.annotations({ description: describe(operation) }))
+    .annotateMerge(OpenApi.annotations({ summary: reference?.summary, description: describe(operation) }))
+  return reference === undefined ? made : made.annotate(ReferenceAnnotation, reference)
 }
 
 /**
@@ -233,6 +266,14 @@ export const endpoint = <
  */
 export const of = ({ annotations }: HttpApiEndpoint.Top): Operation | undefined =>
   Context.getOrUndefined(annotations, Declaration)
+
+/**
+ * The part of the API reference that an endpoint declares.
+ *
+ * @since 0.1.0
+ */
+export const referenceOf = ({ annotations }: HttpApiEndpoint.Top): Reference<unknown> | undefined =>
+  Context.getOrUndefined(annotations, ReferenceAnnotation)
 
 const hasStatus = (operation: Operation, status: number): boolean =>
   operation.error.some((schema) => statusOf(schema) === status)

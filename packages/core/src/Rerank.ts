@@ -176,7 +176,28 @@ export const rerank = Operation.make("rerank", "POST", "/rerank", {
  *
  * @since 0.1.0
  */
-export const rerankEndpoint = Operation.endpoint(rerank, () => ({ headers: idempotencyHeaders, payload: Request }))
+export const rerankEndpoint = Operation.endpoint(rerank, () => ({
+  headers: idempotencyHeaders,
+  payload: Request,
+  reference: {
+    summary: "Rank documents",
+    example: {
+      request: {
+        model: "cohere/rerank-v3.5",
+        query: "How do I reset my password?",
+        documents: ["Invoices are sent on the first of the month.", "To reset your password, open Settings."],
+        top_n: 1
+      },
+      response: {
+        id: "gen_01J9ZQ4T7C5Q8B2W6N3M",
+        model: "cohere/rerank-v3.5",
+        provider: "cohere",
+        results: [{ index: 1, relevance_score: 0.9731, document: { text: "To reset your password, open Settings." } }],
+        usage: { search_units: 1, total_tokens: 23, cost: 0.002 }
+      }
+    }
+  }
+}))
 
 /**
  * The errors of {@link rank}.
