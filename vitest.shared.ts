@@ -7,6 +7,8 @@ import type { InlineConfig, ProjectConfig } from "vitest/node"
 export const project = {
   include: ["test/**/*.test.ts"],
   allowOnly: false,
+  // Test files share their modules, which is faster: state belongs in layers, never in modules.
+  isolate: false,
   // Generous, because a busy machine with two cores must not turn a good test into a failed one.
   testTimeout: 20_000,
   hookTimeout: 30_000,

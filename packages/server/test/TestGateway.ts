@@ -2,7 +2,7 @@
 import { NodeHttpServer, NodeServices } from "@effect/platform-node"
 import type { Offers } from "@model-gateway/providers/Offer"
 import * as Sandbox from "@model-gateway/sandbox/Sandbox"
-import { Context, Effect, Layer, Redacted } from "effect"
+import { Context, Effect, Layer, Metric, Redacted } from "effect"
 import { HttpServer } from "effect/http"
 import { createServer, request as httpRequest, type IncomingHttpHeaders } from "node:http"
 import type { FileApis } from "../src/objects/FileProviders.ts"
@@ -113,6 +113,8 @@ export const layerAt = (
     ),
     Layer.provideMerge(NodeServices.layer),
     Layer.provide(GatewayServerConfig.layer(options)),
+    // By default, all gateways of a process count into one registry.
+    Layer.provide(Layer.sync(Metric.MetricRegistry, () => new Map())),
     Layer.fresh
   )
 
