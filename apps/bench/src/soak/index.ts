@@ -19,6 +19,7 @@ import {
   type ServerOptions,
   type ServerReport
 } from "./messages.ts"
+import { longestStall } from "./server/faults.ts"
 
 export interface Options extends Pick<ClientOptions, "limits" | "longestPause" | "seed" | "workers"> {
   readonly minutes: number
@@ -149,7 +150,9 @@ export const run = async ({ limits, longestPause, minutes, seed, workers }: Opti
       return report
     }
     let report = await read()
-    for (let times = 0; times < 100 && report.sockets > 0; times++) {
+    // A stalled upload is not read: its server notices the end of the connection after the stall.
+    const until = performance.now() + longestStall(limits) + 2000
+    while (report.sockets > 0 && performance.now() < until) {
       await sleep(50)
       report = await read()
     }

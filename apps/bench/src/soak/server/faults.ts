@@ -248,9 +248,12 @@ const choose = <A extends { readonly weight: number }>(random: Random, from: Rea
 /** How often a request meets a fault of each kind. */
 const chances = { obstacle: 0.14, disturbance: 0.15, damage: 0.25 }
 
+/** In milliseconds: longer than any call of the client. */
+export const longestStall = ({ deadline }: Limits): number => 2 * deadline
+
 /** The faults for a client with these limits. Each function chooses one, or undefined for none. */
 export const make = (limits: Limits) => {
-  const forLong = 2 * limits.deadline
+  const forLong = longestStall(limits)
   const obstacles = obstaclesOf(forLong)
   const obstaclesOfDownloads = obstacles.filter(({ looksLikeBytes }) => looksLikeBytes !== true)
   const disturbances = disturbancesOf(forLong)
