@@ -73,10 +73,16 @@ export interface Gateway extends Running {
   readonly managementKey: string
 }
 
-/** The executable, on a free port. */
-export const startGateway = async (dataDir: string): Promise<Gateway> => {
+/** The executable, on a free port. `settings` are environment variables. */
+export const startGateway = async (
+  dataDir: string,
+  settings: Readonly<Record<string, string>> = {}
+): Promise<Gateway> => {
   const main = createRequire(import.meta.url).resolve("@model-gateway/gateway/dist/main.js")
-  const running = start(process.execPath, [main, "serve", "--port", "0", "--data-dir", dataDir], { cwd: dataDir })
+  const running = start(process.execPath, [main, "serve", "--port", "0", "--data-dir", dataDir], {
+    cwd: dataDir,
+    env: settings
+  })
   const [, origin = ""] = await running.prints(/Model gateway at (http:\/\/127\.0\.0\.1:\d+)\/api\/v1/)
   const [, managementKey = ""] = await running.prints(/management key +(mg_mk_\w+)\s/)
   const [, key = ""] = await running.prints(/API key +(mg_sk_\w+)\s/)

@@ -1,0 +1,116 @@
+// The clients that people already have, run against a gateway process. `Entry.ts` says how to add a
+// call. `vitest run --project compatibility --update` writes the tables of the guide.
+import { Schema } from "effect"
+import { readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import type { ClientName, Entry, Expectation } from "./Entry.ts"
+import * as Errors from "./errors.ts"
+import * as Files from "./files.ts"
+import { deployments, type Gateways, startGateways } from "./Gateways.ts"
+import * as Guardrails from "./guardrails.ts"
+import * as Keys from "./keys.ts"
+import * as Models from "./models.ts"
+import * as Rerank from "./rerank.ts"
+import * as Transcription from "./transcription.ts"
+import * as Usage from "./usage.ts"
+import * as Videos from "./videos.ts"
+import * as Workspaces from "./workspaces.ts"
+
+const areas: ReadonlyArray<{ readonly name: string; readonly entries: ReadonlyArray<Entry> }> = [
+  { name: "rerank", entries: Rerank.entries },
+  { name: "transcription", entries: Transcription.entries },
+  { name: "videos", entries: Videos.entries },
+  { name: "files", entries: Files.entries },
+  { name: "models", entries: Models.entries },
+  { name: "usage", entries: Usage.entries },
+  { name: "keys", entries: Keys.entries },
+  { name: "workspaces", entries: Workspaces.entries },
+  { name: "guardrails", entries: Guardrails.entries },
+  { name: "errors", entries: Errors.entries }
+]
+
+const titleOf = ({ call, client }: Entry) => `${client} ${call}`
+
+const expectationOf = (entry: Entry, wireNames: string): Expectation =>
+  wireNames === "openrouter" ? (entry.withWireNames ?? entry.expectation) : entry.expectation
+
+/** The entries that passed, by wire names: the table says nothing of others. */
+const passed = new Set<string>()
+const passedKey = (entry: Entry, wireNames: string) => `${wireNames} ${titleOf(entry)}`
+
+let gateways: Gateways
+
+beforeAll(async () => {
+  gateways = await startGateways()
+})
+
+afterAll(() => gateways?.stop())
+
+it("lists each call of a client once", () => {
+  const titles = areas.flatMap(({ entries }) => entries.map(titleOf))
+  expect(titles.filter((title, index) => titles.indexOf(title) !== index)).toEqual([])
+})
+
+describe.each(deployments.map(({ wireNames }, index) => ({ wireNames, index })))(
+  "with $wireNames wire names",
+  ({ index, wireNames }) => {
+    const filled = areas.filter(({ entries }) => entries.length > 0)
+    describe.each(filled)("$name", ({ entries }) => {
+      it.each(entries.map((entry) => ({ title: titleOf(entry), entry })))("$title", async ({ entry }) => {
+        expect.hasAssertions()
+        const gateway = gateways.all[index]
+        if (gateway === undefined) throw new Error("This gateway did not start")
+        await entry.run(gateway)
+        passed.add(passedKey(entry, wireNames))
+      })
+    })
+  }
+)
+
+const Manifest = Schema.Struct({ devDependencies: Schema.Record(Schema.String, Schema.String) })
+
+const { devDependencies: versions } = Schema.decodeSync(Schema.fromJsonString(Manifest))(
+  readFileSync(new URL("../../package.json", import.meta.url), "utf8")
+)
+
+const page = fileURLToPath(new URL("../../../../docs/guide/compatibility.md", import.meta.url))
+const clients: ReadonlyArray<ClientName> = ["@openrouter/sdk", "openai", "cohere-ai"]
+
+const line = (cells: ReadonlyArray<string>) => `| ${cells.join(" | ")} |\n`
+
+const cell = (entry: Entry, wireNames: string): string => {
+  if (!passed.has(passedKey(entry, wireNames))) return "**fails**"
+  const expectation = expectationOf(entry, wireNames)
+  return expectation === "works" ? "works" : expectation.differs
+}
+
+const headings = { neutral: "By default", openrouter: "With `wire_names: openrouter`" }
+
+const callCell = (call: string): string => {
+  const [method = "", ...rest] = call.split(": ")
+  return rest.length === 0 ? `\`${method}\`` : `\`${method}\`: ${rest.join(": ")}`
+}
+
+const sectionOf = (client: ClientName): string => {
+  const rows = areas.flatMap(({ entries, name }) =>
+    entries
+      .filter((entry) => entry.client === client)
+      .map((entry) => line([name, callCell(entry.call), ...deployments.map(({ wireNames }) => cell(entry, wireNames))]))
+  )
+  return [
+    `### \`${client}\` ${versions[client]}\n\n`,
+    line(["Area", "Call", ...deployments.map(({ wireNames }) => headings[wireNames])]),
+    line(["---", "---", ...deployments.map(() => "---")]),
+    ...rows
+  ].join("")
+}
+
+it("the tables of the guide have the results (written by vitest run --update)", async () => {
+  const begin = "<!-- results -->\n"
+  const end = "\n<!-- end of results -->"
+  const tables = `${begin}\n${clients.map(sectionOf).join("\n")}${end}`
+  const written = readFileSync(page, "utf8").replace(new RegExp(`${begin}[^]*${end}`), () => tables)
+  expect(written).toContain(tables)
+  await expect(written).toMatchFileSnapshot(page)
+})

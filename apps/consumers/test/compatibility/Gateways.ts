@@ -1,0 +1,115 @@
+/** The gateway processes of the compatibility test, and clients for them. */
+import { OpenRouter } from "@openrouter/sdk"
+import { CohereClient, CohereClientV2 } from "cohere-ai"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import OpenAI from "openai"
+import { type Gateway, startGateway } from "../support/Process.ts"
+
+/** The six vendor words on the wire: those of the specification, or the ones of a preset. */
+export type WireNames = "neutral" | "openrouter"
+
+/** Each gateway that runs the whole list, with its settings. */
+export const deployments: ReadonlyArray<{
+  readonly wireNames: WireNames
+  readonly settings: Readonly<Record<string, string>>
+}> = [{ wireNames: "neutral", settings: {} }]
+
+/** One client of each kind, as its documentation makes it: only the base URL and the key are ours. */
+export const clientsWith = (baseUrl: string, key: string) => ({
+  openrouter: new OpenRouter({ apiKey: key, serverURL: baseUrl }),
+  openai: new OpenAI({ apiKey: key, baseURL: baseUrl }),
+  cohere: new CohereClientV2({ token: key, environment: baseUrl }),
+  /** The client of version 1. It removes a final `/v1` of the URL and adds `/v1/rerank`. */
+  cohereV1: new CohereClient({ token: key, environment: `${baseUrl}/v1` })
+})
+
+export type Clients = ReturnType<typeof clientsWith>
+
+export interface CompatibleGateway {
+  readonly wireNames: WireNames
+  readonly origin: string
+  /** `origin` and `/api/v1`. */
+  readonly baseUrl: string
+  /** An ordinary key, whose workspace has 10 credits. */
+  readonly key: string
+  readonly managementKey: string
+  /** Clients with the ordinary key. */
+  readonly clients: Clients
+  /** Clients with the management key. */
+  readonly management: Clients
+  readonly clientsWith: (key: string) => Clients
+  /** Creates an ordinary key. `limit` is in credits. */
+  readonly createKey: (options?: { readonly limit?: number }) => Promise<string>
+  /**
+   * Another gateway, which allows 2 requests per key and second. Its keys are its own.
+   */
+  readonly strict: { readonly baseUrl: string; readonly key: string }
+}
+
+const strictSettings = {
+  MODEL_GATEWAY_RATE_LIMIT_REQUESTS: "2",
+  MODEL_GATEWAY_RATE_LIMIT_WINDOW: "1 second"
+}
+
+const baseUrlOf = ({ origin }: Gateway) => `${origin}/api/v1`
+
+const keyIn = (body: unknown): string => {
+  if (typeof body === "object" && body !== null && "key" in body && typeof body.key === "string") return body.key
+  throw new Error(`No key in ${JSON.stringify(body)}`)
+}
+
+const compatible = (gateway: Gateway, wireNames: WireNames, strict: Gateway): CompatibleGateway => {
+  const { key, managementKey, origin } = gateway
+  const baseUrl = baseUrlOf(gateway)
+  return {
+    wireNames,
+    origin,
+    baseUrl,
+    key,
+    managementKey,
+    clients: clientsWith(baseUrl, key),
+    management: clientsWith(baseUrl, managementKey),
+    clientsWith: (other) => clientsWith(baseUrl, other),
+    createKey: async (options = {}) => {
+      const response = await fetch(`${baseUrl}/keys`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${managementKey}`, "content-type": "application/json" },
+        body: JSON.stringify({ name: "compatibility", ...options })
+      })
+      return keyIn(await response.json())
+    },
+    strict: { baseUrl: baseUrlOf(strict), key: strict.key }
+  }
+}
+
+export interface Gateways {
+  readonly all: ReadonlyArray<CompatibleGateway>
+  readonly stop: () => Promise<void>
+}
+
+/** Starts all of them, each with an empty data folder. */
+export const startGateways = async (): Promise<Gateways> => {
+  const data = mkdtempSync(join(tmpdir(), "model-gateway-"))
+  const started: Array<Gateway> = []
+  const begin = async (settings: Readonly<Record<string, string>>) => {
+    const gateway = await startGateway(mkdtempSync(join(data, "gateway-")), settings)
+    started.push(gateway)
+    return gateway
+  }
+  const stop = async () => {
+    await Promise.all(started.map((gateway) => gateway.stop()))
+    rmSync(data, { recursive: true, force: true })
+  }
+  try {
+    const [strict, ...gateways] = await Promise.all([
+      begin(strictSettings),
+      ...deployments.map(async ({ settings, wireNames }) => ({ wireNames, gateway: await begin(settings) }))
+    ])
+    return { all: gateways.map(({ gateway, wireNames }) => compatible(gateway, wireNames, strict)), stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}

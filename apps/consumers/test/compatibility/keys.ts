@@ -1,0 +1,3 @@
+import type { Entry } from "./Entry.ts"
+
+export const entries: ReadonlyArray<Entry> = []
