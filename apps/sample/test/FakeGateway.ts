@@ -105,6 +105,9 @@ export const wellBehaved: Script = {
       is_provisioning_key: false,
       creator_user_id: null,
       expires_at: null,
+      workspace_id: "0197a000-0000-7000-8000-000000000002",
+      organization_id: "0197a000-0000-7000-8000-000000000001",
+      allowed_data_regions: [],
       free_model_daily_requests: { limit: 200, used: 3, remaining: 197 },
       rate_limit: { requests: -1, interval: "10s", note: "deprecated" }
     }

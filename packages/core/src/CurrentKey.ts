@@ -26,46 +26,93 @@ export const LimitReset = Schema.Literals(["daily", "weekly", "monthly"])
 export type LimitReset = typeof LimitReset.Type
 
 /**
+ * The key's requests to free models on this UTC day.
+ *
+ * @since 0.1.0
+ */
+export const FreeRequests = Schema.Struct({
+  /** The number of requests to free models that the key may make per UTC day. */
+  limit: Schema.Int,
+  /** The number that it has made today. */
+  used: Schema.Int,
+  /** The number that is left today, at least 0. */
+  remaining: Schema.Int
+})
+
+/** @since 0.1.0 */
+export type FreeRequests = { [Field in keyof typeof FreeRequests.Type]: (typeof FreeRequests.Type)[Field] }
+
+/**
+ * Deprecated: the same for every key. Read the `RateLimit` response headers instead.
+ *
+ * @since 0.1.0
+ */
+export const DeprecatedRateLimit = Schema.Struct({
+  /** Always -1. */
+  requests: Schema.Int,
+  /** Always `10s`. */
+  interval: Schema.String,
+  /** Says that the object is deprecated. */
+  note: Schema.String
+})
+
+/** @since 0.1.0 */
+export type DeprecatedRateLimit = {
+  [Field in keyof typeof DeprecatedRateLimit.Type]: (typeof DeprecatedRateLimit.Type)[Field]
+}
+
+/**
  * A key's limits and usage. Amounts are in credits (1 credit = 1 USD). The `byok_…` fields count
- * requests that used the caller's own provider key.
+ * requests that used the caller's own provider key. Days, weeks and months are UTC periods: a week
+ * starts on Monday.
  *
  * @since 0.1.0
  */
 export const KeyRecord = Schema.Struct({
-  /** The key's prefix and its last three characters. */
+  /** The key's prefix and its last three characters, such as `mg_sk_…a1Z`. */
   label: Schema.String,
-  /** Spending limit. Null: only the workspace's credits limit the key. */
+  /** Spending limit in credits. Null: only the workspace's credits limit the key. */
   limit: Schema.NullOr(Schema.Finite),
+  /** The credits of `limit` that are left in the current period, at least 0. Null: no limit. */
   limit_remaining: Schema.NullOr(Schema.Finite),
-  /** Null: the limit never resets. */
+  /** The period after which the limit resets. Null: it never resets. */
   limit_reset: Schema.NullOr(LimitReset),
+  /** Whether usage of the caller's own provider keys counts toward `limit`. */
   include_byok_in_limit: Schema.Boolean,
+  /** Credits that the key has spent since it was created. */
   usage: Schema.Finite,
+  /** Credits that the key has spent on this UTC day. */
   usage_daily: Schema.Finite,
+  /** Credits that the key has spent in this UTC week. */
   usage_weekly: Schema.Finite,
+  /** Credits that the key has spent in this UTC month. */
   usage_monthly: Schema.Finite,
+  /** What requests with the caller's own provider keys would have cost since then, in credits. */
   byok_usage: Schema.Finite,
+  /** The same, on this UTC day. */
   byok_usage_daily: Schema.Finite,
+  /** The same, in this UTC week. */
   byok_usage_weekly: Schema.Finite,
+  /** The same, in this UTC month. */
   byok_usage_monthly: Schema.Finite,
+  /** Whether the operator marked the key as one of the free tier. It has no other effect. */
   is_free_tier: Schema.Boolean,
+  /** Whether this is a management key, which manages and cannot spend. */
   is_management_key: Schema.Boolean,
   /** Always the same as `is_management_key`. */
   is_provisioning_key: Schema.Boolean,
+  /** The identifier of the user who created the key. Null: unknown. */
   creator_user_id: Schema.NullOr(Schema.String),
+  /** When the key expires. Null: never. */
   expires_at: Schema.NullOr(Timestamp),
-  /** Requests to free models on this UTC day. */
-  free_model_daily_requests: Schema.Struct({
-    limit: Schema.Int,
-    used: Schema.Int,
-    remaining: Schema.Int
-  }),
-  /** Deprecated: read the `RateLimit` response headers instead. */
-  rate_limit: Schema.Struct({
-    requests: Schema.Int,
-    interval: Schema.String,
-    note: Schema.String
-  })
+  /** The key's workspace, whose credits it spends. This gateway never answers null. */
+  workspace_id: Schema.NullOr(Schema.String),
+  /** The organization that the workspace belongs to. This gateway never answers null. */
+  organization_id: Schema.NullOr(Schema.String),
+  /** The regions that may process the key's data. Always empty: any region may. */
+  allowed_data_regions: Schema.Array(Schema.String),
+  free_model_daily_requests: FreeRequests,
+  rate_limit: DeprecatedRateLimit
 })
 
 /** @since 0.1.0 */
@@ -76,13 +123,19 @@ export type KeyRecord = { [Field in keyof typeof KeyRecord.Type]: (typeof KeyRec
  *
  * @since 0.1.0
  */
-export const Response = Schema.Struct({ data: KeyRecord })
+export const Response = Schema.Struct({
+  /** The calling key. */
+  data: KeyRecord
+})
 
 /** @since 0.1.0 */
 export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
 
 /**
  * GET `/key`: 200, or one of 401 500.
+ *
+ * Returns the limits, the usage and the free requests of the key that the request is made with. An
+ * ephemeral key sees those of its parent.
  *
  * @since 0.1.0
  */
@@ -97,7 +150,40 @@ export const currentKey = Operation.make("currentKey", "GET", "/key", {
  *
  * @since 0.1.0
  */
-export const currentKeyEndpoint = Operation.endpoint(currentKey)
+export const currentKeyEndpoint = Operation.endpoint(currentKey, () => ({
+  reference: {
+    summary: "Get the calling key",
+    example: {
+      response: {
+        data: {
+          label: "mg_sk_…a1Z",
+          limit: 10,
+          limit_remaining: 7.5,
+          limit_reset: "monthly",
+          include_byok_in_limit: false,
+          usage: 12.5,
+          usage_daily: 0.25,
+          usage_weekly: 1,
+          usage_monthly: 2.5,
+          byok_usage: 0,
+          byok_usage_daily: 0,
+          byok_usage_weekly: 0,
+          byok_usage_monthly: 0,
+          is_free_tier: false,
+          is_management_key: false,
+          is_provisioning_key: false,
+          creator_user_id: null,
+          expires_at: null,
+          workspace_id: "7d9d1f9e-3a55-4f0c-9a35-0e4d1b9f6a10",
+          organization_id: "2f1c7a9e-8a6b-4c53-9e1d-5b7f0c2d4e68",
+          allowed_data_regions: [],
+          free_model_daily_requests: { limit: 200, used: 3, remaining: 197 },
+          rate_limit: { requests: -1, interval: "10s", note: "This field is deprecated and safe to ignore." }
+        }
+      }
+    }
+  }
+}))
 
 /**
  * The errors of {@link get}.

@@ -226,7 +226,8 @@ export const endpoint = <
   Query extends Schema.Struct.Fields = never,
   Headers extends Schema.Struct.Fields = never,
   Payload extends HttpApiEndpoint.PayloadConstraintCodecs<Method> = never,
-  Response extends Schema.Top = Success
+  Response extends Schema.Top = Success,
+  const Example extends Reference<Success["Encoded"]> = never
 >(
   operation: Operation<Identifier, Method, Path, Success, Failures, Who>,
   request?: () => {
@@ -235,7 +236,7 @@ export const endpoint = <
     readonly headers?: Headers
     readonly payload?: Payload
     readonly success?: Response
-    readonly reference?: Reference<Success["Encoded"]>
+    readonly reference?: Example
   }
 ) => {
   // Widened: whether one of the errors is a stream cannot be decided for a generic list. Effect

@@ -13,7 +13,7 @@ import type * as Trace from "@model-gateway/core/Trace"
 import type * as Transcription from "@model-gateway/core/Transcription"
 import type * as Video from "@model-gateway/core/Video"
 import * as Base64 from "effect/encoding/Base64"
-import { workspaceId, fileId, videoId, timestamp } from "./internal/managementSamples.ts"
+import { workspaceId, organizationId, fileId, videoId, timestamp } from "./internal/managementSamples.ts"
 
 export * from "./internal/managementSamples.ts"
 
@@ -275,6 +275,9 @@ export const keyRecord: CurrentKey.KeyRecord = {
   is_provisioning_key: false,
   creator_user_id: "user_01",
   expires_at: "2027-01-01T00:00:00.000Z",
+  workspace_id: workspaceId,
+  organization_id: organizationId,
+  allowed_data_regions: [],
   free_model_daily_requests: { limit: 200, used: 3, remaining: 197 },
   rate_limit: { requests: -1, interval: "10s", note: "This field is deprecated; ignore it." }
 }

@@ -66,6 +66,9 @@ export const keyRecord: KeyRecord = {
   is_provisioning_key: false,
   creator_user_id: null,
   expires_at: null,
+  workspace_id: "7d9d1f9e-3a55-4f0c-9a35-0e4d1b9f6a10",
+  organization_id: "2f1c7a9e-8a6b-4c53-9e1d-5b7f0c2d4e68",
+  allowed_data_regions: [],
   free_model_daily_requests: { limit: 200, used: 0, remaining: 200 },
   rate_limit: { requests: -1, interval: "10s", note: "This field is deprecated and safe to ignore." }
 }

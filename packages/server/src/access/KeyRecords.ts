@@ -32,6 +32,7 @@ const rateLimit = { requests: -1, interval: "10s", note: "This field is deprecat
 export const make = (key: Key, budget: Budgets.Budget, freeUsed: number): KeyRecord => {
   const remaining = Budgets.remaining(budget)
   return {
+    allowed_data_regions: [],
     byok_usage: toCredits(budget.byok.total),
     byok_usage_daily: toCredits(budget.byok.daily),
     byok_usage_weekly: toCredits(budget.byok.weekly),
@@ -51,11 +52,13 @@ export const make = (key: Key, budget: Budgets.Budget, freeUsed: number): KeyRec
     limit: budget.limit === null ? null : toCredits(budget.limit),
     limit_remaining: remaining === null ? null : toCredits(remaining),
     limit_reset: budget.limitReset,
+    organization_id: key.organizationId,
     rate_limit: rateLimit,
     usage: toCredits(budget.usage.total),
     usage_daily: toCredits(budget.usage.daily),
     usage_weekly: toCredits(budget.usage.weekly),
-    usage_monthly: toCredits(budget.usage.monthly)
+    usage_monthly: toCredits(budget.usage.monthly),
+    workspace_id: key.workspaceId
   }
 }
 

@@ -18,6 +18,7 @@ describe("KeyRecords", () => {
         const { id: workspaceId, organizationId } = yield* (yield* WorkspaceStore).ensureDefault()
         const plain = yield* keys.create({ organizationId, workspaceId, name: "k" })
         expect(yield* records.of(plain.key)).toEqual({
+          allowed_data_regions: [],
           byok_usage: 0,
           byok_usage_daily: 0,
           byok_usage_weekly: 0,
@@ -33,11 +34,13 @@ describe("KeyRecords", () => {
           limit: null,
           limit_remaining: null,
           limit_reset: null,
+          organization_id: organizationId,
           rate_limit: { requests: -1, interval: "10s", note: expect.stringContaining("deprecated") as string },
           usage: 0,
           usage_daily: 0,
           usage_weekly: 0,
-          usage_monthly: 0
+          usage_monthly: 0,
+          workspace_id: workspaceId
         })
 
         const { key } = yield* keys.create({

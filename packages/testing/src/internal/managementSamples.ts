@@ -13,6 +13,9 @@ import * as Redacted from "effect/Redacted"
 export const workspaceId = "7d9d1f9e-3a55-4f0c-9a35-0e4d1b9f6a10"
 
 /** @since 0.1.0 */
+export const organizationId = "2f1c7a9e-8a6b-4c53-9e1d-5b7f0c2d4e68"
+
+/** @since 0.1.0 */
 export const guardrailId = "c1b9a3f2-6f0e-4c57-8d5b-2f6f0a7e9b31"
 
 /** @since 0.1.0 */
