@@ -24,6 +24,7 @@ import { Arbitrary, Effect, Schema } from "effect"
 /** The schema of each sample and each arbitrary, by its name. */
 const schemas = {
   workspaceId: Identifiers.WorkspaceId,
+  organizationId: Schema.String,
   guardrailId: Identifiers.GuardrailId,
   fileId: Identifiers.FileId,
   videoId: Identifiers.VideoId,
