@@ -178,10 +178,16 @@ export class Declaration extends Context.Service<Declaration, Operation>()(
 export interface Reference<Success> {
   /** A title of a few words, such as `Rank documents`. */
   readonly summary: string
-  /** Bodies as they are on the wire. A test decodes them. */
+  /** The client's function, such as `Rerank.rank`. */
+  readonly client?: string
+  /** A call as it is on the wire. A test decodes its bodies. */
   readonly example?: {
-    readonly request?: Schema.Json | undefined
-    readonly response?: Success | undefined
+    readonly params?: Readonly<Record<string, string>>
+    readonly query?: Readonly<Record<string, string>>
+    readonly request?: Schema.Json
+    /** The name of the file that a form uploads in its field `file`. */
+    readonly file?: string
+    readonly response?: Success
   }
 }
 

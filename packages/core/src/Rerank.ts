@@ -181,6 +181,7 @@ export const rerankEndpoint = Operation.endpoint(rerank, () => ({
   payload: Request,
   reference: {
     summary: "Rank documents",
+    client: "Rerank.rank",
     example: {
       request: {
         model: "cohere/rerank-v3.5",
