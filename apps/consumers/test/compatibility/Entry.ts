@@ -14,6 +14,7 @@
  * needs in its `run`, and expect nothing of what others create. A failure of a call is an entry of
  * its own. The list runs once for each set of wire names in `Gateways.ts`.
  */
+import { expect } from "vitest"
 import type { CompatibleGateway } from "./Gateways.ts"
 
 export type ClientName = "@openrouter/sdk" | "openai" | "cohere-ai"
@@ -42,3 +43,7 @@ export const failureOf = (call: Promise<unknown>): Promise<unknown> =>
     },
     (error: unknown) => error
   )
+
+/** For `toEqual` and `toMatchObject`: any text, and any number. */
+export const aText: unknown = expect.any(String)
+export const aNumber: unknown = expect.any(Number)

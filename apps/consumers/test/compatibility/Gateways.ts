@@ -43,14 +43,17 @@ export interface CompatibleGateway {
   /** Creates an ordinary key. `limit` is in credits. */
   readonly createKey: (options?: { readonly limit?: number }) => Promise<string>
   /**
-   * Another gateway, which allows 2 requests per key and second. Its keys are its own.
+   * Another gateway, with neutral wire names. It allows 2 requests per key and second, and bodies of
+   * 64 KiB. Its keys are its own.
    */
-  readonly strict: { readonly baseUrl: string; readonly key: string }
+  readonly strict: Pick<CompatibleGateway, "clientsWith" | "createKey">
 }
 
 const strictSettings = {
   MODEL_GATEWAY_RATE_LIMIT_REQUESTS: "2",
-  MODEL_GATEWAY_RATE_LIMIT_WINDOW: "1 second"
+  MODEL_GATEWAY_RATE_LIMIT_WINDOW: "1 second",
+  MODEL_GATEWAY_BODY_LIMIT_RERANK: "64 KiB",
+  MODEL_GATEWAY_BODY_LIMIT_TRANSCRIPTION_FILE: "64 KiB"
 }
 
 const baseUrlOf = ({ origin }: Gateway) => `${origin}/api/v1`
@@ -59,6 +62,18 @@ const keyIn = (body: unknown): string => {
   if (typeof body === "object" && body !== null && "key" in body && typeof body.key === "string") return body.key
   throw new Error(`No key in ${JSON.stringify(body)}`)
 }
+
+const keysOf = (gateway: Gateway): Pick<CompatibleGateway, "clientsWith" | "createKey"> => ({
+  clientsWith: (key) => clientsWith(baseUrlOf(gateway), key),
+  createKey: async (options = {}) => {
+    const response = await fetch(`${baseUrlOf(gateway)}/keys`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${gateway.managementKey}`, "content-type": "application/json" },
+      body: JSON.stringify({ name: "compatibility", ...options })
+    })
+    return keyIn(await response.json())
+  }
+})
 
 const compatible = (gateway: Gateway, wireNames: WireNames, strict: Gateway): CompatibleGateway => {
   const { key, managementKey, origin } = gateway
@@ -71,16 +86,8 @@ const compatible = (gateway: Gateway, wireNames: WireNames, strict: Gateway): Co
     managementKey,
     clients: clientsWith(baseUrl, key),
     management: clientsWith(baseUrl, managementKey),
-    clientsWith: (other) => clientsWith(baseUrl, other),
-    createKey: async (options = {}) => {
-      const response = await fetch(`${baseUrl}/keys`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${managementKey}`, "content-type": "application/json" },
-        body: JSON.stringify({ name: "compatibility", ...options })
-      })
-      return keyIn(await response.json())
-    },
-    strict: { baseUrl: baseUrlOf(strict), key: strict.key }
+    ...keysOf(gateway),
+    strict: keysOf(strict)
   }
 }
 
