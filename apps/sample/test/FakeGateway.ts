@@ -75,13 +75,15 @@ const key = (hash: string) =>
 /** A gateway where all goes well. */
 export const wellBehaved: Script = {
   "POST /files": ok({
+    _shape: "native",
     id: "file_1",
-    object: "file",
+    type: "file",
     filename: "hello.txt",
-    bytes: 65,
     mime_type: "text/plain",
-    purpose: "sample",
+    size_bytes: 65,
     created_at: now,
+    downloadable: true,
+    purpose: "sample",
     workspace_id: "0197a000-0000-7000-8000-000000000002"
   }),
   "DELETE /files/file_1": ok({ _shape: "native", id: "file_1", type: "file_deleted" }),

@@ -17,14 +17,14 @@ const ranking = {
 }
 
 const stored = {
+  _shape: "native",
   id: "file-1",
-  object: "file",
+  type: "file",
   filename: "zeros.bin",
-  bytes: 1,
   mime_type: "application/octet-stream",
-  purpose: "test",
+  size_bytes: 1,
   created_at: "2026-11-20T10:00:00Z",
-  workspace_id: "w"
+  downloadable: true
 }
 
 const options = launchOptions()

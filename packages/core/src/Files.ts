@@ -23,6 +23,16 @@ import {
   TooManyRequests,
   Unauthorized
 } from "./GatewayError.ts"
+import {
+  CompatADeletion,
+  CompatAFile,
+  CompatAFileList,
+  CompatBDeletion,
+  CompatBFile,
+  CompatBFileList,
+  NativeDeletion,
+  pageFields
+} from "./FileShapes.ts"
 import { idempotencyHeaders } from "./Idempotency.ts"
 import { FileId, Page, Timestamp, WorkspaceScope } from "./Identifiers.ts"
 import { call } from "./internal/call.ts"
@@ -46,7 +56,18 @@ export const FileProvider = Schema.Literals(["provider_a", "provider_b"])
 export type FileProvider = typeof FileProvider.Type
 
 /**
- * The three shapes that a deletion confirmation can have.
+ * Free text that says what a file is for. 1 to 64 characters.
+ *
+ * @since 0.1.0
+ */
+export const Purpose = Schema.String.check(Schema.isMinLength(1), isMaxCharacters(64))
+
+/**
+ * The shapes that the responses about files can have. The `shape` parameter of the header `Accept`
+ * selects one, such as `application/json; shape=compat_a`; else `provider` does (`provider_a`
+ * answers in `compat_a`, `provider_b` in `compat_b`); else the workspace's `file_shape`.
+ *
+ * Specification: "File deletion confirmation".
  *
  * @since 0.1.0
  */
@@ -58,141 +79,75 @@ export type DeletionShape = typeof DeletionShape.Type
 /**
  * The confirmation that a file was deleted. `_shape` tells the three shapes apart.
  *
+ * Specification: "File deletion confirmation".
+ *
  * @since 0.1.0
  */
-export const Deletion = Schema.Union([
-  Schema.Struct({ _shape: Schema.Literal("native"), id: Schema.String, type: Schema.Literal("file_deleted") }),
-  Schema.Struct({
-    _shape: Schema.Literal("compat_a"),
-    id: Schema.String,
-    object: Schema.Literal("file"),
-    deleted: Schema.Literal(true)
-  }),
-  Schema.Struct({ _shape: Schema.Literal("compat_b"), id: Schema.String, type: Schema.Literal("file_deleted") })
-])
+export const Deletion = Schema.Union([NativeDeletion, CompatADeletion, CompatBDeletion])
 
 /** @since 0.1.0 */
 export type Deletion = typeof Deletion.Type
 
 /**
- * A stored file.
+ * A stored file, in the service's own shape.
  *
  * @since 0.1.0
  */
 export const File = Schema.Struct({
+  /** Tells the three shapes apart. */
+  _shape: Schema.Literal("native"),
+  /** The file's identifier: 1 to 256 letters, digits, underscores or hyphens. */
   id: Schema.String,
-  object: Schema.Literal("file"),
+  /** Always `file`. */
+  type: Schema.Literal("file"),
+  /** The name that the file was uploaded with, at most 255 characters. For display only. */
   filename: Schema.String,
-  /** Size in bytes. */
-  bytes: Schema.Int,
+  /** The media type that the file was uploaded with, such as `audio/wav`. */
   mime_type: Schema.String,
-  purpose: Schema.String,
+  /** Size in bytes. */
+  size_bytes: Schema.Int,
+  /** When the file was stored: ISO 8601 in UTC. */
   created_at: Timestamp,
-  workspace_id: Schema.String
+  /** Whether the file's content can be read. Always true for files that the gateway stores. */
+  downloadable: Schema.Boolean,
+  /** What the file is for. `user_data` if the upload did not say it. Other services may omit it. */
+  purpose: Schema.optionalKey(Schema.String),
+  /** The workspace that the file belongs to: a UUID. Other services may omit it. */
+  workspace_id: Schema.optionalKey(Schema.String)
 })
 
 /** @since 0.1.0 */
 export type File = { [Field in keyof typeof File.Type]: (typeof File.Type)[Field] }
 
-const pageFields = {
-  has_more: Schema.Boolean,
-  first_id: Schema.NullOr(Schema.String),
-  last_id: Schema.NullOr(Schema.String)
-}
-
 /**
- * A page of files, newest first.
+ * A page of files, in the service's own shape.
  *
  * @since 0.1.0
  */
 export const FileList = Schema.Struct({
-  object: Schema.Literal("list"),
+  /** Tells the three shapes apart. */
+  _shape: Schema.Literal("native"),
+  /** The files, newest first unless `order` says otherwise. */
   data: Schema.Array(File),
-  ...pageFields
+  ...pageFields,
+  /** The `after` of the next page. Null if no file follows. */
+  cursor: Schema.NullOr(Schema.String)
 })
 
 /** @since 0.1.0 */
 export type FileList = { [Field in keyof typeof FileList.Type]: (typeof FileList.Type)[Field] }
 
 /**
- * A file at a provider, in the shape `compat_a`: that of OpenAI's files.
- *
- * @since 0.1.0
- */
-export const CompatAFile = Schema.Struct({
-  id: Schema.String,
-  object: Schema.Literal("file"),
-  filename: Schema.String,
-  /** Size in bytes. */
-  bytes: Schema.Int,
-  purpose: Schema.String,
-  /** Seconds since 1970. */
-  created_at: Schema.Int,
-  /** Seconds since 1970. */
-  expires_at: Schema.optionalKey(Schema.NullOr(Schema.Int)),
-  status: Schema.optionalKey(Schema.NullOr(Schema.String)),
-  status_details: Schema.optionalKey(Schema.NullOr(Schema.String))
-})
-
-/** @since 0.1.0 */
-export type CompatAFile = { [Field in keyof typeof CompatAFile.Type]: (typeof CompatAFile.Type)[Field] }
-
-/**
- * A page of files at a provider, in the shape `compat_a`.
- *
- * @since 0.1.0
- */
-export const CompatAFileList = Schema.Struct({
-  ...pageFields,
-  object: Schema.Literal("list"),
-  data: Schema.Array(CompatAFile)
-})
-
-/** @since 0.1.0 */
-export type CompatAFileList = { [Field in keyof typeof CompatAFileList.Type]: (typeof CompatAFileList.Type)[Field] }
-
-/**
- * A file at a provider, in the shape `compat_b`: that of Anthropic's files.
- *
- * @since 0.1.0
- */
-export const CompatBFile = Schema.Struct({
-  id: Schema.String,
-  type: Schema.Literal("file"),
-  filename: Schema.String,
-  mime_type: Schema.String,
-  /** Size in bytes. */
-  size_bytes: Schema.Int,
-  /** A time in RFC 3339. */
-  created_at: Schema.String,
-  /** A time in RFC 3339. */
-  expires_at: Schema.optionalKey(Schema.NullOr(Schema.String)),
-  /** Whether its content can be read. */
-  downloadable: Schema.optionalKey(Schema.Boolean)
-})
-
-/** @since 0.1.0 */
-export type CompatBFile = { [Field in keyof typeof CompatBFile.Type]: (typeof CompatBFile.Type)[Field] }
-
-/**
- * A page of files at a provider, in the shape `compat_b`.
- *
- * @since 0.1.0
- */
-export const CompatBFileList = Schema.Struct({ ...pageFields, data: Schema.Array(CompatBFile) })
-
-/** @since 0.1.0 */
-export type CompatBFileList = { [Field in keyof typeof CompatBFileList.Type]: (typeof CompatBFileList.Type)[Field] }
-
-/**
- * The fields of an upload, sent as `multipart/form-data`.
+ * The fields of an upload, sent as `multipart/form-data`, in any order. Other fields are ignored,
+ * except `expires_after`, which is refused: files do not expire.
  *
  * @since 0.1.0
  */
 export const Form = Schema.Struct({
+  /** The file, at least 1 byte. Its part names the file and its media type. */
   file: SingleFileSchema,
-  /** Free text that says what the file is for. 1 to 64 characters. */
-  purpose: Schema.String.check(Schema.isMinLength(1), isMaxCharacters(64))
+  /** Free text that says what the file is for. 1 to 64 characters. Default: `user_data`. */
+  purpose: Schema.optionalKey(Purpose)
 })
 
 /** @since 0.1.0 */
@@ -217,24 +172,105 @@ export interface Upload extends Scope {
   readonly file: Blob | Uint8Array
   /** Default: the name of the File, or `file` if it has none. */
   readonly filename?: string | undefined
-  /** Free text that says what the file is for. 1 to 64 characters. */
-  readonly purpose: string
+  /** Free text that says what the file is for. 1 to 64 characters. Default: `user_data`. */
+  readonly purpose?: string | undefined
 }
 
-const file = { file_id: FileId }
+/**
+ * Options of {@link list}.
+ *
+ * @since 0.1.0
+ */
+export interface ListOptions extends Scope, PageOptions {
+  /** `desc`: newest first; `asc`: oldest first. Default: `desc`. */
+  readonly order?: Order | undefined
+}
 
-/** With `provider`: the files of the caller's own account there. */
-const scope = { ...WorkspaceScope, provider: Schema.optionalKey(FileProvider) }
+/**
+ * The order of a list of files: `asc` is oldest first, `desc` newest first.
+ *
+ * @since 0.1.0
+ */
+export const Order = Schema.Literals(["asc", "desc"])
+
+/** @since 0.1.0 */
+export type Order = typeof Order.Type
+
+/**
+ * The parameter of the path that names a file.
+ *
+ * @since 0.1.0
+ */
+export const FilePath = {
+  /** The file's identifier: 1 to 256 letters, digits, underscores or hyphens. */
+  file_id: FileId
+}
+
+/**
+ * The query parameters that select whose files an operation is about.
+ *
+ * @since 0.1.0
+ */
+export const FileScope = {
+  ...WorkspaceScope,
+  /**
+   * The files of the caller's own account at this provider. Default: the files that the gateway
+   * stores.
+   */
+  provider: Schema.optionalKey(FileProvider)
+}
+
+/**
+ * The query parameters of a list of files. `cursor`, `after_id` and `after` are three names of one
+ * parameter. The first of them that is present counts.
+ *
+ * @since 0.1.0
+ */
+export const FileListQuery = {
+  ...FileScope,
+  ...Page,
+  /** The same as `after`: the `cursor` of the page before. */
+  cursor: Page.after,
+  /** The same as `after`. */
+  after_id: Page.after,
+  /**
+   * `asc` is oldest first, `desc` newest first. Default: `desc`. With `provider_b` it is ignored.
+   */
+  order: Schema.optionalKey(Order),
+  /** Not supported: a request that has it gets a 400. */
+  before_id: Schema.optionalKey(Schema.String),
+  /** Not supported: a request that has it gets a 400. */
+  purpose: Schema.optionalKey(Schema.String)
+}
 
 const errors = [...storageErrors, BadGateway] as const
 
-/** The shape of a response follows `provider` and `Accept`, as that of a deletion does. */
 const AnyFile = Schema.Union([File, CompatAFile, CompatBFile])
 const AnyFileList = Schema.Union([FileList, CompatAFileList, CompatBFileList])
 
+const exampleFile = (): typeof File.Encoded => ({
+  _shape: "native",
+  id: "file_019aa1f4c0de7d1b8a3f5b6c7d8e9f01",
+  type: "file",
+  filename: "interview.wav",
+  mime_type: "audio/wav",
+  size_bytes: 1_048_620,
+  created_at: "2026-11-20T22:30:00.000Z",
+  downloadable: true,
+  purpose: "transcription",
+  workspace_id: "0197a000-0000-7000-8000-000000000002"
+})
+
+const exampleDeletion = (): typeof Deletion.Encoded => ({
+  _shape: "native",
+  id: exampleFile().id,
+  type: "file_deleted"
+})
+
 /**
- * DELETE `/files/{file_id}`: 200, or one of 401 403 404 429 500 502 503. A malformed parameter is a
- * 404, because the specification lists no 400 for this operation.
+ * DELETE `/files/{file_id}`: 200, or one of 401 403 404 429 500 502 503. Deletes a file permanently.
+ * A second deletion is a 404. A malformed parameter is a 404 too, because the specification lists
+ * no 400 for this operation.
  *
  * @since 0.1.0
  */
@@ -250,14 +286,18 @@ export const deleteFile = Operation.make("deleteFile", "DELETE", "/files/:file_i
  * @since 0.1.0
  */
 export const deleteFileEndpoint = Operation.endpoint(deleteFile, () => ({
-  params: file,
-  query: scope
+  params: FilePath,
+  query: FileScope,
+  reference: {
+    summary: "Delete a file",
+    example: { response: exampleDeletion() }
+  }
 }))
 
 /**
- * POST `/files`: 200, or one of 400 401 403 404 413 429 500 502 503. Supports `Idempotency-Key`: a
- * repeated request returns the same file. With `provider` and the header: 400, because the provider
- * cannot tell whether it has stored the file.
+ * POST `/files`: 200, or one of 400 401 403 404 413 429 500 502 503. Stores a file. Supports
+ * `Idempotency-Key`: a repeated request returns the same file. With `provider` and the header: 400,
+ * because the provider cannot tell whether it has stored the file.
  *
  * @since 0.1.0
  */
@@ -277,12 +317,16 @@ export const uploadFile = Operation.make("uploadFile", "POST", "/files", {
 export const uploadFileEndpoint = Operation.endpoint(uploadFile, () => ({
   success: AnyFile,
   headers: idempotencyHeaders,
-  query: scope,
-  payload: Form.pipe(HttpApiSchema.asMultipart())
+  query: FileScope,
+  payload: Form.pipe(HttpApiSchema.asMultipart()),
+  reference: {
+    summary: "Upload a file",
+    example: { request: { file: "(the file)", purpose: "transcription" }, response: exampleFile() }
+  }
 }))
 
 /**
- * GET `/files`: 200, or one of 400 401 403 404 429 500 502 503.
+ * GET `/files`: 200, or one of 400 401 403 404 429 500 502 503. Lists files by page.
  *
  * @since 0.1.0
  */
@@ -299,11 +343,25 @@ export const listFiles = Operation.make("listFiles", "GET", "/files", {
  */
 export const listFilesEndpoint = Operation.endpoint(listFiles, () => ({
   success: AnyFileList,
-  query: { ...scope, ...Page }
+  query: FileListQuery,
+  reference: {
+    summary: "List files",
+    example: {
+      response: {
+        _shape: "native" as const,
+        data: [exampleFile()],
+        has_more: true,
+        first_id: exampleFile().id,
+        last_id: exampleFile().id,
+        cursor: exampleFile().id
+      }
+    }
+  }
 }))
 
 /**
- * GET `/files/{file_id}`: 200, or one of 400 401 403 404 429 500 502 503.
+ * GET `/files/{file_id}`: 200, or one of 400 401 403 404 429 500 502 503. Returns a file without its
+ * content.
  *
  * @since 0.1.0
  */
@@ -318,11 +376,17 @@ export const getFile = Operation.make("getFile", "GET", "/files/:file_id", {
  *
  * @since 0.1.0
  */
-export const getFileEndpoint = Operation.endpoint(getFile, () => ({ success: AnyFile, params: file, query: scope }))
+export const getFileEndpoint = Operation.endpoint(getFile, () => ({
+  success: AnyFile,
+  params: FilePath,
+  query: FileScope,
+  reference: { summary: "Get a file's metadata", example: { response: exampleFile() } }
+}))
 
 /**
- * GET `/files/{file_id}/content`: the whole file (200), the requested range (206), or one of
- * 400 401 403 404 429 500 502 503.
+ * GET `/files/{file_id}/content`: the whole file (200), the range of bytes that the header `Range`
+ * names (206), or one of 400 401 403 404 429 500 502 503. With `provider`, always the whole file. Has
+ * the file's own media type, or `application/octet-stream` if `Accept` names only that.
  *
  * @since 0.1.0
  */
@@ -339,8 +403,9 @@ export const fileContent = Operation.make("fileContent", "GET", "/files/:file_id
  */
 export const fileContentEndpoint = Operation.endpoint(fileContent, () => ({
   success: HttpApiSchema.StreamUint8Array(),
-  params: file,
-  query: scope
+  params: FilePath,
+  query: FileScope,
+  reference: { summary: "Download a file" }
 }))
 
 /**
@@ -363,6 +428,9 @@ export type UploadFailure = Operation.ErrorOf<typeof uploadFile> | ClientError
  * @since 0.1.0
  */
 export type Failure = Operation.ErrorOf<typeof getFile> | ClientError
+
+/** Whatever the workspace's `file_shape` is. */
+const headers = { accept: "application/json; shape=native" }
 
 /** The workspace of a call. */
 const workspace = (options: Scope | undefined): Effect.Effect<string | undefined, never, GatewayClient> =>
@@ -395,16 +463,18 @@ export const remove = (
  */
 export const upload = (request: Upload, options?: CallOptions): Effect.Effect<File, UploadFailure, GatewayClient> =>
   Effect.flatMap(workspace(request), (workspace_id) =>
-    call(uploadFile, { ...options, query: { workspace_id }, form: fileForm(request) })
+    call(uploadFile, { ...options, query: { workspace_id }, headers, form: fileForm(request) })
   )
 
 /**
- * Lists files, newest first.
+ * Lists files, newest first unless `order` says otherwise.
  *
  * @since 0.1.0
  */
-export const list = (options?: Scope & PageOptions): Effect.Effect<FileList, Failure, GatewayClient> =>
-  Effect.flatMap(workspace(options), (workspace_id) => call(listFiles, { query: { ...options, workspace_id } }))
+export const list = (options?: ListOptions): Effect.Effect<FileList, Failure, GatewayClient> =>
+  Effect.flatMap(workspace(options), (workspace_id) =>
+    call(listFiles, { query: { ...options, workspace_id }, headers })
+  )
 
 /**
  * Returns a file without its content.
@@ -413,7 +483,7 @@ export const list = (options?: Scope & PageOptions): Effect.Effect<FileList, Fai
  */
 export const get = (fileId: string, options?: Scope): Effect.Effect<File, Failure, GatewayClient> =>
   Effect.flatMap(workspace(options), (workspace_id) =>
-    call(getFile, { params: { file_id: fileId }, query: { workspace_id } })
+    call(getFile, { params: { file_id: fileId }, query: { workspace_id }, headers })
   )
 
 /**

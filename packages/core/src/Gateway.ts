@@ -91,7 +91,7 @@ export class Gateway extends Context.Service<
       options?: CallOptions
     ) => Effect.Effect<Files.File, Files.UploadFailure>
     /** Lists files, newest first. */
-    readonly listFiles: (options?: Files.Scope & PageOptions) => Effect.Effect<Files.FileList, Files.Failure>
+    readonly listFiles: (options?: Files.ListOptions) => Effect.Effect<Files.FileList, Files.Failure>
     readonly getFile: (fileId: string, options?: Files.Scope) => Effect.Effect<Files.File, Files.Failure>
     /**
      * Streams a file's bytes. With `provider`, always the whole file. Continues after an

@@ -9,43 +9,31 @@
  */
 import * as Effect from "effect/Effect"
 import * as Files from "./Files.ts"
-import type { PageOptions } from "./GatewayClient.ts"
+import * as FileShapes from "./FileShapes.ts"
 import { call } from "./internal/call.ts"
 import { fileForm } from "./internal/form.ts"
-
-/**
- * A file to store at a provider. A Blob is streamed, never read into memory as a whole.
- *
- * @since 0.1.0
- */
-export interface Upload extends Files.Scope {
-  readonly file: Blob | Uint8Array
-  /** Default: the name of the File, or `file` if it has none. */
-  readonly filename?: string | undefined
-  /** For `provider_a`: one of OpenAI's purposes. Default: `user_data`. */
-  readonly purpose?: string | undefined
-}
 
 /** The service cannot repeat an upload to a provider safely. */
 const toProvider = { ...Files.uploadFile, idempotency: "never" } as const
 
 const uploadFile = {
-  provider_a: { ...toProvider, success: Files.CompatAFile },
-  provider_b: { ...toProvider, success: Files.CompatBFile }
+  provider_a: { ...toProvider, success: FileShapes.CompatAFile },
+  provider_b: { ...toProvider, success: FileShapes.CompatBFile }
 }
 
 const listFiles = {
-  provider_a: { ...Files.listFiles, success: Files.CompatAFileList },
-  provider_b: { ...Files.listFiles, success: Files.CompatBFileList }
+  provider_a: { ...Files.listFiles, success: FileShapes.CompatAFileList },
+  provider_b: { ...Files.listFiles, success: FileShapes.CompatBFileList }
 }
 
 const getFile = {
-  provider_a: { ...Files.getFile, success: Files.CompatAFile },
-  provider_b: { ...Files.getFile, success: Files.CompatBFile }
+  provider_a: { ...Files.getFile, success: FileShapes.CompatAFile },
+  provider_b: { ...Files.getFile, success: FileShapes.CompatBFile }
 }
 
 /**
- * Stores a file. Retried only if the failed attempt cannot have stored it.
+ * Stores a file. For `provider_a`, `purpose` is one of OpenAI's purposes. Retried only if the failed
+ * attempt cannot have stored it.
  *
  * @example
  * ```ts
@@ -60,21 +48,20 @@ const getFile = {
  */
 export const upload = Effect.fnUntraced(function* <Provider extends Files.FileProvider>(
   provider: Provider,
-  request: Upload
+  request: Files.Upload
 ) {
-  const { purpose = "user_data", workspace_id } = request
-  const form = fileForm({ ...request, purpose })
-  return yield* call(uploadFile[provider], { query: { provider, workspace_id }, form })
+  const { workspace_id } = request
+  return yield* call(uploadFile[provider], { query: { provider, workspace_id }, form: fileForm(request) })
 })
 
 /**
- * Lists files.
+ * Lists files. `provider_b` ignores `order`.
  *
  * @since 0.1.0
  */
 export const list = Effect.fnUntraced(function* <Provider extends Files.FileProvider>(
   provider: Provider,
-  options: Files.Scope & PageOptions = {}
+  options: Files.ListOptions = {}
 ) {
   return yield* call(listFiles[provider], { query: { ...options, provider } })
 })

@@ -69,7 +69,10 @@ describe("the request line", () => {
     [`POST /api/v1/guardrails/${g}/assignments/keys`, (client) => client.assignKeys(g, { key_hashes: ["h"] })],
     ["POST /api/v1/files", (client) => client.uploadFile({ file: new Uint8Array(1), purpose: "p" })],
     ["GET /api/v1/files", (client) => client.listFiles()],
-    ["GET /api/v1/files?after=f_0&limit=2", (client) => client.listFiles({ after: "f_0", limit: 2 })],
+    [
+      "GET /api/v1/files?after=f_0&limit=2&order=asc",
+      (client) => client.listFiles({ after: "f_0", limit: 2, order: "asc" })
+    ],
     ["GET /api/v1/files/f_1", (client) => client.getFile("f_1")],
     ["GET /api/v1/files/f_1/content", (client) => Stream.runDrain(client.fileContent("f_1"))],
     ["GET /api/v1/videos/v_1", (client) => client.getVideo("v_1")],
@@ -137,7 +140,10 @@ describe("the request line", () => {
       Effect.gen(function* () {
         const sent = yield* sentBy(call)
         expect(sent.line).toBe(line)
-        expect(sent.headers).toMatchObject({ authorization: "Bearer mg_sk_secret", accept: "application/json" })
+        expect(sent.headers).toMatchObject({ authorization: "Bearer mg_sk_secret" })
+        // Files come in the client's own shape, whatever the workspace's is.
+        const isFile = /^(POST|GET) \/api\/v1\/files(?!.*(provider=|\/content))/.test(line)
+        expect(sent.headers["accept"]).toBe(`application/json${isFile ? "; shape=native" : ""}`)
       })
     )
   }

@@ -3,23 +3,35 @@ import { Gateway, ProviderFiles } from "@model-gateway/core"
 import { Effect, Stream } from "effect"
 import * as Stub from "./stub.ts"
 
-const fileA = { id: "file-1", object: "file", filename: "a.txt", bytes: 3, purpose: "batch", created_at: 1, shard: 7 }
+const fileA = {
+  _shape: "compat_a",
+  id: "file-1",
+  object: "file",
+  filename: "a.txt",
+  bytes: 3,
+  purpose: "batch",
+  created_at: 1,
+  status: "processed",
+  shard: 7
+}
 
 const fileB = {
+  _shape: "compat_b",
   id: "file_1",
   type: "file",
   filename: "a.txt",
   mime_type: "text/plain",
   size_bytes: 3,
-  created_at: "2025-04-14T12:00:00.123456Z"
+  created_at: "2025-04-14T12:00:00.123456Z",
+  downloadable: true
 }
 
-const page = { has_more: false, first_id: null, last_id: null }
+const page = { _shape: "compat_b", has_more: false, first_id: null, last_id: null }
 
 const { shard: _, ...knownA } = fileA
 
 describe("files at a provider", () => {
-  it.effect("are uploaded as a form, with a purpose that is fit for anything", () => {
+  it.effect("are uploaded as a form, with a purpose only if there is one", () => {
     const stub = Stub.make(() => Stub.json(fileA))
     return Effect.gen(function* () {
       const file = new Uint8Array([1, 2, 3])
@@ -27,7 +39,7 @@ describe("files at a provider", () => {
       expect(yield* ProviderFiles.upload("provider_a", request)).toEqual(knownA)
       yield* ProviderFiles.upload("provider_a", { file, purpose: "batch" })
       expect(stub.sent.map(({ form, method, url }) => [method, url.search, form?.get("purpose")])).toEqual([
-        ["POST", "?provider=provider_a&workspace_id=w", "user_data"],
+        ["POST", "?provider=provider_a&workspace_id=w", null],
         ["POST", "?provider=provider_a", "batch"]
       ])
     }).pipe(stub.run())

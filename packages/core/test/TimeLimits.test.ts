@@ -17,14 +17,14 @@ const transcribe = Effect.flatMap(gateway, (client) => client.transcribe({ model
 
 const stored = () =>
   Stub.json({
+    _shape: "native",
     id: "file_1",
-    object: "file",
+    type: "file",
     filename: "file",
-    bytes: 3,
     mime_type: "text/plain",
-    purpose: "p",
+    size_bytes: 3,
     created_at: "2026-11-20T22:00:00Z",
-    workspace_id: "w"
+    downloadable: true
   })
 
 /** The result of a call, and the milliseconds that it took. */

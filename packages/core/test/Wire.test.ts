@@ -223,7 +223,7 @@ describe("the service's schemas decode what the client sends", () => {
 
   it.effect.prop(
     "uploadFile: the form",
-    [Files.Form.fields.purpose],
+    [Files.Purpose],
     ([purpose]) =>
       Effect.gen(function* () {
         const sent = yield* sentBy((client) =>

@@ -17,6 +17,7 @@ it("exports exactly these modules", () => {
     "CurrentKey",
     "Destinations",
     "Files",
+    "FileShapes",
     "Gateway",
     "GatewayApi",
     "GatewayClient",

@@ -4,6 +4,7 @@ import type {
   CurrentKey,
   Destinations,
   Files,
+  FileShapes,
   Gateway,
   GatewayClient,
   GatewayError,
@@ -137,8 +138,8 @@ describe("the errors of an operation", () => {
     expectTypeOf<AnswerOf<typeof Generations.get>>().toEqualTypeOf<Generations.Generation>()
     expectTypeOf<AnswerOf<typeof Byok.create>>().toEqualTypeOf<Byok.ByokKey>()
     expectTypeOf<ErrorsOf<typeof ProviderFiles.upload<"provider_a">>>().toEqualTypeOf<Expected["uploadFile"]>()
-    expectTypeOf<AnswerOf<typeof ProviderFiles.get<"provider_a">>>().toEqualTypeOf<typeof Files.CompatAFile.Type>()
-    expectTypeOf<AnswerOf<typeof ProviderFiles.list<"provider_b">>>().toEqualTypeOf<typeof Files.CompatBFileList.Type>()
+    expectTypeOf<AnswerOf<typeof ProviderFiles.get<"provider_a">>>().toEqualTypeOf<typeof FileShapes.CompatAFile.Type>()
+    expectTypeOf<AnswerOf<typeof ProviderFiles.list<"provider_b">>>().toEqualTypeOf<typeof FileShapes.CompatBFileList.Type>()
     expectTypeOf<ServicesOf<typeof Byok.create>>().toEqualTypeOf<GatewayClient.GatewayClient>()
   })
 

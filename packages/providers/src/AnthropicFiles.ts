@@ -8,8 +8,8 @@
  *
  * @since 0.1.0
  */
-import { CompatBFile, CompatBFileList } from "@model-gateway/core/Files"
-import { type Duration, Effect } from "effect"
+import { pageFields } from "@model-gateway/core/FileShapes"
+import { type Duration, Effect, Schema } from "effect"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import { type HttpClient, HttpClientRequest } from "effect/http"
 import * as FileApi from "./FileApi.ts"
@@ -27,8 +27,8 @@ const dialect: FileApi.Dialect = {
   provider: "anthropic",
   path: "v1/files",
   headers: { "anthropic-version": "2023-06-01" },
-  file: CompatBFile,
-  list: CompatBFileList,
+  file: FileApi.AnthropicFile,
+  list: Schema.Struct({ ...pageFields, data: Schema.Array(FileApi.AnthropicFile) }),
   page: (request, { after, limit }) =>
     request.pipe(
       HttpClientRequest.setUrlParams({ limit, after_id: after }),

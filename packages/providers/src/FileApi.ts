@@ -3,7 +3,7 @@
  *
  * @since 0.1.0
  */
-import type { CompatAFile, CompatAFileList, CompatBFile, CompatBFileList } from "@model-gateway/core/Files"
+import type { Order } from "@model-gateway/core/Files"
 import { Deferred, Duration, Effect, Schema, type Stream } from "effect"
 import type { SecureRandom } from "effect/crypto/SecureRandom"
 import { type Headers, HttpClientRequest } from "effect/http"
@@ -14,18 +14,59 @@ import type { UpstreamHttp } from "./UpstreamHttp.ts"
 import { defaultTimeLimit } from "./UpstreamHttp.ts"
 
 /**
+ * A file as OpenAI describes it.
+ *
+ * @since 0.1.0
+ */
+export const OpenAiFile = Schema.Struct({
+  id: Schema.String,
+  filename: Schema.String,
+  bytes: Schema.Int,
+  purpose: Schema.String,
+  created_at: Schema.Int,
+  expires_at: Schema.optionalKey(Schema.NullOr(Schema.Int)),
+  status_details: Schema.optionalKey(Schema.NullOr(Schema.String))
+})
+
+/** @since 0.1.0 */
+export type OpenAiFile = { [Field in keyof typeof OpenAiFile.Type]: (typeof OpenAiFile.Type)[Field] }
+
+/**
+ * A file as Anthropic describes it.
+ *
+ * @since 0.1.0
+ */
+export const AnthropicFile = Schema.Struct({
+  id: Schema.String,
+  filename: Schema.String,
+  mime_type: Schema.String,
+  size_bytes: Schema.Int,
+  created_at: Schema.String,
+  expires_at: Schema.optionalKey(Schema.NullOr(Schema.String)),
+  downloadable: Schema.optionalKey(Schema.Boolean)
+})
+
+/** @since 0.1.0 */
+export type AnthropicFile = { [Field in keyof typeof AnthropicFile.Type]: (typeof AnthropicFile.Type)[Field] }
+
+/**
  * A file as its provider describes it.
  *
  * @since 0.1.0
  */
-export type ProviderFile = CompatAFile | CompatBFile
+export type ProviderFile = OpenAiFile | AnthropicFile
 
 /**
  * A page of files as their provider describes it.
  *
  * @since 0.1.0
  */
-export type ProviderFileList = CompatAFileList | CompatBFileList
+export interface ProviderFileList {
+  readonly data: ReadonlyArray<ProviderFile>
+  readonly has_more: boolean
+  readonly first_id: string | null
+  readonly last_id: string | null
+}
 
 /**
  * A file to store, passed on while it arrives. If a stream fails, the provider gets an incomplete
@@ -42,13 +83,14 @@ export interface FileUpload {
 }
 
 /**
- * The page of `limit` files that follow the file `after`.
+ * The page of `limit` files that follow the file `after`. A provider without an order ignores it.
  *
  * @since 0.1.0
  */
 export interface FilePage {
   readonly after?: string | undefined
   readonly limit: number
+  readonly order?: Order | undefined
 }
 
 /**

@@ -6,7 +6,7 @@
  *
  * @since 0.1.0
  */
-import { CompatAFile, CompatAFileList } from "@model-gateway/core/Files"
+import { pageFields } from "@model-gateway/core/FileShapes"
 import { type Duration, Effect, Schema } from "effect"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import { type HttpClient, HttpClientRequest } from "effect/http"
@@ -23,14 +23,19 @@ export const defaultBaseUrl = "https://api.openai.com/v1"
 const end = Schema.NullOr(Schema.String).pipe(Schema.withDecodingDefaultKey(Effect.succeed(null)))
 
 /** Services that speak the API may leave out the ends of the page. */
-const List = Schema.Struct({ ...CompatAFileList.fields, first_id: end, last_id: end })
+const List = Schema.Struct({
+  ...pageFields,
+  data: Schema.Array(FileApi.OpenAiFile),
+  first_id: end,
+  last_id: end
+})
 
 const dialect: FileApi.Dialect = {
   provider: "openai",
   path: "files",
-  file: CompatAFile,
+  file: FileApi.OpenAiFile,
   list: List,
-  page: (request, { after, limit }) => HttpClientRequest.setUrlParams(request, { limit, after }),
+  page: (request, { after, limit, order }) => HttpClientRequest.setUrlParams(request, { limit, after, order }),
   // The purpose is required. This one is for any use.
   fields: (purpose = "user_data") => [["purpose", purpose]]
 }

@@ -233,23 +233,26 @@ export const deletions: { readonly [S in Files.DeletionShape]: Extract<Files.Del
 
 /** @since 0.1.0 */
 export const file: Files.File = {
+  _shape: "native",
   id: fileId,
-  object: "file",
+  type: "file",
   filename: "silence.wav",
-  bytes: 844,
   mime_type: "audio/wav",
-  purpose: "transcription",
+  size_bytes: 844,
   created_at: timestamp,
+  downloadable: true,
+  purpose: "transcription",
   workspace_id: workspaceId
 }
 
 /** @since 0.1.0 */
 export const fileList: Files.FileList = {
-  object: "list",
+  _shape: "native",
   data: [file],
   has_more: false,
   first_id: fileId,
-  last_id: fileId
+  last_id: fileId,
+  cursor: null
 }
 
 /** @since 0.1.0 */

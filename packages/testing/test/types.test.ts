@@ -21,7 +21,7 @@ describe("an operation's types", () => {
     expectTypeOf<Operation.Request<"currentKey">>().not.toHaveProperty("payload")
     expectTypeOf<Operation.Request<"uploadFile">["payload"]>().toEqualTypeOf<{
       readonly file: File
-      readonly purpose: string
+      readonly purpose?: string
     }>()
     expectTypeOf<
       Extract<Operation.Request<"transcribe">["payload"], { readonly input_audio: unknown }>

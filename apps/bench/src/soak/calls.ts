@@ -194,7 +194,7 @@ const files = Effect.fnUntraced(function* (id: string, random: Random, run: Run)
     repeat: (idempotencyKey) => upload({ idempotencyKey }),
     limit: "call",
     answer: (file) => file.id,
-    problem: (file) => unless(file.purpose === id && file.bytes === bytes.length, "the answer is of another call")
+    problem: (file) => unless(file.purpose === id && file.size_bytes === bytes.length, "the answer is of another call")
   })
   if (file === undefined) return
   yield* run<Uint8Array, Files.Failure>(`${id}c`, {

@@ -34,7 +34,7 @@ export const failed = (
 ]
 
 const file = ({ deletion, file }: StoredFile) => [
-  `${clean(file.filename)} (${size(file.bytes)}) was stored as ${clean(file.id)},`,
+  `${clean(file.filename)} (${size(file.size_bytes)}) was stored as ${clean(file.id)},`,
   `and deleted again (confirmed in the ${deletion._shape} shape).`
 ]
 

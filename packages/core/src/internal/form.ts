@@ -11,10 +11,10 @@ export const appendFile = (form: FormData, file: Blob | Uint8Array, filename: st
 export const fileForm = (request: {
   readonly file: Blob | Uint8Array
   readonly filename?: string | undefined
-  readonly purpose: string
+  readonly purpose?: string | undefined
 }): FormData => {
   const form = new FormData()
-  form.append("purpose", request.purpose)
+  if (request.purpose !== undefined) form.append("purpose", request.purpose)
   appendFile(form, request.file, request.filename)
   return form
 }

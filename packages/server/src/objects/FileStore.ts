@@ -6,6 +6,7 @@
  * and newer identifiers sort after older ones. A list's `after` therefore works even if the file it
  * names was deleted.
  */
+import type { Order } from "@model-gateway/core/Files"
 import { Context, Data, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -60,11 +61,12 @@ export class FileStore extends Context.Service<
     readonly create: (file: Omit<FileRecord, "createdAt">) => Effect.Effect<FileRecord, StorageError>
     readonly get: (scope: FileScope, id: string) => Effect.Effect<FileRecord, FileNotFound | StorageError>
     /**
-     * Newest first. Fails with {@link Page.UnknownCursor} if `after` is not a file identifier.
+     * Newest first unless `order` says otherwise. Fails with {@link Page.UnknownCursor} if `after` is
+     * not a file identifier.
      */
     readonly list: (
       scope: FileScope,
-      request?: Page.Request
+      request?: Page.Request & { readonly order?: Order | undefined }
     ) => Effect.Effect<Page.Page<FileRecord>, Page.UnknownCursor | StorageError>
     /** Deletes the record permanently and returns it. The file can no longer be read. */
     readonly remove: (scope: FileScope, id: string) => Effect.Effect<FileRecord, FileNotFound | StorageError>
@@ -132,14 +134,23 @@ export const make = Effect.gen(function* () {
     return row === undefined ? yield* new FileNotFound({ id }) : fromRow(row)
   }, mapSqlError("FileStore.get"))
 
-  const list = Effect.fn("FileStore.list")(function* (scope: FileScope, request?: Page.Request) {
+  const list = Effect.fn("FileStore.list")(function* (
+    scope: FileScope,
+    { order, ...request }: Page.Request & { readonly order?: Order | undefined } = {}
+  ) {
+    const isOldestFirst = order === "asc"
     return yield* Page.read(
       {
-        start: Page.newestFirst,
+        start: isOldestFirst ? Page.oldestFirst : Page.newestFirst,
         createdAt: (after) => Effect.succeed(timeOf(after)),
-        rows: (place, limit) => sql`SELECT * FROM files
-          WHERE ${within(scope)} AND (created_at, id) < (${place.createdAt}, ${place.name})
-          ORDER BY created_at DESC, id DESC LIMIT ${limit}`,
+        rows: (place, limit) =>
+          isOldestFirst
+            ? sql`SELECT * FROM files
+                WHERE ${within(scope)} AND (created_at, id) > (${place.createdAt}, ${place.name})
+                ORDER BY created_at, id LIMIT ${limit}`
+            : sql`SELECT * FROM files
+                WHERE ${within(scope)} AND (created_at, id) < (${place.createdAt}, ${place.name})
+                ORDER BY created_at DESC, id DESC LIMIT ${limit}`,
         item: fromRow
       },
       request

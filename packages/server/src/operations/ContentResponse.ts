@@ -52,11 +52,21 @@ const safely = (disposition: Content["disposition"], filename: string) => ({
   "x-content-type-options": "nosniff"
 })
 
+const generic = "application/octet-stream"
+
+/** Clients that accept bytes only, such as generated ones, refuse another media type. */
+const typeFor = ({ headers }: HttpServerRequest.HttpServerRequest, contentType: string): string =>
+  headers["accept"]?.trim().toLowerCase() === generic ? generic : contentType
+
 /** 200 with the content of a file that a provider stores. Its name is not known, only its id. */
-export const ofProvider = ({ headers, stream }: FileContent, id: string): HttpServerResponse.HttpServerResponse => {
+export const ofProvider = (
+  request: HttpServerRequest.HttpServerRequest,
+  { headers, stream }: FileContent,
+  id: string
+): HttpServerResponse.HttpServerResponse => {
   const { "content-encoding": encoding, "content-length": length = "", "content-type": type = "" } = headers
   return HttpServerResponse.stream(stream, {
-    contentType: mediaType.exec(type)?.[0] ?? "application/octet-stream",
+    contentType: typeFor(request, mediaType.exec(type)?.[0] ?? generic),
     // The length of an encoded body is not that of the content.
     ...(encoding === undefined && /^\d{1,15}$/.test(length) ? { contentLength: Number(length) } : {}),
     headers: safely("attachment", id)
@@ -77,7 +87,7 @@ export const make = Effect.fnUntraced(function* (
   const window = ByteRange.parse({ range: request.headers["range"], ifRange: request.headers["if-range"] }, size, etag)
   return HttpServerResponse.stream(read(window), {
     status: window === undefined ? 200 : 206,
-    contentType: content.contentType,
+    contentType: typeFor(request, content.contentType),
     contentLength: window?.length ?? size,
     headers: {
       "accept-ranges": "bytes",

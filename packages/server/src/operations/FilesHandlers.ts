@@ -3,10 +3,9 @@
  *
  * Specification: "1. DELETE `/files/{file_id}`", "File deletion confirmation".
  */
-import { type File, type FileProvider } from "@model-gateway/core/Files"
+import type { FileProvider, Order } from "@model-gateway/core/Files"
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import { Forbidden, NotFound, phrases } from "@model-gateway/core/GatewayError"
-import type { ProviderFile } from "@model-gateway/providers/FileApi"
 import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
@@ -18,38 +17,50 @@ import * as BodyLimit from "../http/BodyLimit.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import { invalid } from "../http/Issues.ts"
 import * as Paging from "../http/Paging.ts"
-import * as Timestamp from "../http/Timestamp.ts"
 import { type Workspace, WorkspaceStore } from "../access/WorkspaceStore.ts"
 import * as ContentResponse from "./ContentResponse.ts"
 import * as DeletionShape from "./DeletionShape.ts"
+import * as FileShape from "./FileShape.ts"
 import { type FileRecord, FileStore } from "../objects/FileStore.ts"
 import { handle } from "./Handler.ts"
 import { contentLost, storeUnavailable } from "./ObjectFailures.ts"
 import { keyOf, ObjectStore } from "../objects/ObjectStore.ts"
 import * as ProviderFiles from "./ProviderFiles.ts"
-import * as ProviderFileShape from "./ProviderFileShape.ts"
 import * as Upload from "./Upload.ts"
 
-/** The file in its wire format. */
-export const toWire = (file: FileRecord): File => ({
-  id: file.id,
-  object: "file",
-  filename: file.filename,
-  bytes: file.bytes,
-  mime_type: file.contentType,
-  purpose: file.purpose,
-  created_at: Timestamp.fromMillis(file.createdAt),
-  workspace_id: file.workspaceId
-})
-
 const noSuchFile = (id: string) => new NotFound({ error: { message: `${phrases[404]}: there is no file ${id}` } })
-
-const encodeFile = (file: File): string => JSON.stringify(file)
 
 const noKeyAtProvider = invalid(
   [{ path: "idempotency-key", message: "Expected no such header with provider" }],
   "Idempotency-Key cannot be used with provider, because the provider does not tell whether it has stored the file"
 )
+
+/** The page of a list of files. */
+interface FileCursor extends Paging.Cursor {
+  readonly order?: Order
+}
+
+/** `cursor`, `after_id` and `after` are three names of one parameter. */
+const cursorOf = ({
+  after_id,
+  before_id,
+  cursor,
+  purpose,
+  ...page
+}: FileCursor & {
+  readonly after_id?: string
+  readonly before_id?: string
+  readonly cursor?: string
+  readonly purpose?: string
+}) => {
+  const issues = Object.entries({ before_id, purpose }).flatMap(([path, value]) =>
+    value === undefined ? [] : [{ path, message: "Expected no such parameter: it is not supported" }]
+  )
+  const after = cursor ?? after_id ?? page.after
+  return issues.length > 0
+    ? Effect.fail(invalid(issues))
+    : Effect.succeed<FileCursor>({ ...page, ...(after === undefined ? {} : { after }) })
+}
 
 /** The services that the operations need, looked up once. */
 const make = Effect.gen(function* () {
@@ -96,7 +107,7 @@ const make = Effect.gen(function* () {
               operation: "uploadFile",
               idempotencyKey,
               payload: Effect.succeed([workspace.id, purpose, filename, contentType, sha256]),
-              encode: encodeFile
+              encode: (file) => JSON.stringify(shaped(request, workspace)(FileShape.ofRecord(file)))
             },
             orUnavailable(
               files.create({
@@ -111,27 +122,30 @@ const make = Effect.gen(function* () {
                 sha256,
                 objectKey
               })
-            ).pipe(
-              Effect.tap(() => keep),
-              Effect.map(toWire)
-            )
+            ).pipe(Effect.tap(() => keep))
           )
       ).pipe(Effect.provideService(ObjectStore, objects))
     },
     Effect.catchTag("ObjectStoreError", storeUnavailable)
   )
 
-  const list = Effect.fnUntraced(function* (workspace: Workspace, cursor: Paging.Cursor) {
-    const page = yield* Paging.known(orUnavailable(files.list(yield* visible(workspace.id), cursor)))
-    const data = page.items.map(toWire)
-    return {
-      object: "list" as const,
-      data,
-      has_more: page.hasMore,
-      first_id: data[0]?.id ?? null,
-      last_id: data.at(-1)?.id ?? null
+  const list = Effect.fnUntraced(function* (
+    request: HttpServerRequest.HttpServerRequest,
+    workspace: Workspace,
+    cursor: FileCursor
+  ) {
+    const { hasMore, items } = yield* Paging.known(orUnavailable(files.list(yield* visible(workspace.id), cursor)))
+    const page = {
+      data: items.map(FileShape.ofRecord),
+      has_more: hasMore,
+      first_id: items[0]?.id ?? null,
+      last_id: items.at(-1)?.id ?? null
     }
+    return FileShape.list(shapeOf(request, workspace), page, workspace.id)
   })
+
+  const getOwn = (request: HttpServerRequest.HttpServerRequest, file: FileRecord, workspace: Workspace) =>
+    Effect.sync(() => shaped(request, workspace)(FileShape.ofRecord(file)))
 
   const content = (request: HttpServerRequest.HttpServerRequest, file: FileRecord) =>
     ContentResponse.make(objects, request, { ...file, disposition: "attachment" }).pipe(
@@ -164,7 +178,7 @@ const make = Effect.gen(function* () {
   const shapeOf = (
     request: HttpServerRequest.HttpServerRequest,
     { fileShape }: Workspace,
-    provider: FileProvider | undefined
+    provider?: FileProvider
   ) => DeletionShape.negotiate({ accept: request.headers["accept"], provider, workspace: fileShape })
 
   const confirm = (
@@ -174,11 +188,11 @@ const make = Effect.gen(function* () {
     provider?: FileProvider
   ) => DeletionShape.confirm(shapeOf(request, workspace, provider), id)
 
-  /** A file at a provider, in the shape that the request asks for. */
+  /** A file in the shape that the request asks for. */
   const shaped =
-    (request: HttpServerRequest.HttpServerRequest, workspace: Workspace, provider: FileProvider) =>
-    (file: ProviderFile) =>
-      ProviderFileShape.file(shapeOf(request, workspace, provider), file, workspace.id)
+    (request: HttpServerRequest.HttpServerRequest, workspace: Workspace, provider?: FileProvider) =>
+    (file: FileShape.Source) =>
+      FileShape.file(shapeOf(request, workspace, provider), file, workspace.id)
 
   const removeFrom = Effect.fnUntraced(function* (
     provider: FileProvider,
@@ -197,10 +211,10 @@ const make = Effect.gen(function* () {
     provider: FileProvider,
     request: HttpServerRequest.HttpServerRequest,
     workspace: Workspace,
-    cursor: Paging.Cursor
+    cursor: FileCursor
   ) =>
     Effect.map(atProvider.list(provider, cursor, workspace.id), (list) =>
-      ProviderFileShape.list(shapeOf(request, workspace, provider), list, workspace.id)
+      FileShape.list(shapeOf(request, workspace, provider), list, workspace.id)
     )
 
   const getAt = (
@@ -210,10 +224,17 @@ const make = Effect.gen(function* () {
     workspace: Workspace
   ) => Effect.map(atProvider.get(provider, id, workspace.id), shaped(request, workspace, provider))
 
-  const contentAt = (provider: FileProvider, id: string, workspace: Workspace) =>
-    Effect.map(atProvider.content(provider, id, workspace.id), (content) => ContentResponse.ofProvider(content, id))
+  const contentAt = (
+    provider: FileProvider,
+    request: HttpServerRequest.HttpServerRequest,
+    id: string,
+    workspace: Workspace
+  ) =>
+    Effect.map(atProvider.content(provider, id, workspace.id), (content) =>
+      ContentResponse.ofProvider(request, content, id)
+    )
 
-  return { scopeOf, find, upload, list, content, remove, uploadTo, listAt, getAt, contentAt, removeFrom }
+  return { scopeOf, find, upload, list, getOwn, content, remove, uploadTo, listAt, getAt, contentAt, removeFrom }
 })
 
 /** The `files` group of the contract. */
@@ -234,20 +255,26 @@ export const layer = HttpApiBuilder.group(GatewayApi, "files", (handlers) =>
             ? handle(files.scopeOf(workspace_id), (workspace) => files.uploadTo(provider, request, workspace))
             : Effect.fail(noKeyAtProvider)
       )
-      .handle("listFiles", ({ query: { provider, workspace_id, ...cursor }, request }) =>
-        provider === undefined
-          ? handle(files.scopeOf(workspace_id), (workspace) => files.list(workspace, cursor))
-          : handle(files.scopeOf(workspace_id), (workspace) => files.listAt(provider, request, workspace, cursor))
+      .handle("listFiles", ({ query: { provider, workspace_id, ...query }, request }) =>
+        Effect.flatMap(cursorOf(query), (cursor) =>
+          handle(files.scopeOf(workspace_id), (workspace) =>
+            provider === undefined
+              ? files.list(request, workspace, cursor)
+              : files.listAt(provider, request, workspace, cursor)
+          )
+        )
       )
       .handle("getFile", ({ params: { file_id }, query: { provider, workspace_id }, request }) =>
         provider === undefined
-          ? handle(files.find(file_id, workspace_id), ({ file }) => Effect.succeed(toWire(file)))
+          ? handle(files.find(file_id, workspace_id), ({ file, workspace }) =>
+              files.getOwn(request, file, workspace)
+            )
           : handle(files.scopeOf(workspace_id), (workspace) => files.getAt(provider, request, file_id, workspace))
       )
       .handle("fileContent", ({ params: { file_id }, query: { provider, workspace_id }, request }) =>
         provider === undefined
           ? handle(files.find(file_id, workspace_id), ({ file }) => files.content(request, file))
-          : handle(files.scopeOf(workspace_id), (workspace) => files.contentAt(provider, file_id, workspace))
+          : handle(files.scopeOf(workspace_id), (workspace) => files.contentAt(provider, request, file_id, workspace))
       )
   )
 )

@@ -2,7 +2,7 @@
  * Files that a provider stores, with the caller's own key for it. The failures become statuses of
  * the operation.
  */
-import type { FileProvider } from "@model-gateway/core/Files"
+import type { FileProvider, Order } from "@model-gateway/core/Files"
 import {
   BadGateway,
   BadRequest,
@@ -134,12 +134,12 @@ export const make = Effect.gen(function* () {
     }),
     list: Effect.fnUntraced(function* (
       provider: FileProvider,
-      { after, limit = defaultLimit }: Cursor,
+      { after, limit = defaultLimit, order }: Cursor & { readonly order?: Order },
       workspaceId: string
     ) {
       if (yield* isLimited) return yield* limited(provider)
       const missing = () => (after === undefined ? badGateway(provider) : noSuchFile(after, provider))
-      return yield* ask(provider, workspaceId, (api, credential) => api.list({ after, limit }, credential), {
+      return yield* ask(provider, workspaceId, (api, credential) => api.list({ after, limit, order }, credential), {
         missing,
         invalid,
         large: invalid

@@ -2,15 +2,17 @@
  * Receives a file as `multipart/form-data`. Its bytes are streamed to the object store, or passed
  * on to a provider while they arrive, and never held in memory.
  *
- * The fields may come in any order. Parts other than `file` and `purpose` are read and discarded.
+ * The fields may come in any order. Parts other than `file` and `purpose` are read and discarded,
+ * except `expires_after`: a file that a caller expects to expire must not be kept.
  * If anything is wrong with the form, nothing of it stays stored.
  */
-import { Form } from "@model-gateway/core/Files"
+import { Purpose } from "@model-gateway/core/Files"
 import { type BadRequest, type Issue, PayloadTooLarge, phrases } from "@model-gateway/core/GatewayError"
 import type { FileUpload } from "@model-gateway/providers/FileApi"
 import { Effect, Pull, Schema, Stream } from "effect"
 import { type HttpServerRequest, Multipart } from "effect/http"
 import { invalid } from "../http/Issues.ts"
+import { defaultPurpose } from "./FileShape.ts"
 import * as FormParts from "../http/FormParts.ts"
 import { ObjectStore, type ObjectStoreError, type StoredObject } from "../objects/ObjectStore.ts"
 
@@ -21,7 +23,7 @@ export interface Uploaded extends StoredObject {
   readonly purpose: string
 }
 
-const isPurpose = Schema.is(Form.fields.purpose)
+const isPurpose = Schema.is(Purpose)
 
 const isForm = /^multipart\/form-data\s*;.*\bboundary=/i
 
@@ -40,12 +42,15 @@ const emptyFile: Issue = { path: "file", message: "Expected at least 1 byte" }
 
 const secondFile = badForm([{ path: "file", message: "Expected one file" }])
 
+const expiring = badForm([{ path: "expires_after", message: "Expected no such field, because files do not expire" }])
+
 /** Takes the form's fields and keeps its purpose. */
 const purposeOf = () => {
   let purpose: string | undefined
   return {
     value: (): string | undefined => purpose,
     take: (field: Multipart.Field): Effect.Effect<void, BadRequest> => {
+      if (/^expires_after\b/.test(field.key)) return Effect.fail(expiring)
       if (field.key !== "purpose") return Effect.void
       if (purpose !== undefined) return Effect.fail(badForm([{ path: "purpose", message: "Expected it once" }]))
       if (!isPurpose(field.value)) return Effect.fail(badForm([purposeIssue]))
@@ -128,19 +133,14 @@ const read = Effect.fnUntraced(function* (
     })
   )
 
-  const value = purpose.value()
-  const issues: ReadonlyArray<Issue> = [
-    ...(stored === undefined ? [noFile] : []),
-    ...(stored?.bytes === 0 ? [emptyFile] : []),
-    ...(value === undefined ? [purposeIssue] : [])
-  ]
-  if (issues.length > 0 || stored === undefined || value === undefined) return yield* badForm(issues)
-  return { ...stored, purpose: value }
+  if (stored === undefined) return yield* badForm([noFile])
+  if (stored.bytes === 0) return yield* badForm([emptyFile])
+  return { ...stored, purpose: purpose.value() ?? defaultPurpose }
 })
 
 /**
  * Reads the form up to its file and passes the file on to `send` while it arrives. The rest of the
- * form is read when `send` asks for the purpose, which is optional here.
+ * form is read when `send` asks for the purpose.
  *
  * Fails like {@link receive} if the form is wrong, also when `send` fails for that reason, and else
  * as `send` does.

@@ -75,6 +75,10 @@ describe("FileStore", () => {
       const third = yield* files.list(ours, { limit: 2, after: second.items[1]?.id })
       expect(third).toMatchObject({ items: [{ filename: "a" }], hasMore: false })
       expect((yield* files.list(ours)).items.length).toBe(4)
+      const oldest = yield* files.list(ours, { limit: 2, order: "asc" })
+      expect(oldest).toMatchObject({ items: [{ filename: "a" }, { filename: "b" }], hasMore: true })
+      const rest = yield* files.list(ours, { order: "asc", after: oldest.items[1]?.id })
+      expect(rest).toMatchObject({ items: [{ filename: "c" }, { filename: "e" }], hasMore: false })
     }).pipe(Effect.provide(layer))
   )
 

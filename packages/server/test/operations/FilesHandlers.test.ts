@@ -24,6 +24,7 @@ const Envelope = Schema.fromJsonString(
 )
 
 const decodeFile = Schema.decodeUnknownEffect(Schema.fromJsonString(File))
+const decodeId = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Struct({ id: Schema.String })))
 const decodeList = Schema.decodeUnknownEffect(Schema.fromJsonString(FileList))
 const decodeEnvelope = Schema.decodeUnknownEffect(Envelope)
 
@@ -59,7 +60,8 @@ const post = Effect.fnUntraced(function* (
 })
 
 const upload = Effect.fnUntraced(function* (value: string | Uint8Array, more?: Partial<TestGateway.Part>) {
-  const answer = yield* post(TestGateway.form(purpose(), file(value, more)))
+  const headers = { accept: "application/json; shape=native" }
+  const answer = yield* post(TestGateway.form(purpose(), file(value, more)), { headers })
   expect(answer.status).toBe(200)
   return yield* decodeFile(answer.text)
 })
@@ -124,7 +126,7 @@ layer(gateway, { excludeTestServices: true })("files over HTTP", (it) => {
       yield* untilOnDisk(before + 1)
 
       // A form that is refused leaves the key free.
-      yield* refused(400, yield* send([file("hello")], "k2"))
+      yield* refused(400, yield* send([purpose()], "k2"))
       expect((yield* send(same, "k2")).headers["idempotent-replayed"]).toBe(undefined)
       yield* untilOnDisk(before + 2)
 
@@ -141,10 +143,12 @@ layer(gateway, { excludeTestServices: true })("files over HTTP", (it) => {
       const { ask, workspace } = yield* TestGateway.TestGateway
       const stored = yield* upload("hello, world")
       expect(stored).toMatchObject({
-        object: "file",
+        _shape: "native",
+        type: "file",
         filename: "notes.txt",
-        bytes: 12,
+        size_bytes: 12,
         mime_type: "text/plain",
+        downloadable: true,
         purpose: "test",
         workspace_id: workspace.id
       })
@@ -163,6 +167,53 @@ layer(gateway, { excludeTestServices: true })("files over HTTP", (it) => {
     })
   )
 
+  it.effect("shows, lists and stores a file in the shape that Accept names, or else the workspace", () =>
+    Effect.gen(function* () {
+      const { ask, managementKey, workspace } = yield* TestGateway.TestGateway
+      yield* upload("older")
+      const known = { id: expect.stringMatching(/^file_/), filename: "notes.txt" }
+      const time = expect.stringMatching(/^\d{4}-.*Z$/)
+      const b = { type: "file", mime_type: "text/plain", size_bytes: 1, created_at: time, downloadable: true }
+      const shapes = {
+        native: { ...b, purpose: "user_data", workspace_id: workspace.id },
+        compat_a: { object: "file", bytes: 1, created_at: expect.any(Number), purpose: "user_data", status: "processed" },
+        compat_b: b
+      }
+      const change = (file_shape: string) =>
+        ask(`/api/v1/workspaces/${workspace.id}`, {
+          method: "PATCH",
+          key: managementKey,
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify({ file_shape })
+        })
+      for (const [shape, fields] of Object.entries(shapes)) {
+        const expected = { _shape: shape, ...known, ...fields }
+        const idempotencyKey = { "idempotency-key": `shape-${shape}` }
+        const body = TestGateway.form(file("x"))
+        const accept = { accept: `application/json; shape=${shape}` }
+        const stored = yield* post(body, { headers: { ...accept, ...idempotencyKey } })
+        expect(JSON.parse(stored.text)).toEqual(expected)
+        expect((yield* post(body, { headers: { ...accept, ...idempotencyKey } })).text).toBe(stored.text)
+        const { id } = yield* decodeId(stored.text)
+        expect((yield* change(shape)).status).toBe(200)
+        for (const headers of [accept, {}]) {
+          expect(JSON.parse((yield* ask(`/api/v1/files/${id}`, { headers })).text)).toEqual({ ...expected, id })
+          const listed = yield* ask("/api/v1/files?limit=1", { headers })
+          expect(JSON.parse(listed.text)).toEqual({
+            _shape: shape,
+            ...(shape === "compat_a" ? { object: "list" } : {}),
+            data: [{ ...expected, id }],
+            has_more: true,
+            first_id: id,
+            last_id: id,
+            ...(shape === "native" ? { cursor: id } : {})
+          })
+        }
+      }
+      yield* change("native")
+    })
+  )
+
   it.effect("takes the fields in any order, and drops those it does not know", () =>
     Effect.gen(function* () {
       const { ask } = yield* TestGateway.TestGateway
@@ -171,7 +222,7 @@ layer(gateway, { excludeTestServices: true })("files over HTTP", (it) => {
         TestGateway.form(other, file("content"), { name: "note", value: "x" }, purpose("later"), other)
       )
       const stored = yield* decodeFile(answer.text)
-      expect(stored).toMatchObject({ bytes: 7, purpose: "later", filename: "notes.txt" })
+      expect(stored).toMatchObject({ size_bytes: 7, purpose: "later", filename: "notes.txt" })
       expect((yield* ask(`/api/v1/files/${stored.id}/content`)).text).toBe("content")
     })
   )
@@ -181,13 +232,13 @@ layer(gateway, { excludeTestServices: true })("files over HTTP", (it) => {
       const before = yield* onDisk
       const cases: ReadonlyArray<readonly [string, ReadonlyArray<TestGateway.Part>]> = [
         ["file", [purpose()]],
-        ["purpose", [file("x")]],
         ["purpose", [file("x"), purpose("")]],
         ["purpose", [purpose("p".repeat(65)), file("x")]],
         ["file", [purpose(), file("")]],
         ["file", [file(""), purpose()]],
         ["file", [purpose(), file("one"), file("two")]],
         ["purpose", [purpose("a"), purpose("b"), file("x")]],
+        ["expires_after", [{ name: "expires_after[anchor]", value: "created_at" }, file("x")]],
         ["file", []]
       ]
       for (const [path, parts] of cases) {
@@ -228,7 +279,7 @@ layer(gateway, { excludeTestServices: true })("files over HTTP", (it) => {
 
   it.effect("takes a file of exactly the limit and refuses one more byte", () =>
     Effect.gen(function* () {
-      expect((yield* upload(Buffer.alloc(100_000, 1))).bytes).toBe(100_000)
+      expect((yield* upload(Buffer.alloc(100_000, 1))).size_bytes).toBe(100_000)
       const before = yield* onDisk
       const error = yield* refused(413, yield* post(TestGateway.form(purpose(), file(Buffer.alloc(100_001, 1)))))
       expect(error.message).toBe("request payload too large")
@@ -311,7 +362,7 @@ layer(gateway, { excludeTestServices: true })("files over HTTP", (it) => {
             sent = true
             socket.write(body)
           }
-          if (text.includes('"bytes":90000')) resume(Effect.succeed(text))
+          if (text.includes('"size_bytes":90000')) resume(Effect.succeed(text))
         })
         return Effect.sync(() => socket.destroy())
       }).pipe(Effect.timeout("5 seconds"))
@@ -367,6 +418,9 @@ layer(gateway, { excludeTestServices: true })("files over HTTP", (it) => {
       expect(whole.headers).toMatchObject({ "accept-ranges": "bytes", "content-length": "10" })
       const etag = whole.headers.etag ?? ""
       expect(etag).toMatch(/^"[0-9a-f]{64}"$/)
+      expect(whole.headers["content-type"]).toBe("text/plain")
+      const bytes = yield* get({ accept: "application/octet-stream" })
+      expect(bytes.headers["content-type"]).toBe("application/octet-stream")
       const part = yield* get({ range: "bytes=2-4" })
       expect(part).toMatchObject({ status: 206, text: "234" })
       expect(part.headers).toMatchObject({ "content-range": "bytes 2-4/10", "content-length": "3" })

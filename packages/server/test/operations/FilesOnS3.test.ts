@@ -13,7 +13,7 @@ import { envelopeOf, post } from "../TestEnvelope.ts"
 import { form, formHeaders, layerAt, TestGateway } from "../TestGateway.ts"
 import { temporaryFolder } from "../TestStorage.ts"
 
-const Stored = Schema.fromJsonString(Schema.Struct({ id: Schema.String, bytes: Schema.Int }))
+const Stored = Schema.fromJsonString(Schema.Struct({ id: Schema.String, size_bytes: Schema.Int }))
 const decodeJob = Schema.decodeUnknownSync(Schema.fromJsonString(Job))
 
 const sha256Of = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex")
@@ -69,7 +69,7 @@ describe.runIf(hasS3())("the service on S3", () => {
         const { ask } = yield* TestGateway
         const content = TestS3.pattern(25_000_000)
         const file = yield* upload(content)
-        expect(file.bytes).toBe(content.length)
+        expect(file.size_bytes).toBe(content.length)
         expect(yield* kept).toEqual([`files/${file.id}`])
         const path = `/api/v1/files/${file.id}`
         const whole = yield* ask(`${path}/content`)

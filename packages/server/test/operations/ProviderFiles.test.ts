@@ -168,6 +168,7 @@ const Stored = Schema.fromJsonString(Schema.Struct({ id: Schema.String }))
 const idOf = ({ text }: { readonly text: string }) => Schema.decodeUnknownSync(Stored)(text).id
 
 const fileA = {
+  _shape: "compat_a",
   object: "file",
   bytes: 5,
   created_at: 1_700_000_000,
@@ -177,6 +178,7 @@ const fileA = {
 }
 
 const fileB = {
+  _shape: "compat_b",
   type: "file",
   filename: "made-a.txt",
   mime_type: "text/plain",
@@ -207,6 +209,7 @@ describe("files at a provider", () => {
           expect(read.headers["content-disposition"]).toBe(`attachment; filename="${second}"`)
           const page = yield* list(`${query}&limit=1`)
           expect(JSON.parse(page.text)).toEqual({
+            _shape: shape._shape,
             ...(provider === "provider_a" ? { object: "list" } : {}),
             data: [{ id: second, ...shape }],
             has_more: true,
@@ -232,18 +235,20 @@ describe("files at a provider", () => {
         yield* store("openai")
         yield* store("anthropic")
         const headers = (shape: string) => ({ accept: `application/json; shape=${shape}` })
-        const native = { object: "file", bytes: 5, filename: "made-a.txt", workspace_id: workspace.id }
+        const native = { _shape: "native", type: "file", size_bytes: 5, filename: "made-a.txt", workspace_id: workspace.id }
         const a = yield* upload("?provider=provider_a", [file()], headers("compat_b"))
         expect(JSON.parse(a.text)).toEqual({
+          _shape: "compat_b",
           id: idOf(a),
           type: "file",
           filename: "made-a.txt",
           mime_type: "application/octet-stream",
           size_bytes: 5,
-          created_at: "2023-11-14T22:13:20.000Z"
+          created_at: "2023-11-14T22:13:20.000Z",
+          downloadable: true
         })
         const atA = yield* list("?provider=provider_a", { headers: headers("native") })
-        expect(JSON.parse(atA.text)).toMatchObject({ object: "list", data: [native] })
+        expect(JSON.parse(atA.text)).toMatchObject({ _shape: "native", data: [native], cursor: null })
         const b = yield* upload("?provider=provider_b", [file()], headers("compat_a"))
         expect(JSON.parse(b.text)).toEqual({ id: idOf(b), ...fileA, created_at: 1_744_632_000 })
         const atB = yield* get(`/${idOf(b)}?provider=provider_b`, { headers: headers("native") })

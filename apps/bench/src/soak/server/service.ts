@@ -145,13 +145,15 @@ export const make = () => {
     }
     remember(files, id, file)
     return jsonAnswer(200, {
+      _shape: "native",
       id,
-      object: "file",
+      type: "file",
       filename: file.filename,
-      bytes: file.bytes.length,
       mime_type: "application/octet-stream",
-      purpose: call,
+      size_bytes: file.bytes.length,
       created_at: new Date().toISOString(),
+      downloadable: true,
+      purpose: call,
       workspace_id: "3c8d7a40-1111-4222-8333-444455556666"
     })
   }

@@ -162,7 +162,7 @@ const Stored = ({ busy, files, onDelete }: StoredProps) => {
           <div>
             <strong>{file.filename}</strong>
             <p className="hint">
-              {size(file.bytes)} · {file.purpose} · {new Date(file.created_at).toLocaleString()}
+              {size(file.size_bytes)} · {file.purpose} · {new Date(file.created_at).toLocaleString()}
             </p>
           </div>
           <button

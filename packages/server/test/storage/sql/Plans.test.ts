@@ -76,6 +76,7 @@ const files = Effect.gen(function* () {
   const { id } = yield* Schema.decodeUnknownEffect(Schema.fromJsonString(Stored))((yield* upload).text)
   yield* sure(ask("/api/v1/files"))
   yield* sure(ask(`/api/v1/files?after=${id}`))
+  yield* sure(ask(`/api/v1/files?order=asc&after=${id}`))
   yield* sure(ask(`/api/v1/files/${id}`))
   yield* sure(ask(`/api/v1/files/${id}`, { method: "DELETE" }))
 })
@@ -96,6 +97,7 @@ const managing = Effect.gen(function* () {
   yield* guardrails.update(organizationId, guardrail.id, { name: "h" })
   const { ephemeral, plain } = yield* ephemerals.create(parent, 60_000, { operations: ["listFiles"], ownFiles: true })
   yield* sure(ask("/api/v1/files", { key: Redacted.value(plain) }))
+  yield* sure(ask("/api/v1/files?order=asc", { key: Redacted.value(plain) }))
   yield* sure(ask(`/api/v1/files?after=${yield* (yield* FileStore.FileStore).nextId}`, { key: Redacted.value(plain) }))
   yield* sure(ask(`/api/v1/keys?parent_hash=${parent.hash}`, { key }))
   yield* sure(ask(`/api/v1/keys?parent_hash=${parent.hash}&after=${ephemeral.hash}`, { key }))
@@ -243,7 +245,7 @@ it.live("every statement uses a key or an index, and every index is used", () =>
       // A page is read from an index, in its order and from its place on: no sort, no rows before
       // it.
       const pages = steps.filter(({ text }) => /created_at, (\w\.)?(hash|id)\) [<>].* LIMIT/.test(text))
-      expect(new Set(pages.map(({ text }) => text)).size).toBe(11)
+      expect(new Set(pages.map(({ text }) => text)).size).toBe(13)
       expect(pages.filter(({ step }) => step.includes("TEMP B-TREE"))).toEqual([])
       const placed = pages.filter(({ step }) => /\(created_at,(hash|id)\)[<>]\(\?,\?\)/.test(step))
       expect(new Set(placed.map(({ text }) => text))).toEqual(new Set(pages.map(({ text }) => text)))
