@@ -290,7 +290,8 @@ export const deleteFileEndpoint = Operation.endpoint(deleteFile, () => ({
   query: FileScope,
   reference: {
     summary: "Delete a file",
-    example: { response: exampleDeletion() }
+    client: "Files.remove",
+    example: { params: { file_id: exampleFile().id }, response: exampleDeletion() }
   }
 }))
 
@@ -321,7 +322,8 @@ export const uploadFileEndpoint = Operation.endpoint(uploadFile, () => ({
   payload: Form.pipe(HttpApiSchema.asMultipart()),
   reference: {
     summary: "Upload a file",
-    example: { request: { file: "(the file)", purpose: "transcription" }, response: exampleFile() }
+    client: "Files.upload",
+    example: { request: { purpose: "transcription" }, file: "interview.wav", response: exampleFile() }
   }
 }))
 
@@ -346,7 +348,9 @@ export const listFilesEndpoint = Operation.endpoint(listFiles, () => ({
   query: FileListQuery,
   reference: {
     summary: "List files",
+    client: "Files.list",
     example: {
+      query: { limit: "1" },
       response: {
         _shape: "native" as const,
         data: [exampleFile()],
@@ -380,7 +384,11 @@ export const getFileEndpoint = Operation.endpoint(getFile, () => ({
   success: AnyFile,
   params: FilePath,
   query: FileScope,
-  reference: { summary: "Get a file's metadata", example: { response: exampleFile() } }
+  reference: {
+    summary: "Get a file's metadata",
+    client: "Files.get",
+    example: { params: { file_id: exampleFile().id }, response: exampleFile() }
+  }
 }))
 
 /**
@@ -405,7 +413,11 @@ export const fileContentEndpoint = Operation.endpoint(fileContent, () => ({
   success: HttpApiSchema.StreamUint8Array(),
   params: FilePath,
   query: FileScope,
-  reference: { summary: "Download a file" }
+  reference: {
+    summary: "Download a file",
+    client: "Files.content",
+    example: { params: { file_id: exampleFile().id } }
+  }
 }))
 
 /**

@@ -139,7 +139,9 @@ describe("the errors of an operation", () => {
     expectTypeOf<AnswerOf<typeof Byok.create>>().toEqualTypeOf<Byok.ByokKey>()
     expectTypeOf<ErrorsOf<typeof ProviderFiles.upload<"provider_a">>>().toEqualTypeOf<Expected["uploadFile"]>()
     expectTypeOf<AnswerOf<typeof ProviderFiles.get<"provider_a">>>().toEqualTypeOf<typeof FileShapes.CompatAFile.Type>()
-    expectTypeOf<AnswerOf<typeof ProviderFiles.list<"provider_b">>>().toEqualTypeOf<typeof FileShapes.CompatBFileList.Type>()
+    expectTypeOf<AnswerOf<typeof ProviderFiles.list<"provider_b">>>().toEqualTypeOf<
+      typeof FileShapes.CompatBFileList.Type
+    >()
     expectTypeOf<ServicesOf<typeof Byok.create>>().toEqualTypeOf<GatewayClient.GatewayClient>()
   })
 

@@ -175,11 +175,8 @@ const make = Effect.gen(function* () {
     return confirm(request, file.id, workspace)
   })
 
-  const shapeOf = (
-    request: HttpServerRequest.HttpServerRequest,
-    { fileShape }: Workspace,
-    provider?: FileProvider
-  ) => DeletionShape.negotiate({ accept: request.headers["accept"], provider, workspace: fileShape })
+  const shapeOf = (request: HttpServerRequest.HttpServerRequest, { fileShape }: Workspace, provider?: FileProvider) =>
+    DeletionShape.negotiate({ accept: request.headers["accept"], provider, workspace: fileShape })
 
   const confirm = (
     request: HttpServerRequest.HttpServerRequest,
@@ -266,9 +263,7 @@ export const layer = HttpApiBuilder.group(GatewayApi, "files", (handlers) =>
       )
       .handle("getFile", ({ params: { file_id }, query: { provider, workspace_id }, request }) =>
         provider === undefined
-          ? handle(files.find(file_id, workspace_id), ({ file, workspace }) =>
-              files.getOwn(request, file, workspace)
-            )
+          ? handle(files.find(file_id, workspace_id), ({ file, workspace }) => files.getOwn(request, file, workspace))
           : handle(files.scopeOf(workspace_id), (workspace) => files.getAt(provider, request, file_id, workspace))
       )
       .handle("fileContent", ({ params: { file_id }, query: { provider, workspace_id }, request }) =>

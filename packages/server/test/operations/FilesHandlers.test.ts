@@ -171,12 +171,20 @@ layer(gateway, { excludeTestServices: true })("files over HTTP", (it) => {
     Effect.gen(function* () {
       const { ask, managementKey, workspace } = yield* TestGateway.TestGateway
       yield* upload("older")
-      const known = { id: expect.stringMatching(/^file_/), filename: "notes.txt" }
-      const time = expect.stringMatching(/^\d{4}-.*Z$/)
+      const id: unknown = expect.stringMatching(/^file_/)
+      const known = { id, filename: "notes.txt" }
+      const seconds: unknown = expect.any(Number)
+      const time: unknown = expect.stringMatching(/^\d{4}-.*Z$/)
       const b = { type: "file", mime_type: "text/plain", size_bytes: 1, created_at: time, downloadable: true }
       const shapes = {
         native: { ...b, purpose: "user_data", workspace_id: workspace.id },
-        compat_a: { object: "file", bytes: 1, created_at: expect.any(Number), purpose: "user_data", status: "processed" },
+        compat_a: {
+          object: "file",
+          bytes: 1,
+          created_at: seconds,
+          purpose: "user_data",
+          status: "processed"
+        },
         compat_b: b
       }
       const change = (file_shape: string) =>

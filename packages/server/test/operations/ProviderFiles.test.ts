@@ -235,7 +235,13 @@ describe("files at a provider", () => {
         yield* store("openai")
         yield* store("anthropic")
         const headers = (shape: string) => ({ accept: `application/json; shape=${shape}` })
-        const native = { _shape: "native", type: "file", size_bytes: 5, filename: "made-a.txt", workspace_id: workspace.id }
+        const native = {
+          _shape: "native",
+          type: "file",
+          size_bytes: 5,
+          filename: "made-a.txt",
+          workspace_id: workspace.id
+        }
         const a = yield* upload("?provider=provider_a", [file()], headers("compat_b"))
         expect(JSON.parse(a.text)).toEqual({
           _shape: "compat_b",

@@ -100,7 +100,7 @@ const Told = ({ event, over }: { readonly event: Event; readonly over: boolean }
 const said = (outcome: Done): string => {
   switch (outcome.step) {
     case "file":
-      return `${outcome.result.file.filename} (${size(outcome.result.file.bytes)}) was stored and deleted again.`
+      return `${outcome.result.file.filename} (${size(outcome.result.file.size_bytes)}) was stored and deleted again.`
     case "key":
       return `${outcome.result.label} has used ${credits(outcome.result.usage)}.`
     case "rerank":
