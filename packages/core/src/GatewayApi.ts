@@ -8,6 +8,7 @@
 import * as HttpApi from "effect/http-api/HttpApi"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
+import * as Activity from "./Activity.ts"
 import * as Byok from "./Byok.ts"
 import * as CurrentKey from "./CurrentKey.ts"
 import * as Destinations from "./Destinations.ts"
@@ -126,6 +127,11 @@ export class GenerationsGroup extends HttpApiGroup.make("generations")
   .add(Generations.getGenerationEndpoint, Generations.listGenerationsEndpoint)
   .annotateMerge(OpenApi.annotations({ title: "Request log" })) {}
 
+/** @since 0.1.0 */
+export class ActivityGroup extends HttpApiGroup.make("activity")
+  .add(Activity.listActivityEndpoint)
+  .annotateMerge(OpenApi.annotations({ title: "Activity" })) {}
+
 /**
  * The contract.
  *
@@ -145,7 +151,8 @@ export class GatewayApi extends HttpApi.make("model-gateway")
     WebhooksGroup,
     DestinationsGroup,
     ModelsGroup,
-    GenerationsGroup
+    GenerationsGroup,
+    ActivityGroup
   )
   .prefix("/api/v1")
   .annotate(HttpApi.ParseOptions, { errors: "all" })

@@ -1,3 +1,4 @@
+export * as Activity from "./Activity.ts"
 export * as Authorization from "./Authorization.ts"
 export * as Byok from "./Byok.ts"
 export * as ClientError from "./ClientError.ts"

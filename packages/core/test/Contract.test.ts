@@ -58,7 +58,8 @@ const operations: {
   updateDestination: ["PATCH /api/v1/observability/destinations/:id", 200, [400, 401, 403, 404, 500]],
   deleteDestination: ["DELETE /api/v1/observability/destinations/:id", 200, [400, 401, 403, 404, 500]],
   getGeneration: ["GET /api/v1/generation", 200, [400, 401, 403, 404, 500, 503]],
-  listGenerations: ["GET /api/v1/generations", 200, [400, 401, 403, 404, 500]]
+  listGenerations: ["GET /api/v1/generations", 200, [400, 401, 403, 404, 500]],
+  listActivity: ["GET /api/v1/activity", 200, [400, 401, 403, 404, 500]]
 }
 
 const document = OpenApi.fromApi(GatewayApi.GatewayApi)

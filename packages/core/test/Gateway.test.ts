@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import {
+  Activity,
   Byok,
   Destinations,
   Gateway,
@@ -128,6 +129,11 @@ describe("the request line", () => {
     [`PATCH /api/v1/observability/destinations/${g}`, using(Destinations.update(g, { enabled: false }))],
     [`DELETE /api/v1/observability/destinations/${g}`, using(Destinations.remove(g))],
     [`GET /api/v1/generation?id=${g}`, using(Generations.get(g))],
+    ["GET /api/v1/activity", using(Activity.list())],
+    [
+      `GET /api/v1/activity?date=2026-11-21&api_key_hash=h&workspace_id=${g}&group_by=workspace`,
+      using(Activity.list({ date: "2026-11-21", api_key_hash: "h", workspace_id: g, group_by: "workspace" }))
+    ],
     ["GET /api/v1/generations", using(Generations.list())],
     [
       "GET /api/v1/generations?after=a&status=failed&error_status=529",

@@ -11,6 +11,7 @@ const modules = readdirSync(source)
 
 it("exports exactly these modules", () => {
   expect(Object.keys(Core).toSorted((a, b) => a.localeCompare(b))).toEqual([
+    "Activity",
     "Authorization",
     "Byok",
     "ClientError",

@@ -1,4 +1,5 @@
 import type {
+  Activity,
   Byok,
   ClientError,
   CurrentKey,
@@ -133,6 +134,7 @@ describe("the errors of an operation", () => {
     expectTypeOf<ErrorsOf<typeof Byok.get>>().toEqualTypeOf<Management>()
     expectTypeOf<ErrorsOf<typeof Byok.update>>().toEqualTypeOf<Management>()
     expectTypeOf<ErrorsOf<typeof Byok.remove>>().toEqualTypeOf<Management>()
+    expectTypeOf<ErrorsOf<typeof Activity.list>>().toEqualTypeOf<Management>()
     expectTypeOf<ErrorsOf<typeof Generations.list>>().toEqualTypeOf<Management>()
     expectTypeOf<ErrorsOf<typeof Generations.get>>().toEqualTypeOf<Only<400 | 401 | 403 | 404 | 500 | 503>>()
     expectTypeOf<AnswerOf<typeof Generations.get>>().toEqualTypeOf<Generations.Generation>()

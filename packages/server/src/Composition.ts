@@ -13,7 +13,9 @@ import * as RateLimiter from "effect/persistence/RateLimiter"
 import { HttpApiBuilder } from "effect/http-api"
 import * as Accounting from "./accounting/Accounting.ts"
 import * as Reconcile from "./accounting/Reconcile.ts"
+import * as Activity from "./accounting/Activity.ts"
 import * as RequestLog from "./accounting/RequestLog.ts"
+import * as ActivityHandlers from "./operations/ActivityHandlers.ts"
 import * as ByokHandlers from "./operations/ByokHandlers.ts"
 import * as FilesHandlers from "./operations/FilesHandlers.ts"
 import { type FileApis, FileProviders } from "./objects/FileProviders.ts"
@@ -95,6 +97,7 @@ const handlers = Layer.mergeAll(
   WebhooksHandlers.layer,
   DestinationsHandlers.layer,
   GenerationsHandlers.layer,
+  ActivityHandlers.layer,
   ModelsHandlers.layer
 ).pipe(
   Layer.provide([Authorization.layer.pipe(Layer.provide([BodyMemory.layer, LargeBodies.layer])), Router.layer]),
@@ -170,6 +173,7 @@ export const layerStoresSql = Layer.mergeAll(
   FreeModelDays.layerSql,
   Outbox.layerSql,
   RequestLog.layerSql,
+  Activity.layerSql,
   FileStore.layerSql,
   ProviderKeys.layerSql,
   DestinationStore.layerSql,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import {
+  Activity,
   Byok,
   type ClientError,
   Destinations,
@@ -248,6 +249,11 @@ const operations: {
     call: using(Generations.get(Samples.generationId)),
     answer: Samples.generationResponse,
     result: Samples.generation
+  },
+  listActivity: {
+    call: using(Activity.list({ date: "2026-11-21" })),
+    answer: Samples.activityResponse,
+    result: Samples.activityResponse.data
   },
   listGenerations: {
     call: using(Generations.list({ status: "completed" })),

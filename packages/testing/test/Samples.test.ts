@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import {
+  Activity,
   Byok,
   CurrentKey,
   Destinations,
@@ -95,7 +96,9 @@ const schemas = {
   generation: Generations.Generation,
   generationResponse: Generations.Response,
   generationEntry: Generations.Entry,
-  generationListResponse: Generations.ListResponse
+  generationListResponse: Generations.ListResponse,
+  activityItem: Activity.Item,
+  activityResponse: Activity.Response
 } satisfies { readonly [name: string]: Schema.Codec<unknown, unknown> }
 
 const { deletions, errors, transcriptionUpload, upload, videoJobs, wav, wavFile, ...samples } = Samples

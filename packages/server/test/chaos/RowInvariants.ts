@@ -11,6 +11,7 @@ const queries = {
   workspaces: "SELECT id, balance_micro, reserved_micro FROM workspaces",
   intents: "SELECT * FROM intents",
   usage: "SELECT * FROM usage_ledger",
+  days: "SELECT key_hash, requests, cost_micro + byok_micro AS cost_micro FROM usage_days",
   credits: "SELECT workspace_id, amount_micro FROM credit_ledger",
   jobs: "SELECT id, status, step, cost_micro, outputs, error, completed_at, intent_id FROM video_jobs"
 } as const
@@ -50,6 +51,7 @@ export const make = (world: World): RowInvariants => {
     workspaces = [],
     intents = [],
     usage = [],
+    days = [],
     credits = [],
     jobs = []
   ]) => {
@@ -110,6 +112,13 @@ export const make = (world: World): RowInvariants => {
         world.violated("no limit is exceeded", `the workspace has ${balance} and has reserved ${reserved}`)
       }
       available.set(id, left)
+    }
+
+    for (const [name, own] of Map.groupBy(days, (row) => (row["key_hash"] === "" ? "the workspaces" : "the keys"))) {
+      const [requests, cost] = [sum(own, "requests"), sum(own, "cost_micro")]
+      if (requests !== usage.length || cost !== sum(usage, "cost_micro")) {
+        world.violated("the days add up", `${name} have ${requests} requests for ${cost}, the ledger ${usage.length}`)
+      }
     }
 
     const remember = (kind: string, id: string, state: string) => {

@@ -1,4 +1,5 @@
 /** Samples of keys, guardrails and workspaces, and the identifiers that all samples share. */
+import type * as Activity from "@model-gateway/core/Activity"
 import type * as Byok from "@model-gateway/core/Byok"
 import type * as Destinations from "@model-gateway/core/Destinations"
 import type * as Generations from "@model-gateway/core/Generations"
@@ -433,3 +434,22 @@ export const generationListResponse: Generations.ListResponse = {
   has_more: false,
   next: null
 }
+
+/** @since 0.1.0 */
+export const activityItem: Activity.Item = {
+  date: "2026-11-20",
+  model: "cohere/rerank-v3.5",
+  model_permaslug: "cohere/rerank-v3.5",
+  endpoint_id: "cohere:cohere/rerank-v3.5",
+  provider_name: "cohere",
+  requests: 12,
+  failed_requests: 1,
+  usage: 0.022,
+  byok_usage_inference: 0,
+  prompt_tokens: 0,
+  completion_tokens: 0,
+  reasoning_tokens: 0
+}
+
+/** @since 0.1.0 */
+export const activityResponse: Activity.Response = { data: [activityItem] }

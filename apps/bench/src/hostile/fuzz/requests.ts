@@ -34,7 +34,7 @@ const headerText = (text: string): string => text.replace(/[^\x20-\x7e\x80-\xff]
 
 const pathText = (text: string): string => encodeURIComponent(text.toWellFormed())
 
-const manages = /\/(keys|guardrails|workspaces|byok|destinations|generations|webhooks)/
+const manages = /\/(keys|guardrails|workspaces|byok|destinations|generations|activity|webhooks)/
 
 const keyFor = (random: Random.Random, { path }: Operation): KeyKind => {
   if (random.chance(0.15)) return random.pick(keyKinds)
@@ -60,6 +60,8 @@ const queryValue = (random: Random.Random, name: string, known: Known): string =
   if (name === "workspace_id") return known.workspace
   if (name === "id") return random.pickOr(known.generations, "-")
   if (name === "limit") return String(1 + random.below(20))
+  if (name === "date") return random.pick(["2026-11-21", "2026-02-30", "1969-12-31", "today"])
+  if (name === "api_key_hash") return random.pickOr(known.keyHashes, "")
   if (name === "after" || name === "parent_hash") return random.pickOr(known.keyHashes, "")
   return random.pick(["provider_a", "rerank", "0", "1"])
 }

@@ -26,6 +26,7 @@ import * as providerKeys from "./migrations/ProviderKeys.ts"
 import * as requestLog from "./migrations/RequestLog.ts"
 import * as tenancy from "./migrations/Tenancy.ts"
 import * as unusedIndexes from "./migrations/UnusedIndexes.ts"
+import * as usageDays from "./migrations/UsageDays.ts"
 import * as videoAttempts from "./migrations/VideoAttempts.ts"
 import * as videoCandidates from "./migrations/VideoCandidates.ts"
 import * as videoHandles from "./migrations/VideoHandles.ts"
@@ -56,7 +57,8 @@ export const migrations = {
   "0018_video_attempts": videoAttempts.migration,
   "0019_master_key": masterKey.migration,
   "0020_ledger_functions": ledgerFunctions.migration,
-  "0021_webhooks": webhooks.migration
+  "0021_webhooks": webhooks.migration,
+  "0022_usage_days": usageDays.migration
 }
 
 /** Every table that the migrations create. */
@@ -78,6 +80,7 @@ export const tables = [
   "organizations",
   "processes",
   "provider_keys",
+  "usage_days",
   "usage_ledger",
   "video_jobs",
   "video_requests",

@@ -46,6 +46,9 @@ it.effect("a database of any earlier release gets the tables and indexes of a ne
           VALUES ('u', 'k', 'w', 'rerank', 'm', 'p', 'm', 0, 0, 2, 2, 0, 1)`
         expect({ release, schema: yield* schema }).toEqual({ release, schema: expected })
         expect(yield* sql`SELECT id, cost_micro FROM usage_ledger`).toMatchObject([{ id: "u", cost_micro: 2 }])
+        expect(yield* sql`SELECT * FROM usage_days ORDER BY key_hash`).toMatchObject(
+          ["", "k"].map((key_hash) => ({ workspace_id: "w", key_hash, model: "m", requests: 1, cost_micro: 2 }))
+        )
         expect(yield* sql`SELECT name FROM keys`).toMatchObject([{ name: "old" }])
       }).pipe(Effect.provide(Layer.fresh(fresh)))
     }

@@ -130,6 +130,14 @@ const managing = Effect.gen(function* () {
   yield* sure(ask(`/api/v1/generation?id=${entry?.id}`))
   yield* sure(ask(`/api/v1/generation?id=${entry?.id}`, { key }))
   yield* sure(ask(`/api/v1/generations?after=${entry?.id}&model=m&key_hash=${parent.hash}&limit=1`, { key }))
+  for (const query of [
+    "",
+    `api_key_hash=${parent.hash}&date=2026-01-01`,
+    `group_by=workspace`,
+    `workspace_id=${workspaceId}`
+  ]) {
+    yield* sure(ask(`/api/v1/activity?${query}`, { key }))
+  }
   yield* sure(post(`/api/v1/workspaces/${workspaceId}/credits`, { amount: 1 }, { key }))
 })
 
@@ -194,7 +202,7 @@ const clearing = Effect.gen(function* () {
 })
 
 /** A migration reads a whole table, once. */
-const ofMigration = /_upgrade|^SELECT id, upstream_job_id FROM/
+const ofMigration = /_upgrade|^SELECT id, upstream_job_id FROM|FROM usage_ledger l GROUP BY/
 
 /** The steps of each statement's query plan. */
 const plans = (folder: string, texts: ReadonlySet<string>) => {

@@ -1,0 +1,178 @@
+/**
+ * What an organization has used: spend and number of requests by UTC day, model and provider. GET
+ * `/activity`.
+ *
+ * An addition to the specification, which does not describe this operation. It has the fields that
+ * the public API of this family has.
+ *
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { KeyHash, WorkspaceId } from "./Identifiers.ts"
+import { call } from "./internal/call.ts"
+import { managementErrors } from "./internal/errorSets.ts"
+import * as Operation from "./Operation.ts"
+
+const count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
+
+/**
+ * The requests of one UTC day for one model that one provider served. A request counts on the day
+ * on which it was admitted.
+ *
+ * @since 0.1.0
+ */
+export const Item = Schema.Struct({
+  /** The UTC day, as `YYYY-MM-DD`. */
+  date: Schema.String,
+  /** The model that the requests named. */
+  model: Schema.String,
+  /** The same as `model`. */
+  model_permaslug: Schema.String,
+  /** Identifies the model at its provider: the provider, a colon and the model. */
+  endpoint_id: Schema.String,
+  /**
+   * The provider that served the requests, or the last one that was tried. Empty if they failed
+   * before a provider was tried.
+   */
+  provider_name: Schema.String,
+  /** The number of paid requests that have ended, charged or not. */
+  requests: count,
+  /** How many of them failed, were cancelled or expired. They cost nothing. */
+  failed_requests: count,
+  /** What was charged, in credits. Requests with a provider key of the caller are not in it. */
+  usage: Schema.Finite,
+  /** The cost of the requests with a provider key of the caller, in credits. Its provider bills it. */
+  byok_usage_inference: Schema.Finite,
+  /** Tokens that providers read. 0 for providers that report none. */
+  prompt_tokens: count,
+  /** Tokens that providers wrote. 0 for providers that report none. */
+  completion_tokens: count,
+  /** Always 0: no operation reasons. */
+  reasoning_tokens: count,
+  /** The workspace of the requests. Only with `group_by=workspace`. */
+  workspace_id: Schema.optionalKey(Schema.String)
+})
+
+/** @since 0.1.0 */
+export type Item = { [Field in keyof typeof Item.Type]: (typeof Item.Type)[Field] }
+
+/**
+ * The activity, newest day first, then by model and provider. Days without requests have no items.
+ *
+ * @since 0.1.0
+ */
+export const Response = Schema.Struct({
+  /** One item for each day, model and provider. */
+  data: Schema.Array(Item)
+})
+
+/** @since 0.1.0 */
+export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
+
+/**
+ * Returns spend and number of requests by UTC day, model and provider: of the current day and the 30
+ * before it, or of one day. It includes every request that has ended, and no other.
+ *
+ * GET `/activity`: 200, or one of 400 401 403 404 500. Management keys only.
+ *
+ * @since 0.1.0
+ */
+export const listActivity = Operation.make("listActivity", "GET", "/activity", {
+  access: "management key",
+  success: Response,
+  error: managementErrors
+})
+
+/** Whether a day exists: `2026-02-30` does not. */
+const isDay = (date: string): boolean => {
+  const millis = Date.parse(`${date}T00:00:00Z`)
+  return !Number.isNaN(millis) && new Date(millis).toISOString().startsWith(date)
+}
+
+/**
+ * The request of {@link listActivity}.
+ *
+ * @since 0.1.0
+ */
+export const listActivityEndpoint = Operation.endpoint(listActivity, () => ({
+  query: {
+    /** Only this UTC day, as `YYYY-MM-DD`. Default: the current day and the 30 before it. */
+    date: Schema.optionalKey(
+      Schema.String.check(
+        Schema.makeFilter((date) => /^\d{4}-\d{2}-\d{2}$/.test(date) && isDay(date), {
+          expected: "a day as YYYY-MM-DD"
+        })
+      )
+    ),
+    /** Only requests of this API key, or of its ephemeral keys. Default: of all keys. */
+    api_key_hash: Schema.optionalKey(KeyHash),
+    /** Only requests of this workspace. Default: of all workspaces of the organization. */
+    workspace_id: Schema.optionalKey(WorkspaceId),
+    /** `workspace`: each workspace has items of its own. Default: items are of all workspaces. */
+    group_by: Schema.optionalKey(Schema.Literals(["workspace"])),
+    /** Refused: requests belong to API keys, not to users. Use `api_key_hash`. */
+    user_id: Schema.optionalKey(Schema.String)
+  },
+  reference: {
+    summary: "Get activity by day",
+    client: "Activity.list",
+    example: {
+      query: { date: "2026-11-21" },
+      response: {
+        data: [
+          {
+            date: "2026-11-21",
+            model: "cohere/rerank-v3.5",
+            model_permaslug: "cohere/rerank-v3.5",
+            endpoint_id: "cohere:cohere/rerank-v3.5",
+            provider_name: "cohere",
+            requests: 1204,
+            failed_requests: 3,
+            usage: 2.402,
+            byok_usage_inference: 0,
+            prompt_tokens: 0,
+            completion_tokens: 0,
+            reasoning_tokens: 0
+          }
+        ]
+      }
+    }
+  }
+}))
+
+/**
+ * Selects and groups the activity.
+ *
+ * @since 0.1.0
+ */
+export interface ListOptions {
+  /** Only this UTC day, as `YYYY-MM-DD`. Default: the current day and the 30 before it. */
+  readonly date?: string | undefined
+  /** Only requests of this API key, or of its ephemeral keys. Default: of all keys. */
+  readonly api_key_hash?: string | undefined
+  /** Only requests of this workspace. Default: of all workspaces of the organization. */
+  readonly workspace_id?: string | undefined
+  /** `workspace`: each workspace has items of its own. Default: items are of all workspaces. */
+  readonly group_by?: "workspace" | undefined
+}
+
+/**
+ * Returns spend and number of requests by UTC day, model and provider.
+ *
+ * @example
+ * ```ts
+ * import { Activity } from "@model-gateway/core"
+ * import { Effect } from "effect"
+ *
+ * const spent = Activity.list().pipe(
+ *   Effect.map((items) => items.reduce((sum, { usage }) => sum + usage, 0))
+ * )
+ * ```
+ *
+ * @since 0.1.0
+ */
+export const list = Effect.fnUntraced(function* (options: ListOptions = {}) {
+  const { data } = yield* call(listActivity, { query: { ...options } })
+  return data
+})

@@ -1,0 +1,98 @@
+/**
+ * Reads what an organization has used per UTC day, model and provider.
+ *
+ * `usage_days` has the sums of the usage ledger for each workspace and each key, so the time to
+ * read them does not grow with the number of requests. An entry counts on the day on which its
+ * request was admitted, also if it ended later.
+ */
+import { Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { Row } from "effect/sql/SqlConnection"
+import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import * as Dialect from "../storage/sql/Dialect.ts"
+import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
+
+/** Which sums to read. Times are epoch milliseconds. */
+export interface Filter {
+  /** The start of the first day. */
+  readonly from: number
+  /** The start of the last day. */
+  readonly to: number
+  readonly workspaceId?: string | undefined
+  readonly keyHash?: string | undefined
+  /** Whether each workspace has sums of its own. Default: false. */
+  readonly byWorkspace?: boolean | undefined
+}
+
+/** The sums of one day, model and provider. Amounts are micro-credits. */
+export interface DaySums {
+  readonly dayStart: number
+  readonly model: string
+  /** Empty for requests that failed before a provider was tried. */
+  readonly provider: string
+  /** Undefined if the sums are of all workspaces. */
+  readonly workspaceId: string | undefined
+  readonly requests: number
+  /** How many of the requests were not completed. */
+  readonly failed: number
+  /** Paid with credits. */
+  readonly cost: MicroCredits.MicroCredits
+  /** Paid with provider keys of the caller. */
+  readonly byokCost: MicroCredits.MicroCredits
+  readonly promptTokens: number
+  readonly completionTokens: number
+}
+
+/** The activity of organizations. */
+export class Activity extends Context.Service<
+  Activity,
+  {
+    /** Newest day first, then by model, provider and workspace. */
+    readonly list: (organizationId: string, filter: Filter) => Effect.Effect<ReadonlyArray<DaySums>, StorageError>
+  }
+>()("@model-gateway/server/accounting/Activity") {}
+
+const counters = ["requests", "failed", "cost_micro", "byok_micro", "prompt_tokens", "completion_tokens"]
+
+const sums = counters.map((counter) => `SUM(u.${counter}) AS ${counter}`).join(", ")
+
+const daySums = (row: Row): DaySums => ({
+  dayStart: Dialect.int(row, "day_start"),
+  model: Dialect.text(row, "model"),
+  provider: Dialect.text(row, "provider"),
+  workspaceId: Dialect.textOrNull(row, "workspace_id") ?? undefined,
+  requests: Dialect.int(row, "requests"),
+  failed: Dialect.int(row, "failed"),
+  cost: MicroCredits.make(Dialect.int(row, "cost_micro")),
+  byokCost: MicroCredits.make(Dialect.int(row, "byok_micro")),
+  promptTokens: Dialect.int(row, "prompt_tokens"),
+  completionTokens: Dialect.int(row, "completion_tokens")
+})
+
+/** Makes the service over the database in the context. */
+export const make = Effect.gen(function* () {
+  const sql = yield* SqlClient
+
+  return Activity.of({
+    list: Effect.fn("Activity.list")(function* (organizationId, { byWorkspace, from, keyHash, to, workspaceId }) {
+      const place = sql.literal(`u.day_start, u.model, u.provider${byWorkspace === true ? ", u.workspace_id" : ""}`)
+      const workspace = workspaceId === undefined ? [] : [sql`o.id = ${workspaceId}`]
+      const wanted = sql.and([
+        sql`o.organization_id = ${organizationId}`,
+        ...workspace,
+        sql`u.workspace_id = o.id`,
+        // The sums of a whole workspace have no key.
+        sql`u.key_hash = ${keyHash ?? ""}`,
+        sql`u.day_start BETWEEN ${from} AND ${to}`
+      ])
+      // `CROSS JOIN`: SQLite finds the workspaces first, then the days of each by the primary key.
+      const rows = yield* sql`SELECT ${place}, ${sql.literal(sums)}
+        FROM workspaces o CROSS JOIN usage_days u WHERE ${wanted}
+        GROUP BY ${place} ORDER BY u.day_start DESC, ${place}`
+      return rows.map(daySums)
+    }, mapSqlError("Activity.list"))
+  })
+})
+
+/** The activity in the database. */
+export const layerSql: Layer.Layer<Activity, never, SqlClient> = Layer.effect(Activity, make)

@@ -1,0 +1,93 @@
+/**
+ * What each workspace and each key has used per UTC day, model and provider: the sums of the usage
+ * ledger, so that a month of them is read in milliseconds however long the ledger is.
+ *
+ * A trigger of the ledger adds each new entry to the sums. So they are exact whichever version of
+ * the service writes the entry, and they change in the transaction that ends the request. An entry
+ * counts on the day on which its request was admitted. It is added twice: to its key, and with an
+ * empty `key_hash` to its workspace. On Postgres, a transaction that ends a request has locked the
+ * workspace before, so two of them never wait for each other's sums in a circle.
+ *
+ * Providers report tokens. A count that is no sensible number is left out, so that it never keeps a
+ * request from ending.
+ */
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import { withoutRowId } from "../Dialect.ts"
+
+const dayMillis = 86_400_000
+
+const place = "workspace_id, key_hash, day_start, model, provider"
+
+const counters = ["requests", "failed", "cost_micro", "byok_micro", "prompt_tokens", "completion_tokens"]
+
+const tokens = (count: string) =>
+  `CASE WHEN CAST(${count} AS NUMERIC) BETWEEN 0 AND 1000000000 THEN CAST(CAST(${count} AS NUMERIC) AS BIGINT) ELSE 0 END`
+
+/** What one entry of the ledger adds. `usage` is its column as JSON. */
+const ofEntry = (entry: string, usage: string): ReadonlyArray<string> => [
+  "1",
+  `CASE ${entry}.status WHEN 'completed' THEN 0 ELSE 1 END`,
+  `CASE ${entry}.is_byok WHEN 0 THEN ${entry}.cost_micro ELSE 0 END`,
+  `CASE ${entry}.is_byok WHEN 0 THEN 0 ELSE ${entry}.cost_micro END`,
+  tokens(`coalesce(${usage} ->> 'input_tokens', ${usage} ->> 'total_tokens')`),
+  tokens(`${usage} ->> 'output_tokens'`)
+]
+
+const placeOf = (entry: string, key: string): string =>
+  `${entry}.workspace_id, ${key}, ${entry}.reserved_at - ${entry}.reserved_at % ${dayMillis}, ${entry}.model, ${entry}.provider`
+
+/** Adds the entry `NEW`. */
+const add = (usage: string): string => `INSERT INTO usage_days (${place}, ${counters.join(", ")})
+  SELECT ${placeOf("NEW", "k.key_hash")}, ${ofEntry("NEW", usage).join(", ")}
+  FROM (SELECT '' AS key_hash UNION ALL SELECT NEW.key_hash) AS k WHERE true
+  ON CONFLICT (${place}) DO UPDATE SET
+  ${counters.map((counter) => `${counter} = usage_days.${counter} + excluded.${counter}`).join(", ")};`
+
+/** Adds the entries that exist. */
+const addAll = (key: string, usage: string): string => `INSERT INTO usage_days (${place}, ${counters.join(", ")})
+  SELECT ${placeOf("l", key)}, ${ofEntry("l", usage)
+    .map((value) => `SUM(${value})`)
+    .join(", ")}
+  FROM usage_ledger l GROUP BY 1, 2, 3, 4, 5`
+
+/** Creates the table, the index and the trigger, and adds the entries of the ledger. */
+export const migration = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  yield* sql`CREATE TABLE usage_days (
+    workspace_id TEXT NOT NULL,
+    key_hash TEXT NOT NULL,
+    day_start BIGINT NOT NULL,
+    model TEXT NOT NULL,
+    provider TEXT NOT NULL,
+    requests BIGINT NOT NULL,
+    failed BIGINT NOT NULL,
+    cost_micro BIGINT NOT NULL,
+    byok_micro BIGINT NOT NULL,
+    prompt_tokens BIGINT NOT NULL,
+    completion_tokens BIGINT NOT NULL,
+    PRIMARY KEY (workspace_id, key_hash, day_start, model, provider)
+  ) ${withoutRowId(sql)}`
+  // All workspaces of an organization: the sums of a deleted one remain.
+  yield* sql`CREATE INDEX workspaces_usage ON workspaces (organization_id, id)`
+  const { json, trigger } = sql.onDialectOrElse({
+    pg: () => ({
+      json: "::json",
+      trigger: [
+        `CREATE FUNCTION gateway_usage_days_1() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  ${add("NEW.usage::json")}
+  RETURN NULL;
+END $$`,
+        `CREATE TRIGGER usage_ledger_days AFTER INSERT ON usage_ledger FOR EACH ROW EXECUTE FUNCTION gateway_usage_days_1()`
+      ]
+    }),
+    orElse: () => ({
+      json: "",
+      trigger: [`CREATE TRIGGER usage_ledger_days AFTER INSERT ON usage_ledger BEGIN ${add("NEW.usage")} END`]
+    })
+  })
+  // On Postgres, the trigger waits for those who write entries, and makes further ones wait.
+  for (const statement of trigger) yield* sql.unsafe(statement)
+  for (const key of ["''", "l.key_hash"]) yield* sql.unsafe(addAll(key, `l.usage${json}`))
+})

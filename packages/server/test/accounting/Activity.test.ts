@@ -1,0 +1,145 @@
+import { describe, expect, it } from "@effect/vitest"
+import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import { Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import { TestClock } from "effect/testing"
+import { KeyStore } from "../../src/access/KeyStore.ts"
+import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
+import { Accounting } from "../../src/accounting/Accounting.ts"
+import * as Activity from "../../src/accounting/Activity.ts"
+import { usageRow, type UsageRow } from "../../src/accounting/Ledger.ts"
+import { dayMillis, startOfDay } from "../../src/internal/Periods.ts"
+import { databases } from "../TestDatabases.ts"
+
+const first = Date.UTC(2026, 0, 1)
+
+const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
+
+/** A request, and how it ends. */
+const Step = Schema.Struct({
+  payer: between(0, 2),
+  model: Schema.Literals(["m", "n"]),
+  ends: Schema.Literals(["completed", "completed", "failed", "rejected", "released", "late", "twice"]),
+  hours: between(0, 20),
+  takesHours: between(0, 30),
+  cost: between(0, 100),
+  isByok: Schema.Boolean,
+  tokens: Schema.NullOr(Schema.Literals([7, 1e300]))
+})
+
+const History = Schema.Array(Step).check(Schema.isMinLength(5), Schema.isMaxLength(25))
+
+/** The sums of entries of the ledger, as the service must give them. */
+const sumsOf = (rows: ReadonlyArray<UsageRow>, byWorkspace: boolean): ReadonlyArray<Activity.DaySums> => {
+  const groups = Map.groupBy(rows, (row) =>
+    JSON.stringify([startOfDay(row.reservedAt), row.model, row.provider ?? "", byWorkspace ? row.workspaceId : ""])
+  )
+  const sum = (of: ReadonlyArray<UsageRow>, value: (row: UsageRow) => number) =>
+    of.reduce((total, row) => total + value(row), 0)
+  const cost = (of: ReadonlyArray<UsageRow>) => MicroCredits.make(sum(of, (row) => row.cost))
+  const tokens = (count = 0) => (count > 1e9 ? 0 : count)
+  return Array.from(groups.values(), (group) => ({
+    dayStart: startOfDay(group[0]?.reservedAt ?? 0),
+    model: group[0]?.model ?? "",
+    provider: group[0]?.provider ?? "",
+    workspaceId: byWorkspace ? group[0]?.workspaceId : undefined,
+    requests: group.length,
+    failed: group.filter(({ status }) => status !== "completed").length,
+    cost: cost(group.filter(({ isByok }) => !isByok)),
+    byokCost: cost(group.filter(({ isByok }) => isByok)),
+    promptTokens: sum(group, ({ usage }) => tokens(usage?.["input_tokens"] ?? usage?.["total_tokens"])),
+    completionTokens: sum(group, ({ usage }) => tokens(usage?.["output_tokens"]))
+  })).toSorted(
+    (a, b) =>
+      b.dayStart - a.dayStart ||
+      compare(a.model, b.model) ||
+      compare(a.provider, b.provider) ||
+      compare(a.workspaceId ?? "", b.workspaceId ?? "")
+  )
+}
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+describe.each(databases)("the activity on $name", ({ layer: stores, name }) => {
+  const layer = Activity.layerSql.pipe(Layer.provideMerge(stores))
+
+  it.layer(layer)((it) => {
+    it.effect.prop(
+      "has the sums of the ledger by day, model and provider, of an organization, a workspace and a key",
+      [History],
+      ([history]) =>
+        Effect.gen(function* () {
+          const accounting = yield* Accounting
+          const workspaces = yield* WorkspaceStore
+          const keys = yield* KeyStore
+          const sql = yield* SqlClient
+          const { organizationId } = yield* workspaces.ensureDefault()
+          const payers = []
+          for (const names of [["a", "b"], ["c"]]) {
+            const { id: workspaceId } = yield* workspaces.create(organizationId, "w")
+            yield* accounting.addCredits(workspaceId, MicroCredits.make(1_000_000))
+            for (const of of names) {
+              const { key } = yield* keys.create({ organizationId, workspaceId, name: of })
+              payers.push({ keyHash: key.hash, workspaceId, guardrailId: null })
+            }
+          }
+          let now = first
+          for (const [n, { cost, ends, hours, isByok, model, payer: who, takesHours, tokens }] of history.entries()) {
+            now += hours * 3_600_000
+            yield* TestClock.setTime(now)
+            const payer = payers[who]
+            if (payer === undefined) return expect.unreachable()
+            const id = `gen-${payers[0]?.keyHash}-${n}`
+            yield* accounting.reserve({ id, payer, operation: "rerank", model, amount: MicroCredits.make(100), isByok })
+            yield* TestClock.setTime(now + takesHours * 3_600_000)
+            const outcome = {
+              cost: MicroCredits.make(cost),
+              provider: cost > 50 ? "p" : "q",
+              upstreamModel: "u",
+              usage: { seconds: 1.5, ...(tokens === null ? {} : { total_tokens: tokens, output_tokens: tokens }) }
+            }
+            switch (ends) {
+              case "completed":
+                yield* accounting.settle({ id }, outcome)
+                break
+              case "failed":
+                yield* accounting.release({ id }, { status: "failed", errorStatus: 502, provider: "p" })
+                break
+              case "rejected":
+                yield* accounting.release({ id }, { status: "cancelled" })
+                break
+              case "released":
+                yield* accounting.release({ id })
+                break
+              case "late":
+                yield* sql`UPDATE intents SET owner = 'proc_dead' WHERE id = ${id}`
+                yield* accounting.reap
+                yield* accounting.settle({ id }, outcome)
+                break
+              case "twice":
+                yield* accounting.settle({ id }, outcome)
+                yield* accounting.settle({ id }, outcome)
+                yield* accounting.release({ id }, { status: "failed" })
+                break
+            }
+          }
+          const activity = yield* Activity.Activity
+          const all = (yield* sql`SELECT * FROM usage_ledger`).map(usageRow)
+          const days = { from: 0, to: Number.MAX_SAFE_INTEGER }
+          expect(yield* activity.list(organizationId, days)).toEqual(sumsOf(all, false))
+          expect(yield* activity.list(organizationId, { ...days, byWorkspace: true })).toEqual(sumsOf(all, true))
+          for (const { keyHash, workspaceId } of payers) {
+            const ofKey = all.filter((row) => row.keyHash === keyHash)
+            expect(yield* activity.list(organizationId, { ...days, keyHash })).toEqual(sumsOf(ofKey, false))
+            const ofWorkspace = all.filter((row) => row.workspaceId === workspaceId)
+            expect(yield* activity.list(organizationId, { ...days, workspaceId })).toEqual(sumsOf(ofWorkspace, false))
+          }
+          const day = { from: first + dayMillis, to: first + dayMillis }
+          const ofDay = all.filter(({ reservedAt }) => startOfDay(reservedAt) === day.from)
+          expect(yield* activity.list(organizationId, day)).toEqual(sumsOf(ofDay, false))
+          expect(yield* activity.list("another organization", days)).toEqual([])
+        }),
+      { timeout: 60_000, arbitrary: { runs: name === "sqlite" ? 40 : 10 } }
+    )
+  })
+})

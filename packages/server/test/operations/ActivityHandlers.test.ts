@@ -1,0 +1,124 @@
+import { expect, it } from "@effect/vitest"
+import * as Activity from "@model-gateway/core/Activity"
+import { invalidRequest } from "@model-gateway/providers/ProviderError"
+import { Effect, Redacted, Schema } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import { EphemeralKeys } from "../../src/access/EphemeralKeys.ts"
+import { KeyStore } from "../../src/access/KeyStore.ts"
+import { dayMillis, startOfDay } from "../../src/internal/Periods.ts"
+import * as Timestamp from "../../src/http/Timestamp.ts"
+import { envelopeOf, issuePaths, post } from "../TestEnvelope.ts"
+import { layer, TestGateway } from "../TestGateway.ts"
+import { asTheyCame, scripted } from "../TestProvider.ts"
+
+const gateway = layer({}, [
+  scripted({
+    name: "one",
+    rerank: (request) =>
+      request.query === "wrong" ? Effect.fail(invalidRequest("no")) : Effect.succeed(asTheyCame(request))
+  })
+])
+
+const decode = Schema.decodeUnknownEffect(Schema.fromJsonString(Activity.Response))
+
+const activity = Effect.fnUntraced(function* (query = "") {
+  const { ask, managementKey } = yield* TestGateway
+  const answer = yield* ask(`/api/v1/activity${query}`, { key: managementKey })
+  expect([query, answer.status]).toEqual([query, 200])
+  return (yield* decode(answer.text)).data
+})
+
+const rank = (query: string, key?: Redacted.Redacted) =>
+  post(
+    "/api/v1/rerank",
+    { model: "test/rank", query, documents: ["a", "b"] },
+    key === undefined ? {} : { key: Redacted.value(key) }
+  )
+
+it.layer(gateway, { excludeTestServices: true })("the activity", (it) => {
+  it.effect("sums the requests of each day, model and provider, and counts those that failed", () =>
+    Effect.gen(function* () {
+      for (const query of ["right", "right", "wrong"]) yield* rank(query)
+      expect((yield* post("/api/v1/rerank", { model: "test/none", query: "q", documents: ["a"] })).status).toBe(404)
+      const [item, ...others] = yield* activity()
+      expect(others).toEqual([])
+      expect(item?.date).toMatch(/^\d{4}-\d{2}-\d{2}$/)
+      expect(item).toMatchObject({
+        model: "test/rank",
+        model_permaslug: "test/rank",
+        endpoint_id: "one:test/rank",
+        provider_name: "one",
+        requests: 3,
+        failed_requests: 1,
+        usage: 0.002,
+        byok_usage_inference: 0,
+        prompt_tokens: 4,
+        completion_tokens: 0,
+        reasoning_tokens: 0
+      })
+    })
+  )
+
+  it.effect("is of one key with its ephemeral keys, of one workspace, or of one day, if asked", () =>
+    Effect.gen(function* () {
+      const { workspace } = yield* TestGateway
+      const { organizationId, id: workspaceId } = workspace
+      const { key, plain } = yield* (yield* KeyStore).create({ organizationId, workspaceId, name: "k" })
+      const ephemeral = yield* (yield* EphemeralKeys).create(key, 60_000)
+      for (const own of [plain, ephemeral.plain]) expect((yield* rank("right", own)).status).toBe(200)
+      const requests = (query: string) =>
+        Effect.map(activity(query), (items) => items.map((item) => [item.requests, item.workspace_id]))
+      expect(yield* requests("")).toEqual([[5, undefined]])
+      expect(yield* requests("?group_by=workspace")).toEqual([[5, workspaceId]])
+      expect(yield* requests(`?api_key_hash=${key.hash}`)).toEqual([[2, undefined]])
+      expect(yield* requests("?api_key_hash=unknown")).toEqual([])
+      expect(yield* requests(`?workspace_id=${workspaceId}&api_key_hash=${key.hash}`)).toEqual([[2, undefined]])
+      const [{ date } = { date: "" }] = yield* activity()
+      expect(yield* requests(`?date=${date}`)).toEqual([[5, undefined]])
+      expect(yield* requests("?date=2026-01-01")).toEqual([])
+    })
+  )
+
+  it.effect("has the current day and the 30 before it, and any earlier day that is asked for", () =>
+    Effect.gen(function* () {
+      const { workspace } = yield* TestGateway
+      const sql = yield* SqlClient
+      const [{ date } = { date: "" }] = yield* activity()
+      const today = Date.parse(date)
+      const dayOf = (days: number) => Timestamp.fromMillis(today - days * dayMillis).slice(0, 10)
+      for (const days of [1, 30, 31]) {
+        yield* sql`INSERT INTO usage_ledger (id, key_hash, workspace_id, operation, model, provider, upstream_model, is_byok, is_late, reserved_micro, cost_micro, reserved_at, settled_at)
+          VALUES (${`old-${days}`}, 'k', ${workspace.id}, 'rerank', 'm', 'p', 'm', 0, 0, 2, 2, ${startOfDay(today) - days * dayMillis}, 0)`
+      }
+      expect((yield* activity()).map((item) => item.date)).toEqual([date, dayOf(1), dayOf(30)])
+      expect(yield* activity(`?date=${dayOf(31)}`)).toMatchObject([{ date: dayOf(31), requests: 1, usage: 0.000002 }])
+    })
+  )
+
+  it.effect("names what is wrong with a filter, and is shown to management keys of the organization only", () =>
+    Effect.gen(function* () {
+      const { ask, managementKey: key } = yield* TestGateway
+      for (const [query, field] of [
+        ["?date=today", "date"],
+        ["?date=2026-02-30", "date"],
+        ["?group_by=model", "group_by"],
+        ["?workspace_id=mine", "workspace_id"],
+        ["?user_id=someone", "user_id"]
+      ] as const) {
+        const answer = yield* ask(`/api/v1/activity${query}`, { key })
+        expect([query, answer.status, issuePaths(answer)]).toEqual([query, 400, [field]])
+      }
+      expect((yield* ask("/api/v1/activity")).status).toBe(403)
+      const foreign = yield* ask("/api/v1/activity?workspace_id=7d9d1f9e-3a55-4f0c-9a35-0e4d1b9f6a10", { key })
+      expect([foreign.status, envelopeOf(foreign).error.code]).toEqual([403, 403])
+      const sql = yield* SqlClient
+      yield* sql`INSERT INTO organizations (id, name, created_at) VALUES ('other', 'o', 0)`
+      yield* sql`INSERT INTO workspaces (id, organization_id, name, is_default, file_shape, balance_micro, reserved_micro, created_at, updated_at)
+        VALUES ('other', 'other', 'w', 1, 'native', 0, 0, 0, 0)`
+      const stranger = { organizationId: "other", workspaceId: "other", name: "k", isManagement: true }
+      const { plain } = yield* (yield* KeyStore).create(stranger)
+      const others = yield* ask("/api/v1/activity", { key: Redacted.value(plain) })
+      expect((yield* decode(others.text)).data).toEqual([])
+    })
+  )
+})
