@@ -1,7 +1,8 @@
 /**
  * The whole contract: every operation under `/api/v1`, version 1.0.0. The service, the test gateway
  * and the OpenAPI document are derived from it. This file only lists the operations. What an
- * operation is stands in its own file, and the client uses the same declaration.
+ * operation is stands in its own file, and the client uses the same declaration. The order of the
+ * groups is that of the API reference.
  *
  * @since 0.1.0
  */
@@ -23,7 +24,11 @@ import * as Video from "./Video.ts"
 import * as Webhooks from "./Webhooks.ts"
 import * as Workspaces from "./Workspaces.ts"
 
-/** @since 0.1.0 */
+/**
+ * Stored files: upload, list, download and delete them.
+ *
+ * @since 0.1.0
+ */
 export class FilesGroup extends HttpApiGroup.make("files")
   .add(
     Files.deleteFileEndpoint,
@@ -34,27 +39,47 @@ export class FilesGroup extends HttpApiGroup.make("files")
   )
   .annotateMerge(OpenApi.annotations({ title: "Files" })) {}
 
-/** @since 0.1.0 */
+/**
+ * What the key of the request may do and spend.
+ *
+ * @since 0.1.0
+ */
 export class CurrentKeyGroup extends HttpApiGroup.make("key")
   .add(CurrentKey.currentKeyEndpoint)
   .annotateMerge(OpenApi.annotations({ title: "Current key" })) {}
 
-/** @since 0.1.0 */
+/**
+ * Rank documents by relevance to a query.
+ *
+ * @since 0.1.0
+ */
 export class RerankGroup extends HttpApiGroup.make("rerank")
   .add(Rerank.rerankEndpoint)
   .annotateMerge(OpenApi.annotations({ title: "Rerank" })) {}
 
-/** @since 0.1.0 */
+/**
+ * Turn speech into text.
+ *
+ * @since 0.1.0
+ */
 export class TranscriptionGroup extends HttpApiGroup.make("transcription")
   .add(Transcription.transcribeEndpoint)
   .annotateMerge(OpenApi.annotations({ title: "Transcription" })) {}
 
-/** @since 0.1.0 */
+/**
+ * Generate videos. A video is a job: submit it, follow it, and download the result.
+ *
+ * @since 0.1.0
+ */
 export class VideoGroup extends HttpApiGroup.make("videos")
   .add(Video.submitVideoEndpoint, Video.getVideoEndpoint, Video.videoContentEndpoint, Video.cancelVideoEndpoint)
   .annotateMerge(OpenApi.annotations({ title: "Videos" })) {}
 
-/** @since 0.1.0 */
+/**
+ * Limits on models, providers and spending that apply to the keys they are assigned to.
+ *
+ * @since 0.1.0
+ */
 export class GuardrailsGroup extends HttpApiGroup.make("guardrails")
   .add(
     Guardrails.assignKeysEndpoint,
@@ -68,7 +93,11 @@ export class GuardrailsGroup extends HttpApiGroup.make("guardrails")
   )
   .annotateMerge(OpenApi.annotations({ title: "Guardrails" })) {}
 
-/** @since 0.1.0 */
+/**
+ * Create, list, change and delete API keys, and create short-lived keys for web pages.
+ *
+ * @since 0.1.0
+ */
 export class KeysGroup extends HttpApiGroup.make("keys")
   .add(
     Keys.createKeyEndpoint,
@@ -80,7 +109,11 @@ export class KeysGroup extends HttpApiGroup.make("keys")
   )
   .annotateMerge(OpenApi.annotations({ title: "Keys" })) {}
 
-/** @since 0.1.0 */
+/**
+ * Your own keys for providers, which requests use before those of the gateway.
+ *
+ * @since 0.1.0
+ */
 export class ByokGroup extends HttpApiGroup.make("byok")
   .add(
     Byok.createByokKeyEndpoint,
@@ -91,12 +124,20 @@ export class ByokGroup extends HttpApiGroup.make("byok")
   )
   .annotateMerge(OpenApi.annotations({ title: "Provider keys" })) {}
 
-/** @since 0.1.0 */
+/**
+ * Workspaces, which own keys, files, budgets and jobs, and their credits.
+ *
+ * @since 0.1.0
+ */
 export class WorkspacesGroup extends HttpApiGroup.make("workspaces")
   .add(Workspaces.getWorkspaceEndpoint, Workspaces.updateWorkspaceEndpoint, Workspaces.addCreditsEndpoint)
   .annotateMerge(OpenApi.annotations({ title: "Workspaces" })) {}
 
-/** @since 0.1.0 */
+/**
+ * The secret that signs the events of video jobs, and the deliveries of these events.
+ *
+ * @since 0.1.0
+ */
 export class WebhooksGroup extends HttpApiGroup.make("webhooks")
   .add(
     Webhooks.rotateWebhookSecretEndpoint,
@@ -106,7 +147,11 @@ export class WebhooksGroup extends HttpApiGroup.make("webhooks")
   )
   .annotateMerge(OpenApi.annotations({ title: "Webhooks" })) {}
 
-/** @since 0.1.0 */
+/**
+ * Where the service sends a record of every paid request, such as an OpenTelemetry collector.
+ *
+ * @since 0.1.0
+ */
 export class DestinationsGroup extends HttpApiGroup.make("destinations")
   .add(
     Destinations.createDestinationEndpoint,
@@ -117,17 +162,29 @@ export class DestinationsGroup extends HttpApiGroup.make("destinations")
   )
   .annotateMerge(OpenApi.annotations({ title: "Broadcast destinations" })) {}
 
-/** @since 0.1.0 */
+/**
+ * The models of this gateway, their providers and prices.
+ *
+ * @since 0.1.0
+ */
 export class ModelsGroup extends HttpApiGroup.make("models")
   .add(Models.listModelsEndpoint)
   .annotateMerge(OpenApi.annotations({ title: "Models" })) {}
 
-/** @since 0.1.0 */
+/**
+ * What each paid request cost, who served it and how long it took.
+ *
+ * @since 0.1.0
+ */
 export class GenerationsGroup extends HttpApiGroup.make("generations")
   .add(Generations.getGenerationEndpoint, Generations.listGenerationsEndpoint)
   .annotateMerge(OpenApi.annotations({ title: "Request log" })) {}
 
-/** @since 0.1.0 */
+/**
+ * Spending and counts of requests by day, model, provider and key.
+ *
+ * @since 0.1.0
+ */
 export class ActivityGroup extends HttpApiGroup.make("activity")
   .add(Activity.listActivityEndpoint)
   .annotateMerge(OpenApi.annotations({ title: "Activity" })) {}
@@ -139,20 +196,20 @@ export class ActivityGroup extends HttpApiGroup.make("activity")
  */
 export class GatewayApi extends HttpApi.make("model-gateway")
   .add(
-    FilesGroup,
-    CurrentKeyGroup,
     RerankGroup,
     TranscriptionGroup,
     VideoGroup,
-    GuardrailsGroup,
-    KeysGroup,
-    ByokGroup,
-    WorkspacesGroup,
-    WebhooksGroup,
-    DestinationsGroup,
     ModelsGroup,
+    FilesGroup,
+    CurrentKeyGroup,
     GenerationsGroup,
-    ActivityGroup
+    ActivityGroup,
+    KeysGroup,
+    GuardrailsGroup,
+    WorkspacesGroup,
+    ByokGroup,
+    DestinationsGroup,
+    WebhooksGroup
   )
   .prefix("/api/v1")
   .annotate(HttpApi.ParseOptions, { errors: "all" })

@@ -34,12 +34,16 @@ export const Metadata = Schema.Record(Schema.String, Schema.Json)
 export type Metadata = typeof Metadata.Type
 
 /**
- * One problem with a request, as listed in `error.metadata.issues` of a 400. `path` is a dotted
- * path from the root of the body or of the parameters, such as `documents.0.image`.
+ * One problem with a request, as listed in `error.metadata.issues` of a 400.
  *
  * @since 0.1.0
  */
-export const Issue = Schema.Struct({ path: Schema.String, message: Schema.String })
+export const Issue = Schema.Struct({
+  /** Dotted path from the root of the body or of the parameters, such as `documents.0.image`. */
+  path: Schema.String,
+  /** What is wrong with the value at this path. */
+  message: Schema.String
+})
 
 /** @since 0.1.0 */
 export type Issue = { [Field in keyof typeof Issue.Type]: (typeof Issue.Type)[Field] }
@@ -284,7 +288,7 @@ export class PayloadTooLarge extends EnvelopeError.extend<PayloadTooLarge>("Payl
 
 /**
  * 429: the key exceeded its rate limit, or its daily requests to free models are used up.
- * `retryAfter` says when to try again.
+ * The response says when to try again.
  *
  * Specification: "Errors", 429 (deleteFile, rerank, transcription, video).
  *
@@ -297,7 +301,7 @@ export class TooManyRequests extends EnvelopeError.extend<TooManyRequests>("TooM
 }
 
 /**
- * 500: the gateway failed unexpectedly. Quote the `requestId` when you report it.
+ * 500: the gateway failed unexpectedly. Quote the request id when you report it.
  *
  * Specification: "Errors", 500 (all six).
  *

@@ -143,7 +143,9 @@ export const WorkspaceScope = { workspace_id: Schema.optionalKey(WorkspaceId) }
  * @since 0.1.0
  */
 export const Page = {
+  /** Identifier of the item that the page follows. Default: the page starts at the first item. */
   after: Schema.optionalKey(Schema.String.check(isMaxCharacters(256))),
+  /** The most items to return, 1 to 1000. Default: 100. */
   limit: Schema.optionalKey(Decimal.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: 1000 })))
 }
 

@@ -52,6 +52,7 @@ const Text = Schema.String.check(isMaxBytes(1_048_576))
  * @since 0.1.0
  */
 export const DocumentObject = Schema.Struct({
+  /** At most 1 MiB of UTF-8. */
   text: Schema.optionalKey(Text),
   image: Schema.optionalKey(ImageReference)
 }).check(
@@ -90,9 +91,9 @@ export type Document = Request["documents"][number]
 export const Request = Schema.Struct({
   /** Identifier of the rerank model, as GET `/models` lists it. */
   model: Schema.String.check(Schema.isMinLength(1)),
-  /** At most 64 KiB of UTF-8. */
+  /** What the documents are compared with, at most 64 KiB of UTF-8. */
   query: Schema.String.check(isMaxBytes(65_536)),
-  /** 1 to 10,000 documents. */
+  /** The documents to rank: 1 to 10,000. */
   documents: Schema.Array(Document).check(Schema.isMinLength(1, { expected: "at least 1 item" }), isMaxItems(10_000)),
   /** The number of most relevant documents to return, at least 1. Default: all. */
   top_n: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))),
@@ -105,16 +106,22 @@ export const Request = Schema.Struct({
 export type Request = { [Field in keyof typeof Request.Type]: Written<typeof Request.Type, Field> }
 
 /**
- * One document's rank. `index` is its position in the request's `documents`, counted from 0.
- * `document` is a copy of it.
+ * One document's rank.
  *
  * @since 0.1.0
  */
 export const Result = Schema.Struct({
+  /** Position of the document in the request's `documents`, counted from 0. */
   index: Schema.Int,
+  /**
+   * How relevant the document is, from 0 to 1. Scores of different models cannot be compared.
+   */
   relevance_score: Schema.Finite,
+  /** A copy of the document. */
   document: Schema.Struct({
+    /** The document's text, if it has one. */
     text: Schema.optionalKey(Schema.String),
+    /** The document's image as it was sent, if it has one. */
     image: Schema.optionalKey(Schema.String)
   })
 })
@@ -123,20 +130,27 @@ export const Result = Schema.Struct({
 export type Result = { [Field in keyof typeof Result.Type]: (typeof Result.Type)[Field] }
 
 /**
- * The ranking, most relevant first. `provider` is the provider that served the request.
- * `usage.cost` is in credits.
+ * The ranking.
  *
  * @since 0.1.0
  */
 export const Response = Schema.Struct({
+  /** Identifier of this request in the request log: see GET `/generation`. */
   id: Schema.String,
+  /** The model that ranked the documents. */
   model: Schema.String,
+  /** The provider that served the request. */
   provider: Schema.optionalKey(Schema.String),
+  /** The ranked documents, most relevant first. */
   results: Schema.Array(Result),
+  /** What the request used. */
   usage: Schema.optionalKey(
     Schema.Struct({
+      /** Search units that the provider charged, if it charges by them. */
       search_units: Schema.optionalKey(Schema.Int),
+      /** Tokens that were read, if the provider reports them. */
       total_tokens: Schema.optionalKey(Schema.Int),
+      /** Cost in credits. */
       cost: Schema.optionalKey(Schema.Finite)
     })
   )
@@ -147,6 +161,9 @@ export type Response = { [Field in keyof typeof Response.Type]: (typeof Response
 
 /**
  * POST `/rerank`: 200, or one of 400 401 402 403 404 413 429 500 502 503 524 529.
+ *
+ * Orders documents by their relevance to a query. Returns the `top_n` most relevant ones, or all.
+ * Text and images can be mixed if the model is multimodal.
  *
  * @since 0.1.0
  */

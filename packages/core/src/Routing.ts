@@ -67,6 +67,7 @@ export const Preferences = Schema.Struct({
    * most; of equal prices, the faster provider comes first. Default: the operator's order.
    */
   sort: Schema.optionalKey(Schema.Literals(["price", "latency", "throughput"])),
+  /** The highest accepted price. */
   max_price: Schema.optionalKey(MaxPrice),
   /**
    * Options by provider name. Only the entry of the provider that serves the request is sent to it.

@@ -14,10 +14,15 @@ const maxValueBytes = 8192
 const Text = Schema.String.check(isMaxBytes(maxValueBytes))
 
 const known = {
+  /** Identifier of the trace that the request belongs to, at most 8 KiB. */
   trace_id: Schema.optionalKey(Text),
+  /** Name of the trace, at most 8 KiB. */
   trace_name: Schema.optionalKey(Text),
+  /** Name of the span that the request is in, at most 8 KiB. */
   span_name: Schema.optionalKey(Text),
+  /** Name of the request itself, at most 8 KiB. */
   generation_name: Schema.optionalKey(Text),
+  /** Identifier of the span that the request is a child of, at most 8 KiB. */
   parent_span_id: Schema.optionalKey(Text)
 }
 

@@ -83,6 +83,7 @@ const temperatureBounds = Schema.isBetween({ minimum: 0, maximum: 1 })
 export const Request = Schema.Struct({
   /** Identifier of the speech-to-text model, as GET `/models` lists it. */
   model: Model,
+  /** The audio. */
   input_audio: Schema.Struct({
     /** The audio file in base64. */
     data: Schema.String.check(Schema.isMinLength(1)),
@@ -111,13 +112,21 @@ export type Request = { [Field in keyof typeof Request.Type]: Written<typeof Req
  * @since 0.1.0
  */
 export const Form = Schema.Struct({
+  /** The audio file. Its format is detected from its content. */
   file: SingleFileSchema,
+  /** Identifier of the speech-to-text model, as GET `/models` lists it. */
   model: Model,
+  /** ISO 639-1 code. Default: the language is detected. */
   language: Schema.optionalKey(Language),
+  /** Default: `json`. */
   response_format: Schema.optionalKey(ResponseFormat),
+  /** Sampling temperature from 0 to 1. Default: 0. */
   temperature: Schema.optionalKey(Decimal.check(temperatureBounds)),
+  /** At most 2 items, each in a field of its own. Default: `segment`. */
   "timestamp_granularities[]": Schema.optionalKey(Schema.Union([TimestampGranularity, TimestampGranularities])),
+  /** Provider routing preferences, as JSON text. */
   provider: Schema.optionalKey(Schema.fromJsonString(Routing.Preferences)),
+  /** Tracing metadata, as JSON text. */
   trace: Schema.optionalKey(Schema.fromJsonString(Trace.Metadata)),
   user: Schema.optionalKey(EndUser)
 })
@@ -139,22 +148,32 @@ export type Input = Omit<Request, "input_audio"> &
   )
 
 /**
- * A segment of speech. Times are in seconds from the start of the audio. The fields after `text`
- * are present only if the upstream returns them.
+ * A segment of speech. The fields after `text` are present only if the provider returns them.
  *
  * @since 0.1.0
  */
 export const Segment = Schema.Struct({
+  /** Position of the segment, counted from 0. */
   id: Schema.Int,
+  /** Start in seconds from the start of the audio. */
   start: Schema.Finite,
+  /** End in seconds from the start of the audio. */
   end: Schema.Finite,
+  /** What was said. */
   text: Schema.String,
+  /** Offset of the window that the model listened to, in its own unit. */
   seek: Schema.optionalKey(Schema.Finite),
+  /** The model's tokens for the text. */
   tokens: Schema.optionalKey(Schema.Array(Schema.Int)),
+  /** The sampling temperature that was used. */
   temperature: Schema.optionalKey(Schema.Finite),
+  /** Mean logarithm of the tokens' probabilities. */
   avg_logprob: Schema.optionalKey(Schema.Finite),
+  /** Compression ratio of the text. A high one is a sign of repetitions. */
   compression_ratio: Schema.optionalKey(Schema.Finite),
+  /** Probability from 0 to 1 that nobody speaks. */
   no_speech_prob: Schema.optionalKey(Schema.Finite),
+  /** Who speaks, if the model tells speakers apart. */
   speaker: Schema.optionalKey(Schema.String)
 })
 
@@ -162,14 +181,18 @@ export const Segment = Schema.Struct({
 export type Segment = { [Field in keyof typeof Segment.Type]: (typeof Segment.Type)[Field] }
 
 /**
- * A word with its start and end, in seconds from the start of the audio.
+ * A word with its start and end.
  *
  * @since 0.1.0
  */
 export const Word = Schema.Struct({
+  /** The word as it was said. */
   word: Schema.String,
+  /** Start in seconds from the start of the audio. */
   start: Schema.Finite,
+  /** End in seconds from the start of the audio. */
   end: Schema.Finite,
+  /** Who speaks, if the model tells speakers apart. */
   speaker: Schema.optionalKey(Schema.String)
 })
 
@@ -183,23 +206,32 @@ export type Word = { [Field in keyof typeof Word.Type]: (typeof Word.Type)[Field
  * @since 0.1.0
  */
 export const Response = Schema.Struct({
+  /** What was said. */
   text: Schema.String,
+  /** What the request used. */
   usage: Schema.optionalKey(
     Schema.Struct({
       /** Cost in credits. */
       cost: Schema.optionalKey(Schema.Finite),
       /** Seconds of audio that were charged. */
       seconds: Schema.optionalKey(Schema.Finite),
+      /** Tokens that were read, if the model charges by tokens. */
       input_tokens: Schema.optionalKey(Schema.Int),
+      /** Tokens that were written, if the model charges by tokens. */
       output_tokens: Schema.optionalKey(Schema.Int),
+      /** The sum of both. */
       total_tokens: Schema.optionalKey(Schema.Int)
     })
   ),
+  /** What the model did, such as `transcribe`. */
   task: Schema.optionalKey(Schema.String),
+  /** The language of the speech: its ISO 639-1 code, or the provider's word for it. */
   language: Schema.optionalKey(Schema.String),
   /** Length of the input audio in seconds. */
   duration: Schema.optionalKey(Schema.Finite),
+  /** The segments, in the order of the audio. */
   segments: Schema.optionalKey(Schema.Array(Segment)),
+  /** The words, in the order of the audio. */
   words: Schema.optionalKey(Schema.Array(Word))
 })
 
@@ -209,6 +241,8 @@ export type Response = { [Field in keyof typeof Response.Type]: (typeof Response
 /**
  * POST `/audio/transcriptions`: 200, or one of 400 401 402 403 404 413 429 500
  * 502 503 504 524 529.
+ *
+ * Turns speech into text. Send the audio in base64 as JSON, or as a file in a form.
  *
  * @since 0.1.0
  */
@@ -242,7 +276,27 @@ export const transcribe = Operation.make("transcribe", "POST", "/audio/transcrip
  */
 export const transcribeEndpoint = Operation.endpoint(transcribe, () => ({
   headers: idempotencyHeaders,
-  payload: [Request, Form.pipe(HttpApiSchema.asMultipart())]
+  payload: [Request, Form.pipe(HttpApiSchema.asMultipart())],
+  reference: {
+    summary: "Transcribe audio",
+    example: {
+      request: {
+        model: "openai/whisper-1",
+        input_audio: { data: "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA=", format: "wav" },
+        language: "en",
+        response_format: "verbose_json",
+        timestamp_granularities: ["segment"]
+      },
+      response: {
+        text: "Meet me at the harbor at noon.",
+        usage: { cost: 0.0003, seconds: 3 },
+        task: "transcribe",
+        language: "en",
+        duration: 2.8,
+        segments: [{ id: 0, start: 0, end: 2.8, text: "Meet me at the harbor at noon." }]
+      }
+    }
+  }
 }))
 
 /**

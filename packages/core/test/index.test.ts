@@ -31,6 +31,7 @@ it("exports exactly these modules", () => {
     "Identifiers",
     "Keys",
     "Models",
+    "OpenApiDocument",
     "Operation",
     "ProviderFiles",
     "Rerank",

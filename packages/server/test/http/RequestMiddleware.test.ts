@@ -241,7 +241,8 @@ it.layer(layer(), { excludeTestServices: true })("for whoever watches", (it) => 
     Effect.gen(function* () {
       const { ask } = yield* TestGateway
       const document = yield* ask("/openapi.json", { key: null })
-      expect(document.text).toContain('"/api/v1/rerank"')
+      expect(document.text).toContain('"servers":[{"url":"/api/v1",')
+      expect(document.text).toContain('"/rerank":{"post":')
       const page = yield* ask("/docs", { key: null })
       expect(page.status).toBe(200)
       expect(page.headers["content-security-policy"]).toContain("default-src 'none'")

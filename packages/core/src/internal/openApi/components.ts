@@ -1,0 +1,125 @@
+/**
+ * The names of the schemas in the OpenAPI document. A schema has a name if a module of the contract
+ * exports it: `Rerank.Request` is `RerankRequest`. Schemas are recognized by identity, so that they
+ * need no annotation, which pages would have to load and error messages would show.
+ */
+import * as Schema from "effect/Schema"
+import type * as SchemaAST from "effect/SchemaAST"
+import * as Activity from "../../Activity.ts"
+import * as Byok from "../../Byok.ts"
+import * as CurrentKey from "../../CurrentKey.ts"
+import * as Destinations from "../../Destinations.ts"
+import * as Files from "../../Files.ts"
+import * as GatewayError from "../../GatewayError.ts"
+import * as Generations from "../../Generations.ts"
+import * as Guardrails from "../../Guardrails.ts"
+import * as Identifiers from "../../Identifiers.ts"
+import * as Keys from "../../Keys.ts"
+import * as Models from "../../Models.ts"
+import * as Operation from "../../Operation.ts"
+import * as Rerank from "../../Rerank.ts"
+import * as Routing from "../../Routing.ts"
+import * as Trace from "../../Trace.ts"
+import * as Transcription from "../../Transcription.ts"
+import * as Video from "../../Video.ts"
+import * as Webhooks from "../../Webhooks.ts"
+import * as Workspaces from "../../Workspaces.ts"
+
+/** The modules whose schemas and operations the document shows. */
+const modules: { readonly [name: string]: { readonly [name: string]: unknown } } = {
+  Activity,
+  Byok,
+  CurrentKey,
+  Destinations,
+  Files,
+  GatewayError,
+  Generations,
+  Guardrails,
+  Identifiers,
+  Keys,
+  Models,
+  Rerank,
+  Routing,
+  Trace,
+  Transcription,
+  Video,
+  Webhooks,
+  Workspaces
+}
+
+/** Names that the rule of {@link nameOf} would make clumsy. */
+const names: { readonly [path: string]: string } = {
+  "CurrentKey.KeyRecord": "CurrentKey",
+  "CurrentKey.LimitReset": "LimitReset",
+  "GatewayError.Issue": "Issue",
+  "GatewayError.Metadata": "ErrorMetadata",
+  "Keys.EphemeralRequest": "CreateEphemeralKeyRequest",
+  "Keys.EphemeralResponse": "CreateEphemeralKeyResponse"
+}
+
+const verbs = /^(Create|Update|Delete|Add|Assign|Unassign|Rotate)(?=[A-Z])/
+
+/** `Keys.CreateRequest` is `CreateKeyRequest`, `Keys.ListResponse` is `ListKeysResponse`. */
+const nameOf = (module: string, name: string): string => {
+  if (module === "Identifiers") return name
+  const noun = module.replace(/s$/, "")
+  const verb = verbs.exec(name)?.[0]
+  if (name.startsWith("List") && name !== "List") return `List${module}${name.slice("List".length)}`
+  if (verb !== undefined) return name.includes(noun) ? name : `${verb}${noun}${name.slice(verb.length)}`
+  return name.startsWith(noun) ? name : `${noun}${name}`
+}
+
+/** The path of an exported constant, such as `Rerank.Request`, which has its description. */
+type Path = string
+
+/** The parts of a schema that a copy with other annotations shares with it. */
+const partsOf = (ast: SchemaAST.AST): unknown =>
+  ast._tag === "Objects" ? ast.propertySignatures : ast._tag === "Union" ? ast.types : ast
+
+/** What is sent of a schema. */
+const encodedOf = (schema: Schema.Top): SchemaAST.AST => {
+  let { ast }: { readonly ast: SchemaAST.AST } = Schema.toCodecJson(schema)
+  for (let link = ast.encoding?.at(-1); link !== undefined; link = ast.encoding?.at(-1)) ast = link.to
+  return ast
+}
+
+const byPart = new Map<unknown, string>()
+const byEncoded = new Map<SchemaAST.AST, string>()
+const paths = new Map<string, Path>()
+const operations = new Map<Operation.Operation, Path>()
+
+const addSchema = (path: Path, name: string, schema: Schema.Top): void => {
+  const known = byPart.get(partsOf(schema.ast))
+  byPart.set(partsOf(schema.ast), known ?? name)
+  byEncoded.set(encodedOf(schema), known ?? name)
+  if (known === undefined) paths.set(name, path)
+}
+
+const exported = Object.entries(modules).flatMap(([module, values]) =>
+  Object.entries(values).map(([name, value]) => ({ module, name, path: `${module}.${name}`, value }))
+)
+
+for (const { module, name, path, value } of exported) {
+  // The errors have components of their own.
+  if (Schema.isSchema(value) && GatewayError.statusOf(value) === undefined)
+    addSchema(path, names[path] ?? nameOf(module, name), value)
+}
+
+for (const { path, value } of exported) {
+  if (!Operation.isOperation(value)) continue
+  operations.set(value, path)
+  // With the status of the response it is a copy of the schema that is exported.
+  if (byPart.has(partsOf(value.success.ast))) addSchema(path, "", value.success)
+}
+
+/** The name of a schema of the document, if it has one. */
+export const referencePolicy = ({ ast }: { readonly ast: SchemaAST.AST }): string | undefined => byEncoded.get(ast)
+
+/** The name of a schema before its encoding, which a form loses. */
+export const nameOfForm = (schema: Schema.Top): string | undefined => byPart.get(partsOf(schema.ast))
+
+/** The path of the constant that a component is made of. */
+export const pathOf = (component: string): Path | undefined => paths.get(component)
+
+/** The path of the constant that declares an operation. */
+export const pathOfOperation = (operation: Operation.Operation): Path | undefined => operations.get(operation)

@@ -1,0 +1,202 @@
+/** The error responses and the headers of the OpenAPI document. */
+import * as GatewayError from "../../GatewayError.ts"
+import { descriptions } from "./descriptions.ts"
+import { type Node, refer } from "./jsonSchema.ts"
+
+const text = { type: "string" } as const
+
+/** The request id that the examples show. */
+const requestId = "req_019a9c3e7d1b"
+
+/** The headers of responses. */
+export const headers: Node = {
+  "x-request-id": {
+    description:
+      "Identifies the request in the service's logs. Quote it when you ask for support. It is also `service_metadata.request_id` of an error.",
+    schema: text,
+    example: requestId
+  },
+  RateLimit: {
+    description:
+      "What is left of the key's rate limit: `r` requests now, and `t` seconds until the whole quota is available again.",
+    schema: text,
+    example: '"default";r=59;t=1'
+  },
+  "RateLimit-Policy": {
+    description: "The key's rate limit: `q` requests in `w` seconds.",
+    schema: text,
+    example: '"default";q=60;w=60'
+  },
+  "Retry-After": {
+    description: "Seconds to wait before the next attempt. Present if the delay is known.",
+    schema: { type: "integer", minimum: 1 },
+    example: 2
+  },
+  "idempotent-replayed": {
+    description:
+      "`true` if this is the stored response to an earlier request with the same `Idempotency-Key`. Otherwise absent.",
+    schema: { type: "string", enum: ["true"] }
+  },
+  "Accept-Ranges": {
+    description: "`bytes`: the content can be requested in ranges.",
+    schema: { type: "string", enum: ["bytes"] }
+  },
+  "Content-Range": {
+    description: "The range that the body has, and the size of the whole content in bytes.",
+    schema: text,
+    example: "bytes 0-1023/146515"
+  },
+  ETag: { description: "Identifies the content. Send it as `If-Range` to continue a download.", schema: text }
+}
+
+export const headersOf = (...names: ReadonlyArray<string>): Node =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+
+/** A parameter that asks for a range of bytes. */
+export const rangeParameters: ReadonlyArray<Node> = [
+  {
+    name: "Range",
+    in: "header",
+    description: "One range of bytes to return, such as `bytes=0-1023`. Default: the whole content.",
+    required: false,
+    schema: text
+  },
+  {
+    name: "If-Range",
+    in: "header",
+    description:
+      "An `ETag`. The range is returned only if it is still that of the content; otherwise the whole content.",
+    required: false,
+    schema: text
+  }
+]
+
+/** What the service puts into `error.metadata`, by status. */
+const providerDetails: Node = {
+  provider: { ...text, description: "The provider that failed last." },
+  attempts: {
+    type: "array",
+    description: "What each provider that was tried answered.",
+    items: { type: "object", additionalProperties: true }
+  }
+}
+
+const retryAfter: Node = {
+  retry_after: {
+    type: "number",
+    minimum: 0,
+    description: "Seconds to wait before the next attempt, as in the `Retry-After` header."
+  }
+}
+
+const metadata: { readonly [status: number]: Node } = {
+  400: {
+    issues: { type: "array", description: "The invalid fields, at most 20.", items: refer("Issue") },
+    issues_truncated: { type: "boolean", description: "True if there are more issues than listed." }
+  },
+  429: retryAfter,
+  502: providerDetails,
+  503: retryAfter,
+  524: providerDetails,
+  529: { ...providerDetails, ...retryAfter }
+}
+
+const details: { readonly [status: number]: Node } = {
+  400: { issues: [{ path: "model", message: "Missing key" }] },
+  429: { retry_after: 2 },
+  503: { retry_after: 5 },
+  529: { provider: "cohere", retry_after: 5 }
+}
+
+interface ErrorResponse {
+  readonly name: string
+  readonly status: number
+  readonly phrase: string
+}
+
+const errors: ReadonlyArray<ErrorResponse> = Object.entries(GatewayError.phrases).flatMap(([code, phrase]) => {
+  const status = Number(code)
+  const found = Object.entries(GatewayError).find(
+    ([, value]) => typeof value === "function" && "ast" in value && GatewayError.statusOf(value) === status
+  )
+  return found === undefined ? [] : [{ name: found[0], status, phrase }]
+})
+
+/** The comment of the error's class without the number that it begins with. */
+const descriptionOf = ({ name }: ErrorResponse): string => {
+  const described = (descriptions[`GatewayError.${name}`] ?? name).replace(/^\d{3}: /, "")
+  return described.charAt(0).toUpperCase() + described.slice(1)
+}
+
+/** The response of each error, by its status. */
+export const errorReferences: ReadonlyMap<number, Node> = new Map(
+  errors.map(({ name, status }) => [status, { $ref: `#/components/responses/${name}` }])
+)
+
+const envelopeOf = (error: ErrorResponse): Node => ({
+  type: "object",
+  description: descriptionOf(error),
+  properties: {
+    error: {
+      type: "object",
+      description: "What went wrong.",
+      properties: {
+        code: { type: "integer", enum: [error.status], description: "The HTTP status." },
+        message: { ...text, description: "For people. The words may change." },
+        metadata: {
+          type: ["object", "null"],
+          description: "Details for programs. Other keys may be added.",
+          ...(metadata[error.status] === undefined ? {} : { properties: metadata[error.status] }),
+          additionalProperties: true
+        }
+      },
+      required: ["code", "message"]
+    },
+    service_metadata: {
+      type: ["object", "null"],
+      description: "What the service says of the request.",
+      properties: { request_id: { ...text, description: "Quote it when you ask for support." } },
+      additionalProperties: true
+    },
+    user_id: {
+      type: ["string", "null"],
+      description: "The creator of the key. Null before authentication, and for a key without a creator."
+    }
+  },
+  required: ["error"]
+})
+
+/** The envelope of each error: what is on the wire. */
+export const errorSchemas: Node = Object.fromEntries(errors.map((error) => [error.name, envelopeOf(error)]))
+
+/** The response of each error. */
+export const errorResponses: Node = Object.fromEntries(
+  errors.map((error) => {
+    const { name, phrase, status } = error
+    return [
+      name,
+      {
+        description: descriptionOf(error),
+        headers: headersOf(
+          "x-request-id",
+          ...(GatewayError.retryAfterStatuses.has(status) ? ["Retry-After"] : []),
+          ...(status === 429 ? ["RateLimit", "RateLimit-Policy"] : [])
+        ),
+        content: {
+          "application/json": {
+            schema: refer(name),
+            example: {
+              error: {
+                code: status,
+                message: phrase,
+                ...(details[status] === undefined ? {} : { metadata: details[status] })
+              },
+              service_metadata: { request_id: requestId },
+              user_id: status === 401 ? null : "user_1"
+            }
+          }
+        }
+      }
+    ]
+  })
+)
