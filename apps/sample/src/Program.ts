@@ -170,7 +170,7 @@ export const assignKeys = Effect.fn("Sample.assignKeys")(function* () {
     )
 
   const guardrail = yield* Effect.acquireRelease(
-    gateway.createGuardrail({ name: "Sample guardrail", limit: 1, limit_reset: "daily" }),
+    gateway.createGuardrail({ name: "Sample guardrail", limit_usd: 1, reset_interval: "daily" }),
     ({ id }) => Effect.ignore(gateway.deleteGuardrail(id)),
     { interruptible: true }
   )

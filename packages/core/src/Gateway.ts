@@ -34,6 +34,7 @@ import {
   GatewayClient,
   layer as layerClient,
   make as makeClient,
+  type OffsetPageOptions,
   type PageOptions,
   type RangeOptions
 } from "./GatewayClient.ts"
@@ -156,7 +157,9 @@ export class Gateway extends Context.Service<
     readonly createGuardrail: (
       request: Guardrails.CreateRequest
     ) => Effect.Effect<Guardrails.Guardrail, Guardrails.Failure>
-    readonly listGuardrails: (options?: PageOptions) => Effect.Effect<Guardrails.ListResponse, Guardrails.Failure>
+    readonly listGuardrails: (
+      options?: Guardrails.ListOptions
+    ) => Effect.Effect<Guardrails.ListResponse, Guardrails.Failure>
     readonly getGuardrail: (id: string) => Effect.Effect<Guardrails.Guardrail, Guardrails.Failure>
     readonly updateGuardrail: (
       id: string,
@@ -169,7 +172,7 @@ export class Gateway extends Context.Service<
     ) => Effect.Effect<Guardrails.UnassignResponse, Guardrails.Failure>
     readonly listAssignments: (
       guardrailId: string,
-      options?: PageOptions
+      options?: OffsetPageOptions
     ) => Effect.Effect<Guardrails.AssignmentList, Guardrails.Failure>
 
     readonly getWorkspace: (id: string) => Effect.Effect<Workspaces.Workspace, Workspaces.Failure>

@@ -85,6 +85,7 @@ export class GuardrailsGroup extends HttpApiGroup.make("guardrails")
     Guardrails.assignKeysEndpoint,
     Guardrails.unassignKeysEndpoint,
     Guardrails.listAssignmentsEndpoint,
+    Guardrails.listAllAssignmentsEndpoint,
     Guardrails.createGuardrailEndpoint,
     Guardrails.listGuardrailsEndpoint,
     Guardrails.getGuardrailEndpoint,

@@ -44,6 +44,17 @@ export interface PageOptions {
 }
 
 /**
+ * Selects a page of a list by position: `limit` items (1 to 100, default 50) after the first
+ * `offset` items (0 to 1,000,000, default 0).
+ *
+ * @since 0.1.0
+ */
+export interface OffsetPageOptions {
+  readonly offset?: number | undefined
+  readonly limit?: number | undefined
+}
+
+/**
  * Selects the bytes from `start` to `end`, both inclusive and counted from 0. Default for `end`:
  * the last byte.
  *

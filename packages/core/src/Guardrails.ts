@@ -11,8 +11,8 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { ClientError } from "./ClientError.ts"
 import { LimitReset } from "./CurrentKey.ts"
-import type { GatewayClient, PageOptions } from "./GatewayClient.ts"
-import { GuardrailId, KeyHash, Name, Page, Timestamp } from "./Identifiers.ts"
+import type { GatewayClient, OffsetPageOptions } from "./GatewayClient.ts"
+import { GuardrailId, KeyHash, Name, OffsetPage, Timestamp, WorkspaceId } from "./Identifiers.ts"
 import { isMaxItems } from "./internal/bounds.ts"
 import { call, dataOf } from "./internal/call.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
@@ -21,43 +21,197 @@ import { SpendingLimit } from "./Keys.ts"
 import * as Operation from "./Operation.ts"
 import type { Written } from "./internal/written.ts"
 
-const guardrail = { id: GuardrailId }
+const guardrail = {
+  /** The guardrail's identifier: a UUID. */
+  id: GuardrailId
+}
 
 const Description = Schema.NullOr(Schema.String.check(isMaxCharacters(2048)))
-const AllowList = Schema.NullOr(
+
+const Names = Schema.NullOr(
   Schema.Array(Schema.String.check(Schema.isMinLength(1), isMaxCharacters(256))).check(isMaxItems(10_000))
 )
 
+/** A restriction that this gateway cannot enforce, so it cannot be turned on. */
+const Unrestricted = Schema.NullOr(Schema.Literal(true))
+
+/** A protection that this gateway cannot give, so it cannot be turned on. */
+const Unprotected = Schema.NullOr(Schema.Literal(false))
+
+/** Filters that this gateway cannot apply, so there cannot be any. */
+const Unfiltered = Schema.NullOr(Schema.Array(Schema.Json).check(Schema.isMaxLength(0, { expected: "no items" })))
+
 /**
- * Limits what its keys may spend and which models and providers they may use. If a list is null,
- * all are allowed.
+ * Limits what its keys may spend and which models and providers they may use.
  *
  * @since 0.1.0
  */
 export const Guardrail = Schema.Struct({
+  /** The guardrail's identifier: a UUID. */
   id: Schema.String,
+  /** The name, 1 to 256 characters. */
   name: Schema.String,
+  /** What the guardrail is for. Null: no description. */
   description: Schema.NullOr(Schema.String),
-  /** Credits that all its keys together may spend in a period. Null: no limit. */
-  limit: Schema.NullOr(Schema.Finite),
-  limit_reset: Schema.NullOr(LimitReset),
+  /**
+   * The workspace that the guardrail is listed in. It has no effect on which keys the guardrail can
+   * be assigned to. Null: none, for example because the workspace was deleted.
+   */
+  workspace_id: Schema.NullOr(Schema.String),
+  /**
+   * The credits (1 credit = 1 USD) that all its keys together may spend in one `reset_interval`.
+   * Null: no limit.
+   */
+  limit_usd: Schema.NullOr(Schema.Finite),
+  /** The UTC period after which the limit resets. Null: it never resets. */
+  reset_interval: Schema.NullOr(LimitReset),
+  /**
+   * Whether usage of the callers' own provider keys counts toward `limit_usd`. Always false: it
+   * counts toward the limits of keys only.
+   */
+  include_byok_in_budgets: Schema.Boolean,
+  /**
+   * The only models that its keys may use. An entry is a model's id, or a prefix that ends in `/*`,
+   * such as `cohere/*`. Null: all models.
+   */
   allowed_models: Schema.NullOr(Schema.Array(Schema.String)),
+  /**
+   * The models that its keys may not use, even if `allowed_models` has them. Entries as in
+   * `allowed_models`. Null: none.
+   */
+  ignored_models: Schema.NullOr(Schema.Array(Schema.String)),
+  /** The only providers that may serve its keys, such as `cohere`. Null: all providers. */
   allowed_providers: Schema.NullOr(Schema.Array(Schema.String)),
+  /**
+   * The providers that may not serve its keys, even if `allowed_providers` has them. Null: none.
+   */
+  ignored_providers: Schema.NullOr(Schema.Array(Schema.String)),
+  /** The regions that requests must arrive in. Always null: this gateway has no regions. */
+  allowed_data_regions: Schema.NullOr(Schema.Array(Schema.String)),
+  /** Filters of request contents. Always null: this gateway does not filter contents. */
+  content_filters: Schema.NullOr(Schema.Array(Schema.Json)),
+  /** Ready-made filters of request contents. Always null: this gateway does not filter contents. */
+  content_filter_builtins: Schema.NullOr(Schema.Array(Schema.Json)),
+  /** Whether free models may publish prompts. Always null: this gateway does not know which do. */
+  enable_free_model_publication: Schema.NullOr(Schema.Boolean),
+  /** Whether free models may train on requests. Always null: this gateway does not know which do. */
+  enable_free_model_training: Schema.NullOr(Schema.Boolean),
+  /** Whether paid models may train on requests. Always null: this gateway does not know which do. */
+  enable_paid_model_training: Schema.NullOr(Schema.Boolean),
+  /** Whether only providers that keep no data may serve. Always null: this cannot be enforced. */
+  enforce_zdr: Schema.NullOr(Schema.Boolean),
+  /** As `enforce_zdr`, for models of Anthropic. Always null. */
+  enforce_zdr_anthropic: Schema.NullOr(Schema.Boolean),
+  /** As `enforce_zdr`, for models of Google. Always null. */
+  enforce_zdr_google: Schema.NullOr(Schema.Boolean),
+  /** As `enforce_zdr`, for models of OpenAI. Always null. */
+  enforce_zdr_openai: Schema.NullOr(Schema.Boolean),
+  /** As `enforce_zdr`, for models of xAI. Always null. */
+  enforce_zdr_xai: Schema.NullOr(Schema.Boolean),
+  /** As `enforce_zdr`, for models of all others. Always null. */
+  enforce_zdr_other: Schema.NullOr(Schema.Boolean),
+  /** When the guardrail was created. */
   created_at: Timestamp,
+  /** When the guardrail was last changed. */
   updated_at: Timestamp
 })
 
 /** @since 0.1.0 */
 export type Guardrail = { [Field in keyof typeof Guardrail.Type]: (typeof Guardrail.Type)[Field] }
 
-/** @since 0.1.0 */
-export const CreateRequest = Schema.Struct({
-  name: Name,
+const options = {
+  /** What the guardrail is for: at most 2048 characters. Default: null, no description. */
   description: Schema.optionalKey(Description),
-  limit: Schema.optionalKey(SpendingLimit),
-  limit_reset: Schema.optionalKey(Schema.NullOr(LimitReset)),
-  allowed_models: Schema.optionalKey(AllowList),
-  allowed_providers: Schema.optionalKey(AllowList)
+  /**
+   * The credits (1 credit = 1 USD) that all its keys together may spend in one `reset_interval`: 0
+   * to 1,000,000,000, with at most six decimal places. Default: null, no limit.
+   */
+  limit_usd: Schema.optionalKey(SpendingLimit),
+  /**
+   * The UTC period after which the limit resets: a day, a week from Monday or a month. Default:
+   * null, it never resets.
+   */
+  reset_interval: Schema.optionalKey(Schema.NullOr(LimitReset)),
+  /**
+   * Whether usage of the callers' own provider keys counts toward `limit_usd`. Only false is
+   * accepted, which is the default.
+   */
+  include_byok_in_budgets: Schema.optionalKey(Schema.Literal(false)),
+  /**
+   * The only models that its keys may use: at most 10,000 ids of 1 to 256 characters. An entry that
+   * ends in `/*`, such as `cohere/*`, stands for every model whose id begins so. A request for
+   * another model is a 403. An empty list allows none. Default: null, all models.
+   */
+  allowed_models: Schema.optionalKey(Names),
+  /**
+   * The models that its keys may not use, even if `allowed_models` has them. Entries and bounds as
+   * in `allowed_models`. Default: null, none.
+   */
+  ignored_models: Schema.optionalKey(Names),
+  /**
+   * The only providers that may serve its keys, such as `cohere`: at most 10,000 names of 1 to 256
+   * characters. A request that no provider may serve is a 403. An empty list allows none. Default:
+   * null, all providers.
+   */
+  allowed_providers: Schema.optionalKey(Names),
+  /**
+   * The providers that may not serve its keys, even if `allowed_providers` has them. Bounds as in
+   * `allowed_providers`. Default: null, none.
+   */
+  ignored_providers: Schema.optionalKey(Names),
+  /** Only null, the default, is accepted: this gateway has no regions. */
+  allowed_data_regions: Schema.optionalKey(Schema.Null),
+  /** Only null, the default, and an empty list are accepted: this gateway filters no contents. */
+  content_filters: Schema.optionalKey(Unfiltered),
+  /** Only null, the default, and an empty list are accepted: this gateway filters no contents. */
+  content_filter_builtins: Schema.optionalKey(Unfiltered),
+  /**
+   * Only null, the default, and true are accepted: this gateway does not know which free models
+   * publish prompts.
+   */
+  enable_free_model_publication: Schema.optionalKey(Unrestricted),
+  /**
+   * Only null, the default, and true are accepted: this gateway does not know which free models
+   * train on requests.
+   */
+  enable_free_model_training: Schema.optionalKey(Unrestricted),
+  /**
+   * Only null, the default, and true are accepted: this gateway does not know which paid models
+   * train on requests.
+   */
+  enable_paid_model_training: Schema.optionalKey(Unrestricted),
+  /**
+   * Only null, the default, and false are accepted: this gateway does not know which providers keep
+   * no data.
+   */
+  enforce_zdr: Schema.optionalKey(Unprotected),
+  /** As `enforce_zdr`, for models of Anthropic. */
+  enforce_zdr_anthropic: Schema.optionalKey(Unprotected),
+  /** As `enforce_zdr`, for models of Google. */
+  enforce_zdr_google: Schema.optionalKey(Unprotected),
+  /** As `enforce_zdr`, for models of OpenAI. */
+  enforce_zdr_openai: Schema.optionalKey(Unprotected),
+  /** As `enforce_zdr`, for models of xAI. */
+  enforce_zdr_xai: Schema.optionalKey(Unprotected),
+  /** As `enforce_zdr`, for models of all others. */
+  enforce_zdr_other: Schema.optionalKey(Unprotected)
+}
+
+/**
+ * A new guardrail. A restriction that this gateway cannot enforce is refused with a 400, so that
+ * nobody relies on it.
+ *
+ * @since 0.1.0
+ */
+export const CreateRequest = Schema.Struct({
+  /** The name, 1 to 256 characters. */
+  name: Name,
+  /**
+   * The workspace to list the guardrail in. It has no effect on which keys the guardrail can be
+   * assigned to. Default: the organization's default workspace.
+   */
+  workspace_id: Schema.optionalKey(WorkspaceId),
+  ...options
 })
 
 /** @since 0.1.0 */
@@ -69,95 +223,203 @@ export type CreateRequest = { [Field in keyof typeof CreateRequest.Type]: Writte
  * @since 0.1.0
  */
 export const UpdateRequest = Schema.Struct({
+  /** The name, 1 to 256 characters. */
   name: Schema.optionalKey(Name),
-  description: Schema.optionalKey(Description),
-  limit: Schema.optionalKey(SpendingLimit),
-  limit_reset: Schema.optionalKey(Schema.NullOr(LimitReset)),
-  allowed_models: Schema.optionalKey(AllowList),
-  allowed_providers: Schema.optionalKey(AllowList)
+  ...options
 })
 
 /** @since 0.1.0 */
 export type UpdateRequest = { [Field in keyof typeof UpdateRequest.Type]: Written<typeof UpdateRequest.Type, Field> }
 
-/** @since 0.1.0 */
-export const Response = Schema.Struct({ data: Guardrail })
+/**
+ * A guardrail.
+ *
+ * @since 0.1.0
+ */
+export const Response = Schema.Struct({
+  /** The guardrail. */
+  data: Guardrail
+})
 
 /** @since 0.1.0 */
 export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
 
-/** @since 0.1.0 */
-export const ListResponse = Schema.Struct({ data: Schema.Array(Guardrail), has_more: Schema.Boolean })
+/**
+ * A page of guardrails.
+ *
+ * @since 0.1.0
+ */
+export const ListResponse = Schema.Struct({
+  /** The guardrails of the page, newest first. */
+  data: Schema.Array(Guardrail),
+  /** The number of guardrails on all pages. */
+  total_count: Schema.Int
+})
 
 /** @since 0.1.0 */
 export type ListResponse = { [Field in keyof typeof ListResponse.Type]: (typeof ListResponse.Type)[Field] }
 
-/** @since 0.1.0 */
-export const DeleteResponse = Schema.Struct({ deleted: Schema.Literal(true) })
+/**
+ * The guardrail was deleted.
+ *
+ * @since 0.1.0
+ */
+export const DeleteResponse = Schema.Struct({
+  /** Always true. */
+  deleted: Schema.Literal(true)
+})
 
 /** @since 0.1.0 */
 export type DeleteResponse = { [Field in keyof typeof DeleteResponse.Type]: (typeof DeleteResponse.Type)[Field] }
 
 /**
- * The keys to assign: 1 to 10,000 hashes.
+ * The keys to assign or to remove.
  *
  * @since 0.1.0
  */
-export const AssignRequest = Schema.Struct({ key_hashes: Schema.NonEmptyArray(KeyHash).check(isMaxItems(10_000)) })
+export const AssignRequest = Schema.Struct({
+  /** The hashes of the keys: 1 to 10,000. */
+  key_hashes: Schema.NonEmptyArray(KeyHash).check(isMaxItems(10_000))
+})
 
 /** @since 0.1.0 */
 export type AssignRequest = { [Field in keyof typeof AssignRequest.Type]: Written<typeof AssignRequest.Type, Field> }
 
 /**
- * The result of an assignment. `assigned_count` counts each known hash of the caller's organization
- * once, including keys that were assigned already.
+ * A key that had another guardrail before.
+ *
+ * @since 0.1.0
+ */
+export const ReplacedAssignment = Schema.Struct({
+  /** The hash of the key. */
+  key_hash: Schema.String,
+  /** The guardrail that the key had before. */
+  previous_guardrail_id: Schema.String
+})
+
+/** @since 0.1.0 */
+export type ReplacedAssignment = {
+  [Field in keyof typeof ReplacedAssignment.Type]: (typeof ReplacedAssignment.Type)[Field]
+}
+
+/**
+ * The result of an assignment.
  *
  * @since 0.1.0
  */
 export const AssignResponse = Schema.Struct({
+  /**
+   * The number of keys of the organization among the hashes. Each counts once, also if it was
+   * assigned already.
+   */
   assigned_count: Schema.Int,
-  /** Hashes that match no key of the organization. */
+  /** The hashes that match no key of the organization. */
   not_found: Schema.optionalKey(Schema.Array(Schema.String)),
-  /** Keys that were assigned to another guardrail before. */
-  replaced: Schema.optionalKey(
-    Schema.Array(
-      Schema.Struct({
-        key_hash: Schema.String,
-        previous_guardrail_id: Schema.String
-      })
-    )
-  )
+  /** The keys that were assigned to another guardrail before. */
+  replaced: Schema.optionalKey(Schema.Array(ReplacedAssignment))
 })
 
 /** @since 0.1.0 */
 export type AssignResponse = { [Field in keyof typeof AssignResponse.Type]: (typeof AssignResponse.Type)[Field] }
 
-/** @since 0.1.0 */
-export const UnassignResponse = Schema.Struct({ unassigned_count: Schema.Int })
+/**
+ * The result of removing keys from a guardrail.
+ *
+ * @since 0.1.0
+ */
+export const UnassignResponse = Schema.Struct({
+  /** The number of keys that had the guardrail and now have none. */
+  unassigned_count: Schema.Int
+})
 
 /** @since 0.1.0 */
 export type UnassignResponse = { [Field in keyof typeof UnassignResponse.Type]: (typeof UnassignResponse.Type)[Field] }
 
+/**
+ * The assignment of a guardrail to a key. A key has at most one.
+ *
+ * @since 0.1.0
+ */
+export const KeyAssignment = Schema.Struct({
+  /** Identifies the assignment: the guardrail's id and the key's hash, with a colon between them. */
+  id: Schema.String,
+  /** The hash of the key. */
+  key_hash: Schema.String,
+  /** The name of the key. */
+  key_name: Schema.String,
+  /** The key's prefix and its last three characters, such as `mg_sk_…a1Z`. */
+  key_label: Schema.String,
+  /** The guardrail of the key. */
+  guardrail_id: Schema.String,
+  /** The identifier of the user whose management key made the assignment. Null: unknown. */
+  assigned_by: Schema.NullOr(Schema.String),
+  /** When the key was assigned. */
+  created_at: Timestamp
+})
+
 /** @since 0.1.0 */
+export type KeyAssignment = { [Field in keyof typeof KeyAssignment.Type]: (typeof KeyAssignment.Type)[Field] }
+
+/**
+ * A page of assignments.
+ *
+ * @since 0.1.0
+ */
 export const AssignmentList = Schema.Struct({
-  data: Schema.Array(
-    Schema.Struct({
-      key_hash: Schema.String,
-      key_name: Schema.String,
-      key_label: Schema.String,
-      guardrail_id: Schema.String
-    })
-  ),
-  has_more: Schema.Boolean
+  /** The assignments of the page, oldest first. */
+  data: Schema.Array(KeyAssignment),
+  /** The number of assignments on all pages. */
+  total_count: Schema.Int
 })
 
 /** @since 0.1.0 */
 export type AssignmentList = { [Field in keyof typeof AssignmentList.Type]: (typeof AssignmentList.Type)[Field] }
 
+const example = {
+  guardrail: {
+    id: "c1b9a3f2-6f0e-4c57-8d5b-2f6f0a7e9b31",
+    name: "Interns",
+    description: "Cheap rerank models only",
+    workspace_id: "7d9d1f9e-3a55-4f0c-9a35-0e4d1b9f6a10",
+    limit_usd: 5,
+    reset_interval: "daily",
+    include_byok_in_budgets: false,
+    allowed_models: ["cohere/*"],
+    ignored_models: ["cohere/rerank-v4.0-pro"],
+    allowed_providers: null,
+    ignored_providers: null,
+    allowed_data_regions: null,
+    content_filters: null,
+    content_filter_builtins: null,
+    enable_free_model_publication: null,
+    enable_free_model_training: null,
+    enable_paid_model_training: null,
+    enforce_zdr: null,
+    enforce_zdr_anthropic: null,
+    enforce_zdr_google: null,
+    enforce_zdr_openai: null,
+    enforce_zdr_xai: null,
+    enforce_zdr_other: null,
+    created_at: "2026-11-20T22:30:00.000Z",
+    updated_at: "2026-11-20T22:30:00.000Z"
+  },
+  assignment: {
+    id: "c1b9a3f2-6f0e-4c57-8d5b-2f6f0a7e9b31:5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9",
+    key_hash: "5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9",
+    key_name: "Intern 1",
+    key_label: "mg_sk_…a1Z",
+    guardrail_id: "c1b9a3f2-6f0e-4c57-8d5b-2f6f0a7e9b31",
+    assigned_by: null,
+    created_at: "2026-11-20T22:31:00.000Z"
+  },
+  keys: { key_hashes: ["5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9"] }
+} as const
+
 /**
- * POST `/guardrails/{id}/assignments/keys`: 200, or one of 400 401 403 404 500. A key has at most
- * one guardrail: a new assignment replaces the old one. Management keys only, like all of
- * `/guardrails`.
+ * POST `/guardrails/{id}/assignments/keys`: 200, or one of 400 401 403 404 500.
+ *
+ * Assigns keys, named by their hashes, to a guardrail. A key has at most one guardrail: a new
+ * assignment replaces the old one. Management keys only, like all of `/guardrails`.
  *
  * @since 0.1.0
  */
@@ -173,10 +435,20 @@ export const assignKeys = Operation.make("assignKeys", "POST", "/guardrails/:id/
  *
  * @since 0.1.0
  */
-export const assignKeysEndpoint = Operation.endpoint(assignKeys, () => ({ params: guardrail, payload: AssignRequest }))
+export const assignKeysEndpoint = Operation.endpoint(assignKeys, () => ({
+  params: guardrail,
+  payload: AssignRequest,
+  reference: {
+    summary: "Assign keys to a guardrail",
+    client: "Guardrails.assign",
+    example: { request: example.keys, response: { assigned_count: 1, not_found: [], replaced: [] } }
+  }
+}))
 
 /**
  * POST `/guardrails/{id}/assignments/keys/remove`: 200, or one of 400 401 403 404 500.
+ *
+ * Removes keys, named by their hashes, from a guardrail. Keys that do not have it stay as they are.
  *
  * @since 0.1.0
  */
@@ -194,11 +466,18 @@ export const unassignKeys = Operation.make("unassignKeys", "POST", "/guardrails/
  */
 export const unassignKeysEndpoint = Operation.endpoint(unassignKeys, () => ({
   params: guardrail,
-  payload: AssignRequest
+  payload: AssignRequest,
+  reference: {
+    summary: "Remove keys from a guardrail",
+    client: "Guardrails.unassign",
+    example: { request: example.keys, response: { unassigned_count: 1 } }
+  }
 }))
 
 /**
  * GET `/guardrails/{id}/assignments/keys`: 200, or one of 400 401 403 404 500.
+ *
+ * Lists the keys of one guardrail, in the order of their assignment.
  *
  * @since 0.1.0
  */
@@ -213,16 +492,53 @@ export const listAssignments = Operation.make("listAssignments", "GET", "/guardr
  *
  * @since 0.1.0
  */
-export const listAssignmentsEndpoint = Operation.endpoint(listAssignments, () => ({ params: guardrail, query: Page }))
+export const listAssignmentsEndpoint = Operation.endpoint(listAssignments, () => ({
+  params: guardrail,
+  query: OffsetPage,
+  reference: {
+    summary: "List the keys of a guardrail",
+    client: "Guardrails.assignments",
+    example: { response: { data: [example.assignment], total_count: 1 } }
+  }
+}))
 
 /**
- * POST `/guardrails`: 200, or one of 400 401 403 404 500.
+ * GET `/guardrails/assignments/keys`: 200, or one of 400 401 403 404 500.
+ *
+ * Lists the keys of all guardrails of the organization, in the order of their assignment.
+ *
+ * @since 0.1.0
+ */
+export const listAllAssignments = Operation.make("listAllAssignments", "GET", "/guardrails/assignments/keys", {
+  access: "management key",
+  success: AssignmentList,
+  error: managementErrors
+})
+
+/**
+ * The request of {@link listAllAssignments}.
+ *
+ * @since 0.1.0
+ */
+export const listAllAssignmentsEndpoint = Operation.endpoint(listAllAssignments, () => ({
+  query: OffsetPage,
+  reference: {
+    summary: "List the keys of all guardrails",
+    client: "Guardrails.allAssignments",
+    example: { response: { data: [example.assignment], total_count: 1 } }
+  }
+}))
+
+/**
+ * POST `/guardrails`: 201, or one of 400 401 403 404 500.
+ *
+ * Creates a guardrail. It has no effect until keys are assigned to it.
  *
  * @since 0.1.0
  */
 export const createGuardrail = Operation.make("createGuardrail", "POST", "/guardrails", {
   access: "management key",
-  success: Response,
+  success: Response.annotate({ httpApiStatus: 201 }),
   error: managementErrors
 })
 
@@ -231,10 +547,29 @@ export const createGuardrail = Operation.make("createGuardrail", "POST", "/guard
  *
  * @since 0.1.0
  */
-export const createGuardrailEndpoint = Operation.endpoint(createGuardrail, () => ({ payload: CreateRequest }))
+export const createGuardrailEndpoint = Operation.endpoint(createGuardrail, () => ({
+  payload: CreateRequest,
+  reference: {
+    summary: "Create a guardrail",
+    client: "Guardrails.create",
+    example: {
+      request: {
+        name: "Interns",
+        description: "Cheap rerank models only",
+        limit_usd: 5,
+        reset_interval: "daily",
+        allowed_models: ["cohere/*"],
+        ignored_models: ["cohere/rerank-v4.0-pro"]
+      },
+      response: { data: example.guardrail }
+    }
+  }
+}))
 
 /**
  * GET `/guardrails`: 200, or one of 400 401 403 404 500.
+ *
+ * Lists the guardrails of the organization, newest first.
  *
  * @since 0.1.0
  */
@@ -249,10 +584,23 @@ export const listGuardrails = Operation.make("listGuardrails", "GET", "/guardrai
  *
  * @since 0.1.0
  */
-export const listGuardrailsEndpoint = Operation.endpoint(listGuardrails, () => ({ query: Page }))
+export const listGuardrailsEndpoint = Operation.endpoint(listGuardrails, () => ({
+  query: {
+    /** List only the guardrails of this workspace. Default: those of the organization. */
+    workspace_id: Schema.optionalKey(WorkspaceId),
+    ...OffsetPage
+  },
+  reference: {
+    summary: "List guardrails",
+    client: "Guardrails.list",
+    example: { response: { data: [example.guardrail], total_count: 1 } }
+  }
+}))
 
 /**
  * GET `/guardrails/{id}`: 200, or one of 400 401 403 404 500.
+ *
+ * Returns one guardrail.
  *
  * @since 0.1.0
  */
@@ -267,10 +615,20 @@ export const getGuardrail = Operation.make("getGuardrail", "GET", "/guardrails/:
  *
  * @since 0.1.0
  */
-export const getGuardrailEndpoint = Operation.endpoint(getGuardrail, () => ({ params: guardrail }))
+export const getGuardrailEndpoint = Operation.endpoint(getGuardrail, () => ({
+  params: guardrail,
+  reference: {
+    summary: "Get a guardrail",
+    client: "Guardrails.get",
+    example: { response: { data: example.guardrail } }
+  }
+}))
 
 /**
  * PATCH `/guardrails/{id}`: 200, or one of 400 401 403 404 500.
+ *
+ * Changes the given fields of a guardrail. The change applies to the next request of its keys, in
+ * other processes of the gateway after at most 3 seconds.
  *
  * @since 0.1.0
  */
@@ -287,12 +645,28 @@ export const updateGuardrail = Operation.make("updateGuardrail", "PATCH", "/guar
  */
 export const updateGuardrailEndpoint = Operation.endpoint(updateGuardrail, () => ({
   params: guardrail,
-  payload: UpdateRequest
+  payload: UpdateRequest,
+  reference: {
+    summary: "Change a guardrail",
+    client: "Guardrails.update",
+    example: {
+      request: { limit_usd: 10, ignored_models: null },
+      response: {
+        data: {
+          ...example.guardrail,
+          limit_usd: 10,
+          ignored_models: null,
+          updated_at: "2026-11-21T08:00:00.000Z"
+        }
+      }
+    }
+  }
 }))
 
 /**
- * DELETE `/guardrails/{id}`: 200, or one of 400 401 403 404 500. Its keys have no guardrail
- * afterwards.
+ * DELETE `/guardrails/{id}`: 200, or one of 400 401 403 404 500.
+ *
+ * Deletes a guardrail. Its keys have no guardrail afterwards, and so none of its limits.
  *
  * @since 0.1.0
  */
@@ -307,7 +681,14 @@ export const deleteGuardrail = Operation.make("deleteGuardrail", "DELETE", "/gua
  *
  * @since 0.1.0
  */
-export const deleteGuardrailEndpoint = Operation.endpoint(deleteGuardrail, () => ({ params: guardrail }))
+export const deleteGuardrailEndpoint = Operation.endpoint(deleteGuardrail, () => ({
+  params: guardrail,
+  reference: {
+    summary: "Delete a guardrail",
+    client: "Guardrails.remove",
+    example: { response: { deleted: true as const } }
+  }
+}))
 
 /**
  * The errors of the functions of this module.
@@ -340,22 +721,43 @@ export const unassign = (
   call(unassignKeys, { params: { id: guardrailId }, json: request })
 
 /**
- * Lists the keys of a guardrail.
+ * Lists the keys of a guardrail, in the order of their assignment.
  *
  * @since 0.1.0
  */
 export const assignments = (
   guardrailId: string,
-  options?: PageOptions
+  options?: OffsetPageOptions
 ): Effect.Effect<AssignmentList, Failure, GatewayClient> =>
   call(listAssignments, { params: { id: guardrailId }, query: { ...options } })
+
+/**
+ * Lists the keys of all guardrails, in the order of their assignment.
+ *
+ * @since 0.1.0
+ */
+export const allAssignments = (options?: OffsetPageOptions): Effect.Effect<AssignmentList, Failure, GatewayClient> =>
+  call(listAllAssignments, { query: { ...options } })
 
 /** @since 0.1.0 */
 export const create = (request: CreateRequest): Effect.Effect<Guardrail, Failure, GatewayClient> =>
   dataOf(call(createGuardrail, { json: request }))
 
-/** @since 0.1.0 */
-export const list = (options?: PageOptions): Effect.Effect<ListResponse, Failure, GatewayClient> =>
+/**
+ * Selects the guardrails to list. `workspace_id`: only those of this workspace.
+ *
+ * @since 0.1.0
+ */
+export interface ListOptions extends OffsetPageOptions {
+  readonly workspace_id?: string | undefined
+}
+
+/**
+ * Lists guardrails, newest first.
+ *
+ * @since 0.1.0
+ */
+export const list = (options?: ListOptions): Effect.Effect<ListResponse, Failure, GatewayClient> =>
   call(listGuardrails, { query: { ...options } })
 
 /** @since 0.1.0 */

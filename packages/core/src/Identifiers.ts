@@ -149,6 +149,19 @@ export const Page = {
   limit: Schema.optionalKey(Decimal.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: 1000 })))
 }
 
+/**
+ * Query parameters that select a page of a list by position: at most `limit` items after the first
+ * `offset` items.
+ *
+ * @since 0.1.0
+ */
+export const OffsetPage = {
+  /** The number of items to skip: 0 to 1,000,000. Default: 0. */
+  offset: Schema.optionalKey(Decimal.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: 1_000_000 }))),
+  /** The most items of a page: 1 to 100. Default: 50. */
+  limit: Schema.optionalKey(Decimal.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: 100 })))
+}
+
 const maxDepth = 100
 
 const isPlain = (value: object): boolean => {

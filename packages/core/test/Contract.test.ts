@@ -33,12 +33,13 @@ const operations: {
   getKey: ["GET /api/v1/keys/:hash", 200, [400, 401, 403, 404, 500]],
   updateKey: ["PATCH /api/v1/keys/:hash", 200, [400, 401, 403, 404, 500]],
   deleteKey: ["DELETE /api/v1/keys/:hash", 200, [400, 401, 403, 404, 500]],
-  createGuardrail: ["POST /api/v1/guardrails", 200, [400, 401, 403, 404, 500]],
+  createGuardrail: ["POST /api/v1/guardrails", 201, [400, 401, 403, 404, 500]],
   listGuardrails: ["GET /api/v1/guardrails", 200, [400, 401, 403, 404, 500]],
   getGuardrail: ["GET /api/v1/guardrails/:id", 200, [400, 401, 403, 404, 500]],
   updateGuardrail: ["PATCH /api/v1/guardrails/:id", 200, [400, 401, 403, 404, 500]],
   deleteGuardrail: ["DELETE /api/v1/guardrails/:id", 200, [400, 401, 403, 404, 500]],
   unassignKeys: ["POST /api/v1/guardrails/:id/assignments/keys/remove", 200, [400, 401, 403, 404, 500]],
+  listAllAssignments: ["GET /api/v1/guardrails/assignments/keys", 200, [400, 401, 403, 404, 500]],
   listAssignments: ["GET /api/v1/guardrails/:id/assignments/keys", 200, [400, 401, 403, 404, 500]],
   getWorkspace: ["GET /api/v1/workspaces/:id", 200, [400, 401, 403, 404, 500]],
   updateWorkspace: ["PATCH /api/v1/workspaces/:id", 200, [400, 401, 403, 404, 500]],
@@ -282,7 +283,25 @@ const bodies: ReadonlyArray<
   ["createEphemeralKey", {}, "own_files", [true, false, undefined], ["true", 1, null]],
   ["createGuardrail", { name: "n" }, "name", longest(256), ["", ...tooLong(256)]],
   ["createGuardrail", { name: "n" }, "description", ["", ...longest(2048), null], tooLong(2048)],
-  ["createGuardrail", { name: "n" }, "allowed_models", [[], ["m"], longest(256), null], [[""], "m", [emoji(257)]]],
+  ...["allowed_models", "ignored_models", "allowed_providers", "ignored_providers"].map(
+    (field) =>
+      ["createGuardrail", { name: "n" }, field, [[], ["m"], longest(256), null], [[""], "m", [emoji(257)]]] as const
+  ),
+  ["createGuardrail", { name: "n" }, "limit_usd", [0, 0.000001, 1e9, null], [-1, 1e9 + 1, "1"]],
+  ["updateGuardrail", {}, "reset_interval", ["daily", "weekly", "monthly", null], ["yearly"]],
+  ["createGuardrail", { name: "n" }, "workspace_id", [uuid, undefined], ["w", null]],
+  // What cannot be enforced is refused, unless it restricts nothing.
+  ["createGuardrail", { name: "n" }, "include_byok_in_budgets", [false, undefined], [true]],
+  ["createGuardrail", { name: "n" }, "allowed_data_regions", [null, undefined], [["europe"], []]],
+  ...["content_filters", "content_filter_builtins"].map(
+    (field) => ["createGuardrail", { name: "n" }, field, [null, [], undefined], [[{ action: "block" }]]] as const
+  ),
+  ...["enable_free_model_publication", "enable_free_model_training", "enable_paid_model_training"].map(
+    (field) => ["updateGuardrail", {}, field, [null, true, undefined], [false]] as const
+  ),
+  ...["", "_anthropic", "_google", "_openai", "_xai", "_other"].map(
+    (model) => ["updateGuardrail", {}, `enforce_zdr${model}`, [null, false, undefined], [true]] as const
+  ),
   [
     "createByokKey",
     { provider: "p", key: "k" },

@@ -8,6 +8,7 @@ import {
   GatewayConfig,
   GatewayError,
   Generations,
+  Guardrails,
   RetryPolicy,
   type Transcription,
   Webhooks
@@ -92,11 +93,19 @@ describe("the request line", () => {
     ["DELETE /api/v1/keys/h", (client) => client.deleteKey("h")],
     ["POST /api/v1/guardrails", (client) => client.createGuardrail({ name: "n" })],
     ["GET /api/v1/guardrails?limit=5", (client) => client.listGuardrails({ limit: 5 })],
+    [
+      `GET /api/v1/guardrails?workspace_id=${g}&offset=2`,
+      (client) => client.listGuardrails({ workspace_id: g, offset: 2 })
+    ],
+    [
+      "GET /api/v1/guardrails/assignments/keys?offset=2&limit=5",
+      using(Guardrails.allAssignments({ offset: 2, limit: 5 }))
+    ],
     [`GET /api/v1/guardrails/${g}`, (client) => client.getGuardrail(g)],
     [`PATCH /api/v1/guardrails/${g}`, (client) => client.updateGuardrail(g, { name: "n" })],
     [`DELETE /api/v1/guardrails/${g}`, (client) => client.deleteGuardrail(g)],
     [`POST /api/v1/guardrails/${g}/assignments/keys/remove`, (client) => client.unassignKeys(g, { key_hashes: ["h"] })],
-    [`GET /api/v1/guardrails/${g}/assignments/keys?after=h`, (client) => client.listAssignments(g, { after: "h" })],
+    [`GET /api/v1/guardrails/${g}/assignments/keys?offset=2`, (client) => client.listAssignments(g, { offset: 2 })],
     [`GET /api/v1/workspaces/${g}`, (client) => client.getWorkspace(g)],
     [`PATCH /api/v1/workspaces/${g}`, (client) => client.updateWorkspace(g, { name: "n" })],
     [`POST /api/v1/workspaces/${g}/credits`, (client) => client.addCredits(g, { amount: 1 })],

@@ -254,9 +254,9 @@ describe("the service's schemas decode what the client sends", () => {
     [Schema.Struct(Identifiers.Page)],
     ([page]) =>
       Effect.gen(function* () {
-        const sent = yield* sentBy((client) => client.listGuardrails(page))
+        const sent = yield* sentBy((client) => client.listKeys(page))
         const query = Object.fromEntries(sent?.url.searchParams ?? [])
-        const schema = endpoint("listGuardrails").query
+        const schema = endpoint("listKeys").query
         expect(yield* Schema.decodeUnknownEffect(codec(schema ?? Schema.Never))(query)).toEqual(wellFormed(page))
       }),
     runs

@@ -8,6 +8,7 @@ import {
   type GatewayClient,
   GatewayError,
   Generations,
+  Guardrails,
   RetryPolicy,
   Webhooks
 } from "@model-gateway/core"
@@ -155,6 +156,11 @@ const operations: {
     answer: Samples.unassignResponse,
     result: Samples.unassignResponse
   },
+  listAllAssignments: {
+    call: using(Guardrails.allAssignments({ offset: 1 })),
+    answer: Samples.assignmentList,
+    result: Samples.assignmentList
+  },
   listAssignments: {
     call: (gateway) => gateway.listAssignments(Samples.guardrailId),
     answer: Samples.assignmentList,
@@ -278,6 +284,7 @@ const defectOf = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
 /** Successes other than 200. */
 const statuses: { readonly [Op in Operation.Operation]?: number } = {
   submitVideo: 202,
+  createGuardrail: 201,
   createByokKey: 201,
   createDestination: 201
 }

@@ -78,9 +78,9 @@ const video = ({ job, saved }: FinishedVideo, style: Style) => [
 
 const assignment = ({ guardrail, keys, response }: Assignment) => [
   `${response.assigned_count} of ${keys.length} keys now hold “${clean(guardrail.name)}”${
-    guardrail.limit === null
+    guardrail.limit_usd === null
       ? ""
-      : `, which lets them spend ${credits(guardrail.limit)}${period(guardrail.limit_reset)} together`
+      : `, which lets them spend ${credits(guardrail.limit_usd)}${period(guardrail.reset_interval)} together`
   }.`,
   `They were made for this: ${keys.map(({ label }) => clean(label)).join(" and ")}.`
 ]

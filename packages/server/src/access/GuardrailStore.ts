@@ -21,15 +21,19 @@ export type { Guardrail } from "./Guardrail.ts"
 export interface CreateGuardrail {
   readonly organizationId: string
   readonly name: string
+  /** The workspace to list it in. */
+  readonly workspaceId?: string | null | undefined
   readonly description?: string | null | undefined
   readonly limit?: MicroCredits | null | undefined
   readonly limitReset?: LimitReset | null | undefined
   readonly allowedModels?: ReadonlyArray<string> | null | undefined
+  readonly ignoredModels?: ReadonlyArray<string> | null | undefined
   readonly allowedProviders?: ReadonlyArray<string> | null | undefined
+  readonly ignoredProviders?: ReadonlyArray<string> | null | undefined
 }
 
 /** A change to a guardrail. Absent fields stay as they are. */
-export type UpdateGuardrail = Partial<Omit<CreateGuardrail, "organizationId">>
+export type UpdateGuardrail = Partial<Omit<CreateGuardrail, "organizationId" | "workspaceId">>
 
 /** The result of an assignment. */
 export interface Assignment {
@@ -49,11 +53,16 @@ export interface Removal {
   readonly notFound: ReadonlyArray<string>
 }
 
-/** A key that the guardrail is assigned to. */
+/** A key that a guardrail is assigned to. */
 export interface AssignedKey {
   readonly keyHash: string
   readonly name: string
   readonly label: string
+  readonly guardrailId: string
+  /** The user whose key made the assignment. Null: unknown. */
+  readonly assignedBy: string | null
+  /** Epoch milliseconds. */
+  readonly assignedAt: number
 }
 
 /** The organization has no such guardrail (status 404). */
@@ -69,11 +78,11 @@ export class GuardrailStore extends Context.Service<
   {
     readonly create: (input: CreateGuardrail) => Effect.Effect<Guardrail, StorageError>
     readonly get: (organizationId: string, id: string) => Effect.Effect<Guardrail, GuardrailNotFound | StorageError>
-    /** Newest first. */
+    /** Newest first. With a workspace, only those listed in it. */
     readonly list: (
-      organizationId: string,
-      request?: Page.Request
-    ) => Effect.Effect<Page.Page<Guardrail>, Page.UnknownCursor | StorageError>
+      filter: { readonly organizationId: string; readonly workspaceId?: string | undefined },
+      request?: Page.OffsetRequest
+    ) => Effect.Effect<Page.CountedPage<Guardrail>, StorageError>
     readonly update: (
       organizationId: string,
       id: string,
@@ -81,11 +90,15 @@ export class GuardrailStore extends Context.Service<
     ) => Effect.Effect<Guardrail, GuardrailNotFound | StorageError>
     /** Deletes the guardrail. Its keys then have none. */
     readonly remove: (organizationId: string, id: string) => Effect.Effect<void, GuardrailNotFound | StorageError>
-    /** Assigns the guardrail to the keys, in one transaction. A repeated hash counts once. */
+    /**
+     * Assigns the guardrail to the keys, in one transaction. A repeated hash counts once.
+     * `assignedBy` is the user who does it. Default: null, unknown.
+     */
     readonly assign: (
       organizationId: string,
       id: string,
-      keyHashes: ReadonlyArray<string>
+      keyHashes: ReadonlyArray<string>,
+      assignedBy?: string | null
     ) => Effect.Effect<Assignment, GuardrailNotFound | StorageError>
     /** Removes the guardrail from those keys that have it. */
     readonly unassign: (
@@ -93,12 +106,15 @@ export class GuardrailStore extends Context.Service<
       id: string,
       keyHashes: ReadonlyArray<string>
     ) => Effect.Effect<Removal, GuardrailNotFound | StorageError>
-    /** The keys that the guardrail is assigned to, oldest first. */
+    /**
+     * The keys that the guardrail is assigned to, in the order of their assignment. Null: the keys
+     * of all guardrails of the organization.
+     */
     readonly assignments: (
       organizationId: string,
-      id: string,
-      request?: Page.Request
-    ) => Effect.Effect<Page.Page<AssignedKey>, GuardrailNotFound | Page.UnknownCursor | StorageError>
+      id: string | null,
+      request?: Page.OffsetRequest
+    ) => Effect.Effect<Page.CountedPage<AssignedKey>, GuardrailNotFound | StorageError>
   }
 >()("@model-gateway/server/access/GuardrailStore") {}
 
@@ -114,7 +130,11 @@ const json = (names: ReadonlyArray<string> | null | undefined): string | null =>
 const assignedKeyRow = (row: Row): AssignedKey => ({
   keyHash: Dialect.text(row, "hash"),
   name: Dialect.text(row, "name"),
-  label: Dialect.text(row, "label")
+  label: Dialect.text(row, "label"),
+  guardrailId: Dialect.text(row, "guardrail_id"),
+  assignedBy: Dialect.textOrNull(row, "guardrail_assigned_by"),
+  // An earlier release did not store it, and changed `updated_at` when it assigned.
+  assignedAt: Dialect.intOrNull(row, "guardrail_assigned_at") ?? Dialect.int(row, "updated_at")
 })
 
 /** Makes the store over the database in the context. */
@@ -148,9 +168,12 @@ export const make = Effect.gen(function* () {
         id,
         organization_id: input.organizationId,
         name: input.name,
+        workspace_id: input.workspaceId ?? null,
         description: input.description ?? null,
         allowed_models: json(input.allowedModels),
+        ignored_models: json(input.ignoredModels),
         allowed_providers: json(input.allowedProviders),
+        ignored_providers: json(input.ignoredProviders),
         created_at: now,
         updated_at: now
       })}`
@@ -167,17 +190,19 @@ export const make = Effect.gen(function* () {
     mapSqlError("GuardrailStore.create")
   )
 
-  const list = Effect.fn("GuardrailStore.list")(function* (organizationId: string, request?: Page.Request) {
-    return yield* Page.read(
+  const list: GuardrailStore["Service"]["list"] = Effect.fn("GuardrailStore.list")(function* (
+    { organizationId, workspaceId },
+    request
+  ) {
+    const listed = sql.and([
+      sql`g.organization_id = ${organizationId}`,
+      ...(workspaceId === undefined ? [] : [sql`g.workspace_id = ${workspaceId}`])
+    ])
+    return yield* Page.readCounted(
       {
-        start: Page.newestFirst,
-        createdAt: (after) =>
-          Page.createdAt(
-            sql`SELECT created_at FROM guardrails WHERE id = ${after} AND organization_id = ${organizationId}`
-          ),
-        rows: (place, limit) => sql`SELECT ${columns} FROM guardrails g JOIN budgets gb ON gb.id = g.id
-          WHERE g.organization_id = ${organizationId} AND (g.created_at, g.id) < (${place.createdAt}, ${place.name})
-          ORDER BY g.created_at DESC, g.id DESC LIMIT ${limit}`,
+        rows: (limit, offset) => sql`SELECT ${columns} FROM guardrails g JOIN budgets gb ON gb.id = g.id
+          WHERE ${listed} ORDER BY g.created_at DESC, g.id DESC LIMIT ${limit} OFFSET ${offset}`,
+        total: sql`SELECT COUNT(*) AS total_count FROM guardrails g WHERE ${listed}`,
         item: guardrailRow
       },
       request
@@ -191,7 +216,9 @@ export const make = Effect.gen(function* () {
         name: Change.valueOf(change.name, before.name),
         description: Change.valueOf(change.description, before.description),
         allowed_models: json(Change.valueOf(change.allowedModels, before.allowedModels)),
+        ignored_models: json(Change.valueOf(change.ignoredModels, before.ignoredModels)),
         allowed_providers: json(Change.valueOf(change.allowedProviders, before.allowedProviders)),
+        ignored_providers: json(Change.valueOf(change.ignoredProviders, before.ignoredProviders)),
         updated_at: yield* Clock.currentTimeMillis
       })} WHERE id = ${id}`
       yield* sql`UPDATE budgets SET ${sql.update({
@@ -250,23 +277,34 @@ export const make = Effect.gen(function* () {
     return { held, notFound: wanted.filter((hash) => !held.has(hash)) }
   })
 
-  const setGuardrail = Effect.fnUntraced(function* (id: string | null, hashes: ReadonlyArray<string>) {
+  const setGuardrail = Effect.fnUntraced(function* (
+    id: string | null,
+    hashes: ReadonlyArray<string>,
+    assignedBy: string | null
+  ) {
     const now = yield* Clock.currentTimeMillis
+    const assigned = sql.update({
+      guardrail_id: id,
+      guardrail_assigned_at: id === null ? null : now,
+      guardrail_assigned_by: assignedBy,
+      updated_at: now
+    })
     for (const some of chunks(hashes)) {
-      yield* sql`UPDATE keys SET guardrail_id = ${id}, updated_at = ${now} WHERE ${sql.in("hash", some)}`
+      yield* sql`UPDATE keys SET ${assigned} WHERE ${sql.in("hash", some)}`
       yield* Effect.yieldNow
     }
     yield* sql.afterCommit(Effect.forEach(hashes, (hash) => Cache.invalidate(cache, hash), { discard: true }))
   })
 
   const assign = Effect.fn("GuardrailStore.assign")(
-    function* (organizationId: string, id: string, keyHashes: ReadonlyArray<string>) {
+    function* (organizationId: string, id: string, keyHashes: ReadonlyArray<string>, assignedBy: string | null = null) {
       yield* hold(organizationId, id)
       const { held, notFound } = yield* lookUp(organizationId, keyHashes)
       const changed = [...held].filter(([, previous]) => previous !== id)
       yield* setGuardrail(
         id,
-        changed.map(([hash]) => hash)
+        changed.map(([hash]) => hash),
+        assignedBy
       )
       const replaced = changed.flatMap(([keyHash, previousGuardrailId]) =>
         previousGuardrailId === null ? [] : [{ keyHash, previousGuardrailId }]
@@ -282,27 +320,32 @@ export const make = Effect.gen(function* () {
       yield* hold(organizationId, id)
       const { held, notFound } = yield* lookUp(organizationId, keyHashes)
       const holding = [...held].flatMap(([hash, guardrail]) => (guardrail === id ? [hash] : []))
-      yield* setGuardrail(null, holding)
+      yield* setGuardrail(null, holding, null)
       return { removedCount: holding.length, notFound }
     },
     sql.withTransaction,
     mapSqlError("GuardrailStore.unassign")
   )
 
-  const assignments = Effect.fn("GuardrailStore.assignments")(function* (
-    organizationId: string,
-    id: string,
-    request?: Page.Request
+  const assignments: GuardrailStore["Service"]["assignments"] = Effect.fn("GuardrailStore.assignments")(function* (
+    organizationId,
+    id,
+    request
   ) {
-    yield* find(organizationId, id)
-    const holding = sql`guardrail_id = ${id} AND deleted_at IS NULL`
-    return yield* Page.read(
+    if (id !== null) yield* find(organizationId, id)
+    // A deleted key has no guardrail.
+    const holding =
+      id === null
+        ? sql`organization_id = ${organizationId} AND guardrail_id IS NOT NULL`
+        : sql`guardrail_id = ${id} AND guardrail_id IS NOT NULL`
+    return yield* Page.readCounted(
       {
-        start: Page.oldestFirst,
-        createdAt: (after) => Page.createdAt(sql`SELECT created_at FROM keys WHERE hash = ${after} AND ${holding}`),
-        rows: (place, limit) => sql`SELECT hash, name, label FROM keys
-          WHERE ${holding} AND (created_at, hash) > (${place.createdAt}, ${place.name})
-          ORDER BY created_at, hash LIMIT ${limit}`,
+        rows: (
+          limit,
+          offset
+        ) => sql`SELECT hash, name, label, guardrail_id, guardrail_assigned_by, guardrail_assigned_at, updated_at
+          FROM keys WHERE ${holding} ORDER BY guardrail_assigned_at, hash LIMIT ${limit} OFFSET ${offset}`,
+        total: sql`SELECT COUNT(*) AS total_count FROM keys WHERE ${holding}`,
         item: assignedKeyRow
       },
       request

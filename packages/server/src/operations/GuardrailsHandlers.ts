@@ -5,38 +5,75 @@
  */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import type { BadRequest } from "@model-gateway/core/GatewayError"
-import { NotFound, phrases } from "@model-gateway/core/GatewayError"
+import { Forbidden, NotFound, phrases } from "@model-gateway/core/GatewayError"
 import type * as Guardrails from "@model-gateway/core/Guardrails"
 import { Effect, Option } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { currentCaller } from "../access/Caller.ts"
+import type { Key } from "../access/Key.ts"
+import { WorkspaceStore } from "../access/WorkspaceStore.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import { invalid } from "../http/Issues.ts"
-import * as Paging from "../http/Paging.ts"
 import * as Timestamp from "../http/Timestamp.ts"
+import type * as Page from "../storage/sql/Page.ts"
 import type { Guardrail } from "../access/Guardrail.ts"
-import { GuardrailNotFound, GuardrailStore } from "../access/GuardrailStore.ts"
+import { type AssignedKey, GuardrailNotFound, GuardrailStore } from "../access/GuardrailStore.ts"
+
+/** The fields that this gateway cannot enforce. The contract refuses any other value. */
+const neutral = {
+  allowed_data_regions: null,
+  content_filters: null,
+  content_filter_builtins: null,
+  enable_free_model_publication: null,
+  enable_free_model_training: null,
+  enable_paid_model_training: null,
+  enforce_zdr: null,
+  enforce_zdr_anthropic: null,
+  enforce_zdr_google: null,
+  enforce_zdr_openai: null,
+  enforce_zdr_xai: null,
+  enforce_zdr_other: null
+}
+
+const assignmentToWire = (assigned: AssignedKey): Guardrails.KeyAssignment => ({
+  id: `${assigned.guardrailId}:${assigned.keyHash}`,
+  key_hash: assigned.keyHash,
+  key_name: assigned.name,
+  key_label: assigned.label,
+  guardrail_id: assigned.guardrailId,
+  assigned_by: assigned.assignedBy,
+  created_at: Timestamp.fromMillis(assigned.assignedAt)
+})
 
 const toWire = (guardrail: Guardrail): Guardrails.Guardrail => ({
   id: guardrail.id,
   name: guardrail.name,
   description: guardrail.description,
-  limit: guardrail.limit === null ? null : MicroCredits.toCredits(guardrail.limit),
-  limit_reset: guardrail.limitReset,
+  workspace_id: guardrail.workspaceId,
+  limit_usd: guardrail.limit === null ? null : MicroCredits.toCredits(guardrail.limit),
+  reset_interval: guardrail.limitReset,
+  include_byok_in_budgets: false,
   allowed_models: guardrail.allowedModels,
+  ignored_models: guardrail.ignoredModels,
   allowed_providers: guardrail.allowedProviders,
+  ignored_providers: guardrail.ignoredProviders,
+  ...neutral,
   created_at: Timestamp.fromMillis(guardrail.createdAt),
   updated_at: Timestamp.fromMillis(guardrail.updatedAt)
 })
 
-const uncountable = invalid([{ path: "limit", message: "Expected credits in steps of a millionth" }])
+const uncountable = invalid([{ path: "limit_usd", message: "Expected credits in steps of a millionth" }])
 
 /** A limit from the wire. */
 const limitOf = (limit: number | null): Effect.Effect<MicroCredits.MicroCredits | null, BadRequest> =>
   limit === null
     ? Effect.succeed(null)
     : Option.match(MicroCredits.exactly(limit), { onNone: () => Effect.fail(uncountable), onSome: Effect.succeed })
+
+const notAMember = new Forbidden({
+  error: { message: `${phrases[403]}: this key is not a member of the workspace` }
+})
 
 const missing = new NotFound({ error: { message: `${phrases[404]}: there is no such guardrail` } })
 
@@ -53,26 +90,42 @@ const organization = Effect.map(currentCaller, ({ key }) => key.organizationId)
 
 const make = Effect.gen(function* () {
   const guardrails = yield* GuardrailStore
+  const workspaces = yield* WorkspaceStore
+
+  const workspaceOf = (caller: Key, workspaceId: string | undefined) =>
+    orUnavailable(workspaces.resolve(caller, workspaceId)).pipe(
+      Effect.catchTag("NotAMember", () => Effect.fail(notAMember))
+    )
 
   const create = Effect.fnUntraced(function* (request: typeof Guardrails.CreateRequest.Type) {
+    const { key: caller } = yield* currentCaller
+    const workspace = yield* workspaceOf(caller, request.workspace_id)
     const guardrail = yield* orUnavailable(
       guardrails.create({
-        organizationId: yield* organization,
+        organizationId: caller.organizationId,
+        workspaceId: workspace.id,
         name: request.name,
         description: request.description,
-        limit: yield* limitOf(request.limit ?? null),
-        limitReset: request.limit_reset,
+        limit: yield* limitOf(request.limit_usd ?? null),
+        limitReset: request.reset_interval,
         allowedModels: request.allowed_models,
-        allowedProviders: request.allowed_providers
+        ignoredModels: request.ignored_models,
+        allowedProviders: request.allowed_providers,
+        ignoredProviders: request.ignored_providers
       })
     )
     return { data: toWire(guardrail) }
   })
 
-  const list = Effect.fnUntraced(function* (cursor: Paging.Cursor) {
-    const organizationId = yield* organization
-    const page = yield* Paging.known(orUnavailable(guardrails.list(organizationId, cursor)))
-    return { data: page.items.map(toWire), has_more: page.hasMore }
+  const list = Effect.fnUntraced(function* ({
+    workspace_id,
+    ...page
+  }: Page.OffsetRequest & { readonly workspace_id?: string }) {
+    const { key: caller } = yield* currentCaller
+    const workspace = workspace_id === undefined ? undefined : yield* workspaceOf(caller, workspace_id)
+    const filter = { organizationId: caller.organizationId, workspaceId: workspace?.id }
+    const { items, totalCount } = yield* orUnavailable(guardrails.list(filter, page))
+    return { data: items.map(toWire), total_count: totalCount }
   })
 
   const get = Effect.fnUntraced(function* (id: string) {
@@ -83,10 +136,12 @@ const make = Effect.gen(function* () {
     const change = {
       ...(request.name === undefined ? {} : { name: request.name }),
       description: request.description,
-      limit: request.limit === undefined ? undefined : yield* limitOf(request.limit),
-      limitReset: request.limit_reset,
+      limit: request.limit_usd === undefined ? undefined : yield* limitOf(request.limit_usd),
+      limitReset: request.reset_interval,
       allowedModels: request.allowed_models,
-      allowedProviders: request.allowed_providers
+      ignoredModels: request.ignored_models,
+      allowedProviders: request.allowed_providers,
+      ignoredProviders: request.ignored_providers
     }
     return { data: toWire(yield* found(guardrails.update(yield* organization, id, change))) }
   })
@@ -97,7 +152,10 @@ const make = Effect.gen(function* () {
   })
 
   const assign = Effect.fnUntraced(function* (id: string, request: typeof Guardrails.AssignRequest.Type) {
-    const assignment = yield* found(guardrails.assign(yield* organization, id, request.key_hashes))
+    const { key: caller } = yield* currentCaller
+    const assignment = yield* found(
+      guardrails.assign(caller.organizationId, id, request.key_hashes, caller.creatorUserId)
+    )
     return {
       assigned_count: assignment.assignedCount,
       not_found: assignment.notFound,
@@ -113,18 +171,9 @@ const make = Effect.gen(function* () {
     return { unassigned_count: removedCount }
   })
 
-  const assignments = Effect.fnUntraced(function* (id: string, cursor: Paging.Cursor) {
-    const organizationId = yield* organization
-    const page = yield* Paging.known(found(guardrails.assignments(organizationId, id, cursor)))
-    return {
-      data: page.items.map(({ keyHash, label, name }) => ({
-        key_hash: keyHash,
-        key_name: name,
-        key_label: label,
-        guardrail_id: id
-      })),
-      has_more: page.hasMore
-    }
+  const assignments = Effect.fnUntraced(function* (id: string | null, page: Page.OffsetRequest) {
+    const { items, totalCount } = yield* found(guardrails.assignments(yield* organization, id, page))
+    return { data: items.map(assignmentToWire), total_count: totalCount }
   })
 
   return { create, list, get, update, remove, assign, unassign, assignments }
@@ -140,6 +189,7 @@ export const layer = HttpApiBuilder.group(GatewayApi, "guardrails", (handlers) =
       .handle("assignKeys", ({ params, payload }) => guardrails.assign(idOf(params), payload))
       .handle("unassignKeys", ({ params, payload }) => guardrails.unassign(idOf(params), payload))
       .handle("listAssignments", ({ params, query }) => guardrails.assignments(idOf(params), query))
+      .handle("listAllAssignments", ({ query }) => guardrails.assignments(null, query))
       .handle("createGuardrail", ({ payload }) => guardrails.create(payload))
       .handle("listGuardrails", ({ query }) => guardrails.list(query))
       .handle("getGuardrail", ({ params }) => guardrails.get(idOf(params)))

@@ -8,7 +8,7 @@ import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import type { Kind, Offer } from "@model-gateway/providers/Offer"
 import { perUnit, units } from "@model-gateway/providers/Pricing"
 import { Effect } from "effect"
-import type { Guardrail } from "../access/Guardrail.ts"
+import { allowsModel, allowsProvider, type Guardrail } from "../access/Guardrail.ts"
 import * as Issues from "../http/Issues.ts"
 import type * as Candidate from "./Candidate.ts"
 import type { Entry, ModelCatalogue } from "./ModelCatalogue.ts"
@@ -42,9 +42,9 @@ const notFound = (reason: string) => new NotFound({ error: { message: `resource 
 
 const forbidden = (reason: string) => new Forbidden({ error: { message: `insufficient permissions: ${reason}` } })
 
-/** Fails with a 403 if the guardrail does not list the model. Runs before the catalogue is read. */
+/** Fails with a 403 if the guardrail forbids the model. Runs before the catalogue is read. */
 export const allowModel = (model: string, guardrail: Guardrail | null): Effect.Effect<void, Forbidden> =>
-  guardrail?.allowedModels?.includes(model) === false
+  guardrail !== null && !allowsModel(guardrail, model)
     ? Effect.fail(forbidden(`the guardrail "${guardrail.name}" of this key does not allow the model ${quoted(model)}`))
     : Effect.void
 
@@ -81,7 +81,7 @@ export const allowed = <O extends Offer>(
   { guardrail, preferences }: Allowed
 ): Effect.Effect<ReadonlyArray<O>, Forbidden | NotFound> => {
   if (preferences === undefined && guardrail === null) return Effect.succeed(entry.offers)
-  const permitted = entry.offers.filter(({ provider }) => guardrail?.allowedProviders?.includes(provider) !== false)
+  const permitted = entry.offers.filter(({ provider }) => guardrail === null || allowsProvider(guardrail, provider))
   if (permitted.length === 0 && guardrail !== null) {
     return Effect.fail(
       forbidden(`the guardrail "${guardrail.name}" of this key allows no provider of the model ${quoted(entry.id)}`)

@@ -40,14 +40,29 @@ describe("GuardrailStore", () => {
       expect(made).toMatchObject({
         limit: 500,
         limitReset: "weekly",
+        workspaceId: null,
         allowedModels: ["sandbox/bm25"],
-        allowedProviders: null
+        ignoredModels: null,
+        allowedProviders: null,
+        ignoredProviders: null
       })
-      const changed = yield* guardrails.update(organizationId, made.id, { allowedModels: null, allowedProviders: [] })
-      expect(changed).toEqual({ ...made, allowedModels: null, allowedProviders: [], updatedAt: changed.updatedAt })
-      expect(yield* guardrails.get(organizationId, made.id)).toEqual(changed)
-      expect(yield* guardrails.list(organizationId)).toEqual({ items: [changed], hasMore: false })
-      expect((yield* guardrails.list("elsewhere")).items).toEqual([])
+      const changed = yield* guardrails.update(organizationId, made.id, {
+        allowedModels: null,
+        allowedProviders: [],
+        ignoredModels: ["a/*"]
+      })
+      expect(changed).toEqual({
+        ...made,
+        allowedModels: null,
+        allowedProviders: [],
+        ignoredModels: ["a/*"],
+        updatedAt: changed.updatedAt
+      })
+      const again = yield* guardrails.update(organizationId, made.id, { ignoredProviders: ["p"] })
+      expect(again).toEqual({ ...changed, ignoredProviders: ["p"], updatedAt: again.updatedAt })
+      expect(yield* guardrails.get(organizationId, made.id)).toEqual(again)
+      expect(yield* guardrails.list({ organizationId })).toEqual({ items: [again], totalCount: 1 })
+      expect(yield* guardrails.list({ organizationId: "elsewhere" })).toEqual({ items: [], totalCount: 0 })
       expect((yield* Effect.flip(guardrails.get("elsewhere", made.id)))._tag).toBe("GuardrailNotFound")
       yield* guardrails.remove(organizationId, made.id)
       expect((yield* Effect.flip(guardrails.remove(organizationId, made.id)))._tag).toBe("GuardrailNotFound")
@@ -80,7 +95,7 @@ describe("GuardrailStore", () => {
       expect((yield* keys.get(organizationId, b)).guardrailId).toBe(second.id)
       expect((yield* keys.get("elsewhere", foreign)).guardrailId).toBe(null)
       const held = yield* guardrails.assignments(organizationId, second.id, { limit: 1 })
-      expect(held).toMatchObject({ hasMore: true })
+      expect(held).toMatchObject({ totalCount: 2 })
       expect(held.items.length).toBe(1)
     }).pipe(Effect.provide(layer))
   )

@@ -339,7 +339,7 @@ export const make = ({ guardrailId, keys, managementKey, service, workspaceId, w
         return yield* Effect.asVoid(manage(`limit of key ${operation.key}`, "PATCH", `/keys/${key.hash}`, body))
       }
       case "guardrail limit": {
-        const body = { limit: credits(action.limit) }
+        const body = { limit_usd: credits(action.limit) }
         return yield* Effect.asVoid(manage("limit of the guardrail", "PATCH", `/guardrails/${guardrailId}`, body))
       }
       case "delete key": {

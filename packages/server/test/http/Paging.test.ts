@@ -1,6 +1,5 @@
 /**
- * Every list that pages by `after`: its pages make up the whole list, whatever was created at the
- * same time.
+ * Every list: its pages make up the whole list, whatever was created at the same time.
  */
 import { expect, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
@@ -47,6 +46,21 @@ const inPages = Effect.fnUntraced(function* (path: string) {
   }
 })
 
+const countedPageOf = Schema.decodeUnknownEffect(
+  Schema.fromJsonString(
+    Schema.Struct({ data: Schema.Array(Schema.Struct({ id: Schema.String })), total_count: Schema.Int })
+  )
+)
+
+/** The names of a page's items, and the total of a list that pages by `offset`. */
+const countedNames = Effect.fnUntraced(function* (path: string) {
+  const { ask, managementKey: key } = yield* TestGateway
+  const answer = yield* ask(path, { key })
+  expect(answer.status).toBe(200)
+  const { data, total_count } = yield* countedPageOf(answer.text)
+  return { items: data.map(({ id }) => id), total: total_count }
+})
+
 it.live("the pages of every list make up the whole list, and an item of another list is rejected as `after`", () =>
   Effect.gen(function* () {
     const { ask, managementKey: key, workspace } = yield* TestGateway
@@ -64,16 +78,19 @@ it.live("the pages of every list make up the whole list, and an item of another 
     const guardrail = yield* guardrails.create({ organizationId, name: "g" })
     yield* Effect.forEach(Array.from({ length: 6 }), () => guardrails.create({ organizationId, name: "g" }))
     yield* guardrails.assign(organizationId, guardrail.id, [...hashes, elsewhere.key.hash])
+    // A guardrail of its own, for the list of all assignments.
+    const second = yield* guardrails.create({ organizationId, name: "second" })
+    yield* guardrails.assign(organizationId, second.id, [
+      (yield* keys.create({ organizationId, workspaceId, name: "k" })).key.hash
+    ])
     yield* Effect.forEach(Array.from({ length: 7 }), () => ephemerals.create(parent.key, 60_000))
     yield* keys.remove(organizationId, gone.key.hash)
 
     const lists = [
       // Two keys of the first run, and the other workspace's.
-      ["/api/v1/keys?", 12],
-      [`/api/v1/keys?workspace_id=${workspaceId}&`, 11],
-      [`/api/v1/keys?parent_hash=${parent.key.hash}&`, 7],
-      ["/api/v1/guardrails?", 7],
-      [`/api/v1/guardrails/${guardrail.id}/assignments/keys?`, 10]
+      ["/api/v1/keys?", 13],
+      [`/api/v1/keys?workspace_id=${workspaceId}&`, 12],
+      [`/api/v1/keys?parent_hash=${parent.key.hash}&`, 7]
     ] as const
     for (const [path, length] of lists) {
       const whole = yield* names(path)
@@ -82,6 +99,24 @@ it.live("the pages of every list make up the whole list, and an item of another 
       for (const stranger of [gone.key.hash, other.id, "nothing"]) {
         const refused = yield* ask(`${path}after=${stranger}`, { key })
         expect([refused.status, issuePaths(refused)]).toEqual([400, ["after"]])
+      }
+    }
+    const counted = [
+      ["/api/v1/guardrails?", 8],
+      [`/api/v1/guardrails?workspace_id=${other.id}&`, 0],
+      [`/api/v1/guardrails/${guardrail.id}/assignments/keys?`, 10],
+      ["/api/v1/guardrails/assignments/keys?", 11]
+    ] as const
+    for (const [path, length] of counted) {
+      const whole = yield* countedNames(path)
+      expect([path, whole.items.length, whole.total]).toEqual([path, length, length])
+      expect(new Set(whole.items).size).toBe(length)
+      const pages = yield* Effect.forEach([0, 3, 6, 9, 12], (offset) => countedNames(`${path}offset=${offset}&limit=3`))
+      expect(pages.flatMap(({ items }) => items)).toEqual(whole.items)
+      expect(pages.map(({ total }) => total)).toEqual(pages.map(() => length))
+      for (const wrong of ["offset=-1", "offset=x", "limit=0", "limit=101"]) {
+        const refused = yield* ask(`${path}${wrong}`, { key })
+        expect([refused.status, issuePaths(refused)]).toEqual([400, [wrong.split("=")[0]]])
       }
     }
     const [only] = yield* inPages(`/api/v1/keys?workspace_id=${other.id}&`)

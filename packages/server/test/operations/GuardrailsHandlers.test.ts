@@ -1,8 +1,10 @@
 import { AssignmentList, AssignResponse, ListResponse, Response } from "@model-gateway/core/Guardrails"
 import { CreateResponse } from "@model-gateway/core/Keys"
 import { Response as WorkspaceResponse } from "@model-gateway/core/Workspaces"
-import { expect, it } from "@effect/vitest"
+import { describe, expect, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
+import * as KeyFormat from "../../src/access/KeyFormat.ts"
+import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
 import { layer, TestGateway } from "../TestGateway.ts"
 import { envelopeOf, issuePaths, post } from "../TestEnvelope.ts"
 
@@ -15,6 +17,10 @@ const assigned = Schema.decodeUnknownSync(Schema.fromJsonString(AssignResponse))
 const keyOf = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.toEncoded(CreateResponse)))
 
 const workspaceOf = Schema.decodeUnknownSync(Schema.fromJsonString(WorkspaceResponse))
+
+const usageOf = Schema.decodeUnknownSync(
+  Schema.fromJsonString(Schema.Struct({ data: Schema.Struct({ usage: Schema.Finite }) }))
+)
 
 const nobody = "6f5ebeb1-4ff8-4235-a8b3-44a3f6d926cd"
 
@@ -53,9 +59,19 @@ it.layer(layer(), { excludeTestServices: true })("/guardrails", (it) => {
       expect((yield* assign(first.toUpperCase(), [a])).assigned_count).toBe(1)
       const held = yield* ask(`${path}/${first}/assignments/keys`, { key })
       expect(Schema.decodeUnknownSync(Schema.fromJsonString(AssignmentList))(held.text)).toMatchObject({
-        data: [{ key_hash: a, key_name: "a", guardrail_id: first }],
-        has_more: false
+        data: [{ id: `${first}:${a}`, key_hash: a, key_name: "a", guardrail_id: first, assigned_by: null }],
+        total_count: 1
       })
+      const all = yield* ask("/api/v1/guardrails/assignments/keys", { key })
+      expect(
+        Schema.decodeUnknownSync(Schema.fromJsonString(AssignmentList))(all.text).data.map((one) => [
+          one.guardrail_id,
+          one.key_hash
+        ])
+      ).toEqual([
+        [first, a],
+        [second, b]
+      ])
       const removed = yield* post(`${path}/${first}/assignments/keys/remove`, { key_hashes: [a, b] }, { key })
       expect(JSON.parse(removed.text)).toEqual({ unassigned_count: 1 })
     })
@@ -85,22 +101,40 @@ it.layer(layer(), { excludeTestServices: true })("/guardrails", (it) => {
 
   it.effect("are made, read, changed, listed and deleted", () =>
     Effect.gen(function* () {
-      const { ask, managementKey: key } = yield* TestGateway
+      const { ask, managementKey: key, workspace } = yield* TestGateway
       const request = {
         name: "team",
         description: "the team's",
-        limit: 2.5,
-        limit_reset: "monthly",
-        allowed_models: ["sandbox/bm25"]
+        limit_usd: 2.5,
+        reset_interval: "monthly",
+        allowed_models: ["sandbox/bm25"],
+        ignored_providers: ["elsewhere"],
+        // What cannot be enforced may be said in values that restrict nothing.
+        include_byok_in_budgets: false,
+        content_filters: [],
+        enforce_zdr: false,
+        enable_paid_model_training: true
       }
-      const { data } = one((yield* post(path, request, { key })).text)
-      expect(data).toMatchObject({ ...request, allowed_providers: null })
+      const made = yield* post(path, request, { key })
+      expect(made.status).toBe(201)
+      const { data } = one(made.text)
+      expect(data).toMatchObject({
+        ...request,
+        workspace_id: workspace.id,
+        ignored_models: null,
+        allowed_providers: null,
+        content_filters: null,
+        enforce_zdr: null,
+        enable_paid_model_training: null
+      })
       const named = `${path}/${data.id}`
-      const changed = yield* post(named, { limit: null, allowed_models: null }, { key, method: "PATCH" })
+      const changed = yield* post(named, { limit_usd: null, allowed_models: null }, { key, method: "PATCH" })
       expect(one(changed.text).data).toMatchObject({
         name: "team",
-        limit: null,
+        limit_usd: null,
+        reset_interval: "monthly",
         allowed_models: null,
+        ignored_providers: ["elsewhere"],
         description: "the team's"
       })
       const list = Schema.decodeUnknownSync(Schema.fromJsonString(ListResponse))((yield* ask(path, { key })).text)
@@ -108,6 +142,122 @@ it.layer(layer(), { excludeTestServices: true })("/guardrails", (it) => {
       expect(JSON.parse((yield* ask(named, { key, method: "DELETE" })).text)).toEqual({ deleted: true })
       expect((yield* ask(named, { key })).status).toBe(404)
     })
+  )
+})
+
+it.layer(layer(), { excludeTestServices: true })("a guardrail", (it) => {
+  it.effect("is refused with a field that cannot be enforced, and nothing is stored", () =>
+    Effect.gen(function* () {
+      const { ask, managementKey: key } = yield* TestGateway
+      const id = yield* make("plain")
+      const before = (yield* ask(`${path}/${id}`, { key })).text
+      for (const [field, value] of [
+        ["include_byok_in_budgets", true],
+        ["allowed_data_regions", ["europe"]],
+        ["content_filters", [{ action: "block", pattern: "secret" }]],
+        ["content_filter_builtins", [{ action: "block", slug: "email" }]],
+        ["enable_free_model_training", false],
+        ["enforce_zdr_openai", true],
+        ["limit_usd", 0.0000001]
+      ] as const) {
+        for (const refused of [
+          yield* post(path, { name: "n", [field]: value }, { key }),
+          yield* post(`${path}/${id}`, { name: "changed", [field]: value }, { key, method: "PATCH" })
+        ]) {
+          expect([refused.status, issuePaths(refused)[0]?.split(".")[0]]).toEqual([400, field])
+          expect(envelopeOf(refused).error.message).toContain(field)
+        }
+      }
+      expect((yield* ask(`${path}/${id}`, { key })).text).toBe(before)
+      const list = Schema.decodeUnknownSync(Schema.fromJsonString(ListResponse))((yield* ask(path, { key })).text)
+      expect(list.total_count).toBe(1)
+    })
+  )
+
+  it.effect("is listed in its workspace, and in no other one", () =>
+    Effect.gen(function* () {
+      const { ask, managementKey: key, workspace } = yield* TestGateway
+      const { id } = yield* (yield* WorkspaceStore).create(workspace.organizationId, "other")
+      const made = one((yield* post(path, { name: "n", workspace_id: id.toUpperCase() }, { key })).text).data
+      expect(made.workspace_id).toBe(id)
+      const inWorkspace = (workspaceId: string) =>
+        Effect.map(ask(`${path}?workspace_id=${workspaceId}`, { key }), ({ text }) =>
+          Schema.decodeUnknownSync(Schema.fromJsonString(ListResponse))(text).data.map((guardrail) => guardrail.id)
+        )
+      expect(yield* inWorkspace(id)).toEqual([made.id])
+      expect(yield* inWorkspace(workspace.id)).not.toContain(made.id)
+      expect((yield* ask(`${path}?workspace_id=${nobody}`, { key })).status).toBe(403)
+      expect((yield* post(path, { name: "n", workspace_id: nobody }, { key })).status).toBe(403)
+    })
+  )
+})
+
+describe("the guardrail of a key", () => {
+  it.live("forbids models and providers that it ignores or does not allow, and nothing is charged", () =>
+    Effect.gen(function* () {
+      const { ask, managementKey, ordinaryKey } = yield* TestGateway
+      const guardrail = yield* make("team")
+      const key_hashes = [KeyFormat.hashKey(ordinaryKey)]
+      yield* post(`${path}/${guardrail}/assignments/keys`, { key_hashes }, { key: managementKey })
+      const statusWith = (rules: object) =>
+        Effect.gen(function* () {
+          const change = {
+            allowed_models: null,
+            ignored_models: null,
+            allowed_providers: null,
+            ignored_providers: null,
+            ...rules
+          }
+          const changed = yield* post(`${path}/${guardrail}`, change, { key: managementKey, method: "PATCH" })
+          expect(one(changed.text).data).toMatchObject(rules)
+          const request = { model: "sandbox/bm25", query: "tea", documents: ["green tea"] }
+          const { status } = yield* post("/api/v1/rerank", request)
+          const film = { model: "sandbox/title-card", prompt: "tea", duration: 1, resolution: "480p" }
+          return [status, (yield* post("/api/v1/videos", film)).status]
+        })
+      const usage = Effect.map(ask("/api/v1/key"), ({ text }) => usageOf(text).data.usage)
+      for (const rules of [
+        { ignored_models: ["sandbox/*"] },
+        { ignored_models: ["sandbox/bm25", "sandbox/title-card"], allowed_models: ["sandbox/*"] },
+        { allowed_models: [] },
+        { allowed_models: ["sandbox", "sandbox/bm2/*", "other/*"] },
+        { ignored_providers: ["sandbox"] },
+        { allowed_providers: ["sandbox"], ignored_providers: ["sandbox"] },
+        { allowed_providers: ["elsewhere"] }
+      ]) {
+        expect([rules, yield* statusWith(rules)]).toEqual([rules, [403, 403]])
+      }
+      expect(yield* usage).toBe(0)
+      expect(yield* statusWith({ ignored_models: ["sandbox/bm25"] })).toEqual([403, 202])
+      expect(yield* statusWith({ allowed_models: ["sandbox/bm25"] })).toEqual([200, 403])
+      expect(yield* statusWith({ allowed_models: ["sandbox/*"], ignored_models: ["sandbox/bm25/*"] })).toEqual([
+        200, 202
+      ])
+      expect(yield* statusWith({ ignored_providers: ["elsewhere"] })).toEqual([200, 202])
+      expect(yield* usage).toBeGreaterThan(0)
+    }).pipe(Effect.provide(layer()))
+  )
+
+  it.live("limits what all its keys spend together in the interval", () =>
+    Effect.gen(function* () {
+      const { managementKey } = yield* TestGateway
+      const create = (name: string) =>
+        Effect.map(post("/api/v1/keys", { name }, { key: managementKey }), ({ text }) => keyOf(text))
+      const [first, second] = [yield* create("a"), yield* create("b")]
+      const request = { name: "team", limit_usd: 0.0015, reset_interval: "monthly" }
+      const { id } = one((yield* post(path, request, { key: managementKey })).text).data
+      const key_hashes = [first.data.hash, second.data.hash]
+      yield* post(`${path}/${id}/assignments/keys`, { key_hashes }, { key: managementKey })
+      const rank = (key: string) =>
+        post("/api/v1/rerank", { model: "sandbox/bm25", query: "q", documents: ["d"] }, { key })
+      expect((yield* rank(first.key)).status).toBe(200)
+      const refused = yield* rank(second.key)
+      expect([refused.status, envelopeOf(refused).error.message]).toEqual([
+        402,
+        "insufficient credits: this request needs up to 0.001 credits; the key's guardrail has 0.0005 left. " +
+          "Its limit is 0.0015 credits. Raise the limit or wait for its reset."
+      ])
+    }).pipe(Effect.provide(layer()))
   )
 })
 

@@ -36,10 +36,26 @@ export const guardrail: Guardrails.Guardrail = {
   id: guardrailId,
   name: "Interns",
   description: "What interns may use",
-  limit: 25,
-  limit_reset: "weekly",
+  workspace_id: workspaceId,
+  limit_usd: 25,
+  reset_interval: "weekly",
+  include_byok_in_budgets: false,
   allowed_models: ["sandbox/bm25"],
+  ignored_models: null,
   allowed_providers: null,
+  ignored_providers: ["cohere"],
+  allowed_data_regions: null,
+  content_filters: null,
+  content_filter_builtins: null,
+  enable_free_model_publication: null,
+  enable_free_model_training: null,
+  enable_paid_model_training: null,
+  enforce_zdr: null,
+  enforce_zdr_anthropic: null,
+  enforce_zdr_google: null,
+  enforce_zdr_openai: null,
+  enforce_zdr_xai: null,
+  enforce_zdr_other: null,
   created_at: timestamp,
   updated_at: timestamp
 }
@@ -48,20 +64,20 @@ export const guardrail: Guardrails.Guardrail = {
 export const guardrailCreateRequest: Guardrails.CreateRequest = {
   name: "Interns",
   description: "What interns may use",
-  limit: 25,
-  limit_reset: "weekly",
+  limit_usd: 25,
+  reset_interval: "weekly",
   allowed_models: ["sandbox/bm25"],
-  allowed_providers: null
+  ignored_providers: ["cohere"]
 }
 
 /** @since 0.1.0 */
-export const guardrailUpdateRequest: Guardrails.UpdateRequest = { limit: 50, allowed_providers: ["sandbox"] }
+export const guardrailUpdateRequest: Guardrails.UpdateRequest = { limit_usd: 50, allowed_providers: ["sandbox"] }
 
 /** @since 0.1.0 */
 export const guardrailResponse: Guardrails.Response = { data: guardrail }
 
 /** @since 0.1.0 */
-export const guardrailListResponse: Guardrails.ListResponse = { data: [guardrail], has_more: false }
+export const guardrailListResponse: Guardrails.ListResponse = { data: [guardrail], total_count: 1 }
 
 /** @since 0.1.0 */
 export const guardrailDeleteResponse: Guardrails.DeleteResponse = { deleted: true }
@@ -81,8 +97,18 @@ export const unassignResponse: Guardrails.UnassignResponse = { unassigned_count:
 
 /** @since 0.1.0 */
 export const assignmentList: Guardrails.AssignmentList = {
-  data: [{ key_hash: keyHash, key_name: "search", key_label: "mg_sk_…a1Z", guardrail_id: guardrailId }],
-  has_more: false
+  data: [
+    {
+      id: `${guardrailId}:${keyHash}`,
+      key_hash: keyHash,
+      key_name: "search",
+      key_label: "mg_sk_…a1Z",
+      guardrail_id: guardrailId,
+      assigned_by: null,
+      created_at: timestamp
+    }
+  ],
+  total_count: 1
 }
 
 const keyFields: Keys.Key = {

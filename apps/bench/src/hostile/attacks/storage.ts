@@ -71,7 +71,7 @@ const deleteUnderLoad = async (target: Target, manage: Target["manage"], times: 
     body: { model: "sandbox/title-card", prompt: "tea", duration: 1, resolution: "480p", callback_url: "no URL" }
   }))
   for (let round = 0; round < times; round++) {
-    const id = textOf(await manage("POST", "/guardrails", { name: "hostile", limit: 1000 }), "data", "id")
+    const id = textOf(await manage("POST", "/guardrails", { name: "hostile", limit_usd: 1000 }), "data", "id")
     await manage("POST", `/guardrails/${id}/assignments/keys`, { key_hashes: [hash] })
     await pause(held)
     await manage("DELETE", `/guardrails/${id}`)

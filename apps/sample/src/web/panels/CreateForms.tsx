@@ -22,7 +22,9 @@ export const CreateGuardrail = ({ onCreated }: { readonly onCreated: (created: G
         const gateway = yield* ManagementGateway
         const created = yield* gateway.createGuardrail({
           name,
-          ...(limit === "" ? {} : { limit: Number(limit), limit_reset: resets.find((each) => each === reset) ?? null })
+          ...(limit === ""
+            ? {}
+            : { limit_usd: Number(limit), reset_interval: resets.find((each) => each === reset) ?? null })
         })
         onCreated(created)
         return created

@@ -158,8 +158,8 @@ export const GuardrailPanel = ({ active, manages }: { readonly active: boolean; 
   )
 }
 
-const describe = ({ limit, limit_reset, name }: Guardrails.Guardrail): string =>
-  `${name} (${limit === null ? "no limit" : `${credits(limit)}${period(limit_reset)}`})`
+const describe = ({ limit_usd, name, reset_interval }: Guardrails.Guardrail): string =>
+  `${name} (${limit_usd === null ? "no limit" : `${credits(limit_usd)}${period(reset_interval)}`})`
 
 const holder = (key: Keys.Key, guardrails: ReadonlyArray<Guardrails.Guardrail>): string =>
   key.guardrail_id === null

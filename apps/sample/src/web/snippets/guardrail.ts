@@ -6,8 +6,8 @@ export const guard = Effect.gen(function* () {
   const gateway = yield* Gateway.Gateway
   const { id } = yield* gateway.createGuardrail({
     name: "Interns",
-    limit: 5,
-    limit_reset: "daily"
+    limit_usd: 5,
+    reset_interval: "daily"
   })
   const { data } = yield* gateway.createKey({ name: "Intern 1" })
   const key_hashes = [data.hash] as const

@@ -19,6 +19,7 @@ import * as ephemeralLimits from "./migrations/EphemeralLimits.ts"
 import * as events from "./migrations/Events.ts"
 import * as files from "./migrations/Files.ts"
 import * as keptAnswers from "./migrations/KeptAnswers.ts"
+import * as guardrails from "./migrations/Guardrails.ts"
 import * as masterKey from "./migrations/MasterKey.ts"
 import * as ledgerFunctions from "./migrations/LedgerFunctions.ts"
 import * as pagingIndexes from "./migrations/PagingIndexes.ts"
@@ -58,7 +59,8 @@ export const migrations = {
   "0019_master_key": masterKey.migration,
   "0020_ledger_functions": ledgerFunctions.migration,
   "0021_webhooks": webhooks.migration,
-  "0022_usage_days": usageDays.migration
+  "0022_usage_days": usageDays.migration,
+  "0023_guardrails": guardrails.migration
 }
 
 /** Every table that the migrations create. */

@@ -1,9 +1,12 @@
 /**
  * Pages of a list.
  *
- * A page starts after a named item. The database finds that place by an index, so every page costs
- * the same, however long the list is. A total is not part of a page, because counting reads the
- * whole list.
+ * A page starts after a named item ({@link read}). The database finds that place by an index, so
+ * every page costs the same, however long the list is. A total is not part of such a page, because
+ * counting reads the whole list.
+ *
+ * The lists whose published form pages by position have a total ({@link readCounted}). Counting and
+ * skipping read nothing but an index.
  */
 import { Data, Effect } from "effect"
 import type { Row } from "effect/sql/SqlConnection"
@@ -71,6 +74,41 @@ export const read = Effect.fnUntraced(function* <A, E>(
   return { items: rows.slice(0, limit).map(list.item), hasMore: rows.length > limit }
 })
 
+/** At most `limit` items (default 50, at most 100) after the first `offset` items (default 0). */
+export interface OffsetRequest {
+  readonly offset?: number | undefined
+  readonly limit?: number | undefined
+}
+
+/** The items of a page, and the number of items on all pages. */
+export interface CountedPage<A> {
+  readonly items: ReadonlyArray<A>
+  readonly totalCount: number
+}
+
+/** A list whose pages {@link readCounted} reads. */
+export interface CountedList<A, E> {
+  /** At most `limit` rows after the first `offset` rows. */
+  readonly rows: (limit: number, offset: number) => Effect.Effect<ReadonlyArray<Row>, E>
+  /** One row with the number of items as `total_count`. */
+  readonly total: Effect.Effect<ReadonlyArray<Row>, E>
+  /** Reads an item from its row. */
+  readonly item: (row: Row) => A
+}
+
+/** Reads one page of a list by its position. Counts only if the page does not show the end. */
+export const readCounted = Effect.fnUntraced(function* <A, E>(
+  { item, rows, total }: CountedList<A, E>,
+  request: OffsetRequest | undefined
+): Effect.fn.Return<CountedPage<A>, E> {
+  const limit = within(request?.limit ?? 50, 1, 100)
+  const offset = within(request?.offset ?? 0, 0, Number.MAX_SAFE_INTEGER)
+  const items = (yield* rows(limit, offset)).map(item)
+  if (items.length < limit && (items.length > 0 || offset === 0)) return { items, totalCount: offset + items.length }
+  const [counted] = yield* total
+  return { items, totalCount: counted === undefined ? 0 : Dialect.int(counted, "total_count") }
+})
+
 const placeOf = Effect.fnUntraced(function* <A, E>(
   list: List<A, E>,
   after: string | undefined
@@ -80,7 +118,9 @@ const placeOf = Effect.fnUntraced(function* <A, E>(
   return time === undefined ? yield* new UnknownCursor({ after }) : { createdAt: time, name: after }
 })
 
-const limitOf = (request: Request | undefined): number => {
-  const limit = Math.trunc(request?.limit ?? 100)
-  return Number.isNaN(limit) ? 1 : Math.min(1000, Math.max(1, limit))
+const limitOf = (request: Request | undefined): number => within(request?.limit ?? 100, 1, 1000)
+
+const within = (value: number, least: number, most: number): number => {
+  const integer = Math.trunc(value)
+  return Number.isNaN(integer) ? least : Math.min(most, Math.max(least, integer))
 }
