@@ -32,7 +32,7 @@ const accepts =
 
 describe("the traits of the operations", () => {
   it("are stated by all", () => {
-    expect(declared).toHaveLength(47)
+    expect(declared).toHaveLength(48)
     expect(Operation.of(GatewayApi.GatewayApi.groups.files.endpoints.getFile)).toBe(Files.getFile)
   })
 
