@@ -120,68 +120,68 @@ export const Guardrail = Schema.Struct({
 export type Guardrail = { [Field in keyof typeof Guardrail.Type]: (typeof Guardrail.Type)[Field] }
 
 const options = {
-  /** What the guardrail is for: at most 2048 characters. Default: null, no description. */
+  /** What the guardrail is for: at most 2048 characters. Null: no description. */
   description: Schema.optionalKey(Description),
   /**
    * The credits (1 credit = 1 USD) that all its keys together may spend in one `reset_interval`: 0
-   * to 1,000,000,000, with at most six decimal places. Default: null, no limit.
+   * to 1,000,000,000, with at most six decimal places. Null: no limit.
    */
   limit_usd: Schema.optionalKey(SpendingLimit),
   /**
-   * The UTC period after which the limit resets: a day, a week from Monday or a month. Default:
-   * null, it never resets.
+   * The UTC period after which the limit resets: a day, a week from Monday or a month. Null:
+   * it never resets.
    */
   reset_interval: Schema.optionalKey(Schema.NullOr(LimitReset)),
   /**
    * Whether usage of the callers' own provider keys counts toward `limit_usd`. Only false is
-   * accepted, which is the default.
+   * accepted.
    */
   include_byok_in_budgets: Schema.optionalKey(Schema.Literal(false)),
   /**
    * The only models that its keys may use: at most 10,000 ids of 1 to 256 characters. An entry that
    * ends in `/*`, such as `cohere/*`, stands for every model whose id begins so. A request for
-   * another model is a 403. An empty list allows none. Default: null, all models.
+   * another model is a 403. An empty list allows none. Null: all models.
    */
   allowed_models: Schema.optionalKey(Names),
   /**
    * The models that its keys may not use, even if `allowed_models` has them. Entries and bounds as
-   * in `allowed_models`. Default: null, none.
+   * in `allowed_models`. Null: none.
    */
   ignored_models: Schema.optionalKey(Names),
   /**
    * The only providers that may serve its keys, such as `cohere`: at most 10,000 names of 1 to 256
-   * characters. A request that no provider may serve is a 403. An empty list allows none. Default:
-   * null, all providers.
+   * characters. A request that no provider may serve is a 403. An empty list allows none. Null:
+   * all providers.
    */
   allowed_providers: Schema.optionalKey(Names),
   /**
    * The providers that may not serve its keys, even if `allowed_providers` has them. Bounds as in
-   * `allowed_providers`. Default: null, none.
+   * `allowed_providers`. Null: none.
    */
   ignored_providers: Schema.optionalKey(Names),
-  /** Only null, the default, is accepted: this gateway has no regions. */
+  /** Only null is accepted: this gateway has no regions. */
   allowed_data_regions: Schema.optionalKey(Schema.Null),
-  /** Only null, the default, and an empty list are accepted: this gateway filters no contents. */
+  /** Only null and an empty list are accepted: this gateway filters no contents. */
   content_filters: Schema.optionalKey(Unfiltered),
-  /** Only null, the default, and an empty list are accepted: this gateway filters no contents. */
+  /** Only null and an empty list are accepted: this gateway filters no contents. */
   content_filter_builtins: Schema.optionalKey(Unfiltered),
   /**
-   * Only null, the default, and true are accepted: this gateway does not know which free models
+   * Only null and true are accepted: this gateway does not know which free models
    * publish prompts.
    */
   enable_free_model_publication: Schema.optionalKey(Unrestricted),
   /**
-   * Only null, the default, and true are accepted: this gateway does not know which free models
+   * Only null and true are accepted: this gateway does not know which free models
    * train on requests.
    */
   enable_free_model_training: Schema.optionalKey(Unrestricted),
   /**
-   * Only null, the default, and true are accepted: this gateway does not know which paid models
+   * Only null and true are accepted: this gateway does not know which paid models
    * train on requests.
    */
   enable_paid_model_training: Schema.optionalKey(Unrestricted),
   /**
-   * Only null, the default, and false are accepted: this gateway does not know which providers keep
+   * Only null and false are accepted: this gateway does not know which providers keep
    * no data.
    */
   enforce_zdr: Schema.optionalKey(Unprotected),
@@ -199,7 +199,7 @@ const options = {
 
 /**
  * A new guardrail. A restriction that this gateway cannot enforce is refused with a 400, so that
- * nobody relies on it.
+ * nobody relies on it. Omitted fields are null.
  *
  * @since 0.1.0
  */

@@ -20,6 +20,10 @@ HttpApi.reflect(GatewayApi.GatewayApi, {
 const names = (holds: (declared: Declared) => boolean): ReadonlyArray<string> =>
   declared.filter(holds).map(({ operation }) => operation.identifier)
 
+/** In any order: the order in which the groups are listed is not part of the contract. */
+const expectNames = (actual: ReadonlyArray<string>, expected: ReadonlyArray<string>) =>
+  expect(actual.toSorted()).toEqual(expected.toSorted())
+
 const has =
   (status: number) =>
   ({ operation }: Declared): boolean =>
@@ -46,8 +50,8 @@ describe("the traits of the operations", () => {
 
   it("say who may call, as the specification and the contract do", () => {
     const byAccess = (access: Operation.Access) => names(({ operation }) => operation.access === access)
-    expect(byAccess("ordinary key")).toEqual(["rerank", "transcribe", "submitVideo", "createEphemeralKey"])
-    expect(byAccess("any key")).toEqual([
+    expectNames(byAccess("ordinary key"), ["rerank", "transcribe", "submitVideo", "createEphemeralKey"])
+    expectNames(byAccess("any key"), [
       "deleteFile",
       "uploadFile",
       "listFiles",
@@ -81,24 +85,30 @@ describe("the traits of the operations", () => {
   })
 
   it("let exactly rerank, transcription and video submission cost money", () => {
-    expect(names(({ operation }) => Operation.isPaid(operation))).toEqual(["rerank", "transcribe", "submitVideo"])
+    expectNames(
+      names(({ operation }) => Operation.isPaid(operation)),
+      ["rerank", "transcribe", "submitVideo"]
+    )
   })
 
   it("limit per key what the specification and the contract limit", () => {
-    expect(names(({ operation }) => Operation.isRateLimited(operation))).toEqual([
-      "deleteFile",
-      "uploadFile",
-      "listFiles",
-      "getFile",
-      "fileContent",
-      "rerank",
-      "transcribe",
-      "submitVideo",
-      "getVideo",
-      "videoContent",
-      "cancelVideo",
-      "createEphemeralKey"
-    ])
+    expectNames(
+      names(({ operation }) => Operation.isRateLimited(operation)),
+      [
+        "deleteFile",
+        "uploadFile",
+        "listFiles",
+        "getFile",
+        "fileContent",
+        "rerank",
+        "transcribe",
+        "submitVideo",
+        "getVideo",
+        "videoContent",
+        "cancelVideo",
+        "createEphemeralKey"
+      ]
+    )
   })
 
   it("name a body limit exactly where the operation has a 413", () => {
@@ -117,17 +127,15 @@ describe("the traits of the operations", () => {
 
   it("allow a repetition by key exactly where the endpoint accepts an Idempotency-Key", () => {
     const byKey = names(({ operation }) => operation.idempotency === "by key")
-    expect(byKey).toEqual(["uploadFile", "rerank", "transcribe", "submitVideo", "createKey", "addCredits"])
+    expectNames(byKey, ["uploadFile", "rerank", "transcribe", "submitVideo", "createKey", "addCredits"])
     expect(names(({ endpoint }) => endpoint.headers !== undefined)).toEqual(byKey)
   })
 
   it("allow every repetition except of a POST that does its work again", () => {
-    expect(names(({ operation }) => operation.idempotency === "never")).toEqual([
-      "createGuardrail",
-      "createByokKey",
-      "rotateWebhookSecret",
-      "createDestination"
-    ])
+    expectNames(
+      names(({ operation }) => operation.idempotency === "never"),
+      ["createGuardrail", "createByokKey", "rotateWebhookSecret", "createDestination"]
+    )
   })
 
   it("let an ephemeral key be restricted to what an ordinary key may call, except creating ephemeral keys", () => {
