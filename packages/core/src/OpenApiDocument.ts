@@ -16,6 +16,7 @@ import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 import * as Groups from "./GatewayApi.ts"
 import * as GatewayError from "./GatewayError.ts"
+import { codeSamples } from "./internal/openApi/codeSamples.ts"
 import * as Components from "./internal/openApi/components.ts"
 import { descriptions } from "./internal/openApi/descriptions.ts"
 import * as JsonSchema from "./internal/openApi/jsonSchema.ts"
@@ -237,7 +238,8 @@ export const make = (): { readonly [key: string]: unknown } => {
       security: source["security"],
       parameters: isBinary ? [...parameters, ...Responses.rangeParameters] : parameters,
       ...(source["requestBody"] === undefined ? {} : { requestBody: requestBody(source["requestBody"], declaration) }),
-      responses
+      responses,
+      ...(reference === undefined ? {} : { "x-codeSamples": codeSamples(operation, reference, isBinary) })
     }
   }
 

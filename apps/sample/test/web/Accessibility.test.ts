@@ -1,29 +1,9 @@
 // Usable by keyboard and by ear, on a narrow and on a wide screen, in light and in dark, and nothing jumps.
-import { readFileSync } from "node:fs"
-import { fileURLToPath } from "node:url"
-import type axe from "axe-core"
-import type { Page } from "playwright-core"
 import { describe, expect, it } from "vitest"
+import { findings, loadAxe } from "./support/Axe.ts"
 import { fixture, hasBrowser } from "./support/Fixture.ts"
 import * as Panels from "./support/Panels.ts"
 import { places, type Site } from "./support/Site.ts"
-
-const axeSource = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8")
-
-/** What axe finds in the page as it stands, in words. */
-const findings = (page: Page): Promise<ReadonlyArray<string>> =>
-  page.evaluate(async () => {
-    const { axe: checker } = globalThis as typeof globalThis & { readonly axe: typeof axe }
-    const { violations } = await checker.run(document, {
-      runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-    })
-    return violations.flatMap(({ help, id, impact, nodes }) =>
-      nodes.map((node) => `${impact} ${id}: ${help}: ${node.html} ${node.failureSummary}`)
-    )
-  })
-
-/** The script of axe, past the page's policy, which lets no other script in. */
-const withAxe = (site: Site) => site.page.evaluate(axeSource)
 
 const everyPanel = async (site: Site, gateway: Parameters<typeof Panels.assign>[1]) => {
   await Panels.rank(site)
@@ -50,7 +30,7 @@ describe.runIf(hasBrowser)("everybody", () => {
     ["dark", "wide"]
   ] as const)("in %s, %s: axe finds nothing, and nothing sticks out", async (colorScheme, width) => {
     const site = await visit({ colorScheme, viewport: widths[width] })
-    await withAxe(site)
+    await loadAxe(site.page)
     expect(await findings(site.page)).toEqual([])
     await site.signIn(gateway().apiKey)
     await everyPanel(site, gateway())
@@ -64,7 +44,7 @@ describe.runIf(hasBrowser)("everybody", () => {
 
   it.each(["light", "dark"] as const)("in %s, while something runs: axe finds nothing either", async (colorScheme) => {
     const site = await enter({ colorScheme })
-    await withAxe(site)
+    await loadAxe(site.page)
     // The mouse still rests on the button that began it.
     const panel = await Panels.renderLong(site)
     expect(await findings(site.page)).toEqual([])

@@ -2,55 +2,66 @@
  * The API reference: `/docs` as a page, `/openapi.json` as a document. Everything is served from
  * here; the page loads nothing from other origins.
  */
-import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import * as OpenApiDocument from "@model-gateway/core/OpenApiDocument"
-import { Effect, Layer } from "effect"
+import { Effect, FileSystem, Path } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
-import { HttpApiSwagger } from "effect/http-api"
 import * as FixedAnswer from "../http/FixedAnswer.ts"
+import * as ReferencePage from "./ReferencePage.ts"
 
-/** Scripts and styles are inline. Requests may only go to this service. */
+/** Requests may only go to this service. The script of the page writes styles into its elements. */
 const policy = [
   "default-src 'none'",
-  "script-src 'unsafe-inline'",
+  "script-src 'self'",
   "style-src 'unsafe-inline'",
   "img-src 'self' data:",
-  "font-src data:",
   "connect-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'"
 ].join("; ")
 
-const confined = (response: HttpServerResponse.HttpServerResponse): HttpServerResponse.HttpServerResponse =>
-  HttpServerResponse.setHeader(response, "content-security-policy", policy)
+const headers = {
+  "content-security-policy": policy,
+  "referrer-policy": "no-referrer",
+  "cross-origin-opener-policy": "same-origin"
+}
 
-/** The page is 2 MB, nearly all of it scripts. */
-const packed = HttpRouter.middleware(
-  Effect.sync(() => {
-    let page: FixedAnswer.FixedAnswer | undefined
-    return (effect) =>
-      Effect.flatMap(effect, (response) => {
-        const { body } = response
-        if (body._tag !== "Uint8Array") return Effect.succeed(confined(response))
-        page ??= FixedAnswer.make(body.body, body.contentType)
-        return Effect.map(page, confined)
+const document = Effect.sync(() => OpenApiDocument.make())
+
+/** The build copies it from the package `openapi-explorer`. */
+const script = Effect.gen(function* () {
+  const path = yield* (yield* Path.Path).fromFileUrl(new URL("./openapi-explorer.min.js", import.meta.url))
+  return yield* (yield* FileSystem.FileSystem).readFile(path)
+}).pipe(Effect.orDie)
+
+const text = (content: string): Uint8Array => new TextEncoder().encode(content)
+
+/** Routes of the page, its script and the document. */
+export const layer = HttpRouter.use((router) =>
+  Effect.gen(function* () {
+    const context = yield* Effect.context<FileSystem.FileSystem | Path.Path>()
+    /** Made for the first request. */
+    const route = (
+      path: `/${string}`,
+      contentType: string,
+      content: Effect.Effect<Uint8Array, never, FileSystem.FileSystem | Path.Path>
+    ) =>
+      Effect.gen(function* () {
+        const answer = yield* Effect.cached(
+          Effect.map(Effect.provideContext(content, context), (bytes) => FixedAnswer.make(bytes, contentType))
+        )
+        yield* router.add("GET", path, Effect.map(Effect.flatten(answer), HttpServerResponse.setHeaders(headers)))
       })
+    yield* route(
+      "/docs",
+      "text/html; charset=utf-8",
+      Effect.map(document, (spec) => text(ReferencePage.make(spec)))
+    )
+    yield* route("/docs/openapi-explorer.js", "text/javascript; charset=utf-8", script)
+    yield* route(
+      "/openapi.json",
+      "application/json",
+      Effect.map(document, (spec) => text(JSON.stringify(spec)))
+    )
   })
 )
-
-const page = HttpApiSwagger.layer(GatewayApi, { path: "/docs" }).pipe(Layer.provide(packed.layer))
-
-const document = HttpRouter.use((router) => {
-  let answer: FixedAnswer.FixedAnswer | undefined
-  const make = () =>
-    FixedAnswer.make(new TextEncoder().encode(JSON.stringify(OpenApiDocument.make())), "application/json")
-  return router.add(
-    "GET",
-    "/openapi.json",
-    Effect.suspend(() => (answer ??= make()))
-  )
-})
-
-/** Both routes. */
-export const layer = Layer.mergeAll(page, document)

@@ -8,7 +8,8 @@ it.layer(layer(), { excludeTestServices: true })("the API reference", (it) => {
     Effect.gen(function* () {
       const { ask } = yield* TestGateway
       for (const [path, type] of [
-        ["/docs", "text/html"],
+        ["/docs", "text/html; charset=utf-8"],
+        ["/docs/openapi-explorer.js", "text/javascript; charset=utf-8"],
         ["/openapi.json", "application/json"]
       ] as const) {
         const plain = yield* ask(path, { key: null })
@@ -54,6 +55,7 @@ it.layer(layer(), { excludeTestServices: true })("the API reference", (it) => {
       for (const accept of ["br", "identity"]) {
         const { headers } = yield* ask("/docs", { key: null, headers: { "accept-encoding": accept } })
         expect(headers["content-security-policy"]).toContain("default-src 'none'")
+        expect(headers["content-security-policy"]).toContain("script-src 'self'")
       }
     })
   )

@@ -1,0 +1,53 @@
+// The API reference at /docs: readable by everybody, complete without a network, and able to try a call.
+import { describe, expect, it } from "vitest"
+import { findings, loadAxe } from "./support/Axe.ts"
+import { fixture, hasBrowser } from "./support/Fixture.ts"
+
+const rerank = "/docs#?route=post-/rerank"
+
+describe.runIf(hasBrowser)("the API reference", () => {
+  const { gateway, visit } = fixture()
+
+  it.each([
+    ["light", 360],
+    ["light", 1440],
+    ["dark", 360],
+    ["dark", 1440]
+  ] as const)(
+    "in %s, %i pixels wide: axe finds nothing serious, and nothing sticks out",
+    async (colorScheme, width) => {
+      const { complaints, page, strays } = await visit({ colorScheme, viewport: { width, height: 900 } })
+      await page.goto(gateway().origin + rerank)
+      const errors = page.locator("[slot='post-/rerank']")
+      await errors.getByText("Errors: 400, 401").click()
+      await errors.getByText("Add credits, or raise the limit").waitFor()
+      await loadAxe(page)
+      expect((await findings(page)).filter((finding) => !finding.startsWith("moderate"))).toEqual([])
+      expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0)
+      expect([complaints, strays]).toEqual([[], []])
+    }
+  )
+
+  it("tries a call with a key that stays in the page", async () => {
+    const { page } = await visit({ viewport: { width: 1440, height: 900 } })
+    await page.goto(gateway().origin + "/docs#?route=auth")
+    await page.locator("input.api-key-input").fill(gateway().apiKey)
+    await page.getByRole("button", { name: "Set" }).click()
+    await page.goto(gateway().origin + "/docs#?route=get-/key")
+    await page.getByRole("button", { name: "Execute" }).click()
+    await page.getByText('"is_management_key"').first().waitFor()
+    const kept = () => page.evaluate(() => JSON.stringify([localStorage, sessionStorage, document.cookie]))
+    expect(await kept()).not.toContain(gateway().apiKey)
+  })
+
+  it("loads in less than 300 KB", async () => {
+    const sizes = await Promise.all(
+      ["/docs", "/docs/openapi-explorer.js", "/openapi.json"].map(async (path) => {
+        const response = await fetch(gateway().origin + path, { headers: { "accept-encoding": "br" } })
+        return Number(response.headers.get("content-length"))
+      })
+    )
+    expect(sizes.every((size) => size > 1000)).toBe(true)
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(300_000)
+  })
+})

@@ -1,0 +1,22 @@
+// What axe finds in a page.
+import { readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import type axe from "axe-core"
+import type { Page } from "playwright-core"
+
+const source = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8")
+
+/** Runs the script of axe, past the page's policy, which lets no other script in. */
+export const loadAxe = (page: Page): Promise<unknown> => page.evaluate(source)
+
+/** What axe finds in the page as it stands, in words. */
+export const findings = (page: Page): Promise<ReadonlyArray<string>> =>
+  page.evaluate(async () => {
+    const { axe: checker } = globalThis as typeof globalThis & { readonly axe: typeof axe }
+    const { violations } = await checker.run(document, {
+      runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+    })
+    return violations.flatMap(({ help, id, impact, nodes }) =>
+      nodes.map((node) => `${impact} ${id}: ${help}: ${node.html} ${node.failureSummary}`)
+    )
+  })

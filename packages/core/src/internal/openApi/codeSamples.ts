@@ -1,0 +1,159 @@
+/**
+ * Programs that make one call, for the API reference. They read the gateway's address and the key
+ * from the environment variables of the Node client.
+ */
+import type { Operation, Reference } from "../../Operation.ts"
+
+/** An entry of the OpenAPI extension `x-codeSamples`. */
+export interface CodeSample {
+  /** For the highlighting of the syntax. */
+  readonly lang: string
+  readonly label: string
+  readonly source: string
+}
+
+type Json = null | boolean | number | string | ReadonlyArray<Json> | { readonly [key: string]: Json }
+
+interface Dialect {
+  readonly null: string
+  readonly true: string
+  readonly false: string
+  readonly key: (name: string) => string
+}
+
+const javaScript: Dialect = {
+  null: "null",
+  true: "true",
+  false: "false",
+  key: (name) => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name))
+}
+
+const python: Dialect = { null: "None", true: "True", false: "False", key: (name) => JSON.stringify(name) }
+
+/** A value as a literal. Values that fit stay on one line. */
+const literal = (value: Json, dialect: Dialect, indent = ""): string => {
+  if (value === null) return dialect.null
+  if (typeof value === "boolean") return value ? dialect.true : dialect.false
+  if (typeof value !== "object") return JSON.stringify(value)
+  const inner = `${indent}  `
+  const [open, close] = Array.isArray(value) ? ["[", "]"] : ["{", "}"]
+  const members = Array.isArray(value)
+    ? value.map((item: Json) => literal(item, dialect, inner))
+    : Object.entries(value).map(([name, member]) => `${dialect.key(name)}: ${literal(member, dialect, inner)}`)
+  if (members.length === 0) return `${open}${close}`
+  const space = open === "{" ? " " : ""
+  const line = `${open}${space}${members.join(", ")}${space}${close}`
+  if (line.length <= 72 && !line.includes("\n")) return line
+  return `${open}\n${inner}${members.join(`,\n${inner}`)}\n${indent}${close}`
+}
+
+/** A text in single quotes of a shell. */
+const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
+
+type Example = NonNullable<Reference<unknown>["example"]>
+
+const pathOf = ({ method, path }: Operation, { params = {}, query = {} }: Example): string => {
+  const filled = path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? `{${name}}`))
+  const pairs = Object.entries(query).map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
+  return pairs.length === 0 || method === "POST" ? filled : `${filled}?${pairs.join("&")}`
+}
+
+const curl = (operation: Operation, example: Example, isBytes: boolean): string => {
+  const { file, request } = example
+  const hasBody = request !== undefined || file !== undefined
+  return [
+    ...(operation.method === (hasBody ? "POST" : "GET") ? [] : [`-X ${operation.method}`]),
+    `"$MODEL_GATEWAY_BASE_URL${pathOf(operation, example)}"`,
+    `-H "Authorization: Bearer $MODEL_GATEWAY_API_KEY"`,
+    ...(request === undefined
+      ? []
+      : [`-H "Content-Type: application/json"`, `-d ${quoted(JSON.stringify(request, null, 2))}`]),
+    ...(file === undefined ? [] : [`-F file=@${file}`]),
+    ...(isBytes ? ["--output content"] : [])
+  ]
+    .join(" \\\n  ")
+    .replace(/^/, "curl ")
+}
+
+const fetchSample = (operation: Operation, example: Example, isBytes: boolean): string => {
+  const { file, request } = example
+  const url = `\`\${process.env.MODEL_GATEWAY_BASE_URL}${pathOf(operation, example)}\``
+  return [
+    ...(file === undefined
+      ? []
+      : [
+          `import { openAsBlob } from "node:fs"`,
+          "",
+          "const form = new FormData()",
+          `form.append("file", await openAsBlob(${JSON.stringify(file)}), ${JSON.stringify(file)})`
+        ]),
+    `const response = await fetch(${url}, {`,
+    ...(operation.method === "GET" ? [] : [`  method: "${operation.method}",`]),
+    "  headers: {",
+    `    authorization: \`Bearer \${process.env.MODEL_GATEWAY_API_KEY}\`${request === undefined ? "" : ","}`,
+    ...(request === undefined ? [] : [`    "content-type": "application/json"`]),
+    `  }${request === undefined && file === undefined ? "" : ","}`,
+    ...(request === undefined ? [] : [`  body: JSON.stringify(${literal(request, javaScript, "  ")})`]),
+    ...(file === undefined ? [] : ["  body: form"]),
+    "})",
+    "if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`)",
+    isBytes ? "const bytes = await response.arrayBuffer()" : "console.log(await response.json())"
+  ].join("\n")
+}
+
+const pythonSample = (operation: Operation, example: Example, isBytes: boolean): string => {
+  const { file, request } = example
+  return [
+    "import os",
+    "",
+    "import requests",
+    "",
+    `response = requests.${operation.method.toLowerCase()}(`,
+    `  f"{os.environ['MODEL_GATEWAY_BASE_URL']}${pathOf(operation, example)}",`,
+    `  headers={"Authorization": f"Bearer {os.environ['MODEL_GATEWAY_API_KEY']}"},`,
+    ...(request === undefined ? [] : [`  json=${literal(request, python, "  ")},`]),
+    ...(file === undefined ? [] : [`  files={"file": open(${JSON.stringify(file)}, "rb")},`]),
+    ")",
+    "response.raise_for_status()",
+    isBytes ? `open("content", "wb").write(response.content)` : "print(response.json())"
+  ].join("\n")
+}
+
+const effectSample = (client: string, example: Example, isBytes: boolean): string => {
+  const { file, params = {}, query, request } = example
+  const [module = ""] = client.split(".")
+  const body = request ?? query
+  const args = [
+    ...Object.values(params).map((value) => JSON.stringify(value)),
+    ...(file === undefined ? [] : ["{ file }"]),
+    ...(body === undefined ? [] : [literal(body, javaScript)])
+  ]
+  const call = args.length === 0 && client === "CurrentKey.get" ? client : `${client}(${args.join(", ")})`
+  return [
+    `import { ${module} } from "@model-gateway/core"`,
+    `import { ${file === undefined ? "" : "NodeFile, "}NodeGateway } from "@model-gateway/node"`,
+    `import { Effect${isBytes ? ", Stream" : ""} } from "effect"`,
+    "",
+    ...(file === undefined
+      ? [`const call = ${isBytes ? `Stream.mkUint8Array(${call})` : call}`]
+      : [
+          `const file = NodeFile.fromPath(${JSON.stringify(file)})`,
+          `const call = Effect.flatMap(file, (file) => ${call})`
+        ]),
+    "const result = await Effect.runPromise(Effect.provide(call, NodeGateway.layerConfig()))"
+  ].join("\n")
+}
+
+/** The same call in four ways. `isBytes`: the response is a stream of bytes. */
+export const codeSamples = (
+  operation: Operation,
+  { client, example = {} }: Reference<unknown>,
+  isBytes: boolean
+): ReadonlyArray<CodeSample> => [
+  { lang: "bash", label: "curl", source: curl(operation, example, isBytes) },
+  ...(client === undefined
+    ? []
+    : [{ lang: "typescript", label: "TypeScript", source: effectSample(client, example, isBytes) }]),
+  { lang: "javascript", label: "fetch", source: fetchSample(operation, example, isBytes) },
+  { lang: "python", label: "Python", source: pythonSample(operation, example, isBytes) }
+]

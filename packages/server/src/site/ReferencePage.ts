@@ -1,0 +1,142 @@
+/**
+ * The page of the API reference. The custom element `openapi-explorer` shows the OpenAPI document;
+ * this page adds the colors and a table of the errors of each operation.
+ */
+import { Schema } from "effect"
+
+const escaped = (text: string): string =>
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;")
+
+/** A description as HTML: escaped, with `code`. */
+const inline = (text: string): string => escaped(text).replaceAll(/`([^`]+)`/g, "<code>$1</code>")
+
+const advice: Readonly<Record<string, string>> = {
+  400: "Correct the fields that <code>error.metadata.issues</code> lists.",
+  401: "Check the key. Do not retry.",
+  402: "Add credits, or raise the limit that the message names.",
+  403: "Use a key of the required kind, or change the guardrail.",
+  404: "Check the identifier and the workspace.",
+  413: "Send a smaller body.",
+  429: "Retry after the seconds in <code>Retry-After</code>.",
+  500: "Retry, with the same <code>Idempotency-Key</code> if the operation has one. Report the value of <code>x-request-id</code> if it lasts.",
+  502: "Retry, with the same <code>Idempotency-Key</code> if the operation has one, or choose another model.",
+  503: "Retry after the seconds in <code>Retry-After</code>.",
+  504: "Retry with the same <code>Idempotency-Key</code>, or send shorter audio.",
+  524: "Retry, with the same <code>Idempotency-Key</code> if the operation has one, or choose another model.",
+  529: "Retry after the seconds in <code>Retry-After</code>, or choose another model."
+}
+
+const errorsOf = (id: string, errors: ReadonlyArray<readonly [status: string, description: string]>): string => {
+  if (errors.length === 0) return ""
+  const rows = errors.map(
+    ([status, description]) =>
+      `<tr><th scope="row">${status}</th><td>${inline(description)}</td><td>${advice[status] ?? ""}</td></tr>`
+  )
+  return `<details slot="${escaped(id)}" class="errors"><summary>Errors: ${errors.map(([status]) => status).join(", ")}</summary>
+<table><thead><tr><th scope="col">Status</th><th scope="col">Meaning</th><th scope="col">What to do</th></tr></thead><tbody>
+${rows.join("\n")}
+</tbody></table></details>`
+}
+
+/** What this page reads of the OpenAPI document. */
+const Document = Schema.Struct({
+  info: Schema.Struct({ title: Schema.String }),
+  paths: Schema.Record(
+    Schema.String,
+    Schema.Record(
+      Schema.String,
+      Schema.Struct({
+        responses: Schema.Record(Schema.String, Schema.Struct({ $ref: Schema.optionalKey(Schema.String) }))
+      })
+    )
+  ),
+  components: Schema.Struct({
+    responses: Schema.Record(Schema.String, Schema.Struct({ description: Schema.String }))
+  })
+})
+
+/** The element computes with these colors, and reads only colors without functions. */
+const computed = ["purple", "red", "orange", "yellow", "green", "blue", "gray"]
+  .map((name) => `@property --${name} { syntax: "<color>"; inherits: true; initial-value: #545d6b; }`)
+  .join("\n")
+
+/** The colors have a contrast of at least 4.5 to 1, in light and in dark. */
+const style = `
+${computed}
+:root { color-scheme: light dark; }
+body { margin: 0; display: flex; flex-direction: column; background: light-dark(#ffffff, #171b21); }
+@media (min-width: 768px) { body { height: 100vh; } openapi-explorer { flex: 1; min-height: 0; } }
+header { display: flex; flex-wrap: wrap; gap: .25rem 1.5rem; align-items: baseline; padding: .75rem 1rem;
+  border-bottom: 1px solid light-dark(#dce0e6, #2b323c); background: light-dark(#f5f6f8, #0f1216);
+  color: light-dark(#171b22, #e7eaef); font: 15px/1.4 system-ui, sans-serif; }
+h1 { margin: 0; font-size: 1.1rem; }
+header a { color: light-dark(#2252cc, #8fb2ff); }
+openapi-explorer {
+  --bg: light-dark(#ffffff, #171b21); --bg2: light-dark(#f5f6f8, #11151a); --bg3: light-dark(#eceff3, #1f252d);
+  --light-bg: light-dark(#eceff3, #1f252d);
+  --fg: light-dark(#171b22, #e7eaef); --fg2: light-dark(#2c333d, #d5dae1); --fg3: light-dark(#454d59, #bcc4cf);
+  --light-fg: light-dark(#545d6b, #a4adba); --placeholder-color: light-dark(#5d6674, #97a1ae);
+  --border-color: light-dark(#c3c9d2, #3a434f); --light-border-color: light-dark(#dce0e6, #2b323c);
+  --input-bg: light-dark(#ffffff, #11151a); --hover-color: light-dark(#f0f2f5, #1f252d);
+  --primary-color: light-dark(#2252cc, #8fb2ff); --primary-btn-text-color: light-dark(#ffffff, #0c1a3a);
+  --secondary-color: light-dark(#2252cc, #8fb2ff);
+  --header-bg: light-dark(#f5f6f8, #0f1216); --header-fg: light-dark(#171b22, #e7eaef);
+  --header-color-darker: light-dark(#ffffff, #171b21); --header-color-border: light-dark(#7d8796, #6d7887);
+  --nav-bg-color: light-dark(#f5f6f8, #0f1216); --nav-text-color: light-dark(#2c333d, #d5dae1);
+  --nav-hover-bg-color: light-dark(#e8eefd, #1c2744); --nav-hover-text-color: light-dark(#1b45b0, #a9c4ff);
+  --nav-hover-scrollbar-color: light-dark(#7d8796, #6d7887);
+  --code-fg: light-dark(#2c333d, #d5dae1); --inline-code-fg: light-dark(#8a3208, #f2b078);
+  --code-property-color: light-dark(#7a35b8, #cda4f5); --code-keyword-color: light-dark(#1b45b0, #a9c4ff);
+  --code-operator-color: light-dark(#6b4a1c, #e0c08a); --code-border-color: transparent;
+  --green: light-dark(#19784a, #5cd39a); --blue: light-dark(#1b5fa8, #7db8f5); --orange: light-dark(#a2480b, #f2b078);
+  --red: light-dark(#b3261e, #ff9f97); --purple: light-dark(#7a35b8, #cda4f5); --yellow: light-dark(#7a5a00, #e6c65c);
+  --gray: light-dark(#545d6b, #a4adba); --pink: light-dark(#a81d63, #ff9ccb); --white: light-dark(#ffffff, #171b21);
+  --light-green: light-dark(#edf7f1, #16261e); --light-blue: light-dark(#ecf3fb, #162433);
+  --light-orange: light-dark(#fbf1ea, #2b2016); --light-red: light-dark(#fdeeec, #331b1a);
+  --light-purple: light-dark(#f5eefb, #251b30); --light-yellow: light-dark(#fbf6e4, #29240f);
+  --light-gray: light-dark(#f0f2f5, #1f252d);
+  --font-size-regular: 16px; --font-size-small: 14px; --font-size-mono: 14px; --border-radius: 6px;
+}
+.errors { margin: 1rem 0; font: 15px/1.5 system-ui, sans-serif; color: light-dark(#171b22, #e7eaef); }
+.errors summary { cursor: pointer; font-weight: 600; }
+.errors table { border-collapse: collapse; margin-top: .5rem; width: 100%; }
+.errors th, .errors td { border-top: 1px solid light-dark(#dce0e6, #2b323c); padding: .4rem .75rem .4rem 0; text-align: left; vertical-align: top; }
+.errors code { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: .9em; color: light-dark(#8a3208, #f2b078); }
+`
+
+/** The page for an OpenAPI document, which it loads from `/openapi.json`. */
+export const make = (document: unknown): string => {
+  const { components, info, paths } = Schema.decodeUnknownSync(Document)(document)
+  const errors = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { responses }]) =>
+      errorsOf(
+        `${method}-${path}`,
+        Object.entries(responses).flatMap(([status, { $ref }]) => {
+          const response = components.responses[$ref?.split("/").at(-1) ?? ""]
+          return response === undefined ? [] : [[status, response.description] as const]
+        })
+      )
+    )
+  )
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escaped(info.title)} API reference</title>
+<link rel="icon" href="data:,">
+<style>${style}</style>
+<script type="module" src="/docs/openapi-explorer.js"></script>
+</head>
+<body>
+<header>
+<h1>${escaped(info.title)} API</h1>
+<a href="/openapi.json">OpenAPI document</a>
+</header>
+<openapi-explorer spec-url="/openapi.json" hide-server-selection hide-components>
+${errors.join("\n")}
+</openapi-explorer>
+</body>
+</html>
+`
+}
