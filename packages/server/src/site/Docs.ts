@@ -30,7 +30,7 @@ const document = Effect.sync(() => OpenApiDocument.make())
 
 /** The build copies it from the package `openapi-explorer`. */
 const script = Effect.gen(function* () {
-  const path = yield* (yield* Path.Path).fromFileUrl(new URL("./openapi-explorer.min.js", import.meta.url))
+  const path = yield* (yield* Path.Path).fromFileUrl(new URL("../../assets/openapi-explorer.min.js", import.meta.url))
   return yield* (yield* FileSystem.FileSystem).readFile(path)
 }).pipe(Effect.orDie)
 
