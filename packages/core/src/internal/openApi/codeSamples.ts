@@ -75,6 +75,8 @@ const curl = (operation: Operation, example: Example, isBytes: boolean): string 
     .replace(/^/, "curl ")
 }
 
+const imported = (names: string, from: string): string => `import { ${names} } from ${JSON.stringify(from)}`
+
 const fetchSample = (operation: Operation, example: Example, isBytes: boolean): string => {
   const { file, request } = example
   const url = `\`\${process.env.MODEL_GATEWAY_BASE_URL}${pathOf(operation, example)}\``
@@ -82,7 +84,7 @@ const fetchSample = (operation: Operation, example: Example, isBytes: boolean): 
     ...(file === undefined
       ? []
       : [
-          `import { openAsBlob } from "node:fs"`,
+          imported("openAsBlob", "node:fs"),
           "",
           "const form = new FormData()",
           `form.append("file", await openAsBlob(${JSON.stringify(file)}), ${JSON.stringify(file)})`
@@ -130,9 +132,9 @@ const effectSample = (client: string, example: Example, isBytes: boolean): strin
   ]
   const call = args.length === 0 && client === "CurrentKey.get" ? client : `${client}(${args.join(", ")})`
   return [
-    `import { ${module} } from "@model-gateway/core"`,
-    `import { ${file === undefined ? "" : "NodeFile, "}NodeGateway } from "@model-gateway/node"`,
-    `import { Effect${isBytes ? ", Stream" : ""} } from "effect"`,
+    imported(module, "@model-gateway/core"),
+    imported(file === undefined ? "NodeGateway" : "NodeFile, NodeGateway", "@model-gateway/node"),
+    imported(isBytes ? "Effect, Stream" : "Effect", "effect"),
     "",
     ...(file === undefined
       ? [`const call = ${isBytes ? `Stream.mkUint8Array(${call})` : call}`]
