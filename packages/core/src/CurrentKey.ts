@@ -153,6 +153,7 @@ export const currentKey = Operation.make("currentKey", "GET", "/key", {
 export const currentKeyEndpoint = Operation.endpoint(currentKey, () => ({
   reference: {
     summary: "Get the calling key",
+    client: "CurrentKey.get",
     example: {
       response: {
         data: {

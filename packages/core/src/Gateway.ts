@@ -35,7 +35,6 @@ import {
   layer as layerClient,
   make as makeClient,
   type OffsetPageOptions,
-  type PageOptions,
   type RangeOptions
 } from "./GatewayClient.ts"
 import type { GatewayConfig } from "./GatewayConfig.ts"
@@ -147,9 +146,7 @@ export class Gateway extends Context.Service<
       options?: CallOptions
     ) => Effect.Effect<Keys.CreateResponse, Keys.Failure>
     /** Lists keys, newest first. With `parent_hash`: that key's unexpired ephemeral keys. */
-    readonly listKeys: (
-      options?: Files.Scope & PageOptions & { readonly parent_hash?: string | undefined }
-    ) => Effect.Effect<Keys.ListResponse, Keys.Failure>
+    readonly listKeys: (options?: Keys.ListOptions) => Effect.Effect<Keys.ListResponse, Keys.Failure>
     readonly getKey: (hash: string) => Effect.Effect<Keys.Key, Keys.Failure>
     readonly updateKey: (hash: string, request: Keys.UpdateRequest) => Effect.Effect<Keys.Key, Keys.Failure>
     readonly deleteKey: (hash: string) => Effect.Effect<void, Keys.Failure>

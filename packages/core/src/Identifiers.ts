@@ -4,6 +4,7 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
+import * as SchemaGetter from "effect/SchemaGetter"
 import { isMaxCharacters } from "./internal/characters.ts"
 
 /**
@@ -126,6 +127,18 @@ export const IdempotencyKey = Schema.String.check(
 export const Decimal = Schema.String.check(
   Schema.isPattern(/^-?\d+(\.\d+)?(e[+-]?\d+)?$/i, { expected: "a number in decimal digits" })
 ).pipe(Schema.decodeTo(Schema.FiniteFromString))
+
+/**
+ * `true` or `false` in a query.
+ *
+ * @since 0.1.0
+ */
+export const BooleanText = Schema.Literals(["true", "false"]).pipe(
+  Schema.decodeTo(Schema.Boolean, {
+    decode: SchemaGetter.transform((text) => text === "true"),
+    encode: SchemaGetter.transform((flag): "true" | "false" => (flag ? "true" : "false"))
+  })
+)
 
 /**
  * The query parameter that selects a workspace. Default: the caller's default workspace.

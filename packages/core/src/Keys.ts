@@ -10,18 +10,20 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { ClientError } from "./ClientError.ts"
 import { LimitReset } from "./CurrentKey.ts"
-import { type CallOptions, GatewayClient, type PageOptions } from "./GatewayClient.ts"
+import { type CallOptions, GatewayClient } from "./GatewayClient.ts"
 import { BadRequest, Forbidden, InternalServerError, TooManyRequests, Unauthorized } from "./GatewayError.ts"
 import { idempotencyHeaders } from "./Idempotency.ts"
-import { KeyHash, Name, Page, Timestamp, WorkspaceId, WorkspaceScope } from "./Identifiers.ts"
+import { BooleanText, KeyHash, Name, OffsetPage, Page, Timestamp, WorkspaceId } from "./Identifiers.ts"
 import { call, dataOf } from "./internal/call.ts"
+import { isMaxCharacters } from "./internal/characters.ts"
 import { managementErrors } from "./internal/errorSets.ts"
 import { EphemeralRequest } from "./internal/ephemeralRequest.ts"
 import * as Operation from "./Operation.ts"
 import type { Written } from "./internal/written.ts"
 
 /**
- * A spending limit in credits, at least 0, with at most six decimal places. Null means no limit.
+ * A spending limit in credits: from 0 to 1,000,000,000, with at most six decimal places. Null means
+ * no limit.
  *
  * @since 0.1.0
  */
@@ -31,26 +33,62 @@ export const SpendingLimit = Schema.NullOr(
 
 /**
  * An API key's record. `hash` identifies the key. The key's secret text is returned only once, when
- * the key is created.
+ * the key is created. Amounts are in credits (1 credit = 1 USD). Days, weeks and months are UTC
+ * periods: a week starts on Monday.
  *
  * @since 0.1.0
  */
 export const Key = Schema.Struct({
+  /** Identifies the key: the SHA-256 of its text, in 64 hexadecimal digits. */
   hash: Schema.String,
+  /** The name that people chose for it. */
   name: Schema.String,
+  /** The key's prefix and its last three characters, such as `mg_sk_…a1Z`. */
   label: Schema.String,
+  /** The key's workspace, whose credits it spends. */
   workspace_id: Schema.String,
+  /** Whether the key is switched off. A request with it is a 401. */
   disabled: Schema.Boolean,
+  /** Whether this is a management key, which manages and cannot spend. */
   is_management_key: Schema.Boolean,
+  /** Spending limit in credits. Null: only the workspace's credits limit the key. */
   limit: Schema.NullOr(Schema.Finite),
+  /** The credits of `limit` that are left in the current period, at least 0. Null: no limit. */
   limit_remaining: Schema.NullOr(Schema.Finite),
+  /** The period after which the limit resets. Null: it never resets. */
   limit_reset: Schema.NullOr(LimitReset),
+  /** Whether usage of the caller's own provider keys counts toward `limit`. */
   include_byok_in_limit: Schema.Boolean,
+  /** Credits that the key has spent since it was created. */
   usage: Schema.Finite,
+  /** Credits that the key has spent on this UTC day. */
+  usage_daily: Schema.Finite,
+  /** Credits that the key has spent in this UTC week. */
+  usage_weekly: Schema.Finite,
+  /** Credits that the key has spent in this UTC month. */
+  usage_monthly: Schema.Finite,
+  /**
+   * What requests with the caller's own provider keys would have cost since the key was created, in
+   * credits.
+   */
+  byok_usage: Schema.Finite,
+  /** The same, on this UTC day. */
+  byok_usage_daily: Schema.Finite,
+  /** The same, in this UTC week. */
+  byok_usage_weekly: Schema.Finite,
+  /** The same, in this UTC month. */
+  byok_usage_monthly: Schema.Finite,
+  /** The guardrail that the key is assigned to. Null: none. */
   guardrail_id: Schema.NullOr(Schema.String),
+  /** The identifier of the user who created the key. Null: unknown. */
   creator_user_id: Schema.NullOr(Schema.String),
+  /** The identifier of the end user whom the key was created for. Null: none was given. */
+  external_user: Schema.NullOr(Schema.String),
+  /** When the key was created. */
   created_at: Timestamp,
+  /** When the key was last changed. */
   updated_at: Timestamp,
+  /** When the key expires. Null: never. */
   expires_at: Schema.NullOr(Timestamp),
   /**
    * Only on an ephemeral key: the hash of its parent, the key that created it. Name, limits, usage,
@@ -71,22 +109,50 @@ export const Key = Schema.Struct({
 export type Key = { [Field in keyof typeof Key.Type]: (typeof Key.Type)[Field] }
 
 /**
+ * The end user whom a key is created for, as the caller's own system names it.
+ *
+ * @since 0.1.0
+ */
+export const ExternalIdentity = Schema.Struct({
+  /** The end user's identifier: 1 to 256 characters. The key's record shows it. */
+  user: Schema.String.check(Schema.isMinLength(1), isMaxCharacters(256)),
+  /** Not supported: the service makes the text of every key. A request that has it is a 400. */
+  api_key: Schema.optionalKey(Schema.String)
+})
+
+/** @since 0.1.0 */
+export type ExternalIdentity = {
+  [Field in keyof typeof ExternalIdentity.Type]: Written<typeof ExternalIdentity.Type, Field>
+}
+
+/**
  * The properties of a new key.
  *
  * @since 0.1.0
  */
 export const CreateRequest = Schema.Struct({
+  /** The key's name: 1 to 256 characters. Names need not be unique. */
   name: Name,
-  /** Default: the caller's default workspace. */
+  /** The key's workspace: a UUID. Default: the caller's default workspace. */
   workspace_id: Schema.optionalKey(WorkspaceId),
   /**
    * If true, the key can manage keys, guardrails and workspaces but cannot spend. Default: false.
    */
   is_management_key: Schema.optionalKey(Schema.Boolean),
+  /** Spending limit in credits: 0 to 1,000,000,000. Default: null, no limit. */
   limit: Schema.optionalKey(SpendingLimit),
+  /** The period after which the limit resets. Default: null, it never resets. */
   limit_reset: Schema.optionalKey(Schema.NullOr(LimitReset)),
+  /** Whether usage of the caller's own provider keys counts toward `limit`. Default: false. */
   include_byok_in_limit: Schema.optionalKey(Schema.Boolean),
-  expires_at: Schema.optionalKey(Schema.NullOr(Timestamp))
+  /** When the key expires: a time in the future. Default: null, never. */
+  expires_at: Schema.optionalKey(Schema.NullOr(Timestamp)),
+  /**
+   * The identifier of the user who creates the key: 1 to 256 characters, or null. Default: the
+   * creator of the calling key.
+   */
+  creator_user_id: Schema.optionalKey(Schema.NullOr(Schema.String.check(Schema.isMinLength(1), isMaxCharacters(256)))),
+  external: Schema.optionalKey(ExternalIdentity)
 })
 
 /** @since 0.1.0 */
@@ -101,7 +167,12 @@ const Secret = Schema.RedactedFromValue(Schema.String)
  *
  * @since 0.1.0
  */
-export const CreateResponse = Schema.Struct({ data: Key, key: Secret })
+export const CreateResponse = Schema.Struct({
+  /** The new key's record. */
+  data: Key,
+  /** The secret text, `mg_sk_…` or `mg_mk_…`. It is never returned again. */
+  key: Secret
+})
 
 /** @since 0.1.0 */
 export type CreateResponse = { [Field in keyof typeof CreateResponse.Type]: (typeof CreateResponse.Type)[Field] }
@@ -112,11 +183,17 @@ export type CreateResponse = { [Field in keyof typeof CreateResponse.Type]: (typ
  * @since 0.1.0
  */
 export const UpdateRequest = Schema.Struct({
+  /** The new name: 1 to 256 characters. */
   name: Schema.optionalKey(Name),
+  /** True switches the key and its ephemeral keys off, false switches them on again. */
   disabled: Schema.optionalKey(Schema.Boolean),
+  /** The new spending limit in credits: 0 to 1,000,000,000. Null removes the limit. */
   limit: Schema.optionalKey(SpendingLimit),
+  /** The new period after which the limit resets. Null: it never resets. */
   limit_reset: Schema.optionalKey(Schema.NullOr(LimitReset)),
+  /** Whether usage of the caller's own provider keys counts toward `limit`. */
   include_byok_in_limit: Schema.optionalKey(Schema.Boolean),
+  /** When the key expires: a time in the future. Null: never. */
   expires_at: Schema.optionalKey(Schema.NullOr(Timestamp))
 })
 
@@ -124,19 +201,34 @@ export const UpdateRequest = Schema.Struct({
 export type UpdateRequest = { [Field in keyof typeof UpdateRequest.Type]: Written<typeof UpdateRequest.Type, Field> }
 
 /** @since 0.1.0 */
-export const Response = Schema.Struct({ data: Key })
+export const Response = Schema.Struct({
+  /** The key's record. */
+  data: Key
+})
 
 /** @since 0.1.0 */
 export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
 
-/** @since 0.1.0 */
-export const ListResponse = Schema.Struct({ data: Schema.Array(Key), has_more: Schema.Boolean })
+/**
+ * A page of keys, newest first.
+ *
+ * @since 0.1.0
+ */
+export const ListResponse = Schema.Struct({
+  /** The keys of the page. */
+  data: Schema.Array(Key),
+  /** Whether more keys follow the page. */
+  has_more: Schema.Boolean
+})
 
 /** @since 0.1.0 */
 export type ListResponse = { [Field in keyof typeof ListResponse.Type]: (typeof ListResponse.Type)[Field] }
 
 /** @since 0.1.0 */
-export const DeleteResponse = Schema.Struct({ deleted: Schema.Literal(true) })
+export const DeleteResponse = Schema.Struct({
+  /** Always true. */
+  deleted: Schema.Literal(true)
+})
 
 /** @since 0.1.0 */
 export type DeleteResponse = { [Field in keyof typeof DeleteResponse.Type]: (typeof DeleteResponse.Type)[Field] }
@@ -163,6 +255,7 @@ export { type EphemeralOperation, ephemeralOperations, EphemeralRequest } from "
 export const EphemeralResponse = Schema.Struct({
   /** The secret text, `mg_ek_…`. It is never returned again. */
   key: Secret,
+  /** When the key expires: `expires_in` seconds from now, or earlier with its parent. */
   expires_at: Timestamp
 })
 
@@ -171,10 +264,45 @@ export type EphemeralResponse = {
   [Field in keyof typeof EphemeralResponse.Type]: (typeof EphemeralResponse.Type)[Field]
 }
 
-const key = { hash: KeyHash }
+const key = {
+  /** The hash that identifies the key. */
+  hash: KeyHash
+}
+
+const exampleHash = { hash: "9b74c9897bac770ffc029102a200c5de5d1b0d1a6a5f4d7b0e6d3b6f2c8a1e44" }
+
+/** The new ordinary key of the examples. */
+const exampleOf = () =>
+  ({
+    ...exampleHash,
+    name: "search",
+    label: "mg_sk_…a1Z",
+    workspace_id: "7d9d1f9e-3a55-4f0c-9a35-0e4d1b9f6a10",
+    disabled: false,
+    is_management_key: false,
+    limit: 10,
+    limit_remaining: 10,
+    limit_reset: "monthly",
+    include_byok_in_limit: false,
+    usage: 0,
+    usage_daily: 0,
+    usage_weekly: 0,
+    usage_monthly: 0,
+    byok_usage: 0,
+    byok_usage_daily: 0,
+    byok_usage_weekly: 0,
+    byok_usage_monthly: 0,
+    guardrail_id: null,
+    creator_user_id: null,
+    external_user: "customer-17",
+    created_at: "2026-11-20T22:30:00.000Z",
+    updated_at: "2026-11-20T22:30:00.000Z",
+    expires_at: null,
+    ephemeral_keys: 0
+  }) satisfies typeof Key.Encoded
 
 /**
- * POST `/keys`: 200, or one of 400 401 403 404 500. Management keys only, like all of `/keys`
+ * POST `/keys`: 201, or one of 400 401 403 404 500. Management keys only, like all of `/keys`
  * except `/keys/ephemeral`. Supports `Idempotency-Key`: a repeated request returns the same key.
  *
  * @since 0.1.0
@@ -182,7 +310,7 @@ const key = { hash: KeyHash }
 export const createKey = Operation.make("createKey", "POST", "/keys", {
   access: "management key",
   idempotency: "by key",
-  success: CreateResponse,
+  success: CreateResponse.annotate({ httpApiStatus: 201 }),
   error: managementErrors
 })
 
@@ -193,11 +321,19 @@ export const createKey = Operation.make("createKey", "POST", "/keys", {
  */
 export const createKeyEndpoint = Operation.endpoint(createKey, () => ({
   headers: idempotencyHeaders,
-  payload: CreateRequest
+  payload: CreateRequest,
+  reference: {
+    summary: "Create a key",
+    client: "Keys.create",
+    example: {
+      request: { name: "search", limit: 10, limit_reset: "monthly", external: { user: "customer-17" } },
+      response: { data: exampleOf(), key: "mg_sk_…" }
+    }
+  }
 }))
 
 /**
- * POST `/keys/ephemeral`: 200, or one of 400 401 403 429 500. Any ordinary key.
+ * POST `/keys/ephemeral`: 201, or one of 400 401 403 429 500. Any ordinary key.
  *
  * Creates a key (`mg_ek_…`) that lives for at most 15 minutes, for use where a secret cannot be
  * kept, such as in a web page. It has the parent key's permissions, unless the request restricts it
@@ -210,7 +346,7 @@ export const createKeyEndpoint = Operation.endpoint(createKey, () => ({
 export const createEphemeralKey = Operation.make("createEphemeralKey", "POST", "/keys/ephemeral", {
   access: "ordinary key",
   idempotency: "always",
-  success: EphemeralResponse,
+  success: EphemeralResponse.annotate({ httpApiStatus: 201 }),
   error: [BadRequest, Unauthorized, Forbidden, TooManyRequests, InternalServerError]
 })
 
@@ -221,12 +357,20 @@ export const createEphemeralKey = Operation.make("createEphemeralKey", "POST", "
  */
 export const createEphemeralKeyEndpoint = Operation.endpoint(createEphemeralKey, () => ({
   // Null: the request may have no body.
-  payload: [EphemeralRequest, Schema.Null]
+  payload: [EphemeralRequest, Schema.Null],
+  reference: {
+    summary: "Create an ephemeral key",
+    client: "Keys.createEphemeral",
+    example: {
+      request: { expires_in: 300, operations: ["rerank"] },
+      response: { key: "mg_ek_…", expires_at: "2026-11-20T22:35:00.000Z" }
+    }
+  }
 }))
 
 /**
- * GET `/keys`: 200, or one of 400 401 403 404 500. Newest first. Ephemeral keys are listed only
- * when `parent_hash` names their parent.
+ * GET `/keys`: 200, or one of 400 401 403 404 500. Newest first. Disabled keys are listed only with
+ * `include_disabled`, ephemeral keys only when `parent_hash` names their parent.
  *
  * @since 0.1.0
  */
@@ -243,10 +387,21 @@ export const listKeys = Operation.make("listKeys", "GET", "/keys", {
  */
 export const listKeysEndpoint = Operation.endpoint(listKeys, () => ({
   query: {
-    ...WorkspaceScope,
-    ...Page,
+    /** List only the keys of this workspace: a UUID. Default: those of all workspaces. */
+    workspace_id: Schema.optionalKey(WorkspaceId),
+    /** Whether disabled keys are listed too: `true` or `false`. Default: `false`. */
+    include_disabled: Schema.optionalKey(BooleanText),
     /** List only the unexpired ephemeral keys of this parent. */
-    parent_hash: Schema.optionalKey(KeyHash)
+    parent_hash: Schema.optionalKey(KeyHash),
+    /** The number of keys to skip: 0 to 1,000,000. Default: 0. */
+    offset: OffsetPage.offset,
+    /** The number of keys on the page: 1 to 1000. Default: 100. */
+    limit: Page.limit
+  },
+  reference: {
+    summary: "List keys",
+    client: "Keys.list",
+    example: { query: { include_disabled: "true", limit: "100" }, response: { data: [exampleOf()], has_more: false } }
   }
 }))
 
@@ -266,7 +421,14 @@ export const getKey = Operation.make("getKey", "GET", "/keys/:hash", {
  *
  * @since 0.1.0
  */
-export const getKeyEndpoint = Operation.endpoint(getKey, () => ({ params: key }))
+export const getKeyEndpoint = Operation.endpoint(getKey, () => ({
+  params: key,
+  reference: {
+    summary: "Get a key",
+    client: "Keys.get",
+    example: { params: exampleHash, response: { data: exampleOf() } }
+  }
+}))
 
 /**
  * PATCH `/keys/{hash}`: 200, or one of 400 401 403 404 500. Changing an ephemeral key is a 400: its
@@ -285,7 +447,19 @@ export const updateKey = Operation.make("updateKey", "PATCH", "/keys/:hash", {
  *
  * @since 0.1.0
  */
-export const updateKeyEndpoint = Operation.endpoint(updateKey, () => ({ params: key, payload: UpdateRequest }))
+export const updateKeyEndpoint = Operation.endpoint(updateKey, () => ({
+  params: key,
+  payload: UpdateRequest,
+  reference: {
+    summary: "Change a key",
+    client: "Keys.update",
+    example: {
+      params: exampleHash,
+      request: { disabled: true },
+      response: { data: { ...exampleOf(), disabled: true } }
+    }
+  }
+}))
 
 /**
  * DELETE `/keys/{hash}`: 200, or one of 400 401 403 404 500. The key and its ephemeral keys stop
@@ -304,7 +478,14 @@ export const deleteKey = Operation.make("deleteKey", "DELETE", "/keys/:hash", {
  *
  * @since 0.1.0
  */
-export const deleteKeyEndpoint = Operation.endpoint(deleteKey, () => ({ params: key }))
+export const deleteKeyEndpoint = Operation.endpoint(deleteKey, () => ({
+  params: key,
+  reference: {
+    summary: "Delete a key",
+    client: "Keys.remove",
+    example: { params: exampleHash, response: { deleted: true } }
+  }
+}))
 
 /**
  * The errors of {@link createEphemeral}.
@@ -346,18 +527,37 @@ export const create = (
 ): Effect.Effect<CreateResponse, Failure, GatewayClient> => call(createKey, { ...options, json: request })
 
 /**
+ * Selects the keys to list.
+ *
+ * @since 0.1.0
+ */
+export interface ListOptions {
+  /** Default: the workspace of the configuration, or else all workspaces. */
+  readonly workspace_id?: string | undefined
+  /** Whether disabled keys are listed too. Default: false. */
+  readonly include_disabled?: boolean | undefined
+  /** List only the unexpired ephemeral keys of this parent. */
+  readonly parent_hash?: string | undefined
+  /** The number of keys to skip. Default: 0. */
+  readonly offset?: number | undefined
+  /** 1 to 1000. Default: 100. */
+  readonly limit?: number | undefined
+}
+
+/**
  * Lists keys, newest first. With `parent_hash`: that key's unexpired ephemeral keys.
  *
  * @since 0.1.0
  */
-export const list = (
-  options?: PageOptions & {
-    readonly workspace_id?: string | undefined
-    readonly parent_hash?: string | undefined
-  }
-): Effect.Effect<ListResponse, Failure, GatewayClient> =>
+export const list = (options?: ListOptions): Effect.Effect<ListResponse, Failure, GatewayClient> =>
   Effect.flatMap(GatewayClient, ({ workspaceId }) =>
-    call(listKeys, { query: { ...options, workspace_id: options?.workspace_id ?? workspaceId } })
+    call(listKeys, {
+      query: {
+        ...options,
+        include_disabled: options?.include_disabled?.toString(),
+        workspace_id: options?.workspace_id ?? workspaceId
+      }
+    })
   )
 
 /** @since 0.1.0 */

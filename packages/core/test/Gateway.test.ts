@@ -87,6 +87,10 @@ describe("the request line", () => {
     ["POST /api/v1/keys/ephemeral", (client) => client.createEphemeralKey()],
     ["POST /api/v1/keys", (client) => client.createKey({ name: "n" })],
     [`GET /api/v1/keys?workspace_id=${g}`, (client) => client.listKeys({ workspace_id: g })],
+    [
+      "GET /api/v1/keys?include_disabled=true&offset=100",
+      (client) => client.listKeys({ include_disabled: true, offset: 100 })
+    ],
     ["GET /api/v1/keys?parent_hash=h", (client) => client.listKeys({ parent_hash: "h" })],
     ["GET /api/v1/keys/h", (client) => client.getKey("h")],
     ["PATCH /api/v1/keys/h", (client) => client.updateKey("h", { disabled: true })],
@@ -171,8 +175,8 @@ describe("the request line", () => {
         const path = line.slice("GET /api/v1/keys/".length)
         expect(path).not.toMatch(/[/?#\s]/)
         expect(decodeURIComponent(path)).toBe(hash)
-        const query = yield* sentBy((client) => client.listKeys({ after: hash }))
-        expect(new URLSearchParams(query.line.split("?")[1]).get("after")).toBe(hash)
+        const query = yield* sentBy((client) => client.listKeys({ parent_hash: hash }))
+        expect(new URLSearchParams(query.line.split("?")[1]).get("parent_hash")).toBe(hash)
       }
     })
   )

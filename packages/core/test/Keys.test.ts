@@ -20,6 +20,14 @@ const key = {
   limit_reset: null,
   include_byok_in_limit: false,
   usage: 0,
+  usage_daily: 0,
+  usage_weekly: 0,
+  usage_monthly: 0,
+  byok_usage: 0,
+  byok_usage_daily: 0,
+  byok_usage_weekly: 0,
+  byok_usage_monthly: 0,
+  external_user: null,
   guardrail_id: null,
   creator_user_id: null,
   created_at: "2026-11-22T00:00:00Z",
@@ -68,7 +76,7 @@ describe("a new key", () => {
         [path]: {
           post: {
             responses: {
-              200: { content: { "application/json": { schema: { properties: { key: { type: "string" } } } } } }
+              201: { content: { "application/json": { schema: { properties: { key: { type: "string" } } } } } }
             }
           }
         }

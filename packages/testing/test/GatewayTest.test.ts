@@ -285,6 +285,8 @@ const defectOf = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
 const statuses: { readonly [Op in Operation.Operation]?: number } = {
   submitVideo: 202,
   createGuardrail: 201,
+  createKey: 201,
+  createEphemeralKey: 201,
   createByokKey: 201,
   createDestination: 201
 }
@@ -661,7 +663,7 @@ describe("layerHttpClient", () => {
 
       const optional = yield* execute(HttpClientRequest.post("/keys/ephemeral").pipe(bearer))
       const { expires_at, key } = Samples.ephemeralKeyResponse
-      expect(optional).toMatchObject({ status: 200, body: { expires_at, key: Redacted.value(key) } })
+      expect(optional).toMatchObject({ status: 201, body: { expires_at, key: Redacted.value(key) } })
 
       const text = yield* execute(HttpClientRequest.post("/rerank").pipe(bearer, HttpClientRequest.bodyText("hello")))
       expect(text).toMatchObject({ status: 400 })

@@ -124,20 +124,15 @@ const hasDay = (text: string): boolean => {
   return Option.exists(DateTime.make(`${day}T00:00:00Z`), (time) => DateTime.formatIso(time).startsWith(day))
 }
 
-/** All keys of the workspace, newest first, however many pages they are. */
-const allOf = Effect.fnUntraced(
-  function* ({ id: workspaceId, organizationId }: Workspace) {
-    const keys = yield* KeyStore
-    const found: Array<Key> = []
-    for (;;) {
-      const page = yield* keys.list({ organizationId, workspaceId }, { after: found.at(-1)?.hash, limit: 1000 })
-      found.push(...page.items)
-      if (!page.hasMore) return found
-    }
-  },
-  // A running gateway may delete the last key of a page before the next page is read.
-  Effect.retry({ times: 5, while: (error) => error._tag === "UnknownCursor" })
-)
+/** All keys of the workspace, newest first. */
+const allOf = Effect.fnUntraced(function* ({ id: workspaceId, organizationId }: Workspace) {
+  const filter = { organizationId, workspaceId, includeDisabled: true }
+  const { items } = yield* (yield* KeyStore).list(filter, { limit: everything })
+  return items
+})
+
+/** More keys than a database holds. */
+const everything = 1_000_000_000
 
 const list = Command.make(
   "list",

@@ -60,10 +60,7 @@ export class EphemeralKeys extends Context.Service<
     /** An unexpired key of the organization, or null. */
     readonly get: (organizationId: string, hash: string) => Effect.Effect<Descendant | null, StorageError>
     /** The unexpired keys of one parent, newest first. */
-    readonly list: (
-      parent: Key,
-      request?: Page.Request
-    ) => Effect.Effect<Page.Page<Descendant>, Page.UnknownCursor | StorageError>
+    readonly list: (parent: Key, request?: Page.OffsetRequest) => Effect.Effect<Page.Page<Descendant>, StorageError>
     /** The number of unexpired keys for each parent hash. Parents without any are left out. */
     readonly counts: (parentHashes: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, number>, StorageError>
     /** Revokes a key of the organization immediately. Returns whether it existed. */
@@ -153,17 +150,12 @@ export const make = Effect.gen(function* () {
 
   const list: EphemeralKeys["Service"]["list"] = Effect.fn("EphemeralKeys.list")(function* (parent, request) {
     const now = yield* Clock.currentTimeMillis
-    return yield* Page.read(
+    return yield* Page.readAt(
       {
-        start: Page.newestFirst,
-        // The key may have expired since the previous page was read.
-        createdAt: (after) =>
-          Page.createdAt(
-            sql`SELECT created_at FROM ephemeral_keys WHERE hash = ${after} AND parent_hash = ${parent.hash}`
-          ),
-        rows: (place, limit) => sql`${selectAll} WHERE e.parent_hash = ${parent.hash} AND e.expires_at > ${now}
-          AND (e.created_at, e.hash) < (${place.createdAt}, ${place.name})
-          ORDER BY e.created_at DESC, e.hash DESC LIMIT ${limit}`,
+        rows: (limit, offset) => sql`${selectAll} WHERE e.hash IN (
+            SELECT hash FROM ephemeral_keys WHERE parent_hash = ${parent.hash} AND expires_at > ${now}
+            ORDER BY created_at DESC, hash DESC LIMIT ${limit} OFFSET ${offset}
+          ) ORDER BY e.created_at DESC, e.hash DESC`,
         item: descendantRow
       },
       request

@@ -17,6 +17,8 @@ export interface Key {
   readonly isManagement: boolean
   readonly isFreeTier: boolean
   readonly creatorUserId: string | null
+  /** The end user whom the key was created for, as the caller names it. */
+  readonly externalUser: string | null
   readonly expiresAt: number | null
   readonly disabled: boolean
   readonly limit: MicroCredits.MicroCredits | null
@@ -51,7 +53,7 @@ export const endOf = (ephemeral: EphemeralKey, parent: Key): number =>
 
 /** The columns that {@link keyRow} reads from `keys k JOIN budgets b ON b.id = k.hash`. */
 export const keyColumns = `k.hash, k.organization_id, k.workspace_id, k.guardrail_id, k.name, k.label, k.is_management, k.is_free_tier,
-  k.creator_user_id, k.expires_at, k.disabled, k.deleted_at, k.free_daily_limit, k.created_at, k.updated_at,
+  k.creator_user_id, k.external_user, k.expires_at, k.disabled, k.deleted_at, k.free_daily_limit, k.created_at, k.updated_at,
   b.limit_micro, b.limit_reset, b.include_byok`
 
 /** Reads a key. */
@@ -67,6 +69,7 @@ export const keyRow = (row: Row): Key => {
     isManagement: Dialect.bool(row, "is_management"),
     isFreeTier: Dialect.bool(row, "is_free_tier"),
     creatorUserId: Dialect.textOrNull(row, "creator_user_id"),
+    externalUser: Dialect.textOrNull(row, "external_user"),
     expiresAt: Dialect.intOrNull(row, "expires_at"),
     disabled: Dialect.bool(row, "disabled"),
     limit: limit === null ? null : MicroCredits.make(limit),

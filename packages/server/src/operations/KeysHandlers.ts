@@ -20,13 +20,13 @@ import { Idempotency } from "../admission/Idempotency.ts"
 import * as IdempotentRequest from "../admission/IdempotentRequest.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import { invalid } from "../http/Issues.ts"
-import * as Paging from "../http/Paging.ts"
 import * as Timestamp from "../http/Timestamp.ts"
 import { WorkspaceStore } from "../access/WorkspaceStore.ts"
 import { type Descendant, EphemeralKeys } from "../access/EphemeralKeys.ts"
 import { endOf, type Key } from "../access/Key.ts"
 import * as KeyRecords from "../access/KeyRecords.ts"
-import { KeyStore } from "../access/KeyStore.ts"
+import { type KeyFilter, KeyStore } from "../access/KeyStore.ts"
+import type * as Page from "../storage/sql/Page.ts"
 import { handle } from "./Handler.ts"
 
 const invalidField = (path: string, message: string) => invalid([{ path, message }])
@@ -53,6 +53,11 @@ const expiryOf = Effect.fnUntraced(function* (expiresAt: string | null) {
     return yield* invalidField("expires_at", "Expected a time in the future")
   return millis
 })
+
+const ownText = invalidField(
+  "external.api_key",
+  "Expected no key: a caller cannot choose the text of a key, the service makes it"
+)
 
 const missing = () => new NotFound({ error: { message: `${phrases[404]}: there is no such key` } })
 
@@ -128,6 +133,7 @@ const make = Effect.gen(function* () {
     const token = yield* HttpApiBuilder.securityDecode(Authorization.security.bearer)
     const workspace = yield* workspaceOf(caller, request.workspace_id)
     const work = Effect.gen(function* () {
+      if (request.external?.api_key !== undefined) return yield* ownText
       const expiresAt = yield* expiryOf(request.expires_at ?? null)
       const limit = yield* limitOf(request.limit ?? null)
       const salt = yield* DerivedKey.salt(random)
@@ -137,7 +143,8 @@ const make = Effect.gen(function* () {
           workspaceId: workspace.id,
           name: request.name,
           isManagement: request.is_management_key,
-          creatorUserId: caller.creatorUserId,
+          creatorUserId: request.creator_user_id === undefined ? caller.creatorUserId : request.creator_user_id,
+          externalUser: request.external?.user,
           expiresAt,
           limit,
           limitReset: request.limit_reset,
@@ -159,6 +166,7 @@ const make = Effect.gen(function* () {
       {
         operation: "createKey",
         idempotencyKey,
+        status: 201,
         payload: Effect.succeed([workspace.id, JSON.stringify(request)]),
         encode: encodeCreated,
         restore: (stored) => {
@@ -184,33 +192,33 @@ const make = Effect.gen(function* () {
     return { key: created.plain, expires_at: Timestamp.fromMillis(created.ephemeral.expiresAt) }
   })
 
-  const listOrdinary = Effect.fnUntraced(function* (
-    filter: { readonly organizationId: string; readonly workspaceId: string | undefined },
-    cursor: Paging.Cursor
-  ) {
-    const page = yield* Paging.known(orUnavailable(keys.list(filter, cursor)))
+  const listOrdinary = Effect.fnUntraced(function* (filter: KeyFilter, range: Page.OffsetRequest) {
+    const page = yield* orUnavailable(keys.list(filter, range))
     const descendants = yield* orUnavailable(ephemerals.counts(page.items.map(({ hash }) => hash)))
     return { data: yield* Effect.forEach(page.items, (key) => toWire(key, descendants)), has_more: page.hasMore }
   })
 
-  const listDescendants = Effect.fnUntraced(function* (parent: Key, cursor: Paging.Cursor) {
-    const page = yield* Paging.known(orUnavailable(ephemerals.list(parent, cursor)))
+  const listDescendants = Effect.fnUntraced(function* (parent: Key, range: Page.OffsetRequest) {
+    const page = yield* orUnavailable(ephemerals.list(parent, range))
     const record = yield* orUnavailable(records.of(parent))
     return { data: page.items.map((one) => descendantToWire(one, record)), has_more: page.hasMore }
   })
 
   const list = Effect.fnUntraced(function* ({
+    include_disabled: includeDisabled,
     parent_hash,
     workspace_id,
-    ...cursor
-  }: Paging.Cursor & { readonly workspace_id?: string; readonly parent_hash?: string }) {
+    ...range
+  }: Keys.ListOptions) {
     const { key: caller } = yield* currentCaller
     const workspace = workspace_id === undefined ? undefined : yield* workspaceOf(caller, workspace_id)
     const { organizationId } = caller
-    if (parent_hash === undefined) return yield* listOrdinary({ organizationId, workspaceId: workspace?.id }, cursor)
+    if (parent_hash === undefined) {
+      return yield* listOrdinary({ organizationId, workspaceId: workspace?.id, includeDisabled }, range)
+    }
     const parent = yield* found(organizationId, parent_hash)
     if (workspace !== undefined && parent.workspaceId !== workspace.id) return { data: [], has_more: false }
-    return yield* listDescendants(parent, cursor)
+    return yield* listDescendants(parent, range)
   })
 
   const get = Effect.fnUntraced(function* (hash: string) {

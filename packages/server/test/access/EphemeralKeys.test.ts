@@ -145,7 +145,7 @@ describe("EphemeralKeys", () => {
       const { ephemeral: second } = yield* ephemerals.create(parent, minutes(15))
       yield* TestClock.setTime(2)
       const { ephemeral: third } = yield* ephemerals.create(parent, minutes(15))
-      const page = yield* ephemerals.list(parent, { after: third.hash, limit: 1 })
+      const page = yield* ephemerals.list(parent, { offset: 1, limit: 1 })
       expect(page).toEqual({ items: [{ ephemeral: second, parent }], hasMore: true })
       expect((yield* ephemerals.list(parent)).items.map(({ ephemeral }) => ephemeral)).toEqual([third, second, first])
       expect(yield* ephemerals.counts([parent.hash, childless.hash])).toEqual(

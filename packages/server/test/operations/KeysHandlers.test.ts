@@ -81,7 +81,8 @@ it.layer(layer({ freeDailyRequests: 7 }), { excludeTestServices: true })("/keys"
         concurrency: 2
       })
       const third = yield* create({ name: "once" }, "k1")
-      expect([first.status, second.text, third.text]).toEqual([200, first.text, first.text])
+      expect([first.status, second.text, third.text]).toEqual([201, first.text, first.text])
+      expect([second.status, third.status]).toEqual([201, 201])
       expect(third.headers["idempotent-replayed"]).toBe("true")
       expect(third.headers["content-type"]).toMatch(/^application\/json/)
       const made = created(first.text)
@@ -97,7 +98,7 @@ it.layer(layer({ freeDailyRequests: 7 }), { excludeTestServices: true })("/keys"
       // A failure leaves the idempotency key free.
       const past = yield* create({ name: "p", expires_at: "2001-01-01T00:00:00Z" }, "k3")
       expect([past.status, issuePaths(past)]).toEqual([400, ["expires_at"]])
-      expect((yield* create({ name: "p" }, "k3")).status).toBe(200)
+      expect((yield* create({ name: "p" }, "k3")).status).toBe(201)
 
       const management = created((yield* create({ name: "m", is_management_key: true }, "k4")).text)
       expect(created((yield* create({ name: "m", is_management_key: true }, "k4")).text)).toEqual(management)
@@ -118,14 +119,74 @@ it.layer(layer({ freeDailyRequests: 7 }), { excludeTestServices: true })("/keys"
       for (const name of ["one", "two", "three"]) yield* post(path, { name }, { key })
       const first = many((yield* ask(`${path}?limit=2`, { key })).text)
       expect([first.data.map(({ name }) => name), first.has_more]).toEqual([["three", "two"], true])
-      const rest = many((yield* ask(`${path}?limit=100&after=${first.data[1]?.hash}`, { key })).text)
+      const rest = many((yield* ask(`${path}?limit=100&offset=2`, { key })).text)
       expect([rest.data[0]?.name, rest.has_more]).toEqual(["one", false])
-      const lost = yield* ask(`${path}?after=nothing`, { key })
-      expect([lost.status, issuePaths(lost)]).toEqual([400, ["after"]])
       for (const limit of ["0", "1001", "1.5", "many"]) {
         const wrong = yield* ask(`${path}?limit=${limit}`, { key })
         expect([limit, wrong.status, issuePaths(wrong)[0]]).toEqual([limit, 400, "limit"])
       }
+    })
+  )
+
+  it.effect("lists disabled keys only if they are asked for", () =>
+    Effect.gen(function* () {
+      const { ask, managementKey: key } = yield* TestGateway
+      const { hash } = created((yield* post(path, { name: "off" }, { key })).text).data
+      const lists = (query: string) =>
+        Effect.map(ask(`${path}?limit=1${query}`, { key }), ({ text }) => many(text).data[0]?.hash === hash)
+      expect(yield* lists("")).toBe(true)
+      yield* post(`${path}/${hash}`, { disabled: true }, { key, method: "PATCH" })
+      expect([yield* lists(""), yield* lists("&include_disabled=false")]).toEqual([false, false])
+      expect(yield* lists("&include_disabled=true")).toBe(true)
+      const wrong = yield* ask(`${path}?include_disabled=yes`, { key })
+      expect([wrong.status, issuePaths(wrong)]).toEqual([400, ["include_disabled"]])
+    })
+  )
+
+  it.effect("keeps whom a key is for and who created it, and does not accept a caller's own text of a key", () =>
+    Effect.gen(function* () {
+      const { ask, managementKey: key } = yield* TestGateway
+      const create = (body: object) => post(path, { name: "partner", ...body }, { key })
+      const made = created((yield* create({ external: { user: "customer-17" }, creator_user_id: "user_7" })).text)
+      expect(made.data).toMatchObject({ external_user: "customer-17", creator_user_id: "user_7" })
+      expect(one((yield* ask(`${path}/${made.data.hash}`, { key })).text).data).toEqual(made.data)
+      expect(record((yield* ask("/api/v1/key", { key: made.key })).text).data.creator_user_id).toBe("user_7")
+      expect(created((yield* create({ creator_user_id: null })).text).data).toMatchObject({
+        external_user: null,
+        creator_user_id: null
+      })
+      const newest = Effect.map(ask(`${path}?limit=1`, { key }), ({ text }) => text)
+      const before = yield* newest
+      for (const [body, issue] of [
+        [{ external: { user: "u", api_key: "x".repeat(40) } }, "external.api_key"],
+        [{ external: {} }, "external.user"],
+        [{ external: { user: "" } }, "external.user"],
+        [{ external: { user: "u".repeat(257) } }, "external.user"],
+        [{ creator_user_id: "" }, "creator_user_id"]
+      ] as const) {
+        const refused = yield* create(body)
+        expect([issue, refused.status, issuePaths(refused)]).toEqual([issue, 400, [issue]])
+        expect(refused.text).not.toContain("x".repeat(40))
+      }
+      expect(yield* newest).toBe(before)
+    })
+  )
+
+  it.effect("counts what a key has spent by day, week and month", () =>
+    Effect.gen(function* () {
+      const { ask, managementKey: key } = yield* TestGateway
+      const made = created((yield* post(path, { name: "spends" }, { key })).text)
+      const nothing = { usage: 0, usage_daily: 0, usage_weekly: 0, usage_monthly: 0, byok_usage: 0 }
+      expect(made.data).toMatchObject({ ...nothing, byok_usage_daily: 0, byok_usage_weekly: 0, byok_usage_monthly: 0 })
+      const request = { model: "sandbox/bm25", query: "tea", documents: ["green tea"] }
+      expect((yield* post("/api/v1/rerank", request, { key: made.key })).status).toBe(200)
+      expect(one((yield* ask(`${path}/${made.data.hash}`, { key })).text).data).toMatchObject({
+        usage: 0.001,
+        usage_daily: 0.001,
+        usage_weekly: 0.001,
+        usage_monthly: 0.001,
+        byok_usage: 0
+      })
     })
   )
 

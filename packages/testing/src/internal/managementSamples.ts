@@ -122,9 +122,17 @@ const keyFields: Keys.Key = {
   limit_remaining: 7.5,
   limit_reset: "monthly",
   include_byok_in_limit: false,
-  usage: 2.5,
+  usage: 12.25,
+  usage_daily: 0.5,
+  usage_weekly: 1.25,
+  usage_monthly: 2.5,
+  byok_usage: 1,
+  byok_usage_daily: 0,
+  byok_usage_weekly: 0.25,
+  byok_usage_monthly: 0.5,
   guardrail_id: guardrailId,
   creator_user_id: "user_01",
+  external_user: "customer-17",
   created_at: timestamp,
   updated_at: timestamp,
   expires_at: null
@@ -157,7 +165,9 @@ export const keyCreateRequest: Keys.CreateRequest = {
   limit: 10,
   limit_reset: "monthly",
   include_byok_in_limit: false,
-  expires_at: null
+  expires_at: null,
+  creator_user_id: "user_01",
+  external: { user: "customer-17" }
 }
 
 /**

@@ -147,8 +147,6 @@ const keptAnswers: Attack = {
 
 const keyCount = 100_000
 
-const hashOf = (at: number): string => at.toString(16).padStart(64, "0")
-
 /** Copies all rows of one key for many older keys. Creating them one by one would take minutes. */
 const copyKey = (file: string, hash: string): void => {
   const database = new DatabaseSync(file, { enableForeignKeyConstraints: false })
@@ -186,23 +184,26 @@ const lastPage: Attack = {
     const { hash } = await newKey()
     copyKey(join(gateway.dataDir, "gateway.db"), hash)
     await gateway.watch.reset()
-    const page = (after?: string) =>
+    const page = (offset = 0) =>
       ask(gateway.origin, {
         method: "GET",
-        path: `/api/v1/keys?limit=100${after === undefined ? "" : `&after=${after}`}`,
+        path: `/api/v1/keys?limit=100&offset=${offset}`,
         key: gateway.managementKey
       })
     await page()
     const beginning = await page()
-    const middle = await page(hashOf(keyCount / 2))
-    const end = await page(hashOf(keyCount - 50))
+    const middle = await page(keyCount / 2)
+    const end = await page(keyCount - 50)
     const keysIn = (answer: Answer): number => entriesOf(fieldOf(jsonOf(answer), "data")).length
     const [short, long] = [beginning.milliseconds, Math.max(middle.milliseconds, end.milliseconds)]
     return {
       figure: `first page ${milliseconds(short)}, middle ${milliseconds(middle.milliseconds)}, last ${milliseconds(end.milliseconds)}`,
       problems: [
         ...problemsOf([beginning, middle, end], [200], 1000),
-        ...(keysIn(beginning) === 100 && keysIn(middle) === 100 && keysIn(end) === 50 ? [] : ["pages are not whole"]),
+        // The copies are the oldest keys, so the last page also has as many as are newer.
+        ...(keysIn(beginning) === 100 && keysIn(middle) === 100 && keysIn(end) > 50 && keysIn(end) < 100
+          ? []
+          : ["pages are not whole"]),
         ...(long > Math.max(50, 5 * short) ? [`the last page takes ${milliseconds(long)}`] : [])
       ]
     }

@@ -20,6 +20,7 @@ import * as events from "./migrations/Events.ts"
 import * as files from "./migrations/Files.ts"
 import * as keptAnswers from "./migrations/KeptAnswers.ts"
 import * as guardrails from "./migrations/Guardrails.ts"
+import * as keyLists from "./migrations/KeyLists.ts"
 import * as masterKey from "./migrations/MasterKey.ts"
 import * as ledgerFunctions from "./migrations/LedgerFunctions.ts"
 import * as pagingIndexes from "./migrations/PagingIndexes.ts"
@@ -60,7 +61,8 @@ export const migrations = {
   "0020_ledger_functions": ledgerFunctions.migration,
   "0021_webhooks": webhooks.migration,
   "0022_usage_days": usageDays.migration,
-  "0023_guardrails": guardrails.migration
+  "0023_guardrails": guardrails.migration,
+  "0024_key_lists": keyLists.migration
 }
 
 /** Every table that the migrations create. */

@@ -74,7 +74,7 @@ export const read = Effect.fnUntraced(function* <A, E>(
   return { items: rows.slice(0, limit).map(list.item), hasMore: rows.length > limit }
 })
 
-/** At most `limit` items (default 50, at most 100) after the first `offset` items (default 0). */
+/** At most `limit` items after the first `offset` items (default 0). */
 export interface OffsetRequest {
   readonly offset?: number | undefined
   readonly limit?: number | undefined
@@ -86,17 +86,37 @@ export interface CountedPage<A> {
   readonly totalCount: number
 }
 
-/** A list whose pages {@link readCounted} reads. */
-export interface CountedList<A, E> {
+/** A list whose pages {@link readAt} reads. */
+export interface OffsetList<A, E> {
   /** At most `limit` rows after the first `offset` rows. */
   readonly rows: (limit: number, offset: number) => Effect.Effect<ReadonlyArray<Row>, E>
-  /** One row with the number of items as `total_count`. */
-  readonly total: Effect.Effect<ReadonlyArray<Row>, E>
   /** Reads an item from its row. */
   readonly item: (row: Row) => A
 }
 
-/** Reads one page of a list by its position. Counts only if the page does not show the end. */
+/** A list whose pages {@link readCounted} reads. */
+export interface CountedList<A, E> extends OffsetList<A, E> {
+  /** One row with the number of items as `total_count`. */
+  readonly total: Effect.Effect<ReadonlyArray<Row>, E>
+}
+
+/**
+ * Reads one page of a list by its position: 100 items by default. Asks for one row more than the
+ * page has, to learn whether more follow.
+ */
+export const readAt = <A, E>(
+  { item, rows }: OffsetList<A, E>,
+  { limit = 100, offset = 0 }: OffsetRequest = {}
+): Effect.Effect<Page<A>, E> =>
+  Effect.map(rows(limit + 1, offset), (found) => ({
+    items: found.slice(0, limit).map(item),
+    hasMore: found.length > limit
+  }))
+
+/**
+ * Reads one page of a list by its position: 50 items by default, at most 100. Counts only if the
+ * page does not show the end.
+ */
 export const readCounted = Effect.fnUntraced(function* <A, E>(
   { item, rows, total }: CountedList<A, E>,
   request: OffsetRequest | undefined

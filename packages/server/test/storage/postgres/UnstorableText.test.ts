@@ -25,7 +25,7 @@ describe.runIf(TestPostgres.isInstalled)("a text with the character U+0000 on po
         }
         expect([400, 404]).toContain((yield* ask("/api/v1/keys/a%00b", { key })).status)
         expect([400, 404]).toContain((yield* ask("/api/v1/files/a%00b")).status)
-        expect((yield* post("/api/v1/keys", { name: "ab" }, { key })).status).toBe(200)
+        expect((yield* post("/api/v1/keys", { name: "ab" }, { key })).status).toBe(201)
       }).pipe(Effect.provide(service))
     }).pipe(Effect.scoped)
   )
