@@ -3,6 +3,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join, relative } from "node:path"
 import { ensureChromium, noChromium } from "./chromium.mjs"
+import { ensurePerl, noPerl } from "./perl.mjs"
 import { hasPostgres, noPostgres } from "./postgres.mjs"
 import { ensureRedis, noRedis } from "./redis.mjs"
 import { ensureS3, noS3 } from "./s3.mjs"
@@ -25,6 +26,7 @@ const failedSteps = []
 const needed = [
   { name: "a browser", isThere: () => ensureChromium() !== undefined, missing: noChromium },
   { name: "programs that speak and hear", isThere: () => ensureSpeech() !== undefined, missing: noSpeech },
+  { name: "an OpenAPI client for Perl", isThere: () => ensurePerl() !== undefined, missing: noPerl },
   { name: "a Postgres", isThere: hasPostgres, missing: noPostgres },
   { name: "a Redis", isThere: () => ensureRedis() !== undefined, missing: noRedis },
   { name: "an S3-compatible server", isThere: () => ensureS3() !== undefined, missing: noS3 }

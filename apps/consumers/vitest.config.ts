@@ -10,7 +10,8 @@ export default defineConfig({
     projects: [
       // Packs and installs first, once for all files.
       { test: { ...slow, name: "packages", include: ["test/*.test.ts"], globalSetup: "test/setup.ts" } },
-      { test: { ...slow, name: "compatibility", include: ["test/compatibility/*.test.ts"] } }
+      { test: { ...slow, name: "compatibility", include: ["test/compatibility/*.test.ts"] } },
+      { test: { ...slow, name: "generated", include: ["test/generated/*.test.ts"] } }
     ]
   }
 })

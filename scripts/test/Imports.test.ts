@@ -25,7 +25,7 @@ const packageOf = (specifier: string): string =>
 const isRelative = (specifier: string) => specifier.startsWith(".")
 /** What tests of several packages need and no package is the home of. */
 const isShared = (specifier: string) =>
-  /^(?:\.\.\/)+(?:scripts\/(?:chromium|postgres|redis|s3|speech)|(?:packages\/)?providers\/test\/support\/\w*Double)\.mjs$/.test(
+  /^(?:\.\.\/)+(?:scripts\/(?:chromium|perl|postgres|redis|s3|speech)|(?:packages\/)?providers\/test\/support\/\w*Double)\.mjs$/.test(
     specifier
   )
 const isBuiltin = (specifier: string) => specifier.startsWith("node:")

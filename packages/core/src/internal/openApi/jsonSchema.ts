@@ -70,7 +70,8 @@ const integers = (schema: Node): Node =>
 /** `null` is one of the types of a value, not another value. */
 const nullable = ({ anyOf, ...schema }: Node): Node => {
   const choices = listOf(anyOf)
-  if (choices.length === 0) return schema
+  const isAny = choices.some((choice) => isNode(choice) && Object.keys(choice).length === 0)
+  if (choices.length === 0 || isAny) return schema
   const others = choices.filter((choice) => !isNull(choice))
   const [only] = others
   if (others.length === 1 && isNode(only) && typeof only["type"] === "string" && others.length < choices.length) {
@@ -81,7 +82,7 @@ const nullable = ({ anyOf, ...schema }: Node): Node => {
       ...(Array.isArray(only["enum"]) ? { enum: [...listOf(only["enum"]), null] } : {})
     }
   }
-  return { ...schema, anyOf: choices }
+  return choices.length === 1 && isNode(only) ? { ...schema, ...only } : { ...schema, anyOf: choices }
 }
 
 /** What the names of these schemas say in the words of JSON Schema. */
