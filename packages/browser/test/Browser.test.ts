@@ -249,7 +249,7 @@ describe.skipIf(options === undefined)("in a browser", () => {
   })
 
   describe("a redirect", () => {
-    const models = { object: "list", data: [] }
+    const models = { object: "list", data: [], links: { next: null }, total_count: 0 }
     let other: Server
     beforeEach(async () => {
       other = await serve()

@@ -122,9 +122,8 @@ export class Gateway extends Context.Service<
     /** Cancels a job. A job in a final state is returned unchanged. */
     readonly cancelVideo: (id: string) => Effect.Effect<Video.Job, Video.Failure>
 
-    readonly listModels: (options?: {
-      readonly kind?: Models.ModelKind | undefined
-    }) => Effect.Effect<ReadonlyArray<Models.Model>, Models.Failure>
+    /** Lists the models that the key may use. */
+    readonly listModels: (options?: Models.ListOptions) => Effect.Effect<ReadonlyArray<Models.Model>, Models.Failure>
 
     /**
      * Creates a key that lives for at most 15 minutes and spends from the calling key's budget. A

@@ -17,10 +17,13 @@ import * as Files from "./Files.ts"
 import * as Generations from "./Generations.ts"
 import * as Guardrails from "./Guardrails.ts"
 import * as Keys from "./Keys.ts"
+import * as ModelEndpoints from "./ModelEndpoints.ts"
 import * as Models from "./Models.ts"
+import * as Providers from "./Providers.ts"
 import * as Rerank from "./Rerank.ts"
 import * as Transcription from "./Transcription.ts"
 import * as Video from "./Video.ts"
+import * as VideoModels from "./VideoModels.ts"
 import * as Webhooks from "./Webhooks.ts"
 import * as Workspaces from "./Workspaces.ts"
 
@@ -169,7 +172,14 @@ export class DestinationsGroup extends HttpApiGroup.make("destinations")
  * @since 0.1.0
  */
 export class ModelsGroup extends HttpApiGroup.make("models")
-  .add(Models.listModelsEndpoint)
+  .add(
+    Models.listModelsEndpoint,
+    Models.countModelsEndpoint,
+    Models.getModelEndpoint,
+    ModelEndpoints.listModelEndpointsEndpoint,
+    VideoModels.listVideoModelsEndpoint,
+    Providers.listProvidersEndpoint
+  )
   .annotateMerge(OpenApi.annotations({ title: "Models" })) {}
 
 /**

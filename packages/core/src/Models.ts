@@ -1,23 +1,20 @@
 /**
- * The available models: GET `/models`.
+ * The available models: GET `/models`, `/models/count` and `/model/{author}/{slug}`.
  *
  * An addition to the specification, which refers to models only by their identifiers.
  *
  * @since 0.1.0
  */
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { ClientError } from "./ClientError.ts"
 import type { GatewayClient } from "./GatewayClient.ts"
-import {
-  BadRequest,
-  Forbidden,
-  InternalServerError,
-  NotFound,
-  ServiceUnavailable,
-  Unauthorized
-} from "./GatewayError.ts"
+import { Decimal } from "./Identifiers.ts"
 import { call, dataOf } from "./internal/call.ts"
+import { isMaxCharacters } from "./internal/characters.ts"
+import { modelErrors } from "./internal/errorSets.ts"
+import { modelExample, modelParams, notAnId, paramsOf } from "./internal/models.ts"
+import { refuse } from "./internal/refuse.ts"
 import * as Operation from "./Operation.ts"
 import { AudioFormat } from "./Transcription.ts"
 import { AspectRatio, Resolution } from "./Video.ts"
@@ -33,25 +30,151 @@ export const ModelKind = Schema.Literals(["rerank", "transcription", "video"])
 export type ModelKind = typeof ModelKind.Type
 
 /**
- * Prices in credits per unit. Units that the model does not charge by are omitted.
+ * What a model reads.
+ *
+ * @since 0.1.0
+ */
+export const InputModality = Schema.Literals(["text", "image", "file", "audio", "video"])
+
+/** @since 0.1.0 */
+export type InputModality = typeof InputModality.Type
+
+/**
+ * What a model produces. The models of this service have `rerank`, `transcription` or `video`.
+ *
+ * @since 0.1.0
+ */
+export const OutputModality = Schema.Literals([
+  "text",
+  "image",
+  "embeddings",
+  "audio",
+  "video",
+  "rerank",
+  "decisions",
+  "speech",
+  "transcription"
+])
+
+/** @since 0.1.0 */
+export type OutputModality = typeof OutputModality.Type
+
+/**
+ * A price in credits for one unit, as decimal text such as `0.002`, with at most 12 decimals.
+ *
+ * @since 0.1.0
+ */
+export const Price = Schema.String.check(
+  Schema.isPattern(/^\d+(\.\d+)?$/, { expected: "a price in decimal digits, such as 0.002" })
+)
+
+/**
+ * Prices in credits per unit, each as decimal text. Prices other than `prompt` and `completion` are
+ * omitted if the model does not charge by them.
  *
  * @since 0.1.0
  */
 export const Pricing = Schema.Struct({
-  /** Per search unit: one unit for up to 100 documents, and one for each further 100. */
-  search_unit: Schema.optionalKey(Schema.Finite),
-  /** Per second of audio or video. */
-  second: Schema.optionalKey(Schema.Finite),
-  /** Per input token. `provider.max_price` takes it per million. */
-  prompt: Schema.optionalKey(Schema.Finite),
-  /** Per output token. `provider.max_price` takes it per million. */
-  completion: Schema.optionalKey(Schema.Finite),
+  /**
+   * Per input token. `provider.max_price` takes it per million. `0` if the model does not charge by
+   * tokens: `is_free` says whether a model costs nothing.
+   */
+  prompt: Price,
+  /**
+   * Per output token. `provider.max_price` takes it per million. `0` if the model does not charge by
+   * tokens.
+   */
+  completion: Price,
   /** Per request: a video model that has one price for a whole video. */
-  request: Schema.optionalKey(Schema.Finite)
+  request: Schema.optionalKey(Price),
+  /** Per search unit: one unit for up to 100 documents, and one for each further 100. */
+  search_unit: Schema.optionalKey(Price),
+  /** Per second of audio or video. Of several prices, such as by resolution, the highest. */
+  second: Schema.optionalKey(Price)
 })
 
 /** @since 0.1.0 */
 export type Pricing = { [Field in keyof typeof Pricing.Type]: (typeof Pricing.Type)[Field] }
+
+/**
+ * What a model reads and produces.
+ *
+ * @since 0.1.0
+ */
+export const Architecture = Schema.Struct({
+  /** What it reads, such as `text` and `image`. */
+  input_modalities: Schema.Array(InputModality),
+  /** What it produces: one of `rerank`, `transcription` and `video`. */
+  output_modalities: Schema.Array(OutputModality),
+  /** Both in one text, such as `text+image->rerank`. */
+  modality: Schema.NullOr(Schema.String),
+  /** Always `Other`: the service does not know tokenizers. */
+  tokenizer: Schema.String,
+  /** Always null: no model of this service takes chat instructions. */
+  instruct_type: Schema.NullOr(Schema.String)
+})
+
+/** @since 0.1.0 */
+export type Architecture = { [Field in keyof typeof Architecture.Type]: (typeof Architecture.Type)[Field] }
+
+/**
+ * The limits of a model's first provider. The service does not know them.
+ *
+ * @since 0.1.0
+ */
+export const TopProvider = Schema.Struct({
+  /** Always null. */
+  context_length: Schema.NullOr(Schema.Int),
+  /** Always null. */
+  max_completion_tokens: Schema.NullOr(Schema.Int),
+  /** Always false. */
+  is_moderated: Schema.Boolean
+})
+
+/** @since 0.1.0 */
+export type TopProvider = { [Field in keyof typeof TopProvider.Type]: (typeof TopProvider.Type)[Field] }
+
+/**
+ * Paths about a model.
+ *
+ * @since 0.1.0
+ */
+export const ModelLinks = Schema.Struct({
+  /** The path of the model's offers: GET `/models/{author}/{slug}/endpoints`. */
+  details: Schema.String
+})
+
+/** @since 0.1.0 */
+export type ModelLinks = { [Field in keyof typeof ModelLinks.Type]: (typeof ModelLinks.Type)[Field] }
+
+/**
+ * What a model can do. A model has only the fields of its kind.
+ *
+ * @since 0.1.0
+ */
+export const Capabilities = Schema.Struct({
+  /** Rerank: accepts images as documents. */
+  image_documents: Schema.optionalKey(Schema.Boolean),
+  /** Transcription: the audio formats that it accepts. */
+  audio_formats: Schema.optionalKey(Schema.Array(AudioFormat)),
+  /** Transcription: returns a timestamp for each word. */
+  word_timestamps: Schema.optionalKey(Schema.Boolean),
+  /** Video: the resolutions that it generates. */
+  resolutions: Schema.optionalKey(Schema.Array(Resolution)),
+  /** Video: the aspect ratios that it generates. */
+  aspect_ratios: Schema.optionalKey(Schema.Array(AspectRatio)),
+  /** Video: the longest duration, in seconds. */
+  max_duration: Schema.optionalKey(Schema.Finite),
+  /** Video: works from images alone, without a prompt. */
+  prompt_optional: Schema.optionalKey(Schema.Boolean),
+  /** Video: generates audio unless the request sets `generate_audio` to false. */
+  generate_audio: Schema.optionalKey(Schema.Boolean),
+  /** Video: accepts `upscale_factor` and `creativity`. */
+  upscale: Schema.optionalKey(Schema.Boolean)
+})
+
+/** @since 0.1.0 */
+export type Capabilities = { [Field in keyof typeof Capabilities.Type]: (typeof Capabilities.Type)[Field] }
 
 /**
  * A model with its capabilities and its price at the cheapest provider.
@@ -59,52 +182,142 @@ export type Pricing = { [Field in keyof typeof Pricing.Type]: (typeof Pricing.Ty
  * @since 0.1.0
  */
 export const Model = Schema.Struct({
+  /** What requests send as `model`, such as `cohere/rerank-v3.5`. It may have several slashes. */
   id: Schema.String,
+  /**
+   * The entry of the catalog: the same as `id`, except for a model that an entry such as `tei/*`
+   * stands for.
+   */
+  canonical_slug: Schema.String,
+  /** Always `model`. */
+  object: Schema.Literal("model"),
+  /** The author: what comes before the first slash of `id`. */
+  owned_by: Schema.String,
+  /** Display name. */
   name: Schema.String,
+  /** Always 0: the service does not know when a model was published. Unix time in seconds. */
+  created: Schema.Int,
+  /** Always empty: the service has no descriptions. */
+  description: Schema.String,
+  /** Always null: no model of this service has a context of tokens. */
+  context_length: Schema.NullOr(Schema.Int),
+  architecture: Architecture,
+  pricing: Pricing,
+  top_provider: TopProvider,
+  /** Always null: there are no limits by tokens. */
+  per_request_limits: Schema.Null,
+  /** The sampling parameters that requests may have, such as `temperature`. */
+  supported_parameters: Schema.Array(Schema.String),
+  /** Always null: no model of this service speaks. */
+  supported_voices: Schema.Null,
+  /** Always null: parameters have the defaults of their operation. */
+  default_parameters: Schema.Null,
+  links: ModelLinks,
+  /** The names of the providers that offer the model, as `provider.order` takes them. */
+  providers: Schema.Array(Schema.String),
+  /** The operation that serves the model. */
   kind: ModelKind,
   /** Whether requests cost nothing and count towards the key's daily free requests. */
   is_free: Schema.Boolean,
-  providers: Schema.Array(Schema.String),
-  pricing: Pricing,
-  capabilities: Schema.Struct({
-    /** Rerank: accepts images as documents. */
-    image_documents: Schema.optionalKey(Schema.Boolean),
-    /** Transcription: the audio formats that it accepts. */
-    audio_formats: Schema.optionalKey(Schema.Array(AudioFormat)),
-    /** Transcription: returns a timestamp for each word. */
-    word_timestamps: Schema.optionalKey(Schema.Boolean),
-    resolutions: Schema.optionalKey(Schema.Array(Resolution)),
-    aspect_ratios: Schema.optionalKey(Schema.Array(AspectRatio)),
-    /** Video: the longest duration, in seconds. */
-    max_duration: Schema.optionalKey(Schema.Finite),
-    /** Video: works from images alone, without a prompt. */
-    prompt_optional: Schema.optionalKey(Schema.Boolean),
-    /** Video: generates audio unless the request sets `generate_audio` to false. */
-    generate_audio: Schema.optionalKey(Schema.Boolean),
-    /** Video: accepts `upscale_factor` and `creativity`. */
-    upscale: Schema.optionalKey(Schema.Boolean)
-  })
+  /** What the model can do at its cheapest provider. */
+  capabilities: Capabilities
 })
 
 /** @since 0.1.0 */
 export type Model = { [Field in keyof typeof Model.Type]: (typeof Model.Type)[Field] }
 
+/**
+ * Where the next page of a list is.
+ *
+ * @since 0.1.0
+ */
+export const PageLinks = Schema.Struct({
+  /** The path and query of the next page. Null on the last page. */
+  next: Schema.NullOr(Schema.String)
+})
+
 /** @since 0.1.0 */
-export const ListResponse = Schema.Struct({ object: Schema.Literal("list"), data: Schema.Array(Model) })
+export type PageLinks = { [Field in keyof typeof PageLinks.Type]: (typeof PageLinks.Type)[Field] }
+
+/**
+ * Models, in the order of the catalog: rerank, transcription, video.
+ *
+ * @since 0.1.0
+ */
+export const ListResponse = Schema.Struct({
+  /** Always `list`. */
+  object: Schema.Literal("list"),
+  /** The models of this page. */
+  data: Schema.Array(Model),
+  links: PageLinks,
+  /** The number of models that match, on all pages. */
+  total_count: Schema.Int
+})
 
 /** @since 0.1.0 */
 export type ListResponse = { [Field in keyof typeof ListResponse.Type]: (typeof ListResponse.Type)[Field] }
 
 /**
+ * How many models there are.
+ *
+ * @since 0.1.0
+ */
+export const CountResponse = Schema.Struct({
+  /** The number under `count`. */
+  data: Schema.Struct({
+    /** The number of models that match. */
+    count: Schema.Int
+  })
+})
+
+/** @since 0.1.0 */
+export type CountResponse = { [Field in keyof typeof CountResponse.Type]: (typeof CountResponse.Type)[Field] }
+
+/**
+ * One model.
+ *
+ * @since 0.1.0
+ */
+export const Response = Schema.Struct({ data: Model })
+
+/** @since 0.1.0 */
+export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
+
+/**
  * GET `/models`: 200, or one of 400 401 403 404 500 503.
+ *
+ * Lists the models that the key may use: rerank, transcription and video models, each in the order
+ * of the catalog. Without `offset` and `limit` it lists all. Filters and orders that this service
+ * has no data for, such as `category` or `sort=newest`, are ignored. Those about money or privacy
+ * are refused.
  *
  * @since 0.1.0
  */
 export const listModels = Operation.make("listModels", "GET", "/models", {
   access: "any key",
   success: ListResponse,
-  error: [BadRequest, Unauthorized, Forbidden, NotFound, InternalServerError, ServiceUnavailable]
+  error: modelErrors
 })
+
+const listOf = (name: string, literals: ReadonlyArray<string>) => {
+  const names = literals.join("|")
+  return Schema.String.check(
+    Schema.isPattern(new RegExp(`^(?:all|(?:${names})(?:,(?:${names}))*)$`), {
+      expected: `all, or a comma-separated list of ${name}: ${literals.join(", ")}`
+    })
+  )
+}
+
+/** A parameter that published clients know, and that would mislead the caller if it were ignored. */
+const refused = (why: string) => Schema.String.check(Schema.makeFilter(() => why))
+
+const byToken = "Expected no such filter: few models are priced by token. Compare `pricing` instead"
+
+/** The filter of {@link listModels} and {@link countModels}. */
+const outputModalities = () => Schema.optionalKey(listOf("output modalities", OutputModality.literals))
+
+/** Names in a query, separated by commas. */
+const names = () => Schema.optionalKey(Schema.String.check(isMaxCharacters(4096)))
 
 /**
  * The request of {@link listModels}.
@@ -112,22 +325,176 @@ export const listModels = Operation.make("listModels", "GET", "/models", {
  * @since 0.1.0
  */
 export const listModelsEndpoint = Operation.endpoint(listModels, () => ({
-  query: { kind: Schema.optionalKey(ModelKind) }
+  query: {
+    /**
+     * What the models produce, such as `rerank` or `transcription,video`. Separated by commas.
+     * Default: `all`.
+     */
+    output_modalities: outputModalities(),
+    /** What the models read, such as `image`. Separated by commas. Default: `all`. */
+    input_modalities: Schema.optionalKey(listOf("input modalities", InputModality.literals)),
+    /** Text that is part of the model's id or name, in any case. At most 256 characters. */
+    q: Schema.optionalKey(Schema.String.check(isMaxCharacters(256))),
+    /** Names of providers, separated by commas: a model of one of them. */
+    providers: names(),
+    /** Authors, separated by commas: a model of one of them. */
+    model_authors: names(),
+    /** Sampling parameters, separated by commas: a model that has all of them. */
+    supported_parameters: names(),
+    /** The number of models to skip. Default: 0. */
+    offset: Schema.optionalKey(Decimal.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: 1_000_000 }))),
+    /** How many models to list, from 1 to 1000. Default: 500, and all if there is no `offset` either. */
+    limit: Schema.optionalKey(Decimal.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: 1000 }))),
+    /**
+     * Ignored, because the service has no data to sort by. `pricing-low-to-high` and
+     * `pricing-high-to-low` are a 400: models are priced by different units.
+     */
+    sort: Schema.optionalKey(
+      Schema.String.check(
+        Schema.isPattern(/^(?!pricing-)/, {
+          expected: "no order by price: models are priced by different units. Compare `pricing` instead"
+        })
+      )
+    ),
+    /** Always a 400: few models are priced by token. */
+    min_price: Schema.optionalKey(refused(byToken)),
+    /** Always a 400: few models are priced by token. */
+    max_price: Schema.optionalKey(refused(byToken)),
+    /** Always a 400: few models are priced by token. */
+    min_output_price: Schema.optionalKey(refused(byToken)),
+    /** Always a 400: few models are priced by token. */
+    max_output_price: Schema.optionalKey(refused(byToken)),
+    /** Always a 400: the service does not know what providers retain. */
+    zdr: Schema.optionalKey(refused("Expected no such filter: the service does not know what providers retain")),
+    /** Always a 400: the service does not know where providers process data. */
+    region: Schema.optionalKey(
+      refused("Expected no such filter: the service does not know where providers process data")
+    )
+  },
+  reference: {
+    summary: "List models",
+    client: "Models.list",
+    example: {
+      query: { output_modalities: "rerank,transcription", limit: "100" },
+      response: { object: "list", data: [modelExample], links: { next: null }, total_count: 1 }
+    }
+  }
 }))
 
 /**
- * The errors of {@link list}.
+ * GET `/models/count`: 200, or one of 400 401 403 404 500 503. Counts the models that GET `/models`
+ * lists.
+ *
+ * @since 0.1.0
+ */
+export const countModels = Operation.make("countModels", "GET", "/models/count", {
+  access: "any key",
+  success: CountResponse,
+  error: modelErrors
+})
+
+/**
+ * The request of {@link countModels}.
+ *
+ * @since 0.1.0
+ */
+export const countModelsEndpoint = Operation.endpoint(countModels, () => ({
+  query: {
+    /** What the models produce, such as `rerank,video`. Separated by commas. Default: `all`. */
+    output_modalities: outputModalities()
+  },
+  reference: {
+    summary: "Count models",
+    client: "Models.count",
+    example: { query: { output_modalities: "video" }, response: { data: { count: 12 } } }
+  }
+}))
+
+/**
+ * GET `/model/{author}/{slug}`: 200, or one of 400 401 403 404 500 503.
+ *
+ * Returns the model whose `id` is the author, a slash and the slug. Further slashes of the id are
+ * part of the slug, and escaped in the path as `%2F`: `/model/replicate/google%2Fveo-3.1-fast`. A
+ * suffix such as `:free` is part of the id too. A model that the key cannot use is a 404.
+ *
+ * @since 0.1.0
+ */
+export const getModel = Operation.make("getModel", "GET", "/model/:author/:slug", {
+  access: "any key",
+  success: Response,
+  error: modelErrors
+})
+
+/**
+ * The request of {@link getModel}.
+ *
+ * @since 0.1.0
+ */
+export const getModelEndpoint = Operation.endpoint(getModel, () => ({
+  params: modelParams(),
+  reference: {
+    summary: "Get a model",
+    client: "Models.get",
+    example: { params: { author: "cohere", slug: "rerank-v3.5" }, response: { data: modelExample } }
+  }
+}))
+
+/**
+ * The errors of the functions of this module.
  *
  * @since 0.1.0
  */
 export type Failure = Operation.ErrorOf<typeof listModels> | ClientError
 
 /**
+ * Which models to list. Lists in one text are separated by commas.
+ *
+ * @since 0.1.0
+ */
+export interface ListOptions {
+  /** What the models produce, such as `rerank` or `transcription,video`. Default: `all`. */
+  readonly output_modalities?: string | undefined
+  /** What the models read, such as `image`. Default: `all`. */
+  readonly input_modalities?: string | undefined
+  /** Text that is part of the model's id or name. */
+  readonly q?: string | undefined
+  /** A model of one of these providers. */
+  readonly providers?: string | undefined
+  /** A model of one of these authors. */
+  readonly model_authors?: string | undefined
+  /** A model that has all of these sampling parameters. */
+  readonly supported_parameters?: string | undefined
+  /** The number of models to skip. Default: 0. */
+  readonly offset?: number | undefined
+  /** From 1 to 1000. Default: 500, and all if there is no `offset` either. */
+  readonly limit?: number | undefined
+}
+
+/**
  * Lists the models that the key may use.
  *
  * @since 0.1.0
  */
-export const list = (options?: {
-  readonly kind?: ModelKind | undefined
-}): Effect.Effect<ReadonlyArray<Model>, Failure, GatewayClient> =>
-  dataOf(call(listModels, { query: { kind: options?.kind } }))
+export const list = (options?: ListOptions): Effect.Effect<ReadonlyArray<Model>, Failure, GatewayClient> =>
+  dataOf(call(listModels, { query: { ...options } }))
+
+/**
+ * Counts the models that the key may use.
+ *
+ * @since 0.1.0
+ */
+export const count = (options?: {
+  readonly output_modalities?: string | undefined
+}): Effect.Effect<number, Failure, GatewayClient> =>
+  Effect.map(call(countModels, { query: { ...options } }), ({ data }) => data.count)
+
+/**
+ * Returns the model with this id, such as `cohere/rerank-v3.5`. An id without a slash fails with
+ * `BadRequest`, and nothing is sent.
+ *
+ * @since 0.1.0
+ */
+export const get = (id: string): Effect.Effect<Model, Failure, GatewayClient> => {
+  const params = paramsOf(id)
+  return params === undefined ? refuse(getModel, "id", notAnId) : dataOf(call(getModel, { params }))
+}

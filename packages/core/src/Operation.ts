@@ -215,7 +215,7 @@ export class ReferenceAnnotation extends Context.Service<ReferenceAnnotation, Re
  * import { Schema } from "effect"
  *
  * export const listModelsEndpoint = Operation.endpoint(Models.listModels, () => ({
- *   query: { kind: Schema.optionalKey(Models.ModelKind) }
+ *   query: { output_modalities: Schema.optionalKey(Models.OutputModality) }
  * }))
  * ```
  *

@@ -59,6 +59,16 @@ export const Size = Schema.String.check(
 const Url = Schema.Struct({ url: Schema.String.check(Schema.isMinLength(1)) })
 
 /**
+ * Which frame of a video an image is.
+ *
+ * @since 0.1.0
+ */
+export const FrameType = Schema.Literals(["first_frame", "last_frame"])
+
+/** @since 0.1.0 */
+export type FrameType = typeof FrameType.Type
+
+/**
  * An image used as the video's first or last frame.
  *
  * @since 0.1.0
@@ -66,7 +76,7 @@ const Url = Schema.Struct({ url: Schema.String.check(Schema.isMinLength(1)) })
 export const FrameImage = Schema.Struct({
   type: Schema.Literal("image_url"),
   image_url: Url,
-  frame_type: Schema.Literals(["first_frame", "last_frame"])
+  frame_type: FrameType
 })
 
 /** @since 0.1.0 */

@@ -27,6 +27,11 @@ const operations: {
   videoContent: ["GET /api/v1/videos/:id/content", 200, [400, 401, 403, 404, 429, 500, 503]],
   cancelVideo: ["POST /api/v1/videos/:id/cancel", 200, [400, 401, 403, 404, 429, 500, 503]],
   listModels: ["GET /api/v1/models", 200, [400, 401, 403, 404, 500, 503]],
+  countModels: ["GET /api/v1/models/count", 200, [400, 401, 403, 404, 500, 503]],
+  getModel: ["GET /api/v1/model/:author/:slug", 200, [400, 401, 403, 404, 500, 503]],
+  listModelEndpoints: ["GET /api/v1/models/:author/:slug/endpoints", 200, [400, 401, 403, 404, 500, 503]],
+  listVideoModels: ["GET /api/v1/videos/models", 200, [400, 401, 403, 404, 500, 503]],
+  listProviders: ["GET /api/v1/providers", 200, [400, 401, 403, 404, 500, 503]],
   createEphemeralKey: ["POST /api/v1/keys/ephemeral", 201, [400, 401, 403, 429, 500]],
   createKey: ["POST /api/v1/keys", 201, [400, 401, 403, 404, 500]],
   listKeys: ["GET /api/v1/keys", 200, [400, 401, 403, 404, 500]],
@@ -416,7 +421,24 @@ describe("a parameter's bounds", () => {
     ["listFiles", "query", "limit", ["1", "1000"], ["0", "1001", "1.5", "abc", ""]],
     ["listFiles", "query", "after", ["", ...longest(256)], tooLong(256)],
     ["getKey", "params", "hash", ["h", long(64), "any thing"], [""]],
-    ["listModels", "query", "kind", ["rerank", "transcription", "video"], ["chat", ""]],
+    ...["listModels", "countModels"].map(
+      (operation) =>
+        [
+          operation,
+          "query",
+          "output_modalities",
+          ["all", "rerank", "text", "rerank,transcription,video"],
+          ["chat", "", "rerank,", "rerank, video", "all,rerank"]
+        ] as const
+    ),
+    ["listModels", "query", "input_modalities", ["all", "image,audio"], ["rerank", ""]],
+    ["listModels", "query", "q", ["", ...longest(256)], tooLong(256)],
+    ["listModels", "query", "offset", ["0", "1000000"], ["-1", "1000001", "1.5", ""]],
+    ["listModels", "query", "limit", ["1", "1000"], ["0", "1001", "1.5", ""]],
+    ["listModels", "query", "sort", ["newest", "top-weekly"], ["pricing-low-to-high", "pricing-high-to-low"]],
+    ...["min_price", "max_price", "min_output_price", "max_output_price", "zdr", "region"].map(
+      (name) => ["listModels", "query", name, [], ["0", "true", "eu"]] as const
+    ),
     ...["rerank", "transcribe", "submitVideo", "addCredits", "createKey", "uploadFile"].map(
       (operation) =>
         [

@@ -9,8 +9,12 @@ import {
   GatewayError,
   Generations,
   Guardrails,
+  ModelEndpoints,
+  Models,
+  Providers,
   RetryPolicy,
   type Transcription,
+  VideoModels,
   Webhooks
 } from "@model-gateway/core"
 import { Effect, Layer, Redacted, Schedule, Stream } from "effect"
@@ -83,7 +87,16 @@ describe("the request line", () => {
     ["GET /api/v1/videos/v_1/content?index=0", (client) => Stream.runDrain(client.videoContent("v_1", { index: 0 }))],
     ["POST /api/v1/videos/v_1/cancel", (client) => client.cancelVideo("v_1")],
     ["GET /api/v1/models", (client) => client.listModels()],
-    ["GET /api/v1/models?kind=rerank", (client) => client.listModels({ kind: "rerank" })],
+    [
+      "GET /api/v1/models?output_modalities=rerank%2Cvideo&offset=2&limit=5",
+      (client) => client.listModels({ output_modalities: "rerank,video", offset: 2, limit: 5 })
+    ],
+    ["GET /api/v1/models/count?output_modalities=video", using(Models.count({ output_modalities: "video" }))],
+    ["GET /api/v1/model/cohere/rerank-v3.5", using(Models.get("cohere/rerank-v3.5"))],
+    ["GET /api/v1/model/replicate/google%2Fveo%3Afree", using(Models.get("replicate/google/veo:free"))],
+    ["GET /api/v1/models/tei/*/endpoints", using(ModelEndpoints.list("tei/*"))],
+    ["GET /api/v1/videos/models", using(VideoModels.list())],
+    ["GET /api/v1/providers", using(Providers.list())],
     ["POST /api/v1/keys/ephemeral", (client) => client.createEphemeralKey()],
     ["POST /api/v1/keys", (client) => client.createKey({ name: "n" })],
     [`GET /api/v1/keys?workspace_id=${g}`, (client) => client.listKeys({ workspace_id: g })],
@@ -442,7 +455,7 @@ describe("the response", () => {
     const stub = Stub.make(({ url }) =>
       Stub.json(
         url.pathname.endsWith("/models")
-          ? { object: "list", data: [] }
+          ? { object: "list", data: [], links: { next: null }, total_count: 0 }
           : url.pathname.endsWith("/key")
             ? { data: Stub.keyRecord }
             : { deleted: true }

@@ -36,7 +36,7 @@ const accepts =
 
 describe("the traits of the operations", () => {
   it("are stated by all", () => {
-    expect(declared).toHaveLength(48)
+    expect(declared).toHaveLength(53)
     expect(Operation.of(GatewayApi.GatewayApi.groups.files.endpoints.getFile)).toBe(Files.getFile)
   })
 
@@ -62,6 +62,11 @@ describe("the traits of the operations", () => {
       "videoContent",
       "cancelVideo",
       "listModels",
+      "countModels",
+      "getModel",
+      "listModelEndpoints",
+      "listVideoModels",
+      "listProviders",
       "getGeneration"
     ])
   })

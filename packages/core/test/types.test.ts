@@ -254,6 +254,11 @@ describe("an operation", () => {
       | "videoContent"
       | "cancelVideo"
       | "listModels"
+      | "countModels"
+      | "getModel"
+      | "listModelEndpoints"
+      | "listVideoModels"
+      | "listProviders"
       | "getGeneration"
     >()
   })

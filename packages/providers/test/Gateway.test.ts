@@ -133,19 +133,18 @@ describe("Gateway", () => {
       const listed = (id: string, kind: string, pricing: object, capabilities: object = {}) => ({
         id,
         name: id,
-        kind,
+        architecture: { input_modalities: ["text"], output_modalities: [kind] },
         is_free: false,
-        providers: ["a"],
-        pricing,
+        pricing: { prompt: "0", completion: "0", ...pricing },
         capabilities
       })
       const data = [
-        listed("a/units", "rerank", { search_unit: 0.002 }),
-        listed("a/tokens", "rerank", { prompt: 0.00000005, completion: 0 }),
+        listed("a/units", "rerank", { search_unit: "0.002" }),
+        listed("a/tokens", "rerank", { prompt: "0.00000005" }),
         { ...listed("a/free", "rerank", {}), is_free: true },
-        listed("a/seconds", "transcription", { second: 0.0000716666 }),
-        listed("a/both", "transcription", { prompt: 0.0000025, completion: 0.00001 }),
-        listed("a/film", "video", { request: 0.5 }, { max_duration: 3.5, resolutions: ["720p"] })
+        listed("a/seconds", "transcription", { second: "0.0000716666" }),
+        listed("a/both", "transcription", { prompt: "0.0000025", completion: "0.00001" }),
+        listed("a/film", "video", { request: "0.5" }, { max_duration: 3.5, resolutions: ["720p"] })
       ]
       behind.next({ body: { object: "list", data } })
       const upstream = { name: "gateway", baseUrl: `${behind.url}/api/v1`, credential }
@@ -165,6 +164,86 @@ describe("Gateway", () => {
       // 16 tokens between query and document, and a byte is at most a token.
       assert.strictEqual(tokens.quote({ query: "tea", documents: [{ text: "x".repeat(981) }] }), 50)
       assert.deepInclude(film.capabilities, { max_duration: 3, default_duration: 3, resolutions: ["720p"] })
+    }).pipe(undici)
+  )
+
+  it.live("offers what a gateway with the published fields alone lists, as far as it lists prices", () =>
+    Effect.gen(function* () {
+      const { behind, credential } = yield* offered()
+      const listed = (id: string, output: string, pricing: object = {}, input = ["text"]) => ({
+        id,
+        name: id,
+        canonical_slug: id,
+        created: 1_750_000_000,
+        architecture: { input_modalities: input, output_modalities: [output], modality: null },
+        pricing: { prompt: "0", completion: "0", ...pricing },
+        supported_parameters: []
+      })
+      behind.next(
+        {
+          body: {
+            data: [
+              listed("b/chat", "text", { prompt: "0.000001" }),
+              listed("b/rank", "rerank", { request: "0.0025" }, ["text", "image"]),
+              listed("b/tokens", "rerank", { prompt: "0.00000005" }),
+              listed("b/unpriced", "rerank"),
+              listed("b/router", "rerank", { prompt: "-1" }),
+              listed("b/hear", "transcription", { prompt: "0.0015" }),
+              listed("b/film", "video"),
+              listed("b/whole", "video"),
+              listed("b/mixed", "video"),
+              { id: "b/broken" }
+            ],
+            links: { next: null },
+            total_count: 10
+          }
+        },
+        {
+          body: {
+            data: [
+              {
+                id: "b/film",
+                pricing_skus: { duration_seconds_without_audio: "0.05", duration_seconds_with_audio_720p: "0.08" },
+                supported_resolutions: ["360p", "720p"],
+                supported_aspect_ratios: ["16:9"],
+                supported_durations: [8, 4, 6],
+                supported_frame_images: [],
+                generate_audio: true,
+                upscale_factor: null
+              },
+              { id: "b/whole", pricing_skus: { generate: "0.5" }, supported_durations: null, generate_audio: null },
+              { id: "b/mixed", pricing_skus: { duration_seconds: "0.1", video_tokens: "0.000001" } }
+            ]
+          }
+        }
+      )
+      const upstream = { name: "gateway", baseUrl: `${behind.url}/api/v1`, credential }
+      const offers = yield* Gateway.adapter.offers(upstream, [])
+      assert.deepStrictEqual<unknown>(
+        offers.map(({ pricing, publicId }) => [publicId, pricing]),
+        [
+          ["gateway/b/rank", { unit: "search_unit", microCredits: 2500 }],
+          ["gateway/b/tokens", { unit: "token", inputMicroCredits: 50_000, outputMicroCredits: 0 }],
+          ["gateway/b/film", { unit: "second", microCredits: 80_000 }],
+          ["gateway/b/whole", { unit: "video", prices: [{ microCredits: 500_000 }] }]
+        ]
+      )
+      assert.deepStrictEqual(
+        behind.state.requests.map(({ url }) => url),
+        ["/api/v1/models?output_modalities=rerank%2Ctranscription%2Cvideo", "/api/v1/videos/models"]
+      )
+      const [rank, , film] = offers
+      if (rank?.kind !== "rerank" || film?.kind !== "video") return assert.fail("not the offers of the list")
+      assert.isTrue(rank.capabilities.image_documents)
+      assert.deepInclude(film.capabilities, {
+        resolutions: ["720p"],
+        aspect_ratios: ["16:9"],
+        max_duration: 8,
+        default_duration: 8,
+        frame_images: false,
+        generate_audio: true,
+        upscale: false
+      })
     }).pipe(undici)
   )
 

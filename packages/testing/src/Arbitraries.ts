@@ -20,7 +20,10 @@ import * as Files from "@model-gateway/core/Files"
 import * as Guardrails from "@model-gateway/core/Guardrails"
 import * as Identifiers from "@model-gateway/core/Identifiers"
 import * as Keys from "@model-gateway/core/Keys"
+import * as ModelEndpoints from "@model-gateway/core/ModelEndpoints"
 import * as Models from "@model-gateway/core/Models"
+import * as Providers from "@model-gateway/core/Providers"
+import * as VideoModels from "@model-gateway/core/VideoModels"
 import * as Rerank from "@model-gateway/core/Rerank"
 import * as Routing from "@model-gateway/core/Routing"
 import * as Trace from "@model-gateway/core/Trace"
@@ -210,6 +213,42 @@ export const model: Arbitrary.Arbitrary<typeof Models.Model.Type> = /* @__PURE__
 /** @since 0.1.0 */
 export const modelListResponse: Arbitrary.Arbitrary<typeof Models.ListResponse.Type> = /* @__PURE__ */ wire(
   Models.ListResponse
+)
+
+/** @since 0.1.0 */
+export const modelCountResponse: Arbitrary.Arbitrary<typeof Models.CountResponse.Type> = /* @__PURE__ */ wire(
+  Models.CountResponse
+)
+
+/** @since 0.1.0 */
+export const modelResponse: Arbitrary.Arbitrary<typeof Models.Response.Type> = /* @__PURE__ */ wire(Models.Response)
+
+/** @since 0.1.0 */
+export const modelEndpoint: Arbitrary.Arbitrary<typeof ModelEndpoints.Endpoint.Type> = /* @__PURE__ */ wire(
+  ModelEndpoints.Endpoint
+)
+
+/** @since 0.1.0 */
+export const modelEndpointsResponse: Arbitrary.Arbitrary<typeof ModelEndpoints.Response.Type> = /* @__PURE__ */ wire(
+  ModelEndpoints.Response
+)
+
+/** @since 0.1.0 */
+export const videoModel: Arbitrary.Arbitrary<typeof VideoModels.VideoModel.Type> = /* @__PURE__ */ wire(
+  VideoModels.VideoModel
+)
+
+/** @since 0.1.0 */
+export const videoModelListResponse: Arbitrary.Arbitrary<typeof VideoModels.ListResponse.Type> = /* @__PURE__ */ wire(
+  VideoModels.ListResponse
+)
+
+/** @since 0.1.0 */
+export const provider: Arbitrary.Arbitrary<typeof Providers.Provider.Type> = /* @__PURE__ */ wire(Providers.Provider)
+
+/** @since 0.1.0 */
+export const providerListResponse: Arbitrary.Arbitrary<typeof Providers.ListResponse.Type> = /* @__PURE__ */ wire(
+  Providers.ListResponse
 )
 
 /** @since 0.1.0 */

@@ -9,7 +9,11 @@ import {
   GatewayError,
   Generations,
   Guardrails,
+  ModelEndpoints,
+  Models,
+  Providers,
   RetryPolicy,
+  VideoModels,
   Webhooks
 } from "@model-gateway/core"
 import { Faults, GatewayTest, Operation, Recorder, Samples } from "@model-gateway/testing"
@@ -96,10 +100,23 @@ const operations: {
     result: Samples.videoJobs.cancelled
   },
   listModels: {
-    call: (gateway) => gateway.listModels({ kind: "video" }),
+    call: (gateway) => gateway.listModels({ output_modalities: "video" }),
     answer: Samples.modelListResponse,
     result: [Samples.model]
   },
+  countModels: { call: using(Models.count()), answer: Samples.modelCountResponse, result: 1 },
+  getModel: { call: using(Models.get("a/b/c:free")), answer: Samples.modelResponse, result: Samples.model },
+  listModelEndpoints: {
+    call: using(ModelEndpoints.list("sandbox/title-card")),
+    answer: Samples.modelEndpointsResponse,
+    result: Samples.modelEndpointsResponse.data
+  },
+  listVideoModels: {
+    call: using(VideoModels.list()),
+    answer: Samples.videoModelListResponse,
+    result: [Samples.videoModel]
+  },
+  listProviders: { call: using(Providers.list()), answer: Samples.providerListResponse, result: [Samples.provider] },
   createEphemeralKey: {
     call: (gateway) => gateway.createEphemeralKey(Samples.ephemeralKeyRequest),
     answer: Samples.ephemeralKeyResponse,

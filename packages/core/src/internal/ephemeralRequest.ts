@@ -5,17 +5,31 @@
 import * as Schema from "effect/Schema"
 import * as CurrentKey from "../CurrentKey.ts"
 import * as Files from "../Files.ts"
+import * as ModelEndpoints from "../ModelEndpoints.ts"
 import * as Models from "../Models.ts"
 import * as Generation from "./generation.ts"
 import * as Operation from "../Operation.ts"
+import * as Providers from "../Providers.ts"
 import * as Rerank from "../Rerank.ts"
 import * as Transcription from "../Transcription.ts"
 import * as Video from "../Video.ts"
+import * as VideoModels from "../VideoModels.ts"
 import { isMaxItems } from "./bounds.ts"
 import type { Written } from "./written.ts"
 
 /** The modules of all operations that an ordinary key may call, except creating ephemeral keys. */
-const modules = [CurrentKey, Files, Generation, Models, Rerank, Transcription, Video] as const
+const modules = [
+  CurrentKey,
+  Files,
+  Generation,
+  Models,
+  ModelEndpoints,
+  Providers,
+  Rerank,
+  Transcription,
+  Video,
+  VideoModels
+] as const
 
 type ExportOf<Module> = Module extends unknown ? Module[keyof Module] : never
 

@@ -24,3 +24,13 @@ export const storageErrors = [
   InternalServerError,
   ServiceUnavailable
 ] as const
+
+/** Reading what models there are: 400 401 403 404 500 503. */
+export const modelErrors = [
+  BadRequest,
+  Unauthorized,
+  Forbidden,
+  NotFound,
+  InternalServerError,
+  ServiceUnavailable
+] as const

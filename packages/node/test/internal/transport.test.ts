@@ -196,13 +196,13 @@ describe("a response", () => {
 })
 
 describe("a redirect", () => {
-  const models = JSON.stringify({ object: "list", data: [] })
+  const models = JSON.stringify({ object: "list", data: [], links: { next: null }, total_count: 0 })
 
   it.live("of a GET to the same origin is followed, with the credential", () => {
     const seen: Array<string> = []
     return Effect.gen(function* () {
-      assert.deepStrictEqual(yield* Models.list({ kind: "rerank" }), [])
-      assert.deepStrictEqual(seen, ["/api/v1/models?kind=rerank Bearer k", "/other?x=1 Bearer k"])
+      assert.deepStrictEqual(yield* Models.list({ output_modalities: "rerank" }), [])
+      assert.deepStrictEqual(seen, ["/api/v1/models?output_modalities=rerank Bearer k", "/other?x=1 Bearer k"])
     }).pipe(
       Effect.provide(
         client((request, response) => {

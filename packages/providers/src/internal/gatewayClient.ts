@@ -3,7 +3,8 @@
  * retries, and with failures as `ProviderError`.
  */
 import type { ClientError, InvalidResponse } from "@model-gateway/core/ClientError"
-import { type Gateway, make as makeGateway } from "@model-gateway/core/Gateway"
+import { fromClient, type Gateway } from "@model-gateway/core/Gateway"
+import { type GatewayClient as Sender, make as makeSender } from "@model-gateway/core/GatewayClient"
 import * as GatewayConfig from "@model-gateway/core/GatewayConfig"
 import { type GatewayError, phrases } from "@model-gateway/core/GatewayError"
 import * as RetryPolicy from "@model-gateway/core/RetryPolicy"
@@ -29,6 +30,8 @@ export interface Call {
 /** The client of one upstream. */
 export interface GatewayClient {
   readonly gateway: Gateway["Service"]
+  /** Sends a request of any operation. */
+  readonly send: Sender["Service"]["call"]
   /** Makes one call, once. */
   readonly call: <A>(effect: Effect.Effect<A, CallFailure>, call: Call) => Effect.Effect<A, ProviderError>
   /** Reads one stream of bytes. */
@@ -145,7 +148,7 @@ export const make = Effect.fnUntraced(function* ({
       )
     )
   )
-  const gateway = yield* makeGateway.pipe(
+  const sender = yield* makeSender.pipe(
     Effect.provideService(GatewayConfig.GatewayConfig, GatewayConfig.make({ baseUrl, credential })),
     Effect.provideService(HttpClient.HttpClient, client)
   )
@@ -163,7 +166,8 @@ export const make = Effect.fnUntraced(function* ({
   const settingsFor = ({ credential }: Call) => Context.add(settings, CurrentCredential, credential.secret)
 
   return {
-    gateway,
+    gateway: fromClient(sender),
+    send: sender.call,
     call: (effect, call) =>
       effect.pipe(Effect.provideContext(settingsFor(call)), Effect.mapError(toProviderError(call.model))),
     bytes: (stream, call) =>

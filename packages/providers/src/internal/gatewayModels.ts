@@ -1,48 +1,180 @@
-/** The models that an upstream gateway lists, as models of this gateway. */
-import type * as Models from "@model-gateway/core/Models"
+/**
+ * The models that an upstream gateway lists, as models of this gateway.
+ *
+ * A gateway of this project says of each model what it accepts and what it costs. Of another one
+ * only the published fields are read, and each model by itself: one that cannot be read or quoted
+ * is left out.
+ */
+import * as Models from "@model-gateway/core/Models"
+import * as Operation from "@model-gateway/core/Operation"
 import { AudioFormat } from "@model-gateway/core/Transcription"
-import { Duration, Effect } from "effect"
+import { AspectRatio, Resolution } from "@model-gateway/core/Video"
+import * as VideoModels from "@model-gateway/core/VideoModels"
+import { Duration, Effect, Option, Schema } from "effect"
 import type { Upstream } from "../Adapter.ts"
 import * as MicroCredits from "../MicroCredits.ts"
 import type { Model, RerankModel, VideoModel } from "../Model.ts"
 import { ProviderError, Timeout } from "../ProviderError.ts"
 import type { GatewayClient } from "./gatewayClient.ts"
 
-/** How long the start waits for the list of models. */
+/** How long the start waits for each list. */
 const listTime = Duration.seconds(10)
+
+const Text = Schema.optionalKey(Schema.String)
+
+const Listed = Schema.Struct({
+  id: Schema.String,
+  name: Schema.String,
+  architecture: Schema.Struct({
+    input_modalities: Schema.Array(Schema.String),
+    output_modalities: Schema.Array(Schema.String)
+  }),
+  pricing: Schema.Struct({ prompt: Text, request: Text, search_unit: Text, second: Text }),
+  // Only a gateway of this project has these.
+  is_free: Schema.optionalKey(Schema.Boolean),
+  capabilities: Schema.optionalKey(Models.Capabilities)
+})
+
+const names = Schema.optionalKey(Schema.NullOr(Schema.Array(Schema.String)))
+
+const ListedVideo = Schema.Struct({
+  id: Schema.String,
+  pricing_skus: Schema.optionalKey(Schema.NullOr(Schema.Record(Schema.String, Schema.String))),
+  supported_resolutions: names,
+  supported_aspect_ratios: names,
+  supported_durations: Schema.optionalKey(Schema.NullOr(Schema.Array(Schema.Finite))),
+  supported_frame_images: names,
+  generate_audio: Schema.optionalKey(Schema.NullOr(Schema.Boolean)),
+  upscale_factor: Schema.optionalKey(Schema.Unknown)
+})
+
+const List = Schema.Struct({ data: Schema.Array(Schema.Unknown) })
+
+/** The operations, without the fields that only a gateway of this project has. */
+const modelList = Operation.make("listModels", "GET", "/models", { ...Models.listModels, success: List })
+
+const videoModelList = Operation.make("listVideoModels", "GET", "/videos/models", {
+  ...VideoModels.listVideoModels,
+  success: List
+})
 
 /** Whole micro-credits, so that a quote is not below the price. */
 const micro = (credits: number): number => Math.max(0, Math.ceil(credits * MicroCredits.perCredit - 1e-6))
 
 const million = 1_000_000
 
-const rerankPricing = ({ prompt, search_unit }: Models.Pricing): RerankModel["pricing"] | undefined => {
-  if (search_unit !== undefined) return { unit: "search_unit", microCredits: micro(search_unit) }
+/** A price in credits. Undefined for a text that is none, such as `-1` of a router. */
+const priceOf = (text: string | undefined): number | undefined => {
+  const price = text === undefined || text === "" ? Number.NaN : Number(text)
+  return Number.isFinite(price) && price >= 0 ? price : undefined
+}
+
+interface Prices {
+  readonly prompt: number | undefined
+  readonly request: number | undefined
+  readonly search_unit: number | undefined
+  readonly second: number | undefined
+}
+
+const pricesOf = ({ capabilities, is_free, pricing }: typeof Listed.Type): Prices => {
+  const prompt = priceOf(pricing.prompt)
+  return is_free === true
+    ? { prompt: undefined, request: undefined, search_unit: 0, second: 0 }
+    : {
+        // 0 stands for no price per token too. Only a gateway of this project lists all prices.
+        prompt: prompt === 0 && capabilities === undefined ? undefined : prompt,
+        request: priceOf(pricing.request),
+        search_unit: priceOf(pricing.search_unit),
+        second: priceOf(pricing.second)
+      }
+}
+
+const rerankPricing = ({ prompt, request, search_unit }: Prices): RerankModel["pricing"] | undefined => {
+  // A request has at least one search unit, so that a price per request is not exceeded.
+  const unit = search_unit ?? request
+  if (unit !== undefined) return { unit: "search_unit", microCredits: micro(unit) }
   return prompt === undefined
     ? undefined
     : { unit: "token", inputMicroCredits: micro(prompt * million), outputMicroCredits: 0 }
 }
 
-const videoPricing = ({ request, second }: Models.Pricing): VideoModel["pricing"] | undefined => {
+const videoPricing = ({ request, second }: Prices): VideoModel["pricing"] | undefined => {
   if (second !== undefined) return { unit: "second", microCredits: micro(second) }
   return request === undefined ? undefined : { unit: "video", prices: [{ microCredits: micro(request) }] }
 }
 
+/** The highest price. Undefined if a price is for something else than a second or a video. */
+const skuPricing = (skus: { readonly [sku: string]: string } = {}): VideoModel["pricing"] | undefined => {
+  const entries = Object.entries(skus)
+  const prices = entries.map(([, text]) => priceOf(text)).filter((price) => price !== undefined)
+  if (entries.length === 0 || prices.length < entries.length) return undefined
+  const highest = Math.max(...prices)
+  const every = (pattern: RegExp) => entries.every(([sku]) => pattern.test(sku))
+  if (every(/^duration_seconds(_|$)/)) return videoPricing({ ...noPrices, second: highest })
+  return every(/^generate(_|$)/) ? videoPricing({ ...noPrices, request: highest }) : undefined
+}
+
+const noPrices: Prices = { prompt: undefined, request: undefined, search_unit: undefined, second: undefined }
+
+const known = <A extends string>(literals: ReadonlyArray<A>, values: ReadonlyArray<string> | null | undefined) =>
+  values == null ? undefined : literals.filter((literal) => values.includes(literal))
+
+/** The parameters of a video model by its published fields. */
+const videoParameters = (video: typeof ListedVideo.Type) => {
+  const resolutions = known(Resolution.literals, video.supported_resolutions)
+  const aspect_ratios = known(AspectRatio.literals, video.supported_aspect_ratios)
+  const durations = video.supported_durations ?? []
+  return {
+    ...(resolutions === undefined ? {} : { resolutions }),
+    ...(aspect_ratios === undefined ? {} : { aspect_ratios }),
+    // Which of the durations the upstream takes by default is not known. A quote must not be lower.
+    ...(durations.length === 0
+      ? {}
+      : { max_duration: Math.max(...durations), default_duration: Math.max(...durations) }),
+    frame_images: (video.supported_frame_images?.length ?? 1) > 0,
+    generate_audio: video.generate_audio ?? false,
+    upscale: video.upscale_factor != null
+  }
+}
+
+const ownVideoParameters = ({
+  aspect_ratios,
+  generate_audio = false,
+  max_duration = 60,
+  prompt_optional = false,
+  resolutions,
+  upscale = false
+}: Models.Capabilities) => {
+  const most = Math.max(1, Math.floor(max_duration))
+  return {
+    ...(resolutions === undefined ? {} : { resolutions }),
+    ...(aspect_ratios === undefined ? {} : { aspect_ratios }),
+    max_duration: most,
+    default_duration: Math.min(5, most),
+    prompt_optional,
+    generate_audio,
+    upscale
+  }
+}
+
 /** A listed model as a model of this gateway. Undefined if nothing can be quoted for it. */
-const listed = (
+const toModel = (
   upstream: string,
-  { capabilities, id, is_free, kind, name, pricing }: Models.Model
+  listed: typeof Listed.Type,
+  kind: Models.ModelKind,
+  video: typeof ListedVideo.Type | undefined
 ): Model | undefined => {
+  const { architecture, capabilities, id, name } = listed
   const base = { publicId: `${upstream}/${id}`, upstreamId: id, name }
-  const prices: Models.Pricing = is_free ? { search_unit: 0, second: 0 } : pricing
+  const prices = pricesOf(listed)
   switch (kind) {
     case "rerank": {
-      const own = rerankPricing(prices)
-      const { image_documents = false } = capabilities
-      return own && { ...base, kind, pricing: own, parameters: { image_documents } }
+      const pricing = rerankPricing(prices)
+      const image_documents = capabilities?.image_documents ?? architecture.input_modalities.includes("image")
+      return pricing && { ...base, kind, pricing, parameters: { image_documents } }
     }
     case "transcription": {
-      const { audio_formats = AudioFormat.literals, word_timestamps = true } = capabilities
+      const { audio_formats = AudioFormat.literals, word_timestamps = true } = capabilities ?? {}
       return prices.second === undefined
         ? undefined
         : {
@@ -53,55 +185,78 @@ const listed = (
           }
     }
     case "video": {
-      const own = videoPricing(prices)
-      const { resolutions, aspect_ratios, max_duration = 60, prompt_optional, generate_audio, upscale } = capabilities
-      const most = Math.max(1, Math.floor(max_duration))
-      return (
-        own && {
-          ...base,
-          kind,
-          pricing: own,
-          parameters: {
-            ...(resolutions === undefined ? {} : { resolutions }),
-            ...(aspect_ratios === undefined ? {} : { aspect_ratios }),
-            max_duration: most,
-            default_duration: Math.min(5, most),
-            prompt_optional: prompt_optional ?? false,
-            generate_audio: generate_audio ?? false,
-            upscale: upscale ?? false
-          }
-        }
-      )
+      const pricing = videoPricing(prices) ?? skuPricing(video?.pricing_skus ?? {})
+      const parameters =
+        capabilities !== undefined
+          ? ownVideoParameters(capabilities)
+          : video === undefined
+            ? undefined
+            : videoParameters(video)
+      return pricing && parameters && { ...base, kind, pricing, parameters }
     }
   }
 }
+
+const kindOf = ({ architecture }: typeof Listed.Type): Models.ModelKind | undefined =>
+  Models.ModelKind.literals.find((kind) => architecture.output_modalities.includes(kind))
+
+const warn = (message: string, annotations: Record<string, string>) =>
+  Effect.logWarning(message).pipe(Effect.annotateLogs(annotations))
 
 /**
  * The models that the upstream lists. None, and a warning, if it does not answer: it may be down.
  */
 export const listModels = Effect.fnUntraced(function* (client: GatewayClient, upstream: Upstream) {
-  if (upstream.credential === undefined) return []
-  const listing = client.call(client.gateway.listModels(), { credential: upstream.credential, model: "" }).pipe(
-    Effect.timeoutOrElse({
-      duration: listTime,
-      orElse: () => Effect.fail(new ProviderError({ reason: new Timeout() }))
-    }),
-    Effect.catch((error) =>
-      Effect.as(
-        Effect.logWarning("The models of an upstream gateway are not offered, because it did not list them").pipe(
-          Effect.annotateLogs({ provider: upstream.name, reason: error.message })
-        ),
-        []
+  const { credential, name: provider } = upstream
+  if (credential === undefined) return []
+
+  /** The items of a list that can be read. */
+  const read = <S extends Schema.Codec<unknown, unknown>>(
+    operation: typeof modelList | typeof videoModelList,
+    item: S,
+    query: { readonly output_modalities?: string } = {}
+  ) => {
+    const decode = Schema.decodeUnknownOption(item)
+    return client.call(client.send(operation, { query }), { credential, model: "" }).pipe(
+      Effect.timeoutOrElse({
+        duration: listTime,
+        orElse: () => Effect.fail(new ProviderError({ reason: new Timeout() }))
+      }),
+      Effect.map(({ data }) => data.flatMap((each) => Option.toArray(decode(each)))),
+      Effect.catch((error) =>
+        Effect.as(
+          warn("The models of an upstream gateway are not offered, because it did not list them", {
+            provider,
+            reason: error.message
+          }),
+          []
+        )
       )
     )
-  )
-  const models = yield* listing
-  const known = models.map((model) => listed(upstream.name, model))
-  const unpriced = models.filter((_, at) => known[at] === undefined).map(({ id }) => id)
-  if (unpriced.length > 0) {
-    yield* Effect.logWarning("Models of an upstream gateway are not offered, because it lists no price for them").pipe(
-      Effect.annotateLogs({ provider: upstream.name, models: unpriced.join(", ") })
-    )
   }
-  return known.filter((model) => model !== undefined)
+
+  // A gateway may list models of other kinds if it is not asked for these.
+  const query = { output_modalities: Models.ModelKind.literals.join(",") }
+  const models = (yield* read(modelList, Listed, query)).flatMap((listed) => {
+    const kind = kindOf(listed)
+    return kind === undefined ? [] : [{ listed, kind }]
+  })
+  const isForeign = models.some(({ kind, listed }) => kind === "video" && listed.capabilities === undefined)
+  const videos = isForeign ? yield* read(videoModelList, ListedVideo) : []
+  const offered = models.map(({ kind, listed }) =>
+    toModel(
+      provider,
+      listed,
+      kind,
+      videos.find(({ id }) => id === listed.id)
+    )
+  )
+  const unpriced = models.filter((_, at) => offered[at] === undefined).map(({ listed }) => listed.id)
+  if (unpriced.length > 0) {
+    yield* warn("Models of an upstream gateway are not offered, because it lists no price for them", {
+      provider,
+      models: unpriced.join(", ")
+    })
+  }
+  return offered.filter((model) => model !== undefined)
 })

@@ -30,7 +30,7 @@ it.layer(layer({ bodyLimits: { other: 2000 } }), { excludeTestServices: true })(
         "/api/v1/files/a/b/c",
         "/api/v1/keys/%zz",
         "/api/v1/key;a",
-        "/api/v1/models;a?kind=rerank"
+        "/api/v1/models;a?q=rerank"
       ]) {
         const answer = yield* ask(path, { key: null })
         expect([path, answer.status, envelopeOf(answer).user_id]).toEqual([path, 404, null])
@@ -209,8 +209,8 @@ it.layer(layer({ bodyLimits: { other: 2000 } }), { excludeTestServices: true })(
   it.effect("says who the caller is once that is known", () =>
     Effect.gen(function* () {
       const { ask, managementKey } = yield* TestGateway
-      const answer = yield* ask("/api/v1/models?kind=nonsense", { key: managementKey })
-      expect([answer.status, issuePaths(answer)]).toEqual([400, ["kind"]])
+      const answer = yield* ask("/api/v1/models?output_modalities=nonsense", { key: managementKey })
+      expect([answer.status, issuePaths(answer)]).toEqual([400, ["output_modalities"]])
     })
   )
 })

@@ -130,10 +130,10 @@ it.layer(gateway, { excludeTestServices: true })("a gateway behind a gateway", (
         kind: "video",
         is_free: false,
         providers: ["gateway"],
-        pricing: { second: 0.01 },
+        pricing: { prompt: "0", completion: "0", second: "0.01" },
         capabilities: { max_duration: 60, prompt_optional: false, upscale: false }
       })
-      expect(data.find(({ id }) => id === "gateway/sandbox/bm25")?.pricing).toMatchObject({ search_unit: 0.001 })
+      expect(data.find(({ id }) => id === "gateway/sandbox/bm25")?.pricing).toMatchObject({ search_unit: "0.001" })
       expect(data.find(({ id }) => id === "gateway/sandbox/tones")?.kind).toBe("transcription")
     })
   )

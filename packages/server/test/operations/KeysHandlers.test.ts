@@ -213,18 +213,18 @@ it.layer(layer({ freeDailyRequests: 7 }), { excludeTestServices: true })("/keys"
     Effect.gen(function* () {
       const { ask } = yield* TestGateway
       const { data } = Schema.decodeUnknownSync(Schema.fromJsonString(ModelList))(
-        (yield* ask("/api/v1/models?kind=rerank")).text
+        (yield* ask("/api/v1/models?output_modalities=rerank")).text
       )
       expect(data.every(({ kind }) => kind === "rerank")).toBe(true)
       expect(data.find(({ id }) => id === "sandbox/bm25")).toMatchObject({
         is_free: false,
         providers: ["sandbox"],
-        pricing: { search_unit: 0.001 },
+        pricing: { prompt: "0", completion: "0", search_unit: "0.001" },
         capabilities: { image_documents: false }
       })
       expect(data.find(({ id }) => id === "sandbox/bm25:free")?.is_free).toBe(true)
       expect(data.find(({ id }) => id === "sandbox/colors")).toMatchObject({
-        pricing: { search_unit: 0.001 },
+        pricing: { prompt: "0", completion: "0", search_unit: "0.001" },
         capabilities: { image_documents: true }
       })
     })

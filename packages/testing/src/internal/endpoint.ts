@@ -36,10 +36,15 @@ export interface Parts {
   readonly payload?: unknown
 }
 
-const routes = endpoints.map((endpoint) => ({
-  endpoint,
-  pattern: new RegExp(`${endpoint.path.replaceAll("/", "\\/").replaceAll(/:(\w+)/g, "(?<$1>[^/]*)")}$`)
-}))
+const parametersOf = (path: string): number => path.split(":").length - 1
+
+/** Those with fewer parameters first: `/videos/models` is no `/videos/:id`. */
+const routes = endpoints
+  .map((endpoint) => ({
+    endpoint,
+    pattern: new RegExp(`${endpoint.path.replaceAll("/", "\\/").replaceAll(/:(\w+)/g, "(?<$1>[^/]*)")}$`)
+  }))
+  .sort((a, b) => parametersOf(a.endpoint.path) - parametersOf(b.endpoint.path))
 
 /** Finds the operation of a path. A prefix before `/api/v1` is ignored. */
 export const find = (method: string, pathname: string): Found | WrongMethod | undefined => {

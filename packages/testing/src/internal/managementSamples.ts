@@ -5,7 +5,10 @@ import type * as Destinations from "@model-gateway/core/Destinations"
 import type * as Generations from "@model-gateway/core/Generations"
 import type * as Guardrails from "@model-gateway/core/Guardrails"
 import type * as Keys from "@model-gateway/core/Keys"
+import type * as ModelEndpoints from "@model-gateway/core/ModelEndpoints"
 import type * as Models from "@model-gateway/core/Models"
+import type * as Providers from "@model-gateway/core/Providers"
+import type * as VideoModels from "@model-gateway/core/VideoModels"
 import type * as Webhooks from "@model-gateway/core/Webhooks"
 import type * as Workspaces from "@model-gateway/core/Workspaces"
 import * as Redacted from "effect/Redacted"
@@ -209,26 +212,139 @@ export const keyListResponse: Keys.ListResponse = { data: [key], has_more: false
 /** @since 0.1.0 */
 export const keyDeleteResponse: Keys.DeleteResponse = { deleted: true }
 
+const videoCapabilities: Models.Capabilities = {
+  resolutions: ["480p", "720p", "1080p"],
+  aspect_ratios: ["16:9", "9:16", "1:1"],
+  max_duration: 60,
+  prompt_optional: false,
+  generate_audio: false,
+  upscale: false
+}
+
 /** @since 0.1.0 */
 export const model: Models.Model = {
   id: "sandbox/title-card",
+  canonical_slug: "sandbox/title-card",
+  object: "model",
+  owned_by: "sandbox",
   name: "Title card",
+  created: 0,
+  description: "",
+  context_length: null,
+  architecture: {
+    input_modalities: ["text"],
+    output_modalities: ["video"],
+    modality: "text->video",
+    tokenizer: "Other",
+    instruct_type: null
+  },
+  pricing: { prompt: "0", completion: "0", second: "0.01" },
+  top_provider: { context_length: null, max_completion_tokens: null, is_moderated: false },
+  per_request_limits: null,
+  supported_parameters: ["seed"],
+  supported_voices: null,
+  default_parameters: null,
+  links: { details: "/api/v1/models/sandbox/title-card/endpoints" },
+  providers: ["sandbox"],
   kind: "video",
   is_free: false,
-  providers: ["sandbox"],
-  pricing: { second: 0.01 },
-  capabilities: {
-    resolutions: ["480p", "720p", "1080p"],
-    aspect_ratios: ["16:9", "9:16", "1:1"],
-    max_duration: 60,
-    prompt_optional: false,
-    generate_audio: false,
-    upscale: false
+  capabilities: videoCapabilities
+}
+
+/** @since 0.1.0 */
+export const modelListResponse: Models.ListResponse = {
+  object: "list",
+  data: [model],
+  links: { next: null },
+  total_count: 1
+}
+
+/** @since 0.1.0 */
+export const modelCountResponse: Models.CountResponse = { data: { count: 1 } }
+
+/** @since 0.1.0 */
+export const modelResponse: Models.Response = { data: model }
+
+/** @since 0.1.0 */
+export const modelEndpoint: ModelEndpoints.Endpoint = {
+  name: "sandbox | sandbox/title-card",
+  model_id: model.id,
+  model_name: model.name,
+  provider_name: "sandbox",
+  tag: "sandbox",
+  pricing: model.pricing,
+  context_length: 0,
+  max_completion_tokens: null,
+  max_prompt_tokens: null,
+  quantization: null,
+  supported_parameters: ["seed"],
+  supports_implicit_caching: false,
+  supports_tool_choice: { auto: false, function: false, none: false, required: false },
+  supports_voice_cloning: false,
+  latency_last_30m: null,
+  throughput_last_30m: null,
+  uptime_last_5m: null,
+  uptime_last_30m: null,
+  uptime_last_1d: null,
+  kind: "video",
+  is_free: false,
+  capabilities: videoCapabilities
+}
+
+/** @since 0.1.0 */
+export const modelEndpointsResponse: ModelEndpoints.Response = {
+  data: {
+    id: model.id,
+    name: model.name,
+    created: 0,
+    description: "",
+    architecture: model.architecture,
+    endpoints: [modelEndpoint]
   }
 }
 
 /** @since 0.1.0 */
-export const modelListResponse: Models.ListResponse = { object: "list", data: [model] }
+export const videoModel: VideoModels.VideoModel = {
+  id: model.id,
+  canonical_slug: model.id,
+  name: model.name,
+  created: 0,
+  description: "",
+  supported_resolutions: ["480p", "720p", "1080p"],
+  supported_aspect_ratios: ["16:9", "9:16", "1:1"],
+  supported_sizes: null,
+  supported_durations: null,
+  supported_frame_images: [],
+  generate_audio: false,
+  seed: null,
+  creativity: null,
+  upscale_factor: null,
+  allowed_passthrough_parameters: [],
+  pricing_skus: { duration_seconds: "0.01" },
+  pricing: model.pricing,
+  default_duration: 5,
+  is_free: false,
+  providers: ["sandbox"],
+  capabilities: videoCapabilities
+}
+
+/** @since 0.1.0 */
+export const videoModelListResponse: VideoModels.ListResponse = { data: [videoModel] }
+
+/** @since 0.1.0 */
+export const provider: Providers.Provider = {
+  name: "sandbox",
+  slug: "sandbox",
+  privacy_policy_url: null,
+  terms_of_service_url: null,
+  status_page_url: null,
+  headquarters: null,
+  datacenters: null,
+  kinds: ["rerank", "transcription", "video"]
+}
+
+/** @since 0.1.0 */
+export const providerListResponse: Providers.ListResponse = { data: [provider] }
 
 /** @since 0.1.0 */
 export const workspace: Workspaces.Workspace = {

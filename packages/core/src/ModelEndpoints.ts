@@ -1,0 +1,211 @@
+/**
+ * The offers of a model: GET `/models/{author}/{slug}/endpoints`.
+ *
+ * An addition to the specification.
+ *
+ * @since 0.1.0
+ */
+import type * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type { ClientError } from "./ClientError.ts"
+import type { GatewayClient } from "./GatewayClient.ts"
+import { call, dataOf } from "./internal/call.ts"
+import { modelErrors } from "./internal/errorSets.ts"
+import { modelExample, modelParams, notAnId, paramsOf } from "./internal/models.ts"
+import { refuse } from "./internal/refuse.ts"
+import * as Models from "./Models.ts"
+import * as Operation from "./Operation.ts"
+
+/**
+ * Which values of `tool_choice` work. None: no model of this service calls tools.
+ *
+ * @since 0.1.0
+ */
+export const ToolChoiceSupport = Schema.Struct({
+  /** Always false. */
+  auto: Schema.Boolean,
+  /** Always false. */
+  function: Schema.Boolean,
+  /** Always false. */
+  none: Schema.Boolean,
+  /** Always false. */
+  required: Schema.Boolean
+})
+
+/** @since 0.1.0 */
+export type ToolChoiceSupport = {
+  [Field in keyof typeof ToolChoiceSupport.Type]: (typeof ToolChoiceSupport.Type)[Field]
+}
+
+/**
+ * A model at one provider, with the provider's own price and capabilities.
+ *
+ * @since 0.1.0
+ */
+export const Endpoint = Schema.Struct({
+  /** Provider and model, such as `cohere | cohere/rerank-v3.5`. */
+  name: Schema.String,
+  /** The model's `id`. */
+  model_id: Schema.String,
+  /** The model's display name at this provider. */
+  model_name: Schema.String,
+  /** The provider's name, as `provider.order` takes it. */
+  provider_name: Schema.String,
+  /** The same as `provider_name`. */
+  tag: Schema.String,
+  pricing: Models.Pricing,
+  /** Always 0: no model of this service has a context of tokens. */
+  context_length: Schema.Int,
+  /** Always null. */
+  max_completion_tokens: Schema.Null,
+  /** Always null. */
+  max_prompt_tokens: Schema.Null,
+  /** Always null: the service does not know it. */
+  quantization: Schema.Null,
+  /** The sampling parameters that requests may have, such as `temperature`. */
+  supported_parameters: Schema.Array(Schema.String),
+  /** Always false. */
+  supports_implicit_caching: Schema.Boolean,
+  supports_tool_choice: ToolChoiceSupport,
+  /** Always false. */
+  supports_voice_cloning: Schema.Boolean,
+  /** Always null: the service publishes no measurements of providers. */
+  latency_last_30m: Schema.Null,
+  /** Always null, like `latency_last_30m`. */
+  throughput_last_30m: Schema.Null,
+  /** Always null, like `latency_last_30m`. */
+  uptime_last_5m: Schema.Null,
+  /** Always null, like `latency_last_30m`. */
+  uptime_last_30m: Schema.Null,
+  /** Always null, like `latency_last_30m`. */
+  uptime_last_1d: Schema.Null,
+  /** The operation that serves the model. */
+  kind: Models.ModelKind,
+  /** Whether requests cost nothing and count towards the key's daily free requests. */
+  is_free: Schema.Boolean,
+  /** What the model can do at this provider. */
+  capabilities: Models.Capabilities
+})
+
+/** @since 0.1.0 */
+export type Endpoint = { [Field in keyof typeof Endpoint.Type]: (typeof Endpoint.Type)[Field] }
+
+/**
+ * A model and its offers.
+ *
+ * @since 0.1.0
+ */
+export const ModelEndpoints = Schema.Struct({
+  /** What requests send as `model`. */
+  id: Schema.String,
+  /** Display name. */
+  name: Schema.String,
+  /** Always 0: the service does not know when a model was published. Unix time in seconds. */
+  created: Schema.Int,
+  /** Always empty: the service has no descriptions. */
+  description: Schema.String,
+  architecture: Models.Architecture,
+  /** The model at each provider that the key may use, in the order of the catalog. */
+  endpoints: Schema.Array(Endpoint)
+})
+
+/** @since 0.1.0 */
+export type ModelEndpoints = { [Field in keyof typeof ModelEndpoints.Type]: (typeof ModelEndpoints.Type)[Field] }
+
+/**
+ * One model with its offers.
+ *
+ * @since 0.1.0
+ */
+export const Response = Schema.Struct({ data: ModelEndpoints })
+
+/** @since 0.1.0 */
+export type Response = {
+  [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field]
+}
+
+/**
+ * GET `/models/{author}/{slug}/endpoints`: 200, or one of 400 401 403 404 500 503.
+ *
+ * Lists who offers the model, with the price and the capabilities at each provider. The path names
+ * the model as GET `/model/{author}/{slug}` does.
+ *
+ * @since 0.1.0
+ */
+export const listModelEndpoints = Operation.make("listModelEndpoints", "GET", "/models/:author/:slug/endpoints", {
+  access: "any key",
+  success: Response,
+  error: modelErrors
+})
+
+/**
+ * The request of {@link listModelEndpoints}.
+ *
+ * @since 0.1.0
+ */
+export const listModelEndpointsEndpoint = Operation.endpoint(listModelEndpoints, () => {
+  const { architecture, capabilities, id, is_free, kind, name, pricing } = modelExample
+  return {
+    params: modelParams(),
+    reference: {
+      summary: "List the offers of a model",
+      client: "ModelEndpoints.list",
+      example: {
+        params: { author: "cohere", slug: "rerank-v3.5" },
+        response: {
+          data: {
+            id,
+            name,
+            created: 0,
+            description: "",
+            architecture,
+            endpoints: [
+              {
+                name: "cohere | cohere/rerank-v3.5",
+                model_id: id,
+                model_name: name,
+                provider_name: "cohere",
+                tag: "cohere",
+                pricing,
+                context_length: 0,
+                max_completion_tokens: null,
+                max_prompt_tokens: null,
+                quantization: null,
+                supported_parameters: [],
+                supports_implicit_caching: false,
+                supports_tool_choice: { auto: false, function: false, none: false, required: false },
+                supports_voice_cloning: false,
+                latency_last_30m: null,
+                throughput_last_30m: null,
+                uptime_last_5m: null,
+                uptime_last_30m: null,
+                uptime_last_1d: null,
+                kind,
+                is_free,
+                capabilities
+              }
+            ]
+          }
+        }
+      }
+    }
+  }
+})
+
+/**
+ * The errors of {@link list}.
+ *
+ * @since 0.1.0
+ */
+export type Failure = Operation.ErrorOf<typeof listModelEndpoints> | ClientError
+
+/**
+ * Returns the model with this id, such as `cohere/rerank-v3.5`, and its offers. An id without a
+ * slash fails with `BadRequest`, and nothing is sent.
+ *
+ * @since 0.1.0
+ */
+export const list = (id: string): Effect.Effect<ModelEndpoints, Failure, GatewayClient> => {
+  const params = paramsOf(id)
+  return params === undefined ? refuse(listModelEndpoints, "id", notAnId) : dataOf(call(listModelEndpoints, { params }))
+}

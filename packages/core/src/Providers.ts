@@ -1,0 +1,110 @@
+/**
+ * The providers of the available models: GET `/providers`.
+ *
+ * An addition to the specification.
+ *
+ * @since 0.1.0
+ */
+import type * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type { ClientError } from "./ClientError.ts"
+import type { GatewayClient } from "./GatewayClient.ts"
+import { call, dataOf } from "./internal/call.ts"
+import { modelErrors } from "./internal/errorSets.ts"
+import { ModelKind } from "./Models.ts"
+import * as Operation from "./Operation.ts"
+
+/**
+ * A provider. The service knows its name and its models only.
+ *
+ * @since 0.1.0
+ */
+export const Provider = Schema.Struct({
+  /** The same as `slug`. */
+  name: Schema.String,
+  /** The name that requests use in `provider.order`, `provider.only` and `provider.options`. */
+  slug: Schema.String,
+  /** Always null. */
+  privacy_policy_url: Schema.Null,
+  /** Always null. */
+  terms_of_service_url: Schema.Null,
+  /** Always null. */
+  status_page_url: Schema.Null,
+  /** Always null. */
+  headquarters: Schema.Null,
+  /** Always null. */
+  datacenters: Schema.Null,
+  /** The kinds of models that the provider offers to the key. */
+  kinds: Schema.Array(ModelKind)
+})
+
+/** @since 0.1.0 */
+export type Provider = { [Field in keyof typeof Provider.Type]: (typeof Provider.Type)[Field] }
+
+/**
+ * Providers, by name.
+ *
+ * @since 0.1.0
+ */
+export const ListResponse = Schema.Struct({
+  /** Every provider that offers a model to the key. */
+  data: Schema.Array(Provider)
+})
+
+/** @since 0.1.0 */
+export type ListResponse = { [Field in keyof typeof ListResponse.Type]: (typeof ListResponse.Type)[Field] }
+
+/**
+ * GET `/providers`: 200, or one of 400 401 403 404 500 503. Lists the providers of the models that
+ * the key may use.
+ *
+ * @since 0.1.0
+ */
+export const listProviders = Operation.make("listProviders", "GET", "/providers", {
+  access: "any key",
+  success: ListResponse,
+  error: modelErrors
+})
+
+/**
+ * The request of {@link listProviders}.
+ *
+ * @since 0.1.0
+ */
+export const listProvidersEndpoint = Operation.endpoint(listProviders, () => ({
+  reference: {
+    summary: "List providers",
+    client: "Providers.list",
+    example: {
+      response: {
+        data: [
+          {
+            name: "cohere",
+            slug: "cohere",
+            privacy_policy_url: null,
+            terms_of_service_url: null,
+            status_page_url: null,
+            headquarters: null,
+            datacenters: null,
+            kinds: ["rerank"]
+          }
+        ]
+      }
+    }
+  }
+}))
+
+/**
+ * The errors of {@link list}.
+ *
+ * @since 0.1.0
+ */
+export type Failure = Operation.ErrorOf<typeof listProviders> | ClientError
+
+/**
+ * Lists the providers of the models that the key may use.
+ *
+ * @since 0.1.0
+ */
+export const list = (): Effect.Effect<ReadonlyArray<Provider>, Failure, GatewayClient> =>
+  dataOf(call(listProviders, {}))

@@ -1,0 +1,166 @@
+/**
+ * The available video models, with what a video may be: GET `/videos/models`.
+ *
+ * An addition to the specification.
+ *
+ * @since 0.1.0
+ */
+import type * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type { ClientError } from "./ClientError.ts"
+import type { GatewayClient } from "./GatewayClient.ts"
+import { call, dataOf } from "./internal/call.ts"
+import { modelErrors } from "./internal/errorSets.ts"
+import { Capabilities, Price, Pricing } from "./Models.ts"
+import * as Operation from "./Operation.ts"
+import { AspectRatio, FrameType, Resolution } from "./Video.ts"
+
+/**
+ * A video model, with what it can do and its price at the cheapest provider.
+ *
+ * @since 0.1.0
+ */
+export const VideoModel = Schema.Struct({
+  /** What requests send as `model`. */
+  id: Schema.String,
+  /** The entry of the catalog: the same as `id`. */
+  canonical_slug: Schema.String,
+  /** Display name. */
+  name: Schema.String,
+  /** Always 0: the service does not know when a model was published. Unix time in seconds. */
+  created: Schema.Int,
+  /** Always empty: the service has no descriptions. */
+  description: Schema.String,
+  /** The resolutions that it generates. */
+  supported_resolutions: Schema.Array(Resolution),
+  /** The aspect ratios that it generates. */
+  supported_aspect_ratios: Schema.Array(AspectRatio),
+  /**
+   * Always null: the service does not list sizes. A `size` must match a resolution and an aspect
+   * ratio of the model.
+   */
+  supported_sizes: Schema.Null,
+  /**
+   * Always null: the service does not list durations. `capabilities.max_duration` is the longest,
+   * and `default_duration` is that of a request without one.
+   */
+  supported_durations: Schema.Null,
+  /** The frames that a request may give as images. Empty if none. */
+  supported_frame_images: Schema.Array(FrameType),
+  /** Whether it generates audio unless the request sets `generate_audio` to false. */
+  generate_audio: Schema.Boolean,
+  /** Always null: whether the same `seed` gives the same video is not known. */
+  seed: Schema.Null,
+  /** Always null: the levels that an upscaling model accepts are not known. */
+  creativity: Schema.Null,
+  /** Null if the model does not upscale, else an empty object: the range is not known. */
+  upscale_factor: Schema.NullOr(Schema.Struct({})),
+  /** Always empty: `provider.options` passes any parameter to the provider. */
+  allowed_passthrough_parameters: Schema.Array(Schema.String),
+  /**
+   * Prices in credits, as decimal text. `duration_seconds` is per second of video and `generate` per
+   * video. A price for some videos only has that in its name: `duration_seconds_with_audio`,
+   * `duration_seconds_720p`, `duration_seconds_without_audio_1080p`.
+   */
+  pricing_skus: Schema.Record(Schema.String, Price),
+  pricing: Pricing,
+  /** Seconds of a video whose request has no `duration`. */
+  default_duration: Schema.Finite,
+  /** Whether requests cost nothing and count towards the key's daily free requests. */
+  is_free: Schema.Boolean,
+  /** The names of the providers that offer the model, as `provider.order` takes them. */
+  providers: Schema.Array(Schema.String),
+  /** What the model can do at its cheapest provider. */
+  capabilities: Capabilities
+})
+
+/** @since 0.1.0 */
+export type VideoModel = { [Field in keyof typeof VideoModel.Type]: (typeof VideoModel.Type)[Field] }
+
+/**
+ * Video models, in the order of the catalog.
+ *
+ * @since 0.1.0
+ */
+export const ListResponse = Schema.Struct({
+  /** Every video model that the key may use. */
+  data: Schema.Array(VideoModel)
+})
+
+/** @since 0.1.0 */
+export type ListResponse = { [Field in keyof typeof ListResponse.Type]: (typeof ListResponse.Type)[Field] }
+
+/**
+ * GET `/videos/models`: 200, or one of 400 401 403 404 500 503. Lists the video models that the key
+ * may use.
+ *
+ * @since 0.1.0
+ */
+export const listVideoModels = Operation.make("listVideoModels", "GET", "/videos/models", {
+  access: "any key",
+  success: ListResponse,
+  error: modelErrors
+})
+
+/**
+ * The request of {@link listVideoModels}.
+ *
+ * @since 0.1.0
+ */
+export const listVideoModelsEndpoint = Operation.endpoint(listVideoModels, () => ({
+  reference: {
+    summary: "List video models",
+    client: "VideoModels.list",
+    example: {
+      response: {
+        data: [
+          {
+            id: "replicate/google/veo-3.1-fast",
+            canonical_slug: "replicate/google/veo-3.1-fast",
+            name: "Veo 3.1 Fast on Replicate",
+            created: 0,
+            description: "",
+            supported_resolutions: ["720p", "1080p"],
+            supported_aspect_ratios: ["16:9", "9:16"],
+            supported_sizes: null,
+            supported_durations: null,
+            supported_frame_images: ["first_frame", "last_frame"],
+            generate_audio: true,
+            seed: null,
+            creativity: null,
+            upscale_factor: null,
+            allowed_passthrough_parameters: [],
+            pricing_skus: { duration_seconds_with_audio: "0.15", duration_seconds_without_audio: "0.1" },
+            pricing: { prompt: "0", completion: "0", second: "0.15" },
+            default_duration: 8,
+            is_free: false,
+            providers: ["replicate"],
+            capabilities: {
+              resolutions: ["720p", "1080p"],
+              aspect_ratios: ["16:9", "9:16"],
+              max_duration: 8,
+              prompt_optional: false,
+              generate_audio: true,
+              upscale: false
+            }
+          }
+        ]
+      }
+    }
+  }
+}))
+
+/**
+ * The errors of {@link list}.
+ *
+ * @since 0.1.0
+ */
+export type Failure = Operation.ErrorOf<typeof listVideoModels> | ClientError
+
+/**
+ * Lists the video models that the key may use.
+ *
+ * @since 0.1.0
+ */
+export const list = (): Effect.Effect<ReadonlyArray<VideoModel>, Failure, GatewayClient> =>
+  dataOf(call(listVideoModels, {}))

@@ -1,0 +1,206 @@
+/** Models, offers and prices as the operations on models publish them. */
+import type * as ModelEndpoints from "@model-gateway/core/ModelEndpoints"
+import type * as Models from "@model-gateway/core/Models"
+import type * as VideoModels from "@model-gateway/core/VideoModels"
+import type { Offer, VideoOffer } from "@model-gateway/providers/Offer"
+import { perUnit, type PerVideo, type Unit, type VideoPrice } from "@model-gateway/providers/Pricing"
+import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import type { Entry } from "../routing/ModelCatalogue.ts"
+
+const capabilitiesOf = (offer: Offer): Models.Capabilities => {
+  switch (offer.kind) {
+    case "rerank":
+      return { image_documents: offer.capabilities.image_documents }
+    case "transcription": {
+      const { audio_formats, word_timestamps } = offer.capabilities
+      return { audio_formats, word_timestamps }
+    }
+    case "video": {
+      const { aspect_ratios, generate_audio, max_duration, prompt_optional, resolutions, upscale } = offer.capabilities
+      return { aspect_ratios, generate_audio, max_duration, prompt_optional, resolutions, upscale }
+    }
+  }
+}
+
+const inputModalitiesOf = (offer: Offer): ReadonlyArray<Models.InputModality> => {
+  switch (offer.kind) {
+    case "rerank":
+      return offer.capabilities.image_documents ? ["text", "image"] : ["text"]
+    case "transcription":
+      return ["audio"]
+    case "video": {
+      const { frame_images, prompt_optional, upscale } = offer.capabilities
+      return [
+        "text",
+        ...(frame_images || prompt_optional ? ["image" as const] : []),
+        ...(upscale ? ["video" as const] : [])
+      ]
+    }
+  }
+}
+
+const architectureOf = (offer: Offer): Models.Architecture => {
+  const input_modalities = inputModalitiesOf(offer)
+  return {
+    input_modalities,
+    output_modalities: [offer.kind],
+    modality: `${input_modalities.join("+")}->${offer.kind}`,
+    tokenizer: "Other",
+    instruct_type: null
+  }
+}
+
+/** The parameters that an operation has and that published clients have a word for. */
+const parametersOf: { readonly [K in Models.ModelKind]: ReadonlyArray<string> } = {
+  rerank: [],
+  transcription: ["temperature", "response_format"],
+  video: ["seed"]
+}
+
+/** The offer's first price, for comparing offers of one model. */
+const priceOf = ({ pricing }: Offer): number => {
+  const prices = perUnit(pricing)
+  return prices.search_unit ?? prices.second ?? prices.prompt ?? prices.request ?? Number.POSITIVE_INFINITY
+}
+
+const cheapestOf = <O extends Offer>({ offers }: Entry<O>): O =>
+  offers.reduce((a, b) => (priceOf(b) < priceOf(a) ? b : a))
+
+/** Credits in decimal digits: a price of 1 micro-credit for a million tokens has 12 decimals. */
+const inCredits = (microCredits: number, units = 1): string =>
+  // One division, so that the result is the double nearest to the exact price.
+  (microCredits / (MicroCredits.perCredit * units)).toFixed(12).replace(/\.?0+$/, "")
+
+const perToken = (microCredits = 0): string => inCredits(microCredits, 1_000_000)
+
+/** Prices in credits for one unit. */
+const pricingOf = ({ pricing }: Offer): Models.Pricing => {
+  const { completion, prompt, ...prices } = perUnit(pricing)
+  const wire: { -readonly [U in Exclude<Unit, "prompt" | "completion">]?: string } = {}
+  for (const unit of ["request", "search_unit", "second"] as const) {
+    const price = prices[unit]
+    if (price !== undefined) wire[unit] = inCredits(price)
+  }
+  return { prompt: perToken(prompt), completion: perToken(completion), ...wire }
+}
+
+const skuOf = (unit: PerVideo["unit"], { audio, resolution }: VideoPrice): string =>
+  [
+    unit === "second" ? "duration_seconds" : "generate",
+    ...(audio === undefined ? [] : [audio ? "with_audio" : "without_audio"]),
+    ...(resolution === undefined ? [] : [resolution])
+  ].join("_")
+
+const skusOf = ({ pricing }: VideoOffer): VideoModels.VideoModel["pricing_skus"] =>
+  Object.fromEntries(
+    ("prices" in pricing ? pricing.prices : [pricing]).map((price) => [
+      skuOf(pricing.unit, price),
+      inCredits(price.microCredits)
+    ])
+  )
+
+const authorOf = (id: string): string => id.split("/", 1).join()
+
+/** Segments of a path for an id: the author, and the rest as one. An id without a slash has none. */
+const detailsOf = (id: string): string => {
+  const author = authorOf(id)
+  return `/api/v1/models/${encodeURIComponent(author)}/${encodeURIComponent(id.slice(author.length + 1))}/endpoints`
+}
+
+const isFree = ({ offers }: Entry): boolean => offers.some((offer) => offer.isFree)
+
+const providersOf = ({ offers }: Entry): ReadonlyArray<string> => offers.map(({ provider }) => provider)
+
+/** A model. `id` is what the caller asked for, if the entry is a prefix. */
+export const toModel = (entry: Entry, id = entry.id): Models.Model => {
+  const cheapest = cheapestOf(entry)
+  return {
+    id,
+    canonical_slug: entry.id,
+    object: "model",
+    owned_by: authorOf(id),
+    name: cheapest.name,
+    created: 0,
+    description: "",
+    context_length: null,
+    architecture: architectureOf(cheapest),
+    pricing: pricingOf(cheapest),
+    top_provider: { context_length: null, max_completion_tokens: null, is_moderated: false },
+    per_request_limits: null,
+    supported_parameters: parametersOf[entry.kind],
+    supported_voices: null,
+    default_parameters: null,
+    links: { details: detailsOf(id) },
+    providers: providersOf(entry),
+    kind: entry.kind,
+    is_free: isFree(entry),
+    capabilities: capabilitiesOf(cheapest)
+  }
+}
+
+const toEndpoint = (offer: Offer, id: string): ModelEndpoints.Endpoint => ({
+  name: `${offer.provider} | ${id}`,
+  model_id: id,
+  model_name: offer.name,
+  provider_name: offer.provider,
+  tag: offer.provider,
+  pricing: pricingOf(offer),
+  context_length: 0,
+  max_completion_tokens: null,
+  max_prompt_tokens: null,
+  quantization: null,
+  supported_parameters: parametersOf[offer.kind],
+  supports_implicit_caching: false,
+  supports_tool_choice: { auto: false, function: false, none: false, required: false },
+  supports_voice_cloning: false,
+  latency_last_30m: null,
+  throughput_last_30m: null,
+  uptime_last_5m: null,
+  uptime_last_30m: null,
+  uptime_last_1d: null,
+  kind: offer.kind,
+  is_free: offer.isFree,
+  capabilities: capabilitiesOf(offer)
+})
+
+/** A model with those of its offers that the caller can use. */
+export const toEndpoints = (entry: Entry, offers: ReadonlyArray<Offer>, id: string): ModelEndpoints.ModelEndpoints => {
+  const cheapest = cheapestOf(entry)
+  return {
+    id,
+    name: cheapest.name,
+    created: 0,
+    description: "",
+    architecture: architectureOf(cheapest),
+    endpoints: offers.map((offer) => toEndpoint(offer, id))
+  }
+}
+
+/** A video model. */
+export const toVideoModel = (entry: Entry<VideoOffer>): VideoModels.VideoModel => {
+  const cheapest = cheapestOf(entry)
+  const { aspect_ratios, default_duration, frame_images, generate_audio, resolutions, upscale } = cheapest.capabilities
+  return {
+    id: entry.id,
+    canonical_slug: entry.id,
+    name: cheapest.name,
+    created: 0,
+    description: "",
+    supported_resolutions: resolutions,
+    supported_aspect_ratios: aspect_ratios,
+    supported_sizes: null,
+    supported_durations: null,
+    supported_frame_images: frame_images ? ["first_frame", "last_frame"] : [],
+    generate_audio,
+    seed: null,
+    creativity: null,
+    upscale_factor: upscale ? {} : null,
+    allowed_passthrough_parameters: [],
+    pricing_skus: skusOf(cheapest),
+    pricing: pricingOf(cheapest),
+    default_duration,
+    is_free: isFree(entry),
+    providers: providersOf(entry),
+    capabilities: capabilitiesOf(cheapest)
+  }
+}
