@@ -17,6 +17,7 @@ import * as SchemaIssue from "effect/SchemaIssue"
 import { correctedBaseUrl } from "./internal/baseUrl.ts"
 import type * as RetryBudget from "./RetryBudget.ts"
 import type { RetryPolicy } from "./RetryPolicy.ts"
+import * as WireNames from "./WireNames.ts"
 
 /**
  * The token that the service rejected, while an Effect that is the credential runs once more. If it
@@ -106,6 +107,8 @@ export class GatewayConfig extends Context.Service<
     readonly transformClient?: TransformClient | undefined
     /** The longest JSON response that is read. */
     readonly maxResponseBytes: number
+    /** See {@link Options}. */
+    readonly wireNames?: WireNames.WireNames | undefined
   }
 >()("@model-gateway/core/GatewayConfig") {}
 
@@ -136,6 +139,11 @@ export interface Options {
    * `InvalidResponse`. Content of files and videos is not limited. Default: 67108864 (64 MiB).
    */
   readonly maxResponseBytes?: number | undefined
+  /**
+   * The words for vendors on the wire, for a service that does not use the neutral ones, such as
+   * `WireNames.openrouter`. Types and values of the client stay neutral. Default: the neutral words.
+   */
+  readonly wireNames?: WireNames.WireNames | undefined
 }
 
 const defaultBaseUrl = "http://127.0.0.1:8787/api/v1"
@@ -160,7 +168,8 @@ export const make = (options: Options): GatewayConfig["Service"] => ({
   retryBudget: options.retryBudget,
   retryPolicy: options.retryPolicy,
   transformClient: options.transformClient,
-  maxResponseBytes: options.maxResponseBytes ?? 64 * 1024 * 1024
+  maxResponseBytes: options.maxResponseBytes ?? 64 * 1024 * 1024,
+  wireNames: options.wireNames
 })
 
 const check = (config: GatewayConfig["Service"]): Effect.Effect<GatewayConfig["Service"], InvalidBaseUrl> => {
@@ -185,19 +194,29 @@ export const layer = (options: Options): Layer.Layer<GatewayConfig, InvalidBaseU
   Layer.effect(GatewayConfig, fromOptions(options))
 
 /**
- * The options of {@link Options}, where the address, the credential and the workspace are
- * `Config`s.
+ * The options of {@link Options}, where the address, the credential, the workspace and the words on
+ * the wire are `Config`s.
  *
  * @since 0.1.0
  */
-export interface ConfigOptions extends Omit<Options, "baseUrl" | "credential" | "workspaceId"> {
+export interface ConfigOptions extends Omit<Options, "baseUrl" | "credential" | "workspaceId" | "wireNames"> {
   /** Default: `MODEL_GATEWAY_BASE_URL`, or else `http://127.0.0.1:8787/api/v1`. */
   readonly baseUrl?: Config.Config<string> | undefined
   /** Default: `MODEL_GATEWAY_API_KEY`, which is required. */
   readonly credential?: Config.Config<Redacted.Redacted<string>> | undefined
   /** Default: `MODEL_GATEWAY_WORKSPACE_ID`, or else the key's default workspace. */
   readonly workspaceId?: Config.Config<string | undefined> | undefined
+  /**
+   * Default: `MODEL_GATEWAY_WIRE_NAMES`, which is `neutral` or `openrouter`, or else the neutral
+   * words.
+   */
+  readonly wireNames?: Config.Config<WireNames.WireNames | undefined> | undefined
 }
+
+const wireNamesConfig = Config.schema(Schema.Literals(WireNames.presets), "MODEL_GATEWAY_WIRE_NAMES").pipe(
+  Config.withDefault("neutral"),
+  Config.map(WireNames.ofPreset)
+)
 
 const baseUrlName = "MODEL_GATEWAY_BASE_URL"
 
@@ -229,14 +248,16 @@ export const fromConfigs = ({
   baseUrl = baseUrlConfig,
   credential = Config.Redacted("MODEL_GATEWAY_API_KEY"),
   workspaceId = Config.withDefault(Config.NonEmptyString("MODEL_GATEWAY_WORKSPACE_ID"), undefined),
+  wireNames = wireNamesConfig,
   ...options
 }: ConfigOptions = {}): Config.Config<GatewayConfig["Service"]> =>
-  Config.map(Config.all({ baseUrl, credential, workspaceId }), (read) => make({ ...options, ...read }))
+  Config.map(Config.all({ baseUrl, credential, workspaceId, wireNames }), (read) => make({ ...options, ...read }))
 
 /**
  * The configuration from environment variables: `MODEL_GATEWAY_BASE_URL` (default:
- * `http://127.0.0.1:8787/api/v1`), `MODEL_GATEWAY_API_KEY` (required) and
- * `MODEL_GATEWAY_WORKSPACE_ID` (optional).
+ * `http://127.0.0.1:8787/api/v1`), `MODEL_GATEWAY_API_KEY` (required),
+ * `MODEL_GATEWAY_WORKSPACE_ID` (optional) and `MODEL_GATEWAY_WIRE_NAMES` (`neutral` or `openrouter`;
+ * default: `neutral`).
  *
  * @since 0.1.0
  */

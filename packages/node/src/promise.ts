@@ -22,7 +22,15 @@
  *
  * @since 0.1.0
  */
-import { Gateway, GatewayConfig, type GatewayClient, RetryPolicy, type Video, VideoProgress } from "@model-gateway/core"
+import {
+  Gateway,
+  GatewayConfig,
+  type GatewayClient,
+  RetryPolicy,
+  type Video,
+  VideoProgress,
+  WireNames
+} from "@model-gateway/core"
 import { Cause, Config, Context, Effect, Exit, Layer, ManagedRuntime, Redacted, Stream } from "effect"
 import type { ReadableStream } from "node:stream/web"
 import { type Open, toReadable } from "./internal/readable.ts"
@@ -104,6 +112,11 @@ export interface Options {
   readonly baseUrl?: string | undefined
   /** Default: `MODEL_GATEWAY_WORKSPACE_ID`, or else the key's default workspace. */
   readonly workspaceId?: string | undefined
+  /**
+   * The words for vendors on the wire: `neutral`, or `openrouter` for a service that uses those of
+   * OpenRouter's clients. Default: `MODEL_GATEWAY_WIRE_NAMES`, or else `neutral`.
+   */
+  readonly wireNames?: WireNames.Preset | undefined
   /** The policy of calls that do not set one. */
   readonly retryPolicy?: RetryOptions | undefined
   /** The budget of retries that all calls of the client share. */
@@ -280,6 +293,7 @@ export const createClient = ({ apiKey, retryPolicy, ...options }: Options = {}):
   const configured = GatewayConfig.fromConfigs({
     baseUrl: given(options.baseUrl),
     workspaceId: given(options.workspaceId),
+    wireNames: options.wireNames && Config.succeed(WireNames.ofPreset(options.wireNames)),
     // A function is no `Config`, and replaces it below.
     credential: credential && Config.succeed(Redacted.make("")),
     retryBudget: options.retryBudget,

@@ -4,6 +4,7 @@
  * Sizes are in bytes, and times are `Duration`s. As text, sizes are written as `8 MiB` or in bytes,
  * and times as `20 seconds`.
  */
+import { presets } from "@model-gateway/core/WireNames"
 import { type Config, Context, Duration, Layer, Schema } from "effect"
 import { ExemptHost } from "./internal/ExemptHost.ts"
 import { Origin } from "./internal/Origin.ts"
@@ -161,6 +162,11 @@ export const declarations = {
     minimum: 1,
     default: 200,
     description: "Requests to free models per UTC day for each new key"
+  }),
+  wireNames: Setting.literals("wire-names", presets, {
+    default: "neutral",
+    description:
+      "Words for vendors on the wire: those of the specification, or those of OpenRouter's clients. Clients of this gateway need the same setting"
   }),
   corsOrigins: Setting.list("cors-origins", Origin, {
     allowed: "a list of origins such as https://app.example",

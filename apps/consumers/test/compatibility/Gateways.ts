@@ -14,7 +14,10 @@ export type WireNames = "neutral" | "openrouter"
 export const deployments: ReadonlyArray<{
   readonly wireNames: WireNames
   readonly settings: Readonly<Record<string, string>>
-}> = [{ wireNames: "neutral", settings: {} }]
+}> = [
+  { wireNames: "neutral", settings: {} },
+  { wireNames: "openrouter", settings: { MODEL_GATEWAY_WIRE_NAMES: "openrouter" } }
+]
 
 /** One client of each kind, as its documentation makes it: only the base URL and the key are ours. */
 export const clientsWith = (baseUrl: string, key: string) => ({

@@ -67,7 +67,9 @@ export const make = (
     const onResponse = (response: HttpClientResponse, call: Call): Effect.Effect<A, AttemptFailure<E>> =>
       response.status >= 200 && response.status < 300
         ? onSuccess(response, call)
-        : Effect.flatMap(readText(response, config.maxResponseBytes), (text) => onStatus(endpoint, response, text))
+        : Effect.flatMap(readText(response, config.maxResponseBytes), (text) =>
+            onStatus(endpoint, response, text, config.wireNames)
+          )
 
     const policy = continued?.policy ?? (yield* currentPolicy)
     const clock = yield* Clock.Clock
@@ -91,7 +93,8 @@ export const make = (
       return yield* Effect.fail(yield* notSent("request", cause).error(callNow()))
     }
     const url = config.baseUrl + pathOf(endpoint.path, parts.params)
-    const request = requestOf(endpoint.method, url, parts, idempotencyKey)
+    const sentParts = config.wireNames?.toWire.request(endpoint.path, parts) ?? parts
+    const request = requestOf(endpoint.method, url, sentParts, idempotencyKey)
 
     let sent: string | undefined
     let isOutcomeUnknown = false
@@ -168,7 +171,7 @@ export const make = (
         compiled.add(operation)
         compile(operation.success)
       }
-      const decode = successDecoder(operation, config.maxResponseBytes)
+      const decode = successDecoder(operation, config)
       const begin = (recorder?: Recorder) => run(operation, request, decode, recorder)
       return observer?.call({ operation, baseUrl: config.baseUrl, request }, begin) ?? begin()
     },

@@ -10,6 +10,8 @@ import * as Stream from "effect/Stream"
 import { type Call, InvalidResponse } from "../ClientError.ts"
 import { EnvelopeError, isRetryableStatus, statusOf } from "../GatewayError.ts"
 import type { ErrorOf, Operation } from "../Operation.ts"
+import type { GatewayConfig } from "../GatewayConfig.ts"
+import type { WireNames } from "../WireNames.ts"
 import { type AttemptFailure, requestFailure } from "./attempt.ts"
 
 /** The failure of an attempt whose response violates the contract in the described way. */
@@ -88,20 +90,24 @@ const streamedText = (
  * Returns undefined if the text is not JSON. No JSON text parses to undefined. Some proxies add a
  * byte order mark.
  */
-const parse = (text: string): unknown => {
+const parse = (text: string, { path }: Operation, wireNames: WireNames | undefined): unknown => {
   try {
-    return JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text)
+    const json: unknown = JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text)
+    return wireNames === undefined ? json : wireNames.fromWire.body(path, json)
   } catch {
     return undefined
   }
 }
 
-export const successDecoder = <E extends Operation>(endpoint: E, limit: number) => {
+export const successDecoder = <E extends Operation>(
+  endpoint: E,
+  { maxResponseBytes, wireNames }: GatewayConfig["Service"]
+) => {
   const decode = decoder<E["success"]["Type"]>(endpoint.success)
   // The work is done and may have been charged, so an invalid success is not retried.
   return (response: HttpClientResponse): Effect.Effect<E["success"]["Type"], AttemptFailure<E>> =>
-    Effect.flatMap(readText(response, limit), (text) => {
-      const json = parse(text)
+    Effect.flatMap(readText(response, maxResponseBytes), (text) => {
+      const json = parse(text, endpoint, wireNames)
       if (json === undefined) return Effect.fail(invalid(response, "a body that is not JSON"))
       return Effect.mapError(decode(json), (error) => {
         const path = pathOf(error)
@@ -117,10 +123,11 @@ export const successDecoder = <E extends Operation>(endpoint: E, limit: number) 
 export const onStatus = Effect.fnUntraced(function* <E extends Operation>(
   endpoint: E,
   response: HttpClientResponse,
-  text: string
+  text: string,
+  wireNames: WireNames | undefined
 ): Effect.fn.Return<never, AttemptFailure<E>> {
   const schema = endpoint.error.find((each) => statusOf(each) === response.status)
-  const envelope = parse(text)
+  const envelope = parse(text, endpoint, wireNames)
   const retryAfter = retryAfterOf(response, envelope, yield* Clock.currentTimeMillis)
   if (schema === undefined || !isEnvelope(envelope)) {
     const location = locationOf(response)

@@ -7,6 +7,7 @@ import { Metadata, retryAfterStatuses } from "@model-gateway/core/GatewayError"
 import { Option, Schema } from "effect"
 import { HttpServerResponse } from "effect/http"
 import type { RequestRecord } from "./RequestContext.ts"
+import * as WireWords from "./WireWords.ts"
 
 /** A failure as the caller sees it. */
 export interface Failure {
@@ -39,7 +40,7 @@ export const respond = (record: RequestRecord, failure: Failure): HttpServerResp
   }
   if (failure.status === 401) headers["www-authenticate"] = "Bearer"
   return HttpServerResponse.jsonUnsafe(
-    {
+    WireWords.errorOnWire(record, {
       ...failure.fields,
       error: {
         code: failure.status,
@@ -48,7 +49,7 @@ export const respond = (record: RequestRecord, failure: Failure): HttpServerResp
       },
       service_metadata: { request_id: record.id },
       user_id: record.userId
-    },
+    }),
     { status: failure.status, headers }
   )
 }

@@ -14,6 +14,7 @@ import * as JsonBody from "./JsonBody.ts"
 import * as Operations from "./Operations.ts"
 import * as PayloadIssues from "./PayloadIssues.ts"
 import * as RequestContext from "./RequestContext.ts"
+import * as WireWords from "./WireWords.ts"
 
 /** Runs the handler of a request of the key `owner` with its body admitted. */
 export type Guard = <E, R>(
@@ -85,6 +86,7 @@ export const make = Effect.gen(function* () {
     request: HttpServerRequest.HttpServerRequest,
     limit: BodyLimit.Limit,
     payload: PayloadIssues.JsonPayload,
+    record: RequestContext.RequestRecord,
     owner: string,
     httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
   ) =>
@@ -92,7 +94,7 @@ export const make = Effect.gen(function* () {
       .withRoom(owner, Math.min(JsonBody.lengthOf(request) ?? JsonBody.firstRoom, limit.held), (room) => {
         let text = ""
         const read = Effect.map(JsonBody.readText(request, limit.body, payload, room), (body) => {
-          text = body === "" && payload.isOptional ? "{}" : body
+          text = body === "" && payload.isOptional ? "{}" : WireWords.neutralBody(record, body)
           return text
         })
         const bounded = new Proxy(request, {
@@ -132,7 +134,7 @@ export const make = Effect.gen(function* () {
     const served =
       isForm || plan.payload === undefined
         ? withinLimit(limit, httpEffect)
-        : withText(request, limit, plan.payload, owner, withinLimit(limit, httpEffect))
+        : withText(request, limit, plan.payload, record, owner, withinLimit(limit, httpEffect))
     return length > largeBody ? Effect.andThen(admitLarge(plan, record, request), served) : served
   }
 

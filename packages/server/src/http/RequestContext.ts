@@ -4,6 +4,7 @@
  * The outermost middleware creates one record per request and inner ones fill it in, so that any
  * failure can be answered in the envelope with the right id, user and status set.
  */
+import type { WireNames } from "@model-gateway/core/WireNames"
 import { Context } from "effect"
 import type { HttpApiEndpoint } from "effect/http-api"
 
@@ -11,6 +12,8 @@ import type { HttpApiEndpoint } from "effect/http-api"
 export interface RequestRecord {
   /** Also sent as `x-request-id` and `service_metadata.request_id`. */
   readonly id: string
+  /** The words on the wire, if they are not the neutral ones. */
+  readonly wireNames: WireNames | undefined
   /** Set when the route is found. */
   endpoint: HttpApiEndpoint.Top | undefined
   /** The user who created the caller's key. Null: unknown, or not yet authenticated. */
@@ -29,8 +32,9 @@ export class RequestContext extends Context.Service<RequestContext, RequestRecor
 ) {}
 
 /** A new record. */
-export const make = (id: string): RequestRecord => ({
+export const make = (id: string, wireNames?: WireNames): RequestRecord => ({
   id,
+  wireNames,
   endpoint: undefined,
   userId: null,
   bodyLimit: undefined,

@@ -6,6 +6,7 @@
  * operation's set.
  */
 import { phrases } from "@model-gateway/core/GatewayError"
+import { ofPreset } from "@model-gateway/core/WireNames"
 import { Cause, Clock, Context, Effect, type Layer, Option } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { constVoid } from "effect/Function"
@@ -22,6 +23,7 @@ import * as Metrics from "../observability/Metrics.ts"
 import * as Operations from "./Operations.ts"
 import * as ProtocolChecks from "./ProtocolChecks.ts"
 import * as RequestContext from "./RequestContext.ts"
+import * as WireWords from "./WireWords.ts"
 
 const stopping: Failures.Classified = {
   failure: { status: 503, message: `${phrases[503]}: the service is stopping`, metadata: { retry_after: 1 } },
@@ -125,7 +127,7 @@ const onAnswer = (
     )
   }
   record.headers["x-request-id"] = record.id
-  return Effect.succeed(HttpServerResponse.setHeaders(response, record.headers))
+  return Effect.succeed(HttpServerResponse.setHeaders(WireWords.onWire(record, response), record.headers))
 }
 
 /**
@@ -139,7 +141,9 @@ const ignoreLateErrors = ({ source }: HttpServerRequest.HttpServerRequest): void
 const make = Effect.gen(function* () {
   const random = yield* SecureRandom
   const lifecycle = yield* Lifecycle
-  const cors = Cors.make((yield* GatewayServerConfig).corsOrigins)
+  const { corsOrigins, ...config } = yield* GatewayServerConfig
+  const cors = Cors.make(corsOrigins)
+  const wireNames = ofPreset(config.wireNames)
   // Ids must be unique, not unguessable: a random part per process and a counter.
   const prefix = `req_${(yield* random.uuidV7()).replaceAll("-", "")}`
   let count = 0
@@ -158,9 +162,17 @@ const make = Effect.gen(function* () {
       const startedAt = clock.monotonicTimeNanosUnsafe()
       const request = Context.getUnsafe(context, HttpServerRequest.HttpServerRequest)
       ignoreLateErrors(request)
-      const record = RequestContext.make(idOf(request))
+      const record = RequestContext.make(idOf(request), wireNames)
       const preflight = cors?.(request, record)
-      const answer = preflight === undefined ? effect : Effect.succeed(preflight)
+      const served =
+        wireNames === undefined
+          ? effect
+          : Effect.provideService(
+              effect,
+              HttpServerRequest.HttpServerRequest,
+              WireWords.neutralRequest(wireNames, request)
+            )
+      const answer = preflight === undefined ? served : Effect.succeed(preflight)
 
       // Yield, so that responses of one tick are flushed together (decision 12).
       const leave = (response: HttpServerResponse.HttpServerResponse) => {

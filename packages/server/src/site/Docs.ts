@@ -3,8 +3,10 @@
  * here; the page loads nothing from other origins.
  */
 import * as OpenApiDocument from "@model-gateway/core/OpenApiDocument"
+import { ofPreset } from "@model-gateway/core/WireNames"
 import { Effect, FileSystem, Path } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
+import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as FixedAnswer from "../http/FixedAnswer.ts"
 import * as ReferencePage from "./ReferencePage.ts"
 
@@ -34,12 +36,13 @@ const script = Effect.gen(function* () {
   return yield* (yield* FileSystem.FileSystem).readFile(path)
 }).pipe(Effect.orDie)
 
-const text = (content: string): Uint8Array => new TextEncoder().encode(content)
-
 /** Routes of the page, its script and the document. */
 export const layer = HttpRouter.use((router) =>
   Effect.gen(function* () {
     const context = yield* Effect.context<FileSystem.FileSystem | Path.Path>()
+    const wireNames = ofPreset((yield* GatewayServerConfig).wireNames)
+    const text = (content: string): Uint8Array =>
+      new TextEncoder().encode(wireNames === undefined ? content : wireNames.toWire.text(content))
     /** Made for the first request. */
     const route = (
       path: `/${string}`,
