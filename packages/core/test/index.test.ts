@@ -50,6 +50,7 @@ it("exports exactly these modules", () => {
     "VideoProgress",
     "Webhook",
     "Webhooks",
+    "WireNames",
     "Workspaces"
   ])
 })

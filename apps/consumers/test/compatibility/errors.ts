@@ -142,11 +142,13 @@ export const entries: ReadonlyArray<Entry> = [
     client: "@openrouter/sdk",
     call: "rerank.rerank: request id of an error",
     expectation: { differs: "in the header `x-request-id`; `openrouterMetadata` is named `service_metadata` here" },
-    run: async ({ clientsWith }) => {
+    withWireNames: "works",
+    run: async ({ clientsWith, wireNames }) => {
       const error = await failureOf(rerank(clientsWith("mg_sk_unknown").openrouter))
       if (!(error instanceof OpenRouterErrors.UnauthorizedResponseError)) throw error
-      expect(error.headers.get("x-request-id")).toMatch(/^req_/)
-      expect(error.openrouterMetadata).toBeUndefined()
+      const requestId = error.headers.get("x-request-id")
+      expect(requestId).toMatch(/^req_/)
+      expect(error.openrouterMetadata).toEqual(wireNames === "openrouter" ? { request_id: requestId } : undefined)
     }
   },
   ...ofOpenAi.map(({ call, name, status }): Entry => ({
