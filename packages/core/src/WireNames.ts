@@ -168,7 +168,10 @@ export const make = (words: Words): WireNames => {
       },
       // `native` is a word of everyday language, so it is translated only in quotes.
       text: (value) =>
-        value.replace(/\b(?:provider_[ab]|compat_[ab]|service_metadata)\b|(?<=["`=]|&quot;)native(?=\\?["`]|&quot;)/g, text)
+        value.replace(
+          /\b(?:provider_[ab]|compat_[ab]|service_metadata)\b|(?<=["`=]|&quot;)native(?=\\?["`]|&quot;)/g,
+          text
+        )
     },
     fromWire: translation(words, neutral)
   }

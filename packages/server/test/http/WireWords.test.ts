@@ -83,6 +83,8 @@ layer(TestGateway.layer({ wireNames: "openrouter" }), { excludeTestServices: tru
         expect(text.match(/provider_[ab]|compat_[ab]|service_metadata|"native"/g)).toBe(null)
         expect(text).toContain('"enum":["openrouter"]')
         expect(text).toContain("openrouter_metadata")
+        const page = yield* ask("/docs")
+        expect(page.text.match(/provider_[ab]|compat_[ab]|service_metadata|(&quot;|")native/g)).toBe(null)
       })
     )
   }
