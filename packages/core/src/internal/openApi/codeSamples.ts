@@ -52,6 +52,13 @@ const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 type Example = NonNullable<Reference<unknown>["example"]>
 
+/** With a file, the request is a form, and not JSON. */
+const bodyOf = ({ file, request }: Example) => {
+  const isObject = typeof request === "object" && request !== null
+  const fields = file === undefined || !isObject ? [] : Object.entries(request)
+  return { file, json: file === undefined ? request : undefined, fields }
+}
+
 const pathOf = ({ method, path }: Operation, { params = {}, query = {} }: Example): string => {
   const filled = path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? `{${name}}`))
   const pairs = Object.entries(query).map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
@@ -59,15 +66,16 @@ const pathOf = ({ method, path }: Operation, { params = {}, query = {} }: Exampl
 }
 
 const curl = (operation: Operation, example: Example, isBytes: boolean): string => {
-  const { file, request } = example
-  const hasBody = request !== undefined || file !== undefined
+  const { fields, file, json } = bodyOf(example)
+  const hasBody = json !== undefined || file !== undefined
   return [
     ...(operation.method === (hasBody ? "POST" : "GET") ? [] : [`-X ${operation.method}`]),
     `"$MODEL_GATEWAY_BASE_URL${pathOf(operation, example)}"`,
     `-H "Authorization: Bearer $MODEL_GATEWAY_API_KEY"`,
-    ...(request === undefined
+    ...(json === undefined
       ? []
-      : [`-H "Content-Type: application/json"`, `-d ${quoted(JSON.stringify(request, null, 2))}`]),
+      : [`-H "Content-Type: application/json"`, `-d ${quoted(JSON.stringify(json, null, 2))}`]),
+    ...fields.map(([name, value]) => `-F ${name}=${quoted(String(value))}`),
     ...(file === undefined ? [] : [`-F file=@${file}`]),
     ...(isBytes ? ["--output content"] : [])
   ]
@@ -78,7 +86,7 @@ const curl = (operation: Operation, example: Example, isBytes: boolean): string 
 const imported = (names: string, from: string): string => `import { ${names} } from ${JSON.stringify(from)}`
 
 const fetchSample = (operation: Operation, example: Example, isBytes: boolean): string => {
-  const { file, request } = example
+  const { fields, file, json } = bodyOf(example)
   const url = `\`\${process.env.MODEL_GATEWAY_BASE_URL}${pathOf(operation, example)}\``
   return [
     ...(file === undefined
@@ -87,15 +95,16 @@ const fetchSample = (operation: Operation, example: Example, isBytes: boolean): 
           imported("openAsBlob", "node:fs"),
           "",
           "const form = new FormData()",
+          ...fields.map(([name, value]) => `form.append(${JSON.stringify(name)}, ${JSON.stringify(String(value))})`),
           `form.append("file", await openAsBlob(${JSON.stringify(file)}), ${JSON.stringify(file)})`
         ]),
     `const response = await fetch(${url}, {`,
     ...(operation.method === "GET" ? [] : [`  method: "${operation.method}",`]),
     "  headers: {",
-    `    authorization: \`Bearer \${process.env.MODEL_GATEWAY_API_KEY}\`${request === undefined ? "" : ","}`,
-    ...(request === undefined ? [] : [`    "content-type": "application/json"`]),
-    `  }${request === undefined && file === undefined ? "" : ","}`,
-    ...(request === undefined ? [] : [`  body: JSON.stringify(${literal(request, javaScript, "  ")})`]),
+    `    authorization: \`Bearer \${process.env.MODEL_GATEWAY_API_KEY}\`${json === undefined ? "" : ","}`,
+    ...(json === undefined ? [] : [`    "content-type": "application/json"`]),
+    `  }${json === undefined && file === undefined ? "" : ","}`,
+    ...(json === undefined ? [] : [`  body: JSON.stringify(${literal(json, javaScript, "  ")})`]),
     ...(file === undefined ? [] : ["  body: form"]),
     "})",
     "if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`)",
@@ -104,7 +113,7 @@ const fetchSample = (operation: Operation, example: Example, isBytes: boolean): 
 }
 
 const pythonSample = (operation: Operation, example: Example, isBytes: boolean): string => {
-  const { file, request } = example
+  const { fields, file, json } = bodyOf(example)
   return [
     "import os",
     "",
@@ -113,7 +122,8 @@ const pythonSample = (operation: Operation, example: Example, isBytes: boolean):
     `response = requests.${operation.method.toLowerCase()}(`,
     `  f"{os.environ['MODEL_GATEWAY_BASE_URL']}${pathOf(operation, example)}",`,
     `  headers={"Authorization": f"Bearer {os.environ['MODEL_GATEWAY_API_KEY']}"},`,
-    ...(request === undefined ? [] : [`  json=${literal(request, python, "  ")},`]),
+    ...(json === undefined ? [] : [`  json=${literal(json, python, "  ")},`]),
+    ...(fields.length === 0 ? [] : [`  data=${literal(Object.fromEntries(fields), python, "  ")},`]),
     ...(file === undefined ? [] : [`  files={"file": open(${JSON.stringify(file)}, "rb")},`]),
     ")",
     "response.raise_for_status()",
@@ -121,13 +131,19 @@ const pythonSample = (operation: Operation, example: Example, isBytes: boolean):
   ].join("\n")
 }
 
+/** A parameter of a query as a program writes it. */
+const valueOf = (text: string): Json =>
+  text === "true" || text === "false" ? text === "true" : /^\d+$/.test(text) ? Number(text) : text
+
 const effectSample = (client: string, example: Example, isBytes: boolean): string => {
-  const { file, params = {}, query, request } = example
+  const { params = {}, query } = example
+  const { fields, file, json } = bodyOf(example)
   const [module = ""] = client.split(".")
-  const body = request ?? query
+  const body = json ?? (query && Object.fromEntries(Object.entries(query).map(([name, text]) => [name, valueOf(text)])))
+  const members = fields.map(([name, value]) => `, ${javaScript.key(name)}: ${literal(value, javaScript)}`)
   const args = [
     ...Object.values(params).map((value) => JSON.stringify(value)),
-    ...(file === undefined ? [] : ["{ file }"]),
+    ...(file === undefined ? [] : [`{ file: blob, filename${members.join("")} }`]),
     ...(body === undefined ? [] : [literal(body, javaScript)])
   ]
   const call = args.length === 0 && client === "CurrentKey.get" ? client : `${client}(${args.join(", ")})`
@@ -140,7 +156,7 @@ const effectSample = (client: string, example: Example, isBytes: boolean): strin
       ? [`const call = ${isBytes ? `Stream.mkUint8Array(${call})` : call}`]
       : [
           `const file = NodeFile.fromPath(${JSON.stringify(file)})`,
-          `const call = Effect.flatMap(file, (file) => ${call})`
+          `const call = Effect.flatMap(file, ({ blob, filename }) => ${call})`
         ]),
     "const result = await Effect.runPromise(Effect.provide(call, NodeGateway.layerConfig()))"
   ].join("\n")
