@@ -49,13 +49,17 @@ const Secret = Schema.String.check(
  * @since 0.1.0
  */
 export const ByokKey = Schema.Struct({
+  /** Identifier of the stored key: a UUID. */
   id: Schema.String,
   /** The provider that the key is for. */
   provider: Schema.String,
+  /** A name that people choose. Null: none. */
   name: Schema.NullOr(Schema.String),
+  /** The provider's key with most of its characters hidden. */
   label: Schema.String,
   /** The workspace whose requests use the key. */
   workspace_id: Schema.NullOr(Schema.String),
+  /** True if no request uses the key. */
   disabled: Schema.Boolean,
   /** Used after the gateway's own keys instead of before them. */
   is_fallback: Schema.Boolean,
@@ -80,16 +84,29 @@ export const ByokKey = Schema.Struct({
 export type ByokKey = { [Field in keyof typeof ByokKey.Type]: (typeof ByokKey.Type)[Field] }
 
 const options = {
+  /** A name that people choose, at most 256 characters. Null: none. */
   name: Schema.optionalKey(KeyName),
+  /** If true, no request uses the key. Default: false. */
   disabled: Schema.optionalKey(Schema.Boolean),
-  /** Cannot be combined with `is_byok_only`. */
+  /**
+   * Whether the key is used after the gateway's own keys instead of before them. Cannot be combined
+   * with `is_byok_only`. Default: false.
+   */
   is_fallback: Schema.optionalKey(Schema.Boolean),
+  /**
+   * Whether the gateway's own key for the provider is not used for the models that this key is for.
+   * Default: false.
+   */
   is_required: Schema.optionalKey(Schema.Boolean),
+  /** Whether the gateway's own key for the provider is not used for any model. Default: false. */
   is_byok_only: Schema.optionalKey(Schema.Boolean),
+  /** What you declare of the account's data retention. Stored, without effect. Default: null. */
   declared_zdr: Schema.optionalKey(Schema.NullOr(Schema.Boolean)),
   /** At least one hash, each of a key of the organization. Null: no restriction. */
   allowed_api_key_hashes: Schema.optionalKey(Allowed),
+  /** The models it is for, 1 to 1000. Null: all. */
   allowed_models: Schema.optionalKey(Allowed),
+  /** The users whose API keys may use it, 1 to 1000. Null: all. */
   allowed_user_ids: Schema.optionalKey(Allowed)
 }
 
@@ -115,28 +132,45 @@ export type CreateRequest = { [Field in keyof typeof CreateRequest.Type]: Writte
  *
  * @since 0.1.0
  */
-export const UpdateRequest = Schema.Struct({ ...options, key: Schema.optionalKey(Secret) })
+export const UpdateRequest = Schema.Struct({
+  ...options,
+  /** The provider's new key. It is encrypted and never returned. Default: the key stays. */
+  key: Schema.optionalKey(Secret)
+})
 
 /** @since 0.1.0 */
 export type UpdateRequest = { [Field in keyof typeof UpdateRequest.Type]: Written<typeof UpdateRequest.Type, Field> }
 
-/** @since 0.1.0 */
+/**
+ * The stored key.
+ *
+ * @since 0.1.0
+ */
 export const Response = Schema.Struct({ data: ByokKey })
 
 /** @since 0.1.0 */
 export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
 
 /**
- * A page of keys. `total_count` counts all that match the query.
+ * A page of stored keys.
  *
  * @since 0.1.0
  */
-export const ListResponse = Schema.Struct({ data: Schema.Array(ByokKey), total_count: Schema.Int })
+export const ListResponse = Schema.Struct({
+  /** The keys of this page, in the order of creation. */
+  data: Schema.Array(ByokKey),
+  /** The number of keys that match the query, on all pages. */
+  total_count: Schema.Int
+})
 
 /** @since 0.1.0 */
 export type ListResponse = { [Field in keyof typeof ListResponse.Type]: (typeof ListResponse.Type)[Field] }
 
-/** @since 0.1.0 */
+/**
+ * The confirmation that the key was deleted.
+ *
+ * @since 0.1.0
+ */
 export const DeleteResponse = Schema.Struct({ deleted: Schema.Literal(true) })
 
 /** @since 0.1.0 */
@@ -144,8 +178,30 @@ export type DeleteResponse = { [Field in keyof typeof DeleteResponse.Type]: (typ
 
 const params = { id: ByokKeyId }
 
+const exampleId = "1c9a5a0e-7d5e-4a51-8e0b-0f9d3c6c2b40"
+
+const exampleKey = () => ({
+  id: exampleId,
+  provider: "cohere",
+  name: "Our Cohere account",
+  label: "abc...xyz",
+  workspace_id: "6b1f3c1e-3b0a-4c55-9f0e-2d5a7c9e1b11",
+  disabled: false,
+  is_fallback: false,
+  is_required: false,
+  is_byok_only: false,
+  declared_zdr: null,
+  allowed_api_key_hashes: null,
+  allowed_models: ["cohere/rerank-v3.5"],
+  allowed_user_ids: null,
+  sort_order: 0,
+  created_at: "2026-11-20T22:30:00.000Z"
+})
+
 /**
  * POST `/byok`: 201, or one of 400 401 403 404 500. Management keys only, like all of `/byok`.
+ *
+ * Stores a key of yours for a provider. Requests of the workspace use it, in the order of creation.
  *
  * @since 0.1.0
  */
@@ -160,10 +216,25 @@ export const createByokKey = Operation.make("createByokKey", "POST", "/byok", {
  *
  * @since 0.1.0
  */
-export const createByokKeyEndpoint = Operation.endpoint(createByokKey, () => ({ payload: CreateRequest }))
+export const createByokKeyEndpoint = Operation.endpoint(createByokKey, () => ({
+  payload: CreateRequest,
+  reference: {
+    summary: "Store a provider key",
+    client: "Byok.create",
+    example: {
+      request: {
+        provider: "cohere",
+        key: "the-key-that-cohere-gave-you",
+        name: "Our Cohere account",
+        allowed_models: ["cohere/rerank-v3.5"]
+      },
+      response: { data: exampleKey() }
+    }
+  }
+}))
 
 /**
- * GET `/byok`: 200, or one of 400 401 403 404 500. In the order of creation.
+ * GET `/byok`: 200, or one of 400 401 403 404 500. Lists the stored keys in the order of creation.
  *
  * @since 0.1.0
  */
@@ -181,16 +252,22 @@ export const listByokKeys = Operation.make("listByokKeys", "GET", "/byok", {
 export const listByokKeysEndpoint = Operation.endpoint(listByokKeys, () => ({
   query: {
     ...WorkspaceScope,
+    /** Only the keys for this provider. */
     provider: Schema.optionalKey(ProviderName),
     /** The number of keys to skip. Default: 0. */
     offset: Schema.optionalKey(Decimal.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: 1_000_000 }))),
     /** 1 to 100. Default: 50. */
     limit: Schema.optionalKey(Decimal.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: 100 })))
+  },
+  reference: {
+    summary: "List provider keys",
+    client: "Byok.list",
+    example: { query: { provider: "cohere" }, response: { data: [exampleKey()], total_count: 1 } }
   }
 }))
 
 /**
- * GET `/byok/{id}`: 200, or one of 400 401 403 404 500.
+ * GET `/byok/{id}`: 200, or one of 400 401 403 404 500. Returns a stored key without its secret.
  *
  * @since 0.1.0
  */
@@ -205,10 +282,18 @@ export const getByokKey = Operation.make("getByokKey", "GET", "/byok/:id", {
  *
  * @since 0.1.0
  */
-export const getByokKeyEndpoint = Operation.endpoint(getByokKey, () => ({ params }))
+export const getByokKeyEndpoint = Operation.endpoint(getByokKey, () => ({
+  params,
+  reference: {
+    summary: "Get a provider key",
+    client: "Byok.get",
+    example: { params: { id: exampleId }, response: { data: exampleKey() } }
+  }
+}))
 
 /**
- * PATCH `/byok/{id}`: 200, or one of 400 401 403 404 500.
+ * PATCH `/byok/{id}`: 200, or one of 400 401 403 404 500. Changes a stored key, or replaces its
+ * secret.
  *
  * @since 0.1.0
  */
@@ -223,11 +308,23 @@ export const updateByokKey = Operation.make("updateByokKey", "PATCH", "/byok/:id
  *
  * @since 0.1.0
  */
-export const updateByokKeyEndpoint = Operation.endpoint(updateByokKey, () => ({ params, payload: UpdateRequest }))
+export const updateByokKeyEndpoint = Operation.endpoint(updateByokKey, () => ({
+  params,
+  payload: UpdateRequest,
+  reference: {
+    summary: "Change a provider key",
+    client: "Byok.update",
+    example: {
+      params: { id: exampleId },
+      request: { disabled: true },
+      response: { data: { ...exampleKey(), disabled: true } }
+    }
+  }
+}))
 
 /**
- * DELETE `/byok/{id}`: 200, or one of 400 401 403 404 500. Video jobs that were submitted with the
- * key fail.
+ * DELETE `/byok/{id}`: 200, or one of 400 401 403 404 500. Deletes a stored key. Video jobs that
+ * were submitted with it fail.
  *
  * @since 0.1.0
  */
@@ -242,7 +339,14 @@ export const deleteByokKey = Operation.make("deleteByokKey", "DELETE", "/byok/:i
  *
  * @since 0.1.0
  */
-export const deleteByokKeyEndpoint = Operation.endpoint(deleteByokKey, () => ({ params }))
+export const deleteByokKeyEndpoint = Operation.endpoint(deleteByokKey, () => ({
+  params,
+  reference: {
+    summary: "Delete a provider key",
+    client: "Byok.remove",
+    example: { params: { id: exampleId }, response: { deleted: true } }
+  }
+}))
 
 /**
  * Selects the keys to list.

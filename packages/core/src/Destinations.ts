@@ -79,6 +79,7 @@ export type Config = { [Field in keyof typeof Config.Type]: (typeof Config.Type)
  * @since 0.1.0
  */
 export const FilterRule = Schema.Struct({
+  /** What the rule compares. */
   field: Schema.Literals([
     "model",
     "provider",
@@ -88,6 +89,7 @@ export const FilterRule = Schema.Struct({
     "prompt_tokens",
     "completion_tokens"
   ]),
+  /** How it is compared. `gt`, `lt`, `gte` and `lte` are for numbers. */
   operator: Schema.Literals([
     "equals",
     "not_equals",
@@ -102,7 +104,7 @@ export const FilterRule = Schema.Struct({
     "exists",
     "not_exists"
   ]),
-  /** Required, except for `exists` and `not_exists`. */
+  /** What it is compared with. Required, except for `exists` and `not_exists`. */
   value: Schema.optionalKey(Schema.Union([Schema.String.check(isMaxBytes(1024)), Schema.Finite]))
 }).check(
   Schema.makeFilter(({ operator, value }) => value !== undefined || operator.endsWith("exists"), {
@@ -116,12 +118,14 @@ export const FilterRule = Schema.Struct({
  * @since 0.1.0
  */
 export const FilterRules = Schema.Struct({
-  /** Default: true. */
+  /** Whether the rules apply. Default: true. */
   enabled: Schema.optionalKey(Schema.Boolean),
+  /** The groups of rules, at most 20. */
   groups: Schema.Array(
     Schema.Struct({
       /** Whether an event has to meet all rules, or one. Default: `and`. */
       logic: Schema.optionalKey(Schema.Literals(["and", "or"])),
+      /** The rules of the group, at most 50. */
       rules: Schema.Array(FilterRule).check(isMaxItems(50))
     })
   ).check(isMaxItems(20))
@@ -141,9 +145,9 @@ const options = {
   broadcast_generation_identity: Schema.optionalKey(Schema.Boolean),
   /** Whether events have the callback URL of a video job. Default: false. */
   broadcast_generation_request_context: Schema.optionalKey(Schema.Boolean),
-  /** Default: true. */
+  /** Whether events are sent. Default: true. */
   enabled: Schema.optionalKey(Schema.Boolean),
-  /** Null: all events are sent. */
+  /** Which events are sent. Null: all. */
   filter_rules: Schema.optionalKey(Schema.NullOr(FilterRules)),
   /** Accepted without effect: inputs and outputs are never sent. */
   privacy_mode: Schema.optionalKey(Schema.Boolean),
@@ -163,6 +167,7 @@ const options = {
  */
 export const CreateRequest = Schema.Struct({
   ...options,
+  /** Its name, 1 to 256 characters. */
   name: Name,
   type: DestinationType,
   config: Config,
@@ -181,6 +186,7 @@ export type CreateRequest = { [Field in keyof typeof CreateRequest.Type]: Writte
  */
 export const UpdateRequest = Schema.Struct({
   ...options,
+  /** Its name, 1 to 256 characters. */
   name: Schema.optionalKey(Name),
   config: Schema.optionalKey(Config)
 })
@@ -194,21 +200,37 @@ export type UpdateRequest = { [Field in keyof typeof UpdateRequest.Type]: Writte
  * @since 0.1.0
  */
 export const Destination = Schema.Struct({
+  /** Identifier of the destination: a UUID. */
   id: Schema.String,
+  /** Its name. */
   name: Schema.NullOr(Schema.String),
+  /** Its kind: `otel-collector` or `webhook`. */
   type: Schema.String,
+  /** The workspace whose requests are sent. */
   workspace_id: Schema.String,
+  /** Whether events are sent. */
   enabled: Schema.Boolean,
+  /** Where it is and how it is called, with asterisks in place of secrets. */
   config: Schema.Record(Schema.String, FreeForm),
+  /** The hashes of the API keys whose events are sent. Null: all of the workspace. */
   api_key_hashes: Schema.NullOr(Schema.Array(Schema.String)),
+  /** Whether events say if the caller's own provider key was used. */
   broadcast_generation_cost: Schema.Boolean,
+  /** Whether events have the hash of the API key. */
   broadcast_generation_identity: Schema.Boolean,
+  /** Whether events have the callback URL of a video job. */
   broadcast_generation_request_context: Schema.Boolean,
+  /** Which events are sent, in the form of a request. Null: all. */
   filter_rules: Schema.NullOr(FreeForm),
+  /** Stored, without effect: inputs and outputs are never sent. */
   privacy_mode: Schema.Boolean,
+  /** Always `global`. */
   regions: Schema.Array(Schema.String),
+  /** The share of events that are sent, from 0.0001 to 1. */
   sampling_rate: Schema.Finite,
+  /** When it was created, in ISO 8601, UTC. */
   created_at: Timestamp,
+  /** When it was last changed, in ISO 8601, UTC. */
   updated_at: Timestamp
 })
 
@@ -229,29 +251,72 @@ export const CreateResponse = Schema.Struct({
 /** @since 0.1.0 */
 export type CreateResponse = { [Field in keyof typeof CreateResponse.Type]: (typeof CreateResponse.Type)[Field] }
 
-/** @since 0.1.0 */
+/**
+ * The destination.
+ *
+ * @since 0.1.0
+ */
 export const Response = Schema.Struct({ data: Destination })
 
 /** @since 0.1.0 */
 export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
 
-/** @since 0.1.0 */
-export const ListResponse = Schema.Struct({ data: Schema.Array(Destination), total_count: Schema.Int })
+/**
+ * A page of destinations.
+ *
+ * @since 0.1.0
+ */
+export const ListResponse = Schema.Struct({
+  /** The destinations of this page, newest first. */
+  data: Schema.Array(Destination),
+  /** The number of destinations of the workspace, on all pages. */
+  total_count: Schema.Int
+})
 
 /** @since 0.1.0 */
 export type ListResponse = { [Field in keyof typeof ListResponse.Type]: (typeof ListResponse.Type)[Field] }
 
-/** @since 0.1.0 */
+/**
+ * The confirmation that the destination was deleted.
+ *
+ * @since 0.1.0
+ */
 export const DeleteResponse = Schema.Struct({ deleted: Schema.Literal(true) })
 
 /** @since 0.1.0 */
 export type DeleteResponse = { [Field in keyof typeof DeleteResponse.Type]: (typeof DeleteResponse.Type)[Field] }
 
-const destination = { id: Schema.String.check(Schema.isUUID()) }
+const destination = {
+  /** Identifier of the destination: a UUID. */
+  id: Schema.String.check(Schema.isUUID())
+}
+
+const exampleId = "8f14e45f-ceea-467f-9a3b-5a2d7c1e6f02"
+
+const exampleDestination = () => ({
+  id: exampleId,
+  name: "Traces",
+  type: "otel-collector",
+  workspace_id: "6b1f3c1e-3b0a-4c55-9f0e-2d5a7c9e1b11",
+  enabled: true,
+  config: { endpoint: "https://collector.example/v1/traces", headers: { authorization: "********" } },
+  api_key_hashes: null,
+  broadcast_generation_cost: false,
+  broadcast_generation_identity: false,
+  broadcast_generation_request_context: false,
+  filter_rules: null,
+  privacy_mode: false,
+  regions: ["global"],
+  sampling_rate: 1,
+  created_at: "2026-11-20T22:30:00.000Z",
+  updated_at: "2026-11-20T22:30:00.000Z"
+})
 
 /**
  * POST `/observability/destinations`: 201, or one of 400 401 403 404 500. Management keys only,
  * like all of `/observability/destinations`.
+ *
+ * Adds a place that gets a record of every paid request of the workspace from now on.
  *
  * @since 0.1.0
  */
@@ -266,10 +331,28 @@ export const createDestination = Operation.make("createDestination", "POST", "/o
  *
  * @since 0.1.0
  */
-export const createDestinationEndpoint = Operation.endpoint(createDestination, () => ({ payload: CreateRequest }))
+export const createDestinationEndpoint = Operation.endpoint(createDestination, () => ({
+  payload: CreateRequest,
+  reference: {
+    summary: "Create a destination",
+    client: "Destinations.create",
+    example: {
+      request: {
+        name: "Traces",
+        type: "otel-collector",
+        config: {
+          endpoint: "https://collector.example/v1/traces",
+          headers: { authorization: "Basic of-your-collector" }
+        }
+      },
+      response: { data: exampleDestination() }
+    }
+  }
+}))
 
 /**
- * GET `/observability/destinations`: 200, or one of 400 401 403 404 500. Newest first.
+ * GET `/observability/destinations`: 200, or one of 400 401 403 404 500. Lists the
+ * destinations of a workspace, newest first.
  *
  * @since 0.1.0
  */
@@ -291,11 +374,17 @@ export const listDestinationsEndpoint = Operation.endpoint(listDestinations, () 
     offset: Schema.optionalKey(Decimal.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: 1_000_000 }))),
     /** 1 to 100. Default: 50. */
     limit: Schema.optionalKey(Decimal.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: 100 })))
+  },
+  reference: {
+    summary: "List destinations",
+    client: "Destinations.list",
+    example: { response: { data: [exampleDestination()], total_count: 1 } }
   }
 }))
 
 /**
- * GET `/observability/destinations/{id}`: 200, or one of 400 401 403 404 500.
+ * GET `/observability/destinations/{id}`: 200, or one of 400 401 403 404 500. Returns a
+ * destination, with asterisks in place of its secrets.
  *
  * @since 0.1.0
  */
@@ -310,10 +399,18 @@ export const getDestination = Operation.make("getDestination", "GET", "/observab
  *
  * @since 0.1.0
  */
-export const getDestinationEndpoint = Operation.endpoint(getDestination, () => ({ params: destination }))
+export const getDestinationEndpoint = Operation.endpoint(getDestination, () => ({
+  params: destination,
+  reference: {
+    summary: "Get a destination",
+    client: "Destinations.get",
+    example: { params: { id: exampleId }, response: { data: exampleDestination() } }
+  }
+}))
 
 /**
- * PATCH `/observability/destinations/{id}`: 200, or one of 400 401 403 404 500.
+ * PATCH `/observability/destinations/{id}`: 200, or one of 400 401 403 404 500. Changes a
+ * destination. Omitted fields keep their values.
  *
  * @since 0.1.0
  */
@@ -330,12 +427,21 @@ export const updateDestination = Operation.make("updateDestination", "PATCH", "/
  */
 export const updateDestinationEndpoint = Operation.endpoint(updateDestination, () => ({
   params: destination,
-  payload: UpdateRequest
+  payload: UpdateRequest,
+  reference: {
+    summary: "Change a destination",
+    client: "Destinations.update",
+    example: {
+      params: { id: exampleId },
+      request: { sampling_rate: 0.1 },
+      response: { data: { ...exampleDestination(), sampling_rate: 0.1 } }
+    }
+  }
 }))
 
 /**
- * DELETE `/observability/destinations/{id}`: 200, or one of 400 401 403 404 500. Events that were
- * not delivered yet are not delivered.
+ * DELETE `/observability/destinations/{id}`: 200, or one of 400 401 403 404 500. Deletes a
+ * destination. Events that were not delivered yet are not delivered.
  *
  * @since 0.1.0
  */
@@ -350,7 +456,14 @@ export const deleteDestination = Operation.make("deleteDestination", "DELETE", "
  *
  * @since 0.1.0
  */
-export const deleteDestinationEndpoint = Operation.endpoint(deleteDestination, () => ({ params: destination }))
+export const deleteDestinationEndpoint = Operation.endpoint(deleteDestination, () => ({
+  params: destination,
+  reference: {
+    summary: "Delete a destination",
+    client: "Destinations.remove",
+    example: { params: { id: exampleId }, response: { deleted: true } }
+  }
+}))
 
 /**
  * Selects the destinations to list.

@@ -38,9 +38,11 @@ export type RotateRequest = { [Field in keyof typeof RotateRequest.Type]: Writte
  * @since 0.1.0
  */
 export const RotatedSecret = Schema.Struct({
+  /** The workspace whose webhooks it signs. */
   workspace_id: Schema.String,
   /** `whsec_` and base64. */
   secret: Schema.String,
+  /** When it was made, in ISO 8601, UTC. */
   created_at: Timestamp,
   /** Until when the secret before it signs too. Null if there was none, or it no longer signs. */
   previous_expires_at: Schema.NullOr(Timestamp)
@@ -49,7 +51,11 @@ export const RotatedSecret = Schema.Struct({
 /** @since 0.1.0 */
 export type RotatedSecret = { [Field in keyof typeof RotatedSecret.Type]: (typeof RotatedSecret.Type)[Field] }
 
-/** @since 0.1.0 */
+/**
+ * The new secret.
+ *
+ * @since 0.1.0
+ */
 export const RotateResponse = Schema.Struct({ data: RotatedSecret })
 
 /** @since 0.1.0 */
@@ -72,9 +78,11 @@ export type DeliveryStatus = typeof DeliveryStatus.Type
  * @since 0.1.0
  */
 export const Attempt = Schema.Struct({
+  /** When it began, in ISO 8601, UTC. */
   attempted_at: Timestamp,
   /** The status of the response. Null if there was none. */
   status_code: Schema.NullOr(Schema.Int),
+  /** How long it took, in milliseconds. */
   duration_ms: Schema.Finite,
   /** Why it failed, in a sentence. Null if it did not. */
   error: Schema.NullOr(Schema.String),
@@ -96,12 +104,15 @@ export type Attempt = { [Field in keyof typeof Attempt.Type]: (typeof Attempt.Ty
 export const Delivery = Schema.Struct({
   /** The `webhook-id` header, the same on every attempt. */
   id: Schema.String,
+  /** The workspace of the video job. */
   workspace_id: Schema.String,
+  /** The video job that it tells about. */
   video_id: Schema.String,
   type: EventType,
   /** Where it is sent, without the query of the URL. */
   url: Schema.String,
   status: DeliveryStatus,
+  /** When the job reached its final state, in ISO 8601, UTC. */
   created_at: Timestamp,
   /** When the next attempt is due. Null if none is, or one is under way. */
   next_attempt_at: Schema.NullOr(Timestamp),
@@ -114,23 +125,59 @@ export const Delivery = Schema.Struct({
 /** @since 0.1.0 */
 export type Delivery = { [Field in keyof typeof Delivery.Type]: (typeof Delivery.Type)[Field] }
 
-/** @since 0.1.0 */
+/**
+ * The delivery.
+ *
+ * @since 0.1.0
+ */
 export const DeliveryResponse = Schema.Struct({ data: Delivery })
 
 /** @since 0.1.0 */
 export type DeliveryResponse = { [Field in keyof typeof DeliveryResponse.Type]: (typeof DeliveryResponse.Type)[Field] }
 
-/** @since 0.1.0 */
-export const DeliveryListResponse = Schema.Struct({ data: Schema.Array(Delivery), has_more: Schema.Boolean })
+/**
+ * A page of deliveries.
+ *
+ * @since 0.1.0
+ */
+export const DeliveryListResponse = Schema.Struct({
+  /** The deliveries of this page, newest first. */
+  data: Schema.Array(Delivery),
+  /** Whether older deliveries follow. */
+  has_more: Schema.Boolean
+})
 
 /** @since 0.1.0 */
 export type DeliveryListResponse = {
   [Field in keyof typeof DeliveryListResponse.Type]: (typeof DeliveryListResponse.Type)[Field]
 }
 
+const exampleWorkspaceId = "6b1f3c1e-3b0a-4c55-9f0e-2d5a7c9e1b11"
+
+const exampleDelivery = (): typeof Delivery.Encoded => ({
+  id: "evt_7d1c2b3a",
+  workspace_id: exampleWorkspaceId,
+  video_id: "vid_5e9f1a2b",
+  type: "video.completed",
+  url: "https://app.example/hooks/videos",
+  status: "delivered",
+  created_at: "2026-11-20T22:30:00.000Z",
+  next_attempt_at: null,
+  finished_at: "2026-11-20T22:30:01.000Z",
+  attempts: [
+    {
+      attempted_at: "2026-11-20T22:30:00.500Z",
+      status_code: 204,
+      duration_ms: 87,
+      error: null,
+      response_excerpt: null
+    }
+  ]
+})
+
 /**
  * POST `/workspaces/{id}/webhook-secret/rotate`: 200 with the new secret, or one of
- * 400 401 403 404 500. The present secret keeps signing for a while, so that receivers can be
+ * 400 401 403 404 500. Replaces the secret that signs a workspace's webhooks. The present secret keeps signing for a while, so that receivers can be
  * changed one after the other.
  *
  * @since 0.1.0
@@ -149,11 +196,28 @@ export const rotateWebhookSecret = Operation.make(
  */
 export const rotateWebhookSecretEndpoint = Operation.endpoint(rotateWebhookSecret, () => ({
   params: { id: WorkspaceId },
-  payload: RotateRequest
+  payload: RotateRequest,
+  reference: {
+    summary: "Replace the webhook secret",
+    client: "Webhooks.rotateSecret",
+    example: {
+      params: { id: exampleWorkspaceId },
+      request: { keep_previous_for: 3600 },
+      response: {
+        data: {
+          workspace_id: exampleWorkspaceId,
+          secret: "whsec_…",
+          created_at: "2026-11-20T22:30:00.000Z",
+          previous_expires_at: "2026-11-20T23:30:00.000Z"
+        }
+      }
+    }
+  }
 }))
 
 /**
- * GET `/webhooks/deliveries`: 200, or one of 400 401 403 404 500. Newest first.
+ * GET `/webhooks/deliveries`: 200, or one of 400 401 403 404 500. Lists the events of video jobs and
+ * how they were delivered, newest first.
  *
  * @since 0.1.0
  */
@@ -174,17 +238,28 @@ export const listWebhookDeliveriesEndpoint = Operation.endpoint(listWebhookDeliv
     /** 1 to 100. Default: 50. */
     limit: Schema.optionalKey(Decimal.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: 100 }))),
     ...WorkspaceScope,
+    /** Only deliveries in this state. */
     status: Schema.optionalKey(DeliveryStatus),
+    /** Only events of this type. */
     type: Schema.optionalKey(EventType),
     /** The deliveries of one job. */
     video_id: Schema.optionalKey(VideoId)
+  },
+  reference: {
+    summary: "List webhook deliveries",
+    client: "Webhooks.listDeliveries",
+    example: { query: { status: "delivered" }, response: { data: [exampleDelivery()], has_more: false } }
   }
 }))
 
-const delivery = { id: VideoId }
+const delivery = {
+  /** Identifier of the delivery: the `webhook-id` header. */
+  id: VideoId
+}
 
 /**
- * GET `/webhooks/deliveries/{id}`: 200, or one of 400 401 403 404 500.
+ * GET `/webhooks/deliveries/{id}`: 200, or one of 400 401 403 404 500. Returns a delivery with its
+ * latest attempts.
  *
  * @since 0.1.0
  */
@@ -199,7 +274,14 @@ export const getWebhookDelivery = Operation.make("getWebhookDelivery", "GET", "/
  *
  * @since 0.1.0
  */
-export const getWebhookDeliveryEndpoint = Operation.endpoint(getWebhookDelivery, () => ({ params: delivery }))
+export const getWebhookDeliveryEndpoint = Operation.endpoint(getWebhookDelivery, () => ({
+  params: delivery,
+  reference: {
+    summary: "Get a webhook delivery",
+    client: "Webhooks.getDelivery",
+    example: { params: { id: "evt_7d1c2b3a" }, response: { data: exampleDelivery() } }
+  }
+}))
 
 /**
  * POST `/webhooks/deliveries/{id}/redeliver`: 200 with the delivery, or one of 400 401 403 404 500.
@@ -219,7 +301,17 @@ export const redeliverWebhook = Operation.make("redeliverWebhook", "POST", "/web
  *
  * @since 0.1.0
  */
-export const redeliverWebhookEndpoint = Operation.endpoint(redeliverWebhook, () => ({ params: delivery }))
+export const redeliverWebhookEndpoint = Operation.endpoint(redeliverWebhook, () => ({
+  params: delivery,
+  reference: {
+    summary: "Send a webhook again",
+    client: "Webhooks.redeliver",
+    example: {
+      params: { id: "evt_7d1c2b3a" },
+      response: { data: { ...exampleDelivery(), status: "pending", finished_at: null } }
+    }
+  }
+}))
 
 /**
  * Selects the deliveries to list: `limit` (1 to 100, default 50) that follow the delivery `after`.
