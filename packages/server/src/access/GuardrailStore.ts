@@ -143,6 +143,9 @@ export const make = Effect.gen(function* () {
   const random = yield* SecureRandom
   const cache = yield* KeyCache
   const columns = sql.literal(guardrailColumns)
+  const assignedKeyColumns = sql.literal(
+    "k.hash, k.name, k.label, k.guardrail_id, k.guardrail_assigned_by, k.guardrail_assigned_at, k.updated_at"
+  )
 
   const find = Effect.fnUntraced(function* (organizationId: string, id: string) {
     const rows = yield* sql`SELECT ${columns} FROM guardrails g JOIN budgets gb ON gb.id = g.id
@@ -195,14 +198,17 @@ export const make = Effect.gen(function* () {
     request
   ) {
     const listed = sql.and([
-      sql`g.organization_id = ${organizationId}`,
-      ...(workspaceId === undefined ? [] : [sql`g.workspace_id = ${workspaceId}`])
+      sql`organization_id = ${organizationId}`,
+      ...(workspaceId === undefined ? [] : [sql`workspace_id = ${workspaceId}`])
     ])
     return yield* Page.readCounted(
       {
-        rows: (limit, offset) => sql`SELECT ${columns} FROM guardrails g JOIN budgets gb ON gb.id = g.id
-          WHERE ${listed} ORDER BY g.created_at DESC, g.id DESC LIMIT ${limit} OFFSET ${offset}`,
-        total: sql`SELECT COUNT(*) AS total_count FROM guardrails g WHERE ${listed}`,
+        // The skipped guardrails are read from the index only.
+        rows: (limit, offset) => sql`SELECT ${columns} FROM (
+            SELECT id FROM guardrails WHERE ${listed} ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}
+          ) p JOIN guardrails g ON g.id = p.id JOIN budgets gb ON gb.id = g.id
+          ORDER BY g.created_at DESC, g.id DESC`,
+        total: sql`SELECT COUNT(*) AS total_count FROM guardrails WHERE ${listed}`,
         item: guardrailRow
       },
       request
@@ -340,11 +346,11 @@ export const make = Effect.gen(function* () {
         : sql`guardrail_id = ${id} AND guardrail_id IS NOT NULL`
     return yield* Page.readCounted(
       {
-        rows: (
-          limit,
-          offset
-        ) => sql`SELECT hash, name, label, guardrail_id, guardrail_assigned_by, guardrail_assigned_at, updated_at
-          FROM keys WHERE ${holding} ORDER BY guardrail_assigned_at, hash LIMIT ${limit} OFFSET ${offset}`,
+        // The skipped keys are read from the index only.
+        rows: (limit, offset) => sql`SELECT ${assignedKeyColumns} FROM (
+            SELECT hash FROM keys WHERE ${holding} ORDER BY guardrail_assigned_at, hash LIMIT ${limit} OFFSET ${offset}
+          ) p JOIN keys k ON k.hash = p.hash
+          ORDER BY k.guardrail_assigned_at, k.hash`,
         total: sql`SELECT COUNT(*) AS total_count FROM keys WHERE ${holding}`,
         item: assignedKeyRow
       },

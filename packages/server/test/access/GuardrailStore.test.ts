@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
+import { TestClock } from "effect/testing"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { GuardrailStore } from "../../src/access/GuardrailStore.ts"
 import { KeyStore } from "../../src/access/KeyStore.ts"
@@ -97,6 +98,60 @@ describe("GuardrailStore", () => {
       const held = yield* guardrails.assignments(organizationId, second.id, { limit: 1 })
       expect(held).toMatchObject({ totalCount: 2 })
       expect(held.items.length).toBe(1)
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("says who assigned a key and when, in the order of the assignments", () =>
+    Effect.gen(function* () {
+      const guardrails = yield* GuardrailStore
+      const { a, b, c, organizationId } = yield* setUp
+      const first = yield* guardrails.create({ organizationId, name: "first" })
+      const second = yield* guardrails.create({ organizationId, name: "second" })
+      const assign = (id: string, hash: string, assignedBy?: string) =>
+        Effect.andThen(TestClock.adjust("1 second"), guardrails.assign(organizationId, id, [hash], assignedBy))
+      yield* assign(first.id, c, "user_1")
+      yield* assign(first.id, b)
+      yield* assign(second.id, a, "user_2")
+      // Assigned already: the assignment is the same.
+      yield* assign(first.id, c, "user_2")
+      const shown = (id: string | null, page?: { readonly offset?: number; readonly limit?: number }) =>
+        Effect.map(guardrails.assignments(organizationId, id, page), ({ items, totalCount }) => ({
+          totalCount,
+          items: items.map(({ assignedAt, assignedBy, guardrailId, keyHash, name }) => [
+            guardrailId,
+            keyHash,
+            name,
+            assignedBy,
+            assignedAt
+          ])
+        }))
+      const [inC, inB, inA] = [
+        [first.id, c, "c", "user_1", 1000],
+        [first.id, b, "b", null, 2000],
+        [second.id, a, "a", "user_2", 3000]
+      ]
+      expect(yield* shown(first.id)).toEqual({ totalCount: 2, items: [inC, inB] })
+      expect(yield* shown(null)).toEqual({ totalCount: 3, items: [inC, inB, inA] })
+      expect(yield* shown(null, { offset: 1, limit: 1 })).toEqual({ totalCount: 3, items: [inB] })
+      expect(yield* shown(null, { offset: 3 })).toEqual({ totalCount: 3, items: [] })
+      yield* assign(second.id, c, "user_2")
+      yield* guardrails.unassign(organizationId, first.id, [b])
+      yield* (yield* KeyStore).remove(organizationId, a)
+      expect(yield* shown(first.id)).toEqual({ totalCount: 0, items: [] })
+      expect(yield* shown(null)).toEqual({ totalCount: 1, items: [[second.id, c, "c", "user_2", 5000]] })
+    }).pipe(Effect.provide(layer), Effect.provide(TestClock.layer()))
+  )
+
+  it.effect("keeps a guardrail whose workspace is deleted, and lists it in none", () =>
+    Effect.gen(function* () {
+      const guardrails = yield* GuardrailStore
+      const { organizationId } = yield* setUp
+      const { id: workspaceId } = yield* (yield* WorkspaceStore).create(organizationId, "short-lived")
+      const { id } = yield* guardrails.create({ organizationId, name: "g", workspaceId })
+      expect((yield* guardrails.list({ organizationId, workspaceId })).totalCount).toBe(1)
+      yield* (yield* SqlClient)`DELETE FROM workspaces WHERE id = ${workspaceId}`
+      expect(yield* guardrails.get(organizationId, id)).toMatchObject({ name: "g", workspaceId: null })
+      expect(yield* guardrails.list({ organizationId, workspaceId })).toEqual({ items: [], totalCount: 0 })
     }).pipe(Effect.provide(layer))
   )
 
