@@ -13,7 +13,7 @@ import { Decimal, KeyHash, Page, Timestamp, WorkspaceScope } from "./Identifiers
 import { call } from "./internal/call.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
 import { managementErrors } from "./internal/errorSets.ts"
-import { Attempt, getGeneration, orNull, Status } from "./internal/generation.ts"
+import { Attempt, type Generation, getGeneration, orNull, Status } from "./internal/generation.ts"
 import * as Operation from "./Operation.ts"
 
 export { Attempt, Generation, getGeneration, Response, Status } from "./internal/generation.ts"
@@ -28,10 +28,13 @@ export const Entry = Schema.Struct({
   id: Schema.String,
   /** When the request was admitted. */
   created_at: Timestamp,
+  /** The workspace that was charged. */
   workspace_id: Schema.String,
+  /** The hash of the API key that made the request. */
   key_hash: Schema.String,
   /** `rerank`, `transcription` or `video`. */
   operation: Schema.String,
+  /** The model of the request. */
   model: Schema.String,
   status: Status,
   /** The HTTP status of the error that the caller got; 499 if the caller disconnected. */
@@ -42,12 +45,13 @@ export const Entry = Schema.Struct({
   upstream_model: orNull.string,
   /** The video job that it belongs to. */
   video_id: orNull.string,
+  /** Whether a provider key of the caller served it. */
   is_byok: Schema.Boolean,
-  /** Credits. */
+  /** What was charged, in credits. */
   cost: Schema.Finite,
   /** Counts such as `search_units`, `total_tokens` or `seconds`. */
   usage: Schema.Record(Schema.String, Schema.Finite),
-  /** From its admission to its end. */
+  /** Milliseconds from its admission to its end. */
   duration_ms: Schema.Finite,
   /**
    * In the order in which they were made. Those of a video job are its submissions: the first 5 and
@@ -66,14 +70,71 @@ export type Entry = { [Field in keyof typeof Entry.Type]: (typeof Entry.Type)[Fi
  * @since 0.1.0
  */
 export const ListResponse = Schema.Struct({
+  /** The entries of this page, newest first. */
   data: Schema.Array(Entry),
   /** Whether the log goes on after this page: `next` is not null. */
   has_more: Schema.Boolean,
+  /** The `after` of the next page. Null if there is none. */
   next: orNull.string
 })
 
 /** @since 0.1.0 */
 export type ListResponse = { [Field in keyof typeof ListResponse.Type]: (typeof ListResponse.Type)[Field] }
+
+const exampleAttempt = (): typeof Attempt.Encoded => ({
+  provider: "cohere",
+  outcome: "Success",
+  seconds: 0.184,
+  billed: "yes"
+})
+
+const exampleGeneration = (): typeof Generation.Encoded => ({
+  id: "gen_01J9ZQ4T7C5Q8B2W6N3M",
+  api_type: "rerank",
+  created_at: "2026-11-20T22:30:00.000Z",
+  model: "cohere/rerank-v3.5",
+  provider_name: "cohere",
+  provider_responses: [{ provider_name: "cohere", status: 200, latency: 184, is_byok: false }],
+  is_byok: false,
+  total_cost: 0.002,
+  usage: 0.002,
+  latency: 191,
+  generation_time: 184,
+  cancelled: false,
+  finish_reason: null,
+  tokens_prompt: 23,
+  tokens_completion: null,
+  native_tokens_prompt: 23,
+  native_tokens_completion: null,
+  workspace_id: "6b1f3c1e-3b0a-4c55-9f0e-2d5a7c9e1b11",
+  data_region: "global",
+  origin: "",
+  streamed: false,
+  app_id: null,
+  cache_discount: null,
+  external_user: null,
+  http_referer: null,
+  moderation_latency: null,
+  native_finish_reason: null,
+  native_tokens_cached: null,
+  native_tokens_completion_images: null,
+  native_tokens_reasoning: null,
+  num_fetches: null,
+  num_input_audio_prompt: null,
+  num_media_completion: null,
+  num_media_prompt: null,
+  num_search_results: null,
+  preset_id: null,
+  router: null,
+  service_tier: null,
+  upstream_id: null,
+  upstream_inference_cost: null,
+  user_agent: null,
+  web_search_engine: null,
+  status: "completed",
+  error_status: null,
+  attempts: [exampleAttempt()]
+})
 
 /**
  * The request of {@link getGeneration}.
@@ -81,11 +142,20 @@ export type ListResponse = { [Field in keyof typeof ListResponse.Type]: (typeof 
  * @since 0.1.0
  */
 export const getGenerationEndpoint = Operation.endpoint(getGeneration, () => ({
-  query: { id: Schema.String.check(Schema.isMinLength(1), isMaxCharacters(256)) }
+  query: {
+    /** The generation id: the `id` of a rerank response, the `generation_id` of a video job. */
+    id: Schema.String.check(Schema.isMinLength(1), isMaxCharacters(256))
+  },
+  reference: {
+    summary: "Get a request",
+    client: "Generations.get",
+    example: { query: { id: "gen_01J9ZQ4T7C5Q8B2W6N3M" }, response: { data: exampleGeneration() } }
+  }
 }))
 
 /**
- * GET `/generations`: 200, or one of 400 401 403 404 500. Newest first. Management keys only.
+ * GET `/generations`: 200, or one of 400 401 403 404 500. Lists the paid requests of a workspace,
+ * newest first.
  *
  * @since 0.1.0
  */
@@ -106,15 +176,51 @@ export const listGenerationsEndpoint = Operation.endpoint(listGenerations, () =>
   query: {
     ...Page,
     ...WorkspaceScope,
+    /** Only requests of the API key with this hash. */
     key_hash: Schema.optionalKey(KeyHash),
+    /** Only requests for this model. */
     model: Schema.optionalKey(Name),
+    /** Only requests that this provider served, or was the last to be tried for. */
     provider: Schema.optionalKey(Name),
+    /** Only requests that ended so. */
     status: Schema.optionalKey(Status),
+    /** Only requests that failed with this HTTP status, 400 to 599. */
     error_status: Schema.optionalKey(Decimal.check(Schema.isInt(), Schema.isBetween({ minimum: 400, maximum: 599 }))),
     /** Requests admitted at this time or later. */
     from: Schema.optionalKey(Timestamp),
     /** Requests admitted before this time. */
     to: Schema.optionalKey(Timestamp)
+  },
+  reference: {
+    summary: "List requests",
+    client: "Generations.list",
+    example: {
+      query: { model: "cohere/rerank-v3.5", limit: "1" },
+      response: {
+        data: [
+          {
+            id: "gen_01J9ZQ4T7C5Q8B2W6N3M",
+            created_at: "2026-11-20T22:30:00.000Z",
+            workspace_id: "6b1f3c1e-3b0a-4c55-9f0e-2d5a7c9e1b11",
+            key_hash: "3f7a9c…",
+            operation: "rerank",
+            model: "cohere/rerank-v3.5",
+            status: "completed",
+            error_status: null,
+            provider: "cohere",
+            upstream_model: "rerank-v3.5",
+            video_id: null,
+            is_byok: false,
+            cost: 0.002,
+            usage: { search_units: 1, total_tokens: 23 },
+            duration_ms: 191,
+            attempts: [exampleAttempt()]
+          }
+        ],
+        has_more: false,
+        next: null
+      }
+    }
   }
 }))
 

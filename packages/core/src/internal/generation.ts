@@ -31,11 +31,13 @@ export type Status = typeof Status.Type
  * @since 0.1.0
  */
 export const Attempt = Schema.Struct({
+  /** The provider that was tried. */
   provider: Schema.String,
   /** `Success`, what went wrong, or `CircuitOpen` if the provider was not called. */
   outcome: Schema.String,
   /** The HTTP status of a provider's error. */
   status: Schema.optionalKey(Schema.Int),
+  /** How long it took, in seconds. */
   seconds: Schema.Finite,
   /**
    * Whether the provider bills it: `yes`, `no`, or `unknown` if its answer was lost or it accepted
@@ -60,28 +62,36 @@ export const orNull = { string: Schema.NullOr(Schema.String), number: Schema.Nul
  * @since 0.1.0
  */
 export const Generation = Schema.Struct({
+  /** The generation id: the `id` of a rerank response, the `generation_id` of a video job. */
   id: Schema.String,
   /** `rerank`, `stt` (transcription) or `video`. */
   api_type: orNull.string,
+  /** When the request was admitted, in ISO 8601, UTC. */
   created_at: Timestamp,
+  /** The model of the request. */
   model: Schema.String,
+  /** The provider that served it, or the last one that was tried. Null if none was. */
   provider_name: orNull.string,
-  /** The attempts at providers. `latency` is in milliseconds. */
+  /** The attempts at providers, in the order in which they were made. */
   provider_responses: Schema.NullOr(
     Schema.Array(
       Schema.Struct({
+        /** The provider that was tried. */
         provider_name: Schema.optionalKey(Schema.String),
         /** The provider's HTTP status. Null if it did not answer. */
         status: Schema.NullOr(Schema.Int),
+        /** How long it took, in milliseconds. */
         latency: Schema.optionalKey(Schema.Finite),
+        /** Whether a provider key of the caller was used. */
         is_byok: Schema.optionalKey(Schema.Boolean)
       })
     )
   ),
+  /** Whether a provider key of the caller served it. */
   is_byok: Schema.Boolean,
-  /** Credits. */
+  /** What was charged, in credits. */
   total_cost: Schema.Finite,
-  /** Credits; the same as `total_cost`. */
+  /** What was charged, in credits; the same as `total_cost`. */
   usage: Schema.Finite,
   /** Milliseconds from admission to answer. */
   latency: orNull.number,
@@ -89,56 +99,91 @@ export const Generation = Schema.Struct({
   generation_time: orNull.number,
   /** Whether the caller cancelled it. */
   cancelled: Schema.NullOr(Schema.Boolean),
+  /** Always null: these models have no reason to stop. */
   finish_reason: orNull.string,
+  /** Tokens that were read. Null if the provider does not report them. */
   tokens_prompt: orNull.number,
+  /** Tokens that were written. Null if the provider does not report them. */
   tokens_completion: orNull.number,
+  /** The same as `tokens_prompt`: tokens as the provider counts them. */
   native_tokens_prompt: orNull.number,
+  /** The same as `tokens_completion`. */
   native_tokens_completion: orNull.number,
+  /** The workspace that was charged. */
   workspace_id: orNull.string,
-  /** `global`. */
+  /** Always `global`: this gateway has one region. */
   data_region: Schema.String,
-  /** Empty. */
+  /** Always empty: origins of requests are not stored. */
   origin: Schema.String,
+  /** Always false: responses are not streamed. */
   streamed: Schema.NullOr(Schema.Boolean),
+  /** Always null: apps are not told apart. */
   app_id: orNull.number,
+  /** Always null: there is no discount for cached input. */
   cache_discount: orNull.number,
+  /** Always null: the `user` of a request is not stored. */
   external_user: orNull.string,
+  /** Always null: it is not stored. */
   http_referer: orNull.string,
+  /** Always null: requests are not moderated. */
   moderation_latency: orNull.number,
+  /** Always null, as `finish_reason`. */
   native_finish_reason: orNull.string,
+  /** Always null: it is not counted. */
   native_tokens_cached: orNull.number,
+  /** Always null: it is not counted. */
   native_tokens_completion_images: orNull.number,
+  /** Always null: these models do not reason. */
   native_tokens_reasoning: orNull.number,
+  /** Always null: models fetch no pages. */
   num_fetches: orNull.number,
+  /** Always null: it is not counted. */
   num_input_audio_prompt: orNull.number,
+  /** Always null: it is not counted. */
   num_media_completion: orNull.number,
+  /** Always null: it is not counted. */
   num_media_prompt: orNull.number,
+  /** Always null: models do not search the web. */
   num_search_results: orNull.number,
+  /** Always null: there are no presets. */
   preset_id: orNull.string,
+  /** Always null: a request names its model. */
   router: orNull.string,
+  /** Always null: there are no tiers. */
   service_tier: orNull.string,
+  /** Always null: the provider's own identifier is not stored. */
   upstream_id: orNull.string,
+  /** Always null: what the provider charges is not known. */
   upstream_inference_cost: orNull.number,
+  /** Always null: it is not stored. */
   user_agent: orNull.string,
+  /** Always null: models do not search the web. */
   web_search_engine: orNull.string,
   /** How it ended. */
   status: Status,
   /** The HTTP status of the error that the caller got; 499 if the caller disconnected. */
   error_status: Schema.NullOr(Schema.Int),
+  /** The attempts at providers as the request log has them. */
   attempts: Schema.Array(Attempt)
 })
 
 /** @since 0.1.0 */
 export type Generation = { [Field in keyof typeof Generation.Type]: (typeof Generation.Type)[Field] }
 
-/** @since 0.1.0 */
+/**
+ * One entry of the request log.
+ *
+ * @since 0.1.0
+ */
 export const Response = Schema.Struct({ data: Generation })
 
 /** @since 0.1.0 */
 export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
 
 /**
- * GET `/generation?id=`: 200, or one of 400 401 403 404 500 503.
+ * GET `/generation?id=`: 200, or one of 400 401 403 404 500 503. Returns what one paid request cost,
+ * who served it and how long it took. Ordinary keys see the requests of their workspace, management
+ * keys those of their organization.
  *
  * @since 0.1.0
  */
