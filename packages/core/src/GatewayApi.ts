@@ -11,6 +11,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Activity from "./Activity.ts"
 import * as Byok from "./Byok.ts"
+import * as CohereRerank from "./CohereRerank.ts"
 import * as CurrentKey from "./CurrentKey.ts"
 import * as Destinations from "./Destinations.ts"
 import * as Files from "./Files.ts"
@@ -57,7 +58,7 @@ export class CurrentKeyGroup extends HttpApiGroup.make("key")
  * @since 0.1.0
  */
 export class RerankGroup extends HttpApiGroup.make("rerank")
-  .add(Rerank.rerankEndpoint)
+  .add(Rerank.rerankEndpoint, CohereRerank.cohereRerankEndpoint, CohereRerank.cohereRerankV1Endpoint)
   .annotateMerge(OpenApi.annotations({ title: "Rerank" })) {}
 
 /**

@@ -80,6 +80,11 @@ export interface Operation<
    * The client's time limit for a response, in seconds: longer than the service takes by default.
    */
   readonly timeLimit: number
+  /**
+   * Whether an error response also has its message at the top level, where clients of other APIs
+   * look for it.
+   */
+  readonly topLevelMessage?: boolean
   /** The body of a successful response. */
   readonly success: Success
   /** The errors, one for each status that the operation can return. */
@@ -126,6 +131,7 @@ export const make = <
     readonly idempotency?: Idempotency
     readonly bodyLimit?: BodyLimit
     readonly timeLimit?: number
+    readonly topLevelMessage?: boolean
     readonly success: Success
     readonly error: Failures
   }

@@ -11,6 +11,8 @@ const operations: {
   deleteFile: ["DELETE /api/v1/files/:file_id", 200, [401, 403, 404, 429, 500, 502, 503]],
   currentKey: ["GET /api/v1/key", 200, [401, 500]],
   rerank: ["POST /api/v1/rerank", 200, [400, 401, 402, 403, 404, 413, 429, 500, 502, 503, 524, 529]],
+  cohereRerank: ["POST /api/v1/v2/rerank", 200, [400, 401, 402, 403, 404, 413, 429, 500, 502, 503, 524, 529]],
+  cohereRerankV1: ["POST /api/v1/v1/rerank", 200, [400, 401, 402, 403, 404, 413, 429, 500, 502, 503, 524, 529]],
   transcribe: [
     "POST /api/v1/audio/transcriptions",
     200,
@@ -145,6 +147,24 @@ const bodies: ReadonlyArray<
     ]
   ],
   ["rerank", rerank, "top_n", [1, 100], [0, -1, 1.5, "1", null]],
+  ["cohereRerank", rerank, "model", ["m"], ["", 1, null, undefined]],
+  ["cohereRerank", rerank, "query", ["q", ""], [1, null, undefined]],
+  ["cohereRerank", rerank, "documents", [["a"], [""]], [[], "d", [1], [{ text: "a" }], [null], null, undefined]],
+  ["cohereRerank", rerank, "top_n", [1, 100, null], [0, -1, 1.5, "1"]],
+  ["cohereRerank", rerank, "max_tokens_per_doc", [1, 4096, null], [0, 1.5, "1"]],
+  ["cohereRerank", rerank, "priority", [0, 999, null], [1.5, "1"]],
+  ["cohereRerankV1", rerank, "model", ["m"], ["", 1, null, undefined]],
+  [
+    "cohereRerankV1",
+    rerank,
+    "documents",
+    [["a"], [{ text: "a", title: "" }, "b"], [{}]],
+    [[], "d", [1], [{ text: 1 }]]
+  ],
+  ["cohereRerankV1", rerank, "top_n", [1, null], [0, 1.5, "1"]],
+  ["cohereRerankV1", rerank, "rank_fields", [["a"], null], [[], "a", [1], Array.from({ length: 65 }, () => "a")]],
+  ["cohereRerankV1", rerank, "return_documents", [true, false, null], ["true", 1]],
+  ["cohereRerankV1", rerank, "max_chunks_per_doc", [null], [1, 10, "1"]],
   ["rerank", rerank, "user", ["", ...longest(256)], [...tooLong(256), 1, null]],
   [
     "rerank",

@@ -35,7 +35,7 @@ const accepts =
 
 describe("the traits of the operations", () => {
   it("are stated by all", () => {
-    expect(declared).toHaveLength(53)
+    expect(declared).toHaveLength(55)
     expect(Operation.of(GatewayApi.GatewayApi.groups.files.endpoints.getFile)).toBe(Files.getFile)
   })
 
@@ -50,7 +50,7 @@ describe("the traits of the operations", () => {
   it("say who may call, as the specification and the contract do", () => {
     const byAccess = (access: Operation.Access) => names(({ operation }) => operation.access === access)
     expect(inAnyOrder(byAccess("ordinary key"))).toEqual(
-      inAnyOrder(["rerank", "transcribe", "submitVideo", "createEphemeralKey"])
+      inAnyOrder(["rerank", "cohereRerank", "cohereRerankV1", "transcribe", "submitVideo", "createEphemeralKey"])
     )
     expect(inAnyOrder(byAccess("any key"))).toEqual(
       inAnyOrder([
@@ -94,7 +94,7 @@ describe("the traits of the operations", () => {
 
   it("let exactly rerank, transcription and video submission cost money", () => {
     expect(inAnyOrder(names(({ operation }) => Operation.isPaid(operation)))).toEqual(
-      inAnyOrder(["rerank", "transcribe", "submitVideo"])
+      inAnyOrder(["rerank", "cohereRerank", "cohereRerankV1", "transcribe", "submitVideo"])
     )
   })
 
@@ -107,6 +107,8 @@ describe("the traits of the operations", () => {
         "getFile",
         "fileContent",
         "rerank",
+        "cohereRerank",
+        "cohereRerankV1",
         "transcribe",
         "submitVideo",
         "getVideo",
@@ -134,7 +136,16 @@ describe("the traits of the operations", () => {
   it("allow a repetition by key exactly where the endpoint accepts an Idempotency-Key", () => {
     const byKey = names(({ operation }) => operation.idempotency === "by key")
     expect(inAnyOrder(byKey)).toEqual(
-      inAnyOrder(["uploadFile", "rerank", "transcribe", "submitVideo", "createKey", "addCredits"])
+      inAnyOrder([
+        "uploadFile",
+        "rerank",
+        "cohereRerank",
+        "cohereRerankV1",
+        "transcribe",
+        "submitVideo",
+        "createKey",
+        "addCredits"
+      ])
     )
     expect(names(({ endpoint }) => endpoint.headers !== undefined)).toEqual(byKey)
   })

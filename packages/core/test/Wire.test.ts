@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import {
   Byok,
+  CohereRerank,
   Destinations,
   Files,
   Gateway,
@@ -284,7 +285,9 @@ describe("the service's schemas decode what the client sends", () => {
     createByokKey: (_, body) => Byok.create(body),
     updateByokKey: (_, body) => Byok.update("k", body),
     createDestination: (_, body) => Destinations.create(body),
-    updateDestination: (_, body) => Destinations.update("d", body)
+    updateDestination: (_, body) => Destinations.update("d", body),
+    cohereRerank: (_, body) => CohereRerank.rank(body),
+    cohereRerankV1: (_, body) => CohereRerank.rankV1(body)
   }
 
   it("every operation with a JSON body is tested", () => {

@@ -15,6 +15,7 @@ it("exports exactly these modules", () => {
     "Authorization",
     "Byok",
     "ClientError",
+    "CohereRerank",
     "CurrentKey",
     "Destinations",
     "Files",

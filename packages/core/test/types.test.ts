@@ -248,6 +248,8 @@ describe("an operation", () => {
       | "fileContent"
       | "currentKey"
       | "rerank"
+      | "cohereRerank"
+      | "cohereRerankV1"
       | "transcribe"
       | "submitVideo"
       | "getVideo"

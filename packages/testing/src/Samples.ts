@@ -15,6 +15,7 @@ import type * as Video from "@model-gateway/core/Video"
 import * as Base64 from "effect/encoding/Base64"
 import { workspaceId, organizationId, fileId, videoId, timestamp } from "./internal/managementSamples.ts"
 
+export * from "./internal/cohereSamples.ts"
 export * from "./internal/managementSamples.ts"
 
 /** @since 0.1.0 */

@@ -2,6 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import {
   Activity,
   Byok,
+  CohereRerank,
   type ClientError,
   Destinations,
   Gateway,
@@ -257,6 +258,16 @@ const operations: {
     call: using(Destinations.get(Samples.destinationId)),
     answer: Samples.destinationResponse,
     result: Samples.destination
+  },
+  cohereRerank: {
+    call: using(CohereRerank.rank(Samples.cohereRerankRequest)),
+    answer: Samples.cohereRerankResponse,
+    result: Samples.cohereRerankResponse
+  },
+  cohereRerankV1: {
+    call: using(CohereRerank.rankV1(Samples.cohereRerankV1Request)),
+    answer: Samples.cohereRerankV1Response,
+    result: Samples.cohereRerankV1Response
   },
   updateDestination: {
     call: using(Destinations.update(Samples.destinationId, Samples.destinationUpdateRequest)),

@@ -2,6 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import {
   Activity,
   Byok,
+  CohereRerank,
   CurrentKey,
   Destinations,
   Files,
@@ -39,6 +40,10 @@ const schemas = {
   trace: Trace.Metadata,
   rerankRequest: Rerank.Request,
   rerankResponse: Rerank.Response,
+  cohereRerankRequest: CohereRerank.Request,
+  cohereRerankResponse: CohereRerank.Response,
+  cohereRerankV1Request: CohereRerank.RequestV1,
+  cohereRerankV1Response: CohereRerank.ResponseV1,
   transcriptionRequest: Transcription.Request,
   transcriptionResponse: Transcription.Response,
   transcriptionVerboseResponse: Transcription.Response,

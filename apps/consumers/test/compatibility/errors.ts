@@ -2,6 +2,7 @@
 import { DtmfTone } from "@model-gateway/sandbox"
 import type { OpenRouter } from "@openrouter/sdk"
 import * as OpenRouterErrors from "@openrouter/sdk/models/errors"
+import { type CohereClientV2, CohereError } from "cohere-ai"
 import OpenAI, { toFile } from "openai"
 import { expect } from "vitest"
 import { aNumber, aText, type Entry, failureOf } from "./Entry.ts"
@@ -106,6 +107,40 @@ const ofOpenAi: ReadonlyArray<Failure> = [
   }
 ]
 
+const rank = (client: CohereClientV2, changes: Partial<typeof request> = {}) =>
+  client.rerank({ ...request, ...changes }, { maxRetries: 0 })
+
+const ofCohere: ReadonlyArray<Failure> = [
+  {
+    status: 400,
+    name: "BadRequestError",
+    call: ({ clients }) => clients.cohere.rerank({ ...request, topN: 0 })
+  },
+  { status: 401, name: "UnauthorizedError", call: ({ clientsWith }) => rank(clientsWith("mg_sk_unknown").cohere) },
+  { status: 402, name: "CohereError", call: async (gateway) => rank((await poor(gateway)).cohere) },
+  { status: 403, name: "ForbiddenError", call: ({ management }) => rank(management.cohere) },
+  {
+    status: 404,
+    name: "NotFoundError",
+    call: ({ clients }) => rank(clients.cohere, { model: "sandbox/unknown" })
+  },
+  {
+    status: 413,
+    name: "CohereError",
+    call: async (gateway) => rank((await strictClients(gateway)).cohere, { documents: [large] })
+  },
+  ...[
+    { status: 502, name: "CohereError" },
+    { status: 503, name: "ServiceUnavailableError" },
+    { status: 524, name: "CohereError" },
+    { status: 529, name: "CohereError" }
+  ].map(({ name, status }) => ({
+    status,
+    name,
+    call: ({ clients }: CompatibleGateway) => rank(clients.cohere, { model: `sandbox/status-${status}` })
+  }))
+]
+
 export const entries: ReadonlyArray<Entry> = [
   ...ofOpenRouter.map(({ call, name, status }): Entry => ({
     client: "@openrouter/sdk",
@@ -183,6 +218,38 @@ export const entries: ReadonlyArray<Entry> = [
     expectation: "works",
     run: async (gateway) => {
       const ended = await burst(gateway, ({ openai }) => transcribe(openai))
+      expect(ended.map(({ status }) => status)).toEqual(Array.from({ length: 4 }, () => "fulfilled"))
+    }
+  },
+  ...ofCohere.map(({ call, name, status }): Entry => ({
+    client: "cohere-ai",
+    call: `CohereClientV2.rerank: ${status}, \`${name}\``,
+    expectation: "works",
+    run: async (gateway) => {
+      const error = await failureOf(call(gateway))
+      expect(error).toBeInstanceOf(CohereError)
+      expect(error).toMatchObject({ name, statusCode: status, body: { message: aText, error: { code: status } } })
+    }
+  })),
+  {
+    client: "cohere-ai",
+    call: "CohereClientV2.rerank: 429, `TooManyRequestsError`",
+    expectation: "works",
+    run: async (gateway) => {
+      const [error] = await failuresOf(gateway, ({ cohere }) => rank(cohere))
+      expect(error).toMatchObject({
+        name: "TooManyRequestsError",
+        statusCode: 429,
+        body: { message: aText, error: { metadata: { retry_after: aNumber } } }
+      })
+    }
+  },
+  {
+    client: "cohere-ai",
+    call: "CohereClientV2.rerank: 429, repeated after `Retry-After`",
+    expectation: "works",
+    run: async (gateway) => {
+      const ended = await burst(gateway, ({ cohere }) => cohere.rerank(request))
       expect(ended.map(({ status }) => status)).toEqual(Array.from({ length: 4 }, () => "fulfilled"))
     }
   }

@@ -1,5 +1,5 @@
 import { expect } from "vitest"
-import { aNumber, aText, type Entry } from "./Entry.ts"
+import { aNumber, aText, type Entry, failureOf } from "./Entry.ts"
 
 const question = { query: "how do I reset my password", documents: ["Billing", "Reset a forgotten password"] }
 const request = { model: "sandbox/bm25", ...question }
@@ -46,6 +46,60 @@ export const entries: ReadonlyArray<Entry> = [
         requestBody: { ...request, provider: { order: ["sandbox"], allowFallbacks: false, sort: "price" } }
       })
       expect(ranked).toMatchObject({ provider: "sandbox" })
+    }
+  },
+  {
+    client: "cohere-ai",
+    call: "CohereClientV2.rerank",
+    expectation: "works",
+    run: async ({ clients }) => {
+      const ranked = await clients.cohere.rerank({ ...request, topN: 1, maxTokensPerDoc: 512 })
+      expect(ranked).toEqual({
+        id: aText,
+        results: [{ index: 1, relevanceScore: aNumber }],
+        meta: { apiVersion: { version: "2" }, billedUnits: { searchUnits: 1 }, tokens: { inputTokens: aNumber } }
+      })
+    }
+  },
+  {
+    client: "cohere-ai",
+    call: "CohereClient.rerank",
+    expectation: "works",
+    run: async ({ clients }) => {
+      const documents = [{ title: "Billing" }, { title: "Help", text: "Reset a forgotten password" }]
+      const ranked = await clients.cohereV1.rerank({
+        ...request,
+        documents,
+        rankFields: ["title", "text"],
+        returnDocuments: true,
+        topN: 1
+      })
+      expect(ranked).toMatchObject({
+        id: aText,
+        results: [{ index: 1, relevanceScore: aNumber, document: documents[1] }],
+        meta: { apiVersion: { version: "1" }, billedUnits: { searchUnits: 1 } }
+      })
+    }
+  },
+  {
+    client: "cohere-ai",
+    call: "CohereClient.rerank: without a model",
+    expectation: { differs: "400: this gateway has no default model" },
+    run: async ({ clients }) => {
+      const error = await failureOf(clients.cohereV1.rerank(question))
+      expect(error).toMatchObject({ statusCode: 400, body: { error: { metadata: { issues: [{ path: "model" }] } } } })
+    }
+  },
+  {
+    client: "cohere-ai",
+    call: "CohereClient.rerank: `maxChunksPerDoc`",
+    expectation: { differs: "400: no model takes it. Use `CohereClientV2` and `maxTokensPerDoc`" },
+    run: async ({ clients }) => {
+      const error = await failureOf(clients.cohereV1.rerank({ ...request, maxChunksPerDoc: 1 }))
+      expect(error).toMatchObject({
+        statusCode: 400,
+        body: { error: { metadata: { issues: [{ path: "max_chunks_per_doc" }] } } }
+      })
     }
   }
 ]

@@ -3,6 +3,7 @@
  * of other files, which a page that creates no keys must not bundle.
  */
 import * as Schema from "effect/Schema"
+import * as CohereRerank from "../CohereRerank.ts"
 import * as CurrentKey from "../CurrentKey.ts"
 import * as Files from "../Files.ts"
 import * as ModelEndpoints from "../ModelEndpoints.ts"
@@ -19,6 +20,7 @@ import type { Written } from "./written.ts"
 
 /** The modules of all operations that an ordinary key may call, except creating ephemeral keys. */
 const modules = [
+  CohereRerank,
   CurrentKey,
   Files,
   Generation,

@@ -6,6 +6,7 @@
 import { Metadata, retryAfterStatuses } from "@model-gateway/core/GatewayError"
 import { Option, Schema } from "effect"
 import { HttpServerResponse } from "effect/http"
+import * as Operations from "./Operations.ts"
 import type { RequestRecord } from "./RequestContext.ts"
 import * as WireWords from "./WireWords.ts"
 
@@ -31,6 +32,9 @@ const Body = Schema.fromJsonString(
 
 const decodeBody = Schema.decodeUnknownOption(Body)
 
+const hasTopLevelMessage = ({ endpoint }: RequestRecord): boolean =>
+  endpoint !== undefined && Operations.of(endpoint)?.topLevelMessage === true
+
 /** The response for a failure. */
 export const respond = (record: RequestRecord, failure: Failure): HttpServerResponse.HttpServerResponse => {
   const retryAfter = failure.metadata?.["retry_after"]
@@ -42,6 +46,7 @@ export const respond = (record: RequestRecord, failure: Failure): HttpServerResp
   return HttpServerResponse.jsonUnsafe(
     WireWords.errorOnWire(record, {
       ...failure.fields,
+      ...(hasTopLevelMessage(record) ? { message: failure.message } : {}),
       error: {
         code: failure.status,
         message: failure.message,

@@ -23,6 +23,8 @@ export interface Operation {
   readonly isPaid: boolean
   /** Whether its requests count against the rate limit of their key. */
   readonly isRateLimited: boolean
+  /** Whether an error also has its message at the top level of its body. */
+  readonly topLevelMessage: boolean
 }
 
 /** Routes of the service that are not in the contract. */
@@ -52,7 +54,8 @@ HttpApi.reflect(GatewayApi, {
       bodyLimit: declared.bodyLimit,
       contentTypes: [...endpoint.payload.keys()],
       isPaid: Contract.isPaid(declared),
-      isRateLimited: Contract.isRateLimited(declared)
+      isRateLimited: Contract.isRateLimited(declared),
+      topLevelMessage: declared.topLevelMessage ?? false
     })
   }
 })

@@ -1,5 +1,5 @@
 /**
- * POST `/rerank`.
+ * POST `/rerank`, and the same in Cohere's shapes.
  *
  * Specification: "3. POST /rerank", "Rerank response".
  */
@@ -19,6 +19,7 @@ import * as OwnKeys from "../routing/OwnKeys.ts"
 import * as Candidates from "../routing/Candidates.ts"
 import * as ProviderFailures from "../routing/ProviderFailures.ts"
 import { Router } from "../routing/Router.ts"
+import * as CohereRerank from "./CohereRerank.ts"
 
 type Ranked = Effect.Success<ReturnType<RerankOffer["run"]>>
 
@@ -50,7 +51,15 @@ const toResponse = (
   }
 }
 
-const encode = (response: Rerank.Response): string => JSON.stringify(response)
+/** A request for a rerank, in whichever shape it came. */
+interface Call {
+  readonly request: typeof Rerank.Request.Type
+  readonly idempotencyKey: string | undefined
+  /** Identifies the request: its path, unless it is `/rerank`, and its body. */
+  readonly identity: () => ReadonlyArray<string>
+  /** Makes the body of a success. */
+  readonly toBody: (response: Rerank.Response) => unknown
+}
 
 /** The services that a rerank needs, looked up once instead of per request. */
 const make = Effect.gen(function* () {
@@ -62,11 +71,10 @@ const make = Effect.gen(function* () {
 
   const serve = (
     caller: Caller,
-    request: typeof Rerank.Request.Type,
+    { idempotencyKey, identity, request, toBody }: Call,
     documents: ReadonlyArray<RerankDocument>,
     requestFor: (offer: RerankOffer) => RerankRequest,
-    candidates: ReadonlyArray<Candidate<RerankOffer>>,
-    idempotencyKey: string | undefined
+    candidates: ReadonlyArray<Candidate<RerankOffer>>
   ) =>
     admission.serve(
       {
@@ -76,8 +84,8 @@ const make = Effect.gen(function* () {
         isFree: candidates.some(({ offer }) => offer.isFree),
         quotes: Candidates.quotesOf(candidates, (offer) => offer.quote(requestFor(offer))),
         idempotencyKey,
-        payload: Effect.sync(() => [JSON.stringify(request)]),
-        encode,
+        payload: Effect.sync(identity),
+        encode: (response: Rerank.Response) => JSON.stringify(toBody(response)),
         input: { documents: documents.length },
         trace: request.trace,
         user: request.user
@@ -106,7 +114,8 @@ const make = Effect.gen(function* () {
           )
     )
 
-  return Effect.fnUntraced(function* (request: typeof Rerank.Request.Type, idempotencyKey: string | undefined) {
+  const rank = Effect.fnUntraced(function* (call: Call) {
+    const { request } = call
     const caller = yield* currentCaller
     yield* Candidates.allowModel(request.model, caller.guardrail)
     const entry = catalogue.rerank(request.model)
@@ -134,13 +143,41 @@ const make = Effect.gen(function* () {
       own,
       quote: (offer) => offer.quote(requestFor(offer))
     })
-    return yield* serve(caller, request, documents, requestFor, candidates, idempotencyKey)
+    return yield* serve(caller, call, documents, requestFor, candidates)
   })
+
+  return { catalogue, rank }
 })
 
 /** The `rerank` group of the contract. */
 export const layer = HttpApiBuilder.group(GatewayApi, "rerank", (handlers) =>
-  Effect.map(make, (rerank) =>
-    handlers.handle("rerank", ({ headers, payload }) => rerank(payload, headers["idempotency-key"]))
+  Effect.map(make, ({ catalogue, rank }) =>
+    handlers
+      .handle("rerank", ({ headers, payload }) =>
+        rank({
+          request: payload,
+          idempotencyKey: headers["idempotency-key"],
+          identity: () => [JSON.stringify(payload)],
+          toBody: (response) => response
+        })
+      )
+      .handle("cohereRerank", ({ endpoint, headers, payload }) =>
+        rank({
+          request: CohereRerank.toRequest(catalogue, payload),
+          idempotencyKey: headers["idempotency-key"],
+          identity: () => [endpoint.path, JSON.stringify(payload)],
+          toBody: CohereRerank.toResponse
+        })
+      )
+      .handle("cohereRerankV1", ({ endpoint, headers, payload }) =>
+        Effect.flatMap(CohereRerank.toRequestV1(catalogue, payload), (request) =>
+          rank({
+            request,
+            idempotencyKey: headers["idempotency-key"],
+            identity: () => [endpoint.path, JSON.stringify(payload)],
+            toBody: (response) => CohereRerank.toResponseV1(payload, response)
+          })
+        )
+      )
   )
 )

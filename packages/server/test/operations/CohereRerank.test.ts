@@ -2,6 +2,7 @@
 // socket.
 import { NodeHttpClient } from "@effect/platform-node"
 import { expect, it } from "@effect/vitest"
+import * as CohereRerank from "@model-gateway/core/CohereRerank"
 import { Response } from "@model-gateway/core/Rerank"
 import * as Cohere from "@model-gateway/providers/Cohere"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
@@ -265,6 +266,135 @@ it.layer(
           { provider: "cohere", model: "cohere/rerank-v3.5", credential: "tenant-a" }
         ])
       )
+    })
+  )
+})
+
+const v2 = "/api/v1/v2/rerank"
+const v1 = "/api/v1/v1/rerank"
+
+const asCohere = { model: "rerank-v3.5", query: "green tea", documents: ["coffee", "green tea leaves", "black tea"] }
+
+const decodeV2 = Schema.decodeUnknownSync(Schema.fromJsonString(CohereRerank.Response))
+const decodeV1 = Schema.decodeUnknownSync(Schema.fromJsonString(CohereRerank.ResponseV1))
+
+/** What Cohere's clients read of an error. */
+const decodeMessage = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Struct({ message: Schema.String })))
+
+it.layer(gateway(tolerant), { excludeTestServices: true })("POST /v2/rerank and /v1/rerank", (it) => {
+  it.effect("rank in the shape of version 2, by Cohere's names, at the price of a rerank", () =>
+    Effect.gen(function* () {
+      const { state } = yield* Double
+      const { charges, key } = yield* newKey()
+      const answer = yield* post(v2, { ...asCohere, top_n: 2, max_tokens_per_doc: 480, priority: 1 }, { key })
+      expect(answer.status).toBe(200)
+      const { id, meta, results } = decodeV2(answer.text)
+      expect(results.map(({ index }) => index)).toEqual([1, 2])
+      expect(meta).toEqual({ api_version: { version: "2" }, billed_units: { search_units: 1 } })
+      expect(yield* charges).toMatchObject([
+        { id, operation: "rerank", model: "cohere/rerank-v3.5", provider: "cohere", reserved: 2000, cost: 2000 }
+      ])
+      expect(JSON.parse(state.requests.at(-1)?.text ?? "")).toEqual({
+        model: "rerank-v3.5",
+        query: "green tea",
+        documents: asCohere.documents,
+        top_n: 2,
+        max_tokens_per_doc: 480
+      })
+    })
+  )
+
+  it.effect("rank in the shape of version 1, with the fields of documents", () =>
+    Effect.gen(function* () {
+      const { state } = yield* Double
+      const documents: ReadonlyArray<string | CohereRerank.DocumentFields> = [
+        { title: "Coffee", text: "black" },
+        { title: "Tea", text: "green leaves", id: "7" },
+        "black tea"
+      ]
+      const request = { ...asCohere, documents, rank_fields: ["title", "text", "author"], top_n: null }
+      const answer = yield* post(v1, { ...request, return_documents: true })
+      const { meta, results } = decodeV1(answer.text)
+      expect(JSON.parse(state.requests.at(-1)?.text ?? "")).toMatchObject({
+        documents: ["Coffee\nblack", "Tea\ngreen leaves", "black tea"]
+      })
+      expect(new Map(results.map(({ document, index }) => [index, document]))).toEqual(
+        new Map([
+          [0, documents[0]],
+          [1, documents[1]],
+          [2, { text: "black tea" }]
+        ])
+      )
+      expect(meta).toEqual({ api_version: { version: "1" }, billed_units: { search_units: 1 } })
+      const short = decodeV1((yield* post(v1, { ...asCohere, documents: [{ text: "tea" }] })).text)
+      expect(short.results).toEqual([{ index: 0, relevance_score: short.results[0]?.relevance_score }])
+    })
+  )
+
+  it.effect("name the field of a 400, charge nothing for it, and have the message where Cohere's clients look", () =>
+    Effect.gen(function* () {
+      const { charges, key } = yield* newKey()
+      const cases: ReadonlyArray<readonly [path: string, changes: object, issues: ReadonlyArray<string>]> = [
+        [v2, { model: undefined, documents: [] }, ["documents", "model"]],
+        [v2, { documents: [{ text: "tea" }] }, ["documents.0"]],
+        [v2, { max_tokens_per_doc: 0, top_n: 0 }, ["max_tokens_per_doc", "top_n"]],
+        [v1, { max_chunks_per_doc: 10 }, ["max_chunks_per_doc"]],
+        [v1, { documents: ["tea", { title: "tea" }, { text: "" }] }, ["documents.1", "documents.2"]],
+        [v1, { documents: [{ a: "tea" }], rank_fields: ["b", "c"] }, ["documents.0"]],
+        [v1, { documents: [{ text: 1 }] }, ["documents.0.text"]]
+      ]
+      for (const [path, changes, issues] of cases) {
+        const answer = yield* post(path, { ...asCohere, ...changes }, { key })
+        expect([answer.status, issuePaths(answer).toSorted()]).toEqual([400, issues])
+        expect(decodeMessage(answer.text).message).toBe(envelopeOf(answer).error.message)
+      }
+      const fields = { a: "x".repeat(600_000), b: "y".repeat(600_000) }
+      const joined = yield* post(v1, { ...asCohere, documents: [fields], rank_fields: ["a", "b"] }, { key })
+      expect([joined.status, issuePaths(joined)]).toEqual([400, ["documents.0"]])
+      expect(yield* charges).toEqual([])
+    })
+  )
+
+  it.effect("are admitted like any rerank", () =>
+    Effect.gen(function* () {
+      const { managementKey } = yield* TestGateway
+      const poor = yield* newKey(1)
+      const failed = yield* Effect.all([
+        post(v2, asCohere, { key: null }),
+        post(v2, asCohere, { key: poor.key }),
+        post(v1, asCohere, { key: managementKey }),
+        post(v2, { ...asCohere, model: "rerank-v0" })
+      ])
+      expect(failed.map(({ status }) => status)).toEqual([401, 402, 403, 404])
+      for (const answer of failed) {
+        inSet("cohereRerank", answer)
+        expect(decodeMessage(answer.text).message).toBe(envelopeOf(answer).error.message)
+      }
+      expect(yield* poor.charges).toEqual([])
+    })
+  )
+
+  it.effect("repeat an answer under its idempotency key, for the same path only", () =>
+    Effect.gen(function* () {
+      const { charges, key } = yield* newKey()
+      const ask = { key, headers: { "idempotency-key": "order 7" } }
+      const first = yield* post(v2, asCohere, ask)
+      const second = yield* post(v2, asCohere, ask)
+      expect([second.text === first.text, second.headers["idempotent-replayed"]]).toEqual([true, "true"])
+      for (const other of [v1, path]) {
+        const answer = yield* post(other, { ...asCohere, model: request.model }, ask)
+        expect([answer.status, issuePaths(answer)]).toEqual([400, ["idempotency-key"]])
+      }
+      expect(yield* charges).toHaveLength(1)
+    })
+  )
+
+  it.effect("are the only operations whose errors have a message at the top level", () =>
+    Effect.gen(function* () {
+      const answer = yield* post(path, { ...request, top_n: 0 })
+      const body: unknown = JSON.parse(answer.text)
+      expect(body).not.toHaveProperty("message")
+      expect(body).toHaveProperty("error.message")
     })
   )
 })

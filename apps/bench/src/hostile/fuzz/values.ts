@@ -28,7 +28,7 @@ const models = {
 
 const modelFor = (random: Random, operation: string): string => {
   if (random.chance(0.1)) return random.pick(["no/model", "sandbox/tones", "sandbox/bm25", "sandbox/title-card", "x"])
-  if (operation.endsWith("rerank")) return random.pick(models.rerank)
+  if (/rerank/i.test(operation)) return random.pick(models.rerank)
   if (operation.endsWith("transcribe")) return random.pick(models.transcribe)
   return random.chance(0.1) ? "sandbox/title-card" : random.pick(models.submitVideo)
 }

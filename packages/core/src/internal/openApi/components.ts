@@ -7,6 +7,7 @@ import * as Schema from "effect/Schema"
 import type * as SchemaAST from "effect/SchemaAST"
 import * as Activity from "../../Activity.ts"
 import * as Byok from "../../Byok.ts"
+import * as CohereRerank from "../../CohereRerank.ts"
 import * as CurrentKey from "../../CurrentKey.ts"
 import * as Destinations from "../../Destinations.ts"
 import * as Files from "../../Files.ts"
@@ -29,6 +30,7 @@ import * as Workspaces from "../../Workspaces.ts"
 const modules: { readonly [name: string]: { readonly [name: string]: unknown } } = {
   Activity,
   Byok,
+  CohereRerank,
   CurrentKey,
   Destinations,
   Files,
