@@ -239,7 +239,7 @@ export const make = (): { readonly [key: string]: unknown } => {
       parameters: isBinary ? [...parameters, ...Responses.rangeParameters] : parameters,
       ...(source["requestBody"] === undefined ? {} : { requestBody: requestBody(source["requestBody"], declaration) }),
       responses,
-      ...(reference === undefined ? {} : { "x-codeSamples": codeSamples(operation, reference, isBinary) })
+      ...(reference === undefined ? {} : { "x-code-samples": codeSamples(operation, reference, isBinary) })
     }
   }
 

@@ -21,6 +21,8 @@ describe.runIf(hasBrowser)("the API reference", () => {
       const errors = page.locator("[slot='post-/rerank']")
       await errors.getByText("Errors: 400, 401").click()
       await errors.getByText("Add credits, or raise the limit").waitFor()
+      await page.getByRole("button", { name: "Python" }).click()
+      await page.getByText("requests.post(").waitFor()
       await loadAxe(page)
       expect((await findings(page)).filter((finding) => !finding.startsWith("moderate"))).toEqual([])
       expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0)

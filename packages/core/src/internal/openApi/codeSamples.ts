@@ -4,7 +4,7 @@
  */
 import type { Operation, Reference } from "../../Operation.ts"
 
-/** An entry of the OpenAPI extension `x-codeSamples`. */
+/** An entry of the OpenAPI extension `x-code-samples`, which reference pages show beside a call. */
 export interface CodeSample {
   /** For the highlighting of the syntax. */
   readonly lang: string
