@@ -95,7 +95,7 @@ const constantOf = (path, name) => {
   return {
     text: (isExported ? text : undefined) ?? value.text,
     fields: value.fields,
-    isNamed: isExported && init.type !== "ObjectExpression"
+    isNamed: isExported && !/^(?:Object|ArrowFunction)Expression$/.test(init.type)
   }
 }
 
@@ -123,6 +123,8 @@ const describe = (file, node) => {
     case "CallExpression": {
       const { arguments: values, callee } = node
       const method = callee.type === "MemberExpression" ? callee.property.name : undefined
+      // A function that makes a part of a request.
+      if (callee.type === "Identifier") return describe(file, callee)
       if (method === "extend" && callee.object.type === "Identifier") return describe(file, callee.object)
       if (callee.type === "CallExpression")
         return merged([describe(file, callee), ...values.map((value) => describe(file, value))])
@@ -137,6 +139,8 @@ const describe = (file, node) => {
       )
     case "ArrowFunctionExpression":
       return describe(file, node.body)
+    case "BlockStatement":
+      return describe(file, node.body.find(({ type }) => type === "ReturnStatement")?.argument)
     case "ParenthesizedExpression":
     case "TSAsExpression":
     case "TSSatisfiesExpression":

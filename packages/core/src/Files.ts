@@ -245,8 +245,25 @@ export const FileListQuery = {
 
 const errors = [...storageErrors, BadGateway] as const
 
-const AnyFile = Schema.Union([File, CompatAFile, CompatBFile])
-const AnyFileList = Schema.Union([FileList, CompatAFileList, CompatBFileList])
+/**
+ * A file in one of the three shapes, which `_shape` tells apart.
+ *
+ * @since 0.1.0
+ */
+export const AnyFile = Schema.Union([File, CompatAFile, CompatBFile])
+
+/** @since 0.1.0 */
+export type AnyFile = typeof AnyFile.Type
+
+/**
+ * A page of files in one of the three shapes, which `_shape` of each file tells apart.
+ *
+ * @since 0.1.0
+ */
+export const AnyFileList = Schema.Union([FileList, CompatAFileList, CompatBFileList])
+
+/** @since 0.1.0 */
+export type AnyFileList = typeof AnyFileList.Type
 
 const exampleFile = (): typeof File.Encoded => ({
   _shape: "native",

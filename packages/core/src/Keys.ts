@@ -200,7 +200,11 @@ export const UpdateRequest = Schema.Struct({
 /** @since 0.1.0 */
 export type UpdateRequest = { [Field in keyof typeof UpdateRequest.Type]: Written<typeof UpdateRequest.Type, Field> }
 
-/** @since 0.1.0 */
+/**
+ * The key.
+ *
+ * @since 0.1.0
+ */
 export const Response = Schema.Struct({
   /** The key's record. */
   data: Key
@@ -224,7 +228,11 @@ export const ListResponse = Schema.Struct({
 /** @since 0.1.0 */
 export type ListResponse = { [Field in keyof typeof ListResponse.Type]: (typeof ListResponse.Type)[Field] }
 
-/** @since 0.1.0 */
+/**
+ * The confirmation that the key was deleted.
+ *
+ * @since 0.1.0
+ */
 export const DeleteResponse = Schema.Struct({
   /** Always true. */
   deleted: Schema.Literal(true)
@@ -406,7 +414,8 @@ export const listKeysEndpoint = Operation.endpoint(listKeys, () => ({
 }))
 
 /**
- * GET `/keys/{hash}`: 200, or one of 400 401 403 404 500.
+ * GET `/keys/{hash}`: 200, or one of 400 401 403 404 500. Returns a key's record, without its secret
+ * text.
  *
  * @since 0.1.0
  */

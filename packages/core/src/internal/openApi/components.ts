@@ -11,18 +11,22 @@ import * as CohereRerank from "../../CohereRerank.ts"
 import * as CurrentKey from "../../CurrentKey.ts"
 import * as Destinations from "../../Destinations.ts"
 import * as Files from "../../Files.ts"
+import * as FileShapes from "../../FileShapes.ts"
 import * as GatewayError from "../../GatewayError.ts"
 import * as Generations from "../../Generations.ts"
 import * as Guardrails from "../../Guardrails.ts"
 import * as Identifiers from "../../Identifiers.ts"
 import * as Keys from "../../Keys.ts"
+import * as ModelEndpoints from "../../ModelEndpoints.ts"
 import * as Models from "../../Models.ts"
 import * as Operation from "../../Operation.ts"
+import * as Providers from "../../Providers.ts"
 import * as Rerank from "../../Rerank.ts"
 import * as Routing from "../../Routing.ts"
 import * as Trace from "../../Trace.ts"
 import * as Transcription from "../../Transcription.ts"
 import * as Video from "../../Video.ts"
+import * as VideoModels from "../../VideoModels.ts"
 import * as Webhooks from "../../Webhooks.ts"
 import * as Workspaces from "../../Workspaces.ts"
 
@@ -34,17 +38,21 @@ const modules: { readonly [name: string]: { readonly [name: string]: unknown } }
   CurrentKey,
   Destinations,
   Files,
+  FileShapes,
   GatewayError,
   Generations,
   Guardrails,
   Identifiers,
   Keys,
+  ModelEndpoints,
   Models,
+  Providers,
   Rerank,
   Routing,
   Trace,
   Transcription,
   Video,
+  VideoModels,
   Webhooks,
   Workspaces
 }
@@ -53,6 +61,8 @@ const modules: { readonly [name: string]: { readonly [name: string]: unknown } }
 const names: { readonly [path: string]: string } = {
   "CurrentKey.KeyRecord": "CurrentKey",
   "CurrentKey.LimitReset": "LimitReset",
+  "Files.AnyFile": "AnyFile",
+  "Files.AnyFileList": "AnyFileList",
   "GatewayError.Issue": "Issue",
   "GatewayError.Metadata": "ErrorMetadata",
   "Keys.EphemeralRequest": "CreateEphemeralKeyRequest",
@@ -63,7 +73,7 @@ const verbs = /^(Create|Update|Delete|Add|Assign|Unassign|Rotate)(?=[A-Z])/
 
 /** `Keys.CreateRequest` is `CreateKeyRequest`, `Keys.ListResponse` is `ListKeysResponse`. */
 const nameOf = (module: string, name: string): string => {
-  if (module === "Identifiers") return name
+  if (module === "Identifiers" || module === "FileShapes") return name
   const noun = module.replace(/s$/, "")
   const verb = verbs.exec(name)?.[0]
   if (name.startsWith("List") && name !== "List") return `List${module}${name.slice("List".length)}`
