@@ -162,8 +162,9 @@ export type CreateRequest = { [Field in keyof typeof CreateRequest.Type]: Writte
 const Secret = Schema.RedactedFromValue(Schema.String)
 
 /**
- * The new key. `key` is its secret text, which is never returned again. Read it with
- * `Redacted.value`.
+ * The new key and its secret text, which is never returned again.
+ *
+ * @remarks Read `key` with `Redacted.value`.
  *
  * @since 0.1.0
  */
@@ -245,8 +246,9 @@ export { type EphemeralOperation, ephemeralOperations, EphemeralRequest } from "
 
 /**
  * The new ephemeral key. The response contains no secret of the parent key, so a server can pass it
- * to a page: encoded with this schema, because `JSON.stringify` hides the key. `expires_at` is
- * never later than the parent's expiry.
+ * to a page. `expires_at` is never later than the parent's expiry.
+ *
+ * @remarks Encode it with this schema, because `JSON.stringify` hides the key.
  *
  * @example
  * ```ts

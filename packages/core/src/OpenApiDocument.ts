@@ -114,7 +114,7 @@ const tags = (): ReadonlyArray<Node> => {
 }
 
 /**
- * Makes the document. It takes a good part of a second the first time, so keep it.
+ * Makes the document. It takes about a tenth of a second the first time, so keep it.
  *
  * @since 0.1.0
  */

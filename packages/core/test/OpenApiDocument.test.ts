@@ -149,6 +149,19 @@ describe("the schemas", () => {
   })
 })
 
+it("the texts are for readers of the HTTP API", () => {
+  const wrong: Array<string> = []
+  visit(document, "", ({ description }, at) => {
+    if (
+      typeof description === "string" &&
+      /\b(?:Effect|Redacted|JSON\.stringify|@link|Blob)\b|\S\n\S/.test(description)
+    ) {
+      wrong.push(`${at}: ${description}`)
+    }
+  })
+  expect(wrong).toEqual([])
+})
+
 describe("every operation", () => {
   it("has a title of its own, a description and the kind of key that it requires", () => {
     const silent = operations.filter(

@@ -81,9 +81,9 @@ export const EphemeralRequest = Schema.Struct({
   /** Lifetime in seconds, from 1 to 900. Default: 900 (15 minutes). */
   expires_in: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 900 }))),
   /**
-   * The identifiers of the operations that the key may call, such as `rerank`: 1 to 64 of {@link
-   * ephemeralOperations}. Calling any other operation is a 403, except GET `/key`, which every key
-   * may call. Default: everything the parent may call.
+   * The identifiers of the operations that the key may call, such as `rerank`: 1 to 64. Calling any
+   * other operation is a 403, except GET `/key`, which every key may call. Default: everything the
+   * parent may call.
    */
   operations: Schema.optionalKey(Schema.NonEmptyArray(EphemeralOperation).check(isMaxItems(64))),
   /**

@@ -98,7 +98,12 @@ const withoutNumber = (name: string): string => name.replace(/_\d+$/, "")
 
 /** Makes the schemas of a document readable, given its components. */
 export const make = (components: Node) => {
-  const component = (name: string): unknown => readable(components[name])
+  const made = new Map<string, unknown>()
+
+  const component = (name: string): unknown => {
+    if (!made.has(name)) made.set(name, readable(components[name]))
+    return made.get(name)
+  }
 
   const readable = (schema: unknown): unknown => {
     if (Array.isArray(schema)) return schema.map(readable)
