@@ -131,6 +131,14 @@ export const Response = Schema.Struct({
 /** @since 0.1.0 */
 export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
 
+/** A service that is not this one may leave out `expires_at`, or give it another offset than `Z`. */
+const Decoded = Schema.Struct({
+  data: Schema.Struct({
+    ...KeyRecord.fields,
+    expires_at: Schema.NullOr(Schema.String).pipe(Schema.withDecodingDefaultKey(Effect.succeed(null)))
+  })
+})
+
 /**
  * GET `/key`: 200, or one of 401 500.
  *
@@ -141,7 +149,7 @@ export type Response = { [Field in keyof typeof Response.Type]: (typeof Response
  */
 export const currentKey = Operation.make("currentKey", "GET", "/key", {
   access: "any key",
-  success: Response,
+  success: Decoded,
   error: [Unauthorized, InternalServerError]
 })
 
@@ -151,6 +159,7 @@ export const currentKey = Operation.make("currentKey", "GET", "/key", {
  * @since 0.1.0
  */
 export const currentKeyEndpoint = Operation.endpoint(currentKey, () => ({
+  success: Response,
   reference: {
     summary: "Get the calling key",
     client: "CurrentKey.get",

@@ -5,7 +5,7 @@
  *
  * @since 0.1.0
  */
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { ClientError } from "./ClientError.ts"
 import type { CallOptions, GatewayClient } from "./GatewayClient.ts"
@@ -159,6 +159,12 @@ export const Response = Schema.Struct({
 /** @since 0.1.0 */
 export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
 
+/** A service that is not this one may leave out `id`. It is empty then. */
+const Decoded = Schema.Struct({
+  ...Response.fields,
+  id: Schema.String.pipe(Schema.withDecodingDefaultKey(Effect.succeed("")))
+})
+
 /**
  * POST `/rerank`: 200, or one of 400 401 402 403 404 413 429 500 502 503 524 529.
  *
@@ -171,7 +177,7 @@ export const rerank = Operation.make("rerank", "POST", "/rerank", {
   access: "ordinary key",
   idempotency: "by key",
   bodyLimit: { json: "rerank" },
-  success: Response,
+  success: Decoded,
   error: [
     BadRequest,
     Unauthorized,
@@ -194,6 +200,7 @@ export const rerank = Operation.make("rerank", "POST", "/rerank", {
  * @since 0.1.0
  */
 export const rerankEndpoint = Operation.endpoint(rerank, () => ({
+  success: Response,
   headers: idempotencyHeaders,
   payload: Request,
   reference: {

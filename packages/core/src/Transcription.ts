@@ -173,8 +173,8 @@ export const Segment = Schema.Struct({
   compression_ratio: Schema.optionalKey(Schema.Finite),
   /** Probability from 0 to 1 that nobody speaks. */
   no_speech_prob: Schema.optionalKey(Schema.Finite),
-  /** Who speaks, if the model tells speakers apart. */
-  speaker: Schema.optionalKey(Schema.String)
+  /** The number of the speaker, counted from 0, if the model tells speakers apart. */
+  speaker: Schema.optionalKey(Schema.Int)
 })
 
 /** @since 0.1.0 */
@@ -192,8 +192,8 @@ export const Word = Schema.Struct({
   start: Schema.Finite,
   /** End in seconds from the start of the audio. */
   end: Schema.Finite,
-  /** Who speaks, if the model tells speakers apart. */
-  speaker: Schema.optionalKey(Schema.String)
+  /** The number of the speaker, counted from 0, if the model tells speakers apart. */
+  speaker: Schema.optionalKey(Schema.Int)
 })
 
 /** @since 0.1.0 */

@@ -176,10 +176,10 @@ export const Job = Schema.Struct({
   polling_url: Schema.String,
   status: Status,
   generation_id: Schema.optionalKey(Schema.String),
-  /** `cost` is in credits. `is_byok`: the caller's own provider key was used. */
+  /** `cost` is in credits; null or absent: not known. `is_byok`: the caller's own provider key was used. */
   usage: Schema.optionalKey(
     Schema.Struct({
-      cost: Schema.optionalKey(Schema.Finite),
+      cost: Schema.optionalKey(Schema.NullOr(Schema.Finite)),
       is_byok: Schema.optionalKey(Schema.Boolean)
     })
   ),

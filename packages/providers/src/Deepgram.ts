@@ -175,8 +175,8 @@ const Response = Schema.Struct({
 })
 
 /** Speakers are integers from 0. */
-const speakerOf = ({ speaker }: { readonly speaker?: number }): { readonly speaker?: string } =>
-  speaker === undefined ? {} : { speaker: String(speaker) }
+const speakerOf = ({ speaker }: { readonly speaker?: number }): { readonly speaker?: number } =>
+  speaker === undefined ? {} : { speaker }
 
 const toWord = (word: typeof Word.Type): TranscriptionWord => ({
   word: word.punctuated_word ?? word.word,

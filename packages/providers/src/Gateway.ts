@@ -125,10 +125,10 @@ const mostCredits = 1_000_000
 
 /** What the upstream charged. If it does not say: what its price amounts to. */
 const costOf = (
-  usage: { readonly cost?: number } | undefined,
+  usage: { readonly cost?: number | null } | undefined,
   otherwise: MicroCredits.MicroCredits
 ): Effect.Effect<MicroCredits.MicroCredits, ProviderError> => {
-  const credits = usage?.cost
+  const credits = usage?.cost ?? undefined
   if (credits === undefined) return Effect.succeed(otherwise)
   const charged = credits < 0 || credits > mostCredits ? Option.none() : MicroCredits.fromCredits(credits)
   return Option.match(charged, {

@@ -41,7 +41,7 @@ export interface TranscriptionSegment {
   readonly avg_logprob?: number
   readonly compression_ratio?: number
   readonly no_speech_prob?: number
-  readonly speaker?: string
+  readonly speaker?: number
 }
 
 /** @since 0.1.0 */
@@ -50,7 +50,7 @@ export interface TranscriptionWord {
   /** Seconds from the start of the audio. */
   readonly start: number
   readonly end: number
-  readonly speaker?: string
+  readonly speaker?: number
 }
 
 /** @since 0.1.0 */

@@ -89,12 +89,12 @@ describe("Deepgram", () => {
         language: "en",
         duration: 2,
         segments: [
-          { id: 0, start: 0, end: 0.5, text: "hello", speaker: "0" },
-          { id: 1, start: 1, end: 1.5, text: "world.", speaker: "1" }
+          { id: 0, start: 0, end: 0.5, text: "hello", speaker: 0 },
+          { id: 1, start: 1, end: 1.5, text: "world.", speaker: 1 }
         ],
         words: [
-          { word: "hello", start: 0, end: 0.5, speaker: "0" },
-          { word: "world.", start: 1, end: 1.5, speaker: "1" }
+          { word: "hello", start: 0, end: 0.5, speaker: 0 },
+          { word: "world.", start: 1, end: 1.5, speaker: 1 }
         ]
       })
       // 0.0043 USD a minute, and 0.0020 for the speakers.
@@ -120,7 +120,7 @@ describe("Deepgram", () => {
       ]
       assert.deepStrictEqual(
         yield* segments({ paragraphs: { paragraphs: [{ sentences, speaker: 1 }] } }),
-        sentences.map((sentence, id) => ({ id, ...sentence, speaker: "1" }))
+        sentences.map((sentence, id) => ({ id, ...sentence, speaker: 1 }))
       )
       const words = [
         { word: "hi", start: 0.5, end: 1 },

@@ -158,11 +158,11 @@ export const transcriptionVerboseResponse: Transcription.Response = {
       avg_logprob: -0.1,
       compression_ratio: 1,
       no_speech_prob: 0.02,
-      speaker: "A"
+      speaker: 0
     }
   ],
   words: [
-    { word: "1", start: 0, end: 0.3, speaker: "A" },
+    { word: "1", start: 0, end: 0.3, speaker: 0 },
     { word: "2", start: 0.5, end: 0.8 }
   ]
 }

@@ -2,6 +2,7 @@
  * Generates values that a schema of `@openrouter/sdk` accepts, from what zod says of its schemas.
  * Only for the kinds of schemas that the responses of the six operations have.
  */
+import { CreateKeysLimitReset } from "@openrouter/sdk/models/operations"
 
 /** A schema of zod, as far as it is read here. */
 interface Schema {
@@ -42,6 +43,11 @@ const required = <A>(value: A | undefined, what: string): A => {
 
 const absent = Symbol("absent")
 
+/** Fields that are any text in a response, and one of these words in the SDK's requests. */
+const documented: Readonly<Record<string, ReadonlyArray<unknown>>> = {
+  limit_reset: [null, ...Object.values(CreateKeysLimitReset)]
+}
+
 const value = ({ _zod: { def } }: Schema, choose: Choose): unknown => {
   const inner = () => value(required(def.innerType, "inner type"), choose)
   switch (def.type) {
@@ -70,11 +76,17 @@ const value = ({ _zod: { def } }: Schema, choose: Choose): unknown => {
     case "object":
       return Object.fromEntries(
         Object.entries(required(def.shape, "shape"))
-          .map(([key, schema]) => [key, value(schema, choose)] as const)
+          .map(
+            ([key, schema]) => [key, documented[key] ? pick(choose, documented[key]) : value(schema, choose)] as const
+          )
           .filter(([, each]) => each !== absent)
       )
-    case "union":
-      return value(required(pick(choose, required(def.options, "options")), "option"), choose)
+    case "union": {
+      const options = required(def.options, "options")
+      // An enumeration that is open to words of the future: only those that the SDK knows.
+      const known = options.filter((option) => option._zod.def.type === "literal")
+      return value(required(pick(choose, known.length > 0 ? known : options), "option"), choose)
+    }
     case "pipe":
       return value(required(def.in, "input"), choose)
     case "lazy":

@@ -73,7 +73,7 @@ const transcript = (response: Transcription.Response, style: Style, width: numbe
 
 const video = ({ job, saved }: FinishedVideo, style: Style) => [
   `Saved to ${saved.location} (${size(saved.bytes)}).`,
-  ...paid(job.usage?.cost, style)
+  ...paid(job.usage?.cost ?? undefined, style)
 ]
 
 const assignment = ({ guardrail, keys, response }: Assignment) => [

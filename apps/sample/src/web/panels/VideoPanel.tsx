@@ -222,7 +222,7 @@ const Finished = ({ ratio, video: { job, saved } }: { readonly video: FinishedVi
         Download ({size(saved.bytes)})
       </a>
       <span className="hint">
-        {job.usage?.cost === undefined
+        {typeof job.usage?.cost !== "number"
           ? ""
           : job.usage.cost === 0
             ? "It was free."
