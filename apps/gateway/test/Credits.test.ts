@@ -44,3 +44,15 @@ describe("credits add", () => {
     expect(stderr).toContain("--amount")
   })
 })
+
+describe("credits show", () => {
+  it("shows what was added, used and left", async () => {
+    const dataDir = folder()
+    await run(["credits", "add", "--amount", "0.5", "--data-dir", dataDir])
+    const { stdout } = await run(["credits", "show", "--json", "--data-dir", dataDir])
+    expect(JSON.parse(stdout)).toEqual({ data: { total_credits: 10.5, total_usage: 0 } })
+    expect((await run(["credits", "show", "--data-dir", dataDir])).stdout).toMatch(
+      /added +10\.5\n +used +0\n +left +10\.5/
+    )
+  })
+})

@@ -27,6 +27,7 @@ import * as Effect from "effect/Effect"
 import type * as HttpClient from "effect/http/HttpClient"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
+import * as Credits from "./Credits.ts"
 import * as CurrentKey from "./CurrentKey.ts"
 import * as Files from "./Files.ts"
 import {
@@ -176,6 +177,13 @@ export class Gateway extends Context.Service<
       id: string,
       request: Workspaces.UpdateRequest
     ) => Effect.Effect<Workspaces.Workspace, Workspaces.Failure>
+    /**
+     * Returns the credits that were added and used: of the workspace, or else of the
+     * configuration's workspace, or else of the whole organization.
+     */
+    readonly getCredits: (options?: {
+      readonly workspace_id?: string | undefined
+    }) => Effect.Effect<Credits.Credits, Credits.Failure>
     readonly addCredits: (
       id: string,
       request: Workspaces.AddCreditsRequest,
@@ -232,6 +240,7 @@ export const fromClient = (client: GatewayClient["Service"]): Gateway["Service"]
     listAssignments: method(Guardrails.assignments),
     getWorkspace: method(Workspaces.get),
     updateWorkspace: method(Workspaces.update),
+    getCredits: method(Credits.get),
     addCredits: method(Workspaces.topUp)
   })
 }

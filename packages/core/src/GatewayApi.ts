@@ -12,6 +12,7 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import * as Activity from "./Activity.ts"
 import * as Byok from "./Byok.ts"
 import * as CohereRerank from "./CohereRerank.ts"
+import * as Credits from "./Credits.ts"
 import * as CurrentKey from "./CurrentKey.ts"
 import * as Destinations from "./Destinations.ts"
 import * as Files from "./Files.ts"
@@ -139,6 +140,15 @@ export class WorkspacesGroup extends HttpApiGroup.make("workspaces")
   .annotateMerge(OpenApi.annotations({ title: "Workspaces" })) {}
 
 /**
+ * The credits that were added and used.
+ *
+ * @since 0.1.0
+ */
+export class CreditsGroup extends HttpApiGroup.make("credits")
+  .add(Credits.getCreditsEndpoint)
+  .annotateMerge(OpenApi.annotations({ title: "Credits" })) {}
+
+/**
  * The secret that signs the events of video jobs, and the deliveries of these events.
  *
  * @since 0.1.0
@@ -219,6 +229,7 @@ export class GatewayApi extends HttpApi.make("model-gateway")
     KeysGroup,
     GuardrailsGroup,
     WorkspacesGroup,
+    CreditsGroup,
     ByokGroup,
     DestinationsGroup,
     WebhooksGroup

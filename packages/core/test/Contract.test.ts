@@ -50,6 +50,7 @@ const operations: {
   listAssignments: ["GET /api/v1/guardrails/:id/assignments/keys", 200, [400, 401, 403, 404, 500]],
   getWorkspace: ["GET /api/v1/workspaces/:id", 200, [400, 401, 403, 404, 500]],
   updateWorkspace: ["PATCH /api/v1/workspaces/:id", 200, [400, 401, 403, 404, 500]],
+  getCredits: ["GET /api/v1/credits", 200, [400, 401, 403, 500]],
   addCredits: ["POST /api/v1/workspaces/:id/credits", 200, [400, 401, 403, 404, 500]],
   rotateWebhookSecret: ["POST /api/v1/workspaces/:id/webhook-secret/rotate", 200, [400, 401, 403, 404, 500]],
   listWebhookDeliveries: ["GET /api/v1/webhooks/deliveries", 200, [400, 401, 403, 404, 500]],

@@ -125,6 +125,7 @@ describe("the request line", () => {
     [`GET /api/v1/guardrails/${g}/assignments/keys?offset=2`, (client) => client.listAssignments(g, { offset: 2 })],
     [`GET /api/v1/workspaces/${g}`, (client) => client.getWorkspace(g)],
     [`PATCH /api/v1/workspaces/${g}`, (client) => client.updateWorkspace(g, { name: "n" })],
+    ["GET /api/v1/credits", (client) => client.getCredits()],
     [`POST /api/v1/workspaces/${g}/credits`, (client) => client.addCredits(g, { amount: 1 })],
     [`POST /api/v1/workspaces/${g}/webhook-secret/rotate`, using(Webhooks.rotateSecret(g))],
     ["GET /api/v1/webhooks/deliveries", using(Webhooks.listDeliveries())],
@@ -230,7 +231,8 @@ describe("the request line", () => {
         (client, scope) => client.listFiles(scope),
         (client, scope) => client.getFile("f", scope),
         (client, scope) => Stream.runDrain(client.fileContent("f", scope)),
-        (client, scope) => client.listKeys(scope)
+        (client, scope) => client.listKeys(scope),
+        (client, scope) => client.getCredits(scope)
       ] satisfies ReadonlyArray<
         (
           client: Gateway.Gateway["Service"],

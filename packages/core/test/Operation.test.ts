@@ -35,7 +35,7 @@ const accepts =
 
 describe("the traits of the operations", () => {
   it("are stated by all", () => {
-    expect(declared).toHaveLength(55)
+    expect(declared).toHaveLength(56)
     expect(Operation.of(GatewayApi.GatewayApi.groups.files.endpoints.getFile)).toBe(Files.getFile)
   })
 

@@ -16,6 +16,7 @@ it("exports exactly these modules", () => {
     "Byok",
     "ClientError",
     "CohereRerank",
+    "Credits",
     "CurrentKey",
     "Destinations",
     "Files",

@@ -103,6 +103,7 @@ interface Expected {
   listAssignments: Only<400 | 401 | 403 | 404 | 500>
   getWorkspace: Only<400 | 401 | 403 | 404 | 500>
   updateWorkspace: Only<400 | 401 | 403 | 404 | 500>
+  getCredits: Only<400 | 401 | 403 | 500>
   addCredits: Only<400 | 401 | 403 | 404 | 500>
 }
 

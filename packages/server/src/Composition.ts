@@ -42,6 +42,7 @@ import * as RequestMiddleware from "./http/RequestMiddleware.ts"
 import * as StaticSite from "./site/StaticSite.ts"
 import * as UploadFolder from "./objects/UploadFolder.ts"
 import * as Idempotency from "./admission/Idempotency.ts"
+import * as CreditsHandlers from "./operations/CreditsHandlers.ts"
 import * as CurrentKeyHandlers from "./operations/CurrentKeyHandlers.ts"
 import * as EphemeralKeys from "./access/EphemeralKeys.ts"
 import * as KeyCache from "./access/KeyCache.ts"
@@ -94,6 +95,7 @@ const handlers = Layer.mergeAll(
   KeysHandlers.layer,
   ByokHandlers.layer,
   WorkspacesHandlers.layer,
+  CreditsHandlers.layer,
   WebhooksHandlers.layer,
   DestinationsHandlers.layer,
   GenerationsHandlers.layer,

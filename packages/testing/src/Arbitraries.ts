@@ -15,6 +15,7 @@
  *
  * @since 0.1.0
  */
+import * as Credits from "@model-gateway/core/Credits"
 import * as CurrentKey from "@model-gateway/core/CurrentKey"
 import * as Files from "@model-gateway/core/Files"
 import * as Guardrails from "@model-gateway/core/Guardrails"
@@ -260,6 +261,12 @@ export const workspace: Arbitrary.Arbitrary<typeof Workspaces.Workspace.Type> = 
 export const workspaceUpdateRequest: Arbitrary.Arbitrary<typeof Workspaces.UpdateRequest.Type> = /* @__PURE__ */ wire(
   Workspaces.UpdateRequest
 )
+
+/** @since 0.1.0 */
+export const credits: Arbitrary.Arbitrary<typeof Credits.Credits.Type> = /* @__PURE__ */ wire(Credits.Credits)
+
+/** @since 0.1.0 */
+export const creditsResponse: Arbitrary.Arbitrary<typeof Credits.Response.Type> = /* @__PURE__ */ wire(Credits.Response)
 
 /** @since 0.1.0 */
 export const addCreditsRequest: Arbitrary.Arbitrary<typeof Workspaces.AddCreditsRequest.Type> = /* @__PURE__ */ wire(

@@ -194,6 +194,11 @@ const operations: {
     answer: Samples.workspaceResponse,
     result: Samples.workspace
   },
+  getCredits: {
+    call: (gateway) => gateway.getCredits(),
+    answer: Samples.creditsResponse,
+    result: Samples.credits
+  },
   addCredits: {
     call: (gateway) => gateway.addCredits(Samples.workspaceId, Samples.addCreditsRequest),
     answer: Samples.workspaceResponse,

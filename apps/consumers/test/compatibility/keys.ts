@@ -173,5 +173,30 @@ export const entries: ReadonlyArray<Entry> = [
         statusCode: 401
       })
     }
+  },
+  {
+    client,
+    call: "credits.getCredits",
+    expectation: "works",
+    run: async ({ clients, management }) => {
+      const { data: before } = await management.openrouter.credits.getCredits()
+      expect(before.totalCredits).toBeGreaterThanOrEqual(10)
+      const documents = ["Billing", "Reset a forgotten password"]
+      await clients.openrouter.rerank.rerank({ requestBody: { model: "sandbox/bm25", query: "reset", documents } })
+      const { data: after } = await management.openrouter.credits.getCredits()
+      expect(after.totalCredits).toBe(before.totalCredits)
+      expect(after.totalUsage - before.totalUsage).toBeGreaterThan(0.0009)
+    }
+  },
+  {
+    client,
+    call: "credits.getCredits: an ordinary key",
+    expectation: "works",
+    run: async ({ clients }) => {
+      expect(await failure(clients.openrouter.credits.getCredits())).toMatchObject({
+        name: "ForbiddenResponseError",
+        statusCode: 403
+      })
+    }
   }
 ]

@@ -58,8 +58,33 @@ const add = Command.make(
   ])
 )
 
+const show = Command.make(
+  "show",
+  Storage.flags,
+  Effect.fn("credits show")(function* (input) {
+    yield* Storage.withWorkspace(
+      input,
+      "existing",
+      Effect.fnUntraced(function* ({ id: workspaceId }) {
+        const { added, used } = yield* (yield* Accounting).creditsOf({ workspaceId })
+        const left = MicroCredits.toCredits(MicroCredits.subtract(added, used))
+        const [total_credits, total_usage] = [MicroCredits.toCredits(added), MicroCredits.toCredits(used)]
+        if (input.json) return yield* Output.json({ data: { total_credits, total_usage } })
+        yield* Console.log(
+          Output.fields([
+            ["workspace", workspaceId],
+            ["added", String(total_credits)],
+            ["used", String(total_usage)],
+            ["left", String(left)]
+          ])
+        )
+      })
+    )
+  })
+).pipe(Command.withDescription("Show the credits that were added to a workspace, used and left"))
+
 /** The `credits` command. */
 export const command = Command.make("credits").pipe(
   Command.withDescription("Manage the credits of a workspace in the database"),
-  Command.withSubcommands([add])
+  Command.withSubcommands([add, show])
 )

@@ -83,6 +83,12 @@ export interface Reconciliation {
   readonly late: ReadonlyArray<UsageRow>
 }
 
+/** All credits that were ever added, and those of them that were used. */
+export interface CreditTotals {
+  readonly added: MicroCredits.MicroCredits
+  readonly used: MicroCredits.MicroCredits
+}
+
 /** A workspace's money: `available` is `balance` minus the reserved amount. */
 export interface Balance {
   readonly balance: MicroCredits.MicroCredits
@@ -144,6 +150,10 @@ export class Accounting extends Context.Service<
     ) => Effect.Effect<Balance | null, BalanceOutOfRange | StorageError>
     /** A workspace's money, or null if the workspace does not exist. */
     readonly balanceOf: (workspaceId: string) => Effect.Effect<Balance | null, StorageError>
+    /** The credits that were added and used, in one workspace or in all of an organization. */
+    readonly creditsOf: (
+      scope: { readonly workspaceId: string } | { readonly organizationId: string }
+    ) => Effect.Effect<CreditTotals, StorageError>
     /**
      * Releases the intents of dead processes, and those of this process whose settle or release
      * failed. Returns their number. `layerReaper` runs it regularly.
@@ -241,6 +251,23 @@ export const make = Effect.gen(function* () {
       row === undefined ? null : balanceRow(row)
     )
 
+  const creditsOf = Effect.fnUntraced(function* (
+    scope: { readonly workspaceId: string } | { readonly organizationId: string }
+  ) {
+    const counted =
+      "workspaceId" in scope ? sql`w.id = ${scope.workspaceId}` : sql`w.organization_id = ${scope.organizationId}`
+    const rows = yield* sql`SELECT w.balance_micro,
+        (SELECT CAST(SUM(c.amount_micro) AS BIGINT) FROM credit_ledger c WHERE c.workspace_id = w.id) AS added
+      FROM workspaces w WHERE ${counted}`
+    let added = 0
+    let balance = 0
+    for (const row of rows) {
+      added += Dialect.intOrNull(row, "added") ?? 0
+      balance += Dialect.int(row, "balance_micro")
+    }
+    return { added: MicroCredits.make(added), used: MicroCredits.make(added - balance) }
+  }, mapSqlError("Accounting.creditsOf"))
+
   const addCredits = Effect.fnUntraced(
     function* (workspaceId: string, amount: MicroCredits.MicroCredits, note?: string) {
       const now = yield* Clock.currentTimeMillis
@@ -329,6 +356,7 @@ export const make = Effect.gen(function* () {
         Effect.uninterruptible
       ),
     addCredits,
+    creditsOf,
     balanceOf: (workspaceId) => balanceOf(workspaceId).pipe(mapSqlError("Accounting.balanceOf")),
     reap,
     reconciliation

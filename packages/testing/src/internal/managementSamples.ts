@@ -1,6 +1,7 @@
 /** Samples of keys, guardrails and workspaces, and the identifiers that all samples share. */
 import type * as Activity from "@model-gateway/core/Activity"
 import type * as Byok from "@model-gateway/core/Byok"
+import type * as Credits from "@model-gateway/core/Credits"
 import type * as Destinations from "@model-gateway/core/Destinations"
 import type * as Generations from "@model-gateway/core/Generations"
 import type * as Guardrails from "@model-gateway/core/Guardrails"
@@ -359,6 +360,12 @@ export const workspace: Workspaces.Workspace = {
 
 /** @since 0.1.0 */
 export const workspaceUpdateRequest: Workspaces.UpdateRequest = { name: "Search", file_shape: "compat_a" }
+
+/** @since 0.1.0 */
+export const credits: Credits.Credits = { total_credits: 110, total_usage: 42.5 }
+
+/** @since 0.1.0 */
+export const creditsResponse: Credits.Response = { data: credits }
 
 /** @since 0.1.0 */
 export const addCreditsRequest: Workspaces.AddCreditsRequest = { amount: 25 }

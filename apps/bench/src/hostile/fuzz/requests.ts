@@ -34,7 +34,7 @@ const headerText = (text: string): string => text.replace(/[^\x20-\x7e\x80-\xff]
 
 const pathText = (text: string): string => encodeURIComponent(text.toWellFormed())
 
-const manages = /\/(keys|guardrails|workspaces|byok|destinations|generations|activity|webhooks)/
+const manages = /\/(keys|guardrails|workspaces|byok|destinations|generations|activity|credits|webhooks)/
 
 const keyFor = (random: Random.Random, { path }: Operation): KeyKind => {
   if (random.chance(0.15)) return random.pick(keyKinds)

@@ -8,6 +8,7 @@ import type * as SchemaAST from "effect/SchemaAST"
 import * as Activity from "../../Activity.ts"
 import * as Byok from "../../Byok.ts"
 import * as CohereRerank from "../../CohereRerank.ts"
+import * as Credits from "../../Credits.ts"
 import * as CurrentKey from "../../CurrentKey.ts"
 import * as Destinations from "../../Destinations.ts"
 import * as Files from "../../Files.ts"
@@ -35,6 +36,7 @@ const modules: { readonly [name: string]: { readonly [name: string]: unknown } }
   Activity,
   Byok,
   CohereRerank,
+  Credits,
   CurrentKey,
   Destinations,
   Files,
@@ -59,6 +61,7 @@ const modules: { readonly [name: string]: { readonly [name: string]: unknown } }
 
 /** Names that the rule of {@link nameOf} would make clumsy. */
 const names: { readonly [path: string]: string } = {
+  "Credits.Response": "CreditsResponse",
   "CurrentKey.KeyRecord": "CurrentKey",
   "CurrentKey.LimitReset": "LimitReset",
   "Files.AnyFile": "AnyFile",

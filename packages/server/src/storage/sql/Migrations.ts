@@ -13,6 +13,7 @@ import * as Dialect from "./Dialect.ts"
 import { IsMigrating } from "./IsMigrating.ts"
 import * as accounting from "./migrations/Accounting.ts"
 import * as byokReservations from "./migrations/ByokReservations.ts"
+import * as creditTotals from "./migrations/CreditTotals.ts"
 import * as destinations from "./migrations/Destinations.ts"
 import * as ephemeralKeys from "./migrations/EphemeralKeys.ts"
 import * as ephemeralLimits from "./migrations/EphemeralLimits.ts"
@@ -62,7 +63,8 @@ export const migrations = {
   "0021_webhooks": webhooks.migration,
   "0022_usage_days": usageDays.migration,
   "0023_guardrails": guardrails.migration,
-  "0024_key_lists": keyLists.migration
+  "0024_key_lists": keyLists.migration,
+  "0025_credit_totals": creditTotals.migration
 }
 
 /** Every table that the migrations create. */

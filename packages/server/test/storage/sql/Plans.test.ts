@@ -141,6 +141,8 @@ const managing = Effect.gen(function* () {
     yield* sure(ask(`/api/v1/activity?${query}`, { key }))
   }
   yield* sure(post(`/api/v1/workspaces/${workspaceId}/credits`, { amount: 1 }, { key }))
+  yield* sure(ask("/api/v1/credits", { key }))
+  yield* sure(ask(`/api/v1/credits?workspace_id=${workspaceId}`, { key }))
 })
 
 const broadcasting = Effect.gen(function* () {

@@ -1,0 +1,91 @@
+/**
+ * The credits that were added and used: GET `/credits`, for management keys. `Workspaces.topUp`
+ * adds credits.
+ *
+ * An addition to the specification. The shape is the one that the public gateway of this API family
+ * publishes.
+ *
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type { ClientError } from "./ClientError.ts"
+import { GatewayClient } from "./GatewayClient.ts"
+import { BadRequest, Forbidden, InternalServerError, Unauthorized } from "./GatewayError.ts"
+import { WorkspaceId } from "./Identifiers.ts"
+import { call, dataOf } from "./internal/call.ts"
+import * as Operation from "./Operation.ts"
+
+/**
+ * The credits of an organization or a workspace (1 credit = 1 USD). What is left is `total_credits`
+ * minus `total_usage`.
+ *
+ * @since 0.1.0
+ */
+export const Credits = Schema.Struct({
+  /** All credits that were ever added. */
+  total_credits: Schema.Finite,
+  /** All credits that were ever spent. Reservations of running requests are not counted. */
+  total_usage: Schema.Finite
+})
+
+/** @since 0.1.0 */
+export type Credits = { [Field in keyof typeof Credits.Type]: (typeof Credits.Type)[Field] }
+
+/** @since 0.1.0 */
+export const Response = Schema.Struct({
+  /** The credits. */
+  data: Credits
+})
+
+/** @since 0.1.0 */
+export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
+
+/**
+ * GET `/credits`: 200, or one of 400 401 403 500. The credits of the whole organization, or of one
+ * of its workspaces.
+ *
+ * @since 0.1.0
+ */
+export const getCredits = Operation.make("getCredits", "GET", "/credits", {
+  access: "management key",
+  success: Response,
+  error: [BadRequest, Unauthorized, Forbidden, InternalServerError]
+})
+
+/**
+ * The request of {@link getCredits}.
+ *
+ * @since 0.1.0
+ */
+export const getCreditsEndpoint = Operation.endpoint(getCredits, () => ({
+  query: {
+    /** Count only this workspace: a UUID. Default: all workspaces of the organization. */
+    workspace_id: Schema.optionalKey(WorkspaceId)
+  },
+  reference: {
+    summary: "Get credits",
+    client: "Credits.get",
+    example: { response: { data: { total_credits: 110, total_usage: 42.5 } } }
+  }
+}))
+
+/**
+ * The errors of {@link get}.
+ *
+ * @since 0.1.0
+ */
+export type Failure = Operation.ErrorOf<typeof getCredits> | ClientError
+
+/**
+ * Returns the credits that were added and used: those of the workspace, or else of the
+ * configuration's workspace, or else of the whole organization. Management keys only.
+ *
+ * @since 0.1.0
+ */
+export const get = (options?: {
+  readonly workspace_id?: string | undefined
+}): Effect.Effect<Credits, Failure, GatewayClient> =>
+  Effect.flatMap(GatewayClient, ({ workspaceId }) =>
+    dataOf(call(getCredits, { query: { workspace_id: options?.workspace_id ?? workspaceId } }))
+  )

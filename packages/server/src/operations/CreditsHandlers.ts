@@ -1,0 +1,40 @@
+/** GET `/credits`: the credits that were added and used. */
+import type * as Credits from "@model-gateway/core/Credits"
+import { GatewayApi } from "@model-gateway/core/GatewayApi"
+import { Forbidden, phrases } from "@model-gateway/core/GatewayError"
+import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { currentCaller } from "../access/Caller.ts"
+import { WorkspaceStore } from "../access/WorkspaceStore.ts"
+import { Accounting } from "../accounting/Accounting.ts"
+import { orUnavailable } from "../http/Failures.ts"
+
+const make = Effect.gen(function* () {
+  const accounting = yield* Accounting
+  const workspaces = yield* WorkspaceStore
+
+  const scopeOf = Effect.fnUntraced(function* (workspaceId: string | undefined) {
+    const { key } = yield* currentCaller
+    if (workspaceId === undefined) return { organizationId: key.organizationId }
+    const workspace = yield* orUnavailable(workspaces.resolve(key, workspaceId)).pipe(
+      Effect.catchTag("NotAMember", ({ message }) =>
+        Effect.fail(new Forbidden({ error: { message: `${phrases[403]}: ${message}` } }))
+      )
+    )
+    return { workspaceId: workspace.id }
+  })
+
+  return Effect.fnUntraced(function* (workspaceId: string | undefined) {
+    const { added, used } = yield* orUnavailable(accounting.creditsOf(yield* scopeOf(workspaceId)))
+    const response: Credits.Response = {
+      data: { total_credits: MicroCredits.toCredits(added), total_usage: MicroCredits.toCredits(used) }
+    }
+    return response
+  })
+})
+
+/** The `credits` group of the contract. */
+export const layer = HttpApiBuilder.group(GatewayApi, "credits", (handlers) =>
+  Effect.map(make, (credits) => handlers.handle("getCredits", ({ query }) => credits(query.workspace_id)))
+)
