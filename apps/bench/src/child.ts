@@ -6,6 +6,8 @@ export interface Child {
   readonly origin: string
   /** The API key, if the server needs one. */
   readonly apiKey: string
+  /** The management key of a new database. */
+  readonly managementKey?: string | undefined
   readonly stop: () => Promise<void>
 }
 
@@ -13,19 +15,21 @@ export interface Child {
 export interface Listening {
   readonly port: number
   readonly apiKey: string
+  readonly managementKey?: string | undefined
 }
 
 /** `module` is a compiled file next to this one, for example `./client/peer.js`. */
 export const start = async (module: string, args: ReadonlyArray<string> = []): Promise<Child> => {
   const child = fork(new URL(module, import.meta.url), args, { stdio: "inherit" })
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()))
-  const { port, apiKey } = await new Promise<Listening>((resolve, reject) => {
+  const { port, apiKey, managementKey } = await new Promise<Listening>((resolve, reject) => {
     child.once("message", (message: Listening) => resolve(message))
     child.once("exit", (code) => reject(new Error(`${module} ended with code ${code} before it listened`)))
   })
   return {
     origin: `http://127.0.0.1:${port}`,
     apiKey,
+    managementKey,
     stop: () => {
       child.disconnect()
       return ended

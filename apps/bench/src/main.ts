@@ -5,6 +5,8 @@
  *   works.
  * - `pnpm bench databases`: measures paid requests on SQLite, and on Postgres with one process and
  *   with two. `--quick` as above.
+ * - `pnpm bench usage`: measures the activity and the request log with 1,000,000 requests in the
+ *   ledger, and what the sums of each day cost a paid request. `--quick` as above.
  * - `pnpm bench objects`: measures uploads and downloads of files on a local folder and on S3.
  * - `pnpm bench attacks [name…]`: attacks the gateway and prints a row for each attack.
  * - `pnpm bench fuzz [--requests N] [--seed S]`: sends random requests to every operation and
@@ -26,6 +28,7 @@ import * as Rendering from "./rendering/index.ts"
 import * as Service from "./service/index.ts"
 import * as Soak from "./soak/index.ts"
 import * as Upstream from "./upstream/index.ts"
+import * as Usage from "./usage/index.ts"
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
@@ -90,9 +93,19 @@ const soak = async (): Promise<void> => {
   if (result.problems.length > 0) process.exitCode = 1
 }
 
+const usage = async (): Promise<void> => {
+  for (const database of Usage.databases) {
+    const { problems, texts } = await Usage.run(database, values.quick)
+    for (const text of texts) console.log(text)
+    for (const problem of problems) console.error(problem)
+    if (problems.length > 0) process.exitCode = 1
+  }
+}
+
 const [command, ...rest] = positionals
 if (command === undefined) await compareWithPeers()
 else if (command === "databases") for (const text of await Databases.run(values.quick)) console.log(text)
+else if (command === "usage") await usage()
 else if (command === "objects") for (const text of await Objects.run(values.quick)) console.log(text)
 else if (command === "attacks") await attack(rest)
 else if (command === "fuzz") await fuzz()

@@ -8,7 +8,7 @@ import type { Offers } from "@model-gateway/providers/Offer"
 import * as GatewayServer from "@model-gateway/server/GatewayServer"
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
 import { WorkspaceStore } from "@model-gateway/server/access/WorkspaceStore"
-import { Duration, Effect, FileSystem, Layer, Redacted, References, type Scope } from "effect"
+import { Clock, Duration, Effect, FileSystem, Layer, Redacted, References, type Scope } from "effect"
 import { HttpServer } from "effect/http"
 import { createServer } from "node:http"
 import { listening } from "../child.ts"
@@ -21,6 +21,16 @@ export interface Options {
   readonly objectStoreUrl?: string | undefined
   /** An API key that the database has already. Default: the database is new and gets one. */
   readonly apiKey?: string | undefined
+  /** What to do with the new database before the gateway is measured. Default: nothing. */
+  readonly prepare?: ((database: NewDatabase) => Effect.Effect<void>) | undefined
+}
+
+/** A database that has only its first workspace and keys. */
+export interface NewDatabase {
+  readonly dataDir: string
+  readonly workspaceId: string
+  /** Epoch milliseconds. */
+  readonly now: number
 }
 
 /** Serves the offers until the parent process ends this one. */
@@ -45,8 +55,13 @@ export const serve = <E>(offers: Effect.Effect<Offers, E, Scope.Scope>, options:
       const { address } = yield* HttpServer.HttpServer
       const apiKey = keys === null ? options.apiKey : Redacted.value(keys.ordinaryKey)
       if (apiKey === undefined || address._tag !== "InetAddressV4") return yield* Effect.die("the database is not new")
+      if (keys !== null && options.prepare !== undefined) {
+        const now = yield* Clock.currentTimeMillis
+        yield* options.prepare({ dataDir, workspaceId: keys.workspace.id, now })
+      }
+      const managementKey = keys === null ? undefined : Redacted.value(keys.managementKey)
       const stopped = Effect.callback<void>((resume) => {
-        listening({ port: address.port, apiKey }, () => resume(Effect.void))
+        listening({ port: address.port, apiKey, managementKey }, () => resume(Effect.void))
       })
       yield* stopped
     }).pipe(Effect.provideContext(context))
