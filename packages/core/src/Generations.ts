@@ -9,14 +9,14 @@
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { Decimal, KeyHash, Page, Timestamp, WorkspaceScope } from "./Identifiers.ts"
+import { Decimal, KeyHash, Page, Timestamp, WorkspaceId } from "./Identifiers.ts"
 import { call } from "./internal/call.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
 import { managementErrors } from "./internal/errorSets.ts"
 import { Attempt, type Generation, getGeneration, orNull, Status } from "./internal/generation.ts"
 import * as Operation from "./Operation.ts"
 
-export { Attempt, Generation, getGeneration, Response, Status } from "./internal/generation.ts"
+export { Attempt, Generation, getGeneration, ProviderResponse, Response, Status } from "./internal/generation.ts"
 
 /**
  * An entry of the request log.
@@ -30,7 +30,7 @@ export const Entry = Schema.Struct({
   created_at: Timestamp,
   /** The workspace that was charged. */
   workspace_id: Schema.String,
-  /** The hash of the API key that made the request. */
+  /** The hash of the API key that paid: for an ephemeral key, its parent. */
   key_hash: Schema.String,
   /** `rerank`, `transcription` or `video`. */
   operation: Schema.String,
@@ -47,7 +47,7 @@ export const Entry = Schema.Struct({
   video_id: orNull.string,
   /** Whether a provider key of the caller served it. */
   is_byok: Schema.Boolean,
-  /** What was charged, in credits. */
+  /** What it cost, in credits. If `is_byok`, the caller's own provider account was billed. */
   cost: Schema.Finite,
   /** Counts such as `search_units`, `total_tokens` or `seconds`. */
   usage: Schema.Record(Schema.String, Schema.Finite),
@@ -154,8 +154,8 @@ export const getGenerationEndpoint = Operation.endpoint(getGeneration, () => ({
 }))
 
 /**
- * GET `/generations`: 200, or one of 400 401 403 404 500. Lists the paid requests of a workspace,
- * newest first.
+ * GET `/generations`: 200, or one of 400 401 403 404 500. Lists the paid requests of an
+ * organization that have ended, charged or not, newest first.
  *
  * @since 0.1.0
  */
@@ -175,7 +175,8 @@ const Name = Schema.String.check(Schema.isMinLength(1), isMaxCharacters(256))
 export const listGenerationsEndpoint = Operation.endpoint(listGenerations, () => ({
   query: {
     ...Page,
-    ...WorkspaceScope,
+    /** Only requests of this workspace. Default: of all workspaces of the organization. */
+    workspace_id: Schema.optionalKey(WorkspaceId),
     /** Only requests of the API key with this hash. */
     key_hash: Schema.optionalKey(KeyHash),
     /** Only requests for this model. */

@@ -57,6 +57,25 @@ export type Attempt = { [Field in keyof typeof Attempt.Type]: (typeof Attempt.Ty
 export const orNull = { string: Schema.NullOr(Schema.String), number: Schema.NullOr(Schema.Finite) }
 
 /**
+ * One attempt at one provider, as the public API of this family has it. `attempts` says more.
+ *
+ * @since 0.1.0
+ */
+export const ProviderResponse = Schema.Struct({
+  /** The provider that was tried. */
+  provider_name: Schema.optionalKey(Schema.String),
+  /** The provider's HTTP status: 200 if it served the request, null if it did not answer. */
+  status: Schema.NullOr(Schema.Int),
+  /** How long it took, in milliseconds. */
+  latency: Schema.optionalKey(Schema.Finite),
+  /** Whether a provider key of the caller was used. */
+  is_byok: Schema.optionalKey(Schema.Boolean)
+})
+
+/** @since 0.1.0 */
+export type ProviderResponse = { [Field in keyof typeof ProviderResponse.Type]: (typeof ProviderResponse.Type)[Field] }
+
+/**
  * What one paid request cost, who served it, and how long it took.
  *
  * @since 0.1.0
@@ -73,25 +92,12 @@ export const Generation = Schema.Struct({
   /** The provider that served it, or the last one that was tried. Null if none was. */
   provider_name: orNull.string,
   /** The attempts at providers, in the order in which they were made. */
-  provider_responses: Schema.NullOr(
-    Schema.Array(
-      Schema.Struct({
-        /** The provider that was tried. */
-        provider_name: Schema.optionalKey(Schema.String),
-        /** The provider's HTTP status. Null if it did not answer. */
-        status: Schema.NullOr(Schema.Int),
-        /** How long it took, in milliseconds. */
-        latency: Schema.optionalKey(Schema.Finite),
-        /** Whether a provider key of the caller was used. */
-        is_byok: Schema.optionalKey(Schema.Boolean)
-      })
-    )
-  ),
+  provider_responses: Schema.NullOr(Schema.Array(ProviderResponse)),
   /** Whether a provider key of the caller served it. */
   is_byok: Schema.Boolean,
-  /** What was charged, in credits. */
+  /** What it cost, in credits. If `is_byok`, the caller's own provider account was billed. */
   total_cost: Schema.Finite,
-  /** What was charged, in credits; the same as `total_cost`. */
+  /** The same as `total_cost`, in credits. */
   usage: Schema.Finite,
   /** Milliseconds from admission to answer. */
   latency: orNull.number,
@@ -153,7 +159,7 @@ export const Generation = Schema.Struct({
   service_tier: orNull.string,
   /** Always null: the provider's own identifier is not stored. */
   upstream_id: orNull.string,
-  /** Always null: what the provider charges is not known. */
+  /** What the caller's own provider account was billed, in credits. Null unless `is_byok`. */
   upstream_inference_cost: orNull.number,
   /** Always null: it is not stored. */
   user_agent: orNull.string,

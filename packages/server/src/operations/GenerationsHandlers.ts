@@ -62,7 +62,6 @@ const neutral = {
   router: null,
   service_tier: null,
   upstream_id: null,
-  upstream_inference_cost: null,
   user_agent: null,
   web_search_engine: null
 } as const
@@ -93,6 +92,7 @@ const toGeneration = (row: UsageRow): Generations.Generation => {
     is_byok: isByok,
     total_cost: cost,
     usage: cost,
+    upstream_inference_cost: isByok ? cost : null,
     latency: durationOf(row),
     // A provider accepts a video job at once and makes the video later. How long that takes is not
     // known.
