@@ -98,43 +98,60 @@ const encodedOf = (schema: Schema.Top): SchemaAST.AST => {
   return ast
 }
 
-const byPart = new Map<unknown, string>()
-const byEncoded = new Map<SchemaAST.AST, string>()
-const paths = new Map<string, Path>()
-const operations = new Map<Operation.Operation, Path>()
-
-const addSchema = (path: Path, name: string, schema: Schema.Top): void => {
-  const known = byPart.get(partsOf(schema.ast))
-  byPart.set(partsOf(schema.ast), known ?? name)
-  byEncoded.set(encodedOf(schema), known ?? name)
-  if (known === undefined) paths.set(name, path)
+interface Registry {
+  readonly byPart: ReadonlyMap<unknown, string>
+  readonly byEncoded: ReadonlyMap<SchemaAST.AST, string>
+  readonly paths: ReadonlyMap<string, Path>
+  readonly operations: ReadonlyMap<Operation.Operation, Path>
 }
 
-const exported = Object.entries(modules).flatMap(([module, values]) =>
-  Object.entries(values).map(([name, value]) => ({ module, name, path: `${module}.${name}`, value }))
-)
+const makeRegistry = (): Registry => {
+  const byPart = new Map<unknown, string>()
+  const byEncoded = new Map<SchemaAST.AST, string>()
+  const paths = new Map<string, Path>()
+  const operations = new Map<Operation.Operation, Path>()
 
-for (const { module, name, path, value } of exported) {
-  // The errors have components of their own.
-  if (Schema.isSchema(value) && GatewayError.statusOf(value) === undefined)
-    addSchema(path, names[path] ?? nameOf(module, name), value)
+  const add = (name: string, schema: Schema.Top): void => {
+    byPart.set(partsOf(schema.ast), name)
+    byEncoded.set(encodedOf(schema), name)
+  }
+
+  const exported = Object.entries(modules).flatMap(([module, values]) =>
+    Object.entries(values).map(([name, value]) => ({ module, name, path: `${module}.${name}`, value }))
+  )
+  for (const { module, name: exportedName, path, value } of exported) {
+    // The errors have components of their own.
+    if (!Schema.isSchema(value) || GatewayError.statusOf(value) !== undefined) continue
+    const known = byPart.get(partsOf(value.ast))
+    const name = known ?? names[path] ?? nameOf(module, exportedName)
+    if (known === undefined && paths.has(name)) throw new Error(`${path} and ${paths.get(name)} are both ${name}`)
+    add(name, value)
+    if (known === undefined) paths.set(name, path)
+  }
+  for (const { path, value } of exported) {
+    if (!Operation.isOperation(value)) continue
+    operations.set(value, path)
+    // With the status of the response it is a copy of the schema that is exported.
+    const name = byPart.get(partsOf(value.success.ast))
+    if (name !== undefined) add(name, value.success)
+  }
+  return { byPart, byEncoded, paths, operations }
 }
 
-for (const { path, value } of exported) {
-  if (!Operation.isOperation(value)) continue
-  operations.set(value, path)
-  // With the status of the response it is a copy of the schema that is exported.
-  if (byPart.has(partsOf(value.success.ast))) addSchema(path, "", value.success)
-}
+let made: Registry | undefined
+
+const registry = (): Registry => (made ??= makeRegistry())
 
 /** The name of a schema of the document, if it has one. */
-export const referencePolicy = ({ ast }: { readonly ast: SchemaAST.AST }): string | undefined => byEncoded.get(ast)
+export const referencePolicy = ({ ast }: { readonly ast: SchemaAST.AST }): string | undefined =>
+  registry().byEncoded.get(ast)
 
 /** The name of a schema before its encoding, which a form loses. */
-export const nameOfForm = (schema: Schema.Top): string | undefined => byPart.get(partsOf(schema.ast))
+export const nameOfForm = (schema: Schema.Top): string | undefined => registry().byPart.get(partsOf(schema.ast))
 
 /** The path of the constant that a component is made of. */
-export const pathOf = (component: string): Path | undefined => paths.get(component)
+export const pathOf = (component: string): Path | undefined => registry().paths.get(component)
 
 /** The path of the constant that declares an operation. */
-export const pathOfOperation = (operation: Operation.Operation): Path | undefined => operations.get(operation)
+export const pathOfOperation = (operation: Operation.Operation): Path | undefined =>
+  registry().operations.get(operation)
