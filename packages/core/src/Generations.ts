@@ -149,6 +149,7 @@ export const getGenerationEndpoint = Operation.endpoint(getGeneration, () => ({
   reference: {
     summary: "Get a request",
     client: "Generations.get",
+    arguments: ["gen_01J9ZQ4T7C5Q8B2W6N3M"],
     example: { query: { id: "gen_01J9ZQ4T7C5Q8B2W6N3M" }, response: { data: exampleGeneration() } }
   }
 }))

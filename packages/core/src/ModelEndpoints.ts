@@ -150,6 +150,7 @@ export const listModelEndpointsEndpoint = Operation.endpoint(listModelEndpoints,
     reference: {
       summary: "List the offers of a model",
       client: "ModelEndpoints.list",
+      arguments: ["cohere/rerank-v3.5"],
       example: {
         params: { author: "cohere", slug: "rerank-v3.5" },
         response: {

@@ -435,6 +435,7 @@ export const getModelEndpoint = Operation.endpoint(getModel, () => ({
   reference: {
     summary: "Get a model",
     client: "Models.get",
+    arguments: ["cohere/rerank-v3.5"],
     example: { params: { author: "cohere", slug: "rerank-v3.5" }, response: { data: modelExample } }
   }
 }))

@@ -186,6 +186,8 @@ export interface Reference<Success> {
   readonly summary: string
   /** The client's function, such as `Rerank.rank`. */
   readonly client?: string
+  /** The arguments of `client`. Default: the parameters of the path, then the query or the body. */
+  readonly arguments?: ReadonlyArray<Schema.Json>
   /** A call as it is on the wire. A test decodes its bodies. */
   readonly example?: {
     readonly params?: Readonly<Record<string, string>>

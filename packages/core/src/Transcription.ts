@@ -279,6 +279,7 @@ export const transcribeEndpoint = Operation.endpoint(transcribe, () => ({
   payload: [Request, Form.pipe(HttpApiSchema.asMultipart())],
   reference: {
     summary: "Transcribe audio",
+    client: "Transcription.create",
     example: {
       request: {
         model: "openai/whisper-1",

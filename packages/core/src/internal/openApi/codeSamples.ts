@@ -135,13 +135,13 @@ const pythonSample = (operation: Operation, example: Example, isBytes: boolean):
 const valueOf = (text: string): Json =>
   text === "true" || text === "false" ? text === "true" : /^\d+$/.test(text) ? Number(text) : text
 
-const effectSample = (client: string, example: Example, isBytes: boolean): string => {
+const effectSample = (client: string, given: Reference<unknown>["arguments"], example: Example, isBytes: boolean) => {
   const { params = {}, query } = example
   const { fields, file, json } = bodyOf(example)
   const [module = ""] = client.split(".")
   const body = json ?? (query && Object.fromEntries(Object.entries(query).map(([name, text]) => [name, valueOf(text)])))
   const members = fields.map(([name, value]) => `, ${javaScript.key(name)}: ${literal(value, javaScript)}`)
-  const args = [
+  const args = given?.map((value) => literal(value, javaScript)) ?? [
     ...Object.values(params).map((value) => JSON.stringify(value)),
     ...(file === undefined ? [] : [`{ file: blob, filename${members.join("")} }`]),
     ...(body === undefined ? [] : [literal(body, javaScript)])
@@ -165,13 +165,13 @@ const effectSample = (client: string, example: Example, isBytes: boolean): strin
 /** The same call in four ways. `isBytes`: the response is a stream of bytes. */
 export const codeSamples = (
   operation: Operation,
-  { client, example = {} }: Reference<unknown>,
+  { arguments: given, client, example = {} }: Reference<unknown>,
   isBytes: boolean
 ): ReadonlyArray<CodeSample> => [
   { lang: "bash", label: "curl", source: curl(operation, example, isBytes) },
   ...(client === undefined
     ? []
-    : [{ lang: "typescript", label: "TypeScript", source: effectSample(client, example, isBytes) }]),
+    : [{ lang: "typescript", label: "TypeScript", source: effectSample(client, given, example, isBytes) }]),
   { lang: "javascript", label: "fetch", source: fetchSample(operation, example, isBytes) },
   { lang: "python", label: "Python", source: pythonSample(operation, example, isBytes) }
 ]
