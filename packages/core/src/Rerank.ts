@@ -159,11 +159,8 @@ export const Response = Schema.Struct({
 /** @since 0.1.0 */
 export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
 
-/** A service that is not this one may leave out `id`. It is empty then. */
-const Decoded = Schema.Struct({
-  ...Response.fields,
-  id: Schema.String.pipe(Schema.withDecodingDefaultKey(Effect.succeed("")))
-})
+/** A service that is not this one may leave out `id`. */
+const Decoded = Schema.Struct({ ...Response.fields, id: Schema.optionalKey(Schema.String) })
 
 /**
  * POST `/rerank`: 200, or one of 400 401 402 403 404 413 429 500 502 503 524 529.
@@ -233,7 +230,7 @@ export type Failure = Operation.ErrorOf<typeof rerank> | ClientError
 
 /**
  * Ranks documents by relevance to a query, most relevant first. An empty list of documents fails
- * with `BadRequest`, and nothing is sent.
+ * with `BadRequest`, and nothing is sent. `id` is empty if the service sends none.
  *
  * @example
  * ```ts
@@ -252,4 +249,4 @@ export type Failure = Operation.ErrorOf<typeof rerank> | ClientError
 export const rank = (request: Request, options?: CallOptions): Effect.Effect<Response, Failure, GatewayClient> =>
   request.documents.length === 0
     ? refuse(rerank, "documents", "Expected at least 1 item")
-    : call(rerank, { ...options, json: request })
+    : Effect.map(call(rerank, { ...options, json: request }), (response) => ({ id: "", ...response }))
