@@ -5,12 +5,14 @@ import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { ClientName, Entry, Expectation } from "./Entry.ts"
+import * as Byok from "./byok.ts"
 import * as Errors from "./errors.ts"
 import * as Files from "./files.ts"
 import { deployments, type Gateways, startGateways } from "./Gateways.ts"
 import * as Guardrails from "./guardrails.ts"
 import * as Keys from "./keys.ts"
 import * as Models from "./models.ts"
+import * as Observability from "./observability.ts"
 import * as Rerank from "./rerank.ts"
 import * as Transcription from "./transcription.ts"
 import * as Usage from "./usage.ts"
@@ -27,6 +29,8 @@ const areas: ReadonlyArray<{ readonly name: string; readonly entries: ReadonlyAr
   { name: "keys", entries: Keys.entries },
   { name: "workspaces", entries: Workspaces.entries },
   { name: "guardrails", entries: Guardrails.entries },
+  { name: "provider keys", entries: Byok.entries },
+  { name: "observability", entries: Observability.entries },
   { name: "errors", entries: Errors.entries }
 ]
 

@@ -78,7 +78,7 @@ const keysOf = (gateway: Gateway): Pick<CompatibleGateway, "clientsWith" | "crea
   }
 })
 
-const compatible = (gateway: Gateway, wireNames: WireNames, strict: Gateway): CompatibleGateway => {
+const compatible = (gateway: Gateway, wireNames: WireNames, strict: CompatibleGateway["strict"]): CompatibleGateway => {
   const { key, managementKey, origin } = gateway
   const baseUrl = baseUrlOf(gateway)
   return {
@@ -90,7 +90,7 @@ const compatible = (gateway: Gateway, wireNames: WireNames, strict: Gateway): Co
     clients: clientsWith(baseUrl, key),
     management: clientsWith(baseUrl, managementKey),
     ...keysOf(gateway),
-    strict: keysOf(strict)
+    strict
   }
 }
 
@@ -117,7 +117,8 @@ export const startGateways = async (): Promise<Gateways> => {
       begin(strictSettings),
       ...deployments.map(async ({ settings, wireNames }) => ({ wireNames, gateway: await begin(settings) }))
     ])
-    return { all: gateways.map(({ gateway, wireNames }) => compatible(gateway, wireNames, strict)), stop }
+    const shared = keysOf(strict)
+    return { all: gateways.map(({ gateway, wireNames }) => compatible(gateway, wireNames, shared)), stop }
   } catch (error) {
     await stop()
     throw error

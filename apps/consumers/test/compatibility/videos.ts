@@ -8,11 +8,11 @@ const request = {
   model: "sandbox/title-card",
   prompt: "Dawn over the harbor",
   duration: 1,
-  resolution: "480p"
+  size: "320x180"
 } as const
 
 const submit = (client: OpenRouter) =>
-  client.videoGeneration.generate({ videoGenerationRequest: { ...request, aspectRatio: "16:9", seed: 1 } })
+  client.videoGeneration.generate({ videoGenerationRequest: { ...request, seed: 1 } })
 
 /** Rendered once per gateway. */
 const rendered = new WeakMap<CompatibleGateway, string>()
