@@ -66,10 +66,10 @@ export const entries: ReadonlyArray<Entry> = [
     expectation: { differs: "400 for content filters, data regions, zero data retention and training" },
     run: async (gateway) => {
       const error = await failureOf(
-        guardrailsOf(gateway).create({ createGuardrailRequest: { name: "zdr", enforceZdr: true } })
+        guardrailsOf(gateway).create({ createGuardrailRequest: { name: "zdr", enforceZdrOpenai: true } })
       )
       expect(error).toBeInstanceOf(OpenRouterErrors.BadRequestResponseError)
-      expect(String(error)).toContain("enforce_zdr")
+      expect(String(error)).toContain("enforce_zdr_openai")
     }
   },
   {
