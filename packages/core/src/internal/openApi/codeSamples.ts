@@ -65,6 +65,9 @@ const pathOf = ({ method, path }: Operation, { params = {}, query = {} }: Exampl
   return pairs.length === 0 || method === "POST" ? filled : `${filled}?${pairs.join("&")}`
 }
 
+/** A field of a form is text. */
+const textOf = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value))
+
 const curl = (operation: Operation, example: Example, isBytes: boolean): string => {
   const { fields, file, json } = bodyOf(example)
   const hasBody = json !== undefined || file !== undefined
@@ -75,7 +78,7 @@ const curl = (operation: Operation, example: Example, isBytes: boolean): string 
     ...(json === undefined
       ? []
       : [`-H "Content-Type: application/json"`, `-d ${quoted(JSON.stringify(json, null, 2))}`]),
-    ...fields.map(([name, value]) => `-F ${name}=${quoted(String(value))}`),
+    ...fields.map(([name, value]) => `-F ${name}=${quoted(textOf(value))}`),
     ...(file === undefined ? [] : [`-F file=@${file}`]),
     ...(isBytes ? ["--output content"] : [])
   ]
@@ -95,7 +98,7 @@ const fetchSample = (operation: Operation, example: Example, isBytes: boolean): 
           imported("openAsBlob", "node:fs"),
           "",
           "const form = new FormData()",
-          ...fields.map(([name, value]) => `form.append(${JSON.stringify(name)}, ${JSON.stringify(String(value))})`),
+          ...fields.map(([name, value]) => `form.append(${JSON.stringify(name)}, ${JSON.stringify(textOf(value))})`),
           `form.append("file", await openAsBlob(${JSON.stringify(file)}), ${JSON.stringify(file)})`
         ]),
     `const response = await fetch(${url}, {`,
