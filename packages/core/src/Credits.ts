@@ -32,7 +32,11 @@ export const Credits = Schema.Struct({
 /** @since 0.1.0 */
 export type Credits = { [Field in keyof typeof Credits.Type]: (typeof Credits.Type)[Field] }
 
-/** @since 0.1.0 */
+/**
+ * The credits.
+ *
+ * @since 0.1.0
+ */
 export const Response = Schema.Struct({
   /** The credits. */
   data: Credits

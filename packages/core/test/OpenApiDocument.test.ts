@@ -131,6 +131,11 @@ describe("the schemas", () => {
     })
   })
 
+  it("have a description", () => {
+    const silent = Object.entries(components).filter(([, schema]) => nodeOf(schema)["description"] === undefined)
+    expect(silent.map(([name]) => name).filter((name) => !unfinished.test(name))).toEqual([])
+  })
+
   it("describe every field", () => {
     const silent: Array<string> = []
     visit(components, "", (schema, at) => {
