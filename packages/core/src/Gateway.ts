@@ -172,11 +172,16 @@ export class Gateway extends Context.Service<
       options?: OffsetPageOptions
     ) => Effect.Effect<Guardrails.AssignmentList, Guardrails.Failure>
 
+    readonly createWorkspace: (
+      request: Workspaces.CreateRequest
+    ) => Effect.Effect<Workspaces.Workspace, Workspaces.Failure>
+    readonly listWorkspaces: (options?: OffsetPageOptions) => Effect.Effect<Workspaces.ListResponse, Workspaces.Failure>
     readonly getWorkspace: (id: string) => Effect.Effect<Workspaces.Workspace, Workspaces.Failure>
     readonly updateWorkspace: (
       id: string,
       request: Workspaces.UpdateRequest
     ) => Effect.Effect<Workspaces.Workspace, Workspaces.Failure>
+    readonly deleteWorkspace: (id: string) => Effect.Effect<void, Workspaces.Failure>
     /**
      * Returns the credits that were added and used: of the workspace, or else of the
      * configuration's workspace, or else of the whole organization.
@@ -238,8 +243,11 @@ export const fromClient = (client: GatewayClient["Service"]): Gateway["Service"]
     deleteGuardrail: method(Guardrails.remove),
     unassignKeys: method(Guardrails.unassign),
     listAssignments: method(Guardrails.assignments),
+    createWorkspace: method(Workspaces.create),
+    listWorkspaces: method(Workspaces.list),
     getWorkspace: method(Workspaces.get),
     updateWorkspace: method(Workspaces.update),
+    deleteWorkspace: method(Workspaces.remove),
     getCredits: method(Credits.get),
     addCredits: method(Workspaces.topUp)
   })

@@ -136,7 +136,14 @@ export class ByokGroup extends HttpApiGroup.make("byok")
  * @since 0.1.0
  */
 export class WorkspacesGroup extends HttpApiGroup.make("workspaces")
-  .add(Workspaces.getWorkspaceEndpoint, Workspaces.updateWorkspaceEndpoint, Workspaces.addCreditsEndpoint)
+  .add(
+    Workspaces.createWorkspaceEndpoint,
+    Workspaces.listWorkspacesEndpoint,
+    Workspaces.getWorkspaceEndpoint,
+    Workspaces.updateWorkspaceEndpoint,
+    Workspaces.deleteWorkspaceEndpoint,
+    Workspaces.addCreditsEndpoint
+  )
   .annotateMerge(OpenApi.annotations({ title: "Workspaces" })) {}
 
 /**

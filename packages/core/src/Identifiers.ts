@@ -30,6 +30,15 @@ export const FileId = Schema.String.check(
 export const WorkspaceId = Schema.String.check(Schema.isUUID())
 
 /**
+ * A workspace's `id` (a UUID) or its `slug`: 1 to 64 letters, digits and hyphens.
+ *
+ * @since 0.1.0
+ */
+export const WorkspaceRef = Schema.String.check(
+  Schema.isPattern(/^[a-zA-Z\d-]{1,64}$/, { expected: "a UUID or a slug: 1 to 64 letters, digits and hyphens" })
+)
+
+/**
  * A guardrail's identifier: a UUID.
  *
  * Specification: POST `/guardrails/{id}/assignments/keys`.

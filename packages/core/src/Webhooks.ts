@@ -9,7 +9,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { Decimal, Page, Timestamp, VideoId, WorkspaceId, WorkspaceScope } from "./Identifiers.ts"
+import { Decimal, Page, Timestamp, VideoId, WorkspaceRef, WorkspaceScope } from "./Identifiers.ts"
 import { call } from "./internal/call.ts"
 import { managementErrors } from "./internal/errorSets.ts"
 import * as Operation from "./Operation.ts"
@@ -195,7 +195,7 @@ export const rotateWebhookSecret = Operation.make(
  * @since 0.1.0
  */
 export const rotateWebhookSecretEndpoint = Operation.endpoint(rotateWebhookSecret, () => ({
-  params: { id: WorkspaceId },
+  params: { id: WorkspaceRef },
   payload: RotateRequest,
   reference: {
     summary: "Replace the webhook secret",

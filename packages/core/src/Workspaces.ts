@@ -1,42 +1,142 @@
 /**
- * Workspaces and their credits: `/workspaces/{id}`, for management keys.
+ * Workspaces and their credits: `/workspaces`, for management keys.
  *
- * An addition to the specification, which only says that requests can be scoped to a workspace.
+ * An addition to the specification, which only says that requests can be scoped to a workspace. The
+ * shapes are those that the public gateway of this API family publishes, with fields of ours.
  *
  * @since 0.1.0
  */
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { ClientError } from "./ClientError.ts"
 import { DeletionShape } from "./Files.ts"
-import type { CallOptions, GatewayClient } from "./GatewayClient.ts"
+import type { CallOptions, GatewayClient, OffsetPageOptions } from "./GatewayClient.ts"
 import { idempotencyHeaders } from "./Idempotency.ts"
-import { HttpsUrl, Name, Timestamp, WorkspaceId } from "./Identifiers.ts"
+import { HttpsUrl, Name, OffsetPage, Timestamp, WorkspaceRef } from "./Identifiers.ts"
 import { call, dataOf } from "./internal/call.ts"
+import { isMaxCharacters } from "./internal/characters.ts"
 import { managementErrors } from "./internal/errorSets.ts"
 import * as Operation from "./Operation.ts"
 import type { Written } from "./internal/written.ts"
 
 /**
- * A workspace. Its keys share credits, files and video jobs.
+ * A workspace. Its keys share credits, files, video jobs, provider keys, broadcast destinations and
+ * the secret of webhooks.
  *
  * @since 0.1.0
  */
 export const Workspace = Schema.Struct({
+  /** The workspace's UUID, as in `workspace_id` of other operations. */
   id: Schema.String,
+  /** The name that people see. */
   name: Schema.String,
+  /** A short name for URLs, unique in the organization. Paths accept it in place of the `id`. */
+  slug: Schema.String,
+  /** What the workspace is for. Null: not described. */
+  description: Schema.NullOr(Schema.String),
+  /**
+   * Whether a management key's request uses this workspace if it names none. Each organization has
+   * one such workspace.
+   */
   is_default: Schema.Boolean,
-  /** Remaining credits. Reservations of running requests are not subtracted. */
+  /** Remaining credits (1 credit is 1 USD). Reservations of running requests are not subtracted. */
   credits: Schema.Finite,
-  /** The callback URL for video jobs whose request has no `callback_url`. */
+  /** The callback URL for video jobs whose request has no `callback_url`. Null: none. */
   default_callback_url: Schema.NullOr(Schema.String),
   /** The shape of file deletion confirmations when the request does not choose one. */
   file_shape: DeletionShape,
-  created_at: Timestamp
+  /** The user who created the workspace: the creator of the key that did. Null: not known. */
+  created_by: Schema.NullOr(Schema.String),
+  /** When the workspace was created: ISO 8601, UTC. */
+  created_at: Timestamp,
+  /** When the workspace last changed: ISO 8601, UTC. Null: never. */
+  updated_at: Schema.NullOr(Timestamp),
+  /** Always empty: a workspace has no guardrail of its own. Guardrails are assigned to keys. */
+  default_guardrail_id: Schema.String,
+  /** Always null: requests name their model. */
+  default_text_model: Schema.NullOr(Schema.String),
+  /** Always null: requests name their model. */
+  default_image_model: Schema.NullOr(Schema.String),
+  /** Always null: requests sort providers by `provider.sort`. */
+  default_provider_sort: Schema.NullOr(Schema.String),
+  /** Always null: the gateway has no server tools. */
+  disabled_server_tools: Schema.NullOr(Schema.Array(Schema.String)),
+  /** Always false: a workspace has no budget. */
+  include_byok_in_budgets: Schema.Boolean,
+  /** Always null: inputs and outputs are never logged. */
+  io_logging_api_key_ids: Schema.NullOr(Schema.Array(Schema.Int)),
+  /** Always 1, without effect: inputs and outputs are never logged. */
+  io_logging_sampling_rate: Schema.Finite,
+  /** Always false: inputs and outputs are never logged. */
+  is_observability_io_logging_enabled: Schema.Boolean,
+  /** Always false: no data is sold. */
+  is_data_discount_logging_enabled: Schema.Boolean,
+  /** Always true: each broadcast destination has its own `enabled`. */
+  is_observability_broadcast_enabled: Schema.Boolean
 })
 
 /** @since 0.1.0 */
 export type Workspace = { [Field in keyof typeof Workspace.Type]: (typeof Workspace.Type)[Field] }
+
+/**
+ * A short name for URLs: 1 to 64 lower-case letters and digits, with single hyphens between them. A
+ * UUID is refused, because paths accept either.
+ *
+ * @since 0.1.0
+ */
+export const Slug = Schema.String.check(
+  Schema.isPattern(/^[a-z\d]+(-[a-z\d]+)*$/, {
+    expected: "lower-case letters and digits, with single hyphens between them"
+  }),
+  Schema.isMaxLength(64),
+  Schema.makeFilter((slug) => !/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(slug), {
+    expected: "a slug that is not a UUID"
+  })
+)
+
+const changes = {
+  /** What the workspace is for: at most 1024 characters. Null: not described. */
+  description: Schema.optionalKey(Schema.NullOr(Schema.String.check(isMaxCharacters(1024)))),
+  /**
+   * The callback URL for video jobs whose request has no `callback_url`: `https://`. Null: none.
+   */
+  default_callback_url: Schema.optionalKey(Schema.NullOr(HttpsUrl)),
+  /** The shape of file deletion confirmations when the request does not choose one. */
+  file_shape: Schema.optionalKey(DeletionShape),
+  /** Accepted without effect: requests name their model. */
+  default_text_model: Schema.optionalKey(Schema.NullOr(Schema.String)),
+  /** Accepted without effect: requests name their model. */
+  default_image_model: Schema.optionalKey(Schema.NullOr(Schema.String)),
+  /** Only null is accepted: requests sort providers by `provider.sort`. */
+  default_provider_sort: Schema.optionalKey(Schema.Null),
+  /** Accepted without effect: the gateway has no server tools. */
+  disabled_server_tools: Schema.optionalKey(Schema.NullOr(Schema.Array(Schema.String))),
+  /** Accepted without effect: inputs and outputs are never logged. */
+  io_logging_api_key_ids: Schema.optionalKey(Schema.NullOr(Schema.Array(Schema.Int))),
+  /** Accepted without effect: inputs and outputs are never logged. */
+  io_logging_sampling_rate: Schema.optionalKey(Schema.Finite),
+  /** Only false is accepted: inputs and outputs are never logged. */
+  is_observability_io_logging_enabled: Schema.optionalKey(Schema.Literal(false)),
+  /** Only false is accepted: no data is sold, and there is no discount for it. */
+  is_data_discount_logging_enabled: Schema.optionalKey(Schema.Literal(false)),
+  /** Only true is accepted. To stop a broadcast, disable its destinations. */
+  is_observability_broadcast_enabled: Schema.optionalKey(Schema.Literal(true))
+}
+
+/**
+ * A workspace to create. It has no credits yet.
+ *
+ * @since 0.1.0
+ */
+export const CreateRequest = Schema.Struct({
+  /** The name that people see: 1 to 256 characters. */
+  name: Name,
+  slug: Slug,
+  ...changes
+})
+
+/** @since 0.1.0 */
+export type CreateRequest = { [Field in keyof typeof CreateRequest.Type]: Written<typeof CreateRequest.Type, Field> }
 
 /**
  * The fields to change. Omitted fields keep their values.
@@ -44,20 +144,22 @@ export type Workspace = { [Field in keyof typeof Workspace.Type]: (typeof Worksp
  * @since 0.1.0
  */
 export const UpdateRequest = Schema.Struct({
+  /** The name that people see: 1 to 256 characters. */
   name: Schema.optionalKey(Name),
-  default_callback_url: Schema.optionalKey(Schema.NullOr(HttpsUrl)),
-  file_shape: Schema.optionalKey(DeletionShape)
+  slug: Schema.optionalKey(Slug),
+  ...changes
 })
 
 /** @since 0.1.0 */
 export type UpdateRequest = { [Field in keyof typeof UpdateRequest.Type]: Written<typeof UpdateRequest.Type, Field> }
 
 /**
- * Credits to add: more than 0, at most 1,000,000,000, with at most six decimal places.
+ * Credits to add.
  *
  * @since 0.1.0
  */
 export const AddCreditsRequest = Schema.Struct({
+  /** In credits: more than 0, at most 1,000,000,000, with at most six decimal places. */
   amount: Schema.Finite.check(Schema.isGreaterThan(0), Schema.isLessThanOrEqualTo(1_000_000_000))
 })
 
@@ -66,15 +168,133 @@ export type AddCreditsRequest = {
   [Field in keyof typeof AddCreditsRequest.Type]: Written<typeof AddCreditsRequest.Type, Field>
 }
 
-/** @since 0.1.0 */
+/**
+ * One workspace.
+ *
+ * @since 0.1.0
+ */
 export const Response = Schema.Struct({ data: Workspace })
 
 /** @since 0.1.0 */
 export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
 
-const workspace = { id: WorkspaceId }
+/**
+ * A page of workspaces.
+ *
+ * @since 0.1.0
+ */
+export const ListResponse = Schema.Struct({
+  /** In the order of creation, so that the default workspace is the first. */
+  data: Schema.Array(Workspace),
+  /** The number of all workspaces of the organization. */
+  total_count: Schema.Int
+})
+
+/** @since 0.1.0 */
+export type ListResponse = { [Field in keyof typeof ListResponse.Type]: (typeof ListResponse.Type)[Field] }
 
 /**
+ * Confirms a deletion.
+ *
+ * @since 0.1.0
+ */
+export const DeleteResponse = Schema.Struct({
+  /** Always true. */
+  deleted: Schema.Literal(true)
+})
+
+/** @since 0.1.0 */
+export type DeleteResponse = { [Field in keyof typeof DeleteResponse.Type]: (typeof DeleteResponse.Type)[Field] }
+
+const params = { id: WorkspaceRef }
+
+/** On the wire, for the API reference. */
+const example = (): typeof Workspace.Encoded => ({
+  id: "b2a9f7d4-6a1e-4c53-9a0e-2f1f6c1d7e10",
+  name: "Search team",
+  slug: "search-team",
+  description: "Rerank for the product search",
+  is_default: false,
+  credits: 25,
+  default_callback_url: "https://example.com/hooks/video",
+  file_shape: "native",
+  created_by: "user_42",
+  created_at: "2026-11-20T22:30:00.000Z",
+  updated_at: "2026-11-20T22:30:00.000Z",
+  default_guardrail_id: "",
+  default_text_model: null,
+  default_image_model: null,
+  default_provider_sort: null,
+  disabled_server_tools: null,
+  include_byok_in_budgets: false,
+  io_logging_api_key_ids: null,
+  io_logging_sampling_rate: 1,
+  is_observability_io_logging_enabled: false,
+  is_data_discount_logging_enabled: false,
+  is_observability_broadcast_enabled: true
+})
+
+/**
+ * Creates a workspace without credits. Its `slug` must be new in the organization, which has at
+ * most 1000 workspaces. Keys for it are created with its `workspace_id`.
+ *
+ * POST `/workspaces`: 201, or one of 400 401 403 404 500.
+ *
+ * @since 0.1.0
+ */
+export const createWorkspace = Operation.make("createWorkspace", "POST", "/workspaces", {
+  access: "management key",
+  success: Response.annotate({ httpApiStatus: 201 }),
+  error: managementErrors
+})
+
+/**
+ * The request of {@link createWorkspace}.
+ *
+ * @since 0.1.0
+ */
+export const createWorkspaceEndpoint = Operation.endpoint(createWorkspace, () => ({
+  payload: CreateRequest,
+  reference: {
+    summary: "Create a workspace",
+    client: "Workspaces.create",
+    example: {
+      request: { name: "Search team", slug: "search-team", description: "Rerank for the product search" },
+      response: { data: { ...example(), credits: 0, default_callback_url: null } }
+    }
+  }
+}))
+
+/**
+ * Lists the workspaces of the organization in the order of creation.
+ *
+ * GET `/workspaces`: 200, or one of 400 401 403 404 500.
+ *
+ * @since 0.1.0
+ */
+export const listWorkspaces = Operation.make("listWorkspaces", "GET", "/workspaces", {
+  access: "management key",
+  success: ListResponse,
+  error: managementErrors
+})
+
+/**
+ * The request of {@link listWorkspaces}.
+ *
+ * @since 0.1.0
+ */
+export const listWorkspacesEndpoint = Operation.endpoint(listWorkspaces, () => ({
+  query: OffsetPage,
+  reference: {
+    summary: "List workspaces",
+    client: "Workspaces.list",
+    example: { query: { limit: "10" }, response: { data: [example()], total_count: 1 } }
+  }
+}))
+
+/**
+ * Returns a workspace of the organization, with its credits.
+ *
  * GET `/workspaces/{id}`: 200, or one of 400 401 403 404 500.
  *
  * @since 0.1.0
@@ -90,9 +310,18 @@ export const getWorkspace = Operation.make("getWorkspace", "GET", "/workspaces/:
  *
  * @since 0.1.0
  */
-export const getWorkspaceEndpoint = Operation.endpoint(getWorkspace, () => ({ params: workspace }))
+export const getWorkspaceEndpoint = Operation.endpoint(getWorkspace, () => ({
+  params,
+  reference: {
+    summary: "Get a workspace",
+    client: "Workspaces.get",
+    example: { params: { id: "search-team" }, response: { data: example() } }
+  }
+}))
 
 /**
+ * Changes the given fields of a workspace and keeps the others.
+ *
  * PATCH `/workspaces/{id}`: 200, or one of 400 401 403 404 500.
  *
  * @since 0.1.0
@@ -109,13 +338,61 @@ export const updateWorkspace = Operation.make("updateWorkspace", "PATCH", "/work
  * @since 0.1.0
  */
 export const updateWorkspaceEndpoint = Operation.endpoint(updateWorkspace, () => ({
-  params: workspace,
-  payload: UpdateRequest
+  params,
+  payload: UpdateRequest,
+  reference: {
+    summary: "Change a workspace",
+    client: "Workspaces.update",
+    example: {
+      params: { id: "search-team" },
+      request: { default_callback_url: "https://example.com/hooks/video" },
+      response: { data: example() }
+    }
+  }
 }))
 
 /**
- * POST `/workspaces/{id}/credits`: 200 with the updated workspace, or one of 400 401 403 404 500.
- * Supports `Idempotency-Key`.
+ * Deletes a workspace permanently. Its credits are moved to the default workspace. Its provider
+ * keys, broadcast destinations, webhook deliveries, ended video jobs and their videos are deleted
+ * with it; webhooks that were not delivered yet are not sent. Its guardrails stay, without a
+ * workspace. The request log keeps its entries.
+ *
+ * A workspace that still has API keys, files, or requests or video jobs that have not ended is not
+ * deleted: 400, and the message says what to do. The default workspace cannot be deleted.
+ *
+ * DELETE `/workspaces/{id}`: 200, or one of 400 401 403 404 500.
+ *
+ * @since 0.1.0
+ */
+export const deleteWorkspace = Operation.make("deleteWorkspace", "DELETE", "/workspaces/:id", {
+  access: "management key",
+  success: DeleteResponse,
+  error: managementErrors
+})
+
+/**
+ * The request of {@link deleteWorkspace}.
+ *
+ * @since 0.1.0
+ */
+export const deleteWorkspaceEndpoint = Operation.endpoint(deleteWorkspace, () => ({
+  params,
+  query: {
+    /** Accepted without effect: the default workspace cannot be deleted. */
+    confirm_default_workspace_deletion: Schema.optionalKey(Schema.String)
+  },
+  reference: {
+    summary: "Delete a workspace",
+    client: "Workspaces.remove",
+    example: { params: { id: "search-team" }, response: { deleted: true } }
+  }
+}))
+
+/**
+ * Adds credits to a workspace's balance and returns the updated workspace. Supports
+ * `Idempotency-Key`, so that a repeated request adds them once.
+ *
+ * POST `/workspaces/{id}/credits`: 200, or one of 400 401 403 404 500.
  *
  * @since 0.1.0
  */
@@ -132,9 +409,14 @@ export const addCredits = Operation.make("addCredits", "POST", "/workspaces/:id/
  * @since 0.1.0
  */
 export const addCreditsEndpoint = Operation.endpoint(addCredits, () => ({
-  params: workspace,
+  params,
   headers: idempotencyHeaders,
-  payload: AddCreditsRequest
+  payload: AddCreditsRequest,
+  reference: {
+    summary: "Add credits to a workspace",
+    client: "Workspaces.topUp",
+    example: { params: { id: "search-team" }, request: { amount: 25 }, response: { data: example() } }
+  }
 }))
 
 /**
@@ -144,13 +426,58 @@ export const addCreditsEndpoint = Operation.endpoint(addCredits, () => ({
  */
 export type Failure = Operation.ErrorOf<typeof getWorkspace> | ClientError
 
-/** @since 0.1.0 */
+/**
+ * Creates a workspace without credits.
+ *
+ * @example
+ * ```ts
+ * import { Keys, Workspaces } from "@model-gateway/core"
+ * import { Effect } from "effect"
+ *
+ * const newTeam = Effect.gen(function*() {
+ *   const { id } = yield* Workspaces.create({ name: "Search team", slug: "search-team" })
+ *   yield* Workspaces.topUp(id, { amount: 25 })
+ *   return yield* Keys.create({ name: "search", workspace_id: id })
+ * })
+ * ```
+ *
+ * @since 0.1.0
+ */
+export const create = (request: CreateRequest): Effect.Effect<Workspace, Failure, GatewayClient> =>
+  dataOf(call(createWorkspace, { json: request }))
+
+/**
+ * Lists the workspaces of the organization in the order of creation.
+ *
+ * @since 0.1.0
+ */
+export const list = (options: OffsetPageOptions = {}): Effect.Effect<ListResponse, Failure, GatewayClient> =>
+  call(listWorkspaces, { query: { ...options } })
+
+/**
+ * Returns the workspace with this `id` or `slug`.
+ *
+ * @since 0.1.0
+ */
 export const get = (id: string): Effect.Effect<Workspace, Failure, GatewayClient> =>
   dataOf(call(getWorkspace, { params: { id } }))
 
-/** @since 0.1.0 */
+/**
+ * Changes the given fields.
+ *
+ * @since 0.1.0
+ */
 export const update = (id: string, request: UpdateRequest): Effect.Effect<Workspace, Failure, GatewayClient> =>
   dataOf(call(updateWorkspace, { params: { id }, json: request }))
+
+/**
+ * Deletes a workspace permanently and moves its credits to the default workspace. Fails with
+ * `BadRequest` while it has API keys, files or unfinished requests.
+ *
+ * @since 0.1.0
+ */
+export const remove = (id: string): Effect.Effect<void, Failure, GatewayClient> =>
+  Effect.asVoid(call(deleteWorkspace, { params: { id } }))
 
 /**
  * Adds credits to the workspace's balance.

@@ -35,7 +35,7 @@ const accepts =
 
 describe("the traits of the operations", () => {
   it("are stated by all", () => {
-    expect(declared).toHaveLength(56)
+    expect(declared).toHaveLength(59)
     expect(Operation.of(GatewayApi.GatewayApi.groups.files.endpoints.getFile)).toBe(Files.getFile)
   })
 
@@ -152,7 +152,7 @@ describe("the traits of the operations", () => {
 
   it("allow every repetition except of a POST that does its work again", () => {
     expect(inAnyOrder(names(({ operation }) => operation.idempotency === "never"))).toEqual(
-      inAnyOrder(["createGuardrail", "createByokKey", "rotateWebhookSecret", "createDestination"])
+      inAnyOrder(["createGuardrail", "createByokKey", "createWorkspace", "rotateWebhookSecret", "createDestination"])
     )
   })
 

@@ -292,6 +292,7 @@ describe("the service's schemas decode what the client sends", () => {
     updateKey: (client, body) => client.updateKey("h", body),
     createGuardrail: (client, body) => client.createGuardrail(body),
     updateGuardrail: (client, body) => client.updateGuardrail("g", body),
+    createWorkspace: (client, body) => client.createWorkspace(body),
     updateWorkspace: (client, body) => client.updateWorkspace("w", body),
     addCredits: (client, body) => client.addCredits("w", body),
     rotateWebhookSecret: (_, body) => Webhooks.rotateSecret("w", body),

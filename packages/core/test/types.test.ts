@@ -101,6 +101,9 @@ interface Expected {
   deleteGuardrail: Only<400 | 401 | 403 | 404 | 500>
   unassignKeys: Only<400 | 401 | 403 | 404 | 500>
   listAssignments: Only<400 | 401 | 403 | 404 | 500>
+  createWorkspace: Only<400 | 401 | 403 | 404 | 500>
+  listWorkspaces: Only<400 | 401 | 403 | 404 | 500>
+  deleteWorkspace: Only<400 | 401 | 403 | 404 | 500>
   getWorkspace: Only<400 | 401 | 403 | 404 | 500>
   updateWorkspace: Only<400 | 401 | 403 | 404 | 500>
   getCredits: Only<400 | 401 | 403 | 500>
@@ -210,6 +213,7 @@ describe("a request", () => {
     expectTypeOf<Refusing<Routing.Preferences>>().toEqualTypeOf<never>()
     expectTypeOf<Refusing<Transcription.Input>>().toEqualTypeOf<never>()
     expectTypeOf<Refusing<Video.Request>>().toEqualTypeOf<never>()
+    expectTypeOf<Refusing<Workspaces.CreateRequest>>().toEqualTypeOf<never>()
     expectTypeOf<Refusing<Workspaces.UpdateRequest>>().toEqualTypeOf<never>()
     const typed = (client: Client, top_n: number | undefined, order: Array<string> | undefined) =>
       client.rerank({ model: "m", query: "q", documents: ["d"], top_n, provider: { order, max_price: undefined } })

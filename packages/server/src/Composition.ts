@@ -83,6 +83,7 @@ import * as DeliveryWorker from "./webhooks/DeliveryWorker.ts"
 import * as WebhookSecrets from "./webhooks/WebhookSecrets.ts"
 import * as WebhooksHandlers from "./operations/WebhooksHandlers.ts"
 import * as WorkspacesHandlers from "./operations/WorkspacesHandlers.ts"
+import * as WorkspaceRemoval from "./access/WorkspaceRemoval.ts"
 import * as WorkspaceStore from "./access/WorkspaceStore.ts"
 
 const handlers = Layer.mergeAll(
@@ -255,6 +256,7 @@ export const background = Layer.mergeAll(
   FreeModelDays.layerPurge(),
   Outbox.layerPurge(),
   VideoRetention.layerPurge(),
+  WorkspaceRemoval.layerPurge(),
   Layer.mergeAll(Broadcast.layerRunning(), DeliveryWorker.layerRunning()).pipe(Layer.provide(FailureLog.layer())),
   DeliveryRetention.layerPurge(),
   ObjectSweep.layerRunning(Effect.all([FileStore.objectOwner, VideoObjects.objectOwner]))

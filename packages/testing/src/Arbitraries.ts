@@ -258,6 +258,11 @@ export const workspace: Arbitrary.Arbitrary<typeof Workspaces.Workspace.Type> = 
 )
 
 /** @since 0.1.0 */
+export const workspaceCreateRequest: Arbitrary.Arbitrary<typeof Workspaces.CreateRequest.Type> = /* @__PURE__ */ wire(
+  Workspaces.CreateRequest
+)
+
+/** @since 0.1.0 */
 export const workspaceUpdateRequest: Arbitrary.Arbitrary<typeof Workspaces.UpdateRequest.Type> = /* @__PURE__ */ wire(
   Workspaces.UpdateRequest
 )
@@ -276,4 +281,14 @@ export const addCreditsRequest: Arbitrary.Arbitrary<typeof Workspaces.AddCredits
 /** @since 0.1.0 */
 export const workspaceResponse: Arbitrary.Arbitrary<typeof Workspaces.Response.Type> = /* @__PURE__ */ wire(
   Workspaces.Response
+)
+
+/** @since 0.1.0 */
+export const workspaceListResponse: Arbitrary.Arbitrary<typeof Workspaces.ListResponse.Type> = /* @__PURE__ */ wire(
+  Workspaces.ListResponse
+)
+
+/** @since 0.1.0 */
+export const workspaceDeleteResponse: Arbitrary.Arbitrary<typeof Workspaces.DeleteResponse.Type> = /* @__PURE__ */ wire(
+  Workspaces.DeleteResponse
 )

@@ -184,6 +184,21 @@ const operations: {
     answer: Samples.assignmentList,
     result: Samples.assignmentList
   },
+  createWorkspace: {
+    call: (gateway) => gateway.createWorkspace(Samples.workspaceCreateRequest),
+    answer: Samples.workspaceResponse,
+    result: Samples.workspace
+  },
+  listWorkspaces: {
+    call: (gateway) => gateway.listWorkspaces({ offset: 0, limit: 10 }),
+    answer: Samples.workspaceListResponse,
+    result: Samples.workspaceListResponse
+  },
+  deleteWorkspace: {
+    call: (gateway) => gateway.deleteWorkspace(Samples.workspaceId),
+    answer: Samples.workspaceDeleteResponse,
+    result: undefined
+  },
   getWorkspace: {
     call: (gateway) => gateway.getWorkspace(Samples.workspaceId),
     answer: Samples.workspaceResponse,
@@ -320,6 +335,7 @@ const statuses: { readonly [Op in Operation.Operation]?: number } = {
   createGuardrail: 201,
   createKey: 201,
   createEphemeralKey: 201,
+  createWorkspace: 201,
   createByokKey: 201,
   createDestination: 201
 }

@@ -4,40 +4,45 @@
  * An ordinary key is a member of its own workspace, a management key of all workspaces of its
  * organization.
  */
-import { DeletionShape } from "@model-gateway/core/Files"
+import type { DeletionShape } from "@model-gateway/core/Files"
 import { Clock, Context, Data, Effect, Layer, type Redacted } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
-import type { Row } from "effect/sql/SqlConnection"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import type { Key } from "./Key.ts"
 import { KeyStore } from "./KeyStore.ts"
 import * as Change from "../internal/Change.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
+import { type Workspace, WorkspaceNotFound, workspaceRow } from "./Workspace.ts"
+import * as WorkspaceRemoval from "./WorkspaceRemoval.ts"
 
-/** A stored workspace. Times are epoch milliseconds, money is micro-credits. */
-export interface Workspace {
-  /** A UUID. */
-  readonly id: string
-  readonly organizationId: string
+export { type Workspace, WorkspaceNotFound } from "./Workspace.ts"
+export { WorkspaceInUse } from "./WorkspaceRemoval.ts"
+
+/** The most workspaces of an organization. A list reads them all. */
+export const maxPerOrganization = 1000
+
+/** A new workspace. It has no credits. */
+export interface CreateWorkspace {
   readonly name: string
-  /** The organization's workspace for callers that name none. */
-  readonly isDefault: boolean
-  /**
-   * HTTPS URL that is notified of finished videos if the request names none. Null: no notification.
-   */
-  readonly defaultCallbackUrl: string | null
+  /** Lower-case letters, digits and hyphens, but no UUID. */
+  readonly slug: string
+  /** Default: null. */
+  readonly description?: string | null | undefined
+  /** Default: null. */
+  readonly defaultCallbackUrl?: string | null | undefined
   /** Default: `native`. */
-  readonly fileShape: DeletionShape
-  readonly balance: MicroCredits.MicroCredits
-  readonly createdAt: number
-  readonly updatedAt: number
+  readonly fileShape?: DeletionShape | undefined
+  /** Default: null. */
+  readonly createdBy?: string | null | undefined
 }
 
 /** A change to a workspace. Absent fields stay as they are. */
 export interface UpdateWorkspace {
   readonly name?: string | undefined
+  readonly slug?: string | undefined
+  readonly description?: string | null | undefined
   readonly defaultCallbackUrl?: string | null | undefined
   readonly fileShape?: DeletionShape | undefined
 }
@@ -55,13 +60,6 @@ export interface BootstrapOptions {
   readonly credits?: MicroCredits.MicroCredits | undefined
 }
 
-/** The organization has no such workspace (status 404). */
-export class WorkspaceNotFound extends Data.TaggedError("WorkspaceNotFound")<{
-  readonly id: string
-}> {
-  override readonly message = "There is no such workspace."
-}
-
 /**
  * The caller is not a member of the workspace it named, or the workspace does not exist (status
  * 403). The error does not reveal which.
@@ -72,21 +70,49 @@ export class NotAMember extends Data.TaggedError("NotAMember")<{
   override readonly message = "This key is not a member of the workspace."
 }
 
+/** Another workspace of the organization has the slug (status 400). */
+export class SlugTaken extends Data.TaggedError("SlugTaken")<{ readonly slug: string }> {
+  override readonly message = "Another workspace of the organization has this slug."
+}
+
+/** The organization has {@link maxPerOrganization} workspaces (status 400). */
+export class TooManyWorkspaces extends Data.TaggedError("TooManyWorkspaces")<{ readonly organizationId: string }> {
+  override readonly message = `An organization has at most ${maxPerOrganization} workspaces.`
+}
+
 /** The workspace service. */
 export class WorkspaceStore extends Context.Service<
   WorkspaceStore,
   {
-    readonly get: (organizationId: string, id: string) => Effect.Effect<Workspace, WorkspaceNotFound | StorageError>
+    /** A workspace by its id or its slug. */
+    readonly get: (organizationId: string, ref: string) => Effect.Effect<Workspace, WorkspaceNotFound | StorageError>
     /**
-     * A workspace by its id only: for the command line and for jobs, which act for the operator.
+     * A workspace by its id only, also a deleted one: for the command line and for jobs, which act
+     * for the operator.
      */
     readonly find: (id: string) => Effect.Effect<Workspace, WorkspaceNotFound | StorageError>
-    readonly create: (organizationId: string, name: string) => Effect.Effect<Workspace, StorageError>
+    /** In the order of creation, and the number of all. */
+    readonly list: (
+      organizationId: string,
+      page: { readonly offset: number; readonly limit: number }
+    ) => Effect.Effect<{ readonly items: ReadonlyArray<Workspace>; readonly total: number }, StorageError>
+    readonly create: (
+      organizationId: string,
+      input: CreateWorkspace
+    ) => Effect.Effect<Workspace, SlugTaken | TooManyWorkspaces | StorageError>
     readonly update: (
       organizationId: string,
-      id: string,
+      ref: string,
       change: UpdateWorkspace
-    ) => Effect.Effect<Workspace, WorkspaceNotFound | StorageError>
+    ) => Effect.Effect<Workspace, SlugTaken | WorkspaceNotFound | StorageError>
+    /**
+     * Deletes a workspace permanently: see {@link WorkspaceRemoval}. Its credits become those of
+     * the default workspace.
+     */
+    readonly remove: (
+      organizationId: string,
+      ref: string
+    ) => Effect.Effect<void, WorkspaceRemoval.WorkspaceInUse | WorkspaceNotFound | StorageError>
     /**
      * The workspace of a request: the one it names, or the caller's default (an ordinary key's own,
      * or the default of a management key's organization). Fails with {@link NotAMember} if the
@@ -107,19 +133,9 @@ export class WorkspaceStore extends Context.Service<
   }
 >()("@model-gateway/server/access/WorkspaceStore") {}
 
-const defaultCredits = MicroCredits.make(10 * MicroCredits.perCredit)
+const isUuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/
 
-const workspaceRow = (row: Row): Workspace => ({
-  id: Dialect.text(row, "id"),
-  organizationId: Dialect.text(row, "organization_id"),
-  name: Dialect.text(row, "name"),
-  isDefault: Dialect.bool(row, "is_default"),
-  defaultCallbackUrl: Dialect.textOrNull(row, "default_callback_url"),
-  fileShape: Dialect.oneOfOrNull(row, "file_shape", DeletionShape.literals) ?? "native",
-  balance: MicroCredits.make(Dialect.int(row, "balance_micro")),
-  createdAt: Dialect.int(row, "created_at"),
-  updatedAt: Dialect.int(row, "updated_at")
-})
+const defaultCredits = MicroCredits.make(10 * MicroCredits.perCredit)
 
 /** Makes the store over the database in the context. */
 export const make = Effect.gen(function* () {
@@ -132,37 +148,56 @@ export const make = Effect.gen(function* () {
     return row === undefined ? yield* new WorkspaceNotFound({ id }) : workspaceRow(row)
   })
 
-  const get = Effect.fnUntraced(function* (organizationId: string, id: string) {
-    const workspace = yield* find(id)
-    return workspace.organizationId === organizationId ? workspace : yield* new WorkspaceNotFound({ id })
+  const bySlug = Effect.fnUntraced(function* (organizationId: string, slug: string) {
+    const [row] = yield* sql`SELECT * FROM workspaces
+      WHERE organization_id = ${organizationId} AND slug = ${slug} AND deleted_at IS NULL`
+    return row
   })
+
+  const byId = Effect.fnUntraced(function* (organizationId: string, id: string) {
+    const [row] = yield* sql`SELECT * FROM workspaces WHERE id = ${id} AND deleted_at IS NULL`
+    return row?.organization_id === organizationId ? row : undefined
+  })
+
+  const get = Effect.fnUntraced(function* (organizationId: string, ref: string) {
+    const row = yield* (isUuid.test(ref) ? byId : bySlug)(organizationId, ref)
+    return row === undefined ? yield* new WorkspaceNotFound({ id: ref }) : workspaceRow(row)
+  })
+
+  /** Slugs are unique in an organization, so one transaction at a time chooses one. */
+  const lockOrganization = (id: string) => Dialect.lock(sql, sql`SELECT 1 FROM organizations WHERE id = ${id}`)
+
+  const allOf = (organizationId: string) =>
+    sql`SELECT * FROM workspaces WHERE organization_id = ${organizationId} AND deleted_at IS NULL
+      ORDER BY created_at, id`
 
   const insert = Effect.fnUntraced(function* (
     organizationId: string,
-    name: string,
-    isDefault: boolean,
-    credits: MicroCredits.MicroCredits
+    input: CreateWorkspace & { readonly isDefault: boolean; readonly credits: MicroCredits.MicroCredits }
   ) {
     const now = yield* Clock.currentTimeMillis
     const id = yield* random.uuidV4()
     yield* sql`INSERT INTO workspaces ${sql.insert({
       id,
       organization_id: organizationId,
-      name,
-      is_default: Dialect.fromBool(isDefault),
-      default_callback_url: null,
-      file_shape: "native",
-      balance_micro: credits,
+      name: input.name,
+      slug: input.slug,
+      description: input.description ?? null,
+      created_by: input.createdBy ?? null,
+      is_default: Dialect.fromBool(input.isDefault),
+      default_callback_url: input.defaultCallbackUrl ?? null,
+      file_shape: input.fileShape ?? "native",
+      balance_micro: input.credits,
       reserved_micro: 0,
       created_at: now,
       updated_at: now
     })}`
-    if (credits !== 0) {
+    if (input.credits !== 0) {
       yield* sql`INSERT INTO credit_ledger ${sql.insert({
         id: yield* random.uuidV7(),
         workspace_id: id,
-        amount_micro: credits,
-        balance_micro: credits,
+        amount_micro: input.credits,
+        balance_micro: input.credits,
         note: "first run",
         created_at: now
       })}`
@@ -170,12 +205,41 @@ export const make = Effect.gen(function* () {
     return yield* Effect.catchTag(find(id), "WorkspaceNotFound", Effect.die)
   })
 
+  const create = Effect.fn("WorkspaceStore.create")(
+    function* (organizationId: string, input: CreateWorkspace) {
+      yield* lockOrganization(organizationId)
+      const total = (yield* allOf(organizationId)).length
+      if (total >= maxPerOrganization) return yield* new TooManyWorkspaces({ organizationId })
+      if ((yield* bySlug(organizationId, input.slug)) !== undefined) return yield* new SlugTaken({ slug: input.slug })
+      return yield* insert(organizationId, { ...input, isDefault: false, credits: MicroCredits.zero })
+    },
+    sql.withTransaction,
+    mapSqlError("WorkspaceStore.create")
+  )
+
+  const list = Effect.fn("WorkspaceStore.list")(function* (
+    organizationId: string,
+    { limit, offset }: { readonly offset: number; readonly limit: number }
+  ) {
+    // At most maxPerOrganization rows.
+    const rows = yield* allOf(organizationId)
+    return { items: rows.slice(offset, offset + limit).map(workspaceRow), total: rows.length }
+  }, mapSqlError("WorkspaceStore.list"))
+
   const update = Effect.fn("WorkspaceStore.update")(
-    function* (organizationId: string, id: string, change: UpdateWorkspace) {
+    function* (organizationId: string, ref: string, change: UpdateWorkspace) {
+      if (change.slug !== undefined) yield* lockOrganization(organizationId)
+      const { id } = yield* get(organizationId, ref)
       yield* Dialect.lock(sql, sql`SELECT 1 FROM workspaces WHERE id = ${id}`)
       const before = yield* get(organizationId, id)
+      const slug = change.slug ?? before.slug
+      if (slug !== before.slug && (yield* bySlug(organizationId, slug)) !== undefined) {
+        return yield* new SlugTaken({ slug })
+      }
       yield* sql`UPDATE workspaces SET ${sql.update({
         name: change.name ?? before.name,
+        slug,
+        description: Change.valueOf(change.description, before.description),
         default_callback_url: Change.valueOf(change.defaultCallbackUrl, before.defaultCallbackUrl),
         file_shape: change.fileShape ?? before.fileShape,
         updated_at: yield* Clock.currentTimeMillis
@@ -184,6 +248,16 @@ export const make = Effect.gen(function* () {
     },
     sql.withTransaction,
     mapSqlError("WorkspaceStore.update")
+  )
+
+  const removal = WorkspaceRemoval.make(sql, random)
+
+  const remove = Effect.fn("WorkspaceStore.remove")(
+    function* (organizationId: string, ref: string) {
+      yield* removal(yield* get(organizationId, ref))
+    },
+    sql.withTransaction,
+    mapSqlError("WorkspaceStore.remove")
   )
 
   const defaultOf = Effect.fnUntraced(function* (organizationId: string) {
@@ -223,7 +297,12 @@ export const make = Effect.gen(function* () {
       const organizationId = yield* random.uuidV4()
       const now = yield* Clock.currentTimeMillis
       yield* sql`INSERT INTO organizations (id, name, created_at) VALUES (${organizationId}, ${"Default"}, ${now})`
-      return yield* insert(organizationId, "Default", true, options?.credits ?? defaultCredits)
+      return yield* insert(organizationId, {
+        name: "Default",
+        slug: "default",
+        isDefault: true,
+        credits: options?.credits ?? defaultCredits
+      })
     }
     const [row] = yield* sql`SELECT w.* FROM workspaces w JOIN organizations o ON o.id = w.organization_id
       WHERE w.is_default = 1 ORDER BY o.created_at, o.id LIMIT 1`
@@ -257,16 +336,12 @@ export const make = Effect.gen(function* () {
   )
 
   return WorkspaceStore.of({
-    get: (organizationId, id) => get(organizationId, id).pipe(mapSqlError("WorkspaceStore.get")),
+    get: (organizationId, ref) => get(organizationId, ref).pipe(mapSqlError("WorkspaceStore.get")),
     find: (id) => find(id).pipe(mapSqlError("WorkspaceStore.find")),
-    create: Effect.fn("WorkspaceStore.create")(
-      function* (organizationId: string, name: string) {
-        return yield* insert(organizationId, name, false, MicroCredits.zero)
-      },
-      sql.withTransaction,
-      mapSqlError("WorkspaceStore.create")
-    ),
+    list,
+    create,
     update,
+    remove,
     resolve,
     ensureDefault,
     bootstrap

@@ -247,8 +247,9 @@ export const make = Effect.gen(function* () {
     })
 
   const balanceOf = (workspaceId: string) =>
-    Effect.map(sql`SELECT balance_micro, reserved_micro FROM workspaces WHERE id = ${workspaceId}`, ([row]) =>
-      row === undefined ? null : balanceRow(row)
+    Effect.map(
+      sql`SELECT balance_micro, reserved_micro FROM workspaces WHERE id = ${workspaceId} AND deleted_at IS NULL`,
+      ([row]) => (row === undefined ? null : balanceRow(row))
     )
 
   const creditsOf = Effect.fnUntraced(function* (
@@ -272,7 +273,7 @@ export const make = Effect.gen(function* () {
     function* (workspaceId: string, amount: MicroCredits.MicroCredits, note?: string) {
       const now = yield* Clock.currentTimeMillis
       const [row] = yield* sql`UPDATE workspaces SET balance_micro = balance_micro + ${amount}, updated_at = ${now}
-        WHERE id = ${workspaceId} AND ABS(balance_micro + ${amount}) <= ${Number.MAX_SAFE_INTEGER}
+        WHERE id = ${workspaceId} AND deleted_at IS NULL AND ABS(balance_micro + ${amount}) <= ${Number.MAX_SAFE_INTEGER}
         RETURNING balance_micro, reserved_micro`
       if (row === undefined) {
         return (yield* balanceOf(workspaceId)) === null ? null : yield* new BalanceOutOfRange({ workspaceId })

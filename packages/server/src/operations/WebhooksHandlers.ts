@@ -52,10 +52,10 @@ const make = Effect.gen(function* () {
   const workspaces = yield* WorkspaceStore
 
   const rotate = Effect.fnUntraced(function* (
-    id: string,
+    ref: string,
     { keep_previous_for = 86_400 }: typeof Webhooks.RotateRequest.Type
   ) {
-    yield* orUnavailable(workspaces.get(yield* organization, id)).pipe(
+    const { id } = yield* orUnavailable(workspaces.get(yield* organization, ref)).pipe(
       Effect.catchTag("WorkspaceNotFound", () => Effect.fail(missing("workspace")))
     )
     const rotated = yield* orUnavailable(secrets.rotate(id, Duration.seconds(keep_previous_for)))

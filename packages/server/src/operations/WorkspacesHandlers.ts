@@ -1,7 +1,8 @@
-/** `/workspaces/{id}`: workspaces and their credits, managed with a management key. */
+/** `/workspaces`: workspaces and their credits, managed with a management key. */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import type { BadRequest } from "@model-gateway/core/GatewayError"
 import { NotFound, phrases } from "@model-gateway/core/GatewayError"
+import type { OffsetPageOptions } from "@model-gateway/core/GatewayClient"
 import type * as Workspaces from "@model-gateway/core/Workspaces"
 import { Effect, Option } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
@@ -16,22 +17,45 @@ import * as Timestamp from "../http/Timestamp.ts"
 import { Idempotency } from "../admission/Idempotency.ts"
 import * as IdempotentRequest from "../admission/IdempotentRequest.ts"
 import type { StorageError } from "../storage/sql/StorageError.ts"
-import { type Workspace, type WorkspaceNotFound, WorkspaceStore } from "../access/WorkspaceStore.ts"
+import { type SlugTaken, type Workspace, type WorkspaceNotFound, WorkspaceStore } from "../access/WorkspaceStore.ts"
 
 const toWire = (workspace: Workspace): Workspaces.Workspace => ({
   id: workspace.id,
   name: workspace.name,
+  slug: workspace.slug,
+  description: workspace.description,
   is_default: workspace.isDefault,
   credits: MicroCredits.toCredits(workspace.balance),
   default_callback_url: workspace.defaultCallbackUrl,
   file_shape: workspace.fileShape,
-  created_at: Timestamp.fromMillis(workspace.createdAt)
+  created_by: workspace.createdBy,
+  created_at: Timestamp.fromMillis(workspace.createdAt),
+  updated_at: Timestamp.fromMillis(workspace.updatedAt),
+  default_guardrail_id: "",
+  default_text_model: null,
+  default_image_model: null,
+  default_provider_sort: null,
+  disabled_server_tools: null,
+  include_byok_in_budgets: false,
+  io_logging_api_key_ids: null,
+  io_logging_sampling_rate: 1,
+  is_observability_io_logging_enabled: false,
+  is_data_discount_logging_enabled: false,
+  is_observability_broadcast_enabled: true
 })
+
+/** The 400 of a `slug` that is taken. */
+const badSlug = ({ message }: SlugTaken) => Effect.fail(invalid([{ path: "slug", message }]))
+
+/** A 400 that is about no field. */
+const refuse = ({ message }: { readonly message: string }) => Effect.fail(invalid([], message))
 
 const missing = () => new NotFound({ error: { message: `${phrases[404]}: there is no such workspace` } })
 
+const orMissing = () => Effect.fail(missing())
+
 const found = <A, R>(effect: Effect.Effect<A, WorkspaceNotFound | StorageError, R>) =>
-  orUnavailable(effect).pipe(Effect.catchTag("WorkspaceNotFound", () => Effect.fail(missing())))
+  orUnavailable(effect).pipe(Effect.catchTag("WorkspaceNotFound", orMissing))
 
 const badAmount = (message: string) => invalid([{ path: "amount", message }])
 
@@ -51,6 +75,28 @@ const make = Effect.gen(function* () {
   const accounting = yield* Accounting
   const services = { idempotency: yield* Idempotency, sql: yield* SqlClient }
 
+  const create = Effect.fnUntraced(function* (request: typeof Workspaces.CreateRequest.Type) {
+    const { key } = yield* currentCaller
+    yield* CallbackUrl.check("default_callback_url", request.default_callback_url ?? undefined)
+    const { default_callback_url, description, file_shape, name, slug } = request
+    const made = yield* workspaces
+      .create(key.organizationId, {
+        name,
+        slug,
+        description,
+        defaultCallbackUrl: default_callback_url,
+        fileShape: file_shape,
+        createdBy: key.creatorUserId
+      })
+      .pipe(orUnavailable, Effect.catchTag("SlugTaken", badSlug), Effect.catchTag("TooManyWorkspaces", refuse))
+    return { data: toWire(made) }
+  })
+
+  const list = Effect.fnUntraced(function* ({ limit = 50, offset = 0 }: OffsetPageOptions) {
+    const { items, total } = yield* orUnavailable(workspaces.list(yield* organization, { offset, limit }))
+    return { data: items.map(toWire), total_count: total }
+  })
+
   const get = Effect.fnUntraced(function* (id: string) {
     return { data: toWire(yield* found(workspaces.get(yield* organization, id))) }
   })
@@ -59,21 +105,33 @@ const make = Effect.gen(function* () {
     yield* CallbackUrl.check("default_callback_url", request.default_callback_url ?? undefined)
     const change = {
       name: request.name,
+      slug: request.slug,
+      description: request.description,
       defaultCallbackUrl: request.default_callback_url,
       fileShape: request.file_shape
     }
-    return { data: toWire(yield* found(workspaces.update(yield* organization, id, change))) }
+    const updated = yield* workspaces
+      .update(yield* organization, id, change)
+      .pipe(orUnavailable, Effect.catchTag("WorkspaceNotFound", orMissing), Effect.catchTag("SlugTaken", badSlug))
+    return { data: toWire(updated) }
+  })
+
+  const remove = Effect.fnUntraced(function* (id: string) {
+    yield* workspaces
+      .remove(yield* organization, id)
+      .pipe(orUnavailable, Effect.catchTag("WorkspaceNotFound", orMissing), Effect.catchTag("WorkspaceInUse", refuse))
+    return { deleted: true as const }
   })
 
   const addCredits = Effect.fnUntraced(function* (
-    id: string,
+    ref: string,
     request: typeof Workspaces.AddCreditsRequest.Type,
     idempotencyKey: string | undefined
   ) {
     const organizationId = yield* organization
     const amount = yield* amountOf(request.amount)
     // Check the organization first: accounting finds workspaces of any organization by their id.
-    yield* found(workspaces.get(organizationId, id))
+    const { id } = yield* found(workspaces.get(organizationId, ref))
     return yield* IdempotentRequest.onceInTransaction(
       services,
       {
@@ -92,18 +150,21 @@ const make = Effect.gen(function* () {
     )
   })
 
-  return { get, update, addCredits }
+  return { create, list, get, update, remove, addCredits }
 })
 
-/** UUIDs are case-insensitive. */
+/** UUIDs are case-insensitive, and slugs are in lower case. */
 const idOf = ({ id }: { readonly id: string }): string => id.toLowerCase()
 
 /** The `workspaces` group of the contract. */
 export const layer = HttpApiBuilder.group(GatewayApi, "workspaces", (handlers) =>
   Effect.map(make, (workspaces) =>
     handlers
+      .handle("createWorkspace", ({ payload }) => workspaces.create(payload))
+      .handle("listWorkspaces", ({ query }) => workspaces.list(query))
       .handle("getWorkspace", ({ params }) => workspaces.get(idOf(params)))
       .handle("updateWorkspace", ({ params, payload }) => workspaces.update(idOf(params), payload))
+      .handle("deleteWorkspace", ({ params }) => workspaces.remove(idOf(params)))
       .handle("addCredits", ({ headers, params, payload }) =>
         workspaces.addCredits(idOf(params), payload, headers["idempotency-key"])
       )

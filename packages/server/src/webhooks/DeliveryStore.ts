@@ -197,7 +197,7 @@ export const make = Effect.gen(function* () {
 
   const find = Effect.fnUntraced(function* (organizationId: string, id: string) {
     const [row] = yield* sql`SELECT d.* FROM webhook_deliveries d JOIN workspaces w ON w.id = d.workspace_id
-      WHERE d.id = ${id} AND w.organization_id = ${organizationId}`
+      WHERE d.id = ${id} AND w.organization_id = ${organizationId} AND w.deleted_at IS NULL`
     const [delivery] = yield* withAttempts(row === undefined ? [] : [row])
     return delivery ?? (yield* new DeliveryNotFound({ id }))
   })

@@ -19,7 +19,7 @@ const setUp = Effect.gen(function* () {
 const stranger = Effect.gen(function* () {
   const sql = yield* SqlClient
   yield* sql`INSERT INTO organizations (id, name, created_at) VALUES ('elsewhere', 'Elsewhere', 0)`
-  const { id: workspaceId } = yield* (yield* WorkspaceStore).create("elsewhere", "w")
+  const { id: workspaceId } = yield* (yield* WorkspaceStore).create("elsewhere", { name: "w", slug: "w" })
   const made = yield* (yield* KeyStore).create({ organizationId: "elsewhere", workspaceId, name: "s" })
   return made.key.hash
 })
@@ -146,7 +146,10 @@ describe("GuardrailStore", () => {
     Effect.gen(function* () {
       const guardrails = yield* GuardrailStore
       const { organizationId } = yield* setUp
-      const { id: workspaceId } = yield* (yield* WorkspaceStore).create(organizationId, "short-lived")
+      const { id: workspaceId } = yield* (yield* WorkspaceStore).create(organizationId, {
+        name: "s",
+        slug: "short-lived"
+      })
       const { id } = yield* guardrails.create({ organizationId, name: "g", workspaceId })
       expect((yield* guardrails.list({ organizationId, workspaceId })).totalCount).toBe(1)
       yield* (yield* SqlClient)`DELETE FROM workspaces WHERE id = ${workspaceId}`

@@ -95,7 +95,7 @@ describe("WorkspaceStore", () => {
         const keys = yield* KeyStore
         const main = yield* workspaces.ensureDefault()
         const { organizationId } = main
-        const other = yield* workspaces.create(organizationId, "Other")
+        const other = yield* workspaces.create(organizationId, { name: "Other", slug: "other" })
         const { key: ordinary } = yield* keys.create({ organizationId, workspaceId: other.id, name: "o" })
         const { key: management } = yield* keys.create({
           organizationId,

@@ -76,7 +76,7 @@ describe.each(databases)("the activity on $name", ({ layer: stores, name }) => {
           const { organizationId } = yield* workspaces.ensureDefault()
           const payers = []
           for (const names of [["a", "b"], ["c"]]) {
-            const { id: workspaceId } = yield* workspaces.create(organizationId, "w")
+            const { id: workspaceId } = yield* workspaces.create(organizationId, { name: "w", slug: "w" })
             yield* accounting.addCredits(workspaceId, MicroCredits.make(1_000_000))
             for (const of of names) {
               const { key } = yield* keys.create({ organizationId, workspaceId, name: of })

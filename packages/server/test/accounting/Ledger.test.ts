@@ -66,7 +66,7 @@ describe.each(databases)("the ledger on $name", ({ layer, name }) => {
           const accounting = yield* Accounting
           const workspaces = yield* WorkspaceStore
           const { organizationId } = yield* workspaces.ensureDefault()
-          const { id: workspaceId } = yield* workspaces.create(organizationId, "w")
+          const { id: workspaceId } = yield* workspaces.create(organizationId, { name: "w", slug: "w" })
           yield* accounting.addCredits(workspaceId, MicroCredits.make(history.credits))
           const reset = history.reset === "never" ? null : history.reset
           // The test clock begins in 1970, whose first week began before any time that a row can

@@ -15,7 +15,7 @@ describe.each(databases)("the request log on $name", ({ layer: stores }) => {
       const accounting = yield* Accounting
       const log = yield* RequestLog.RequestLog
       const { organizationId, payer } = yield* payerWith(10_000)
-      const other = yield* (yield* WorkspaceStore).create(organizationId, "other")
+      const other = yield* (yield* WorkspaceStore).create(organizationId, { name: "other", slug: "other" })
       yield* accounting.addCredits(other.id, micro(1000))
       const failure = { status: "failed", errorStatus: 502, provider: "p" } as const
       for (let n = 0; n < 5; n++) {

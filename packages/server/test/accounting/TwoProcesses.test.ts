@@ -31,7 +31,7 @@ describe.each(databases)("two processes on $name", ({ create, name }) => {
         const workspaces = yield* WorkspaceStore
         const keys = yield* KeyStore
         const accounting = yield* Accounting
-        const rich = yield* workspaces.create(organizationId, "rich")
+        const rich = yield* workspaces.create(organizationId, { name: "rich", slug: "rich" })
         yield* accounting.addCredits(rich.id, micro(1_000_000))
         const keyIn = (workspaceId: string, limit: number | null) =>
           Effect.map(
@@ -84,7 +84,10 @@ describe.each(databases)("two processes on $name", ({ create, name }) => {
         const guardrailLimits = [ample, ample, 3000]
         const workspaceIds = yield* Effect.forEach(credits, (amount, n) =>
           Effect.gen(function* () {
-            const { id } = yield* (yield* WorkspaceStore).create(organizationId, `workspace ${n}`)
+            const { id } = yield* (yield* WorkspaceStore).create(organizationId, {
+              name: `workspace ${n}`,
+              slug: `workspace-${n}`
+            })
             yield* accounting.addCredits(id, micro(amount))
             return id
           })

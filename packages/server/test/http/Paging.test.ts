@@ -67,7 +67,7 @@ it.live("the pages of every list make up the whole list, and an item of another 
     const keys = yield* KeyStore
     const guardrails = yield* GuardrailStore
     const ephemerals = yield* EphemeralKeys
-    const other = yield* (yield* WorkspaceStore).create(organizationId, "other")
+    const other = yield* (yield* WorkspaceStore).create(organizationId, { name: "other", slug: "other" })
     const made = yield* Effect.forEach(Array.from({ length: 10 }), () =>
       keys.create({ organizationId, workspaceId, name: "k" })
     )

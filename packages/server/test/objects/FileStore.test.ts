@@ -27,7 +27,7 @@ const addTo = Effect.fnUntraced(function* (scope: FileScope, filename: string = 
 const twoWorkspaces = Effect.gen(function* () {
   const workspaces = yield* WorkspaceStore
   const ours = yield* workspaces.ensureDefault()
-  const theirs = yield* workspaces.create(ours.organizationId, "theirs")
+  const theirs = yield* workspaces.create(ours.organizationId, { name: "theirs", slug: "theirs" })
   return { ours: { workspaceId: ours.id }, theirs: { workspaceId: theirs.id } }
 })
 

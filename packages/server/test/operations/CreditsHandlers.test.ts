@@ -26,7 +26,7 @@ it.layer(layer(), { excludeTestServices: true })("GET /credits", (it) => {
       for (let i = 0; i < 3; i++) expect((yield* post("/api/v1/rerank", rerank)).status).toBe(200)
       expect(yield* read()).toEqual({ total_credits, total_usage: 0.003 })
 
-      const other = yield* store.create(workspace.organizationId, "other")
+      const other = yield* store.create(workspace.organizationId, { name: "other", slug: "other-team" })
       yield* (yield* Accounting).addCredits(other.id, MicroCredits.make(2_500_001))
       expect(yield* read(`?workspace_id=${other.id}`)).toEqual({ total_credits: 2.500001, total_usage: 0 })
       expect(yield* read(`?workspace_id=${workspace.id.toUpperCase()}`)).toEqual({ total_credits, total_usage: 0.003 })

@@ -82,7 +82,10 @@ const onDisk = Effect.gen(function* () {
 /** A key of another workspace of the same organisation. */
 const strangerKey = Effect.gen(function* () {
   const { workspace } = yield* TestGateway.TestGateway
-  const { id: workspaceId, organizationId } = yield* (yield* WorkspaceStore).create(workspace.organizationId, "other")
+  const { id: workspaceId, organizationId } = yield* (yield* WorkspaceStore).create(workspace.organizationId, {
+    name: "other",
+    slug: "other"
+  })
   const { plain } = yield* (yield* KeyStore).create({ organizationId, workspaceId, name: "other" })
   return { key: Redacted.value(plain), workspaceId }
 })

@@ -177,7 +177,7 @@ it.layer(layer(), { excludeTestServices: true })("a guardrail", (it) => {
   it.effect("is listed in its workspace, and in no other one", () =>
     Effect.gen(function* () {
       const { ask, managementKey: key, workspace } = yield* TestGateway
-      const { id } = yield* (yield* WorkspaceStore).create(workspace.organizationId, "other")
+      const { id } = yield* (yield* WorkspaceStore).create(workspace.organizationId, { name: "other", slug: "other" })
       const made = one((yield* post(path, { name: "n", workspace_id: id.toUpperCase() }, { key })).text).data
       expect(made.workspace_id).toBe(id)
       const inWorkspace = (workspaceId: string) =>

@@ -116,7 +116,10 @@ const follow = Effect.fnUntraced(function* (job: Job, key?: string) {
 /** A key in a workspace of its own with so many micro-credits. */
 const newKey = Effect.fnUntraced(function* (credits: number = 1_000_000) {
   const { workspace } = yield* TestGateway.TestGateway
-  const { id: workspaceId, organizationId } = yield* (yield* WorkspaceStore).create(workspace.organizationId, "other")
+  const { id: workspaceId, organizationId } = yield* (yield* WorkspaceStore).create(workspace.organizationId, {
+    name: "other",
+    slug: "other"
+  })
   if (credits > 0) yield* (yield* Accounting).addCredits(workspaceId, MicroCredits.make(credits))
   const { key, plain } = yield* (yield* KeyStore).create({ organizationId, workspaceId, name: "other" })
   return { key: Redacted.value(plain), keyHash: key.hash, organizationId, workspaceId }

@@ -145,7 +145,7 @@ describe("webhooks", () => {
       const { ask, workspace } = yield* TestGateway
       const sql = yield* SqlClient
       yield* sql`INSERT INTO organizations (id, name, created_at) VALUES ('other', 'Other', 0)`
-      const foreign = yield* (yield* WorkspaceStore).create("other", "Foreign")
+      const foreign = yield* (yield* WorkspaceStore).create("other", { name: "Foreign", slug: "foreign" })
       yield* waiting(["mine"])
       yield* waiting(["foreign"], "video.completed", foreign.id)
       for (const one of [path, `${path}/evt_mine`]) expect((yield* ask(one)).status).toBe(403)

@@ -172,7 +172,7 @@ describe("VideoJobs", () => {
       const by = yield* payer()
       const workspaces = yield* WorkspaceStore
       const ours = yield* workspaces.find(by.workspaceId)
-      const theirs = yield* workspaces.create(ours.organizationId, "theirs")
+      const theirs = yield* workspaces.create(ours.organizationId, { name: "theirs", slug: "theirs" })
       const job = yield* submit(by)
       expect((yield* Effect.flip(jobs.get(theirs.id, job.id)))._tag).toBe("VideoJobNotFound")
       expect((yield* Effect.flip(jobs.cancel(theirs.id, job.id)))._tag).toBe("VideoJobNotFound")
@@ -242,7 +242,7 @@ const Sequence = Schema.Array(Schema.Struct({ move: Schema.Literals(moves), isLa
 const newPayer = Effect.gen(function* () {
   const workspaces = yield* WorkspaceStore
   const { organizationId } = yield* workspaces.ensureDefault()
-  const { id: workspaceId } = yield* workspaces.create(organizationId, "w")
+  const { id: workspaceId } = yield* workspaces.create(organizationId, { name: "w", slug: "w" })
   yield* (yield* Accounting).addCredits(workspaceId, MicroCredits.make(1_000_000))
   const { keyHash } = yield* payer()
   return { keyHash, workspaceId, guardrailId: null }

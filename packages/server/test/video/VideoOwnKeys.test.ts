@@ -114,7 +114,7 @@ describe("a video job with a provider key of its caller", () => {
       Effect.gen(function* () {
         const by = yield* payer()
         const { organizationId } = yield* (yield* WorkspaceStore).find(by.workspaceId)
-        const other = yield* (yield* WorkspaceStore).create(organizationId, "other")
+        const other = yield* (yield* WorkspaceStore).create(organizationId, { name: "other", slug: "other" })
         const { credential } = yield* store(other.id)
         const job = yield* submit(by, { credential })
         yield* workUntilOver(job.id)

@@ -178,7 +178,7 @@ describe.each(databases)("a webhook on $name", ({ layer }) => {
       const slow = yield* TestReceiver.make(TestReceiver.hang)
       const { port, received } = yield* TestReceiver.make(TestReceiver.status(200))
       const { organizationId } = yield* workspace
-      const other = yield* (yield* WorkspaceStore).create(organizationId, "Other")
+      const other = yield* (yield* WorkspaceStore).create(organizationId, { name: "Other", slug: "other" })
       for (let n = 0; n < 20; n++) yield* write(slow.url, `slow${n}`)
       yield* write(`http://localhost:${port}/`, "host")
       yield* write(`http://127.0.0.1:${port}/`, "workspace", { workspaceId: other.id })

@@ -351,12 +351,30 @@ export const providerListResponse: Providers.ListResponse = { data: [provider] }
 export const workspace: Workspaces.Workspace = {
   id: workspaceId,
   name: "Default",
+  slug: "default",
+  description: null,
   is_default: true,
   credits: 100,
   default_callback_url: "https://example.com/hooks/video",
   file_shape: "native",
-  created_at: timestamp
+  created_by: null,
+  created_at: timestamp,
+  updated_at: timestamp,
+  default_guardrail_id: "",
+  default_text_model: null,
+  default_image_model: null,
+  default_provider_sort: null,
+  disabled_server_tools: null,
+  include_byok_in_budgets: false,
+  io_logging_api_key_ids: null,
+  io_logging_sampling_rate: 1,
+  is_observability_io_logging_enabled: false,
+  is_data_discount_logging_enabled: false,
+  is_observability_broadcast_enabled: true
 }
+
+/** @since 0.1.0 */
+export const workspaceCreateRequest: Workspaces.CreateRequest = { name: "Search", slug: "search" }
 
 /** @since 0.1.0 */
 export const workspaceUpdateRequest: Workspaces.UpdateRequest = { name: "Search", file_shape: "compat_a" }
@@ -372,6 +390,12 @@ export const addCreditsRequest: Workspaces.AddCreditsRequest = { amount: 25 }
 
 /** @since 0.1.0 */
 export const workspaceResponse: Workspaces.Response = { data: workspace }
+
+/** @since 0.1.0 */
+export const workspaceListResponse: Workspaces.ListResponse = { data: [workspace], total_count: 1 }
+
+/** @since 0.1.0 */
+export const workspaceDeleteResponse: Workspaces.DeleteResponse = { deleted: true }
 
 /** @since 0.1.0 */
 export const webhookRotateRequest: Webhooks.RotateRequest = { keep_previous_for: 3600 }

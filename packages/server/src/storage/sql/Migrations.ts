@@ -36,6 +36,7 @@ import * as videoHandles from "./migrations/VideoHandles.ts"
 import * as videoJobs from "./migrations/VideoJobs.ts"
 import * as webhooks from "./migrations/Webhooks.ts"
 import * as workspaceIndex from "./migrations/WorkspaceIndex.ts"
+import * as workspaces from "./migrations/Workspaces.ts"
 import { mapSqlError, StorageError } from "./StorageError.ts"
 
 /** Every migration by `<number>_<name>`. */
@@ -64,7 +65,8 @@ export const migrations = {
   "0022_usage_days": usageDays.migration,
   "0023_guardrails": guardrails.migration,
   "0024_key_lists": keyLists.migration,
-  "0025_credit_totals": creditTotals.migration
+  "0025_credit_totals": creditTotals.migration,
+  "0026_workspaces": workspaces.migration
 }
 
 /** Every table that the migrations create. */

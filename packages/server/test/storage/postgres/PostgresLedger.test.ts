@@ -164,7 +164,7 @@ describe.each(databases.filter(({ name }) => name === "postgres"))("the ledger o
         const keys = yield* KeyStore
         const others = yield* Effect.forEach(Array.from({ length: 8 }), (_, n) =>
           Effect.gen(function* () {
-            const { id: workspaceId } = yield* workspaces.create(organizationId, `w${n}`)
+            const { id: workspaceId } = yield* workspaces.create(organizationId, { name: `w${n}`, slug: `w${n}` })
             yield* accounting.addCredits(workspaceId, micro(100))
             const { key } = yield* keys.create({ organizationId, workspaceId, name: "k" })
             return yield* Effect.forkChild(reserve(`gen-${n}`, { ...payer, keyHash: key.hash, workspaceId }, 10))

@@ -50,6 +50,8 @@ it.effect("a database of any earlier release gets the tables and indexes of a ne
           ["", "k"].map((key_hash) => ({ workspace_id: "w", key_hash, model: "m", requests: 1, cost_micro: 2 }))
         )
         expect(yield* sql`SELECT name FROM keys`).toMatchObject([{ name: "old" }])
+        const slug = release < "0026" ? "default" : ""
+        expect(yield* sql`SELECT slug FROM workspaces`).toMatchObject([{ slug }])
       }).pipe(Effect.provide(Layer.fresh(fresh)))
     }
   })

@@ -24,6 +24,7 @@ import { VideoJobs } from "../../../src/video/VideoJobs.ts"
 import * as VideoObjects from "../../../src/video/VideoObjects.ts"
 import * as VideoRetention from "../../../src/video/VideoRetention.ts"
 import { DeliveryStore } from "../../../src/webhooks/DeliveryStore.ts"
+import * as WorkspaceRemoval from "../../../src/access/WorkspaceRemoval.ts"
 import { WorkspaceStore } from "../../../src/access/WorkspaceStore.ts"
 import { type Answer, form, formHeaders, layer, TestGateway } from "../../TestGateway.ts"
 import { post } from "../../TestEnvelope.ts"
@@ -127,6 +128,10 @@ const managing = Effect.gen(function* () {
   yield* workspaces.update(organizationId, workspaceId, { name: "w" })
   yield* workspaces.ensureDefault()
   yield* sure(ask(`/api/v1/workspaces/${workspaceId}`, { key }))
+  yield* sure(ask("/api/v1/workspaces?offset=1&limit=1", { key }))
+  yield* sure(post("/api/v1/workspaces", { name: "v", slug: "v" }, { key }))
+  yield* sure(post("/api/v1/workspaces/v/credits", { amount: 1 }, { key }))
+  yield* sure(ask("/api/v1/workspaces/v", { key, method: "DELETE" }))
   const log = yield* RequestLog
   const [entry] = (yield* log.list(organizationId)).items
   yield* sure(ask(`/api/v1/generation?id=${entry?.id}`))
@@ -202,11 +207,14 @@ const clearing = Effect.gen(function* () {
   yield* (yield* VideoJobs).overdue
   yield* (yield* FreeModelDays).purge
   yield* Effect.provide(VideoRetention.purge, GatewayServerConfig.layer({ videos: { retention } }))
+  yield* (yield* SqlClient)`UPDATE workspaces SET deleted_at = 1 WHERE deleted_at > 0 AND emptied_at IS NULL`
+  yield* WorkspaceRemoval.purge
   yield* yield* ObjectSweep.make(Effect.all([FileStore.objectOwner, VideoObjects.objectOwner]), { grace: "0 millis" })
 })
 
 /** A migration reads a whole table, once. */
-const ofMigration = /_upgrade|^SELECT id, upstream_job_id FROM|FROM usage_ledger l GROUP BY/
+const ofMigration =
+  /_upgrade|^UPDATE workspaces SET slug = CASE|^SELECT id, upstream_job_id FROM|FROM usage_ledger l GROUP BY/
 
 /** The steps of each statement's query plan. */
 const plans = (folder: string, texts: ReadonlySet<string>) => {
