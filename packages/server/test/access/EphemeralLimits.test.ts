@@ -62,7 +62,7 @@ it.layer(layer(), { excludeTestServices: true })("an ephemeral key that is limit
         ({ name }) =>
           ephemeralOperations.some((known) => known === name) && !["rerank", "listFiles", "currentKey"].includes(name)
       )
-      expect(others.length).toBe(11)
+      expect(others.length).toBe(18)
       for (const { method, name, path } of others) {
         const body = method === "POST" ? "{" : undefined
         const answer = yield* ask(path.replaceAll(/:\w+/g, "x"), { method, key, body })
