@@ -7,7 +7,7 @@ const onPostgres = [
   "test/admission/Admission.test.ts",
   "test/broadcast/BroadcastOverHttp.test.ts",
   "test/objects/FileStore.test.ts",
-  "test/operations/{Byok,Destinations,Files,Generations,Guardrails,Keys,Rerank,Transcription,Video,Workspaces}Handlers.test.ts",
+  "test/operations/{Byok,Credits,Destinations,Files,Generations,Guardrails,Keys,Rerank,Transcription,Video,Workspaces}Handlers.test.ts",
   "test/video/{VideoJobs,VideoProcesses}.test.ts"
 ]
 
