@@ -134,6 +134,7 @@ export const purge: Effect.Effect<number, StorageError, SqlClient> = Effect.gen(
     for (const table of ["files", "provider_keys", "destinations", "webhook_secrets"]) {
       yield* sql`DELETE FROM ${sql(table)} WHERE workspace_id = ${id}`
     }
+    yield* sql`UPDATE guardrails SET workspace_id = NULL WHERE workspace_id = ${id}`
     yield* Purge.all(someDeliveries(id, end))
     const jobs = yield* Purge.all(someJobs(id, end))
     const left = yield* sql`SELECT 1 FROM video_jobs WHERE workspace_id = ${id} LIMIT 1`

@@ -152,7 +152,7 @@ describe("GuardrailStore", () => {
       })
       const { id } = yield* guardrails.create({ organizationId, name: "g", workspaceId })
       expect((yield* guardrails.list({ organizationId, workspaceId })).totalCount).toBe(1)
-      yield* (yield* SqlClient)`DELETE FROM workspaces WHERE id = ${workspaceId}`
+      yield* (yield* WorkspaceStore).remove(organizationId, workspaceId)
       expect(yield* guardrails.get(organizationId, id)).toMatchObject({ name: "g", workspaceId: null })
       expect(yield* guardrails.list({ organizationId, workspaceId })).toEqual({ items: [], totalCount: 0 })
     }).pipe(Effect.provide(layer))
