@@ -170,6 +170,20 @@ it.layer(gateway, { excludeTestServices: true })("the request log", (it) => {
     })
   )
 
+  it.effect("says what the caller's own provider account was billed", () =>
+    Effect.gen(function* () {
+      const { ask, workspace } = yield* TestGateway
+      const sql = yield* SqlClient
+      for (const isByok of [0, 1]) {
+        const id = `own-${isByok}`
+        yield* sql`INSERT INTO usage_ledger (id, key_hash, workspace_id, operation, model, provider, upstream_model, is_byok, is_late, reserved_micro, cost_micro, reserved_at, settled_at)
+          VALUES (${id}, 'k', ${workspace.id}, 'rerank', 'test/own', 'p', 'm', ${isByok}, 0, 2000, 2000, 0, 0)`
+        const { data } = yield* decodeOne((yield* ask(`/api/v1/generation?id=${id}`)).text)
+        expect(data).toMatchObject({ total_cost: 0.002, upstream_inference_cost: isByok === 1 ? 0.002 : null })
+      }
+    })
+  )
+
   it.effect("says where to continue when no entry of a page matches the filter", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
