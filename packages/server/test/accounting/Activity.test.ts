@@ -75,8 +75,14 @@ describe.each(databases)("the activity on $name", ({ layer: stores, name }) => {
           const sql = yield* SqlClient
           const { organizationId } = yield* workspaces.ensureDefault()
           const payers = []
-          for (const names of [["a", "b"], ["c"]]) {
-            const { id: workspaceId } = yield* workspaces.create(organizationId, { name: "w", slug: "w" })
+          for (const [slug, names] of [
+            ["first", ["a", "b"]],
+            ["second", ["c"]]
+          ] as const) {
+            // All runs share the workspaces.
+            const { id: workspaceId } = yield* workspaces
+              .create(organizationId, { name: slug, slug })
+              .pipe(Effect.catchTag("SlugTaken", () => workspaces.get(organizationId, slug)))
             yield* accounting.addCredits(workspaceId, MicroCredits.make(1_000_000))
             for (const of of names) {
               const { key } = yield* keys.create({ organizationId, workspaceId, name: of })
