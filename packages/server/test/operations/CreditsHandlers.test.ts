@@ -30,10 +30,13 @@ it.layer(layer(), { excludeTestServices: true })("GET /credits", (it) => {
       yield* (yield* Accounting).addCredits(other.id, MicroCredits.make(2_500_001))
       expect(yield* read(`?workspace_id=${other.id}`)).toEqual({ total_credits: 2.500001, total_usage: 0 })
       expect(yield* read(`?workspace_id=${workspace.id.toUpperCase()}`)).toEqual({ total_credits, total_usage: 0.003 })
-      expect(yield* read()).toEqual({
-        total_credits: MicroCredits.toCredits(MicroCredits.make(balance + 2_500_001)),
-        total_usage: 0.003
-      })
+      const all = { total_credits: MicroCredits.toCredits(MicroCredits.make(balance + 2_500_001)), total_usage: 0.003 }
+      expect(yield* read()).toEqual(all)
+
+      // The credits of a deleted workspace are moved to another one, and are counted once.
+      const deleted = yield* ask(`/api/v1/workspaces/${other.id}`, { key: managementKey, method: "DELETE" })
+      expect(deleted.status).toBe(200)
+      expect(yield* read()).toEqual(all)
     })
   )
 
