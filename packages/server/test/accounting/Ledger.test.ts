@@ -57,6 +57,7 @@ const startOfMonth = (millis: number) => startsOf(millis).month
 const startOf = { daily: startOfDay, weekly: startOfWeek, monthly: startOfMonth }
 
 describe.each(databases)("the ledger on $name", ({ layer, name }) => {
+  let runs = 0
   it.layer(layer)((it) => {
     it.effect.prop(
       "agrees with a model that sums all requests, for random sequences of events",
@@ -66,7 +67,7 @@ describe.each(databases)("the ledger on $name", ({ layer, name }) => {
           const accounting = yield* Accounting
           const workspaces = yield* WorkspaceStore
           const { organizationId } = yield* workspaces.ensureDefault()
-          const { id: workspaceId } = yield* workspaces.create(organizationId, { name: "w", slug: "w" })
+          const { id: workspaceId } = yield* workspaces.create(organizationId, { name: "w", slug: `w-${runs++}` })
           yield* accounting.addCredits(workspaceId, MicroCredits.make(history.credits))
           const reset = history.reset === "never" ? null : history.reset
           // The test clock begins in 1970, whose first week began before any time that a row can
