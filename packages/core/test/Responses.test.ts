@@ -114,7 +114,7 @@ describe("a JSON response", () => {
   it.effect("may have 64 MiB by default", () =>
     Effect.gen(function* () {
       const of = (length: number) => rerank(() => new Response("{}", { headers: { "content-length": String(length) } }))
-      expect(yield* Effect.flip(of(67_108_864))).toMatchObject({ path: "id" })
+      expect(yield* Effect.flip(of(67_108_864))).toMatchObject({ path: "model" })
       expect(yield* Effect.flip(of(67_108_865))).toMatchObject(tooLong(67_108_864))
     })
   )
