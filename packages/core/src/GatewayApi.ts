@@ -77,7 +77,13 @@ export class TranscriptionGroup extends HttpApiGroup.make("transcription")
  * @since 0.1.0
  */
 export class VideoGroup extends HttpApiGroup.make("videos")
-  .add(Video.submitVideoEndpoint, Video.getVideoEndpoint, Video.videoContentEndpoint, Video.cancelVideoEndpoint)
+  .add(
+    Video.submitVideoEndpoint,
+    Video.listVideosEndpoint,
+    Video.getVideoEndpoint,
+    Video.videoContentEndpoint,
+    Video.cancelVideoEndpoint
+  )
   .annotateMerge(OpenApi.annotations({ title: "Videos" })) {}
 
 /**

@@ -6,12 +6,12 @@
  * @since 0.1.0
  */
 import * as Duration from "effect/Duration"
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
 import type { ClientError } from "./ClientError.ts"
-import type { CallOptions, GatewayClient, RangeOptions } from "./GatewayClient.ts"
+import { type CallOptions, GatewayClient, type PageOptions, type RangeOptions } from "./GatewayClient.ts"
 import {
   BadRequest,
   Forbidden,
@@ -23,7 +23,7 @@ import {
   Unauthorized
 } from "./GatewayError.ts"
 import { idempotencyHeaders } from "./Idempotency.ts"
-import { Decimal, EndUser, HttpsUrl, Timestamp, VideoId } from "./Identifiers.ts"
+import { Decimal, EndUser, HttpsUrl, Page, Timestamp, VideoId, WorkspaceScope } from "./Identifiers.ts"
 import { isMaxBytes, isMaxItems } from "./internal/bounds.ts"
 import { call } from "./internal/call.ts"
 import { download } from "./internal/download.ts"
@@ -33,13 +33,22 @@ import * as Routing from "./Routing.ts"
 import * as Trace from "./Trace.ts"
 import type { Written } from "./internal/written.ts"
 
-/** @since 0.1.0 */
+/**
+ * Width to height of a video.
+ *
+ * @since 0.1.0
+ */
 export const AspectRatio = Schema.Literals(["16:9", "9:16", "1:1", "4:3", "3:4", "3:2", "2:3", "21:9", "9:21"])
 
 /** @since 0.1.0 */
 export type AspectRatio = typeof AspectRatio.Type
 
-/** @since 0.1.0 */
+/**
+ * The size class of a video: the pixels of its shorter side (`480p` to `1080p`) or of its longer one
+ * in thousands (`1K` to `4K`).
+ *
+ * @since 0.1.0
+ */
 export const Resolution = Schema.Literals(["480p", "720p", "768p", "1080p", "1K", "2K", "4K"])
 
 /** @since 0.1.0 */
@@ -56,7 +65,18 @@ export const Size = Schema.String.check(
   })
 )
 
-const Url = Schema.Struct({ url: Schema.String.check(Schema.isMinLength(1)) })
+/**
+ * Where an image, audio or video is.
+ *
+ * @since 0.1.0
+ */
+export const MediaUrl = Schema.Struct({
+  /** An HTTPS URL, or a `data:` URI in base64 with the media type of the content. */
+  url: Schema.String.check(Schema.isMinLength(1))
+})
+
+/** @since 0.1.0 */
+export type MediaUrl = { [Field in keyof typeof MediaUrl.Type]: (typeof MediaUrl.Type)[Field] }
 
 /**
  * Which frame of a video an image is.
@@ -74,8 +94,10 @@ export type FrameType = typeof FrameType.Type
  * @since 0.1.0
  */
 export const FrameImage = Schema.Struct({
+  /** Always `image_url`. */
   type: Schema.Literal("image_url"),
-  image_url: Url,
+  /** The image. */
+  image_url: MediaUrl,
   frame_type: FrameType
 })
 
@@ -89,9 +111,9 @@ export type FrameImage = { [Field in keyof typeof FrameImage.Type]: (typeof Fram
  * @since 0.1.0
  */
 export const InputReference = Schema.Union([
-  Schema.Struct({ type: Schema.Literal("image_url"), image_url: Url }),
-  Schema.Struct({ type: Schema.Literal("audio_url"), audio_url: Url }),
-  Schema.Struct({ type: Schema.Literal("video_url"), video_url: Url })
+  Schema.Struct({ type: Schema.Literal("image_url"), image_url: MediaUrl }),
+  Schema.Struct({ type: Schema.Literal("audio_url"), audio_url: MediaUrl }),
+  Schema.Struct({ type: Schema.Literal("video_url"), video_url: MediaUrl })
 ]).annotate({ expected: "an object whose type is image_url, audio_url or video_url, with the url under that name" })
 
 /** @since 0.1.0 */
@@ -125,24 +147,31 @@ export const Request = Schema.Struct({
   prompt: Schema.optionalKey(Schema.String.check(isMaxBytes(65_536))),
   /** Whole seconds, at least 1. Default: the model's own. */
   duration: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))),
+  /** Default: the model's own. A 400 if the model does not support it. */
   resolution: Schema.optionalKey(Resolution),
+  /** Default: the model's own. A 400 if the model does not support it. */
   aspect_ratio: Schema.optionalKey(AspectRatio),
+  /**
+   * The exact size in pixels, such as `1280x720`. A 400 if it does not agree with `resolution` or
+   * `aspect_ratio`. Default: what these two give.
+   */
   size: Schema.optionalKey(Size),
   /**
    * An HTTPS URL that is called when the job reaches a final state. Default: the workspace's
    * `default_callback_url`.
    */
   callback_url: Schema.optionalKey(HttpsUrl),
-  /** At most 2 items. */
+  /** Images for the first and the last frame, at most 2 items. */
   frame_images: Schema.optionalKey(Schema.Array(FrameImage).check(isMaxItems(2))),
-  /** At most 64 items. */
+  /** Images, audio and videos that guide the generation, at most 64 items. */
   input_references: Schema.optionalKey(Schema.Array(InputReference).check(isMaxItems(64))),
-  /** Default: the model's own. */
+  /** Whether the video gets sound. Default: the model's own. */
   generate_audio: Schema.optionalKey(Schema.Boolean),
+  /** Makes results repeatable, as far as the model supports it. Any integer. Default: random. */
   seed: Schema.optionalKey(Schema.Int),
-  /** For upscaling models only: a 400 for others. */
+  /** How freely the model upscales. For upscaling models only: a 400 for others. */
   creativity: Schema.optionalKey(Schema.Finite),
-  /** Greater than 0. For upscaling models only: a 400 for others. */
+  /** By how much the model upscales. Greater than 0. For upscaling models only: a 400 for others. */
   upscale_factor: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThan(0))),
   provider: Schema.optionalKey(Routing.Preferences),
   trace: Schema.optionalKey(Trace.Metadata),
@@ -165,35 +194,70 @@ export const Status = Schema.Literals(["pending", "in_progress", "completed", "f
 export type Status = typeof Status.Type
 
 /**
- * A video job. `generation_id` is present once an upstream has accepted the job, `usage` and
- * `unsigned_urls` once it has completed, `error` once it has failed.
+ * What a completed job cost.
+ *
+ * @since 0.1.0
+ */
+export const JobUsage = Schema.Struct({
+  /**
+   * Credits. With `is_byok` they are not charged: the provider bills the owner of the key. Null or
+   * absent: not known.
+   */
+  cost: Schema.optionalKey(Schema.NullOr(Schema.Finite)),
+  /** Whether the caller's own provider key was used. */
+  is_byok: Schema.optionalKey(Schema.Boolean)
+})
+
+/** @since 0.1.0 */
+export type JobUsage = { [Field in keyof typeof JobUsage.Type]: (typeof JobUsage.Type)[Field] }
+
+/**
+ * A video job.
  *
  * @since 0.1.0
  */
 export const Job = Schema.Struct({
+  /** Identifies the job. */
   id: Schema.String,
-  /** `/api/v1/videos/{id}`. Requires a key of the same workspace. */
+  /** The path of the job: `/api/v1/videos/{id}`. Requires a key of the same workspace. */
   polling_url: Schema.String,
   status: Status,
+  /** The id of the paid request, for GET `/generation`. Present once a provider took the job. */
   generation_id: Schema.optionalKey(Schema.String),
-  /** `cost` is in credits; null or absent: not known. `is_byok`: the caller's own provider key was used. */
-  usage: Schema.optionalKey(
-    Schema.Struct({
-      cost: Schema.optionalKey(Schema.NullOr(Schema.Finite)),
-      is_byok: Schema.optionalKey(Schema.Boolean)
-    })
-  ),
-  /** Paths of the finished videos. Downloading them requires the bearer token. */
+  /** Present once the job is `completed`. */
+  usage: Schema.optionalKey(JobUsage),
+  /**
+   * Paths of the finished videos, present once the job is `completed`. Downloading them requires a
+   * key of the same workspace.
+   */
   unsigned_urls: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** Why the job `failed`. */
   error: Schema.optionalKey(Schema.String),
+  /** The model of the request. */
   model: Schema.optionalKey(Schema.String),
-  /** The completed fraction, from 0 to 1, if the upstream reports it. */
+  /** The completed fraction, from 0 to 1, if the provider reports it. */
   progress: Schema.optionalKey(Schema.Finite),
+  /** When the job was submitted, in ISO 8601 UTC. */
   created_at: Schema.optionalKey(Timestamp)
 })
 
 /** @since 0.1.0 */
 export type Job = { [Field in keyof typeof Job.Type]: (typeof Job.Type)[Field] }
+
+/**
+ * Jobs, newest first.
+ *
+ * @since 0.1.0
+ */
+export const JobList = Schema.Struct({
+  /** The jobs of this page. */
+  data: Schema.Array(Job),
+  /** Whether older jobs follow. Ask for them with the last `id` as `after`. */
+  has_more: Schema.Boolean
+})
+
+/** @since 0.1.0 */
+export type JobList = { [Field in keyof typeof JobList.Type]: (typeof JobList.Type)[Field] }
 
 /**
  * Whether the state is final: the job never changes again.
@@ -204,6 +268,9 @@ export const isFinal = (status: Status): boolean => status !== "pending" && stat
 
 /**
  * POST `/videos`: 202, or one of 400 401 402 403 404 413 429 500.
+ *
+ * Submits a video job. The cost is reserved, and charged when the job completes. Poll the job, or
+ * give a `callback_url`. Trouble of a provider fails the job later, not this request.
  *
  * @since 0.1.0
  */
@@ -224,6 +291,23 @@ export const submitVideo = Operation.make("submitVideo", "POST", "/videos", {
   ]
 })
 
+const pendingExample = {
+  id: "video_019aab3e5c7f7d3e9a41c2f0b6d84e11",
+  polling_url: "/api/v1/videos/video_019aab3e5c7f7d3e9a41c2f0b6d84e11",
+  status: "pending",
+  model: "replicate/google/veo-3.1-fast",
+  created_at: "2026-11-20T22:30:00.000Z"
+} as const
+
+const completedExample = {
+  ...pendingExample,
+  status: "completed",
+  generation_id: "gen_019aab3e5c807a529d3c61f4e2b7a905",
+  progress: 1,
+  usage: { cost: 1.2, is_byok: false },
+  unsigned_urls: ["/api/v1/videos/video_019aab3e5c7f7d3e9a41c2f0b6d84e11/content?index=0"]
+} as const
+
 /**
  * The request of {@link submitVideo}.
  *
@@ -231,10 +315,69 @@ export const submitVideo = Operation.make("submitVideo", "POST", "/videos", {
  */
 export const submitVideoEndpoint = Operation.endpoint(submitVideo, () => ({
   headers: idempotencyHeaders,
-  payload: Request
+  payload: Request,
+  reference: {
+    summary: "Submit a video",
+    client: "Video.submit",
+    example: {
+      request: {
+        model: "replicate/google/veo-3.1-fast",
+        prompt: "Dawn over the harbor, seen from a drone",
+        duration: 8,
+        resolution: "720p",
+        aspect_ratio: "16:9",
+        callback_url: "https://example.com/hooks/video"
+      },
+      response: pendingExample
+    }
+  }
 }))
 
-const video = { id: VideoId }
+const video = {
+  /** The job's `id`. */
+  id: VideoId
+}
+
+const exampleParams = { id: pendingExample.id }
+
+/**
+ * GET `/videos`: 200, or one of 400 401 403 404 429 500 503.
+ *
+ * Lists the video jobs of a workspace, newest first. A management key chooses a workspace of its
+ * organization. An ephemeral key with `own_files` sees only its own jobs.
+ *
+ * @since 0.1.0
+ */
+export const listVideos = Operation.make("listVideos", "GET", "/videos", {
+  access: "any key",
+  success: JobList,
+  error: storageErrors
+})
+
+/**
+ * The request of {@link listVideos}.
+ *
+ * @since 0.1.0
+ */
+export const listVideosEndpoint = Operation.endpoint(listVideos, () => ({
+  query: {
+    ...WorkspaceScope,
+    /** Only jobs in this state. Default: jobs in any state. */
+    status: Schema.optionalKey(Status),
+    /** The `id` of the last job of the previous page. Default: start with the newest job. */
+    after: Schema.optionalKey(VideoId),
+    /** How many jobs to list, from 1 to 1000. Default: 100. */
+    limit: Page.limit
+  },
+  reference: {
+    summary: "List videos",
+    client: "Video.list",
+    example: {
+      query: { status: "completed", limit: "20" },
+      response: { data: [completedExample], has_more: false }
+    }
+  }
+}))
 
 /**
  * GET `/videos/{id}`: 200, or one of 400 401 403 404 429 500 503. With `wait`, the service responds
@@ -256,14 +399,22 @@ export const getVideo = Operation.make("getVideo", "GET", "/videos/:id", {
 export const getVideoEndpoint = Operation.endpoint(getVideo, () => ({
   params: video,
   query: {
-    /** Seconds to wait for the status to change. */
+    /** Seconds to wait for the status to change, from 0 to 60. Default: 0. */
     wait: Schema.optionalKey(Decimal.check(Schema.isBetween({ minimum: 0, maximum: 60 })))
+  },
+  reference: {
+    summary: "Get a video",
+    client: "Video.get",
+    example: { params: exampleParams, query: { wait: "30" }, response: completedExample }
   }
 }))
 
 /**
  * GET `/videos/{id}/content`: the whole video (200), the requested range (206), or one of
  * 400 401 403 404 429 500 503.
+ *
+ * Downloads a video of a job that is `completed`. A `Range` header asks for a part of it, such as
+ * `bytes=0-1023`.
  *
  * @since 0.1.0
  */
@@ -284,12 +435,18 @@ export const videoContentEndpoint = Operation.endpoint(videoContent, () => ({
   query: {
     /** Which of the job's videos, counted from 0. Default: 0. */
     index: Schema.optionalKey(Decimal.check(Schema.isInt(), Schema.isGreaterThanOrEqualTo(0)))
+  },
+  reference: {
+    summary: "Download a video",
+    client: "Video.content",
+    example: { params: exampleParams, query: { index: "0" } }
   }
 }))
 
 /**
- * POST `/videos/{id}/cancel`: 200 with the job (unchanged if it was final already), or one of
- * 400 401 403 404 429 500 503.
+ * POST `/videos/{id}/cancel`: 200, or one of 400 401 403 404 429 500 503.
+ *
+ * Cancels a job and returns it. A job in a final state stays as it is. A canceled job costs nothing.
  *
  * @since 0.1.0
  */
@@ -305,7 +462,14 @@ export const cancelVideo = Operation.make("cancelVideo", "POST", "/videos/:id/ca
  *
  * @since 0.1.0
  */
-export const cancelVideoEndpoint = Operation.endpoint(cancelVideo, () => ({ params: video }))
+export const cancelVideoEndpoint = Operation.endpoint(cancelVideo, () => ({
+  params: video,
+  reference: {
+    summary: "Cancel a video",
+    client: "Video.cancel",
+    example: { params: exampleParams, response: { ...pendingExample, status: "cancelled" } }
+  }
+}))
 
 /**
  * The errors of {@link submit}.
@@ -315,7 +479,7 @@ export const cancelVideoEndpoint = Operation.endpoint(cancelVideo, () => ({ para
 export type SubmitFailure = Operation.ErrorOf<typeof submitVideo> | ClientError
 
 /**
- * The errors of {@link get}, {@link content} and {@link cancel}.
+ * The errors of {@link list}, {@link get}, {@link content} and {@link cancel}.
  *
  * @since 0.1.0
  */
@@ -328,6 +492,28 @@ export type Failure = Operation.ErrorOf<typeof getVideo> | ClientError
  */
 export const submit = (request: Request, options?: CallOptions): Effect.Effect<Job, SubmitFailure, GatewayClient> =>
   call(submitVideo, { ...options, json: request })
+
+/**
+ * Which jobs to list.
+ *
+ * @since 0.1.0
+ */
+export interface ListOptions extends PageOptions {
+  /** Default: the workspace of the configuration, else the caller's default workspace. */
+  readonly workspace_id?: string | undefined
+  /** Only jobs in this state. */
+  readonly status?: Status | undefined
+}
+
+/**
+ * Lists the video jobs of a workspace, newest first.
+ *
+ * @since 0.1.0
+ */
+export const list = (options?: ListOptions): Effect.Effect<JobList, Failure, GatewayClient> =>
+  Effect.flatMap(GatewayClient, ({ workspaceId }) =>
+    call(listVideos, { query: { ...options, workspace_id: options?.workspace_id ?? workspaceId } })
+  )
 
 /**
  * Returns a job's current state. With `wait`, such as `"30 seconds"`, the service responds when the

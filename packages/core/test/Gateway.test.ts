@@ -14,6 +14,7 @@ import {
   Providers,
   RetryPolicy,
   type Transcription,
+  Video,
   VideoModels,
   Webhooks
 } from "@model-gateway/core"
@@ -81,6 +82,11 @@ describe("the request line", () => {
     ],
     ["GET /api/v1/files/f_1", (client) => client.getFile("f_1")],
     ["GET /api/v1/files/f_1/content", (client) => Stream.runDrain(client.fileContent("f_1"))],
+    ["GET /api/v1/videos", using(Video.list())],
+    [
+      `GET /api/v1/videos?status=completed&after=v_1&limit=5&workspace_id=${g}`,
+      using(Video.list({ status: "completed", after: "v_1", limit: 5, workspace_id: g }))
+    ],
     ["GET /api/v1/videos/v_1", (client) => client.getVideo("v_1")],
     ["GET /api/v1/videos/v_1?wait=2.5", (client) => client.getVideo("v_1", { wait: "2500 millis" })],
     ["GET /api/v1/videos/v_1/content", (client) => Stream.runDrain(client.videoContent("v_1"))],

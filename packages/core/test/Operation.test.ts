@@ -35,7 +35,7 @@ const accepts =
 
 describe("the traits of the operations", () => {
   it("are stated by all", () => {
-    expect(declared).toHaveLength(59)
+    expect(declared).toHaveLength(60)
     expect(Operation.of(GatewayApi.GatewayApi.groups.files.endpoints.getFile)).toBe(Files.getFile)
   })
 
@@ -60,6 +60,7 @@ describe("the traits of the operations", () => {
         "getFile",
         "fileContent",
         "currentKey",
+        "listVideos",
         "getVideo",
         "videoContent",
         "cancelVideo",
@@ -111,6 +112,7 @@ describe("the traits of the operations", () => {
         "cohereRerankV1",
         "transcribe",
         "submitVideo",
+        "listVideos",
         "getVideo",
         "videoContent",
         "cancelVideo",

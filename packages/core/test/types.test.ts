@@ -257,6 +257,7 @@ describe("an operation", () => {
       | "cohereRerankV1"
       | "transcribe"
       | "submitVideo"
+      | "listVideos"
       | "getVideo"
       | "videoContent"
       | "cancelVideo"

@@ -109,6 +109,9 @@ export const videoRequest: Arbitrary.Arbitrary<typeof Video.Request.Type> = /* @
 export const videoJob: Arbitrary.Arbitrary<typeof Video.Job.Type> = /* @__PURE__ */ wire(Video.Job)
 
 /** @since 0.1.0 */
+export const videoJobList: Arbitrary.Arbitrary<typeof Video.JobList.Type> = /* @__PURE__ */ wire(Video.JobList)
+
+/** @since 0.1.0 */
 export const deletion: Arbitrary.Arbitrary<typeof Files.Deletion.Type> = /* @__PURE__ */ wire(Files.Deletion)
 
 /** @since 0.1.0 */

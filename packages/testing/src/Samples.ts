@@ -211,6 +211,12 @@ export const videoJobs: { readonly [S in Video.Status]: Video.Job & { readonly s
   expired: job("expired")
 }
 
+/** @since 0.1.0 */
+export const videoJobList: Video.JobList = {
+  data: [videoJobs.completed, videoJobs.failed],
+  has_more: false
+}
+
 function job<S extends Video.Status>(status: S): Video.Job & { readonly status: S } {
   return {
     id: videoId,

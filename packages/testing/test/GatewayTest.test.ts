@@ -14,6 +14,7 @@ import {
   Models,
   Providers,
   RetryPolicy,
+  Video,
   VideoModels,
   Webhooks
 } from "@model-gateway/core"
@@ -84,6 +85,11 @@ const operations: {
     call: (gateway) => Stream.mkUint8Array(gateway.fileContent(Samples.fileId)),
     answer: Samples.wav,
     result: Samples.wav
+  },
+  listVideos: {
+    call: using(Video.list({ status: "completed" })),
+    answer: Samples.videoJobList,
+    result: Samples.videoJobList
   },
   getVideo: {
     call: (gateway) => gateway.getVideo(Samples.videoId, { wait: "2500 millis" }),

@@ -50,6 +50,7 @@ const schemas = {
   transcriptionVerboseResponse: Transcription.Response,
   videoRequest: Video.Request,
   videoJob: Video.Job,
+  videoJobList: Video.JobList,
   deletion: Files.Deletion,
   file: Files.File,
   fileList: Files.FileList,

@@ -4,8 +4,8 @@
  * Specification: "5. POST `/videos`", "Video job", "States and transitions".
  */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
-import { NotFound, phrases, Unauthorized } from "@model-gateway/core/GatewayError"
-import { isFinal, type Request, type Status } from "@model-gateway/core/Video"
+import { Forbidden, NotFound, phrases, Unauthorized } from "@model-gateway/core/GatewayError"
+import { isFinal, type ListOptions, type Request, type Status } from "@model-gateway/core/Video"
 import { Duration, Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
@@ -163,6 +163,19 @@ const make = Effect.gen(function* () {
       })
   )
 
+  const list = Effect.fnUntraced(function* ({ after, limit, status, workspace_id }: ListOptions) {
+    const caller = yield* currentCaller
+    const workspace = yield* orUnavailable(workspaces.resolve(caller.key, workspace_id)).pipe(
+      Effect.catchTag("NotAMember", (refusal) =>
+        Effect.fail(new Forbidden({ error: { message: `${phrases[403]}: ${refusal.message}` } }))
+      )
+    )
+    const { hasMore, items } = yield* orUnavailable(
+      jobs.list(workspace.id, { status, ephemeralHash: limitedTo(caller) }, { after, limit })
+    )
+    return { data: items.map(toWire), has_more: hasMore }
+  })
+
   /** The wait ends when its key expires or is revoked. */
   const stillAuthorized = Effect.flatMap(currentCaller, (caller) =>
     orUnavailable(keys.refresh(caller)).pipe(
@@ -226,14 +239,15 @@ const make = Effect.gen(function* () {
     return toWire(job)
   })
 
-  return { submit, find, get, content, cancel }
+  return { submit, list, find, get, content, cancel }
 })
 
 /** The `videos` group of the contract. */
 export const layer = HttpApiBuilder.group(GatewayApi, "videos", (handlers) =>
-  Effect.map(make, ({ cancel, content, find, get, submit }) =>
+  Effect.map(make, ({ cancel, content, find, get, list, submit }) =>
     handlers
       .handle("submitVideo", ({ headers, payload }) => submit(payload, headers["idempotency-key"]))
+      .handle("listVideos", ({ query }) => list(query))
       .handle("getVideo", ({ params, query }) => handle(find(params.id), (job) => get(job, query.wait)))
       .handle("videoContent", ({ params, query, request }) =>
         handle(find(params.id), (job) => content(request, job, query.index ?? 0))

@@ -2,7 +2,7 @@
  * The rows of video jobs: submitting and reading them. `VideoTransitions` has everything that
  * changes them later.
  */
-import type { Request } from "@model-gateway/core/Video"
+import type { Request, Status } from "@model-gateway/core/Video"
 import { Clock, Context, Duration, Effect, Layer, Schema } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -10,6 +10,7 @@ import type { Accounting } from "../accounting/Accounting.ts"
 import type { Outbox } from "../events/Outbox.ts"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import * as Dialect from "../storage/sql/Dialect.ts"
+import * as Page from "../storage/sql/Page.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import * as JobStatus from "./JobStatus.ts"
 import { type Candidate, CandidatesJson, isOwn } from "./VideoCandidate.ts"
@@ -36,6 +37,13 @@ export interface SubmitVideo {
   readonly lifetime: Duration.Duration
 }
 
+/** Selects jobs of a list. */
+export interface Filter {
+  readonly status?: Status | undefined
+  /** Those that this ephemeral key submitted. */
+  readonly ephemeralHash?: string | undefined
+}
+
 /** What the reservation of a new job needs. */
 export interface NewJob {
   readonly jobId: string
@@ -57,6 +65,15 @@ export class VideoJobs extends Context.Service<
       withinTransaction?: (job: VideoJob) => Effect.Effect<void, E2, R2>
     ) => Effect.Effect<VideoJob, E | E2 | StorageError, R | R2>
     readonly get: (workspaceId: string, id: string) => Effect.Effect<VideoJob, VideoJobNotFound | StorageError>
+    /**
+     * The jobs of a workspace, newest first. Identifiers start with their time, so a page follows
+     * `after` even if that job no longer exists.
+     */
+    readonly list: (
+      workspaceId: string,
+      filter: Filter,
+      page: Page.Request
+    ) => Effect.Effect<Page.Page<VideoJob>, StorageError>
     /** A job of any workspace, or null. For workers. */
     readonly find: (id: string) => Effect.Effect<VideoJob | null, StorageError>
     /** The request of a job. Deleted when the job ends. */
@@ -153,6 +170,24 @@ export const make = Effect.gen(function* () {
     return row === undefined ? yield* new VideoJobNotFound({ id }) : fromRow(row)
   }, mapSqlError("VideoJobs.get"))
 
+  /** The few jobs of an ephemeral key are read by their own index, not by that of the status. */
+  const isIn = (status: Status, ofEphemeral: boolean) =>
+    ofEphemeral ? sql`status || '' = ${status}` : sql`status = ${status}`
+
+  const list = Effect.fn("VideoJobs.list")(function* (
+    workspaceId: string,
+    { ephemeralHash, status }: Filter,
+    { after, limit = 100 }: Page.Request
+  ) {
+    const rows = yield* sql`SELECT * FROM video_jobs WHERE ${sql.and([
+      sql`workspace_id = ${workspaceId}`,
+      ...(ephemeralHash === undefined ? [] : [sql`ephemeral_hash = ${ephemeralHash}`]),
+      ...(status === undefined ? [] : [isIn(status, ephemeralHash !== undefined)]),
+      ...(after === undefined ? [] : [sql`id < ${after}`])
+    ])} ORDER BY id DESC LIMIT ${limit + 1}`
+    return { items: rows.slice(0, limit).map(fromRow), hasMore: rows.length > limit }
+  }, mapSqlError("VideoJobs.list"))
+
   const find = Effect.fn("VideoJobs.find")(function* (id: string) {
     const [row] = yield* sql`SELECT * FROM video_jobs WHERE id = ${id}`
     return row === undefined ? null : fromRow(row)
@@ -182,6 +217,7 @@ export const make = Effect.gen(function* () {
     ...(yield* VideoTransitions.make({ get, requestOf })),
     submit,
     get,
+    list,
     find,
     requestOf,
     overdue,

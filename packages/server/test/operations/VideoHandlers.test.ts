@@ -1,6 +1,6 @@
 import { describe, expect, it, layer } from "@effect/vitest"
 import * as Generations from "@model-gateway/core/Generations"
-import { Job } from "@model-gateway/core/Video"
+import { Job, JobList } from "@model-gateway/core/Video"
 import {
   InputTooLarge,
   invalidRequest,
@@ -113,12 +113,15 @@ const follow = Effect.fnUntraced(function* (job: Job, key?: string) {
   return now
 })
 
+/** The number of workspaces that the tests made. */
+let made = 0
+
 /** A key in a workspace of its own with so many micro-credits. */
 const newKey = Effect.fnUntraced(function* (credits: number = 1_000_000) {
   const { workspace } = yield* TestGateway.TestGateway
   const { id: workspaceId, organizationId } = yield* (yield* WorkspaceStore).create(workspace.organizationId, {
     name: "other",
-    slug: "other"
+    slug: `other-${made++}`
   })
   if (credits > 0) yield* (yield* Accounting).addCredits(workspaceId, MicroCredits.make(credits))
   const { key, plain } = yield* (yield* KeyStore).create({ organizationId, workspaceId, name: "other" })
@@ -507,6 +510,44 @@ layer(gateway, { excludeTestServices: true })("videos over HTTP", (it) => {
       }
       expect((yield* ask(job.polling_url, { key: managementKey })).status).toBe(200)
       yield* refused(404, yield* ask("/api/v1/videos/video_none", { key: managementKey }))
+    })
+  )
+
+  it.effect("lists jobs newest first, by state, in pages, and those of the key's own workspace only", () =>
+    Effect.gen(function* () {
+      const { ask, managementKey } = yield* TestGateway.TestGateway
+      const { key, workspaceId } = yield* newKey(100_000_000)
+      const page = (query = "", asked: string = key) =>
+        Effect.flatMap(ask(`/api/v1/videos?${query}`, { key: asked }), ({ text }) =>
+          Schema.decodeUnknownEffect(Schema.fromJsonString(JobList))(text)
+        )
+      expect(yield* page()).toEqual({ data: [], has_more: false })
+      const ids: Array<string> = []
+      const jobs = yield* scripted(
+        rendering,
+        Effect.gen(function* () {
+          for (let count = 0; count < 3; count++) ids.unshift((yield* submit(film(), { key })).id)
+          return yield* Effect.forEach(ids, (id) => ask(`/api/v1/videos/${id}/cancel`, { method: "POST", key }))
+        })
+      )
+      const cancelled = yield* Effect.forEach(jobs, ({ text }) => decodeJob(text))
+      const idsOf = ({ data }: JobList) => data.map(({ id }) => id)
+
+      const all = yield* page()
+      expect([idsOf(all), all.has_more]).toEqual([ids, false])
+      expect((yield* page("status=cancelled")).data).toEqual(cancelled)
+      expect(idsOf(yield* page("status=expired"))).toEqual([])
+      const first = yield* page("limit=2")
+      expect([idsOf(first), first.has_more]).toEqual([ids.slice(0, 2), true])
+      const rest = yield* page(`limit=2&after=${ids[1]}`)
+      expect([idsOf(rest), rest.has_more]).toEqual([ids.slice(2), false])
+
+      // The other workspace of the organization, for its management key and for an ordinary key.
+      expect(idsOf(yield* page(`workspace_id=${workspaceId}`, managementKey))).toEqual(ids)
+      expect(idsOf(yield* page("", managementKey))).not.toContain(ids[0])
+      const { ordinaryKey } = yield* TestGateway.TestGateway
+      expect((yield* ask(`/api/v1/videos?workspace_id=${workspaceId}`, { key: ordinaryKey })).status).toBe(403)
+      expect((yield* ask("/api/v1/videos?status=done", { key })).status).toBe(400)
     })
   )
 

@@ -34,6 +34,7 @@ import * as videoAttempts from "./migrations/VideoAttempts.ts"
 import * as videoCandidates from "./migrations/VideoCandidates.ts"
 import * as videoHandles from "./migrations/VideoHandles.ts"
 import * as videoJobs from "./migrations/VideoJobs.ts"
+import * as videoLists from "./migrations/VideoLists.ts"
 import * as webhooks from "./migrations/Webhooks.ts"
 import * as workspaceIndex from "./migrations/WorkspaceIndex.ts"
 import * as workspaces from "./migrations/Workspaces.ts"
@@ -66,7 +67,8 @@ export const migrations = {
   "0023_guardrails": guardrails.migration,
   "0024_key_lists": keyLists.migration,
   "0025_credit_totals": creditTotals.migration,
-  "0026_workspaces": workspaces.migration
+  "0026_workspaces": workspaces.migration,
+  "0027_video_lists": videoLists.migration
 }
 
 /** Every table that the migrations create. */

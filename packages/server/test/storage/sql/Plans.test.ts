@@ -65,6 +65,9 @@ const spending = Effect.gen(function* () {
   yield* sure(ask(`/api/v1/videos/${job.id}/content`))
   const { id } = yield* decodeJob((yield* post("/api/v1/videos", { ...film, duration: 10 })).text)
   yield* sure(post(`/api/v1/videos/${id}/cancel`, {}))
+  for (const query of ["", "status=completed", `after=${id}`, `status=cancelled&after=${id}&limit=1`]) {
+    yield* sure(ask(`/api/v1/videos?${query}`))
+  }
 })
 
 const files = Effect.gen(function* () {
@@ -97,7 +100,13 @@ const managing = Effect.gen(function* () {
   }
   yield* guardrails.unassign(organizationId, guardrail.id, several)
   yield* guardrails.update(organizationId, guardrail.id, { name: "h" })
-  const { ephemeral, plain } = yield* ephemerals.create(parent, 60_000, { operations: ["listFiles"], ownFiles: true })
+  const { ephemeral, plain } = yield* ephemerals.create(parent, 60_000, {
+    operations: ["listFiles", "listVideos"],
+    ownFiles: true
+  })
+  for (const query of ["", "status=pending", "after=video_1"]) {
+    yield* sure(ask(`/api/v1/videos?${query}`, { key: Redacted.value(plain) }))
+  }
   yield* sure(ask("/api/v1/files", { key: Redacted.value(plain) }))
   yield* sure(ask("/api/v1/files?order=asc", { key: Redacted.value(plain) }))
   yield* sure(ask(`/api/v1/files?after=${yield* (yield* FileStore.FileStore).nextId}`, { key: Redacted.value(plain) }))
@@ -269,6 +278,14 @@ it.live("every statement uses a key or an index, and every index is used", () =>
       expect(pages.filter(({ step }) => step.includes("TEMP B-TREE"))).toEqual([])
       const placed = pages.filter(({ step }) => /\(created_at,(hash|id)\)[<>]\(\?,\?\)/.test(step))
       expect(new Set(placed.map(({ text }) => text))).toEqual(new Set(pages.map(({ text }) => text)))
+      // Video jobs are in the order of their identifiers.
+      const videos = steps.filter(({ text }) => /FROM video_jobs WHERE .* ORDER BY id DESC/.test(text))
+      expect(new Set(videos.map(({ text }) => text)).size).toBe(7)
+      for (const { step, text } of videos) {
+        const index = /ephemeral_hash/.test(text) ? "ephemeral" : /status = /.test(text) ? "status" : "newest"
+        expect(step).toContain(`USING INDEX video_jobs_${index} (workspace_id=?`)
+        expect([text, step.includes("id<?")]).toEqual([text, text.includes("id < ")])
+      }
       // A page at a position is read from an index in its order, and counted in an index alone. It
       // skips entries of the index, not rows.
       const positions = steps.filter(({ text }) => /\bOFFSET\b/.test(text))
