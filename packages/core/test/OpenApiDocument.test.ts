@@ -51,17 +51,10 @@ const bodies = operations.flatMap(({ operation }) =>
   )
 )
 
-/** Areas whose texts and examples are still to be written, by the names of their schemas. */
-const unfinished = /Workspace/
-
-/** The same areas, by the names of their groups. */
-const isUnfinished = ({ tags }: Node): boolean => String(listOf(tags)[0]) === "Workspaces"
-
 describe("the schemas", () => {
   it("have a name if they are a body", () => {
     const anonymous = bodies.filter(
-      ({ operation, schema }) =>
-        schema["$ref"] === undefined && schema["format"] !== "binary" && !isUnfinished(operation)
+      ({ operation, schema }) => schema["$ref"] === undefined && schema["format"] !== "binary"
     )
     expect(anonymous.map(({ operation }) => identifierOf(operation))).toEqual([])
   })
@@ -75,7 +68,7 @@ describe("the schemas", () => {
       const text = JSON.stringify(shape)
       places.set(text, [...(places.get(text) ?? []), at])
     })
-    expect([...places.values()].filter((each) => each.length > 1 && !unfinished.test(String(each)))).toEqual([])
+    expect([...places.values()].filter((each) => each.length > 1)).toEqual([])
   })
 
   it("refer only to what is there, and nothing is there without a use", () => {
@@ -133,7 +126,7 @@ describe("the schemas", () => {
 
   it("have a description", () => {
     const silent = Object.entries(components).filter(([, schema]) => nodeOf(schema)["description"] === undefined)
-    expect(silent.map(([name]) => name).filter((name) => !unfinished.test(name))).toEqual([])
+    expect(silent.map(([name]) => name)).toEqual([])
   })
 
   it("describe every field", () => {
@@ -150,7 +143,7 @@ describe("the schemas", () => {
           silent.push(`${at.slice(1).replaceAll(".properties.", ".")}.${name}`.replace(".properties.", "."))
       }
     })
-    expect(silent.filter((path) => !unfinished.test(path))).toEqual([])
+    expect(silent).toEqual([])
   })
 })
 
@@ -171,8 +164,7 @@ describe("every operation", () => {
   it("has a title of its own, a description and the kind of key that it requires", () => {
     const silent = operations.filter(
       ({ operation }) =>
-        !isUnfinished(operation) &&
-        (operation["summary"] === undefined || !/^(?!Requires)[^]+Requires a/.test(String(operation["description"])))
+        operation["summary"] === undefined || !/^(?!Requires)[^]+Requires a/.test(String(operation["description"]))
     )
     expect(silent.map(({ operation }) => identifierOf(operation))).toEqual([])
     const titles = operations.flatMap(({ operation: { summary } }) => (summary === undefined ? [] : [summary]))
@@ -186,14 +178,14 @@ describe("every operation", () => {
       const silent = parts
         .flatMap(mediaOf)
         .some(({ media, type }) => type === "application/json" && media["example"] === undefined)
-      return silent && !isUnfinished(operation) ? [identifierOf(operation)] : []
+      return silent ? [identifierOf(operation)] : []
     })
     expect(without).toEqual([])
   })
 
   it("describes its parameters", () => {
     const silent = operations.flatMap(({ operation }) =>
-      (isUnfinished(operation) ? [] : listOf(operation["parameters"]))
+      listOf(operation["parameters"])
         .map(nodeOf)
         .filter(({ description }) => description === undefined)
         .map(({ name }) => `${identifierOf(operation)}.${String(name)}`)
