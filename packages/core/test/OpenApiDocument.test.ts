@@ -53,9 +53,7 @@ const bodies = operations.flatMap(({ operation }) =>
 
 describe("the schemas", () => {
   it("have a name if they are a body", () => {
-    const anonymous = bodies.filter(
-      ({ operation, schema }) => schema["$ref"] === undefined && schema["format"] !== "binary"
-    )
+    const anonymous = bodies.filter(({ schema }) => schema["$ref"] === undefined && schema["format"] !== "binary")
     expect(anonymous.map(({ operation }) => identifierOf(operation))).toEqual([])
   })
 
