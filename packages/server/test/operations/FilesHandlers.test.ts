@@ -8,6 +8,9 @@ import { KeyStore } from "../../src/access/KeyStore.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
 import * as TestGateway from "../TestGateway.ts"
 
+/** Workspaces of one organization have different slugs. */
+let slugs = 0
+
 const Envelope = Schema.fromJsonString(
   Schema.Struct({
     error: Schema.Struct({
@@ -84,7 +87,7 @@ const strangerKey = Effect.gen(function* () {
   const { workspace } = yield* TestGateway.TestGateway
   const { id: workspaceId, organizationId } = yield* (yield* WorkspaceStore).create(workspace.organizationId, {
     name: "other",
-    slug: "other"
+    slug: `other-${slugs++}`
   })
   const { plain } = yield* (yield* KeyStore).create({ organizationId, workspaceId, name: "other" })
   return { key: Redacted.value(plain), workspaceId }

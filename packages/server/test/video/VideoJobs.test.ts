@@ -11,6 +11,9 @@ import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
 import { charge, holding, layer, makeUpstream, payer, submit } from "./TestVideo.ts"
 import * as TestLedger from "../accounting/TestLedger.ts"
 
+/** Workspaces of one organization have different slugs. */
+let slugs = 0
+
 const output = { object_key: "videos/x-0", bytes: 7, sha256: "00" }
 
 const money = Effect.fnUntraced(function* (workspaceId: string) {
@@ -242,7 +245,7 @@ const Sequence = Schema.Array(Schema.Struct({ move: Schema.Literals(moves), isLa
 const newPayer = Effect.gen(function* () {
   const workspaces = yield* WorkspaceStore
   const { organizationId } = yield* workspaces.ensureDefault()
-  const { id: workspaceId } = yield* workspaces.create(organizationId, { name: "w", slug: "w" })
+  const { id: workspaceId } = yield* workspaces.create(organizationId, { name: "w", slug: `w${slugs++}` })
   yield* (yield* Accounting).addCredits(workspaceId, MicroCredits.make(1_000_000))
   const { keyHash } = yield* payer()
   return { keyHash, workspaceId, guardrailId: null }
