@@ -32,6 +32,10 @@ Send your key as \`Authorization: Bearer <API_KEY>\`. Requests and responses are
 otherwise. Times are ISO 8601 in UTC. Money is in credits; 1 credit is 1 USD. Unknown fields of a request are ignored,
 and responses may get new fields.
 
+Ordinary keys (\`mg_sk_…\`) call models and spend credits. Management keys (\`mg_mk_…\`) manage keys, guardrails,
+workspaces and destinations, and cannot spend. Ephemeral keys (\`mg_ek_…\`) live for at most 15 minutes, count as ordinary
+keys and spend from their parent's budget. A missing, malformed or unknown key is a 401, and a key of the wrong kind a 403.
+
 Every error has the same envelope, with the status in \`error.code\`. Every response has an \`x-request-id\`.`.replace(
     /(?<!\n)\n(?!\n)/g,
     " "
@@ -41,8 +45,7 @@ const bearer: Node = {
   type: "http",
   scheme: "bearer",
   bearerFormat: "mg_sk_… | mg_mk_… | mg_ek_…",
-  description:
-    "An API key. Ordinary keys (`mg_sk_…`) call models and spend credits. Management keys (`mg_mk_…`) manage keys, guardrails, workspaces and destinations, and cannot spend. Ephemeral keys (`mg_ek_…`) live for at most 15 minutes, count as ordinary keys and spend from their parent's budget. A missing, malformed or unknown key is a 401, and a key of the wrong kind a 403."
+  description: "An API key."
 }
 
 const options: OpenApi.FromApiOptions = { referencePolicy: Components.referencePolicy }
