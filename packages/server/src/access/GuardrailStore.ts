@@ -133,8 +133,7 @@ const assignedKeyRow = (row: Row): AssignedKey => ({
   label: Dialect.text(row, "label"),
   guardrailId: Dialect.text(row, "guardrail_id"),
   assignedBy: Dialect.textOrNull(row, "guardrail_assigned_by"),
-  // An earlier release did not store it, and changed `updated_at` when it assigned.
-  assignedAt: Dialect.intOrNull(row, "guardrail_assigned_at") ?? Dialect.int(row, "updated_at")
+  assignedAt: Dialect.int(row, "guardrail_assigned_at")
 })
 
 /** Makes the store over the database in the context. */
@@ -144,7 +143,7 @@ export const make = Effect.gen(function* () {
   const cache = yield* KeyCache
   const columns = sql.literal(guardrailColumns)
   const assignedKeyColumns = sql.literal(
-    "k.hash, k.name, k.label, k.guardrail_id, k.guardrail_assigned_by, k.guardrail_assigned_at, k.updated_at"
+    "k.hash, k.name, k.label, k.guardrail_id, k.guardrail_assigned_by, k.guardrail_assigned_at"
   )
 
   const find = Effect.fnUntraced(function* (organizationId: string, id: string) {

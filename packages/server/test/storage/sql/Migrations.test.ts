@@ -78,6 +78,17 @@ it.effect("a database from before ephemeral keys is upgraded, and keeps its data
   })
 )
 
+it.effect("a key that had a guardrail before times were stored was assigned when it was last changed", () =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    yield* earlier("0022_usage_days")
+    yield* sql`INSERT INTO guardrails (id, organization_id, name, created_at, updated_at) VALUES ('g', 'o', 'g', 0, 0)`
+    yield* sql`UPDATE keys SET guardrail_id = 'g', updated_at = 7`
+    yield* Migrations.run
+    expect(yield* sql`SELECT guardrail_assigned_at FROM keys`).toMatchObject([{ guardrail_assigned_at: 7 }])
+  }).pipe(Effect.provide(Layer.fresh(Layer.merge(SqliteClient.layer({ filename: ":memory:" }), layerWebCrypto))))
+)
+
 it.effect("an upstream's job id becomes a JSON string, which jobs read as their handle", () =>
   Effect.gen(function* () {
     const sql = yield* SqlClient

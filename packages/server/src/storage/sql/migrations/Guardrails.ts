@@ -17,6 +17,8 @@ export const migration = Effect.gen(function* () {
   yield* sql`CREATE INDEX guardrails_workspace ON guardrails (workspace_id, organization_id, created_at, id) WHERE workspace_id IS NOT NULL`
   yield* sql`ALTER TABLE keys ADD COLUMN guardrail_assigned_at BIGINT`
   yield* sql`ALTER TABLE keys ADD COLUMN guardrail_assigned_by TEXT`
+  // An assignment changes `updated_at`, so it is the best time known of the existing ones.
+  yield* sql`UPDATE keys SET guardrail_assigned_at = updated_at WHERE guardrail_id IS NOT NULL`
   yield* sql`DROP INDEX keys_guardrail`
   yield* sql`CREATE INDEX keys_guardrail ON keys (guardrail_id, guardrail_assigned_at, hash) WHERE guardrail_id IS NOT NULL`
   yield* sql`CREATE INDEX keys_guarded ON keys (organization_id, guardrail_assigned_at, hash, guardrail_id) WHERE guardrail_id IS NOT NULL`
