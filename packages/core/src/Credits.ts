@@ -33,12 +33,12 @@ export const Credits = Schema.Struct({
 export type Credits = { [Field in keyof typeof Credits.Type]: (typeof Credits.Type)[Field] }
 
 /**
- * The credits.
+ * The response: the credits under `data`.
  *
  * @since 0.1.0
  */
 export const Response = Schema.Struct({
-  /** The credits. */
+  /** The credits that were added and used. */
   data: Credits
 })
 
@@ -46,8 +46,9 @@ export const Response = Schema.Struct({
 export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
 
 /**
- * GET `/credits`: 200, or one of 400 401 403 500. The credits of the whole organization, or of one
- * of its workspaces.
+ * GET `/credits`: 200, or one of 400 401 403 500.
+ *
+ * Returns the credits of the whole organization, or of one of its workspaces.
  *
  * @since 0.1.0
  */

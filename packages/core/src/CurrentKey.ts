@@ -87,13 +87,16 @@ export const KeyRecord = Schema.Struct({
   usage_weekly: Schema.Finite,
   /** Credits that the key has spent in this UTC month. */
   usage_monthly: Schema.Finite,
-  /** What requests with the caller's own provider keys would have cost since then, in credits. */
+  /**
+   * What requests with the caller's own provider keys would have cost since the key was created, in
+   * credits.
+   */
   byok_usage: Schema.Finite,
-  /** The same, on this UTC day. */
+  /** As `byok_usage`, on this UTC day. */
   byok_usage_daily: Schema.Finite,
-  /** The same, in this UTC week. */
+  /** As `byok_usage`, in this UTC week. */
   byok_usage_weekly: Schema.Finite,
-  /** The same, in this UTC month. */
+  /** As `byok_usage`, in this UTC month. */
   byok_usage_monthly: Schema.Finite,
   /** Whether the operator marked the key as one of the free tier. It has no other effect. */
   is_free_tier: Schema.Boolean,
@@ -105,9 +108,9 @@ export const KeyRecord = Schema.Struct({
   creator_user_id: Schema.NullOr(Schema.String),
   /** When the key expires. Null: never. */
   expires_at: Schema.NullOr(Timestamp),
-  /** The key's workspace, whose credits it spends. This gateway never answers null. */
+  /** The key's workspace, whose credits it spends. Never null from this gateway. */
   workspace_id: Schema.NullOr(Schema.String),
-  /** The organization that the workspace belongs to. This gateway never answers null. */
+  /** The organization that the workspace belongs to. Never null from this gateway. */
   organization_id: Schema.NullOr(Schema.String),
   /** The regions that may process the key's data. Always empty: any region may. */
   allowed_data_regions: Schema.Array(Schema.String),

@@ -72,11 +72,11 @@ export const Key = Schema.Struct({
    * credits.
    */
   byok_usage: Schema.Finite,
-  /** The same, on this UTC day. */
+  /** As `byok_usage`, on this UTC day. */
   byok_usage_daily: Schema.Finite,
-  /** The same, in this UTC week. */
+  /** As `byok_usage`, in this UTC week. */
   byok_usage_weekly: Schema.Finite,
-  /** The same, in this UTC month. */
+  /** As `byok_usage`, in this UTC month. */
   byok_usage_monthly: Schema.Finite,
   /** The guardrail that the key is assigned to. Null: none. */
   guardrail_id: Schema.NullOr(Schema.String),
@@ -139,7 +139,10 @@ export const CreateRequest = Schema.Struct({
    * If true, the key can manage keys, guardrails and workspaces but cannot spend. Default: false.
    */
   is_management_key: Schema.optionalKey(Schema.Boolean),
-  /** Spending limit in credits: 0 to 1,000,000,000. Default: null, no limit. */
+  /**
+   * Spending limit in credits: 0 to 1,000,000,000, with at most six decimal places. Default: null,
+   * no limit.
+   */
   limit: Schema.optionalKey(SpendingLimit),
   /** The period after which the limit resets. Default: null, it never resets. */
   limit_reset: Schema.optionalKey(Schema.NullOr(LimitReset)),
@@ -188,7 +191,10 @@ export const UpdateRequest = Schema.Struct({
   name: Schema.optionalKey(Name),
   /** True switches the key and its ephemeral keys off, false switches them on again. */
   disabled: Schema.optionalKey(Schema.Boolean),
-  /** The new spending limit in credits: 0 to 1,000,000,000. Null removes the limit. */
+  /**
+   * The new spending limit in credits: 0 to 1,000,000,000, with at most six decimal places. Null
+   * removes the limit.
+   */
   limit: Schema.optionalKey(SpendingLimit),
   /** The new period after which the limit resets. Null: it never resets. */
   limit_reset: Schema.optionalKey(Schema.NullOr(LimitReset)),
@@ -312,8 +318,11 @@ const exampleOf = () =>
   }) satisfies typeof Key.Encoded
 
 /**
- * POST `/keys`: 201, or one of 400 401 403 404 500. Management keys only, like all of `/keys`
- * except `/keys/ephemeral`. Supports `Idempotency-Key`: a repeated request returns the same key.
+ * POST `/keys`: 201, or one of 400 401 403 404 500.
+ *
+ * Creates a key. Only this response contains its secret text. Supports `Idempotency-Key`: a
+ * repeated request returns the same key. Management keys only, like all of `/keys` except
+ * `/keys/ephemeral`.
  *
  * @since 0.1.0
  */
@@ -379,8 +388,10 @@ export const createEphemeralKeyEndpoint = Operation.endpoint(createEphemeralKey,
 }))
 
 /**
- * GET `/keys`: 200, or one of 400 401 403 404 500. Newest first. Disabled keys are listed only with
- * `include_disabled`, ephemeral keys only when `parent_hash` names their parent.
+ * GET `/keys`: 200, or one of 400 401 403 404 500.
+ *
+ * Lists keys, newest first. Disabled keys are listed only with `include_disabled`, ephemeral keys
+ * only when `parent_hash` names their parent.
  *
  * @since 0.1.0
  */
@@ -416,8 +427,9 @@ export const listKeysEndpoint = Operation.endpoint(listKeys, () => ({
 }))
 
 /**
- * GET `/keys/{hash}`: 200, or one of 400 401 403 404 500. Returns a key's record, without its secret
- * text.
+ * GET `/keys/{hash}`: 200, or one of 400 401 403 404 500.
+ *
+ * Returns a key's record, without its secret text.
  *
  * @since 0.1.0
  */
@@ -442,8 +454,10 @@ export const getKeyEndpoint = Operation.endpoint(getKey, () => ({
 }))
 
 /**
- * PATCH `/keys/{hash}`: 200, or one of 400 401 403 404 500. Changing an ephemeral key is a 400: its
- * properties come from its parent.
+ * PATCH `/keys/{hash}`: 200, or one of 400 401 403 404 500.
+ *
+ * Changes the given fields of a key. Changing an ephemeral key is a 400: its properties come from
+ * its parent.
  *
  * @since 0.1.0
  */
@@ -473,8 +487,9 @@ export const updateKeyEndpoint = Operation.endpoint(updateKey, () => ({
 }))
 
 /**
- * DELETE `/keys/{hash}`: 200, or one of 400 401 403 404 500. The key and its ephemeral keys stop
- * working at once.
+ * DELETE `/keys/{hash}`: 200, or one of 400 401 403 404 500.
+ *
+ * Deletes a key permanently. The key and its ephemeral keys stop working at once.
  *
  * @since 0.1.0
  */
