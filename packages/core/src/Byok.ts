@@ -11,7 +11,8 @@
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { ByokKeyId, Decimal, Timestamp, WorkspaceId, WorkspaceScope } from "./Identifiers.ts"
+import type { OffsetPageOptions } from "./GatewayClient.ts"
+import { ByokKeyId, OffsetPage, Timestamp, WorkspaceId, WorkspaceScope } from "./Identifiers.ts"
 import { call } from "./internal/call.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
 import { managementErrors } from "./internal/errorSets.ts"
@@ -254,10 +255,7 @@ export const listByokKeysEndpoint = Operation.endpoint(listByokKeys, () => ({
     ...WorkspaceScope,
     /** Only the keys for this provider. */
     provider: Schema.optionalKey(ProviderName),
-    /** The number of keys to skip. Default: 0. */
-    offset: Schema.optionalKey(Decimal.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: 1_000_000 }))),
-    /** 1 to 100. Default: 50. */
-    limit: Schema.optionalKey(Decimal.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: 100 })))
+    ...OffsetPage
   },
   reference: {
     summary: "List provider keys",
@@ -353,11 +351,9 @@ export const deleteByokKeyEndpoint = Operation.endpoint(deleteByokKey, () => ({
  *
  * @since 0.1.0
  */
-export interface ListOptions {
+export interface ListOptions extends OffsetPageOptions {
   readonly workspace_id?: string | undefined
   readonly provider?: string | undefined
-  readonly offset?: number | undefined
-  readonly limit?: number | undefined
 }
 
 /**

@@ -10,7 +10,8 @@
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { Decimal, FreeForm, KeyHash, Name, Timestamp, WorkspaceId, WorkspaceScope } from "./Identifiers.ts"
+import type { OffsetPageOptions } from "./GatewayClient.ts"
+import { FreeForm, KeyHash, Name, OffsetPage, Timestamp, WorkspaceId, WorkspaceScope } from "./Identifiers.ts"
 import { isMaxBytes, isMaxItems } from "./internal/bounds.ts"
 import { call } from "./internal/call.ts"
 import { managementErrors } from "./internal/errorSets.ts"
@@ -370,10 +371,7 @@ export const listDestinations = Operation.make("listDestinations", "GET", "/obse
 export const listDestinationsEndpoint = Operation.endpoint(listDestinations, () => ({
   query: {
     ...WorkspaceScope,
-    /** The number of destinations to skip. Default: 0. */
-    offset: Schema.optionalKey(Decimal.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: 1_000_000 }))),
-    /** 1 to 100. Default: 50. */
-    limit: Schema.optionalKey(Decimal.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: 100 })))
+    ...OffsetPage
   },
   reference: {
     summary: "List destinations",
@@ -470,10 +468,8 @@ export const deleteDestinationEndpoint = Operation.endpoint(deleteDestination, (
  *
  * @since 0.1.0
  */
-export interface ListOptions {
+export interface ListOptions extends OffsetPageOptions {
   readonly workspace_id?: string | undefined
-  readonly offset?: number | undefined
-  readonly limit?: number | undefined
 }
 
 /**

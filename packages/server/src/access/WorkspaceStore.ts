@@ -13,6 +13,7 @@ import type { Key } from "./Key.ts"
 import { KeyStore } from "./KeyStore.ts"
 import * as Change from "../internal/Change.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
+import * as Page from "../storage/sql/Page.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import { type Workspace, WorkspaceNotFound, workspaceRow } from "./Workspace.ts"
 import * as WorkspaceRemoval from "./WorkspaceRemoval.ts"
@@ -91,11 +92,11 @@ export class WorkspaceStore extends Context.Service<
      * for the operator.
      */
     readonly find: (id: string) => Effect.Effect<Workspace, WorkspaceNotFound | StorageError>
-    /** In the order of creation, and the number of all. */
+    /** In the order of creation. */
     readonly list: (
       organizationId: string,
-      page: { readonly offset: number; readonly limit: number }
-    ) => Effect.Effect<{ readonly items: ReadonlyArray<Workspace>; readonly total: number }, StorageError>
+      request?: Page.OffsetRequest
+    ) => Effect.Effect<Page.CountedPage<Workspace>, StorageError>
     readonly create: (
       organizationId: string,
       input: CreateWorkspace
@@ -217,13 +218,10 @@ export const make = Effect.gen(function* () {
     mapSqlError("WorkspaceStore.create")
   )
 
-  const list = Effect.fn("WorkspaceStore.list")(function* (
-    organizationId: string,
-    { limit, offset }: { readonly offset: number; readonly limit: number }
-  ) {
+  const list = Effect.fn("WorkspaceStore.list")(function* (organizationId: string, request?: Page.OffsetRequest) {
     // At most maxPerOrganization rows.
-    const rows = yield* allOf(organizationId)
-    return { items: rows.slice(offset, offset + limit).map(workspaceRow), total: rows.length }
+    const { items, totalCount } = Page.ofAll(yield* allOf(organizationId), request)
+    return { items: items.map(workspaceRow), totalCount }
   }, mapSqlError("WorkspaceStore.list"))
 
   const update = Effect.fn("WorkspaceStore.update")(

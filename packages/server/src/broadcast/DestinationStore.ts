@@ -14,6 +14,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { EventLog } from "../storage/sql/EventLog.ts"
+import * as Page from "../storage/sql/Page.ts"
 import { ProcessInstance } from "../storage/sql/ProcessInstance.ts"
 import * as SealedJson from "../access/SealedJson.ts"
 import type { Vault } from "../access/Vault.ts"
@@ -54,11 +55,11 @@ export class DestinationStore extends Context.Service<
     /** The first event that the destination gets is the next one that is written. */
     readonly create: (input: CreateDestination) => Effect.Effect<Destination, TooManyDestinations | StorageError>
     readonly get: (organizationId: string, id: string) => Effect.Effect<Destination, DestinationNotFound | StorageError>
-    /** Newest first, and the number of all. */
+    /** Newest first. */
     readonly list: (
       workspaceId: string,
-      page: { readonly offset: number; readonly limit: number }
-    ) => Effect.Effect<{ readonly items: ReadonlyArray<Destination>; readonly total: number }, StorageError>
+      request?: Page.OffsetRequest
+    ) => Effect.Effect<Page.CountedPage<Destination>, StorageError>
     /** `change` makes the new settings. A destination that is enabled again gets no old events. */
     readonly update: <E>(
       organizationId: string,
@@ -173,14 +174,12 @@ export const make = Effect.gen(function* () {
     return yield* insert(id, input, columns)
   }, mapSqlError("DestinationStore.create"))
 
-  const list = Effect.fn("DestinationStore.list")(function* (
-    workspaceId: string,
-    { limit, offset }: { readonly offset: number; readonly limit: number }
-  ) {
+  const list = Effect.fn("DestinationStore.list")(function* (workspaceId: string, request?: Page.OffsetRequest) {
     // At most maxPerWorkspace rows.
     const rows = yield* sql`SELECT * FROM destinations WHERE workspace_id = ${workspaceId}
       ORDER BY created_at DESC, id DESC`
-    return { items: yield* Effect.forEach(rows.slice(offset, offset + limit), fromRow), total: rows.length }
+    const { items, totalCount } = Page.ofAll(rows, request)
+    return { items: yield* Effect.forEach(items, fromRow), totalCount }
   }, mapSqlError("DestinationStore.list"))
 
   const update = <E>(

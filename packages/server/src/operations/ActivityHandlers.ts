@@ -1,17 +1,16 @@
 /** GET `/activity`. */
 import type * as WireActivity from "@model-gateway/core/Activity"
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
-import { Forbidden, phrases } from "@model-gateway/core/GatewayError"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { Clock, Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { currentCaller } from "../access/Caller.ts"
-import { WorkspaceStore } from "../access/WorkspaceStore.ts"
 import { Activity, type DaySums } from "../accounting/Activity.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import { invalid } from "../http/Issues.ts"
 import * as Timestamp from "../http/Timestamp.ts"
 import * as Periods from "../internal/Periods.ts"
+import * as CallerWorkspace from "./CallerWorkspace.ts"
 
 /** The days before the current one that are listed by default. */
 const daysBefore = 30
@@ -34,7 +33,7 @@ const toItem = (sums: DaySums): WireActivity.Item => ({
 
 const make = Effect.gen(function* () {
   const activity = yield* Activity
-  const workspaces = yield* WorkspaceStore
+  const workspaceOf = yield* CallerWorkspace.make
 
   const list = Effect.fnUntraced(function* ({
     api_key_hash,
@@ -47,13 +46,7 @@ const make = Effect.gen(function* () {
     if (user_id !== undefined) {
       return yield* invalid([{ path: "user_id", message: "Requests belong to API keys: use api_key_hash" }])
     }
-    if (workspace_id !== undefined) {
-      yield* orUnavailable(workspaces.resolve(key, workspace_id)).pipe(
-        Effect.catchTag("NotAMember", (refusal) =>
-          Effect.fail(new Forbidden({ error: { message: `${phrases[403]}: ${refusal.message}` } }))
-        )
-      )
-    }
+    if (workspace_id !== undefined) yield* workspaceOf(workspace_id)
     const today = Periods.startOfDay(yield* Clock.currentTimeMillis)
     const day = date === undefined ? undefined : Date.parse(date)
     const days = yield* orUnavailable(

@@ -1,7 +1,7 @@
 /** `/byok`: the provider keys that callers store. */
 import type * as Byok from "@model-gateway/core/Byok"
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
-import { Forbidden, NotFound, phrases } from "@model-gateway/core/GatewayError"
+import { NotFound, phrases } from "@model-gateway/core/GatewayError"
 import { Effect, Redacted } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { currentCaller } from "../access/Caller.ts"
@@ -12,12 +12,13 @@ import {
   ProviderKeys,
   type UpdateProviderKey
 } from "../access/ProviderKeys.ts"
-import { WorkspaceStore } from "../access/WorkspaceStore.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import { invalid } from "../http/Issues.ts"
 import * as Timestamp from "../http/Timestamp.ts"
 import * as FileProviders from "../objects/FileProviders.ts"
 import { ModelCatalogue } from "../routing/ModelCatalogue.ts"
+import * as Page from "../storage/sql/Page.ts"
+import * as CallerWorkspace from "./CallerWorkspace.ts"
 
 const toWire = (key: ProviderKey): Byok.ByokKey => ({
   id: key.id,
@@ -75,20 +76,11 @@ const organization = Effect.map(currentCaller, ({ key }) => key.organizationId)
 
 const make = Effect.gen(function* () {
   const keys = yield* ProviderKeys
-  const workspaces = yield* WorkspaceStore
+  const workspaceOf = yield* CallerWorkspace.make
   const known = providersOf(yield* ModelCatalogue, yield* FileProviders.FileProviders)
 
-  const scopeOf = Effect.fnUntraced(function* (workspaceId: string | undefined) {
-    const { key } = yield* currentCaller
-    return yield* orUnavailable(workspaces.resolve(key, workspaceId)).pipe(
-      Effect.catchTag("NotAMember", (refusal) =>
-        Effect.fail(new Forbidden({ error: { message: `${phrases[403]}: ${refusal.message}` } }))
-      )
-    )
-  })
-
   const create = Effect.fnUntraced(function* (request: typeof Byok.CreateRequest.Type) {
-    const { id, organizationId } = yield* scopeOf(request.workspace_id)
+    const { id, organizationId } = yield* workspaceOf(request.workspace_id)
     if (!known.includes(request.provider)) {
       return yield* invalid([{ path: "provider", message: `Expected one of ${known.join(", ")}` }])
     }
@@ -103,12 +95,13 @@ const make = Effect.gen(function* () {
   })
 
   const list = Effect.fnUntraced(function* (query: Byok.ListOptions) {
-    const { id } = yield* scopeOf(query.workspace_id)
-    const { limit = 50, offset = 0, provider } = query
+    const { id } = yield* workspaceOf(query.workspace_id)
     // A workspace has few keys, so reading them all is cheaper than an index for each filter.
     const all = yield* orUnavailable(keys.list(id))
+    const { provider } = query
     const matching = provider === undefined ? all : all.filter((key) => key.provider === provider)
-    return { data: matching.slice(offset, offset + limit).map(toWire), total_count: matching.length }
+    const { items, totalCount } = Page.ofAll(matching, query)
+    return { data: items.map(toWire), total_count: totalCount }
   })
 
   const get = Effect.fnUntraced(function* (id: string) {

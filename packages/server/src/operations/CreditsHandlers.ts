@@ -1,28 +1,21 @@
 /** GET `/credits`: the credits that were added and used. */
 import type * as Credits from "@model-gateway/core/Credits"
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
-import { Forbidden, phrases } from "@model-gateway/core/GatewayError"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { currentCaller } from "../access/Caller.ts"
-import { WorkspaceStore } from "../access/WorkspaceStore.ts"
 import { Accounting } from "../accounting/Accounting.ts"
 import { orUnavailable } from "../http/Failures.ts"
+import * as CallerWorkspace from "./CallerWorkspace.ts"
 
 const make = Effect.gen(function* () {
   const accounting = yield* Accounting
-  const workspaces = yield* WorkspaceStore
+  const workspaceOf = yield* CallerWorkspace.make
 
   const scopeOf = Effect.fnUntraced(function* (workspaceId: string | undefined) {
-    const { key } = yield* currentCaller
-    if (workspaceId === undefined) return { organizationId: key.organizationId }
-    const workspace = yield* orUnavailable(workspaces.resolve(key, workspaceId)).pipe(
-      Effect.catchTag("NotAMember", ({ message }) =>
-        Effect.fail(new Forbidden({ error: { message: `${phrases[403]}: ${message}` } }))
-      )
-    )
-    return { workspaceId: workspace.id }
+    if (workspaceId !== undefined) return { workspaceId: (yield* workspaceOf(workspaceId)).id }
+    return { organizationId: (yield* currentCaller).key.organizationId }
   })
 
   return Effect.fnUntraced(function* (workspaceId: string | undefined) {

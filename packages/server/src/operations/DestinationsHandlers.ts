@@ -2,12 +2,11 @@
 import type * as Destinations from "@model-gateway/core/Destinations"
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import type { BadRequest, Issue } from "@model-gateway/core/GatewayError"
-import { Forbidden, NotFound, phrases } from "@model-gateway/core/GatewayError"
+import { NotFound, phrases } from "@model-gateway/core/GatewayError"
 import { Effect, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { HttpApiBuilder } from "effect/http-api"
 import { currentCaller } from "../access/Caller.ts"
-import { WorkspaceStore } from "../access/WorkspaceStore.ts"
 import type { Destination, Options, Secrets, Settings } from "../broadcast/Destination.ts"
 import { DestinationNotFound, DestinationStore } from "../broadcast/DestinationStore.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
@@ -17,6 +16,7 @@ import * as OutboundUrl from "../http/OutboundUrl.ts"
 import * as Timestamp from "../http/Timestamp.ts"
 import * as WebhookSignature from "../http/WebhookSignature.ts"
 import * as Change from "../internal/Change.ts"
+import * as CallerWorkspace from "./CallerWorkspace.ts"
 
 /** What responses have in place of a secret. In a request it stands for the present value. */
 const mask = "********"
@@ -107,18 +107,9 @@ const found = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
 
 const make = Effect.gen(function* () {
   const store = yield* DestinationStore
-  const workspaces = yield* WorkspaceStore
+  const workspaceOf = yield* CallerWorkspace.make
   const random = yield* SecureRandom
   const { outboundExemptHosts } = yield* GatewayServerConfig
-
-  const workspaceOf = Effect.fnUntraced(function* (id: string | undefined) {
-    const { key } = yield* currentCaller
-    return yield* orUnavailable(workspaces.resolve(key, id)).pipe(
-      Effect.catchTag("NotAMember", () =>
-        Effect.fail(new Forbidden({ error: { message: `${phrases[403]}: this key is not a member of the workspace` } }))
-      )
-    )
-  })
 
   /** The settings after the request. */
   const changed = Effect.fnUntraced(function* (
@@ -186,9 +177,8 @@ const make = Effect.gen(function* () {
 
   const list = Effect.fnUntraced(function* (query: Destinations.ListOptions) {
     const workspace = yield* workspaceOf(query.workspace_id)
-    const page = { offset: query.offset ?? 0, limit: query.limit ?? 50 }
-    const { items, total } = yield* orUnavailable(store.list(workspace.id, page))
-    return { data: items.map(toWire), total_count: total }
+    const { items, totalCount } = yield* orUnavailable(store.list(workspace.id, query))
+    return { data: items.map(toWire), total_count: totalCount }
   })
 
   const get = Effect.fnUntraced(function* (id: string) {

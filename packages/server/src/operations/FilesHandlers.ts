@@ -5,7 +5,7 @@
  */
 import type { FileProvider, Order } from "@model-gateway/core/Files"
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
-import { Forbidden, NotFound, phrases } from "@model-gateway/core/GatewayError"
+import { NotFound, phrases } from "@model-gateway/core/GatewayError"
 import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
@@ -17,7 +17,8 @@ import * as BodyLimit from "../http/BodyLimit.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import { invalid } from "../http/Issues.ts"
 import * as Paging from "../http/Paging.ts"
-import { type Workspace, WorkspaceStore } from "../access/WorkspaceStore.ts"
+import type { Workspace } from "../access/WorkspaceStore.ts"
+import * as CallerWorkspace from "./CallerWorkspace.ts"
 import * as ContentResponse from "./ContentResponse.ts"
 import * as DeletionShape from "./DeletionShape.ts"
 import * as FileShape from "./FileShape.ts"
@@ -67,18 +68,8 @@ const make = Effect.gen(function* () {
   const services = { idempotency: yield* Idempotency, sql: yield* SqlClient }
   const files = yield* FileStore
   const objects = yield* ObjectStore
-  const workspaces = yield* WorkspaceStore
+  const scopeOf = yield* CallerWorkspace.make
   const atProvider = yield* ProviderFiles.make
-
-  /** The workspace of the request. Fails with a 403 if the caller is not a member of it. */
-  const scopeOf = Effect.fnUntraced(function* (workspaceId: string | undefined) {
-    const { key } = yield* currentCaller
-    return yield* orUnavailable(workspaces.resolve(key, workspaceId)).pipe(
-      Effect.catchTag("NotAMember", (refusal) =>
-        Effect.fail(new Forbidden({ error: { message: `${phrases[403]}: ${refusal.message}` } }))
-      )
-    )
-  })
 
   /** The files of the workspace that the caller may see. */
   const visible = (workspaceId: string) =>

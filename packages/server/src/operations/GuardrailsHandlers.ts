@@ -4,21 +4,19 @@
  * Specification: "6. POST /guardrails/{id}/assignments/keys", "Guardrail key assignment result".
  */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
-import type { BadRequest } from "@model-gateway/core/GatewayError"
-import { Forbidden, NotFound, phrases } from "@model-gateway/core/GatewayError"
+import { NotFound, phrases } from "@model-gateway/core/GatewayError"
 import type * as Guardrails from "@model-gateway/core/Guardrails"
-import { Effect, Option } from "effect"
+import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { currentCaller } from "../access/Caller.ts"
-import type { Key } from "../access/Key.ts"
-import { WorkspaceStore } from "../access/WorkspaceStore.ts"
 import { orUnavailable } from "../http/Failures.ts"
-import { invalid } from "../http/Issues.ts"
 import * as Timestamp from "../http/Timestamp.ts"
 import type * as Page from "../storage/sql/Page.ts"
 import type { Guardrail } from "../access/Guardrail.ts"
 import { type AssignedKey, GuardrailNotFound, GuardrailStore } from "../access/GuardrailStore.ts"
+import * as CallerWorkspace from "./CallerWorkspace.ts"
+import * as SpendingLimit from "./SpendingLimit.ts"
 
 /** The fields that this gateway cannot enforce. The contract refuses any other value. */
 const neutral = {
@@ -63,18 +61,6 @@ const toWire = (guardrail: Guardrail): Guardrails.Guardrail => ({
   updated_at: Timestamp.fromMillis(guardrail.updatedAt)
 })
 
-const uncountable = invalid([{ path: "limit_usd", message: "Expected credits in steps of a millionth" }])
-
-/** A limit from the wire. */
-const limitOf = (limit: number | null): Effect.Effect<MicroCredits.MicroCredits | null, BadRequest> =>
-  limit === null
-    ? Effect.succeed(null)
-    : Option.match(MicroCredits.exactly(limit), { onNone: () => Effect.fail(uncountable), onSome: Effect.succeed })
-
-const notAMember = new Forbidden({
-  error: { message: `${phrases[403]}: this key is not a member of the workspace` }
-})
-
 const missing = new NotFound({ error: { message: `${phrases[404]}: there is no such guardrail` } })
 
 const found = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
@@ -90,23 +76,17 @@ const organization = Effect.map(currentCaller, ({ key }) => key.organizationId)
 
 const make = Effect.gen(function* () {
   const guardrails = yield* GuardrailStore
-  const workspaces = yield* WorkspaceStore
-
-  const workspaceOf = (caller: Key, workspaceId: string | undefined) =>
-    orUnavailable(workspaces.resolve(caller, workspaceId)).pipe(
-      Effect.catchTag("NotAMember", () => Effect.fail(notAMember))
-    )
+  const workspaceOf = yield* CallerWorkspace.make
 
   const create = Effect.fnUntraced(function* (request: typeof Guardrails.CreateRequest.Type) {
-    const { key: caller } = yield* currentCaller
-    const workspace = yield* workspaceOf(caller, request.workspace_id)
+    const workspace = yield* workspaceOf(request.workspace_id)
     const guardrail = yield* orUnavailable(
       guardrails.create({
-        organizationId: caller.organizationId,
+        organizationId: workspace.organizationId,
         workspaceId: workspace.id,
         name: request.name,
         description: request.description,
-        limit: yield* limitOf(request.limit_usd ?? null),
+        limit: yield* SpendingLimit.fromWire("limit_usd", request.limit_usd ?? null),
         limitReset: request.reset_interval,
         allowedModels: request.allowed_models,
         ignoredModels: request.ignored_models,
@@ -121,9 +101,8 @@ const make = Effect.gen(function* () {
     workspace_id,
     ...page
   }: Page.OffsetRequest & { readonly workspace_id?: string }) {
-    const { key: caller } = yield* currentCaller
-    const workspace = workspace_id === undefined ? undefined : yield* workspaceOf(caller, workspace_id)
-    const filter = { organizationId: caller.organizationId, workspaceId: workspace?.id }
+    const workspace = workspace_id === undefined ? undefined : yield* workspaceOf(workspace_id)
+    const filter = { organizationId: yield* organization, workspaceId: workspace?.id }
     const { items, totalCount } = yield* orUnavailable(guardrails.list(filter, page))
     return { data: items.map(toWire), total_count: totalCount }
   })
@@ -136,7 +115,8 @@ const make = Effect.gen(function* () {
     const change = {
       ...(request.name === undefined ? {} : { name: request.name }),
       description: request.description,
-      limit: request.limit_usd === undefined ? undefined : yield* limitOf(request.limit_usd),
+      limit:
+        request.limit_usd === undefined ? undefined : yield* SpendingLimit.fromWire("limit_usd", request.limit_usd),
       limitReset: request.reset_interval,
       allowedModels: request.allowed_models,
       ignoredModels: request.ignored_models,

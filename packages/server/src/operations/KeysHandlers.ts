@@ -5,14 +5,12 @@
 import { Authorization } from "@model-gateway/core/Authorization"
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import type { KeyRecord } from "@model-gateway/core/CurrentKey"
-import type { BadRequest } from "@model-gateway/core/GatewayError"
 import { Forbidden, NotFound, phrases } from "@model-gateway/core/GatewayError"
 import * as Keys from "@model-gateway/core/Keys"
 import { Clock, DateTime, Effect, Option, Redacted, Schema } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { HttpApiBuilder } from "effect/http-api"
 import { SqlClient } from "effect/sql/SqlClient"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { currentCaller } from "../access/Caller.ts"
 import * as DerivedKey from "../access/DerivedKey.ts"
 import * as Budgets from "../accounting/Budgets.ts"
@@ -21,24 +19,16 @@ import * as IdempotentRequest from "../admission/IdempotentRequest.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import { invalid } from "../http/Issues.ts"
 import * as Timestamp from "../http/Timestamp.ts"
-import { WorkspaceStore } from "../access/WorkspaceStore.ts"
 import { type Descendant, EphemeralKeys } from "../access/EphemeralKeys.ts"
 import { endOf, type Key } from "../access/Key.ts"
 import * as KeyRecords from "../access/KeyRecords.ts"
 import { type KeyFilter, KeyStore } from "../access/KeyStore.ts"
 import type * as Page from "../storage/sql/Page.ts"
+import * as CallerWorkspace from "./CallerWorkspace.ts"
 import { handle } from "./Handler.ts"
+import * as SpendingLimit from "./SpendingLimit.ts"
 
 const invalidField = (path: string, message: string) => invalid([{ path, message }])
-
-/** A limit from the wire. */
-const limitOf = (limit: number | null): Effect.Effect<MicroCredits.MicroCredits | null, BadRequest> =>
-  limit === null
-    ? Effect.succeed(null)
-    : Option.match(MicroCredits.exactly(limit), {
-        onNone: () => Effect.fail(invalidField("limit", "Expected credits in steps of a millionth")),
-        onSome: Effect.succeed
-      })
 
 /** Parses an expiry time. It must be in the future: creating an expired key is a mistake. */
 const expiryOf = Effect.fnUntraced(function* (expiresAt: string | null) {
@@ -54,10 +44,7 @@ const expiryOf = Effect.fnUntraced(function* (expiresAt: string | null) {
   return millis
 })
 
-const ownText = invalidField(
-  "external.api_key",
-  "Expected no key: a caller cannot choose the text of a key, the service makes it"
-)
+const ownText = invalidField("external.api_key", "Expected no key: the service makes the text of every key")
 
 const missing = () => new NotFound({ error: { message: `${phrases[404]}: there is no such key` } })
 
@@ -107,7 +94,7 @@ const make = Effect.gen(function* () {
   const keys = yield* KeyStore
   const ephemerals = yield* EphemeralKeys
   const records = yield* KeyRecords.KeyRecords
-  const workspaces = yield* WorkspaceStore
+  const workspaceOf = yield* CallerWorkspace.make
 
   const toWire = (key: Key, descendants: ReadonlyMap<string, number>): Effect.Effect<Keys.Key> =>
     Effect.map(orUnavailable(records.of(key)), (record) => keyToWire(key, record, descendants.get(key.hash) ?? 0))
@@ -118,24 +105,17 @@ const make = Effect.gen(function* () {
   const found = (organizationId: string, hash: string) =>
     orUnavailable(keys.get(organizationId, hash)).pipe(Effect.catchTag("KeyNotFound", () => Effect.fail(missing())))
 
-  const workspaceOf = (caller: Key, workspaceId: string | undefined) =>
-    orUnavailable(workspaces.resolve(caller, workspaceId)).pipe(
-      Effect.catchTag("NotAMember", () =>
-        Effect.fail(new Forbidden({ error: { message: `${phrases[403]}: this key is not a member of the workspace` } }))
-      )
-    )
-
   const create = Effect.fnUntraced(function* (
     request: typeof Keys.CreateRequest.Type,
     idempotencyKey: string | undefined
   ) {
     const { key: caller } = yield* currentCaller
     const token = yield* HttpApiBuilder.securityDecode(Authorization.security.bearer)
-    const workspace = yield* workspaceOf(caller, request.workspace_id)
+    const workspace = yield* workspaceOf(request.workspace_id)
     const work = Effect.gen(function* () {
       if (request.external?.api_key !== undefined) return yield* ownText
       const expiresAt = yield* expiryOf(request.expires_at ?? null)
-      const limit = yield* limitOf(request.limit ?? null)
+      const limit = yield* SpendingLimit.fromWire("limit", request.limit ?? null)
       const salt = yield* DerivedKey.salt(random)
       const { key } = yield* orUnavailable(
         keys.create({
@@ -211,7 +191,7 @@ const make = Effect.gen(function* () {
     ...range
   }: Keys.ListOptions) {
     const { key: caller } = yield* currentCaller
-    const workspace = workspace_id === undefined ? undefined : yield* workspaceOf(caller, workspace_id)
+    const workspace = workspace_id === undefined ? undefined : yield* workspaceOf(workspace_id)
     const { organizationId } = caller
     if (parent_hash === undefined) {
       return yield* listOrdinary({ organizationId, workspaceId: workspace?.id, includeDisabled }, range)
@@ -237,7 +217,7 @@ const make = Effect.gen(function* () {
       disabled: request.disabled,
       limitReset: request.limit_reset,
       includeByokInLimit: request.include_byok_in_limit,
-      limit: request.limit === undefined ? undefined : yield* limitOf(request.limit),
+      limit: request.limit === undefined ? undefined : yield* SpendingLimit.fromWire("limit", request.limit),
       expiresAt: request.expires_at === undefined ? undefined : yield* expiryOf(request.expires_at)
     }
     const key = yield* orUnavailable(keys.update(organizationId, hash, change)).pipe(

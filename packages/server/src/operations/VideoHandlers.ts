@@ -4,13 +4,14 @@
  * Specification: "5. POST `/videos`", "Video job", "States and transitions".
  */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
-import { Forbidden, NotFound, phrases, Unauthorized } from "@model-gateway/core/GatewayError"
+import { NotFound, phrases, Unauthorized } from "@model-gateway/core/GatewayError"
 import { isFinal, type ListOptions, type Request, type Status } from "@model-gateway/core/Video"
 import { Duration, Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { currentCaller, limitedTo } from "../access/Caller.ts"
+import * as CallerWorkspace from "./CallerWorkspace.ts"
 import * as CallbackUrl from "./CallbackUrl.ts"
 import * as ContentResponse from "./ContentResponse.ts"
 import { handle } from "./Handler.ts"
@@ -77,6 +78,7 @@ const make = Effect.gen(function* () {
   const ownKeys = yield* OwnKeys.OwnKeys
   const signals = yield* VideoSignals
   const workspaces = yield* WorkspaceStore
+  const workspaceOf = yield* CallerWorkspace.make
   const { videos } = yield* GatewayServerConfig
 
   const submit = Effect.fnUntraced(function* (wanted: typeof Request.Type, idempotencyKey: string | undefined) {
@@ -165,11 +167,7 @@ const make = Effect.gen(function* () {
 
   const list = Effect.fnUntraced(function* ({ after, limit, status, workspace_id }: ListOptions) {
     const caller = yield* currentCaller
-    const workspace = yield* orUnavailable(workspaces.resolve(caller.key, workspace_id)).pipe(
-      Effect.catchTag("NotAMember", (refusal) =>
-        Effect.fail(new Forbidden({ error: { message: `${phrases[403]}: ${refusal.message}` } }))
-      )
-    )
+    const workspace = yield* workspaceOf(workspace_id)
     const { hasMore, items } = yield* orUnavailable(
       jobs.list(workspace.id, { status, ephemeralHash: limitedTo(caller) }, { after, limit })
     )

@@ -1,6 +1,6 @@
 /** Deliveries of webhooks, and the secrets that sign them. */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
-import { Forbidden, NotFound, phrases } from "@model-gateway/core/GatewayError"
+import { NotFound, phrases } from "@model-gateway/core/GatewayError"
 import type * as Webhooks from "@model-gateway/core/Webhooks"
 import { Duration, Effect, Redacted } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
@@ -12,6 +12,7 @@ import * as Timestamp from "../http/Timestamp.ts"
 import type { StorageError } from "../storage/sql/StorageError.ts"
 import { type Attempt, type Delivery, type DeliveryNotFound, DeliveryStore } from "../webhooks/DeliveryStore.ts"
 import { WebhookSecrets } from "../webhooks/WebhookSecrets.ts"
+import * as CallerWorkspace from "./CallerWorkspace.ts"
 
 const timeOrNull = (millis: number | null): string | null => (millis === null ? null : Timestamp.fromMillis(millis))
 
@@ -50,6 +51,7 @@ const make = Effect.gen(function* () {
   const store = yield* DeliveryStore
   const secrets = yield* WebhookSecrets
   const workspaces = yield* WorkspaceStore
+  const workspaceOf = yield* CallerWorkspace.make
 
   const rotate = Effect.fnUntraced(function* (
     ref: string,
@@ -70,12 +72,7 @@ const make = Effect.gen(function* () {
   })
 
   const list = Effect.fnUntraced(function* (query: Webhooks.ListOptions) {
-    const { key } = yield* currentCaller
-    const workspace = yield* orUnavailable(workspaces.resolve(key, query.workspace_id)).pipe(
-      Effect.catchTag("NotAMember", () =>
-        Effect.fail(new Forbidden({ error: { message: `${phrases[403]}: this key is not a member of the workspace` } }))
-      )
-    )
+    const workspace = yield* workspaceOf(query.workspace_id)
     const page = yield* Paging.known(
       orUnavailable(
         store.list(workspace.id, { ...query, jobId: query.video_id }, { after: query.after, limit: query.limit ?? 50 })

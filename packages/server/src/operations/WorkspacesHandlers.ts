@@ -92,9 +92,9 @@ const make = Effect.gen(function* () {
     return { data: toWire(made) }
   })
 
-  const list = Effect.fnUntraced(function* ({ limit = 50, offset = 0 }: OffsetPageOptions) {
-    const { items, total } = yield* orUnavailable(workspaces.list(yield* organization, { offset, limit }))
-    return { data: items.map(toWire), total_count: total }
+  const list = Effect.fnUntraced(function* (page: OffsetPageOptions) {
+    const { items, totalCount } = yield* orUnavailable(workspaces.list(yield* organization, page))
+    return { data: items.map(toWire), total_count: totalCount }
   })
 
   const get = Effect.fnUntraced(function* (id: string) {

@@ -121,12 +121,25 @@ export const readCounted = Effect.fnUntraced(function* <A, E>(
   { item, rows, total }: CountedList<A, E>,
   request: OffsetRequest | undefined
 ): Effect.fn.Return<CountedPage<A>, E> {
-  const limit = within(request?.limit ?? 50, 1, 100)
-  const offset = within(request?.offset ?? 0, 0, Number.MAX_SAFE_INTEGER)
+  const { limit, offset } = rangeOf(request)
   const items = (yield* rows(limit, offset)).map(item)
   if (items.length < limit && (items.length > 0 || offset === 0)) return { items, totalCount: offset + items.length }
   const [counted] = yield* total
   return { items, totalCount: counted === undefined ? 0 : Dialect.int(counted, "total_count") }
+})
+
+/**
+ * One page of a list that is small enough to be read whole, with the same bounds as
+ * {@link readCounted}.
+ */
+export const ofAll = <A>(all: ReadonlyArray<A>, request: OffsetRequest | undefined): CountedPage<A> => {
+  const { limit, offset } = rangeOf(request)
+  return { items: all.slice(offset, offset + limit), totalCount: all.length }
+}
+
+const rangeOf = (request: OffsetRequest | undefined) => ({
+  limit: within(request?.limit ?? 50, 1, 100),
+  offset: within(request?.offset ?? 0, 0, Number.MAX_SAFE_INTEGER)
 })
 
 const placeOf = Effect.fnUntraced(function* <A, E>(
