@@ -32,9 +32,12 @@ const requestsFor = (
   fileContent: [`/api/v1/files/${file}/content`, {}],
   deleteFile: [`/api/v1/files/${file}`, { method: "DELETE" }],
   rerank: ["/api/v1/rerank", json({ model: "sandbox/bm25", query: "tea", documents: ["tea"] })],
+  cohereRerank: ["/api/v1/v2/rerank", json({ model: "sandbox/bm25", query: "tea", documents: ["tea"] })],
+  cohereRerankV1: ["/api/v1/v1/rerank", json({ model: "sandbox/bm25", query: "tea", documents: ["tea"] })],
   // Counted before its body turns out to be no audio.
   transcribe: ["/api/v1/audio/transcriptions", json({ model: "sandbox/pace", input_audio: {} })],
   submitVideo: ["/api/v1/videos", json(film)],
+  listVideos: ["/api/v1/videos", {}],
   getVideo: [`/api/v1/videos/${job}`, {}],
   videoContent: [`/api/v1/videos/${job}/content`, {}],
   cancelVideo: [`/api/v1/videos/${job}/cancel`, { method: "POST" }],
