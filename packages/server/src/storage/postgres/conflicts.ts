@@ -4,15 +4,17 @@
  * Transactions of the service lock their rows in one order, so this is rare.
  */
 import { Effect } from "effect"
-import { isSqlError } from "effect/sql/SqlError"
+import { sqlErrorOf } from "../sql/sqlErrorOf.ts"
 
 /**
  * Attempts after the first. Of several transactions in a conflict, each time at least one is done.
  */
 const maxRetries = 10
 
-const isConflict = (error: unknown): boolean =>
-  isSqlError(error) && (error.reason._tag === "DeadlockError" || error.reason._tag === "SerializationError")
+const isConflict = (error: unknown): boolean => {
+  const reason = sqlErrorOf(error)?.reason._tag
+  return reason === "DeadlockError" || reason === "SerializationError"
+}
 
 /** Retries an effect that is a transaction of its own. */
 export const retry = <A, E, R>(transaction: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>

@@ -7,6 +7,7 @@
 import { Effect, Layer } from "effect"
 import * as Migrator from "effect/sql/Migrator"
 import { SqlClient } from "effect/sql/SqlClient"
+import * as Conflicts from "../postgres/conflicts.ts"
 import * as postgresMigrations from "../postgres/postgresMigrations.ts"
 import * as sqliteMigrations from "../sqlite/sqliteMigrations.ts"
 import * as Dialect from "./Dialect.ts"
@@ -116,6 +117,9 @@ const newerSchema = (found: number) =>
 /**
  * Runs all pending migrations in one transaction. A second process that does the same waits and
  * then finds nothing to do. Fails without changes if a newer version has migrated the database.
+ *
+ * Migrations lock whole tables, in an order that requests of an earlier version do not know. If
+ * Postgres ends the transaction because of one of them, it runs again.
  */
 export const run = Effect.gen(function* () {
   const sql = yield* SqlClient
@@ -123,15 +127,17 @@ export const run = Effect.gen(function* () {
     pg: () => postgresMigrations,
     orElse: () => sqliteMigrations
   })
-  yield* sql.withTransaction(
-    Effect.gen(function* () {
-      yield* lock
-      yield* migrate({ loader: Migrator.fromRecord(migrations), table: "schema_migrations" })
-      const [row] = yield* sql`SELECT migration_id FROM schema_migrations ORDER BY migration_id DESC LIMIT 1`
-      const found = row === undefined ? 0 : Dialect.int(row, "migration_id")
-      if (found > newest) return yield* newerSchema(found)
-      yield* finish(tables)
-    })
+  yield* Conflicts.retry(
+    sql.withTransaction(
+      Effect.gen(function* () {
+        yield* lock
+        yield* migrate({ loader: Migrator.fromRecord(migrations), table: "schema_migrations" })
+        const [row] = yield* sql`SELECT migration_id FROM schema_migrations ORDER BY migration_id DESC LIMIT 1`
+        const found = row === undefined ? 0 : Dialect.int(row, "migration_id")
+        if (found > newest) return yield* newerSchema(found)
+        yield* finish(tables)
+      })
+    )
   )
 }).pipe(Effect.provideService(IsMigrating, true), mapSqlError("Migrations.run"))
 

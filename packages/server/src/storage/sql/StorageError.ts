@@ -9,6 +9,7 @@ import { MigrationError } from "effect/sql/Migrator"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import * as postgresErrors from "../postgres/postgresErrors.ts"
 import * as sqliteErrors from "../sqlite/sqliteErrors.ts"
+import { sqlErrorOf } from "./sqlErrorOf.ts"
 
 /**
  * The database could not be opened, read or written.
@@ -39,7 +40,7 @@ export class StorageError extends Data.TaggedError("StorageError")<{
 
 /** Converts an error of `effect/sql` to a {@link StorageError} of the operation. */
 export const fromSql = (operation: string, error: SqlError | MigrationError): StorageError => {
-  const sqlError = isSqlError(error) ? error : isSqlError(error.cause) ? error.cause : undefined
+  const sqlError = sqlErrorOf(error)
   const general = isSqlError(error)
     ? "The database did not answer as expected."
     : "The database could not be brought up to date."
