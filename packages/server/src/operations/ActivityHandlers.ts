@@ -46,14 +46,14 @@ const make = Effect.gen(function* () {
     if (user_id !== undefined) {
       return yield* invalid([{ path: "user_id", message: "Requests belong to API keys: use api_key_hash" }])
     }
-    if (workspace_id !== undefined) yield* workspaceOf(workspace_id)
+    const workspace = workspace_id === undefined ? undefined : yield* workspaceOf(workspace_id)
     const today = Periods.startOfDay(yield* Clock.currentTimeMillis)
     const day = date === undefined ? undefined : Date.parse(date)
     const days = yield* orUnavailable(
       activity.list(key.organizationId, {
         from: day ?? today - daysBefore * Periods.dayMillis,
         to: day ?? today,
-        workspaceId: workspace_id,
+        workspaceId: workspace?.id,
         keyHash: api_key_hash,
         byWorkspace: group_by === "workspace"
       })

@@ -131,7 +131,8 @@ export const layer = HttpApiBuilder.group(GatewayApi, "generations", (handlers) 
         Effect.fnUntraced(function* ({ query }) {
           const { key } = yield* currentCaller
           const filter = {
-            workspaceId: query.workspace_id,
+            // UUIDs are case-insensitive.
+            workspaceId: query.workspace_id?.toLowerCase(),
             keyHash: query.key_hash,
             model: query.model,
             provider: query.provider,

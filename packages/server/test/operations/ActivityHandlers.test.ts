@@ -73,6 +73,7 @@ it.layer(gateway, { excludeTestServices: true })("the activity", (it) => {
       expect(yield* requests(`?api_key_hash=${key.hash}`)).toEqual([[2, undefined]])
       expect(yield* requests("?api_key_hash=unknown")).toEqual([])
       expect(yield* requests(`?workspace_id=${workspaceId}&api_key_hash=${key.hash}`)).toEqual([[2, undefined]])
+      expect(yield* requests(`?workspace_id=${workspaceId.toUpperCase()}`)).toEqual([[5, undefined]])
       const [{ date } = { date: "" }] = yield* activity()
       expect(yield* requests(`?date=${date}`)).toEqual([[5, undefined]])
       expect(yield* requests("?date=2026-01-01")).toEqual([])
