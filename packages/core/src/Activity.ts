@@ -7,10 +7,12 @@
  *
  * @since 0.1.0
  */
-import * as Effect from "effect/Effect"
+import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import type { ClientError } from "./ClientError.ts"
+import type { GatewayClient } from "./GatewayClient.ts"
 import { KeyHash, WorkspaceId } from "./Identifiers.ts"
-import { call } from "./internal/call.ts"
+import { call, dataOf } from "./internal/call.ts"
 import { managementErrors } from "./internal/errorSets.ts"
 import * as Operation from "./Operation.ts"
 
@@ -42,13 +44,13 @@ export const Item = Schema.Struct({
   failed_requests: count,
   /** What was charged, in credits. Requests with a provider key of the caller are not in it. */
   usage: Schema.Finite,
-  /** The cost of the requests with a provider key of the caller, in credits. Its provider bills it. */
+  /** The cost of the requests with a provider key of the caller, in credits. The provider bills it. */
   byok_usage_inference: Schema.Finite,
   /** Tokens that providers read. 0 for providers that report none. */
   prompt_tokens: count,
   /** Tokens that providers wrote. 0 for providers that report none. */
   completion_tokens: count,
-  /** Always 0: no operation reasons. */
+  /** Always 0: these models do not reason. */
   reasoning_tokens: count,
   /** The workspace of the requests. Only with `group_by=workspace`. */
   workspace_id: Schema.optionalKey(Schema.String)
@@ -142,6 +144,13 @@ export const listActivityEndpoint = Operation.endpoint(listActivity, () => ({
 }))
 
 /**
+ * The errors of {@link list}.
+ *
+ * @since 0.1.0
+ */
+export type Failure = Operation.ErrorOf<typeof listActivity> | ClientError
+
+/**
  * Selects and groups the activity.
  *
  * @since 0.1.0
@@ -172,7 +181,5 @@ export interface ListOptions {
  *
  * @since 0.1.0
  */
-export const list = Effect.fnUntraced(function* (options: ListOptions = {}) {
-  const { data } = yield* call(listActivity, { query: { ...options } })
-  return data
-})
+export const list = (options?: ListOptions): Effect.Effect<ReadonlyArray<Item>, Failure, GatewayClient> =>
+  dataOf(call(listActivity, { query: { ...options } }))

@@ -184,7 +184,7 @@ export const listGenerationsEndpoint = Operation.endpoint(listGenerations, () =>
     model: Schema.optionalKey(Name),
     /** Only requests that this provider served, or was the last to be tried for. */
     provider: Schema.optionalKey(Name),
-    /** Only requests that ended so. */
+    /** Only requests with this status. */
     status: Schema.optionalKey(Status),
     /** Only requests that failed with this HTTP status, 400 to 599. */
     error_status: Schema.optionalKey(Decimal.check(Schema.isInt(), Schema.isBetween({ minimum: 400, maximum: 599 }))),

@@ -270,7 +270,7 @@ export const isFinal = (status: Status): boolean => status !== "pending" && stat
  * POST `/videos`: 202, or one of 400 401 402 403 404 413 429 500.
  *
  * Submits a video job. The cost is reserved, and charged when the job completes. Poll the job, or
- * give a `callback_url`. Trouble of a provider fails the job later, not this request.
+ * give a `callback_url`. An error of the provider fails the job later, not this request.
  *
  * @since 0.1.0
  */

@@ -101,7 +101,7 @@ export const Generation = Schema.Struct({
   usage: Schema.Finite,
   /** Milliseconds from admission to answer. */
   latency: orNull.number,
-  /** Milliseconds that the provider took which served it. Null for a video job. */
+  /** How long the provider that served it took, in milliseconds. Null for a video job. */
   generation_time: orNull.number,
   /** Whether the caller cancelled it. */
   cancelled: Schema.NullOr(Schema.Boolean),
