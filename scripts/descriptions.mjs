@@ -17,7 +17,7 @@ const keepsMeaning = new Set(["annotate", "annotateKey", "annotateMerge", "check
 /** A list or a map of something is not that thing. Its fields are still those of its items. */
 const isContainer = new Set(["Array", "NonEmptyArray", "Record", "Union"])
 
-/** The first sentence of an operation's comment repeats its method, path and statuses, which the reference shows. */
+/** A sentence of an operation's comment repeats its method, path and statuses, which the reference shows. */
 const repeatsDeclaration = /^(?:GET|POST|PUT|PATCH|DELETE) `[^`]*`:(?:[^.]|\.(?!\s|$))*\.(?:\s+|$)/
 
 /** The text of a doc comment: paragraphs of one line each, without tags. */
@@ -26,14 +26,13 @@ const textOf = (comment) => {
   const end = lines.findIndex((line) => /^\s*@\w/.test(line))
   const paragraphs = (end < 0 ? lines : lines.slice(0, end)).join("\n").split(/\n\s*\n/)
   const text = paragraphs
-    .map((paragraph) => paragraph.trim())
-    .filter((paragraph) => !/^(?:Specification:|An addition to the specification)/.test(paragraph))
+    .map((paragraph) => paragraph.trim().replace(repeatsDeclaration, ""))
+    .filter((paragraph) => !/^(?:$|Specification:|An addition to the specification)/.test(paragraph))
     .map((paragraph) =>
       paragraph.startsWith("```") ? paragraph : paragraph.replace(/\n(?!\s*(?:[-*]|\d{1,2}\.) )\s*/g, " ")
     )
     .join("\n\n")
     .replace(/\{@link ([^}|]+)(?:\|[^}]*)?\}/g, (_, name) => `\`${name.trim()}\``)
-    .replace(repeatsDeclaration, "")
     .trim()
   return text === "" ? undefined : text
 }

@@ -76,7 +76,7 @@ export type Response = { [Field in keyof typeof Response.Type]: (typeof Response
  * Returns spend and number of requests by UTC day, model and provider: of the current day and the 30
  * before it, or of one day. It includes every request that has ended, and no other.
  *
- * GET `/activity`: 200, or one of 400 401 403 404 500. Management keys only.
+ * GET `/activity`: 200, or one of 400 401 403 404 500.
  *
  * @since 0.1.0
  */

@@ -39,7 +39,7 @@ const Allowed = Schema.NullOr(
 
 /** The provider's key: 1 to 4096 printable ASCII characters without spaces. */
 const Secret = Schema.String.check(
-  Schema.isPattern(/^[\x21-\x7e]{1,4096}$/, {
+  Schema.isPattern(/^[\x21-\x7e]{1,4096}$/u, {
     expected: "1 to 4096 printable ASCII characters without spaces"
   })
 )
@@ -172,7 +172,10 @@ export type ListResponse = { [Field in keyof typeof ListResponse.Type]: (typeof 
  *
  * @since 0.1.0
  */
-export const DeleteResponse = Schema.Struct({ deleted: Schema.Literal(true) })
+export const DeleteResponse = Schema.Struct({
+  /** Always true. */
+  deleted: Schema.Literal(true)
+})
 
 /** @since 0.1.0 */
 export type DeleteResponse = { [Field in keyof typeof DeleteResponse.Type]: (typeof DeleteResponse.Type)[Field] }
@@ -200,7 +203,7 @@ const exampleKey = () => ({
 })
 
 /**
- * POST `/byok`: 201, or one of 400 401 403 404 500. Management keys only, like all of `/byok`.
+ * POST `/byok`: 201, or one of 400 401 403 404 500.
  *
  * Stores a key of yours for a provider. Requests of the workspace use it, in the order of creation.
  *

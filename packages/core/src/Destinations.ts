@@ -35,7 +35,7 @@ const headers = Schema.Record(
     Schema.isPattern(/^[\w!#$%&'*+.^`|~-]{1,128}$/, { expected: "the name of an HTTP header, at most 128 characters" })
   ),
   Schema.String.check(
-    Schema.isPattern(/^[\x21-\x7e]([\x20-\x7e]{0,4094}[\x21-\x7e])?$/, {
+    Schema.isPattern(/^[\x21-\x7e]([\x20-\x7e]{0,4094}[\x21-\x7e])?$/u, {
       expected: "1 to 4096 printable ASCII characters"
     })
   )
@@ -56,7 +56,7 @@ const config = {
    */
   signing_secret: Schema.optionalKey(
     Schema.String.check(
-      Schema.isPattern(/^(whsec_[A-Za-z0-9+/]{32,88}={0,2}|\*+)$/, {
+      Schema.isPattern(/^(whsec_[A-Za-z0-9+/]{32,88}={0,2}|\*+)$/u, {
         expected: "whsec_ and 24 to 64 bytes in base64"
       })
     )
@@ -282,7 +282,10 @@ export type ListResponse = { [Field in keyof typeof ListResponse.Type]: (typeof 
  *
  * @since 0.1.0
  */
-export const DeleteResponse = Schema.Struct({ deleted: Schema.Literal(true) })
+export const DeleteResponse = Schema.Struct({
+  /** Always true. */
+  deleted: Schema.Literal(true)
+})
 
 /** @since 0.1.0 */
 export type DeleteResponse = { [Field in keyof typeof DeleteResponse.Type]: (typeof DeleteResponse.Type)[Field] }
@@ -314,8 +317,7 @@ const exampleDestination = () => ({
 })
 
 /**
- * POST `/observability/destinations`: 201, or one of 400 401 403 404 500. Management keys only,
- * like all of `/observability/destinations`.
+ * POST `/observability/destinations`: 201, or one of 400 401 403 404 500.
  *
  * Adds a place that gets a record of every paid request of the workspace from now on.
  *

@@ -345,7 +345,8 @@ export const uploadFileEndpoint = Operation.endpoint(uploadFile, () => ({
 }))
 
 /**
- * GET `/files`: 200, or one of 400 401 403 404 429 500 502 503. Lists files by page.
+ * GET `/files`: 200, or one of 400 401 403 404 429 500 502 503. Lists the files of a workspace by
+ * page.
  *
  * @since 0.1.0
  */
@@ -410,8 +411,11 @@ export const getFileEndpoint = Operation.endpoint(getFile, () => ({
 
 /**
  * GET `/files/{file_id}/content`: the whole file (200), the range of bytes that the header `Range`
- * names (206), or one of 400 401 403 404 429 500 502 503. With `provider`, always the whole file. Has
- * the file's own media type, or `application/octet-stream` if `Accept` names only that.
+ * names (206), or one of 400 401 403 404 429 500 502 503.
+ *
+ * Downloads a file in its own media type, or as `application/octet-stream` if `Accept` names only
+ * that. A `Range` header asks for a part of it, such as `bytes=0-1023`. With `provider` the response
+ * is always the whole file.
  *
  * @since 0.1.0
  */

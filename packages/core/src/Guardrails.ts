@@ -421,7 +421,7 @@ const params = { id: example.guardrail.id }
  * POST `/guardrails/{id}/assignments/keys`: 200, or one of 400 401 403 404 500.
  *
  * Assigns keys, named by their hashes, to a guardrail. A key has at most one guardrail: a new
- * assignment replaces the old one. Management keys only, like all of `/guardrails`.
+ * assignment replaces the old one.
  *
  * @since 0.1.0
  */

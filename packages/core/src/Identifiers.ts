@@ -15,7 +15,7 @@ import { isMaxCharacters } from "./internal/characters.ts"
  * @since 0.1.0
  */
 export const FileId = Schema.String.check(
-  Schema.isPattern(/^[\w-]{1,256}$/, {
+  Schema.isPattern(/^[\w-]{1,256}$/u, {
     expected: "1 to 256 letters, digits, underscores or hyphens"
   })
 )
@@ -35,7 +35,7 @@ export const WorkspaceId = Schema.String.check(Schema.isUUID())
  * @since 0.1.0
  */
 export const WorkspaceRef = Schema.String.check(
-  Schema.isPattern(/^[a-zA-Z\d-]{1,64}$/, { expected: "a UUID or a slug: 1 to 64 letters, digits and hyphens" })
+  Schema.isPattern(/^[a-zA-Z\d-]{1,64}$/u, { expected: "a UUID or a slug: 1 to 64 letters, digits and hyphens" })
 )
 
 /**
@@ -73,7 +73,7 @@ export const KeyHash = Schema.String.check(Schema.isMinLength(1))
  * @since 0.1.0
  */
 export const VideoId = Schema.String.check(
-  Schema.isPattern(/^[\w-]{1,256}$/, {
+  Schema.isPattern(/^[\w-]{1,256}$/u, {
     expected: "1 to 256 letters, digits, underscores or hyphens"
   })
 )
@@ -122,7 +122,7 @@ export const Timestamp = Schema.String.check(
  * @since 0.1.0
  */
 export const IdempotencyKey = Schema.String.check(
-  Schema.isPattern(/^[\x20-\x7e]{1,255}$/, {
+  Schema.isPattern(/^[\x20-\x7e]{1,255}$/u, {
     expected: "1 to 255 printable ASCII characters"
   })
 )

@@ -321,8 +321,7 @@ const exampleOf = () =>
  * POST `/keys`: 201, or one of 400 401 403 404 500.
  *
  * Creates a key. Only this response contains its secret text. Supports `Idempotency-Key`: a
- * repeated request returns the same key. Management keys only, like all of `/keys` except
- * `/keys/ephemeral`.
+ * repeated request returns the same key.
  *
  * @since 0.1.0
  */
@@ -352,7 +351,7 @@ export const createKeyEndpoint = Operation.endpoint(createKey, () => ({
 }))
 
 /**
- * POST `/keys/ephemeral`: 201, or one of 400 401 403 429 500. Any ordinary key.
+ * POST `/keys/ephemeral`: 201, or one of 400 401 403 429 500.
  *
  * Creates a key (`mg_ek_…`) that lives for at most 15 minutes, for use where a secret cannot be
  * kept, such as in a web page. It has the parent key's permissions, unless the request restricts it

@@ -71,7 +71,7 @@ const TimestampGranularities = Schema.Array(TimestampGranularity).check(isMaxIte
 
 const Model = Schema.String.check(Schema.isMinLength(1))
 
-const Language = Schema.String.check(Schema.isPattern(/^[A-Za-z]{2}$/, { expected: "a two-letter ISO 639-1 code" }))
+const Language = Schema.String.check(Schema.isPattern(/^[A-Za-z]{2}$/u, { expected: "a two-letter ISO 639-1 code" }))
 
 const temperatureBounds = Schema.isBetween({ minimum: 0, maximum: 1 })
 

@@ -60,7 +60,7 @@ export type Resolution = typeof Resolution.Type
  * @since 0.1.0
  */
 export const Size = Schema.String.check(
-  Schema.isPattern(/^[1-9]\d*x[1-9]\d*$/, {
+  Schema.isPattern(/^[1-9]\d*x[1-9]\d*$/u, {
     expected: "WIDTHxHEIGHT in pixels, such as 1280x720"
   })
 )
@@ -111,9 +111,22 @@ export type FrameImage = { [Field in keyof typeof FrameImage.Type]: (typeof Fram
  * @since 0.1.0
  */
 export const InputReference = Schema.Union([
-  Schema.Struct({ type: Schema.Literal("image_url"), image_url: MediaUrl }),
-  Schema.Struct({ type: Schema.Literal("audio_url"), audio_url: MediaUrl }),
-  Schema.Struct({ type: Schema.Literal("video_url"), video_url: MediaUrl })
+  Schema.Struct({
+    /** Says which kind of reference this is: `image_url`, `audio_url` or `video_url`. */
+    type: Schema.Literal("image_url"),
+    /** The image. */
+    image_url: MediaUrl
+  }),
+  Schema.Struct({
+    type: Schema.Literal("audio_url"),
+    /** The audio. */
+    audio_url: MediaUrl
+  }),
+  Schema.Struct({
+    type: Schema.Literal("video_url"),
+    /** The video. */
+    video_url: MediaUrl
+  })
 ]).annotate({ expected: "an object whose type is image_url, audio_url or video_url, with the url under that name" })
 
 /** @since 0.1.0 */
@@ -380,8 +393,8 @@ export const listVideosEndpoint = Operation.endpoint(listVideos, () => ({
 }))
 
 /**
- * GET `/videos/{id}`: 200, or one of 400 401 403 404 429 500 503. With `wait`, the service responds
- * when the status changes or after that many seconds, at most 60.
+ * GET `/videos/{id}`: 200, or one of 400 401 403 404 429 500 503. Returns a job. With `wait`, the
+ * service responds when the status changes or after that many seconds, at most 60.
  *
  * @since 0.1.0
  */

@@ -108,6 +108,7 @@ export const Delivery = Schema.Struct({
   workspace_id: Schema.String,
   /** The video job that it tells about. */
   video_id: Schema.String,
+  /** The type of the event. */
   type: EventType,
   /** Where it is sent, without the query of the URL. */
   url: Schema.String,
@@ -177,8 +178,8 @@ const exampleDelivery = (): typeof Delivery.Encoded => ({
 
 /**
  * POST `/workspaces/{id}/webhook-secret/rotate`: 200 with the new secret, or one of
- * 400 401 403 404 500. Replaces the secret that signs a workspace's webhooks. The present secret keeps signing for a while, so that receivers can be
- * changed one after the other.
+ * 400 401 403 404 500. Replaces the secret that signs a workspace's webhooks. The present secret
+ * keeps signing for a while, so that receivers can be changed one after the other.
  *
  * @since 0.1.0
  */
@@ -285,7 +286,7 @@ export const getWebhookDeliveryEndpoint = Operation.endpoint(getWebhookDelivery,
 
 /**
  * POST `/webhooks/deliveries/{id}/redeliver`: 200 with the delivery, or one of 400 401 403 404 500.
- * The webhook is sent at once under the same id, and its schedule of retries starts over.
+ * Sends the webhook again at once under the same id. Its schedule of retries starts over.
  *
  * @since 0.1.0
  */

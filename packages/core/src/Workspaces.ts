@@ -85,7 +85,7 @@ export type Workspace = { [Field in keyof typeof Workspace.Type]: (typeof Worksp
  * @since 0.1.0
  */
 export const Slug = Schema.String.check(
-  Schema.isPattern(/^[a-z\d]+(-[a-z\d]+)*$/, {
+  Schema.isPattern(/^[a-z\d]+(-[a-z\d]+)*$/u, {
     expected: "lower-case letters and digits, with single hyphens between them"
   }),
   Schema.isMaxLength(64),

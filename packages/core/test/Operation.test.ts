@@ -9,11 +9,13 @@ interface Declared {
 }
 
 const declared: Array<Declared> = []
+const undeclared: Array<string> = []
 HttpApi.reflect(GatewayApi.GatewayApi, {
   onGroup: () => {},
   onEndpoint: ({ endpoint }) => {
     const operation = Operation.of(endpoint)
-    if (operation !== undefined) declared.push({ operation, endpoint })
+    if (operation === undefined) undeclared.push(endpoint.identifier)
+    else declared.push({ operation, endpoint })
   }
 })
 
@@ -35,7 +37,7 @@ const accepts =
 
 describe("the traits of the operations", () => {
   it("are stated by all", () => {
-    expect(declared).toHaveLength(60)
+    expect(undeclared).toEqual([])
     expect(Operation.of(GatewayApi.GatewayApi.groups.files.endpoints.getFile)).toBe(Files.getFile)
   })
 

@@ -26,6 +26,10 @@ export const refer = (name: string): Node => ({ $ref: `${prefix}${name}` })
 
 export const listOf = (value: unknown): ReadonlyArray<unknown> => (Array.isArray(value) ? value : [])
 
+/** A schema that no value meets. */
+const isNever = (schema: unknown): boolean =>
+  isNode(schema) && isNode(schema["not"]) && Object.keys(schema["not"]).length === 0
+
 const isNull = (schema: unknown): boolean => isNode(schema) && schema["type"] === "null"
 
 /** The bounds of all integers of JavaScript. They say nothing. */
@@ -69,7 +73,7 @@ const integers = (schema: Node): Node =>
 
 /** `null` is one of the types of a value, not another value. */
 const nullable = ({ anyOf, ...schema }: Node): Node => {
-  const choices = listOf(anyOf)
+  const choices = listOf(anyOf).filter((choice) => !isNever(choice))
   const isAny = choices.some((choice) => isNode(choice) && Object.keys(choice).length === 0)
   if (choices.length === 0 || isAny) return schema
   const others = choices.filter((choice) => !isNull(choice))
