@@ -9,7 +9,6 @@ import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { ClientError } from "./ClientError.ts"
 import type { GatewayClient } from "./GatewayClient.ts"
-import { FreeForm } from "./Identifiers.ts"
 import { call, dataOf } from "./internal/call.ts"
 import { modelErrors } from "./internal/errorSets.ts"
 import { Capabilities, Price, Pricing } from "./Models.ts"
@@ -55,7 +54,7 @@ export const VideoModel = Schema.Struct({
   /** Always null: the levels that an upscaling model accepts are not known. */
   creativity: Schema.Null,
   /** Null if the model does not upscale, else an empty object: the range is not known. */
-  upscale_factor: Schema.NullOr(Schema.Record(Schema.String, FreeForm)),
+  upscale_factor: Schema.NullOr(Schema.Record(Schema.String, Schema.Unknown)),
   /** Always empty: `provider.options` passes any parameter to the provider. */
   allowed_passthrough_parameters: Schema.Array(Schema.String),
   /**

@@ -86,7 +86,8 @@ const nullable = ({ anyOf, ...schema }: Node): Node => {
       ...(Array.isArray(only["enum"]) ? { enum: [...listOf(only["enum"]), null] } : {})
     }
   }
-  return choices.length === 1 && isNode(only) ? { ...schema, ...only } : { ...schema, anyOf: choices }
+  const [first] = choices
+  return choices.length === 1 && isNode(first) ? { ...schema, ...first } : { ...schema, anyOf: choices }
 }
 
 /** What the names of these schemas say in the words of JSON Schema. */
