@@ -90,8 +90,9 @@ export const RequestV1 = Schema.Struct({
   /** The number of most relevant documents to return, at least 1. Default: all. */
   top_n: nullable(Count),
   /**
-   * The fields of an object that are ranked, 1 to 64 names. Their texts are joined by line breaks in
-   * this order, to at most 1 MiB. A field that an object does not have is left out. Default: `text`.
+   * The fields of an object that are ranked, 1 to 64 names; a repeated name counts once. Their texts
+   * are joined by line breaks in this order, to at most 1 MiB. A field that an object does not have
+   * is left out. Default: `text`.
    */
   rank_fields: nullable(Schema.Array(Schema.String).check(Schema.isMinLength(1), isMaxItems(64))),
   /** Whether each result has its document. Default: false. */

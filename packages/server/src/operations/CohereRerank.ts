@@ -42,7 +42,8 @@ export const toRequestV1 = (
   catalogue: ModelCatalogue["Service"],
   { documents, model, query, rank_fields, top_n }: typeof CohereRerank.RequestV1.Type
 ): Effect.Effect<RerankRequest, BadRequest> => {
-  const fields = rank_fields ?? ["text"]
+  // A repeated name would multiply the size of the texts.
+  const fields = [...new Set(rank_fields ?? ["text"])]
   const issues: Array<Issue> = []
   const texts = documents.map((document, index) => {
     if (typeof document === "string") return document

@@ -326,6 +326,8 @@ it.layer(gateway(tolerant), { excludeTestServices: true })("POST /v2/rerank and 
         ])
       )
       expect(meta).toEqual({ api_version: { version: "1" }, billed_units: { search_units: 1 } })
+      yield* post(v1, { ...request, rank_fields: Array.from({ length: 64 }, () => "title") })
+      expect(JSON.parse(state.requests.at(-1)?.text ?? "")).toMatchObject({ documents: ["Coffee", "Tea", "black tea"] })
       const short = decodeV1((yield* post(v1, { ...asCohere, documents: [{ text: "tea" }] })).text)
       expect(short.results).toEqual([{ index: 0, relevance_score: short.results[0]?.relevance_score }])
     })
