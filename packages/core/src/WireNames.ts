@@ -119,7 +119,10 @@ const translation = (from: Words, to: Words): Translation => {
     provider: (path, word) => (isFiles(path) ? provider(word) : word),
     accept: (path, header) =>
       isFiles(path)
-        ? header.replace(/(;\s*shape\s*=\s*"?)([\w-]+)/gi, (_, before: string, word: string) => before + shape(word))
+        ? header.replace(
+            /(;\s*shape\s*=\s*"?)([\w-]+)/gi,
+            (_, before: string, word: string) => before + shape(word.toLowerCase())
+          )
         : header,
     body: (path, json) => body(shapeField(path), json)
   }

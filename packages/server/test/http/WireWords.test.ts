@@ -27,9 +27,9 @@ layer(TestGateway.layer({ wireNames: "openrouter" }), { excludeTestServices: tru
         expect((yield* ask(`${path}/content`)).text).toBe('{"_shape":"native"}')
         const listed = yield* ask("/api/v1/files")
         expect(JSON.parse(listed.text)).toMatchObject({ _shape: "openrouter", data: [{ _shape: "openrouter" }] })
-        for (const word of ["openai", "anthropic", "openrouter"]) {
+        for (const word of ["OpenAI", "anthropic", "openrouter"]) {
           const headers = { accept: `text/html, application/json; q=0.9; shape="${word}"` }
-          expect(JSON.parse((yield* ask(path, { headers })).text)).toMatchObject({ _shape: word })
+          expect(JSON.parse((yield* ask(path, { headers })).text)).toMatchObject({ _shape: word.toLowerCase() })
         }
         const deleted = yield* ask(path, { method: "DELETE", headers: { accept: "application/json;shape=openai" } })
         expect(JSON.parse(deleted.text)).toMatchObject({ _shape: "openai", object: "file", deleted: true })
