@@ -415,7 +415,7 @@ const example = {
   keys: { key_hashes: ["5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9"] }
 } as const
 
-const params = { id: example.guardrail.id }
+const params = () => ({ id: example.guardrail.id })
 
 /**
  * POST `/guardrails/{id}/assignments/keys`: 200, or one of 400 401 403 404 500.
@@ -443,7 +443,7 @@ export const assignKeysEndpoint = Operation.endpoint(assignKeys, () => ({
   reference: {
     summary: "Assign keys to a guardrail",
     client: "Guardrails.assign",
-    example: { params, request: example.keys, response: { assigned_count: 1, not_found: [], replaced: [] } }
+    example: { params: params(), request: example.keys, response: { assigned_count: 1, not_found: [], replaced: [] } }
   }
 }))
 
@@ -472,7 +472,7 @@ export const unassignKeysEndpoint = Operation.endpoint(unassignKeys, () => ({
   reference: {
     summary: "Remove keys from a guardrail",
     client: "Guardrails.unassign",
-    example: { params, request: example.keys, response: { unassigned_count: 1 } }
+    example: { params: params(), request: example.keys, response: { unassigned_count: 1 } }
   }
 }))
 
@@ -500,7 +500,7 @@ export const listAssignmentsEndpoint = Operation.endpoint(listAssignments, () =>
   reference: {
     summary: "List the keys of a guardrail",
     client: "Guardrails.assignments",
-    example: { params, response: { data: [example.assignment], total_count: 1 } }
+    example: { params: params(), response: { data: [example.assignment], total_count: 1 } }
   }
 }))
 
@@ -622,7 +622,7 @@ export const getGuardrailEndpoint = Operation.endpoint(getGuardrail, () => ({
   reference: {
     summary: "Get a guardrail",
     client: "Guardrails.get",
-    example: { params, response: { data: example.guardrail } }
+    example: { params: params(), response: { data: example.guardrail } }
   }
 }))
 
@@ -652,7 +652,7 @@ export const updateGuardrailEndpoint = Operation.endpoint(updateGuardrail, () =>
     summary: "Change a guardrail",
     client: "Guardrails.update",
     example: {
-      params,
+      params: params(),
       request: { limit_usd: 10, ignored_models: null },
       response: {
         data: {
@@ -689,7 +689,7 @@ export const deleteGuardrailEndpoint = Operation.endpoint(deleteGuardrail, () =>
   reference: {
     summary: "Delete a guardrail",
     client: "Guardrails.remove",
-    example: { params, response: { deleted: true as const } }
+    example: { params: params(), response: { deleted: true as const } }
   }
 }))
 

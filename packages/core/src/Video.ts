@@ -304,22 +304,24 @@ export const submitVideo = Operation.make("submitVideo", "POST", "/videos", {
   ]
 })
 
-const pendingExample = {
-  id: "video_019aab3e5c7f7d3e9a41c2f0b6d84e11",
-  polling_url: "/api/v1/videos/video_019aab3e5c7f7d3e9a41c2f0b6d84e11",
-  status: "pending",
-  model: "replicate/google/veo-3.1-fast",
-  created_at: "2026-11-20T22:30:00.000Z"
-} as const
+const pendingExample = () =>
+  ({
+    id: "video_019aab3e5c7f7d3e9a41c2f0b6d84e11",
+    polling_url: "/api/v1/videos/video_019aab3e5c7f7d3e9a41c2f0b6d84e11",
+    status: "pending",
+    model: "replicate/google/veo-3.1-fast",
+    created_at: "2026-11-20T22:30:00.000Z"
+  }) as const
 
-const completedExample = {
-  ...pendingExample,
-  status: "completed",
-  generation_id: "gen_019aab3e5c807a529d3c61f4e2b7a905",
-  progress: 1,
-  usage: { cost: 1.2, is_byok: false },
-  unsigned_urls: ["/api/v1/videos/video_019aab3e5c7f7d3e9a41c2f0b6d84e11/content?index=0"]
-} as const
+const completedExample = () =>
+  ({
+    ...pendingExample(),
+    status: "completed",
+    generation_id: "gen_019aab3e5c807a529d3c61f4e2b7a905",
+    progress: 1,
+    usage: { cost: 1.2, is_byok: false },
+    unsigned_urls: ["/api/v1/videos/video_019aab3e5c7f7d3e9a41c2f0b6d84e11/content?index=0"]
+  }) as const
 
 /**
  * The request of {@link submitVideo}.
@@ -341,7 +343,7 @@ export const submitVideoEndpoint = Operation.endpoint(submitVideo, () => ({
         aspect_ratio: "16:9",
         callback_url: "https://example.com/hooks/video"
       },
-      response: pendingExample
+      response: pendingExample()
     }
   }
 }))
@@ -351,7 +353,7 @@ const video = {
   id: VideoId
 }
 
-const exampleParams = { id: pendingExample.id }
+const exampleParams = () => ({ id: pendingExample().id })
 
 /**
  * GET `/videos`: 200, or one of 400 401 403 404 429 500 503.
@@ -387,7 +389,7 @@ export const listVideosEndpoint = Operation.endpoint(listVideos, () => ({
     client: "Video.list",
     example: {
       query: { status: "completed", limit: "20" },
-      response: { data: [completedExample], has_more: false }
+      response: { data: [completedExample()], has_more: false }
     }
   }
 }))
@@ -418,7 +420,7 @@ export const getVideoEndpoint = Operation.endpoint(getVideo, () => ({
   reference: {
     summary: "Get a video",
     client: "Video.get",
-    example: { params: exampleParams, query: { wait: "30" }, response: completedExample }
+    example: { params: exampleParams(), query: { wait: "30" }, response: completedExample() }
   }
 }))
 
@@ -452,7 +454,7 @@ export const videoContentEndpoint = Operation.endpoint(videoContent, () => ({
   reference: {
     summary: "Download a video",
     client: "Video.content",
-    example: { params: exampleParams, query: { index: "0" } }
+    example: { params: exampleParams(), query: { index: "0" } }
   }
 }))
 
@@ -480,7 +482,7 @@ export const cancelVideoEndpoint = Operation.endpoint(cancelVideo, () => ({
   reference: {
     summary: "Cancel a video",
     client: "Video.cancel",
-    example: { params: exampleParams, response: { ...pendingExample, status: "cancelled" } }
+    example: { params: exampleParams(), response: { ...pendingExample(), status: "cancelled" } }
   }
 }))
 
