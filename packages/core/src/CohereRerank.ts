@@ -12,24 +12,14 @@ import * as Schema from "effect/Schema"
 import type { ClientError } from "./ClientError.ts"
 import type { CallOptions, GatewayClient } from "./GatewayClient.ts"
 import { idempotencyHeaders } from "./Idempotency.ts"
-import { isMaxBytes, isMaxItems } from "./internal/bounds.ts"
+import { isMaxItems } from "./internal/bounds.ts"
 import { call } from "./internal/call.ts"
+import { Count, documentsOf, Model, Query, Text } from "./internal/rerankFields.ts"
 import type { Written } from "./internal/written.ts"
 import * as Operation from "./Operation.ts"
 import { rerank } from "./Rerank.ts"
 
-const Text = Schema.String.check(isMaxBytes(1_048_576))
-
-const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))
-
 const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
-
-const Model = Schema.String.check(Schema.isMinLength(1))
-
-const Query = Schema.String.check(isMaxBytes(65_536))
-
-const documentsOf = <S extends Schema.Top>(document: S) =>
-  Schema.Array(document).check(Schema.isMinLength(1, { expected: "at least 1 item" }), isMaxItems(10_000))
 
 /**
  * The query and the documents to rank, as in version 2 of Cohere's API.

@@ -25,9 +25,9 @@ import {
 } from "./GatewayError.ts"
 import { idempotencyHeaders } from "./Idempotency.ts"
 import { EndUser } from "./Identifiers.ts"
-import { isMaxBytes, isMaxItems } from "./internal/bounds.ts"
 import { call } from "./internal/call.ts"
 import { refuse } from "./internal/refuse.ts"
+import { Count, documentsOf, Model, Query, Text } from "./internal/rerankFields.ts"
 import * as Operation from "./Operation.ts"
 import * as Routing from "./Routing.ts"
 import * as Trace from "./Trace.ts"
@@ -43,8 +43,6 @@ export const ImageReference = Schema.String.check(
     expected: "an https:// URL or a data:image/…;base64, URI"
   })
 )
-
-const Text = Schema.String.check(isMaxBytes(1_048_576))
 
 /**
  * A document with text (at most 1 MiB), an image (for multimodal models), or both.
@@ -90,13 +88,13 @@ export type Document = Request["documents"][number]
  */
 export const Request = Schema.Struct({
   /** Identifier of the rerank model, as GET `/models` lists it. */
-  model: Schema.String.check(Schema.isMinLength(1)),
+  model: Model,
   /** What the documents are compared with, at most 64 KiB of UTF-8. */
-  query: Schema.String.check(isMaxBytes(65_536)),
+  query: Query,
   /** The documents to rank: 1 to 10,000. */
-  documents: Schema.Array(Document).check(Schema.isMinLength(1, { expected: "at least 1 item" }), isMaxItems(10_000)),
+  documents: documentsOf(Document),
   /** The number of most relevant documents to return, at least 1. Default: all. */
-  top_n: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))),
+  top_n: Schema.optionalKey(Count),
   provider: Schema.optionalKey(Routing.Preferences),
   trace: Schema.optionalKey(Trace.Metadata),
   user: Schema.optionalKey(EndUser)
