@@ -11,6 +11,7 @@ import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { currentCaller, limitedTo } from "../access/Caller.ts"
+import type { Workspace } from "../access/Workspace.ts"
 import * as CallerWorkspace from "./CallerWorkspace.ts"
 import * as CallbackUrl from "./CallbackUrl.ts"
 import * as ContentResponse from "./ContentResponse.ts"
@@ -165,9 +166,8 @@ const make = Effect.gen(function* () {
       })
   )
 
-  const list = Effect.fnUntraced(function* ({ after, limit, status, workspace_id }: ListOptions) {
+  const list = Effect.fnUntraced(function* (workspace: Workspace, { after, limit, status }: ListOptions) {
     const caller = yield* currentCaller
-    const workspace = yield* workspaceOf(workspace_id)
     const { hasMore, items } = yield* orUnavailable(
       jobs.list(workspace.id, { status, ephemeralHash: limitedTo(caller) }, { after, limit })
     )
@@ -237,15 +237,17 @@ const make = Effect.gen(function* () {
     return toWire(job)
   })
 
-  return { submit, list, find, get, content, cancel }
+  return { submit, workspaceOf, list, find, get, content, cancel }
 })
 
 /** The `videos` group of the contract. */
 export const layer = HttpApiBuilder.group(GatewayApi, "videos", (handlers) =>
-  Effect.map(make, ({ cancel, content, find, get, list, submit }) =>
+  Effect.map(make, ({ cancel, content, find, get, list, submit, workspaceOf }) =>
     handlers
       .handle("submitVideo", ({ headers, payload }) => submit(payload, headers["idempotency-key"]))
-      .handle("listVideos", ({ query }) => list(query))
+      .handle("listVideos", ({ query }) =>
+        handle(workspaceOf(query.workspace_id), (workspace) => list(workspace, query))
+      )
       .handle("getVideo", ({ params, query }) => handle(find(params.id), (job) => get(job, query.wait)))
       .handle("videoContent", ({ params, query, request }) =>
         handle(find(params.id), (job) => content(request, job, query.index ?? 0))
