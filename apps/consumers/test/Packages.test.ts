@@ -36,6 +36,11 @@ const contents = async (tarball: string) =>
     .split("\n")
     .map((path) => path.replace(/^package\//, ""))
 
+/** The script of the reference page, which the service's build copies. */
+const assets: Readonly<Record<string, ReadonlyArray<string>>> = {
+  server: ["assets/openapi-explorer.LICENSE", "assets/openapi-explorer.min.js"]
+}
+
 describe.each(packages)("$manifest.name", ({ folder, manifest, name }) => {
   const tarball = join(tarballs(installed), `${name}.tgz`)
 
@@ -47,7 +52,7 @@ describe.each(packages)("$manifest.name", ({ folder, manifest, name }) => {
       [".js", ".js.map", ".d.ts", ".d.ts.map"].map((extension) => `dist/${module}${extension}`)
     )
     expect((await contents(tarball)).toSorted()).toEqual(
-      [...sources, ...compiled, "LICENSE", "README.md", "package.json"].toSorted()
+      [...sources, ...compiled, ...(assets[name] ?? []), "LICENSE", "README.md", "package.json"].toSorted()
     )
   })
 

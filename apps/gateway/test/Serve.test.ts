@@ -151,7 +151,7 @@ describe("serve", () => {
       )
       .toBe("refused")
     finish()
-    expect(await answer).toMatch(/HTTP\/1\.1 200 OK[\s\S]*"bytes":100000/)
+    expect(await answer).toMatch(/HTTP\/1\.1 200 OK[\s\S]*"size_bytes":100000/)
     expect(await gateway.ended).toMatchObject({ code: 0, stderr: "" })
     idle.destroy()
   })
