@@ -84,7 +84,12 @@ export const ask = (origin: string, question: Question, agent: Agent | false = a
       sent.destroy()
     }, question.patience ?? 60_000)
     sent.once("close", () => clearTimeout(timer))
-    sent.on("error", (error: NodeJS.ErrnoException) => failed(error.code ?? error.message))
+    sent.on("error", (error: NodeJS.ErrnoException) => {
+      // The gateway may close an idle connection while a request is on its way (RFC 9110, 9.2.2).
+      const isRepeatable = sent.reusedSocket && error.code === "ECONNRESET" && (question.method ?? "GET") === "GET"
+      if (isRepeatable) resolve(ask(origin, question, false))
+      else failed(error.code ?? error.message)
+    })
     sent.end(bytes)
   })
 

@@ -88,6 +88,8 @@ export const GuardrailPanel = ({ active, manages }: { readonly active: boolean; 
           <div className="pair">
             <CreateGuardrail
               onCreated={(created) => {
+                // Before the new list arrives, so that Assign never means another guardrail.
+                setKnown({ ...known, guardrails: [created, ...known.guardrails] })
                 setGuardrailId(created.id)
                 assignment.dismiss()
                 holdings.run(load)
