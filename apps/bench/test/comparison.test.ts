@@ -27,8 +27,8 @@ const outcome = (call: Promise<unknown>): Promise<string> =>
   call.then((result) => `resolves with ${typeof result === "object" ? "an object" : `a ${typeof result}`}`, nameOf)
 
 /**
- * How a call ends, if it does before something else does. Then it is aborted, which not every client
- * notices while it waits.
+ * How a call ends, if it does before something else does. Then it is aborted, which not every
+ * client notices while it waits.
  */
 const endOf = async (client: Made, options: Options, before: Promise<string>): Promise<string> => {
   const controller = new AbortController()

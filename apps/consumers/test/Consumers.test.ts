@@ -1,4 +1,7 @@
-/** Each project installs the packages as they are published, is checked, built and run, and makes a call. */
+/**
+ * Each project installs the packages as they are published, is checked, built and run, and makes a
+ * call.
+ */
 import { once } from "node:events"
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"

@@ -1,4 +1,7 @@
-/** What is published: complete, nothing besides, and found by every resolver that a consumer may have. */
+/**
+ * What is published: complete, nothing besides, and found by every resolver that a consumer may
+ * have.
+ */
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { publint } from "publint"
@@ -89,8 +92,8 @@ describe.each(packages)("$manifest.name", ({ folder, manifest, name }) => {
   })
 
   it("@arethetypeswrong/cli finds nothing", async () => {
-    // The packages are ESM alone: `esm-only` ignores what an old `require()` would find. The wildcard
-    // is expanded, because attw would skip the modules behind it.
+    // The packages are ESM alone: `esm-only` ignores what an old `require()` would find. The
+    // wildcard is expanded, because attw would skip the modules behind it.
     const options = ["--profile", "esm-only", "--no-definitely-typed", "--no-color", "--no-emoji"]
     const { code, stdout } = await run(
       attw,

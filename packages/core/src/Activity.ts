@@ -44,7 +44,9 @@ export const Item = Schema.Struct({
   failed_requests: count,
   /** What was charged, in credits. Requests with a provider key of the caller are not in it. */
   usage: Schema.Finite,
-  /** The cost of the requests with a provider key of the caller, in credits. The provider bills it. */
+  /**
+   * The cost of the requests with a provider key of the caller, in credits. The provider bills it.
+   */
   byok_usage_inference: Schema.Finite,
   /** Tokens that providers read. 0 for providers that report none. */
   prompt_tokens: count,
@@ -73,8 +75,8 @@ export const Response = Schema.Struct({
 export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
 
 /**
- * Returns spend and number of requests by UTC day, model and provider: of the current day and the 30
- * before it, or of one day. It includes every request that has ended, and no other.
+ * Returns spend and number of requests by UTC day, model and provider: of the current day and the
+ * 30 before it, or of one day. It includes every request that has ended, and no other.
  *
  * GET `/activity`: 200, or one of 400 401 403 404 500.
  *

@@ -51,8 +51,8 @@ export const Request = Schema.Struct({
 export type Request = { [Field in keyof typeof Request.Type]: Written<typeof Request.Type, Field> }
 
 /**
- * A document with fields, of which `rank_fields` selects those that are ranked. Each value is a text
- * of at most 1 MiB.
+ * A document with fields, of which `rank_fields` selects those that are ranked. Each value is a
+ * text of at most 1 MiB.
  *
  * @since 0.1.0
  */
@@ -80,16 +80,16 @@ export const RequestV1 = Schema.Struct({
   /** The number of most relevant documents to return, at least 1. Default: all. */
   top_n: nullable(Count),
   /**
-   * The fields of an object that are ranked, 1 to 64 names; a repeated name counts once. Their texts
-   * are joined by line breaks in this order, to at most 1 MiB. A field that an object does not have
-   * is left out. Default: `text`.
+   * The fields of an object that are ranked, 1 to 64 names; a repeated name counts once. Their
+   * texts are joined by line breaks in this order, to at most 1 MiB. A field that an object does
+   * not have is left out. Default: `text`.
    */
   rank_fields: nullable(Schema.Array(Schema.String).check(Schema.isMinLength(1), isMaxItems(64))),
   /** Whether each result has its document. Default: false. */
   return_documents: nullable(Schema.Boolean),
   /**
-   * Must be left out or null: no model takes a limit of chunks, and ignoring one could cost more than
-   * expected.
+   * Must be left out or null: no model takes a limit of chunks, and ignoring one could cost more
+   * than expected.
    */
   max_chunks_per_doc: nullable(Schema.Never)
 })
@@ -192,8 +192,8 @@ export const ResponseV1 = Schema.Struct({
 export type ResponseV1 = { [Field in keyof typeof ResponseV1.Type]: (typeof ResponseV1.Type)[Field] }
 
 /**
- * Ranks documents by relevance to a query, in the shape of version 2 of Cohere's API. The clients of
- * Cohere call it if their base URL is that of this API. An error also has its message at the top
+ * Ranks documents by relevance to a query, in the shape of version 2 of Cohere's API. The clients
+ * of Cohere call it if their base URL is that of this API. An error also has its message at the top
  * level, as `message`.
  *
  * @since 0.1.0
@@ -304,7 +304,11 @@ export type Failure = Operation.ErrorOf<typeof cohereRerank> | ClientError
  * import { CohereRerank } from "@model-gateway/core"
  * import { Effect } from "effect"
  *
- * const best = CohereRerank.rank({ model: "rerank-v3.5", query: "pears", documents: ["apples", "pears"] }).pipe(
+ * const best = CohereRerank.rank({
+ *   model: "rerank-v3.5",
+ *   query: "pears",
+ *   documents: ["apples", "pears"]
+ * }).pipe(
  *   Effect.map(({ results }) => results[0]?.index)
  * )
  * ```

@@ -134,7 +134,9 @@ export const Response = Schema.Struct({
 /** @since 0.1.0 */
 export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
 
-/** A service that is not this one may leave out `expires_at`, or give it another offset than `Z`. */
+/**
+ * A service that is not this one may leave out `expires_at`, or give it another offset than `Z`.
+ */
 const Decoded = Schema.Struct({
   data: Schema.Struct({
     ...KeyRecord.fields,

@@ -285,9 +285,9 @@ const exampleDeletion = (): typeof Deletion.Encoded => ({
 })
 
 /**
- * DELETE `/files/{file_id}`: 200, or one of 401 403 404 429 500 502 503. Deletes a file permanently.
- * A second deletion is a 404. A malformed parameter is a 404 too, because the specification lists
- * no 400 for this operation.
+ * DELETE `/files/{file_id}`: 200, or one of 401 403 404 429 500 502 503. Deletes a file
+ * permanently. A second deletion is a 404. A malformed parameter is a 404 too, because the
+ * specification lists no 400 for this operation.
  *
  * @since 0.1.0
  */
@@ -382,8 +382,8 @@ export const listFilesEndpoint = Operation.endpoint(listFiles, () => ({
 }))
 
 /**
- * GET `/files/{file_id}`: 200, or one of 400 401 403 404 429 500 502 503. Returns a file without its
- * content.
+ * GET `/files/{file_id}`: 200, or one of 400 401 403 404 429 500 502 503. Returns a file without
+ * its content.
  *
  * @since 0.1.0
  */
@@ -414,8 +414,8 @@ export const getFileEndpoint = Operation.endpoint(getFile, () => ({
  * names (206), or one of 400 401 403 404 429 500 502 503.
  *
  * Downloads a file in its own media type, or as `application/octet-stream` if `Accept` names only
- * that. A `Range` header asks for a part of it, such as `bytes=0-1023`. With `provider` the response
- * is always the whole file.
+ * that. A `Range` header asks for a part of it, such as `bytes=0-1023`. With `provider` the
+ * response is always the whole file.
  *
  * @since 0.1.0
  */

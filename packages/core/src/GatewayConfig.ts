@@ -141,7 +141,8 @@ export interface Options {
   readonly maxResponseBytes?: number | undefined
   /**
    * The words for vendors on the wire, for a service that does not use the neutral ones, such as
-   * `WireNames.openrouter`. Types and values of the client stay neutral. Default: the neutral words.
+   * `WireNames.openrouter`. Types and values of the client stay neutral. Default: the neutral
+   * words.
    */
   readonly wireNames?: WireNames.WireNames | undefined
 }
@@ -256,8 +257,8 @@ export const fromConfigs = ({
 /**
  * The configuration from environment variables: `MODEL_GATEWAY_BASE_URL` (default:
  * `http://127.0.0.1:8787/api/v1`), `MODEL_GATEWAY_API_KEY` (required),
- * `MODEL_GATEWAY_WORKSPACE_ID` (optional) and `MODEL_GATEWAY_WIRE_NAMES` (`neutral` or `openrouter`;
- * default: `neutral`).
+ * `MODEL_GATEWAY_WORKSPACE_ID` (optional) and `MODEL_GATEWAY_WIRE_NAMES` (`neutral` or
+ * `openrouter`; default: `neutral`).
  *
  * @since 0.1.0
  */

@@ -74,7 +74,7 @@ export const ListResponse = Schema.Struct({
   data: Schema.Array(Entry),
   /** Whether the log goes on after this page: `next` is not null. */
   has_more: Schema.Boolean,
-  /** The `after` of the next page. Null if there is none. */
+  /** The `after` of the next page. Null on the last page. */
   next: orNull.string
 })
 

@@ -94,9 +94,13 @@ export const Guardrail = Schema.Struct({
   content_filter_builtins: Schema.NullOr(Schema.Array(Schema.Json)),
   /** Whether free models may publish prompts. Always null: this gateway does not know which do. */
   enable_free_model_publication: Schema.NullOr(Schema.Boolean),
-  /** Whether free models may train on requests. Always null: this gateway does not know which do. */
+  /**
+   * Whether free models may train on requests. Always null: this gateway does not know which do.
+   */
   enable_free_model_training: Schema.NullOr(Schema.Boolean),
-  /** Whether paid models may train on requests. Always null: this gateway does not know which do. */
+  /**
+   * Whether paid models may train on requests. Always null: this gateway does not know which do.
+   */
   enable_paid_model_training: Schema.NullOr(Schema.Boolean),
   /** Whether only providers that keep no data may serve. Always null: this cannot be enforced. */
   enforce_zdr: Schema.NullOr(Schema.Boolean),
@@ -341,7 +345,9 @@ export type UnassignResponse = { [Field in keyof typeof UnassignResponse.Type]: 
  * @since 0.1.0
  */
 export const KeyAssignment = Schema.Struct({
-  /** Identifies the assignment: the guardrail's id and the key's hash, with a colon between them. */
+  /**
+   * Identifies the assignment: the guardrail's id and the key's hash, with a colon between them.
+   */
   id: Schema.String,
   /** The hash of the key. */
   key_hash: Schema.String,

@@ -81,8 +81,8 @@ export const Pricing = Schema.Struct({
    */
   prompt: Price,
   /**
-   * Per output token. `provider.max_price` takes it per million. `0` if the model does not charge by
-   * tokens.
+   * Per output token. `provider.max_price` takes it per million. `0` if the model does not charge
+   * by tokens.
    */
   completion: Price,
   /** Per request: a video model that has one price for a whole video. */
@@ -308,7 +308,9 @@ const listOf = (name: string, literals: ReadonlyArray<string>) => {
   )
 }
 
-/** A parameter that published clients know, and that would mislead the caller if it were ignored. */
+/**
+ * A parameter that published clients know, and that would mislead the caller if it were ignored.
+ */
 const refused = (why: string) => Schema.String.check(Schema.makeFilter(() => why))
 
 const byToken = "Expected no such filter: few models are priced by token. Compare `pricing` instead"
@@ -343,7 +345,10 @@ export const listModelsEndpoint = Operation.endpoint(listModels, () => ({
     supported_parameters: names(),
     /** The number of models to skip. Default: 0. */
     offset: Schema.optionalKey(Decimal.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: 1_000_000 }))),
-    /** How many models to list, from 1 to 1000. Default: 500, and all if there is no `offset` either. */
+    /**
+     * How many models to list, from 1 to 1000. Default: 500, and all if there is no `offset`
+     * either.
+     */
     limit: Schema.optionalKey(Decimal.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: 1000 }))),
     /**
      * Ignored, because the service has no data to sort by. `pricing-low-to-high` and

@@ -64,7 +64,7 @@ const textOf = (component: string): string | undefined => descriptions[Component
 
 const sentence = (text: string): string => /^[^]*?\.(?=\s|$)/.exec(text)?.[0] ?? text
 
-/** A number that is sent as text, in a query or a form, is a number to whoever writes it. */
+/** Queries and forms send numbers as text. The document describes them as numbers. */
 const numbersOf = (schema: Schema.Top | undefined): ReadonlyMap<string, Node> => {
   const numbers = new Map<string, Node>()
   if (schema === undefined || !SchemaAST.isObjects(schema.ast)) return numbers

@@ -32,8 +32,8 @@ const getFile = {
 }
 
 /**
- * Stores a file. For `provider_a`, `purpose` is one of OpenAI's purposes. Retried only if the failed
- * attempt cannot have stored it.
+ * Stores a file. For `provider_a`, `purpose` is one of OpenAI's purposes. Retried only if the
+ * failed attempt cannot have stored it.
  *
  * @example
  * ```ts

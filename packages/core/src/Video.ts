@@ -44,8 +44,8 @@ export const AspectRatio = Schema.Literals(["16:9", "9:16", "1:1", "4:3", "3:4",
 export type AspectRatio = typeof AspectRatio.Type
 
 /**
- * The size class of a video: the pixels of its shorter side (`480p` to `1080p`) or of its longer one
- * in thousands (`1K` to `4K`).
+ * The size class of a video: the pixels of its shorter side (`480p` to `1080p`) or of its longer
+ * one in thousands (`1K` to `4K`).
  *
  * @since 0.1.0
  */
@@ -184,7 +184,9 @@ export const Request = Schema.Struct({
   seed: Schema.optionalKey(Schema.Int),
   /** How freely the model upscales. For upscaling models only: a 400 for others. */
   creativity: Schema.optionalKey(Schema.Finite),
-  /** By how much the model upscales. Greater than 0. For upscaling models only: a 400 for others. */
+  /**
+   * By how much the model upscales. Greater than 0. For upscaling models only: a 400 for others.
+   */
   upscale_factor: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThan(0))),
   provider: Schema.optionalKey(Routing.Preferences),
   trace: Schema.optionalKey(Trace.Metadata),
@@ -461,7 +463,8 @@ export const videoContentEndpoint = Operation.endpoint(videoContent, () => ({
 /**
  * POST `/videos/{id}/cancel`: 200, or one of 400 401 403 404 429 500 503.
  *
- * Cancels a job and returns it. A job in a final state stays as it is. A canceled job costs nothing.
+ * Cancels a job and returns it. A job in a final state stays as it is. A canceled job costs
+ * nothing.
  *
  * @since 0.1.0
  */

@@ -58,8 +58,8 @@ export const VideoModel = Schema.Struct({
   /** Always empty: `provider.options` passes any parameter to the provider. */
   allowed_passthrough_parameters: Schema.Array(Schema.String),
   /**
-   * Prices in credits, as decimal text. `duration_seconds` is per second of video and `generate` per
-   * video. A price for some videos only has that in its name: `duration_seconds_with_audio`,
+   * Prices in credits, as decimal text. `duration_seconds` is per second of video and `generate`
+   * per video. A price for some videos only has that in its name: `duration_seconds_with_audio`,
    * `duration_seconds_720p`, `duration_seconds_without_audio_1080p`.
    */
   pricing_skus: Schema.Record(Schema.String, Price),

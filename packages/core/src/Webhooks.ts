@@ -217,8 +217,8 @@ export const rotateWebhookSecretEndpoint = Operation.endpoint(rotateWebhookSecre
 }))
 
 /**
- * GET `/webhooks/deliveries`: 200, or one of 400 401 403 404 500. Lists the events of video jobs and
- * how they were delivered, newest first.
+ * GET `/webhooks/deliveries`: 200, or one of 400 401 403 404 500. Lists the events of video jobs
+ * and how they were delivered, newest first.
  *
  * @since 0.1.0
  */

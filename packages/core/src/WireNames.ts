@@ -51,8 +51,8 @@ export interface Translation {
 }
 
 /**
- * The words of a service or a client that uses others than the neutral ones. A word that is none of
- * the words that are translated stays as it is.
+ * Translates between the neutral words and those of a service or a client. All other words stay as
+ * they are.
  *
  * @since 0.1.0
  */
@@ -85,8 +85,8 @@ const shapeField = (path: string): string | undefined =>
   isFiles(path) ? "_shape" : path.startsWith("/workspaces") ? "file_shape" : undefined
 
 /**
- * Whether the requests and the responses of an operation have vendor words. Errors of all operations
- * have one.
+ * Whether the requests and the responses of an operation have vendor words. Errors of all
+ * operations have one.
  *
  * @since 0.1.0
  */

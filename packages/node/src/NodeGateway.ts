@@ -170,8 +170,9 @@ export const layer = (
 
 /**
  * Provides the client, configured by the current `ConfigProvider`: `MODEL_GATEWAY_API_KEY`
- * (required), `MODEL_GATEWAY_BASE_URL`, `MODEL_GATEWAY_WORKSPACE_ID` and `MODEL_GATEWAY_WIRE_NAMES`,
- * or the `Config`s that you pass. Provide {@link layerDotEnv} to it to read a `.env` file, too.
+ * (required), `MODEL_GATEWAY_BASE_URL`, `MODEL_GATEWAY_WORKSPACE_ID` and
+ * `MODEL_GATEWAY_WIRE_NAMES`, or the `Config`s that you pass. Provide {@link layerDotEnv} to it to
+ * read a `.env` file, too.
  *
  * @example
  * ```ts

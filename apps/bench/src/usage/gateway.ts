@@ -1,7 +1,7 @@
 /**
  * The gateway with a month of requests in its ledger. Arguments: how many, whether new requests
- * change the sums of their day (`sums` or `no sums`), and the URL of Postgres. Without a URL it runs
- * on SQLite.
+ * change the sums of their day (`sums` or `no sums`), and the URL of Postgres. Without a URL it
+ * runs on SQLite.
  */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as Sandbox from "@model-gateway/sandbox/Sandbox"

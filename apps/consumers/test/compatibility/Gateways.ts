@@ -19,7 +19,9 @@ export const deployments: ReadonlyArray<{
   { wireNames: "openrouter", settings: { MODEL_GATEWAY_WIRE_NAMES: "openrouter" } }
 ]
 
-/** One client of each kind, as its documentation makes it: only the base URL and the key are ours. */
+/**
+ * One client of each kind, as its documentation makes it: only the base URL and the key are ours.
+ */
 export const clientsWith = (baseUrl: string, key: string) => ({
   openrouter: new OpenRouter({ apiKey: key, serverURL: baseUrl }),
   openai: new OpenAI({ apiKey: key, baseURL: baseUrl }),
@@ -46,8 +48,8 @@ export interface CompatibleGateway {
   /** Creates an ordinary key. `limit` is in credits. */
   readonly createKey: (options?: { readonly limit?: number }) => Promise<string>
   /**
-   * Another gateway, with neutral wire names. It allows 2 requests per key and second, and bodies of
-   * 64 KiB. Its keys are its own.
+   * Another gateway, with neutral wire names. It allows 2 requests per key and second, and bodies
+   * of 64 KiB. Its keys are its own.
    */
   readonly strict: Pick<CompatibleGateway, "clientsWith" | "createKey">
 }

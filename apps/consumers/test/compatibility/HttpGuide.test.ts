@@ -1,4 +1,6 @@
-/** Runs every command of docs/guide/http.md, and compares what it prints with what the guide shows. */
+/**
+ * Runs every command of docs/guide/http.md, and compares what it prints with what the guide shows.
+ */
 import { execFile } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -14,7 +16,9 @@ interface Step {
   readonly command: string
   /** What the guide shows of the output. */
   readonly shown?: { readonly language: string; readonly text: string }
-  /** Variables for later commands: the name, and the path to the value in the JSON of the output. */
+  /**
+   * Variables for later commands: the name, and the path to the value in the JSON of the output.
+   */
   readonly variables: ReadonlyArray<readonly [name: string, path: string]>
 }
 

@@ -1,4 +1,7 @@
-/** The code samples of the OpenAPI document: TypeScript compiles them, and the other languages parse them. */
+/**
+ * The code samples of the OpenAPI document: TypeScript compiles them, and the other languages parse
+ * them.
+ */
 import * as OpenApiDocument from "@model-gateway/core/OpenApiDocument"
 import { Schema } from "effect"
 import { execFile } from "node:child_process"

@@ -1,5 +1,5 @@
-// Clients that others generate from the document of a gateway process. They are made here, compiled,
-// and used against it. `@redocly/cli` checks the document first.
+// Clients that others generate from the document of a gateway process. They are made here,
+// compiled, and used against it. `@redocly/cli` checks the document first.
 import { execFile } from "node:child_process"
 import { createHash } from "node:crypto"
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
@@ -96,7 +96,8 @@ it("a client of openapi-typescript and openapi-fetch compiles and works", async 
 })
 
 it.skipIf(perl === undefined)("a Perl client of OpenAPI::Client works, and finds no response invalid", async () => {
-  // The schema of OpenAPI documents is not in Debian's package. The linter has checked the document.
+  // The schema of OpenAPI documents is not in Debian's package. The linter has checked the
+  // document.
   const schema = createHash("md5").update("https://spec.openapis.org/oas/3.1/schema/2021-05-20").digest("hex")
   mkdirSync(join(folder, "cache"))
   writeFileSync(join(folder, "cache", schema), JSON.stringify({ type: "object" }))

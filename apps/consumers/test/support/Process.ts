@@ -89,12 +89,16 @@ export const startGateway = async (
   return { ...running, origin, key, managementKey }
 }
 
-/** Cloudflare's runtime, on a free port, with the worker that was built in this folder; `settings` are its bindings. */
+/**
+ * Cloudflare's runtime, on a free port, with the worker that was built in this folder; `settings`
+ * are its bindings.
+ */
 export const startWorker = async (
   folder: string,
   settings: Readonly<Record<string, string>>
 ): Promise<Running & { readonly origin: string }> => {
-  // The package's own executable is a script that starts this one, and would not hand on the descriptor.
+  // The package's own executable is a script that starts this one, and would not hand on the
+  // descriptor.
   const workerd: unknown = createRequire(join(folder, "package.json"))("workerd")
   if (
     typeof workerd !== "object" ||

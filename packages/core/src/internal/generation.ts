@@ -187,9 +187,9 @@ export const Response = Schema.Struct({ data: Generation })
 export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
 
 /**
- * GET `/generation?id=`: 200, or one of 400 401 403 404 500 503. Returns what one paid request cost,
- * who served it and how long it took. Ordinary keys see the requests of their workspace, management
- * keys those of their organization.
+ * GET `/generation?id=`: 200, or one of 400 401 403 404 500 503. Returns what one paid request
+ * cost, who served it and how long it took. Ordinary keys see the requests of their workspace,
+ * management keys those of their organization.
  *
  * @since 0.1.0
  */

@@ -63,7 +63,7 @@ const micro = (credits: number): number => Math.max(0, Math.ceil(credits * Micro
 
 const million = 1_000_000
 
-/** A price in credits. Undefined for a text that is none, such as `-1` of a router. */
+/** A price in credits. Undefined if the text is not a price, such as the `-1` of a router. */
 const priceOf = (text: string | undefined): number | undefined => {
   const price = text === undefined || text === "" ? Number.NaN : Number(text)
   return Number.isFinite(price) && price >= 0 ? price : undefined

@@ -61,8 +61,8 @@ export class FileStore extends Context.Service<
     readonly create: (file: Omit<FileRecord, "createdAt">) => Effect.Effect<FileRecord, StorageError>
     readonly get: (scope: FileScope, id: string) => Effect.Effect<FileRecord, FileNotFound | StorageError>
     /**
-     * Newest first unless `order` says otherwise. Fails with {@link Page.UnknownCursor} if `after` is
-     * not a file identifier.
+     * Newest first unless `order` says otherwise. Fails with {@link Page.UnknownCursor} if `after`
+     * is not a file identifier.
      */
     readonly list: (
       scope: FileScope,

@@ -101,7 +101,9 @@ const skusOf = ({ pricing }: VideoOffer): VideoModels.VideoModel["pricing_skus"]
 
 const authorOf = (id: string): string => id.split("/", 1).join()
 
-/** Segments of a path for an id: the author, and the rest as one. An id without a slash has none. */
+/**
+ * Segments of a path for an id: the author, and the rest as one. An id without a slash has none.
+ */
 const detailsOf = (id: string): string => {
   const author = authorOf(id)
   return `/api/v1/models/${encodeURIComponent(author)}/${encodeURIComponent(id.slice(author.length + 1))}/endpoints`

@@ -26,8 +26,9 @@ import { sqlErrorOf } from "./sqlErrorOf.ts"
  * import { Effect } from "effect"
  * import { StorageError } from "@model-gateway/server/storage/sql/StorageError"
  *
- * const program = Effect.fail(new StorageError({ operation: "demo", message: "The disk is full.", retryable: false }))
- * Effect.catchTag(program, "StorageError", (error) => Effect.succeed(error.message))
+ * const program = Effect.fail(new StorageError({ operation: "demo", message: "The disk is full.",
+ * retryable: false })) Effect.catchTag(program, "StorageError", (error) =>
+ * Effect.succeed(error.message))
  * ```
  */
 export class StorageError extends Data.TaggedError("StorageError")<{
