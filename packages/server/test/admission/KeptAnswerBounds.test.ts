@@ -122,8 +122,9 @@ describe.each(databases)("kept answers on $name", ({ create, layer, name }) => {
         }
         const { bytes, counted } = yield* storedBelow(256 * kibibyte, name)
         expect(counted).toBe(bytes)
+        // Once it is stored, it is as old as the others and may be deleted with them.
+        expect(yield* idempotency.isUsed(request)).toBe(true)
         if (begun._tag === "First") yield* begun.claim.complete({ status: 200, headers: {}, body: "done" })
-        expect(yield* ask({ key: "in flight" })).toEqual({ body: "done", replayed: true })
       }).pipe(Effect.provide(layerAt(location)))
     }).pipe(Effect.provide(bounded({ perKey: 256 * kibibyte })))
   )
