@@ -111,6 +111,37 @@ describe("the time limit of an attempt", () => {
       expect(took).toBe(10_000)
     }).pipe(stub.run({ credential }), policy({ deadline: "10 seconds" }))
   })
+
+  it.live("holds on the clock of the machine, and leaves no timer behind", () => {
+    const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length
+    return Effect.gen(function* () {
+      const before = timers()
+      const silent = Stub.make(() => Effect.never)
+      const startedAt = performance.now()
+      const error = yield* Effect.flip(Effect.flatMap(gateway, (client) => client.currentKey)).pipe(
+        silent.run(),
+        policy({ attemptTimeout: "50 millis" })
+      )
+      expect(error).toMatchObject({ _tag: "TimeoutError", limit: "attempt", milliseconds: 50 })
+      expect(performance.now() - startedAt).toBeGreaterThan(49)
+      expect(silent.sent.map(({ signal }) => signal.aborted)).toEqual([true])
+      const quick = Stub.make(() =>
+        Effect.andThen(
+          Effect.sleep(1),
+          Effect.sync(() => Stub.json(Stub.ranking))
+        )
+      )
+      const rerank = Effect.flatMap(gateway, (client) => client.rerank({ model: "m", query: "q", documents: ["d"] }))
+      yield* rerank.pipe(quick.run(), policy({}))
+      const interrupted = yield* Effect.forkChild(
+        Effect.flatMap(gateway, (client) => client.currentKey).pipe(silent.run(), policy({}))
+      )
+      yield* Effect.sleep(1)
+      expect(timers()).toBeGreaterThan(before)
+      yield* Fiber.interrupt(interrupted)
+      expect(timers()).toBe(before)
+    })
+  })
 })
 
 describe("an upload", () => {

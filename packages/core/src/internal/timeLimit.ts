@@ -1,8 +1,11 @@
 /** The time limits of one attempt. */
 import type * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import type { Progress } from "../UploadMonitor.ts"
 import { type AttemptFailure, timedOut } from "./attempt.ts"
+import * as Timer from "./timer.ts"
 
 /** In milliseconds. */
 export interface Limits {
@@ -26,22 +29,42 @@ export const make = (clock: Clock.Clock, { late, response, stall }: Limits) => {
   /** Some of its bytes were sent: from then on, only a stall ends it. */
   let isMoving = false
 
-  const watch: Effect.Effect<never, AttemptFailure<never>> = Effect.suspend(() => {
-    const at = now()
-    const beforeStall = isUploading ? movedAt + stall - at : Infinity
-    const beforeLate = response - (isMoving ? uploadedFrom - startedAt : at - startedAt - (movedAt - uploadedFrom))
-    const left = isMoving ? beforeStall : Math.min(beforeStall, beforeLate)
-    // Clocks count whole nanoseconds: a shorter sleep would not advance them.
-    if (left < 1e-6) return Effect.fail(beforeStall < 1e-6 ? timedOut("stall", stall) : late)
-    // While this sleeps, the upload may begin and then stall, or it may end.
-    const wait = isMoving ? Math.min(left, Math.max(beforeLate, 1000)) : Math.min(left, stall)
-    return Effect.flatMap(Effect.sleep(wait), () => watch)
-  })
+  /** Calls `expire` when a limit is exceeded. Returns a function that stops the watch. */
+  const watch = (context: Context.Context<never>, expire: (failure: AttemptFailure<never>) => void): (() => void) => {
+    let stop = () => {}
+    const check = (): void => {
+      const at = now()
+      const beforeStall = isUploading ? movedAt + stall - at : Infinity
+      const beforeLate = response - (isMoving ? uploadedFrom - startedAt : at - startedAt - (movedAt - uploadedFrom))
+      const left = isMoving ? beforeStall : Math.min(beforeStall, beforeLate)
+      // Clocks count whole nanoseconds: a shorter sleep would not advance them.
+      if (left < 1e-6) return expire(beforeStall < 1e-6 ? timedOut("stall", stall) : late)
+      // While this waits, the upload may begin and then stall, or it may end.
+      stop = Timer.start(context, isMoving ? Math.min(left, Math.max(beforeLate, 1000)) : Math.min(left, stall), check)
+    }
+    check()
+    return () => stop()
+  }
 
   return {
-    /** Limits the attempt. */
+    /** Limits the attempt, which runs in a fiber of its own. */
     limit: <A, E, R>(attempt: Effect.Effect<A, E, R>): Effect.Effect<A, E | AttemptFailure<never>, R> =>
-      Effect.raceFirst(attempt, watch),
+      Effect.contextWith((context: Context.Context<R>) =>
+        Effect.callback((resume) => {
+          const fiber = Effect.runForkWith(context)(attempt)
+          const ended = fiber.pollUnsafe()
+          if (ended !== undefined) return resume(ended)
+          const stop = watch(context, (failure) => resume(Effect.andThen(Fiber.interrupt(fiber), Effect.fail(failure))))
+          fiber.addObserver((exit) => {
+            stop()
+            resume(exit)
+          })
+          return Effect.suspend(() => {
+            stop()
+            return Fiber.interrupt(fiber)
+          })
+        })
+      ),
     monitor: ({ sent, total }: Progress): void => {
       movedAt = now()
       if (!hasReported) uploadedFrom = movedAt

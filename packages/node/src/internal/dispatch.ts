@@ -10,7 +10,7 @@ import { Effect, Inspectable, Option, Pipeable, type Schema, type Stream } from 
 import {
   Cookies,
   Headers,
-  HttpClientRequest,
+  type HttpClientRequest,
   HttpClientError,
   HttpClientResponse,
   HttpIncomingMessage,
@@ -18,6 +18,7 @@ import {
 } from "effect/http"
 import type { IncomingHttpHeaders } from "node:http"
 import { Readable } from "node:stream"
+import { addressOf } from "./address.ts"
 import { type Body, decoded, ReceivedBody } from "./body.ts"
 import { codingsOf } from "./contentCoding.ts"
 
@@ -177,8 +178,8 @@ export const dispatch = (
   { headers, monitor, signal }: Options
 ): Effect.Effect<DispatchedResponse, HttpClientError.HttpClientError> =>
   Effect.callback((resume) => {
-    const url = Option.getOrUndefined(HttpClientRequest.toUrl(request))
-    if (url === undefined) {
+    const address = addressOf(request)
+    if (address === undefined) {
       return resume(
         Effect.fail(new HttpClientError.HttpClientError({ reason: new HttpClientError.InvalidUrlError({ request }) }))
       )
@@ -198,8 +199,8 @@ export const dispatch = (
     try {
       dispatcher.dispatch(
         {
-          origin: url.origin,
-          path: url.pathname + url.search,
+          origin: address.origin,
+          path: address.path,
           method: request.method,
           headers: { ...headers, ...request.headers },
           body: bodyOf(request),
