@@ -1,7 +1,7 @@
 /**
  * A timer without a fiber where Effect's own clock is in use. `Effect.sleep` needs a fiber, and
  * starting and interrupting one was measured as a tenth of a call's processor time
- * (`pnpm bench client`). Any other clock, such as `TestClock`, sleeps in a fiber.
+ * (`pnpm bench`). Any other clock, such as `TestClock`, sleeps in a fiber.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"

@@ -1,6 +1,6 @@
 /**
  * The address of a request. Parsing a URL was measured as a twentieth of a call's processor time
- * (`pnpm bench client`). A client calls few URLs, so those without a query are parsed once.
+ * (`pnpm bench`). A client calls few URLs, so those without a query are parsed once.
  */
 import { Option } from "effect"
 import { HttpClientRequest } from "effect/http"
