@@ -79,6 +79,16 @@ const filenameOf = (name: string): string => {
   return shown === "" || shown === "." || shown === ".." ? "file" : Array.from(shown).slice(0, 255).join("")
 }
 
+/** The parts of the form. What takes its file counts the bytes exactly. */
+const partsOf = (request: HttpServerRequest.HttpServerRequest) =>
+  request.stream.pipe(
+    FormParts.parse(request.headers),
+    // The body as a whole has its own limit.
+    Stream.provideService(Multipart.MaxFileSize, undefined),
+    // By default, a file of JSON is a field.
+    Stream.provideService(Multipart.FieldMimeTypes, [])
+  )
+
 /**
  * Reads the form, stores the file under `key` and calls `record`, which runs `keep` when it has
  * written a record of the object. Without that, the object is removed: after a wrong form, a
@@ -122,10 +132,7 @@ const read = Effect.fnUntraced(function* (
     stored = { ...object, filename: filenameOf(part.name), contentType: contentTypeOf(part) }
   })
 
-  yield* request.stream.pipe(
-    FormParts.parse(request.headers),
-    // The store counts the file's bytes exactly. The body as a whole has its own limit.
-    Stream.provideService(Multipart.MaxFileSize, undefined),
+  yield* partsOf(request).pipe(
     Stream.runForEach((part) => (part._tag === "Field" ? purpose.take(part) : onFile(part))),
     Effect.catchTags({
       MultipartError: (error) => Effect.die(error),
@@ -152,12 +159,7 @@ export const passOn = Effect.fn("Upload.passOn")(
     send: (file: FileUpload) => Effect.Effect<A, E, R>
   ) {
     if (!isForm.test(request.headers["content-type"] ?? "")) return yield* notMultipart
-    const pull = yield* request.stream.pipe(
-      FormParts.parse(request.headers),
-      // The file's bytes are counted exactly below. The body as a whole has its own limit.
-      Stream.provideService(Multipart.MaxFileSize, undefined),
-      Stream.toPull
-    )
+    const pull = yield* Stream.toPull(partsOf(request))
     const purpose = purposeOf()
     const parts: Array<Multipart.Part> = []
     /** The next file that is named `file`, if there is one. */

@@ -423,6 +423,16 @@ layer(gateway, { excludeTestServices: true })("files over HTTP", (it) => {
     })
   )
 
+  it.effect("stores a file of JSON", () =>
+    Effect.gen(function* () {
+      const { ask } = yield* TestGateway.TestGateway
+      const stored = yield* upload('{"a":1}', { filename: "a.json", type: "application/json" })
+      expect(stored).toMatchObject({ filename: "a.json", mime_type: "application/json", size_bytes: 7 })
+      const { headers, text } = yield* ask(`/api/v1/files/${stored.id}/content`)
+      expect([text, headers["content-type"]]).toEqual(['{"a":1}', "application/json"])
+    })
+  )
+
   it.effect("serves a range of the content", () =>
     Effect.gen(function* () {
       const { ask } = yield* TestGateway.TestGateway
