@@ -62,7 +62,11 @@ export interface WireNames {
   readonly toWire: Translation & {
     /** A request of the client. */
     readonly request: (path: string, request: Request) => Request
-    /** Text that is about the API: the OpenAPI document, or the body of an error. */
+    /**
+     * Text that is about the API: the OpenAPI document, or the message of an error. A word is
+     * translated in quotes or after `=`. Anywhere else it may be a word of everyday language, or a
+     * caller's.
+     */
     readonly text: (text: string) => string
   }
   /** To the neutral words. */
@@ -169,10 +173,10 @@ export const make = (words: Words): WireNames => {
           json: toWire.body(path, request.json)
         }
       },
-      // `native` is a word of everyday language, so it is translated only in quotes.
+      // `native` may begin a longer name, such as the value of an attribute of a page.
       text: (value) =>
         value.replace(
-          /\b(?:provider_[ab]|compat_[ab]|service_metadata)\b|(?<=["`=]|&quot;)native(?=\\?["`]|&quot;)/g,
+          /(?<=["`=]|&quot;)(?:provider_[ab]|compat_[ab]|service_metadata|native(?=\\?["`]|&quot;))\b/g,
           text
         )
     },

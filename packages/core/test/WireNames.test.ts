@@ -109,10 +109,15 @@ describe("the words of a configuration", () => {
 })
 
 describe("text about the API", () => {
+  it("keeps what a caller wrote", () => {
+    const message = "there is no file provider_a, compat_b or my-service_metadata"
+    expect(wireNames.toWire.text(message)).toBe(message)
+  })
+
   it("has the words of the wire, but keeps everyday language", () => {
     const { text } = wireNames.toWire
-    expect(text('`provider_a`, "compat_b", shape=compat_a, service_metadata')).toBe(
-      '`openai`, "anthropic", shape=openai, openrouter_metadata'
+    expect(text('`provider_a`, "compat_b", shape=compat_a, `service_metadata.request_id`')).toBe(
+      '`openai`, "anthropic", shape=openai, `openrouter_metadata.request_id`'
     )
     expect(text('a native speaker, "native", `native`, \\"native\\"')).toBe(
       'a native speaker, "openrouter", `openrouter`, \\"openrouter\\"'

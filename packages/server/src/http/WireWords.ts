@@ -64,8 +64,19 @@ export const onWire = (
 /** The body of an error in the words of the wire. */
 export const errorOnWire = (record: RequestRecord, body: object): unknown => {
   if (record.wireNames === undefined) return body
-  const { body: translate, text } = record.wireNames.toWire
+  const { body: translate, provider, text } = record.wireNames.toWire
+  const renamed = translate("", body)
   const path = pathOf(record)
-  // The messages of these operations name the words that they expect.
-  return path === undefined ? translate("", body) : parse(text(JSON.stringify(translate(path, body))))
+  if (path === undefined) return renamed
+  // The messages of these operations name the words that they expect. Other text may be the
+  // caller's, such as the request's id.
+  return JSON.parse(JSON.stringify(renamed), (key, value: unknown) =>
+    typeof value !== "string"
+      ? value
+      : key === "message"
+        ? text(value)
+        : key === "provider"
+          ? provider(path, value)
+          : value
+  )
 }

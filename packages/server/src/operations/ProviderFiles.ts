@@ -32,7 +32,7 @@ const invalid = (reason: string) => new BadRequest({ error: { message: `${phrase
 
 const tooLarge = (reason: string) => new PayloadTooLarge({ error: { message: `${phrases[413]}: ${reason}` } })
 
-const noSuchFile = (id: string, provider: FileProvider) => notFound(`there is no file ${id} at ${provider}`)
+const noSuchFile = (id: string, provider: FileProvider) => notFound(`there is no file ${id} at "${provider}"`)
 
 /** The answers that only some of the operations have. */
 interface Answers<Missing, Invalid, Large> {
@@ -53,12 +53,12 @@ const failureOf = <Missing, Invalid, Large>(
     case "InputTooLarge":
       return answers.large(reason.message)
     case "Unauthorized":
-      return forbidden(`${provider} rejected your key for it`)
+      return forbidden(`"${provider}" rejected your key for it`)
     case "RateLimited":
     case "Overloaded":
       return new ServiceUnavailable({
         error: {
-          message: `${phrases[503]}: ${provider} is overloaded`,
+          message: `${phrases[503]}: "${provider}" is overloaded`,
           metadata: {
             retry_after: Math.max(1, Math.ceil(Duration.toSeconds(reason.retryAfter ?? Duration.seconds(1))))
           }
@@ -90,7 +90,7 @@ export const make = Effect.gen(function* () {
         provider === api?.provider && allowedModels === null && credential !== undefined
     )
     if (api === undefined || key?.credential === undefined) {
-      return yield* forbidden(`the gateway has no key of yours for ${provider}, on which this file would be`)
+      return yield* forbidden(`there is no provider key for "${provider}" that you may use for files`)
     }
     return { api, credential: key.credential }
   })
@@ -110,7 +110,7 @@ export const make = Effect.gen(function* () {
   const isLimited = Effect.map(currentCaller, (caller) => limitedTo(caller) !== undefined)
 
   const limited = (provider: FileProvider) =>
-    forbidden(`this key sees its own files only, and ${provider} does not know which these are`)
+    forbidden(`this key sees its own files only, and "${provider}" does not know which these are`)
 
   const ofFile = (provider: FileProvider, id: string) => ({
     missing: () => noSuchFile(id, provider),

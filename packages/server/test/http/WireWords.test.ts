@@ -9,7 +9,12 @@ const upload = Effect.fnUntraced(function* (headers: Record<string, string> = {}
   return yield* ask("/api/v1/files", {
     method: "POST",
     headers: { ...TestGateway.formHeaders, ...headers },
-    body: TestGateway.form({ name: "file", filename: "native provider_a.txt", value: '{"_shape":"native"}' })
+    body: TestGateway.form({
+      name: "file",
+      filename: "native provider_a.json",
+      type: "application/json",
+      value: '{"_shape":"native"}'
+    })
   })
 })
 
@@ -20,7 +25,7 @@ layer(TestGateway.layer({ wireNames: "openrouter" }), { excludeTestServices: tru
       Effect.gen(function* () {
         const { ask } = yield* TestGateway.TestGateway
         const stored = yield* upload({ "idempotency-key": "k" })
-        expect(JSON.parse(stored.text)).toMatchObject({ _shape: "openrouter", filename: "native provider_a.txt" })
+        expect(JSON.parse(stored.text)).toMatchObject({ _shape: "openrouter", filename: "native provider_a.json" })
         const again = yield* upload({ "idempotency-key": "k" })
         expect([again.text, again.headers["idempotent-replayed"]]).toEqual([stored.text, "true"])
         const path = `/api/v1/files/${(yield* decodeId(stored.text)).id}`
@@ -63,7 +68,7 @@ layer(TestGateway.layer({ wireNames: "openrouter" }), { excludeTestServices: tru
         const { ask } = yield* TestGateway.TestGateway
         const refused = yield* ask("/api/v1/files?provider=openai")
         expect(refused.status).toBe(403)
-        expect(refused.text).toContain("no key of yours for openai")
+        expect(refused.text).toContain('no provider key for \\"openai\\"')
         const requestId = refused.headers["x-request-id"]
         expect(JSON.parse(refused.text)).toMatchObject({ openrouter_metadata: { request_id: requestId } })
         const unknown = yield* ask("/api/v1/files?provider=google")
@@ -72,6 +77,22 @@ layer(TestGateway.layer({ wireNames: "openrouter" }), { excludeTestServices: tru
           const { text } = yield* ask(path)
           expect(JSON.parse(text)).toMatchObject({ openrouter_metadata: {} })
           expect(text).not.toContain("service_metadata")
+        }
+      })
+    )
+
+    it.effect("leaves the words of a caller in an error alone", () =>
+      Effect.gen(function* () {
+        const { ask } = yield* TestGateway.TestGateway
+        const headers = { "x-request-id": "provider_a" }
+        for (const [id, message] of [
+          ["provider_a", "there is no file provider_a"],
+          ["native?provider=openai", 'no provider key for "openai"']
+        ]) {
+          expect(JSON.parse((yield* ask(`/api/v1/files/${id}`, { headers })).text)).toMatchObject({
+            error: { message: expect.stringContaining(message ?? "") as unknown },
+            openrouter_metadata: { request_id: "provider_a" }
+          })
         }
       })
     )

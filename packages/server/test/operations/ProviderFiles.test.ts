@@ -80,7 +80,10 @@ describe("a file at a provider", () => {
     testing(({ a }) =>
       Effect.gen(function* () {
         const refused = yield* remove("file-1?provider=provider_a")
-        expect([refused.status, refused.text]).toEqual([403, expect.stringContaining("no key of yours for provider_a")])
+        expect([refused.status, refused.text]).toEqual([
+          403,
+          expect.stringContaining('no provider key for \\"provider_a\\"')
+        ])
         yield* store("openai", { allowed_models: ["openai/whisper-1"] })
         yield* store("openai", { allowed_user_ids: ["somebody-else"] })
         yield* store("openai", { disabled: true })
@@ -255,10 +258,14 @@ describe("files at a provider", () => {
         })
         const atA = yield* list("?provider=provider_a", { headers: headers("native") })
         expect(JSON.parse(atA.text)).toMatchObject({ _shape: "native", data: [native], cursor: null })
-        const b = yield* upload("?provider=provider_b", [file()], headers("compat_a"))
+        const b = yield* upload(
+          "?provider=provider_b",
+          [file("hello", { type: "application/json" })],
+          headers("compat_a")
+        )
         expect(JSON.parse(b.text)).toEqual({ id: idOf(b), ...fileA, created_at: 1_744_632_000 })
         const atB = yield* get(`/${idOf(b)}?provider=provider_b`, { headers: headers("native") })
-        expect(JSON.parse(atB.text)).toMatchObject({ ...native, mime_type: "text/plain" })
+        expect(JSON.parse(atB.text)).toMatchObject({ ...native, mime_type: "application/json" })
       })
     )
   )
@@ -310,7 +317,10 @@ describe("files at a provider", () => {
         const { workspace } = yield* TestGateway
         const query = "?provider=provider_a"
         const refused = yield* upload(query, [])
-        expect([refused.status, refused.text]).toEqual([403, expect.stringContaining("no key of yours for provider_a")])
+        expect([refused.status, refused.text]).toEqual([
+          403,
+          expect.stringContaining('no provider key for \\"provider_a\\"')
+        ])
         yield* store("openai")
         const { organizationId, id: workspaceId } = workspace
         const { key: parent } = yield* (yield* KeyStore).create({ organizationId, workspaceId, name: "k" })
