@@ -2,11 +2,12 @@
  * Node's HTTP server, set up so that every request gets a response, also while the service starts
  * and stops, and that no client can hold a connection forever.
  */
+import type { WireNames } from "@model-gateway/core/WireNames"
 import { type IncomingMessage, Server, type ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { setImmediate as nextTurn } from "node:timers/promises"
-import { type Connection, isOver, refuse } from "./Refusals.ts"
+import * as Refusals from "./Refusals.ts"
 import * as SlowClients from "./SlowClients.ts"
 
 /** The server, with what its connections need to do when the service starts and stops. */
@@ -25,7 +26,7 @@ export interface Connections {
   readonly stop: (timeout: number) => Promise<void>
 }
 
-/** Time limits for clients. */
+/** Time limits for clients, and how requests are rejected. */
 export interface Options {
   readonly bodyRate: SlowClients.BodyRate
   /**
@@ -33,6 +34,8 @@ export interface Options {
    * response is closed. Default: 2 minutes.
    */
   readonly stalled?: number
+  /** The words on the wire. Default: the neutral ones. */
+  readonly wireNames?: WireNames | undefined
 }
 
 /** Milliseconds for a whole request. Node's default of 5 minutes is too short for large uploads. */
@@ -85,18 +88,19 @@ const requestEvents = ["request", "checkContinue"] as const
  * After CONNECT, Node does not tell a response that is queued behind others that its connection is
  * closed. Its handler would wait forever, and the server could not stop.
  */
-const closeUnsent = ({ unsent }: Connection): void => {
+const closeUnsent = ({ unsent }: Refusals.Connection): void => {
   for (const response of unsent) response.destroy().emit("close")
 }
 
 /** Makes the server. It does not listen yet. */
-export const make = ({ bodyRate, stalled = 120_000 }: Options): Connections => {
+export const make = ({ bodyRate, stalled = 120_000, wireNames }: Options): Connections => {
   const server = new GatewayServer()
-  const open = new Map<Duplex, Connection>()
+  const open = new Map<Duplex, Refusals.Connection>()
+  const refuse = Refusals.make(wireNames)
   let accepted = 0
 
   server.on("connection", (socket: Socket) => {
-    const connection: Connection = {
+    const connection: Refusals.Connection = {
       socket,
       current: undefined,
       previous: undefined,
@@ -157,9 +161,9 @@ export const make = ({ bodyRate, stalled = 120_000 }: Options): Connections => {
   server.timeout = stalled
   server.on("timeout", (socket: Socket) => {
     const current = open.get(socket)?.current
-    if (socket.writableLength > 0 || current === undefined || isOver(current)) socket.destroy()
+    if (socket.writableLength > 0 || current === undefined || Refusals.isOver(current)) socket.destroy()
   })
-  SlowClients.refuseSlowBodies({ [Symbol.iterator]: () => open.values() }, bodyRate)
+  SlowClients.refuseSlowBodies({ [Symbol.iterator]: () => open.values() }, bodyRate, refuse)
 
   const closeUnused = (): void => {
     for (const { socket } of open.values()) if (socket.bytesRead === 0) socket.destroy()

@@ -3,6 +3,7 @@
  *
  * Such a request never reaches the service, so its response is written directly to the socket.
  */
+import type { WireNames } from "@model-gateway/core/WireNames"
 import { randomUUID } from "node:crypto"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
@@ -48,12 +49,12 @@ const malformed = [
   "invalid request parameters: the request is malformed HTTP or incomplete"
 ] as const satisfies readonly [number, string, string]
 
-const textOf = (code: string): string => {
+const textOf = (code: string, wireNames: WireNames | undefined): string => {
   const [status, reason, message] = refusals[code] ?? malformed
   const id = `req_${randomUUID().replaceAll("-", "")}`
   const body = JSON.stringify({
     error: { code: status, message },
-    service_metadata: { request_id: id },
+    [wireNames?.words.service_metadata ?? "service_metadata"]: { request_id: id },
     user_id: null
   })
   return [
@@ -82,19 +83,24 @@ const close = (socket: Socket, text = ""): void => {
  * completely get their responses first. A response that has begun is cut off, because the error
  * would look like a part of it.
  */
-export const refuse = (connection: Connection, code: string): void => {
-  if (connection.isRefused) return
-  connection.isRefused = true
-  const { current, previous, socket } = connection
-  const incomplete = current === undefined || current.request.complete ? undefined : current
-  const before = incomplete === undefined ? current : previous
+export type Refuse = (connection: Connection, code: string) => void
 
-  const write = (): void => {
-    if (!socket.writable) return close(socket)
-    if (incomplete === undefined || !incomplete.response.headersSent) return close(socket, textOf(code))
-    if (incomplete.response.writableEnded) close(socket)
-    else socket.destroy()
+/** Rejects with the words on the wire. Default: the neutral ones. */
+export const make =
+  (wireNames?: WireNames): Refuse =>
+  (connection, code) => {
+    if (connection.isRefused) return
+    connection.isRefused = true
+    const { current, previous, socket } = connection
+    const incomplete = current === undefined || current.request.complete ? undefined : current
+    const before = incomplete === undefined ? current : previous
+
+    const write = (): void => {
+      if (!socket.writable) return close(socket)
+      if (incomplete === undefined || !incomplete.response.headersSent) return close(socket, textOf(code, wireNames))
+      if (incomplete.response.writableEnded) close(socket)
+      else socket.destroy()
+    }
+    if (before === undefined || isOver(before)) write()
+    else before.response.once("close", write)
   }
-  if (before === undefined || isOver(before)) write()
-  else before.response.once("close", write)
-}

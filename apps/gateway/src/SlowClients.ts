@@ -3,7 +3,7 @@
  *
  * One timer checks every connection once per second, so that the check adds no work to a request.
  */
-import { type Connection, type Exchange, isOver, refuse } from "./Refusals.ts"
+import { type Connection, type Exchange, isOver, type Refuse } from "./Refusals.ts"
 
 /** The minimum rate of a request body. */
 export interface BodyRate {
@@ -21,7 +21,11 @@ interface Progress {
  * Rejects each request whose body arrives slower than the rate, with status 408. Time in which the
  * service itself does not read the body does not count.
  */
-export const refuseSlowBodies = (connections: Iterable<Connection>, { bytesPerSecond, grace }: BodyRate): void => {
+export const refuseSlowBodies = (
+  connections: Iterable<Connection>,
+  { bytesPerSecond, grace }: BodyRate,
+  refuse: Refuse
+): void => {
   const interval = Math.min(1000, grace / 4)
   const progresses = new WeakMap<Exchange, Progress>()
   let lookedAt = performance.now()

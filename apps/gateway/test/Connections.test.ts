@@ -1,3 +1,4 @@
+import { openrouter } from "@model-gateway/core/WireNames"
 import { once } from "node:events"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { connect, type Socket } from "node:net"
@@ -105,6 +106,13 @@ describe("Connections", () => {
     expect(answer).toContain("\r\nx-content-type-options: nosniff\r\n")
     const id = /x-request-id: (\S+)/.exec(answer)?.[1]
     expect(envelopeOf(answer)).toMatchObject({ error: { code: status }, service_metadata: { request_id: id } })
+  })
+
+  it("rejects them with the words on the wire", async () => {
+    const { port } = await listen(undefined, { wireNames: openrouter })
+    expect(envelopeOf(await ask(port, "hello\r\n\r\n"))).toMatchObject({
+      openrouter_metadata: { request_id: expect.stringMatching(/^req_/) as unknown }
+    })
   })
 
   it("does not write an error into the middle of another response", async () => {

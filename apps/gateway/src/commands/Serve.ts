@@ -1,4 +1,5 @@
 /** `model-gateway serve`: runs the whole service. */
+import { ofPreset } from "@model-gateway/core/WireNames"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
 import * as Setting from "@model-gateway/server/Setting"
@@ -190,7 +191,8 @@ export const command = Command.make(
       bodyRate: {
         bytesPerSecond: limits.bodyRate.bytesPerSecond,
         grace: Duration.toMillis(limits.bodyRate.grace)
-      }
+      },
+      wireNames: ofPreset(limits.wireNames)
     })
     const service = yield* layerService(loaded, settings, connections)
     yield* running(settings, connections).pipe(

@@ -26,7 +26,10 @@ const unpack = { br: brotliDecompressSync, gzip: gunzipSync }
 describe("the page", () => {
   it.live("with all it loads goes out compressed, in less than a third of its size", () =>
     Effect.gen(function* () {
-      const { origin } = yield* Effect.acquireRelease(Effect.promise(serve), ({ stop }) => Effect.promise(stop))
+      const { origin } = yield* Effect.acquireRelease(
+        Effect.promise(() => serve()),
+        ({ stop }) => Effect.promise(stop)
+      )
       const page = (yield* get(origin, "identity")).bytes.toString()
       const loaded = Array.from(page.matchAll(/(?:src|href)="(\/[^"]+)"/g), ([, path]) => `${origin}${path}`)
       assert.isAtLeast(loaded.length, 2, page)

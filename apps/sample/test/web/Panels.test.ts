@@ -1,4 +1,5 @@
 // Each panel does its work, in a real browser against a real gateway.
+import { Files } from "@model-gateway/core"
 import type { Locator } from "playwright-core"
 import { afterEach, describe, expect, it } from "vitest"
 import { fixture, hasBrowser } from "./support/Fixture.ts"
@@ -13,6 +14,25 @@ const deleteGuardrails = async ({ managementKey, origin }: Gateway) => {
   const { data } = (await listed.json()) as { readonly data: ReadonlyArray<{ readonly id: string }> }
   for (const { id } of data) await fetch(`${origin}/api/v1/guardrails/${id}`, { method: "DELETE", headers })
 }
+
+/** Stores and deletes files in the panel, and returns the confirmations. */
+const deleteInEachShape = async (site: Site) => {
+  const confirmed: Array<string> = []
+  for (const shape of Files.DeletionShape.literals) {
+    const panel = await Panels.storeFile(site)
+    await panel.getByRole("radio", { name: shape }).check()
+    await panel.getByRole("button", { name: "Delete notes.txt" }).click()
+    const confirmation = panel.locator(".confirmation")
+    await confirmation.getByText(`"_shape": "${shape}"`).waitFor()
+    confirmed.push(await confirmation.innerText())
+    await panel.getByText("There are none").waitFor()
+  }
+  return confirmed
+}
+
+const confirmations = [`"type": "file_deleted"`, `"deleted": true`, `"type": "file_deleted"`].map((fields): unknown =>
+  expect.stringContaining(fields)
+)
 
 describe.runIf(hasBrowser)("the panels", () => {
   const { enter, gateway } = fixture()
@@ -61,7 +81,8 @@ describe.runIf(hasBrowser)("the panels", () => {
     const lefts = await words.evaluateAll((all) => all.map((word) => word.getBoundingClientRect().left))
     expect(lefts).toEqual(lefts.toSorted((a, b) => a - b))
 
-    // From the fifth word on, the mark goes along with the sound; a busy machine may skip a word, and no more.
+    // From the fifth word on, the mark goes along with the sound; a busy machine may skip a word,
+    // and no more.
     const marked = panel.evaluate((element) => {
       const audio = element.querySelector("audio")
       if (audio === null) return []
@@ -142,20 +163,7 @@ describe.runIf(hasBrowser)("the panels", () => {
   })
 
   it("store a file, list it, and delete it with each of the three confirmations", async () => {
-    await entered()
-    for (const [shape, fields] of [
-      ["native", `"type": "file_deleted"`],
-      ["compat_a", `"deleted": true`],
-      ["compat_b", `"type": "file_deleted"`]
-    ] as const) {
-      const panel = await Panels.storeFile(site)
-      await panel.getByRole("radio", { name: shape }).check()
-      await panel.getByRole("button", { name: "Delete notes.txt" }).click()
-      const confirmation = panel.locator(".confirmation")
-      await confirmation.getByText(`"_shape": "${shape}"`).waitFor()
-      expect(await confirmation.innerText()).toContain(fields)
-      await panel.getByText("There are none").waitFor()
-    }
+    expect(await deleteInEachShape(await entered())).toEqual(confirmations)
   })
 
   it("draw the key's usage, limit and free requests as meters", async () => {
@@ -309,5 +317,13 @@ describe.runIf(hasBrowser)("the panels", () => {
     await panel.getByRole("button", { name: "Run all six" }).click()
     await panel.getByText("All six steps worked").waitFor()
     expect(await panel.locator("[data-state='Done']").count()).toBe(6)
+  })
+})
+
+describe.runIf(hasBrowser)("the panels of a gateway with the words of OpenRouter's clients", () => {
+  const { enter } = fixture("--wire-names", "openrouter")
+
+  it("store a file, list it, and delete it with each of the three confirmations", async () => {
+    expect(await deleteInEachShape(await enter())).toEqual(confirmations)
   })
 })

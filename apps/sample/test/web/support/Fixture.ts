@@ -1,4 +1,5 @@
-// One browser and one gateway for a file of tests; each test opens the page in a profile of its own.
+// One browser and one gateway for a file of tests; each test opens the page in a profile of its
+// own.
 import { type Browser, type BrowserContextOptions, chromium } from "playwright-core"
 import { afterAll, beforeAll, onTestFinished } from "vitest"
 import { launchOptions } from "../../../../../scripts/chromium.mjs"
@@ -18,11 +19,11 @@ export interface Fixture {
   readonly enter: (options?: BrowserContextOptions) => Promise<Site>
 }
 
-/** To be called where the tests are described. */
-export const fixture = (): Fixture => {
+/** To be called where the tests are described, with the flags of the gateway. */
+export const fixture = (...flags: ReadonlyArray<string>): Fixture => {
   let running: { readonly browser: Browser; readonly gateway: Gateway } | undefined
   beforeAll(async () => {
-    const [browser, gateway] = await Promise.all([chromium.launch(options), serve()])
+    const [browser, gateway] = await Promise.all([chromium.launch(options), serve(flags)])
     running = { browser, gateway }
   }, 120_000)
   afterAll(async () => {

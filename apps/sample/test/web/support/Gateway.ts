@@ -22,8 +22,8 @@ export interface Gateway {
 }
 
 /** One process, and what it prints. */
-const start = (dataDir: string, port: string) => {
-  const child = spawn(process.execPath, [main, "serve", "--port", port, "--data-dir", dataDir], {
+const start = (dataDir: string, port: string, flags: ReadonlyArray<string>) => {
+  const child = spawn(process.execPath, [main, "serve", "--port", port, "--data-dir", dataDir, ...flags], {
     env: { PATH: process.env["PATH"], NO_COLOR: "1" },
     stdio: ["ignore", "pipe", "pipe"]
   })
@@ -52,9 +52,9 @@ const start = (dataDir: string, port: string) => {
 const address = /http:\/\/127\.0\.0\.1:\d+/
 
 /** Starts it, and answers when its first run has printed its keys. */
-export const serve = async (): Promise<Gateway> => {
+export const serve = async (flags: ReadonlyArray<string> = []): Promise<Gateway> => {
   const dataDir = mkdtempSync(join(tmpdir(), "sample-page-"))
-  let running = start(dataDir, "0")
+  let running = start(dataDir, "0", flags)
   const origin = await running.printed(address)
   return {
     origin,
@@ -63,7 +63,7 @@ export const serve = async (): Promise<Gateway> => {
     managementKey: await running.printed(/mg_mk_\w{38}/),
     shutDown: () => running.end("SIGTERM"),
     restart: async () => {
-      running = start(dataDir, new URL(origin).port)
+      running = start(dataDir, new URL(origin).port, flags)
       await running.printed(address)
     },
     stop: async () => {
