@@ -1,5 +1,6 @@
 // The clients that people already have, run against a gateway process. `Entry.ts` says how to add a
 // call. `vitest run --project compatibility --update` writes the tables of the guide.
+import { WireNames } from "@model-gateway/core"
 import { Schema } from "effect"
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
@@ -8,7 +9,7 @@ import type { ClientName, Entry, Expectation } from "./Entry.ts"
 import * as Byok from "./byok.ts"
 import * as Errors from "./errors.ts"
 import * as Files from "./files.ts"
-import { deployments, type Gateways, startGateways } from "./Gateways.ts"
+import { type Gateways, startGateways } from "./Gateways.ts"
 import * as Guardrails from "./guardrails.ts"
 import * as Keys from "./keys.ts"
 import * as Models from "./models.ts"
@@ -36,12 +37,12 @@ const areas: ReadonlyArray<{ readonly name: string; readonly entries: ReadonlyAr
 
 const titleOf = ({ call, client }: Entry) => `${client} ${call}`
 
-const expectationOf = (entry: Entry, wireNames: string): Expectation =>
+const expectationOf = (entry: Entry, wireNames: WireNames.Preset): Expectation =>
   wireNames === "openrouter" ? (entry.withWireNames ?? entry.expectation) : entry.expectation
 
 /** The entries that passed, by wire names: the table says nothing of others. */
 const passed = new Set<string>()
-const passedKey = (entry: Entry, wireNames: string) => `${wireNames} ${titleOf(entry)}`
+const passedKey = (entry: Entry, wireNames: WireNames.Preset) => `${wireNames} ${titleOf(entry)}`
 
 let gateways: Gateways
 
@@ -57,7 +58,7 @@ it("lists each call of a client once", () => {
 })
 
 // Loops, because `each` would shorten the titles.
-for (const [index, { wireNames }] of deployments.entries()) {
+for (const [index, wireNames] of WireNames.presets.entries()) {
   describe(`with ${wireNames} wire names`, () => {
     for (const { entries, name } of areas.filter(({ entries }) => entries.length > 0)) {
       describe(name, () => {
@@ -86,13 +87,13 @@ const clients: ReadonlyArray<ClientName> = ["@openrouter/sdk", "openai", "cohere
 
 const line = (cells: ReadonlyArray<string>) => `| ${cells.join(" | ")} |\n`
 
-const cell = (entry: Entry, wireNames: string): string => {
+const cell = (entry: Entry, wireNames: WireNames.Preset): string => {
   if (!passed.has(passedKey(entry, wireNames))) return "**fails**"
   const expectation = expectationOf(entry, wireNames)
   return expectation === "works" ? "works" : expectation.differs
 }
 
-const headings = { neutral: "By default", openrouter: "With `wire_names: openrouter`" }
+const headings = { neutral: "By default", openrouter: "With `--wire-names openrouter`" }
 
 const callCell = (call: string): string => {
   const [method = "", ...rest] = call.split(": ")
@@ -103,12 +104,14 @@ const sectionOf = (client: ClientName): string => {
   const rows = areas.flatMap(({ entries, name }) =>
     entries
       .filter((entry) => entry.client === client)
-      .map((entry) => line([name, callCell(entry.call), ...deployments.map(({ wireNames }) => cell(entry, wireNames))]))
+      .map((entry) =>
+        line([name, callCell(entry.call), ...WireNames.presets.map((wireNames) => cell(entry, wireNames))])
+      )
   )
   return [
     `### \`${client}\` ${versions[client]}\n\n`,
-    line(["Area", "Call", ...deployments.map(({ wireNames }) => headings[wireNames])]),
-    line(["---", "---", ...deployments.map(() => "---")]),
+    line(["Area", "Call", ...WireNames.presets.map((wireNames) => headings[wireNames])]),
+    line(["---", "---", ...WireNames.presets.map(() => "---")]),
     ...rows
   ].join("")
 }

@@ -12,7 +12,7 @@
  *
  * Entries of an area run one after another, on a gateway that the areas share: create what an entry
  * needs in its `run`, and expect nothing of what others create. A failure of a call is an entry of
- * its own. The list runs once for each set of wire names in `Gateways.ts`.
+ * its own. The list runs once for each set of wire names.
  */
 import { expect } from "vitest"
 import type { CompatibleGateway } from "./Gateways.ts"

@@ -1,4 +1,5 @@
 /** The gateway processes of the compatibility test, and clients for them. */
+import { WireNames } from "@model-gateway/core"
 import { OpenRouter } from "@openrouter/sdk"
 import { CohereClient, CohereClientV2 } from "cohere-ai"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -6,18 +7,6 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import OpenAI from "openai"
 import { type Gateway, startGateway } from "../support/Process.ts"
-
-/** The six vendor words on the wire: those of the specification, or the ones of a preset. */
-export type WireNames = "neutral" | "openrouter"
-
-/** Each gateway that runs the whole list, with its settings. */
-export const deployments: ReadonlyArray<{
-  readonly wireNames: WireNames
-  readonly settings: Readonly<Record<string, string>>
-}> = [
-  { wireNames: "neutral", settings: {} },
-  { wireNames: "openrouter", settings: { MODEL_GATEWAY_WIRE_NAMES: "openrouter" } }
-]
 
 /**
  * One client of each kind, as its documentation makes it: only the base URL and the key are ours.
@@ -33,7 +22,7 @@ export const clientsWith = (baseUrl: string, key: string) => ({
 export type Clients = ReturnType<typeof clientsWith>
 
 export interface CompatibleGateway {
-  readonly wireNames: WireNames
+  readonly wireNames: WireNames.Preset
   readonly origin: string
   /** `origin` and `/api/v1`. */
   readonly baseUrl: string
@@ -80,7 +69,11 @@ const keysOf = (gateway: Gateway): Pick<CompatibleGateway, "clientsWith" | "crea
   }
 })
 
-const compatible = (gateway: Gateway, wireNames: WireNames, strict: CompatibleGateway["strict"]): CompatibleGateway => {
+const compatible = (
+  gateway: Gateway,
+  wireNames: WireNames.Preset,
+  strict: CompatibleGateway["strict"]
+): CompatibleGateway => {
   const { key, managementKey, origin } = gateway
   const baseUrl = baseUrlOf(gateway)
   return {
@@ -101,7 +94,7 @@ export interface Gateways {
   readonly stop: () => Promise<void>
 }
 
-/** Starts all of them, each with an empty data folder. */
+/** Starts one gateway for each set of wire names, each with an empty data folder. */
 export const startGateways = async (): Promise<Gateways> => {
   const data = mkdtempSync(join(tmpdir(), "model-gateway-"))
   const started: Array<Gateway> = []
@@ -117,7 +110,10 @@ export const startGateways = async (): Promise<Gateways> => {
   try {
     const [strict, ...gateways] = await Promise.all([
       begin(strictSettings),
-      ...deployments.map(async ({ settings, wireNames }) => ({ wireNames, gateway: await begin(settings) }))
+      ...WireNames.presets.map(async (wireNames) => ({
+        wireNames,
+        gateway: await begin({ MODEL_GATEWAY_WIRE_NAMES: wireNames })
+      }))
     ])
     const shared = keysOf(strict)
     return { all: gateways.map(({ gateway, wireNames }) => compatible(gateway, wireNames, shared)), stop }
