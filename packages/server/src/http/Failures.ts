@@ -60,15 +60,14 @@ const longestPath = 256
 // Messages leave out the input: it may be a secret, and the caller knows it.
 const format = SchemaIssue.makeFormatterStandardSchemaV1()
 
-/** Rewords schema messages that describe the encoding instead of the input. */
-const worded = (said: string, path: string, last: PropertyKey | undefined): string => {
-  if (said === "Missing key" && typeof last === "number") {
-    return `Expected at least ${last + 1} item${last === 0 ? "" : "s"}`
-  }
+/** Rewords schema messages that describe the encoding or the schema instead of the input. */
+const worded = (said: string, path: string): string => {
   // To the schema, a form's file is a list with one item.
-  return path === "file" && (said === "Expected array" || said === "Expected a value with a length of 1")
-    ? "Expected one file"
-    : said
+  if (path === "file" && (said === "Expected array" || said === "Expected a value with a length of 1")) {
+    return "Expected one file"
+  }
+  // The schema lists the fields that have only one value, in TypeScript.
+  return said.startsWith("Expected { ") ? "Expected object" : said
 }
 
 const issuesOf = (issue: SchemaIssue.Issue): ReadonlyArray<Issue> => {
@@ -77,8 +76,10 @@ const issuesOf = (issue: SchemaIssue.Issue): ReadonlyArray<Issue> => {
   for (const { message: said, path } of format(issue).issues) {
     const segments = (path ?? []).map((segment) => (typeof segment === "object" ? segment.key : segment))
     const last = segments.at(-1)
-    const dotted = segments.map(String).join(".").slice(0, longestPath)
-    const message = worded(said, dotted, last)
+    // An item that a list lacks is a fault of the list.
+    const isShort = said === "Missing key" && typeof last === "number"
+    const dotted = (isShort ? segments.slice(0, -1) : segments).map(String).join(".").slice(0, longestPath)
+    const message = isShort ? `Expected at least ${last + 1} item${last === 0 ? "" : "s"}` : worded(said, dotted)
     const key = `${dotted}\n${message}`
     if (seen.has(key)) continue
     seen.add(key)

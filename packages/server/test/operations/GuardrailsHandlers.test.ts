@@ -83,7 +83,7 @@ it.layer(layer(), { excludeTestServices: true })("/guardrails", (it) => {
       const id = yield* make("strict")
       for (const [body, paths] of [
         [{}, ["key_hashes"]],
-        [{ key_hashes: [] }, ["key_hashes.0"]],
+        [{ key_hashes: [] }, ["key_hashes"]],
         [{ key_hashes: ["", 7] }, ["key_hashes.0", "key_hashes.1"]]
       ] as const) {
         const answer = yield* post(`${path}/${id}/assignments/keys`, body, { key })
@@ -96,6 +96,22 @@ it.layer(layer(), { excludeTestServices: true })("/guardrails", (it) => {
         404,
         "resource not found: there is no such guardrail"
       ])
+    })
+  )
+
+  it.effect("says what is wrong with a request in the words of JSON", () =>
+    Effect.gen(function* () {
+      const { managementKey: key } = yield* TestGateway
+      const id = yield* make("words")
+      const named = `${path}/${id}`
+      for (const answer of [yield* post(path, [], { key }), yield* post(named, [], { key, method: "PATCH" })]) {
+        expect([answer.status, envelopeOf(answer).error.message]).toEqual([
+          400,
+          "invalid request parameters: Expected object"
+        ])
+      }
+      const empty = yield* post(`${named}/assignments/keys`, { key_hashes: [] }, { key })
+      expect(envelopeOf(empty).error.message).toBe("invalid request parameters: key_hashes: Expected at least 1 item")
     })
   )
 
