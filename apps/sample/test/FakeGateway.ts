@@ -1,7 +1,8 @@
 /**
  * A gateway in memory, behind the client's own contract: it answers HTTP requests, and remembers them.
  */
-import { Gateway, GatewayConfig, RetryPolicy } from "@model-gateway/core"
+import { Gateway, GatewayConfig, type Guardrails, RetryPolicy } from "@model-gateway/core"
+import { Samples } from "@model-gateway/testing"
 import { Effect, Layer, Redacted, Stream } from "effect"
 import { HttpClient, HttpClientError, HttpClientResponse } from "effect/http"
 import { ManagementGateway, VideoStore } from "../src/Program.ts"
@@ -38,32 +39,12 @@ export const job = (status: string, more: Record<string, unknown> = {}): Answer 
 })
 
 const now = "2026-11-20T12:00:00Z"
-const guardrail = {
+const guardrail: Guardrails.Guardrail = {
+  ...Samples.guardrail,
   id: "0197a000-0000-7000-8000-000000000001",
   name: "Sample guardrail",
-  description: null,
-  workspace_id: null,
   limit_usd: 1,
-  reset_interval: "daily",
-  include_byok_in_budgets: false,
-  allowed_models: null,
-  ignored_models: null,
-  allowed_providers: null,
-  ignored_providers: null,
-  allowed_data_regions: null,
-  content_filters: null,
-  content_filter_builtins: null,
-  enable_free_model_publication: null,
-  enable_free_model_training: null,
-  enable_paid_model_training: null,
-  enforce_zdr: null,
-  enforce_zdr_anthropic: null,
-  enforce_zdr_google: null,
-  enforce_zdr_openai: null,
-  enforce_zdr_xai: null,
-  enforce_zdr_other: null,
-  created_at: now,
-  updated_at: now
+  reset_interval: "daily"
 }
 const key = (hash: string) =>
   ok({

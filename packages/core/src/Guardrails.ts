@@ -17,6 +17,7 @@ import { isMaxItems } from "./internal/bounds.ts"
 import { call, dataOf } from "./internal/call.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
 import { managementErrors } from "./internal/errorSets.ts"
+import * as unsupportedFields from "./internal/unsupportedGuardrailFields.ts"
 import { SpendingLimit } from "./Keys.ts"
 import * as Operation from "./Operation.ts"
 import type { Written } from "./internal/written.ts"
@@ -31,15 +32,6 @@ const Description = Schema.NullOr(Schema.String.check(isMaxCharacters(2048)))
 const Names = Schema.NullOr(
   Schema.Array(Schema.String.check(Schema.isMinLength(1), isMaxCharacters(256))).check(isMaxItems(10_000))
 )
-
-/** A restriction that this gateway cannot enforce, so it cannot be turned on. */
-const Unrestricted = Schema.NullOr(Schema.Literal(true))
-
-/** A protection that this gateway cannot give, so it cannot be turned on. */
-const Unprotected = Schema.NullOr(Schema.Literal(false))
-
-/** Filters that this gateway cannot apply, so there cannot be any. */
-const Unfiltered = Schema.NullOr(Schema.Array(Schema.Json).check(Schema.isMaxLength(0, { expected: "no items" })))
 
 /**
  * Limits what its keys may spend and which models and providers they may use.
@@ -66,11 +58,6 @@ export const Guardrail = Schema.Struct({
   /** The UTC period after which the limit resets. Null: it never resets. */
   reset_interval: Schema.NullOr(LimitReset),
   /**
-   * Whether usage of the callers' own provider keys counts toward `limit_usd`. Always false: it
-   * counts toward the limits of keys only.
-   */
-  include_byok_in_budgets: Schema.Boolean,
-  /**
    * The only models that its keys may use. An entry is a model's id, or a prefix that ends in `/*`,
    * such as `cohere/*`. Null: all models.
    */
@@ -86,34 +73,7 @@ export const Guardrail = Schema.Struct({
    * The providers that may not serve its keys, even if `allowed_providers` has them. Null: none.
    */
   ignored_providers: Schema.NullOr(Schema.Array(Schema.String)),
-  /** The regions that requests must arrive in. Always null: this gateway has no regions. */
-  allowed_data_regions: Schema.NullOr(Schema.Array(Schema.String)),
-  /** Filters of request contents. Always null: this gateway does not filter contents. */
-  content_filters: Schema.NullOr(Schema.Array(Schema.Json)),
-  /** Ready-made filters of request contents. Always null: this gateway does not filter contents. */
-  content_filter_builtins: Schema.NullOr(Schema.Array(Schema.Json)),
-  /** Whether free models may publish prompts. Always null: this gateway does not know which do. */
-  enable_free_model_publication: Schema.NullOr(Schema.Boolean),
-  /**
-   * Whether free models may train on requests. Always null: this gateway does not know which do.
-   */
-  enable_free_model_training: Schema.NullOr(Schema.Boolean),
-  /**
-   * Whether paid models may train on requests. Always null: this gateway does not know which do.
-   */
-  enable_paid_model_training: Schema.NullOr(Schema.Boolean),
-  /** Whether only providers that keep no data may serve. Always null: this cannot be enforced. */
-  enforce_zdr: Schema.NullOr(Schema.Boolean),
-  /** As `enforce_zdr`, for models of Anthropic. Always null. */
-  enforce_zdr_anthropic: Schema.NullOr(Schema.Boolean),
-  /** As `enforce_zdr`, for models of Google. Always null. */
-  enforce_zdr_google: Schema.NullOr(Schema.Boolean),
-  /** As `enforce_zdr`, for models of OpenAI. Always null. */
-  enforce_zdr_openai: Schema.NullOr(Schema.Boolean),
-  /** As `enforce_zdr`, for models of xAI. Always null. */
-  enforce_zdr_xai: Schema.NullOr(Schema.Boolean),
-  /** As `enforce_zdr`, for models of all others. Always null. */
-  enforce_zdr_other: Schema.NullOr(Schema.Boolean),
+  ...unsupportedFields.response,
   /** When the guardrail was created. */
   created_at: Timestamp,
   /** When the guardrail was last changed. */
@@ -122,6 +82,14 @@ export const Guardrail = Schema.Struct({
 
 /** @since 0.1.0 */
 export type Guardrail = { [Field in keyof typeof Guardrail.Type]: (typeof Guardrail.Type)[Field] }
+
+/**
+ * The fields of a guardrail that this gateway does not support, with the values that every
+ * guardrail has.
+ *
+ * @since 0.1.0
+ */
+export const unsupported = unsupportedFields.values
 
 const options = {
   /** What the guardrail is for: at most 2048 characters. Null: no description. */
@@ -136,11 +104,6 @@ const options = {
    * it never resets.
    */
   reset_interval: Schema.optionalKey(Schema.NullOr(LimitReset)),
-  /**
-   * Whether usage of the callers' own provider keys counts toward `limit_usd`. Only false is
-   * accepted.
-   */
-  include_byok_in_budgets: Schema.optionalKey(Schema.Literal(false)),
   /**
    * The only models that its keys may use: at most 10,000 ids of 1 to 256 characters. An entry that
    * ends in `/*`, such as `cohere/*`, stands for every model whose id begins so. A request for
@@ -163,42 +126,7 @@ const options = {
    * `allowed_providers`. Null: none.
    */
   ignored_providers: Schema.optionalKey(Names),
-  /** Only null is accepted: this gateway has no regions. */
-  allowed_data_regions: Schema.optionalKey(Schema.Null),
-  /** Only null and an empty list are accepted: this gateway filters no contents. */
-  content_filters: Schema.optionalKey(Unfiltered),
-  /** Only null and an empty list are accepted: this gateway filters no contents. */
-  content_filter_builtins: Schema.optionalKey(Unfiltered),
-  /**
-   * Only null and true are accepted: this gateway does not know which free models
-   * publish prompts.
-   */
-  enable_free_model_publication: Schema.optionalKey(Unrestricted),
-  /**
-   * Only null and true are accepted: this gateway does not know which free models
-   * train on requests.
-   */
-  enable_free_model_training: Schema.optionalKey(Unrestricted),
-  /**
-   * Only null and true are accepted: this gateway does not know which paid models
-   * train on requests.
-   */
-  enable_paid_model_training: Schema.optionalKey(Unrestricted),
-  /**
-   * Only null and false are accepted: this gateway does not know which providers keep
-   * no data.
-   */
-  enforce_zdr: Schema.optionalKey(Unprotected),
-  /** As `enforce_zdr`, for models of Anthropic. */
-  enforce_zdr_anthropic: Schema.optionalKey(Unprotected),
-  /** As `enforce_zdr`, for models of Google. */
-  enforce_zdr_google: Schema.optionalKey(Unprotected),
-  /** As `enforce_zdr`, for models of OpenAI. */
-  enforce_zdr_openai: Schema.optionalKey(Unprotected),
-  /** As `enforce_zdr`, for models of xAI. */
-  enforce_zdr_xai: Schema.optionalKey(Unprotected),
-  /** As `enforce_zdr`, for models of all others. */
-  enforce_zdr_other: Schema.optionalKey(Unprotected)
+  ...unsupportedFields.request
 }
 
 /**
@@ -389,23 +317,11 @@ const example = {
     workspace_id: "7d9d1f9e-3a55-4f0c-9a35-0e4d1b9f6a10",
     limit_usd: 5,
     reset_interval: "daily",
-    include_byok_in_budgets: false,
     allowed_models: ["cohere/*"],
     ignored_models: ["cohere/rerank-v4.0-pro"],
     allowed_providers: null,
     ignored_providers: null,
-    allowed_data_regions: null,
-    content_filters: null,
-    content_filter_builtins: null,
-    enable_free_model_publication: null,
-    enable_free_model_training: null,
-    enable_paid_model_training: null,
-    enforce_zdr: null,
-    enforce_zdr_anthropic: null,
-    enforce_zdr_google: null,
-    enforce_zdr_openai: null,
-    enforce_zdr_xai: null,
-    enforce_zdr_other: null,
+    ...unsupported,
     created_at: "2026-11-20T22:30:00.000Z",
     updated_at: "2026-11-20T22:30:00.000Z"
   },

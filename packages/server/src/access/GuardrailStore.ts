@@ -45,14 +45,6 @@ export interface Assignment {
   readonly replaced: ReadonlyArray<{ readonly keyHash: string; readonly previousGuardrailId: string }>
 }
 
-/** The result of removing keys from a guardrail. */
-export interface Removal {
-  /** The number of keys that were removed. */
-  readonly removedCount: number
-  /** The distinct hashes that match no key of the organization, in the given order. */
-  readonly notFound: ReadonlyArray<string>
-}
-
 /** A key that a guardrail is assigned to. */
 export interface AssignedKey {
   readonly keyHash: string
@@ -100,12 +92,12 @@ export class GuardrailStore extends Context.Service<
       keyHashes: ReadonlyArray<string>,
       assignedBy?: string | null
     ) => Effect.Effect<Assignment, GuardrailNotFound | StorageError>
-    /** Removes the guardrail from those keys that have it. */
+    /** Removes the guardrail from those keys that have it, and returns how many did. */
     readonly unassign: (
       organizationId: string,
       id: string,
       keyHashes: ReadonlyArray<string>
-    ) => Effect.Effect<Removal, GuardrailNotFound | StorageError>
+    ) => Effect.Effect<number, GuardrailNotFound | StorageError>
     /**
      * The keys that the guardrail is assigned to, in the order of their assignment. Null: the keys
      * of all guardrails of the organization.
@@ -323,10 +315,10 @@ export const make = Effect.gen(function* () {
   const unassign = Effect.fn("GuardrailStore.unassign")(
     function* (organizationId: string, id: string, keyHashes: ReadonlyArray<string>) {
       yield* hold(organizationId, id)
-      const { held, notFound } = yield* lookUp(organizationId, keyHashes)
+      const { held } = yield* lookUp(organizationId, keyHashes)
       const holding = [...held].flatMap(([hash, guardrail]) => (guardrail === id ? [hash] : []))
       yield* setGuardrail(null, holding, null)
-      return { removedCount: holding.length, notFound }
+      return holding.length
     },
     sql.withTransaction,
     mapSqlError("GuardrailStore.unassign")

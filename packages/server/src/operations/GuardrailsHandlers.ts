@@ -5,7 +5,7 @@
  */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import { NotFound, phrases } from "@model-gateway/core/GatewayError"
-import type * as Guardrails from "@model-gateway/core/Guardrails"
+import * as Guardrails from "@model-gateway/core/Guardrails"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
@@ -17,22 +17,6 @@ import type { Guardrail } from "../access/Guardrail.ts"
 import { type AssignedKey, GuardrailNotFound, GuardrailStore } from "../access/GuardrailStore.ts"
 import * as CallerWorkspace from "./CallerWorkspace.ts"
 import * as SpendingLimit from "./SpendingLimit.ts"
-
-/** The fields that this gateway cannot enforce. The contract refuses any other value. */
-const neutral = {
-  allowed_data_regions: null,
-  content_filters: null,
-  content_filter_builtins: null,
-  enable_free_model_publication: null,
-  enable_free_model_training: null,
-  enable_paid_model_training: null,
-  enforce_zdr: null,
-  enforce_zdr_anthropic: null,
-  enforce_zdr_google: null,
-  enforce_zdr_openai: null,
-  enforce_zdr_xai: null,
-  enforce_zdr_other: null
-}
 
 const assignmentToWire = (assigned: AssignedKey): Guardrails.KeyAssignment => ({
   id: `${assigned.guardrailId}:${assigned.keyHash}`,
@@ -51,12 +35,11 @@ const toWire = (guardrail: Guardrail): Guardrails.Guardrail => ({
   workspace_id: guardrail.workspaceId,
   limit_usd: guardrail.limit === null ? null : MicroCredits.toCredits(guardrail.limit),
   reset_interval: guardrail.limitReset,
-  include_byok_in_budgets: false,
   allowed_models: guardrail.allowedModels,
   ignored_models: guardrail.ignoredModels,
   allowed_providers: guardrail.allowedProviders,
   ignored_providers: guardrail.ignoredProviders,
-  ...neutral,
+  ...Guardrails.unsupported,
   created_at: Timestamp.fromMillis(guardrail.createdAt),
   updated_at: Timestamp.fromMillis(guardrail.updatedAt)
 })
@@ -147,8 +130,7 @@ const make = Effect.gen(function* () {
   })
 
   const unassign = Effect.fnUntraced(function* (id: string, request: typeof Guardrails.AssignRequest.Type) {
-    const { removedCount } = yield* found(guardrails.unassign(yield* organization, id, request.key_hashes))
-    return { unassigned_count: removedCount }
+    return { unassigned_count: yield* found(guardrails.unassign(yield* organization, id, request.key_hashes)) }
   })
 
   const assignments = Effect.fnUntraced(function* (id: string | null, page: Page.OffsetRequest) {

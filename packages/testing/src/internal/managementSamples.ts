@@ -4,7 +4,7 @@ import type * as Byok from "@model-gateway/core/Byok"
 import type * as Credits from "@model-gateway/core/Credits"
 import type * as Destinations from "@model-gateway/core/Destinations"
 import type * as Generations from "@model-gateway/core/Generations"
-import type * as Guardrails from "@model-gateway/core/Guardrails"
+import * as Guardrails from "@model-gateway/core/Guardrails"
 import type * as Keys from "@model-gateway/core/Keys"
 import type * as ModelEndpoints from "@model-gateway/core/ModelEndpoints"
 import type * as Models from "@model-gateway/core/Models"
@@ -43,23 +43,11 @@ export const guardrail: Guardrails.Guardrail = {
   workspace_id: workspaceId,
   limit_usd: 25,
   reset_interval: "weekly",
-  include_byok_in_budgets: false,
   allowed_models: ["sandbox/bm25"],
   ignored_models: null,
   allowed_providers: null,
   ignored_providers: ["cohere"],
-  allowed_data_regions: null,
-  content_filters: null,
-  content_filter_builtins: null,
-  enable_free_model_publication: null,
-  enable_free_model_training: null,
-  enable_paid_model_training: null,
-  enforce_zdr: null,
-  enforce_zdr_anthropic: null,
-  enforce_zdr_google: null,
-  enforce_zdr_openai: null,
-  enforce_zdr_xai: null,
-  enforce_zdr_other: null,
+  ...Guardrails.unsupported,
   created_at: timestamp,
   updated_at: timestamp
 }
