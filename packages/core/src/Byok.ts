@@ -103,7 +103,9 @@ const options = {
   is_byok_only: Schema.optionalKey(Schema.Boolean),
   /** What you declare of the account's data retention. Stored, without effect. Default: null. */
   declared_zdr: Schema.optionalKey(Schema.NullOr(Schema.Boolean)),
-  /** At least one hash, each of a key of the organization. Null: no restriction. */
+  /**
+   * The hashes of the API keys that may use it, 1 to 1000, all of the organization. Null: all keys.
+   */
   allowed_api_key_hashes: Schema.optionalKey(Allowed),
   /** The models it is for, 1 to 1000. Null: all. */
   allowed_models: Schema.optionalKey(Allowed),

@@ -44,11 +44,11 @@ const headers = Schema.Record(
 const config = {
   /** The traces endpoint of an `otel-collector`, such as `https://collector.example/v1/traces`. */
   endpoint: Schema.optionalKey(url),
-  /** Where a `webhook` is sent. */
+  /** Where a `webhook` is sent: a URL of at most 2 KiB. */
   url: Schema.optionalKey(url),
   /** Of a `webhook`. Default: POST. */
   method: Schema.optionalKey(Schema.Literals(["POST", "PUT"])),
-  /** Headers to send. Responses show asterisks in place of their values. */
+  /** Headers to send, at most 32. Responses show asterisks in place of their values. */
   headers: Schema.optionalKey(headers),
   /**
    * The secret that signs a `webhook`: `whsec_` and 24 to 64 bytes in base64. Default: a new one.
@@ -136,7 +136,7 @@ export const FilterRules = Schema.Struct({
 export type FilterRules = typeof FilterRules.Type
 
 const options = {
-  /** The hashes of the API keys whose events are sent, at least one. Null: all of the workspace. */
+  /** The hashes of the API keys whose events are sent, 1 to 1000. Null: all of the workspace. */
   api_key_hashes: Schema.optionalKey(
     Schema.NullOr(Schema.Array(KeyHash).check(Schema.isMinLength(1), isMaxItems(1000)))
   ),

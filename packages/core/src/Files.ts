@@ -340,7 +340,7 @@ export const uploadFileEndpoint = Operation.endpoint(uploadFile, () => ({
   reference: {
     summary: "Upload a file",
     client: "Files.upload",
-    example: { request: { purpose: "transcription" }, file: "interview.wav", response: exampleFile() }
+    example: { form: { purpose: "transcription", file: "interview.wav" }, response: exampleFile() }
   }
 }))
 

@@ -30,7 +30,8 @@ import * as Webhooks from "./Webhooks.ts"
 import * as Workspaces from "./Workspaces.ts"
 
 /**
- * Stored files: upload, list, download and delete them.
+ * Stored files: upload, list, download and delete them. The `shape` parameter of the header
+ * `Accept` selects the shape of a response, such as `application/json; shape=compat_a`.
  *
  * @since 0.1.0
  */

@@ -188,9 +188,9 @@ export const listGenerationsEndpoint = Operation.endpoint(listGenerations, () =>
     status: Schema.optionalKey(Status),
     /** Only requests that failed with this HTTP status, 400 to 599. */
     error_status: Schema.optionalKey(Decimal.check(Schema.isInt(), Schema.isBetween({ minimum: 400, maximum: 599 }))),
-    /** Requests admitted at this time or later. */
+    /** Requests admitted at this time or later: ISO 8601, in UTC with `Z`. */
     from: Schema.optionalKey(Timestamp),
-    /** Requests admitted before this time. */
+    /** Requests admitted before this time: ISO 8601, in UTC with `Z`. */
     to: Schema.optionalKey(Timestamp)
   },
   reference: {

@@ -110,7 +110,7 @@ export const HttpsUrl = Schema.String.check(Schema.isPattern(/^https:\/\/[^\s/]\
  * @since 0.1.0
  */
 export const Timestamp = Schema.String.check(
-  Schema.isPattern(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?Z$/, {
+  Schema.isPattern(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?Z$/u, {
     expected: "an ISO 8601 time in UTC that ends in Z"
   })
 )

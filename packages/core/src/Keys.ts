@@ -148,7 +148,7 @@ export const CreateRequest = Schema.Struct({
   limit_reset: Schema.optionalKey(Schema.NullOr(LimitReset)),
   /** Whether usage of the caller's own provider keys counts toward `limit`. Default: false. */
   include_byok_in_limit: Schema.optionalKey(Schema.Boolean),
-  /** When the key expires: a time in the future. Default: null, never. */
+  /** When the key expires: a time in the future, in UTC with `Z`. Default: null, never. */
   expires_at: Schema.optionalKey(Schema.NullOr(Timestamp)),
   /**
    * The identifier of the user who creates the key: 1 to 256 characters, or null. Default: the
@@ -200,7 +200,7 @@ export const UpdateRequest = Schema.Struct({
   limit_reset: Schema.optionalKey(Schema.NullOr(LimitReset)),
   /** Whether usage of the caller's own provider keys counts toward `limit`. */
   include_byok_in_limit: Schema.optionalKey(Schema.Boolean),
-  /** When the key expires: a time in the future. Null: never. */
+  /** When the key expires: a time in the future, in UTC with `Z`. Null: never. */
   expires_at: Schema.optionalKey(Schema.NullOr(Timestamp))
 })
 

@@ -65,7 +65,7 @@ export type OutputModality = typeof OutputModality.Type
  * @since 0.1.0
  */
 export const Price = Schema.String.check(
-  Schema.isPattern(/^\d+(\.\d+)?$/, { expected: "a price in decimal digits, such as 0.002" })
+  Schema.isPattern(/^\d+(\.\d+)?$/u, { expected: "a price in decimal digits, such as 0.002" })
 )
 
 /**
@@ -337,11 +337,11 @@ export const listModelsEndpoint = Operation.endpoint(listModels, () => ({
     input_modalities: Schema.optionalKey(listOf("input modalities", InputModality.literals)),
     /** Text that is part of the model's id or name, in any case. At most 256 characters. */
     q: Schema.optionalKey(Schema.String.check(isMaxCharacters(256))),
-    /** Names of providers, separated by commas: a model of one of them. */
+    /** Only models of one of these providers. Names separated by commas. */
     providers: names(),
-    /** Authors, separated by commas: a model of one of them. */
+    /** Only models of one of these authors. Names separated by commas. */
     model_authors: names(),
-    /** Sampling parameters, separated by commas: a model that has all of them. */
+    /** Only models that accept all these sampling parameters. Names separated by commas. */
     supported_parameters: names(),
     /** The number of models to skip. Default: 0. */
     offset: Schema.optionalKey(Decimal.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: 1_000_000 }))),

@@ -29,8 +29,8 @@ const about =
   `Rerank, transcription and video models of many providers through one HTTP API, with keys, budgets and guardrails.
 
 Send your key as \`Authorization: Bearer <API_KEY>\`. Requests and responses are JSON in UTF-8 unless an operation says
-otherwise. Times are ISO 8601 in UTC. Money is in credits; 1 credit is 1 USD. Unknown fields of a request are ignored,
-and responses may get new fields.
+otherwise. Times are ISO 8601 in UTC and end in \`Z\`. Money is in credits; 1 credit is 1 USD. Unknown fields of a
+request are ignored, and responses may get new fields.
 
 Ordinary keys (\`mg_sk_…\`) call models and spend credits. Management keys (\`mg_mk_…\`) manage keys, guardrails,
 workspaces and destinations, and cannot spend. Ephemeral keys (\`mg_ek_…\`) live for at most 15 minutes, count as ordinary
@@ -80,6 +80,13 @@ const numbersOf = (schema: Schema.Top | undefined): ReadonlyMap<string, Node> =>
 /** A field of a form that may be repeated is a list. */
 const repeated = (schema: unknown): unknown =>
   JsonSchema.listOf(nodeOf(schema)["anyOf"]).find((each) => nodeOf(each)["type"] === "array") ?? schema
+
+/** Of parameters that few calls need. Without one, the reference shows random text of the pattern. */
+const parameterExamples: { readonly [name: string]: string } = {
+  "idempotency-key": "8e03978e-40d5-43e8-bc93-6894a57f9324",
+  from: "2026-11-20T00:00:00Z",
+  to: "2026-11-21T00:00:00Z"
+}
 
 interface Declared {
   readonly endpoint: HttpApiEndpoint.Top
@@ -134,7 +141,8 @@ export const make = (): { readonly [key: string]: unknown } => {
     const part = { path: "params", query: "query", header: "headers" }[String(place)] ?? "query"
     const number = place === "query" ? numbersOf(endpoint.query).get(key) : undefined
     const example = Operation.referenceOf(endpoint)?.example
-    const text = (place === "path" ? example?.params : place === "query" ? example?.query : undefined)?.[key]
+    const given = place === "path" ? example?.params : place === "query" ? example?.query : undefined
+    const text = given?.[key] ?? parameterExamples[key]
     const { description, ...described } = nodeOf(
       JsonSchema.describe(readable(number ?? schema), `${path}Endpoint.${part}.${key}`, textOf)
     )
@@ -162,21 +170,17 @@ export const make = (): { readonly [key: string]: unknown } => {
 
   const requestBody = (value: unknown, declaration: Declared): Node => {
     const reference = Operation.referenceOf(declaration.endpoint)?.example
-    const example = reference?.request
     let required = true
     const content = mapValues(nodeOf(value)["content"], (media, type) => {
-      let schema =
-        type === "multipart/form-data" ? form(nodeOf(media)["schema"], declaration) : readable(nodeOf(media)["schema"])
+      const isForm = type === "multipart/form-data"
+      let schema = isForm ? form(nodeOf(media)["schema"], declaration) : readable(nodeOf(media)["schema"])
       const choices = JsonSchema.listOf(nodeOf(schema)["anyOf"])
       if (choices.some((choice) => nodeOf(choice)["type"] === "null")) {
         required = false
         schema = choices.find((choice) => nodeOf(choice)["type"] !== "null")
       }
-      const isForm = type === "multipart/form-data"
-      // The bytes of a file have no place in an example: its name stands for them.
-      const file = isForm && reference?.file !== undefined ? { file: reference.file } : {}
-      const hasExample = isForm ? reference?.file !== undefined : example !== undefined
-      return { schema, ...(hasExample ? { example: { ...nodeOf(example), ...file } } : {}) }
+      const example = isForm ? reference?.form : reference?.request
+      return { schema, ...(example === undefined ? {} : { example }) }
     })
     return { required, content }
   }

@@ -192,9 +192,10 @@ export interface Reference<Success> {
   readonly example?: {
     readonly params?: Readonly<Record<string, string>>
     readonly query?: Readonly<Record<string, string>>
+    /** The body as JSON. */
     readonly request?: Schema.Json
-    /** The name of the file that a form uploads in its field `file`. */
-    readonly file?: string
+    /** The body as a form, with the name of a file as `file`. The code samples prefer it. */
+    readonly form?: { readonly file: string; readonly [field: string]: string }
     readonly response?: Success
   }
 }

@@ -39,7 +39,7 @@ import type { Written } from "./internal/written.ts"
  * @since 0.1.0
  */
 export const ImageReference = Schema.String.check(
-  Schema.isPattern(/^(https:\/\/\S+|data:image\/[\w.+-]+;base64,[A-Za-z0-9+/]+={0,2})$/, {
+  Schema.isPattern(/^(https:\/\/\S+|data:image\/[\w.+-]+;base64,[A-Za-z0-9+/]+={0,2})$/u, {
     expected: "an https:// URL or a data:image/…;base64, URI"
   })
 )
@@ -203,17 +203,17 @@ export const rerankEndpoint = Operation.endpoint(rerank, () => ({
     client: "Rerank.rank",
     example: {
       request: {
-        model: "cohere/rerank-v3.5",
+        model: "sandbox/bm25",
         query: "How do I reset my password?",
         documents: ["Invoices are sent on the first of the month.", "To reset your password, open Settings."],
         top_n: 1
       },
       response: {
         id: "gen_01J9ZQ4T7C5Q8B2W6N3M",
-        model: "cohere/rerank-v3.5",
-        provider: "cohere",
-        results: [{ index: 1, relevance_score: 0.9731, document: { text: "To reset your password, open Settings." } }],
-        usage: { search_units: 1, total_tokens: 23, cost: 0.002 }
+        model: "sandbox/bm25",
+        provider: "sandbox",
+        results: [{ index: 1, relevance_score: 0.0802, document: { text: "To reset your password, open Settings." } }],
+        usage: { search_units: 1, total_tokens: 21, cost: 0.001 }
       }
     }
   }

@@ -56,11 +56,11 @@ const ProviderNames = Schema.Array(Schema.String.check(Schema.isMinLength(1), is
 export const Preferences = Schema.Struct({
   /** Whether another provider may serve the request if the first one fails. Default: true. */
   allow_fallbacks: Schema.optionalKey(Schema.Boolean),
-  /** Providers to try first, in this order. */
+  /** Providers to try first, in this order: at most 64. */
   order: Schema.optionalKey(ProviderNames),
-  /** The only providers to try. */
+  /** The only providers to try: at most 64. */
   only: Schema.optionalKey(ProviderNames),
-  /** Providers never to try. */
+  /** Providers never to try: at most 64. */
   ignore: Schema.optionalKey(ProviderNames),
   /**
    * How to order the providers that `order` does not list. `price` is what this request costs at

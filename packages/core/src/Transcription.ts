@@ -288,6 +288,7 @@ export const transcribeEndpoint = Operation.endpoint(transcribe, () => ({
         response_format: "verbose_json",
         timestamp_granularities: ["segment"]
       },
+      form: { model: "openai/whisper-1", response_format: "verbose_json", file: "interview.wav" },
       response: {
         text: "Meet me at the harbor at noon.",
         usage: { cost: 0.0003, seconds: 3 },

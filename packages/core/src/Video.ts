@@ -311,7 +311,7 @@ const pendingExample = () =>
     id: "video_019aab3e5c7f7d3e9a41c2f0b6d84e11",
     polling_url: "/api/v1/videos/video_019aab3e5c7f7d3e9a41c2f0b6d84e11",
     status: "pending",
-    model: "replicate/google/veo-3.1-fast",
+    model: "sandbox/title-card",
     created_at: "2026-11-20T22:30:00.000Z"
   }) as const
 
@@ -321,7 +321,7 @@ const completedExample = () =>
     status: "completed",
     generation_id: "gen_019aab3e5c807a529d3c61f4e2b7a905",
     progress: 1,
-    usage: { cost: 1.2, is_byok: false },
+    usage: { cost: 0.08, is_byok: false },
     unsigned_urls: ["/api/v1/videos/video_019aab3e5c7f7d3e9a41c2f0b6d84e11/content?index=0"]
   }) as const
 
@@ -338,12 +338,11 @@ export const submitVideoEndpoint = Operation.endpoint(submitVideo, () => ({
     client: "Video.submit",
     example: {
       request: {
-        model: "replicate/google/veo-3.1-fast",
+        model: "sandbox/title-card",
         prompt: "Dawn over the harbor, seen from a drone",
         duration: 8,
         resolution: "720p",
-        aspect_ratio: "16:9",
-        callback_url: "https://example.com/hooks/video"
+        aspect_ratio: "16:9"
       },
       response: pendingExample()
     }

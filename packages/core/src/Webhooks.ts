@@ -62,8 +62,8 @@ export const RotateResponse = Schema.Struct({ data: RotatedSecret })
 export type RotateResponse = { [Field in keyof typeof RotateResponse.Type]: (typeof RotateResponse.Type)[Field] }
 
 /**
- * Where a delivery is. `pending`: it is being sent, or waits for its next attempt. `delivered`: the
- * receiver answered with a 2xx. `failed`: it was given up; it can still be redelivered.
+ * The state of a delivery. `pending`: it is being sent, or waits for its next attempt. `delivered`:
+ * the receiver answered with a 2xx. `failed`: it was given up; it can still be redelivered.
  *
  * @since 0.1.0
  */

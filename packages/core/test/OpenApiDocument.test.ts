@@ -177,13 +177,13 @@ describe("every operation", () => {
     expect(titles).toHaveLength(new Set(titles).size)
   })
 
-  it("has an example of its JSON", () => {
+  it("has an example of its JSON, and of its form", () => {
     const without = operations.flatMap(({ operation }) => {
       const success = Object.entries(nodeOf(operation["responses"])).filter(([status]) => status.startsWith("2"))
       const parts = [operation["requestBody"], ...success.map(([, response]) => response)]
       const silent = parts
         .flatMap(mediaOf)
-        .some(({ media, type }) => type === "application/json" && media["example"] === undefined)
+        .some(({ media, type }) => /json|form-data/.test(type) && media["example"] === undefined)
       return silent ? [identifierOf(operation)] : []
     })
     expect(without).toEqual([])
@@ -257,10 +257,10 @@ describe("every example", () => {
       }
       decode(endpoint.params, example.params)
       decode(endpoint.query, example.query)
-      if (example.file !== undefined) {
-        const form = { ...nodeOf(example.request), file: example.file }
-        expect(invalid(`${at}/requestBody/${schemaOf("multipart/form-data")}`, form)).toBeUndefined()
-      } else if (example.request !== undefined) {
+      if (example.form !== undefined) {
+        expect(invalid(`${at}/requestBody/${schemaOf("multipart/form-data")}`, example.form)).toBeUndefined()
+      }
+      if (example.request !== undefined) {
         decode(endpoint.payload.get("application/json")?.schemas[0], example.request)
         expect(invalid(`${at}/requestBody/${schemaOf("application/json")}`, example.request)).toBeUndefined()
       }

@@ -1,13 +1,18 @@
 // Clients that others generate from the document of a gateway process. They are made here,
 // compiled, and used against it. `@redocly/cli` checks the document first.
+import { Schema } from "effect"
 import { execFile } from "node:child_process"
 import { createHash } from "node:crypto"
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { perlProgram } from "../../../../scripts/perl.mjs"
 import { type Gateway, startGateway } from "../support/Process.ts"
+
+const Sampled = Schema.Struct({ "x-code-samples": Schema.Array(Schema.Struct({ source: Schema.String })) })
+const Paths = Schema.Record(Schema.String, Schema.Record(Schema.String, Sampled))
+const Document = Schema.fromJsonString(Schema.Struct({ paths: Paths }))
 
 const consumers = join(import.meta.dirname, "../..")
 const bin = (name: string) => join(consumers, "node_modules/.bin", name)
@@ -93,6 +98,18 @@ it("a client of openapi-typescript and openapi-fetch compiles and works", async 
     uploaded: true,
     key: "mg_sk_"
   })
+})
+
+it("the curl samples of rerank, videos and the calling key work on a new gateway", async () => {
+  const { paths } = Schema.decodeUnknownSync(Document)(readFileSync(document, "utf8"))
+  const env = { MODEL_GATEWAY_BASE_URL: `${gateway.origin}/api/v1`, MODEL_GATEWAY_API_KEY: gateway.key }
+  const call = async (path: string, method: string): Promise<unknown> => {
+    const [curl] = paths[path]?.[method]?.["x-code-samples"] ?? []
+    return JSON.parse(await run("bash", ["--norc", "-c", curl?.source ?? ""], env))
+  }
+  expect(await call("/rerank", "post")).toMatchObject({ results: [{ index: 1 }] })
+  expect(await call("/videos", "post")).toMatchObject({ status: "pending" })
+  expect(await call("/key", "get")).toMatchObject({ data: { is_management_key: false } })
 })
 
 it.skipIf(perl === undefined)("a Perl client of OpenAPI::Client works, and finds no response invalid", async () => {

@@ -23,6 +23,7 @@ describe.runIf(hasBrowser)("the API reference", () => {
       await errors.getByText("Add credits, or raise the limit").waitFor()
       await page.getByRole("button", { name: "Python" }).click()
       await page.getByText("requests.post(").waitFor()
+      await page.getByText("The documents to rank: 1 to 10,000.").first().waitFor()
       await loadAxe(page)
       expect((await findings(page)).filter((finding) => !finding.startsWith("moderate"))).toEqual([])
       expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0)

@@ -95,7 +95,13 @@ openapi-explorer {
   --light-orange: light-dark(#fbf1ea, #2b2016); --light-red: light-dark(#fdeeec, #331b1a);
   --light-purple: light-dark(#f5eefb, #251b30); --light-yellow: light-dark(#fbf6e4, #29240f);
   --light-gray: light-dark(#f0f2f5, #1f252d);
+  --font-regular: system-ui, sans-serif; --font-mono: ui-monospace, "DejaVu Sans Mono", monospace;
   --font-size-regular: 16px; --font-size-small: 14px; --font-size-mono: 14px; --border-radius: 6px;
+}
+/* On phones the element hides the descriptions of fields. */
+@media (max-width: 575px) {
+  openapi-explorer::part(schema-key) { width: 36%; } openapi-explorer::part(schema-type) { width: 18%; }
+  openapi-explorer::part(schema-description) { display: block; width: 46%; }
 }
 .errors { margin: 1rem 0; font: 15px/1.5 system-ui, sans-serif; color: light-dark(#171b22, #e7eaef); }
 .errors summary { cursor: pointer; font-weight: 600; }

@@ -3,6 +3,7 @@
  * from the environment variables of the Node client.
  */
 import type { Operation, Reference } from "../../Operation.ts"
+import { isFunction } from "./components.ts"
 
 /** An entry of the OpenAPI extension `x-code-samples`, which reference pages show beside a call. */
 export interface CodeSample {
@@ -15,6 +16,7 @@ export interface CodeSample {
 type Json = null | boolean | number | string | ReadonlyArray<Json> | { readonly [key: string]: Json }
 
 interface Dialect {
+  readonly indent: string
   readonly null: string
   readonly true: string
   readonly false: string
@@ -22,24 +24,28 @@ interface Dialect {
 }
 
 const javaScript: Dialect = {
+  indent: "  ",
   null: "null",
   true: "true",
   false: "false",
   key: (name) => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name))
 }
 
-const python: Dialect = { null: "None", true: "True", false: "False", key: (name) => JSON.stringify(name) }
+const python: Dialect = {
+  indent: "    ",
+  null: "None",
+  true: "True",
+  false: "False",
+  key: (name) => JSON.stringify(name)
+}
 
-/** A value as a literal. Values that fit stay on one line. */
-const literal = (value: Json, dialect: Dialect, indent = ""): string => {
-  if (value === null) return dialect.null
-  if (typeof value === "boolean") return value ? dialect.true : dialect.false
-  if (typeof value !== "object") return JSON.stringify(value)
-  const inner = `${indent}  `
-  const [open, close] = Array.isArray(value) ? ["[", "]"] : ["{", "}"]
-  const members = Array.isArray(value)
-    ? value.map((item: Json) => literal(item, dialect, inner))
-    : Object.entries(value).map(([name, member]) => `${dialect.key(name)}: ${literal(member, dialect, inner)}`)
+/** Members in brackets or braces, on one line if they fit. */
+const wrapped = (
+  members: ReadonlyArray<string>,
+  [open, close]: readonly [string, string],
+  indent: string,
+  inner: string
+): string => {
   if (members.length === 0) return `${open}${close}`
   const space = open === "{" ? " " : ""
   const line = `${open}${space}${members.join(", ")}${space}${close}`
@@ -47,26 +53,39 @@ const literal = (value: Json, dialect: Dialect, indent = ""): string => {
   return `${open}\n${inner}${members.join(`,\n${inner}`)}\n${indent}${close}`
 }
 
+/** A value as a literal. */
+const literal = (value: Json, dialect: Dialect, indent = ""): string => {
+  if (value === null) return dialect.null
+  if (typeof value === "boolean") return value ? dialect.true : dialect.false
+  if (typeof value !== "object") return JSON.stringify(value)
+  const inner = indent + dialect.indent
+  if (Array.isArray(value)) {
+    const items = value.map((item: Json) => literal(item, dialect, inner))
+    return wrapped(items, ["[", "]"], indent, inner)
+  }
+  const members = Object.entries(value).map(
+    ([name, member]) => `${dialect.key(name)}: ${literal(member, dialect, inner)}`
+  )
+  return wrapped(members, ["{", "}"], indent, inner)
+}
+
 /** A text in single quotes of a shell. */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 type Example = NonNullable<Reference<unknown>["example"]>
 
-/** With a file, the request is a form, and not JSON. */
-const bodyOf = ({ file, request }: Example) => {
-  const isObject = typeof request === "object" && request !== null
-  const fields = file === undefined || !isObject ? [] : Object.entries(request)
-  return { file, json: file === undefined ? request : undefined, fields }
+/** A request has a form or a JSON body. */
+const bodyOf = ({ form, request }: Example) => {
+  if (form === undefined) return { file: undefined, json: request, fields: [] }
+  const { file, ...fields } = form
+  return { file, json: undefined, fields: Object.entries(fields) }
 }
 
-const pathOf = ({ method, path }: Operation, { params = {}, query = {} }: Example): string => {
+const pathOf = ({ path }: Operation, { params = {}, query = {} }: Example): string => {
   const filled = path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? `{${name}}`))
   const pairs = Object.entries(query).map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
-  return pairs.length === 0 || method === "POST" ? filled : `${filled}?${pairs.join("&")}`
+  return pairs.length === 0 ? filled : `${filled}?${pairs.join("&")}`
 }
-
-/** A field of a form is text. */
-const textOf = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value))
 
 const curl = (operation: Operation, example: Example, isBytes: boolean): string => {
   const { fields, file, json } = bodyOf(example)
@@ -78,7 +97,7 @@ const curl = (operation: Operation, example: Example, isBytes: boolean): string 
     ...(json === undefined
       ? []
       : [`-H "Content-Type: application/json"`, `-d ${quoted(JSON.stringify(json, null, 2))}`]),
-    ...fields.map(([name, value]) => `-F ${name}=${quoted(textOf(value))}`),
+    ...fields.map(([name, value]) => `-F ${name}=${quoted(value)}`),
     ...(file === undefined ? [] : [`-F file=@${file}`]),
     ...(isBytes ? ["--output content"] : [])
   ]
@@ -98,7 +117,7 @@ const fetchSample = (operation: Operation, example: Example, isBytes: boolean): 
           imported("openAsBlob", "node:fs"),
           "",
           "const form = new FormData()",
-          ...fields.map(([name, value]) => `form.append(${JSON.stringify(name)}, ${JSON.stringify(textOf(value))})`),
+          ...fields.map(([name, value]) => `form.append(${JSON.stringify(name)}, ${JSON.stringify(value)})`),
           `form.append("file", await openAsBlob(${JSON.stringify(file)}), ${JSON.stringify(file)})`
         ]),
     `const response = await fetch(${url}, {`,
@@ -123,11 +142,11 @@ const pythonSample = (operation: Operation, example: Example, isBytes: boolean):
     "import requests",
     "",
     `response = requests.${operation.method.toLowerCase()}(`,
-    `  f"{os.environ['MODEL_GATEWAY_BASE_URL']}${pathOf(operation, example)}",`,
-    `  headers={"Authorization": f"Bearer {os.environ['MODEL_GATEWAY_API_KEY']}"},`,
-    ...(json === undefined ? [] : [`  json=${literal(json, python, "  ")},`]),
-    ...(fields.length === 0 ? [] : [`  data=${literal(Object.fromEntries(fields), python, "  ")},`]),
-    ...(file === undefined ? [] : [`  files={"file": open(${JSON.stringify(file)}, "rb")},`]),
+    `    f"{os.environ['MODEL_GATEWAY_BASE_URL']}${pathOf(operation, example)}",`,
+    `    headers={"Authorization": f"Bearer {os.environ['MODEL_GATEWAY_API_KEY']}"},`,
+    ...(json === undefined ? [] : [`    json=${literal(json, python, python.indent)},`]),
+    ...(fields.length === 0 ? [] : [`    data=${literal(Object.fromEntries(fields), python, python.indent)},`]),
+    ...(file === undefined ? [] : [`    files={"file": open(${JSON.stringify(file)}, "rb")},`]),
     ")",
     "response.raise_for_status()",
     isBytes ? `open("content", "wb").write(response.content)` : "print(response.json())"
@@ -138,18 +157,22 @@ const pythonSample = (operation: Operation, example: Example, isBytes: boolean):
 const valueOf = (text: string): Json =>
   text === "true" || text === "false" ? text === "true" : /^\d+$/.test(text) ? Number(text) : text
 
-const effectSample = (client: string, given: Reference<unknown>["arguments"], example: Example, isBytes: boolean) => {
+const effectSample = (
+  client: string,
+  { arguments: given, example = {} }: Reference<unknown>,
+  isBytes: boolean
+): string => {
   const { params = {}, query } = example
   const { fields, file, json } = bodyOf(example)
   const [module = ""] = client.split(".")
   const body = json ?? (query && Object.fromEntries(Object.entries(query).map(([name, text]) => [name, valueOf(text)])))
-  const members = fields.map(([name, value]) => `, ${javaScript.key(name)}: ${literal(value, javaScript)}`)
+  const members = fields.map(([name, text]) => `${javaScript.key(name)}: ${literal(valueOf(text), javaScript)}`)
   const args = given?.map((value) => literal(value, javaScript)) ?? [
     ...Object.values(params).map((value) => JSON.stringify(value)),
-    ...(file === undefined ? [] : [`{ file: blob, filename${members.join("")} }`]),
+    ...(file === undefined ? [] : [wrapped(["file: blob", "filename", ...members], ["{", "}"], "  ", "    ")]),
     ...(body === undefined ? [] : [literal(body, javaScript)])
   ]
-  const call = args.length === 0 && client === "CurrentKey.get" ? client : `${client}(${args.join(", ")})`
+  const call = isFunction(client) ? `${client}(${args.join(", ")})` : client
   return [
     imported(module, "@model-gateway/core"),
     imported(file === undefined ? "NodeGateway" : "NodeFile, NodeGateway", "@model-gateway/node"),
@@ -158,23 +181,29 @@ const effectSample = (client: string, given: Reference<unknown>["arguments"], ex
     ...(file === undefined
       ? [`const call = ${isBytes ? `Stream.mkUint8Array(${call})` : call}`]
       : [
-          `const file = NodeFile.fromPath(${JSON.stringify(file)})`,
-          `const call = Effect.flatMap(file, ({ blob, filename }) => ${call})`
+          "const call = Effect.gen(function* () {",
+          `  const { blob, filename } = yield* NodeFile.fromPath(${JSON.stringify(file)})`,
+          `  return yield* ${call}`,
+          "})"
         ]),
-    "const result = await Effect.runPromise(Effect.provide(call, NodeGateway.layerConfig()))"
+    "const result = await Effect.runPromise(Effect.provide(call, NodeGateway.layerConfig()))",
+    ...(isBytes ? [] : ["console.log(result)"])
   ].join("\n")
 }
 
 /** The same call in four ways. `isBytes`: the response is a stream of bytes. */
 export const codeSamples = (
   operation: Operation,
-  { arguments: given, client, example = {} }: Reference<unknown>,
+  reference: Reference<unknown>,
   isBytes: boolean
-): ReadonlyArray<CodeSample> => [
-  { lang: "bash", label: "curl", source: curl(operation, example, isBytes) },
-  ...(client === undefined
-    ? []
-    : [{ lang: "typescript", label: "TypeScript", source: effectSample(client, given, example, isBytes) }]),
-  { lang: "javascript", label: "fetch", source: fetchSample(operation, example, isBytes) },
-  { lang: "python", label: "Python", source: pythonSample(operation, example, isBytes) }
-]
+): ReadonlyArray<CodeSample> => {
+  const { client, example = {} } = reference
+  return [
+    { lang: "bash", label: "curl", source: curl(operation, example, isBytes) },
+    ...(client === undefined
+      ? []
+      : [{ lang: "typescript", label: "TypeScript", source: effectSample(client, reference, isBytes) }]),
+    { lang: "javascript", label: "fetch", source: fetchSample(operation, example, isBytes) },
+    { lang: "python", label: "Python", source: pythonSample(operation, example, isBytes) }
+  ]
+}

@@ -59,6 +59,15 @@ const modules: { readonly [name: string]: { readonly [name: string]: unknown } }
   Workspaces
 }
 
+/**
+ * Whether a part of the client, such as `Rerank.rank`, is a function. `CurrentKey.get` is an
+ * effect.
+ */
+export const isFunction = (client: string): boolean => {
+  const [module = "", name = ""] = client.split(".")
+  return typeof modules[module]?.[name] === "function"
+}
+
 /** Names that the rule of {@link nameOf} would make clumsy. */
 const names: { readonly [path: string]: string } = {
   "Credits.Response": "CreditsResponse",

@@ -66,6 +66,10 @@ const opened = ({ additionalProperties: rest, ...schema }: Node): Node => {
   return rest === undefined || rest === false ? schema : { ...schema, additionalProperties: rest }
 }
 
+/** The format says it. The pattern is long, and examples that tools make from it mislead. */
+const withoutPatternOfUuid = ({ pattern, ...schema }: Node): Node =>
+  pattern === undefined || schema["format"] === "uuid" ? schema : { ...schema, pattern }
+
 const integers = (schema: Node): Node =>
   schema["type"] === "number" && listOf(schema["enum"]).length > 0 && listOf(schema["enum"]).every(Number.isInteger)
     ? { ...schema, type: "integer" }
@@ -127,7 +131,7 @@ export const make = (components: Node) => {
           ? value
           : readable(value)
     )
-    return nullable(integers(opened(withoutAllOf(withoutTuple(withoutEmptyBounds(children))))))
+    return nullable(integers(opened(withoutPatternOfUuid(withoutAllOf(withoutTuple(withoutEmptyBounds(children)))))))
   }
 
   return { readable, component }

@@ -76,8 +76,8 @@ const providerDetails: Node = {
   provider: { ...text, description: "The provider that failed last." },
   attempts: {
     type: "array",
-    description: "What each provider that was tried answered.",
-    items: { type: "object", additionalProperties: true }
+    description: "The attempts at providers, in the order in which they were made.",
+    items: refer("GenerationAttempt")
   }
 }
 
@@ -154,7 +154,7 @@ const envelopeOf = (error: ErrorResponse): Node => ({
     },
     service_metadata: {
       type: ["object", "null"],
-      description: "What the service says of the request.",
+      description: "About the request.",
       properties: { request_id: { ...text, description: "Quote it when you ask for support." } },
       additionalProperties: true
     },
