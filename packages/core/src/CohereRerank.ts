@@ -84,14 +84,20 @@ export const RequestV1 = Schema.Struct({
    * texts are joined by line breaks in this order, to at most 1 MiB. A field that an object does
    * not have is left out. Default: `text`.
    */
-  rank_fields: nullable(Schema.Array(Schema.String).check(Schema.isMinLength(1), isMaxItems(64))),
+  rank_fields: nullable(
+    Schema.Array(Schema.String).check(Schema.isMinLength(1, { expected: "at least 1 item" }), isMaxItems(64))
+  ),
   /** Whether each result has its document. Default: false. */
   return_documents: nullable(Schema.Boolean),
   /**
    * Must be left out or null: no model takes a limit of chunks, and ignoring one could cost more
    * than expected.
    */
-  max_chunks_per_doc: nullable(Schema.Never)
+  max_chunks_per_doc: Schema.optionalKey(
+    Schema.Null.annotate({
+      message: "Expected null: no model takes a limit of chunks. Use max_tokens_per_doc of /v2/rerank"
+    })
+  )
 })
 
 /** @since 0.1.0 */

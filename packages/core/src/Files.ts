@@ -38,7 +38,7 @@ import { FileId, Page, Timestamp, WorkspaceScope } from "./Identifiers.ts"
 import { call } from "./internal/call.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
 import { download } from "./internal/download.ts"
-import { storageErrors } from "./internal/errorSets.ts"
+import { rateLimitedErrors } from "./internal/errorSets.ts"
 import { fileForm } from "./internal/form.ts"
 import * as Operation from "./Operation.ts"
 
@@ -243,7 +243,7 @@ export const FileListQuery = {
   purpose: Schema.optionalKey(Schema.String)
 }
 
-const errors = [...storageErrors, BadGateway] as const
+const errors = [...rateLimitedErrors, BadGateway] as const
 
 /**
  * A file in one of the three shapes, which `_shape` tells apart.

@@ -10,7 +10,7 @@ import * as Schema from "effect/Schema"
 import type { ClientError } from "./ClientError.ts"
 import type { GatewayClient } from "./GatewayClient.ts"
 import { call, dataOf } from "./internal/call.ts"
-import { modelErrors } from "./internal/errorSets.ts"
+import { rateLimitedErrors } from "./internal/errorSets.ts"
 import { modelExample, modelParams, notAnId, paramsOf } from "./internal/models.ts"
 import { refuse } from "./internal/refuse.ts"
 import * as Models from "./Models.ts"
@@ -105,7 +105,7 @@ export const ModelEndpoints = Schema.Struct({
   /** Always empty: the service has no descriptions. */
   description: Schema.String,
   architecture: Models.Architecture,
-  /** The model at each provider that the key may use, in the order of the catalog. */
+  /** The model at each provider for which there is a credential, in the order of the catalog. */
   endpoints: Schema.Array(Endpoint)
 })
 
@@ -125,7 +125,7 @@ export type Response = {
 }
 
 /**
- * GET `/models/{author}/{slug}/endpoints`: 200, or one of 400 401 403 404 500 503.
+ * GET `/models/{author}/{slug}/endpoints`: 200, or one of 400 401 403 404 429 500 503.
  *
  * Lists who offers the model, with the price and the capabilities at each provider. The path names
  * the model as GET `/model/{author}/{slug}` does.
@@ -135,7 +135,7 @@ export type Response = {
 export const listModelEndpoints = Operation.make("listModelEndpoints", "GET", "/models/:author/:slug/endpoints", {
   access: "any key",
   success: Response,
-  error: modelErrors
+  error: rateLimitedErrors
 })
 
 /**

@@ -8,11 +8,11 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { ClientError } from "./ClientError.ts"
-import type { GatewayClient } from "./GatewayClient.ts"
-import { Decimal } from "./Identifiers.ts"
+import type { GatewayClient, OffsetPageOptions } from "./GatewayClient.ts"
+import { OffsetPage, Page } from "./Identifiers.ts"
 import { call, dataOf } from "./internal/call.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
-import { modelErrors } from "./internal/errorSets.ts"
+import { rateLimitedErrors } from "./internal/errorSets.ts"
 import { modelExample, modelParams, notAnId, paramsOf } from "./internal/models.ts"
 import { refuse } from "./internal/refuse.ts"
 import * as Operation from "./Operation.ts"
@@ -284,19 +284,20 @@ export const Response = Schema.Struct({ data: Model })
 export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
 
 /**
- * GET `/models`: 200, or one of 400 401 403 404 500 503.
+ * GET `/models`: 200, or one of 400 401 403 404 429 500 503.
  *
- * Lists the models that the key may use: rerank, transcription and video models, each in the order
- * of the catalog. Without `offset` and `limit` it lists all. Filters and orders that this service
- * has no data for, such as `category` or `sort=newest`, are ignored. Those about money or privacy
- * are refused.
+ * Lists the rerank, transcription and video models for which there is a provider credential, the
+ * gateway's or one that the caller's workspace stores, each kind in the order of the catalog. The
+ * key's guardrail does not filter the list: a request for a model that it forbids is a 403. Without
+ * `offset` and `limit` it lists all models. Filters and orders that this service has no data for,
+ * such as `category` or `sort=newest`, are ignored. Those about money or privacy are a 400.
  *
  * @since 0.1.0
  */
 export const listModels = Operation.make("listModels", "GET", "/models", {
   access: "any key",
   success: ListResponse,
-  error: modelErrors
+  error: rateLimitedErrors
 })
 
 const listOf = (name: string, literals: ReadonlyArray<string>) => {
@@ -313,7 +314,7 @@ const listOf = (name: string, literals: ReadonlyArray<string>) => {
  */
 const refused = (why: string) => Schema.String.check(Schema.makeFilter(() => why))
 
-const byToken = "Expected no such filter: few models are priced by token. Compare `pricing` instead"
+const byToken = "This filter is not supported: few models are priced by token. Compare `pricing` instead"
 
 /** The filter of {@link listModels} and {@link countModels}. */
 const outputModalities = () => Schema.optionalKey(listOf("output modalities", OutputModality.literals))
@@ -343,13 +344,12 @@ export const listModelsEndpoint = Operation.endpoint(listModels, () => ({
     model_authors: names(),
     /** Only models that accept all these sampling parameters. Names separated by commas. */
     supported_parameters: names(),
-    /** The number of models to skip. Default: 0. */
-    offset: Schema.optionalKey(Decimal.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: 1_000_000 }))),
+    offset: OffsetPage.offset,
     /**
      * How many models to list, from 1 to 1000. Default: 500, and all if there is no `offset`
      * either.
      */
-    limit: Schema.optionalKey(Decimal.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: 1000 }))),
+    limit: Page.limit,
     /**
      * Ignored, because the service has no data to sort by. `pricing-low-to-high` and
      * `pricing-high-to-low` are a 400: models are priced by different units.
@@ -370,10 +370,10 @@ export const listModelsEndpoint = Operation.endpoint(listModels, () => ({
     /** Always a 400: few models are priced by token. */
     max_output_price: Schema.optionalKey(refused(byToken)),
     /** Always a 400: the service does not know what providers retain. */
-    zdr: Schema.optionalKey(refused("Expected no such filter: the service does not know what providers retain")),
+    zdr: Schema.optionalKey(refused("This filter is not supported: the service does not know what providers retain")),
     /** Always a 400: the service does not know where providers process data. */
     region: Schema.optionalKey(
-      refused("Expected no such filter: the service does not know where providers process data")
+      refused("This filter is not supported: the service does not know where providers process data")
     )
   },
   reference: {
@@ -387,15 +387,15 @@ export const listModelsEndpoint = Operation.endpoint(listModels, () => ({
 }))
 
 /**
- * GET `/models/count`: 200, or one of 400 401 403 404 500 503. Counts the models that GET `/models`
- * lists.
+ * GET `/models/count`: 200, or one of 400 401 403 404 429 500 503. Counts the models that GET
+ * `/models` lists.
  *
  * @since 0.1.0
  */
 export const countModels = Operation.make("countModels", "GET", "/models/count", {
   access: "any key",
   success: CountResponse,
-  error: modelErrors
+  error: rateLimitedErrors
 })
 
 /**
@@ -416,18 +416,18 @@ export const countModelsEndpoint = Operation.endpoint(countModels, () => ({
 }))
 
 /**
- * GET `/model/{author}/{slug}`: 200, or one of 400 401 403 404 500 503.
+ * GET `/model/{author}/{slug}`: 200, or one of 400 401 403 404 429 500 503.
  *
  * Returns the model whose `id` is the author, a slash and the slug. Further slashes of the id are
  * part of the slug, and escaped in the path as `%2F`: `/model/replicate/google%2Fveo-3.1-fast`. A
- * suffix such as `:free` is part of the id too. A model that the key cannot use is a 404.
+ * suffix such as `:free` is part of the id too. A model that GET `/models` does not list is a 404.
  *
  * @since 0.1.0
  */
 export const getModel = Operation.make("getModel", "GET", "/model/:author/:slug", {
   access: "any key",
   success: Response,
-  error: modelErrors
+  error: rateLimitedErrors
 })
 
 /**
@@ -457,7 +457,7 @@ export type Failure = Operation.ErrorOf<typeof listModels> | ClientError
  *
  * @since 0.1.0
  */
-export interface ListOptions {
+export interface ListOptions extends OffsetPageOptions {
   /** What the models produce, such as `rerank` or `transcription,video`. Default: `all`. */
   readonly output_modalities?: string | undefined
   /** What the models read, such as `image`. Default: `all`. */
@@ -470,14 +470,12 @@ export interface ListOptions {
   readonly model_authors?: string | undefined
   /** A model that has all of these sampling parameters. */
   readonly supported_parameters?: string | undefined
-  /** The number of models to skip. Default: 0. */
-  readonly offset?: number | undefined
   /** From 1 to 1000. Default: 500, and all if there is no `offset` either. */
   readonly limit?: number | undefined
 }
 
 /**
- * Lists the models that the key may use.
+ * Lists the available models.
  *
  * @since 0.1.0
  */
@@ -485,7 +483,7 @@ export const list = (options?: ListOptions): Effect.Effect<ReadonlyArray<Model>,
   dataOf(call(listModels, { query: { ...options } }))
 
 /**
- * Counts the models that the key may use.
+ * Counts the available models.
  *
  * @since 0.1.0
  */

@@ -219,7 +219,7 @@ export const make = (): { readonly [key: string]: unknown } => {
     let isBinary = false
     for (const [status, response] of Object.entries(nodeOf(source["responses"]))) {
       const code = Number(status)
-      const error = Responses.errorReferences.get(code)
+      const error = Responses.errorReferenceOf(code, operation)
       if (error !== undefined) {
         responses[status] = error
         continue
@@ -269,6 +269,7 @@ export const make = (): { readonly [key: string]: unknown } => {
     "GatewayError.Issue",
     textOf
   )
+  const errors = Responses.errorComponents(Array.from(declared.values(), ({ operation }) => operation))
   return {
     openapi: "3.1.0",
     info: { ...made.info, description: about, license: { name: "MIT", identifier: "MIT" } },
@@ -278,8 +279,8 @@ export const make = (): { readonly [key: string]: unknown } => {
     paths,
     components: {
       securitySchemes: { bearer },
-      schemas: { ...schemas, Issue: issue, ...Responses.errorSchemas },
-      responses: Responses.errorResponses,
+      schemas: { ...schemas, Issue: issue, ...errors.schemas },
+      responses: errors.responses,
       headers: Responses.headers
     }
   }

@@ -10,7 +10,7 @@ import * as Schema from "effect/Schema"
 import type { ClientError } from "./ClientError.ts"
 import type { GatewayClient } from "./GatewayClient.ts"
 import { call, dataOf } from "./internal/call.ts"
-import { modelErrors } from "./internal/errorSets.ts"
+import { rateLimitedErrors } from "./internal/errorSets.ts"
 import { ModelKind } from "./Models.ts"
 import * as Operation from "./Operation.ts"
 
@@ -34,7 +34,7 @@ export const Provider = Schema.Struct({
   headquarters: Schema.Null,
   /** Always null. */
   datacenters: Schema.Null,
-  /** The kinds of models that the provider offers to the key. */
+  /** The kinds of models that the provider offers. */
   kinds: Schema.Array(ModelKind)
 })
 
@@ -47,7 +47,7 @@ export type Provider = { [Field in keyof typeof Provider.Type]: (typeof Provider
  * @since 0.1.0
  */
 export const ListResponse = Schema.Struct({
-  /** Every provider that offers a model to the key. */
+  /** Every provider of a model of GET `/models`. */
   data: Schema.Array(Provider)
 })
 
@@ -55,15 +55,15 @@ export const ListResponse = Schema.Struct({
 export type ListResponse = { [Field in keyof typeof ListResponse.Type]: (typeof ListResponse.Type)[Field] }
 
 /**
- * GET `/providers`: 200, or one of 400 401 403 404 500 503. Lists the providers of the models that
- * the key may use.
+ * GET `/providers`: 200, or one of 400 401 403 404 429 500 503. Lists the providers of the models
+ * of GET `/models`.
  *
  * @since 0.1.0
  */
 export const listProviders = Operation.make("listProviders", "GET", "/providers", {
   access: "any key",
   success: ListResponse,
-  error: modelErrors
+  error: rateLimitedErrors
 })
 
 /**
@@ -102,7 +102,7 @@ export const listProvidersEndpoint = Operation.endpoint(listProviders, () => ({
 export type Failure = Operation.ErrorOf<typeof listProviders> | ClientError
 
 /**
- * Lists the providers of the models that the key may use.
+ * Lists the providers of the available models.
  *
  * @since 0.1.0
  */

@@ -27,7 +27,7 @@ import { Decimal, EndUser, HttpsUrl, Page, Timestamp, VideoId, WorkspaceScope } 
 import { isMaxBytes, isMaxItems } from "./internal/bounds.ts"
 import { call } from "./internal/call.ts"
 import { download } from "./internal/download.ts"
-import { storageErrors } from "./internal/errorSets.ts"
+import { rateLimitedErrors } from "./internal/errorSets.ts"
 import * as Operation from "./Operation.ts"
 import * as Routing from "./Routing.ts"
 import * as Trace from "./Trace.ts"
@@ -367,7 +367,7 @@ const exampleParams = () => ({ id: pendingExample().id })
 export const listVideos = Operation.make("listVideos", "GET", "/videos", {
   access: "any key",
   success: JobList,
-  error: storageErrors
+  error: rateLimitedErrors
 })
 
 /**
@@ -404,7 +404,7 @@ export const listVideosEndpoint = Operation.endpoint(listVideos, () => ({
 export const getVideo = Operation.make("getVideo", "GET", "/videos/:id", {
   access: "any key",
   success: Job,
-  error: storageErrors
+  error: rateLimitedErrors
 })
 
 /**
@@ -437,7 +437,7 @@ export const getVideoEndpoint = Operation.endpoint(getVideo, () => ({
 export const videoContent = Operation.make("videoContent", "GET", "/videos/:id/content", {
   access: "any key",
   success: Schema.Void,
-  error: storageErrors
+  error: rateLimitedErrors
 })
 
 /**
@@ -471,7 +471,7 @@ export const cancelVideo = Operation.make("cancelVideo", "POST", "/videos/:id/ca
   access: "any key",
   idempotency: "always",
   success: Job,
-  error: storageErrors
+  error: rateLimitedErrors
 })
 
 /**

@@ -10,7 +10,7 @@ import * as Schema from "effect/Schema"
 import type { ClientError } from "./ClientError.ts"
 import type { GatewayClient } from "./GatewayClient.ts"
 import { call, dataOf } from "./internal/call.ts"
-import { modelErrors } from "./internal/errorSets.ts"
+import { rateLimitedErrors } from "./internal/errorSets.ts"
 import { Capabilities, Price, Pricing } from "./Models.ts"
 import * as Operation from "./Operation.ts"
 import { AspectRatio, FrameType, Resolution } from "./Video.ts"
@@ -83,7 +83,7 @@ export type VideoModel = { [Field in keyof typeof VideoModel.Type]: (typeof Vide
  * @since 0.1.0
  */
 export const ListResponse = Schema.Struct({
-  /** Every video model that the key may use. */
+  /** Every video model of GET `/models`. */
   data: Schema.Array(VideoModel)
 })
 
@@ -91,15 +91,15 @@ export const ListResponse = Schema.Struct({
 export type ListResponse = { [Field in keyof typeof ListResponse.Type]: (typeof ListResponse.Type)[Field] }
 
 /**
- * GET `/videos/models`: 200, or one of 400 401 403 404 500 503. Lists the video models that the key
- * may use.
+ * GET `/videos/models`: 200, or one of 400 401 403 404 429 500 503. Lists the video models of GET
+ * `/models`.
  *
  * @since 0.1.0
  */
 export const listVideoModels = Operation.make("listVideoModels", "GET", "/videos/models", {
   access: "any key",
   success: ListResponse,
-  error: modelErrors
+  error: rateLimitedErrors
 })
 
 /**
@@ -158,7 +158,7 @@ export const listVideoModelsEndpoint = Operation.endpoint(listVideoModels, () =>
 export type Failure = Operation.ErrorOf<typeof listVideoModels> | ClientError
 
 /**
- * Lists the video models that the key may use.
+ * Lists the available video models.
  *
  * @since 0.1.0
  */

@@ -214,6 +214,7 @@ describe("every operation", () => {
       "ETag",
       "Content-Range"
     ])
+    expect(nodeOf(responses)["TooManyRequestsWithMessage"]).toHaveProperty("headers.Retry-After")
     expect(nodeOf(responses)["TooManyRequests"]).toHaveProperty("headers.Retry-After")
     expect(nodeOf(responses)["BadRequest"]).not.toHaveProperty("headers.Retry-After")
   })
@@ -276,6 +277,23 @@ describe("every example", () => {
     for (const name of Object.keys(nodeOf(responses))) {
       const [json] = mediaOf(nodeOf(responses)[name])
       expect([name, invalid(`/components/schemas/${name}`, json?.media["example"])]).toEqual([name, undefined])
+    }
+  })
+
+  it("of an error of Cohere's paths has the message at the top level, and is invalid without it", () => {
+    for (const path of ["/v1/rerank", "/v2/rerank"]) {
+      const operation = nodeOf(nodeOf(nodeOf(document["paths"])[path])["post"])
+      for (const [status, response] of Object.entries(nodeOf(operation["responses"]))) {
+        if (status === "200") continue
+        const name = String(nodeOf(response)["$ref"]).replace("#/components/responses/", "")
+        const [json] = mediaOf(nodeOf(responses)[name])
+        const { message, ...envelope } = nodeOf(json?.media["example"])
+        expect([status, message]).toEqual([status, nodeOf(envelope["error"])["message"]])
+        expect([status, invalid(`/components/schemas/${name}`, envelope)]).toEqual([
+          status,
+          expect.stringContaining("message")
+        ])
+      }
     }
   })
 

@@ -118,6 +118,12 @@ describe("the traits of the operations", () => {
         "getVideo",
         "videoContent",
         "cancelVideo",
+        "listModels",
+        "countModels",
+        "getModel",
+        "listModelEndpoints",
+        "listVideoModels",
+        "listProviders",
         "createEphemeralKey"
       ])
     )

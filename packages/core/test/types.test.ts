@@ -87,7 +87,7 @@ interface Expected {
   getVideo: Only<400 | 401 | 403 | 404 | 429 | 500 | 503>
   videoContent: Only<400 | 401 | 403 | 404 | 429 | 500 | 503>
   cancelVideo: Only<400 | 401 | 403 | 404 | 429 | 500 | 503>
-  listModels: Only<400 | 401 | 403 | 404 | 500 | 503>
+  listModels: Only<400 | 401 | 403 | 404 | 429 | 500 | 503>
   createEphemeralKey: Only<400 | 401 | 403 | 429 | 500>
   createKey: Only<400 | 401 | 403 | 404 | 500>
   listKeys: Only<400 | 401 | 403 | 404 | 500>

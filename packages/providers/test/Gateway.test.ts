@@ -144,9 +144,15 @@ describe("Gateway", () => {
         { ...listed("a/free", "rerank", {}), is_free: true },
         listed("a/seconds", "transcription", { second: "0.0000716666" }),
         listed("a/both", "transcription", { prompt: "0.0000025", completion: "0.00001" }),
-        listed("a/film", "video", { request: "0.5" }, { max_duration: 3.5, resolutions: ["720p"] })
+        listed("a/film", "video", { request: "0.5" }, { max_duration: 12.5, prompt_optional: true }),
+        listed("a/short", "video", { second: "0.1" }, { max_duration: 3 }),
+        listed("a/unlisted", "video", { second: "0.1" }, { max_duration: 3 })
       ]
-      behind.next({ body: { object: "list", data } })
+      const videos = [
+        { id: "a/film", supported_resolutions: ["720p"], supported_frame_images: [], default_duration: 8 },
+        { id: "a/short", supported_durations: null }
+      ]
+      behind.next({ body: { object: "list", data } }, { body: { data: videos } })
       const upstream = { name: "gateway", baseUrl: `${behind.url}/api/v1`, credential }
       const offers = yield* Gateway.adapter.offers(upstream, [])
       assert.deepStrictEqual<unknown>(
@@ -156,14 +162,24 @@ describe("Gateway", () => {
           ["gateway/a/tokens", { unit: "token", inputMicroCredits: 50_000, outputMicroCredits: 0 }],
           ["gateway/a/free", { unit: "search_unit", microCredits: 0 }],
           ["gateway/a/seconds", { unit: "second", microCredits: 72 }],
-          ["gateway/a/film", { unit: "video", prices: [{ microCredits: 500_000 }] }]
+          ["gateway/a/film", { unit: "video", prices: [{ microCredits: 500_000 }] }],
+          ["gateway/a/short", { unit: "second", microCredits: 100_000 }]
         ]
       )
-      const [, tokens, , , film] = offers
-      if (tokens?.kind !== "rerank" || film?.kind !== "video") return assert.fail("not the offers of the list")
+      const [, tokens, , , film, short] = offers
+      if (tokens?.kind !== "rerank" || film?.kind !== "video" || short?.kind !== "video") {
+        return assert.fail("not the offers of the list")
+      }
       // 16 tokens between query and document, and a byte is at most a token.
       assert.strictEqual(tokens.quote({ query: "tea", documents: [{ text: "x".repeat(981) }] }), 50)
-      assert.deepInclude(film.capabilities, { max_duration: 3, default_duration: 3, resolutions: ["720p"] })
+      assert.deepInclude(film.capabilities, {
+        max_duration: 12,
+        default_duration: 8,
+        resolutions: ["720p"],
+        frame_images: false,
+        prompt_optional: true
+      })
+      assert.deepInclude(short.capabilities, { max_duration: 3, default_duration: 3, frame_images: true })
     }).pipe(undici)
   )
 
@@ -239,7 +255,7 @@ describe("Gateway", () => {
         resolutions: ["720p"],
         aspect_ratios: ["16:9"],
         max_duration: 8,
-        default_duration: 8,
+        default_duration: 4,
         frame_images: false,
         generate_audio: true,
         upscale: false

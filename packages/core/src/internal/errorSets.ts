@@ -14,23 +14,16 @@ import {
 /** Managing keys, guardrails and workspaces: 400 401 403 404 500. */
 export const managementErrors = [BadRequest, Unauthorized, Forbidden, NotFound, InternalServerError] as const
 
-/** Storing and reading files and reading videos: 400 401 403 404 429 500 503. */
-export const storageErrors = [
+/**
+ * Storing and reading files, and reading videos and models, which counts against the key's rate
+ * limit: 400 401 403 404 429 500 503.
+ */
+export const rateLimitedErrors = [
   BadRequest,
   Unauthorized,
   Forbidden,
   NotFound,
   TooManyRequests,
-  InternalServerError,
-  ServiceUnavailable
-] as const
-
-/** Reading what models there are: 400 401 403 404 500 503. */
-export const modelErrors = [
-  BadRequest,
-  Unauthorized,
-  Forbidden,
-  NotFound,
   InternalServerError,
   ServiceUnavailable
 ] as const

@@ -43,6 +43,8 @@ const ListedVideo = Schema.Struct({
   supported_resolutions: names,
   supported_aspect_ratios: names,
   supported_durations: Schema.optionalKey(Schema.NullOr(Schema.Array(Schema.Finite))),
+  // Only a gateway of this project has it.
+  default_duration: Schema.optionalKey(Schema.Finite),
   supported_frame_images: names,
   generate_audio: Schema.optionalKey(Schema.NullOr(Schema.Boolean)),
   upscale_factor: Schema.optionalKey(Schema.Unknown)
@@ -119,41 +121,29 @@ const noPrices: Prices = { prompt: undefined, request: undefined, search_unit: u
 const known = <A extends string>(literals: ReadonlyArray<A>, values: ReadonlyArray<string> | null | undefined) =>
   values == null ? undefined : literals.filter((literal) => values.includes(literal))
 
-/** The parameters of a video model by its published fields. */
-const videoParameters = (video: typeof ListedVideo.Type) => {
+const wholeSeconds = (seconds: number): number => Math.max(1, Math.floor(seconds))
+
+/** The parameters of a video model. Only a gateway of this project states its capabilities. */
+const videoParameters = (
+  video: typeof ListedVideo.Type,
+  { max_duration, prompt_optional = false }: Models.Capabilities = {}
+) => {
   const resolutions = known(Resolution.literals, video.supported_resolutions)
   const aspect_ratios = known(AspectRatio.literals, video.supported_aspect_ratios)
   const durations = video.supported_durations ?? []
-  return {
-    ...(resolutions === undefined ? {} : { resolutions }),
-    ...(aspect_ratios === undefined ? {} : { aspect_ratios }),
-    // Which of the durations the upstream takes by default is not known. A quote must not be lower.
-    ...(durations.length === 0
-      ? {}
-      : { max_duration: Math.max(...durations), default_duration: Math.max(...durations) }),
-    frame_images: (video.supported_frame_images?.length ?? 1) > 0,
-    generate_audio: video.generate_audio ?? false,
-    upscale: video.upscale_factor != null
-  }
-}
-
-const ownVideoParameters = ({
-  aspect_ratios,
-  generate_audio = false,
-  max_duration = 60,
-  prompt_optional = false,
-  resolutions,
-  upscale = false
-}: Models.Capabilities) => {
-  const most = Math.max(1, Math.floor(max_duration))
+  const [shortest, longest] = durations.length === 0 ? [5, 60] : [Math.min(...durations), Math.max(...durations)]
+  const most = wholeSeconds(max_duration ?? longest)
   return {
     ...(resolutions === undefined ? {} : { resolutions }),
     ...(aspect_ratios === undefined ? {} : { aspect_ratios }),
     max_duration: most,
-    default_duration: Math.min(5, most),
+    // A request without a duration is sent with this one. Of unknown defaults, the shortest costs
+    // least.
+    default_duration: Math.min(wholeSeconds(video.default_duration ?? shortest), most),
     prompt_optional,
-    generate_audio,
-    upscale
+    frame_images: (video.supported_frame_images?.length ?? 1) > 0,
+    generate_audio: video.generate_audio ?? false,
+    upscale: video.upscale_factor != null
   }
 }
 
@@ -186,13 +176,7 @@ const toModel = (
     }
     case "video": {
       const pricing = videoPricing(prices) ?? skuPricing(video?.pricing_skus ?? {})
-      const parameters =
-        capabilities !== undefined
-          ? ownVideoParameters(capabilities)
-          : video === undefined
-            ? undefined
-            : videoParameters(video)
-      return pricing && parameters && { ...base, kind, pricing, parameters }
+      return video && pricing && { ...base, kind, pricing, parameters: videoParameters(video, capabilities) }
     }
   }
 }
@@ -241,22 +225,18 @@ export const listModels = Effect.fnUntraced(function* (client: GatewayClient, up
     const kind = kindOf(listed)
     return kind === undefined ? [] : [{ listed, kind }]
   })
-  const isForeign = models.some(({ kind, listed }) => kind === "video" && listed.capabilities === undefined)
-  const videos = isForeign ? yield* read(videoModelList, ListedVideo) : []
-  const offered = models.map(({ kind, listed }) =>
-    toModel(
-      provider,
-      listed,
-      kind,
-      videos.find(({ id }) => id === listed.id)
-    )
-  )
+  const hasVideos = models.some(({ kind }) => kind === "video")
+  const videos = new Map((hasVideos ? yield* read(videoModelList, ListedVideo) : []).map((video) => [video.id, video]))
+  const offered = models.map(({ kind, listed }) => toModel(provider, listed, kind, videos.get(listed.id)))
   const unpriced = models.filter((_, at) => offered[at] === undefined).map(({ listed }) => listed.id)
   if (unpriced.length > 0) {
-    yield* warn("Models of an upstream gateway are not offered, because it lists no price for them", {
-      provider,
-      models: unpriced.join(", ")
-    })
+    yield* warn(
+      "Models of an upstream gateway are not offered, because it does not list their price or what they accept",
+      {
+        provider,
+        models: unpriced.join(", ")
+      }
+    )
   }
   return offered.filter((model) => model !== undefined)
 })

@@ -165,8 +165,8 @@ const toEndpoint = (offer: Offer, id: string): ModelEndpoints.Endpoint => ({
   capabilities: capabilitiesOf(offer)
 })
 
-/** A model with those of its offers that the caller can use. */
-export const toEndpoints = (entry: Entry, offers: ReadonlyArray<Offer>, id: string): ModelEndpoints.ModelEndpoints => {
+/** A model with its offers. */
+export const toEndpoints = (entry: Entry, id: string): ModelEndpoints.ModelEndpoints => {
   const cheapest = cheapestOf(entry)
   return {
     id,
@@ -174,7 +174,7 @@ export const toEndpoints = (entry: Entry, offers: ReadonlyArray<Offer>, id: stri
     created: 0,
     description: "",
     architecture: architectureOf(cheapest),
-    endpoints: offers.map((offer) => toEndpoint(offer, id))
+    endpoints: entry.offers.map((offer) => toEndpoint(offer, id))
   }
 }
 

@@ -1,13 +1,15 @@
 /** The models that the caller can use, their offers and their providers. */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
-import { NotFound, phrases } from "@model-gateway/core/GatewayError"
 import type * as Models from "@model-gateway/core/Models"
 import type * as Providers from "@model-gateway/core/Providers"
-import { Effect } from "effect"
+import type { Offer } from "@model-gateway/providers/Offer"
+import { Array, Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { currentCaller } from "../access/Caller.ts"
+import * as Candidates from "../routing/Candidates.ts"
 import { type Entry, ModelCatalogue } from "../routing/ModelCatalogue.ts"
 import * as OwnKeys from "../routing/OwnKeys.ts"
+import { handle } from "./Handler.ts"
 import { toEndpoints, toModel, toVideoModel } from "./ModelShape.ts"
 
 /** The page of a request that has an offset and no limit. */
@@ -48,11 +50,13 @@ const pageOf = (all: ReadonlyArray<Models.Model>, query: Models.ListOptions): Mo
   }
 }
 
-const isKnown = <A>(value: A | undefined): value is A => value !== undefined
-
-/** The providers of the offers, by name. */
-const providersOf = (offers: ReadonlyArray<Entry["offers"][number]>): ReadonlyArray<Providers.Provider> =>
-  [...new Set(offers.map(({ provider }) => provider))].sort().map((name) => ({
+/** The providers of the models, by name. */
+const providersOf = (entries: ReadonlyArray<Entry>): ReadonlyArray<Providers.Provider> => {
+  const offers = Map.groupBy(
+    entries.flatMap((entry) => entry.offers),
+    ({ provider }) => provider
+  )
+  return [...offers.keys()].sort().map((name) => ({
     name,
     slug: name,
     privacy_policy_url: null,
@@ -60,65 +64,61 @@ const providersOf = (offers: ReadonlyArray<Entry["offers"][number]>): ReadonlyAr
     status_page_url: null,
     headquarters: null,
     datacenters: null,
-    kinds: [...new Set(offers.filter(({ provider }) => provider === name).map(({ kind }) => kind))]
+    kinds: [...new Set(offers.get(name)?.map(({ kind }) => kind))]
   }))
+}
+
+/**
+ * The entries with those of their offers that the caller can use. Without the ones that have none.
+ */
+const usable = <O extends Offer>(entries: ReadonlyArray<Entry<O>>, own: OwnKeys.Own): ReadonlyArray<Entry<O>> =>
+  entries.flatMap((entry) => {
+    const offers = entry.offers.filter((offer) => OwnKeys.isUsable([offer], own))
+    if (!Array.isReadonlyArrayNonEmpty(offers)) return []
+    return offers.length === entry.offers.length ? [entry] : [{ ...entry, offers }]
+  })
 
 /** The services that the operations need, looked up once. */
 const make = Effect.gen(function* () {
   const catalogue = yield* ModelCatalogue
   const ownKeys = yield* OwnKeys.OwnKeys
-  const models = catalogue.all.map((entry) => ({ entry, model: toModel(entry) }))
-  const videoModels = new Map(
-    catalogue.all.flatMap(({ id }) => {
-      const entry = catalogue.video(id)
-      return entry?.id === id ? [[id, toVideoModel(entry)] as const] : []
-    })
-  )
+  const models = new Map(catalogue.all.map((entry) => [entry, toModel(entry)]))
   const own = Effect.flatMap(currentCaller, (caller) => ownKeys.of(caller))
 
-  const usable = Effect.map(own, (keys) => models.filter(({ entry }) => OwnKeys.isUsable(entry.offers, keys)))
-
-  const usableOffers = (entry: Entry, keys: Effect.Success<typeof own>) =>
-    entry.offers.filter((offer) => OwnKeys.isUsable([offer], keys))
-
-  const list = (query: Models.ListOptions) =>
-    Effect.map(usable, (known) => known.map(({ model }) => model).filter((model) => matches(model, query)))
+  const list = (keys: OwnKeys.Own, query: Models.ListOptions) =>
+    usable(catalogue.all, keys)
+      .map((entry) => models.get(entry) ?? toModel(entry))
+      .filter((model) => matches(model, query))
 
   const find = Effect.fnUntraced(function* (author: string, slug: string) {
     const id = `${author}/${slug}`
-    const entry = [catalogue.rerank(id), catalogue.transcription(id), catalogue.video(id)].find(isKnown)
-    const offers = entry === undefined ? [] : usableOffers(entry, yield* own)
-    if (entry === undefined || offers.length === 0) {
-      return yield* new NotFound({ error: { message: `${phrases[404]}: there is no model ${id}` } })
-    }
-    return { entry, id, offers }
+    const known: Entry | undefined = catalogue.rerank(id) ?? catalogue.transcription(id) ?? catalogue.video(id)
+    const [entry] = known === undefined ? [] : usable([known], yield* own)
+    return entry === undefined ? yield* Candidates.noSuchModel(id) : { entry, id }
   })
 
-  return {
-    list: (query: Models.ListOptions) => Effect.map(list(query), (all) => pageOf(all, query)),
-    count: (query: Models.ListOptions) => Effect.map(list(query), ({ length }) => ({ data: { count: length } })),
-    get: (author: string, slug: string) =>
-      Effect.map(find(author, slug), ({ entry, id }) => ({ data: toModel(entry, id) })),
-    endpoints: (author: string, slug: string) =>
-      Effect.map(find(author, slug), ({ entry, id, offers }) => ({ data: toEndpoints(entry, offers, id) })),
-    videoModels: Effect.map(usable, (known) => ({
-      data: known.flatMap(({ entry: { id, kind } }) => (kind === "video" ? [videoModels.get(id)].filter(isKnown) : []))
-    })),
-    providers: Effect.map(own, (keys) => ({
-      data: providersOf(catalogue.all.flatMap((entry) => usableOffers(entry, keys)))
-    }))
-  }
+  return { catalogue, own, list, find }
 })
 
 /** The `models` group of the contract. */
 export const layer = HttpApiBuilder.group(GatewayApi, "models", (handlers) =>
-  Effect.map(make, ({ count, endpoints, get, list, providers, videoModels }) =>
+  Effect.map(make, ({ catalogue, find, list, own }) =>
     handlers
-      .handle("listModels", ({ query }) => list(query))
-      .handle("countModels", ({ query }) => count(query))
-      .handle("getModel", ({ params }) => get(params.author, params.slug))
-      .handle("listModelEndpoints", ({ params }) => endpoints(params.author, params.slug))
-      .handle("listVideoModels", () => videoModels)
-      .handle("listProviders", () => providers)
+      .handle("listModels", ({ query }) => handle(own, (keys) => Effect.sync(() => pageOf(list(keys, query), query))))
+      .handle("countModels", ({ query }) =>
+        handle(own, (keys) => Effect.sync(() => ({ data: { count: list(keys, query).length } })))
+      )
+      .handle("getModel", ({ params }) =>
+        handle(find(params.author, params.slug), ({ entry, id }) => Effect.succeed({ data: toModel(entry, id) }))
+      )
+      .handle("listModelEndpoints", ({ params }) =>
+        handle(find(params.author, params.slug), ({ entry, id }) => Effect.succeed({ data: toEndpoints(entry, id) }))
+      )
+      .handle("listVideoModels", () =>
+        handle(own, (keys) => Effect.sync(() => ({ data: usable(catalogue.videos, keys).map(toVideoModel) })))
+      )
+      .handle("listProviders", () =>
+        handle(own, (keys) => Effect.sync(() => ({ data: providersOf(usable(catalogue.all, keys)) })))
+      )
   )
 )

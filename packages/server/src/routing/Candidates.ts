@@ -51,14 +51,15 @@ export const allowModel = (model: string, guardrail: Guardrail | null): Effect.E
 /** A caller-supplied name, truncated for use in a message. */
 const quoted = (name: string): string => `"${name.length > 128 ? `${name.slice(0, 128)}…` : name}"`
 
+/** The 404 for a model that is unknown. */
+export const noSuchModel = (model: string): NotFound => notFound(`there is no model ${quoted(model)}`)
+
 /** The 404 for a model that is unknown or of another kind. */
 export const unknownModel = (catalogue: ModelCatalogue["Service"], kind: Kind, model: string): NotFound => {
   const kinds = catalogue.kindsOf(model)
-  return notFound(
-    kinds.length === 0
-      ? `there is no model ${quoted(model)}`
-      : `${quoted(model)} is a ${kinds.join(" and ")} model, not a ${kind} model`
-  )
+  return kinds.length === 0
+    ? noSuchModel(model)
+    : notFound(`${quoted(model)} is a ${kinds.join(" and ")} model, not a ${kind} model`)
 }
 
 /** Whether none of the offer's prices exceeds the limit for its unit. */

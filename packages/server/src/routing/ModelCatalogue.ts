@@ -27,6 +27,8 @@ export class ModelCatalogue extends Context.Service<
     readonly kindsOf: (id: string) => ReadonlyArray<Kind>
     /** Every model: rerank, transcription, video, each in the order of the offers. */
     readonly all: ReadonlyArray<Entry>
+    /** Every video model, in the order of the offers. */
+    readonly videos: ReadonlyArray<Entry<VideoOffer>>
   }
 >()("@model-gateway/server/routing/ModelCatalogue") {}
 
@@ -67,7 +69,8 @@ export const make = (offers: Offers): ModelCatalogue["Service"] => {
     transcription: (id) => find(transcription, id),
     video: (id) => find(video, id),
     kindsOf: (id) => [rerank, transcription, video].flatMap((entries) => find<Offer>(entries, id)?.kind ?? []),
-    all
+    all,
+    videos: [...video.values()]
   })
 }
 

@@ -350,6 +350,10 @@ it.layer(gateway(tolerant), { excludeTestServices: true })("POST /v2/rerank and 
         expect([answer.status, issuePaths(answer).toSorted()]).toEqual([400, issues])
         expect(decodeMessage(answer.text).message).toBe(envelopeOf(answer).error.message)
       }
+      const chunks = yield* post(v1, { ...asCohere, max_chunks_per_doc: 10 }, { key })
+      expect(decodeMessage(chunks.text).message).toContain("no model takes a limit of chunks")
+      const none = yield* post(v1, { ...asCohere, rank_fields: [] }, { key })
+      expect(decodeMessage(none.text).message).toContain("rank_fields: Expected at least 1 item")
       const fields = { a: "x".repeat(600_000), b: "y".repeat(600_000) }
       const joined = yield* post(v1, { ...asCohere, documents: [fields], rank_fields: ["a", "b"] }, { key })
       expect([joined.status, issuePaths(joined)]).toEqual([400, ["documents.0"]])

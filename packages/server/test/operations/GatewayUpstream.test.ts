@@ -244,10 +244,23 @@ it.layer(gateway, { excludeTestServices: true })("a gateway behind a gateway", (
 
   it.effect("fails a job with the reason of the gateway behind", () =>
     Effect.gen(function* () {
-      const job = yield* submit({ ...film, frame_images: [frame] })
+      const { resolution: _resolution, ...sized } = film
+      const job = yield* submit({ ...sized, size: "1x1" })
       const { error, status } = yield* ended(job)
       expect(status).toBe("failed")
-      expect(error).toContain("frame_images: sandbox/title-card does not support frame images")
+      expect(error).toContain("1x1 is too small")
+    })
+  )
+
+  it.effect("refuses what the listed model does not support, without a call", () =>
+    Effect.gen(function* () {
+      const { requests } = yield* Behind
+      const before = requests.length
+      const image_url = { url: "https://example.com/a.png" }
+      const frame = { type: "image_url", frame_type: "first_frame", image_url }
+      const answer = yield* post("/api/v1/videos", { ...film, frame_images: [frame] })
+      expect([answer.status, issuePaths(answer)]).toEqual([400, ["frame_images"]])
+      expect(requests).toHaveLength(before)
     })
   )
 
@@ -296,8 +309,6 @@ it.layer(gateway, { excludeTestServices: true })("a gateway behind a gateway", (
     })
   )
 })
-
-const frame = { type: "image_url", frame_type: "first_frame", image_url: { url: "https://example.com/a.png" } }
 
 const model: Model = {
   kind: "rerank",

@@ -41,6 +41,12 @@ const requestsFor = (
   getVideo: [`/api/v1/videos/${job}`, {}],
   videoContent: [`/api/v1/videos/${job}/content`, {}],
   cancelVideo: [`/api/v1/videos/${job}/cancel`, { method: "POST" }],
+  listModels: ["/api/v1/models", {}],
+  countModels: ["/api/v1/models/count", {}],
+  getModel: ["/api/v1/model/sandbox/bm25", {}],
+  listModelEndpoints: ["/api/v1/models/sandbox/bm25/endpoints", {}],
+  listVideoModels: ["/api/v1/videos/models", {}],
+  listProviders: ["/api/v1/providers", {}],
   createEphemeralKey: ["/api/v1/keys/ephemeral", { method: "POST" }]
 })
 

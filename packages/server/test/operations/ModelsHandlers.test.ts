@@ -11,8 +11,12 @@ import { makeUpstream } from "../video/TestVideo.ts"
 import { asTheyCame, scripted } from "../TestProvider.ts"
 
 /** A rerank model of a provider, priced by token. */
-const byToken = (publicId: string, provider: string, inputMicroCredits: number): Offers =>
-  scripted({ name: provider, rerank: (request) => Effect.succeed(asTheyCame(request)) }).flatMap((offer) =>
+const byToken = (publicId: string, provider: string, inputMicroCredits: number, credential?: null): Offers =>
+  scripted({
+    name: provider,
+    rerank: (request) => Effect.succeed(asTheyCame(request)),
+    ...(credential === undefined ? {} : { credential })
+  }).flatMap((offer) =>
     offer.kind === "rerank"
       ? [{ ...offer, publicId, pricing: { unit: "token" as const, inputMicroCredits, outputMicroCredits: 200_000 } }]
       : []
@@ -40,6 +44,8 @@ const gateway = layer({}, [
   byToken("test/rank", "dear", 60_000),
   byToken("maker/family/model:fast", "cheap", 1),
   byToken("own/*", "own", 0),
+  byToken("maker/partly", "closed", 40_000, null),
+  byToken("maker/partly", "dear", 60_000),
   byVideo
 ])
 
@@ -83,7 +89,8 @@ it.layer(gateway, { excludeTestServices: true })("the models", (it) => {
       expect(yield* idsOf("/models?output_modalities=text,embeddings")).toEqual([])
       expect(yield* idsOf("/models?input_modalities=image&model_authors=test,maker")).toEqual(film)
       expect(yield* idsOf("/models?providers=cheap,none")).toEqual(["test/rank", ...fast])
-      expect(yield* idsOf("/models?model_authors=maker")).toEqual(fast)
+      expect(yield* idsOf("/models?model_authors=maker")).toEqual([...fast, "maker/partly"])
+      expect(yield* idsOf("/models?providers=closed")).toEqual([])
       expect(yield* idsOf("/models?supported_parameters=seed&model_authors=test")).toEqual(film)
       expect(yield* idsOf("/models?supported_parameters=seed,tools")).toEqual([])
       expect(yield* idsOf("/models?q=FAMILY")).toEqual(fast)
@@ -163,6 +170,17 @@ it.layer(gateway, { excludeTestServices: true })("the models", (it) => {
       ])
       const escaped = yield* read(ModelEndpoints.Response, "/models/maker/family%2Fmodel:fast/endpoints")
       expect(escaped.data.endpoints).toHaveLength(1)
+    })
+  )
+
+  it.effect("show no price of a provider for which there is no credential", () =>
+    Effect.gen(function* () {
+      const { data } = yield* read(Models.Response, "/model/maker/partly")
+      expect(data).toMatchObject({ providers: ["dear"], pricing: { prompt: "0.00000006" } })
+      const list = yield* read(Models.ListResponse, "/models?q=partly")
+      expect(list.data).toEqual([data])
+      const offers = yield* read(ModelEndpoints.Response, "/models/maker/partly/endpoints")
+      expect(offers.data.endpoints.map(({ provider_name }) => provider_name)).toEqual(["dear"])
     })
   )
 

@@ -1,5 +1,6 @@
 /** The error responses and the headers of the OpenAPI document. */
 import * as GatewayError from "../../GatewayError.ts"
+import type { Operation } from "../../Operation.ts"
 import { descriptions } from "./descriptions.ts"
 import { type Node, refer } from "./jsonSchema.ts"
 
@@ -110,8 +111,17 @@ const details: { readonly [status: number]: Node } = {
 
 interface ErrorResponse {
   readonly name: string
+  readonly description: string
   readonly status: number
   readonly phrase: string
+  /** Whether the message is at the top level too. */
+  readonly hasTopLevelMessage: boolean
+}
+
+/** The comment of the error's class without the number that it begins with. */
+const descriptionOf = (name: string): string => {
+  const described = (descriptions[`GatewayError.${name}`] ?? name).replace(/^\d{3}: /, "")
+  return described.charAt(0).toUpperCase() + described.slice(1)
 }
 
 const errors: ReadonlyArray<ErrorResponse> = Object.entries(GatewayError.phrases).flatMap(([code, phrase]) => {
@@ -119,24 +129,34 @@ const errors: ReadonlyArray<ErrorResponse> = Object.entries(GatewayError.phrases
   const found = Object.entries(GatewayError).find(
     ([, value]) => typeof value === "function" && "ast" in value && GatewayError.statusOf(value) === status
   )
-  return found === undefined ? [] : [{ name: found[0], status, phrase }]
+  if (found === undefined) return []
+  const [name] = found
+  return [{ name, description: descriptionOf(name), status, phrase, hasTopLevelMessage: false }]
 })
 
-/** The comment of the error's class without the number that it begins with. */
-const descriptionOf = ({ name }: ErrorResponse): string => {
-  const described = (descriptions[`GatewayError.${name}`] ?? name).replace(/^\d{3}: /, "")
-  return described.charAt(0).toUpperCase() + described.slice(1)
+const withTopLevelMessage = (error: ErrorResponse): ErrorResponse => ({
+  ...error,
+  name: `${error.name}WithMessage`,
+  hasTopLevelMessage: true
+})
+
+/** The error of an operation for a status. Undefined for a status of success. */
+const errorOf = (status: number, { topLevelMessage }: Operation): ErrorResponse | undefined => {
+  const error = errors.find((each) => each.status === status)
+  return error !== undefined && topLevelMessage === true ? withTopLevelMessage(error) : error
 }
 
-/** The response of each error, by its status. */
-export const errorReferences: ReadonlyMap<number, Node> = new Map(
-  errors.map(({ name, status }) => [status, { $ref: `#/components/responses/${name}` }])
-)
+/** The response of an operation for the status of an error. Undefined for a status of success. */
+export const errorReferenceOf = (status: number, operation: Operation): Node | undefined => {
+  const error = errorOf(status, operation)
+  return error && { $ref: `#/components/responses/${error.name}` }
+}
 
 const envelopeOf = (error: ErrorResponse): Node => ({
   type: "object",
-  description: descriptionOf(error),
+  description: error.description,
   properties: {
+    ...(error.hasTopLevelMessage ? { message: { ...text, description: "The same as `error.message`." } } : {}),
     error: {
       type: "object",
       description: "What went wrong.",
@@ -163,40 +183,45 @@ const envelopeOf = (error: ErrorResponse): Node => ({
       description: "The creator of the key. Null before authentication, and for a key without a creator."
     }
   },
-  required: ["error"]
+  required: error.hasTopLevelMessage ? ["message", "error"] : ["error"]
 })
 
-/** The envelope of each error: what is on the wire. */
-export const errorSchemas: Node = Object.fromEntries(errors.map((error) => [error.name, envelopeOf(error)]))
-
-/** The response of each error. */
-export const errorResponses: Node = Object.fromEntries(
-  errors.map((error) => {
-    const { name, phrase, status } = error
-    return [
-      name,
-      {
-        description: descriptionOf(error),
-        headers: headersOf(
-          "x-request-id",
-          ...(GatewayError.retryAfterStatuses.has(status) ? ["Retry-After"] : []),
-          ...(status === 429 ? ["RateLimit", "RateLimit-Policy"] : [])
-        ),
-        content: {
-          "application/json": {
-            schema: refer(name),
-            example: {
-              error: {
-                code: status,
-                message: phrase,
-                ...(details[status] === undefined ? {} : { metadata: details[status] })
-              },
-              service_metadata: { request_id: requestId },
-              user_id: status === 401 ? null : "user_1"
-            }
-          }
-        }
+const responseOf = ({ description, hasTopLevelMessage, name, phrase, status }: ErrorResponse): Node => ({
+  description,
+  headers: headersOf(
+    "x-request-id",
+    ...(GatewayError.retryAfterStatuses.has(status) ? ["Retry-After"] : []),
+    ...(status === 429 ? ["RateLimit", "RateLimit-Policy"] : [])
+  ),
+  content: {
+    "application/json": {
+      schema: refer(name),
+      example: {
+        ...(hasTopLevelMessage ? { message: phrase } : {}),
+        error: {
+          code: status,
+          message: phrase,
+          ...(details[status] === undefined ? {} : { metadata: details[status] })
+        },
+        service_metadata: { request_id: requestId },
+        user_id: status === 401 ? null : "user_1"
       }
-    ]
-  })
-)
+    }
+  }
+})
+
+/** The errors of the operations: the envelope of each, and its response. */
+export const errorComponents = (
+  operations: ReadonlyArray<Operation>
+): { readonly schemas: Node; readonly responses: Node } => {
+  const names = new Set(
+    operations.flatMap((operation) =>
+      operation.error.map((error) => errorOf(GatewayError.statusOf(error) ?? 0, operation)?.name)
+    )
+  )
+  const used = [...errors, ...errors.map(withTopLevelMessage)].filter(({ name }) => names.has(name))
+  return {
+    schemas: Object.fromEntries(used.map((error) => [error.name, envelopeOf(error)])),
+    responses: Object.fromEntries(used.map((error) => [error.name, responseOf(error)]))
+  }
+}
