@@ -1,10 +1,13 @@
-// Marks the calls that a module makes while it loads as pure: `node scripts/annotate-pure.mjs dist`, after tsc.
+// Marks the calls that a module makes while it loads as pure, after tsc:
+// `node scripts/annotate-pure.mjs dist`.
 //
-// tsc leaves such marks out, and without them a bundler has to keep every schema and layer of every module that a page
-// touches. Nothing in these packages does anything while it loads but make values, which is what the mark says.
+// tsc leaves such marks out, and without them a bundler has to keep every schema and layer of every
+// module that a page touches. Nothing in these packages does anything while it loads but make
+// values, which is what the mark says.
 //
-// A spread cannot be marked: it may run a getter, so a bundler keeps the object that is spread although nobody uses
-// the result. A constant whose value is made with one becomes a pure call of a function that returns the value.
+// A spread cannot be marked: it may run a getter, so a bundler keeps the object that is spread
+// although nobody uses the result. A constant whose value is made with one becomes a pure call of a
+// function that returns the value.
 import { parse } from "acorn"
 import { readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"

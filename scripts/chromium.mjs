@@ -1,12 +1,13 @@
-// Finds a Chromium for the browser tests, or installs one: Debian's package as root, else Playwright's own.
+// Finds a Chromium for the browser tests, or installs one: Debian's package as root, else
+// Playwright's own.
 //
 //   node scripts/chromium.mjs            finds or installs, prints its path
 //   node scripts/chromium.mjs --find     only finds; prints nothing and exits with 1 if there is none
 //
 // CHROMIUM_PATH names the Chromium to use. CHROMIUM_INSTALL=never forbids the installation.
 //
-// `npm test` calls it before the tests. Without a Chromium the browser tests are skipped, and with CI=true the run
-// fails. The tests start Chromium with `launchOptions`.
+// `npm test` calls it before the tests. Without a Chromium the browser tests are skipped, and with
+// CI=true the run fails. The tests start Chromium with `launchOptions`.
 import { spawnSync } from "node:child_process"
 import { existsSync, readdirSync } from "node:fs"
 import { createRequire } from "node:module"
@@ -22,7 +23,10 @@ const names = ["chromium", "chromium-browser", "google-chrome-stable", "google-c
 
 const macApplications = ["Chromium.app/Contents/MacOS/Chromium", "Google Chrome.app/Contents/MacOS/Google Chrome"]
 
-/** playwright-core is a devDependency of the packages that test in a browser; pnpm links it there and nowhere else. */
+/**
+ * playwright-core is a devDependency of the packages that test in a browser; pnpm links it there
+ * and nowhere else.
+ */
 const playwrightFolder = () => {
   for (const group of ["packages", "apps"]) {
     for (const name of readdirSync(join(root, group))) {
@@ -60,9 +64,9 @@ export const findChromium = () => {
 }
 
 /**
- * How every test starts it: with an empty profile, in a way that works in a container without a network, with a
- * microphone that plays beeps, and with these switches. Undefined where there is none: then the tests that need one
- * are skipped.
+ * How every test starts it: with an empty profile, in a way that works in a container without a
+ * network, with a microphone that plays beeps, and with these switches. Undefined where there is
+ * none: then the tests that need one are skipped.
  */
 export const launchOptions = (...switches) => {
   const executablePath = findChromium()
@@ -103,7 +107,10 @@ const announcement = isRoot
     "or Playwright's Chromium with the system libraries it needs. This takes about a minute."
   : "No Chromium was found for the browser tests. Installing Playwright's for this user takes about a minute."
 
-/** The path of a Chromium, installed if necessary; undefined if there is none and none could be installed. */
+/**
+ * The path of a Chromium, installed if necessary; undefined if there is none and none could be
+ * installed.
+ */
 export const ensureChromium = () => {
   const found = findChromium()
   if (found !== undefined) return found

@@ -1,14 +1,18 @@
-// Puts the comments of the contract into its API reference: `node ../../scripts/descriptions.mjs src dist` in
-// packages/core, after tsc.
+// Puts the comments of the contract into its API reference, in packages/core after tsc:
+// `node ../../scripts/descriptions.mjs src dist`.
 //
-// The OpenAPI document describes every operation, schema, field and parameter. These texts are the doc comments of the
-// constants in `src`, so that there is one text for readers of the HTTP API and of TypeScript. Comments are not in
-// the output of tsc, and so this writes them to `dist/internal/openApi/descriptions.js`, by path: `Rerank.Request.top_n`.
+// The OpenAPI document describes every operation, schema, field and parameter. These texts are the
+// doc comments of the constants in `src`, so that there is one text for readers of the HTTP API and
+// of TypeScript. Comments are not in the output of tsc, and so this writes them to
+// `dist/internal/openApi/descriptions.js`, by path: `Rerank.Request.top_n`.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { basename, dirname, join, resolve } from "node:path"
 import { parseSync } from "oxc-parser"
 
-/** What one expression says of itself and of its fields. `isNamed`: it is an exported schema, which has its own path. */
+/**
+ * What one expression says of itself and of its fields. `isNamed`: it is an exported schema, which
+ * has its own path.
+ */
 const nothing = { text: undefined, fields: new Map(), isNamed: false }
 
 /** Methods that return the same schema with more checks or annotations. */
@@ -17,7 +21,10 @@ const keepsMeaning = new Set(["annotate", "annotateKey", "annotateMerge", "check
 /** A list or a map of something is not that thing. Its fields are still those of its items. */
 const isContainer = new Set(["Array", "NonEmptyArray", "Record", "Union"])
 
-/** A sentence of an operation's comment repeats its method, path and statuses, which the reference shows. */
+/**
+ * A sentence of an operation's comment repeats its method, path and statuses, which the reference
+ * shows.
+ */
 const repeatsDeclaration = /^(?:GET|POST|PUT|PATCH|DELETE) `[^`]*`:(?:[^.]|\.(?!\s|$))*\.(?:\s+|$)/
 
 /** The text of a doc comment: paragraphs of one line each, without tags. */

@@ -1,7 +1,10 @@
 import { once } from "node:events"
 import { createServer } from "node:net"
 
-/** A port of the loopback address that no program listens on. Another program may take it before it is used. */
+/**
+ * A port of the loopback address that no program listens on. Another program may take it before it
+ * is used.
+ */
 export const freePort = async () => {
   const server = createServer().listen(0, "127.0.0.1")
   await once(server, "listening")

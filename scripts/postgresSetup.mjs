@@ -1,5 +1,5 @@
-// The global setup of every package's tests: one Postgres for a run of vitest, started by the first test that asks for
-// it. Tests ask over HTTP, because they run in other processes.
+// The global setup of every package's tests: one Postgres for a run of vitest, started by the first
+// test that asks for it. Tests ask over HTTP, because they run in other processes.
 import { createServer } from "node:http"
 import { hasPostgres, startPostgres } from "./postgres.mjs"
 

@@ -20,7 +20,9 @@ export interface RedisServer {
   /** Stops the process without ending it: connections stay open, and nothing is answered. */
   readonly pause: () => void
   readonly resume: () => void
-  /** Runs a command with redis-cli and returns its output. Arguments of redis-cli may come first. */
+  /**
+   * Runs a command with redis-cli and returns its output. Arguments of redis-cli may come first.
+   */
   readonly run: (...command: ReadonlyArray<string>) => Promise<string>
   /** Ends it for good. */
   readonly dispose: () => Promise<void>

@@ -1,10 +1,11 @@
-// Finds redis-server for the tests, or installs Debian's package as root, and starts servers on loopback.
+// Finds redis-server for the tests, or installs Debian's package as root, and starts servers on
+// loopback.
 //
 //   node scripts/redis.mjs            finds or installs, prints the paths of the server and of redis-cli
 //   node scripts/redis.mjs --find     only finds; prints nothing and exits with 1 if one is missing
 //
-// REDIS_INSTALL=never forbids the installation. `npm test` calls it before the tests. Without the programs the tests
-// with Redis are skipped, and with CI=true the run fails.
+// REDIS_INSTALL=never forbids the installation. `npm test` calls it before the tests. Without the
+// programs the tests with Redis are skipped, and with CI=true the run fails.
 import { execFile, spawn } from "node:child_process"
 import { once } from "node:events"
 import { existsSync, mkdtempSync, rmSync, symlinkSync } from "node:fs"
@@ -15,8 +16,8 @@ import { promisify } from "node:util"
 import { findProgram, installPackages, isRoot } from "./apt.mjs"
 import { freePort } from "./freePort.mjs"
 
-// Debian's redis-server is a link to redis-check-rdb of this package, which acts by the name that it is called by.
-// The package redis-server would also start a service on this machine.
+// Debian's redis-server is a link to redis-check-rdb of this package, which acts by the name that
+// it is called by. The package redis-server would also start a service on this machine.
 const packages = ["redis-tools"]
 
 /** The paths of the server and of redis-cli, or undefined if one is missing. */
@@ -33,7 +34,9 @@ export const redisPrograms = () => {
   return found
 }
 
-/** The programs, installed if necessary; undefined if they are not there and could not be installed. */
+/**
+ * The programs, installed if necessary; undefined if they are not there and could not be installed.
+ */
 export const ensureRedis = () => {
   const found = findRedis()
   if (found !== undefined || process.env.REDIS_INSTALL === "never" || !isRoot) return found
@@ -57,8 +60,8 @@ process.on("exit", () => {
 })
 
 /**
- * Starts the server and waits until it accepts connections. Undefined if it ends first. Where there is setpriv, the
- * server also ends when this process is killed.
+ * Starts the server and waits until it accepts connections. Undefined if it ends first. Where there
+ * is setpriv, the server also ends when this process is killed.
  */
 const launch = async (args, dir) => {
   const program = join(dir, "redis-server")
@@ -78,8 +81,9 @@ const launch = async (args, dir) => {
 }
 
 /**
- * Starts a server that keeps nothing on disk, on a free port of loopback. `args` are further arguments of redis-server.
- * After `stop` or `kill`, `start` starts it again on the same port, empty.
+ * Starts a server that keeps nothing on disk, on a free port of loopback. `args` are further
+ * arguments of redis-server. After `stop` or `kill`, `start` starts it again on the same port,
+ * empty.
  */
 export const startRedis = async ({ args = [] } = {}) => {
   const dir = mkdtempSync(join(tmpdir(), "redis-"))

@@ -1,11 +1,12 @@
-// Starts an S3-compatible server for the tests of the object store: OpenStack Swift with its s3api (scripts/s3.py), from
-// Debian's package python3-swift. It verifies signatures, and has uploads in parts, ranges and conditions.
+// Starts an S3-compatible server for the tests of the object store: OpenStack Swift with its s3api
+// (scripts/s3.py), from Debian's package python3-swift. It verifies signatures, and has uploads in
+// parts, ranges and conditions.
 //
 //   node scripts/s3.mjs            finds or installs it, prints where it is
 //   node scripts/s3.mjs --find     only finds; prints nothing and exits with 1 if it is missing
 //
-// S3_INSTALL=never forbids the installation. `npm test` calls it before the tests. Without the server its tests are
-// skipped, and with CI=true the run fails.
+// S3_INSTALL=never forbids the installation. `npm test` calls it before the tests. Without the
+// server its tests are skipped, and with CI=true the run fails.
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { existsSync, mkdtempSync, rmSync } from "node:fs"
@@ -94,9 +95,9 @@ const faults = {
 }
 
 /**
- * Starts a proxy in front of the server that passes each request on unchanged, so that signatures hold, and fails some:
- * with `slowDown`, `hang`, `reset`, or `cutBody`, which ends the connection in the middle of the response, or `hangBody`,
- * which stops there.
+ * Starts a proxy in front of the server that passes each request on unchanged, so that signatures
+ * hold, and fails some: with `slowDown`, `hang`, `reset`, or `cutBody`, which ends the connection
+ * in the middle of the response, or `hangBody`, which stops there.
  */
 export const startFaults = async (origin) => {
   const target = new URL(origin)

@@ -1,7 +1,9 @@
-// Installs and builds everything: `npm run setup`, and the first step of `npm start`, `npm test` and the others.
+// Installs and builds everything: `npm run setup`, and the first step of `npm start`, `npm test`
+// and the others.
 //
-// It runs on whatever Node (20 or newer) the machine has. What follows runs on the Node 24 that it installs into
-// node_modules/.bin. When nothing changed it costs well under a second and prints nothing.
+// It runs on whatever Node (20 or newer) the machine has. What follows runs on the Node 24 that it
+// installs into node_modules/.bin. When nothing changed it costs well under a second and prints
+// nothing.
 import { spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import { existsSync, linkSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -14,7 +16,10 @@ const stampFile = join(root, "node_modules", ".setup")
 const sourcesFile = join(root, "node_modules", ".setup-sources.json")
 const lockFile = join(root, ".setup.lock")
 
-/** The environment of every command started here: our own Node, pnpm and turbo come before the machine's. */
+/**
+ * The environment of every command started here: our own Node, pnpm and turbo come before the
+ * machine's.
+ */
 export const env = {
   // Into a file or a CI log: no colours, unless they are asked for.
   ...(process.stdout.isTTY || process.env.FORCE_COLOR ? {} : { NO_COLOR: "1" }),
@@ -59,7 +64,9 @@ const installStamp = () => {
   return hash.digest("hex")
 }
 
-/** The stamp alone would not notice that somebody deleted a node_modules folder or what it links to. */
+/**
+ * The stamp alone would not notice that somebody deleted a node_modules folder or what it links to.
+ */
 const everythingIsThere = () =>
   workspaces().every((folder) => {
     const { dependencies, devDependencies } = readJson(join(folder, "package.json"))
@@ -74,7 +81,8 @@ const install = () => {
 
   console.log("Installing what the project needs (the first time takes about half a minute) …")
   rmSync(stampFile, { force: true })
-  // The machine need not have pnpm; npx fetches the pinned one. An interrupted install can leave one that does not run.
+  // The machine need not have pnpm; npx fetches the pinned one. An interrupted install can leave
+  // one that does not run.
   const pinned = readJson(join(root, "package.json")).packageManager
   const [command, ...args] = run(join(bin, "pnpm"), ["--version"], { quiet: true }).ok
     ? [join(bin, "pnpm")]
@@ -82,11 +90,15 @@ const install = () => {
   if (!run(command, [...args, "install", "--frozen-lockfile"]).ok) {
     fail("The install did not finish; the reason is above.")
   }
-  // What only tests need beyond npm packages (a browser) is for scripts/test.mjs to find or install.
+  // What only tests need beyond npm packages (a browser) is for scripts/test.mjs to find or
+  // install.
   writeFileSync(stampFile, stamp)
 }
 
-/** tsc leaves the output of a source that is gone, and others could go on importing it: start such a package anew. */
+/**
+ * tsc leaves the output of a source that is gone, and others could go on importing it: start such a
+ * package anew.
+ */
 const dropStaleOutput = () => {
   const now = Object.fromEntries(
     workspaces()
@@ -104,7 +116,8 @@ const dropStaleOutput = () => {
 const build = () => {
   dropStaleOutput()
   if (workspaces().some((folder) => folder !== root && !existsSync(join(folder, "dist")))) console.log("Building …")
-  // turbo compares what the sources were with what they are, and restores deleted output from its cache.
+  // turbo compares what the sources were with what they are, and restores deleted output from its
+  // cache.
   const started = performance.now()
   const { ok, output } = run("turbo", ["run", "build", "--output-logs=errors-only", "--log-prefix=none"], {
     quiet: true
@@ -117,7 +130,10 @@ const build = () => {
   if (seconds > 2) console.log(`Built in ${seconds.toFixed(1)} s.`)
 }
 
-/** One setup at a time in a folder: `npm run sample` may be typed while the first `npm start` still installs. */
+/**
+ * One setup at a time in a folder: `npm run sample` may be typed while the first `npm start` still
+ * installs.
+ */
 const exclusively = (work) => {
   let told = false
   while (!acquire()) {
@@ -136,7 +152,9 @@ const exclusively = (work) => {
   release()
 }
 
-/** A link appears with its contents, so that nobody reads a lock that does not name its holder yet. */
+/**
+ * A link appears with its contents, so that nobody reads a lock that does not name its holder yet.
+ */
 const acquire = () => {
   const mine = `${lockFile}.${process.pid}`
   writeFileSync(mine, String(process.pid))

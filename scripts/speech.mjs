@@ -1,17 +1,20 @@
-// Finds the programs that speak and hear for the test of a transcription, or installs Debian's packages as root:
-// espeak-ng speaks, sox changes the sample rate, pocketsphinx hears.
+// Finds the programs that speak and hear for the test of a transcription, or installs Debian's
+// packages as root: espeak-ng speaks, sox changes the sample rate, pocketsphinx hears.
 //
 //   node scripts/speech.mjs            finds or installs, prints their paths
 //   node scripts/speech.mjs --find     only finds; prints nothing and exits with 1 if one is missing
 //
-// SPEECH_INSTALL=never forbids the installation. `npm test` calls it before the tests. Without the programs the test is
-// skipped, and with CI=true the run fails.
+// SPEECH_INSTALL=never forbids the installation. `npm test` calls it before the tests. Without the
+// programs the test is skipped, and with CI=true the run fails.
 import { fileURLToPath } from "node:url"
 import { findProgram, installPackages, isRoot } from "./apt.mjs"
 
 const packages = ["espeak-ng", "sox", "pocketsphinx", "pocketsphinx-en-us"]
 
-/** The paths of the three programs, or undefined if one is missing. Version 5 of PocketSphinx has another name. */
+/**
+ * The paths of the three programs, or undefined if one is missing. Version 5 of PocketSphinx has
+ * another name.
+ */
 export const findSpeech = () => {
   const espeak = findProgram("espeak-ng")
   const sox = findProgram("sox")
@@ -28,7 +31,9 @@ export const speechPrograms = () => {
   return found
 }
 
-/** The programs, installed if necessary; undefined if they are not there and could not be installed. */
+/**
+ * The programs, installed if necessary; undefined if they are not there and could not be installed.
+ */
 export const ensureSpeech = () => {
   const found = findSpeech()
   if (found !== undefined || process.env.SPEECH_INSTALL === "never" || !isRoot) return found

@@ -1,5 +1,6 @@
-// `npm test`: sets up, then checks format, lint and types and runs every test. Every step runs, whatever failed before
-// it, so that one run shows all there is to mend; the last lines say what failed and how many tests passed.
+// `npm test`: sets up, then checks format, lint and types and runs every test. Every step runs,
+// whatever failed before it, so that one run shows all there is to mend; the last lines say what
+// failed and how many tests passed.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join, relative } from "node:path"
 import { ensureChromium, noChromium } from "./chromium.mjs"
@@ -16,7 +17,8 @@ const tested = [
   ...["packages", "apps"].flatMap((group) => readdirSync(join(root, group)).map((name) => join(root, group, name)))
 ].filter((folder) => existsSync(join(folder, "vitest.config.ts")))
 
-// What an earlier run left is no result of this one. turbo brings back the reports of tests that it need not repeat.
+// What an earlier run left is no result of this one. turbo brings back the reports of tests that it
+// need not repeat.
 for (const folder of tested) rmSync(join(folder, "test-results"), { recursive: true, force: true })
 
 setup()
@@ -51,7 +53,10 @@ const turbo = ["--continue", "--concurrency=2", "--log-order=grouped", "--log-pr
 step("types", "turbo", ["run", "check", ...turbo, "--output-logs=errors-only"])
 step("tests", "turbo", ["run", "test", "test:workspace", ...turbo, "--output-logs=new-only"])
 
-/** One row a package from the reports that vitest wrote; a package with tests and no report has failed. */
+/**
+ * One row a package from the reports that vitest wrote; a package with tests and no report has
+ * failed.
+ */
 const rows = tested.map((folder) => {
   const name = relative(root, folder) || "workspace"
   const file = join(folder, "test-results", "vitest.json")

@@ -10,7 +10,10 @@ const text = /\.(?:css|html|js|json|map|svg)$/
 const brotli = promisify(brotliCompress)
 const gzipped = promisify(gzip)
 
-/** Leaves each file's compressed forms beside it, where they are smaller: compressed once, as densely as it goes, instead of a little at each request. */
+/**
+ * Leaves each file's compressed forms beside it, where they are smaller: compressed once, as
+ * densely as it goes, instead of a little at each request.
+ */
 const packed: Plugin = {
   name: "packed",
   async writeBundle({ dir = "" }, bundle) {

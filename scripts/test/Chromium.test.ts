@@ -1,4 +1,5 @@
-// The installation of a Chromium, on a machine that seems to have none: an empty home and a PATH with a scripted apt-get.
+// The installation of a Chromium, on a machine that seems to have none: an empty home and a PATH
+// with a scripted apt-get.
 import { spawnSync } from "node:child_process"
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -6,7 +7,10 @@ import { join } from "node:path"
 import { describe, expect, it, onTestFinished } from "vitest"
 import { root } from "./Workspace.ts"
 
-/** Its apt-get leaves the file `apt-was-called`, says so, and installs a Chromium that tells its version. */
+/**
+ * Its apt-get leaves the file `apt-was-called`, says so, and installs a Chromium that tells its
+ * version.
+ */
 const machine = (environment: Readonly<Record<string, string>>) => {
   const home = mkdtempSync(join(tmpdir(), "chromium-"))
   onTestFinished(() => rmSync(home, { recursive: true, force: true }))

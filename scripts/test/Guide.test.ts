@@ -1,4 +1,5 @@
-// The commands of the guides work in a clone: each program is a script of the project or one that every machine has.
+// The commands of the guides work in a clone: each program is a script of the project or one that
+// every machine has.
 import { globSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, it } from "vitest"

@@ -1,5 +1,5 @@
-// The direction of imports: core ← node, browser, testing, providers ← sandbox, server ← apps. Sandbox and server do not
-// import each other; tests of the server may import the sandbox.
+// The direction of imports: core ← node, browser, testing, providers ← sandbox, server ← apps.
+// Sandbox and server do not import each other; tests of the server may import the sandbox.
 import { describe, expect, it } from "vitest"
 import { imports, type Package, packages, sources, withoutComments } from "./Workspace.ts"
 

@@ -1,5 +1,5 @@
-// Which sources of the service can open a connection, and to whom. A URL of a caller must only be requested by
-// OutboundHttp, which checks the address that it connects to.
+// Which sources of the service can open a connection, and to whom. A URL of a caller must only be
+// requested by OutboundHttp, which checks the address that it connects to.
 import { describe, expect, it } from "vitest"
 import { imports, packages, sources } from "./Workspace.ts"
 

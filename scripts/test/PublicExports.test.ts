@@ -1,5 +1,6 @@
-// The public surface of each package: its modules and what they export, written down in exports/<package>.txt.
-// A change there is a change people see. When it is meant: `pnpm test:workspace -u`, and a changeset.
+// The public surface of each package: its modules and what they export, written down in
+// exports/<package>.txt. A change there is a change people see. When it is meant:
+// `pnpm test:workspace -u`, and a changeset.
 import { describe, expect, it } from "vitest"
 import { exportedNames, imports, type Package, packages, sources } from "./Workspace.ts"
 

@@ -1,4 +1,5 @@
-// The installation of redis-server, on a machine that seems to have none, and the server that tests start.
+// The installation of redis-server, on a machine that seems to have none, and the server that tests
+// start.
 import { spawn } from "node:child_process"
 import { existsSync } from "node:fs"
 import { connect } from "node:net"

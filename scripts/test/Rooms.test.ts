@@ -1,9 +1,12 @@
-// The folders of packages/server/src: which may import which, so that none import each other in a circle.
+// The folders of packages/server/src: which may import which, so that none import each other in a
+// circle.
 import { posix } from "node:path"
 import { describe, expect, it } from "vitest"
 import { imports, packages, type Source, sources } from "./Workspace.ts"
 
-/** From bottom to top. A folder, or a file beside the folders, imports only what comes before it. */
+/**
+ * From bottom to top. A folder, or a file beside the folders, imports only what comes before it.
+ */
 const rooms = [
   "internal",
   "Setting.ts",

@@ -1,4 +1,5 @@
-// What the tests of the workspace read: its packages, their sources, and what those import and export.
+// What the tests of the workspace read: its packages, their sources, and what those import and
+// export.
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join, relative, sep } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -45,7 +46,10 @@ export const packages: ReadonlyArray<Package> = (["packages", "apps"] as const).
     .map((entry) => ({ ...entry, manifest: readManifest(entry.folder) }))
 )
 
-/** The TypeScript files below one folder of a package (`src`, `test`); none where it has no such folder. */
+/**
+ * The TypeScript files below one folder of a package (`src`, `test`); none where it has no such
+ * folder.
+ */
 export const sources = (of: Package, folder: "src" | "test"): ReadonlyArray<Source> => {
   const base = join(of.folder, folder)
   if (!existsSync(base)) return []
@@ -72,7 +76,10 @@ export const imports = (code: string): ReadonlyArray<string> =>
     (match) => match[1] ?? ""
   ).filter((name) => name !== "")
 
-/** The names a module exports: `const`, `class`, `interface` and the rest, and `export { a, b as c }`, `export * as x`. */
+/**
+ * The names a module exports: `const`, `class`, `interface` and the rest,
+ * `export { a, b as c }` and `export * as x`.
+ */
 export const exportedNames = (code: string): ReadonlyArray<string> => {
   const declared = code.matchAll(
     /^export\s+(?:declare\s+)?(?:abstract\s+)?(?:async\s+)?(?:const|let|function\*?|class|interface|type|enum)\s+([\w$]+)/gm

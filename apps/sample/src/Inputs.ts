@@ -19,7 +19,9 @@ export interface Models {
   readonly video: string
 }
 
-/** The models that every gateway of this project brings along: they need no upstream and no account. */
+/**
+ * The models that every gateway of this project brings along: they need no upstream and no account.
+ */
 export const sandboxModels: Models = {
   rerank: "sandbox/bm25",
   transcription: "sandbox/tones",

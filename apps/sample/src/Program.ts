@@ -1,8 +1,9 @@
 /**
  * The sample program: what one does with a model gateway, in six steps.
  *
- * It knows neither the platform it runs on nor the gateway it talks to. A terminal, a web page and a test each give
- * it their own `Gateway`, `ManagementGateway` and `VideoStore`, and present its events in their own way.
+ * It knows neither the platform it runs on nor the gateway it talks to. A terminal, a web page and
+ * a test each give it their own `Gateway`, `ManagementGateway` and `VideoStore`, and present its
+ * events in their own way.
  */
 import {
   type CurrentKey,
@@ -20,8 +21,8 @@ import { Context, Data, DateTime, Effect, Option, Stream } from "effect"
 import type { Inputs } from "./Inputs.ts"
 
 /**
- * The gateway as a management key sees it. Such a key manages and does not spend, so what ranks and transcribes is
- * another client with another key.
+ * The gateway as a management key sees it. Such a key manages and does not spend, so what ranks and
+ * transcribes is another client with another key.
  */
 export class ManagementGateway extends Context.Service<ManagementGateway, Gateway.Gateway["Service"]>()(
   "@model-gateway/sample/ManagementGateway"
@@ -156,8 +157,8 @@ export interface Assignment {
 }
 
 /**
- * Step 6: assigns two keys to a guardrail. Keys and guardrail are made for it and deleted afterwards; should that
- * fail, the keys spend nothing and expire within minutes.
+ * Step 6: assigns two keys to a guardrail. Keys and guardrail are made for it and deleted
+ * afterwards; should that fail, the keys spend nothing and expire within minutes.
  */
 export const assignKeys = Effect.fn("Sample.assignKeys")(function* () {
   const gateway = yield* ManagementGateway
@@ -221,8 +222,8 @@ export type Event =
 export const succeeded = (outcomes: ReadonlyArray<Outcome>): boolean => outcomes.every(({ _tag }) => _tag === "Done")
 
 /**
- * All six steps, one after the other. A step that fails leaves those after it alone, unless they need what it found
- * missing: a gateway that answers, a key that it takes.
+ * All six steps, one after the other. A step that fails leaves those after it alone, unless they
+ * need what it found missing: a gateway that answers, a key that it takes.
  *
  * `present` is told everything in order, also what happens while the program is being interrupted.
  */

@@ -1,8 +1,8 @@
 /**
  * What the sample can be told in a terminal: which gateway, with which keys, and what to send.
  *
- * A flag wins over the environment, the environment over `.env`, and that over what the gateway of this machine wrote
- * down on its first run.
+ * A flag wins over the environment, the environment over `.env`, and that over what the gateway of
+ * this machine wrote down on its first run.
  */
 import { Config, ConfigProvider, Effect, FileSystem, Option, Path, type Redacted } from "effect"
 import { CliError, Flag } from "effect/cli"
@@ -107,7 +107,10 @@ const firstRun = Effect.fnUntraced(function* (dataDir: string) {
   return yield* config.parse(provider)
 })
 
-/** Puts together flags, environment and what the gateway of this machine left. Fails with a sentence where that is not enough. */
+/**
+ * Puts together flags, environment and what the gateway of this machine left. Fails with a sentence
+ * where that is not enough.
+ */
 export const resolve = Effect.fn("Settings.resolve")(function* (given: Given) {
   const environment = yield* config
   const local = yield* firstRun(first(given.dataDir, environment.dataDir, () => ".data"))

@@ -1,5 +1,6 @@
 /**
- * A recording to transcribe, made on the spot: somebody dials a number on a keypad (DTMF), as a WAV file.
+ * A recording to transcribe, made on the spot: somebody dials a number on a keypad (DTMF), as a WAV
+ * file.
  */
 import * as Wav from "./Wav.ts"
 
@@ -11,7 +12,10 @@ const rate = 8000
 const press = 0.12
 const pause = 0.08
 
-/** WAV audio (8 kHz, 16 bit, mono) of the keys being pressed one after the other; any other character is half a second of silence. */
+/**
+ * WAV audio (8 kHz, 16 bit, mono) of the keys being pressed one after the other; any other
+ * character is half a second of silence.
+ */
 export const dial = (number: string): Uint8Array<ArrayBuffer> => {
   const samples = Array.from(number).flatMap((character) => {
     const key = keys.indexOf(character)

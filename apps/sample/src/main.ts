@@ -1,5 +1,8 @@
 #!/usr/bin/env node
-/** The sample in a terminal: the program over Node's HTTP, told by flags and environment, shown as text. */
+/**
+ * The sample in a terminal: the program over Node's HTTP, told by flags and environment, shown as
+ * text.
+ */
 import { NodeRuntime, NodeServices } from "@effect/platform-node"
 import { Gateway, RetryPolicy } from "@model-gateway/core"
 import { NodeFile, NodeGateway } from "@model-gateway/node"

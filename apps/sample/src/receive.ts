@@ -1,6 +1,6 @@
 /**
- * The receiver as a server of Node. `WEBHOOK_SECRET` is the secret that the gateway showed, or several, separated by
- * spaces, while it is being replaced. `PORT` is 8788 unless it is set.
+ * The receiver as a server of Node. `WEBHOOK_SECRET` is the secret that the gateway showed, or
+ * several, separated by spaces, while it is being replaced. `PORT` is 8788 unless it is set.
  */
 import { NodeHttpServer, NodeRuntime } from "@effect/platform-node"
 import { Config, Effect, Layer, Redacted } from "effect"

@@ -1,4 +1,5 @@
-// The program's third composition, beside the terminal and the page: what it sends is checked against the contract.
+// The program's third composition, beside the terminal and the page: what it sends is checked
+// against the contract.
 import { assert, it } from "@effect/vitest"
 import { Gateway } from "@model-gateway/core"
 import { GatewayTest, Recorder, Samples } from "@model-gateway/testing"

@@ -1,4 +1,5 @@
-// The whole path: the gateway's executable on a free port, with a database of its own, and the sample beside it.
+// The whole path: the gateway's executable on a free port, with a database of its own, and the
+// sample beside it.
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Gateway } from "@model-gateway/core"
@@ -9,7 +10,9 @@ import { sample, start } from "./Processes.ts"
 
 const gateway = fileURLToPath(new URL("./dist/main.js", import.meta.resolve("@model-gateway/gateway/package.json")))
 
-/** A gateway on a free port, over a folder of its own; and the two keys that its first run prints. */
+/**
+ * A gateway on a free port, over a folder of its own; and the two keys that its first run prints.
+ */
 const serve = Effect.gen(function* () {
   const fs = yield* FileSystem.FileSystem
   const folder = yield* fs.makeTempDirectoryScoped()
@@ -82,7 +85,8 @@ describe("the sample beside a real gateway", () => {
   it.live("Ctrl-C while the video is made cancels its job", () =>
     Effect.gen(function* () {
       const { env, folder } = yield* serve
-      // The sandbox renders one at a time: the sample's waits its turn, however slowly the signal comes.
+      // The sandbox renders one at a time: the sample's waits its turn, however slowly the signal
+      // comes.
       yield* occupyRenderer.pipe(
         Effect.provide(
           NodeGateway.layer({

@@ -1,5 +1,6 @@
 /**
- * A gateway in memory, behind the client's own contract: it answers HTTP requests, and remembers them.
+ * A gateway in memory, behind the client's own contract: it answers HTTP requests, and remembers
+ * them.
  */
 import { Gateway, GatewayConfig, type Guardrails, RetryPolicy } from "@model-gateway/core"
 import { Samples } from "@model-gateway/testing"
@@ -10,7 +11,10 @@ import { ManagementGateway, VideoStore } from "../src/Program.ts"
 /** An answer; `never`: none comes; `refused`: the connection is. */
 export type Answer = { readonly status: number; readonly body: unknown } | "never" | "refused"
 
-/** Answers by method and path, as `POST /rerank`; several are given one after the other, the last for good. */
+/**
+ * Answers by method and path, as `POST /rerank`; several are given one after the other, the last
+ * for good.
+ */
 export type Script = Readonly<Record<string, Answer | ReadonlyArray<Answer>>>
 
 /** A request as it arrived. */

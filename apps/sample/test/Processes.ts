@@ -1,4 +1,6 @@
-/** What the tests of the executables start: this project's own, and a scripted gateway on a port. */
+/**
+ * What the tests of the executables start: this project's own, and a scripted gateway on a port.
+ */
 import { Effect } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import { createServer, type Server } from "node:http"
@@ -19,7 +21,10 @@ export interface Started {
   readonly signal: (signal: NodeJS.Signals) => Effect.Effect<void>
 }
 
-/** Starts a script with this Node; it is killed with the scope. Nothing of this process's environment reaches it. */
+/**
+ * Starts a script with this Node; it is killed with the scope. Nothing of this process's
+ * environment reaches it.
+ */
 export const start = (
   script: string,
   args: ReadonlyArray<string>,

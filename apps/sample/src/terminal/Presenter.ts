@@ -1,6 +1,7 @@
 /**
- * Shows the program's events in a terminal: each step's outcome as it comes and, where the output is watched, a
- * progress bar that is drawn over itself. In a file or a pipe there are whole lines only.
+ * Shows the program's events in a terminal: each step's outcome as it comes and, where the output
+ * is watched, a progress bar that is drawn over itself. In a file or a pipe there are whole lines
+ * only.
  */
 import type { Video } from "@model-gateway/core"
 import { Clock, Effect, Terminal } from "effect"
@@ -31,10 +32,13 @@ export const make = Effect.fnUntraced(function* (hints: Hints) {
   const style: Style = canColor ? coloured : plain
   const columns = (yield* terminal.columns) || 80
   const width = Math.max(40, Math.min(100, columns) - indent.length)
-  /** Of the progress bar: with what stands around it, a line must fit, or it cannot be drawn over. */
+  /**
+   * Of the progress bar: with what stands around it, a line must fit, or it cannot be drawn over.
+   */
   const cells = Math.max(4, Math.min(32, columns - 44))
 
-  // Whoever closed the other end of a pipe does not want to read on, and the program goes on without.
+  // Whoever closed the other end of a pipe does not want to read on, and the program goes on
+  // without.
   const write = (text: string) => Effect.ignore(terminal.display(text))
   /** What stands on the last line until something else does. */
   let transient = false

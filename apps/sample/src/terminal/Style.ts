@@ -35,7 +35,10 @@ export const clean = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\s]
 export const clip = (text: string, width: number): string =>
   text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`
 
-/** Broken between words into lines of at most so many characters; a longer word has a line of its own. */
+/**
+ * Broken between words into lines of at most so many characters; a longer word has a line of its
+ * own.
+ */
 export const wrap = (text: string, width: number): ReadonlyArray<string> => {
   const lines: Array<string> = []
   for (const word of text.split(" ")) {

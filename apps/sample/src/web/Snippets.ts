@@ -1,5 +1,8 @@
 // oxlint-disable import/default -- with `?raw` the bundler makes a module's text its default export
-/** The code beside each panel, as text. Each is a module that is compiled with the page, so that it stays true. */
+/**
+ * The code beside each panel, as text. Each is a module that is compiled with the page, so that it
+ * stays true.
+ */
 import rerank from "./snippets/rerank.ts?raw"
 import transcription from "./snippets/transcription.ts?raw"
 import video from "./snippets/video.ts?raw"

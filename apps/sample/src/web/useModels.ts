@@ -4,7 +4,10 @@ import { Effect } from "effect"
 import { useEffect, useState } from "react"
 import { runtime } from "./Page.ts"
 
-/** The ids of each kind; none while nobody is signed in, or where they cannot be had: then a panel has its default alone. */
+/**
+ * The ids of each kind; none while nobody is signed in, or where they cannot be had: then a panel
+ * has its default alone.
+ */
 export type ModelIds = { readonly [K in Models.ModelKind]: ReadonlyArray<string> }
 
 const none: ModelIds = { rerank: [], transcription: [], video: [] }

@@ -1,4 +1,5 @@
-// Usable by keyboard and by ear, on a narrow and on a wide screen, in light and in dark, and nothing jumps.
+// Usable by keyboard and by ear, on a narrow and on a wide screen, in light and in dark, and
+// nothing jumps.
 import { describe, expect, it } from "vitest"
 import { findings, loadAxe } from "./support/Axe.ts"
 import { fixture, hasBrowser } from "./support/Fixture.ts"

@@ -1,4 +1,5 @@
-// The API reference at /docs: readable by everybody, complete without a network, and able to try a call.
+// The API reference at /docs: readable by everybody, complete without a network, and able to try a
+// call.
 import { describe, expect, it } from "vitest"
 import { findings, loadAxe } from "./support/Axe.ts"
 import { fixture, hasBrowser } from "./support/Fixture.ts"

@@ -13,7 +13,10 @@ const keep = (page: Page, key: string, expires_at: string) =>
 
 const inTenMinutes = () => new Date(Date.now() + 600_000).toISOString()
 
-/** The browser notes each refused request in the console by itself; those are what the test is about. */
+/**
+ * The browser notes each refused request in the console by itself; those are what the test is
+ * about.
+ */
 const ownComplaints = (complaints: ReadonlyArray<string>) =>
   complaints.filter((text) => !text.startsWith("Failed to load resource"))
 
@@ -86,7 +89,8 @@ describe.runIf(hasBrowser)("the session", () => {
   })
 
   it("says in a sentence that a short-lived key has expired, and asks for another", async () => {
-    // A real one, of one second; the page is told that it lives longer, as where its clock is wrong.
+    // A real one, of one second; the page is told that it lives longer, as where its clock is
+    // wrong.
     const made = await fetch(`${gateway().origin}/api/v1/keys/ephemeral`, {
       method: "POST",
       headers: { authorization: `Bearer ${gateway().apiKey}`, "content-type": "application/json" },

@@ -1,4 +1,5 @@
-// Uploads over a slow line: their progress is seen to grow, and cancelling stops them at the server.
+// Uploads over a slow line: their progress is seen to grow, and cancelling stops them at the
+// server.
 import { existsSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import type { Locator, Page } from "playwright-core"

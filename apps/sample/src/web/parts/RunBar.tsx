@@ -1,4 +1,7 @@
-/** Starts and cancels an action, and shows how far it is. Its place is kept when nothing runs, so that nothing jumps. */
+/**
+ * Starts and cancels an action, and shows how far it is. Its place is kept when nothing runs, so
+ * that nothing jumps.
+ */
 import { useEffect, useRef } from "react"
 import { SubmitButton } from "./SubmitButton.tsx"
 

@@ -1,4 +1,7 @@
-/** Words where they are said, along the recording; it follows the playback, and a word clicked on is played. */
+/**
+ * Words where they are said, along the recording; it follows the playback, and a word clicked on is
+ * played.
+ */
 import type { Transcription } from "@model-gateway/core"
 import { type RefObject, useEffect, useRef, useState } from "react"
 
@@ -8,7 +11,10 @@ interface Props {
   readonly player: RefObject<HTMLAudioElement | null>
 }
 
-/** So wide that each word fits before the next begins; one that is said in no time at all does not stretch the rest. */
+/**
+ * So wide that each word fits before the next begins; one that is said in no time at all does not
+ * stretch the rest.
+ */
 const pixelsPerSecond = (words: ReadonlyArray<Transcription.Word>, duration: number): number => {
   const wanted = words.map(({ start, word }, index) => {
     const room = (words[index + 1]?.start ?? duration) - start
