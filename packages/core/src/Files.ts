@@ -12,7 +12,7 @@ import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import { SingleFileSchema } from "effect/http/Multipart"
 import * as Stream from "effect/Stream"
 import type { ClientError } from "./ClientError.ts"
-import { type CallOptions, GatewayClient, type PageOptions, type RangeOptions } from "./GatewayClient.ts"
+import type { CallOptions, GatewayClient, PageOptions, RangeOptions } from "./GatewayClient.ts"
 import {
   BadGateway,
   Forbidden,
@@ -35,7 +35,7 @@ import {
 } from "./FileShapes.ts"
 import { idempotencyHeaders } from "./Idempotency.ts"
 import { FileId, Page, Timestamp, WorkspaceScope } from "./Identifiers.ts"
-import { call } from "./internal/call.ts"
+import { call, workspaceOf } from "./internal/call.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
 import { download } from "./internal/download.ts"
 import { rateLimitedErrors } from "./internal/errorSets.ts"
@@ -465,10 +465,6 @@ export type Failure = Operation.ErrorOf<typeof getFile> | ClientError
 /** Whatever the workspace's `file_shape` is. */
 const headers = { accept: "application/json; shape=native" }
 
-/** The workspace of a call. */
-const workspace = (options: Scope | undefined): Effect.Effect<string | undefined, never, GatewayClient> =>
-  Effect.map(GatewayClient, (client) => options?.workspace_id ?? client.workspaceId)
-
 /**
  * Deletes a file permanently. `shape` selects one of the three confirmation shapes. Deleting a
  * deleted file fails with {@link NotFound}. This can also happen when the response to the first
@@ -480,7 +476,7 @@ export const remove = (
   fileId: string,
   options?: Scope & { readonly provider?: FileProvider | undefined; readonly shape?: DeletionShape | undefined }
 ): Effect.Effect<Deletion, DeleteFailure, GatewayClient> =>
-  Effect.flatMap(workspace(options), (workspace_id) =>
+  Effect.flatMap(workspaceOf(options), (workspace_id) =>
     call(deleteFile, {
       params: { file_id: fileId },
       query: { workspace_id, provider: options?.provider },
@@ -495,7 +491,7 @@ export const remove = (
  * @since 0.1.0
  */
 export const upload = (request: Upload, options?: CallOptions): Effect.Effect<File, UploadFailure, GatewayClient> =>
-  Effect.flatMap(workspace(request), (workspace_id) =>
+  Effect.flatMap(workspaceOf(request), (workspace_id) =>
     call(uploadFile, { ...options, query: { workspace_id }, headers, form: fileForm(request) })
   )
 
@@ -505,7 +501,7 @@ export const upload = (request: Upload, options?: CallOptions): Effect.Effect<Fi
  * @since 0.1.0
  */
 export const list = (options?: ListOptions): Effect.Effect<FileList, Failure, GatewayClient> =>
-  Effect.flatMap(workspace(options), (workspace_id) =>
+  Effect.flatMap(workspaceOf(options), (workspace_id) =>
     call(listFiles, { query: { ...options, workspace_id }, headers })
   )
 
@@ -515,7 +511,7 @@ export const list = (options?: ListOptions): Effect.Effect<FileList, Failure, Ga
  * @since 0.1.0
  */
 export const get = (fileId: string, options?: Scope): Effect.Effect<File, Failure, GatewayClient> =>
-  Effect.flatMap(workspace(options), (workspace_id) =>
+  Effect.flatMap(workspaceOf(options), (workspace_id) =>
     call(getFile, { params: { file_id: fileId }, query: { workspace_id }, headers })
   )
 
@@ -532,7 +528,7 @@ export const content = (
   options?: Scope & RangeOptions & { readonly provider?: FileProvider | undefined }
 ): Stream.Stream<Uint8Array, Failure, GatewayClient> =>
   Stream.unwrap(
-    Effect.map(workspace(options), (workspace_id) =>
+    Effect.map(workspaceOf(options), (workspace_id) =>
       download(
         fileContent,
         { params: { file_id: fileId }, query: { workspace_id, provider: options?.provider } },

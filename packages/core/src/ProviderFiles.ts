@@ -10,7 +10,7 @@
 import * as Effect from "effect/Effect"
 import * as Files from "./Files.ts"
 import * as FileShapes from "./FileShapes.ts"
-import { call } from "./internal/call.ts"
+import { call, workspaceOf } from "./internal/call.ts"
 import { fileForm } from "./internal/form.ts"
 
 /** The service cannot repeat an upload to a provider safely. */
@@ -50,7 +50,7 @@ export const upload = Effect.fnUntraced(function* <Provider extends Files.FilePr
   provider: Provider,
   request: Files.Upload
 ) {
-  const { workspace_id } = request
+  const workspace_id = yield* workspaceOf(request)
   return yield* call(uploadFile[provider], { query: { provider, workspace_id }, form: fileForm(request) })
 })
 
@@ -63,7 +63,7 @@ export const list = Effect.fnUntraced(function* <Provider extends Files.FileProv
   provider: Provider,
   options: Files.ListOptions = {}
 ) {
-  return yield* call(listFiles[provider], { query: { ...options, provider } })
+  return yield* call(listFiles[provider], { query: { ...options, provider, workspace_id: yield* workspaceOf(options) } })
 })
 
 /**
@@ -76,6 +76,6 @@ export const get = Effect.fnUntraced(function* <Provider extends Files.FileProvi
   id: string,
   options: Files.Scope = {}
 ) {
-  const { workspace_id } = options
+  const workspace_id = yield* workspaceOf(options)
   return yield* call(getFile[provider], { params: { file_id: id }, query: { provider, workspace_id } })
 })

@@ -66,6 +66,22 @@ describe("files at a provider", () => {
     }).pipe(stub.run())
   })
 
+  it.effect("are those of the configuration's workspace, unless the call names another", () => {
+    const stub = Stub.make(({ url }) => Stub.json(url.pathname.endsWith("/files") ? { data: [fileB], ...page } : fileB))
+    return Effect.gen(function* () {
+      yield* Effect.ignore(ProviderFiles.upload("provider_b", { file: new Uint8Array(1) }))
+      yield* ProviderFiles.list("provider_b")
+      yield* ProviderFiles.get("provider_b", "file_1")
+      yield* ProviderFiles.get("provider_b", "file_1", { workspace_id: "other" })
+      expect(stub.sent.map(({ url }) => url.searchParams.get("workspace_id"))).toEqual([
+        "configured",
+        "configured",
+        "configured",
+        "other"
+      ])
+    }).pipe(stub.run({ workspaceId: "configured" }))
+  })
+
   it.effect("in another shape than the provider's are an invalid response", () => {
     const stub = Stub.make(() => Stub.json(fileB))
     return Effect.gen(function* () {
