@@ -72,6 +72,9 @@ export const entries: ReadonlyArray<Entry> = [
       const bytes = { fileName: "returns.txt", content: new TextEncoder().encode(content) }
       const again = await gateway.clients.openrouter.files.upload({ requestBody: { file: bytes } })
       expect(again).toMatchObject(known(gateway, "native", stored))
+      const json = new File(["[]"], "rates.json", { type: "application/json" })
+      const third = await gateway.clients.openrouter.files.upload({ requestBody: { file: json } })
+      expect(third).toMatchObject(known(gateway, "native", { filename: "rates.json", sizeBytes: 2 }))
     }
   },
   {
