@@ -63,7 +63,9 @@ export const list = Effect.fnUntraced(function* <Provider extends Files.FileProv
   provider: Provider,
   options: Files.ListOptions = {}
 ) {
-  return yield* call(listFiles[provider], { query: { ...options, provider, workspace_id: yield* workspaceOf(options) } })
+  return yield* call(listFiles[provider], {
+    query: { ...options, provider, workspace_id: yield* workspaceOf(options) }
+  })
 })
 
 /**
