@@ -13,7 +13,7 @@ import type { ClientError } from "./ClientError.ts"
 import { LimitReset } from "./CurrentKey.ts"
 import type { GatewayClient, OffsetPageOptions } from "./GatewayClient.ts"
 import { GuardrailId, KeyHash, Name, OffsetPage, Timestamp, WorkspaceId } from "./Identifiers.ts"
-import { isMaxItems } from "./internal/bounds.ts"
+import { isMaxItems, isMaxJsonBytes } from "./internal/bounds.ts"
 import { call, dataOf } from "./internal/call.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
 import { managementErrors } from "./internal/errorSets.ts"
@@ -29,8 +29,12 @@ const guardrail = {
 
 const Description = Schema.NullOr(Schema.String.check(isMaxCharacters(2048)))
 
+/** A page has up to 100 guardrails, which keep other requests waiting while they are encoded. */
 const Names = Schema.NullOr(
-  Schema.Array(Schema.String.check(Schema.isMinLength(1), isMaxCharacters(256))).check(isMaxItems(10_000))
+  Schema.Array(Schema.String.check(Schema.isMinLength(1), isMaxCharacters(256))).check(
+    isMaxItems(1000),
+    isMaxJsonBytes(65_536)
+  )
 )
 
 /**
@@ -105,9 +109,9 @@ const options = {
    */
   reset_interval: Schema.optionalKey(Schema.NullOr(LimitReset)),
   /**
-   * The only models that its keys may use: at most 10,000 ids of 1 to 256 characters. An entry that
-   * ends in `/*`, such as `cohere/*`, stands for every model whose id begins so. A request for
-   * another model is a 403. An empty list allows none. Null: all models.
+   * The only models that its keys may use: at most 1,000 ids of 1 to 256 characters, 64 KiB as JSON.
+   * An entry that ends in `/*`, such as `cohere/*`, stands for every model whose id begins so. A
+   * request for another model is a 403. An empty list allows none. Null: all models.
    */
   allowed_models: Schema.optionalKey(Names),
   /**
@@ -116,9 +120,9 @@ const options = {
    */
   ignored_models: Schema.optionalKey(Names),
   /**
-   * The only providers that may serve its keys, such as `cohere`: at most 10,000 names of 1 to 256
-   * characters. A request that no provider may serve is a 403. An empty list allows none. Null:
-   * all providers.
+   * The only providers that may serve its keys, such as `cohere`: at most 1,000 names of 1 to 256
+   * characters, 64 KiB as JSON. A request that no provider may serve is a 403. An empty list allows
+   * none. Null: all providers.
    */
   allowed_providers: Schema.optionalKey(Names),
   /**

@@ -108,6 +108,8 @@ const emoji = (length: number) => "🎉".repeat(length)
 /** Texts of that many characters, and of one more. */
 const longest = (length: number) => [long(length), emoji(length), `${emoji(length - 1)}x`, "\ud83c".repeat(length)]
 const tooLong = (length: number) => [long(length + 1), emoji(length + 1), `${emoji(length)}x`, long(length * 2 + 1)]
+/** A list of 64 KiB as JSON. */
+const sizedList = Array.from({ length: 255 }, () => long(254))
 
 const rerank = { model: "m", query: "q", documents: ["d"] }
 const audio = { model: "m", input_audio: { data: "AAAA", format: "wav" } }
@@ -315,7 +317,13 @@ const bodies: ReadonlyArray<
   ["createGuardrail", { name: "n" }, "description", ["", ...longest(2048), null], tooLong(2048)],
   ...["allowed_models", "ignored_models", "allowed_providers", "ignored_providers"].map(
     (field) =>
-      ["createGuardrail", { name: "n" }, field, [[], ["m"], longest(256), null], [[""], "m", [emoji(257)]]] as const
+      [
+        "createGuardrail",
+        { name: "n" },
+        field,
+        [[], ["m"], longest(256), Array.from({ length: 1000 }, () => "m"), sizedList, null],
+        [[""], "m", [emoji(257)], Array.from({ length: 1001 }, () => "m"), [...sizedList.slice(1), long(255)]]
+      ] as const
   ),
   ["createGuardrail", { name: "n" }, "limit_usd", [0, 0.000001, 1e9, null], [-1, 1e9 + 1, "1"]],
   ["updateGuardrail", {}, "reset_interval", ["daily", "weekly", "monthly", null], ["yearly"]],
