@@ -65,7 +65,7 @@ describe("the sample beside a real gateway", () => {
         "To reset a forgotten password",
         "“555 0199”, heard in",
         "Saved to ./sample.mp4",
-        "2 of 2 keys now hold “Sample guardrail”",
+        "Assigned “Sample guardrail” to 2 of 2 keys",
         "6 of 6 steps worked"
       ]) {
         assert.include(run.output(), words)

@@ -77,11 +77,11 @@ const video = ({ job, saved }: FinishedVideo, style: Style) => [
 ]
 
 const assignment = ({ guardrail, keys, response }: Assignment) => [
-  `${response.assigned_count} of ${keys.length} keys now hold “${clean(guardrail.name)}”${
+  `Assigned “${clean(guardrail.name)}” to ${response.assigned_count} of ${keys.length} keys.${
     guardrail.limit_usd === null
       ? ""
-      : `, which lets them spend ${credits(guardrail.limit_usd)}${period(guardrail.reset_interval)} together`
-  }.`,
+      : ` Together they may spend ${credits(guardrail.limit_usd)}${period(guardrail.reset_interval)}.`
+  }`,
   `They were made for this: ${keys.map(({ label }) => clean(label)).join(" and ")}.`
 ]
 

@@ -64,7 +64,7 @@ describe("the terminal", () => {
         "“555 0199”, heard in 1.9 s of audio.",
         "It cost 0.00019 credits.",
         "Saved to memory (8 bytes).",
-        "2 of 2 keys now hold “Sample guardrail”",
+        "Assigned “Sample guardrail” to 2 of 2 keys",
         "6 of 6 steps worked"
       ]) {
         assert.include(shown, words)

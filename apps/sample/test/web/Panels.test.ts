@@ -232,18 +232,18 @@ describe.runIf(hasBrowser)("the panels", () => {
     expect(await limit.getAttribute("aria-valuetext")).toBe("0 of 2 credits a day")
   })
 
-  it("make a guardrail and a key, assign them, and tell what was replaced and what is not there", async () => {
+  it("create a guardrail and a key, assign them, and show what was replaced and not found", async () => {
     await entered()
     const panel = await Panels.assign(site, gateway())
     await panel.getByRole("heading", { name: "Guardrail assigned to 1 key" }).waitFor()
-    await panel.getByRole("checkbox", { name: /Intern 1.*holds Interns/ }).waitFor()
+    await panel.getByRole("checkbox", { name: /Intern 1.*guardrail Interns/ }).waitFor()
 
     await panel.locator("form", { hasText: "New guardrail" }).getByLabel("Name").fill("Seniors")
     await panel.getByRole("button", { name: "Create guardrail" }).click()
     await panel.getByText("Guardrail Seniors created").waitFor()
     await panel.getByRole("button", { name: "Assign", exact: true }).click()
-    await panel.getByText("Intern 1 held Interns until now").waitFor()
-    await panel.getByRole("checkbox", { name: /Intern 1.*holds Seniors/ }).waitFor()
+    await panel.getByText("Intern 1 had the guardrail Interns").waitFor()
+    await panel.getByRole("checkbox", { name: /Intern 1.*guardrail Seniors/ }).waitFor()
     expect(await panel.getByText("0".repeat(64)).last().innerText()).toBe("0".repeat(64))
   })
 
@@ -256,7 +256,7 @@ describe.runIf(hasBrowser)("the panels", () => {
     })
     for (const [button, confirmation] of [
       ["Create guardrail", "Guardrail Interns created"],
-      ["Create key", "It is shown this once"]
+      ["Create key", "It is shown only once"]
     ] as const) {
       // So slowly that the first click's request is answered before the second click.
       await panel.getByRole("button", { name: button }).dblclick({ delay: 200 })

@@ -1,7 +1,7 @@
-/** What came of an assignment. */
+/** The result of an assignment. */
 import type { Guardrails, Keys } from "@model-gateway/core"
 
-/** What there is to assign, and to what. */
+/** The guardrails and keys to choose from. */
 export interface Holdings {
   readonly guardrails: ReadonlyArray<Guardrails.Guardrail>
   readonly keys: ReadonlyArray<Keys.Key>
@@ -31,8 +31,8 @@ export const Assigned = ({ holdings, response }: Props) => {
           <ul>
             {replaced.map(({ key_hash, previous_guardrail_id }) => (
               <li key={key_hash}>
-                <span className="long">{keyName(key_hash)}</span> held{" "}
-                <span className="long">{guardrailName(previous_guardrail_id)}</span> until now
+                <span className="long">{keyName(key_hash)}</span> had the guardrail{" "}
+                <span className="long">{guardrailName(previous_guardrail_id)}</span>
               </li>
             ))}
           </ul>

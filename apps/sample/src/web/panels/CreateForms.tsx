@@ -1,4 +1,4 @@
-/** A new guardrail, a new key. */
+/** The forms that create a guardrail and a key. */
 import type { CurrentKey, Guardrails, Keys } from "@model-gateway/core"
 import { Effect, Redacted } from "effect"
 import { useState } from "react"
@@ -99,7 +99,7 @@ export const CreateKey = ({ onCreated }: { readonly onCreated: (created: Keys.Ke
       <div role="status">
         {task.state._tag === "Done" ? (
           <div className="once">
-            <p>This is the key. It is shown this once:</p>
+            <p>This is the key. It is shown only once:</p>
             <p className="row spread">
               <code className="long">{Redacted.value(task.state.value.key)}</code>
               <CopyButton label="Copy the new key" text={Redacted.value(task.state.value.key)} />

@@ -53,7 +53,7 @@ export const GuardrailPanel = ({ active, manages }: { readonly active: boolean; 
     if (guardrail === undefined) return assignment.refuse("There is no guardrail yet: create one first.")
     const keys = (known?.keys ?? []).map(({ hash }) => hash).filter((hash) => chosen.has(hash))
     const [first, ...rest] = [...keys, ...others.split(/\s+/).filter((hash) => hash !== "")]
-    if (first === undefined) return assignment.refuse("No key is chosen: tick at least one, or write its hash.")
+    if (first === undefined) return assignment.refuse("Select at least one key, or enter its hash.")
     assignment.run(
       Effect.gen(function* () {
         const gateway = yield* ManagementGateway
@@ -68,7 +68,7 @@ export const GuardrailPanel = ({ active, manages }: { readonly active: boolean; 
     <Panel
       id="guardrail"
       title="Guardrails"
-      lead="Gives keys to a guardrail, which limits what they spend together and what they may use. A key holds one guardrail at most; a new one replaces it."
+      lead="Assigns keys to a guardrail, which limits what they spend together and which models they may use. A key has at most one guardrail; a new assignment replaces it."
       code={snippets.guardrail}
       active={active}
     >
@@ -76,7 +76,7 @@ export const GuardrailPanel = ({ active, manages }: { readonly active: boolean; 
         <div className="card">
           <SecretForm
             label="Management key"
-            hint="It begins with mg_mk_ and stays in this page's memory: it is stored nowhere, and gone when you close or reload the page."
+            hint="It begins with mg_mk_. It stays in this page's memory until you close or reload the page."
             button="Use this key"
             busy={holdings.running}
             onKey={(key) => holdings.run(enter(key))}
@@ -128,7 +128,7 @@ export const GuardrailPanel = ({ active, manages }: { readonly active: boolean; 
                       />
                       <span>
                         <strong>{key.name}</strong> <code>{key.label}</code>
-                        <span className="hint">{holder(key, known.guardrails)}</span>
+                        <span className="hint">{guardrailOf(key, known.guardrails)}</span>
                       </span>
                     </label>
                   </li>
@@ -137,7 +137,7 @@ export const GuardrailPanel = ({ active, manages }: { readonly active: boolean; 
             </fieldset>
             <Field
               label="Other keys, by their hashes"
-              hint="One a line. A hash that no key has is reported as not found."
+              hint="One per line. Hashes that match no key are reported as not found."
             >
               {(ids) => (
                 <textarea
@@ -163,7 +163,7 @@ export const GuardrailPanel = ({ active, manages }: { readonly active: boolean; 
 const describe = ({ limit_usd, name, reset_interval }: Guardrails.Guardrail): string =>
   `${name} (${limit_usd === null ? "no limit" : `${credits(limit_usd)}${period(reset_interval)}`})`
 
-const holder = (key: Keys.Key, guardrails: ReadonlyArray<Guardrails.Guardrail>): string =>
+const guardrailOf = (key: Keys.Key, guardrails: ReadonlyArray<Guardrails.Guardrail>): string =>
   key.guardrail_id === null
-    ? " holds none"
-    : ` holds ${guardrails.find(({ id }) => id === key.guardrail_id)?.name ?? key.guardrail_id}`
+    ? " no guardrail"
+    : ` guardrail ${guardrails.find(({ id }) => id === key.guardrail_id)?.name ?? key.guardrail_id}`

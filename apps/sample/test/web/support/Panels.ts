@@ -69,7 +69,7 @@ export const assign = async (site: Site, gateway: Gateway): Promise<Locator> => 
   await run(panel, "Create guardrail")
   await panel.getByText("Guardrail Interns created").waitFor()
   await run(panel, "Create key")
-  await panel.getByText("It is shown this once").waitFor()
+  await panel.getByText("It is shown only once").waitFor()
   await panel
     .getByRole("checkbox", { name: /Intern 1/ })
     .first()
