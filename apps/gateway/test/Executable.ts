@@ -91,9 +91,9 @@ export const serve = async (
   return { ...running, origin, port: Number(port) }
 }
 
-/** The API key that the first run prints. */
+/** The ordinary key that the first run prints. */
 export const firstKey = async (gateway: Running): Promise<string> =>
-  (await gateway.prints(/API key +(mg_sk_\w{38})/))[1] ?? ""
+  (await gateway.prints(/ordinary key +(mg_sk_\w{38})/))[1] ?? ""
 
 /** Asks GET `/key` with a key. */
 export const currentKey = (origin: string, key: string): Promise<Response> =>

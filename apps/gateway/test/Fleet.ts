@@ -85,7 +85,7 @@ export const startFleet = async ({
   const gateways: Array<Served> = []
   for (let index = 0; index < processes; index++) gateways.push(await launch(index, 0))
   const [first] = gateways
-  const [, apiKey = ""] = (await first?.prints(/API key +(mg_sk_\w{38})/)) ?? []
+  const [, apiKey = ""] = (await first?.prints(/ordinary key +(mg_sk_\w{38})/)) ?? []
   const [, managementKey = ""] = (await first?.prints(/management key +(mg_mk_\w{38})/)) ?? []
   const [, workspace = ""] = (await first?.prints(/^ *workspace {2,}(\S+)$/m)) ?? []
   return {

@@ -132,7 +132,7 @@ describe("keys", () => {
 
   it.each([
     [["--limit", "-1"], /--limit/],
-    [["--limit", "much"], /--limit/],
+    [["--limit", "much"], /--limit: "much"\. Expected a number of credits from 0 to 9007199254/],
     [["--limit-reset", "daily"], /--limit-reset needs a --limit/],
     [["--limit", "1", "--limit-reset", "hourly"], /--limit-reset/],
     [["--expires-at", "tomorrow"], /ISO 8601/],

@@ -103,7 +103,7 @@ describe("serve", () => {
       `Port ${first.port} on 127.0.0.1 is in use by another program. Choose another port with --port.\n`
     )
     const again = await serve(dataDir)
-    await again.prints(/API key +mg_sk_/)
+    await again.prints(/ordinary key +mg_sk_/)
   })
 
   it.each(["nowhere.invalid", "192.0.2.1"])(

@@ -53,7 +53,7 @@ describe("several processes that start at once", { timeout: 60_000 }, () => {
       const gateways = await Promise.all(Array.from({ length: 4 }, () => serve(folder(), [], { DATABASE_URL: url })))
       const rows = query(url)
       const [key] = await vi.waitFor(() => {
-        const keys = gateways.flatMap(({ printed }) => /API key +(mg_sk_\w{38})/.exec(printed())?.[1] ?? [])
+        const keys = gateways.flatMap(({ printed }) => /ordinary key +(mg_sk_\w{38})/.exec(printed())?.[1] ?? [])
         expect(keys).toHaveLength(1)
         return keys
       })

@@ -12,7 +12,7 @@ it("serves the page of a folder at /, and prints its address", async () => {
   const site = folder()
   writeFileSync(join(site, "index.html"), "<!doctype html><title>another page</title>")
   const gateway = await serve(folder(), ["--web-dir", site])
-  await gateway.prints(new RegExp(`to try by hand at ${gateway.origin},`))
+  await gateway.prints(new RegExp(`web page at ${gateway.origin},`))
   const root = await rootOf(gateway.origin)
   expect(root.status).toBe(200)
   expect(root.text).toContain("another page")

@@ -172,7 +172,7 @@ export class InvalidResponse extends Data.TaggedError("InvalidResponse")<Invalid
   }
 
   override get message(): string {
-    return `${Description.line(this, `the response is invalid: status ${this.status}, ${this.description}`)}. Check that the base URL points to a gateway.`
+    return `${Description.line(this, `the response is invalid: status ${this.status}, ${this.description}`)}. Check that the base URL points to a gateway with the same \`wireNames\`.`
   }
 
   /** Whether a retry may help, judged by the status alone. */

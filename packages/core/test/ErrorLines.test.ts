@@ -42,7 +42,7 @@ const cases: ReadonlyArray<readonly [string, () => Stub.Answer, string, object]>
         ...requestId,
         "retry-after": "7"
       }),
-    "InvalidResponse: rerank: the response is invalid: status 200, a body that does not match the contract at results[0].index (request req_1, 1 attempt). Check that the base URL points to a gateway.",
+    "InvalidResponse: rerank: the response is invalid: status 200, a body that does not match the contract at results[0].index (request req_1, 1 attempt). Check that the base URL points to a gateway with the same `wireNames`.",
     {
       _tag: "InvalidResponse",
       status: 200,
@@ -62,7 +62,7 @@ const cases: ReadonlyArray<readonly [string, () => Stub.Answer, string, object]>
   [
     "a status of no operation",
     () => Stub.failure(418, { headers: requestId }),
-    "InvalidResponse: rerank: the response is invalid: status 418, a status that the operation does not return (request req_1, 1 attempt). Check that the base URL points to a gateway.",
+    "InvalidResponse: rerank: the response is invalid: status 418, a status that the operation does not return (request req_1, 1 attempt). Check that the base URL points to a gateway with the same `wireNames`.",
     { _tag: "InvalidResponse", status: 418 }
   ],
   [

@@ -117,7 +117,7 @@ export const start = async (options: Options = {}): Promise<Gateway> => {
     options.dataDir === undefined ? ((await printed(child, all, pattern))[1] ?? "") : ""
   const workspace = await key(/\n +workspace +(\S+)/)
   const managementKey = await key(/management key +(mg_mk_\w+)/)
-  const apiKey = await key(/API key +(mg_sk_\w+)/)
+  const apiKey = await key(/ordinary key +(mg_sk_\w+)/)
   const watch = await Watch.start(Number(port), child.pid ?? 0)
 
   const stall = async (): Promise<number> => {

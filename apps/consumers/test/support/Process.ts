@@ -85,7 +85,7 @@ export const startGateway = async (
   })
   const [, origin = ""] = await running.prints(/Model gateway at (http:\/\/127\.0\.0\.1:\d+)\/api\/v1/)
   const [, managementKey = ""] = await running.prints(/management key +(mg_mk_\w+)\s/)
-  const [, key = ""] = await running.prints(/API key +(mg_sk_\w+)\s/)
+  const [, key = ""] = await running.prints(/ordinary key +(mg_sk_\w+)\s/)
   return { ...running, origin, key, managementKey }
 }
 

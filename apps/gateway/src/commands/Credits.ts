@@ -3,18 +3,14 @@ import { Accounting } from "@model-gateway/server/accounting/Accounting"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { Console, Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
+import * as CreditsFlag from "../CreditsFlag.ts"
 import { Failure } from "../Failure.ts"
 import * as Output from "../Output.ts"
 import * as Storage from "../Storage.ts"
 
 /** A positive number of credits, rounded to micro-credits. */
-const amount = Flag.Finite("amount").pipe(
-  Flag.withMetavar("credits"),
-  Flag.withDescription("Credits to add, at least 0.000001. 1 credit is 1 USD"),
-  Flag.filterMap(
-    (credits) => Option.filter(MicroCredits.fromCredits(credits), (micro) => micro > 0),
-    () => "Expected a number of credits of at least 0.000001"
-  )
+const amount = CreditsFlag.make("amount", 0.000001, MicroCredits.fromCredits).pipe(
+  Flag.withDescription("Credits to add, at least 0.000001. 1 credit is 1 USD")
 )
 
 const add = Command.make(

@@ -8,6 +8,7 @@ import { type Key, KeyStore } from "@model-gateway/server/access/KeyStore"
 import type { Workspace } from "@model-gateway/server/access/WorkspaceStore"
 import { Clock, Console, DateTime, Effect, Option, Redacted, Result } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import * as CreditsFlag from "../CreditsFlag.ts"
 import { Failure } from "../Failure.ts"
 import * as Output from "../Output.ts"
 import * as Storage from "../Storage.ts"
@@ -35,13 +36,8 @@ const create = Command.make(
       Flag.withDescription("Create a management key. It manages keys, guardrails and credits, and cannot spend"),
       Flag.withDefault(false)
     ),
-    limit: Flag.Finite("limit").pipe(
-      Flag.withMetavar("credits"),
+    limit: CreditsFlag.make("limit", 0, MicroCredits.exactly).pipe(
       Flag.withDescription("Maximum credits that the key may spend. Default: no limit"),
-      Flag.filterMap(
-        (credits) => Option.filter(MicroCredits.exactly(credits), (micro) => micro >= 0),
-        () => "Expected a number of credits from 0"
-      ),
       Flag.optional
     ),
     limitReset: Flag.Literals("limit-reset", LimitReset.literals).pipe(

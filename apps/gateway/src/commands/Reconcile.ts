@@ -4,6 +4,7 @@ import type { IntentRow, UsageRow } from "@model-gateway/server/accounting/Accou
 import { type OpenIntent, Reconcile, type Report } from "@model-gateway/server/accounting/Reconcile"
 import { Console, DateTime, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import * as CreditsFlag from "../CreditsFlag.ts"
 import { ExitCode } from "../Failure.ts"
 import * as Output from "../Output.ts"
 import * as Storage from "../Storage.ts"
@@ -109,13 +110,8 @@ const settle = Command.make(
   "settle",
   {
     id,
-    cost: Flag.Finite("cost").pipe(
-      Flag.withMetavar("credits"),
-      Flag.withDescription("What the provider charged, in credits, from 0. 1 credit is 1 USD"),
-      Flag.filterMap(
-        (cost) => Option.filter(MicroCredits.exactly(cost), (micro) => micro >= 0),
-        () => "Expected a number of credits from 0, with at most 6 decimals"
-      )
+    cost: CreditsFlag.make("cost", 0, MicroCredits.exactly).pipe(
+      Flag.withDescription("What the provider charged, in credits, from 0. 1 credit is 1 USD")
     ),
     provider: Flag.String("provider").pipe(
       Flag.withMetavar("name"),

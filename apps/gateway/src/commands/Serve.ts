@@ -114,7 +114,7 @@ const firstRun = ({ managementKey, ordinaryKey, workspace }: Bootstrapped, base:
     Output.fields([
       ["workspace", workspace.id],
       ["management key", Redacted.value(managementKey)],
-      ["API key", Redacted.value(ordinaryKey)]
+      ["ordinary key", Redacted.value(ordinaryKey)]
     ]),
     "",
     "Try it:",
@@ -157,7 +157,7 @@ const running = Effect.fnUntraced(function* (settings: LoadSettings.Ready, conne
   connections.begin()
   const base = origin(settings.host, "port" in address ? address.port : settings.port)
   const { webDir } = settings
-  const page = webDir !== undefined && existsSync(join(webDir, "index.html")) ? `, to try by hand at ${base}` : ""
+  const page = webDir !== undefined && existsSync(join(webDir, "index.html")) ? `, web page at ${base}` : ""
   const lifecycle = yield* Lifecycle
   const { databaseUrl, dataDir } = settings
   const data = databaseUrl === undefined ? dataDir : `${dataDir} and ${Database.nameOf(databaseUrl)}`

@@ -106,7 +106,7 @@ export const make = Effect.fnUntraced(function* (hints: Hints) {
           case "Skipped":
             return yield* lines([
               heading(event.step, style.yellow("–")),
-              `${indent}Not tried, for what went wrong in step ${order.indexOf(event.because) + 1}.`
+              `${indent}Skipped: step ${order.indexOf(event.because) + 1} failed.`
             ])
         }
       }),

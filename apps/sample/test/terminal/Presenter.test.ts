@@ -105,7 +105,7 @@ describe("the terminal", () => {
       )
       assert.include(shown, "The gateway refuses the key (missing authentication header): give a key.")
       assert.include(shown, "Unauthorized · request id req_401")
-      assert.include(shown, "Not tried, for what went wrong in step 3.")
+      assert.include(shown, "Skipped: step 3 failed.")
       assert.include(shown, "3 of 6 steps worked")
     })
   )

@@ -62,6 +62,8 @@ const format = SchemaIssue.makeFormatterStandardSchemaV1()
 
 /** Rewords schema messages that describe the encoding or the schema instead of the input. */
 const worded = (said: string, path: string): string => {
+  // In an API with keys, "missing key" would be read as a missing API key.
+  if (said === "Missing key") return "Required"
   // To the schema, a form's file is a list with one item.
   if (path === "file" && (said === "Expected array" || said === "Expected a value with a length of 1")) {
     return "Expected one file"
@@ -170,7 +172,10 @@ const malformedForm = (cause: unknown): Classified => {
 }
 
 /** No route has this path. */
-export const noSuchPath = expected({ status: 404, message: `${phrases[404]}: no such path` })
+export const noSuchPath = expected({
+  status: 404,
+  message: `${phrases[404]}: no such path. The paths of the API begin with /api/v1, and /docs lists them`
+})
 
 const fromServer = (error: HttpServerError.HttpServerError): Classified => {
   const reason = error.reason

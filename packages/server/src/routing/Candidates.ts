@@ -103,7 +103,7 @@ const withoutCredential = (offers: ReadonlyArray<Offer>): NotFound => {
   const providers = [...new Set(offers.map(({ provider }) => provider))].join(" or ")
   const model = quoted(offers[0]?.publicId ?? "")
   return notFound(
-    `the gateway has no credential for the model ${model} at any provider. Store a provider key for ${providers} with POST /byok`
+    `the gateway has no credential for the model ${model} at any provider. Store a provider key for ${providers} with POST /byok, or ask the operator of the gateway for the model`
   )
 }
 

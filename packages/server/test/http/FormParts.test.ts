@@ -117,7 +117,7 @@ it.layer(layer(), { excludeTestServices: true })("a form", (it) => {
       const answer = yield* send("transcribe", nameless + field("model", "x") + end)
       expect([answer.status, envelopeOf(answer).error.message]).toEqual([
         400,
-        "invalid request parameters: file: Missing key"
+        "invalid request parameters: file: Required"
       ])
     })
   )

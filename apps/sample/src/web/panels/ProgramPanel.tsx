@@ -93,7 +93,7 @@ const Told = ({ event, over }: { readonly event: Event; readonly over: boolean }
     case "Failed":
       return <ProblemNote problem={Problem.of(event.step, event.error)} />
     case "Skipped":
-      return <p className="hint">Not tried, for what went wrong in “{titles[event.because]}”</p>
+      return <p className="hint">Skipped: “{titles[event.because]}” failed</p>
   }
 }
 

@@ -99,7 +99,7 @@ const curl = (operation: Operation, example: Example, isBytes: boolean): string 
       : [`-H "Content-Type: application/json"`, `-d ${quoted(JSON.stringify(json, null, 2))}`]),
     ...fields.map(([name, value]) => `-F ${name}=${quoted(value)}`),
     ...(file === undefined ? [] : [`-F file=@${file}`]),
-    ...(isBytes ? ["--output content"] : [])
+    ...(isBytes ? ["--fail --output content"] : [])
   ]
     .join(" \\\n  ")
     .replace(/^/, "curl ")

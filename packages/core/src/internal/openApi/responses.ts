@@ -103,7 +103,7 @@ const metadata: { readonly [status: number]: Node } = {
 }
 
 const details: { readonly [status: number]: Node } = {
-  400: { issues: [{ path: "model", message: "Missing key" }] },
+  400: { issues: [{ path: "model", message: "Required" }] },
   429: { retry_after: 2 },
   503: { retry_after: 5 },
   529: { provider: "cohere", retry_after: 5 }
