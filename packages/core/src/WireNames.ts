@@ -64,8 +64,8 @@ export interface WireNames {
     readonly request: (path: string, request: Request) => Request
     /**
      * Text that is about the API: the OpenAPI document, or the message of an error. A word is
-     * translated in quotes or after `=`. Anywhere else it may be a word of everyday language, or a
-     * caller's.
+     * translated in quotes, as code or after `=`. Anywhere else it may be a word of everyday
+     * language, or a caller's.
      */
     readonly text: (text: string) => string
   }
@@ -176,7 +176,7 @@ export const make = (words: Words): WireNames => {
       // `native` may begin a longer name, such as the value of an attribute of a page.
       text: (value) =>
         value.replace(
-          /(?<=["`=]|&quot;)(?:provider_[ab]|compat_[ab]|service_metadata|native(?=\\?["`]|&quot;))\b/g,
+          /(?<=["`=]|&quot;|<code>)(?:provider_[ab]|compat_[ab]|service_metadata|native(?=\\?["`]|&quot;|<\/code>))\b/g,
           text
         )
     },

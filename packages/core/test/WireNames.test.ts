@@ -119,6 +119,7 @@ describe("text about the API", () => {
     expect(text('`provider_a`, "compat_b", shape=compat_a, `service_metadata.request_id`')).toBe(
       '`openai`, "anthropic", shape=openai, `openrouter_metadata.request_id`'
     )
+    expect(text("<code>native</code>, <code>provider_b</code>")).toBe("<code>openrouter</code>, <code>anthropic</code>")
     expect(text('a native speaker, "native", `native`, \\"native\\"')).toBe(
       'a native speaker, "openrouter", `openrouter`, \\"openrouter\\"'
     )

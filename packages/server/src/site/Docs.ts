@@ -38,14 +38,15 @@ const script = Effect.gen(function* () {
 export const layer = HttpRouter.use((router) =>
   Effect.gen(function* () {
     const context = yield* Effect.context<FileSystem.FileSystem | Path.Path>()
-    const wireNames = ofPreset((yield* GatewayServerConfig).wireNames)
+    const { wireNames: preset } = yield* GatewayServerConfig
+    const wireNames = ofPreset(preset)
     const text = (content: string): Uint8Array =>
       new TextEncoder().encode(wireNames === undefined ? content : wireNames.toWire.text(content))
     // One document makes both: it takes a tenth of a second.
     const reference = yield* Effect.cached(
       Effect.sync(() => {
         const document = OpenApiDocument.make()
-        return { page: text(ReferencePage.make(document)), document: text(JSON.stringify(document)) }
+        return { page: text(ReferencePage.make(document, preset)), document: text(JSON.stringify(document)) }
       })
     )
     /** Made for the first request. */

@@ -2,6 +2,7 @@
  * The page of the API reference. The custom element `openapi-explorer` shows the OpenAPI document;
  * this page adds the colors and a table of the errors of each operation.
  */
+import type { Preset } from "@model-gateway/core/WireNames"
 import { Schema } from "effect"
 
 const escaped = (text: string): string =>
@@ -110,8 +111,11 @@ openapi-explorer {
 .errors code { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: .9em; color: light-dark(#8a3208, #f2b078); }
 `
 
-/** The page for an OpenAPI document, which it loads from `/openapi.json`. */
-export const make = (document: unknown): string => {
+/**
+ * The page for an OpenAPI document, which it loads from `/openapi.json`. It says what its TypeScript
+ * samples need if the words on the wire are not the neutral ones.
+ */
+export const make = (document: unknown, wireNames: Preset): string => {
   const { components, info, paths } = Schema.decodeUnknownSync(Document)(document)
   const errors = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { responses }]) =>
@@ -124,6 +128,10 @@ export const make = (document: unknown): string => {
       )
     )
   )
+  const hint =
+    wireNames === "neutral"
+      ? ""
+      : `\n<span>The TypeScript samples need <code>MODEL_GATEWAY_WIRE_NAMES=${wireNames}</code> in the environment.</span>`
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -137,7 +145,7 @@ export const make = (document: unknown): string => {
 <body>
 <header>
 <h1>${escaped(info.title)} API</h1>
-<a href="/openapi.json">OpenAPI document</a>
+<a href="/openapi.json">OpenAPI document</a>${hint}
 </header>
 <openapi-explorer spec-url="/openapi.json" hide-server-selection hide-components>
 ${errors.join("\n")}

@@ -105,6 +105,7 @@ layer(TestGateway.layer({ wireNames: "openrouter" }), { excludeTestServices: tru
         expect(text).toContain('"enum":["openrouter"]')
         expect(text).toContain("openrouter_metadata")
         const page = yield* ask("/docs")
+        expect(page.text).toContain("MODEL_GATEWAY_WIRE_NAMES=openrouter")
         expect(page.text.match(/provider_[ab]|compat_[ab]|service_metadata|(&quot;|")native/g)).toBe(null)
       })
     )
