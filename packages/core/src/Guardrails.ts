@@ -109,9 +109,9 @@ const options = {
    */
   reset_interval: Schema.optionalKey(Schema.NullOr(LimitReset)),
   /**
-   * The only models that its keys may use: at most 1,000 ids of 1 to 256 characters, 64 KiB as JSON.
-   * An entry that ends in `/*`, such as `cohere/*`, stands for every model whose id begins so. A
-   * request for another model is a 403. An empty list allows none. Null: all models.
+   * The only models that its keys may use: at most 1,000 ids of 1 to 256 characters, 64 KiB as
+   * JSON. An entry that ends in `/*`, such as `cohere/*`, stands for every model whose id begins
+   * so. A request for another model is a 403. An empty list allows none. Null: all models.
    */
   allowed_models: Schema.optionalKey(Names),
   /**
@@ -121,8 +121,8 @@ const options = {
   ignored_models: Schema.optionalKey(Names),
   /**
    * The only providers that may serve its keys, such as `cohere`: at most 1,000 names of 1 to 256
-   * characters, 64 KiB as JSON. A request that no provider may serve is a 403. An empty list allows
-   * none. Null: all providers.
+   * characters, 64 KiB as JSON. A request that no provider may serve is a 403, and so is one for
+   * files at a provider that may not. An empty list allows none. Null: all providers.
    */
   allowed_providers: Schema.optionalKey(Names),
   /**

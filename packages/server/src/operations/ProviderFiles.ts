@@ -18,6 +18,7 @@ import type { ProviderError } from "@model-gateway/providers/ProviderError"
 import { Duration, Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { currentCaller, limitedTo } from "../access/Caller.ts"
+import { allowsProvider } from "../access/Guardrail.ts"
 import * as BodyLimit from "../http/BodyLimit.ts"
 import type { Cursor } from "../http/Paging.ts"
 import { FileProviders } from "../objects/FileProviders.ts"
@@ -84,6 +85,12 @@ export const make = Effect.gen(function* () {
   const grantOf = Effect.fnUntraced(function* (provider: FileProvider, workspaceId: string) {
     const caller = yield* currentCaller
     const api = apis[provider]
+    const { guardrail } = caller
+    if (api !== undefined && guardrail !== null && !allowsProvider(guardrail, api.provider)) {
+      return yield* forbidden(
+        `the guardrail "${guardrail.name}" of this key does not allow the provider "${api.provider}"`
+      )
+    }
     const keys = api === undefined ? [] : yield* ownKeys.of(caller, workspaceId)
     const key = keys.find(
       ({ allowedModels, credential, provider }) =>

@@ -8,6 +8,8 @@ import { FetchHttpClient } from "effect/http"
 import type { Double } from "../../../providers/test/support/Double.mjs"
 import { startAnthropicFilesDouble, startOpenAiFilesDouble } from "../../../providers/test/support/FilesDouble.mjs"
 import { EphemeralKeys } from "../../src/access/EphemeralKeys.ts"
+import { GuardrailStore } from "../../src/access/GuardrailStore.ts"
+import * as KeyFormat from "../../src/access/KeyFormat.ts"
 import { KeyStore } from "../../src/access/KeyStore.ts"
 import type * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
 import { inSet, post } from "../TestEnvelope.ts"
@@ -331,6 +333,40 @@ describe("files at a provider", () => {
         expect((yield* get(`/f${query}`, limited)).status).toBe(404)
         expect((yield* content(`/f/content${query}`, limited)).status).toBe(404)
         expect(a.state.requests).toEqual([])
+      })
+    )
+  )
+
+  it.live("are out of reach of a key whose guardrail does not allow the provider", () =>
+    testing(({ a, b }) =>
+      Effect.gen(function* () {
+        const { ordinaryKey, workspace } = yield* TestGateway
+        yield* store("openai")
+        yield* store("anthropic")
+        const guardrails = yield* GuardrailStore
+        const { organizationId } = workspace
+        const { id } = yield* guardrails.create({ organizationId, name: "g", ignoredProviders: ["openai"] })
+        yield* guardrails.assign(organizationId, id, [KeyFormat.hashKey(ordinaryKey)])
+        const query = "?provider=provider_a"
+        const answers = [
+          yield* upload(query),
+          yield* list(query),
+          yield* get(`/f${query}`),
+          yield* content(`/f/content${query}`),
+          yield* remove(`f${query}`)
+        ]
+        for (const { status, text } of answers) {
+          expect([status, text]).toEqual([
+            403,
+            expect.stringContaining('the guardrail \\"g\\" of this key does not allow the provider \\"openai\\"')
+          ])
+        }
+        expect(a.state.requests).toEqual([])
+        expect((yield* upload("?provider=provider_b")).status).toBe(200)
+        yield* guardrails.update(organizationId, id, { ignoredProviders: null, allowedProviders: ["openai"] })
+        expect((yield* upload("?provider=provider_b")).status).toBe(403)
+        expect((yield* upload(query)).status).toBe(200)
+        expect(b.state.requests).toHaveLength(1)
       })
     )
   )
