@@ -4,16 +4,19 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
-import { FreeForm } from "./Identifiers.ts"
+import { Decimal, FreeForm } from "./Identifiers.ts"
 import { isMaxItems } from "./internal/bounds.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
 import type { Written } from "./internal/written.ts"
 
-const Price = Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0))
+const isPrice = Schema.isGreaterThanOrEqualTo(0)
+
+/** Published clients send prices as text. */
+const Price = Schema.Union([Schema.Finite.check(isPrice), Decimal.check(isPrice)])
 
 /**
- * The highest accepted price, in credits per unit. Providers above it are not used. Units that a
- * model does not charge by are ignored.
+ * The highest accepted price, in credits per unit: a number, or decimal text such as `0.002`.
+ * Providers above it are not used. Units that a model does not charge by are ignored.
  *
  * @since 0.1.0
  */

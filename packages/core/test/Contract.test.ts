@@ -182,6 +182,7 @@ const bodies: ReadonlyArray<
       { allow_fallbacks: false },
       { sort: "price" },
       { order: ["a"], only: [], ignore: ["b"] },
+      { max_price: { second: 0.002, prompt: "0.05" } },
       { shiny: 1 },
       { options: { a: { b: [1] } } }
     ],
@@ -191,6 +192,9 @@ const bodies: ReadonlyArray<
       { order: [""] },
       { order: "a" },
       { max_price: { second: -1 } },
+      { max_price: { second: "-1" } },
+      { max_price: { second: "" } },
+      { max_price: { second: "Infinity" } },
       { options: { a: 1 } },
       null,
       "a"

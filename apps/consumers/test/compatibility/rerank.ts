@@ -49,6 +49,16 @@ export const entries: ReadonlyArray<Entry> = [
     }
   },
   {
+    client: "@openrouter/sdk",
+    call: "rerank.rerank: `maxPrice`",
+    expectation: "works",
+    run: async ({ clients }) => {
+      const within = (maxPrice: { readonly request: string }) =>
+        clients.openrouter.rerank.rerank({ requestBody: { ...request, provider: { maxPrice } } })
+      expect(await within({ request: "0.001" })).toMatchObject({ provider: "sandbox" })
+    }
+  },
+  {
     client: "cohere-ai",
     call: "CohereClientV2.rerank",
     expectation: "works",

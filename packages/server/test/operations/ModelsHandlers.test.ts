@@ -74,7 +74,9 @@ it.layer(gateway, { excludeTestServices: true })("the models", (it) => {
       const rerank = (max_price: object) =>
         post("/api/v1/rerank", { model: "test/rank", query: "q", documents: ["d"], provider: { max_price } })
       expect((yield* rerank({ prompt: 0.05, completion: 0.2 })).status).toBe(200)
+      expect((yield* rerank({ prompt: "0.05" })).status).toBe(200)
       expect((yield* rerank({ prompt: 0.04 })).status).toBe(404)
+      expect((yield* rerank({ prompt: "0.04" })).status).toBe(404)
       expect((yield* rerank({ prompt: -1 })).status).toBe(400)
     })
   )
