@@ -265,6 +265,23 @@ describe.runIf(hasBrowser)("the panels", () => {
     expect(created).toEqual(["/api/v1/guardrails", "/api/v1/keys"])
   })
 
+  it("list a new key and a new guardrail before the lists are read again", async () => {
+    await entered()
+    const panel = await Panels.manage(site, gateway())
+    // Of all keys and guardrails, this alone is not answered.
+    await site.page.route(/\/api\/v1\/(keys|guardrails)\?/, () => {})
+    await panel.locator("form", { hasText: "New key" }).getByLabel("Name").fill("Early")
+    await panel.getByRole("button", { name: "Create key" }).click()
+    await panel.getByRole("checkbox", { name: /Early.*holds none/ }).waitFor()
+    await panel.locator("form", { hasText: "New guardrail" }).getByLabel("Name").fill("Earlier")
+    await panel.getByRole("button", { name: "Create guardrail" }).click()
+    await panel.getByText("Guardrail Earlier created").waitFor()
+    expect(await panel.getByRole("checkbox", { name: /Early.*holds none/ }).count()).toBe(1)
+    expect(await panel.getByLabel("Guardrail", { exact: true }).locator("option:checked").innerText()).toMatch(
+      "Earlier"
+    )
+  })
+
   it("take back “create one first” when a guardrail was created", async () => {
     await entered()
     await deleteGuardrails(gateway())

@@ -89,13 +89,19 @@ export const GuardrailPanel = ({ active, manages }: { readonly active: boolean; 
             <CreateGuardrail
               onCreated={(created) => {
                 // Before the new list arrives, so that Assign never means another guardrail.
-                setKnown({ ...known, guardrails: [created, ...known.guardrails] })
+                setKnown((before) => before && { ...before, guardrails: [created, ...before.guardrails] })
                 setGuardrailId(created.id)
                 assignment.dismiss()
                 holdings.run(load)
               }}
             />
-            <CreateKey onCreated={() => holdings.run(load)} />
+            <CreateKey
+              onCreated={(created) => {
+                // At once too, so that the row under the pointer stays where it is.
+                setKnown((before) => before && { ...before, keys: [created, ...before.keys] })
+                holdings.run(load)
+              }}
+            />
           </div>
           <TaskForm task={assignment} label="Assign" onSubmit={submit} running="Assigning …">
             <Field label="Guardrail">
