@@ -11,9 +11,10 @@
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import type { OffsetPageOptions } from "./GatewayClient.ts"
+import type { ClientError } from "./ClientError.ts"
+import type { GatewayClient, OffsetPageOptions } from "./GatewayClient.ts"
 import { ByokKeyId, OffsetPage, Timestamp, WorkspaceId, WorkspaceScope } from "./Identifiers.ts"
-import { call } from "./internal/call.ts"
+import { call, dataOf } from "./internal/call.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
 import { managementErrors } from "./internal/errorSets.ts"
 import * as Operation from "./Operation.ts"
@@ -352,6 +353,13 @@ export const deleteByokKeyEndpoint = Operation.endpoint(deleteByokKey, () => ({
 }))
 
 /**
+ * The errors of the functions of this module.
+ *
+ * @since 0.1.0
+ */
+export type Failure = Operation.ErrorOf<typeof getByokKey> | ClientError
+
+/**
  * Selects the keys to list.
  *
  * @since 0.1.0
@@ -375,33 +383,25 @@ export interface ListOptions extends OffsetPageOptions {
  *
  * @since 0.1.0
  */
-export const create = Effect.fnUntraced(function* (request: CreateRequest) {
-  const { data } = yield* call(createByokKey, { json: request })
-  return data
-})
+export const create = (request: CreateRequest): Effect.Effect<ByokKey, Failure, GatewayClient> =>
+  dataOf(call(createByokKey, { json: request }))
 
 /**
  * Lists the stored provider keys of a workspace.
  *
  * @since 0.1.0
  */
-export const list = Effect.fnUntraced(function* (options: ListOptions = {}) {
-  return yield* call(listByokKeys, { query: { ...options } })
-})
+export const list = (options: ListOptions = {}): Effect.Effect<ListResponse, Failure, GatewayClient> =>
+  call(listByokKeys, { query: { ...options } })
 
 /** @since 0.1.0 */
-export const get = Effect.fnUntraced(function* (id: string) {
-  const { data } = yield* call(getByokKey, { params: { id } })
-  return data
-})
+export const get = (id: string): Effect.Effect<ByokKey, Failure, GatewayClient> =>
+  dataOf(call(getByokKey, { params: { id } }))
 
 /** @since 0.1.0 */
-export const update = Effect.fnUntraced(function* (id: string, request: UpdateRequest) {
-  const { data } = yield* call(updateByokKey, { params: { id }, json: request })
-  return data
-})
+export const update = (id: string, request: UpdateRequest): Effect.Effect<ByokKey, Failure, GatewayClient> =>
+  dataOf(call(updateByokKey, { params: { id }, json: request }))
 
 /** @since 0.1.0 */
-export const remove = Effect.fnUntraced(function* (id: string) {
-  yield* call(deleteByokKey, { params: { id } })
-})
+export const remove = (id: string): Effect.Effect<void, Failure, GatewayClient> =>
+  Effect.asVoid(call(deleteByokKey, { params: { id } }))

@@ -10,10 +10,11 @@
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import type { OffsetPageOptions } from "./GatewayClient.ts"
+import type { ClientError } from "./ClientError.ts"
+import type { GatewayClient, OffsetPageOptions } from "./GatewayClient.ts"
 import { FreeForm, KeyHash, Name, OffsetPage, Timestamp, WorkspaceId, WorkspaceScope } from "./Identifiers.ts"
 import { isMaxBytes, isMaxItems } from "./internal/bounds.ts"
-import { call } from "./internal/call.ts"
+import { call, dataOf } from "./internal/call.ts"
 import { managementErrors } from "./internal/errorSets.ts"
 import * as Operation from "./Operation.ts"
 import type { Written } from "./internal/written.ts"
@@ -30,16 +31,26 @@ export type DestinationType = typeof DestinationType.Type
 
 const url = Schema.String.check(isMaxBytes(2048))
 
+const HeaderName = Schema.String.check(
+  Schema.isPattern(/^[\w!#$%&'*+.^`|~-]{1,128}$/, { expected: "the name of an HTTP header, at most 128 characters" })
+)
+
 const headers = Schema.Record(
-  Schema.String.check(
-    Schema.isPattern(/^[\w!#$%&'*+.^`|~-]{1,128}$/, { expected: "the name of an HTTP header, at most 128 characters" })
-  ),
+  Schema.String,
   Schema.String.check(
     Schema.isPattern(/^[\x21-\x7e]([\x20-\x7e]{0,4094}[\x21-\x7e])?$/u, {
       expected: "1 to 4096 printable ASCII characters"
     })
   )
-).check(Schema.isMaxProperties(32, { expected: "at most 32 headers" }))
+).check(
+  // Not the schema of the record's keys, which would drop other names without an error.
+  Schema.isPropertyNames(HeaderName),
+  Schema.isMaxProperties(32, { expected: "at most 32 headers" })
+)
+
+/** `whsec_` and 24 to 64 bytes in base64, or the asterisks of a response. */
+const secretPattern =
+  /^(whsec_([A-Za-z0-9+/]{4}){8,20}([A-Za-z0-9+/]{2}(==)?|[A-Za-z0-9+/]{3}=?)?|whsec_([A-Za-z0-9+/]{4}){21}([A-Za-z0-9+/]{2}(==)?)?|\*+)$/u
 
 const config = {
   /** The traces endpoint of an `otel-collector`, such as `https://collector.example/v1/traces`. */
@@ -55,11 +66,7 @@ const config = {
    * Responses show asterisks in place of it.
    */
   signing_secret: Schema.optionalKey(
-    Schema.String.check(
-      Schema.isPattern(/^(whsec_[A-Za-z0-9+/]{32,88}={0,2}|\*+)$/u, {
-        expected: "whsec_ and 24 to 64 bytes in base64"
-      })
-    )
+    Schema.String.check(Schema.isPattern(secretPattern, { expected: "whsec_ and 24 to 64 bytes in base64" }))
   )
 }
 
@@ -466,6 +473,13 @@ export const deleteDestinationEndpoint = Operation.endpoint(deleteDestination, (
 }))
 
 /**
+ * The errors of the functions of this module.
+ *
+ * @since 0.1.0
+ */
+export type Failure = Operation.ErrorOf<typeof getDestination> | ClientError
+
+/**
  * Selects the destinations to list.
  *
  * @since 0.1.0
@@ -490,32 +504,25 @@ export interface ListOptions extends OffsetPageOptions {
  *
  * @since 0.1.0
  */
-export const create = Effect.fnUntraced(function* (request: CreateRequest) {
-  return yield* call(createDestination, { json: request })
-})
+export const create = (request: CreateRequest): Effect.Effect<CreateResponse, Failure, GatewayClient> =>
+  call(createDestination, { json: request })
 
 /**
  * Lists the destinations of a workspace, newest first.
  *
  * @since 0.1.0
  */
-export const list = Effect.fnUntraced(function* (options: ListOptions = {}) {
-  return yield* call(listDestinations, { query: { ...options } })
-})
+export const list = (options: ListOptions = {}): Effect.Effect<ListResponse, Failure, GatewayClient> =>
+  call(listDestinations, { query: { ...options } })
 
 /** @since 0.1.0 */
-export const get = Effect.fnUntraced(function* (id: string) {
-  const { data } = yield* call(getDestination, { params: { id } })
-  return data
-})
+export const get = (id: string): Effect.Effect<Destination, Failure, GatewayClient> =>
+  dataOf(call(getDestination, { params: { id } }))
 
 /** @since 0.1.0 */
-export const update = Effect.fnUntraced(function* (id: string, request: UpdateRequest) {
-  const { data } = yield* call(updateDestination, { params: { id }, json: request })
-  return data
-})
+export const update = (id: string, request: UpdateRequest): Effect.Effect<Destination, Failure, GatewayClient> =>
+  dataOf(call(updateDestination, { params: { id }, json: request }))
 
 /** @since 0.1.0 */
-export const remove = Effect.fnUntraced(function* (id: string) {
-  yield* call(deleteDestination, { params: { id } })
-})
+export const remove = (id: string): Effect.Effect<void, Failure, GatewayClient> =>
+  Effect.asVoid(call(deleteDestination, { params: { id } }))

@@ -28,6 +28,9 @@ const change = (id: string, body: object) =>
     return yield* post(`${path}/${id}`, body, { key, method: "PATCH" })
   })
 
+/** A signing secret of so many bytes. */
+const secretOf = (bytes: number) => `whsec_${Buffer.alloc(bytes).toString("base64")}`
+
 const remove = ({ id }: Destination) =>
   Effect.gen(function* () {
     const { ask, managementKey: key } = yield* TestGateway
@@ -114,8 +117,19 @@ it.layer(layer(), { excludeTestServices: true })("/observability/destinations", 
         [{ ...hook, config: { url: "https://[::ffff:10.0.0.1]/" } }, "config.url", /public address/],
         [{ ...hook, config: { url: "https://h.example", method: "GET" } }, "config.method", /POST/],
         [{ ...hook, config: { url: "https://h.example", signing_secret: "short" } }, "config.signing_secret", /whsec_/],
+        [
+          { ...hook, config: { url: "https://h.example", signing_secret: secretOf(65) } },
+          "config.signing_secret",
+          /24 to 64 bytes/
+        ],
         [{ config: { ...collector, headers: { Host: "a" } } }, "config.headers.Host", /sets? itself/],
         [{ config: { ...collector, headers: { a: "b\nc" } } }, "config.headers.a", /ASCII/],
+        [{ config: { ...collector, headers: { "a b": "c" } } }, "config.headers.a b", /name of an HTTP header/],
+        [
+          { config: { ...collector, headers: { ["x".repeat(129)]: "c" } } },
+          `config.headers.${"x".repeat(129)}`,
+          /at most 128/
+        ],
         [{ config: { ...collector, headers: { constructor: "***" } } }, "config.headers.constructor", /no such header/],
         [{ sampling_rate: 0 }, "sampling_rate", /0\.0001/],
         [{ api_key_hashes: [] }, "api_key_hashes", /1/],
@@ -140,6 +154,10 @@ it.layer(layer(), { excludeTestServices: true })("/observability/destinations", 
         const answer = yield* make(body)
         expect([answer.status, issuePaths(answer)], JSON.stringify(body)).toEqual([400, [at]])
         expect(envelopeOf(answer).error.message).toMatch(message)
+      }
+      for (const bytes of [24, 25, 26, 64]) {
+        const answer = yield* make({ ...hook, config: { url: "https://h.example", signing_secret: secretOf(bytes) } })
+        yield* remove(created(answer.text).data)
       }
       expect(listed((yield* ask(path, { key })).text).total_count).toBe(0)
     })
