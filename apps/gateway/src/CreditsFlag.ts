@@ -6,19 +6,15 @@ import { Flag } from "effect/cli"
 /** The largest whole number of credits that can be counted in micro-credits. */
 const largest = Math.floor(Number.MAX_SAFE_INTEGER / MicroCredits.perCredit)
 
-/** The flag `name`. `read` turns the number into micro-credits, or rejects it. */
-export const make = (
-  name: string,
-  minimum: number,
-  read: (credits: number) => Option.Option<MicroCredits.MicroCredits>
-): Flag.Flag<MicroCredits.MicroCredits> =>
+/** The flag `name`. A number of credits that would have to be rounded is rejected. */
+export const make = (name: string, minimum: number): Flag.Flag<MicroCredits.MicroCredits> =>
   Flag.String(name).pipe(
     Flag.withMetavar("credits"),
     Flag.filterMap(
       (text) =>
         text.trim() === ""
           ? Option.none()
-          : Option.filter(read(Number(text)), (micro) => micro >= minimum * MicroCredits.perCredit),
+          : Option.filter(MicroCredits.exactly(Number(text)), (micro) => micro >= minimum * MicroCredits.perCredit),
       () => `Expected a number of credits from ${minimum} to ${largest}, with at most 6 decimals`
     )
   )

@@ -79,6 +79,10 @@ export const withWorkspace = <A, E, R>(
   use: (workspace: WorkspaceStore.Workspace) => Effect.Effect<A, E, R>
 ) => withStores(input, database, (credits) => Effect.flatMap(find(input.workspace, credits), use))
 
+/** Fails because nothing can be added to a deleted workspace. */
+export const deleted = (id: string): Effect.Effect<never, Failure> =>
+  Effect.fail(new Failure({ message: `The workspace ${id} was deleted.` }))
+
 const find = Effect.fnUntraced(function* (id: Option.Option<string>, credits: MicroCredits.MicroCredits) {
   const workspaces = yield* WorkspaceStore.WorkspaceStore
   // Also if another workspace is named: every database has its default workspace.

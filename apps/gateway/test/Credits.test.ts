@@ -20,7 +20,7 @@ describe("credits add", () => {
     expect(stdout).toMatch(/^Added 1 credits to workspace \S+\. Its balance is 3\.5\.\n$/)
   })
 
-  it.each(["-5", "0.0000001", "1e30", "Infinity", "much"])("rejects %s credits", async (amount) => {
+  it.each(["-5", "0.0000001", "0.0000015", "1e30", "Infinity", "much"])("rejects %s credits", async (amount) => {
     const dataDir = folder()
     const { code, stderr, stdout } = await run(["credits", "add", `--amount=${amount}`, "--data-dir", dataDir])
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" })

@@ -35,6 +35,13 @@ describe("keys", () => {
     }
   })
 
+  it("counts the characters of a name as the API does", async () => {
+    const nameOf = async (name: string) =>
+      (await run(["keys", "create", "--json", "--name", name, "--data-dir", folder()])).stdout
+    expect(created(await nameOf("🙂".repeat(256))).data.name).toHaveLength(512)
+    expect(await nameOf("🙂".repeat(257))).toBe("")
+  })
+
   it("rejects a day that does not exist", async () => {
     const args = ["keys", "create", "--expires-at", "2999-02-29T00:00:00Z", "--data-dir", folder()]
     const { code, stderr } = await run(args)

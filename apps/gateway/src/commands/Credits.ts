@@ -4,12 +4,11 @@ import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { Console, Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import * as CreditsFlag from "../CreditsFlag.ts"
-import { Failure } from "../Failure.ts"
 import * as Output from "../Output.ts"
 import * as Storage from "../Storage.ts"
 
-/** A positive number of credits, rounded to micro-credits. */
-const amount = CreditsFlag.make("amount", 0.000001, MicroCredits.fromCredits).pipe(
+/** A positive number of credits, of whole micro-credits. */
+const amount = CreditsFlag.make("amount", 0.000001).pipe(
   Flag.withDescription("Credits to add, at least 0.000001. 1 credit is 1 USD")
 )
 
@@ -31,7 +30,7 @@ const add = Command.make(
       Effect.fnUntraced(function* (workspace) {
         const accounting = yield* Accounting
         const balance = yield* accounting.addCredits(workspace.id, input.amount, Option.getOrUndefined(input.note))
-        if (balance === null) return yield* new Failure({ message: `The workspace ${workspace.id} was just deleted.` })
+        if (balance === null) return yield* Storage.deleted(workspace.id)
         const credits = MicroCredits.toCredits
         if (input.json) {
           return yield* Output.json({

@@ -1,12 +1,12 @@
 /** `model-gateway keys`: manages API keys in the database, without the HTTP API. */
 import { LimitReset } from "@model-gateway/core/CurrentKey"
+import { Name } from "@model-gateway/core/Identifiers"
 import type * as Wire from "@model-gateway/core/Keys"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import * as KeyFormat from "@model-gateway/server/access/KeyFormat"
 import * as KeyRecords from "@model-gateway/server/access/KeyRecords"
 import { type Key, KeyStore } from "@model-gateway/server/access/KeyStore"
 import type { Workspace } from "@model-gateway/server/access/WorkspaceStore"
-import { Clock, Console, DateTime, Effect, Option, Redacted, Result } from "effect"
+import { Clock, Console, DateTime, Effect, Option, Redacted, Result, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import * as CreditsFlag from "../CreditsFlag.ts"
 import { Failure } from "../Failure.ts"
@@ -26,17 +26,14 @@ const create = Command.make(
     name: Flag.String("name").pipe(
       Flag.withMetavar("text"),
       Flag.withDescription('Name of the key, at most 256 characters. Default: "Key"'),
-      Flag.filter(
-        (name) => name.length >= 1 && name.length <= 256,
-        () => "Expected 1 to 256 characters"
-      ),
+      Flag.filter(Schema.is(Name), () => "Expected 1 to 256 characters"),
       Flag.withDefault("Key")
     ),
     management: Flag.Boolean("management").pipe(
       Flag.withDescription("Create a management key. It manages keys, guardrails and credits, and cannot spend"),
       Flag.withDefault(false)
     ),
-    limit: CreditsFlag.make("limit", 0, MicroCredits.exactly).pipe(
+    limit: CreditsFlag.make("limit", 0).pipe(
       Flag.withDescription("Maximum credits that the key may spend. Default: no limit"),
       Flag.optional
     ),
@@ -70,15 +67,17 @@ const create = Command.make(
       "create",
       Effect.fnUntraced(function* ({ id: workspaceId, organizationId }) {
         const keys = yield* KeyStore
-        const { key, plain } = yield* keys.create({
-          organizationId,
-          workspaceId,
-          name: input.name,
-          isManagement: input.management,
-          limit: Option.getOrNull(input.limit),
-          limitReset: Option.getOrNull(input.limitReset),
-          expiresAt: Option.getOrNull(input.expiresAt)
-        })
+        const { key, plain } = yield* keys
+          .create({
+            organizationId,
+            workspaceId,
+            name: input.name,
+            isManagement: input.management,
+            limit: Option.getOrNull(input.limit),
+            limitReset: Option.getOrNull(input.limitReset),
+            expiresAt: Option.getOrNull(input.expiresAt)
+          })
+          .pipe(Effect.catchTag("WorkspaceNotFound", () => Storage.deleted(workspaceId)))
         const shown = yield* wire(key)
         if (input.json) return yield* Output.json({ data: shown, key: Redacted.value(plain) })
         yield* Console.log(
@@ -138,7 +137,7 @@ const list = Command.make(
       input,
       "existing",
       Effect.fnUntraced(function* (workspace) {
-        const keys = yield* Effect.forEach(yield* allOf(workspace), wire)
+        const keys = (yield* allOf(workspace)).map((key) => KeyRecords.listedWith(key, key.budget))
         if (input.json) return yield* Output.json({ data: keys })
         if (keys.length === 0) {
           return yield* Console.log("This workspace has no keys. Create one with model-gateway keys create.")

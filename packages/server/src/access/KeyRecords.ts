@@ -97,6 +97,9 @@ export const listed = (key: Key, record: KeyRecord): Keys.Key => ({
   expires_at: Timestamp.fromMillisOrNull(key.expiresAt)
 })
 
+/** As {@link listed}, from the key's budget. It does not say how many free requests were made. */
+export const listedWith = (key: Key, budget: Budgets.Budget): Keys.Key => listed(key, make(key, budget, 0))
+
 /** Reads records from the database in the context. */
 export const layerSql: Layer.Layer<KeyRecords, never, Reader> = Layer.effect(
   KeyRecords,

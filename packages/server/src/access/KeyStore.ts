@@ -14,6 +14,7 @@ import { Cache, Clock, Context, Data, Effect, Layer, Redacted, Result } from "ef
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
 import type * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import * as Budgets from "../accounting/Budgets.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Change from "../internal/Change.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
@@ -25,6 +26,7 @@ import type { Caller } from "./Caller.ts"
 import { type InvalidKey, invalid } from "./InvalidKey.ts"
 import { type Key, keyColumns, keyRow } from "./Key.ts"
 import * as KeyCache from "./KeyCache.ts"
+import * as Workspace from "./Workspace.ts"
 
 export type { Caller } from "./Caller.ts"
 export { InvalidKey } from "./InvalidKey.ts"
@@ -77,6 +79,11 @@ export interface KeyFilter {
   readonly includeDisabled?: boolean | undefined
 }
 
+/** A key of a list, with its budget at that time. */
+export interface ListedKey extends Key {
+  readonly budget: Budgets.Budget
+}
+
 /** A new key. `plain` is shown once and cannot be read again. */
 export interface CreatedKey {
   readonly plain: Redacted.Redacted<string>
@@ -95,11 +102,14 @@ export class KeyStore extends Context.Service<
   KeyStore,
   {
     /** Makes a key. */
-    readonly create: (input: CreateKey) => Effect.Effect<CreatedKey, StorageError>
+    readonly create: (input: CreateKey) => Effect.Effect<CreatedKey, Workspace.WorkspaceNotFound | StorageError>
     /** A key of the organization that is not deleted. */
     readonly get: (organizationId: string, hash: string) => Effect.Effect<Key, KeyNotFound | StorageError>
     /** The organization's keys that are not deleted, newest first. */
-    readonly list: (filter: KeyFilter, request?: Page.OffsetRequest) => Effect.Effect<Page.Page<Key>, StorageError>
+    readonly list: (
+      filter: KeyFilter,
+      request?: Page.OffsetRequest
+    ) => Effect.Effect<Page.Page<ListedKey>, StorageError>
     /** Applies the change and returns the updated key. */
     readonly update: (
       organizationId: string,
@@ -142,6 +152,7 @@ export const make = Effect.gen(function* () {
       const isManagement = input.isManagement === true
       const generated = input.generated ?? (yield* KeyFormat.generate(random, isManagement ? "management" : "ordinary"))
       const { hash, label } = generated
+      yield* Workspace.lock(sql, input.workspaceId)
       yield* sql`INSERT INTO keys ${sql.insert({
         hash,
         organization_id: input.organizationId,
@@ -177,6 +188,7 @@ export const make = Effect.gen(function* () {
   )
 
   const list: KeyStore["Service"]["list"] = Effect.fn("KeyStore.list")(function* (filter, request) {
+    const now = yield* Clock.currentTimeMillis
     const listed = sql.and([
       sql`organization_id = ${filter.organizationId}`,
       sql`deleted_at IS NULL`,
@@ -187,11 +199,11 @@ export const make = Effect.gen(function* () {
     return yield* Page.readAt(
       {
         // The skipped keys are read from the index only.
-        rows: (limit, offset) => sql`SELECT ${columns} FROM (
+        rows: (limit, offset) => sql`SELECT ${columns}, b.* FROM (
             SELECT hash FROM keys WHERE ${listed} ORDER BY created_at DESC, hash DESC LIMIT ${limit} OFFSET ${offset}
           ) p JOIN keys k ON k.hash = p.hash JOIN budgets b ON b.id = k.hash
           ORDER BY k.created_at DESC, k.hash DESC`,
-        item: keyRow
+        item: (row): ListedKey => ({ ...keyRow(row), budget: Budgets.fromRow(row, now) })
       },
       request
     )

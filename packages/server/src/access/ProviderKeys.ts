@@ -26,6 +26,7 @@ import {
   sealedRow
 } from "./ProviderKey.ts"
 import { mapVaultError, type Owner, type Sealed, Vault } from "./Vault.ts"
+import * as Workspace from "./Workspace.ts"
 
 export type { Options, ProviderKey } from "./ProviderKey.ts"
 
@@ -72,7 +73,9 @@ export const isOwn = ({ id }: Pick<Credential, "id">): boolean => id.startsWith(
 export class ProviderKeys extends Context.Service<
   ProviderKeys,
   {
-    readonly create: (input: CreateProviderKey) => Effect.Effect<ProviderKey, InvalidProviderKey | StorageError>
+    readonly create: (
+      input: CreateProviderKey
+    ) => Effect.Effect<ProviderKey, InvalidProviderKey | Workspace.WorkspaceNotFound | StorageError>
     readonly get: (organizationId: string, id: string) => Effect.Effect<ProviderKey, ProviderKeyNotFound | StorageError>
     /** All of a workspace, in the order of creation: at most {@link mostKeys}. */
     readonly list: (workspaceId: string) => Effect.Effect<ReadonlyArray<ProviderKey>, StorageError>
@@ -176,7 +179,7 @@ export const make = Effect.gen(function* () {
     options: Options,
     sealed: Sealed
   ) {
-    yield* Dialect.lock(sql, sql`SELECT 1 FROM workspaces WHERE id = ${workspaceId}`)
+    yield* Workspace.lock(sql, workspaceId)
     const stored = (yield* rowsOf(workspaceId)).map(keyRow)
     if (stored.length >= mostKeys) {
       return yield* new InvalidProviderKey({

@@ -1,6 +1,7 @@
-/** A stored workspace, and the errors about one. */
+/** A stored workspace, its lock, and the error of a missing one. */
 import { DeletionShape } from "@model-gateway/core/Files"
-import { Data } from "effect"
+import { Data, Effect } from "effect"
+import type { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import * as Dialect from "../storage/sql/Dialect.ts"
@@ -35,6 +36,16 @@ export class WorkspaceNotFound extends Data.TaggedError("WorkspaceNotFound")<{
 }> {
   override readonly message = "There is no such workspace."
 }
+
+/**
+ * Locks a workspace for a transaction that adds something to it. Its deletion then either waits for
+ * the transaction or was there first, and the transaction fails.
+ */
+export const lock = Effect.fnUntraced(function* (sql: SqlClient, id: string) {
+  yield* Dialect.lock(sql, sql`SELECT 1 FROM workspaces WHERE id = ${id}`)
+  const rows = yield* sql`SELECT 1 FROM workspaces WHERE id = ${id} AND deleted_at IS NULL`
+  if (rows.length === 0) return yield* new WorkspaceNotFound({ id })
+})
 
 /** Reads a workspace from its row. */
 export const workspaceRow = (row: Row): Workspace => ({

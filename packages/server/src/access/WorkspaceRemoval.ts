@@ -45,7 +45,7 @@ export const make = (sql: SqlClient, random: SecureRandom["Service"]) => {
   const check = Effect.fnUntraced(function* ({ id, organizationId }: Workspace) {
     const keys = yield* sql`SELECT 1 FROM keys
       WHERE organization_id = ${organizationId} AND workspace_id = ${id} AND deleted_at IS NULL LIMIT 1`
-    if (keys.length > 0) return yield* inUse(id, "The workspace has API keys. Delete them first.")
+    if (keys.length > 0) return yield* inUse(id, "The workspace has API keys. Delete them first, disabled ones too.")
     const files = yield* sql`SELECT 1 FROM files WHERE workspace_id = ${id} LIMIT 1`
     if (files.length > 0) return yield* inUse(id, "The workspace has files. Delete them first.")
     const open = yield* sql`SELECT 1 FROM intents WHERE workspace_id = ${id} AND state = 'open' LIMIT 1`

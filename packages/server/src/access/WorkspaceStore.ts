@@ -330,6 +330,7 @@ export const make = Effect.gen(function* () {
       return { workspace, managementKey: management.plain, ordinaryKey: ordinary.plain }
     },
     sql.withTransaction,
+    Effect.catchTag("WorkspaceNotFound", Effect.die),
     mapSqlError("WorkspaceStore.bootstrap")
   )
 

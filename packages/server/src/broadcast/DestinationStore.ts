@@ -18,6 +18,7 @@ import * as Page from "../storage/sql/Page.ts"
 import { ProcessInstance } from "../storage/sql/ProcessInstance.ts"
 import * as SealedJson from "../access/SealedJson.ts"
 import type { Vault } from "../access/Vault.ts"
+import * as Workspace from "../access/Workspace.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import { type Destination, Options, Secrets, type Settings } from "./Destination.ts"
 
@@ -53,7 +54,9 @@ export class DestinationStore extends Context.Service<
   DestinationStore,
   {
     /** The first event that the destination gets is the next one that is written. */
-    readonly create: (input: CreateDestination) => Effect.Effect<Destination, TooManyDestinations | StorageError>
+    readonly create: (
+      input: CreateDestination
+    ) => Effect.Effect<Destination, TooManyDestinations | Workspace.WorkspaceNotFound | StorageError>
     readonly get: (organizationId: string, id: string) => Effect.Effect<Destination, DestinationNotFound | StorageError>
     /** Newest first. */
     readonly list: (
@@ -149,7 +152,7 @@ export const make = Effect.gen(function* () {
     { organizationId, type, workspaceId, ...settings }: CreateDestination,
     columns: Effect.Success<ReturnType<typeof columnsOf>>
   ) {
-    yield* Dialect.lock(sql, sql`SELECT 1 FROM workspaces WHERE id = ${workspaceId}`)
+    yield* Workspace.lock(sql, workspaceId)
     if ((yield* count(workspaceId)) >= maxPerWorkspace) return yield* new TooManyDestinations({ workspaceId })
     const now = yield* Clock.currentTimeMillis
     yield* sql`INSERT INTO destinations ${sql.insert({

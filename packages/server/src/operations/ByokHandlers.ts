@@ -84,13 +84,15 @@ const make = Effect.gen(function* () {
     if (!known.includes(request.provider)) {
       return yield* invalid([{ path: "provider", message: `Expected one of ${known.join(", ")}` }])
     }
-    const created = keys.create({
-      ...fromWire(request),
-      organizationId,
-      workspaceId: id,
-      provider: request.provider,
-      secret: Redacted.make(request.key)
-    })
+    const created = keys
+      .create({
+        ...fromWire(request),
+        organizationId,
+        workspaceId: id,
+        provider: request.provider,
+        secret: Redacted.make(request.key)
+      })
+      .pipe(Effect.catchTag("WorkspaceNotFound", () => Effect.fail(CallerWorkspace.notAMember)))
     return { data: toWire(yield* mapped(created)) }
   })
 

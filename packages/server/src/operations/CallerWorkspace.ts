@@ -5,7 +5,8 @@ import { currentCaller } from "../access/Caller.ts"
 import { WorkspaceStore } from "../access/WorkspaceStore.ts"
 import { orUnavailable } from "../http/Failures.ts"
 
-const notAMember = new Forbidden({
+/** The 403 of a workspace that the caller is not a member of, or that was just deleted. */
+export const notAMember = new Forbidden({
   error: { message: `${phrases[403]}: this key is not a member of the workspace` }
 })
 

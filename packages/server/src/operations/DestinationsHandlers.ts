@@ -170,7 +170,8 @@ const make = Effect.gen(function* () {
       made === undefined ? fresh : { ...fresh, secrets: Redacted.make({ headers: {}, signing_secret: made }) }
     const settings = yield* changed(type, present, request)
     const destination = yield* orUnavailable(store.create({ organizationId, workspaceId, type, ...settings })).pipe(
-      Effect.catchTag("TooManyDestinations", ({ message }) => Effect.fail(invalid([{ path: "", message }])))
+      Effect.catchTag("TooManyDestinations", ({ message }) => Effect.fail(invalid([{ path: "", message }]))),
+      Effect.catchTag("WorkspaceNotFound", () => Effect.fail(CallerWorkspace.notAMember))
     )
     return { data: toWire(destination), ...(made === undefined ? {} : { signing_secret: made }) }
   })

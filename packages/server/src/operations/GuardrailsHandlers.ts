@@ -16,7 +16,7 @@ import type * as Page from "../storage/sql/Page.ts"
 import type { Guardrail } from "../access/Guardrail.ts"
 import { type AssignedKey, GuardrailNotFound, GuardrailStore } from "../access/GuardrailStore.ts"
 import * as CallerWorkspace from "./CallerWorkspace.ts"
-import * as SpendingLimit from "./SpendingLimit.ts"
+import * as CreditAmount from "./CreditAmount.ts"
 
 const assignmentToWire = (assigned: AssignedKey): Guardrails.KeyAssignment => ({
   id: `${assigned.guardrailId}:${assigned.keyHash}`,
@@ -69,7 +69,7 @@ const make = Effect.gen(function* () {
         workspaceId: workspace.id,
         name: request.name,
         description: request.description,
-        limit: yield* SpendingLimit.fromWire("limit_usd", request.limit_usd ?? null),
+        limit: yield* CreditAmount.fromWireOrNull("limit_usd", request.limit_usd ?? null),
         limitReset: request.reset_interval,
         allowedModels: request.allowed_models,
         ignoredModels: request.ignored_models,
@@ -99,7 +99,9 @@ const make = Effect.gen(function* () {
       ...(request.name === undefined ? {} : { name: request.name }),
       description: request.description,
       limit:
-        request.limit_usd === undefined ? undefined : yield* SpendingLimit.fromWire("limit_usd", request.limit_usd),
+        request.limit_usd === undefined
+          ? undefined
+          : yield* CreditAmount.fromWireOrNull("limit_usd", request.limit_usd),
       limitReset: request.reset_interval,
       allowedModels: request.allowed_models,
       ignoredModels: request.ignored_models,

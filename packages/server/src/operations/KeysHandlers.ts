@@ -26,7 +26,7 @@ import { type KeyFilter, KeyStore } from "../access/KeyStore.ts"
 import type * as Page from "../storage/sql/Page.ts"
 import * as CallerWorkspace from "./CallerWorkspace.ts"
 import { handle } from "./Handler.ts"
-import * as SpendingLimit from "./SpendingLimit.ts"
+import * as CreditAmount from "./CreditAmount.ts"
 
 const invalidField = (path: string, message: string) => invalid([{ path, message }])
 
@@ -74,10 +74,8 @@ const descendantToWire = ({ ephemeral, parent }: Descendant, record: KeyRecord):
   own_files: ephemeral.ownFiles
 })
 
-const keyToWire = (key: Key, record: KeyRecord, descendants: number): Keys.Key => {
-  const wire = KeyRecords.listed(key, record)
-  return key.isManagement ? wire : { ...wire, ephemeral_keys: descendants }
-}
+const withDescendants = (key: Keys.Key, descendants = 0): Keys.Key =>
+  key.is_management_key ? key : { ...key, ephemeral_keys: descendants }
 
 /** A new key as it is stored for its `Idempotency-Key`: with the salt of its secret text. */
 const Created = Schema.fromJsonString(Schema.Struct({ data: Keys.Key, salt: Schema.String }))
@@ -96,11 +94,10 @@ const make = Effect.gen(function* () {
   const records = yield* KeyRecords.KeyRecords
   const workspaceOf = yield* CallerWorkspace.make
 
-  const toWire = (key: Key, descendants: ReadonlyMap<string, number>): Effect.Effect<Keys.Key> =>
-    Effect.map(orUnavailable(records.of(key)), (record) => keyToWire(key, record, descendants.get(key.hash) ?? 0))
-
-  const oneToWire = (key: Key) =>
-    Effect.flatMap(orUnavailable(ephemerals.counts([key.hash])), (descendants) => toWire(key, descendants))
+  const toWire = Effect.fnUntraced(function* (key: Key) {
+    const descendants = yield* ephemerals.counts([key.hash])
+    return withDescendants(KeyRecords.listed(key, yield* records.of(key)), descendants.get(key.hash))
+  }, orUnavailable)
 
   const found = (organizationId: string, hash: string) =>
     orUnavailable(keys.get(organizationId, hash)).pipe(Effect.catchTag("KeyNotFound", () => Effect.fail(missing())))
@@ -115,7 +112,7 @@ const make = Effect.gen(function* () {
     const work = Effect.gen(function* () {
       if (request.external?.api_key !== undefined) return yield* ownText
       const expiresAt = yield* expiryOf(request.expires_at ?? null)
-      const limit = yield* SpendingLimit.fromWire("limit", request.limit ?? null)
+      const limit = yield* CreditAmount.fromWireOrNull("limit", request.limit ?? null)
       const salt = yield* DerivedKey.salt(random)
       const { key } = yield* orUnavailable(
         keys.create({
@@ -131,12 +128,10 @@ const make = Effect.gen(function* () {
           includeByokInLimit: request.include_byok_in_limit,
           generated: yield* DerivedKey.make(token, salt, kindOf(request.is_management_key))
         })
-      )
+      ).pipe(Effect.catchTag("WorkspaceNotFound", () => Effect.fail(CallerWorkspace.notAMember)))
       return {
-        data: keyToWire(
-          key,
-          KeyRecords.make(key, Budgets.unused({ ...key, includeByok: key.includeByokInLimit }), 0),
-          0
+        data: withDescendants(
+          KeyRecords.listedWith(key, Budgets.unused({ ...key, includeByok: key.includeByokInLimit }))
         ),
         salt
       }
@@ -175,7 +170,10 @@ const make = Effect.gen(function* () {
   const listOrdinary = Effect.fnUntraced(function* (filter: KeyFilter, range: Page.OffsetRequest) {
     const page = yield* orUnavailable(keys.list(filter, range))
     const descendants = yield* orUnavailable(ephemerals.counts(page.items.map(({ hash }) => hash)))
-    return { data: yield* Effect.forEach(page.items, (key) => toWire(key, descendants)), has_more: page.hasMore }
+    const data = page.items.map((key) =>
+      withDescendants(KeyRecords.listedWith(key, key.budget), descendants.get(key.hash))
+    )
+    return { data, has_more: page.hasMore }
   })
 
   const listDescendants = Effect.fnUntraced(function* (parent: Key, range: Page.OffsetRequest) {
@@ -204,7 +202,7 @@ const make = Effect.gen(function* () {
   const get = Effect.fnUntraced(function* (hash: string) {
     const { organizationId } = (yield* currentCaller).key
     const descendant = yield* orUnavailable(ephemerals.get(organizationId, hash))
-    if (descendant === null) return { data: yield* oneToWire(yield* found(organizationId, hash)) }
+    if (descendant === null) return { data: yield* toWire(yield* found(organizationId, hash)) }
     const { parent } = descendant
     return { data: descendantToWire(descendant, yield* orUnavailable(records.of(parent))) }
   })
@@ -217,13 +215,13 @@ const make = Effect.gen(function* () {
       disabled: request.disabled,
       limitReset: request.limit_reset,
       includeByokInLimit: request.include_byok_in_limit,
-      limit: request.limit === undefined ? undefined : yield* SpendingLimit.fromWire("limit", request.limit),
+      limit: request.limit === undefined ? undefined : yield* CreditAmount.fromWireOrNull("limit", request.limit),
       expiresAt: request.expires_at === undefined ? undefined : yield* expiryOf(request.expires_at)
     }
     const key = yield* orUnavailable(keys.update(organizationId, hash, change)).pipe(
       Effect.catchTag("KeyNotFound", () => Effect.fail(missing()))
     )
-    return { data: yield* oneToWire(key) }
+    return { data: yield* toWire(key) }
   })
 
   const remove = Effect.fnUntraced(function* (hash: string) {

@@ -1,15 +1,15 @@
 /** `/workspaces`: workspaces and their credits, managed with a management key. */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
-import type { BadRequest } from "@model-gateway/core/GatewayError"
 import { NotFound, phrases } from "@model-gateway/core/GatewayError"
 import type { OffsetPageOptions } from "@model-gateway/core/GatewayClient"
 import type * as Workspaces from "@model-gateway/core/Workspaces"
-import { Effect, Option } from "effect"
+import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { SqlClient } from "effect/sql/SqlClient"
 import { currentCaller } from "../access/Caller.ts"
 import { Accounting } from "../accounting/Accounting.ts"
 import * as CallbackUrl from "./CallbackUrl.ts"
+import * as CreditAmount from "./CreditAmount.ts"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { orUnavailable } from "../http/Failures.ts"
 import { invalid } from "../http/Issues.ts"
@@ -56,15 +56,6 @@ const orMissing = () => Effect.fail(missing())
 
 const found = <A, R>(effect: Effect.Effect<A, WorkspaceNotFound | StorageError, R>) =>
   orUnavailable(effect).pipe(Effect.catchTag("WorkspaceNotFound", orMissing))
-
-const badAmount = (message: string) => invalid([{ path: "amount", message }])
-
-/** Parses an amount of credits. An amount that rounds to zero is rejected. */
-const amountOf = (amount: number): Effect.Effect<MicroCredits.MicroCredits, BadRequest> =>
-  Option.match(
-    Option.filter(MicroCredits.fromCredits(amount), (micro) => micro > 0),
-    { onNone: () => Effect.fail(badAmount("Expected at least a millionth of a credit")), onSome: Effect.succeed }
-  )
 
 const organization = Effect.map(currentCaller, ({ key }) => key.organizationId)
 
@@ -129,7 +120,7 @@ const make = Effect.gen(function* () {
     idempotencyKey: string | undefined
   ) {
     const organizationId = yield* organization
-    const amount = yield* amountOf(request.amount)
+    const amount = yield* CreditAmount.fromWire("amount", request.amount)
     // Check the organization first: accounting finds workspaces of any organization by their id.
     const { id } = yield* found(workspaces.get(organizationId, ref))
     return yield* IdempotentRequest.onceInTransaction(
@@ -142,7 +133,9 @@ const make = Effect.gen(function* () {
       },
       Effect.gen(function* () {
         const balance = yield* orUnavailable(accounting.addCredits(id, amount)).pipe(
-          Effect.catchTag("BalanceOutOfRange", (error) => Effect.fail(badAmount(error.message)))
+          Effect.catchTag("BalanceOutOfRange", (error) =>
+            Effect.fail(invalid([{ path: "amount", message: error.message }]))
+          )
         )
         if (balance === null) return yield* missing()
         return { data: toWire(yield* found(workspaces.get(organizationId, id))) }

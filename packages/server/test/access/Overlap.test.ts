@@ -120,6 +120,32 @@ describe.each(databases.filter(({ name }) => name === "postgres"))(
       }).pipe(Effect.provide(layer))
     )
 
+    it.live("add no key to a workspace that is deleted meanwhile", () =>
+      Effect.gen(function* () {
+        const workspaces = yield* WorkspaceStore
+        const { organizationId } = yield* setUp
+        const { id: workspaceId } = yield* workspaces.create(organizationId, { name: "w", slug: "w" })
+        const [, refused] = yield* overlap(
+          workspaces.remove(organizationId, workspaceId),
+          Effect.flip((yield* KeyStore).create({ organizationId, workspaceId, name: "k" }))
+        )
+        expect(refused).toMatchObject({ value: { _tag: "WorkspaceNotFound" } })
+      }).pipe(Effect.provide(layer))
+    )
+
+    it.live("delete no workspace that a key is added to meanwhile", () =>
+      Effect.gen(function* () {
+        const workspaces = yield* WorkspaceStore
+        const { organizationId } = yield* setUp
+        const { id: workspaceId } = yield* workspaces.create(organizationId, { name: "w", slug: "w" })
+        const [, refused] = yield* overlap(
+          (yield* KeyStore).create({ organizationId, workspaceId, name: "k" }),
+          Effect.flip(workspaces.remove(organizationId, workspaceId))
+        )
+        expect(refused).toMatchObject({ value: { _tag: "WorkspaceInUse" } })
+      }).pipe(Effect.provide(layer))
+    )
+
     it.live("of a provider key's secret are kept when the old one is encrypted again", () =>
       Effect.gen(function* () {
         const providerKeys = yield* ProviderKeys

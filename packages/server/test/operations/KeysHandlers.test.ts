@@ -180,7 +180,9 @@ it.layer(layer({ freeDailyRequests: 7 }), { excludeTestServices: true })("/keys"
       expect(made.data).toMatchObject({ ...nothing, byok_usage_daily: 0, byok_usage_weekly: 0, byok_usage_monthly: 0 })
       const request = { model: "sandbox/bm25", query: "tea", documents: ["green tea"] }
       expect((yield* post("/api/v1/rerank", request, { key: made.key })).status).toBe(200)
-      expect(one((yield* ask(`${path}/${made.data.hash}`, { key })).text).data).toMatchObject({
+      const shown = one((yield* ask(`${path}/${made.data.hash}`, { key })).text).data
+      expect(many((yield* ask(`${path}?limit=1`, { key })).text).data).toEqual([shown])
+      expect(shown).toMatchObject({
         usage: 0.001,
         usage_daily: 0.001,
         usage_weekly: 0.001,

@@ -3,8 +3,10 @@ import { Files, Keys } from "@model-gateway/core"
 import { ListResponse, Response } from "@model-gateway/core/Workspaces"
 import { Effect, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
+import { KeyStore } from "../../src/access/KeyStore.ts"
 import { ProviderKeys } from "../../src/access/ProviderKeys.ts"
 import * as WorkspaceRemoval from "../../src/access/WorkspaceRemoval.ts"
+import { DestinationStore } from "../../src/broadcast/DestinationStore.ts"
 import { DeliveryStore } from "../../src/webhooks/DeliveryStore.ts"
 import { envelopeOf, issuePaths, post } from "../TestEnvelope.ts"
 import { type Answer, type Ask, form, formHeaders, layer, TestGateway } from "../TestGateway.ts"
@@ -104,6 +106,17 @@ describe("workspaces", () => {
     }).pipe(Effect.provide(layer()))
   )
 
+  it.live("get exactly the credits that were named, or none", () =>
+    Effect.gen(function* () {
+      yield* created("search")
+      for (const amount of [0, 0.0000001, 0.0000015, 1_000_000_001]) {
+        expect(issuePaths(yield* addCredits("search", amount))).toEqual(["amount"])
+      }
+      yield* addCredits("search", 0.000001)
+      expect((yield* get("search")).credits).toBe(0.000001)
+    }).pipe(Effect.provide(layer()))
+  )
+
   it.live("scope keys, files and spending, for management keys of the organization only", () =>
     Effect.gen(function* () {
       const { ask, managementKey, workspace } = yield* TestGateway
@@ -138,6 +151,24 @@ describe("workspaces", () => {
     }).pipe(Effect.provide(layer()))
   )
 })
+
+/** A destination as the store takes it. */
+const webhook = {
+  type: "webhook",
+  enabled: true,
+  options: {
+    url: "https://hooks.example",
+    method: "POST",
+    api_key_hashes: null,
+    broadcast_generation_cost: false,
+    broadcast_generation_identity: false,
+    broadcast_generation_request_context: false,
+    filter_rules: null,
+    privacy_mode: false,
+    sampling_rate: 1
+  },
+  secrets: Redacted.make({ headers: {} })
+} as const
 
 describe("the deletion of a workspace", () => {
   const remove = (ref: string) => manage(`${path}/${ref}`, "DELETE")
@@ -193,6 +224,22 @@ describe("the deletion of a workspace", () => {
         { workspace_id: id, amount_micro: -2_500_000, balance_micro: 0 }
       ])
       expect((yield* created("search")).id).not.toBe(id)
+    }).pipe(Effect.provide(layer()))
+  )
+
+  it.live("keeps keys, provider keys and destinations from being added to it", () =>
+    Effect.gen(function* () {
+      const { organizationId } = (yield* TestGateway).workspace
+      const { id: workspaceId } = yield* created("search")
+      yield* remove("search")
+      const owner = { organizationId, workspaceId, name: "n" }
+      const secret = Redacted.make("s")
+      const refused = [
+        yield* Effect.flip((yield* KeyStore).create(owner)),
+        yield* Effect.flip((yield* ProviderKeys).create({ ...owner, provider: "p", secret })),
+        yield* Effect.flip((yield* DestinationStore).create({ ...owner, ...webhook }))
+      ]
+      expect(refused.map(({ _tag }) => _tag)).toEqual(["WorkspaceNotFound", "WorkspaceNotFound", "WorkspaceNotFound"])
     }).pipe(Effect.provide(layer()))
   )
 
