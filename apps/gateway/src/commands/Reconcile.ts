@@ -110,7 +110,7 @@ const settle = Command.make(
   "settle",
   {
     id,
-    cost: CreditsFlag.make("cost", 0, MicroCredits.exactly).pipe(
+    cost: CreditsFlag.make("cost", 0).pipe(
       Flag.withDescription("What the provider charged, in credits, from 0. 1 credit is 1 USD")
     ),
     provider: Flag.String("provider").pipe(
