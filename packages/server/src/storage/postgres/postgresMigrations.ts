@@ -13,6 +13,23 @@ export const lock = Effect.gen(function* () {
 })
 
 /**
+ * Makes transactions that write wait until this one ends. Reads go on, and heartbeats, so that no
+ * process seems dead.
+ *
+ * A migration locks tables one by one. Without this, a request of an earlier version could hold one
+ * of them and wait for another, and Postgres would undo the work of the migration to let it finish.
+ * Paid requests lock their reservations first, so none is in progress once that table is locked.
+ */
+export const stopWriters = Effect.fnUntraced(function* (tables: ReadonlyArray<string>) {
+  const sql = yield* SqlClient
+  const rows = yield* sql`SELECT table_name FROM information_schema.tables
+    WHERE table_schema = current_schema() AND ${sql.in("table_name", tables)} AND table_name <> 'processes'
+    ORDER BY table_name <> 'intents', table_name`
+  const names = rows.map((row) => sql`${sql(Dialect.text(row, "table_name"))}`)
+  if (names.length > 0) yield* sql`LOCK TABLE ${sql.csv(names)} IN EXCLUSIVE MODE`
+})
+
+/**
  * Orders the text columns of the tables by their bytes, as SQLite does, whatever the database's own
  * order is. Pages of lists rely on it, and comparing bytes is faster.
  */

@@ -4,7 +4,7 @@
  * Each capability keeps its migration in its own file and is listed here. Migrations never change
  * after a release; a later change gets a new number.
  */
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Record } from "effect"
 import * as Migrator from "effect/sql/Migrator"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as Conflicts from "../postgres/conflicts.ts"
@@ -118,12 +118,12 @@ const newerSchema = (found: number) =>
  * Runs all pending migrations in one transaction. A second process that does the same waits and
  * then finds nothing to do. Fails without changes if a newer version has migrated the database.
  *
- * Migrations lock whole tables, in an order that requests of an earlier version do not know. If
- * Postgres ends the transaction because of one of them, it runs again.
+ * The first pending migration makes requests of an earlier version wait. If Postgres ends the
+ * transaction because it and a request wait for each other, it runs again.
  */
 export const run = Effect.gen(function* () {
   const sql = yield* SqlClient
-  const { finish, lock } = sql.onDialectOrElse({
+  const { finish, lock, stopWriters } = sql.onDialectOrElse({
     pg: () => postgresMigrations,
     orElse: () => sqliteMigrations
   })
@@ -131,7 +131,9 @@ export const run = Effect.gen(function* () {
     sql.withTransaction(
       Effect.gen(function* () {
         yield* lock
-        yield* migrate({ loader: Migrator.fromRecord(migrations), table: "schema_migrations" })
+        const stop = yield* Effect.cached(stopWriters(tables))
+        const steps = Record.map(migrations, (migration) => Effect.andThen(stop, migration))
+        yield* migrate({ loader: Migrator.fromRecord(steps), table: "schema_migrations" })
         const [row] = yield* sql`SELECT migration_id FROM schema_migrations ORDER BY migration_id DESC LIMIT 1`
         const found = row === undefined ? 0 : Dialect.int(row, "migration_id")
         if (found > newest) return yield* newerSchema(found)

@@ -3,4 +3,6 @@ import { Effect } from "effect"
 
 export const lock = Effect.void
 
+export const stopWriters = (_tables: ReadonlyArray<string>) => Effect.void
+
 export const finish = (_tables: ReadonlyArray<string>) => Effect.void

@@ -24,32 +24,46 @@ const counters = ["requests", "failed", "cost_micro", "byok_micro", "prompt_toke
 const tokens = (count: string) =>
   `CASE WHEN CAST(${count} AS NUMERIC) BETWEEN 0 AND 1000000000 THEN CAST(CAST(${count} AS NUMERIC) AS BIGINT) ELSE 0 END`
 
-/** What one entry of the ledger adds. `usage` is its column as JSON. */
-const ofEntry = (entry: string, usage: string): ReadonlyArray<string> => [
+const promptOf = (usage: string) => `coalesce(${usage} ->> 'input_tokens', ${usage} ->> 'total_tokens')`
+
+const completionOf = (usage: string) => `${usage} ->> 'output_tokens'`
+
+/** What one entry of the ledger adds. */
+const ofEntry = (entry: string, prompt: string, completion: string): ReadonlyArray<string> => [
   "1",
   `CASE ${entry}.status WHEN 'completed' THEN 0 ELSE 1 END`,
   `CASE ${entry}.is_byok WHEN 0 THEN ${entry}.cost_micro ELSE 0 END`,
   `CASE ${entry}.is_byok WHEN 0 THEN 0 ELSE ${entry}.cost_micro END`,
-  tokens(`coalesce(${usage} ->> 'input_tokens', ${usage} ->> 'total_tokens')`),
-  tokens(`${usage} ->> 'output_tokens'`)
+  tokens(prompt),
+  tokens(completion)
 ]
 
 const placeOf = (entry: string, key: string): string =>
   `${entry}.workspace_id, ${key}, ${entry}.reserved_at - ${entry}.reserved_at % ${dayMillis}, ${entry}.model, ${entry}.provider`
 
-/** Adds the entry `NEW`. */
-const add = (usage: string): string => `INSERT INTO usage_days (${place}, ${counters.join(", ")})
-  SELECT ${placeOf("NEW", "k.key_hash")}, ${ofEntry("NEW", usage).join(", ")}
+const sumsOf = (values: ReadonlyArray<string>): string => values.map((value) => `SUM(${value})`).join(", ")
+
+const insert = `INSERT INTO usage_days (${place}, ${counters.join(", ")})`
+
+/** Adds the entry `NEW`. `usage` is its column as JSON. */
+const add = (usage: string): string => `${insert}
+  SELECT ${placeOf("NEW", "k.key_hash")}, ${ofEntry("NEW", promptOf(usage), completionOf(usage)).join(", ")}
   FROM (SELECT '' AS key_hash UNION ALL SELECT NEW.key_hash) AS k WHERE true
   ON CONFLICT (${place}) DO UPDATE SET
   ${counters.map((counter) => `${counter} = usage_days.${counter} + excluded.${counter}`).join(", ")};`
 
-/** Adds the entries that exist. */
-const addAll = (key: string, usage: string): string => `INSERT INTO usage_days (${place}, ${counters.join(", ")})
-  SELECT ${placeOf("l", key)}, ${ofEntry("l", usage)
-    .map((value) => `SUM(${value})`)
-    .join(", ")}
-  FROM usage_ledger l GROUP BY 1, 2, 3, 4, 5`
+/** Adds the entries that exist to their keys. `entries` reads their JSON once. */
+const addToKeys = (entries: string): string => `${insert}
+  SELECT ${placeOf("l", "l.key_hash")}, ${sumsOf(ofEntry("l", "l.prompt", "l.completion"))}
+  FROM (${entries}) AS l GROUP BY 1, 2, 3, 4, 5`
+
+const entriesWith = (usage: string): string =>
+  `SELECT *, ${promptOf(usage)} AS prompt, ${completionOf(usage)} AS completion FROM usage_ledger`
+
+/** Adds the sums of the keys to their workspaces, instead of reading the ledger again. */
+const addToWorkspaces = `${insert}
+  SELECT workspace_id, '', day_start, model, provider, ${sumsOf(counters)}
+  FROM usage_days GROUP BY workspace_id, day_start, model, provider`
 
 /** Creates the table, the index and the trigger, and adds the entries of the ledger. */
 export const migration = Effect.gen(function* () {
@@ -70,9 +84,10 @@ export const migration = Effect.gen(function* () {
   ) ${withoutRowId(sql)}`
   // All workspaces of an organization: the sums of a deleted one remain.
   yield* sql`CREATE INDEX workspaces_usage ON workspaces (organization_id, id)`
-  const { json, trigger } = sql.onDialectOrElse({
+  const { entries, trigger } = sql.onDialectOrElse({
     pg: () => ({
-      json: "::json",
+      // `OFFSET 0`: Postgres would read the JSON for each use of a count.
+      entries: `${entriesWith("usage::json")} OFFSET 0`,
       trigger: [
         `CREATE FUNCTION gateway_usage_days_1() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -83,11 +98,10 @@ END $$`,
       ]
     }),
     orElse: () => ({
-      json: "",
+      entries: entriesWith("usage"),
       trigger: [`CREATE TRIGGER usage_ledger_days AFTER INSERT ON usage_ledger BEGIN ${add("NEW.usage")} END`]
     })
   })
   // On Postgres, the trigger waits for those who write entries, and makes further ones wait.
-  for (const statement of trigger) yield* sql.unsafe(statement)
-  for (const key of ["''", "l.key_hash"]) yield* sql.unsafe(addAll(key, `l.usage${json}`))
+  for (const statement of [...trigger, addToKeys(entries), addToWorkspaces]) yield* sql.unsafe(statement)
 })
