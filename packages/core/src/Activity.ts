@@ -111,7 +111,10 @@ export const listActivityEndpoint = Operation.endpoint(listActivity, () => ({
     ),
     /** Only requests of this API key, or of its ephemeral keys. Default: of all keys. */
     api_key_hash: Schema.optionalKey(KeyHash),
-    /** Only requests of this workspace. Default: of all workspaces of the organization. */
+    /**
+     * Only requests of this workspace, which may be deleted. Default: of all workspaces of the
+     * organization.
+     */
     workspace_id: Schema.optionalKey(WorkspaceId),
     /** `workspace`: each workspace has items of its own. Default: items are of all workspaces. */
     group_by: Schema.optionalKey(Schema.Literals(["workspace"])),
@@ -162,7 +165,10 @@ export interface ListOptions {
   readonly date?: string | undefined
   /** Only requests of this API key, or of its ephemeral keys. Default: of all keys. */
   readonly api_key_hash?: string | undefined
-  /** Only requests of this workspace. Default: of all workspaces of the organization. */
+  /**
+   * Only requests of this workspace, which may be deleted. Default: of all workspaces of the
+   * organization.
+   */
   readonly workspace_id?: string | undefined
   /** `workspace`: each workspace has items of its own. Default: items are of all workspaces. */
   readonly group_by?: "workspace" | undefined

@@ -176,7 +176,12 @@ const Name = Schema.String.check(Schema.isMinLength(1), isMaxCharacters(256))
 export const listGenerationsEndpoint = Operation.endpoint(listGenerations, () => ({
   query: {
     ...Page,
-    /** Only requests of this workspace. Default: of all workspaces of the organization. */
+    /** The `next` of the page before. Default: the page starts with the newest request. */
+    after: Page.after,
+    /**
+     * Only requests of this workspace, which may be deleted. Default: of all workspaces of the
+     * organization.
+     */
     workspace_id: Schema.optionalKey(WorkspaceId),
     /** Only requests of the API key with this hash. */
     key_hash: Schema.optionalKey(KeyHash),
@@ -227,11 +232,12 @@ export const listGenerationsEndpoint = Operation.endpoint(listGenerations, () =>
 }))
 
 /**
- * Selects entries of the request log. `after` is the `next` of the page before.
+ * Selects entries of the request log.
  *
  * @since 0.1.0
  */
 export interface ListOptions {
+  /** The `next` of the page before. Default: the page starts with the newest request. */
   readonly after?: string | undefined
   /** 1 to 1000. Default: 100. */
   readonly limit?: number | undefined
@@ -258,7 +264,8 @@ export const get = Effect.fnUntraced(function* (id: string) {
 })
 
 /**
- * Lists paid requests, newest first.
+ * Lists paid requests, newest first. A page may have fewer entries than `limit`, or none, although
+ * more follow: see {@link ListResponse}.
  *
  * @example
  * ```ts

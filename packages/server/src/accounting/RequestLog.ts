@@ -84,12 +84,20 @@ export const make = Effect.gen(function* () {
     const start = { reservedAt: to ?? Number.MAX_SAFE_INTEGER, id: "" }
     const cursor = after === undefined ? start : yield* placeOf(after)
     const place = cursor.reservedAt < start.reservedAt ? cursor : start
-    const seen = sql`SELECT * FROM usage_ledger
-      WHERE (reserved_at, id) < (${place.reservedAt}, ${place.id}) AND reserved_at >= ${from}
-      ORDER BY reserved_at DESC, id DESC LIMIT ${window}`
+    const isOlder = sql`(reserved_at, id) < (${place.reservedAt}, ${place.id})`
+    // Read first, so that entries that are written meanwhile do not move the end of the page.
+    const [row] = yield* sql`SELECT reserved_at, id FROM usage_ledger WHERE ${isOlder} AND reserved_at >= ${from}
+      ORDER BY reserved_at DESC, id DESC LIMIT 1 OFFSET ${window - 1}`
+    const end =
+      row === undefined ? undefined : { reservedAt: Dialect.int(row, "reserved_at"), id: Dialect.text(row, "id") }
+    const oldest = end ?? { reservedAt: from, id: "" }
     const equal = (column: string, value: string | number | undefined) =>
       value === undefined ? [] : [sql`${sql(column)} = ${value}`]
     const wanted = sql.and([
+      isOlder,
+      sql`(reserved_at, id) >= (${oldest.reservedAt}, ${oldest.id})`,
+      // Postgres estimates the size of a range of times, but not of a range of pairs.
+      sql`reserved_at BETWEEN ${oldest.reservedAt} AND ${place.reservedAt}`,
       ...equal("workspace_id", workspaceId),
       ...equal("key_hash", keyHash),
       ...equal("model", model),
@@ -98,13 +106,10 @@ export const make = Effect.gen(function* () {
       ...equal("error_status", errorStatus),
       ofOrganization(organizationId)
     ])
-    const rows = yield* sql`SELECT * FROM (${seen}) AS w WHERE ${wanted}
+    const rows = yield* sql`SELECT * FROM usage_ledger WHERE ${wanted}
       ORDER BY reserved_at DESC, id DESC LIMIT ${limit + 1}`
     const items = rows.slice(0, limit).map(usageRow)
-    if (rows.length > limit) return { items, next: items.at(-1)?.id }
-    const [last] = yield* sql`SELECT id, COUNT(*) OVER () AS seen FROM (${seen}) AS w ORDER BY reserved_at, id LIMIT 1`
-    const isLast = last === undefined || Dialect.int(last, "seen") < window
-    return { items, next: isLast ? undefined : Dialect.text(last, "id") }
+    return { items, next: rows.length > limit ? items.at(-1)?.id : end?.id }
   }, mapSqlError("RequestLog.list"))
 
   return RequestLog.of({

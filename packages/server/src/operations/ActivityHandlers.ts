@@ -33,7 +33,7 @@ const toItem = (sums: DaySums): WireActivity.Item => ({
 
 const make = Effect.gen(function* () {
   const activity = yield* Activity
-  const workspaceOf = yield* CallerWorkspace.make
+  const workspaceOf = yield* CallerWorkspace.makeRecorded
 
   const list = Effect.fnUntraced(function* ({
     api_key_hash,

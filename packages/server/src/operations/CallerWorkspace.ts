@@ -22,3 +22,17 @@ export const make = Effect.map(WorkspaceStore, (workspaces) =>
     )
   })
 )
+
+/**
+ * Finds a workspace of the organization of a management key, also a deleted one: what it has used
+ * remains. Fails with a 403 if the organization has no such workspace.
+ */
+export const makeRecorded = Effect.map(WorkspaceStore, (workspaces) =>
+  Effect.fnUntraced(function* (workspaceId: string) {
+    const { key } = yield* currentCaller
+    const workspace = yield* orUnavailable(workspaces.find(workspaceId.toLowerCase())).pipe(
+      Effect.catchTag("WorkspaceNotFound", () => Effect.fail(notAMember))
+    )
+    return workspace.organizationId === key.organizationId ? workspace : yield* notAMember
+  })
+)

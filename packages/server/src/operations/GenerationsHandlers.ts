@@ -11,6 +11,7 @@ import { RequestLog } from "../accounting/RequestLog.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import * as Paging from "../http/Paging.ts"
 import * as Timestamp from "../http/Timestamp.ts"
+import * as CallerWorkspace from "./CallerWorkspace.ts"
 
 const durationOf = ({ reservedAt, settledAt }: UsageRow): number => Math.max(0, settledAt - reservedAt)
 
@@ -111,39 +112,39 @@ const toGeneration = (row: UsageRow): Generations.Generation => {
 
 const missing = new NotFound({ error: { message: `${phrases[404]}: there is no such generation` } })
 
-const timeOf = (time: string | undefined): number | undefined => (time === undefined ? undefined : Date.parse(time))
+const make = Effect.gen(function* () {
+  const log = yield* RequestLog
+  const workspaceOf = yield* CallerWorkspace.makeRecorded
+
+  const get = Effect.fnUntraced(function* (id: string) {
+    const { key } = yield* currentCaller
+    const owner = key.isManagement ? { organizationId: key.organizationId } : { workspaceId: key.workspaceId }
+    const row = yield* orUnavailable(log.get(owner, id))
+    return row === undefined ? yield* missing : { data: toGeneration(row) }
+  })
+
+  const list = Effect.fnUntraced(function* (query: Generations.ListOptions) {
+    const { key } = yield* currentCaller
+    const filter = {
+      workspaceId: query.workspace_id === undefined ? undefined : (yield* workspaceOf(query.workspace_id)).id,
+      keyHash: query.key_hash,
+      model: query.model,
+      provider: query.provider,
+      status: query.status,
+      errorStatus: query.error_status,
+      from: query.from === undefined ? undefined : yield* Timestamp.toMillis("from", query.from),
+      to: query.to === undefined ? undefined : yield* Timestamp.toMillis("to", query.to)
+    }
+    const page = yield* Paging.known(orUnavailable(log.list(key.organizationId, filter, query)))
+    return { data: page.items.map(toEntry), has_more: page.next !== undefined, next: page.next ?? null }
+  })
+
+  return { get, list }
+})
 
 /** The `generations` group of the contract. */
 export const layer = HttpApiBuilder.group(GatewayApi, "generations", (handlers) =>
-  Effect.map(RequestLog, (log) =>
-    handlers
-      .handle(
-        "getGeneration",
-        Effect.fnUntraced(function* ({ query: { id } }) {
-          const { key } = yield* currentCaller
-          const owner = key.isManagement ? { organizationId: key.organizationId } : { workspaceId: key.workspaceId }
-          const row = yield* orUnavailable(log.get(owner, id))
-          return row === undefined ? yield* missing : { data: toGeneration(row) }
-        })
-      )
-      .handle(
-        "listGenerations",
-        Effect.fnUntraced(function* ({ query }) {
-          const { key } = yield* currentCaller
-          const filter = {
-            // UUIDs are case-insensitive.
-            workspaceId: query.workspace_id?.toLowerCase(),
-            keyHash: query.key_hash,
-            model: query.model,
-            provider: query.provider,
-            status: query.status,
-            errorStatus: query.error_status,
-            from: timeOf(query.from),
-            to: timeOf(query.to)
-          }
-          const page = yield* Paging.known(orUnavailable(log.list(key.organizationId, filter, query)))
-          return { data: page.items.map(toEntry), has_more: page.next !== undefined, next: page.next ?? null }
-        })
-      )
+  Effect.map(make, ({ get, list }) =>
+    handlers.handle("getGeneration", ({ query }) => get(query.id)).handle("listGenerations", ({ query }) => list(query))
   )
 )

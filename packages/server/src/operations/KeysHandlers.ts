@@ -7,7 +7,7 @@ import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import type { KeyRecord } from "@model-gateway/core/CurrentKey"
 import { Forbidden, NotFound, phrases } from "@model-gateway/core/GatewayError"
 import * as Keys from "@model-gateway/core/Keys"
-import { Clock, DateTime, Effect, Option, Redacted, Schema } from "effect"
+import { Clock, Effect, Redacted, Schema } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { HttpApiBuilder } from "effect/http-api"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -33,12 +33,7 @@ const invalidField = (path: string, message: string) => invalid([{ path, message
 /** Parses an expiry time. It must be in the future: creating an expired key is a mistake. */
 const expiryOf = Effect.fnUntraced(function* (expiresAt: string | null) {
   if (expiresAt === null) return null
-  const time = DateTime.make(expiresAt)
-  // JavaScript parses February 31 as March 3.
-  if (Option.isNone(time) || !DateTime.formatIso(time.value).startsWith(expiresAt.slice(0, 10))) {
-    return yield* invalidField("expires_at", "Expected a time that exists")
-  }
-  const millis = DateTime.toEpochMillis(time.value)
+  const millis = yield* Timestamp.toMillis("expires_at", expiresAt)
   if (millis <= (yield* Clock.currentTimeMillis))
     return yield* invalidField("expires_at", "Expected a time in the future")
   return millis

@@ -1,10 +1,15 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { Connection } from "effect/sql/SqlConnection"
 import { TestClock } from "effect/testing"
+import { DatabaseSync } from "node:sqlite"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
 import { Accounting } from "../../src/accounting/Accounting.ts"
 import * as RequestLog from "../../src/accounting/RequestLog.ts"
+import * as Migrations from "../../src/storage/sql/Migrations.ts"
 import { databases } from "../TestDatabases.ts"
+import { createSqlite, layerClient } from "../TestStorage.ts"
 import { micro, outcome, payerWith, reserve } from "./TestPayer.ts"
 
 describe.each(databases)("the request log on $name", ({ layer: stores }) => {
@@ -40,3 +45,51 @@ describe.each(databases)("the request log on $name", ({ layer: stores }) => {
     }).pipe(Effect.provide(layer))
   )
 })
+
+/**
+ * The entries of these numbers, in the order of their times. Each hundredth is for another model.
+ */
+const entries = (from: number, to: number) => `INSERT INTO usage_ledger
+  (id, key_hash, workspace_id, operation, model, provider, upstream_model, is_byok, is_late, reserved_micro, cost_micro, reserved_at, settled_at)
+  WITH RECURSIVE n(i) AS (SELECT ${from} UNION ALL SELECT i + 1 FROM n WHERE i < ${to})
+  SELECT 'gen-' || i, 'k', 'w', 'rerank', CASE i % 100 WHEN 0 THEN 'rare' ELSE 'common' END, 'p', 'm', 0, 0, 0, 0, i, i FROM n`
+
+it.effect("lists each entry once, also while other requests end", () =>
+  Effect.gen(function* () {
+    const filename = yield* createSqlite
+    let requests = 4200
+    const requestsEnd = Effect.acquireUseRelease(
+      Effect.sync(() => new DatabaseSync(filename)),
+      (db) => Effect.sync(() => db.exec(entries(requests + 1, (requests += 150)))),
+      (db) => Effect.sync(() => db.close())
+    )
+    let isBusy = false
+    const busy = (connection: Connection): Connection => ({
+      ...connection,
+      execute: (...args) => Effect.tap(connection.execute(...args), () => (isBusy ? requestsEnd : Effect.void))
+    })
+    const layer = RequestLog.layerSql.pipe(
+      Layer.provideMerge(Migrations.layer),
+      Layer.provideMerge(layerClient(filename, busy))
+    )
+    yield* Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const log = yield* RequestLog.RequestLog
+      yield* sql`INSERT INTO organizations (id, name, created_at) VALUES ('o', 'o', 0)`
+      yield* sql`INSERT INTO workspaces (id, organization_id, name, is_default, file_shape, balance_micro, reserved_micro, created_at, updated_at)
+        VALUES ('w', 'o', 'w', 1, 'native', 0, 0, 0, 0)`
+      yield* sql.unsafe(entries(1, requests))
+      isBusy = true
+      const listed: Array<string> = []
+      let after: string | undefined
+      do {
+        const page: RequestLog.LogPage = yield* log.list("o", { model: "rare" }, { after })
+        listed.push(...page.items.map(({ id }) => id))
+        after = page.next
+      } while (after !== undefined)
+      const earlier = Array.from({ length: 42 }, (_, n) => `gen-${100 * (42 - n)}`)
+      expect(listed.slice(-42)).toEqual(earlier)
+      expect(listed).toHaveLength(new Set(listed).size)
+    }).pipe(Effect.provide(layer))
+  })
+)

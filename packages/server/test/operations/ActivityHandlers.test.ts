@@ -5,6 +5,7 @@ import { Effect, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { EphemeralKeys } from "../../src/access/EphemeralKeys.ts"
 import { KeyStore } from "../../src/access/KeyStore.ts"
+import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
 import { dayMillis, startOfDay } from "../../src/internal/Periods.ts"
 import * as Timestamp from "../../src/http/Timestamp.ts"
 import { envelopeOf, issuePaths, post } from "../TestEnvelope.ts"
@@ -93,6 +94,21 @@ it.layer(gateway, { excludeTestServices: true })("the activity", (it) => {
       }
       expect((yield* activity()).map((item) => item.date)).toEqual([date, dayOf(1), dayOf(30)])
       expect(yield* activity(`?date=${dayOf(31)}`)).toMatchObject([{ date: dayOf(31), requests: 1, usage: 0.000002 }])
+    })
+  )
+
+  it.effect("is still that of a workspace after its deletion, as are its requests", () =>
+    Effect.gen(function* () {
+      const { ask, managementKey: key, workspace } = yield* TestGateway
+      const workspaces = yield* WorkspaceStore
+      const sql = yield* SqlClient
+      const { id } = yield* workspaces.create(workspace.organizationId, { name: "w", slug: "deleted" })
+      yield* sql`INSERT INTO usage_ledger (id, key_hash, workspace_id, operation, model, provider, upstream_model, is_byok, is_late, reserved_micro, cost_micro, reserved_at, settled_at)
+        VALUES ('of-deleted', 'k', ${id}, 'rerank', 'm', 'p', 'm', 0, 0, 2, 2, 0, 0)`
+      yield* workspaces.remove(workspace.organizationId, id)
+      expect(yield* activity(`?workspace_id=${id}&date=1970-01-01`)).toMatchObject([{ requests: 1 }])
+      const requests = yield* ask(`/api/v1/generations?workspace_id=${id}`, { key })
+      expect([requests.status, requests.text]).toEqual([200, expect.stringContaining('"of-deleted"')])
     })
   )
 

@@ -120,12 +120,16 @@ it.layer(gateway, { excludeTestServices: true })("the request log", (it) => {
         ["?limit=0", "limit"],
         ["?status=done", "status"],
         ["?error_status=200", "error_status"],
-        ["?from=yesterday", "from"]
+        ["?from=yesterday", "from"],
+        ["?from=2026-13-01T00:00:00Z", "from"],
+        ["?to=2026-02-30T00:00:00Z", "to"]
       ] as const) {
         const answer = yield* ask(`/api/v1/generations${query}`, { key })
         expect([query, answer.status, issuePaths(answer)]).toEqual([query, 400, [field]])
       }
       expect((yield* ask("/api/v1/generations")).status).toBe(403)
+      const foreign = yield* ask("/api/v1/generations?workspace_id=7d9d1f9e-3a55-4f0c-9a35-0e4d1b9f6a10", { key })
+      expect([foreign.status, envelopeOf(foreign).error.code]).toEqual([403, 403])
     })
   )
 
