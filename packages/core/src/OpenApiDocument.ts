@@ -48,8 +48,8 @@ Every error has the same envelope, with the status in \`error.code\`. Every resp
 const bearer: Node = {
   type: "http",
   scheme: "bearer",
-  bearerFormat: "mg_sk_… | mg_mk_… | mg_ek_…",
-  description: "An API key."
+  bearerFormat: "API key",
+  description: "An API key: `mg_sk_…`, `mg_mk_…` or `mg_ek_…`."
 }
 
 const options: OpenApi.FromApiOptions = { referencePolicy: Components.referencePolicy }

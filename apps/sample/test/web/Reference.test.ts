@@ -1,6 +1,7 @@
 // The API reference at /docs: readable by everybody, complete without a network, and able to try a
 // call.
 import { describe, expect, it } from "vitest"
+import { dial } from "../../src/Tones.ts"
 import { findings, loadAxe } from "./support/Axe.ts"
 import { fixture, hasBrowser } from "./support/Fixture.ts"
 
@@ -32,14 +33,30 @@ describe.runIf(hasBrowser)("the API reference", () => {
     }
   )
 
-  it("tries a call with a key that stays in the page", async () => {
+  it("tries calls with a key that stays in the page", async () => {
     const { page } = await visit({ viewport: { width: 1440, height: 900 } })
     await page.goto(gateway().origin + "/docs#?route=auth")
     await page.locator("input.api-key-input").fill(gateway().apiKey)
     await page.getByRole("button", { name: "Set" }).click()
     await page.goto(gateway().origin + "/docs#?route=get-/key")
-    await page.getByRole("button", { name: "Execute" }).click()
+    const execute = page.getByRole("button", { name: "Execute" })
+    await execute.click()
     await page.getByText('"is_management_key"').first().waitFor()
+    // The pointer is still on the button.
+    const { back, text } = await execute.evaluate((button) => {
+      const { backgroundColor, color } = getComputedStyle(button)
+      return { back: backgroundColor, text: color }
+    })
+    expect(text).not.toBe(back)
+    await page.goto(gateway().origin + "/docs#?route=post-/audio/transcriptions")
+    await page.locator("select").filter({ hasText: "multipart" }).selectOption("multipart/form-data")
+    await page.getByRole("button", { name: "Form" }).click()
+    await page
+      .locator("input[type=file]")
+      .setInputFiles({ name: "dial.wav", mimeType: "audio/wav", buffer: Buffer.from(dial("12")) })
+    await page.locator("input[data-pname=model]").fill("sandbox/tones")
+    await execute.click()
+    await page.getByText('"text": "12"').first().waitFor()
     const kept = () => page.evaluate(() => JSON.stringify([localStorage, sessionStorage, document.cookie]))
     expect(await kept()).not.toContain(gateway().apiKey)
   })

@@ -99,6 +99,9 @@ openapi-explorer {
   --font-regular: system-ui, sans-serif; --font-mono: ui-monospace, "DejaVu Sans Mono", monospace;
   --font-size-regular: 16px; --font-size-small: 14px; --font-size-mono: 14px; --border-radius: 6px;
 }
+/* The element gives these the color of their background when they are pointed at. */
+openapi-explorer::part(btn-try):is(:hover, :focus-visible):enabled,
+openapi-explorer::part(btn-fill--resp):is(:hover, :focus-visible):enabled { color: var(--primary-btn-text-color); }
 /* On phones the element hides the descriptions of fields. */
 @media (max-width: 575px) {
   openapi-explorer::part(schema-key) { width: 36%; } openapi-explorer::part(schema-type) { width: 18%; }
