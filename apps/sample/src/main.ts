@@ -14,6 +14,7 @@ import { ManagementGateway, program, succeeded } from "./Program.ts"
 import * as Settings from "./Settings.ts"
 import * as FileVideoStore from "./terminal/FileVideoStore.ts"
 import * as Presenter from "./terminal/Presenter.ts"
+import { wireNames } from "./WireWords.ts"
 
 /** Everything has been said by then; only the exit code is left. */
 class StepsFailed extends Data.TaggedError("StepsFailed") {
@@ -66,7 +67,8 @@ const layer = (settings: Settings.Settings) => {
     NodeGateway.layer({
       baseUrl: settings.baseUrl,
       credential: Option.getOrElse(key, () => Effect.fail(new NoKey())),
-      workspaceId: Option.getOrUndefined(settings.workspaceId)
+      workspaceId: Option.getOrUndefined(settings.workspaceId),
+      wireNames
     })
   return Layer.mergeAll(
     client(settings.apiKey),

@@ -49,6 +49,27 @@ describe("the executable", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
+  it.live("works with a gateway that has the words of OpenRouter's clients", () =>
+    Effect.gen(function* () {
+      const { baseUrl } = yield* listen({
+        ...Fake.wellBehaved,
+        "POST /files": Fake.ok({
+          _shape: "openrouter",
+          id: "file_1",
+          type: "file",
+          filename: "hello.txt",
+          mime_type: "text/plain",
+          size_bytes: 65,
+          created_at: "2026-11-20T22:30:00.000Z",
+          downloadable: true
+        }),
+        "DELETE /files/file_1": Fake.ok({ _shape: "openrouter", id: "file_1", type: "file_deleted" })
+      })
+      const run = yield* start(sample, [], { cwd: yield* folderFor(baseUrl) })
+      assert.strictEqual(yield* run.exit, 0, run.output())
+    }).pipe(Effect.provide(NodeServices.layer))
+  )
+
   it.live("without a management key says so, runs the rest, and exits with 1", () =>
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem

@@ -1,22 +1,14 @@
 /** The composition for a browser: the same program, and what it does not know of where it runs. */
 import { BrowserGateway } from "@model-gateway/browser"
-import { Gateway, RetryPolicy, WireNames } from "@model-gateway/core"
+import { Gateway, RetryPolicy } from "@model-gateway/core"
 import { Effect, Layer, ManagedRuntime } from "effect"
 import { ManagementGateway } from "../Program.ts"
+import { wireNames } from "../WireWords.ts"
 import * as BlobVideoStore from "./BlobVideoStore.ts"
 import * as Session from "./Session.ts"
 
 /** Somebody waits and looks on: give up sooner than a server would. */
 const retryPolicy = RetryPolicy.make({ maxRetries: 2, deadline: "2 minutes", maxRetryAfter: "3 seconds" })
-
-/**
- * Sends the neutral words, which every gateway accepts, and reads those of both presets: the page
- * does not know the setting of the gateway that serves it.
- */
-const wireNames: WireNames.WireNames = {
-  ...WireNames.openrouter,
-  toWire: { ...WireNames.openrouter.toWire, request: (_, request) => request }
-}
 
 /** By the short-lived key. */
 const ordinary = Layer.unwrap(
