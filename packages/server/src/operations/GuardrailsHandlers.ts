@@ -44,6 +44,20 @@ const toWire = (guardrail: Guardrail): Guardrails.Guardrail => ({
   updated_at: Timestamp.fromMillis(guardrail.updatedAt)
 })
 
+/** The fields that creation and change have in common. Absent fields are undefined. */
+const settingsOf = Effect.fnUntraced(function* (request: typeof Guardrails.UpdateRequest.Type) {
+  const { limit_usd: limit } = request
+  return {
+    description: request.description,
+    limit: limit === undefined ? undefined : yield* CreditAmount.fromWireOrNull("limit_usd", limit),
+    limitReset: request.reset_interval,
+    allowedModels: request.allowed_models,
+    ignoredModels: request.ignored_models,
+    allowedProviders: request.allowed_providers,
+    ignoredProviders: request.ignored_providers
+  }
+})
+
 const missing = new NotFound({ error: { message: `${phrases[404]}: there is no such guardrail` } })
 
 const found = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
@@ -68,13 +82,7 @@ const make = Effect.gen(function* () {
         organizationId: workspace.organizationId,
         workspaceId: workspace.id,
         name: request.name,
-        description: request.description,
-        limit: yield* CreditAmount.fromWireOrNull("limit_usd", request.limit_usd ?? null),
-        limitReset: request.reset_interval,
-        allowedModels: request.allowed_models,
-        ignoredModels: request.ignored_models,
-        allowedProviders: request.allowed_providers,
-        ignoredProviders: request.ignored_providers
+        ...(yield* settingsOf(request))
       })
     )
     return { data: toWire(guardrail) }
@@ -97,16 +105,7 @@ const make = Effect.gen(function* () {
   const update = Effect.fnUntraced(function* (id: string, request: typeof Guardrails.UpdateRequest.Type) {
     const change = {
       ...(request.name === undefined ? {} : { name: request.name }),
-      description: request.description,
-      limit:
-        request.limit_usd === undefined
-          ? undefined
-          : yield* CreditAmount.fromWireOrNull("limit_usd", request.limit_usd),
-      limitReset: request.reset_interval,
-      allowedModels: request.allowed_models,
-      ignoredModels: request.ignored_models,
-      allowedProviders: request.allowed_providers,
-      ignoredProviders: request.ignored_providers
+      ...(yield* settingsOf(request))
     }
     return { data: toWire(yield* found(guardrails.update(yield* organization, id, change))) }
   })
