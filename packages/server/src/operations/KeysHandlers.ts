@@ -46,15 +46,15 @@ const missing = () => new NotFound({ error: { message: `${phrases[404]}: there i
 /** Default and longest lifetime of an ephemeral key, in seconds. */
 const longestLife = 900
 
-const cannotDescend = new Forbidden({
+const cannotCreate = new Forbidden({
   error: {
-    message: `${phrases[403]}: an ephemeral key cannot make another; ask for one with the key that it was made from`
+    message: `${phrases[403]}: an ephemeral key cannot create another. Use its parent key.`
   }
 })
 
-const follows = invalid(
+const cannotChange = invalid(
   [{ path: "hash", message: "Expected the hash of a key that is not ephemeral" }],
-  "an ephemeral key follows the key that it was made from; change that key, or delete this one"
+  "an ephemeral key has the properties of its parent. Change the parent, or delete the ephemeral key."
 )
 
 const descendantToWire = ({ ephemeral, parent }: Descendant, record: KeyRecord): Keys.Key => ({
@@ -152,7 +152,7 @@ const make = Effect.gen(function* () {
 
   /** The caller's key. Fails with a 403 if it is an ephemeral key. */
   const ownKey = Effect.flatMap(currentCaller, ({ ephemeral, key }) =>
-    ephemeral === null ? Effect.succeed(key) : Effect.fail(cannotDescend)
+    ephemeral === null ? Effect.succeed(key) : Effect.fail(cannotCreate)
   )
 
   const createEphemeral = Effect.fnUntraced(function* (key: Key, request: typeof Keys.EphemeralRequest.Type | null) {
@@ -204,7 +204,7 @@ const make = Effect.gen(function* () {
 
   const update = Effect.fnUntraced(function* (hash: string, request: typeof Keys.UpdateRequest.Type) {
     const { organizationId } = (yield* currentCaller).key
-    if ((yield* orUnavailable(ephemerals.get(organizationId, hash))) !== null) return yield* follows
+    if ((yield* orUnavailable(ephemerals.get(organizationId, hash))) !== null) return yield* cannotChange
     const change = {
       name: request.name,
       disabled: request.disabled,

@@ -82,7 +82,7 @@ it.layer(layer(), { excludeTestServices: true })("POST /keys/ephemeral", (it) =>
       const child = yield* post(path, {}, { key: ephemeral })
       expect([child.status, envelopeOf(child).error.message]).toEqual([
         403,
-        "insufficient permissions: an ephemeral key cannot make another; ask for one with the key that it was made from"
+        "insufficient permissions: an ephemeral key cannot create another. Use its parent key."
       ])
       const stranger = yield* post(path, {}, { key: null })
       expect(stranger.status).toBe(401)
