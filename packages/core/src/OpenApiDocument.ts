@@ -37,8 +37,8 @@ workspaces and destinations, and cannot spend. Ephemeral keys (\`mg_ek_…\`) li
 keys and spend from their parent's budget. A missing, malformed or unknown key is a 401, and a key of the wrong kind a 403.
 
 The examples read two environment variables: \`MODEL_GATEWAY_BASE_URL\`, such as \`http://127.0.0.1:8787/api/v1\`, and
-\`MODEL_GATEWAY_API_KEY\`, a key of the kind that the operation requires. Replace the identifiers by your own, and the models
-by those that \`GET /models\` lists.
+\`MODEL_GATEWAY_API_KEY\`, a key of the kind that the operation requires. Replace their identifiers with your own.
+\`GET /models\` lists all models.
 
 Every error has the same envelope, with the status in \`error.code\`. Every response has an \`x-request-id\`.`.replace(
     /(?<!\n)\n(?!\n)/g,
