@@ -22,7 +22,7 @@ export const order = [
   "guardrail"
 ] as const satisfies ReadonlyArray<Step>
 
-/** ` a day`: how often a limit begins anew. */
+/** ` a day`: how often a limit resets. */
 export const period = (reset: CurrentKey.LimitReset | null): string =>
   reset === null ? "" : { daily: " a day", weekly: " a week", monthly: " a month" }[reset]
 
