@@ -4,15 +4,14 @@
  */
 import type * as CohereRerank from "@model-gateway/core/CohereRerank"
 import type { BadRequest, Issue } from "@model-gateway/core/GatewayError"
-import type * as Rerank from "@model-gateway/core/Rerank"
-import { Effect } from "effect"
+import * as Rerank from "@model-gateway/core/Rerank"
+import { Effect, Schema } from "effect"
 import { invalid } from "../http/Issues.ts"
 import type { ModelCatalogue } from "../routing/ModelCatalogue.ts"
 
 type RerankRequest = typeof Rerank.Request.Type
 
-/** The longest document of a rerank, in bytes of UTF-8. */
-const maxDocument = 1_048_576
+const isDocument = Schema.is(Rerank.Document)
 
 /** Clients of Cohere name its models without a provider. */
 const modelOf = (catalogue: ModelCatalogue["Service"], model: string): string => {
@@ -34,7 +33,7 @@ export const toRequest = (
 
 const problemOf = (text: string, fields: ReadonlyArray<string>): string | undefined => {
   if (text === "") return `Expected a text in one of the ranked fields: ${fields.join(", ")}`
-  return Buffer.byteLength(text) > maxDocument ? "Expected ranked fields of at most 1 MiB of UTF-8 together" : undefined
+  return isDocument(text) ? undefined : "Expected ranked fields of at most 1 MiB of UTF-8 together"
 }
 
 /** A request in version 1. Fails if a document has none of the ranked fields. */
