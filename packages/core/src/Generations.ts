@@ -13,10 +13,18 @@ import { Decimal, KeyHash, Page, Timestamp, WorkspaceId } from "./Identifiers.ts
 import { call } from "./internal/call.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
 import { managementErrors } from "./internal/errorSets.ts"
-import { Attempt, type Generation, getGeneration, orNull, Status } from "./internal/generation.ts"
+import { Attempt, type Generation, getGeneration, neutral, orNull, Status } from "./internal/generation.ts"
 import * as Operation from "./Operation.ts"
 
-export { Attempt, Generation, getGeneration, ProviderResponse, Response, Status } from "./internal/generation.ts"
+export {
+  Attempt,
+  Generation,
+  getGeneration,
+  neutral,
+  ProviderResponse,
+  Response,
+  Status
+} from "./internal/generation.ts"
 
 /**
  * An entry of the request log.
@@ -101,39 +109,16 @@ const exampleGeneration = (): typeof Generation.Encoded => ({
   latency: 191,
   generation_time: 184,
   cancelled: false,
-  finish_reason: null,
   tokens_prompt: 23,
   tokens_completion: null,
   native_tokens_prompt: 23,
   native_tokens_completion: null,
   workspace_id: "6b1f3c1e-3b0a-4c55-9f0e-2d5a7c9e1b11",
-  data_region: "global",
-  origin: "",
-  streamed: false,
-  app_id: null,
-  cache_discount: null,
-  external_user: null,
-  http_referer: null,
-  moderation_latency: null,
-  native_finish_reason: null,
-  native_tokens_cached: null,
-  native_tokens_completion_images: null,
-  native_tokens_reasoning: null,
-  num_fetches: null,
-  num_input_audio_prompt: null,
-  num_media_completion: null,
-  num_media_prompt: null,
-  num_search_results: null,
-  preset_id: null,
-  router: null,
-  service_tier: null,
-  upstream_id: null,
   upstream_inference_cost: null,
-  user_agent: null,
-  web_search_engine: null,
   status: "completed",
   error_status: null,
-  attempts: [exampleAttempt()]
+  attempts: [exampleAttempt()],
+  ...neutral
 })
 
 /**

@@ -177,6 +177,39 @@ export const Generation = Schema.Struct({
 export type Generation = { [Field in keyof typeof Generation.Type]: (typeof Generation.Type)[Field] }
 
 /**
+ * The fields of a {@link Generation} that make no sense here. They have the same value for every
+ * request.
+ *
+ * @since 0.1.0
+ */
+export const neutral = {
+  data_region: "global",
+  origin: "",
+  streamed: false,
+  app_id: null,
+  cache_discount: null,
+  external_user: null,
+  finish_reason: null,
+  http_referer: null,
+  moderation_latency: null,
+  native_finish_reason: null,
+  native_tokens_cached: null,
+  native_tokens_completion_images: null,
+  native_tokens_reasoning: null,
+  num_fetches: null,
+  num_input_audio_prompt: null,
+  num_media_completion: null,
+  num_media_prompt: null,
+  num_search_results: null,
+  preset_id: null,
+  router: null,
+  service_tier: null,
+  upstream_id: null,
+  user_agent: null,
+  web_search_engine: null
+} as const satisfies Partial<Generation>
+
+/**
  * One entry of the request log.
  *
  * @since 0.1.0

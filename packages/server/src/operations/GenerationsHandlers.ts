@@ -1,5 +1,5 @@
 /** GET `/generation` and GET `/generations`. */
-import type * as Generations from "@model-gateway/core/Generations"
+import * as Generations from "@model-gateway/core/Generations"
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import { NotFound, phrases } from "@model-gateway/core/GatewayError"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
@@ -39,34 +39,6 @@ const toEntry = (row: UsageRow): Generations.Entry => ({
   attempts: row.attempts.map(toAttempt)
 })
 
-/** Fields of the public API that have no meaning here. */
-const neutral = {
-  data_region: "global",
-  origin: "",
-  streamed: false,
-  app_id: null,
-  cache_discount: null,
-  external_user: null,
-  finish_reason: null,
-  http_referer: null,
-  moderation_latency: null,
-  native_finish_reason: null,
-  native_tokens_cached: null,
-  native_tokens_completion_images: null,
-  native_tokens_reasoning: null,
-  num_fetches: null,
-  num_input_audio_prompt: null,
-  num_media_completion: null,
-  num_media_prompt: null,
-  num_search_results: null,
-  preset_id: null,
-  router: null,
-  service_tier: null,
-  upstream_id: null,
-  user_agent: null,
-  web_search_engine: null
-} as const
-
 const apiTypes: Readonly<Record<string, string>> = { rerank: "rerank", transcription: "stt", video: "video" }
 
 const millis = (seconds: number): number => Math.round(seconds * 1000)
@@ -78,7 +50,6 @@ const toGeneration = (row: UsageRow): Generations.Generation => {
   const cost = MicroCredits.toCredits(row.cost)
   const prompt = input_tokens ?? total_tokens ?? null
   return {
-    ...neutral,
     id: row.id,
     api_type: apiTypes[row.operation] ?? null,
     created_at: Timestamp.fromMillis(row.reservedAt),
@@ -106,7 +77,8 @@ const toGeneration = (row: UsageRow): Generations.Generation => {
     workspace_id: row.workspaceId,
     status: row.status,
     error_status: row.errorStatus,
-    attempts: attempts.map(toAttempt)
+    attempts: attempts.map(toAttempt),
+    ...Generations.neutral
   }
 }
 

@@ -3,7 +3,7 @@ import type * as Activity from "@model-gateway/core/Activity"
 import type * as Byok from "@model-gateway/core/Byok"
 import type * as Credits from "@model-gateway/core/Credits"
 import type * as Destinations from "@model-gateway/core/Destinations"
-import type * as Generations from "@model-gateway/core/Generations"
+import * as Generations from "@model-gateway/core/Generations"
 import * as Guardrails from "@model-gateway/core/Guardrails"
 import type * as Keys from "@model-gateway/core/Keys"
 import type * as ModelEndpoints from "@model-gateway/core/ModelEndpoints"
@@ -541,39 +541,16 @@ export const generation: Generations.Generation = {
   latency: 238,
   generation_time: 204,
   cancelled: false,
-  finish_reason: null,
   tokens_prompt: null,
   tokens_completion: null,
   native_tokens_prompt: null,
   native_tokens_completion: null,
   workspace_id: workspaceId,
-  data_region: "global",
-  origin: "",
-  streamed: false,
-  app_id: null,
-  cache_discount: null,
-  external_user: null,
-  http_referer: null,
-  moderation_latency: null,
-  native_finish_reason: null,
-  native_tokens_cached: null,
-  native_tokens_completion_images: null,
-  native_tokens_reasoning: null,
-  num_fetches: null,
-  num_input_audio_prompt: null,
-  num_media_completion: null,
-  num_media_prompt: null,
-  num_search_results: null,
-  preset_id: null,
-  router: null,
-  service_tier: null,
-  upstream_id: null,
   upstream_inference_cost: null,
-  user_agent: null,
-  web_search_engine: null,
   status: "completed",
   error_status: null,
-  attempts
+  attempts,
+  ...Generations.neutral
 }
 
 /** @since 0.1.0 */
