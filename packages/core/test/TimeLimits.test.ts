@@ -1,4 +1,4 @@
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect, it, vi } from "@effect/vitest"
 import { Gateway, RetryPolicy, UploadMonitor } from "@model-gateway/core"
 import { type Duration, Effect, Fiber, Redacted, Schedule, Stream } from "effect"
 import { TestClock } from "effect/testing"
@@ -113,9 +113,18 @@ describe("the time limit of an attempt", () => {
   })
 
   it.live("holds on the clock of the machine, and leaves no timer behind", () => {
-    const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length
+    const started = vi.spyOn(globalThis, "setTimeout")
+    const stopped = vi.spyOn(globalThis, "clearTimeout")
+    const limited = policy({ attemptTimeout: "12345 millis" })
+    /** Of each timer of this limit, whether it was stopped. Test files share other timers. */
+    const timers = () =>
+      started.mock.calls.flatMap(([, delay = 0], at) =>
+        delay > 11_000 && delay <= 12_345
+          ? [stopped.mock.calls.some(([timer]) => timer === started.mock.results[at]?.value)]
+          : []
+      )
     return Effect.gen(function* () {
-      const before = timers()
+      yield* Effect.addFinalizer(() => Effect.sync(() => [started, stopped].forEach((spy) => spy.mockRestore())))
       const silent = Stub.make(() => Effect.never)
       const startedAt = performance.now()
       const error = yield* Effect.flip(Effect.flatMap(gateway, (client) => client.currentKey)).pipe(
@@ -132,16 +141,15 @@ describe("the time limit of an attempt", () => {
         )
       )
       const rerank = Effect.flatMap(gateway, (client) => client.rerank({ model: "m", query: "q", documents: ["d"] }))
-      yield* rerank.pipe(quick.run(), policy({}))
+      yield* rerank.pipe(quick.run(), limited)
+      expect(timers()).toEqual([true])
       const interrupted = yield* Effect.forkChild(
-        Effect.flatMap(gateway, (client) => client.currentKey).pipe(silent.run(), policy({}))
+        Effect.flatMap(gateway, (client) => client.currentKey).pipe(silent.run(), limited)
       )
-      yield* Effect.sleep(1)
-      expect(timers()).toBeGreaterThan(before)
+      while (timers().length < 2) yield* Effect.yieldNow
+      expect(timers()).toEqual([true, false])
       yield* Fiber.interrupt(interrupted)
-      // The test runner has timers of its own, which soon end.
-      for (let tries = 0; timers() > before && tries < 50; tries++) yield* Effect.sleep(20)
-      expect(timers()).toBeLessThanOrEqual(before)
+      expect(timers()).toEqual([true, true])
     })
   })
 })

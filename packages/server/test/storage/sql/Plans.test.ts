@@ -252,6 +252,8 @@ const plans = (folder: string, texts: ReadonlySet<string>) => {
 it.live("every statement uses a key or an index, and every index is used", () =>
   Effect.gen(function* () {
     const prepared = vi.spyOn(DatabaseSync.prototype, "prepare")
+    // Test files share the prototype.
+    yield* Effect.addFinalizer(() => Effect.sync(() => prepared.mockRestore()))
     yield* Effect.gen(function* () {
       yield* spending
       yield* files
