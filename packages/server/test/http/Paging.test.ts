@@ -39,6 +39,7 @@ const inPages = Effect.fnUntraced(function* (path: string) {
   const all: Array<string | undefined> = []
   for (;;) {
     const page = yield* names(`${path}limit=3&offset=${all.length}`)
+    expect(page.items).not.toEqual([])
     all.push(...page.items)
     if (!page.hasMore) return all
     expect(page.items.length).toBe(3)
@@ -124,5 +125,22 @@ it.live("the pages of every list make up the whole list, and an item of another 
       }
     }
     expect(yield* inPages(`/api/v1/keys?workspace_id=${other.id}&`)).toEqual([elsewhere.key.hash])
+  }).pipe(Effect.provide(layer()))
+)
+
+it.live("a counted list has 50 items unless `limit` is set, and 100 at most", () =>
+  Effect.gen(function* () {
+    const { workspace } = yield* TestGateway
+    const guardrails = yield* GuardrailStore
+    const { organizationId } = workspace
+    yield* Effect.forEach(Array.from({ length: 101 }), () => guardrails.create({ organizationId, name: "g" }))
+    for (const [query, length] of [
+      ["", 50],
+      ["?limit=100", 100],
+      ["?limit=100&offset=100", 1]
+    ] as const) {
+      const { items, total } = yield* countedNames(`/api/v1/guardrails${query}`)
+      expect([query, items.length, total]).toEqual([query, length, 101])
+    }
   }).pipe(Effect.provide(layer()))
 )

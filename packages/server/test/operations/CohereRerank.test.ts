@@ -328,6 +328,9 @@ it.layer(gateway(tolerant), { excludeTestServices: true })("POST /v2/rerank and 
       expect(meta).toEqual({ api_version: { version: "1" }, billed_units: { search_units: 1 } })
       yield* post(v1, { ...request, rank_fields: Array.from({ length: 64 }, () => "title") })
       expect(JSON.parse(state.requests.at(-1)?.text ?? "")).toMatchObject({ documents: ["Coffee", "Tea", "black tea"] })
+      // Joined by a line break, these have 1 MiB.
+      const longest = { a: "x".repeat(600_000), b: "y".repeat(1_048_576 - 600_001) }
+      expect((yield* post(v1, { ...asCohere, documents: [longest], rank_fields: ["a", "b"] })).status).toBe(200)
       const short = decodeV1((yield* post(v1, { ...asCohere, documents: [{ text: "tea" }] })).text)
       expect(short.results).toEqual([{ index: 0, relevance_score: short.results[0]?.relevance_score }])
     })
@@ -354,7 +357,7 @@ it.layer(gateway(tolerant), { excludeTestServices: true })("POST /v2/rerank and 
       expect(decodeMessage(chunks.text).message).toContain("no model takes a limit of chunks")
       const none = yield* post(v1, { ...asCohere, rank_fields: [] }, { key })
       expect(decodeMessage(none.text).message).toContain("rank_fields: Expected at least 1 item")
-      const fields = { a: "x".repeat(600_000), b: "y".repeat(600_000) }
+      const fields = { a: "x".repeat(600_000), b: "y".repeat(1_048_576 - 600_000) }
       const joined = yield* post(v1, { ...asCohere, documents: [fields], rank_fields: ["a", "b"] }, { key })
       expect([joined.status, issuePaths(joined)]).toEqual([400, ["documents.0"]])
       expect(yield* charges).toEqual([])

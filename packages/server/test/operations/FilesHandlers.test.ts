@@ -473,10 +473,10 @@ layer(gateway, { excludeTestServices: true })("files over HTTP", (it) => {
         return yield* decodeList((yield* ask(`/api/v1/files${query}`, { key })).text)
       })
       const first = yield* list("?limit=2")
-      expect(first).toMatchObject({ has_more: true, first_id: ids[0], last_id: ids[1] })
+      expect(first).toMatchObject({ has_more: true, first_id: ids[0], last_id: ids[1], cursor: ids[1] })
       const second = yield* list(`?limit=2&after=${first.last_id}`)
       expect(second.data.map(({ id }) => id)).toEqual([ids[2]])
-      expect(second.has_more).toBe(false)
+      expect(second).toMatchObject({ has_more: false, cursor: null })
       expect(yield* list(`?after=${ids[2]}`)).toMatchObject({ data: [], first_id: null, last_id: null })
       for (const query of ["?limit=0", "?limit=1001", "?limit=x", "?after=nonsense"]) {
         yield* refused(400, yield* ask(`/api/v1/files${query}`, { key }))

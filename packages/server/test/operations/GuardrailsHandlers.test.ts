@@ -2,8 +2,9 @@ import { AssignmentList, AssignResponse, ListResponse, Response } from "@model-g
 import { CreateResponse } from "@model-gateway/core/Keys"
 import { Response as WorkspaceResponse } from "@model-gateway/core/Workspaces"
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Schema } from "effect"
+import { Effect, Redacted, Schema } from "effect"
 import * as KeyFormat from "../../src/access/KeyFormat.ts"
+import { KeyStore } from "../../src/access/KeyStore.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
 import { layer, TestGateway } from "../TestGateway.ts"
 import { envelopeOf, issuePaths, post } from "../TestEnvelope.ts"
@@ -74,6 +75,23 @@ it.layer(layer(), { excludeTestServices: true })("/guardrails", (it) => {
       ])
       const removed = yield* post(`${path}/${first}/assignments/keys/remove`, { key_hashes: [a, b] }, { key })
       expect(JSON.parse(removed.text)).toEqual({ unassigned_count: 1 })
+    })
+  )
+
+  it.effect("says who assigned a key, and when", () =>
+    Effect.gen(function* () {
+      const { ask, managementKey, workspace } = yield* TestGateway
+      const user = { organizationId: workspace.organizationId, workspaceId: workspace.id, creatorUserId: "user_7" }
+      const { plain } = yield* (yield* KeyStore).create({ ...user, name: "of a user", isManagement: true })
+      const [id, hash] = [yield* make("dated"), yield* makeKey("dated")]
+      const before = Date.now()
+      yield* post(`${path}/${id}/assignments/keys`, { key_hashes: [hash] }, { key: Redacted.value(plain) })
+      const after = Date.now()
+      const held = yield* ask(`${path}/${id}/assignments/keys`, { key: managementKey })
+      const [assignment] = Schema.decodeUnknownSync(Schema.fromJsonString(AssignmentList))(held.text).data
+      expect(assignment?.assigned_by).toBe("user_7")
+      const at = Date.parse(assignment?.created_at ?? "")
+      expect([at >= before, at <= after]).toEqual([true, true])
     })
   )
 

@@ -110,6 +110,20 @@ describe("a file at a provider", () => {
     )
   )
 
+  it.live("is named by an error in the words on the wire", () =>
+    testing(
+      ({ a }) =>
+        Effect.gen(function* () {
+          yield* store("openai")
+          a.next({ status: 500, body: {} })
+          const { ask } = yield* TestGateway
+          const { status, text } = yield* ask("/api/v1/files/file-1?provider=openai", { method: "DELETE" })
+          expect([status, JSON.parse(text)]).toMatchObject([502, { error: { metadata: { provider: "openai" } } }])
+        }),
+      { wireNames: "openrouter" }
+    )
+  )
+
   it.live("has errors of the operation's set, which show no key", () =>
     testing(({ a }) =>
       Effect.gen(function* () {

@@ -90,6 +90,10 @@ describe("a caller's own provider key", () => {
       expect(calls).toEqual(["a own-a"])
       expect(yield* balance).toEqual(before)
       expect(yield* record).toMatchObject({ usage: 0, byok_usage: 0.001, byok_usage_daily: 0.001 })
+      const { ask, managementKey } = yield* TestGateway
+      expect(JSON.parse((yield* ask("/api/v1/activity", { key: managementKey })).text)).toMatchObject({
+        data: [{ requests: 1, usage: 0, byok_usage_inference: 0.001 }]
+      })
       expect(yield* TestLedger.usageOf()).toMatchObject([{ isByok: true, cost: 1000, provider: "a" }])
       const [event] = yield* (yield* Outbox).read(0, 10)
       expect(event?.event).toMatchObject({ is_byok: true, cost_micro: 1000 })
