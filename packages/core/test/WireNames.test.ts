@@ -108,6 +108,23 @@ describe("the words of a configuration", () => {
   )
 })
 
+describe("the words of a body or a header", () => {
+  it("are translated where they stand, and nowhere else", () => {
+    const { fromWire, toWire } = wireNames
+    const file = { _shape: "native", filename: "native", service_metadata: "native", extra: { _shape: "native" } }
+    expect(toWire.body("/files", { data: [file], _shape: "compat_a" })).toEqual({
+      data: [{ ...file, _shape: "openrouter" }],
+      _shape: "openai"
+    })
+    expect(toWire.body("/rerank", { query: "native", service_metadata: 1 })).toEqual({
+      query: "native",
+      service_metadata: 1
+    })
+    expect(fromWire.accept("/files/f", 'application/json; Shape="OpenAI"')).toBe('application/json; Shape="compat_a"')
+    expect(fromWire.accept("/videos/v", "application/json; shape=openai")).toBe("application/json; shape=openai")
+  })
+})
+
 describe("text about the API", () => {
   it("keeps what a caller wrote", () => {
     const message = "there is no file provider_a, compat_b or my-service_metadata"

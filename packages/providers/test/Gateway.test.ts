@@ -208,10 +208,11 @@ describe("Gateway", () => {
               listed("b/film", "video"),
               listed("b/whole", "video"),
               listed("b/mixed", "video"),
+              listed("b/asked", "video"),
               { id: "b/broken" }
             ],
             links: { next: null },
-            total_count: 10
+            total_count: 11
           }
         },
         {
@@ -228,7 +229,8 @@ describe("Gateway", () => {
                 upscale_factor: null
               },
               { id: "b/whole", pricing_skus: { generate: "0.5" }, supported_durations: null, generate_audio: null },
-              { id: "b/mixed", pricing_skus: { duration_seconds: "0.1", video_tokens: "0.000001" } }
+              { id: "b/mixed", pricing_skus: { duration_seconds: "0.1", video_tokens: "0.000001" } },
+              { id: "b/asked", pricing_skus: { duration_seconds: "0.1", duration_seconds_with_audio: "on request" } }
             ]
           }
         }

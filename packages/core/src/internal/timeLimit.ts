@@ -59,10 +59,7 @@ export const make = (clock: Clock.Clock, { late, response, stall }: Limits) => {
             stop()
             resume(exit)
           })
-          return Effect.suspend(() => {
-            stop()
-            return Fiber.interrupt(fiber)
-          })
+          return Fiber.interrupt(fiber)
         })
       ),
     monitor: ({ sent, total }: Progress): void => {
