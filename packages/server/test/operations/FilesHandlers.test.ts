@@ -477,6 +477,7 @@ layer(gateway, { excludeTestServices: true })("files over HTTP", (it) => {
       const second = yield* list(`?limit=2&after=${first.last_id}`)
       expect(second.data.map(({ id }) => id)).toEqual([ids[2]])
       expect(second).toMatchObject({ has_more: false, cursor: null })
+      expect(yield* list("?limit=3")).toMatchObject({ has_more: false, last_id: ids[2] })
       expect(yield* list(`?after=${ids[2]}`)).toMatchObject({ data: [], first_id: null, last_id: null })
       for (const query of ["?limit=0", "?limit=1001", "?limit=x", "?after=nonsense"]) {
         yield* refused(400, yield* ask(`/api/v1/files${query}`, { key }))
