@@ -272,11 +272,11 @@ describe.runIf(hasBrowser)("the panels", () => {
     await site.page.route(/\/api\/v1\/(keys|guardrails)\?/, () => {})
     await panel.locator("form", { hasText: "New key" }).getByLabel("Name").fill("Early")
     await panel.getByRole("button", { name: "Create key" }).click()
-    await panel.getByRole("checkbox", { name: /Early.*holds none/ }).waitFor()
+    await panel.getByRole("checkbox", { name: /Early.*no guardrail/ }).waitFor()
     await panel.locator("form", { hasText: "New guardrail" }).getByLabel("Name").fill("Earlier")
     await panel.getByRole("button", { name: "Create guardrail" }).click()
     await panel.getByText("Guardrail Earlier created").waitFor()
-    expect(await panel.getByRole("checkbox", { name: /Early.*holds none/ }).count()).toBe(1)
+    expect(await panel.getByRole("checkbox", { name: /Early.*no guardrail/ }).count()).toBe(1)
     expect(await panel.getByLabel("Guardrail", { exact: true }).locator("option:checked").innerText()).toMatch(
       "Earlier"
     )
