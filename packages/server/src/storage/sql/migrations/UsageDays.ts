@@ -45,9 +45,9 @@ const sumsOf = (values: ReadonlyArray<string>): string => values.map((value) => 
 
 const insert = `INSERT INTO usage_days (${place}, ${counters.join(", ")})`
 
-/** Adds the entry `NEW`. `usage` is its column as JSON. */
-const add = (usage: string): string => `${insert}
-  SELECT ${placeOf("NEW", "k.key_hash")}, ${ofEntry("NEW", promptOf(usage), completionOf(usage)).join(", ")}
+/** Adds the entry `NEW`. */
+const add = (prompt: string, completion: string): string => `${insert}
+  SELECT ${placeOf("NEW", "k.key_hash")}, ${ofEntry("NEW", prompt, completion).join(", ")}
   FROM (SELECT '' AS key_hash UNION ALL SELECT NEW.key_hash) AS k WHERE true
   ON CONFLICT (${place}) DO UPDATE SET
   ${counters.map((counter) => `${counter} = usage_days.${counter} + excluded.${counter}`).join(", ")};`
@@ -89,9 +89,14 @@ export const migration = Effect.gen(function* () {
       // `OFFSET 0`: Postgres would read the JSON for each use of a count.
       entries: `${entriesWith("usage::json")} OFFSET 0`,
       trigger: [
+        // The JSON is read once, because this runs in every paid request.
         `CREATE FUNCTION gateway_usage_days_1() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  usage json := NEW.usage::json;
+  prompt numeric := CAST(${promptOf("usage")} AS NUMERIC);
+  completion numeric := CAST(${completionOf("usage")} AS NUMERIC);
 BEGIN
-  ${add("NEW.usage::json")}
+  ${add("prompt", "completion")}
   RETURN NULL;
 END $$`,
         `CREATE TRIGGER usage_ledger_days AFTER INSERT ON usage_ledger FOR EACH ROW EXECUTE FUNCTION gateway_usage_days_1()`
@@ -99,7 +104,9 @@ END $$`,
     }),
     orElse: () => ({
       entries: entriesWith("usage"),
-      trigger: [`CREATE TRIGGER usage_ledger_days AFTER INSERT ON usage_ledger BEGIN ${add("NEW.usage")} END`]
+      trigger: [
+        `CREATE TRIGGER usage_ledger_days AFTER INSERT ON usage_ledger BEGIN ${add(promptOf("NEW.usage"), completionOf("NEW.usage"))} END`
+      ]
     })
   })
   // On Postgres, the trigger waits for those who write entries, and makes further ones wait.
