@@ -85,7 +85,10 @@ const numbersOf = (schema: Schema.Top | undefined): ReadonlyMap<string, Node> =>
 const repeated = (schema: unknown): unknown =>
   JsonSchema.listOf(nodeOf(schema)["anyOf"]).find((each) => nodeOf(each)["type"] === "array") ?? schema
 
-/** Of parameters that few calls need. Without one, the reference shows random text of the pattern. */
+/**
+ * Examples of parameters that few calls need. Without one, the reference shows random text of the
+ * pattern.
+ */
 const parameterExamples: { readonly [name: string]: string } = {
   "idempotency-key": "8e03978e-40d5-43e8-bc93-6894a57f9324",
   from: "2026-11-20T00:00:00Z",

@@ -16,8 +16,8 @@ const ordinary = Layer.unwrap(
 )
 
 /**
- * By the management key that a person typed into this page. Management keys have no short-lived
- * form; whoever holds one may use it here, and it is gone with the page.
+ * Calls with the management key that a person typed into this page. There is no ephemeral
+ * management key, so the page keeps this one in memory until it is closed or reloaded.
  */
 const management = Layer.effect(ManagementGateway, Gateway.Gateway).pipe(
   Layer.provide(

@@ -25,7 +25,7 @@ const deleteInEachShape = async (site: Site) => {
     const confirmation = panel.locator(".confirmation")
     await confirmation.getByText(`"_shape": "${shape}"`).waitFor()
     confirmed.push(await confirmation.innerText())
-    await panel.getByText("There are none").waitFor()
+    await panel.getByText("No files yet").waitFor()
   }
   return confirmed
 }

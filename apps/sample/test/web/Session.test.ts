@@ -89,8 +89,7 @@ describe.runIf(hasBrowser)("the session", () => {
   })
 
   it("says in a sentence that a short-lived key has expired, and asks for another", async () => {
-    // A real one, of one second; the page is told that it lives longer, as where its clock is
-    // wrong.
+    // The key expires after one second. The page gets a later time, as if its clock were wrong.
     const made = await fetch(`${gateway().origin}/api/v1/keys/ephemeral`, {
       method: "POST",
       headers: { authorization: `Bearer ${gateway().apiKey}`, "content-type": "application/json" },

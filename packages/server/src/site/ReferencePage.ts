@@ -115,8 +115,8 @@ openapi-explorer::part(btn-fill--resp):is(:hover, :focus-visible):enabled { colo
 `
 
 /**
- * The page for an OpenAPI document, which it loads from `/openapi.json`. It says what its TypeScript
- * samples need if the words on the wire are not the neutral ones.
+ * The page for an OpenAPI document, which it loads from `/openapi.json`. It says what its
+ * TypeScript samples need if the words on the wire are not the neutral ones.
  */
 export const make = (document: unknown, wireNames: Preset): string => {
   const { components, info, paths } = Schema.decodeUnknownSync(Document)(document)

@@ -154,7 +154,7 @@ interface StoredProps {
 
 const Stored = ({ busy, files, onDelete }: StoredProps) => {
   if (files === undefined) return <p className="hint">They are listed here once you are signed in.</p>
-  if (files.length === 0) return <p className="hint">There are none. Upload one above.</p>
+  if (files.length === 0) return <p className="hint">No files yet. Upload one above.</p>
   return (
     <ul className="files" aria-labelledby="stored-files">
       {files.map((file) => (
