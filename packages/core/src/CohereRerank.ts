@@ -12,9 +12,10 @@ import * as Schema from "effect/Schema"
 import type { ClientError } from "./ClientError.ts"
 import type { CallOptions, GatewayClient } from "./GatewayClient.ts"
 import { idempotencyHeaders } from "./Idempotency.ts"
+import { ModelId } from "./Identifiers.ts"
 import { isMaxItems } from "./internal/bounds.ts"
 import { call } from "./internal/call.ts"
-import { Count, documentsOf, Model, Query, Text } from "./internal/rerankFields.ts"
+import { Count, documentsOf, Query, Text } from "./internal/rerankFields.ts"
 import type { Written } from "./internal/written.ts"
 import * as Operation from "./Operation.ts"
 import { rerank } from "./Rerank.ts"
@@ -31,7 +32,7 @@ export const Request = Schema.Struct({
    * Identifier of the rerank model, as GET `/models` lists it. A name without a slash is also found
    * as a model of Cohere: `rerank-v3.5` is `cohere/rerank-v3.5`.
    */
-  model: Model,
+  model: ModelId,
   /** What the documents are compared with, at most 64 KiB of UTF-8. */
   query: Query,
   /** 1 to 10,000 texts of at most 1 MiB each. */
@@ -72,7 +73,7 @@ export const RequestV1 = Schema.Struct({
    * as a model of Cohere: `rerank-v3.5` is `cohere/rerank-v3.5`. Required, because this gateway has
    * no default model.
    */
-  model: Model,
+  model: ModelId,
   /** What the documents are compared with, at most 64 KiB of UTF-8. */
   query: Query,
   /** 1 to 10,000 documents: texts of at most 1 MiB, or objects with fields. */

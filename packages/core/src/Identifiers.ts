@@ -96,6 +96,23 @@ export const EndUser = Schema.String.check(isMaxCharacters(256))
 export const Name = Schema.String.check(Schema.isMinLength(1), isMaxCharacters(256))
 
 /**
+ * A model's identifier in a request, as GET `/models` lists it: 1 to 256 characters without control
+ * characters and unpaired surrogates. An identifier that stands for all that begin with it, such as `tei/*`, lets callers
+ * write the rest, and databases index it.
+ *
+ * @since 0.1.0
+ */
+export const ModelId = Schema.String.check(
+  Schema.isMinLength(1),
+  isMaxCharacters(256),
+  // Postgres cannot read JSON with half of a surrogate pair. A filter, because not every language
+  // that reads the OpenAPI document knows these classes in a pattern.
+  Schema.makeFilter((text: string) => /^[^\p{Cc}\p{Cs}]*$/u.test(text), {
+    expected: "text without control characters"
+  })
+)
+
+/**
  * A URL that starts with `https://`.
  *
  * @since 0.1.0

@@ -24,10 +24,10 @@ import {
   UpstreamTimeout
 } from "./GatewayError.ts"
 import { idempotencyHeaders } from "./Idempotency.ts"
-import { EndUser } from "./Identifiers.ts"
+import { EndUser, ModelId } from "./Identifiers.ts"
 import { call } from "./internal/call.ts"
 import { refuse } from "./internal/refuse.ts"
-import { Count, documentsOf, Model, Query, Text } from "./internal/rerankFields.ts"
+import { Count, documentsOf, Query, Text } from "./internal/rerankFields.ts"
 import * as Operation from "./Operation.ts"
 import * as Routing from "./Routing.ts"
 import * as Trace from "./Trace.ts"
@@ -88,7 +88,7 @@ export type Document = Request["documents"][number]
  */
 export const Request = Schema.Struct({
   /** Identifier of the rerank model, as GET `/models` lists it. */
-  model: Model,
+  model: ModelId,
   /** What the documents are compared with, at most 64 KiB of UTF-8. */
   query: Query,
   /** The documents to rank: 1 to 10,000. */

@@ -27,7 +27,7 @@ import {
   UpstreamTimeout
 } from "./GatewayError.ts"
 import { idempotencyHeaders } from "./Idempotency.ts"
-import { Decimal, EndUser } from "./Identifiers.ts"
+import { Decimal, EndUser, ModelId } from "./Identifiers.ts"
 import { isMaxItems } from "./internal/bounds.ts"
 import { call } from "./internal/call.ts"
 import { appendFile } from "./internal/form.ts"
@@ -69,8 +69,6 @@ export type TimestampGranularity = typeof TimestampGranularity.Type
 
 const TimestampGranularities = Schema.Array(TimestampGranularity).check(isMaxItems(2))
 
-const Model = Schema.String.check(Schema.isMinLength(1))
-
 const Language = Schema.String.check(Schema.isPattern(/^[A-Za-z]{2}$/u, { expected: "a two-letter ISO 639-1 code" }))
 
 const temperatureBounds = Schema.isBetween({ minimum: 0, maximum: 1 })
@@ -82,7 +80,7 @@ const temperatureBounds = Schema.isBetween({ minimum: 0, maximum: 1 })
  */
 export const Request = Schema.Struct({
   /** Identifier of the speech-to-text model, as GET `/models` lists it. */
-  model: Model,
+  model: ModelId,
   /** The audio. */
   input_audio: Schema.Struct({
     /** The audio file in base64. */
@@ -115,7 +113,7 @@ export const Form = Schema.Struct({
   /** The audio file. Its format is detected from its content. */
   file: SingleFileSchema,
   /** Identifier of the speech-to-text model, as GET `/models` lists it. */
-  model: Model,
+  model: ModelId,
   /** ISO 639-1 code. Default: the language is detected. */
   language: Schema.optionalKey(Language),
   /** Default: `json`. */

@@ -23,7 +23,7 @@ import {
   Unauthorized
 } from "./GatewayError.ts"
 import { idempotencyHeaders } from "./Idempotency.ts"
-import { Decimal, EndUser, HttpsUrl, Page, Timestamp, VideoId, WorkspaceScope } from "./Identifiers.ts"
+import { Decimal, EndUser, HttpsUrl, ModelId, Page, Timestamp, VideoId, WorkspaceScope } from "./Identifiers.ts"
 import { isMaxBytes, isMaxItems } from "./internal/bounds.ts"
 import { call } from "./internal/call.ts"
 import { download } from "./internal/download.ts"
@@ -152,7 +152,7 @@ export type InputReference = typeof InputReference.Type
  */
 export const Request = Schema.Struct({
   /** Identifier of the video model, as GET `/models` lists it. */
-  model: Schema.String.check(Schema.isMinLength(1)),
+  model: ModelId,
   /**
    * What the video shows, at most 64 KiB of UTF-8. Optional only for models that can work from
    * images alone.

@@ -2,8 +2,6 @@
 import * as Schema from "effect/Schema"
 import { isMaxBytes, isMaxItems } from "./bounds.ts"
 
-export const Model = Schema.String.check(Schema.isMinLength(1))
-
 export const Query = Schema.String.check(isMaxBytes(65_536))
 
 /** The text of a document. */
