@@ -13,6 +13,19 @@ import { ProviderError, Timeout } from "./ProviderError.ts"
 import type { UpstreamHttp } from "./UpstreamHttp.ts"
 import { defaultTimeLimit } from "./UpstreamHttp.ts"
 
+/** Times on the wire have four digits for the year. */
+const hasFourDigitYear = (time: Date): boolean => time.getUTCFullYear() >= 0 && time.getUTCFullYear() <= 9999
+
+const Seconds = Schema.Int.check(
+  Schema.makeFilter((seconds: number) => hasFourDigitYear(new Date(seconds * 1000)), {
+    expected: "a time in seconds since 1970"
+  })
+)
+
+const Time = Schema.String.check(
+  Schema.makeFilter((text: string) => hasFourDigitYear(new Date(text)), { expected: "a time in RFC 3339" })
+)
+
 /**
  * A file as OpenAI describes it.
  *
@@ -23,7 +36,7 @@ export const OpenAiFile = Schema.Struct({
   filename: Schema.String,
   bytes: Schema.Int,
   purpose: Schema.String,
-  created_at: Schema.Int,
+  created_at: Seconds,
   expires_at: Schema.optionalKey(Schema.NullOr(Schema.Int)),
   status_details: Schema.optionalKey(Schema.NullOr(Schema.String))
 })
@@ -41,7 +54,7 @@ export const AnthropicFile = Schema.Struct({
   filename: Schema.String,
   mime_type: Schema.String,
   size_bytes: Schema.Int,
-  created_at: Schema.String,
+  created_at: Time,
   expires_at: Schema.optionalKey(Schema.NullOr(Schema.String)),
   downloadable: Schema.optionalKey(Schema.Boolean)
 })

@@ -117,6 +117,27 @@ for (const { make, name, sent, start } of providers) {
       }).pipe(Effect.provide(services))
     )
 
+    it.live("fail if the provider states a time that does not exist", () =>
+      Effect.gen(function* () {
+        const double = yield* started(() => start({ keys: [key] }))
+        const files = yield* make(double.url)
+        const { id } = yield* files.upload(upload("a.txt"), credential())
+        const stored = yield* files.get(id, credential())
+        for (const created_at of [
+          8.64e15,
+          253_402_300_800,
+          -1e12,
+          "+010000-01-01T00:00:00Z",
+          "-000001-01-01T00:00:00Z",
+          "soon"
+        ]) {
+          double.always({ body: { ...stored, created_at } })
+          const { reason } = yield* Effect.flip(files.get(id, credential()))
+          assert.include(reason, { _tag: "BadResponse", description: "JSON of another form at created_at" })
+        }
+      }).pipe(Effect.provide(services))
+    )
+
     it.live("fail with what the provider means, and without the key", () =>
       Effect.gen(function* () {
         const double = yield* started(() => start({ keys: [key] }))

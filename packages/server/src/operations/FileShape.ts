@@ -35,7 +35,7 @@ const toCompatA = (file: Source): CompatAFile => ({
   purpose: purposeOf(file),
   status: "processed",
   ...("size_bytes" in file
-    ? { bytes: file.size_bytes, created_at: Math.floor((Date.parse(file.created_at) || 0) / 1000) }
+    ? { bytes: file.size_bytes, created_at: Math.floor(Date.parse(file.created_at) / 1000) }
     : {
         bytes: file.bytes,
         created_at: file.created_at,
@@ -74,7 +74,7 @@ const toNative = (source: Source, workspace_id: string): File => {
     filename,
     mime_type,
     size_bytes,
-    created_at: Timestamp.fromMillis(Date.parse(created_at) || 0),
+    created_at: Timestamp.fromMillis(Date.parse(created_at)),
     downloadable,
     purpose: purposeOf(source),
     workspace_id

@@ -286,6 +286,28 @@ describe("files at a provider", () => {
     )
   )
 
+  it.live("are a bad gateway in every shape if the provider states a time that does not exist", () =>
+    testing(({ a, b }) =>
+      Effect.gen(function* () {
+        yield* store("openai")
+        yield* store("anthropic")
+        for (const [provider, double, stored] of [
+          ["provider_a", a, { ...fileA, created_at: 8.64e12 }],
+          ["provider_b", b, { ...fileB, created_at: "+010000-01-01T00:00:00Z" }]
+        ] as const) {
+          const id = idOf(yield* upload(`?provider=${provider}`))
+          double.always({ body: { ...stored, id } })
+          for (const shape of ["native", "compat_a", "compat_b"]) {
+            const headers = { accept: `application/json; shape=${shape}` }
+            const { status, text } = yield* get(`/${id}?provider=${provider}`, { headers })
+            expect([provider, shape, status]).toEqual([provider, shape, 502])
+            expect(JSON.parse(text)).toMatchObject({ error: { code: 502 } })
+          }
+        }
+      })
+    )
+  )
+
   it.live("take the fields of the form in any order, and OpenAI's purpose", () =>
     testing(({ a }) =>
       Effect.gen(function* () {
