@@ -303,7 +303,13 @@ export const adapter: Adapter = {
       const authentication = { header: "authorization", scheme: "Token" }
       // The times of every word of hours of speech are long.
       const maxResponseBytes = 64 * 1024 * 1024
-      const http = yield* UpstreamHttp.make({ baseUrl, timeLimit, authentication, maxResponseBytes })
+      const http = yield* UpstreamHttp.make({
+        baseUrl,
+        credential: upstream.credential,
+        timeLimit,
+        authentication,
+        maxResponseBytes
+      })
       return yield* Effect.forEach(models, (model) =>
         model.kind === "transcription" && model.pricing.unit === "second"
           ? transcription(http, { baseUrl, ...upstream }, model, model.pricing)

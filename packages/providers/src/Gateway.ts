@@ -272,10 +272,14 @@ const video = (
     })
   const statusOf = Effect.fnUntraced(function* (
     job: Job,
-    request: VideoRequest
+    request: VideoRequest,
+    credential: Credential
   ): Effect.fn.Return<VideoStatus, ProviderError> {
     const message = failureOf(job)
-    if (message !== undefined) return { status: "failed", message }
+    if (message !== undefined) {
+      const secrets = [credential.secret, upstream.credential?.secret]
+      return { status: "failed", message: SafeMessage.withoutSecrets(message, secrets) }
+    }
     if (job.status !== "completed") {
       return { status: "in_progress", ...(job.progress === undefined ? {} : { progress: job.progress }) }
     }
@@ -311,7 +315,7 @@ const video = (
         )
       )
       return Option.isSome(job)
-        ? yield* statusOf(job.value, request)
+        ? yield* statusOf(job.value, request, credential)
         : { status: "failed", message: "the provider no longer has the job" }
     }),
     // By the id of the job: a link of the upstream would not get the credential.

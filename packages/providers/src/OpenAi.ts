@@ -274,10 +274,16 @@ export const offers =
   (dialect: Dialect): Adapter<HttpClient.HttpClient | SecureRandom.SecureRandom>["offers"] =>
   (upstream, models): Effect.Effect<Offers, InvalidModel, HttpClient.HttpClient | SecureRandom.SecureRandom> =>
     Effect.gen(function* () {
-      const { baseUrl, timeLimit } = upstream
+      const { baseUrl, credential, timeLimit } = upstream
       // A transcript of hours with the times of its words is long.
       const maxResponseBytes = 32 * 1024 * 1024
-      const http = yield* UpstreamHttp.make({ baseUrl, timeLimit, maxResponseBytes, reasonOf: dialect.reasonOf })
+      const http = yield* UpstreamHttp.make({
+        baseUrl,
+        credential,
+        timeLimit,
+        maxResponseBytes,
+        reasonOf: dialect.reasonOf
+      })
       const random = yield* SecureRandom.SecureRandom
       return yield* Effect.forEach(models, (model) =>
         model.kind === "transcription"

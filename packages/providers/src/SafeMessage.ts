@@ -6,9 +6,69 @@
  *
  * @since 0.1.0
  */
+import { Redacted } from "effect"
+
 const maxLength = 500
 
 const removed = "<redacted>"
+
+/**
+ * The most characters of an upstream's message that are read.
+ *
+ * @since 0.1.0
+ */
+export const maxReadLength = 8192
+
+/** The shortest part of a secret that is removed. */
+const minPartLength = 6
+
+// Only ASCII, because other letters may change the length of the text.
+const lowerCase = (text: string): string => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
+
+/**
+ * The message without the secrets and their parts: 6 or more consecutive characters from anywhere
+ * in a secret, in upper or lower case. A shorter secret is removed as a whole.
+ *
+ * A secret that contains words, such as `test-key-of-provider`, removes these words as well. The
+ * time is linear in the lengths of the message and the secrets.
+ *
+ * @example
+ * ```ts
+ * import { Redacted } from "effect"
+ * import * as SafeMessage from "@model-gateway/providers/SafeMessage"
+ *
+ * SafeMessage.withoutSecrets("no model for q9Lm2xTz", [Redacted.make("q9Lm2xTzV7")]) // "no model for <redacted>"
+ * ```
+ *
+ * @since 0.1.0
+ */
+export const withoutSecrets = (
+  message: string,
+  secrets: ReadonlyArray<Redacted.Redacted<string> | undefined>
+): string => {
+  const text = lowerCase(message)
+  const isSecret = new Uint8Array(message.length)
+  for (const each of secrets) {
+    const secret = each === undefined ? "" : lowerCase(Redacted.value(each))
+    const size = Math.min(minPartLength, secret.length)
+    if (size === 0) continue
+    // A longer part consists of parts of this size.
+    const parts = new Set<string>()
+    for (let at = 0; at + size <= secret.length; at++) parts.add(secret.slice(at, at + size))
+    for (let at = 0; at + size <= text.length; at++) {
+      if (parts.has(text.slice(at, at + size))) isSecret.fill(1, at, at + size)
+    }
+  }
+  let safe = ""
+  for (let at = 0; at < message.length;) {
+    const run = isSecret.indexOf(1, at)
+    if (run === -1) return safe + message.slice(at)
+    const end = isSecret.indexOf(0, run)
+    safe += message.slice(at, run) + removed
+    at = end === -1 ? message.length : end
+  }
+  return safe
+}
 
 /** Words of messages that speak of the operator's account, or of the upstream's program. */
 const notTheInput = new RegExp(

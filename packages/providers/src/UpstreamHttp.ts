@@ -16,6 +16,7 @@ import { type Failure, longer, reasonOf, retryAfterOf, withSafeMessage } from ".
 import { fromClientError } from "./internal/transportFailure.ts"
 import type { Credential } from "./Offer.ts"
 import { BadResponse, ProviderError, type Reason, Timeout, Unauthorized } from "./ProviderError.ts"
+import * as SafeMessage from "./SafeMessage.ts"
 
 export { type Failure, reasonOf } from "./internal/failure.ts"
 
@@ -73,6 +74,11 @@ export const bearer: Authentication = { header: "authorization", scheme: "Bearer
 export interface Options {
   /** A {@link BaseUrl}. */
   readonly baseUrl: string
+  /**
+   * The gateway's own credential at this upstream. It is removed from messages of all calls, also
+   * of those with another credential. Default: none.
+   */
+  readonly credential?: Credential | undefined
   /** Default: {@link bearer}. */
   readonly authentication?: Authentication
   /**
@@ -294,7 +300,7 @@ export const make = Effect.fnUntraced(function* (
       ...(secret === undefined ? {} : { [header]: scheme === undefined ? secret : `${scheme} ${secret}` })
     })
 
-  const failureOf = (response: HttpClientResponse.HttpClientResponse, model: string, secret: string | undefined) =>
+  const failureOf = (response: HttpClientResponse.HttpClientResponse, model: string, secret: Credential["secret"]) =>
     Effect.gen(function* () {
       const { status } = response
       if (status < 400) return yield* Effect.as(discard(response), badResponse(`status ${status}`, status))
@@ -303,8 +309,8 @@ export const make = Effect.fnUntraced(function* (
         Effect.orElseSucceed(() => Option.none<{ readonly text: string }>())
       )
       const { codes, message, retryAfter } = readErrorBody(Option.isNone(body) ? "" : body.value.text)
-      const said =
-        message === undefined ? "" : oneLine(secret === undefined ? message : message.replaceAll(secret, "<redacted>"))
+      const secrets = [secret, options.credential?.secret]
+      const said = SafeMessage.withoutSecrets(oneLine((message ?? "").slice(0, SafeMessage.maxReadLength)), secrets)
       const failure: Failure = {
         status,
         message: said === "" ? undefined : said,
@@ -324,7 +330,7 @@ export const make = Effect.fnUntraced(function* (
       .execute(headersWith(secret)(target))
       .pipe(Effect.provideContext(settings), Effect.mapError(fromClientError))
     if (response.status >= 200 && response.status < 300) return response
-    return yield* yield* failureOf(response, model, secret)
+    return yield* yield* failureOf(response, model, credential.secret)
   })
 
   const jsonWithHeaders: UpstreamHttp["jsonWithHeaders"] = (call, schema) =>

@@ -205,6 +205,7 @@ describe("Replicate", () => {
           { status: "failed", error: "Your API token r8_abcdefgh1234 is out of credit" },
           "the provider could not make the video"
         ],
+        [{ status: "failed", error: `no voice ${key.slice(6, 14)}` }, "no voice <redacted>"],
         [{ status: "failed", error: null }, "the provider could not make the video"],
         [{ status: "canceled" }, "the provider canceled the job"],
         [{ status: "aborted" }, "the provider canceled the job"]

@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { Redacted } from "effect"
 import * as SafeMessage from "../src/SafeMessage.ts"
 
 describe("SafeMessage", () => {
@@ -98,5 +99,22 @@ describe("SafeMessage", () => {
     for (const part of hostile) {
       assert.isAtMost(SafeMessage.make(part.repeat(size / part.length))?.length ?? 0, 500, part)
     }
+  })
+
+  it("removes parts of 6 or more characters of every secret, in any case", () => {
+    const secrets = ["q9Lm2xTzV7aBcDeF", "kurz"].map((secret) => Redacted.make(secret))
+    const messages = [
+      ["no model for q9Lm2x", "no model for <redacted>"],
+      ["no model for q9Lm2 and BcDeF", "no model for q9Lm2 and BcDeF"],
+      ["the value M2XTZV is wrong, LM2XTZ, too", "the value <redacted> is wrong, <redacted>, too"],
+      ["q9Lm2xTzV7aBcDeF", "<redacted>"],
+      ["q9Lm2xTzV7aBcDeFq9Lm2xTzV7aBcDeF.", "<redacted>."],
+      ["a kurz word, aBcDeF", "a <redacted> word, <redacted>"],
+      ["İ q9Lm2x", "İ <redacted>"],
+      ["nothing", "nothing"],
+      ["", ""]
+    ] as const
+    for (const [message, safe] of messages) assert.strictEqual(SafeMessage.withoutSecrets(message, secrets), safe)
+    assert.strictEqual(SafeMessage.withoutSecrets("q9Lm2x", [undefined, Redacted.make("")]), "q9Lm2x")
   })
 })

@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Fiber, Layer, Redacted, Schema, Stream } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
 import { TestClock } from "effect/testing"
-import type { Credential } from "../src/Offer.ts"
+import { type Credential, gatewayCredential } from "../src/Offer.ts"
 import type { ProviderError, Reason } from "../src/ProviderError.ts"
 import * as ProviderErrors from "../src/ProviderError.ts"
 import * as UpstreamHttp from "../src/UpstreamHttp.ts"
@@ -270,6 +270,22 @@ describe("UpstreamHttp", () => {
       for (let at = 0; at < 10; at++) yield* Effect.exit(upstream.json(call, Answer))
       assert.strictEqual(state.requests.length, 10)
       assert.isBelow(state.connections, 10)
+    }).pipe(Effect.provide(NodeHttpClient.layerUndici))
+  )
+
+  it.live("shows no part of a secret in a message: neither of the caller's key nor of the gateway's", () =>
+    Effect.gen(function* () {
+      const gateways = gatewayCredential(Redacted.make("Wq7Zr4Tb9KpXs2Lv"))
+      const cases = [
+        [`no voice for ${key.slice(0, 9)}, choose another`, "no voice for <redacted>, choose another"],
+        [`no voice for ${key.slice(-6).toUpperCase()}, choose another`, "no voice for <redacted>, choose another"],
+        ["no voice for Zr4Tb9, choose another", "no voice for <redacted>, choose another"],
+        ["no voice for Zr4Tb, choose another", "no voice for Zr4Tb, choose another"]
+      ] as const
+      for (const [message, shown] of cases) {
+        const reason = yield* reasonOf(ask({ status: 400, body: { error: { message } } }, { credential: gateways }))
+        assert.deepStrictEqual([reason._tag, reason.message], ["InvalidRequest", shown])
+      }
     }).pipe(Effect.provide(NodeHttpClient.layerUndici))
   )
 

@@ -14,6 +14,7 @@ import { FetchHttpClient, HttpClient, HttpClientRequest, HttpClientResponse } fr
 import type { Upstream } from "../Adapter.ts"
 import type { Credential } from "../Offer.ts"
 import { BadResponse, ProviderError, type Reason, Timeout, Unauthorized, Unavailable } from "../ProviderError.ts"
+import * as SafeMessage from "../SafeMessage.ts"
 import { reasonOf, withSafeMessage } from "./failure.ts"
 import { reasonOfTransport } from "./transportFailure.ts"
 
@@ -83,7 +84,7 @@ const isPlain = (status: number): boolean => status >= 500 || [401, 402, 403, 40
 const descriptionOf = ({ description, location }: InvalidResponse): string =>
   location === undefined ? description : "a status that the operation does not return"
 
-const reasonFor = (error: CallFailure, model: string): Reason => {
+const reasonFor = (error: CallFailure, model: string, secrets: ReadonlyArray<Credential["secret"]>): Reason => {
   switch (error._tag) {
     case "TransportError":
       if (error.reason === "connection") return reasonOfTransport(error.underlying)
@@ -101,11 +102,12 @@ const reasonFor = (error: CallFailure, model: string): Reason => {
         status
       } = error
       const phrase = `${phrases[error.error.code]}: `
+      // The service says its phrase before the message again.
+      const said = message.startsWith(phrase) ? message.slice(phrase.length) : message
       return withSafeMessage(
         reasonOf({
           status,
-          // The service says its phrase before the message again.
-          message: message.startsWith(phrase) ? message.slice(phrase.length) : message,
+          message: SafeMessage.withoutSecrets(said.slice(0, SafeMessage.maxReadLength), secrets),
           codes: [],
           retryAfter: retryAfter === undefined ? undefined : Duration.seconds(retryAfter),
           model
@@ -116,17 +118,22 @@ const reasonFor = (error: CallFailure, model: string): Reason => {
 }
 
 const toProviderError =
-  (model: string) =>
+  (model: string, secrets: ReadonlyArray<Credential["secret"]>) =>
   (error: CallFailure): ProviderError => {
-    const reason = reasonFor(error, model)
+    const reason = reasonFor(error, model, secrets)
     return new ProviderError(error.status === undefined ? { reason } : { reason, status: error.status })
   }
 
 /** Makes the client of an upstream over the `HttpClient` of the context. */
 export const make = Effect.fnUntraced(function* ({
   baseUrl,
+  credential: ownCredential,
   timeLimit = Duration.minutes(5)
-}: Pick<Upstream, "baseUrl" | "timeLimit">): Effect.fn.Return<GatewayClient, never, HttpClient.HttpClient> {
+}: Pick<Upstream, "baseUrl" | "credential" | "timeLimit">): Effect.fn.Return<
+  GatewayClient,
+  never,
+  HttpClient.HttpClient
+> {
   const requestInit = Option.getOrElse(yield* Effect.serviceOption(FetchHttpClient.RequestInit), () => ({}))
   const client = (yield* HttpClient.HttpClient).pipe(
     HttpClient.mapRequestEffect(
@@ -163,18 +170,18 @@ export const make = Effect.fnUntraced(function* ({
     Context.add(HttpClient.TracerPropagationEnabled, false)
   )
   const continuing = RetryPolicy.make({ deadline: timeLimit })
+  const failWith = ({ credential, model }: Call) => toProviderError(model, [credential.secret, ownCredential?.secret])
   const settingsFor = ({ credential }: Call) => Context.add(settings, CurrentCredential, credential.secret)
 
   return {
     gateway: fromClient(sender),
     send: sender.call,
-    call: (effect, call) =>
-      effect.pipe(Effect.provideContext(settingsFor(call)), Effect.mapError(toProviderError(call.model))),
+    call: (effect, call) => effect.pipe(Effect.provideContext(settingsFor(call)), Effect.mapError(failWith(call))),
     bytes: (stream, call) =>
       stream.pipe(
         // A video exists only here. The rest of it is requested again, instead of all of it.
         Stream.provideContext(Context.add(settingsFor(call), RetryPolicy.RetryPolicy, continuing)),
-        Stream.mapError(toProviderError(call.model)),
+        Stream.mapError(failWith(call)),
         Stream.timeoutOrElse({
           duration: timeLimit,
           orElse: () => Stream.fail(new ProviderError({ reason: new Timeout() }))

@@ -19,7 +19,12 @@ export const overHttp =
   <M extends Model>({ expected, isModel, offer, ...options }: Options<M>): Adapter<HttpClient.HttpClient>["offers"] =>
   (upstream, models) =>
     Effect.flatMap(
-      UpstreamHttp.make({ ...options, baseUrl: upstream.baseUrl, timeLimit: upstream.timeLimit }),
+      UpstreamHttp.make({
+        ...options,
+        baseUrl: upstream.baseUrl,
+        credential: upstream.credential,
+        timeLimit: upstream.timeLimit
+      }),
       (http) =>
         Effect.forEach(models, (model) =>
           isModel(model) ? offer(http, upstream, model) : Effect.fail(new InvalidModel({ model, message: expected }))

@@ -10,6 +10,7 @@ import * as Offer from "../Offer.ts"
 import type { Credential, VideoOffer } from "../Offer.ts"
 import type { Charge } from "../Pricing.ts"
 import { BadResponse, invalidRequest, ProviderError } from "../ProviderError.ts"
+import * as SafeMessage from "../SafeMessage.ts"
 import type * as UpstreamHttp from "../UpstreamHttp.ts"
 import type { JobHandle, SubmittedVideo, VideoRequest, VideoStatus, VideoSubmission } from "../Video.ts"
 import { overHttp } from "./offers.ts"
@@ -112,6 +113,10 @@ export const offer = <Handle extends JobHandle>(
       credential: Credential
     ): Effect.fn.Return<VideoStatus, ProviderError> {
       const status = yield* api.poll(yield* own(handle), sendWith(credential))
+      if (status.status === "failed") {
+        const secrets = [credential.secret, upstream.credential?.secret]
+        return { ...status, message: SafeMessage.withoutSecrets(status.message, secrets) }
+      }
       if (status.status !== "completed") return status
       const { outputs, usage } = status
       const charge = VideoInput.chargeOf(model, parameters, request, outputs)
