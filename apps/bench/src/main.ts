@@ -8,7 +8,9 @@
  * - `pnpm bench usage`: measures the activity and the request log with 1,000,000 requests in the
  *   ledger, and what the sums of each day cost a paid request. `--quick` as above.
  * - `pnpm bench objects`: measures uploads and downloads of files on a local folder and on S3.
- * - `pnpm bench attacks [name…]`: attacks the gateway and prints a row for each attack.
+ * - `pnpm bench attacks [name…] [--main FILE] [--store postgres [--all]]`: attacks the gateway and
+ *   prints a row for each attack. On Postgres, it runs the attacks that concern the database, and
+ *   all of them with `--all`.
  * - `pnpm bench fuzz [--requests N] [--seed S]`: sends random requests to every operation and
  *   checks each response.
  * - `pnpm bench bodies [operation…]`: searches for the 1 MiB body that blocks the event loop the
@@ -22,6 +24,7 @@ import * as Client from "./client/index.ts"
 import * as Databases from "./databases/index.ts"
 import * as Attacks from "./hostile/attacks/index.ts"
 import * as Bodies from "./hostile/bodies.ts"
+import * as Database from "./hostile/database.ts"
 import * as Fuzz from "./hostile/fuzz/index.ts"
 import * as Objects from "./objects/index.ts"
 import * as Rendering from "./rendering/index.ts"
@@ -35,7 +38,11 @@ const { positionals, values } = parseArgs({
   options: {
     quick: { type: "boolean", default: false },
     /** The `main.js` of the gateway to attack. Default: the one of this checkout. */
-    gateway: { type: "string" },
+    main: { type: "string" },
+    /** The database of the attacked gateway. */
+    store: { type: "string", default: "sqlite" },
+    /** Run every attack on Postgres, not only those that concern the database. */
+    all: { type: "boolean", default: false },
     requests: { type: "string", default: "100000" },
     minutes: { type: "string", default: "30" },
     /** Default: a different one each time. */
@@ -52,15 +59,26 @@ const compareWithPeers = async (): Promise<void> => {
 }
 
 const attack = async (names: ReadonlyArray<string>): Promise<void> => {
-  const chosen = Attacks.attacks.filter(({ name }) => names.length === 0 || names.includes(name))
+  const store = Database.stores.find((name) => name === values.store)
+  if (store === undefined) throw new Error(`--store is one of ${Database.stores.join(", ")}`)
+  const isChosen = ({ name, storage = false }: Attacks.Attack): boolean =>
+    names.length === 0 ? store === "sqlite" || storage || values.all : names.includes(name)
+  const chosen = Attacks.attacks.filter(isChosen)
   if (chosen.length < names.length) throw new Error(`Attacks: ${Attacks.attacks.map(({ name }) => name).join(", ")}`)
+  const postgres = store === "postgres" ? await Database.startServer() : undefined
   const results: Array<Attacks.Result> = []
   for (const one of chosen) {
-    const result = await Attacks.carryOut(one, Attacks.strict, values.gateway)
+    const result = await Attacks.carryOut(one, Attacks.strict, { main: values.main, postgres })
     results.push(result)
-    console.error(`${result.problems.length === 0 ? "pass" : "FAIL"} ${one.name}: ${result.figure}`)
+    const { figure, memoryAfter, memoryBefore, neighbor, problems } = result
+    console.error(
+      `${problems.length === 0 ? "pass" : "FAIL"} ${one.name}: ${figure} (another key ${neighbor.toFixed(0)} ms, ` +
+        `memory ${memoryBefore.toFixed(0)} to ${memoryAfter.toFixed(0)} MiB)`
+    )
+    for (const problem of problems) console.error(`     ${problem}`)
   }
-  console.log(Attacks.report(results, Attacks.strict))
+  await postgres?.stop()
+  console.log(Attacks.report(results, Attacks.strict, store))
   if (results.some(({ problems }) => problems.length > 0)) process.exitCode = 1
 }
 
@@ -72,7 +90,7 @@ const fuzz = async (): Promise<void> => {
     concurrency: 16,
     bounds: Attacks.strict,
     answer: 1000,
-    main: values.gateway
+    main: values.main
   })
   console.log(Fuzz.report(result))
   if (result.problems.length + result.violations.length > 0) {
@@ -82,7 +100,7 @@ const fuzz = async (): Promise<void> => {
 }
 
 const bodies = async (names: ReadonlyArray<string>): Promise<void> => {
-  const costs = await Bodies.measure(names, values.gateway)
+  const costs = await Bodies.measure(names, values.main)
   console.log(Bodies.report(costs))
   if (costs.some(({ stall }) => stall > Bodies.bound)) process.exitCode = 1
 }

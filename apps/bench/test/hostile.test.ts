@@ -1,11 +1,13 @@
 // A short run of `pnpm bench fuzz` and of the quick attacks, against the real executable. The commands hold the strict
 // bounds on time; here a machine may be slow, so that only what no slow machine explains is a failure.
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
 import { describe, expect, it } from "vitest"
 import * as Attacks from "../src/hostile/attacks/index.ts"
 import * as Fuzz from "../src/hostile/fuzz/index.ts"
 import { operations } from "../src/hostile/fuzz/operations.ts"
 
-const lenient: Attacks.Bounds = { ...Attacks.strict, health: 2000 }
+const lenient: Attacks.Bounds = { ...Attacks.strict, health: 2000, neighbor: 4000 }
 
 describe("the gateway", () => {
   it("answers 2,000 random requests over all operations as the contract allows", { timeout: 120_000 }, async () => {
@@ -35,4 +37,23 @@ describe("the gateway", () => {
       expect({ figure, problems }).toEqual({ figure, problems: [] })
     }
   )
+
+  it("is reported when its books are wrong after an attack", { timeout: 90_000 }, async () => {
+    const attack: Attacks.Attack = {
+      name: "cooked-books",
+      title: "somebody changes a balance",
+      bound: "none",
+      run: async ({ gateway }) => {
+        const database = new DatabaseSync(join(gateway.dataDir, "gateway.db"), { timeout: 10_000 })
+        database.exec("UPDATE workspaces SET balance_micro = balance_micro + 1")
+        database.close()
+        return { figure: "", problems: [] }
+      }
+    }
+    const { problems } = await Attacks.carryOut(attack, lenient, { patience: 0 })
+    expect(problems.map((problem) => problem.replace(/ \(.*/, ""))).toEqual([
+      "the balance of a workspace is not what its ledgers say",
+      "after a restart: the balance of a workspace is not what its ledgers say"
+    ])
+  })
 })

@@ -4,10 +4,11 @@
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
-import { mkdtempSync, rmSync } from "node:fs"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { trust } from "./doubles.ts"
 import { sibling } from "./sibling.ts"
 import * as Watch from "./watch.ts"
 
@@ -32,6 +33,8 @@ export interface Options {
   /** The `main.js` to run. Default: {@link builtGateway}. */
   readonly main?: string | undefined
   readonly settings?: Settings | undefined
+  /** The content of the settings file: upstreams, models, URLs of databases. Default: no file. */
+  readonly file?: object | undefined
   /** The data folder. Default: a new one, deleted at the end. */
   readonly dataDir?: string | undefined
 }
@@ -59,6 +62,14 @@ export interface Gateway {
    * the process has ended.
    */
   readonly stall: () => Promise<number>
+  /**
+   * The memory in MiB that objects and buffers use after the garbage was collected. NaN if the
+   * process has ended.
+   */
+  readonly memory: () => Promise<number>
+  /** Ends the process with SIGKILL. Its data folder stays. */
+  readonly kill: () => Promise<void>
+  /** Ends the process and deletes its data folder, if it was a new one. */
   readonly stop: () => Promise<void>
 }
 
@@ -74,11 +85,15 @@ const printed = async (child: ChildProcess, output: () => string, pattern: RegEx
 /** Starts a gateway. It inherits no settings of this process. */
 export const start = async (options: Options = {}): Promise<Gateway> => {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "model-gateway-hostile-"))
-  const settings: Record<string, string> = { NO_COLOR: "1" }
+  const settings: Record<string, string> = { NO_COLOR: "1", ...trust }
   for (const [name, value] of Object.entries(options.settings ?? {})) settings[`MODEL_GATEWAY_${name}`] = value
+  const fileDir = options.file === undefined ? undefined : mkdtempSync(join(tmpdir(), "model-gateway-settings-"))
+  const file = fileDir === undefined ? [] : [`--config=${join(fileDir, "settings.json")}`]
+  if (fileDir !== undefined) writeFileSync(join(fileDir, "settings.json"), JSON.stringify(options.file))
   const child = spawn(
     process.execPath,
     [
+      "--expose-gc",
       `--max-old-space-size=${heapMebibytes}`,
       `--import=${sibling("./preload").href}`,
       options.main ?? builtGateway,
@@ -86,7 +101,8 @@ export const start = async (options: Options = {}): Promise<Gateway> => {
       `--data-dir=${dataDir}`,
       "--port=0",
       "--log-level=Error",
-      "--log-format=json"
+      "--log-format=json",
+      ...file
     ],
     {
       env: { ...settings, PATH: process.env["PATH"] },
@@ -120,12 +136,23 @@ export const start = async (options: Options = {}): Promise<Gateway> => {
   const apiKey = await key(/ordinary key +(mg_sk_\w+)/)
   const watch = await Watch.start(Number(port), child.pid ?? 0)
 
-  const stall = async (): Promise<number> => {
-    if (!child.connected) return Number.NaN
-    const answer = once(child, "message").then(([milliseconds]) => Number(milliseconds))
-    // The channel may close at any time, with the process.
-    child.send("stall", () => {})
-    return Promise.race([answer, exited.then(() => Number.NaN)])
+  // The answers do not say what they answer, so one question waits for the other.
+  let asked: Promise<number> = Promise.resolve(0)
+  const askChild = (question: "stall" | "memory"): Promise<number> => {
+    asked = asked.then(() => {
+      if (!child.connected) return Number.NaN
+      const answer = once(child, "message").then(([value]) => Number(value))
+      // The channel may close at any time, with the process.
+      child.send(question, () => {})
+      return Promise.race([answer, exited.then(() => Number.NaN)])
+    })
+    return asked
+  }
+  const kill = async (): Promise<void> => {
+    await watch.stop()
+    child.kill("SIGKILL")
+    await exited
+    if (fileDir !== undefined) rmSync(fileDir, { recursive: true, force: true })
   }
   return {
     origin,
@@ -139,11 +166,11 @@ export const start = async (options: Options = {}): Promise<Gateway> => {
     signal: (name) => void child.kill(name),
     exited,
     watch,
-    stall,
+    stall: () => askChild("stall"),
+    memory: () => askChild("memory"),
+    kill,
     stop: async () => {
-      await watch.stop()
-      child.kill("SIGKILL")
-      await exited
+      await kill()
       if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true })
     }
   }

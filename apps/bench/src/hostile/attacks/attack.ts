@@ -1,5 +1,7 @@
 /** The type of an attack, and helpers for attacks. */
 import { type Answer, ask, fieldOf, jsonOf, type Question } from "../client.ts"
+import type { Query, Store } from "../database.ts"
+import type { Double } from "../doubles.ts"
 import { problemWith } from "../errorEnvelope.ts"
 import type { Gateway, Settings } from "../gateway.ts"
 
@@ -20,7 +22,20 @@ export interface Target {
   readonly manage: (method: string, path: string, body?: object) => Promise<unknown>
   /** Creates an ordinary key. */
   readonly newKey: (options?: object) => Promise<{ readonly key: string; readonly hash: string }>
+  /** The double whose URL {@link Attack.file} was given. */
+  readonly upstream: Double
+  /** Starts a further double. It is stopped after the attack. */
+  readonly double: (options?: { readonly tls?: boolean }) => Promise<Double>
+  /** The database that the gateway uses. */
+  readonly store: Store
+  /** Runs a statement that reads the database of the gateway. */
+  readonly query: Query
 }
+
+/** What is checked after every attack, besides what the attack itself checks. */
+export const checks = ["neighbor", "memory", "books", "restart"] as const
+
+export type Check = (typeof checks)[number]
 
 export interface Attack {
   /** The name on the command line. */
@@ -32,6 +47,15 @@ export interface Attack {
   /** Whether the attack is short enough to be part of the tests. */
   readonly quick?: boolean
   readonly settings?: Settings
+  /**
+   * The settings file, for an attack by an upstream: `upstream` is the URL of {@link Target.upstream}.
+   * `Doubles.rankingAt` is such a file.
+   */
+  readonly file?: (upstream: string) => object
+  /** Whether the attack concerns the database: `--store postgres` then runs it on Postgres, too. */
+  readonly storage?: boolean
+  /** Checks that the attack itself makes impossible, each with the reason. */
+  readonly skips?: Readonly<Partial<Record<Check, string>>>
   /** Time limit of the attack in seconds. Default: 60. */
   readonly seconds?: number
   readonly run: (target: Target) => Promise<Outcome>

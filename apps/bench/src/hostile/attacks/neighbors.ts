@@ -63,6 +63,7 @@ const marks: Attack = {
   name: "combining-marks",
   title: "5 reranks at once of 3.9 million combining marks, then reranks of another key",
   bound: "200, 400 or 503; the other key: 200 within 1 s",
+  skips: { neighbor: "its successes would keep the circuit of the model closed" },
   settings: unlimited,
   run: async ({ gateway, newKey }) => {
     const other = await newKey()

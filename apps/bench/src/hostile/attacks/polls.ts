@@ -42,6 +42,7 @@ const drained: Attack = {
   name: "poll-drained",
   title: "SIGTERM during a long poll",
   bound: "200 or 503 within 3 s",
+  skips: { neighbor: "the attack ends the process" },
   run: async (target) => {
     const { answer } = await poll(target)
     const signalled = performance.now()

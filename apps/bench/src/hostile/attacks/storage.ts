@@ -27,6 +27,7 @@ const lockedDatabase: Attack = {
   name: "locked-database",
   title: `another process holds BEGIN IMMEDIATE for ${lockSeconds} s`,
   bound: "GET /key: 200 within 1 s; POST /rerank: 200 or 503",
+  skips: { neighbor: "every paid request waits for the lock, or fails" },
   run: async ({ gateway }) => {
     const key = { method: "GET", path: "/api/v1/key", key: gateway.apiKey }
     await ask(gateway.origin, key)
@@ -88,6 +89,7 @@ const deleteUnderLoad = async (target: Target, manage: Target["manage"], times: 
 
 const deletedGuardrail: Attack = {
   name: "guardrail-deleted",
+  storage: true,
   title: "the guardrail of a key is deleted 15 times while the key reranks",
   bound: "200 each, within 1 s",
   settings: unlimited,
@@ -96,6 +98,7 @@ const deletedGuardrail: Attack = {
 
 const deletedGuardrailElsewhere: Attack = {
   name: "guardrail-deleted-elsewhere",
+  storage: true,
   title: "the same 4 times, deleted through another process",
   bound: "200 each, within 1 s",
   settings: unlimited,

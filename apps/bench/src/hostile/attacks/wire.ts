@@ -174,6 +174,7 @@ const sigterm: Attack = {
   title: "SIGTERM under 128 busy keep-alive connections",
   bound: "no connection is reset",
   settings: unlimited,
+  skips: { neighbor: "the attack ends the process" },
   run: async ({ gateway }) => {
     const answers: Array<Answer> = []
     const lane = async (): Promise<void> => {
