@@ -62,6 +62,7 @@ const textOf = (code: string, wireNames: WireNames | undefined): string => {
     "content-type: application/json",
     `content-length: ${Buffer.byteLength(body)}`,
     `x-request-id: ${id}`,
+    "cache-control: no-store",
     "x-content-type-options: nosniff",
     "connection: close",
     "",

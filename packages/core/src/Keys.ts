@@ -97,9 +97,7 @@ export const Key = Schema.Struct({
   parent_hash: Schema.optionalKey(Schema.String),
   /** Only on an ephemeral key with restricted operations: the identifiers of those it may call. */
   operations: Schema.optionalKey(Schema.Array(Schema.String)),
-  /**
-   * Only on an ephemeral key: whether it sees only the files and video jobs that it created itself.
-   */
+  /** Only on an ephemeral key: whether it sees only its own files, video jobs and requests. */
   own_files: Schema.optionalKey(Schema.Boolean),
   /** Only on an ordinary key: the number of its ephemeral keys that have not expired. */
   ephemeral_keys: Schema.optionalKey(Schema.Int)

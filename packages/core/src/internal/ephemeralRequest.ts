@@ -87,8 +87,9 @@ export const EphemeralRequest = Schema.Struct({
    */
   operations: Schema.optionalKey(Schema.NonEmptyArray(EphemeralOperation).check(isMaxItems(64))),
   /**
-   * If true, the key sees only the files and video jobs that it created itself. All others are a
-   * 404. Default: false.
+   * If true, the key sees only the files and video jobs that it created itself, and at GET
+   * `/generation` only the requests that it made. All others are a 404, also those of the key that
+   * created it. Default: false.
    */
   own_files: Schema.optionalKey(Schema.Boolean)
 })

@@ -222,7 +222,8 @@ export type Response = { [Field in keyof typeof Response.Type]: (typeof Response
 /**
  * GET `/generation?id=`: 200, or one of 400 401 403 404 500 503. Returns what one paid request
  * cost, who served it and how long it took. Ordinary keys see the requests of their workspace,
- * management keys those of their organization.
+ * management keys those of their organization. An ephemeral key with `own_files` sees only its own
+ * requests.
  *
  * @since 0.1.0
  */

@@ -29,8 +29,8 @@ export const currentCaller: Effect.Effect<Caller> = Effect.withFiber((fiber) => 
 })
 
 /**
- * The hash of the ephemeral key if the caller sees only its own files and video jobs. Undefined:
- * the caller sees those of its workspace.
+ * The hash of the ephemeral key if the caller sees only its own files, video jobs and requests.
+ * Undefined: the caller sees those of its workspace.
  */
 export const limitedTo = ({ ephemeral }: Caller): string | undefined =>
   ephemeral?.ownFiles === true ? ephemeral.hash : undefined

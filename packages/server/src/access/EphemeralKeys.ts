@@ -3,7 +3,7 @@
  *
  * An ephemeral key has no budget, guardrail or rights of its own. Until it expires it acts as its
  * parent, so it always agrees with the parent and stops with it. It can be restricted to some
- * operations, and to the files and video jobs that it creates itself. Its row is deleted some time
+ * operations, and to its own files, video jobs and requests. Its row is deleted some time
  * after it expires.
  */
 import { Cache, Clock, Context, type Duration, Effect, Layer, type Redacted, Schema } from "effect"
@@ -39,7 +39,7 @@ export interface EphemeralLimits {
    * The identifiers of the operations that the key may call. Default: all that its parent may call.
    */
   readonly operations?: ReadonlyArray<string> | undefined
-  /** Whether the key sees only the files and video jobs that it creates itself. Default: false. */
+  /** Whether the key sees only its own files, video jobs and requests. Default: false. */
   readonly ownFiles?: boolean | undefined
 }
 

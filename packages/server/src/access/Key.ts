@@ -43,7 +43,7 @@ export interface EphemeralKey {
    * The identifiers of the operations that the key may call. Null: all that its parent may call.
    */
   readonly operations: ReadonlySet<string> | null
-  /** Whether the key sees only the files and video jobs that it created itself. */
+  /** Whether the key sees only its own files, video jobs and requests. */
   readonly ownFiles: boolean
 }
 

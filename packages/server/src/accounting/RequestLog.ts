@@ -3,7 +3,8 @@
  *
  * The log is read by the time of admission, newest first, from an index. Filters have no index of
  * their own, because each would slow down every paid request. A page therefore looks at a limited
- * number of entries, however few of them match, and says where to continue.
+ * number of entries, however few of them match, and says where to continue: after an entry of the
+ * organization, or before a time. It never names an entry of another organization.
  */
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -26,8 +27,9 @@ export interface Filter {
   readonly to?: number | undefined
 }
 
-/** Which page of the list to read: `limit` entries older than the one named `after`. */
+/** Which page of the list to read. */
 export interface PageRequest {
+  /** The page follows this entry, or the end of the page whose `next` it is. */
   readonly after?: string | undefined
   /** 1 to 1000. Default: 100. */
   readonly limit?: number | undefined
@@ -40,15 +42,21 @@ export interface LogPage {
   readonly next: string | undefined
 }
 
+/** Whose entries a reader sees. */
+export type Reader =
+  | {
+      readonly workspaceId: string
+      /** Only entries of requests with this ephemeral key. Default: all of the workspace. */
+      readonly ephemeralHash?: string | undefined
+    }
+  | { readonly organizationId: string }
+
 /** The request log. */
 export class RequestLog extends Context.Service<
   RequestLog,
   {
-    /** An entry of a workspace, or of any workspace of an organization, by its generation id. */
-    readonly get: (
-      owner: { readonly workspaceId: string } | { readonly organizationId: string },
-      id: string
-    ) => Effect.Effect<UsageRow | undefined, StorageError>
+    /** An entry that a reader sees, by its generation id. */
+    readonly get: (reader: Reader, id: string) => Effect.Effect<UsageRow | undefined, StorageError>
     /** The entries of all workspaces of an organization. */
     readonly list: (
       organizationId: string,
@@ -61,6 +69,11 @@ export class RequestLog extends Context.Service<
 /** The number of entries that a page looks at. Reading them takes a few milliseconds. */
 const window = 2000
 
+/** A cursor that is a time: the page has the entries admitted before it. */
+const timeCursor = /^before:(\d{1,15})$/
+
+const before = (time: number): string => `before:${time}`
+
 /** Makes the request log over the database in the context. */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
@@ -68,8 +81,18 @@ export const make = Effect.gen(function* () {
   const ofOrganization = (id: string) =>
     sql`EXISTS (SELECT 1 FROM workspaces o WHERE o.id = workspace_id AND o.organization_id = ${id})`
 
-  const placeOf = Effect.fnUntraced(function* (after: string) {
-    const [row] = yield* sql`SELECT reserved_at FROM usage_ledger WHERE id = ${after}`
+  const ofReader = (reader: Reader) => {
+    if ("organizationId" in reader) return ofOrganization(reader.organizationId)
+    const { ephemeralHash, workspaceId } = reader
+    const ofWorkspace = sql`workspace_id = ${workspaceId}`
+    return ephemeralHash === undefined ? ofWorkspace : sql`${ofWorkspace} AND ephemeral_hash = ${ephemeralHash}`
+  }
+
+  const placeOf = Effect.fnUntraced(function* (organizationId: string, after: string) {
+    const time = timeCursor.exec(after)?.[1]
+    if (time !== undefined) return { reservedAt: Number(time), id: "" }
+    const [row] = yield* sql`SELECT reserved_at FROM usage_ledger
+      WHERE id = ${after} AND ${ofOrganization(organizationId)}`
     return row === undefined
       ? yield* new UnknownCursor({ after })
       : { reservedAt: Dialect.int(row, "reserved_at"), id: after }
@@ -82,22 +105,19 @@ export const make = Effect.gen(function* () {
   ) {
     // An empty id precedes all others, so the bound itself is excluded.
     const start = { reservedAt: to ?? Number.MAX_SAFE_INTEGER, id: "" }
-    const cursor = after === undefined ? start : yield* placeOf(after)
+    const cursor = after === undefined ? start : yield* placeOf(organizationId, after)
     const place = cursor.reservedAt < start.reservedAt ? cursor : start
     const isOlder = sql`(reserved_at, id) < (${place.reservedAt}, ${place.id})`
     // Read first, so that entries that are written meanwhile do not move the end of the page.
-    const [row] = yield* sql`SELECT reserved_at, id FROM usage_ledger WHERE ${isOlder} AND reserved_at >= ${from}
+    const [row] = yield* sql`SELECT reserved_at FROM usage_ledger WHERE ${isOlder} AND reserved_at >= ${from}
       ORDER BY reserved_at DESC, id DESC LIMIT 1 OFFSET ${window - 1}`
-    const end =
-      row === undefined ? undefined : { reservedAt: Dialect.int(row, "reserved_at"), id: Dialect.text(row, "id") }
-    const oldest = end ?? { reservedAt: from, id: "" }
+    const end = row === undefined ? undefined : Dialect.int(row, "reserved_at")
     const equal = (column: string, value: string | number | undefined) =>
       value === undefined ? [] : [sql`${sql(column)} = ${value}`]
     const wanted = sql.and([
       isOlder,
-      sql`(reserved_at, id) >= (${oldest.reservedAt}, ${oldest.id})`,
       // Postgres estimates the size of a range of times, but not of a range of pairs.
-      sql`reserved_at BETWEEN ${oldest.reservedAt} AND ${place.reservedAt}`,
+      sql`reserved_at BETWEEN ${end ?? from} AND ${place.reservedAt}`,
       ...equal("workspace_id", workspaceId),
       ...equal("key_hash", keyHash),
       ...equal("model", model),
@@ -109,14 +129,13 @@ export const make = Effect.gen(function* () {
     const rows = yield* sql`SELECT * FROM usage_ledger WHERE ${wanted}
       ORDER BY reserved_at DESC, id DESC LIMIT ${limit + 1}`
     const items = rows.slice(0, limit).map(usageRow)
-    return { items, next: rows.length > limit ? items.at(-1)?.id : end?.id }
+    const atEnd = end === undefined ? undefined : before(end)
+    return { items, next: rows.length > limit ? items.at(-1)?.id : atEnd }
   }, mapSqlError("RequestLog.list"))
 
   return RequestLog.of({
-    get: (owner, id) =>
-      sql`SELECT * FROM usage_ledger WHERE id = ${id} AND ${
-        "workspaceId" in owner ? sql`workspace_id = ${owner.workspaceId}` : ofOrganization(owner.organizationId)
-      }`.pipe(
+    get: (reader, id) =>
+      sql`SELECT * FROM usage_ledger WHERE id = ${id} AND ${ofReader(reader)}`.pipe(
         Effect.map(([row]) => (row === undefined ? undefined : usageRow(row))),
         mapSqlError("RequestLog.get")
       ),

@@ -8,6 +8,8 @@ export interface Payer {
   readonly keyHash: string
   readonly workspaceId: string
   readonly guardrailId: string | null
+  /** The ephemeral key that was sent, if one was: a key may see only its own requests. */
+  readonly ephemeralHash?: string | undefined
 }
 
 /** What to reserve. */

@@ -17,6 +17,7 @@ export const hold = (request: ReserveRequest, owner: string, now: number, starts
     keyHash: payer.keyHash,
     workspaceId: payer.workspaceId,
     guardrailId: payer.guardrailId,
+    ephemeralHash: payer.ephemeralHash ?? null,
     operation,
     model,
     amount,

@@ -131,10 +131,11 @@ export class Admission extends Context.Service<
 const paymentRequired = ({ message }: { readonly message: string }) =>
   Effect.fail(new PaymentRequired({ error: { message } }))
 
-const payerOf = ({ guardrail, key }: Caller): Payer => ({
+const payerOf = ({ ephemeral, guardrail, key }: Caller): Payer => ({
   keyHash: key.hash,
   workspaceId: key.workspaceId,
-  guardrailId: guardrail?.id ?? null
+  guardrailId: guardrail?.id ?? null,
+  ephemeralHash: ephemeral?.hash
 })
 
 /** The status that servers commonly log for a caller that disconnected before the answer. */

@@ -39,7 +39,7 @@ export const make = (id: string, wireNames?: WireNames): RequestRecord => ({
   userId: null,
   bodyLimit: undefined,
   isCounted: false,
-  headers: { "x-content-type-options": "nosniff" }
+  headers: { "cache-control": "no-store", "x-content-type-options": "nosniff" }
 })
 
 /** The format of caller-chosen ids: up to 128 characters that are safe in headers and logs. */

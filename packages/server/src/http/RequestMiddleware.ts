@@ -2,8 +2,8 @@
  * The outermost middleware: assigns the request id, turns every failure into the envelope,
  * restricts each operation to its status set, and counts.
  *
- * All responses pass through here, so none leaves without an id or with a status outside its
- * operation's set.
+ * All responses pass through here, so none leaves without an id, with a status outside its
+ * operation's set, or without `Cache-Control`.
  */
 import { phrases } from "@model-gateway/core/GatewayError"
 import { ofPreset } from "@model-gateway/core/WireNames"
@@ -111,6 +111,15 @@ const onFailure = (
   )
 }
 
+/**
+ * What a public page or file says about its storage. A response of an operation belongs to one
+ * caller and may contain a secret, so nothing may store it.
+ */
+const publicStorage = (
+  { endpoint }: RequestContext.RequestRecord,
+  { headers }: HttpServerResponse.HttpServerResponse
+): string | undefined => (endpoint === undefined ? headers["cache-control"] : undefined)
+
 const onAnswer = (
   record: RequestContext.RequestRecord,
   response: HttpServerResponse.HttpServerResponse
@@ -127,6 +136,8 @@ const onAnswer = (
     )
   }
   record.headers["x-request-id"] = record.id
+  const storage = publicStorage(record, response)
+  if (storage !== undefined) record.headers["cache-control"] = storage
   return Effect.succeed(HttpServerResponse.setHeaders(WireWords.onWire(record, response), record.headers))
 }
 

@@ -48,7 +48,6 @@ export const dispositionOf = (disposition: Content["disposition"], filename: str
 
 /** How content may be used, whatever it is. */
 const safely = (disposition: Content["disposition"], filename: string) => ({
-  "cache-control": "private",
   "content-disposition": dispositionOf(disposition, filename),
   "x-content-type-options": "nosniff"
 })

@@ -5,7 +5,7 @@ import { NotFound, phrases } from "@model-gateway/core/GatewayError"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { currentCaller } from "../access/Caller.ts"
+import { currentCaller, limitedTo } from "../access/Caller.ts"
 import type { UsageRow } from "../accounting/Ledger.ts"
 import { RequestLog } from "../accounting/RequestLog.ts"
 import { orUnavailable } from "../http/Failures.ts"
@@ -89,9 +89,10 @@ const make = Effect.gen(function* () {
   const workspaceOf = yield* CallerWorkspace.makeRecorded
 
   const get = Effect.fnUntraced(function* (id: string) {
-    const { key } = yield* currentCaller
-    const owner = key.isManagement ? { organizationId: key.organizationId } : { workspaceId: key.workspaceId }
-    const row = yield* orUnavailable(log.get(owner, id))
+    const caller = yield* currentCaller
+    const { isManagement, organizationId, workspaceId } = caller.key
+    const reader = isManagement ? { organizationId } : { workspaceId, ephemeralHash: limitedTo(caller) }
+    const row = yield* orUnavailable(log.get(reader, id))
     return row === undefined ? yield* missing : { data: toGeneration(row) }
   })
 

@@ -105,6 +105,27 @@ it.layer(layer(), { excludeTestServices: true })("an ephemeral key that is limit
     })
   )
 
+  it.effect("to its own files sees only the requests that it made", () =>
+    Effect.gen(function* () {
+      const { ask, managementKey, ordinaryKey } = yield* TestGateway
+      const [key, sibling] = [yield* ephemeral({ own_files: true }), yield* ephemeral({ own_files: true })]
+      const paid = (from: string) =>
+        Effect.map(post("/api/v1/rerank", rerank, { key: from }), ({ text }) => identified(text).id)
+      const status = (id: string, reader: string) =>
+        Effect.map(ask(`/api/v1/generation?id=${id}`, { key: reader }), (answer) => answer.status)
+      const own = yield* paid(key)
+      const foreign = [yield* paid(ordinaryKey), yield* paid(sibling), yield* paid(yield* ephemeral({}))]
+      expect(yield* status(own, key)).toBe(200)
+      for (const id of foreign) expect(yield* status(id, key)).toBe(404)
+      // Keys without that limit see all of them.
+      for (const id of [own, ...foreign]) {
+        for (const reader of [ordinaryKey, managementKey, yield* ephemeral({})]) {
+          expect(yield* status(id, reader)).toBe(200)
+        }
+      }
+    })
+  )
+
   it.effect("to its own files reads, lists and cancels only its own video jobs", () =>
     Effect.gen(function* () {
       const { ask, ordinaryKey } = yield* TestGateway

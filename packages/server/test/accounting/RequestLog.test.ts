@@ -40,8 +40,23 @@ describe.each(databases)("the request log on $name", ({ layer: stores }) => {
       expect(yield* idsOf({ from: 2000, to: 4000 })).toMatchObject({ ids: ["gen-2", "gen-1"] })
       expect(yield* Effect.flip(idsOf({}, { after: "none" }))).toMatchObject({ _tag: "UnknownCursor" })
       expect(yield* log.list("another organization")).toEqual({ items: [], next: undefined })
+      expect(yield* Effect.flip(log.list("another organization", {}, { after: "gen-2" }))).toMatchObject({
+        _tag: "UnknownCursor"
+      })
       expect(yield* log.get({ organizationId }, "gen-3")).toMatchObject({ id: "gen-3", cost: 30, status: "completed" })
       expect(yield* log.get({ workspaceId: other.id }, "gen-3")).toBeUndefined()
+      const { workspaceId } = payer
+      const sent = yield* reserve("gen-ephemeral", { ...payer, ephemeralHash: "e" }, 100)
+      yield* accounting.settle(sent, outcome(10))
+      for (const [ephemeralHash, id, isSeen] of [
+        ["e", "gen-ephemeral", true],
+        ["e", "gen-3", false],
+        ["another", "gen-ephemeral", false],
+        [undefined, "gen-ephemeral", true]
+      ] as const) {
+        const found = yield* log.get({ workspaceId, ephemeralHash }, id)
+        expect([ephemeralHash, id, found !== undefined]).toEqual([ephemeralHash, id, isSeen])
+      }
     }).pipe(Effect.provide(layer))
   )
 })
@@ -53,6 +68,44 @@ const entries = (from: number, to: number) => `INSERT INTO usage_ledger
   (id, key_hash, workspace_id, operation, model, provider, upstream_model, is_byok, is_late, reserved_micro, cost_micro, reserved_at, settled_at)
   WITH RECURSIVE n(i) AS (SELECT ${from} UNION ALL SELECT i + 1 FROM n WHERE i < ${to})
   SELECT 'gen-' || i, 'k', 'w', 'rerank', CASE i % 100 WHEN 0 THEN 'rare' ELSE 'common' END, 'p', 'm', 0, 0, 0, 0, i, i FROM n`
+
+it.effect("continues before a time where a page ends at an entry of another organization", () =>
+  Effect.gen(function* () {
+    const layer = RequestLog.layerSql.pipe(
+      Layer.provideMerge(Migrations.layer),
+      Layer.provideMerge(layerClient(yield* createSqlite))
+    )
+    yield* Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const log = yield* RequestLog.RequestLog
+      for (const organization of ["o", "other"]) {
+        yield* sql`INSERT INTO organizations (id, name, created_at) VALUES (${organization}, 'o', 0)`
+      }
+      for (const [workspace, organization] of [
+        ["w", "o"],
+        ["v", "other"]
+      ]) {
+        yield* sql`INSERT INTO workspaces (id, organization_id, name, is_default, file_shape, balance_micro, reserved_micro, created_at, updated_at)
+          VALUES (${workspace}, ${organization}, 'w', 1, 'native', 0, 0, 0, 0)`
+      }
+      yield* sql.unsafe(entries(1, 4500))
+      // Several entries of one time, at the end of a page and across it.
+      yield* sql`UPDATE usage_ledger SET reserved_at = 2500 WHERE reserved_at BETWEEN 2490 AND 2510`
+      yield* sql`UPDATE usage_ledger SET workspace_id = 'v' WHERE model = 'common'`
+      const listed: Array<string> = []
+      const cursors: Array<string> = []
+      let after: string | undefined
+      do {
+        const page: RequestLog.LogPage = yield* log.list("o", {}, { after })
+        listed.push(...page.items.map(({ id }) => id))
+        after = page.next
+        if (after !== undefined) cursors.push(after)
+      } while (after !== undefined)
+      expect(listed).toEqual(Array.from({ length: 45 }, (_, n) => `gen-${100 * (45 - n)}`))
+      expect(cursors).toEqual(["before:2500", "before:490"])
+    }).pipe(Effect.provide(layer))
+  })
+)
 
 it.effect("lists each entry once, also while other requests end", () =>
   Effect.gen(function* () {
@@ -90,6 +143,9 @@ it.effect("lists each entry once, also while other requests end", () =>
       const earlier = Array.from({ length: 42 }, (_, n) => `gen-${100 * (42 - n)}`)
       expect(listed.slice(-42)).toEqual(earlier)
       expect(listed).toHaveLength(new Set(listed).size)
+      isBusy = false
+      const { next } = yield* log.list("o", { model: "common" }, { after: "gen-2500", limit: 1000 })
+      expect(next).toBe("gen-1490")
     }).pipe(Effect.provide(layer))
   })
 )

@@ -1,5 +1,6 @@
 import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { all } from "../../src/http/Operations.ts"
 import { TestGateway, layer } from "../TestGateway.ts"
 import { envelopeOf, issuePaths, post } from "../TestEnvelope.ts"
 
@@ -16,6 +17,25 @@ it.layer(layer({ bodyLimits: { other: 2000 } }), { excludeTestServices: true })(
       const long = yield* ask("/api/v1/key", { headers: { "x-request-id": "a".repeat(129) } })
       expect(long.headers["x-request-id"]).toMatch(/^req_/)
       expect(new Set([made, unsafe, long].map(({ headers }) => headers["x-request-id"])).size).toBe(3)
+    })
+  )
+
+  it.effect("of an operation must not be stored, also an error", () =>
+    Effect.gen(function* () {
+      const { ask, managementKey, ordinaryKey } = yield* TestGateway
+      const statuses = new Set<number>()
+      for (const { method, name, path } of all) {
+        for (const key of [null, ordinaryKey, managementKey]) {
+          const body = method === "GET" || method === "DELETE" ? undefined : "{}"
+          const headers = { "content-type": "application/json" }
+          const answer = yield* ask(path.replaceAll(/:\w+/g, "x"), { method, key, body, headers })
+          statuses.add(answer.status)
+          expect([name, answer.status, answer.headers["cache-control"]]).toEqual([name, answer.status, "no-store"])
+        }
+      }
+      expect([...statuses]).toEqual(expect.arrayContaining([200, 400, 401, 403, 404]))
+      const unknown = yield* ask("/api/v1/nothing")
+      expect(unknown.headers["cache-control"]).toBe("no-store")
     })
   )
 

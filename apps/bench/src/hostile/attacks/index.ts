@@ -23,6 +23,7 @@ import {
   textOf
 } from "./attack.ts"
 import { decoding } from "./decoding.ts"
+import { disclosure } from "./disclosure.ts"
 import { memory } from "./memory.ts"
 import { neighbors } from "./neighbors.ts"
 import { polls } from "./polls.ts"
@@ -38,6 +39,7 @@ export const attacks: ReadonlyArray<Attack> = [
   ...storage,
   ...neighbors,
   ...access,
+  ...disclosure,
   ...wire,
   ...polls
 ]

@@ -54,6 +54,7 @@ const holdItem = (hold: Hold) => {
     key_hash: hold.keyHash,
     workspace_id: hold.workspaceId,
     guardrail_id: hold.guardrailId,
+    ephemeral_hash: hold.ephemeralHash,
     operation: hold.operation,
     model: hold.model,
     amount: hold.amount,

@@ -14,7 +14,7 @@ import * as Statements from "../sql/LedgerStatements.ts"
 
 /** The names of the functions. */
 export const names = {
-  apply: "gateway_ledger_apply_1",
+  apply: "gateway_ledger_apply_2",
   announceEvents: "gateway_announce_events_1",
   appendEvent: "gateway_append_event_1",
   eventsThrough: "gateway_events_through_1"
@@ -66,6 +66,7 @@ END $$`
 /** The fields of an item of a batch. */
 const fields = [
   "kind text, id text, owner text, job_id text, key_hash text, workspace_id text, guardrail_id text",
+  "ephemeral_hash text",
   "operation text, model text, amount bigint, is_byok bigint, byok_extra bigint, now bigint",
   "day bigint, week bigint, month bigint, credits bigint, byok bigint",
   "is_charged boolean, has_entry boolean, status text, error_status bigint, provider text, upstream_model text",
@@ -131,7 +132,8 @@ const hold = `
         "item.is_byok",
         "item.byok_extra",
         "item.day",
-        "item.now"
+        "item.now",
+        "item.ephemeral_hash"
       )};
       ${Statements.inline(Statements.applyToBudget, "item.key_hash", ...starts, "0", "0", "item.credits", "item.byok")};
       IF item.is_byok = 0 THEN
@@ -189,7 +191,8 @@ const end = `
             "item.now",
             "item.attempts",
             "item.status",
-            "item.error_status"
+            "item.error_status",
+            "intent.ephemeral_hash"
           )};
           GET DIAGNOSTICS v_written = ROW_COUNT;
         END IF;

@@ -23,6 +23,8 @@ export interface Hold {
   readonly keyHash: string
   readonly workspaceId: string
   readonly guardrailId: string | null
+  /** The ephemeral key that was sent, or null. */
+  readonly ephemeralHash: string | null
   readonly operation: string
   readonly model: string
   readonly amount: number

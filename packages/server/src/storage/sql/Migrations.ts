@@ -18,6 +18,7 @@ import * as creditTotals from "./migrations/CreditTotals.ts"
 import * as destinations from "./migrations/Destinations.ts"
 import * as ephemeralKeys from "./migrations/EphemeralKeys.ts"
 import * as ephemeralLimits from "./migrations/EphemeralLimits.ts"
+import * as ephemeralRequests from "./migrations/EphemeralRequests.ts"
 import * as events from "./migrations/Events.ts"
 import * as files from "./migrations/Files.ts"
 import * as keptAnswers from "./migrations/KeptAnswers.ts"
@@ -69,7 +70,8 @@ export const migrations = {
   "0024_key_lists": keyLists.migration,
   "0025_credit_totals": creditTotals.migration,
   "0026_workspaces": workspaces.migration,
-  "0027_video_lists": videoLists.migration
+  "0027_video_lists": videoLists.migration,
+  "0028_ephemeral_requests": ephemeralRequests.migration
 }
 
 /** Every table that the migrations create. */

@@ -114,7 +114,8 @@ export const make = Effect.gen(function* () {
       Dialect.fromBool(request.isByok),
       request.byokExtra,
       starts.day,
-      now
+      now,
+      request.ephemeralHash
     )
     if ((yield* write) === 0) {
       const existing = yield* known(id)
@@ -190,7 +191,8 @@ export const make = Effect.gen(function* () {
         now,
         entry.attempts,
         entry.status,
-        entry.errorStatus
+        entry.errorStatus,
+        Dialect.textOrNull(intent, "ephemeral_hash")
       )
       isFirst = written > 0
     }
