@@ -8,7 +8,7 @@ const onPostgres = [
   "test/broadcast/BroadcastOverHttp.test.ts",
   "test/objects/FileStore.test.ts",
   "test/operations/{Byok,Credits,Destinations,Files,Generations,Guardrails,Keys,Rerank,Transcription,Video,Workspaces}Handlers.test.ts",
-  "test/video/{VideoJobs,VideoProcesses}.test.ts"
+  "test/video/{VideoJobs,VideoProcesses,VideoWaits}.test.ts"
 ]
 
 export default defineConfig({

@@ -75,6 +75,7 @@ import * as VideoObjects from "./video/VideoObjects.ts"
 import * as VideoQueue from "./video/VideoQueue.ts"
 import * as VideoRetention from "./video/VideoRetention.ts"
 import * as VideoSignals from "./video/VideoSignals.ts"
+import * as VideoWaits from "./video/VideoWaits.ts"
 import * as VideoWorker from "./video/VideoWorker.ts"
 import * as Vault from "./access/Vault.ts"
 import * as DeliveryStore from "./webhooks/DeliveryStore.ts"
@@ -91,7 +92,7 @@ const handlers = Layer.mergeAll(
   CurrentKeyHandlers.layer,
   RerankHandlers.layer,
   TranscriptionHandlers.layer,
-  VideoHandlers.layer,
+  VideoHandlers.layer.pipe(Layer.provide(VideoWaits.layer)),
   GuardrailsHandlers.layer,
   KeysHandlers.layer,
   ByokHandlers.layer,

@@ -105,6 +105,18 @@ export const declarations = {
       default: Duration.hours(24),
       description: "Time after its submission at which an unfinished video job expires, at no cost"
     }),
+    waits: Setting.integer("video-waits", {
+      minimum: 1,
+      default: 4000,
+      description:
+        "Long polls of video jobs that one process holds at the same time. Further ones are answered at once with the job as it is"
+    }),
+    waitsPerKey: Setting.integer("video-waits-per-key", {
+      minimum: 1,
+      default: 200,
+      description:
+        "Long polls of video jobs that one key, with its ephemeral keys, may hold in a process. Further ones are answered at once with the job as it is"
+    }),
     retention: Setting.durationOrNever("video-retention", {
       description: "Time after its end at which a video job is deleted, with its videos"
     })

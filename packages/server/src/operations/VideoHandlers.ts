@@ -5,7 +5,7 @@
  */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import { NotFound, phrases, Unauthorized } from "@model-gateway/core/GatewayError"
-import { isFinal, type ListOptions, type Request, type Status } from "@model-gateway/core/Video"
+import { isFinal, type ListOptions, type Request } from "@model-gateway/core/Video"
 import { Duration, Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
@@ -23,7 +23,6 @@ import { orUnavailable } from "../http/Failures.ts"
 import { Lifecycle } from "../http/Lifecycle.ts"
 import * as Metrics from "../observability/Metrics.ts"
 import { Admission } from "../admission/Admission.ts"
-import * as MonotonicTime from "../internal/MonotonicTime.ts"
 import { KeyStore } from "../access/KeyStore.ts"
 import * as Candidates from "../routing/Candidates.ts"
 import { ModelCatalogue } from "../routing/ModelCatalogue.ts"
@@ -34,7 +33,7 @@ import type { Candidate } from "../video/VideoCandidate.ts"
 import { toWire, type VideoJob } from "../video/VideoJob.ts"
 import { VideoJobs } from "../video/VideoJobs.ts"
 import { forProvider } from "../video/VideoRequest.ts"
-import { VideoSignals } from "../video/VideoSignals.ts"
+import { VideoWaits } from "../video/VideoWaits.ts"
 
 const noSuchJob = (id: string) => new NotFound({ error: { message: `${phrases[404]}: there is no video job ${id}` } })
 
@@ -62,11 +61,8 @@ const toCandidate = (accepted: VideoAcceptance.Accepted): Candidate => ({
 
 const encode = (job: VideoJob): string => JSON.stringify(toWire(job))
 
-/**
- * A change made by another process sends no signal here, and a key can expire. The row and the key
- * are read again at least this often, in milliseconds.
- */
-const rereadEvery = 1000
+/** How often a long poll checks whether its key can still be used. The cache of keys answers. */
+const recheckKeyEvery = "1 second"
 
 /** The services that the operations need, looked up once. */
 const make = Effect.gen(function* () {
@@ -77,7 +73,7 @@ const make = Effect.gen(function* () {
   const lifecycle = yield* Lifecycle
   const objects = yield* ObjectStore
   const ownKeys = yield* OwnKeys.OwnKeys
-  const signals = yield* VideoSignals
+  const waits = yield* VideoWaits
   const workspaces = yield* WorkspaceStore
   const workspaceOf = yield* CallerWorkspace.make
   const { videos } = yield* GatewayServerConfig
@@ -181,30 +177,19 @@ const make = Effect.gen(function* () {
     )
   )
 
-  /**
-   * Waits until the job's state differs from `seen`, the time is over or the service stops. Returns
-   * the job as it then is.
-   */
-  const awaitChange = Effect.fnUntraced(function* (id: string, seen: Status, seconds: number) {
-    const changed = yield* signals.watch(id)
-    const end = (yield* MonotonicTime.millis) + seconds * 1000
-    let job = yield* find(id)
-    while (job.status === seen && !lifecycle.isStopping) {
-      const left = end - (yield* MonotonicTime.millis)
-      if (left <= 0) break
-      const pause = Effect.sleep(Duration.millis(Math.min(left, rereadEvery)))
-      yield* Effect.raceAllFirst([changed.await, pause, lifecycle.awaitStop])
-      yield* changed.close
-      yield* stillAuthorized
-      job = yield* find(id)
-    }
-    return job
+  /** Waits until the status of the job changes, the time is over or the service stops. */
+  const awaitChange = Effect.fnUntraced(function* (job: VideoJob, seconds: number) {
+    const { key } = yield* currentCaller
+    if (!(yield* waits.enter(key.hash))) return job
+    const timeIsOver = Effect.raceFirst(Effect.sleep(Duration.seconds(seconds)), lifecycle.awaitStop)
+    const keyIsRevoked = Effect.forever(Effect.andThen(Effect.sleep(recheckKeyEvery), stillAuthorized))
+    const now = yield* orUnavailable(waits.changed(job, Effect.raceFirst(timeIsOver, keyIsRevoked)))
+    yield* stillAuthorized
+    return now ?? (yield* noSuchJob(job.id))
   }, Effect.scoped)
 
   const get = Effect.fnUntraced(function* (job: VideoJob, wait: number | undefined) {
-    return toWire(
-      wait === undefined || wait === 0 || isFinal(job.status) ? job : yield* awaitChange(job.id, job.status, wait)
-    )
+    return toWire(wait === undefined || wait === 0 || isFinal(job.status) ? job : yield* awaitChange(job, wait))
   })
 
   const content = Effect.fnUntraced(function* (

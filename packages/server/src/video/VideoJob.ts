@@ -127,6 +127,12 @@ const realOrNull = (row: Row, column: string): number | null => {
   return typeof value === "number" ? value : null
 }
 
+/** Reads the columns that change before the job ends. */
+export const stateOf = (row: Row): Pick<VideoJob, "step" | "progress"> => ({
+  step: Dialect.int(row, "step"),
+  progress: realOrNull(row, "progress")
+})
+
 /** Reads a row. A column with an invalid value is a defect. */
 export const fromRow = (row: Row): VideoJob => {
   const outputs = Dialect.textOrNull(row, "outputs")
@@ -144,7 +150,7 @@ export const fromRow = (row: Row): VideoJob => {
     keyHash: Dialect.text(row, "key_hash"),
     ephemeralHash: Dialect.textOrNull(row, "ephemeral_hash"),
     status: Dialect.oneOf(row, "status", JobStatus.all),
-    step: Dialect.int(row, "step"),
+    ...stateOf(row),
     model: Dialect.text(row, "model"),
     // Jobs from earlier releases have no candidates.
     candidates: candidates === null ? [present] : decodeCandidates(candidates),
@@ -155,7 +161,6 @@ export const fromRow = (row: Row): VideoJob => {
     attempts: Attempt.fromJson(Dialect.textOrNull(row, "attempts")),
     handle: handle === null ? null : decodeHandle(handle),
     generationId: Dialect.textOrNull(row, "generation_id"),
-    progress: realOrNull(row, "progress"),
     intentId: Dialect.text(row, "intent_id"),
     // A job that moved to another candidate may use another kind of credential than at first.
     isByok: credential === null ? Dialect.bool(row, "is_byok") : isOwn({ credential }),

@@ -14,7 +14,7 @@ import type * as Page from "../storage/sql/Page.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import * as JobStatus from "./JobStatus.ts"
 import { type Candidate, CandidatesJson, isOwn } from "./VideoCandidate.ts"
-import { decodeRequest, encodeRequest, fromRow, type VideoJob, VideoJobNotFound } from "./VideoJob.ts"
+import { decodeRequest, encodeRequest, fromRow, stateOf, type VideoJob, VideoJobNotFound } from "./VideoJob.ts"
 import { VideoQueue } from "./VideoQueue.ts"
 import type { VideoSignals } from "./VideoSignals.ts"
 import type { DeliveryStore } from "../webhooks/DeliveryStore.ts"
@@ -43,6 +43,9 @@ export interface Filter {
   /** Those that this ephemeral key submitted. */
   readonly ephemeralHash?: string | undefined
 }
+
+/** What changes in a job between its submission and its end. */
+export type State = Pick<VideoJob, "step" | "progress">
 
 /** What the reservation of a new job needs. */
 export interface NewJob {
@@ -76,6 +79,8 @@ export class VideoJobs extends Context.Service<
     ) => Effect.Effect<Page.Page<VideoJob>, StorageError>
     /** A job of any workspace, or null. For workers. */
     readonly find: (id: string) => Effect.Effect<VideoJob | null, StorageError>
+    /** What callers see change in these jobs of any workspace. A job that is gone has no entry. */
+    readonly states: (ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, State>, StorageError>
     /** The request of a job. Deleted when the job ends. */
     readonly requestOf: (id: string) => Effect.Effect<typeof Request.Type, VideoJobNotFound | StorageError>
     /** Open jobs whose deadline has passed, at most 100. */
@@ -193,6 +198,11 @@ export const make = Effect.gen(function* () {
     return row === undefined ? null : fromRow(row)
   }, mapSqlError("VideoJobs.find"))
 
+  const states = Effect.fn("VideoJobs.states")(function* (ids: ReadonlyArray<string>) {
+    const rows = yield* sql`SELECT id, step, progress FROM video_jobs WHERE ${sql.in("id", ids)}`
+    return new Map(rows.map((row) => [Dialect.text(row, "id"), stateOf(row)]))
+  }, mapSqlError("VideoJobs.states"))
+
   const requestOf = Effect.fn("VideoJobs.requestOf")(function* (id: string) {
     const [row] = yield* sql`SELECT request FROM video_requests WHERE job_id = ${id}`
     if (row === undefined) return yield* new VideoJobNotFound({ id })
@@ -219,6 +229,7 @@ export const make = Effect.gen(function* () {
     get,
     list,
     find,
+    states,
     requestOf,
     overdue,
     withContent

@@ -17,12 +17,15 @@ export class VideoSignals extends Context.Service<
      * reading the row, so that no change is missed.
      */
     readonly watch: (jobId: string) => Effect.Effect<Latch.Latch, never, Scope.Scope>
+    /** Until the scope closes, calls `listener` with the id of every job that changes. */
+    readonly listen: (listener: (jobId: string) => void) => Effect.Effect<void, never, Scope.Scope>
   }
 >()("@model-gateway/server/video/VideoSignals") {}
 
 /** Signals by job, kept only while someone waits. */
 export const make = Effect.sync(() => {
   const waiting = new Map<string, Set<Latch.Latch>>()
+  const listeners = new Set<(jobId: string) => void>()
 
   const add = (jobId: string) => {
     const latch = Latch.makeUnsafe()
@@ -42,7 +45,15 @@ export const make = Effect.sync(() => {
     notify: (jobId) =>
       Effect.sync(() => {
         for (const latch of waiting.get(jobId) ?? []) latch.openUnsafe()
+        for (const listener of listeners) listener(jobId)
       }),
+    listen: (listener) =>
+      Effect.asVoid(
+        Effect.acquireRelease(
+          Effect.sync(() => listeners.add(listener)),
+          () => Effect.sync(() => listeners.delete(listener))
+        )
+      ),
     watch: (jobId) =>
       Effect.acquireRelease(
         Effect.sync(() => add(jobId)),

@@ -65,6 +65,33 @@ it.layer(layer({}, [upstream.offers]), { excludeTestServices: true })("a long po
   )
 })
 
+it.live("a long poll beyond those that its key may have is answered at once, and those of other keys wait", () =>
+  Effect.gen(function* () {
+    const { ask, workspace } = yield* TestGateway
+    const job = yield* rendering
+    const { plain } = yield* (yield* KeyStore).create({
+      organizationId: workspace.organizationId,
+      workspaceId: workspace.id,
+      name: "other"
+    })
+    const poll = (key?: string) => Effect.forkChild(ask(`${job.polling_url}?wait=60`, key === undefined ? {} : { key }))
+    const waiting = [yield* poll(), yield* poll()]
+    // Whichever came last is answered.
+    const answer = yield* Effect.raceAll(waiting.map((fiber) => Fiber.join(fiber)))
+    expect([answer.status, decodeJob(answer.text).status]).toEqual([200, "in_progress"])
+    const other = yield* poll(Redacted.value(plain))
+    yield* Effect.sleep("200 millis")
+    expect(other.pollUnsafe()).toBeUndefined()
+    yield* ask(`${job.polling_url}/cancel`, { method: "POST" })
+    const answers = yield* Effect.forEach([...waiting, other], (fiber) => Fiber.join(fiber))
+    expect(answers.map(({ text }) => decodeJob(text).status).toSorted()).toEqual([
+      "cancelled",
+      "cancelled",
+      "in_progress"
+    ])
+  }).pipe(Effect.provide(layer({ videos: { waitsPerKey: 1 } }, [upstream.offers])))
+)
+
 it.live(
   "a long poll is answered with the job as it is when the service stops",
   () =>
