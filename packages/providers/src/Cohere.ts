@@ -17,7 +17,7 @@ import { overHttp } from "./internal/offers.ts"
 import type { RerankModel } from "./Model.ts"
 import * as Offer from "./Offer.ts"
 import type { Credential, RerankOffer } from "./Offer.ts"
-import { cost, type PerSearchUnit, searchUnits } from "./Pricing.ts"
+import { cost, maxCount, type PerSearchUnit, searchUnits } from "./Pricing.ts"
 import { invalidRequest, InvalidRequest, OutOfCredit, type Reason, Timeout } from "./ProviderError.ts"
 import * as Ranking from "./Ranking.ts"
 import type { RerankRequest } from "./Rerank.ts"
@@ -56,7 +56,7 @@ const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.
 
 const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 
-const Tokens = Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0))
+const Tokens = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: maxCount }))
 
 /** The parts of Cohere's response that matter here. */
 const Response = Schema.Struct({

@@ -22,7 +22,7 @@ import type * as MicroCredits from "./MicroCredits.ts"
 import type { TranscriptionModel } from "./Model.ts"
 import * as Offer from "./Offer.ts"
 import type { Credential, Offers, TranscriptionOffer } from "./Offer.ts"
-import { type Charge, cost, type PerToken, tokenCost } from "./Pricing.ts"
+import { type Charge, cost, maxCount, type PerToken, tokenCost } from "./Pricing.ts"
 import { InputTooLarge, invalidRequest, OutOfCredit, ProviderError, type Reason } from "./ProviderError.ts"
 import type { TranscriptionCapabilities, TranscriptionRequest } from "./Transcription.ts"
 import * as UpstreamHttp from "./UpstreamHttp.ts"
@@ -140,7 +140,7 @@ const toForm = (provider: string, model: TranscriptionModel, isVerbose: boolean,
 const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
 // The maxima keep a wrong bill within what can be counted in micro-credits.
-const Tokens = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000_000 }))
+const Tokens = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: maxCount }))
 const Seconds = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 10_000_000 }))
 
 /** The parts of a transcription that matter here. `json` has `text` and `usage` only. */

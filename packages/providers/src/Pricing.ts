@@ -113,6 +113,27 @@ export interface Charge {
 }
 
 /**
+ * The highest count in a {@link Charge}: of tokens, search units, seconds or videos. More for one
+ * call is a mistake of the upstream, and sums of such counts would no longer be exact.
+ *
+ * @since 0.1.0
+ */
+export const maxCount = 1_000_000_000
+
+/**
+ * What is wrong with a charge, if anything: a count or a cost that cannot be. The service treats
+ * such an answer as a `BadResponse`, whatever the adapter checked.
+ *
+ * @since 0.1.0
+ */
+export const flawOf = ({ cost, usage }: Charge): string | undefined => {
+  if (!Number.isSafeInteger(cost) || cost < 0) return "a cost that cannot be"
+  // The negation finds NaN, too.
+  const wrong = Object.entries(usage).find(([, count]) => !(count >= 0 && count <= maxCount))
+  return wrong === undefined ? undefined : `a count of ${wrong[0]} that cannot be`
+}
+
+/**
  * The search units of a rerank request: 1 for up to 100 documents, and 1 more for each further 100.
  *
  * @example

@@ -10,7 +10,7 @@ import * as InternalParameters from "./internal/parameters.ts"
 import type { RerankModel } from "./Model.ts"
 import * as Offer from "./Offer.ts"
 import type { Credential, RerankOffer } from "./Offer.ts"
-import { type Charge, cost, type PerSearchUnit, type PerToken, searchUnits, tokenCost } from "./Pricing.ts"
+import { type Charge, cost, maxCount, type PerSearchUnit, type PerToken, searchUnits, tokenCost } from "./Pricing.ts"
 import { BadResponse, InputTooLarge, invalidRequest, ProviderError } from "./ProviderError.ts"
 import { type RerankRequest, type RerankResult, unsupported } from "./Rerank.ts"
 
@@ -136,12 +136,12 @@ export const Result = Schema.Struct({
 })
 
 /**
- * A count of tokens, as upstreams return it. The maximum keeps a wrong bill within what can be
- * counted in micro-credits.
+ * A count of tokens, as upstreams return it: at most `Pricing.maxCount`, which keeps a wrong bill
+ * within what can be counted in micro-credits.
  *
  * @since 0.1.0
  */
-export const Tokens = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000_000 }))
+export const Tokens = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: maxCount }))
 
 /**
  * What was ranked, and what the upstream counted.

@@ -244,6 +244,10 @@ describe("Cohere", () => {
           { ...ranked([0, 0.5]), meta: { billed_units: { search_units: 1e300 } } },
           "JSON of another form at meta.billed_units.search_units"
         ],
+        [
+          { ...ranked([0, 0.5]), meta: { tokens: { input_tokens: 1e300 } } },
+          "JSON of another form at meta.tokens.input_tokens"
+        ],
         ['{"results":[', "not JSON"]
       ]
       for (const [body, description] of bodies) {

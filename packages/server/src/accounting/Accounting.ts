@@ -40,6 +40,7 @@ import * as Background from "../internal/Background.ts"
 import * as Periods from "../internal/Periods.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { type Ended, type EndRows, LedgerStore } from "../storage/sql/LedgerStore.ts"
+import { itemsOf } from "../storage/sql/Page.ts"
 import { ProcessInstance } from "../storage/sql/ProcessInstance.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import * as ExhaustedBudget from "./ExhaustedBudget.ts"
@@ -318,7 +319,11 @@ export const make = Effect.gen(function* () {
     const late =
       yield* sql`SELECT * FROM usage_ledger WHERE (cost_micro > reserved_micro OR is_late = 1) AND is_late = 1
       ORDER BY settled_at DESC, id LIMIT ${maxListed}`
-    return { abandoned: abandoned.map(intentRow), overruns: overruns.map(usageRow), late: late.map(usageRow) }
+    return {
+      abandoned: yield* itemsOf(abandoned, intentRow),
+      overruns: yield* itemsOf(overruns, usageRow),
+      late: yield* itemsOf(late, usageRow)
+    }
   }).pipe(mapSqlError("Accounting.reconciliation"))
 
   return Accounting.of({

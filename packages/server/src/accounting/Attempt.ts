@@ -1,11 +1,14 @@
 /** One attempt at one provider, as events and the request log report it. */
-import { Effect, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 
 /**
  * Whether the provider bills an attempt. `unknown`: it received the request, and its answer did not
  * arrive, or not whole.
  */
 export const Billed = Schema.Literals(["yes", "no", "unknown"])
+
+/** The latest time that `Date` has, in epoch milliseconds. */
+const latestTime = 8.64e15
 
 /** One attempt at one provider. */
 export const Attempt = Schema.Struct({
@@ -23,16 +26,23 @@ export const Attempt = Schema.Struct({
   /** True if it was made with a provider key of the caller. Otherwise absent. */
   is_byok: Schema.optionalKey(Schema.Boolean),
   /** When it began, in epoch milliseconds. Only the attempts of video jobs have it. */
-  started_at: Schema.optionalKey(Schema.Finite)
+  started_at: Schema.optionalKey(Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: latestTime })))
 })
 
 /** One attempt at one provider. */
 export type Attempt = typeof Attempt.Type
 
-const decode = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Array(Attempt)))
+const decodeList = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Array(Schema.Unknown)))
+const decode = Schema.decodeUnknownOption(Attempt)
 
-/** Reads the attempts that {@link toJson} wrote. */
-export const fromJson = (json: string | null): ReadonlyArray<Attempt> => (json === null ? [] : decode(json))
+/**
+ * Reads the attempts that {@link toJson} wrote. One that cannot be read is left out: the request
+ * that it belongs to stays readable.
+ */
+export const fromJson = (json: string | null): ReadonlyArray<Attempt> =>
+  json === null
+    ? []
+    : Option.getOrElse(decodeList(json), () => []).flatMap((attempt) => Option.toArray(decode(attempt)))
 
 /** Attempts as a column of text. Null if there are none. */
 export const toJson = (attempts: ReadonlyArray<Attempt>): string | null =>

@@ -1,9 +1,10 @@
 /** The rows of the ledger: open intents, and the requests that have ended. */
-import { Schema } from "effect"
+import { Option, Schema } from "effect"
 import type { Row } from "effect/sql/SqlConnection"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import * as Attempt from "./Attempt.ts"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import { maxCount } from "@model-gateway/providers/Pricing"
 
 /** How a request ended. */
 export const Status = Schema.Literals(["completed", "failed", "cancelled", "expired"])
@@ -60,7 +61,19 @@ export interface IntentRow {
 /** The most rows of a list for an operator. */
 export const maxListed = 1000
 
-const decodeUsage = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Record(Schema.String, Schema.Finite)))
+const decodeUsage = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Record(Schema.String, Schema.Unknown)))
+
+/**
+ * The counts of a request. Earlier releases stored what a provider reported, such as a number that
+ * JSON does not have. Such a count is left out, so that the request stays readable.
+ */
+const usageOf = (json: string): Readonly<Record<string, number>> => {
+  const counts: Record<string, number> = {}
+  for (const [name, count] of Object.entries(Option.getOrElse(decodeUsage(json), () => ({})))) {
+    if (typeof count === "number" && count >= 0 && count <= maxCount) counts[name] = count
+  }
+  return counts
+}
 
 /** Reads a row of `usage_ledger`. */
 export const usageRow = (row: Row): UsageRow => {
@@ -82,7 +95,7 @@ export const usageRow = (row: Row): UsageRow => {
     isLate: Dialect.bool(row, "is_late"),
     reserved: MicroCredits.make(Dialect.int(row, "reserved_micro")),
     cost: MicroCredits.make(Dialect.int(row, "cost_micro")),
-    usage: usage === null ? null : decodeUsage(usage),
+    usage: usage === null ? null : usageOf(usage),
     reservedAt: Dialect.int(row, "reserved_at"),
     settledAt: Dialect.int(row, "settled_at")
   }

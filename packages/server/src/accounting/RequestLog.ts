@@ -9,7 +9,7 @@
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as Dialect from "../storage/sql/Dialect.ts"
-import { UnknownCursor } from "../storage/sql/Page.ts"
+import { itemsOf, UnknownCursor } from "../storage/sql/Page.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import { type Status, usageRow, type UsageRow } from "./Ledger.ts"
 
@@ -128,9 +128,10 @@ export const make = Effect.gen(function* () {
     ])
     const rows = yield* sql`SELECT * FROM usage_ledger WHERE ${wanted}
       ORDER BY reserved_at DESC, id DESC LIMIT ${limit + 1}`
-    const items = rows.slice(0, limit).map(usageRow)
+    const items = yield* itemsOf(rows.slice(0, limit), usageRow)
+    const last = rows[limit - 1]
     const atEnd = end === undefined ? undefined : before(end)
-    return { items, next: rows.length > limit ? items.at(-1)?.id : atEnd }
+    return { items, next: rows.length > limit && last !== undefined ? Dialect.text(last, "id") : atEnd }
   }, mapSqlError("RequestLog.list"))
 
   return RequestLog.of({

@@ -1,6 +1,7 @@
 /** The available models, and the offers of each. */
 import type { Kind, Offer, Offers, RerankOffer, TranscriptionOffer, VideoOffer } from "@model-gateway/providers/Offer"
 import { Context, Layer } from "effect"
+import * as CheckedOffer from "./CheckedOffer.ts"
 
 /** A model and its offers, in the order of the catalogue. */
 export interface Entry<out O extends Offer = Offer> {
@@ -34,7 +35,8 @@ export class ModelCatalogue extends Context.Service<
 
 const entriesOf = <O extends Offer>(
   offers: Offers,
-  isKind: (offer: Offer) => offer is O
+  isKind: (offer: Offer) => offer is O,
+  checked: (offer: O) => O
 ): ReadonlyMap<string, Entry<O>> => {
   const entries = new Map<string, Entry<O>>()
   for (const offer of offers) {
@@ -43,7 +45,7 @@ const entriesOf = <O extends Offer>(
     entries.set(offer.publicId, {
       id: offer.publicId,
       kind: offer.kind,
-      offers: known === undefined ? [offer] : [...known.offers, offer]
+      offers: known === undefined ? [checked(offer)] : [...known.offers, checked(offer)]
     })
   }
   return entries
@@ -60,9 +62,9 @@ const find = <O extends Offer>(entries: ReadonlyMap<string, Entry<O>>, id: strin
 
 /** Makes the catalogue. Offers with the same `publicId` and kind are offers of one model. */
 export const make = (offers: Offers): ModelCatalogue["Service"] => {
-  const rerank = entriesOf(offers, (offer) => offer.kind === "rerank")
-  const transcription = entriesOf(offers, (offer) => offer.kind === "transcription")
-  const video = entriesOf(offers, (offer) => offer.kind === "video")
+  const rerank = entriesOf(offers, (offer) => offer.kind === "rerank", CheckedOffer.rerank)
+  const transcription = entriesOf(offers, (offer) => offer.kind === "transcription", CheckedOffer.transcription)
+  const video = entriesOf(offers, (offer) => offer.kind === "video", CheckedOffer.video)
   const all: ReadonlyArray<Entry> = [...rerank.values(), ...transcription.values(), ...video.values()]
   return ModelCatalogue.of({
     rerank: (id) => find(rerank, id),

@@ -10,7 +10,7 @@ import type { Accounting } from "../accounting/Accounting.ts"
 import type { Outbox } from "../events/Outbox.ts"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import * as Dialect from "../storage/sql/Dialect.ts"
-import type * as Page from "../storage/sql/Page.ts"
+import * as Page from "../storage/sql/Page.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import * as JobStatus from "./JobStatus.ts"
 import { type Candidate, CandidatesJson, isOwn } from "./VideoCandidate.ts"
@@ -190,7 +190,7 @@ export const make = Effect.gen(function* () {
       ...(status === undefined ? [] : [isIn(status, ephemeralHash !== undefined)]),
       ...(after === undefined ? [] : [sql`id < ${after}`])
     ])} ORDER BY id DESC LIMIT ${limit + 1}`
-    return { items: rows.slice(0, limit).map(fromRow), hasMore: rows.length > limit }
+    return { items: yield* Page.itemsOf(rows.slice(0, limit), fromRow), hasMore: rows.length > limit }
   }, mapSqlError("VideoJobs.list"))
 
   const find = Effect.fn("VideoJobs.find")(function* (id: string) {
@@ -213,7 +213,7 @@ export const make = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     const rows = yield* sql`SELECT * FROM video_jobs WHERE completed_at IS NULL AND deadline_at <= ${now}
       ORDER BY deadline_at LIMIT 100`
-    return rows.map(fromRow)
+    return yield* Page.itemsOf(rows, fromRow)
   }).pipe(mapSqlError("VideoJobs.overdue"))
 
   const withContent = Effect.fn("VideoJobs.withContent")(function* (ids: ReadonlyArray<string>) {

@@ -59,6 +59,35 @@ describe.each(databases)("the request log on $name", ({ layer: stores }) => {
       }
     }).pipe(Effect.provide(layer))
   )
+
+  it.effect("lists the other requests if the counts, the attempts or a column of one cannot be read", () =>
+    Effect.gen(function* () {
+      const accounting = yield* Accounting
+      const log = yield* RequestLog.RequestLog
+      const sql = yield* SqlClient
+      const { organizationId, payer } = yield* payerWith(10_000)
+      for (let n = 0; n < 4; n++) {
+        yield* TestClock.adjust("1 second")
+        yield* accounting.settle(yield* reserve(`gen-${n}`, payer, 100), outcome(10))
+      }
+      // As earlier releases stored 1e308 + 1e308 tokens, and 1e300.
+      const counts = '{"search_units":1,"total_tokens":null,"input_tokens":1e300}'
+      yield* sql`UPDATE usage_ledger SET usage = ${counts} WHERE id = 'gen-1'`
+      yield* sql`UPDATE usage_ledger SET attempts = ${'[{"provider":"p"},7]'}, usage = 'none' WHERE id = 'gen-2'`
+      yield* sql.onDialectOrElse({
+        pg: () => sql`UPDATE usage_ledger SET cost_micro = 9223372036854775807 WHERE id = 'gen-3'`,
+        orElse: () => sql`UPDATE usage_ledger SET operation = x'00' WHERE id = 'gen-3'`
+      })
+      const { items } = yield* log.list(organizationId)
+      expect(items.map(({ attempts, id, usage }) => ({ id, usage, attempts }))).toEqual([
+        { id: "gen-2", usage: {}, attempts: [] },
+        { id: "gen-1", usage: { search_units: 1 }, attempts: [] },
+        { id: "gen-0", usage: outcome(10).usage ?? null, attempts: [] }
+      ])
+      // The row that is left out still counts for the page, so that the next one starts after it.
+      expect(yield* log.list(organizationId, {}, { limit: 1 })).toEqual({ items: [], next: "gen-3" })
+    }).pipe(Effect.provide(layer))
+  )
 })
 
 /**

@@ -10,6 +10,7 @@
  */
 import { Data, Effect } from "effect"
 import type { Row } from "effect/sql/SqlConnection"
+import * as FailureLog from "../../observability/FailureLog.ts"
 import * as Dialect from "./Dialect.ts"
 
 /**
@@ -63,6 +64,31 @@ export const createdAt = <E>(rows: Effect.Effect<ReadonlyArray<Row>, E>): Effect
   Effect.map(rows, ([row]) => (row === undefined ? undefined : Dialect.int(row, "created_at")))
 
 /**
+ * The items of rows. A row that cannot be read is left out, and named in the log, so that it does
+ * not hide the others.
+ */
+export const itemsOf = Effect.fnUntraced(function* <A>(
+  rows: ReadonlyArray<Row>,
+  item: (row: Row) => A
+): Effect.fn.Return<ReadonlyArray<A>> {
+  const items: Array<A> = []
+  for (const row of rows) {
+    try {
+      items.push(item(row))
+    } catch (error) {
+      const message = error instanceof Error ? error.message : "unknown"
+      yield* FailureLog.report({
+        kind: `row\n${message}`,
+        level: "Warn",
+        message: `A list leaves out a row of the database that cannot be read: ${message}`,
+        annotations: typeof row["id"] === "string" ? { row: row["id"] } : {}
+      })
+    }
+  }
+  return items
+})
+
+/**
  * Reads one page of a list. Asks for one row more than the page has, to learn whether more follow.
  */
 export const read = Effect.fnUntraced(function* <A, E>(
@@ -71,7 +97,7 @@ export const read = Effect.fnUntraced(function* <A, E>(
 ): Effect.fn.Return<Page<A>, E | UnknownCursor> {
   const limit = limitOf(request)
   const rows = yield* list.rows(yield* placeOf(list, request?.after), limit + 1)
-  return { items: rows.slice(0, limit).map(list.item), hasMore: rows.length > limit }
+  return { items: yield* itemsOf(rows.slice(0, limit), list.item), hasMore: rows.length > limit }
 })
 
 /** At most `limit` items after the first `offset` items (default 0). */
@@ -108,10 +134,9 @@ export const readAt = <A, E>(
   { item, rows }: OffsetList<A, E>,
   { limit = 100, offset = 0 }: OffsetRequest = {}
 ): Effect.Effect<Page<A>, E> =>
-  Effect.map(rows(limit + 1, offset), (found) => ({
-    items: found.slice(0, limit).map(item),
-    hasMore: found.length > limit
-  }))
+  Effect.flatMap(rows(limit + 1, offset), (found) =>
+    Effect.map(itemsOf(found.slice(0, limit), item), (items) => ({ items, hasMore: found.length > limit }))
+  )
 
 /**
  * Reads one page of a list by its position: 50 items by default, at most 100. Counts only if the
@@ -122,8 +147,9 @@ export const readCounted = Effect.fnUntraced(function* <A, E>(
   request: OffsetRequest | undefined
 ): Effect.fn.Return<CountedPage<A>, E> {
   const { limit, offset } = rangeOf(request)
-  const items = (yield* rows(limit, offset)).map(item)
-  if (items.length < limit && (items.length > 0 || offset === 0)) return { items, totalCount: offset + items.length }
+  const found = yield* rows(limit, offset)
+  const items = yield* itemsOf(found, item)
+  if (found.length < limit && (found.length > 0 || offset === 0)) return { items, totalCount: offset + found.length }
   const [counted] = yield* total
   return { items, totalCount: counted === undefined ? 0 : Dialect.int(counted, "total_count") }
 })

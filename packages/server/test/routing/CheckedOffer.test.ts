@@ -1,0 +1,65 @@
+import { describe, expect, it } from "@effect/vitest"
+import type { RerankOffer } from "@model-gateway/providers/Offer"
+import { make as cost } from "@model-gateway/providers/MicroCredits"
+import type { Charge } from "@model-gateway/providers/Pricing"
+import { Effect } from "effect"
+import { make } from "../../src/routing/ModelCatalogue.ts"
+import { makeUpstream, model } from "../video/TestVideo.ts"
+import { asTheyCame, scripted } from "../TestProvider.ts"
+
+const counts: ReadonlyArray<Charge["usage"]> = [
+  { total_tokens: 1e300 },
+  { total_tokens: Number.POSITIVE_INFINITY },
+  { total_tokens: Number.NaN },
+  { search_units: -5 },
+  { seconds: -0.1 },
+  { seconds: 1_000_000_001 }
+]
+
+describe("an offer of the catalogue", () => {
+  const request = { query: "tea", documents: [{ text: "tea" }] }
+  const credential = { id: "gateway" }
+  const rerank = (charge: Charge): RerankOffer["run"] | undefined => {
+    const [offer] = scripted({ name: "one", rerank: (request) => Effect.succeed(asTheyCame(request)) })
+    if (offer?.kind !== "rerank") return undefined
+    const run = () => Effect.succeed({ answer: { results: [] }, charge })
+    return make([{ ...offer, run }]).rerank("test/rank")?.offers[0].run
+  }
+
+  it.effect("fails with a bad response if a count of its charge cannot be", () =>
+    Effect.gen(function* () {
+      for (const usage of counts) {
+        const error = yield* Effect.flip(rerank({ cost: cost(1), usage })?.(request, credential) ?? Effect.void)
+        const [name] = Object.keys(usage)
+        expect(error).toMatchObject({
+          status: 200,
+          reason: { _tag: "BadResponse", description: `a count of ${name} that cannot be` }
+        })
+      }
+      const negative = yield* Effect.flip(rerank({ cost: cost(-1), usage: {} })?.(request, credential) ?? Effect.void)
+      expect(negative).toMatchObject({ reason: { description: "a cost that cannot be" } })
+    })
+  )
+
+  it.effect("passes on a charge as it is", () =>
+    Effect.gen(function* () {
+      const charge = { cost: cost(0), usage: { seconds: 1_000_000_000, total_tokens: 0, search_units: 1.5 } }
+      expect(yield* rerank(charge)?.(request, credential) ?? Effect.void).toMatchObject({ charge })
+    })
+  )
+
+  it.effect("checks the charge of a completed video", () =>
+    Effect.gen(function* () {
+      const upstream = makeUpstream()
+      const charge = { cost: cost(1), usage: { videos: 1e300 } }
+      upstream.poll = () => Effect.succeed({ status: "completed", outputs: 1, charge })
+      const offer = make(upstream.offers).video(model.id)?.offers[0]
+      const job = { handle: "up-1", request: {} }
+      expect(yield* Effect.flip(offer?.poll(job, credential) ?? Effect.void)).toMatchObject({
+        reason: { _tag: "BadResponse" }
+      })
+      upstream.poll = () => Effect.succeed({ status: "in_progress" })
+      expect(yield* offer?.poll(job, credential) ?? Effect.void).toEqual({ status: "in_progress" })
+    })
+  )
+})
