@@ -97,7 +97,7 @@ export const declarations = {
       minimum: 1,
       default: 32,
       description:
-        "Video jobs that one process handles at the same time. Most of that time is spent waiting for an upstream"
+        "Video jobs that one process handles at the same time at each provider. One workspace gets at most half of them"
     }),
     lifetime: Setting.duration("video-lifetime", {
       // The expiry of a job is stored as a time, so it must be finite.

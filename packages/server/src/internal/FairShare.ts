@@ -22,6 +22,8 @@ export interface FairShare {
   readonly enter: (owner: string, amount: number) => Ticket
   /** Waits until the amount is free, then runs the effect while the owner holds it. */
   readonly hold: (owner: string, amount: number) => <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  /** The number of requests that wait: of one owner, or of all. */
+  readonly waiting: (owner?: string) => number
 }
 
 /** The amount and how it is divided. */
@@ -123,6 +125,10 @@ export const make = ({ capacity, perOwner }: Options): FairShare => {
 
   return {
     enter,
+    waiting: (owner) =>
+      owner === undefined
+        ? Array.from(waiting.values()).reduce((sum, { length }) => sum + length, 0)
+        : (waiting.get(owner)?.length ?? 0),
     hold: (owner, amount) => (effect) =>
       Effect.suspend(() => {
         const ticket = enter(owner, amount)

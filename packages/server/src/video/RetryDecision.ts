@@ -99,6 +99,9 @@ export const backoff = (failures: number, retryAfter?: Duration.Duration): Durat
     Duration.min(retryAfter ?? Duration.zero, longestWait)
   )
 
-/** Up to a tenth longer, so that jobs that were submitted together do not go on together. */
+/**
+ * Up to a tenth longer, so that jobs that were submitted together do not go on together. In whole
+ * milliseconds, as clocks count them.
+ */
 export const jittered = (delay: Duration.Duration): Effect.Effect<Duration.Duration> =>
-  Effect.map(Random.next, (part) => Duration.times(delay, 1 + part / 10))
+  Effect.map(Random.next, (part) => Duration.millis(Math.ceil(Duration.toMillis(delay) * (1 + part / 10))))

@@ -3,8 +3,8 @@
  *
  * Every process of the service is a worker. A message wakes one of them for one job. The worker
  * first compares the message's step with the row's. It then makes one transition, or, while the job
- * is young, stays with it and polls at short intervals. When the next poll is further away, it
- * hands the job back to the queue, so that a long render occupies no slot.
+ * is young, stays with it and polls at short intervals. When the next poll is further away, or other
+ * jobs wait for a slot, it hands the job back to the queue, so that a long render occupies no slot.
  *
  * On a definite rejection the next candidate is tried, after the last one with a growing delay. A
  * job that an upstream has accepted stays there. The job fails after too many consecutive failures
@@ -20,7 +20,7 @@ import { ProviderError as UpstreamError, Timeout } from "@model-gateway/provider
 import * as SafeMessage from "@model-gateway/providers/SafeMessage"
 import type { JobHandle, SubmittedVideo, VideoRequest } from "@model-gateway/providers/Video"
 import { isFinal } from "@model-gateway/core/Video"
-import { Cause, Clock, Context, Duration, Effect, Fiber, Layer, Result, Schedule } from "effect"
+import { Cause, Clock, Context, Duration, Effect, Layer, Option, Result, Schedule, type Scope } from "effect"
 import { ObjectStore, keyOf, type ObjectStoreError } from "../objects/ObjectStore.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Failures from "../http/Failures.ts"
@@ -33,12 +33,14 @@ import type { StorageError } from "../storage/sql/StorageError.ts"
 import * as UnresolvedVideo from "./UnresolvedVideo.ts"
 import * as VideoAttempts from "./VideoAttempts.ts"
 import * as VideoCandidate from "./VideoCandidate.ts"
+import * as VideoEnd from "./VideoEnd.ts"
 import * as VideoFailures from "./VideoFailures.ts"
 import { isUnresolved, type Output, type VideoJob } from "./VideoJob.ts"
 import { VideoJobs } from "./VideoJobs.ts"
 import { type Message, VideoQueue } from "./VideoQueue.ts"
 import * as VideoRequests from "./VideoRequest.ts"
 import { VideoSignals } from "./VideoSignals.ts"
+import * as VideoSlots from "./VideoSlots.ts"
 import * as VideoSubmission from "./VideoSubmission.ts"
 import * as RetryDecision from "./RetryDecision.ts"
 
@@ -75,17 +77,18 @@ export class VideoWorker extends Context.Service<
     readonly handle: (
       message: Message,
       attempts: number
-    ) => Effect.Effect<void, UnresolvedVideo.NotResolved | StorageError>
+    ) => Effect.Effect<void, UnresolvedVideo.NotResolved | VideoSlots.NoSlot | StorageError>
     /** Expires the jobs whose deadline has passed. */
     readonly expireOverdue: Effect.Effect<void, StorageError>
   }
 >()("@model-gateway/server/video/VideoWorker") {}
 
-/** How long a worker that is stopped waits for the answer to a submission. */
-const stopGrace = Duration.seconds(5)
-
 /** A job with a longer wait goes back to the queue, whose clock counts whole seconds. */
 const longestStay = Duration.seconds(2)
+
+/** How long a job of this age waits before it asks for a slot again. */
+export const slotDelay = (age: Duration.Duration): Duration.Duration =>
+  Duration.clamp(Duration.times(age, 1 / 10), { minimum: Duration.seconds(1), maximum: Duration.seconds(15) })
 
 /**
  * How long to wait before the next poll: a fortieth of the job's age, between a quarter of a second
@@ -113,6 +116,8 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
   const mostAttempts = options?.attempts ?? 10
   const callTimeout = options?.callTimeout ?? "60 seconds"
   const submitTo = yield* VideoSubmission.make({ callTimeout })
+  const slots = VideoSlots.make((yield* GatewayServerConfig).videos.concurrency)
+  const { submission, unlessEnded } = VideoEnd.make(jobs, signals, slots)
   const contentTimeout = options?.contentTimeout ?? "15 minutes"
 
   const timed = <A>(call: Effect.Effect<A, ProviderError>) =>
@@ -140,22 +145,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
     )
   })
 
-  /**
-   * When the worker is stopped, lets a submission end, because a job whose answer is lost fails.
-   * `call` runs in a fiber of its own for that.
-   */
-  const withStopGrace = <A, E, R>(call: Effect.Effect<A, E, R>) =>
-    Effect.uninterruptibleMask((restore) =>
-      Effect.flatMap(Effect.forkDetach(restore(call)), (fiber) =>
-        restore(Fiber.join(fiber)).pipe(
-          Effect.onInterrupt(() =>
-            Fiber.await(fiber).pipe(Effect.timeoutOption(stopGrace), Effect.andThen(Fiber.interrupt(fiber)))
-          )
-        )
-      )
-    )
-
-  const submit = Effect.fnUntraced(function* (job: VideoJob, failures: number) {
+  const submit = Effect.fnUntraced(function* (job: VideoJob, slot: VideoSlots.Slot, failures: number) {
     const request = yield* requestFor(job)
     const candidate = yield* candidateOf(job)
     const isIdempotent = candidate?.offer.isIdempotent === true
@@ -164,8 +154,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
     // Record the attempt before calling the upstream. If this process dies after the call, the
     // upstream may have the job, and nobody else may get it.
     if (!mayHaveIt && !(yield* jobs.asking(job))) return
-    const ask = submitOnce(job, candidate, request, failures)
-    yield* isIdempotent ? ask : withStopGrace(ask)
+    yield* submission(job, slot, { isRepeatable: isIdempotent }, submitOnce(job, candidate, request, failures))
   })
 
   const submitOnce = Effect.fnUntraced(function* (
@@ -221,9 +210,12 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
     charge: Charge,
     failures: number
   ) {
-    const fetched = yield* Effect.result(
-      Effect.forEach(Array.from({ length: count }).keys(), (index) => fetchOutput(job, upstream, index))
+    const ending = yield* unlessEnded(
+      job,
+      Effect.result(Effect.forEach(Array.from({ length: count }).keys(), (index) => fetchOutput(job, upstream, index)))
     )
+    if (Option.isNone(ending)) return
+    const fetched = ending.value
     if (Result.isFailure(fetched)) {
       const error = fetched.failure
       yield* note(job, "A finished video could not be downloaded", error)
@@ -242,12 +234,19 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
   })
 
   /** Polls until the job is over or the next poll is too far away to stay. */
-  const follow = Effect.fnUntraced(function* (job: VideoJob, upstream: Upstream, failures: number) {
+  const follow = Effect.fnUntraced(function* (
+    job: VideoJob,
+    slot: VideoSlots.Slot,
+    upstream: Upstream,
+    failures: number
+  ) {
     const { credential, offer, submitted } = upstream
     const changed = yield* signals.watch(job.id)
     let progress = job.progress
     while (true) {
-      const polled = yield* Effect.result(timed(offer.poll(submitted, credential)))
+      const answer = yield* unlessEnded(job, Effect.result(timed(offer.poll(submitted, credential))))
+      if (Option.isNone(answer)) return
+      const polled = answer.value
       if (Result.isFailure(polled)) {
         yield* note(job, "The status of a video job could not be read from the upstream", polled.failure)
         const decision = RetryDecision.ofPoll(polled.failure.reason, VideoCandidate.isOwn(job))
@@ -267,7 +266,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
       progress = reached
       const age = Duration.millis((yield* Clock.currentTimeMillis) - job.createdAt)
       const delay = yield* RetryDecision.jittered(pollDelay(age, offer.pollInterval, status.retryAfter))
-      if (Duration.isGreaterThanOrEqualTo(delay, longestStay)) {
+      if (slot.isWanted() || Duration.isGreaterThanOrEqualTo(delay, longestStay)) {
         yield* jobs.postpone(job, delay, 0)
         return
       }
@@ -281,26 +280,63 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
 
   const isOverdue = (job: VideoJob) => Effect.map(Clock.currentTimeMillis, (now) => now >= job.deadlineAt)
 
+  /**
+   * Hands back a job for which there is no slot. The longer it waits already, the later it comes
+   * again, so that a long queue costs little.
+   */
+  const comeLater = Effect.fnUntraced(function* (job: VideoJob, failures: number) {
+    const age = Duration.millis((yield* Clock.currentTimeMillis) - job.createdAt)
+    yield* jobs.postpone(job, yield* RetryDecision.jittered(slotDelay(age)), failures)
+  })
+
+  /** Runs the work on an open job in a slot of its provider. */
+  const withSlot = <E>(
+    job: VideoJob,
+    failures: number,
+    work: (slot: VideoSlots.Slot) => Effect.Effect<void, E, Scope.Scope>
+  ): Effect.Effect<void, E | StorageError> =>
+    Effect.gen(function* () {
+      const slot = yield* slots.open(job)
+      const now = slot.hasWaited ? yield* jobs.find(job.id) : job
+      if (now?.step === job.step) yield* work(slot)
+    }).pipe(
+      Effect.scoped,
+      Effect.catchIf(
+        (error): error is VideoSlots.NoSlot => error instanceof VideoSlots.NoSlot,
+        () => Effect.asVoid(comeLater(job, failures))
+      )
+    )
+
   const advance = Effect.fnUntraced(function* (job: VideoJob, { failures }: Message, attempts: number) {
-    if (isFinal(job.status)) {
-      if (job.handle !== null) yield* cancelUpstream(job, job.handle)
-      return
-    }
     if (yield* isOverdue(job)) return yield* Effect.flatMap(jobs.expire(job), entered)
     if (job.status === "pending") return yield* Effect.flatMap(jobs.start(job), entered)
     if (attempts > mostAttempts) return yield* failJob(job, `the job was given up after ${mostAttempts} attempts`)
-    if (job.handle === null) return yield* submit(job, failures)
-    const candidate = yield* candidateOf(job)
-    if (candidate === undefined) return yield* failJob(job, VideoCandidate.goneError(job))
-    const submitted = { handle: job.handle, request: yield* requestFor(job) }
-    yield* follow(job, { ...candidate, submitted }, failures)
+    if (job.handle === null) return yield* withSlot(job, failures, (slot) => submit(job, slot, failures))
+    const { handle } = job
+    yield* withSlot(
+      job,
+      failures,
+      Effect.fnUntraced(function* (slot) {
+        const candidate = yield* candidateOf(job)
+        if (candidate === undefined) return yield* failJob(job, VideoCandidate.goneError(job))
+        const submitted = { handle, request: yield* requestFor(job) }
+        yield* follow(job, slot, { ...candidate, submitted }, failures)
+      })
+    )
   })
+
+  /** What is left to do upstream for a job that has ended. */
+  const conclude = Effect.fnUntraced(function* (job: VideoJob, attempts: number) {
+    yield* slots.ended(job)
+    yield* job.handle === null ? resolve(job, attempts) : cancelUpstream(job, job.handle)
+  }, Effect.scoped)
 
   const handle = Effect.fn("VideoWorker.handle")(function* (message: Message, attempts: number) {
     const job = yield* jobs.find(message.job_id)
     if (job === null) return
-    if (job.step === message.step + 1 && isUnresolved(job)) return yield* resolve(job, attempts)
+    if (job.step === message.step + 1 && isUnresolved(job)) return yield* conclude(job, attempts)
     if (job.step !== message.step) return
+    if (isFinal(job.status)) return yield* job.handle === null ? Effect.void : conclude(job, attempts)
     // The request is deleted when someone else ends the job meanwhile; nothing is left to do.
     yield* Effect.catchTag(advance(job, message, attempts), "VideoJobNotFound", () => Effect.void)
   })
@@ -329,8 +365,10 @@ export const layer = (
   Layer.effect(VideoWorker, make(options))
 
 /**
- * Takes messages as long as the layer lives, as many at a time as {@link GatewayServerConfig} says.
- * When the layer closes, unfinished messages go back to the queue.
+ * Takes messages as long as the layer lives, and works on them in the slots of their providers
+ * (`VideoSlots`), as many as {@link GatewayServerConfig} says. It takes more messages than there are
+ * slots, so that those that wait do not keep the others out. When the layer closes, unfinished
+ * messages go back to the queue.
  */
 export const layerRunning = (
   options?: Options
@@ -344,6 +382,8 @@ export const layerRunning = (
       const worker = yield* make(options)
       const queue = yield* VideoQueue
       const { videos } = yield* GatewayServerConfig
+      const offers = (yield* ModelCatalogue).videos.flatMap((model) => model.offers)
+      const providers = new Set(offers.map(({ provider }) => provider))
       // The queue delivers the message again with a growing delay. The pause here is for a queue
       // that itself fails.
       const failed = (cause: Cause.Cause<UnresolvedVideo.NotResolved | StorageError>) =>
@@ -352,10 +392,13 @@ export const layerRunning = (
           : Effect.logWarning("A video job could not be advanced", Failures.describe(Failures.errorOf(cause))).pipe(
               Effect.andThen(Effect.sleep("1 second"))
             )
-      const slot = Effect.forever(Effect.catchCause(queue.take(worker.handle), failed))
-      yield* Effect.forEach(Array.from({ length: videos.concurrency }), () => Effect.forkScoped(slot), {
-        discard: true
-      })
+      const taker = queue.take(worker.handle).pipe(
+        Effect.catchTag("NoSlot", () => Effect.void),
+        Effect.catchCause(failed),
+        Effect.forever
+      )
+      const takers = VideoSlots.mostJobs(videos.concurrency, Math.max(1, providers.size))
+      yield* Effect.forEach(Array.from({ length: takers }), () => Effect.forkScoped(taker), { discard: true })
       yield* worker.expireOverdue.pipe(
         Effect.catch((error) => Effect.logWarning("Overdue video jobs could not be expired", error.message)),
         Effect.repeat(Schedule.spaced("15 seconds")),

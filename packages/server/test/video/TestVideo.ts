@@ -219,6 +219,8 @@ export const submit = Effect.fnUntraced(function* (
     readonly request?: Partial<typeof Request.Type>
     readonly fallbacks?: ReadonlyArray<Candidate>
     readonly credential?: string
+    /** Default: `test`. */
+    readonly provider?: string
     readonly callbackUrl?: string
   }
 ) {
@@ -227,7 +229,10 @@ export const submit = Effect.fnUntraced(function* (
     {
       owner: by,
       request: { model: "test/film", prompt: "a harbour", duration: 5, ...more?.request },
-      candidates: [{ ...atFirst, credential: more?.credential ?? "gateway" }, ...(more?.fallbacks ?? [])],
+      candidates: [
+        { ...atFirst, provider: more?.provider ?? "test", credential: more?.credential ?? "gateway" },
+        ...(more?.fallbacks ?? [])
+      ],
       callbackUrl: more?.callbackUrl ?? null,
       lifetime: more?.lifetime ?? Duration.hours(24)
     },
