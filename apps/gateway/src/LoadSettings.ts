@@ -1,11 +1,11 @@
 /** Reads the settings of {@link Settings} from the flags, the environment and the settings file. */
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import { nearest } from "@model-gateway/server/Nearest"
 import * as Setting from "@model-gateway/server/Setting"
 import { type Config, ConfigProvider, Effect, Option, Path, Redacted, SchemaIssue } from "effect"
 import { statSync } from "node:fs"
 import { Failure } from "./Failure.ts"
 import * as ModelSettings from "./ModelSettings.ts"
-import { nearest } from "./Nearest.ts"
 import * as Settings from "./Settings.ts"
 import * as SettingsFile from "./SettingsFile.ts"
 

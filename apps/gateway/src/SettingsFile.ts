@@ -2,13 +2,13 @@
  * Reads the settings file: a JSON object with a key for each setting, in nested groups, and the
  * parts of {@link ModelSettings}. Errors name the line.
  */
+import { nearest } from "@model-gateway/server/Nearest"
 import * as Setting from "@model-gateway/server/Setting"
 import { Effect, FileSystem, SchemaParser } from "effect"
 import { findNodeAtLocation, getNodeValue, type Node, type ParseError, parseTree } from "jsonc-parser"
 import { Failure } from "./Failure.ts"
 import * as Finding from "./Finding.ts"
 import * as ModelSettings from "./ModelSettings.ts"
-import { nearest } from "./Nearest.ts"
 
 /** A setting's value in the file. */
 export interface Given {

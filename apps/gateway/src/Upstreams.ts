@@ -5,11 +5,11 @@
 import { adapters, type AnyAdapter } from "@model-gateway/providers/Adapters"
 import { gatewayCredential } from "@model-gateway/providers/Offer"
 import * as Sandbox from "@model-gateway/sandbox/Sandbox"
+import { nearest } from "@model-gateway/server/Nearest"
 import { Effect } from "effect"
 import { Failure } from "./Failure.ts"
 import type { Loaded } from "./LoadSettings.ts"
 import * as ModelSettings from "./ModelSettings.ts"
-import { nearest } from "./Nearest.ts"
 import type { Upstream } from "./Offered.ts"
 import * as Settings from "./Settings.ts"
 

@@ -352,6 +352,7 @@ export const uploadFileEndpoint = Operation.endpoint(uploadFile, () => ({
  */
 export const listFiles = Operation.make("listFiles", "GET", "/files", {
   access: "any key",
+  unknownFields: "refused",
   success: FileList,
   error: errors
 })

@@ -354,6 +354,7 @@ const params = () => ({ id: example.guardrail.id })
 export const assignKeys = Operation.make("assignKeys", "POST", "/guardrails/:id/assignments/keys", {
   access: "management key",
   idempotency: "always",
+  unknownFields: "ignored",
   success: AssignResponse,
   error: managementErrors
 })

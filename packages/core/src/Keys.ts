@@ -362,6 +362,7 @@ export const createKeyEndpoint = Operation.endpoint(createKey, () => ({
 export const createEphemeralKey = Operation.make("createEphemeralKey", "POST", "/keys/ephemeral", {
   access: "ordinary key",
   idempotency: "always",
+  unknownFields: "refused",
   success: EphemeralResponse.annotate({ httpApiStatus: 201 }),
   error: [BadRequest, Unauthorized, Forbidden, TooManyRequests, InternalServerError]
 })

@@ -290,12 +290,14 @@ export type Response = { [Field in keyof typeof Response.Type]: (typeof Response
  * gateway's or one that the caller's workspace stores, each kind in the order of the catalog. The
  * key's guardrail does not filter the list: a request for a model that it forbids is a 403. Without
  * `offset` and `limit` it lists all models. Filters and orders that this service has no data for,
- * such as `category` or `sort=newest`, are ignored. Those about money or privacy are a 400.
+ * such as `category` or `sort=newest`, are ignored. Those about money or privacy are a 400, and so
+ * are unknown ones.
  *
  * @since 0.1.0
  */
 export const listModels = Operation.make("listModels", "GET", "/models", {
   access: "any key",
+  unknownFields: "refused",
   success: ListResponse,
   error: rateLimitedErrors
 })
@@ -318,6 +320,9 @@ const byToken = "This filter is not supported: few models are priced by token. C
 
 /** The filter of {@link listModels} and {@link countModels}. */
 const outputModalities = () => Schema.optionalKey(listOf("output modalities", OutputModality.literals))
+
+/** A parameter that published clients know, and that this service has no data for. */
+const withoutEffect = () => Schema.optionalKey(Schema.String)
 
 /** Names in a query, separated by commas. */
 const names = () => Schema.optionalKey(Schema.String.check(isMaxCharacters(4096)))
@@ -361,6 +366,34 @@ export const listModelsEndpoint = Operation.endpoint(listModels, () => ({
         })
       )
     ),
+    /** Ignored, because the service has no such data. */
+    category: withoutEffect(),
+    /** Ignored, because the service has no such data. */
+    context: withoutEffect(),
+    /** Ignored, because the service has no such data. */
+    arch: withoutEffect(),
+    /** Ignored, because the service has no such data. */
+    distillable: withoutEffect(),
+    /** Ignored, because the service has no such data. */
+    min_age_days: withoutEffect(),
+    /** Ignored, because the service has no such data. */
+    max_age_days: withoutEffect(),
+    /** Ignored, because the service has no such data. */
+    min_intelligence_index: withoutEffect(),
+    /** Ignored, because the service has no such data. */
+    max_intelligence_index: withoutEffect(),
+    /** Ignored, because the service has no such data. */
+    min_coding_index: withoutEffect(),
+    /** Ignored, because the service has no such data. */
+    max_coding_index: withoutEffect(),
+    /** Ignored, because the service has no such data. */
+    min_agentic_index: withoutEffect(),
+    /** Ignored, because the service has no such data. */
+    max_agentic_index: withoutEffect(),
+    /** Ignored, because the service has no such data. */
+    min_tool_success_rate: withoutEffect(),
+    /** Ignored, because the service has no such data. */
+    max_tool_success_rate: withoutEffect(),
     /** Always a 400: few models are priced by token. */
     min_price: Schema.optionalKey(refused(byToken)),
     /** Always a 400: few models are priced by token. */
@@ -394,6 +427,7 @@ export const listModelsEndpoint = Operation.endpoint(listModels, () => ({
  */
 export const countModels = Operation.make("countModels", "GET", "/models/count", {
   access: "any key",
+  unknownFields: "refused",
   success: CountResponse,
   error: rateLimitedErrors
 })

@@ -8,13 +8,14 @@
  *   requests without encoding them.
  *
  * What follows from these is not stated again: an operation costs money if it has a 402
- * ({@link isPaid}), is rate limited per key if it has a 429 ({@link isRateLimited}), and accepts
- * the content types of its payload. An ephemeral key can be restricted to an operation that does
+ * ({@link isPaid}), is rate limited per key if it has a 429 ({@link isRateLimited}), accepts the
+ * content types of its payload, and knows the fields of its schemas. An ephemeral key can be restricted to an operation that does
  * not require a management key.
  *
  * @since 0.1.0
  */
 import * as Context from "effect/Context"
+import * as HttpApi from "effect/http-api/HttpApi"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as OpenApi from "effect/http-api/OpenApi"
 import type { HttpMethod } from "effect/http/HttpMethod"
@@ -41,6 +42,15 @@ export type Access = "any key" | "ordinary key" | "management key"
  * @since 0.1.0
  */
 export type Idempotency = "always" | "by key" | "never"
+
+/**
+ * What happens to a field of the body, or a parameter of the query, that an operation does not
+ * know. To ignore it would mislead a caller who relies on it: about money and access where it
+ * changes keys or budgets, and about the result where it filters a list.
+ *
+ * @since 0.1.0
+ */
+export type UnknownFields = "refused" | "ignored"
 
 /**
  * The names of the service's settings that limit the size of a body. An operation that has a 413
@@ -76,6 +86,8 @@ export interface Operation<
   readonly access: Who
   readonly idempotency: Idempotency
   readonly bodyLimit: BodyLimit
+  /** Whether a request with a field that the operation does not know is a 400. */
+  readonly unknownFields: UnknownFields
   /**
    * The client's time limit for a response, in seconds: longer than the service takes by default.
    */
@@ -100,7 +112,8 @@ export type ErrorOf<E extends Operation> = E["error"][number]["Type"]
 
 /**
  * Declares an operation. Default for `idempotency`: `never` for a POST, `always` for other methods.
- * Default for `timeLimit`: 90 seconds.
+ * Default for `unknownFields`: `refused` for an operation of management keys, else `ignored`. Default
+ * for `timeLimit`: 90 seconds.
  *
  * @example
  * ```ts
@@ -130,6 +143,7 @@ export const make = <
     readonly access: Who
     readonly idempotency?: Idempotency
     readonly bodyLimit?: BodyLimit
+    readonly unknownFields?: UnknownFields
     readonly timeLimit?: number
     readonly topLevelMessage?: boolean
     readonly success: Success
@@ -141,6 +155,7 @@ export const make = <
   path,
   idempotency: method === "POST" ? "never" : "always",
   bodyLimit: {},
+  unknownFields: traits.access === "management key" ? "refused" : "ignored",
   timeLimit: 90,
   ...traits
 })
@@ -210,6 +225,12 @@ export class ReferenceAnnotation extends Context.Service<ReferenceAnnotation, Re
   "@model-gateway/core/Operation/ReferenceAnnotation"
 ) {}
 
+/** The service collects the remaining issues of a body itself, at a bounded cost. */
+const refusesUnknownFields = Context.make(HttpApi.PayloadParseOptions, {
+  errors: "first",
+  onExcessProperty: "error"
+}).pipe(Context.add(HttpApi.QueryParseOptions, { errors: "all", onExcessProperty: "error" }))
+
 /**
  * Makes the endpoint of an operation, which only the service, the test gateway and the OpenAPI
  * document need. Its middlewares follow from `access`.
@@ -272,7 +293,8 @@ export const endpoint = <
     .middleware(Authorization)
     .annotate(Declaration, operation)
     .annotateMerge(OpenApi.annotations({ summary: reference?.summary, description: describe(operation) }))
-  return reference === undefined ? made : made.annotate(ReferenceAnnotation, reference)
+  const checked = operation.unknownFields === "refused" ? made.annotateMerge(refusesUnknownFields) : made
+  return reference === undefined ? checked : checked.annotate(ReferenceAnnotation, reference)
 }
 
 /**

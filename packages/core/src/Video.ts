@@ -366,6 +366,7 @@ const exampleParams = () => ({ id: pendingExample().id })
  */
 export const listVideos = Operation.make("listVideos", "GET", "/videos", {
   access: "any key",
+  unknownFields: "refused",
   success: JobList,
   error: rateLimitedErrors
 })

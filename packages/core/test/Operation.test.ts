@@ -129,6 +129,28 @@ describe("the traits of the operations", () => {
     )
   })
 
+  it("refuse unknown fields where they manage something or filter a list, and never of the specification", () => {
+    const refusing = declared.filter(({ operation }) => operation.unknownFields === "refused")
+    const management = declared.filter(({ operation }) => operation.access === "management key")
+    const lists = ["listFiles", "listVideos", "listModels", "countModels"]
+    expect(inAnyOrder(refusing.map(({ operation }) => operation.identifier))).toEqual(
+      inAnyOrder([
+        ...management.map(({ operation }) => operation.identifier).filter((name) => name !== "assignKeys"),
+        "createEphemeralKey",
+        ...lists
+      ])
+    )
+    // A list without parameters ignores all of them.
+    const withQuery = declared.filter(({ endpoint }) => endpoint.method === "GET" && endpoint.query !== undefined)
+    expect(
+      inAnyOrder(
+        withQuery
+          .filter(({ operation }) => operation.unknownFields === "ignored")
+          .map(({ operation }) => operation.identifier)
+      )
+    ).toEqual(inAnyOrder(["getFile", "fileContent", "getVideo", "videoContent", "getGeneration"]))
+  })
+
   it("name a body limit exactly where the operation has a 413", () => {
     const named = names(({ operation: { bodyLimit } }) => bodyLimit.json !== undefined || bodyLimit.form !== undefined)
     expect(named).toEqual(names(has(413)))

@@ -6,9 +6,10 @@
  * database, and defects.
  */
 import { EnvelopeError, type Issue, phrases } from "@model-gateway/core/GatewayError"
-import { type Cause, Effect, SchemaIssue } from "effect"
+import { type Cause, Effect, SchemaAST, SchemaIssue } from "effect"
 import { HttpServerError, Multipart } from "effect/http"
 import { HttpApiError } from "effect/http-api"
+import { nearest } from "../Nearest.ts"
 import { StorageError } from "../storage/sql/StorageError.ts"
 import { BodyMemoryFull } from "./BodyMemory.ts"
 import * as FailureLog from "../observability/FailureLog.ts"
@@ -57,8 +58,21 @@ const badRequest = (reason: string, issues: ReadonlyArray<Issue>): Classified =>
 
 const longestPath = 256
 
-// Messages leave out the input: it may be a secret, and the caller knows it.
-const format = SchemaIssue.makeFormatterStandardSchemaV1()
+/** Longer names are cut before they are compared: no field has as many characters. */
+const longestName = 64
+
+/** What to say of a name that an object does not have: the one that was most likely meant. */
+const unknown = (what: "field" | "parameter", name: string, { ast }: SchemaIssue.UnexpectedKey): string => {
+  const known = SchemaAST.isObjects(ast) ? ast.propertySignatures.map((property) => String(property.name)) : []
+  return known.length === 0
+    ? `Unknown ${what}`
+    : `Unknown ${what}. Did you mean "${nearest(name.slice(0, longestName), known)}"?`
+}
+
+const isUnexpectedKey = (issue: SchemaIssue.Leaf): issue is SchemaIssue.UnexpectedKey => issue._tag === "UnexpectedKey"
+
+/** The message of an unexpected key until the name that was meant is found. */
+const unexpectedKey = "Unexpected key"
 
 /** Rewords schema messages that describe the encoding or the schema instead of the input. */
 const worded = (said: string, path: string): string => {
@@ -72,19 +86,34 @@ const worded = (said: string, path: string): string => {
   return said.startsWith("Expected { ") ? "Expected object" : said
 }
 
-const issuesOf = (issue: SchemaIssue.Issue): ReadonlyArray<Issue> => {
+const issuesOf = (issue: SchemaIssue.Issue, what: "field" | "parameter"): ReadonlyArray<Issue> => {
   const seen = new Set<string>()
   const issues: Array<Issue> = []
+  const unexpected: Array<SchemaIssue.UnexpectedKey> = []
+  // Messages leave out the input: it may be a secret, and the caller knows it.
+  const format = SchemaIssue.makeFormatterStandardSchemaV1({
+    leafHook: (leaf) => {
+      if (!isUnexpectedKey(leaf)) return SchemaIssue.defaultLeafHook(leaf)
+      unexpected.push(leaf)
+      return unexpectedKey
+    }
+  })
   for (const { message: said, path } of format(issue).issues) {
     const segments = (path ?? []).map((segment) => (typeof segment === "object" ? segment.key : segment))
+    // A hook does not know the path. The formatter calls it in the order of the messages.
+    const key = said === unexpectedKey ? unexpected.shift() : undefined
     const last = segments.at(-1)
     // An item that a list lacks is a fault of the list.
     const isShort = said === "Missing key" && typeof last === "number"
     const dotted = (isShort ? segments.slice(0, -1) : segments).map(String).join(".").slice(0, longestPath)
-    const message = isShort ? `Expected at least ${last + 1} item${last === 0 ? "" : "s"}` : worded(said, dotted)
-    const key = `${dotted}\n${message}`
-    if (seen.has(key)) continue
-    seen.add(key)
+    const message = isShort
+      ? `Expected at least ${last + 1} item${last === 0 ? "" : "s"}`
+      : key === undefined
+        ? worded(said, dotted)
+        : unknown(what, String(last), key)
+    const line = `${dotted}\n${message}`
+    if (seen.has(line)) continue
+    seen.add(line)
     issues.push({ path: dotted, message })
     if (issues.length > Issues.maxIssues) break
   }
@@ -93,7 +122,7 @@ const issuesOf = (issue: SchemaIssue.Issue): ReadonlyArray<Issue> => {
 
 const fromSchema = (error: HttpApiError.HttpApiSchemaError): Classified => {
   if (error.kind === "Body" || error.kind === "ResponseHeaders") return internal
-  const issues = issuesOf(error.cause.issue)
+  const issues = issuesOf(error.cause.issue, error.kind === "Payload" ? "field" : "parameter")
   return badRequest(Issues.summaryOf(issues), issues)
 }
 
@@ -304,7 +333,8 @@ export const kindOf = (error: unknown): string => {
  * ```ts
  * import { Effect } from "effect"
  * import * as Failures from "./Failures.ts"
- * import { StorageError } from "../storage/sql/StorageError.ts"
+ * import { nearest } from "../Nearest.ts"
+import { StorageError } from "../storage/sql/StorageError.ts"
  *
  * const read: Effect.Effect<string, StorageError> = Effect.succeed("row")
  * const inHandler: Effect.Effect<string> = Failures.orUnavailable(read)

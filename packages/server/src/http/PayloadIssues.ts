@@ -4,8 +4,8 @@
  * Decoding stops at the first issue. Only then is the body decoded again to list the others, with
  * its lists truncated after the items that are enough to fill the response.
  */
-import { Exit, Schema, SchemaAST } from "effect"
-import type { HttpApiEndpoint } from "effect/http-api"
+import { Context, Exit, Schema, SchemaAST } from "effect"
+import { HttpApi, type HttpApiEndpoint } from "effect/http-api"
 import { maxIssues } from "./Issues.ts"
 
 /** Checks for an operation's JSON body. */
@@ -78,12 +78,15 @@ export const boundsOf = ({ ast }: Schema.Top): JsonPayload["maxItems"] => {
 }
 
 /** The checks for an operation's JSON body. Undefined if it has none. */
-export const make = ({ payload }: HttpApiEndpoint.Top): JsonPayload | undefined => {
+export const make = ({ annotations, payload }: HttpApiEndpoint.Top): JsonPayload | undefined => {
   const json = Array.from(payload.values()).find(({ encoding }) => encoding._tag === "Json")
   if (json === undefined) return undefined
   const { ast } = Schema.Union(json.schemas)
   const lists = new Map(listsIn(ast, ""))
-  const decode = Schema.decodeUnknownExit(Schema.make<Schema.Codec<unknown>>(ast), { errors: "all" })
+  const decode = Schema.decodeUnknownExit(Schema.make<Schema.Codec<unknown>>(ast), {
+    ...Context.getOrUndefined(annotations, HttpApi.PayloadParseOptions),
+    errors: "all"
+  })
 
   const shortened = (value: unknown): unknown => {
     if (!isRecord(value)) return value

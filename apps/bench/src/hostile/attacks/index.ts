@@ -24,6 +24,7 @@ import {
 } from "./attack.ts"
 import { decoding } from "./decoding.ts"
 import { disclosure } from "./disclosure.ts"
+import { management } from "./management.ts"
 import { memory } from "./memory.ts"
 import { neighbors } from "./neighbors.ts"
 import { polls } from "./polls.ts"
@@ -40,6 +41,7 @@ export const attacks: ReadonlyArray<Attack> = [
   ...neighbors,
   ...access,
   ...disclosure,
+  ...management,
   ...wire,
   ...polls
 ]
