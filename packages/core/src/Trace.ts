@@ -6,10 +6,15 @@
 import * as Schema from "effect/Schema"
 import { FreeForm } from "./Identifiers.ts"
 import { isMaxBytes, isMaxJsonBytes } from "./internal/bounds.ts"
+import { isWithinCharacters } from "./internal/characters.ts"
 
 const maxAdditionalKeys = 64
 
+const maxNameCharacters = 128
+
 const maxValueBytes = 8192
+
+const maxTraceBytes = 65_536
 
 const Text = Schema.String.check(isMaxBytes(maxValueBytes))
 
@@ -28,7 +33,8 @@ const known = {
 
 /**
  * Tracing metadata. Five keys have a defined meaning. At most 64 additional keys are passed
- * unchanged to the configured broadcast destinations. Each value takes at most 8 KiB as JSON.
+ * unchanged to the configured broadcast destinations. A name has at most 128 characters, a value
+ * takes at most 8 KiB as JSON, and all of it at most 64 KiB.
  *
  * Specification: "tracing metadata".
  *
@@ -50,7 +56,12 @@ export const Metadata = Schema.StructWithRest(Schema.Struct(known), [
       // Not a template: a bundler drops unused calls, and keeps what a template reads.
       expected: `at most ${maxAdditionalKeys} keys besides `.concat(Object.keys(known).join(", "))
     }
-  )
+  ),
+  // The path of the issue is that of `trace`, because a path with the name would be as long as it.
+  Schema.makeFilter((trace) => Object.keys(trace).every((name) => isWithinCharacters(name, maxNameCharacters)), {
+    expected: `names of at most ${maxNameCharacters} characters`
+  }),
+  isMaxJsonBytes(maxTraceBytes)
 )
 
 /** @since 0.1.0 */

@@ -4,7 +4,8 @@
  */
 import * as Schema from "effect/Schema"
 
-const isWithin = (text: string, most: number): boolean => {
+/** Whether the text has at most `most` characters. An unpaired surrogate counts as one. */
+export const isWithinCharacters = (text: string, most: number): boolean => {
   // A code point is one or two units, so counting is needed only between these two bounds.
   if (text.length <= most) return true
   if (text.length > 2 * most) return false
@@ -14,13 +15,13 @@ const isWithin = (text: string, most: number): boolean => {
 }
 
 /**
- * At most `most` characters. An unpaired surrogate counts as one. It has the annotations of
+ * At most `most` characters, like {@link isWithinCharacters}. It has the annotations of
  * Effect's `isMaxCodePoints` (`maxLength` in OpenAPI, generated values), but counts only if the
  * number of units does not decide. A minimum of one character needs no such check: use
  * `isMinLength(1)`.
  */
 export const isMaxCharacters = (most: number) =>
-  Schema.makeFilter((text: string) => isWithin(text, most), {
+  Schema.makeFilter((text: string) => isWithinCharacters(text, most), {
     ...Schema.isMaxCodePoints(most).annotations,
     expected: `at most ${most} characters`
   })

@@ -4,11 +4,24 @@ import { BadRequest, type Issue, type Metadata, phrases } from "@model-gateway/c
 /** The maximum number of issues in a response. */
 export const maxIssues = 20
 
+/** A path can contain names of the caller's, which can be as long as the request. */
+const maxPathCharacters = 512
+
+const shortened = ({ path, ...issue }: Issue): Issue => ({
+  ...issue,
+  path: path.length > maxPathCharacters ? `${path.slice(0, maxPathCharacters).toWellFormed()}…` : path
+})
+
 /** The issues as `error.metadata`. */
 export const metadataOf = (issues: ReadonlyArray<Issue>): Metadata =>
-  issues.length > maxIssues ? { issues: issues.slice(0, maxIssues), issues_truncated: true } : { issues }
+  issues.length > maxIssues
+    ? { issues: issues.slice(0, maxIssues).map(shortened), issues_truncated: true }
+    : { issues: issues.map(shortened) }
 
-const describe = ({ message, path }: Issue): string => (path === "" ? message : `${path}: ${message}`)
+const describe = (issue: Issue): string => {
+  const { message, path } = shortened(issue)
+  return path === "" ? message : `${path}: ${message}`
+}
 
 /** The first issue and the number of further ones. */
 export const summaryOf = (issues: ReadonlyArray<Issue>): string => {

@@ -20,6 +20,12 @@ const nested = (levels: number): unknown => (levels === 0 ? 1 : [nested(levels -
 
 const trace = (keys: number) => Object.fromEntries(Array.from({ length: keys }, (_, n) => [`key-${n}`, n]))
 
+/** A trace of 64 KiB as JSON. */
+const largestTrace = {
+  ...Object.fromEntries(Array.from({ length: 7 }, (_, n) => [`k${n}`, "a".repeat(8190)])),
+  last: "a".repeat(65_536 - 2 - 7 * (8192 + 6) - 9)
+}
+
 /**
  * Sends the head of a request and none of its body. Returns the response, if there is one. Closing
  * the scope ends the request.
@@ -94,6 +100,8 @@ it.layer(layer(), { excludeTestServices: true })("a body within its bounds", (it
     ["keys of the trace", "/rerank", { ...rerank, trace: trace(65) }, "trace"],
     ["a value of the trace", "/rerank", { ...rerank, trace: { key: "a".repeat(8200) } }, "trace.key"],
     ["a known key of the trace", "/rerank", { ...rerank, trace: { trace_id: "a".repeat(8200) } }, "trace.trace_id"],
+    ["the name of a key of the trace", "/rerank", { ...rerank, trace: { ["k".repeat(129)]: 1 } }, "trace"],
+    ["the trace", "/videos", { ...video, trace: { ...largestTrace, b: 1 } }, "trace"],
     [
       "nesting of what is passed on",
       "/rerank",
@@ -137,9 +145,11 @@ it.layer(layer(), { excludeTestServices: true })("a body within its bounds", (it
       const answers = yield* Effect.all([
         post("/api/v1/rerank", { ...rerank, documents: repeated(10_000, "a") }),
         post("/api/v1/rerank", { ...rerank, documents: ["é".repeat(mebibyte / 2)], query: "é".repeat(32_768) }),
-        post("/api/v1/rerank", { ...rerank, trace: { ...trace(64), trace_id: "t" }, provider: { order: names(64) } })
+        post("/api/v1/rerank", { ...rerank, trace: { ...trace(64), trace_id: "t" }, provider: { order: names(64) } }),
+        post("/api/v1/rerank", { ...rerank, trace: { ["😀".repeat(128)]: 1 } }),
+        post("/api/v1/rerank", { ...rerank, trace: largestTrace })
       ])
-      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
     })
   )
 
