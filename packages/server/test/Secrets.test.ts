@@ -29,7 +29,7 @@ import { startJinaDouble } from "../../providers/test/support/JinaDouble.mjs"
 import { startVoyageDouble } from "../../providers/test/support/VoyageDouble.mjs"
 import { startOpenAiDouble } from "../../providers/test/support/OpenAiDouble.mjs"
 import { startReplicateDouble } from "../../providers/test/support/ReplicateDouble.mjs"
-import { Outbox } from "../src/events/Outbox.ts"
+import * as TestOutbox from "./events/TestOutbox.ts"
 import { decode as decodeSpans } from "./broadcast/otlp.ts"
 import * as TestReceiver from "./broadcast/TestReceiver.ts"
 import { keypad } from "./operations/TestAudio.ts"
@@ -280,7 +280,7 @@ it.live(
         yield* round(callerKeyOf)
 
         const reported = () => collector.received.flatMap(({ body }) => decodeSpans(body))
-        const { events } = yield* (yield* Outbox).readOf(workspace.id, 0, 1000)
+        const { events } = yield* TestOutbox.read(workspace.id)
         expect(new Set(events.map(({ type }) => type))).toEqual(
           new Set([
             "rerank.completed",

@@ -2,23 +2,28 @@
  * Sends the events of the outbox to the broadcast destinations of their workspaces.
  *
  * Each destination has a fiber of its own, which reads the outbox from where the destination is:
- * a slow destination delays no other one, and no answer. It holds one batch in memory. A batch is
- * sent until all of it was accepted or given up, and only then does the destination move on, so
- * that an event is sent at least once, also after a crash.
+ * a slow destination delays no other one, and no answer. It reads and sends one part of the outbox
+ * at a time. A part is sent until all of it was accepted or given up, and only then does the
+ * destination move on, so that an event is sent at least once, also after a crash. While it waits
+ * for its next try, a part is not in memory. All destinations share the memory for the parts that
+ * they read and send, and those of one workspace get at most an eighth of it.
  *
  * An event is given up, and counted as dropped in the metrics,
  *
  * - at once if the destination rejects it (400, 413, 415 or 422);
  * - after 10 tries if the destination fails on it (500);
  * - when it is older than the retry window (default: 1 day).
+ *
+ * An event that cannot be read, or that has no form that can be sent, is set aside: it is counted,
+ * named in the log by its sequence or id, and stays in the outbox until it is old.
  */
 import { Cause, Clock, Duration, Effect, FiberMap, Layer, Random, Schedule } from "effect"
 import { OtlpSerialization } from "effect/observability/OtlpSerialization"
 import * as Serialization from "effect/observability/OtlpSerialization"
-import type { Event } from "../events/Event.ts"
-import { Outbox } from "../events/Outbox.ts"
+import * as Outbox from "../events/Outbox.ts"
 import { describe, errorOf, kindOf } from "../http/Failures.ts"
 import { OutboundHttp } from "../http/OutboundHttp.ts"
+import * as FairShare from "../internal/FairShare.ts"
 import * as FailureLog from "../observability/FailureLog.ts"
 import * as Metrics from "../observability/Metrics.ts"
 import type { Destination } from "./Destination.ts"
@@ -34,8 +39,16 @@ export interface Options {
   readonly every?: Duration.Input | undefined
 }
 
-/** Events that are read at a time. */
-const pageSize = 100
+/** The sequences of other workspaces' events after which the database learns the position. */
+const storeEvery = 10_000
+
+/**
+ * The bytes of events that all destinations of this process read and send at a time. Decoded and
+ * encoded, they take about five times as much memory.
+ */
+const maxBytesInProgress = 32 * Outbox.maxPartBytes
+
+const maxBytesPerWorkspace = maxBytesInProgress / 8
 
 const mostTries = 10
 
@@ -47,21 +60,39 @@ const longestDelay = 5 * 60_000
 
 const longestRequest = 60 * 60_000
 
-interface Pending {
-  readonly event: Event
-  readonly tries: number
-}
+/** The events of a part that are still to be sent: how often each was tried, by its id. */
+type Pending = ReadonlyMap<string, number>
 
 const make = Effect.fnUntraced(function* (options?: Options) {
   const store = yield* DestinationStore
-  const outbox = yield* Outbox
+  const outbox = yield* Outbox.Outbox
   const client = yield* OutboundHttp
   const serialization = yield* OtlpSerialization
   const window = Duration.toMillis(options?.window ?? "1 day")
   const every = Duration.fromInputUnsafe(options?.every ?? "1 second")
+  const memory = FairShare.make({ capacity: maxBytesInProgress, perOwner: maxBytesPerWorkspace })
 
-  /** The destination at work. `failures` counts those in a row, across batches. */
-  const deliver = ({ id, type }: Destination, send: Sender.Sender) => {
+  /** Counts and names events that cannot be sent. */
+  const setAside = Effect.fnUntraced(function* (
+    { id, type }: Destination,
+    events: ReadonlyArray<{ readonly name: string; readonly reason: string }>
+  ) {
+    yield* Metrics.broadcast(type, "set_aside", events.length)
+    for (const reason of new Set(events.map(({ reason }) => reason))) {
+      const names = events.flatMap((event) => (event.reason === reason ? [event.name] : []))
+      yield* FailureLog.report({
+        kind: `broadcast set aside\n${reason}`,
+        level: "Error",
+        message: `Broadcast cannot send ${names.join(", ")} and continues with the next event: ${reason}.`,
+        annotations: { destination: id }
+      })
+    }
+  })
+
+  /** Sends parts of the outbox to a destination. */
+  const deliver = (destination: Destination, send: Sender.Sender) => {
+    const { id, options, type, workspaceId } = destination
+    /** Those in a row, across parts. */
     let failures = 0
 
     const isGivenUp = ({ event, failure }: Sender.Undelivered, tries: number, now: number): boolean =>
@@ -69,41 +100,65 @@ const make = Effect.fnUntraced(function* (options?: Options) {
       (failure.kind === "broken" && tries >= mostTries) ||
       event.created_at + window <= now
 
+    /** Reads the events that are still to be sent: the first time, all that are for this one. */
+    const read = Effect.fnUntraced(function* (part: Outbox.Part, pending: Pending | undefined) {
+      const { events, unreadable } = yield* outbox.readOf(workspaceId, part)
+      if (pending !== undefined) return { events: events.filter((event) => pending.has(event.id)), unreadable: 0 }
+      yield* setAside(
+        destination,
+        unreadable.map(({ reason, sequence }) => ({ name: `event ${sequence} of the outbox`, reason }))
+      )
+      const accepted = events.filter((event) => EventFilter.accepts(options, event))
+      return { events: accepted, unreadable: unreadable.length }
+    })
+
     /** Sends the events once. Returns those to send again, and how long to wait. */
-    const round = Effect.fnUntraced(function* (pending: ReadonlyArray<Pending>) {
-      const undelivered = yield* send(pending.map(({ event }) => event))
+    const round = Effect.fnUntraced(function* (part: Outbox.Part, pending: Pending | undefined) {
+      const { events, unreadable } = yield* read(part, pending)
+      const undelivered = events.length === 0 ? [] : yield* send(events)
       const now = yield* Clock.currentTimeMillis
-      const triesOf = new Map(pending.map(({ event, tries }) => [event.id, tries + 1]))
-      const next: Array<Pending> = []
+      const next = new Map<string, number>()
+      const dropped: Array<Sender.Undelivered> = []
+      const unsendable: Array<Sender.Undelivered> = []
       for (const one of undelivered) {
-        const tries = triesOf.get(one.event.id) ?? 1
-        if (!isGivenUp(one, tries, now)) next.push({ event: one.event, tries })
+        const tries = (pending?.get(one.event.id) ?? 0) + 1
+        if (one.failure.kind === "unsendable") unsendable.push(one)
+        else if (isGivenUp(one, tries, now)) dropped.push(one)
+        else next.set(one.event.id, tries)
       }
-      const dropped = undelivered.length - next.length
-      const accepted = pending.length - undelivered.length
+      const accepted = events.length - undelivered.length
       yield* Metrics.broadcast(type, "delivered", accepted)
-      yield* Metrics.broadcast(type, "dropped", dropped)
-      yield* Metrics.broadcast(type, "retried", next.length)
-      if (dropped > 0) {
+      yield* Metrics.broadcast(type, "dropped", dropped.length)
+      yield* Metrics.broadcast(type, "retried", next.size)
+      yield* setAside(
+        destination,
+        unsendable.map(({ event, failure }) => ({ name: `event ${event.id}`, reason: failure.reason }))
+      )
+      if (dropped.length > 0) {
         const reasons = [...new Set(undelivered.map(({ failure }) => failure.reason))].join(", ")
         yield* FailureLog.report({
           kind: `broadcast dropped\n${reasons}`,
           level: "Warn",
-          message: `Broadcast gave up ${dropped} events of a destination: ${reasons}.`,
+          message: `Broadcast gave up ${dropped.length} events of a destination: ${reasons}.`,
           annotations: { destination: id }
         })
       }
-      failures = accepted > 0 ? 0 : failures + 1
+      if (accepted > 0) failures = 0
+      else if (next.size > 0) failures += 1
       const requested = Math.max(0, ...undelivered.map(({ failure }) => Duration.toMillis(failure.retryAfter ?? 0)))
-      return { next, requested }
+      return { count: events.length + unreadable, next, requested }
     })
 
-    return Effect.fnUntraced(function* (events: ReadonlyArray<Event>) {
-      let pending: ReadonlyArray<Pending> = events.map((event) => ({ event, tries: 0 }))
-      while (pending.length > 0) {
-        const { next, requested } = yield* round(pending)
+    /** Sends a part until it is done with. Returns the number of events that were for this one. */
+    return Effect.fnUntraced(function* (part: Outbox.Part) {
+      const inTurn = memory.hold(workspaceId, part.bytes)
+      let pending: Pending | undefined
+      let total = 0
+      while (true) {
+        const { count, next, requested } = yield* inTurn(round(part, pending))
+        if (pending === undefined) total = count
+        if (next.size === 0) return total
         pending = next
-        if (pending.length === 0) return
         const growing = Math.min(longestDelay, firstDelay * 2 ** Math.min(Math.max(failures - 1, 0), 20))
         // Jitter, so that the destinations on one host do not return to it together.
         const jittered = growing * (0.5 + (yield* Random.next) / 2)
@@ -117,23 +172,23 @@ const make = Effect.fnUntraced(function* (options?: Options) {
     const opened = yield* store.open(id)
     if (opened === undefined) return
     const { destination } = opened
-    const { options, workspaceId } = destination
     const sender = yield* Effect.provideService(Sender.make(client, destination), OtlpSerialization, serialization)
     const send = deliver(destination, sender)
     let sequence = opened.delivered
     /** What the database knows. Events of other workspaces are not worth a write. */
     let stored = sequence
     while (true) {
-      const page = yield* outbox.readOf(workspaceId, sequence, pageSize)
-      const events = page.events.filter((event) => EventFilter.accepts(options, event))
-      yield* send(events)
-      sequence = page.through
-      if (events.length > 0 || sequence - stored >= 100 * pageSize) {
-        if (!(yield* store.advance(id, sequence))) return
-        stored = sequence
+      const part = yield* outbox.next(sequence)
+      if (part !== undefined) {
+        const sent = yield* send(part)
+        sequence = part.through
+        if (sent > 0 || sequence - stored >= storeEvery) {
+          if (!(yield* store.advance(id, sequence))) return
+          stored = sequence
+        }
       }
-      // Requests can run between the pages of a long backlog.
-      yield* page.hasMore ? Effect.yieldNow : Effect.sleep(every)
+      // Requests can run between the parts of a long backlog.
+      yield* part?.hasMore === true ? Effect.yieldNow : Effect.sleep(every)
     }
   })
 
@@ -184,5 +239,7 @@ const make = Effect.fnUntraced(function* (options?: Options) {
 })
 
 /** Sends events in the background for as long as the layer lives. */
-export const layerRunning = (options?: Options): Layer.Layer<never, never, DestinationStore | Outbox | OutboundHttp> =>
+export const layerRunning = (
+  options?: Options
+): Layer.Layer<never, never, DestinationStore | Outbox.Outbox | OutboundHttp> =>
   Layer.effectDiscard(make(options)).pipe(Layer.provide(Serialization.layerProtobuf))

@@ -62,11 +62,15 @@ const metadataOf = ({ trace }: Event): ReadonlyArray<[string, unknown]> =>
     known.has(key) ? [] : [[`trace.metadata.${key}`, attributeOf(value)]]
   )
 
+/** An integer that has no exact form in OTLP is text: 1e300 cannot be written in 64 bits. */
+const exact = (value: unknown): unknown =>
+  typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value) ? String(value) : value
+
 /** The attributes that have a value. */
 const attributes = (entries: Iterable<readonly [string, unknown]>) =>
   entriesToAttributes(
     Array.from(entries).flatMap(([key, value]): ReadonlyArray<[string, unknown]> =>
-      value === undefined || value === null ? [] : [[key, value]]
+      value === undefined || value === null ? [] : [[key, exact(value)]]
     )
   )
 

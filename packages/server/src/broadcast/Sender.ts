@@ -13,16 +13,19 @@ import * as OtlpSpans from "./OtlpSpans.ts"
 /**
  * Why a destination did not accept an event.
  *
+ * - `unsendable`: the event has no form that can be sent. It was not sent;
  * - `rejected`: it does not accept what was sent, so sending it again is pointless;
  * - `broken`: it failed on what was sent, and may do so each time;
  * - `unavailable`: it may accept it later, or after its configuration was corrected.
  */
 export interface Failure {
-  readonly kind: "rejected" | "broken" | "unavailable"
+  readonly kind: "unsendable" | "rejected" | "broken" | "unavailable"
   /** For the log. It has no URL, no header and no text of the destination. */
   readonly reason: string
   /** How long the destination asks to wait. */
   readonly retryAfter?: Duration.Duration | undefined
+  /** Whether it would not accept other events either at the moment. */
+  readonly isOfAll?: boolean | undefined
 }
 
 /** An event that was not accepted. */
@@ -50,8 +53,19 @@ const attempt = (
   Effect.map(OutboundRequest.send(client, request), ({ failure, retryAfter, status }) =>
     failure === undefined
       ? undefined
-      : { kind: status === null ? "unavailable" : kindOf(status), reason: failure, retryAfter }
+      : {
+          kind: status === null ? "unavailable" : kindOf(status),
+          reason: failure,
+          retryAfter,
+          isOfAll: status === null || status === 429 || status === 503
+        }
   )
+
+/**
+ * Events come from the database. What cannot be made of one is its failure, and no defect, which
+ * would stop all events behind it.
+ */
+const unsendable: Failure = { kind: "unsendable", reason: "it has no form that can be sent" }
 
 /** Without a path, the endpoint is that of the OTLP specification. */
 const endpointOf = ({ url }: Options): string => {
@@ -61,20 +75,25 @@ const endpointOf = ({ url }: Options): string => {
 }
 
 /**
- * Sends spans. A batch that is rejected is sent in halves, to find the events that are at fault.
+ * Sends spans. A batch that is rejected, or cannot be sent, is sent in halves to find the events
+ * that are at fault.
  */
 const otlp = Effect.fnUntraced(function* (client: HttpClient.HttpClient, { options, secrets }: Destination) {
   const serialization = yield* OtlpSerialization
   const send: Sender = Effect.fnUntraced(function* (events: ReadonlyArray<Event>) {
-    const failure = yield* attempt(
-      client,
-      HttpClientRequest.post(endpointOf(options)).pipe(
-        HttpClientRequest.setHeaders(Redacted.value(secrets).headers),
-        HttpClientRequest.setBody(serialization.traces(OtlpSpans.make(events, options)))
-      )
-    )
+    const body = Result.try(() => serialization.traces(OtlpSpans.make(events, options)))
+    const failure = Result.isFailure(body)
+      ? unsendable
+      : yield* attempt(
+          client,
+          HttpClientRequest.post(endpointOf(options)).pipe(
+            HttpClientRequest.setHeaders(Redacted.value(secrets).headers),
+            HttpClientRequest.setBody(body.success)
+          )
+        )
     if (failure === undefined) return []
-    if (failure.kind !== "rejected" || events.length < 2) return events.map((event) => ({ event, failure }))
+    const isOfEvents = failure.kind === "rejected" || failure.kind === "unsendable"
+    if (!isOfEvents || events.length < 2) return events.map((event) => ({ event, failure }))
     const middle = Math.ceil(events.length / 2)
     const first = yield* send(events.slice(0, middle))
     return [...first, ...(yield* send(events.slice(middle)))]
@@ -111,8 +130,10 @@ const webhook = (client: HttpClient.HttpClient, { options, secrets }: Destinatio
   const { headers, signing_secret } = Redacted.value(secrets)
   const signers = signing_secret === undefined ? [] : [Redacted.make(signing_secret)]
   const sendOne = Effect.fnUntraced(function* (event: Event) {
-    const body = webhookBody(event, options)
-    const failure = yield* attempt(
+    const made = Result.try(() => webhookBody(event, options))
+    if (Result.isFailure(made)) return unsendable
+    const body = made.success
+    return yield* attempt(
       client,
       HttpClientRequest.make(options.method)(options.url).pipe(
         HttpClientRequest.setHeaders(headers),
@@ -120,12 +141,23 @@ const webhook = (client: HttpClient.HttpClient, { options, secrets }: Destinatio
         HttpClientRequest.setBody(HttpBody.text(body, "application/json"))
       )
     )
-    return failure === undefined ? Result.failVoid : Result.succeed({ event, failure })
   })
-  return (events) =>
-    Effect.map(Effect.forEach(events, sendOne, { concurrency }), (results) =>
-      results.flatMap((result) => (Result.isSuccess(result) ? [result.success] : []))
+  return Effect.fnUntraced(function* (events: ReadonlyArray<Event>) {
+    // Each event to a receiver that hangs would wait for the whole time limit.
+    let ofAll: Failure | undefined
+    const undelivered: Array<Undelivered> = []
+    yield* Effect.forEach(
+      events,
+      Effect.fnUntraced(function* (event) {
+        const failure = ofAll ?? (yield* sendOne(event))
+        if (failure === undefined) return
+        if (failure.isOfAll === true) ofAll = failure
+        undelivered.push({ event, failure })
+      }),
+      { concurrency, discard: true }
     )
+    return undelivered
+  })
 }
 
 /** The sender of a destination. */

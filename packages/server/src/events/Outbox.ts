@@ -2,8 +2,9 @@
  * The outbox: events are written in the transaction of what they report, so that neither can exist
  * without the other. Webhooks and broadcast read them from here.
  */
-import { Clock, Context, Duration, Effect, Layer, Schema } from "effect"
+import { Clock, Context, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
+import type { Row } from "effect/sql/SqlConnection"
 import * as Background from "../internal/Background.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { EventLog } from "../storage/sql/EventLog.ts"
@@ -15,21 +16,42 @@ import { Event } from "./Event.ts"
 /** An event to write. The outbox adds its time. */
 export type NewEvent = Omit<Event, "created_at" | "duration_ms">
 
-/** An event, and its place in the outbox. */
-export interface Written {
-  /** Grows with each event. */
+/** A part of the outbox that is small enough to be read at once. It can be read again. */
+export interface Part {
+  /** It has the events with a higher sequence than this one. */
+  readonly after: number
+  /** The sequence of its last event. */
+  readonly through: number
+  /** The most memory that its events take as they are stored. */
+  readonly bytes: number
+  /** Whether more events of any workspace follow. */
+  readonly hasMore: boolean
+}
+
+/** An event that cannot be read. It stays in the outbox until it is old. */
+export interface Unreadable {
   readonly sequence: number
-  readonly event: Event
+  /** Without any content of the event. */
+  readonly reason: string
 }
 
 /** The events of one workspace in a part of the outbox. */
 export interface Page {
   readonly events: ReadonlyArray<Event>
-  /** The sequence up to which the outbox was read. */
-  readonly through: number
-  /** Whether more events of any workspace follow. */
-  readonly hasMore: boolean
+  readonly unreadable: ReadonlyArray<Unreadable>
 }
+
+/** The most events of a part. */
+const maxPartEvents = 100
+
+/** The most bytes of a part. */
+export const maxPartBytes = 512 * 1024
+
+/**
+ * The most bytes of an event that is read. The bounds of requests keep events well below it: their
+ * largest field is `trace`, with 64 KiB. An event of an earlier release may be larger.
+ */
+export const maxEventBytes = 256 * 1024
 
 /** The outbox. */
 export class Outbox extends Context.Service<
@@ -41,14 +63,14 @@ export class Outbox extends Context.Service<
     readonly row: (event: NewEvent) => Effect.Effect<EventRow>
     /** Writes an event as part of the transaction that is under way. Fails outside of one. */
     readonly write: (event: NewEvent) => Effect.Effect<void, StorageError>
-    /** At most `limit` events, oldest first, that were written after the one with this sequence. */
-    readonly read: (after: number, limit: number) => Effect.Effect<ReadonlyArray<Written>, StorageError>
     /**
-     * The events of a workspace among the `limit` events of all workspaces that were written after
-     * the one with this sequence. A reader that continues after `through` misses none, also if an
-     * event with a lower sequence is committed later than one with a higher sequence.
+     * The part of the outbox that follows the event with this sequence. Undefined: no event does. A
+     * reader that continues after `through` misses no event, also if one with a lower sequence is
+     * committed later than one with a higher sequence.
      */
-    readonly readOf: (workspaceId: string, after: number, limit: number) => Effect.Effect<Page, StorageError>
+    readonly next: (after: number) => Effect.Effect<Part | undefined, StorageError>
+    /** The events of a workspace in a part, oldest first. */
+    readonly readOf: (workspaceId: string, part: Part) => Effect.Effect<Page, StorageError>
     /**
      * Deletes events that are older than this, except the newest one, so that no sequence is used
      * twice. Returns their number.
@@ -58,7 +80,23 @@ export class Outbox extends Context.Service<
 >()("@model-gateway/server/events/Outbox") {}
 
 const EventJson = Schema.fromJsonString(Event)
-const decode = Schema.decodeEffect(EventJson)
+const decode = Schema.decodeUnknownOption(EventJson)
+
+/** The start of an event's text that has its `workspace_id`. */
+const headCharacters = 1000
+
+/** The first of the rows, as far as they fit. A row that is too large is a part of its own. */
+const partOf = (after: number, rows: ReadonlyArray<Row>): Part | undefined => {
+  let bytes = 0
+  let through: number | undefined
+  for (const row of rows) {
+    const size = Math.min(Dialect.int(row, "bytes"), maxPartBytes)
+    if (through !== undefined && bytes + size > maxPartBytes) return { after, through, bytes, hasMore: true }
+    bytes += size
+    through = Dialect.int(row, "sequence")
+  }
+  return through === undefined ? undefined : { after, through, bytes, hasMore: rows.length === maxPartEvents }
+}
 
 /** Makes the outbox over the database in the context. */
 export const make = Effect.gen(function* () {
@@ -80,40 +118,42 @@ export const make = Effect.gen(function* () {
 
   const rowOf = (event: NewEvent) =>
     Effect.map(Clock.currentTimeMillis, (now): EventRow => {
-      const written: Event = { ...event, created_at: now, duration_ms: Math.max(0, now - event.started_at) }
+      const { id, type, workspace_id, ...rest } = event
+      // `readOf` looks for the workspace in the head of the text, so it is before everything long.
+      const head = { id, type, workspace_id }
+      const written: Event = { ...head, ...rest, created_at: now, duration_ms: Math.max(0, now - event.started_at) }
       return { createdAt: now, body: JSON.stringify(written) }
     })
 
   return Outbox.of({
     row: rowOf,
     write: (event) => Effect.flatMap(rowOf(event), log.append).pipe(mapSqlError("Outbox.write")),
-    read: Effect.fn("Outbox.read")(function* (after: number, limit: number) {
+    next: Effect.fnUntraced(function* (after: number) {
       const through = yield* log.readableThrough
-      const rows = yield* sql`SELECT sequence, body FROM events WHERE sequence > ${after} AND sequence <= ${through}
-        ORDER BY sequence LIMIT ${limit}`
-      return yield* Effect.forEach(rows, (row) =>
-        Effect.map(Effect.orDie(decode(Dialect.text(row, "body"))), (event) => ({
-          sequence: Dialect.int(row, "sequence"),
-          event
-        }))
-      )
-    }, mapSqlError("Outbox.read")),
-    readOf: Effect.fnUntraced(function* (workspaceId: string, after: number, limit: number) {
-      const through = yield* log.readableThrough
-      // Spares decoding the events of other workspaces. A text search, because the JSON functions
+      // Both databases know the length of a text without reading it.
+      const rows = yield* sql`SELECT sequence, octet_length(body) AS bytes FROM events
+        WHERE sequence > ${after} AND sequence <= ${through} ORDER BY sequence LIMIT ${maxPartEvents}`
+      return partOf(after, rows)
+    }, mapSqlError("Outbox.next")),
+    readOf: Effect.fnUntraced(function* (workspaceId: string, { after, through }: Part) {
+      // Spares reading the events of other workspaces. A text search, because the JSON functions
       // of Postgres fail on a text of a caller with U+0000 or half of a surrogate pair.
       const pattern = `%"workspace_id":${JSON.stringify(workspaceId)}%`
-      const rows = yield* sql`SELECT sequence, CASE WHEN body LIKE ${pattern} THEN body END AS body
-        FROM events WHERE sequence > ${after} AND sequence <= ${through} ORDER BY sequence LIMIT ${limit}`
-      const bodies = rows.flatMap((row) => Dialect.textOrNull(row, "body") ?? [])
-      const found = yield* Effect.forEach(bodies, (body) => Effect.orDie(decode(body)))
-      const last = rows.at(-1)
-      return {
-        // The `trace` of another workspace's request may contain the pattern, too.
-        events: found.filter((event) => event.workspace_id === workspaceId),
-        through: last === undefined ? after : Dialect.int(last, "sequence"),
-        hasMore: rows.length === limit
+      const rows = yield* sql`SELECT sequence, CASE WHEN octet_length(body) <= ${maxEventBytes} THEN body END AS body
+        FROM events WHERE sequence > ${after} AND sequence <= ${through}
+        AND substr(body, 1, ${sql.literal(String(headCharacters))}) LIKE ${pattern} ORDER BY sequence`
+      const events: Array<Event> = []
+      const unreadable: Array<Unreadable> = []
+      for (const row of rows) {
+        const sequence = Dialect.int(row, "sequence")
+        const body = Dialect.textOrNull(row, "body")
+        const decoded = body === null ? Option.none() : decode(body)
+        if (body === null) unreadable.push({ sequence, reason: `it is larger than ${maxEventBytes / 1024} KiB` })
+        else if (Option.isNone(decoded)) unreadable.push({ sequence, reason: "it is not a valid event" })
+        // The text of a caller may contain the pattern, too.
+        else if (decoded.value.workspace_id === workspaceId) events.push(decoded.value)
       }
+      return { events, unreadable }
     }, mapSqlError("Outbox.readOf")),
     purge: Effect.fn("Outbox.purge")(function* (age: Duration.Duration) {
       const end = Math.floor((yield* Clock.currentTimeMillis) - Duration.toMillis(age))

@@ -125,10 +125,11 @@ const broadcasts = labelled<readonly [destination: string, outcome: string], Met
 
 /**
  * Counts events for a kind of destination. An event that is retried is counted for each failure.
+ * One that is set aside cannot be read, or has no form that can be sent.
  */
 export const broadcast = (
   destination: string,
-  outcome: "delivered" | "dropped" | "retried",
+  outcome: "delivered" | "dropped" | "retried" | "set_aside",
   events: number
 ): Effect.Effect<void> => (events === 0 ? Effect.void : Metric.update(broadcasts(destination, outcome), events))
 

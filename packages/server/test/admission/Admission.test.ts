@@ -4,12 +4,12 @@ import { invalidRequest, ProviderError, Timeout } from "@model-gateway/providers
 import { Effect } from "effect"
 import { Accounting } from "../../src/accounting/Accounting.ts"
 import * as TestLedger from "../accounting/TestLedger.ts"
-import { Outbox } from "../../src/events/Outbox.ts"
+import * as TestOutbox from "../events/TestOutbox.ts"
 import { layer, TestGateway } from "../TestGateway.ts"
 import { post } from "../TestEnvelope.ts"
 import { asTheyCame, scripted } from "../TestProvider.ts"
 
-const events = Effect.flatMap(Outbox, (outbox) => outbox.read(0, 100))
+const events = TestOutbox.all
 
 const request = { model: "test/rank", query: "q", documents: ["a", "b"] }
 
@@ -35,7 +35,7 @@ it.layer(
       expect(rows).toEqual([])
       const [written, ...others] = yield* events
       expect(others).toEqual([])
-      expect(written?.event).toMatchObject({
+      expect(written).toMatchObject({
         id: `evt_${row?.id}`,
         type: "rerank.completed",
         workspace_id: workspace.id,
@@ -67,7 +67,7 @@ it.layer(
       expect((yield* post("/api/v1/rerank", { ...request, query: "wrong", user: "ada" })).status).toBe(400)
       const written = yield* events
       expect([written.length - 1, yield* accounting.balanceOf(workspace.id)]).toEqual(before)
-      expect(written.at(-1)?.event).toMatchObject({
+      expect(written.at(-1)).toMatchObject({
         type: "rerank.failed",
         workspace_id: workspace.id,
         model: "test/rank",

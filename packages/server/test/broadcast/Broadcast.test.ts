@@ -11,6 +11,7 @@ import type { Options } from "../../src/broadcast/Destination.ts"
 import * as DestinationStore from "../../src/broadcast/DestinationStore.ts"
 import { Outbox } from "../../src/events/Outbox.ts"
 import { OutboundHttp } from "../../src/http/OutboundHttp.ts"
+import * as FailureLog from "../../src/observability/FailureLog.ts"
 import { layerAt, temporaryFolder } from "../TestStorage.ts"
 import { decode } from "./otlp.ts"
 import { event, options } from "./TestEvent.ts"
@@ -108,6 +109,13 @@ const write = Effect.fnUntraced(function* (...ids: ReadonlyArray<string>) {
     const { created_at: _, duration_ms: __, ...one } = event({ id, workspace_id })
     yield* sql.withTransaction(outbox.write(one))
   }
+})
+
+/** Writes the text of an event, as an earlier release or a broken program may have left it. */
+const writeText = Effect.fnUntraced(function* (body: object | string) {
+  const sql = yield* SqlClient
+  const text = typeof body === "string" ? body : JSON.stringify(body)
+  yield* sql`INSERT INTO events (created_at, body) VALUES (0, ${text})`
 })
 
 /** Lets the fibers do what they have to do now, over the real database. */
@@ -294,7 +302,127 @@ describe("events", () => {
   )
 })
 
+describe("an event", () => {
+  const kinds = ["webhook", "otel-collector"] as const
+
+  it.effect(
+    "that cannot be read is counted and named once, and the events behind it are sent, also after a restart",
+    () =>
+      onDisk((file) =>
+        Effect.gen(function* () {
+          const got: Array<Got> = []
+          const messages: Array<string> = []
+          const before = yield* Effect.forEach(kinds, (kind) => count(kind, "set_aside"))
+          const log = FailureLog.FailureLog.of({
+            report: ({ message }) => Effect.sync(() => void messages.push(message))
+          })
+          yield* Effect.gen(function* () {
+            const { id: workspace_id } = yield* workspace
+            yield* add("hook.example", "webhook")
+            yield* add("otel.example", "otel-collector")
+            yield* write("evt_1")
+            const names = Object.fromEntries(Array.from({ length: 6 }, (_, n) => ["n".repeat(1_000_000 + n), 1]))
+            yield* writeText(event({ id: "evt_huge", workspace_id, trace: names }))
+            yield* writeText({ ...event({ id: "evt_odd" }), workspace_id, usage: { total_tokens: "secret text" } })
+            yield* write("evt_2")
+            yield* running(got, () => 200)
+            yield* seconds(5)
+          }).pipe(Effect.scoped, Effect.provide(stores(file)), Effect.provideService(FailureLog.FailureLog, log))
+          for (const host of ["hook.example", "otel.example"]) expect(of(got, host)).toEqual(["evt_1", "evt_2"])
+          const after = yield* Effect.forEach(kinds, (kind) => count(kind, "set_aside"))
+          expect(after.map((total, n) => total - (before[n] ?? 0))).toEqual([2, 2])
+          expect(messages.toSorted()).toEqual(
+            kinds
+              .flatMap(() => [
+                "Broadcast cannot send event 2 of the outbox and continues with the next event: it is larger than 256 KiB.",
+                "Broadcast cannot send event 3 of the outbox and continues with the next event: it is not a valid event."
+              ])
+              .toSorted()
+          )
+          yield* Effect.gen(function* () {
+            yield* write("evt_3")
+            yield* running(got, () => 200)
+            yield* seconds(3)
+          }).pipe(Effect.scoped, Effect.provide(stores(file)))
+          for (const host of ["hook.example", "otel.example"])
+            expect(of(got, host)).toEqual(["evt_1", "evt_2", "evt_3"])
+          expect(yield* Effect.forEach(kinds, (kind) => count(kind, "set_aside"))).toEqual(after)
+        })
+      )
+  )
+
+  it.effect("that has no form that can be sent is set aside, and the others of its part are sent", () =>
+    withStores(
+      Effect.gen(function* () {
+        const got: Array<Got> = []
+        const before = yield* count("webhook", "set_aside")
+        const { id: workspace_id } = yield* workspace
+        yield* add("hook.example", "webhook")
+        yield* write("evt_1")
+        yield* writeText(event({ id: "evt_far", workspace_id, created_at: 8_640_000_000_000_001 }))
+        yield* write("evt_2")
+        yield* running(got, () => 200)
+        yield* seconds(3)
+        expect(of(got, "hook.example").toSorted()).toEqual(["evt_1", "evt_2"])
+        expect((yield* count("webhook", "set_aside")) - before).toBe(1)
+      })
+    )
+  )
+
+  it.effect("with numbers that OTLP has no integer for is sent", () =>
+    withStores(
+      Effect.gen(function* () {
+        const got: Array<Got> = []
+        const { id: workspace_id } = yield* workspace
+        yield* add("otel.example", "otel-collector")
+        yield* writeText(event({ id: "evt_1", workspace_id, usage: { total_tokens: 1e300 } }))
+        yield* writeText(event({ id: "evt_2", workspace_id, trace: { tenant: -1e300, big: 2 ** 64 } }))
+        yield* running(got, () => 200)
+        yield* seconds(2)
+        expect(of(got, "otel.example")).toEqual(["evt_1", "evt_2"])
+      })
+    )
+  )
+})
+
 describe("a destination", () => {
+  it.effect("gets a backlog of large events in requests of bounded size", () =>
+    withStores(
+      Effect.gen(function* () {
+        const got: Array<Got> = []
+        const { id: workspace_id } = yield* workspace
+        yield* add("otel.example", "otel-collector")
+        const ids = Array.from({ length: 30 }, (_, n) => `evt_${n}`)
+        const trace = Object.fromEntries(Array.from({ length: 7 }, (_, n) => [`k${n}`, "a".repeat(8000)]))
+        for (const id of ids) yield* writeText(event({ id, workspace_id, trace }))
+        yield* running(got, () => 200)
+        yield* seconds(5)
+        expect(of(got, "otel.example")).toEqual(ids)
+        // About 55 KiB each, and at most 512 KiB together.
+        expect(got.map(({ ids }) => ids.length)).toEqual([9, 9, 9, 3])
+      })
+    )
+  )
+
+  it.effect("that is silent gets growing pauses between a few events, and not each event of a backlog", () =>
+    withStores(
+      Effect.gen(function* () {
+        const got: Array<Got> = []
+        yield* add("silent.example", "webhook")
+        const ids = Array.from({ length: 60 }, (_, n) => `evt_${n}`)
+        yield* write(...ids)
+        let isUp = false
+        yield* running(got, () => (isUp ? 200 : "silence"))
+        for (let step = 0; step < 60; step++) yield* settle("5 seconds")
+        // Without a pause, there would be 8 in each 15 of these 300 seconds.
+        expect(got.length).toBeLessThanOrEqual(80)
+        isUp = true
+        for (let step = 0; step < 60; step++) yield* settle("5 seconds")
+        expect(new Set(of(got, "silent.example"))).toEqual(new Set(ids))
+      })
+    )
+  )
+
   it.effect("continues after a restart where it was, with what was not accepted yet", () =>
     onDisk((file) =>
       Effect.gen(function* () {

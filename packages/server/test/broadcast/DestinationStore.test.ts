@@ -5,6 +5,7 @@ import { Vault } from "../../src/access/Vault.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
 import * as DestinationStore from "../../src/broadcast/DestinationStore.ts"
 import { Outbox } from "../../src/events/Outbox.ts"
+import * as TestOutbox from "../events/TestOutbox.ts"
 import { overlap } from "../Overlap.ts"
 import { databases } from "../TestDatabases.ts"
 import { layerAt } from "../TestStorage.ts"
@@ -60,7 +61,7 @@ describe.each(databases.filter(({ name }) => name === "postgres"))("a new destin
         yield* Deferred.succeed(commit, undefined)
         yield* Fiber.join(writer)
         const [row] = yield* sql`SELECT delivered FROM destinations`
-        const { events } = yield* outbox.readOf(workspaceId, Number(row?.["delivered"]), 10)
+        const { events } = yield* TestOutbox.read(workspaceId, Number(row?.["delivered"]))
         expect(events.map(({ id }) => id)).toContain("evt_late")
       }).pipe(Effect.provide(storesAt(location)))
     })

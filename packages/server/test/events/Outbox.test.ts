@@ -2,9 +2,10 @@ import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Duration, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { SqlClient } from "effect/sql/SqlClient"
-import { type NewEvent, Outbox } from "../../src/events/Outbox.ts"
+import { maxPartBytes, type NewEvent, Outbox } from "../../src/events/Outbox.ts"
 import { databases } from "../TestDatabases.ts"
 import { layerAt } from "../TestStorage.ts"
+import { read } from "./TestOutbox.ts"
 
 const event = (model: string): NewEvent => ({
   id: `evt_${model}`,
@@ -35,9 +36,9 @@ describe.each(databases)("the outbox on $name", ({ create, layer, name }) => {
       const sql = yield* SqlClient
       yield* TestClock.adjust("90 seconds")
       yield* sql.withTransaction(outbox.write(event("a")))
-      const [read, ...others] = yield* outbox.read(0, 10)
-      expect(others).toEqual([])
-      expect(read?.event).toEqual({ ...event("a"), created_at: 90_000, duration_ms: 90_000 })
+      const { events, unreadable } = yield* read("w")
+      expect(unreadable).toEqual([])
+      expect(events).toEqual([{ ...event("a"), created_at: 90_000, duration_ms: 90_000 }])
     }).pipe(Effect.provide(layer))
   )
 
@@ -48,21 +49,20 @@ describe.each(databases)("the outbox on $name", ({ create, layer, name }) => {
       const odd = { user: "a\u0000b", trace: { tenant: "\ud800", workspace_id: "other" } }
       yield* sql.withTransaction(outbox.write({ ...event("odd"), ...odd }))
       yield* sql.withTransaction(outbox.write({ ...event("b"), workspace_id: "other" }))
-      expect((yield* outbox.readOf("w", 0, 10)).events).toMatchObject([odd])
-      expect((yield* outbox.readOf("other", 0, 10)).events).toMatchObject([{ model: "b" }])
+      expect((yield* read("w")).events).toMatchObject([odd])
+      expect((yield* read("other")).events).toMatchObject([{ model: "b" }])
     }).pipe(Effect.provide(layer))
   )
 
   it.effect("an event of an earlier release is read with what it did not say yet", () =>
     Effect.gen(function* () {
-      const outbox = yield* Outbox
       const sql = yield* SqlClient
       const { error_status: _, input: __, ...old } = event("a")
       const attempts = [{ provider: "p", outcome: "Success", seconds: 0.25 }]
       const body = JSON.stringify({ ...old, attempts, created_at: 1, duration_ms: 1 })
       yield* sql`INSERT INTO events (created_at, body) VALUES (1, ${body})`
-      const [read] = yield* outbox.read(0, 10)
-      expect(read?.event).toMatchObject({ error_status: null, input: {}, attempts: [{ billed: "unknown" }] })
+      const { events } = yield* read("w")
+      expect(events).toMatchObject([{ error_status: null, input: {}, attempts: [{ billed: "unknown" }] }])
     }).pipe(Effect.provide(layer))
   )
 
@@ -73,21 +73,74 @@ describe.each(databases)("the outbox on $name", ({ create, layer, name }) => {
       const broken = Effect.andThen(outbox.write(event("a")), Effect.fail("broken"))
       expect(yield* Effect.flip(sql.withTransaction(broken))).toBe("broken")
       expect(yield* Effect.flip(outbox.write(event("a")))).toMatchObject({ _tag: "StorageError" })
-      expect(yield* outbox.read(0, 10)).toEqual([])
+      expect((yield* read("w")).events).toEqual([])
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("events are read in the order in which they were written, a page at a time", () =>
+  it.effect("events are read in the order in which they were written, a hundred at a time", () =>
     Effect.gen(function* () {
       const outbox = yield* Outbox
       const sql = yield* SqlClient
-      for (const model of ["a", "b", "c"]) {
-        yield* sql.withTransaction(outbox.write(event(model)))
-        yield* TestClock.adjust("1 millis")
+      const names = Array.from({ length: 150 }, (_, n) => `m${n}`)
+      yield* sql.withTransaction(Effect.forEach(names, (name) => outbox.write(event(name))))
+      const all = yield* read("w")
+      expect(all.events.map(({ model }) => model)).toEqual(names)
+      expect(all.parts).toEqual([100, 50])
+      expect((yield* read("w", all.through - 1)).events.map(({ model }) => model)).toEqual(["m149"])
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("large events are read in parts of bounded size, and one that is too large alone", () =>
+    Effect.gen(function* () {
+      const outbox = yield* Outbox
+      const sql = yield* SqlClient
+      const large = { ...event("large"), trace: { text: "a".repeat(200_000) } }
+      yield* sql.withTransaction(Effect.replicateEffect(outbox.write(large), 5))
+      yield* sql.withTransaction(outbox.write({ ...event("huge"), trace: { text: "a".repeat(2_000_000) } }))
+      yield* sql.withTransaction(outbox.write(event("small")))
+      const { events, parts, unreadable } = yield* read("w")
+      expect(parts).toEqual([2, 2, 1, 1, 1])
+      expect(unreadable).toEqual([
+        { sequence: 1, reason: "it is not a valid event" },
+        { sequence: 2, reason: "it is not a valid event" },
+        { sequence: 3, reason: "it is not a valid event" },
+        { sequence: 4, reason: "it is not a valid event" },
+        { sequence: 5, reason: "it is not a valid event" },
+        { sequence: 6, reason: "it is larger than 256 KiB" }
+      ])
+      expect(events.map(({ model }) => model)).toEqual(["small"])
+      let part = yield* outbox.next(0)
+      while (part !== undefined) {
+        expect(part.bytes).toBeLessThanOrEqual(maxPartBytes)
+        part = yield* outbox.next(part.through)
       }
-      const first = yield* outbox.read(0, 2)
-      expect(first.map(({ event }) => event.model)).toEqual(["a", "b"])
-      expect((yield* outbox.read(first[1]?.sequence ?? 0, 2)).map(({ event }) => event.model)).toEqual(["c"])
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("the largest event that a request can write is read", () =>
+    Effect.gen(function* () {
+      const outbox = yield* Outbox
+      const sql = yield* SqlClient
+      const trace = Object.fromEntries(Array.from({ length: 8 }, (_, n) => [`k${n}`, "\u0001".repeat(1360)]))
+      const attempts = Array.from({ length: 64 }, () => event("a").attempts).flat()
+      yield* sql.withTransaction(outbox.write({ ...event("a"), trace, attempts, user: "\u0001".repeat(256) }))
+      expect(yield* read("w")).toMatchObject({ unreadable: [], events: [{ trace }] })
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("an event that cannot be read hides none of the others, and names its place only", () =>
+    Effect.gen(function* () {
+      const outbox = yield* Outbox
+      const sql = yield* SqlClient
+      yield* sql.withTransaction(outbox.write(event("a")))
+      for (const body of ["{", JSON.stringify({ ...event("b"), usage: { total_tokens: "many" } })]) {
+        yield* sql`INSERT INTO events (created_at, body) VALUES (1, ${`{"workspace_id":"w",${body.slice(1)}`})`
+      }
+      yield* sql.withTransaction(outbox.write(event("c")))
+      const { events, unreadable } = yield* read("w")
+      expect(events.map(({ model }) => model)).toEqual(["a", "c"])
+      expect(unreadable).toEqual([2, 3].map((sequence) => ({ sequence, reason: "it is not a valid event" })))
+      expect((yield* read("other")).unreadable).toEqual([])
     }).pipe(Effect.provide(layer))
   )
 
@@ -101,12 +154,11 @@ describe.each(databases)("the outbox on $name", ({ create, layer, name }) => {
       yield* TestClock.adjust("1 days")
       expect(yield* outbox.purge(Duration.days(4))).toBe(0)
       expect(yield* outbox.purge(Duration.hours(47))).toBe(3)
-      const left = yield* outbox.read(0, 10)
-      expect(left.map(({ event }) => event.model)).toEqual(["young"])
+      const left = yield* read("w")
+      expect(left.events.map(({ model }) => model)).toEqual(["young"])
       expect(yield* outbox.purge(Duration.zero)).toBe(0)
       yield* sql.withTransaction(outbox.write(event("next")))
-      const [next] = yield* outbox.read(left[0]?.sequence ?? 0, 10)
-      expect(next?.event.model).toBe("next")
+      expect((yield* read("w", left.through)).events.map(({ model }) => model)).toEqual(["next"])
     }).pipe(Effect.provide(layer))
   )
 
@@ -117,13 +169,8 @@ describe.each(databases)("the outbox on $name", ({ create, layer, name }) => {
       yield* Effect.gen(function* () {
         const outbox = yield* Outbox
         const sql = yield* SqlClient
-        const models = (after: number) =>
-          Effect.map(outbox.read(after, 10), (read) => read.map(({ event }) => event.model))
-        const pageOf = (after: number) =>
-          Effect.map(outbox.readOf("w", after, 10), ({ events, through }) => [
-            events.map(({ model }) => model),
-            through
-          ])
+        const modelsAfter = (after: number) =>
+          Effect.map(read("w", after), ({ events, through }) => [events.map(({ model }) => model), through])
         yield* sql.withTransaction(outbox.write(event("first")))
         const written = yield* Deferred.make<void>()
         const commit = yield* Deferred.make<void>()
@@ -143,13 +190,11 @@ describe.each(databases)("the outbox on $name", ({ create, layer, name }) => {
         // SQLite has one writer, so the other one waits.
         const done = yield* Effect.forkChild(Effect.provide(early, other))
         if (name === "postgres") yield* Fiber.join(done)
-        expect(yield* models(0)).toEqual(["first"])
-        expect(yield* pageOf(0)).toEqual([["first"], 1])
+        expect(yield* modelsAfter(0)).toEqual([["first"], 1])
         yield* Deferred.succeed(commit, undefined)
         yield* Fiber.join(writer)
         yield* Fiber.join(done)
-        expect(yield* models(1)).toEqual(["late", "early"])
-        expect(yield* pageOf(1)).toEqual([["late", "early"], 3])
+        expect(yield* modelsAfter(1)).toEqual([["late", "early"], 3])
       }).pipe(Effect.provide(layerAt(location)))
     })
   )
@@ -179,15 +224,14 @@ describe.each(databases)("the outbox on $name", ({ create, layer, name }) => {
       )
       const seen: Array<string> = []
       yield* Effect.gen(function* () {
-        const outbox = yield* Outbox
         let sequence = 0
         let isLast = false
         while (!isLast) {
           isLast = writers.pollUnsafe() !== undefined
-          const read = yield* outbox.read(sequence, 10)
-          seen.push(...read.map(({ event }) => event.model))
-          sequence = read.at(-1)?.sequence ?? sequence
-          if (read.length > 0) isLast = false
+          const { events, through } = yield* read("w", sequence)
+          seen.push(...events.map(({ model }) => model))
+          sequence = through
+          if (events.length > 0) isLast = false
         }
       }).pipe(Effect.provide(layerAt(location)))
       const expected = Array.from({ length: total }, (_, n) => n).filter((n) => n % 7 !== 0)

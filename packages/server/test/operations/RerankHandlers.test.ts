@@ -10,7 +10,7 @@ import { KeyStore } from "../../src/access/KeyStore.ts"
 import { type Answer, layer, TestGateway } from "../TestGateway.ts"
 import { envelopeOf, inSet, issuePaths, post } from "../TestEnvelope.ts"
 import { scripted } from "../TestProvider.ts"
-import { Outbox } from "../../src/events/Outbox.ts"
+import * as TestOutbox from "../events/TestOutbox.ts"
 import * as TestLedger from "../accounting/TestLedger.ts"
 
 const path = "/api/v1/rerank"
@@ -411,8 +411,8 @@ it.layer(
       socket.destroy()
       yield* Effect.repeat(TestLedger.openIntents, { until: (intents) => intents.length === 0 })
       expect(yield* TestLedger.usageOf()).toEqual([])
-      const written = yield* Effect.flatMap(Outbox, (outbox) => outbox.read(0, 100))
-      expect(written.at(-1)?.event).toMatchObject({
+      const written = yield* TestOutbox.all
+      expect(written.at(-1)).toMatchObject({
         type: "rerank.failed",
         error_status: 499,
         attempts: [{ provider: "slow", outcome: "Interrupted", billed: "unknown" }]

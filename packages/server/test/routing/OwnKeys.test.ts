@@ -15,7 +15,7 @@ import { join } from "node:path"
 import { Accounting } from "../../src/accounting/Accounting.ts"
 import { KeyStore } from "../../src/access/KeyStore.ts"
 import { VideoJobs } from "../../src/video/VideoJobs.ts"
-import { Outbox } from "../../src/events/Outbox.ts"
+import * as TestOutbox from "../events/TestOutbox.ts"
 import * as TestLedger from "../accounting/TestLedger.ts"
 import { envelopeOf, post } from "../TestEnvelope.ts"
 import { layer, TestGateway } from "../TestGateway.ts"
@@ -95,8 +95,8 @@ describe("a caller's own provider key", () => {
         data: [{ requests: 1, usage: 0, byok_usage_inference: 0.001 }]
       })
       expect(yield* TestLedger.usageOf()).toMatchObject([{ isByok: true, cost: 1000, provider: "a" }])
-      const [event] = yield* (yield* Outbox).read(0, 10)
-      expect(event?.event).toMatchObject({ is_byok: true, cost_micro: 1000 })
+      const { events } = yield* TestOutbox.read((yield* TestGateway).workspace.id)
+      expect(events[0]).toMatchObject({ is_byok: true, cost_micro: 1000 })
     }).pipe(Effect.provide(layer({}, offers)))
   })
 
@@ -133,12 +133,12 @@ describe("a caller's own provider key", () => {
       yield* rerank()
       const own = { provider: "a", outcome: "Unauthorized", status: 401, is_byok: true }
       expect(envelopeOf(rejected).error.metadata?.["attempts"]).toMatchObject([own])
-      const written = yield* (yield* Outbox).read(0, 10)
-      expect(written.map(({ event }) => event)).toMatchObject([
+      const { events } = yield* TestOutbox.read((yield* TestGateway).workspace.id)
+      expect(events).toMatchObject([
         { type: "rerank.failed", is_byok: true, attempts: [own] },
         { type: "rerank.completed", is_byok: false, attempts: [own, { provider: "a", outcome: "Success" }] }
       ])
-      expect(written[1]?.event.attempts[1]).not.toHaveProperty("is_byok")
+      expect(events[1]?.attempts[1]).not.toHaveProperty("is_byok")
       expect(yield* TestLedger.failures).toMatchObject([{ isByok: true, attempts: [own] }])
       expect(yield* TestLedger.usageOf()).toMatchObject([{ isByok: false }])
     }).pipe(Effect.provide(layer({}, offers)))
@@ -302,7 +302,7 @@ describe("a caller's own provider key", () => {
         yield* ask(`/api/v1/byok/${id}`, { key }),
         yield* ask("/metrics")
       ]
-      const events = yield* (yield* Outbox).read(0, 100)
+      const events = yield* TestOutbox.read((yield* TestGateway).workspace.id)
       const files = readdirSync(folder, { withFileTypes: true, recursive: true })
         .filter((entry) => entry.isFile())
         .map((entry) => readFileSync(join(entry.parentPath, entry.name), "latin1"))

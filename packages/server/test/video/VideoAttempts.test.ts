@@ -3,7 +3,7 @@ import { Overloaded, ProviderError, RateLimited, Timeout, Unauthorized } from "@
 import { Duration, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { usageRow } from "../../src/accounting/Ledger.ts"
-import { Outbox } from "../../src/events/Outbox.ts"
+import * as TestOutbox from "../events/TestOutbox.ts"
 import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
 import * as VideoAttempts from "../../src/video/VideoAttempts.ts"
 import { VideoJobs } from "../../src/video/VideoJobs.ts"
@@ -44,12 +44,12 @@ const testing = <A, E>(
  * those two agree.
  */
 const expectReported = Effect.fnUntraced(function* (status: string, attempts: ReadonlyArray<object>) {
-  const [written] = yield* (yield* Outbox).read(0, 10)
+  const [written] = yield* TestOutbox.all
   const [row] = yield* (yield* SqlClient)`SELECT * FROM usage_ledger`
   if (written === undefined || row === undefined) return expect.unreachable("the job has not ended")
   const entry = usageRow(row)
-  expect([written.event.type, entry.status]).toEqual([`video.${status}`, status])
-  expect(written.event.attempts).toEqual(attempts)
+  expect([written.type, entry.status]).toEqual([`video.${status}`, status])
+  expect(written.attempts).toEqual(attempts)
   expect(entry.attempts).toEqual(attempts)
 })
 

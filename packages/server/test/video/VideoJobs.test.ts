@@ -5,7 +5,7 @@ import { Accounting } from "../../src/accounting/Accounting.ts"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import * as JobStatus from "../../src/video/JobStatus.ts"
 import { toWire, type VideoJob } from "../../src/video/VideoJob.ts"
-import { Outbox } from "../../src/events/Outbox.ts"
+import * as TestOutbox from "../events/TestOutbox.ts"
 import { VideoJobs } from "../../src/video/VideoJobs.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
 import { charge, holding, layer, makeUpstream, payer, submit } from "./TestVideo.ts"
@@ -99,13 +99,12 @@ describe("VideoJobs", () => {
   it.effect("reports each job's end once, with what the caller sent for tracing", () =>
     Effect.gen(function* () {
       const jobs = yield* VideoJobs
-      const outbox = yield* Outbox
       const by = yield* payer()
       const request = { user: "ada", trace: { trace_id: "t" } }
       const failed = yield* submit(by, { request })
       const cancelled = yield* submit(by, { request })
       const completed = yield* submit(by, { request })
-      expect(yield* outbox.read(0, 10)).toEqual([])
+      expect(yield* TestOutbox.all).toEqual([])
 
       const running = yield* jobs.start(failed)
       yield* jobs.fail(running ?? failed, "no harbours today")
@@ -116,7 +115,7 @@ describe("VideoJobs", () => {
       yield* jobs.complete(done ?? completed, [], charge)
 
       const common = { workspace_id: by.workspaceId, key_hash: by.keyHash, model: "test/film", ...request }
-      expect((yield* outbox.read(0, 10)).map(({ event }) => event)).toMatchObject([
+      expect(yield* TestOutbox.all).toMatchObject([
         { ...common, type: "video.failed", cost_micro: 0, job: { id: failed.id, error: "no harbours today" } },
         { ...common, type: "video.cancelled", cost_micro: 0, job: { id: cancelled.id, status: "cancelled" } },
         {

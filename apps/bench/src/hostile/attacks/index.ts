@@ -25,6 +25,7 @@ import {
 import { decoding } from "./decoding.ts"
 import { disclosure } from "./disclosure.ts"
 import { management } from "./management.ts"
+import { events } from "./events.ts"
 import { memory } from "./memory.ts"
 import { neighbors } from "./neighbors.ts"
 import { polls } from "./polls.ts"
@@ -43,7 +44,8 @@ export const attacks: ReadonlyArray<Attack> = [
   ...disclosure,
   ...management,
   ...wire,
-  ...polls
+  ...polls,
+  ...events
 ]
 
 /** The bounds of every attack. */

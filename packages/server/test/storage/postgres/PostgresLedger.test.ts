@@ -7,6 +7,7 @@ import { WorkspaceStore } from "../../../src/access/WorkspaceStore.ts"
 import { Accounting } from "../../../src/accounting/Accounting.ts"
 import { fingerprintOf, Idempotency } from "../../../src/admission/Idempotency.ts"
 import { Outbox } from "../../../src/events/Outbox.ts"
+import * as TestOutbox from "../../events/TestOutbox.ts"
 import * as ledgerFunctions from "../../../src/storage/postgres/ledgerFunctions.ts"
 import * as TestLedger from "../../accounting/TestLedger.ts"
 import { micro, outcome, payerWith, reserve } from "../../accounting/TestPayer.ts"
@@ -104,8 +105,8 @@ describe.each(databases.filter(({ name }) => name === "postgres"))("the ledger o
         expect(yield* accounting.settle(held, outcome(250), rows)).toBe("already")
         expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 750, held: 0 })
         expect(yield* TestLedger.usageOf()).toMatchObject([{ id: "gen-1", cost: 250 }])
-        const events = yield* (yield* Outbox).read(0, 10)
-        expect(events.map(({ event }) => event.id)).toEqual(["gen-1"])
+        const events = yield* TestOutbox.all
+        expect(events.map(({ id }) => id)).toEqual(["gen-1"])
         const replay = yield* (yield* Idempotency).begin(request)
         expect(replay).toMatchObject({ _tag: "Replay", answer: { status: 200, body: `{"n":"\\u0000 ä"}` } })
       }).pipe(Effect.provide(layerAt(proxy.url)))

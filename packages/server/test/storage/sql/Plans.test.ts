@@ -12,7 +12,7 @@ import { RequestLog } from "../../../src/accounting/RequestLog.ts"
 import * as FileStore from "../../../src/objects/FileStore.ts"
 import * as ObjectSweep from "../../../src/objects/ObjectSweep.ts"
 import { DestinationStore } from "../../../src/broadcast/DestinationStore.ts"
-import { Outbox } from "../../../src/events/Outbox.ts"
+import * as TestOutbox from "../../events/TestOutbox.ts"
 import { GuardrailStore } from "../../../src/access/GuardrailStore.ts"
 import * as GatewayServerConfig from "../../../src/GatewayServerConfig.ts"
 import { FreeModelDays } from "../../../src/admission/FreeModelDays.ts"
@@ -169,7 +169,7 @@ const broadcasting = Effect.gen(function* () {
   yield* store.serve
   yield* store.open(data.id)
   yield* store.advance(data.id, 0)
-  yield* (yield* Outbox).readOf(data.id, 0, 10)
+  yield* TestOutbox.read(data.id)
   yield* sure(ask(path, { key }))
   yield* sure(post(`${path}/${data.id}`, { name: "e" }, { key, method: "PATCH" }))
   yield* sure(ask(`${path}/${data.id}`, { key, method: "DELETE" }))
