@@ -99,6 +99,20 @@ export const declarations = {
       description:
         "Video jobs that one process handles at the same time at each provider. One workspace gets at most half of them"
     }),
+    maxSize: Setting.size("video-max-size", {
+      default: 1024 * mebibyte,
+      description: "Maximum size of one finished video. The job fails if the provider sends more"
+    }),
+    maxJobSize: Setting.size("video-max-job-size", {
+      default: 2048 * mebibyte,
+      description:
+        "Maximum size of all finished videos of a job, of which there may be 16. The job fails if the provider sends more"
+    }),
+    downloadRate: Setting.size("video-download-rate", {
+      default: 16 * 1024,
+      description:
+        "Minimum rate of the download of a finished video from its provider, in bytes per second. A download that is slower for 30 seconds is repeated, and fails the job after three times"
+    }),
     lifetime: Setting.duration("video-lifetime", {
       // The expiry of a job is stored as a time, so it must be finite.
       maximum: Duration.days(365),
@@ -121,6 +135,11 @@ export const declarations = {
       description: "Time after its end at which a video job is deleted, with its videos"
     })
   },
+  diskReserve: Setting.size("disk-reserve", {
+    default: 512 * mebibyte,
+    description:
+      "Free space that uploads and videos leave on the disk of the data folder. Below it, uploads get status 503, and finished videos wait up to 20 minutes for room"
+  }),
   webhooks: {
     retention: Setting.duration("webhook-retention", {
       maximum: Duration.days(3650),

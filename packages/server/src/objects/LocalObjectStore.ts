@@ -12,6 +12,7 @@ import type { Scope } from "effect/Scope"
 import { createHash } from "node:crypto"
 import { syncFolder } from "../internal/syncFolder.ts"
 import * as DiskFailure from "./DiskFailure.ts"
+import * as FreeSpace from "./FreeSpace.ts"
 import {
   type ByteWindow,
   type ListedObject,
@@ -26,7 +27,9 @@ import {
 } from "./ObjectStore.ts"
 import * as ProcessFolder from "./ProcessFolder.ts"
 
-const failed = (operation: string) => DiskFailure.toStoreError(operation, "The disk that holds the files")
+const disk = "The disk that holds the files"
+
+const failed = (operation: string) => DiskFailure.toStoreError(operation, disk)
 
 const replaced = new ObjectStoreError({
   operation: "read",
@@ -52,6 +55,7 @@ export const make = Effect.fnUntraced(function* (
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path
   const random = yield* SecureRandom
+  const checkSpace = yield* FreeSpace.make(disk)
   const partials = yield* Effect.mapError(ProcessFolder.make(path.join(dir, ".partial")), failed("open"))
 
   // The last two random digits spread entries evenly over folders, because the first digits are a
@@ -74,11 +78,17 @@ export const make = Effect.fnUntraced(function* (
     const hash = createHash("sha256")
     const file = yield* fs.open(partial, { flag: "wx" }).pipe(Effect.mapError(failed("put")))
     let bytes = 0
+    let unchecked = 0
+    yield* checkSpace("put", partials)
     yield* Stream.runForEach(content, (chunk): Effect.Effect<void, ObjectTooLarge | ObjectStoreError> => {
       bytes += chunk.length
+      unchecked += chunk.length
       if (bytes > maxBytes) return Effect.fail(new ObjectTooLarge({ limit: maxBytes }))
       hash.update(chunk)
-      return Effect.mapError(file.writeAll(chunk), failed("put"))
+      const written = Effect.mapError(file.writeAll(chunk), failed("put"))
+      if (unchecked < FreeSpace.checkedEvery) return written
+      unchecked = 0
+      return Effect.andThen(checkSpace("put", partials), written)
     })
     yield* Effect.mapError(file.sync, failed("put"))
     return { bytes, sha256: hash.digest("hex") }

@@ -13,6 +13,7 @@ import * as ObjectStoreUrl from "../internal/ObjectStoreUrl.ts"
 import * as S3Client from "../storage/s3/S3Client.ts"
 import { S3Error } from "../storage/s3/S3Error.ts"
 import * as DiskFailure from "./DiskFailure.ts"
+import * as FreeSpace from "./FreeSpace.ts"
 import {
   type ByteWindow,
   longestPut,
@@ -47,7 +48,9 @@ const failed =
   ({ message, reason }: S3Error): ObjectStoreError =>
     new ObjectStoreError({ operation, reason: reason === "full" ? "full" : "unavailable", message })
 
-const diskFailed = DiskFailure.toStoreError("put", "The disk for uploads in progress")
+const disk = "The disk for uploads in progress"
+
+const diskFailed = DiskFailure.toStoreError("put", disk)
 
 const slow = new S3Error({ reason: "unavailable", message: "The object store did not answer in time." })
 
@@ -72,6 +75,7 @@ export const make = Effect.fnUntraced(function* (
   const bucket = yield* S3Client.make(location, options)
   const fs = yield* FileSystem.FileSystem
   const partSize = options?.partSize ?? 8 * 1024 * 1024
+  const checkSpace = yield* FreeSpace.make(disk)
   const memory = yield* Semaphore.make(options?.memory ?? 64 * 1024 * 1024)
 
   /** Makes an effect that writes the next part of the content to a file of `folder`. */
@@ -91,6 +95,7 @@ export const make = Effect.fnUntraced(function* (
     return Effect.gen(function* () {
       number++
       const path = `${folder}/${number}`
+      yield* checkSpace("put", folder)
       const file = yield* Effect.mapError(fs.open(path, { flag: "wx" }), diskFailed)
       let room = partSize
       while (room > 0) {

@@ -3,6 +3,8 @@
  */
 import type { ProviderError, Reason } from "@model-gateway/providers/ProviderError"
 import { Duration, Effect, Random } from "effect"
+import type { ObjectStoreError } from "../objects/ObjectStore.ts"
+import type { TooMuchVideo, VideoTooSlow } from "./VideoDownload.ts"
 
 /** What to do after a failure. `error` is shown to the caller if the job fails because of it. */
 export interface RetryDecision {
@@ -79,11 +81,34 @@ const expired = new Set([400, 401, 403, 404, 410])
  * The decision for a finished video that could not be fetched. A link that is refused or leads
  * nowhere may have expired. Polling again renews it, which is tried a few times.
  */
-export const ofContent = ({ reason, status = 0 }: ProviderError, isOwn: boolean): RetryDecision => {
+const ofContent = ({ reason, status = 0 }: ProviderError, isOwn: boolean): RetryDecision => {
   const isRefused = reason._tag === "Unauthorized" || reason._tag === "UnknownModel" || expired.has(status)
   return isRefused
     ? { isRetryable: true, error: "the finished video could not be fetched from the provider", mostFailures: 5 }
     : ofSubmission(reason, isOwn)
+}
+
+/** Why a finished video could not be copied. */
+export type DownloadFailure = ProviderError | ObjectStoreError | TooMuchVideo | VideoTooSlow
+
+/** The decision for a finished video that could not be copied. */
+export const ofDownload = (error: DownloadFailure, isOwn: boolean): RetryDecision => {
+  switch (error._tag) {
+    case "ProviderError":
+      return ofContent(error, isOwn)
+    case "TooMuchVideo":
+      return { isRetryable: false, error: error.message }
+    case "VideoTooSlow":
+      return { isRetryable: true, error: error.message, mostFailures: 3 }
+    case "ObjectStoreError":
+      return {
+        isRetryable: true,
+        error:
+          error.reason === "full"
+            ? "the finished video could not be stored: the gateway has no room left"
+            : "the finished video could not be stored"
+      }
+  }
 }
 
 /** The longest wait that an upstream can ask for. */

@@ -6,12 +6,21 @@ import * as VideoCandidate from "./VideoCandidate.ts"
 import type { VideoJob } from "./VideoJob.ts"
 import type { VideoJobs } from "./VideoJobs.ts"
 
-/** After `mostFailures` consecutive failures of all candidates, the job fails. */
-export const make = (jobs: VideoJobs["Service"], mostFailures: number) => {
+/**
+ * After `mostFailures` consecutive failures of all candidates, the job fails. `removeVideos` deletes
+ * what an earlier attempt has stored of it.
+ */
+export const make = (
+  jobs: VideoJobs["Service"],
+  removeVideos: (job: VideoJob) => Effect.Effect<void>,
+  mostFailures: number
+) => {
   /** Fails the job. `error` is shown to the caller. */
   const failJob = Effect.fnUntraced(function* (job: VideoJob, error: string) {
     const failed = yield* jobs.fail(job, error)
-    if (failed !== null) yield* Metrics.jobEntered(failed.status)
+    if (failed === null) return
+    yield* Metrics.jobEntered(failed.status)
+    if (job.handle !== null) yield* removeVideos(job)
   })
 
   /**

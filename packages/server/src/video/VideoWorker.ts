@@ -18,10 +18,10 @@ import type { Charge } from "@model-gateway/providers/Pricing"
 import type { ProviderError } from "@model-gateway/providers/ProviderError"
 import { ProviderError as UpstreamError, Timeout } from "@model-gateway/providers/ProviderError"
 import * as SafeMessage from "@model-gateway/providers/SafeMessage"
-import type { JobHandle, SubmittedVideo, VideoRequest } from "@model-gateway/providers/Video"
+import type { JobHandle, VideoRequest } from "@model-gateway/providers/Video"
 import { isFinal } from "@model-gateway/core/Video"
 import { Cause, Clock, Context, Duration, Effect, Layer, Option, Result, Schedule, type Scope } from "effect"
-import { ObjectStore, keyOf, type ObjectStoreError } from "../objects/ObjectStore.ts"
+import { ObjectStore } from "../objects/ObjectStore.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Failures from "../http/Failures.ts"
 import * as Metrics from "../observability/Metrics.ts"
@@ -33,9 +33,10 @@ import type { StorageError } from "../storage/sql/StorageError.ts"
 import * as UnresolvedVideo from "./UnresolvedVideo.ts"
 import * as VideoAttempts from "./VideoAttempts.ts"
 import * as VideoCandidate from "./VideoCandidate.ts"
+import * as VideoDownload from "./VideoDownload.ts"
 import * as VideoEnd from "./VideoEnd.ts"
 import * as VideoFailures from "./VideoFailures.ts"
-import { isUnresolved, type Output, type VideoJob } from "./VideoJob.ts"
+import { isUnresolved, type VideoJob } from "./VideoJob.ts"
 import { VideoJobs } from "./VideoJobs.ts"
 import { type Message, VideoQueue } from "./VideoQueue.ts"
 import * as VideoRequests from "./VideoRequest.ts"
@@ -62,11 +63,6 @@ export interface Options {
    * Default: 10.
    */
   readonly attempts?: number | undefined
-}
-
-/** A job where an upstream has accepted it. */
-interface Upstream extends Candidate<VideoOffer> {
-  readonly submitted: SubmittedVideo
 }
 
 /** The worker. */
@@ -112,20 +108,26 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
   const signals = yield* VideoSignals
   const objects = yield* ObjectStore
   const candidateOf = VideoCandidate.lookup(yield* ModelCatalogue, yield* ProviderKeys)
-  const { failJob, failLost, retry, tryNextProvider } = VideoFailures.make(jobs, options?.failures ?? 30)
+  const settings = (yield* GatewayServerConfig).videos
   const mostAttempts = options?.attempts ?? 10
   const callTimeout = options?.callTimeout ?? "60 seconds"
   const submitTo = yield* VideoSubmission.make({ callTimeout })
-  const slots = VideoSlots.make((yield* GatewayServerConfig).videos.concurrency)
+  const slots = VideoSlots.make(settings.concurrency)
   const { submission, unlessEnded } = VideoEnd.make(jobs, signals, slots)
-  const contentTimeout = options?.contentTimeout ?? "15 minutes"
+  const videos = VideoDownload.make(objects, {
+    ...settings,
+    firstBytes: Duration.fromInputUnsafe(callTimeout),
+    wholeVideo: Duration.fromInputUnsafe(options?.contentTimeout ?? "15 minutes"),
+    timedOut
+  })
+  const { failJob, failLost, retry, tryNextProvider } = VideoFailures.make(jobs, videos.remove, options?.failures ?? 30)
 
   const timed = <A>(call: Effect.Effect<A, ProviderError>) =>
     Effect.timeoutOrElse(call, { duration: callTimeout, orElse: () => Effect.fail(timedOut) })
 
   const entered = (job: VideoJob | null) => (job === null ? Effect.void : Metrics.jobEntered(job.status))
 
-  const note = (job: VideoJob, what: string, error: ProviderError | ObjectStoreError) =>
+  const note = (job: VideoJob, what: string, error: RetryDecision.DownloadFailure) =>
     Effect.logWarning(what).pipe(
       Effect.annotateLogs({ job_id: job.id, provider: job.provider, reason: reasonOf(error), step: job.step })
     )
@@ -189,55 +191,36 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
 
   const resolve = UnresolvedVideo.make({ jobs, candidateOf, requestFor, submitTo, cancelUpstream, mostAttempts })
 
-  const removeOutputs = (outputs: ReadonlyArray<Output>) =>
-    Effect.forEach(outputs, (output) => Effect.ignore(objects.remove(output.object_key)), { discard: true })
-
-  const fetchOutput = (job: VideoJob, { credential, offer, submitted }: Upstream, index: number) =>
-    objects.put(keyOf("videos", `${job.id}-${index}`), offer.content({ ...submitted, index }, credential)).pipe(
-      Effect.timeoutOrElse({ duration: contentTimeout, orElse: () => Effect.fail(timedOut) }),
-      Effect.map(({ bytes, key, sha256 }): Output => ({ object_key: key, bytes, sha256 })),
-      Effect.catchTag("ObjectTooLarge", Effect.die)
-    )
-
-  /**
-   * Copies the results and completes the job. If someone else ended the job meanwhile, the copies
-   * are deleted.
-   */
+  /** Copies the results and completes the job. If the job ends meanwhile, the copies are deleted. */
   const finish = Effect.fnUntraced(function* (
     job: VideoJob,
-    upstream: Upstream,
+    upstream: VideoDownload.Upstream,
     count: number,
     charge: Charge,
     failures: number
   ) {
-    const ending = yield* unlessEnded(
-      job,
-      Effect.result(Effect.forEach(Array.from({ length: count }).keys(), (index) => fetchOutput(job, upstream, index)))
-    )
-    if (Option.isNone(ending)) return
-    const fetched = ending.value
-    if (Result.isFailure(fetched)) {
-      const error = fetched.failure
+    const fetched = yield* unlessEnded(job, Effect.result(videos.fetchAll(job, upstream, count)))
+    if (Option.isSome(fetched) && Result.isFailure(fetched.value)) {
+      const error = fetched.value.failure
       yield* note(job, "A finished video could not be downloaded", error)
-      const decision: RetryDecision.RetryDecision =
-        error._tag === "ProviderError"
-          ? RetryDecision.ofContent(error, VideoCandidate.isOwn(job))
-          : { isRetryable: true, error: "the finished video could not be stored" }
+      const decision = RetryDecision.ofDownload(error, VideoCandidate.isOwn(job))
       return yield* retry(job, failures + 1, decision, upstream.offer.pollInterval)
     }
-    const outputs = fetched.success
-    const completed = yield* jobs.complete(job, outputs, charge)
+    const completed =
+      Option.isSome(fetched) && Result.isSuccess(fetched.value)
+        ? yield* jobs.complete(job, fetched.value.success, charge)
+        : null
     if (completed !== null) return yield* Effect.andThen(entered(completed), Metrics.spent("video", completed.cost))
     const now = yield* jobs.find(job.id)
     // If another worker completed the job, these objects are its copies, under the same keys.
-    if (now?.status !== "completed" && (now === null || isFinal(now.status))) yield* removeOutputs(outputs)
+    if (now === null || (isFinal(now.status) && now.status !== "completed")) yield* videos.remove(job)
   })
 
   /** Polls until the job is over or the next poll is too far away to stay. */
   const follow = Effect.fnUntraced(function* (
     job: VideoJob,
     slot: VideoSlots.Slot,
-    upstream: Upstream,
+    upstream: VideoDownload.Upstream,
     failures: number
   ) {
     const { credential, offer, submitted } = upstream
@@ -328,7 +311,9 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
   /** What is left to do upstream for a job that has ended. */
   const conclude = Effect.fnUntraced(function* (job: VideoJob, attempts: number) {
     yield* slots.ended(job)
-    yield* job.handle === null ? resolve(job, attempts) : cancelUpstream(job, job.handle)
+    if (job.handle === null) return yield* resolve(job, attempts)
+    if (job.status !== "completed") yield* videos.remove(job)
+    yield* cancelUpstream(job, job.handle)
   }, Effect.scoped)
 
   const handle = Effect.fn("VideoWorker.handle")(function* (message: Message, attempts: number) {
@@ -352,10 +337,16 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
  * For the log: no content of the request, and of the upstream's response only what was wrong with
  * it.
  */
-const reasonOf = (error: ProviderError | ObjectStoreError): string => {
-  if (error._tag === "ObjectStoreError") return error.reason
-  const { reason } = error
-  return reason._tag === "BadResponse" ? `BadResponse: ${reason.description}` : reason._tag
+const reasonOf = (error: RetryDecision.DownloadFailure): string => {
+  switch (error._tag) {
+    case "ObjectStoreError":
+      return error.reason
+    case "ProviderError":
+      return error.reason._tag === "BadResponse" ? `BadResponse: ${error.reason.description}` : error.reason._tag
+    case "TooMuchVideo":
+    case "VideoTooSlow":
+      return error.message
+  }
 }
 
 /** The worker without its loop: nothing runs by itself. */

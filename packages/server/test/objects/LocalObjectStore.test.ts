@@ -2,6 +2,8 @@ import { NodeServices } from "@effect/platform-node"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, FileSystem, Layer, PlatformError, Stream } from "effect"
 import { layerWebCrypto } from "effect/crypto/SecureRandom"
+import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
+import * as FreeSpace from "../../src/objects/FreeSpace.ts"
 import * as LocalObjectStore from "../../src/objects/LocalObjectStore.ts"
 import { ObjectStore } from "../../src/objects/ObjectStore.ts"
 import { temporaryFolder } from "../TestStorage.ts"
@@ -87,6 +89,45 @@ describe("LocalObjectStore", () => {
       expect(error).toMatchObject({ _tag: "ObjectStoreError", reason: "full" })
       expect(error.message).not.toContain(folder)
       expect(yield* filesIn(folder)).toEqual([])
+    })
+  )
+
+  it.effect("stops before the disk is full, also while it writes, and leaves nothing behind", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      let free = 11_000_000
+      let asked = 0
+      const disk = Layer.succeed(FreeSpace.FreeBytes, () =>
+        Effect.sync(() => {
+          asked++
+          return free
+        })
+      )
+      const store = storeIn(folder).pipe(Layer.provide([disk, GatewayServerConfig.layer({ diskReserve: 10_000_000 })]))
+      const put = (size: number) =>
+        Effect.flatMap(ObjectStore, (objects) =>
+          objects.put(
+            "files/a",
+            Stream.fromIterable(Array.from({ length: size }, () => new Uint8Array(100_000))).pipe(
+              Stream.tap(() => Effect.sync(() => (free -= 10_000)))
+            )
+          )
+        )
+      yield* Effect.gen(function* () {
+        expect((yield* put(90)).bytes).toBe(9_000_000)
+        // Once at the start, then after every 4 MiB.
+        expect(asked).toBe(3)
+        yield* (yield* ObjectStore).remove("files/a")
+        const error = yield* Effect.flip(put(1000))
+        expect(error).toMatchObject({ _tag: "ObjectStoreError", reason: "full" })
+        expect(error.message).toBe(
+          "The disk that holds the files has less than 10000000 bytes left, which are reserved."
+        )
+        expect(asked).toBe(5)
+        expect((yield* Effect.flip(put(1)))._tag).toBe("ObjectStoreError")
+        expect(yield* Effect.flip((yield* ObjectStore).check)).toMatchObject({ reason: "full" })
+        expect(yield* filesIn(folder)).toEqual([])
+      }).pipe(Effect.provide(store))
     })
   )
 })

@@ -490,7 +490,10 @@ describe("VideoWorker", () => {
         const by = yield* payer()
         const job = yield* submit(by)
         yield* work("1 hour")
-        expect(yield* read(job.id)).toMatchObject({ status: "failed", error: "the finished video could not be stored" })
+        expect(yield* read(job.id)).toMatchObject({
+          status: "failed",
+          error: "the finished video could not be stored: the gateway has no room left"
+        })
         expect(yield* money(by.workspaceId)).toEqual(untouched)
       }).pipe(Effect.provide(layerWorker().pipe(Layer.provide(full), Layer.provideMerge(layer(upstream.offers)))))
     })
