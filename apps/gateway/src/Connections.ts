@@ -6,7 +6,7 @@ import type { WireNames } from "@model-gateway/core/WireNames"
 import { type IncomingMessage, Server, type ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
-import { setImmediate as nextTurn } from "node:timers/promises"
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises"
 import * as Refusals from "./Refusals.ts"
 import * as SlowClients from "./SlowClients.ts"
 
@@ -18,12 +18,21 @@ export interface Connections {
    */
   readonly begin: () => void
   /**
-   * Call it and wait for it before the server is closed and before responses carry `connection:
-   * close`. Idle connections stay open for one second, because their next request may be on its
-   * way. All others are closed 5 seconds after `timeout` milliseconds, the time in which requests
-   * in flight must finish.
+   * Accepts the connections that wait, and stops listening. New requests are held meanwhile, for at
+   * most a second, and then handled. Connections that are idle afterwards stay open for one second,
+   * because their next request may be on its way.
    */
-  readonly stop: (timeout: number) => Promise<void>
+  readonly stopListening: () => Promise<void>
+  /**
+   * Call it after {@link stopListening}. Waits until every connection is closed, at most `timeout`
+   * milliseconds. Then requests that have not arrived completely are rejected, and the last
+   * connections are closed 5 seconds later.
+   */
+  readonly drain: (timeout: number) => Promise<void>
+  /**
+   * Waits until every connection is closed. Returns at once if {@link stopListening} was not called.
+   */
+  readonly closed: () => Promise<void>
 }
 
 /** Time limits for clients, and how requests are rejected. */
@@ -53,8 +62,17 @@ const lastResponses = 5000
 /** Milliseconds that idle connections stay open after the service began to stop. */
 const idleGrace = 1000
 
-/** Milliseconds to accept waiting connections before the server closes. */
-const acceptTimeout = 5000
+/** Milliseconds to accept waiting connections before the server stops listening. */
+const acceptTimeout = 1000
+
+/**
+ * Bytes that arrived while the event loop was blocked are read in its next turn, and timers that
+ * were due meanwhile run before it.
+ */
+const afterReading = async (): Promise<void> => {
+  await nextTurn()
+  await nextTurn()
+}
 
 class GatewayServer extends Server {
   /**
@@ -77,7 +95,7 @@ class GatewayServer extends Server {
 
   /** Node calls it when the server closes. A client's next request may be on its way then. */
   override closeIdleConnections(): void {
-    setTimeout(() => super.closeIdleConnections(), idleGrace).unref()
+    setTimeout(() => void afterReading().then(() => super.closeIdleConnections()), idleGrace).unref()
   }
 }
 
@@ -129,8 +147,8 @@ export const make = ({ bodyRate, stalled = 120_000, wireNames }: Options): Conne
   // removed it. In between, this listener is the only one.
   let phase: "early" | "handing over" | "begun" = "early"
   const early: Array<() => boolean> = []
-  for (const event of requestEvents) {
-    server.on(event, (request: IncomingMessage, response: ServerResponse) => {
+  const listeners = requestEvents.map((event) => {
+    const listener = (request: IncomingMessage, response: ServerResponse): void => {
       if (phase === "handing over") return
       const connection = open.get(request.socket)
       if (connection !== undefined) {
@@ -142,8 +160,33 @@ export const make = ({ bodyRate, stalled = 120_000, wireNames }: Options): Conne
       if (server.listenerCount(event) > 1) return
       if (phase === "early") early.push(() => server.emit(event, request, response))
       else refuseOn(request.socket, "STOPPING")
-    })
+    }
+    server.on(event, listener)
+    return { event, listener }
+  })
+
+  const handOver = (): void => {
+    phase = "handing over"
+    for (const emit of early.splice(0)) emit()
+    phase = "begun"
   }
+
+  /** Holds requests until the returned function is called, as before the service has started. */
+  const hold = (): (() => void) => {
+    const held = listeners.flatMap(({ event, listener }) =>
+      server
+        .listeners(event)
+        .filter((other): other is typeof listener => other !== listener)
+        .map((other) => ({ event, other }))
+    )
+    for (const { event, other } of held) server.off(event, other)
+    phase = "early"
+    return () => {
+      for (const { event, other } of held) server.on(event, other)
+      handOver()
+    }
+  }
+
   // The service rejects it, with an error envelope.
   server.on("checkExpectation", (request, response) => void server.emit("request", request, response))
 
@@ -160,8 +203,13 @@ export const make = ({ bodyRate, stalled = 120_000, wireNames }: Options): Conne
   // Idle connections cause the same event.
   server.timeout = stalled
   server.on("timeout", (socket: Socket) => {
-    const current = open.get(socket)?.current
-    if (socket.writableLength > 0 || current === undefined || Refusals.isOver(current)) socket.destroy()
+    const idle = (): boolean => {
+      const current = open.get(socket)?.current
+      return socket.writableLength > 0 || current === undefined || Refusals.isOver(current)
+    }
+    void afterReading().then(() => {
+      if (idle()) socket.destroy()
+    })
   })
   SlowClients.refuseSlowBodies({ [Symbol.iterator]: () => open.values() }, bodyRate, refuse)
 
@@ -170,31 +218,49 @@ export const make = ({ bodyRate, stalled = 120_000, wireNames }: Options): Conne
   }
 
   /**
-   * Waits until all waiting connections are accepted. Node accepts one per turn of the event loop,
-   * and resets those that still wait when it stops listening, together with their requests.
+   * Waits for a turn of the event loop in which no connection was accepted. Node accepts one per
+   * turn, and the system resets those that still wait when the server stops listening, together
+   * with their requests. A connection may also arrive during the turn, so a long turn counts only
+   * after a long time: one of 0.1 milliseconds after 0.1 seconds. Requests are held meanwhile, so that
+   * turns are short, and clients that wait for their responses open no further connections.
    */
   const acceptWaiting = async (): Promise<void> => {
-    const end = performance.now() + acceptTimeout
-    let before = -1
-    while (before !== accepted && performance.now() < end) {
-      before = accepted
+    const startedAt = performance.now()
+    await nextTurn()
+    for (;;) {
+      const before = accepted
+      const turnedAt = performance.now()
       await nextTurn()
-      await nextTurn()
+      const now = performance.now()
+      const waited = now - startedAt
+      if (waited > acceptTimeout || (before === accepted && now - turnedAt < waited / 1000)) return
     }
   }
 
+  /** A request whose head has not arrived completely is none yet. */
+  const isIncomplete = ({ current }: Refusals.Connection): boolean =>
+    current === undefined || !current.request.complete || Refusals.isOver(current)
+
+  let closing: Promise<void> | undefined
+
   return {
     server,
-    begin: () => {
-      phase = "handing over"
-      for (const handOver of early.splice(0)) handOver()
-      phase = "begun"
-    },
-    stop: async (timeout) => {
+    begin: handOver,
+    stopListening: async () => {
+      const release = hold()
       await acceptWaiting()
       server.keepAliveTimeout = idleGrace
-      setTimeout(closeUnused, idleGrace).unref()
-      setTimeout(() => server.closeAllConnections(), timeout + lastResponses).unref()
-    }
+      setTimeout(() => void afterReading().then(closeUnused), idleGrace).unref()
+      closing = new Promise((resolve) => server.close(() => resolve()))
+      release()
+    },
+    drain: async (timeout) => {
+      const end = new AbortController()
+      await Promise.race([closing, sleep(timeout, undefined, { signal: end.signal }).catch(() => {})])
+      end.abort()
+      for (const connection of open.values()) if (isIncomplete(connection)) refuse(connection, "STOPPING")
+      setTimeout(() => server.closeAllConnections(), lastResponses).unref()
+    },
+    closed: async () => closing
   }
 }

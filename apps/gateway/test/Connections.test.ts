@@ -3,7 +3,7 @@ import { once } from "node:events"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { connect, type Socket } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
-import { describe, expect, it, onTestFinished } from "vitest"
+import { describe, expect, it, onTestFinished, vi } from "vitest"
 import * as Connections from "../src/Connections.ts"
 
 type Serve = (request: IncomingMessage, response: ServerResponse) => void
@@ -297,20 +297,42 @@ describe("a server that stops", () => {
   })
 
   it("responds to requests on connections that still wait to be accepted", async () => {
-    const { port, server, stop } = await listen((_, response) => {
+    const { port, stopListening } = await listen((_, response) => {
       response.setHeader("connection", "close")
       response.end("served")
     })
     const clients = Array.from({ length: 30 }, () => open(port))
     for (const { socket } of clients) socket.write(get)
-    await stop(60_000)
-    server.close()
+    await stopListening()
     const answers = await Promise.all(clients.map(({ answer }) => answer))
     expect(answers.map(statusesOf)).toEqual(clients.map(() => ["200"]))
   })
 
+  it("refuses connections once it has stopped listening, and resets none of clients that open one after the other", async () => {
+    const { port, stopListening } = await listen((_, response) => {
+      response.setHeader("connection", "close")
+      response.end("served")
+    })
+    /** Opens one connection after the other until one fails, and returns why. */
+    const reconnect = async (): Promise<string> => {
+      for (;;) {
+        const socket = connect({ port, host: "127.0.0.1" })
+        socket.resume().write(get)
+        const failure = await new Promise<string | undefined>((resolve) => {
+          socket.once("error", ({ code }: NodeJS.ErrnoException) => resolve(code))
+          socket.once("close", () => resolve(undefined))
+        })
+        if (failure !== undefined) return failure
+      }
+    }
+    const clients = Array.from({ length: 8 }, reconnect)
+    await sleep(50)
+    await stopListening()
+    expect(await Promise.all(clients)).toEqual(clients.map(() => "ECONNREFUSED"))
+  })
+
   it("responds to requests that idle connections send within a second, and then closes the others", async () => {
-    const { port, server, stop } = await listen(late(0))
+    const { drain, port, server, stopListening } = await listen(late(0))
     const busy = open(port)
     const idle = open(port)
     const unused = open(port)
@@ -320,14 +342,48 @@ describe("a server that stops", () => {
     }
     const closed = once(server, "close")
     const startedAt = performance.now()
-    await stop(60_000)
-    server.close()
+    await stopListening()
+    const drained = drain(60_000)
     await sleep(200)
     busy.socket.write(get)
     expect(statusesOf(await busy.answer)).toEqual(["200", "200"])
     expect(statusesOf(await idle.answer)).toEqual(["200"])
     expect(await unused.answer).toBe("")
     await closed
+    await drained
     expect(performance.now() - startedAt).toBeLessThan(30_000)
+  })
+
+  it("rejects requests that have not arrived completely when the time is over", async () => {
+    const { closed, drain, port, server, stopListening } = await listen(() => {})
+    const halves = [post(100, "half a body"), "GET / HTTP/1.1\r\nHost: x\r\nX-Ha"].map((written) => {
+      const client = open(port)
+      client.socket.write(written)
+      return client
+    })
+    await vi.waitFor(
+      () =>
+        new Promise<void>((resolve, reject) =>
+          server.getConnections((_, count) => (count === halves.length ? resolve() : reject(new Error("not yet"))))
+        )
+    )
+    await stopListening()
+    await drain(100)
+    const answers = await Promise.all(halves.map(({ answer }) => answer))
+    expect(answers.map(statusesOf)).toEqual([["503"], ["503"]])
+    await closed()
+  })
+
+  it("lets complete requests end after the time for half-sent ones is over", async () => {
+    const asked = Promise.withResolvers<ServerResponse>()
+    const { closed, drain, port, stopListening } = await listen((_, response) => asked.resolve(response))
+    const { answer, socket } = open(port)
+    socket.write(get)
+    const response = await asked.promise
+    await stopListening()
+    await drain(10)
+    response.end("served")
+    expect(statusesOf(await answer)).toEqual(["200"])
+    await closed()
   })
 })

@@ -29,7 +29,7 @@ import * as Settings from "../Settings.ts"
 const layerService = Effect.fnUntraced(function* (
   loaded: LoadSettings.Loaded,
   settings: LoadSettings.Ready,
-  { server }: Connections.Connections
+  connections: Connections.Connections
 ) {
   const [GatewayServer, Offers, NodeHttpServer] = yield* Effect.promise(() =>
     Promise.all([
@@ -57,8 +57,10 @@ const layerService = Effect.fnUntraced(function* (
   ).pipe(
     Layer.provideMerge(Offers.layer(loaded, settings)),
     Layer.provideMerge(
-      NodeHttpServer.layer(() => server, { host, port, gracefulShutdownTimeout: shutdownTimeout }).pipe(
-        Layer.catchTag("ServeError", (error) => Layer.effectContext(Effect.fail(refused(error, host, port))))
+      NodeHttpServer.layer(() => connections.server, { host, port, gracefulShutdownTimeout: shutdownTimeout }).pipe(
+        Layer.catchTag("ServeError", (error) => Layer.effectContext(Effect.fail(refused(error, host, port)))),
+        // Responses of interrupted requests are sent before the process ends.
+        Layer.provideMerge(Layer.effectDiscard(Effect.addFinalizer(() => Effect.promise(connections.closed))))
       )
     )
   )
@@ -127,7 +129,10 @@ const firstRun = ({ managementKey, ordinaryKey, workspace }: Bootstrapped, base:
 /** Time for the parts of the service to close after the last response. */
 const closing = Duration.seconds(15)
 
-/** Runs between the signal and the closing of the service's layers. */
+/**
+ * Runs between the signal and the closing of the service's layers, which interrupts the requests
+ * that are still in progress.
+ */
 const stopping = Effect.fnUntraced(function* (
   { shutdownDelay, shutdownTimeout }: LoadSettings.Ready,
   connections: Connections.Connections,
@@ -141,7 +146,6 @@ const stopping = Effect.fnUntraced(function* (
   )
   yield* lifecycle.stop
   yield* Effect.sleep(shutdownDelay)
-  yield* Effect.promise(() => connections.stop(Duration.toMillis(shutdownTimeout)))
   // A database that hangs must not keep the process: what it holds is released as after a crash.
   setTimeout(
     () => {
@@ -150,6 +154,8 @@ const stopping = Effect.fnUntraced(function* (
     },
     Duration.toMillis(Duration.sum(shutdownTimeout, closing))
   ).unref()
+  yield* Effect.promise(connections.stopListening)
+  yield* Effect.promise(() => connections.drain(Duration.toMillis(shutdownTimeout)))
 })
 
 const running = Effect.fnUntraced(function* (settings: LoadSettings.Ready, connections: Connections.Connections) {

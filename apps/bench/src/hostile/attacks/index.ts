@@ -29,6 +29,7 @@ import { events } from "./events.ts"
 import { memory } from "./memory.ts"
 import { neighbors } from "./neighbors.ts"
 import { polls } from "./polls.ts"
+import { shutdown } from "./shutdown.ts"
 import { storage } from "./storage.ts"
 import { wire } from "./wire.ts"
 
@@ -45,7 +46,8 @@ export const attacks: ReadonlyArray<Attack> = [
   ...management,
   ...wire,
   ...polls,
-  ...events
+  ...events,
+  ...shutdown
 ]
 
 /** The bounds of every attack. */
