@@ -8,31 +8,40 @@ import { type Connection, type Exchange, isOver, type Refuse } from "./Refusals.
 /** The minimum rate of a request body. */
 export interface BodyRate {
   readonly bytesPerSecond: number
-  /** The rate is measured over spans of this many milliseconds. */
+  /** The first span over which the rate is measured, in milliseconds. Default: `grace`. */
+  readonly firstGrace?: number
+  /** Each further span, in milliseconds. */
   readonly grace: number
 }
 
 interface Progress {
-  since: number
-  bytes: number
+  readonly since: number
+  readonly bytes: number
+  /** The length of this span. */
+  readonly span: number
 }
+
+/** A client that waits for "100 Continue" sends nothing before the service reads. */
+const firstSpan = ({ request }: Exchange, { firstGrace, grace }: BodyRate): number =>
+  request.headers.expect === undefined ? Math.min(firstGrace ?? grace, grace) : grace
 
 /**
  * Rejects each request whose body arrives slower than the rate, with status 408. Time in which the
  * service itself does not read the body does not count.
  */
-export const refuseSlowBodies = (
-  connections: Iterable<Connection>,
-  { bytesPerSecond, grace }: BodyRate,
-  refuse: Refuse
-): void => {
-  const interval = Math.min(1000, grace / 4)
+export const refuseSlowBodies = (connections: Iterable<Connection>, rate: BodyRate, refuse: Refuse): void => {
+  const { bytesPerSecond, firstGrace, grace } = rate
+  const interval = Math.min(1000, (firstGrace ?? grace) / 4, grace / 4)
   const progresses = new WeakMap<Exchange, Progress>()
+  const bytesBefore = new WeakMap<Connection, number>()
   let lookedAt = performance.now()
 
   const look = (connection: Connection, now: number, wasBlocked: boolean): void => {
     const { current, previous, socket } = connection
     if (previous !== undefined && isOver(previous)) connection.previous = undefined
+    // The first bytes of a body arrive before it is first looked at.
+    const before = bytesBefore.get(connection) ?? 0
+    bytesBefore.set(connection, socket.bytesRead)
     if (current === undefined) return
     if (current.request.complete) {
       if (isOver(current)) connection.current = undefined
@@ -40,12 +49,13 @@ export const refuseSlowBodies = (
     }
     const progress = progresses.get(current)
     const isFull = current.request.readableLength >= current.request.readableHighWaterMark
-    if (progress === undefined || isFull || wasBlocked) {
-      progresses.set(current, { since: now, bytes: socket.bytesRead })
-    } else if (now - progress.since >= grace) {
-      if (socket.bytesRead - progress.bytes < (bytesPerSecond * grace) / 1000) refuse(connection, "SLOW_BODY")
-      progress.since = now
-      progress.bytes = socket.bytesRead
+    if (progress === undefined) {
+      progresses.set(current, { since: now, bytes: before, span: firstSpan(current, rate) })
+    } else if (isFull || wasBlocked) {
+      progresses.set(current, { since: now, bytes: socket.bytesRead, span: progress.span })
+    } else if (now - progress.since >= progress.span) {
+      if (socket.bytesRead - progress.bytes < (bytesPerSecond * progress.span) / 1000) refuse(connection, "SLOW_BODY")
+      progresses.set(current, { since: now, bytes: socket.bytesRead, span: grace })
     }
   }
 

@@ -231,6 +231,33 @@ describe("a slow client", () => {
     expect(envelopeOf(received)).toMatchObject({ error: { code: 408, message: "the request body arrived too slowly" } })
   })
 
+  it("is rejected after the first, shorter span", async () => {
+    const { port } = await listen(undefined, { bodyRate: { bytesPerSecond: 1000, firstGrace: 200, grace: 3_600_000 } })
+    const { answer, socket } = open(port)
+    socket.write(post(1_000_000))
+    await drip(socket, "x".repeat(5), 1000)
+    expect(statusesOf(await answer)).toEqual(["408"])
+  })
+
+  it("may pause for longer after the first span, and before it is told to continue", async () => {
+    const bodyRate = { bytesPerSecond: 1000, firstGrace: 200, grace: 3_600_000 }
+    const { begin, port, server } = await listen(undefined, { bodyRate })
+    server.on("checkContinue", (request, response) => {
+      setTimeout(() => response.writeContinue(), 1000)
+      request.resume().on("end", () => response.end("served"))
+    })
+    server.on("request", (request, response) => void request.resume().on("end", () => response.end("served")))
+    begin()
+    const [pauses, waits] = [open(port), open(port)]
+    pauses.socket.write(post(10_001, "x".repeat(10_000)))
+    waits.socket.write("POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n")
+    await waits.receives("100 Continue")
+    for (const { receives, socket } of [pauses, waits]) {
+      socket.write("x")
+      expect(await receives("served")).not.toContain(" 408 ")
+    }
+  })
+
   it("is disconnected when its body continues slowly after the response", async () => {
     const { port } = await listen((_, response) => void response.end("served"), { bodyRate })
     const { answer, socket } = open(port)

@@ -49,15 +49,21 @@ export const declarations = {
       default: 1024,
       description: "Minimum rate of a request body, in bytes per second. A slower request is ended with status 408"
     }),
+    firstGrace: Setting.duration("body-rate-first-grace", {
+      default: Duration.seconds(5),
+      description:
+        "Time over which the rate of a request body is measured at first, but not more than body-rate-grace. No body is too slow before it has passed"
+    }),
     grace: Setting.duration("body-rate-grace", {
       default: Duration.seconds(30),
-      description: "Time over which the rate of a request body is measured. No body is too slow before it has passed"
+      description: "Time over which the rate of a request body is measured after that, so that an upload may pause"
     })
   },
   bodyMemory: Setting.size("body-memory", {
     default: undefined,
     description:
-      "Memory for the bodies of all requests in flight. A JSON body counts four times its size, and one key gets at most half. " +
+      "Memory for the bodies of all requests in flight. A JSON body counts four times what has arrived of it, and one key gets at most half. " +
+      "Management operations have an eighth as much of their own. " +
       "Requests beyond it wait for 2 seconds and then get status 503. Without it, a quarter of the memory available to the process"
   }),
   /** Time limits for upstreams. */

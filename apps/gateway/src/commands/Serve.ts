@@ -196,6 +196,7 @@ export const command = Command.make(
     const connections = Connections.make({
       bodyRate: {
         bytesPerSecond: limits.bodyRate.bytesPerSecond,
+        firstGrace: Duration.toMillis(limits.bodyRate.firstGrace),
         grace: Duration.toMillis(limits.bodyRate.grace)
       },
       wireNames: ofPreset(limits.wireNames)

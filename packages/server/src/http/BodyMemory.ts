@@ -1,15 +1,22 @@
 /**
  * Limits the memory that the bodies of all requests in flight use together.
  *
- * A body is admitted when there is room for it. Otherwise its request waits briefly, with the body
- * still in its sender's socket, and is then rejected. A key holds at most half of the memory, so
- * that no caller shuts out the others.
+ * Memory is set aside as a body arrives, and no more than has arrived, so a body that is announced
+ * and not sent takes next to nothing. A body that finds no memory waits briefly, with the rest of
+ * it still in its sender's socket, and is then rejected. Three rules keep callers from shutting
+ * each other out:
+ *
+ * - The bodies that one key has announced may take half of the memory together.
+ * - A body that is still arriving gives way if another key's body waits, and its own key holds more
+ *   of the memory than that key does.
+ * - Management operations have memory of their own.
  */
-import { Context, Data, Effect, Layer } from "effect"
+import { Context, Data, Deferred, Effect, Layer, Stream } from "effect"
 import { totalmem } from "node:os"
 import { constrainedMemory } from "node:process"
 import { getHeapStatistics } from "node:v8"
 import * as FairShare from "../internal/FairShare.ts"
+import * as MonotonicTime from "../internal/MonotonicTime.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 
 /** There was no room for a body (status 503, or 429 or 500 if the operation has no 503). */
@@ -18,24 +25,44 @@ export class BodyMemoryFull extends Data.TaggedError("BodyMemoryFull")<{
   readonly retryAfter: number
 }> {}
 
+/** Whose body it is. */
+export interface Owner {
+  readonly keyHash: string
+  /** Whether it is the body of a management operation. */
+  readonly isManagement: boolean
+}
+
+/** How long a body is. */
+export interface Length {
+  /** Undefined: not announced. */
+  readonly announced: number | undefined
+  /** How much of it is in memory at a time, at most. */
+  readonly held: number
+}
+
 /** The memory reserved for one body. */
 export interface Room {
-  /** Reserves memory for a body of at least this length. */
-  readonly growTo: (bodyBytes: number) => Effect.Effect<void, BodyMemoryFull>
+  /** Reserves memory for each chunk before it is passed on. */
+  readonly arriving: <E, R>(body: Stream.Stream<Uint8Array, E, R>) => Stream.Stream<Uint8Array, E | BodyMemoryFull, R>
+  /** Reads a body that is no longer than {@link firstRoom}, for which memory is reserved. */
+  readonly reading: <A, E, R>(read: Effect.Effect<A, E, R>) => Effect.Effect<A, E | BodyMemoryFull, R>
 }
 
 /** The memory for bodies. */
 export class BodyMemory extends Context.Service<
   BodyMemory,
   {
-    /** Waits for memory for a body of this length, then runs the effect while holding it. */
+    /** Waits for memory for the first part of a body, then runs the effect while holding it. */
     readonly withRoom: <A, E, R>(
-      keyHash: string,
-      bodyBytes: number,
+      owner: Owner,
+      length: Length,
       use: (room: Room) => Effect.Effect<A, E, R>
     ) => Effect.Effect<A, E | BodyMemoryFull, R>
   }
 >()("@model-gateway/server/http/BodyMemory") {}
+
+/** A body gets memory for this many bytes at first. What it holds doubles as the body grows. */
+export const firstRoom = 16 * 1024
 
 /**
  * Bytes of memory per byte of JSON: the bytes received, the text, the parsed values, and as much
@@ -45,6 +72,17 @@ const costPerByte = 4
 
 /** How long a body waits for memory. */
 const patience = "2 seconds"
+
+/** How often a waiting body looks for one that gives way. */
+const lookEvery = "250 millis"
+
+/**
+ * Milliseconds for which a body may arrive before it gives way. Most bodies have arrived by then.
+ */
+const minArrival = 1000
+
+/** Management operations have this part of the memory in addition. */
+const managementPart = 1 / 8
 
 const retryAfter = 1
 
@@ -56,33 +94,135 @@ export const processLimit = (): number => {
 
 const refuse = () => Effect.fail(new BodyMemoryFull({ retryAfter }))
 
-/** Makes a memory budget of this many bytes. */
-export const make = (bytes: number): BodyMemory["Service"] => {
-  const perOwner = Math.floor(bytes / 2)
-  const share = FairShare.make({ capacity: bytes, perOwner })
+/** A body that is arriving. */
+interface Arriving {
+  readonly keyHash: string
+  /** When it began to arrive, in monotonic milliseconds. */
+  since: number
+  /** The memory that it holds. */
+  held: number
+  isGivingWay: boolean
+  readonly giveWay: Deferred.Deferred<never, BodyMemoryFull>
+}
+
+/** What the bodies of each key hold that are still arriving. */
+const heldByKey = (bodies: Iterable<Arriving>): ReadonlyMap<string, number> => {
+  const held = new Map<string, number>()
+  for (const { held: bytes, keyHash } of bodies) held.set(keyHash, (held.get(keyHash) ?? 0) + bytes)
+  return held
+}
+
+/** Memory that is shared by keys. */
+const makeShared = (bytes: number) => {
+  const perKey = Math.floor(bytes / 2)
   // A longer body gets all that its key may hold.
-  const longest = Math.floor(perOwner / costPerByte)
-  return BodyMemory.of({
-    withRoom: (keyHash, bodyBytes, use) =>
-      Effect.suspend(() => {
-        const tickets: Array<FairShare.Ticket> = []
-        let held = 0
-        const growTo = (bodyBytes: number): Effect.Effect<void, BodyMemoryFull> =>
-          Effect.suspend(() => {
-            const length = Math.min(bodyBytes, longest)
-            if (length <= held) return Effect.void
-            const ticket = share.enter(keyHash, (length - held) * costPerByte)
-            tickets.push(ticket)
-            held = length
-            return ticket.isGranted()
-              ? Effect.void
-              : Effect.timeoutOrElse(ticket.granted, { duration: patience, orElse: refuse })
-          })
-        const leave = Effect.sync(() => {
-          for (const ticket of tickets) ticket.leave()
+  const longest = Math.floor(perKey / costPerByte)
+  const announced = FairShare.make({ capacity: Number.POSITIVE_INFINITY, perOwner: perKey })
+  const memory = FairShare.make({ capacity: bytes, perOwner: perKey })
+  // The oldest first.
+  const arriving = new Set<Arriving>()
+
+  /** Chooses a body to give way to one of this key: the oldest one of the key that holds most. */
+  const makeRoomFor = (keyHash: string, now: number): void => {
+    const held = heldByKey(arriving)
+    let chosen: Arriving | undefined
+    let most = held.get(keyHash) ?? 0
+    for (const body of arriving) {
+      // Its memory will be free in a moment.
+      if (body.isGivingWay) return
+      const holds = held.get(body.keyHash) ?? 0
+      if (body.keyHash === keyHash || now - body.since < minArrival || holds <= most) continue
+      chosen = body
+      most = holds
+    }
+    if (chosen === undefined) return
+    chosen.isGivingWay = true
+    Deferred.doneUnsafe(chosen.giveWay, refuse())
+  }
+
+  const makeRooms = (keyHash: string) =>
+    Effect.forever(
+      Effect.andThen(
+        Effect.map(MonotonicTime.millis, (now) => makeRoomFor(keyHash, now)),
+        Effect.sleep(lookEvery)
+      )
+    )
+
+  const withRoom = <A, E, R>(keyHash: string, length: Length, use: (room: Room) => Effect.Effect<A, E, R>) =>
+    Effect.suspend(() => {
+      const most = Math.min(length.announced ?? Number.POSITIVE_INFINITY, length.held, longest)
+      const body: Arriving = { keyHash, since: 0, held: 0, isGivingWay: false, giveWay: Deferred.makeUnsafe() }
+      const tickets: Array<FairShare.Ticket> = []
+      let allowed = 0
+
+      const enter = (share: FairShare.FairShare, amount: number, meanwhile: Effect.Effect<never>) =>
+        Effect.suspend(() => {
+          const ticket = share.enter(keyHash, amount)
+          tickets.push(ticket)
+          return ticket.isGranted()
+            ? Effect.void
+            : Effect.raceFirst(Effect.timeoutOrElse(ticket.granted, { duration: patience, orElse: refuse }), meanwhile)
         })
-        return growTo(bodyBytes).pipe(Effect.andThen(use({ growTo })), Effect.ensuring(leave))
+
+      /** Waits until the key may have a body of this length in progress. */
+      const allow = (bodyBytes: number): Effect.Effect<void, BodyMemoryFull> => {
+        const more = Math.min(bodyBytes, most) * costPerByte - allowed
+        if (more <= 0) return Effect.void
+        allowed += more
+        return enter(announced, more, Effect.never)
+      }
+
+      /** Reserves memory for this many bytes. */
+      const growTo = (bodyBytes: number): Effect.Effect<void, BodyMemoryFull> => {
+        const more = Math.min(bodyBytes, most) * costPerByte - body.held
+        if (more <= 0) return Effect.void
+        const grow = Effect.andThen(
+          enter(memory, more, makeRooms(keyHash)),
+          Effect.sync(() => {
+            body.held += more
+          })
+        )
+        return Effect.andThen(allow(bodyBytes), grow)
+      }
+
+      const begin = Effect.map(MonotonicTime.millis, (now) => {
+        body.since = now
+        arriving.add(body)
       })
+      const end = Effect.sync(() => arriving.delete(body))
+      const hasToGiveWay = Deferred.await(body.giveWay)
+
+      const room: Room = {
+        reading: (read) => Effect.ensuring(Effect.andThen(begin, Effect.raceFirst(read, hasToGiveWay)), end),
+        arriving: (stream) => {
+          let received = 0
+          const reserved = Stream.mapEffect(stream, (chunk) => {
+            received += chunk.length
+            return Effect.as(growTo(2 ** Math.ceil(Math.log2(received))), chunk)
+          })
+          const begun = Stream.unwrap(Effect.as(begin, Stream.interruptWhen(reserved, hasToGiveWay)))
+          return Stream.ensuring(begun, end)
+        }
+      }
+      const leave = Effect.sync(() => {
+        for (const ticket of tickets) ticket.leave()
+      })
+      return allow(length.announced ?? firstRoom).pipe(
+        Effect.andThen(growTo(firstRoom)),
+        Effect.andThen(Effect.suspend(() => use(room))),
+        Effect.ensuring(leave)
+      )
+    })
+  return { withRoom }
+}
+
+/** Makes a memory budget of this many bytes, and the memory of management operations. */
+export const make = (bytes: number): BodyMemory["Service"] => {
+  const shared = makeShared(bytes)
+  const management = makeShared(Math.ceil(bytes * managementPart))
+  return BodyMemory.of({
+    withRoom: ({ isManagement, keyHash }, length, use) =>
+      (isManagement ? management : shared).withRoom(keyHash, length, use)
   })
 }
 

@@ -5,22 +5,13 @@
 import { Effect, Stream } from "effect"
 import { HttpServerError, type HttpServerRequest } from "effect/http"
 import { HttpApiError } from "effect/http-api"
-import type { Room } from "./BodyMemory.ts"
+import { firstRoom, type Room } from "./BodyMemory.ts"
 import * as Issues from "./Issues.ts"
 import * as JsonScanner from "./JsonScanner.ts"
 import type * as PayloadIssues from "./PayloadIssues.ts"
 
 /** A body up to this length cannot hold enough to need a scan before parsing. */
 const maxUnscanned = 4096
-
-/**
- * A body up to this length is scanned at once. A longer one is scanned as it arrives, so that other
- * requests can run in between.
- */
-const maxScannedAtOnce = 64 * 1024
-
-/** The initial memory for a body of unknown length. It doubles as the body grows. */
-export const firstRoom = 16 * 1024
 
 /** The defect for a body that exceeds its limit. */
 export const tooLarge = (request: HttpServerRequest.HttpServerRequest) =>
@@ -41,20 +32,20 @@ export const lengthOf = ({ headers }: HttpServerRequest.HttpServerRequest): numb
 export const forEachChunk = <E, R>(
   request: HttpServerRequest.HttpServerRequest,
   maxBytes: number,
-  push: (chunk: Uint8Array) => Effect.Effect<void, E, R>
+  push: (chunk: Uint8Array) => Effect.Effect<void, E, R>,
+  body: Stream.Stream<Uint8Array, Error> = request.stream
 ): Effect.Effect<void, E, R> => {
   let received = 0
-  return Stream.runForEach(Stream.orDie(request.stream), (chunk) => {
+  return Stream.runForEach(Stream.orDie(body), (chunk) => {
     received += chunk.length
     return received > maxBytes ? tooLarge(request) : push(chunk)
   })
 }
 
-const roomFor = (received: number): number => 2 ** Math.ceil(Math.log2(received))
-
 /**
  * The text of a JSON body of at most `maxBytes`. A body with more values than its operation accepts
- * is a 400. A body of unknown length grows its `room` as it arrives.
+ * is a 400. A body of some length is scanned as it arrives, so that other requests can run in
+ * between.
  */
 export const readText = (
   request: HttpServerRequest.HttpServerRequest,
@@ -66,17 +57,16 @@ export const readText = (
   if (length !== undefined && length <= maxUnscanned) return request.text
   const chunks: Array<Uint8Array> = []
   const scanner = JsonScanner.make({ maxItems: payload.maxItems, keep: (bytes) => void chunks.push(bytes) })
-  let received = 0
   const scan = (chunk: Uint8Array): Effect.Effect<void> => {
     const issue = scanner.push(chunk)
-    if (issue !== undefined) return Effect.die(Issues.invalid([issue]))
-    received += chunk.length
-    return length === undefined && received > firstRoom ? Effect.orDie(room.growTo(roomFor(received))) : Effect.void
+    return issue === undefined ? Effect.void : Effect.die(Issues.invalid([issue]))
   }
-  if (length !== undefined && length <= maxScannedAtOnce) {
-    return Effect.tap(request.text, (text) => scan(Buffer.from(text)))
+  if (length !== undefined && length <= firstRoom) {
+    return Effect.tap(Effect.catchTag(room.reading(request.text), "BodyMemoryFull", Effect.die), (text) =>
+      scan(Buffer.from(text))
+    )
   }
-  return forEachChunk(request, maxBytes, scan).pipe(
+  return forEachChunk(request, maxBytes, scan, room.arriving(request.stream)).pipe(
     Effect.map(() => Buffer.concat(chunks).toString("utf8")),
     Effect.tap(() => Effect.yieldNow)
   )

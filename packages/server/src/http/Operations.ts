@@ -23,6 +23,8 @@ export interface Operation {
   readonly isPaid: boolean
   /** Whether its requests count against the rate limit of their key. */
   readonly isRateLimited: boolean
+  /** Whether only management keys may use it. */
+  readonly isManagement: boolean
   /** Whether an error also has its message at the top level of its body. */
   readonly topLevelMessage: boolean
 }
@@ -55,6 +57,7 @@ HttpApi.reflect(GatewayApi, {
       contentTypes: [...endpoint.payload.keys()],
       isPaid: Contract.isPaid(declared),
       isRateLimited: Contract.isRateLimited(declared),
+      isManagement: declared.access === "management key",
       topLevelMessage: declared.topLevelMessage ?? false
     })
   }

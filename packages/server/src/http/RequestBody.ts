@@ -8,7 +8,7 @@ import type { HttpApiEndpoint } from "effect/http-api"
 import { type BodyLimits, GatewayServerConfig } from "../GatewayServerConfig.ts"
 import { BodyAdmission } from "./BodyAdmission.ts"
 import * as BodyLimit from "./BodyLimit.ts"
-import { BodyMemory } from "./BodyMemory.ts"
+import { BodyMemory, type Owner } from "./BodyMemory.ts"
 import * as Issues from "./Issues.ts"
 import * as JsonBody from "./JsonBody.ts"
 import * as Operations from "./Operations.ts"
@@ -36,6 +36,7 @@ interface Plan {
   readonly payload: PayloadIssues.JsonPayload | undefined
   readonly isRateLimited: boolean
   readonly isPaid: boolean
+  readonly isManagement: boolean
 }
 
 const planOf = (endpoint: HttpApiEndpoint.Top, limits: BodyLimits): Plan => {
@@ -44,7 +45,8 @@ const planOf = (endpoint: HttpApiEndpoint.Top, limits: BodyLimits): Plan => {
     limitOf: (isForm) => BodyLimit.of(limits, operation?.bodyLimit ?? {}, isForm),
     payload: PayloadIssues.make(endpoint),
     isRateLimited: operation?.isRateLimited === true,
-    isPaid: operation?.isPaid === true
+    isPaid: operation?.isPaid === true,
+    isManagement: operation?.isManagement === true
   }
 }
 
@@ -87,18 +89,19 @@ export const make = Effect.gen(function* () {
     limit: BodyLimit.Limit,
     payload: PayloadIssues.JsonPayload,
     record: RequestContext.RequestRecord,
-    owner: string,
+    owner: Owner,
     httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
   ) =>
     memory
-      .withRoom(owner, Math.min(JsonBody.lengthOf(request) ?? JsonBody.firstRoom, limit.held), (room) => {
+      .withRoom(owner, { announced: JsonBody.lengthOf(request), held: limit.held }, (room) => {
         let text = ""
         const read = Effect.map(JsonBody.readText(request, limit.body, payload, room), (body) => {
           text = body === "" && payload.isOptional ? "{}" : WireWords.neutralBody(record, body)
           return text
         })
         const bounded = new Proxy(request, {
-          get: (target, name): unknown => (name === "text" ? read : Reflect.get(target, name))
+          get: (target, name): unknown =>
+            name === "text" ? read : name === "stream" ? room.arriving(request.stream) : Reflect.get(target, name)
         })
         return Effect.provideService(httpEffect, HttpServerRequest.HttpServerRequest, bounded).pipe(
           Effect.catchIf(JsonBody.isPayloadError, (error) => Effect.die(JsonBody.withAllIssues(payload, error, text)))
@@ -134,7 +137,14 @@ export const make = Effect.gen(function* () {
     const served =
       isForm || plan.payload === undefined
         ? withinLimit(limit, httpEffect)
-        : withText(request, limit, plan.payload, record, owner, withinLimit(limit, httpEffect))
+        : withText(
+            request,
+            limit,
+            plan.payload,
+            record,
+            { keyHash: owner, isManagement: plan.isManagement },
+            withinLimit(limit, httpEffect)
+          )
     return length > largeBody ? Effect.andThen(admitLarge(plan, record, request), served) : served
   }
 

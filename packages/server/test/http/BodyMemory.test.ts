@@ -1,71 +1,189 @@
-import { expect, it } from "@effect/vitest"
-import { Effect, Fiber, Latch } from "effect"
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Fiber, Latch, Queue, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import * as BodyMemory from "../../src/http/BodyMemory.ts"
 
-const hold = (memory: BodyMemory.BodyMemory["Service"], key: string, bytes: number) =>
+type Memory = BodyMemory.BodyMemory["Service"]
+
+const owner = (keyHash: string, isManagement = false): BodyMemory.Owner => ({ keyHash, isManagement })
+
+const lengthOf = (announced: number | undefined): BodyMemory.Length => ({ announced, held: Number.MAX_SAFE_INTEGER })
+
+/** Holds the memory for a body of this length, which has arrived. */
+const hold = (memory: Memory, key: string, bytes: number, isManagement?: boolean) =>
   Effect.gen(function* () {
     const held = yield* Latch.make()
+    const arrived = Stream.make(new Uint8Array(bytes))
     const fiber = yield* Effect.forkChild(
-      memory.withRoom(key, bytes, () => Effect.andThen(held.open, Effect.never)),
+      memory.withRoom(owner(key, isManagement), lengthOf(bytes), ({ arriving }) =>
+        Stream.runDrain(arriving(arrived)).pipe(Effect.andThen(held.open), Effect.andThen(Effect.never))
+      ),
       { startImmediately: true }
     )
     yield* held.await
     return fiber
   })
 
-it.effect("rejects a body if memory is not available within two seconds", () =>
-  Effect.gen(function* () {
-    const memory = BodyMemory.make(8000)
-    const holders = yield* Effect.forEach(["a", "b"], (key) => hold(memory, key, 1000))
-    const refused = yield* Effect.forkChild(Effect.flip(memory.withRoom("c", 1, () => Effect.void)), {
-      startImmediately: true
-    })
-    yield* TestClock.adjust("2 seconds")
-    expect(yield* Fiber.join(refused)).toMatchObject({ _tag: "BodyMemoryFull", retryAfter: 1 })
-    yield* Fiber.interruptAll(holders)
-    expect(yield* memory.withRoom("c", 1000, () => Effect.succeed("served"))).toBe("served")
-  })
-)
+/** Asks for memory for a body of this length, which has arrived. */
+const ask = (memory: Memory, key: string, bytes: number, isManagement?: boolean) =>
+  Effect.forkChild(
+    memory.withRoom(owner(key, isManagement), lengthOf(bytes), ({ arriving }) =>
+      Effect.as(Stream.runDrain(arriving(Stream.make(new Uint8Array(bytes)))), "served")
+    ),
+    { startImmediately: true }
+  )
 
-it.effect("admits a waiting body as soon as memory is available", () =>
+/** A body that announces a length and arrives as the test sends it. */
+const slow = (memory: Memory, key: string, announced: number | undefined) =>
   Effect.gen(function* () {
-    const memory = BodyMemory.make(8000)
-    const [first] = yield* Effect.forEach(["a", "b"], (key) => hold(memory, key, 1000))
-    const waiting = yield* Effect.forkChild(
-      memory.withRoom("c", 1000, () => Effect.succeed("served")),
+    const body = yield* Queue.unbounded<Uint8Array>()
+    const reads = yield* Latch.make()
+    const fiber = yield* Effect.forkChild(
+      memory.withRoom(owner(key), lengthOf(announced), ({ arriving }) =>
+        Stream.runForEach(arriving(Stream.fromQueue(body)), () => reads.open)
+      ),
       { startImmediately: true }
     )
-    yield* TestClock.adjust("1 second")
-    if (first !== undefined) yield* Fiber.interrupt(first)
-    expect(yield* Fiber.join(waiting)).toBe("served")
+    const send = (bytes: number) =>
+      Effect.gen(function* () {
+        yield* reads.close
+        yield* Queue.offer(body, new Uint8Array(bytes))
+        yield* reads.await
+      })
+    return { fiber, send }
   })
-)
 
-it.effect("leaves half of the memory to other keys", () =>
-  Effect.gen(function* () {
-    const memory = BodyMemory.make(8000)
-    yield* hold(memory, "a", 1000)
-    const refused = yield* Effect.forkChild(Effect.flip(memory.withRoom("a", 1, () => Effect.void)), {
-      startImmediately: true
-    })
-    expect(yield* memory.withRoom("b", 1000, () => Effect.succeed("served"))).toBe("served")
-    yield* TestClock.adjust("2 seconds")
-    expect(yield* Fiber.join(refused)).toMatchObject({ _tag: "BodyMemoryFull" })
-  })
-)
+const mebibyte = 1024 * 1024
 
-it.effect("counts the actual size of a body of unknown length", () =>
-  Effect.gen(function* () {
-    const memory = BodyMemory.make(8000)
-    yield* Effect.forkChild(
-      memory.withRoom("a", 100, ({ growTo }) => Effect.andThen(growTo(1000), Effect.never)),
-      { startImmediately: true }
-    )
-    const refused = yield* Effect.forkChild(Effect.flip(memory.withRoom("a", 1, () => Effect.void)), {
-      startImmediately: true
+/** For a body of 1 MiB of each of two keys. */
+const budget = 8 * mebibyte
+
+const full = { _tag: "BodyMemoryFull", retryAfter: 1 }
+
+describe("bodies that have arrived", () => {
+  it.effect("make another one wait for two seconds, and then it is rejected", () =>
+    Effect.gen(function* () {
+      const memory = BodyMemory.make(budget)
+      const holders = yield* Effect.forEach(["a", "b"], (key) => hold(memory, key, mebibyte))
+      const refused = yield* ask(memory, "c", 1)
+      yield* TestClock.adjust("2 seconds")
+      expect(yield* Effect.flip(Fiber.join(refused))).toMatchObject(full)
+      yield* Fiber.interruptAll(holders)
+      expect(yield* Fiber.join(yield* ask(memory, "c", mebibyte))).toBe("served")
     })
-    yield* TestClock.adjust("2 seconds")
-    expect(yield* Fiber.join(refused)).toMatchObject({ _tag: "BodyMemoryFull" })
-  })
-)
+  )
+
+  it.effect("admit a waiting one as soon as one of them ends", () =>
+    Effect.gen(function* () {
+      const memory = BodyMemory.make(budget)
+      const [first] = yield* Effect.forEach(["a", "b"], (key) => hold(memory, key, mebibyte))
+      const waiting = yield* ask(memory, "c", mebibyte)
+      yield* TestClock.adjust("1 second")
+      if (first !== undefined) yield* Fiber.interrupt(first)
+      expect(yield* Fiber.join(waiting)).toBe("served")
+    })
+  )
+
+  it.effect("of one key leave half of the memory to other keys", () =>
+    Effect.gen(function* () {
+      const memory = BodyMemory.make(budget)
+      yield* hold(memory, "a", mebibyte)
+      const refused = yield* ask(memory, "a", 1)
+      expect(yield* Fiber.join(yield* ask(memory, "b", mebibyte))).toBe("served")
+      yield* TestClock.adjust("2 seconds")
+      expect(yield* Effect.flip(Fiber.join(refused))).toMatchObject(full)
+    })
+  )
+
+  it.effect("leave management operations an eighth as much", () =>
+    Effect.gen(function* () {
+      const memory = BodyMemory.make(budget)
+      yield* Effect.forEach(["a", "b"], (key) => hold(memory, key, mebibyte))
+      expect(yield* Fiber.join(yield* ask(memory, "m", mebibyte / 8, true))).toBe("served")
+      yield* hold(memory, "m", mebibyte / 8, true)
+      yield* hold(memory, "n", mebibyte / 8, true)
+      const refused = yield* ask(memory, "m", 1, true)
+      yield* TestClock.adjust("2 seconds")
+      expect(yield* Effect.flip(Fiber.join(refused))).toMatchObject(full)
+    })
+  )
+})
+
+describe("a body that arrives", () => {
+  it.effect("takes the memory of what has arrived, not of what it announces", () =>
+    Effect.gen(function* () {
+      const memory = BodyMemory.make(budget)
+      for (const key of ["a", "b"]) yield* (yield* slow(memory, key, 100 * mebibyte)).send(1000)
+      expect(yield* Fiber.join(yield* ask(memory, "c", mebibyte / 2))).toBe("served")
+    })
+  )
+
+  it.effect("takes more than it has announced, if it has announced nothing", () =>
+    Effect.gen(function* () {
+      const memory = BodyMemory.make(budget)
+      const { send } = yield* slow(memory, "a", undefined)
+      yield* send(1000)
+      yield* send(mebibyte - 1000)
+      const refused = yield* ask(memory, "a", 1)
+      yield* TestClock.adjust("2 seconds")
+      expect(yield* Effect.flip(Fiber.join(refused))).toMatchObject(full)
+    })
+  )
+
+  it.effect("makes further ones of its key wait, if they would announce more than the key may hold", () =>
+    Effect.gen(function* () {
+      const memory = BodyMemory.make(budget)
+      const { fiber } = yield* slow(memory, "a", mebibyte)
+      const waiting = yield* ask(memory, "a", mebibyte / 2)
+      yield* TestClock.adjust("1 second")
+      expect(waiting.pollUnsafe()).toBeUndefined()
+      yield* Fiber.interrupt(fiber)
+      expect(yield* Fiber.join(waiting)).toBe("served")
+    })
+  )
+
+  it.effect("gives way after a second if another key's body waits and its own key holds more", () =>
+    Effect.gen(function* () {
+      const memory = BodyMemory.make(budget)
+      const [older, newer] = [yield* slow(memory, "a", mebibyte), yield* slow(memory, "b", mebibyte)]
+      for (const { send } of [older, newer]) yield* send(mebibyte - 1)
+      const waiting = yield* ask(memory, "c", mebibyte / 2)
+      yield* TestClock.adjust("750 millis")
+      expect([older.fiber, newer.fiber, waiting].map((fiber) => fiber.pollUnsafe())).toEqual(Array(3).fill(undefined))
+      yield* TestClock.adjust("250 millis")
+      expect(yield* Fiber.join(waiting)).toBe("served")
+      expect(yield* Effect.flip(Fiber.join(older.fiber))).toMatchObject(full)
+      expect(newer.fiber.pollUnsafe()).toBeUndefined()
+    })
+  )
+
+  it.effect("gives way while it is short, too", () =>
+    Effect.gen(function* () {
+      const memory = BodyMemory.make(budget)
+      const short = yield* Effect.forEach(["a", "b"], (key) =>
+        Effect.forEach(Array.from({ length: 64 }), () =>
+          Effect.forkChild(
+            memory.withRoom(owner(key), lengthOf(BodyMemory.firstRoom), ({ reading }) => reading(Effect.never)),
+            { startImmediately: true }
+          )
+        )
+      )
+      yield* TestClock.adjust("1 second")
+      expect(yield* Fiber.join(yield* ask(memory, "c", 1000))).toBe("served")
+      const ended = short.flat().filter((fiber) => fiber.pollUnsafe() !== undefined)
+      expect(ended).toHaveLength(1)
+    })
+  )
+
+  it.effect("does not give way to its own key, nor to a key that holds as much", () =>
+    Effect.gen(function* () {
+      const memory = BodyMemory.make(budget)
+      const bodies = [yield* slow(memory, "a", mebibyte), yield* slow(memory, "b", mebibyte)]
+      for (const { send } of bodies) yield* send(mebibyte - 1)
+      const own = yield* ask(memory, "a", 1000)
+      yield* TestClock.adjust("2 seconds")
+      expect(yield* Effect.flip(Fiber.join(own))).toMatchObject(full)
+      expect(bodies.map(({ fiber }) => fiber.pollUnsafe())).toEqual([undefined, undefined])
+    })
+  )
+})

@@ -1,5 +1,5 @@
 import { expect, it } from "@effect/vitest"
-import { Duration, Effect, Schema } from "effect"
+import { Duration, Effect, Fiber, Schema } from "effect"
 import { request as httpRequest } from "node:http"
 import { type Answer, layer, TestGateway } from "../TestGateway.ts"
 import { envelopeOf, issuePaths, post } from "../TestEnvelope.ts"
@@ -254,6 +254,47 @@ it.layer(layer({ bodyMemory: 40_000 }), { excludeTestServices: true })("the memo
       const key = yield* newKey(1)
       yield* fill(ordinaryKey, "/api/v1/rerank")
       expect((yield* post("/api/v1/rerank", rerank, { key })).status).toBe(200)
+    }).pipe(Effect.scoped)
+  )
+})
+
+it.layer(layer({ bodyMemory: mebibyte }), { excludeTestServices: true })("a body that is announced", (it) => {
+  /** Sends the first part of a larger body. */
+  const send = (key: string, bytes: number) =>
+    Effect.tap(begin("/api/v1/rerank", { key, length: 900_000 }), (request) =>
+      Effect.callback<void>((resume) => {
+        request.write(" ".repeat(bytes), () => resume(Effect.void))
+      })
+    )
+
+  const larger = { ...rerank, documents: ["a".repeat(100_000)] }
+
+  it.effect("takes no memory before it arrives", () =>
+    Effect.gen(function* () {
+      for (const key of [yield* newKey(1), yield* newKey(1)]) yield* send(key, 1000)
+      const answers = yield* Effect.forEach([1, 2, 3], () => post("/api/v1/rerank", larger))
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("makes way with a 503 for those of other keys, if it arrives slowly", () =>
+    Effect.gen(function* () {
+      const { managementKey } = yield* TestGateway
+      const keys = [yield* newKey(1), yield* newKey(1)]
+      const slow = yield* Effect.forEach(keys, (key) => send(key, 300_000))
+      const answered = slow.map((request) =>
+        Effect.callback<readonly [status: number | undefined, retryAfter: string | undefined]>((resume) => {
+          request.on("response", (response) => {
+            response.resume()
+            resume(Effect.succeed([response.statusCode, response.headers["retry-after"]]))
+          })
+        })
+      )
+      const first = yield* Effect.forkChild(Effect.raceAll(answered), { startImmediately: true })
+      const created = yield* post("/api/v1/keys", { name: "n".repeat(200) }, { key: managementKey })
+      expect((yield* post("/api/v1/rerank", larger)).status).toBe(200)
+      expect(created.status).toBe(201)
+      expect(yield* Fiber.join(first)).toEqual([503, "1"])
     }).pipe(Effect.scoped)
   )
 })
