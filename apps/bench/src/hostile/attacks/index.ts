@@ -30,6 +30,7 @@ import { memory } from "./memory.ts"
 import { neighbors } from "./neighbors.ts"
 import { polls } from "./polls.ts"
 import { shutdown } from "./shutdown.ts"
+import { shares } from "./shares.ts"
 import { storage } from "./storage.ts"
 import { wire } from "./wire.ts"
 
@@ -41,6 +42,7 @@ export const attacks: ReadonlyArray<Attack> = [
   ...memory,
   ...storage,
   ...neighbors,
+  ...shares,
   ...access,
   ...disclosure,
   ...management,
