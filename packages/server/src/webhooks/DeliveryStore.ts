@@ -103,6 +103,14 @@ export class DeliveryStore extends Context.Service<
         readonly hosts: ReadonlyArray<readonly [workspaceId: string, host: string]>
       }
     ) => Effect.Effect<ReadonlyArray<Due>, StorageError>
+    /**
+     * Postpones what is due to a host of a workspace, at most {@link maxPostponed} deliveries.
+     * Returns their number.
+     */
+    readonly postpone: (
+      receiver: Pick<Due, "workspaceId" | "host">,
+      by: Duration.Duration
+    ) => Effect.Effect<number, StorageError>
     /** Claims a delivery that is due. Undefined if another process was first. */
     readonly claim: (id: string) => Effect.Effect<Claimed | undefined, StorageError>
     /**
@@ -134,6 +142,9 @@ export class DeliveryStore extends Context.Service<
 
 /** How long a claim lasts. */
 export const claimFor = Duration.seconds(10)
+
+/** The most deliveries that one statement postpones. */
+export const maxPostponed = 500
 
 /** The number of attempts that are kept for each delivery. */
 export const maxAttempts = 50
@@ -234,6 +245,17 @@ export const make = Effect.gen(function* () {
       host: Dialect.text(row, "host")
     }))
   }, mapSqlError("DeliveryStore.due"))
+
+  const postpone: DeliveryStore["Service"]["postpone"] = Effect.fnUntraced(function* ({ host, workspaceId }, by) {
+    const now = yield* Clock.currentTimeMillis
+    // A claim that is due is that of a dead process.
+    const rows = yield* sql`UPDATE webhook_deliveries
+      SET claim = NULL, due_at = ${now + Math.ceil(Duration.toMillis(by))}
+      WHERE due_at <= ${now} AND id IN (SELECT id FROM webhook_deliveries
+        WHERE workspace_id = ${workspaceId} AND host = ${host} AND due_at <= ${now} LIMIT ${maxPostponed})
+      RETURNING id`
+    return rows.length
+  }, mapSqlError("DeliveryStore.postpone"))
 
   const claim = Effect.fnUntraced(function* (id: string) {
     const now = yield* Clock.currentTimeMillis
@@ -360,6 +382,7 @@ export const make = Effect.gen(function* () {
   return DeliveryStore.of({
     write,
     due,
+    postpone,
     awaitDue: Effect.andThen(written.await, written.close),
     claim,
     extend,

@@ -1,8 +1,8 @@
 /**
  * Sends the webhooks that are due. Every process does, and each delivery is sent by one of them.
  *
- * A slow receiver delays only itself: of the deliveries that a process sends at the same time, one
- * host gets a few, and one workspace a part.
+ * A slow receiver delays only itself: `DeliveryPlaces` says which of the webhooks that are due may
+ * be sent.
  *
  * An attempt succeeds with a 2xx within 15 seconds; redirects are not followed. After a failure
  * follow 5 seconds, 5 and 30 minutes, 2, 5, 10 and 14 hours, each up to a tenth longer so that
@@ -17,14 +17,19 @@ import * as Failures from "../http/Failures.ts"
 import { OutboundHttp } from "../http/OutboundHttp.ts"
 import * as OutboundRequest from "../http/OutboundRequest.ts"
 import * as WebhookSignature from "../http/WebhookSignature.ts"
+import * as MonotonicTime from "../internal/MonotonicTime.ts"
 import * as FailureLog from "../observability/FailureLog.ts"
 import * as Metrics from "../observability/Metrics.ts"
 import { type Attempt, type Claimed, claimFor, DeliveryStore, type Due, type Next } from "./DeliveryStore.ts"
+import * as DeliveryPlaces from "./DeliveryPlaces.ts"
 import { WebhookSecrets } from "./WebhookSecrets.ts"
 
 /** How webhooks are sent. */
 export interface Options {
-  /** Webhooks that one process sends at the same time. Default: 64. */
+  /**
+   * Webhooks that one process sends at the same time, besides those that each workspace may send in
+   * any case. Default: 64.
+   */
   readonly concurrency?: number | undefined
   /** Of these, the most of one workspace. Default: 16. */
   readonly perWorkspace?: number | undefined
@@ -98,35 +103,13 @@ const excerptOf = (text: string): string | null => {
   return safe === undefined ? null : safe.slice(0, maxExcerptCharacters).toWellFormed()
 }
 
-/** Counts what is being sent, by workspace, and by workspace and host. */
-const makeLanes = (perWorkspace: number, perHost: number) => {
-  const workspaces = new Map<string, number>()
-  const hosts = new Map<string, Map<string, number>>()
-  const add = ({ host, workspaceId }: Due, by: 1 | -1) => {
-    const ofWorkspace = hosts.get(workspaceId) ?? new Map<string, number>()
-    ofWorkspace.set(host, (ofWorkspace.get(host) ?? 0) + by)
-    if (ofWorkspace.get(host) === 0) ofWorkspace.delete(host)
-    hosts.set(workspaceId, ofWorkspace)
-    workspaces.set(workspaceId, (workspaces.get(workspaceId) ?? 0) + by)
-    if (workspaces.get(workspaceId) !== 0) return
-    workspaces.delete(workspaceId)
-    hosts.delete(workspaceId)
-  }
-  return {
-    enter: (due: Due) => add(due, 1),
-    leave: (due: Due) => add(due, -1),
-    hasRoom: ({ host, workspaceId }: Due) =>
-      (workspaces.get(workspaceId) ?? 0) < perWorkspace && (hosts.get(workspaceId)?.get(host) ?? 0) < perHost,
-    full: () => ({
-      workspaces: [...workspaces].flatMap(([id, count]) => (count < perWorkspace ? [] : [id])),
-      hosts: [...hosts].flatMap(([id, counts]) =>
-        [...counts].flatMap(([host, count]) => (count < perHost ? [] : [[id, host] as const]))
-      )
-    })
-  }
-}
+/** An attempt that fails after this time has kept its place for too long. */
+const slowAfter = 5000
 
-/** Sends one webhook once, and records the attempt. */
+/** Deliveries that are read at a time. */
+const pageSize = 64
+
+/** Sends one webhook once, and records the attempt. Returns what came of it. */
 const makeSend = Effect.gen(function* () {
   const client = yield* OutboundHttp
   const secrets = yield* WebhookSecrets
@@ -168,14 +151,18 @@ const makeSend = Effect.gen(function* () {
         }
       })
     }
+    return outcome
   })
 })
 
 const make = Effect.fnUntraced(function* (options?: Options) {
   const store = yield* DeliveryStore
   const send = yield* makeSend
-  const concurrency = options?.concurrency ?? 64
-  const lanes = makeLanes(options?.perWorkspace ?? 16, options?.perHost ?? 4)
+  const places = DeliveryPlaces.make({
+    concurrency: options?.concurrency ?? 64,
+    perWorkspace: options?.perWorkspace ?? 16,
+    perHost: options?.perHost ?? 4
+  })
   const every = Duration.fromInputUnsafe(options?.every ?? "1 second")
   const claims = new Set<Claimed>()
   const running = yield* FiberSet.make<void>()
@@ -190,7 +177,11 @@ const make = Effect.fnUntraced(function* (options?: Options) {
     })
 
   const sent = (due: Due, claimed: Claimed) =>
-    send(claimed).pipe(
+    Effect.flatMap(send(claimed), ({ durationMillis, failure }) =>
+      failure === undefined || durationMillis < slowAfter
+        ? Effect.sync(() => places.inTime(due))
+        : Effect.map(MonotonicTime.millis, (now) => places.timedOut(due, now))
+    ).pipe(
       // The claim ends by itself, and the delivery is tried again.
       Effect.catchCause((cause) =>
         Cause.hasInterruptsOnly(cause) ? Effect.failCause(cause) : failed(Failures.errorOf(cause))
@@ -199,27 +190,32 @@ const make = Effect.fnUntraced(function* (options?: Options) {
       Effect.ensuring(
         Effect.suspend(() => {
           claims.delete(claimed)
-          lanes.leave(due)
+          places.leave(due)
           return freed.open
         })
       )
     )
 
-  /** Starts what is due, as far as there is room. Returns the number of claims. */
+  /** Starts or postpones what is due, as far as there is room. Returns the number of deliveries. */
   const start = Effect.gen(function* () {
-    const room = concurrency - claims.size
-    if (room <= 0) return 0
-    let started = 0
-    for (const due of yield* store.due(room, lanes.full())) {
-      if (!lanes.hasRoom(due)) continue
+    if (places.isFull()) return 0
+    const now = yield* MonotonicTime.millis
+    let moved = 0
+    for (const due of yield* store.due(pageSize, places.full())) {
+      const pause = places.pauseLeft(due, now)
+      if (pause > 0) {
+        moved += yield* store.postpone(due, Duration.millis(pause))
+        continue
+      }
+      if (!places.hasRoom(due)) continue
       const claimed = yield* store.claim(due.id)
       if (claimed === undefined) continue
       claims.add(claimed)
-      lanes.enter(due)
-      started++
+      places.enter(due)
+      moved++
       yield* FiberSet.run(running, sent(due, claimed))
     }
-    return started
+    return moved
   })
 
   // Wait for attempts in progress, so that they need not be repeated.
@@ -227,10 +223,10 @@ const make = Effect.fnUntraced(function* (options?: Options) {
     Effect.timeoutOption(FiberSet.awaitEmpty(running), options?.stopGrace ?? "5 seconds")
   )
 
-  // A full lane hides what is behind it, so look again at once while there was something to start.
+  // What has no room hides what is behind it, so look again at once while anything was moved.
   yield* start.pipe(
     Effect.uninterruptible,
-    Effect.repeat({ while: (started) => started > 0 }),
+    Effect.repeat({ while: (moved) => moved > 0 }),
     Effect.catchCause((cause) =>
       Cause.hasInterruptsOnly(cause) ? Effect.failCause(cause) : failed(Failures.errorOf(cause))
     ),

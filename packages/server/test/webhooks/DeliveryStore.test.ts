@@ -2,6 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Duration, Effect } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { TestClock } from "effect/testing"
+import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
 import { type Attempt, type Claimed, DeliveryStore, type Next } from "../../src/webhooks/DeliveryStore.ts"
 import { overlap } from "../Overlap.ts"
 import { databases } from "../TestDatabases.ts"
@@ -112,6 +113,26 @@ describe.each(databases)("deliveries on $name", ({ layer }) => {
       expect(yield* due({ hosts: [[id, "one.example"]] })).toEqual(["two.example"])
       expect(yield* due({ hosts: [["another", "one.example"]] })).toHaveLength(3)
       expect(yield* due({ workspaces: [id] })).toEqual([])
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.live("what is due to a receiver can be postponed together, and nothing else", () =>
+    Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const { id: workspaceId, organizationId } = yield* workspace
+      const other = yield* (yield* WorkspaceStore).create(organizationId, { name: "Other", slug: "other" })
+      yield* write("https://slow.example/", "one")
+      yield* write("https://slow.example/", "two")
+      yield* write("https://slow.example/", "claimed")
+      yield* write("https://fast.example/", "fast")
+      yield* write("https://slow.example/", "other", { workspaceId: other.id })
+      yield* store.claim("evt_claimed")
+      expect(yield* store.postpone({ workspaceId, host: "slow.example" }, Duration.minutes(1))).toBe(2)
+      expect(yield* store.postpone({ workspaceId, host: "slow.example" }, Duration.minutes(1))).toBe(0)
+      const due = yield* store.due(10, { workspaces: [], hosts: [] })
+      expect(due.map(({ id }) => id).toSorted()).toEqual(["evt_fast", "evt_other"])
+      const { attempts, nextAttemptAt, tries } = yield* read("one")
+      expect([attempts, tries, (nextAttemptAt ?? 0) > 0]).toEqual([[], 0, true])
     }).pipe(Effect.provide(layer))
   )
 })

@@ -1,11 +1,15 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Duration, Effect, Layer, Redacted, Schedule } from "effect"
+import { HttpClient, HttpClientResponse } from "effect/http"
+import { TestClock } from "effect/testing"
 import { Webhook as StandardWebhook } from "standardwebhooks"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
+import { OutboundHttp } from "../../src/http/OutboundHttp.ts"
 import { DeliveryStore } from "../../src/webhooks/DeliveryStore.ts"
-import { errorOf, nextOf, retryDelays } from "../../src/webhooks/DeliveryWorker.ts"
+import { errorOf, layerRunning, nextOf, retryDelays } from "../../src/webhooks/DeliveryWorker.ts"
 import { WebhookSecrets } from "../../src/webhooks/WebhookSecrets.ts"
 import { databases } from "../TestDatabases.ts"
+import * as TestStorage from "../TestStorage.ts"
 import { attempted, hurry, read, until, worker, workspace, write } from "./TestDelivery.ts"
 import * as TestReceiver from "./TestReceiver.ts"
 
@@ -50,6 +54,52 @@ describe("what follows an attempt", () => {
     expect(errorOf({ ...outcome, status: 503 })).toBe("The receiver answered with status 503.")
   })
 })
+
+/** Real encryption takes real time, which the TestClock does not wait for. */
+const oneSecret = Layer.succeed(
+  WebhookSecrets,
+  WebhookSecrets.of({
+    signers: () => Effect.succeed([Redacted.make("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLawM")]),
+    rotate: () => Effect.die("not used"),
+    rewrap: Effect.succeed(0)
+  })
+)
+
+it.effect("a receiver that times out gets one webhook after each pause, and all of them once it answers", () =>
+  Effect.gen(function* () {
+    let calls = 0
+    let answers = false
+    const client = HttpClient.make((request) =>
+      Effect.suspend(() => {
+        calls++
+        return answers ? Effect.succeed(HttpClientResponse.fromWeb(request, new Response())) : Effect.never
+      })
+    )
+    const seconds = (count: number) =>
+      Effect.forEach(
+        Array.from({ length: count }),
+        () => Effect.andThen(TestClock.adjust("1 second"), Effect.replicateEffect(Effect.yieldNow, 100)),
+        { discard: true }
+      )
+    for (let n = 0; n < 20; n++) yield* write("https://slow.example/", `n${n}`)
+    yield* Layer.build(layerRunning().pipe(Layer.provide([Layer.succeed(OutboundHttp, client), oneSecret])))
+    yield* seconds(14)
+    expect(calls).toBe(4)
+    // They time out after 15 seconds, and the receiver pauses for 5.
+    yield* seconds(5)
+    expect(calls).toBe(4)
+    yield* seconds(5)
+    expect(calls).toBe(5)
+    // Now for 10, from the 36th second at the latest.
+    yield* seconds(19)
+    expect(calls).toBe(5)
+    answers = true
+    yield* seconds(15)
+    const statuses = yield* Effect.forEach(Array.from({ length: 20 }), (_, n) => read(`n${n}`))
+    // Those that have failed wait for their next attempt.
+    expect(statuses.filter(({ status }) => status === "delivered").length).toBeGreaterThanOrEqual(15)
+  }).pipe(Effect.scoped, Effect.provide(TestStorage.layer))
+)
 
 describe.each(databases)("a webhook on $name", ({ layer }) => {
   it.live("is accepted by a receiver of Standard Webhooks, also while the secret is being replaced", () =>
@@ -194,6 +244,30 @@ describe.each(databases)("a webhook on $name", ({ layer }) => {
     }).pipe(
       Effect.scoped,
       Effect.provide(worker({ concurrency: 4, perWorkspace: 3, perHost: 2, stopGrace: "10 millis" })),
+      Effect.provide(layer)
+    )
+  )
+
+  it.live("of one workspace is sent at once while the receivers of others hold all places", () =>
+    Effect.gen(function* () {
+      const slow = yield* TestReceiver.make(TestReceiver.hang)
+      const { received, url } = yield* TestReceiver.make(TestReceiver.status(200))
+      const { organizationId } = yield* workspace
+      const store = yield* WorkspaceStore
+      for (const name of ["one", "two"]) {
+        const { id } = yield* store.create(organizationId, { name, slug: name })
+        for (let n = 0; n < 20; n++) yield* write(slow.url, `${name}${n}`, { workspaceId: id })
+      }
+      yield* Effect.sync(() => slow.received.length).pipe(
+        Effect.repeat({ until: (count) => count >= 4, schedule: Schedule.spaced("10 millis") })
+      )
+      yield* write(url, "fast")
+      yield* until("fast", ({ status }) => status === "delivered")
+      expect(received).toHaveLength(1)
+      expect(slow.received).toHaveLength(4)
+    }).pipe(
+      Effect.scoped,
+      Effect.provide(worker({ concurrency: 4, perWorkspace: 2, perHost: 2, stopGrace: "10 millis" })),
       Effect.provide(layer)
     )
   )

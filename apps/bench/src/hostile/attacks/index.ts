@@ -32,6 +32,7 @@ import { polls } from "./polls.ts"
 import { shutdown } from "./shutdown.ts"
 import { shares } from "./shares.ts"
 import { storage } from "./storage.ts"
+import { webhooks } from "./webhooks.ts"
 import { wire } from "./wire.ts"
 
 export type { Attack }
@@ -49,7 +50,8 @@ export const attacks: ReadonlyArray<Attack> = [
   ...wire,
   ...polls,
   ...events,
-  ...shutdown
+  ...shutdown,
+  ...webhooks
 ]
 
 /** The bounds of every attack. */

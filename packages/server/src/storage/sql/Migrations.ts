@@ -37,6 +37,7 @@ import * as videoCandidates from "./migrations/VideoCandidates.ts"
 import * as videoHandles from "./migrations/VideoHandles.ts"
 import * as videoJobs from "./migrations/VideoJobs.ts"
 import * as videoLists from "./migrations/VideoLists.ts"
+import * as webhookReceivers from "./migrations/WebhookReceivers.ts"
 import * as webhooks from "./migrations/Webhooks.ts"
 import * as workspaceIndex from "./migrations/WorkspaceIndex.ts"
 import * as workspaces from "./migrations/Workspaces.ts"
@@ -71,7 +72,8 @@ export const migrations = {
   "0025_credit_totals": creditTotals.migration,
   "0026_workspaces": workspaces.migration,
   "0027_video_lists": videoLists.migration,
-  "0028_ephemeral_requests": ephemeralRequests.migration
+  "0028_ephemeral_requests": ephemeralRequests.migration,
+  "0029_webhook_receivers": webhookReceivers.migration
 }
 
 /** Every table that the migrations create. */
