@@ -9,6 +9,7 @@ import type { Model } from "@model-gateway/providers/Model"
 import type { Offer } from "@model-gateway/providers/Offer"
 import * as AnthropicFiles from "@model-gateway/providers/AnthropicFiles"
 import * as OpenAiFiles from "@model-gateway/providers/OpenAiFiles"
+import { make as makeResponseMemory, ResponseMemory } from "@model-gateway/providers/ResponseMemory"
 import * as UpstreamHttp from "@model-gateway/providers/UpstreamHttp"
 import * as NodeGateway from "@model-gateway/node/NodeGateway"
 import * as Sandbox from "@model-gateway/sandbox/Sandbox"
@@ -20,6 +21,9 @@ import * as ModelOffers from "./ModelOffers.ts"
 import { Offered, type Upstream } from "./Offered.ts"
 import type { Settings } from "./Settings.ts"
 import * as Upstreams from "./Upstreams.ts"
+
+/** The settings of the executable that offers depend on. */
+type OfferSettings = Pick<Settings, "anthropicBaseUrl" | "responseMemory" | "upstreams">
 
 /** The longest wait of an upstream: no shorter than that of any of its models. */
 const longestOf = ({ timeLimit }: Upstream, models: ReadonlyArray<Model>): Duration.Duration =>
@@ -34,7 +38,7 @@ const withTimeLimit =
   (offer: Offer): Offer =>
     timeLimit === undefined || offer.timeLimit !== undefined ? offer : { ...offer, timeLimit }
 
-const make = Effect.fnUntraced(function* (loaded: Loaded, settings: Pick<Settings, "anthropicBaseUrl" | "upstreams">) {
+const make = Effect.fnUntraced(function* (loaded: Loaded, settings: OfferSettings) {
   const upstreams = yield* Upstreams.all(loaded, settings.upstreams)
   const fileProviders = {
     provider_a: yield* OpenAiFiles.make({
@@ -103,10 +107,10 @@ const httpClient = Layer.orDie(NodeGateway.layerHttpClient({ connections: 1024, 
  * The offers that the settings give. They share connections, which the layer keeps open. Offers
  * without a credential of the gateway are for callers with a provider key of their own.
  */
-export const layer = (
-  loaded: Loaded,
-  settings: Pick<Settings, "anthropicBaseUrl" | "upstreams">
-): Layer.Layer<Offered, Failure> =>
+export const layer = (loaded: Loaded, settings: OfferSettings): Layer.Layer<Offered, Failure> =>
   Layer.effect(Offered, Effect.map(make(loaded, settings), Offered.of)).pipe(
-    Layer.provide([httpClient, NodeServices.layer, SecureRandom.layerWebCrypto])
+    Layer.provide([httpClient, NodeServices.layer, SecureRandom.layerWebCrypto, responseMemory(settings)])
   )
+
+const responseMemory = ({ responseMemory: bytes }: OfferSettings): Layer.Layer<never> =>
+  bytes === undefined ? Layer.empty : Layer.succeed(ResponseMemory, makeResponseMemory(bytes))

@@ -110,6 +110,12 @@ export const declarations = {
     default: 10,
     description: "Credits of the workspace that the first run creates. 1 credit is 1 USD"
   }),
+  responseMemory: Setting.size("response-memory", {
+    default: undefined,
+    description:
+      "Memory for the answers of all providers in flight. A JSON answer counts four times its size, and one provider gets at most a quarter. " +
+      "Answers beyond it wait within the time limit of their request. Without it, a quarter of the memory available to the process"
+  }),
   shutdownTimeout: Setting.duration("shutdown-timeout", {
     minimum: Duration.zero,
     // Timers cannot wait for more than 24 days.

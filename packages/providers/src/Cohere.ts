@@ -168,7 +168,8 @@ const rerank = (
                 HttpClientRequest.bodyJsonUnsafe(toBody(model, request, part))
               ),
               credential,
-              model: model.upstreamId
+              model: model.upstreamId,
+              bounds: Ranking.boundsOf(part.documents.length)
             },
             Response
           )

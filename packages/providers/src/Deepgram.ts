@@ -14,6 +14,7 @@ import { type Adapter, InvalidModel, type Upstream } from "./Adapter.ts"
 import * as Catalogue from "./Catalogue.ts"
 import { mediaTypes } from "./internal/audioType.ts"
 import { decode as decodeParameters } from "./internal/parameters.ts"
+import * as TranscriptBounds from "./internal/transcriptBounds.ts"
 import type { TranscriptionModel } from "./Model.ts"
 import * as Offer from "./Offer.ts"
 import type { Credential, TranscriptionOffer } from "./Offer.ts"
@@ -271,7 +272,8 @@ const transcription = Effect.fnUntraced(function* (
             HttpClientRequest.setBody(HttpBody.stream(source.stream, mediaTypes[format], size))
           ),
           credential,
-          model: model.upstreamId
+          model: model.upstreamId,
+          bounds: TranscriptBounds.of(request.audio.durationSeconds)
         },
         Response
       )
@@ -301,14 +303,11 @@ export const adapter: Adapter = {
   offers: ({ baseUrl, timeLimit, ...upstream }, models) =>
     Effect.gen(function* () {
       const authentication = { header: "authorization", scheme: "Token" }
-      // The times of every word of hours of speech are long.
-      const maxResponseBytes = 64 * 1024 * 1024
       const http = yield* UpstreamHttp.make({
         baseUrl,
         credential: upstream.credential,
         timeLimit,
-        authentication,
-        maxResponseBytes
+        authentication
       })
       return yield* Effect.forEach(models, (model) =>
         model.kind === "transcription" && model.pricing.unit === "second"

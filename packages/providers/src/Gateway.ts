@@ -20,6 +20,7 @@ import * as Catalogue from "./Catalogue.ts"
 import * as GatewayClient from "./internal/gatewayClient.ts"
 import { listModels } from "./internal/gatewayModels.ts"
 import * as Parameters from "./internal/parameters.ts"
+import * as TranscriptBounds from "./internal/transcriptBounds.ts"
 import * as MicroCredits from "./MicroCredits.ts"
 import type { Model, RerankModel, TranscriptionModel, VideoModel } from "./Model.ts"
 import * as Offer from "./Offer.ts"
@@ -193,7 +194,7 @@ const rerank = (
         ...(top_n === undefined ? {} : { top_n }),
         ...preferences
       }),
-      { credential, model: model.upstreamId }
+      { credential, model: model.upstreamId, bounds: Ranking.boundsOf(documents.length) }
     )
     const flaw = Ranking.flawOf(results, documents.length)
     if (flaw !== undefined) return yield* badResponse(flaw)
@@ -238,7 +239,7 @@ const transcription = (
         ...(temperature === undefined ? {} : { temperature }),
         ...preferences
       }),
-      { credential, model: model.upstreamId }
+      { credential, model: model.upstreamId, bounds: TranscriptBounds.of(audio.durationSeconds) }
     )
     const { duration = audio.durationSeconds, segments = [], text, usage, words } = response
     const seconds = usage?.seconds ?? audio.durationSeconds

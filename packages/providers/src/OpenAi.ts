@@ -18,6 +18,7 @@ import { mediaTypes } from "./internal/audioType.ts"
 import * as FormBody from "./internal/formBody.ts"
 import * as OpenAiTranscript from "./internal/openAiTranscript.ts"
 import { decode as decodeParameters } from "./internal/parameters.ts"
+import * as TranscriptBounds from "./internal/transcriptBounds.ts"
 import type * as MicroCredits from "./MicroCredits.ts"
 import type { TranscriptionModel } from "./Model.ts"
 import * as Offer from "./Offer.ts"
@@ -256,7 +257,8 @@ const transcription = Effect.fnUntraced(function* (
         {
           request: HttpClientRequest.post(path).pipe(HttpClientRequest.acceptJson, HttpClientRequest.setBody(body)),
           credential,
-          model: model.upstreamId
+          model: model.upstreamId,
+          bounds: TranscriptBounds.of(request.audio.durationSeconds)
         },
         Response
       )
@@ -275,13 +277,10 @@ export const offers =
   (upstream, models): Effect.Effect<Offers, InvalidModel, HttpClient.HttpClient | SecureRandom.SecureRandom> =>
     Effect.gen(function* () {
       const { baseUrl, credential, timeLimit } = upstream
-      // A transcript of hours with the times of its words is long.
-      const maxResponseBytes = 32 * 1024 * 1024
       const http = yield* UpstreamHttp.make({
         baseUrl,
         credential,
         timeLimit,
-        maxResponseBytes,
         reasonOf: dialect.reasonOf
       })
       const random = yield* SecureRandom.SecureRandom

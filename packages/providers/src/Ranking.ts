@@ -13,6 +13,7 @@ import type { Credential, RerankOffer } from "./Offer.ts"
 import { type Charge, cost, maxCount, type PerSearchUnit, type PerToken, searchUnits, tokenCost } from "./Pricing.ts"
 import { BadResponse, InputTooLarge, invalidRequest, ProviderError } from "./ProviderError.ts"
 import { type RerankRequest, type RerankResult, unsupported } from "./Rerank.ts"
+import type { Bounds } from "./UpstreamHttp.ts"
 
 // Limits
 
@@ -124,6 +125,17 @@ export const split = (
 }
 
 // Answers
+
+/**
+ * What the answer of a call about so many documents may hold: a result for each, which may repeat
+ * its document.
+ *
+ * @since 0.1.0
+ */
+export const boundsOf = (documents: number): Partial<Bounds> => ({
+  entries: Math.max(100, documents),
+  values: 1000 + 20 * documents
+})
 
 /**
  * An index and a score, as upstreams return them.
@@ -376,7 +388,8 @@ export interface OfferOptions {
  *     call: ({ query }, { documents }, credential) => {
  *       const body = { model: model.upstreamId, query, documents }
  *       const request = HttpClientRequest.post("rerank").pipe(HttpClientRequest.bodyJsonUnsafe(body))
- *       return http.json({ request, credential, model: model.upstreamId }, Response)
+ *       const bounds = Ranking.boundsOf(documents.length)
+ *       return http.json({ request, credential, model: model.upstreamId, bounds }, Response)
  *     }
  *   })
  * })

@@ -11,11 +11,13 @@ import { Clock, Context, Duration, Effect, Option, Redacted, Schema, Stream } fr
 import type { SchemaIssue } from "effect"
 import { FetchHttpClient, Headers, HttpClient, HttpClientRequest } from "effect/http"
 import type { HttpClientResponse } from "effect/http"
+import { type Bounds, defaults, discard, readText } from "./internal/boundedBody.ts"
 import { readErrorBody } from "./internal/errorBody.ts"
 import { type Failure, longer, reasonOf, retryAfterOf, withSafeMessage } from "./internal/failure.ts"
 import { fromClientError } from "./internal/transportFailure.ts"
 import type { Credential } from "./Offer.ts"
 import { BadResponse, ProviderError, type Reason, Timeout, Unauthorized } from "./ProviderError.ts"
+import { ResponseMemory } from "./ResponseMemory.ts"
 import * as SafeMessage from "./SafeMessage.ts"
 
 export { type Failure, reasonOf } from "./internal/failure.ts"
@@ -86,8 +88,6 @@ export interface Options {
    * shorter limits of its own. Default: {@link defaultTimeLimit}.
    */
   readonly timeLimit?: Duration.Input | undefined
-  /** The maximum size of a JSON response in bytes. Default: 4 MiB. */
-  readonly maxResponseBytes?: number
   /**
    * The reason for a failure that this upstream reports in its own way. `undefined` stands for
    * {@link reasonOf}.
@@ -119,6 +119,21 @@ export interface Call {
   readonly model: string
   /** The longest wait for a JSON response to this call. Default: that of the upstream. */
   readonly timeLimit?: Duration.Input
+  /**
+   * What the JSON response may hold at most: no more than this call can need. More is a
+   * `BadResponse`, found before it is parsed. Default: 4 MiB, 64 levels of nesting, 1,000 entries of
+   * a list or an object, 20,000 values.
+   */
+  readonly bounds?: Partial<Bounds>
+}
+
+export type {
+  /**
+   * What a response may hold at most.
+   *
+   * @since 0.1.0
+   */
+  Bounds
 }
 
 /**
@@ -211,7 +226,7 @@ const parse = (text: string, response: HttpClientResponse.HttpClientResponse): E
     }
   })
 
-/** The first bytes of a body as text, and whether they are all. */
+/** The first bytes of a body as text. */
 const read = (response: HttpClientResponse.HttpClientResponse, most: number) =>
   Effect.suspend(() => {
     const decoder = new TextDecoder()
@@ -224,27 +239,9 @@ const read = (response: HttpClientResponse.HttpClientResponse, most: number) =>
           text += decoder.decode(chunk, { stream: true })
         })
       ),
-      Effect.map(() => ({ text: text + decoder.decode(), isComplete: size <= most }))
+      Effect.map(() => text + decoder.decode())
     )
   })
-
-/**
- * Closes the connection of a response whose body is not needed: ending a read closes it.
- */
-const discard = (response: HttpClientResponse.HttpClientResponse): Effect.Effect<void> =>
-  read(response, 0).pipe(Effect.timeoutOption(0), Effect.ignore)
-
-/**
- * {@link read}, without a stream if the response states a length that is allowed. Most do, and a
- * stream takes longer than the rest of the call.
- */
-const readAll = (response: HttpClientResponse.HttpClientResponse, most: number) => {
-  const { "content-encoding": encoding, "content-length": length } = response.headers
-  if (length === undefined || encoding !== undefined) return read(response, most)
-  return Number(length) <= most
-    ? Effect.map(response.text, (text) => ({ text, isComplete: true }))
-    : Effect.as(discard(response), { text: "", isComplete: false })
-}
 
 /**
  * Makes the calls of one upstream over the `HttpClient` of the context.
@@ -273,8 +270,8 @@ export const make = Effect.fnUntraced(function* (
 ): Effect.fn.Return<UpstreamHttp, never, HttpClient.HttpClient> {
   const { header, scheme } = options.authentication ?? bearer
   const timeLimit = options.timeLimit ?? defaultTimeLimit
-  const most = options.maxResponseBytes ?? 4 * 1024 * 1024
   const client = yield* HttpClient.HttpClient
+  const memory = yield* ResponseMemory
   const requestInit = Option.getOrElse(yield* Effect.serviceOption(FetchHttpClient.RequestInit), () => ({}))
   const settings = Context.make(FetchHttpClient.RequestInit, { ...requestInit, redirect: "manual" }).pipe(
     Context.add(Headers.CurrentRedactedNames, [...(yield* Headers.CurrentRedactedNames), header]),
@@ -306,9 +303,9 @@ export const make = Effect.fnUntraced(function* (
       if (status < 400) return yield* Effect.as(discard(response), badResponse(`status ${status}`, status))
       const body = yield* read(response, maxErrorBytes).pipe(
         Effect.timeoutOption(errorBodyTime),
-        Effect.orElseSucceed(() => Option.none<{ readonly text: string }>())
+        Effect.orElseSucceed(() => Option.none<string>())
       )
-      const { codes, message, retryAfter } = readErrorBody(Option.isNone(body) ? "" : body.value.text)
+      const { codes, message, retryAfter } = readErrorBody(Option.getOrElse(body, () => ""))
       const secrets = [secret, options.credential?.secret]
       const said = SafeMessage.withoutSecrets(oneLine((message ?? "").slice(0, SafeMessage.maxReadLength)), secrets)
       const failure: Failure = {
@@ -336,23 +333,29 @@ export const make = Effect.fnUntraced(function* (
   const jsonWithHeaders: UpstreamHttp["jsonWithHeaders"] = (call, schema) =>
     Effect.suspend(() => {
       let status: number | undefined
-      return Effect.gen(function* () {
-        const response = yield* send(call)
-        status = response.status
-        const body = yield* Effect.mapError(readAll(response, most), fromClientError)
-        if (!body.isComplete) return yield* badResponse(`more than ${most} bytes`)
-        const decoded = yield* Effect.mapError(
-          Schema.decodeUnknownEffect(schema)(yield* parse(body.text, response)),
-          (error) => badResponse(`JSON of another form at ${where(error)}`)
+      return memory
+        .withLease(
+          base?.origin ?? options.baseUrl,
+          Effect.fnUntraced(function* (lease) {
+            const response = yield* send(call)
+            status = response.status
+            const text = yield* Effect.mapError(readText(response, { ...defaults, ...call.bounds }, lease), (error) =>
+              error._tag === "OutOfBounds" ? badResponse(error.message) : fromClientError(error)
+            )
+            const body = yield* Effect.mapError(
+              Schema.decodeUnknownEffect(schema)(yield* parse(text, response)),
+              (error) => badResponse(`JSON of another form at ${where(error)}`)
+            )
+            return { body, headers: response.headers }
+          })
         )
-        return { body: decoded, headers: response.headers }
-      }).pipe(
-        Effect.timeoutOrElse({
-          duration: call.timeLimit ?? timeLimit,
-          orElse: () => Effect.fail(failWith(new Timeout()))
-        }),
-        Effect.mapError((error) => (error.status === undefined ? failWith(error.reason, status) : error))
-      )
+        .pipe(
+          Effect.timeoutOrElse({
+            duration: call.timeLimit ?? timeLimit,
+            orElse: () => Effect.fail(failWith(new Timeout()))
+          }),
+          Effect.mapError((error) => (error.status === undefined ? failWith(error.reason, status) : error))
+        )
     })
 
   /** A response, the bytes of which each have to come within the time limit. */

@@ -113,7 +113,7 @@ describe("Gateway", () => {
         [{ body: ranking({ results: [result(2)] }) }, "BadResponse: an index of no document"],
         [{ body: ranking({ results: [result(1), result(1)] }) }, "BadResponse: a document ranked twice"],
         [{ body: ranking({ usage: { cost: -1 } }) }, "BadResponse: a cost that cannot be"],
-        [{ fault: "endless" }, "BadResponse: status 200 with a body that is not JSON"],
+        [{ fault: "endless" }, "BadResponse: more than 4194474 bytes"],
         [{ fault: "cutBody" }, "Timeout: the provider did not answer in time"],
         [{ fault: "cut" }, "Timeout: the provider did not answer in time"],
         [{ fault: "notHttp" }, "BadResponse: not HTTP"]

@@ -119,18 +119,42 @@ for (const [name, client] of clients) {
     it.live("stops reading a body that is too large", () =>
       Effect.gen(function* () {
         const { next, state, url } = yield* double
-        const upstream = yield* UpstreamHttp.make({ baseUrl: url, maxResponseBytes: 1024 * 1024 })
+        const upstream = yield* UpstreamHttp.make({ baseUrl: url })
+        const bounded = { ...call, bounds: { bytes: 1024 * 1024 } }
         next({ fault: "endless" })
-        const reason = yield* reasonOf(upstream.json(call, Answer))
+        const reason = yield* reasonOf(upstream.json(bounded, Answer))
         assert.strictEqual(flawOf(reason), "more than 1048576 bytes")
         yield* until(() => state.requests[0]?.isClosed() === true)
         assert.isBelow(state.bytesSent, 64 * 1024 * 1024)
 
         const declared = { body: JSON.stringify({ ...answer, padding: "x".repeat(1024 * 1024) }) }
         next(declared)
-        assert.strictEqual((yield* reasonOf(upstream.json(call, Answer)))._tag, "BadResponse")
+        assert.strictEqual((yield* reasonOf(upstream.json(bounded, Answer)))._tag, "BadResponse")
         next({ status: 429, body: { message: "x".repeat(1024 * 1024) } })
-        assert.strictEqual((yield* reasonOf(upstream.json(call, Answer)))._tag, "RateLimited")
+        assert.strictEqual((yield* reasonOf(upstream.json(bounded, Answer)))._tag, "RateLimited")
+      }).pipe(Effect.provide(client))
+    )
+
+    it.live("refuses a body that holds more than the call can need before it parses it", () =>
+      Effect.gen(function* () {
+        const { next, url } = yield* double
+        const upstream = yield* UpstreamHttp.make({ baseUrl: url })
+        const bounded = { ...call, bounds: { entries: 10, values: 5000, depth: 8 } }
+        const list = (items: number, item = "1") => `[${Array<string>(items).fill(item).join(",")}]`
+        const bodies: ReadonlyArray<readonly [body: string, flaw: string]> = [
+          [`{"text":"","more":${"[".repeat(3000)}${"]".repeat(3000)}}`, "Expected at most 8 levels of nesting"],
+          [`{"text":"","more":${list(30_000)}}`, "Expected at most 10 items"],
+          [`{"text":"","more":${list(10, list(10, list(10, list(10))))}}`, "Expected a body of at most 5000 values"]
+        ]
+        for (const [body, flaw] of bodies) {
+          for (const headers of [{}, { "transfer-encoding": "chunked" }]) {
+            next({ body, headers })
+            assert.strictEqual(flawOf(yield* reasonOf(upstream.json(bounded, Answer))), flaw)
+          }
+        }
+        // A long text is one value.
+        next({ body: { ...answer, padding: "[".repeat(1_000_000) } })
+        assert.deepStrictEqual(yield* upstream.json(bounded, Answer), answer)
       }).pipe(Effect.provide(client))
     )
 

@@ -15,6 +15,8 @@ import type { Upstream } from "../Adapter.ts"
 import type { Credential } from "../Offer.ts"
 import { BadResponse, ProviderError, type Reason, Timeout, Unauthorized, Unavailable } from "../ProviderError.ts"
 import * as SafeMessage from "../SafeMessage.ts"
+import { type Lease, ResponseMemory } from "../ResponseMemory.ts"
+import { type Bounds, defaults, readText } from "./boundedBody.ts"
 import { reasonOf, withSafeMessage } from "./failure.ts"
 import { reasonOfTransport } from "./transportFailure.ts"
 
@@ -26,6 +28,11 @@ export interface Call {
   readonly credential: Credential
   /** The upstream's id of the model, for errors. */
   readonly model: string
+  /**
+   * What a response may hold at most, besides a copy of what the request holds. Default: as for
+   * other upstreams.
+   */
+  readonly bounds?: Partial<Bounds>
 }
 
 /** The client of one upstream. */
@@ -42,39 +49,55 @@ export interface GatewayClient {
   ) => Stream.Stream<Uint8Array, ProviderError>
 }
 
-const CurrentCredential = Context.Reference<Redacted.Redacted<string> | undefined>(
-  "@model-gateway/providers/internal/gatewayClient/CurrentCredential",
+/** The call that is under way. */
+interface CallState {
+  readonly secret: Redacted.Redacted<string> | undefined
+  readonly bounds: Bounds
+  readonly lease: Lease
+  /** Why its response was not read, if it was not. */
+  flaw: string | undefined
+}
+
+const CurrentCall = Context.Reference<CallState | undefined>(
+  "@model-gateway/providers/internal/gatewayClient/CurrentCall",
   { defaultValue: constUndefined }
 )
 
-const credential = Effect.flatMap(CurrentCredential, (secret) =>
-  secret === undefined ? Effect.fail(new Error("there is none")) : Effect.succeed(secret)
+const credential = Effect.flatMap(CurrentCall, (call) =>
+  call?.secret === undefined ? Effect.fail(new Error("there is none")) : Effect.succeed(call.secret)
 )
 
-/** What a response may have besides the documents of the request, which a ranking repeats. */
-const spareBytes = 16 * 1024 * 1024
+/** For responses that are too short to need one. */
+const noLease: Lease = { hold: () => Effect.void, turn: Effect.void }
 
-/** A response whose body is longer than allowed has none instead, so it is an invalid response. */
-const withinLimit = Effect.fnUntraced(function* (response: HttpClientResponse.HttpClientResponse) {
-  const { body } = response.request
-  const limit = spareBytes + 2 * ("contentLength" in body ? (body.contentLength ?? 0) : 0)
-  const declared = Number(response.headers["content-length"] ?? Number.NaN)
-  if (declared <= limit) return response
-  const decoder = new TextDecoder()
-  let size = 0
-  let text = ""
-  yield* response.stream.pipe(
-    Stream.takeUntil((chunk) => (size += chunk.length) > limit),
-    Stream.runForEach((chunk) =>
-      Effect.sync(() => {
-        text += decoder.decode(chunk, { stream: true })
-      })
-    )
+const errorBounds: Bounds = { ...defaults, bytes: 65_536 }
+
+/** A copy of the request, as a ranking repeats its documents, with escapes. */
+const copyOf = ({ body }: HttpClientRequest.HttpClientRequest): number =>
+  2 * ("contentLength" in body ? (body.contentLength ?? 0) : 0)
+
+/** A response with these statuses has no body. `Response` takes no status above 599. */
+const hasNoBody = new Set([204, 205, 304])
+
+const withText = ({ headers, request, status }: HttpClientResponse.HttpClientResponse, text: string) =>
+  HttpClientResponse.fromWeb(
+    request,
+    new Response(hasNoBody.has(status) ? null : text, { status: Math.min(status, 599), headers })
   )
-  return HttpClientResponse.fromWeb(
-    response.request,
-    new Response(size > limit ? "" : text + decoder.decode(), { status: response.status, headers: response.headers })
+
+/** A response whose body is out of bounds has none instead, so it is an invalid response. */
+const withinBounds = Effect.fnUntraced(function* (response: HttpClientResponse.HttpClientResponse) {
+  const call = yield* CurrentCall
+  const isSuccess = response.status < 300 && call !== undefined
+  const { bounds, lease } = isSuccess ? call : { bounds: errorBounds, lease: noLease }
+  const bytes = bounds.bytes + copyOf(response.request)
+  const text = yield* Effect.catchTag(readText(response, { ...bounds, bytes }, lease), "OutOfBounds", ({ message }) =>
+    Effect.sync(() => {
+      if (isSuccess) call.flaw = message
+      return ""
+    })
   )
+  return withText(response, text)
 })
 
 /** Statuses that may have a meaning without an error envelope, such as those of a proxy. */
@@ -150,7 +173,7 @@ export const make = Effect.fnUntraced(function* ({
         Effect.flatMap(RetryPolicy.CurrentAttempt, (attempt) =>
           attempt?.operation === "videoContent" && response.status < 300
             ? Effect.succeed(response)
-            : withinLimit(response)
+            : withinBounds(response)
         )
       )
     )
@@ -171,16 +194,38 @@ export const make = Effect.fnUntraced(function* ({
   )
   const continuing = RetryPolicy.make({ deadline: timeLimit })
   const failWith = ({ credential, model }: Call) => toProviderError(model, [credential.secret, ownCredential?.secret])
-  const settingsFor = ({ credential }: Call) => Context.add(settings, CurrentCredential, credential.secret)
+  const memory = yield* ResponseMemory
+  const stateOf = ({ bounds, credential: { secret } }: Call, lease: Lease): CallState => ({
+    secret,
+    bounds: { ...defaults, ...bounds },
+    lease,
+    flaw: undefined
+  })
 
   return {
     gateway: fromClient(sender),
     send: sender.call,
-    call: (effect, call) => effect.pipe(Effect.provideContext(settingsFor(call)), Effect.mapError(failWith(call))),
+    call: (effect, call) =>
+      memory.withLease(URL.parse(baseUrl)?.origin ?? baseUrl, (lease) => {
+        const state = stateOf(call, lease)
+        return effect.pipe(
+          Effect.provideContext(Context.add(settings, CurrentCall, state)),
+          Effect.mapError((error) => {
+            const failure = failWith(call)(error)
+            if (state.flaw === undefined) return failure
+            const reason = new BadResponse({ description: state.flaw })
+            return new ProviderError(failure.status === undefined ? { reason } : { reason, status: failure.status })
+          })
+        )
+      }),
     bytes: (stream, call) =>
       stream.pipe(
         // A video exists only here. The rest of it is requested again, instead of all of it.
-        Stream.provideContext(Context.add(settingsFor(call), RetryPolicy.RetryPolicy, continuing)),
+        Stream.provideContext(
+          Context.add(settings, CurrentCall, stateOf(call, noLease)).pipe(
+            Context.add(RetryPolicy.RetryPolicy, continuing)
+          )
+        ),
         Stream.mapError(failWith(call)),
         Stream.timeoutOrElse({
           duration: timeLimit,

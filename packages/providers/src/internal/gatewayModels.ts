@@ -17,6 +17,9 @@ import type { Model, RerankModel, VideoModel } from "../Model.ts"
 import { ProviderError, Timeout } from "../ProviderError.ts"
 import type { GatewayClient } from "./gatewayClient.ts"
 
+/** A gateway may list thousands of models. */
+const listBounds = { bytes: 32 * 1024 * 1024, entries: 10_000, values: 500_000 }
+
 /** How long the start waits for each list. */
 const listTime = Duration.seconds(10)
 
@@ -201,7 +204,7 @@ export const listModels = Effect.fnUntraced(function* (client: GatewayClient, up
     query: { readonly output_modalities?: string } = {}
   ) => {
     const decode = Schema.decodeUnknownOption(item)
-    return client.call(client.send(operation, { query }), { credential, model: "" }).pipe(
+    return client.call(client.send(operation, { query }), { credential, model: "", bounds: listBounds }).pipe(
       Effect.timeoutOrElse({
         duration: listTime,
         orElse: () => Effect.fail(new ProviderError({ reason: new Timeout() }))

@@ -49,8 +49,9 @@ export const rerankOffers = <A>({
           call: (request, part, credential) => {
             const body = HttpClientRequest.bodyJsonUnsafe(toBody(model, request, part))
             const post = HttpClientRequest.acceptJson(body(HttpClientRequest.post("rerank")))
+            const bounds = Ranking.boundsOf(part.documents.length)
             return Effect.map(
-              http.jsonWithHeaders({ request: post, credential, model: model.upstreamId }, response),
+              http.jsonWithHeaders({ request: post, credential, model: model.upstreamId, bounds }, response),
               ({ body, headers }) => toRanked(body, headers)
             )
           }

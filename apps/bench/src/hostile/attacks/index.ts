@@ -32,6 +32,7 @@ import { polls } from "./polls.ts"
 import { shutdown } from "./shutdown.ts"
 import { shares } from "./shares.ts"
 import { storage } from "./storage.ts"
+import { upstreams } from "./upstreams.ts"
 import { webhooks } from "./webhooks.ts"
 import { wire } from "./wire.ts"
 
@@ -51,7 +52,8 @@ export const attacks: ReadonlyArray<Attack> = [
   ...polls,
   ...events,
   ...shutdown,
-  ...webhooks
+  ...webhooks,
+  ...upstreams
 ]
 
 /** The bounds of every attack. */

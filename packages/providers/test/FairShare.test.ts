@@ -1,6 +1,6 @@
 import { expect, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
-import * as FairShare from "../../src/internal/FairShare.ts"
+import * as FairShare from "../src/FairShare.ts"
 
 /** Asks for an amount and notes in `granted` when it is held. */
 const ask = (share: FairShare.FairShare, owner: string, amount: number, granted: Array<string>, name = owner) => {

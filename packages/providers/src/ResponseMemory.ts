@@ -1,0 +1,90 @@
+/**
+ * Limits the memory that the answers of all upstreams in flight use together, and what they take of
+ * the event loop.
+ *
+ * An answer is received when there is memory for it. Until then it stays in its sender's socket,
+ * and its call's time limit goes on. An upstream holds at most a quarter of the memory, so that none
+ * of them shuts out the others. Large answers are parsed one after the other, and other work runs
+ * in between.
+ *
+ * @since 0.1.0
+ */
+import { Context, Effect } from "effect"
+import { totalmem } from "node:os"
+import { constrainedMemory } from "node:process"
+import { getHeapStatistics } from "node:v8"
+import * as FairShare from "./FairShare.ts"
+
+/**
+ * What one call holds. All of it is released when the call ends.
+ *
+ * @since 0.1.0
+ */
+export interface Lease {
+  /** Waits for memory for an answer of so many bytes. Call it once. */
+  readonly hold: (bytes: number) => Effect.Effect<void>
+  /** Waits until no other large answer is being parsed. */
+  readonly turn: Effect.Effect<void>
+}
+
+/**
+ * The memory for answers of upstreams.
+ *
+ * @since 0.1.0
+ */
+export interface ResponseMemory {
+  /** Runs a call of an upstream. */
+  readonly withLease: <A, E, R>(
+    upstream: string,
+    use: (lease: Lease) => Effect.Effect<A, E, R>
+  ) => Effect.Effect<A, E, R>
+}
+
+/** Bytes of memory per byte of JSON: the bytes received, the text, the parsed and decoded values. */
+const costPerByte = 4
+
+/** The memory that this process may use: the limit of its heap, its container or the machine. */
+const processLimit = (): number => {
+  const container = constrainedMemory()
+  return Math.min(getHeapStatistics().heap_size_limit, container > 0 ? container : totalmem(), totalmem())
+}
+
+/**
+ * Makes a memory budget of this many bytes.
+ *
+ * @since 0.1.0
+ */
+export const make = (bytes: number): ResponseMemory => {
+  const memory = FairShare.make({ capacity: bytes, perOwner: Math.floor(bytes / 4) })
+  const turns = FairShare.make({ capacity: 1, perOwner: 1 })
+  return {
+    withLease: (upstream, use) =>
+      Effect.suspend(() => {
+        const tickets: Array<FairShare.Ticket> = []
+        const enter = (share: FairShare.FairShare, amount: number): Effect.Effect<void> =>
+          Effect.suspend(() => {
+            const ticket = share.enter(upstream, amount)
+            tickets.push(ticket)
+            return ticket.granted
+          })
+        const lease: Lease = {
+          hold: (bytes) => enter(memory, bytes * costPerByte),
+          // Whoever waits resumes at once when the turn is free, so other work has to run first.
+          turn: Effect.andThen(enter(turns, 1), Effect.yieldNow)
+        }
+        const leave = Effect.sync(() => {
+          for (const ticket of tickets) ticket.leave()
+        })
+        return Effect.ensuring(use(lease), leave)
+      })
+  }
+}
+
+/**
+ * The memory for answers. Default: a quarter of what the process may use, shared by all adapters.
+ *
+ * @since 0.1.0
+ */
+export const ResponseMemory = Context.Reference<ResponseMemory>("@model-gateway/providers/ResponseMemory", {
+  defaultValue: () => make(Math.floor(processLimit() / 4))
+})
