@@ -34,6 +34,7 @@ import { shares } from "./shares.ts"
 import { storage } from "./storage.ts"
 import { upstreams } from "./upstreams.ts"
 import { webhooks } from "./webhooks.ts"
+import { videos } from "./videos.ts"
 import { wire } from "./wire.ts"
 
 export type { Attack }
@@ -53,7 +54,8 @@ export const attacks: ReadonlyArray<Attack> = [
   ...events,
   ...shutdown,
   ...webhooks,
-  ...upstreams
+  ...upstreams,
+  ...videos
 ]
 
 /** The bounds of every attack. */
