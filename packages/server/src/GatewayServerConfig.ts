@@ -7,6 +7,7 @@
 import { presets } from "@model-gateway/core/WireNames"
 import { type Config, Context, Duration, Layer, Schema } from "effect"
 import { ExemptHost } from "./internal/ExemptHost.ts"
+import { NameServer } from "./internal/NameServer.ts"
 import { Origin } from "./internal/Origin.ts"
 import { ProxyNetwork } from "./internal/ProxyNetwork.ts"
 import * as Setting from "./Setting.ts"
@@ -233,7 +234,12 @@ export const declarations = {
   outboundExemptHosts: Setting.list("outbound-exempt-hosts", ExemptHost, {
     allowed: "a list of names and addresses such as collector.internal",
     description:
-      "Hosts that callback URLs and broadcast destinations may use although their address is not public; destinations also over http. Any key can then send requests to them"
+      "Hosts that callback URLs, broadcast destinations and links of providers may use although their address is not public; destinations also over http. Any key can then send requests to them. The operating system resolves their names"
+  }),
+  outboundNameServers: Setting.list("outbound-name-servers", NameServer, {
+    allowed: "a list of addresses such as 10.0.0.53 and [fd00::53]:5353",
+    description:
+      "Name servers for the hosts of callback URLs, broadcast destinations and links of providers. Default: those of the machine"
   }),
   metricsToken: Setting.secret("metrics-token", {
     // Too long to guess, with the characters of a bearer token (RFC 6750).

@@ -22,6 +22,7 @@ import { OtlpSerialization } from "effect/observability/OtlpSerialization"
 import * as Serialization from "effect/observability/OtlpSerialization"
 import * as Outbox from "../events/Outbox.ts"
 import { describe, errorOf, kindOf } from "../http/Failures.ts"
+import * as HostNames from "../http/HostNames.ts"
 import { OutboundHttp } from "../http/OutboundHttp.ts"
 import * as FairShare from "../internal/FairShare.ts"
 import * as FailureLog from "../observability/FailureLog.ts"
@@ -180,7 +181,7 @@ const make = Effect.fnUntraced(function* (options?: Options) {
     while (true) {
       const part = yield* outbox.next(sequence)
       if (part !== undefined) {
-        const sent = yield* send(part)
+        const sent = yield* send(part).pipe(Effect.provideService(HostNames.Owner, destination.workspaceId))
         sequence = part.through
         if (sent > 0 || sequence - stored >= storeEvery) {
           if (!(yield* store.advance(id, sequence))) return

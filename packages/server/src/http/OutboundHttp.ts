@@ -1,34 +1,22 @@
 /**
- * The `HttpClient` for URLs that callers give: of webhooks and broadcast destinations.
+ * The `HttpClient` for URLs that callers and providers give: of webhooks, broadcast destinations and
+ * finished videos.
  *
- * A request to a URL that `OutboundUrl` rejects fails. A name is resolved once for each connection,
- * all of its addresses must be public, and the connection is made to one of these very addresses,
- * so a name that resolves differently a moment later changes nothing. Redirects are not followed.
- * The proxies of the environment are not used.
+ * A request to a URL that `OutboundUrl` rejects fails with an `InvalidUrlError`. All addresses of
+ * its host must be public, and the connection is made to one of these very addresses, so a name
+ * that resolves differently a moment later changes nothing. Redirects are not followed. The proxies
+ * of the environment are not used.
  *
  * It has its own connections, which carry no credential of the gateway.
  */
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { Context, Effect, flow, Layer } from "effect"
 import { HttpClient, HttpClientError } from "effect/http"
-import { lookup as systemLookup, type LookupAddress } from "node:dns"
-import type { LookupFunction } from "node:net"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
+import * as HostNames from "./HostNames.ts"
 import * as OutboundUrl from "./OutboundUrl.ts"
 
-/** Resolves a name to all of its addresses. */
-export type Resolve = (
-  name: string,
-  answer: (error: Error | null, addresses: ReadonlyArray<LookupAddress>) => void
-) => void
-
-/** How names are resolved. Default: by the operating system. */
-export const Resolver = Context.Reference<Resolve>("@model-gateway/server/http/OutboundHttp/Resolver", {
-  defaultValue: () => (name, answer) =>
-    systemLookup(name, { all: true }, (error, addresses) => answer(error, addresses ?? []))
-})
-
-/** The client for URLs of callers. */
+/** The client for URLs of callers and providers. */
 export class OutboundHttp extends Context.Service<OutboundHttp, HttpClient.HttpClient>()(
   "@model-gateway/server/http/OutboundHttp"
 ) {}
@@ -38,40 +26,53 @@ export class NotPublic extends Error {
   override readonly name = "NotPublic"
 }
 
-/** A `lookup` for connections: it answers only if every address of the name is public. */
-const guarded =
-  (resolve: Resolve, exemptHosts: ReadonlyArray<string>): LookupFunction =>
-  (name, options, answer) =>
-    resolve(name, (error, all) => {
-      if (error !== null) return answer(error, [])
-      const isExempt = OutboundUrl.isExempt(name.replace(/\.$/, ""), exemptHosts)
-      if (!isExempt && !all.every(({ address }) => OutboundUrl.isPublicAddress(address))) {
-        return answer(new NotPublic("The host has an address that is not public"), [])
-      }
-      const [first] = all
-      if (first === undefined) return answer(new Error("The host has no address"), [])
-      if (options.all === true) return answer(null, [...all])
-      answer(null, first.address, first.family)
-    })
+const causeOf = ({ reason }: HttpClientError.HttpClientError): unknown => {
+  const { cause } = reason
+  return cause instanceof Error && cause.cause instanceof NotPublic ? cause.cause : cause
+}
 
 /**
  * Makes the client. `outboundExemptHosts` in the settings lists hosts that it always connects to.
  */
 export const make = Effect.gen(function* () {
-  const { outboundExemptHosts } = yield* GatewayServerConfig
-  const dispatcher = yield* NodeHttpClient.makeDispatcherOptions({
-    connect: { lookup: guarded(yield* Resolver, outboundExemptHosts), timeout: 10_000 }
+  const { outboundExemptHosts, outboundNameServers } = yield* GatewayServerConfig
+  const names = yield* HostNames.shared(outboundNameServers)
+  // One at a time, so that the exempt hosts never hold both threads of the operating system.
+  const exemptNames = yield* HostNames.system({ maxLookUps: 1 })
+  const isExempt = (name: string) => OutboundUrl.isExempt(name, outboundExemptHosts)
+
+  const addressesOf = Effect.fnUntraced(function* (name: string) {
+    if (isExempt(name)) return yield* exemptNames.addressesOf(name)
+    const all = yield* names.addressesOf(name)
+    return all.every(({ address }) => OutboundUrl.isPublicAddress(address))
+      ? all
+      : yield* Effect.fail(new NotPublic("The host has an address that is not public"))
   })
+  const lookup = yield* HostNames.toLookup((name) => addressesOf(name.replace(/\.$/, "")))
+  const dispatcher = yield* NodeHttpClient.makeDispatcherOptions({ connect: { lookup, timeout: 10_000 } })
   const client = yield* Effect.provideService(NodeHttpClient.makeUndici, NodeHttpClient.Dispatcher, dispatcher)
+
   const guardedClient = HttpClient.make((request, url) => {
-    const problem = OutboundUrl.problemOf(url.href, outboundExemptHosts)
-    return problem === undefined
-      ? client.execute(request)
-      : Effect.fail(
-          new HttpClientError.HttpClientError({
-            reason: new HttpClientError.InvalidUrlError({ request, cause: new NotPublic(problem) })
-          })
-        )
+    const refuse = (cause: NotPublic) =>
+      new HttpClientError.HttpClientError({ reason: new HttpClientError.InvalidUrlError({ request, cause }) })
+    const problem = OutboundUrl.hostProblemOf(url, outboundExemptHosts)
+    if (problem !== undefined) return Effect.fail(refuse(new NotPublic(problem)))
+    const host = OutboundUrl.hostOf(url)
+    // The connection finds the addresses in the cache. Here, the look-up counts for its owner.
+    const resolved =
+      isExempt(host) || OutboundUrl.isAddress(host)
+        ? Effect.void
+        : Effect.mapError(
+            addressesOf(host),
+            (cause) =>
+              new HttpClientError.HttpClientError({ reason: new HttpClientError.TransportError({ request, cause }) })
+          )
+    return Effect.andThen(resolved, client.execute(request)).pipe(
+      Effect.mapError((error) => {
+        const cause = causeOf(error)
+        return cause instanceof NotPublic ? refuse(cause) : error
+      })
+    )
   })
   // A URL may contain a token, and receivers need not know the ids of the gateway's spans.
   return HttpClient.transformResponse(
@@ -83,5 +84,5 @@ export const make = Effect.gen(function* () {
   )
 })
 
-/** The client for URLs of callers. It closes its connections with the layer. */
+/** The client for URLs of callers and providers. It closes its connections with the layer. */
 export const layer: Layer.Layer<OutboundHttp> = Layer.effect(OutboundHttp, make)

@@ -40,8 +40,7 @@ const reasonOf = ({ reason }: HttpClientError.HttpClientError): string => {
   if (reason.cause instanceof NotPublic) return reason.cause.message
   const { cause } = reason
   // undici has the reason of a failed connection in a code such as ECONNREFUSED.
-  if (cause instanceof Error && "code" in cause && typeof cause.code === "string") return cause.code
-  return cause instanceof Error && cause.cause instanceof NotPublic ? cause.cause.message : reason._tag
+  return cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : reason._tag
 }
 
 /** Some hosts reject requests without one. */

@@ -1,7 +1,8 @@
 /**
- * Which URLs of callers the service sends requests to: `https://` URLs whose host is public.
+ * Which URLs of callers and providers the service sends requests to: `https://` URLs whose host is
+ * public.
  *
- * A caller's URL must not reach the operator's own network, such as a database, a metadata service
+ * Such a URL must not reach the operator's own network, such as a database, a metadata service
  * or this gateway. A URL that is a valid one may still lead there: its name may resolve to such an
  * address, today or tomorrow. `OutboundHttp` therefore checks the addresses as well, when it
  * connects.
@@ -62,21 +63,28 @@ export const hostOf = (url: URL): string => url.hostname.replace(/^\[(.*)\]$/, "
 export const isExempt = (host: string, exemptHosts: ReadonlyArray<string>): boolean =>
   exemptHosts.includes(host.toLowerCase())
 
+/** Whether a host is an address. */
+export const isAddress = (host: string): boolean => Result.isSuccess(NetAddress.ipFromString(host))
+
+/**
+ * What is wrong with a URL to connect to, as {@link problemOf} says it. `URL` has one spelling for
+ * each address, so `https://0x7f.1` and `https://2130706433` are `127.0.0.1` here.
+ */
+export const hostProblemOf = (url: URL, exemptHosts: ReadonlyArray<string>): string | undefined => {
+  if (url.username !== "" || url.password !== "") return "Expected a URL without user name and password"
+  const host = hostOf(url)
+  if (isExempt(host, exemptHosts)) return undefined
+  if (url.protocol !== "https:") return "Expected an https:// URL"
+  return isAddress(host) && !isPublicAddress(host) ? "Expected a host with a public address" : undefined
+}
+
 /**
  * What is wrong with a caller's URL, as a phrase that follows the name of its field. Undefined if
- * nothing is. `URL` has one spelling for each address, so `https://0x7f.1` and `https://2130706433`
- * are `127.0.0.1` here.
+ * nothing is.
  */
 export const problemOf = (text: string, exemptHosts: ReadonlyArray<string>): string | undefined => {
   const url = URL.parse(text)
   if (url === null || !/^https?:$/.test(url.protocol)) return "Expected an https:// URL"
   if (url.href.length > maxLength) return `Expected a URL of at most ${maxLength} characters`
-  if (url.username !== "" || url.password !== "") {
-    return "Expected a URL without user name and password"
-  }
-  const host = hostOf(url)
-  if (isExempt(host, exemptHosts)) return undefined
-  if (url.protocol !== "https:") return "Expected an https:// URL"
-  const isAddress = Result.isSuccess(NetAddress.ipFromString(host))
-  return isAddress && !isPublicAddress(host) ? "Expected a host with a public address" : undefined
+  return hostProblemOf(url, exemptHosts)
 }

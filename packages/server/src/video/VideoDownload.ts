@@ -8,9 +8,10 @@
 import type { VideoOffer } from "@model-gateway/providers/Offer"
 import type { ProviderError } from "@model-gateway/providers/ProviderError"
 import type { SubmittedVideo } from "@model-gateway/providers/Video"
-import { Data, Duration, Effect } from "effect"
+import { Data, Duration, Effect, Stream } from "effect"
 import * as ByteSize from "effect/ByteSize"
 import type { Settings } from "../GatewayServerConfig.ts"
+import * as HostNames from "../http/HostNames.ts"
 import { leastRate } from "../internal/leastRate.ts"
 import { keyOf, type ObjectStore, type ObjectStoreError } from "../objects/ObjectStore.ts"
 import type { Candidate } from "../routing/Candidate.ts"
@@ -57,6 +58,7 @@ export const make = (objects: ObjectStore["Service"], options: Options) => {
       .put(
         keyAt(job, index),
         offer.content({ ...submitted, index }, credential).pipe(
+          Stream.provideService(HostNames.Owner, job.workspaceId),
           leastRate({
             bytesPerSecond: downloadRate,
             grace: rateGrace,

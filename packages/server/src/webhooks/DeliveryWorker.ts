@@ -14,6 +14,7 @@ import { Cause, Clock, Duration, Effect, FiberSet, Latch, Layer, Random, Schedul
 import { HttpBody, HttpClientRequest } from "effect/http"
 import * as SafeMessage from "@model-gateway/providers/SafeMessage"
 import * as Failures from "../http/Failures.ts"
+import * as HostNames from "../http/HostNames.ts"
 import { OutboundHttp } from "../http/OutboundHttp.ts"
 import * as OutboundRequest from "../http/OutboundRequest.ts"
 import * as WebhookSignature from "../http/WebhookSignature.ts"
@@ -125,7 +126,7 @@ const makeSend = Effect.gen(function* () {
         HttpClientRequest.setHeaders(yield* WebhookSignature.headers(id, body, signers)),
         HttpClientRequest.setBody(HttpBody.text(body, "application/json"))
       )
-    )
+    ).pipe(Effect.provideService(HostNames.Owner, workspaceId))
     const error = errorOf(outcome)
     const attempt: Attempt = {
       attemptedAt,

@@ -10,15 +10,17 @@ import * as Broadcast from "../../src/broadcast/Broadcast.ts"
 import type { Options } from "../../src/broadcast/Destination.ts"
 import * as DestinationStore from "../../src/broadcast/DestinationStore.ts"
 import { Outbox } from "../../src/events/Outbox.ts"
+import * as HostNames from "../../src/http/HostNames.ts"
 import { OutboundHttp } from "../../src/http/OutboundHttp.ts"
 import * as FailureLog from "../../src/observability/FailureLog.ts"
 import { layerAt, temporaryFolder } from "../TestStorage.ts"
 import { decode } from "./otlp.ts"
 import { event, options } from "./TestEvent.ts"
 
-/** A request that a destination got: its host, and the ids of its events. */
+/** A request that a destination got: its host, for whom the host is looked up, and its events. */
 interface Got {
   readonly host: string
+  readonly owner: string
   readonly ids: ReadonlyArray<string>
 }
 
@@ -39,8 +41,8 @@ const idsOf = ({ body, headers }: HttpClientRequest.HttpClientRequest): Readonly
 
 const clientOf = (got: Array<Got>, answer: Destinations) =>
   HttpClient.make((request, url) =>
-    Effect.suspend(() => {
-      const one = { host: url.host, ids: idsOf(request) }
+    Effect.flatMap(HostNames.Owner, (owner) => {
+      const one = { host: url.host, owner, ids: idsOf(request) }
       got.push(one)
       const answered = answer(one)
       if (answered === "silence") return Effect.never
@@ -162,6 +164,7 @@ describe("events", () => {
         expect(of(got, "otel.example")).toEqual(["evt_1", "evt_2"])
         expect(of(got, "hook.example").toSorted()).toEqual(["evt_1", "evt_2"])
         expect(got.filter(({ host }) => host === "otel.example")).toHaveLength(1)
+        expect(new Set(got.map(({ owner }) => owner))).toEqual(new Set([(yield* workspace).id]))
         yield* write("evt_3")
         yield* add("late.example", "webhook")
         yield* write("evt_4")
@@ -185,7 +188,7 @@ describe("events", () => {
         yield* write("evt_1")
         yield* running(got, () => 200)
         yield* seconds(2)
-        expect(got).toEqual([{ host: "all.example", ids: ["evt_1"] }])
+        expect(got).toMatchObject([{ host: "all.example", ids: ["evt_1"] }])
       })
     )
   )

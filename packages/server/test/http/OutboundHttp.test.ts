@@ -7,7 +7,8 @@ import { createServer as createTlsServer } from "node:https"
 import { getCACertificates, setDefaultCACertificates } from "node:tls"
 import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
 import { listening } from "./TestListener.ts"
-import { layer, NotPublic, OutboundHttp, type Resolve, Resolver } from "../../src/http/OutboundHttp.ts"
+import * as HostNames from "../../src/http/HostNames.ts"
+import { layer, NotPublic, OutboundHttp } from "../../src/http/OutboundHttp.ts"
 
 /** A server on this machine that lists its requests, and redirects one of them. */
 const local = Effect.gen(function* () {
@@ -20,24 +21,19 @@ const local = Effect.gen(function* () {
 })
 
 /** The client with these names, and with these hosts exempt. */
-const client = (resolve: Resolve, outboundExemptHosts: ReadonlyArray<string> = []) =>
+const client = (lookUp: HostNames.LookUp, outboundExemptHosts: ReadonlyArray<string> = []) =>
   layer.pipe(
-    Layer.provide(Layer.succeed(Resolver, resolve)),
+    Layer.provide([Layer.succeed(HostNames.NameServers, lookUp), Layer.succeed(HostNames.System, lookUp)]),
     Layer.provide(GatewayServerConfig.layer({ outboundExemptHosts })),
     Layer.fresh
   )
 
 const addresses =
-  (...all: ReadonlyArray<string>): Resolve =>
-  (_name, answer) =>
-    answer(
-      null,
-      all.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }))
-    )
+  (...all: ReadonlyArray<string>): HostNames.LookUp =>
+  () =>
+    Effect.succeed(all.map((address) => ({ address, family: address.includes(":") ? 6 : 4, ttl: 60 })))
 
-const never: Resolve = () => {
-  throw new Error("the name was resolved")
-}
+const never: HostNames.LookUp = () => Effect.die(new Error("the name was resolved"))
 
 const causeOf = (error: HttpClientError.HttpClientError): unknown => error.reason.cause
 
@@ -78,27 +74,22 @@ it.live("refuses an address that is not public without a connection", () =>
   })
 )
 
-it.live("connects to the address that was checked: each connection resolves the name once", () =>
+it.live("connects to the address that was checked: a request asks for the name once", () =>
   Effect.gen(function* () {
     const { port, seen } = yield* local
     let resolved = 0
     // Public when it is checked, and private for whoever asks again.
-    const rebinding: Resolve = (_name, answer) =>
-      answer(null, [{ address: resolved++ === 0 ? "192.88.98.1" : "127.0.0.1", family: 4 }])
-    yield* Effect.flatMap(OutboundHttp, (http) => http.get(`https://hooks.example:${port}/`)).pipe(
-      Effect.timeout("300 millis"),
-      Effect.flip,
-      Effect.provide(client(rebinding))
-    )
+    const rebinding: HostNames.LookUp = () =>
+      Effect.sync(() => [{ address: resolved++ === 0 ? "192.88.98.1" : "127.0.0.1", family: 4, ttl: 60 }])
+    const get = Effect.flatMap(OutboundHttp, (http) => http.get(`https://hooks.example:${port}/`))
+    yield* get.pipe(Effect.timeout("300 millis"), Effect.flip, Effect.provide(client(rebinding)))
     expect(resolved).toBe(1)
     expect(seen).toEqual([])
-    // The next connection resolves again, and is refused.
-    const error = yield* Effect.flip(
-      Effect.flatMap(OutboundHttp, (http) => http.get(`https://hooks.example:${port}/`)).pipe(
-        Effect.provide(client(rebinding))
-      )
-    )
-    expect(error).toMatchObject({ reason: { cause: new NotPublic("The host has an address that is not public") } })
+    // Whoever asks again is refused.
+    const error = yield* Effect.flip(get.pipe(Effect.provide(client(rebinding))))
+    expect(error).toMatchObject({
+      reason: { _tag: "InvalidUrlError", cause: new NotPublic("The host has an address that is not public") }
+    })
   })
 )
 

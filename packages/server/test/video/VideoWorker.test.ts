@@ -13,6 +13,7 @@ import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { Deferred, Duration, Effect, Fiber, Layer, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import * as TestLedger from "../accounting/TestLedger.ts"
+import * as HostNames from "../../src/http/HostNames.ts"
 import { ObjectStore, ObjectStoreError } from "../../src/objects/ObjectStore.ts"
 import { StorageError } from "../../src/storage/sql/StorageError.ts"
 import { toWire } from "../../src/video/VideoJob.ts"
@@ -35,6 +36,25 @@ const testing = <A, E>(
   })
 
 describe("VideoWorker", () => {
+  it.effect("fetches links with the look-ups of the job's workspace", () =>
+    testing((upstream) =>
+      Effect.gen(function* () {
+        const by = yield* payer()
+        const owners: Array<string> = []
+        upstream.content = () =>
+          Stream.fromEffect(
+            Effect.map(HostNames.Owner, (owner) => {
+              owners.push(owner)
+              return new TextEncoder().encode("video")
+            })
+          )
+        yield* submit(by)
+        for (const _ of ["start", "submit", "fetch"]) yield* next
+        expect(owners).toEqual([by.workspaceId])
+      })
+    )
+  )
+
   it.effect("takes a job up, submits it, follows it, and keeps what came out", () =>
     testing((upstream) =>
       Effect.gen(function* () {

@@ -4,6 +4,7 @@ import { HttpClient, HttpClientResponse } from "effect/http"
 import { TestClock } from "effect/testing"
 import { Webhook as StandardWebhook } from "standardwebhooks"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
+import * as HostNames from "../../src/http/HostNames.ts"
 import { OutboundHttp } from "../../src/http/OutboundHttp.ts"
 import { DeliveryStore } from "../../src/webhooks/DeliveryStore.ts"
 import { errorOf, layerRunning, nextOf, retryDelays } from "../../src/webhooks/DeliveryWorker.ts"
@@ -129,6 +130,27 @@ describe.each(databases)("a webhook on $name", ({ layer }) => {
       expect(during.headers["traceparent"]).toBeUndefined()
     }).pipe(Effect.scoped, Effect.provide(worker()), Effect.provide(layer))
   )
+
+  it.live("counts the look-up of its host for its workspace", () => {
+    const owners: Array<string> = []
+    const lookUp: HostNames.LookUp = () =>
+      Effect.flatMap(HostNames.Owner, (owner) => {
+        owners.push(owner)
+        return Effect.fail(new HostNames.NameError({ code: "EAI_AGAIN" }))
+      })
+    return Effect.gen(function* () {
+      const { id } = yield* workspace
+      yield* write("https://hooks.example/", "a")
+      yield* attempted("a", 1)
+      const { attempts } = yield* read("a")
+      expect(attempts[0]?.error).toBe("The host name could not be resolved.")
+      expect(owners).toEqual([id])
+    }).pipe(
+      Effect.scoped,
+      Effect.provide(worker().pipe(Layer.provide(Layer.succeed(HostNames.NameServers, lookUp)))),
+      Effect.provide(layer)
+    )
+  })
 
   it.live("has the same id and body on every attempt, until a 2xx", () =>
     Effect.gen(function* () {
