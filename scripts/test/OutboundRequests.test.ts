@@ -1,20 +1,22 @@
-// Which sources of the service can open a connection, and to whom. A URL of a caller must only be
-// requested by OutboundHttp, which checks the address that it connects to.
+// Which sources of the service can open a connection or look up a name, and for whom. A URL of a
+// caller must only be requested by OutboundHttp, which checks the address that it connects to.
 import { describe, expect, it } from "vitest"
 import { imports, packages, sources } from "./Workspace.ts"
 
 /** To whom each of them connects. */
 const expected: Readonly<Record<string, string>> = {
-  "server/http/OutboundHttp.ts": "URLs of callers: callback URLs and broadcast destinations",
+  "server/http/HostNames.ts": "name servers: it looks up the hosts of OutboundHttp and UpstreamLookup",
+  "server/http/OutboundHttp.ts": "URLs of callers and links of upstreams: callbacks, broadcast destinations, videos",
   "server/http/ProtocolChecks.ts": "nobody: it looks at incoming requests",
-  "providers/UpstreamHttp.ts": "base URLs that the operator configures, and https links that these upstreams return",
+  "server/http/UpstreamLookup.ts": "nobody: it looks up the hosts of base URLs",
+  "providers/UpstreamHttp.ts": "base URLs that the operator configures, and links at their origins",
   "providers/internal/gatewayClient.ts": "base URLs that the operator configures"
 }
 
 /** Connects to the operator's own database, Redis and bucket. */
 const storage = "server/storage/"
 
-const modules = /^(?:node:(?:http|https|http2|net|tls|dgram)|undici|@effect\/platform-node.*)$/
+const modules = /^(?:node:(?:http|https|http2|net|tls|dgram|dns)|undici|@effect\/platform-node.*)$/
 
 /** Names of `effect/http` whose value can send a request. */
 const clients = /\b(?:HttpClient|FetchHttpClient)\b/

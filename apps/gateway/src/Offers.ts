@@ -12,6 +12,8 @@ import * as OpenAiFiles from "@model-gateway/providers/OpenAiFiles"
 import { make as makeResponseMemory, ResponseMemory } from "@model-gateway/providers/ResponseMemory"
 import * as UpstreamHttp from "@model-gateway/providers/UpstreamHttp"
 import * as NodeGateway from "@model-gateway/node/NodeGateway"
+import * as LinkClient from "@model-gateway/server/http/LinkClient"
+import * as UpstreamLookup from "@model-gateway/server/http/UpstreamLookup"
 import * as Sandbox from "@model-gateway/sandbox/Sandbox"
 import { Duration, Effect, Layer } from "effect"
 import * as SecureRandom from "effect/crypto/SecureRandom"
@@ -101,7 +103,11 @@ const checkTurnedOff = (
 }
 
 /** It reads no proxy from the environment, so it cannot fail. */
-const httpClient = Layer.orDie(NodeGateway.layerHttpClient({ connections: 1024, proxy: "none" }))
+const httpClient = Layer.unwrap(
+  Effect.map(UpstreamLookup.make, (lookup) =>
+    Layer.orDie(NodeGateway.layerHttpClient({ connections: 1024, proxy: "none", agent: { connect: { lookup } } }))
+  )
+)
 
 /**
  * The offers that the settings give. They share connections, which the layer keeps open. Offers
@@ -109,7 +115,13 @@ const httpClient = Layer.orDie(NodeGateway.layerHttpClient({ connections: 1024, 
  */
 export const layer = (loaded: Loaded, settings: OfferSettings): Layer.Layer<Offered, Failure> =>
   Layer.effect(Offered, Effect.map(make(loaded, settings), Offered.of)).pipe(
-    Layer.provide([httpClient, NodeServices.layer, SecureRandom.layerWebCrypto, responseMemory(settings)])
+    Layer.provide([
+      httpClient,
+      LinkClient.layer,
+      NodeServices.layer,
+      SecureRandom.layerWebCrypto,
+      responseMemory(settings)
+    ])
   )
 
 const responseMemory = ({ responseMemory: bytes }: OfferSettings): Layer.Layer<never> =>

@@ -12,12 +12,8 @@ const maxLength = 500
 
 const removed = "<redacted>"
 
-/**
- * The most characters of an upstream's message that are read.
- *
- * @since 0.1.0
- */
-export const maxReadLength = 8192
+/** The most characters of a message that are read, so that a long one costs little. */
+const maxReadLength = 8192
 
 /** The shortest part of a secret that is removed. */
 const minPartLength = 6
@@ -29,8 +25,8 @@ const lowerCase = (text: string): string => text.replace(/[A-Z]+/g, (letters) =>
  * The message without the secrets and their parts: 6 or more consecutive characters from anywhere
  * in a secret, in upper or lower case. A shorter secret is removed as a whole.
  *
- * A secret that contains words, such as `test-key-of-provider`, removes these words as well. The
- * time is linear in the lengths of the message and the secrets.
+ * A secret that contains words, such as `test-key-of-provider`, removes these words as well. What
+ * follows the first 8,192 characters of the message is dropped.
  *
  * @example
  * ```ts
@@ -42,11 +38,9 @@ const lowerCase = (text: string): string => text.replace(/[A-Z]+/g, (letters) =>
  *
  * @since 0.1.0
  */
-export const withoutSecrets = (
-  message: string,
-  secrets: ReadonlyArray<Redacted.Redacted<string> | undefined>
-): string => {
-  const text = lowerCase(message)
+export const withoutSecrets = (text: string, secrets: ReadonlyArray<Redacted.Redacted<string> | undefined>): string => {
+  const message = text.slice(0, maxReadLength)
+  const lower = lowerCase(message)
   const isSecret = new Uint8Array(message.length)
   for (const each of secrets) {
     const secret = each === undefined ? "" : lowerCase(Redacted.value(each))
@@ -55,8 +49,8 @@ export const withoutSecrets = (
     // A longer part consists of parts of this size.
     const parts = new Set<string>()
     for (let at = 0; at + size <= secret.length; at++) parts.add(secret.slice(at, at + size))
-    for (let at = 0; at + size <= text.length; at++) {
-      if (parts.has(text.slice(at, at + size))) isSecret.fill(1, at, at + size)
+    for (let at = 0; at + size <= lower.length; at++) {
+      if (parts.has(lower.slice(at, at + size))) isSecret.fill(1, at, at + size)
     }
   }
   let safe = ""

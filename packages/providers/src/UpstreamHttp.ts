@@ -2,15 +2,16 @@
  * What adapters of upstreams over HTTP share: base URL, authentication, time limits, bounded
  * responses, links to results, and failures as `ProviderError`.
  *
- * It uses the `HttpClient` of the context. Credentials are sent to the host of the base URL only.
- * They never appear in errors or spans.
+ * It uses the `HttpClient` of the context, and {@link LinkClient} for links to other hosts.
+ * Credentials are sent to the host of the base URL only. They never appear in errors or spans.
  *
  * @since 0.1.0
  */
 import { Clock, Context, Duration, Effect, Option, Redacted, Schema, Stream } from "effect"
 import type { SchemaIssue } from "effect"
+import { constUndefined } from "effect/Function"
 import { FetchHttpClient, Headers, HttpClient, HttpClientRequest } from "effect/http"
-import type { HttpClientResponse } from "effect/http"
+import type { HttpClientError, HttpClientResponse } from "effect/http"
 import { type Bounds, defaults, discard, readText } from "./internal/boundedBody.ts"
 import { readErrorBody } from "./internal/errorBody.ts"
 import { type Failure, longer, reasonOf, retryAfterOf, withSafeMessage } from "./internal/failure.ts"
@@ -96,6 +97,21 @@ export interface Options {
 }
 
 /**
+ * The client for links to another origin than that of the base URL, and for redirects to one: the
+ * upstream chooses them, so this client must connect to public addresses only. It must not follow
+ * redirects, and fails with an `InvalidUrlError` where it does not connect. `LinkClient` of
+ * `@model-gateway/server` is such a client. Default: none, and such links are bad responses.
+ *
+ * Most upstreams of videos need it, because their files are on other hosts than their API.
+ *
+ * @since 0.1.0
+ */
+export const LinkClient = Context.Reference<HttpClient.HttpClient | undefined>(
+  "@model-gateway/providers/UpstreamHttp/LinkClient",
+  { defaultValue: constUndefined }
+)
+
+/**
  * The longest wait for an upstream without a time limit of its own.
  *
  * @since 0.1.0
@@ -142,10 +158,13 @@ export type {
  * @since 0.1.0
  */
 export interface Link {
-  /** An absolute URL: `https:`, or also `http:` if the base URL is. */
+  /**
+   * An absolute URL: `https:`, or also `http:` if the base URL is. One that leads to another origin
+   * than the base URL is fetched by the {@link LinkClient}.
+   */
   readonly url: string
   /**
-   * For upstreams whose files need the key. It is sent to the host of the base URL only, and not
+   * For upstreams whose files need the key. It is sent to the origin of the base URL only, and not
    * along with a redirect to another one. Default: none.
    */
   readonly credential?: Credential
@@ -192,6 +211,10 @@ const failWith = (reason: Reason, status?: number) =>
 const badResponse = (description: string, status?: number) => failWith(new BadResponse({ description }), status)
 
 const maxRedirects = 5
+
+/** The client for links fails with an `InvalidUrlError` where it does not connect. */
+const fromLinkError = (error: HttpClientError.HttpClientError): ProviderError =>
+  error.reason._tag === "InvalidUrlError" ? badResponse("a link to a host that is not public") : fromClientError(error)
 
 /** What is sent in place of a file. */
 const notAFile = /^(?:text\/|application\/(?:[\w.-]+\+)?(?:json|xml)\b)/i
@@ -272,6 +295,7 @@ export const make = Effect.fnUntraced(function* (
   const timeLimit = options.timeLimit ?? defaultTimeLimit
   const client = yield* HttpClient.HttpClient
   const memory = yield* ResponseMemory
+  const linkClient = yield* LinkClient
   const requestInit = Option.getOrElse(yield* Effect.serviceOption(FetchHttpClient.RequestInit), () => ({}))
   const settings = Context.make(FetchHttpClient.RequestInit, { ...requestInit, redirect: "manual" }).pipe(
     Context.add(Headers.CurrentRedactedNames, [...(yield* Headers.CurrentRedactedNames), header]),
@@ -307,7 +331,7 @@ export const make = Effect.fnUntraced(function* (
       )
       const { codes, message, retryAfter } = readErrorBody(Option.getOrElse(body, () => ""))
       const secrets = [secret, options.credential?.secret]
-      const said = SafeMessage.withoutSecrets(oneLine((message ?? "").slice(0, SafeMessage.maxReadLength)), secrets)
+      const said = SafeMessage.withoutSecrets(oneLine(message ?? ""), secrets)
       const failure: Failure = {
         status,
         message: said === "" ? undefined : said,
@@ -379,11 +403,15 @@ export const make = Effect.fnUntraced(function* (
     let at = URL.parse(url)
     for (let hop = 0; hop <= maxRedirects; hop++) {
       const isAllowed = at?.protocol === "https:" || (at?.protocol === "http:" && base?.protocol === "http:")
-      if (at === null || !isAllowed || at.username !== "") return yield* badResponse("an unusable link")
+      if (at === null || !isAllowed || at.username !== "" || at.password !== "")
+        return yield* badResponse("an unusable link")
+      const isOwn = at.origin === base?.origin
+      const reader = isOwn ? client : linkClient
+      if (reader === undefined) return yield* badResponse("a link to another host, and there is no client for links")
       // A signed link is a secret too, so there is no span that would show it.
-      const response = yield* client
-        .execute(headersWith(at.origin === base?.origin ? secret : undefined)(HttpClientRequest.get(at.href)))
-        .pipe(Effect.provideContext(silent), Effect.mapError(fromClientError))
+      const response = yield* reader
+        .execute(headersWith(isOwn ? secret : undefined)(HttpClientRequest.get(at.href)))
+        .pipe(Effect.provideContext(silent), Effect.mapError(isOwn ? fromClientError : fromLinkError))
       const { headers, status } = response
       const isFile = status >= 200 && status < 300 && !notAFile.test(headers["content-type"] ?? "")
       if (isFile) return response

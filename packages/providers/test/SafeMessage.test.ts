@@ -115,6 +115,7 @@ describe("SafeMessage", () => {
       ["", ""]
     ] as const
     for (const [message, safe] of messages) assert.strictEqual(SafeMessage.withoutSecrets(message, secrets), safe)
+    assert.strictEqual(SafeMessage.withoutSecrets("a".repeat(10_000), secrets), "a".repeat(8192))
     assert.strictEqual(SafeMessage.withoutSecrets("q9Lm2x", [undefined, Redacted.make("")]), "q9Lm2x")
   })
 })

@@ -2,7 +2,7 @@ import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import * as NodeGateway from "@model-gateway/node/NodeGateway"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Fiber, Layer, Redacted, Schema, Stream } from "effect"
-import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
+import { FetchHttpClient, HttpClient, HttpClientError, HttpClientRequest, HttpClientResponse } from "effect/http"
 import { TestClock } from "effect/testing"
 import { type Credential, gatewayCredential } from "../src/Offer.ts"
 import type { ProviderError, Reason } from "../src/ProviderError.ts"
@@ -241,7 +241,9 @@ for (const [name, client] of clients) {
       Effect.gen(function* () {
         const storage = yield* double
         const { next, state, url } = yield* double
-        const upstream = yield* UpstreamHttp.make({ baseUrl: url, authentication: { header: "x-token" } })
+        const upstream = yield* UpstreamHttp.make({ baseUrl: url, authentication: { header: "x-token" } }).pipe(
+          Effect.provideService(UpstreamHttp.LinkClient, yield* HttpClient.HttpClient)
+        )
         const moved = (location: string) => ({ status: 302, headers: { location } })
         next(moved("/files/2"), moved(`${storage.url}/a.mp4?signature=1`))
         storage.next({ body: new TextEncoder().encode("video") })
@@ -535,6 +537,46 @@ describe("UpstreamHttp", () => {
         assert.deepStrictEqual(yield* fails({}, url, secure), ["an unusable link", undefined])
       }
       assert.strictEqual(state.requests.length, before + 6)
+    }).pipe(Effect.provide(NodeHttpClient.layerUndici))
+  )
+
+  it.live("leaves links and redirects to other origins to the client for links, at every hop", () =>
+    Effect.gen(function* () {
+      const { next, state, url } = yield* double
+      const asked: Array<string> = []
+      const video = new Response("video", { headers: { "content-type": "video/mp4" } })
+      const linkClient = HttpClient.make((request) => {
+        asked.push(`${request.url} ${request.headers["authorization"]}`)
+        return request.url.endsWith("private")
+          ? Effect.fail(
+              new HttpClientError.HttpClientError({ reason: new HttpClientError.InvalidUrlError({ request }) })
+            )
+          : Effect.succeed(HttpClientResponse.fromWeb(request, video.clone()))
+      })
+      const withLinks = yield* UpstreamHttp.make({ baseUrl: url }).pipe(
+        Effect.provideService(UpstreamHttp.LinkClient, linkClient)
+      )
+      const without = yield* UpstreamHttp.make({ baseUrl: url })
+      const read = (http: UpstreamHttp.UpstreamHttp, link: string) =>
+        Stream.mkString(Stream.decodeText(http.download({ url: link, credential, model: "m" })))
+      const noClient = "a link to another host, and there is no client for links"
+      // The same host on another port is another origin, and so is another name of it.
+      const links = ["https://storage.example/a", "http://127.0.0.1:1/a", url.replace("127.0.0.1", "localhost")]
+      for (const link of links) {
+        assert.strictEqual(yield* read(withLinks, link), "video")
+        next({ status: 302, headers: { location: link } })
+        assert.strictEqual(yield* read(withLinks, `${url}/files/1`), "video")
+        assert.strictEqual(flawOf(yield* reasonOf(read(without, link))), noClient)
+        next({ status: 302, headers: { location: link } })
+        assert.strictEqual(flawOf(yield* reasonOf(read(without, `${url}/files/1`))), noClient)
+      }
+      assert.deepStrictEqual(
+        asked,
+        links.flatMap((link) => [`${new URL(link).href} undefined`, `${new URL(link).href} undefined`])
+      )
+      assert.strictEqual(state.requests.length, 2 * links.length)
+      const refused = yield* reasonOf(read(withLinks, "https://storage.example/private"))
+      assert.strictEqual(flawOf(refused), "a link to a host that is not public")
     }).pipe(Effect.provide(NodeHttpClient.layerUndici))
   )
 

@@ -130,7 +130,7 @@ const reasonFor = (error: CallFailure, model: string, secrets: ReadonlyArray<Cre
       return withSafeMessage(
         reasonOf({
           status,
-          message: SafeMessage.withoutSecrets(said.slice(0, SafeMessage.maxReadLength), secrets),
+          message: SafeMessage.withoutSecrets(said, secrets),
           codes: [],
           retryAfter: retryAfter === undefined ? undefined : Duration.seconds(retryAfter),
           model
