@@ -28,6 +28,7 @@ import { management } from "./management.ts"
 import { events } from "./events.ts"
 import { memory } from "./memory.ts"
 import { neighbors } from "./neighbors.ts"
+import { outbound } from "./outbound.ts"
 import { polls } from "./polls.ts"
 import { shutdown } from "./shutdown.ts"
 import { shares } from "./shares.ts"
@@ -45,6 +46,7 @@ export const attacks: ReadonlyArray<Attack> = [
   ...memory,
   ...storage,
   ...neighbors,
+  ...outbound,
   ...shares,
   ...access,
   ...disclosure,
