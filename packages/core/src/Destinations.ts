@@ -188,7 +188,8 @@ export type CreateRequest = { [Field in keyof typeof CreateRequest.Type]: Writte
 
 /**
  * The fields to change. Omitted fields keep their values, also those of `config`. `headers` are
- * replaced together, but a header whose value is asterisks keeps its value.
+ * replaced together, but a header whose value is asterisks keeps its value. A destination that
+ * moves to another origin needs the values of its headers again: without them, it is a 400.
  *
  * @since 0.1.0
  */

@@ -1,6 +1,6 @@
 /**
  * The broadcast destinations of workspaces, and how far each has been served. Their secrets are
- * encrypted by the vault.
+ * encrypted by the vault, and so are their URLs, which may contain a token.
  *
  * A destination remembers the sequence of the last event that is done with: delivered, dropped or
  * not meant for it. One process at a time serves a destination: it writes its id into the row. When
@@ -86,14 +86,18 @@ export class DestinationStore extends Context.Service<
   }
 >()("@model-gateway/server/broadcast/DestinationStore") {}
 
+/** The column has an empty `url`, unless an earlier release wrote it. */
 const OptionsJson = Schema.fromJsonString(Options)
+
+/** What is encrypted. `url` is missing in what an earlier release wrote. */
+const Sealed = Schema.Struct({ ...Secrets.fields, url: Schema.optionalKey(Schema.String) })
 
 /** Makes the store over the database in the context. */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const random = yield* SecureRandom
   const process = yield* ProcessInstance
-  const secrets = yield* SealedJson.make(Secrets, "DestinationStore.secrets")
+  const secrets = yield* SealedJson.make(Sealed, "DestinationStore.secrets")
   const events = yield* EventLog
 
   /** What the secrets of a destination are encrypted for. */
@@ -102,6 +106,8 @@ export const make = Effect.gen(function* () {
   const fromRow = Effect.fnUntraced(function* (row: Row) {
     const id = Dialect.text(row, "id")
     const workspaceId = Dialect.text(row, "workspace_id")
+    const options = yield* Effect.orDie(Schema.decodeEffect(OptionsJson)(Dialect.text(row, "options")))
+    const { url, ...opened } = yield* secrets.open(Dialect.text(row, "secrets"), ownerOf(workspaceId, id))
     return {
       id,
       organizationId: Dialect.text(row, "organization_id"),
@@ -109,19 +115,20 @@ export const make = Effect.gen(function* () {
       name: Dialect.text(row, "name"),
       type: yield* Effect.orDie(Schema.decodeUnknownEffect(DestinationType)(row.type)),
       enabled: Dialect.bool(row, "enabled"),
-      options: yield* Effect.orDie(Schema.decodeEffect(OptionsJson)(Dialect.text(row, "options"))),
-      secrets: Redacted.make(yield* secrets.open(Dialect.text(row, "secrets"), ownerOf(workspaceId, id))),
+      options: { ...options, url: url ?? options.url },
+      secrets: Redacted.make(opened),
       createdAt: Dialect.int(row, "created_at"),
       updatedAt: Dialect.int(row, "updated_at")
     } satisfies Destination
   })
 
   const columnsOf = Effect.fnUntraced(function* (settings: Settings, workspaceId: string, id: string) {
+    const { url } = settings.options
     return {
       name: settings.name,
       enabled: Dialect.fromBool(settings.enabled),
-      options: yield* Effect.orDie(Schema.encodeEffect(OptionsJson)(settings.options)),
-      secrets: yield* secrets.seal(Redacted.value(settings.secrets), ownerOf(workspaceId, id))
+      options: yield* Effect.orDie(Schema.encodeEffect(OptionsJson)({ ...settings.options, url: "" })),
+      secrets: yield* secrets.seal({ ...Redacted.value(settings.secrets), url }, ownerOf(workspaceId, id))
     }
   })
 
@@ -236,6 +243,31 @@ export const make = Effect.gen(function* () {
     return served
   }).pipe(mapSqlError("DestinationStore.serve"))
 
+  const sealUrl = Effect.fnUntraced(function* (id: string) {
+    yield* lock(id)
+    const [row] = yield* sql`SELECT * FROM destinations WHERE id = ${id}`
+    if (row === undefined) return
+    const destination = yield* fromRow(row)
+    const { options, secrets } = yield* columnsOf(destination, destination.workspaceId, id)
+    yield* sql`UPDATE destinations SET ${sql.update({ options, secrets })} WHERE id = ${id}`
+  }, sql.withTransaction)
+
+  /**
+   * Encrypts the URLs that an earlier release stored in plain text. Not a migration, because those
+   * have no vault. One that cannot be encrypted is read as before, and tried at the next start.
+   */
+  const sealUrls = Effect.gen(function* () {
+    const rows = yield* sql`SELECT id FROM destinations WHERE options NOT LIKE '%"url":""%' ORDER BY id`
+    yield* Effect.forEach(
+      rows,
+      (row) =>
+        Effect.catch(sealUrl(Dialect.text(row, "id")), ({ message }) =>
+          Effect.logWarning("The URL of a broadcast destination could not be encrypted", message)
+        ),
+      { discard: true }
+    )
+  })
+
   const rewrapped = Effect.fnUntraced(function* (id: string) {
     yield* lock(id)
     const [row] = yield* sql`SELECT id, workspace_id, secrets FROM destinations WHERE id = ${id}`
@@ -252,6 +284,10 @@ export const make = Effect.gen(function* () {
     const changes = yield* Effect.forEach(rows, (row) => rewrapped(Dialect.text(row, "id")))
     return changes.filter((changed) => changed).length
   }).pipe(mapSqlError("DestinationStore.rewrap"), Effect.withSpan("DestinationStore.rewrap"))
+
+  yield* Effect.catch(sealUrls, ({ message }) =>
+    Effect.logWarning("The URLs of broadcast destinations could not be encrypted", message)
+  )
 
   return DestinationStore.of({
     create,

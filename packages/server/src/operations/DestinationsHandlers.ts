@@ -75,12 +75,28 @@ const fresh = {
   secrets: Redacted.make({ headers: {} })
 } satisfies Settings
 
-/** The new headers. One that is masked keeps its present value. */
+/** Whether both are URLs of one origin. */
+const hasSameOrigin = (one: string, other: string): boolean => URL.parse(one)?.origin === URL.parse(other)?.origin
+
+const keptElsewhere: Issue = {
+  path: "config.headers",
+  message:
+    "Expected the values of the headers again, because the destination moves to another origin, which may not be " +
+    "meant to get them. {} removes the headers"
+}
+
+/**
+ * The new headers. One that is masked keeps its present value, but not at another origin: whoever
+ * may change a destination could read a value that is sent to an address of their own.
+ */
 const headersOf = (
   given: Destinations.Config["headers"],
-  present: Secrets["headers"]
+  present: Secrets["headers"],
+  isMoved: boolean
 ): { readonly headers: Secrets["headers"]; readonly issues: ReadonlyArray<Issue> } => {
-  if (given === undefined) return { headers: present, issues: [] }
+  if (given === undefined) {
+    return { headers: present, issues: isMoved && Object.keys(present).length > 0 ? [keptElsewhere] : [] }
+  }
   const headers: Record<string, string> = {}
   const issues: Array<Issue> = []
   for (const [name, value] of Object.entries(given)) {
@@ -88,6 +104,7 @@ const headersOf = (
     const kept = Object.hasOwn(present, name) ? present[name] : undefined
     if (reserved.test(name)) issues.push({ path, message: "Expected a header that the gateway does not set itself" })
     else if (!isMask(value)) headers[name] = value
+    else if (kept !== undefined && isMoved) issues.push({ ...keptElsewhere, path })
     else if (kept !== undefined) headers[name] = kept
     else issues.push({ path, message: "Expected a value: the destination has no such header yet" })
   }
@@ -122,7 +139,8 @@ const make = Effect.gen(function* () {
     const url = config[field] ?? present.options.url
     const problem = url === "" ? `Missing: it is required for ${type}` : OutboundUrl.problemOf(url, outboundExemptHosts)
     const secrets = Redacted.value(present.secrets)
-    const { headers, issues } = headersOf(config.headers, secrets.headers)
+    const isMoved = !hasSameOrigin(url, present.options.url)
+    const { headers, issues } = headersOf(config.headers, secrets.headers, isMoved)
     const { signing_secret } = config
     const secret = signing_secret === undefined || isMask(signing_secret) ? secrets.signing_secret : signing_secret
     const all = problem === undefined ? issues : [{ path: `config.${field}`, message: problem }, ...issues]

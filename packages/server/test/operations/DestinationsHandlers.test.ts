@@ -103,6 +103,40 @@ it.layer(layer(), { excludeTestServices: true })("/observability/destinations", 
     })
   )
 
+  it.effect("do not send their headers to another origin unless their values are given again", () =>
+    Effect.gen(function* () {
+      const { ask, managementKey: key } = yield* TestGateway
+      const headers = { Authorization: "Bearer top-secret" }
+      const masked = { Authorization: "********" }
+      const { data } = created((yield* make({ config: { ...collector, headers } })).text)
+      const moves: ReadonlyArray<readonly [object, string]> = [
+        [{ endpoint: "https://elsewhere.example/v1/traces" }, "config.headers"],
+        [{ endpoint: "https://collector.example:8443/v1/traces" }, "config.headers"],
+        [{ endpoint: "https://elsewhere.example", headers: masked }, "config.headers.Authorization"]
+      ]
+      for (const [config, at] of moves) {
+        const answer = yield* change(data.id, { config })
+        expect([answer.status, issuePaths(answer)]).toEqual([400, [at]])
+        expect(envelopeOf(answer).error.message).toMatch(/again/)
+        expect(one((yield* ask(`${path}/${data.id}`, { key })).text).data.config).toEqual({
+          ...collector,
+          headers: masked
+        })
+      }
+      const allowed: ReadonlyArray<readonly [object, object]> = [
+        [{ endpoint: "https://collector.example/other" }, masked],
+        [{ endpoint: "https://elsewhere.example/a", headers }, masked],
+        [{ endpoint: "https://third.example/a", headers: {} }, {}],
+        [{ endpoint: "https://fourth.example/a" }, {}]
+      ]
+      for (const [config, left] of allowed) {
+        const answer = yield* change(data.id, { config })
+        expect(one(answer.text).data.config).toEqual({ ...config, headers: left })
+      }
+      yield* remove(data)
+    })
+  )
+
   it.effect("a mistake is a 400 that names the field, and changes nothing", () =>
     Effect.gen(function* () {
       const { ask, managementKey: key } = yield* TestGateway
@@ -216,16 +250,18 @@ it.layer(layer(), { excludeTestServices: true })("/observability/destinations", 
     })
   )
 
-  it.effect.runIf(kind === "sqlite")("their secrets are not in the database in plain text", () =>
+  it.effect.runIf(kind === "sqlite")("their secrets and endpoints are not in the database in plain text", () =>
     Effect.gen(function* () {
       const { folder } = yield* TestGateway
       const headers = { authorization: "Bearer never-on-disk" }
-      const { data } = created((yield* make({ config: { ...collector, headers } })).text)
-      const files = readdirSync(folder).filter((name) => name.startsWith("gateway.db"))
-      expect(files.map((name) => readFileSync(join(folder, name), "latin1").includes("collector.example"))).toContain(
-        true
-      )
-      expect(files.filter((name) => readFileSync(join(folder, name), "latin1").includes("never-on-disk"))).toEqual([])
+      const config = { endpoint: "https://collector.example/in/never-on-disk", headers }
+      const { data } = created((yield* make({ name: "always-on-disk", config })).text)
+      const files = readdirSync(folder)
+        .filter((name) => name.startsWith("gateway.db"))
+        .map((name) => readFileSync(join(folder, name), "latin1"))
+      expect(files.map((text) => text.includes("always-on-disk"))).toContain(true)
+      expect(files.map((text) => text.includes("never-on-disk"))).not.toContain(true)
+      expect(data.config).toEqual({ ...config, headers: { authorization: "********" } })
       yield* remove(data)
     })
   )

@@ -159,10 +159,62 @@ const stored: Attack = {
         ...problemsOf([served], [200]),
         ...(hasArrived() ? [] : ["the event behind them did not arrive"]),
         ...(taken > 20_000 ? [`took ${milliseconds(taken)}`] : []),
-        ...(aside === 2 * (poisoned + 1) ? [] : [`${aside} events were set aside`])
+        // Some were read while they were written, and again from the first one on.
+        ...(aside >= 2 * (poisoned + 1) ? [] : [`${aside} events were set aside`])
       ]
     }
   }
 }
 
-export const events: ReadonlyArray<Attack> = [names, stored]
+const secret = "never-anywhere-else"
+
+const moved: Attack = {
+  name: "moved-destination",
+  title: "the endpoint of a destination is changed without its headers, and with masked ones",
+  bound: "400 that names the headers; they reach no other address, and no token is in the database",
+  quick: true,
+  storage: true,
+  settings: exempt,
+  run: async ({ double, gateway, manage, query }) => {
+    const [first, second] = [await double(), await double()]
+    let leaked = 0
+    second.handle = ({ headers }, response) => {
+      if (JSON.stringify(headers).includes(secret)) leaked++
+      answer(response, {})
+    }
+    const destinations = "/observability/destinations"
+    const made = await manage("POST", destinations, {
+      name: "hostile",
+      type: "webhook",
+      config: { url: `${first.url}/${secret}`, headers: { authorization: `Bearer ${secret}` } }
+    })
+    const id = textOf(made, "data", "id")
+    const isStored = JSON.stringify(await query("SELECT * FROM destinations")).includes(secret)
+    await gateway.watch.reset()
+    const answers: Array<Answer> = []
+    for (const headers of [undefined, { authorization: "********" }]) {
+      answers.push(
+        await ask(gateway.origin, {
+          method: "PATCH",
+          path: `/api/v1${destinations}/${id}`,
+          key: gateway.managementKey,
+          body: { config: { url: second.url, ...(headers === undefined ? undefined : { headers }) } }
+        })
+      )
+    }
+    await ask(gateway.origin, smallRerank(gateway.apiKey))
+    const startedAt = performance.now()
+    while (first.calls() + second.calls() === 0 && performance.now() - startedAt < 10_000) await pause(50)
+    return {
+      figure: `${statusesOf(answers)}; the header reached the other address ${leaked} times`,
+      problems: [
+        ...problemsOf(answers, [400]),
+        ...(leaked > 0 ? ["the header reached the other address"] : []),
+        ...(first.calls() + second.calls() === 0 ? ["the event did not arrive"] : []),
+        ...(isStored ? ["the token of the URL is in the database"] : [])
+      ]
+    }
+  }
+}
+
+export const events: ReadonlyArray<Attack> = [names, stored, moved]

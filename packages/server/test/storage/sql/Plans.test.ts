@@ -222,9 +222,9 @@ const clearing = Effect.gen(function* () {
   yield* yield* ObjectSweep.make(Effect.all([FileStore.objectOwner, VideoObjects.objectOwner]), { grace: "0 millis" })
 })
 
-/** A migration reads a whole table, once. */
+/** A migration reads a whole table, once. So does the encryption of old URLs at a start. */
 const ofMigration =
-  /_upgrade|^UPDATE workspaces SET slug = CASE|^SELECT id, upstream_job_id FROM|FROM usage_ledger\) AS l GROUP BY|FROM usage_days GROUP BY/
+  /_upgrade|^UPDATE workspaces SET slug = CASE|^SELECT id, upstream_job_id FROM|FROM usage_ledger\) AS l GROUP BY|FROM usage_days GROUP BY|^SELECT id FROM destinations WHERE options NOT LIKE/
 
 /** The steps of each statement's query plan. */
 const plans = (folder: string, texts: ReadonlySet<string>) => {
