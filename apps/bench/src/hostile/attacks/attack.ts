@@ -1,4 +1,5 @@
 /** The type of an attack, and helpers for attacks. */
+import type { RedisServer } from "../../../../../scripts/redis.mjs"
 import { type Answer, ask, fieldOf, jsonOf, type Question } from "../client.ts"
 import type { Query, Store } from "../database.ts"
 import type { Double } from "../doubles.ts"
@@ -26,6 +27,8 @@ export interface Target {
   readonly upstream: Double
   /** Starts a further double. It is stopped after the attack. */
   readonly double: (options?: { readonly tls?: boolean }) => Promise<Double>
+  /** The Redis in which the gateway counts, for an attack with {@link Attack.redis}. */
+  readonly redis: RedisServer | undefined
   /** The database that the gateway uses. */
   readonly store: Store
   /** Runs a statement that reads the database of the gateway. */
@@ -52,6 +55,8 @@ export interface Attack {
    * `Doubles.rankingAt` is such a file.
    */
   readonly file?: (upstream: string) => object
+  /** Whether the gateway counts in a Redis. */
+  readonly redis?: boolean
   /** Whether the attack concerns the database: `--store postgres` then runs it on Postgres, too. */
   readonly storage?: boolean
   /** Checks that the attack itself makes impossible, each with the reason. */

@@ -3,6 +3,7 @@
  * answering `/healthz` and the requests of another key. Afterwards its books must be exact, its
  * memory must have returned, and it must start again on the same data.
  */
+import { startRedis } from "../../../../../scripts/redis.mjs"
 import * as Books from "../books.ts"
 import { ask } from "../client.ts"
 import * as Database from "../database.ts"
@@ -30,6 +31,7 @@ import { memory } from "./memory.ts"
 import { neighbors } from "./neighbors.ts"
 import { outbound } from "./outbound.ts"
 import { polls } from "./polls.ts"
+import { rates } from "./rates.ts"
 import { shutdown } from "./shutdown.ts"
 import { shares } from "./shares.ts"
 import { storage } from "./storage.ts"
@@ -57,7 +59,8 @@ export const attacks: ReadonlyArray<Attack> = [
   ...shutdown,
   ...webhooks,
   ...upstreams,
-  ...videos
+  ...videos,
+  ...rates
 ]
 
 /** The bounds of every attack. */
@@ -189,8 +192,10 @@ export const carryOut = async (attack: Attack, bounds: Bounds, options: Options 
   const checks = (check: Check): boolean => attack.skips?.[check] === undefined
   const upstream = await Doubles.start()
   const databaseUrl = await postgres?.create()
+  const redis = attack.redis === true ? await startRedis() : undefined
   const file = {
     ...attack.file?.(upstream.url),
+    ...(redis === undefined ? undefined : { redisUrl: redis.url }),
     ...(databaseUrl === undefined ? undefined : { databaseUrl })
   }
   const started = await start({ main, settings: attack.settings, file })
@@ -221,6 +226,7 @@ export const carryOut = async (attack: Attack, bounds: Bounds, options: Options 
       gateway,
       manage,
       upstream,
+      redis,
       query,
       store: databaseUrl === undefined ? "sqlite" : "postgres",
       another: async (settings) => {
@@ -296,6 +302,7 @@ export const carryOut = async (attack: Attack, bounds: Bounds, options: Options 
     for (const other of others) await other.stop()
     await started.stop()
     for (const double of doubles) await double.stop()
+    await redis?.dispose()
     if (databaseUrl !== undefined) await postgres?.drop(databaseUrl)
   }
 }

@@ -1,6 +1,13 @@
 /**
  * Rate limits that all processes share through Redis.
  *
+ * A request must be within the count in Redis and within this process's own count. The own count is
+ * never behind: it has every request of this process, and follows the count in Redis down. So it
+ * refuses nothing that Redis would grant, as long as Redis keeps its count. While Redis does not
+ * answer, it goes on from what Redis counted last. When a Redis comes back that has lost its
+ * counts, no request is granted that this process has granted before. However often Redis comes and
+ * goes, a process grants at most the limit, and the limit once more for each window that passes.
+ *
  * One script per request reads, refills and takes from a token bucket, so that processes cannot
  * count at the same time. It measures by the clock of Redis: Effect's own script takes the clock of
  * the caller, and a process whose clock is ahead would refill the bucket for all, or lock it for
@@ -12,7 +19,9 @@
 import { Duration, Effect, Layer } from "effect"
 import { makeStoreRedis, RateLimiterStore } from "effect/persistence/RateLimiter"
 import * as Redis from "effect/persistence/Redis"
+import * as MonotonicTime from "../../internal/MonotonicTime.ts"
 import * as Metrics from "../../observability/Metrics.ts"
+import * as TokenBuckets from "../memory/TokenBuckets.ts"
 import { RedisConnection } from "./RedisConnection.ts"
 
 const tokenBucket = Redis.script(
@@ -54,26 +63,33 @@ return { string.format("%.17g", left), string.format("%.17g", now - refilledAt) 
   }
 ).withReturnType<readonly [left: string, elapsedMillis: string]>()
 
-/**
- * Token buckets in Redis. While it does not answer, they are those of the store in the context. The
- * other algorithms are Effect's own, without that.
- */
-export const layer: Layer.Layer<RateLimiterStore, never, RateLimiterStore | Redis.Redis | RedisConnection> =
-  Layer.effect(
-    RateLimiterStore,
-    Effect.gen(function* () {
-      const own = yield* RateLimiterStore
-      const prefix = `${(yield* RedisConnection).prefix}rate:`
-      const take = (yield* Redis.Redis).eval(tokenBucket)
-      return RateLimiterStore.of({
-        ...(yield* makeStoreRedis({ prefix })),
-        tokenBucket: (options) => {
-          const { allowOverflow, key, limit, refillRate, tokens } = options
-          return take(prefix + key, tokens, limit, Duration.toMillis(refillRate), allowOverflow ? 1 : 0).pipe(
-            Effect.map(([left, elapsed]) => [Number(left), Number(elapsed)] as const),
-            Effect.catch(() => Effect.andThen(Metrics.redisMissed("rate_limit"), own.tokenBucket(options)))
-          )
-        }
+/** Token buckets in Redis and in this process. The other algorithms are Effect's own, in Redis only. */
+export const layer: Layer.Layer<RateLimiterStore, never, Redis.Redis | RedisConnection> = Layer.effect(
+  RateLimiterStore,
+  Effect.gen(function* () {
+    const prefix = `${(yield* RedisConnection).prefix}rate:`
+    const takeShared = (yield* Redis.Redis).eval(tokenBucket)
+    const own = TokenBuckets.make()
+    return RateLimiterStore.of({
+      ...(yield* makeStoreRedis({ prefix })),
+      tokenBucket: Effect.fnUntraced(function* ({ allowOverflow, key, limit, refillRate, tokens }) {
+        const now = yield* MonotonicTime.millis
+        const rule: TokenBuckets.Rule = { key, limit, interval: Duration.toMillis(refillRate) }
+        const isRefused = (left: number): boolean => left < 0 && !allowOverflow
+        // Taken before Redis answers, so that requests at the same time count each other.
+        const ownState = own.take(rule, tokens, allowOverflow, now)
+        if (isRefused(ownState[0])) return ownState
+        return yield* takeShared(prefix + key, tokens, limit, rule.interval, allowOverflow ? 1 : 0).pipe(
+          Effect.map(([leftText, elapsedText]) => {
+            const [left, elapsed] = [Number(leftText), Number(elapsedText)]
+            const refused = isRefused(left)
+            if (refused) own.giveBack(rule, tokens)
+            own.lower(rule, [refused ? left + tokens : left, elapsed], now)
+            return [left, elapsed] as const
+          }),
+          Effect.catch(() => Effect.as(Metrics.redisMissed("rate_limit"), ownState))
+        )
       })
     })
-  )
+  })
+)

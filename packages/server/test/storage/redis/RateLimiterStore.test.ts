@@ -1,9 +1,24 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Duration, Effect } from "effect"
+import { Clock, Duration, Effect } from "effect"
 import { clockAhead } from "../../TestStorage.ts"
 import * as TestRedis from "./TestRedis.ts"
 
 const hour = 3_600_000
+
+/** Runs an effect as if half an hour had passed for this process, beside what Redis is told. */
+const halfAnHourLater = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Clock.clockWith((clock) => {
+    const nanos = (BigInt(hour) / 2n) * 1_000_000n
+    return Effect.provideService(effect, Clock.Clock, {
+      currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe(),
+      currentTimeMillis: clock.currentTimeMillis,
+      currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe(),
+      currentTimeNanos: clock.currentTimeNanos,
+      monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe() + nanos,
+      monotonicTimeNanos: Effect.map(clock.monotonicTimeNanos, (now) => now + nanos),
+      sleep: (duration) => clock.sleep(duration)
+    })
+  })
 
 describe.skipIf(TestRedis.isMissing)("RateLimiterStore on Redis", () => {
   it.live("lets exactly the limit pass in a burst over two processes", () =>
@@ -35,8 +50,8 @@ describe.skipIf(TestRedis.isMissing)("RateLimiterStore on Redis", () => {
       expect(Duration.toMinutes(reason.retryAfter)).toBeLessThanOrEqual(30)
       // Half an hour passes.
       yield* TestRedis.run(redis, "HINCRBYFLOAT", "model-gateway:rate:request:k", "refilledAt", String(-hour / 2))
-      expect((yield* take).remaining).toBe(0)
-      expect((yield* Effect.flip(take)).reason._tag).toBe("RateLimitExceeded")
+      expect((yield* halfAnHourLater(take)).remaining).toBe(0)
+      expect((yield* Effect.flip(halfAnHourLater(take))).reason._tag).toBe("RateLimitExceeded")
     })
   )
 
@@ -65,7 +80,7 @@ describe.skipIf(TestRedis.isMissing)("RateLimiterStore on Redis", () => {
       })
       // Half an hour passes.
       yield* TestRedis.run(redis, "HINCRBYFLOAT", key, "refilledAt", String(-hour / 2))
-      expect((yield* take).remaining).toBe(0)
+      expect((yield* halfAnHourLater(take)).remaining).toBe(0)
     })
   )
 
@@ -89,6 +104,52 @@ describe.skipIf(TestRedis.isMissing)("RateLimiterStore on Redis", () => {
       yield* TestRedis.run(redis, "PEXPIRE", key, "5000")
       expect(yield* take("request:0", 3)).toBe(false)
       expect(Number(yield* TestRedis.run(redis, "PTTL", key))).toBeLessThanOrEqual(5000)
+    })
+  )
+
+  it.live("grants a key its limit once, however often Redis comes and goes without its counts", () =>
+    Effect.gen(function* () {
+      const redis = yield* TestRedis.server()
+      const process = yield* TestRedis.process(redis.url)
+      const granted = Effect.map(
+        Effect.forEach(Array.from({ length: 5 }), () => process.take("request:k", 10), { concurrency: "unbounded" }),
+        (taken) => taken.filter((passed) => passed).length
+      )
+      let sum = yield* granted
+      for (let flap = 0; flap < 4; flap++) {
+        yield* Effect.promise(redis.kill)
+        sum += yield* granted
+        yield* Effect.promise(redis.start)
+        yield* process.until(true)
+        sum += yield* granted
+      }
+      expect(sum).toBe(10)
+    })
+  )
+
+  it.live("goes on from the count of all processes when Redis is killed", () =>
+    Effect.gen(function* () {
+      const redis = yield* TestRedis.server()
+      const [first, second] = yield* Effect.all([TestRedis.process(redis.url), TestRedis.process(redis.url)])
+      yield* Effect.forEach(Array.from({ length: 6 }), () => first.take("request:k", 10))
+      expect(yield* second.take("request:k", 10)).toBe(true)
+      yield* Effect.promise(redis.kill)
+      const taken = yield* Effect.forEach(Array.from({ length: 10 }), () => second.take("request:k", 10))
+      expect(taken.filter((passed) => passed)).toHaveLength(3)
+    })
+  )
+
+  it.live("does not count a request that Redis has refused", () =>
+    Effect.gen(function* () {
+      const redis = yield* TestRedis.server()
+      const [first, second] = yield* Effect.all([TestRedis.process(redis.url), TestRedis.process(redis.url)])
+      const take = (process: typeof first) =>
+        process.limiter.consume({ algorithm: "token-bucket", key: "request:k", limit: 2, window: "1 hour" })
+      yield* take(first)
+      yield* take(first)
+      expect((yield* Effect.flip(take(second))).reason._tag).toBe("RateLimitExceeded")
+      yield* TestRedis.run(redis, "HINCRBYFLOAT", "model-gateway:rate:request:k", "refilledAt", String(-hour / 2))
+      expect((yield* halfAnHourLater(take(second))).remaining).toBe(0)
     })
   )
 })
