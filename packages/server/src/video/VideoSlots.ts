@@ -46,8 +46,11 @@ export const longestWait = Duration.seconds(5)
 /** The slots for jobs that have ended, as a part of those for open ones. */
 const endedPart = 1 / 4
 
+/** The jobs that may wait in memory for the slots of a provider, for each of its slots. */
+const waitingPerSlot = 2
+
 /** The jobs of one workspace that may wait in memory, as a part of the slots of a provider. */
-const waitingPart = 1 / 8
+const waitingPart = 1 / 4
 
 const partOf = (slots: number, part: number): number => Math.max(1, Math.floor(slots * part))
 
@@ -56,7 +59,7 @@ const partOf = (slots: number, part: number): number => Math.max(1, Math.floor(s
  * that takes as many messages always has room for a job of each provider.
  */
 export const mostJobs = (slotsPerProvider: number, providers: number): number =>
-  providers * 2 * (slotsPerProvider + partOf(slotsPerProvider, endedPart))
+  providers * (slotsPerProvider + partOf(slotsPerProvider, endedPart) + 2 * slotsPerProvider * waitingPerSlot)
 
 /** Makes the slots. Each provider has as many for open jobs. */
 export const make = (slotsPerProvider: number): VideoSlots => {
@@ -77,7 +80,8 @@ export const make = (slotsPerProvider: number): VideoSlots => {
       const hasWaited = !ticket.isGranted()
       if (hasWaited) {
         const isCrowded =
-          share.waiting() > capacity || share.waiting(workspaceId) > partOf(slotsPerProvider, waitingPart)
+          share.waiting() > slotsPerProvider * waitingPerSlot ||
+          share.waiting(workspaceId) > partOf(slotsPerProvider, waitingPart)
         yield* Effect.timeoutOrElse(ticket.granted, {
           duration: isCrowded ? Duration.zero : patience,
           orElse: () => Effect.andThen(Effect.sync(ticket.leave), Effect.fail(new NoSlot({ provider })))

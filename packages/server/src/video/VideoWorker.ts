@@ -308,12 +308,11 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
     )
   })
 
-  /** What is left to do upstream for a job that has ended. */
+  /** What is left to do for a job that has ended: here, and then upstream. */
   const conclude = Effect.fnUntraced(function* (job: VideoJob, attempts: number) {
+    if (job.handle !== null && job.status !== "completed") yield* videos.remove(job)
     yield* slots.ended(job)
-    if (job.handle === null) return yield* resolve(job, attempts)
-    if (job.status !== "completed") yield* videos.remove(job)
-    yield* cancelUpstream(job, job.handle)
+    yield* job.handle === null ? resolve(job, attempts) : cancelUpstream(job, job.handle)
   }, Effect.scoped)
 
   const handle = Effect.fn("VideoWorker.handle")(function* (message: Message, attempts: number) {

@@ -4,6 +4,7 @@ import { Deferred, Duration, Effect, Fiber, Layer, Logger, Option, Schedule, Str
 import { ChildProcess } from "effect/process"
 import { fileURLToPath } from "node:url"
 import { credentials, hasS3, otherCredentials } from "../../../../scripts/s3.mjs"
+import * as FreeSpace from "../../src/objects/FreeSpace.ts"
 import { ObjectStore } from "../../src/objects/ObjectStore.ts"
 import type * as S3ObjectStore from "../../src/objects/S3ObjectStore.ts"
 import * as S3Client from "../../src/storage/s3/S3Client.ts"
@@ -69,6 +70,24 @@ describe.runIf(hasS3())("S3ObjectStore", () => {
       })
     )
   )
+
+  it.live("stops before the disk for uploads is full, also between two parts, and leaves nothing behind", () => {
+    let [checks, free] = [0, 2]
+    const disk = Layer.succeed(FreeSpace.FreeBytes, () =>
+      Effect.sync(() => (++checks > free ? 0 : Number.POSITIVE_INFINITY))
+    )
+    return withStore(({ kept }) =>
+      Effect.gen(function* () {
+        const error = yield* Effect.flip(put(TestS3.chunked(large)))
+        expect(error).toMatchObject({ _tag: "ObjectStoreError", reason: "full" })
+        expect(error.message).toMatch(/^The disk for uploads in progress has less than/)
+        expect(checks).toBe(3)
+        free = 100
+        expect(yield* kept).toEqual([])
+        yield* put()
+      })
+    ).pipe(Effect.provide(disk))
+  })
 
   it.live("repeats requests that S3 answers with a 503, and those that lose their connection", () =>
     withStore(() =>
