@@ -7,12 +7,13 @@
  *
  * @since 0.1.0
  */
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { ClientError } from "./ClientError.ts"
 import type { GatewayClient } from "./GatewayClient.ts"
-import { KeyHash, WorkspaceId } from "./Identifiers.ts"
-import { call, dataOf } from "./internal/call.ts"
+import { Decimal, KeyHash, WorkspaceId } from "./Identifiers.ts"
+import { isMaxCharacters } from "./internal/characters.ts"
+import { call } from "./internal/call.ts"
 import { managementErrors } from "./internal/errorSets.ts"
 import * as Operation from "./Operation.ts"
 
@@ -27,7 +28,10 @@ const count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 export const Item = Schema.Struct({
   /** The UTC day, as `YYYY-MM-DD`. */
   date: Schema.String,
-  /** The model that the requests named. */
+  /**
+   * The model that the requests named. `other` has the sums of all further models if a workspace has
+   * used more than 500 on a day, or 1,000 that cost something.
+   */
   model: Schema.String,
   /** The same as `model`. */
   model_permaslug: Schema.String,
@@ -62,13 +66,18 @@ export const Item = Schema.Struct({
 export type Item = { [Field in keyof typeof Item.Type]: (typeof Item.Type)[Field] }
 
 /**
- * The activity, newest day first, then by model and provider. Days without requests have no items.
+ * A page of the activity, newest day first, then by model and provider. Days without requests have
+ * no items.
  *
  * @since 0.1.0
  */
 export const Response = Schema.Struct({
   /** One item for each day, model and provider. */
-  data: Schema.Array(Item)
+  data: Schema.Array(Item),
+  /** Whether more items follow: `next` is not null. */
+  has_more: Schema.Boolean,
+  /** The `after` of the next page. Null on the last page. */
+  next: Schema.NullOr(Schema.String)
 })
 
 /** @since 0.1.0 */
@@ -76,7 +85,8 @@ export type Response = { [Field in keyof typeof Response.Type]: (typeof Response
 
 /**
  * Returns spend and number of requests by UTC day, model and provider: of the current day and the
- * 30 before it, or of one day. It includes every request that has ended, and no other.
+ * 30 before it, or of one day. It includes every request that has ended, and no other. A page has at
+ * most 2,000 items and 2 MiB. Continue with `next` as `after` until it is null.
  *
  * GET `/activity`: 200, or one of 400 401 403 404 500.
  *
@@ -118,6 +128,10 @@ export const listActivityEndpoint = Operation.endpoint(listActivity, () => ({
     workspace_id: Schema.optionalKey(WorkspaceId),
     /** `workspace`: each workspace has items of its own. Default: items are of all workspaces. */
     group_by: Schema.optionalKey(Schema.Literals(["workspace"])),
+    /** The `next` of the page before. Default: the page starts with the newest day. */
+    after: Schema.optionalKey(Schema.String.check(isMaxCharacters(4096))),
+    /** The most items to return, 1 to 2000. Default: 2000. A page of 2 MiB has fewer. */
+    limit: Schema.optionalKey(Decimal.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: 2000 }))),
     /** Refused: requests belong to API keys, not to users. Use `api_key_hash`. */
     user_id: Schema.optionalKey(Schema.String)
   },
@@ -142,7 +156,9 @@ export const listActivityEndpoint = Operation.endpoint(listActivity, () => ({
             completion_tokens: 0,
             reasoning_tokens: 0
           }
-        ]
+        ],
+        has_more: false,
+        next: null
       }
     }
   }
@@ -175,7 +191,27 @@ export interface ListOptions {
 }
 
 /**
- * Returns spend and number of requests by UTC day, model and provider.
+ * Selects a page of the activity.
+ *
+ * @since 0.1.0
+ */
+export interface PageOptions extends ListOptions {
+  /** The `next` of the page before. Default: the page starts with the newest day. */
+  readonly after?: string | undefined
+  /** 1 to 2000. Default: 2000. */
+  readonly limit?: number | undefined
+}
+
+/**
+ * Returns a page of {@link list}.
+ *
+ * @since 0.1.0
+ */
+export const page = (options?: PageOptions): Effect.Effect<Response, Failure, GatewayClient> =>
+  call(listActivity, { query: { ...options } })
+
+/**
+ * Returns spend and number of requests by UTC day, model and provider. It reads all pages.
  *
  * @example
  * ```ts
@@ -189,5 +225,15 @@ export interface ListOptions {
  *
  * @since 0.1.0
  */
-export const list = (options?: ListOptions): Effect.Effect<ReadonlyArray<Item>, Failure, GatewayClient> =>
-  dataOf(call(listActivity, { query: { ...options } }))
+export const list = Effect.fnUntraced(function* (
+  options?: ListOptions
+): Effect.fn.Return<ReadonlyArray<Item>, Failure, GatewayClient> {
+  const { data, next } = yield* page(options)
+  let items = data
+  for (let after = next; after !== null;) {
+    const further: Response = yield* page({ ...options, after })
+    items = [...items, ...further.data]
+    after = further.next
+  }
+  return items
+})

@@ -170,6 +170,7 @@ describe("the request line", () => {
       `GET /api/v1/activity?date=2026-11-21&api_key_hash=h&workspace_id=${g}&group_by=workspace`,
       using(Activity.list({ date: "2026-11-21", api_key_hash: "h", workspace_id: g, group_by: "workspace" }))
     ],
+    ["GET /api/v1/activity?after=a&limit=5", using(Activity.page({ after: "a", limit: 5 }))],
     ["GET /api/v1/generations", using(Generations.list())],
     [
       "GET /api/v1/generations?after=a&status=failed&error_status=529",

@@ -9,6 +9,7 @@ import { Accounting } from "../../src/accounting/Accounting.ts"
 import * as Activity from "../../src/accounting/Activity.ts"
 import { usageRow, type UsageRow } from "../../src/accounting/Ledger.ts"
 import { dayMillis, startOfDay } from "../../src/internal/Periods.ts"
+import type { Page } from "../../src/storage/sql/Page.ts"
 import { databases } from "../TestDatabases.ts"
 
 const first = Date.UTC(2026, 0, 1)
@@ -130,22 +131,69 @@ describe.each(databases)("the activity on $name", ({ layer: stores, name }) => {
             }
           }
           const activity = yield* Activity.Activity
+          /** All pages of this many items. */
+          const pages = Effect.fnUntraced(function* (organizationId: string, filter: Activity.Filter, most?: number) {
+            const items: Array<Activity.DaySums> = []
+            for (;;) {
+              const limit: number = most ?? 3
+              const last: Activity.DaySums | undefined = items.at(-1)
+              const after = last === undefined ? undefined : { ...last, workspaceId: last.workspaceId ?? "" }
+              const page: Page<Activity.DaySums> = yield* activity.list(organizationId, filter, { after, limit })
+              expect(page.items).toHaveLength(page.hasMore ? limit : page.items.length)
+              items.push(...page.items)
+              if (!page.hasMore) return items
+            }
+          })
           const all = (yield* sql`SELECT * FROM usage_ledger`).map(usageRow)
           const days = { from: 0, to: Number.MAX_SAFE_INTEGER }
-          expect(yield* activity.list(organizationId, days)).toEqual(sumsOf(all, false))
-          expect(yield* activity.list(organizationId, { ...days, byWorkspace: true })).toEqual(sumsOf(all, true))
+          expect(yield* pages(organizationId, days)).toEqual(sumsOf(all, false))
+          expect(yield* pages(organizationId, days, 1000)).toEqual(sumsOf(all, false))
+          expect(yield* pages(organizationId, { ...days, byWorkspace: true })).toEqual(sumsOf(all, true))
           for (const { keyHash, workspaceId } of payers) {
             const ofKey = all.filter((row) => row.keyHash === keyHash)
-            expect(yield* activity.list(organizationId, { ...days, keyHash })).toEqual(sumsOf(ofKey, false))
+            expect(yield* pages(organizationId, { ...days, keyHash })).toEqual(sumsOf(ofKey, false))
             const ofWorkspace = all.filter((row) => row.workspaceId === workspaceId)
-            expect(yield* activity.list(organizationId, { ...days, workspaceId })).toEqual(sumsOf(ofWorkspace, false))
+            expect(yield* pages(organizationId, { ...days, workspaceId })).toEqual(sumsOf(ofWorkspace, false))
           }
           const day = { from: first + dayMillis, to: first + dayMillis }
           const ofDay = all.filter(({ reservedAt }) => startOfDay(reservedAt) === day.from)
-          expect(yield* activity.list(organizationId, day)).toEqual(sumsOf(ofDay, false))
-          expect(yield* activity.list("another organization", days)).toEqual([])
+          expect(yield* pages(organizationId, day)).toEqual(sumsOf(ofDay, false))
+          expect(yield* pages("another organization", days)).toEqual([])
         }),
       { timeout: 60_000, arbitrary: { runs: name === "sqlite" ? 40 : 10 } }
+    )
+  })
+
+  it.layer(layer)((it) => {
+    it.effect("has a row of its own for a number of models each day, and one for all others", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        const { id: workspaceId, organizationId } = yield* (yield* WorkspaceStore).ensureDefault()
+        const { list } = yield* Activity.Activity
+        /** Requests for models that are named by number, on the first day. */
+        const use = (key: string, cost: number, from: number, to: number) => sql`
+          WITH RECURSIVE numbers(n) AS (SELECT CAST(${from} AS BIGINT) UNION ALL SELECT n + 1 FROM numbers WHERE n < ${to})
+          INSERT INTO usage_ledger (id, key_hash, workspace_id, operation, model, provider, upstream_model, is_byok, is_late, reserved_micro, cost_micro, reserved_at, settled_at)
+          SELECT ${key} || n, ${key}, ${workspaceId}, 'rerank', 'model-' || n, 'p', 'm', 0, 0, 2, ${cost}, ${first}, 0 FROM numbers`
+        const days = { from: first, to: first }
+        const page = { limit: 5000 }
+        const seen = Effect.gen(function* () {
+          const { items } = yield* list(organizationId, days, page)
+          const sum = (of: (sums: Activity.DaySums) => number) => items.reduce((total, sums) => total + of(sums), 0)
+          const others = items.find(({ model }) => model === "other")
+          return [items.length, sum(({ requests }) => requests), sum(({ cost }) => cost), others?.requests]
+        })
+        yield* use("a", 0, 1, 600)
+        expect(yield* seen).toEqual([501, 600, 0, 100])
+        // Models with a row keep it, also for other keys.
+        yield* use("b", 0, 400, 700)
+        expect(yield* seen).toEqual([501, 901, 0, 300])
+        const ofKey = yield* list(organizationId, { ...days, keyHash: "b" }, page)
+        expect([ofKey.items.length, ofKey.items.at(-1)?.requests]).toEqual([102, 200])
+        // There are rows left for those that cost something.
+        yield* use("c", 3, 650, 1250)
+        expect(yield* seen).toEqual([1000, 1502, 1803, 402])
+      })
     )
   })
 })

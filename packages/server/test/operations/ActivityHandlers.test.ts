@@ -112,6 +112,34 @@ it.layer(gateway, { excludeTestServices: true })("the activity", (it) => {
     })
   )
 
+  it.effect("comes in pages, which end early if they are large", () =>
+    Effect.gen(function* () {
+      const { ask, managementKey: key, workspace } = yield* TestGateway
+      const sql = yield* SqlClient
+      const day = Date.UTC(2020, 0, 1)
+      // Two pages: an item of the longest model has the model three times.
+      const count = 900
+      yield* sql`WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})
+        INSERT INTO usage_ledger (id, key_hash, workspace_id, operation, model, provider, upstream_model, is_byok, is_late, reserved_micro, cost_micro, reserved_at, settled_at)
+        SELECT 'long-' || n, 'k', ${workspace.id}, 'rerank', (1000 + n) || ${"😀".repeat(252)}, 'p', 'm', 0, 0, 2, 2, ${day}, 0 FROM numbers`
+      const page = Effect.fnUntraced(function* (query: string) {
+        const { text } = yield* ask(`/api/v1/activity?date=2020-01-01${query}`, { key })
+        expect(text.length).toBeLessThan(2 * 1024 * 1024)
+        return yield* decode(text)
+      })
+      const first = yield* page("")
+      expect([first.has_more, first.data.length > 500]).toEqual([true, true])
+      const second = yield* page(`&after=${first.next}`)
+      expect([second.has_more, second.next]).toEqual([false, null])
+      const models = [...first.data, ...second.data].map(({ model }) => model)
+      expect([models.length, new Set(models).size]).toEqual([count, count])
+      const small = yield* page("&limit=1&group_by=workspace")
+      expect([small.data.map(({ model }) => model), small.has_more]).toEqual([[models[0]], true])
+      const next = yield* page(`&limit=1&group_by=workspace&after=${small.next}`)
+      expect(next.data.map(({ model }) => model)).toEqual([models[1]])
+    })
+  )
+
   it.effect("names what is wrong with a filter, and is shown to management keys of the organization only", () =>
     Effect.gen(function* () {
       const { ask, managementKey: key } = yield* TestGateway
@@ -119,6 +147,8 @@ it.layer(gateway, { excludeTestServices: true })("the activity", (it) => {
         ["?date=today", "date"],
         ["?date=2026-02-30", "date"],
         ["?group_by=model", "group_by"],
+        ["?limit=2001", "limit"],
+        ["?after=WzFd", "after"],
         ["?workspace_id=mine", "workspace_id"],
         ["?user_id=someone", "user_id"]
       ] as const) {

@@ -600,4 +600,4 @@ export const activityItem: Activity.Item = {
 }
 
 /** @since 0.1.0 */
-export const activityResponse: Activity.Response = { data: [activityItem] }
+export const activityResponse: Activity.Response = { data: [activityItem], has_more: false, next: null }

@@ -1,8 +1,13 @@
-/** What callers share: the memory for bodies, and the reading of jobs that many wait for. */
-import { ask, converse, jsonOf, type Question, requestBytes } from "../client.ts"
-import { always } from "../doubles.ts"
+/**
+ * What callers share: the memory for bodies, the reading of jobs that many wait for, and the sums of
+ * their requests.
+ */
+import { type Answer, ask, converse, entriesOf, fieldOf, jsonOf, type Question, requestBytes } from "../client.ts"
+import { always, answer, jsonIn } from "../doubles.ts"
+import { unlimited } from "../gateway.ts"
 import {
   type Attack,
+  atOnce,
   json,
   keepAsking,
   longestOf,
@@ -10,6 +15,7 @@ import {
   milliseconds,
   pause,
   problemsOf,
+  smallRerank,
   statusesOf,
   type Target,
   textOf
@@ -142,4 +148,65 @@ const manyPolls: Attack = {
   }
 }
 
-export const shares: ReadonlyArray<Attack> = [announcedBodies, heldBodies, manyPolls]
+const tei = (upstream: string): object => ({ upstreams: { tei: { adapter: "tei", baseUrl: upstream } } })
+
+const names = 2000
+
+/** The size of a page, at most. */
+const maxPageBytes = 2 * mebibyte
+
+/** The rows of a day for models of requests that cost nothing, and one for all others. */
+const maxModels = 501
+
+const countOf = (body: unknown): number => entriesOf(fieldOf(body, "data")).length
+
+const manyNames: Attack = {
+  name: "many-names",
+  title: `${names} models of 250 characters at an offer that takes any name, then GET /activity four times at once`,
+  bound: `at most ${maxModels} items and ${maxPageBytes / mebibyte} MiB; all ${names} requests in the sums`,
+  storage: true,
+  settings: unlimited,
+  file: tei,
+  seconds: 180,
+  run: async ({ gateway, newKey, upstream }) => {
+    upstream.handle = (call, response) =>
+      answer(
+        response,
+        entriesOf(fieldOf(jsonIn(call), "texts")).map((_, index) => ({ index, score: 0.5 }))
+      )
+    const { key } = await newKey()
+    let asked = 0
+    const answers: Array<Answer> = []
+    await gateway.watch.reset()
+    const lane = async (): Promise<void> => {
+      while (asked < names) {
+        const model = `tei/${String(asked++).padEnd(246, "x")}`
+        answers.push(await ask(gateway.origin, smallRerank(key, model)))
+      }
+    }
+    await Promise.all(Array.from({ length: 8 }, lane))
+    const question = { method: "GET", path: "/api/v1/activity", key: gateway.managementKey }
+    const pages = await atOnce(4, gateway.origin, () => question)
+    const [activity] = pages
+    const body = activity === undefined ? undefined : jsonOf(activity)
+    const requests = entriesOf(fieldOf(body, "data"))
+      .filter(([, item]) => fieldOf(item, "provider_name") === "tei")
+      .reduce((sum, [, item]) => sum + Number(fieldOf(item, "requests")), 0)
+    const bytes = activity?.body.length ?? 0
+    return {
+      figure:
+        `${statusesOf(answers)}; GET /activity: ${countOf(body)} items, ${(bytes / mebibyte).toFixed(1)} MiB, ` +
+        `${requests} requests, at most ${milliseconds(longestOf(pages))}`,
+      problems: [
+        ...problemsOf(answers, [200]),
+        ...problemsOf(pages, [200]),
+        // The other key uses a model, too.
+        ...(countOf(body) > maxModels + 1 ? [`${countOf(body)} items`] : []),
+        ...(bytes > maxPageBytes ? [`${bytes} bytes`] : []),
+        ...(requests === names ? [] : [`the sums have ${requests} requests`])
+      ]
+    }
+  }
+}
+
+export const shares: ReadonlyArray<Attack> = [announcedBodies, heldBodies, manyPolls, manyNames]

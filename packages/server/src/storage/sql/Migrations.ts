@@ -73,7 +73,8 @@ export const migrations = {
   "0026_workspaces": workspaces.migration,
   "0027_video_lists": videoLists.migration,
   "0028_ephemeral_requests": ephemeralRequests.migration,
-  "0029_webhook_receivers": webhookReceivers.migration
+  "0029_webhook_receivers": webhookReceivers.migration,
+  "0030_bounded_usage_days": usageDays.boundRows
 }
 
 /** Every table that the migrations create. */

@@ -89,6 +89,30 @@ it.effect("a key that had a guardrail before times were stored was assigned when
   }).pipe(Effect.provide(Layer.fresh(Layer.merge(SqliteClient.layer({ filename: ":memory:" }), layerWebCrypto))))
 )
 
+it.effect("models with names that are too long today count as others, and the sums stay the same", () =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    yield* earlier("0030_bounded_usage_days")
+    for (const [id, model] of [
+      ["u", "a".repeat(257)],
+      ["v", "b".repeat(3000)],
+      ["w", "other"],
+      ["x", "c".repeat(256)]
+    ] as const) {
+      yield* sql`INSERT INTO usage_ledger (id, key_hash, workspace_id, operation, model, provider, upstream_model, is_byok, is_late, reserved_micro, cost_micro, reserved_at, settled_at)
+        VALUES (${id}, 'k', 'w', 'rerank', ${model}, 'p', 'm', 0, 0, 2, 2, 0, 1)`
+    }
+    yield* Migrations.run
+    const days = yield* sql`SELECT key_hash, model, requests, cost_micro FROM usage_days ORDER BY key_hash, model`
+    expect(days).toMatchObject(
+      ["", "k"].flatMap((key_hash) => [
+        { key_hash, model: "c".repeat(256), requests: 1, cost_micro: 2 },
+        { key_hash, model: "other", requests: 3, cost_micro: 6 }
+      ])
+    )
+  }).pipe(Effect.provide(Layer.fresh(Layer.merge(SqliteClient.layer({ filename: ":memory:" }), layerWebCrypto))))
+)
+
 it.effect("an upstream's job id becomes a JSON string, which jobs read as their handle", () =>
   Effect.gen(function* () {
     const sql = yield* SqlClient

@@ -224,7 +224,7 @@ const clearing = Effect.gen(function* () {
 
 /** A migration reads a whole table, once. So does the encryption of old URLs at a start. */
 const ofMigration =
-  /_upgrade|^UPDATE workspaces SET slug = CASE|^SELECT id, upstream_job_id FROM|FROM usage_ledger\) AS l GROUP BY|FROM usage_days GROUP BY|^SELECT id FROM destinations WHERE options NOT LIKE/
+  /_upgrade|^UPDATE workspaces SET slug = CASE|^SELECT id, upstream_job_id FROM|FROM usage_ledger\) AS l GROUP BY|FROM usage_days (GROUP BY|WHERE length)|^SELECT id FROM destinations WHERE options NOT LIKE/
 
 /** The steps of each statement's query plan. */
 const plans = (folder: string, texts: ReadonlySet<string>) => {

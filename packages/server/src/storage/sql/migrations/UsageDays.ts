@@ -17,6 +17,19 @@ import { withoutRowId } from "../Dialect.ts"
 
 const dayMillis = 86_400_000
 
+/**
+ * When a workspace has so many rows of a day, requests that cost nothing add none for further
+ * models. When it has twice as many, neither do others. So requests that cost nothing cannot use up
+ * the rows of the models that people pay for.
+ */
+const maxUnpaidRows = 500
+
+/** Requests name no longer model. Earlier versions accepted longer ones. */
+const maxModelLength = 256
+
+/** The model of the row that has the sums of all further models. */
+const otherModels = "other"
+
 const place = "workspace_id, key_hash, day_start, model, provider"
 
 const counters = ["requests", "failed", "cost_micro", "byok_micro", "prompt_tokens", "completion_tokens"]
@@ -38,19 +51,48 @@ const ofEntry = (entry: string, prompt: string, completion: string): ReadonlyArr
   tokens(completion)
 ]
 
-const placeOf = (entry: string, key: string): string =>
-  `${entry}.workspace_id, ${key}, ${entry}.reserved_at - ${entry}.reserved_at % ${dayMillis}, ${entry}.model, ${entry}.provider`
+const dayOf = (entry: string): string => `${entry}.reserved_at - ${entry}.reserved_at % ${dayMillis}`
+
+const placeOf = (entry: string, key: string, model = `${entry}.model`): string =>
+  `${entry}.workspace_id, ${key}, ${dayOf(entry)}, ${model}, ${entry}.provider`
 
 const sumsOf = (values: ReadonlyArray<string>): string => values.map((value) => `SUM(${value})`).join(", ")
 
 const insert = `INSERT INTO usage_days (${place}, ${counters.join(", ")})`
 
-/** Adds the entry `NEW`. */
-const add = (prompt: string, completion: string): string => `${insert}
-  SELECT ${placeOf("NEW", "k.key_hash")}, ${ofEntry("NEW", prompt, completion).join(", ")}
+const addToRow = `ON CONFLICT (${place}) DO UPDATE SET
+  ${counters.map((counter) => `${counter} = usage_days.${counter} + excluded.${counter}`).join(", ")}`
+
+/** Adds the entry `NEW`, to the sums of this model. */
+const addTo = (model: string, prompt: string, completion: string): string => `${insert}
+  SELECT ${placeOf("NEW", "k.key_hash", model)}, ${ofEntry("NEW", prompt, completion).join(", ")}
   FROM (SELECT '' AS key_hash UNION ALL SELECT NEW.key_hash) AS k WHERE true
-  ON CONFLICT (${place}) DO UPDATE SET
-  ${counters.map((counter) => `${counter} = usage_days.${counter} + excluded.${counter}`).join(", ")};`
+  ${addToRow};`
+
+const add = (prompt: string, completion: string): string => addTo("NEW.model", prompt, completion)
+
+/** The row of the model that the entry `NEW` names, if it has one. */
+const ownRow = `SELECT 1 FROM usage_days d WHERE d.workspace_id = NEW.workspace_id AND d.key_hash = ''
+  AND d.day_start = ${dayOf("NEW")} AND d.model = NEW.model AND d.provider = NEW.provider`
+
+/** The rows of the day, as far as they need to be counted. */
+const rowsOfDay = `SELECT COUNT(*) FROM (SELECT 1 FROM usage_days d WHERE d.workspace_id = NEW.workspace_id
+  AND d.key_hash = '' AND d.day_start = ${dayOf("NEW")} LIMIT ${2 * maxUnpaidRows}) AS rows_of_day`
+
+/** The model under which the entry `NEW` counts. */
+const boundedModel = `CASE WHEN length(NEW.model) > ${maxModelLength} THEN '${otherModels}'
+  WHEN EXISTS (${ownRow}) THEN NEW.model
+  WHEN (${rowsOfDay}) < CASE NEW.cost_micro WHEN 0 THEN ${maxUnpaidRows} ELSE ${2 * maxUnpaidRows} END THEN NEW.model
+  ELSE '${otherModels}' END`
+
+/** Adds the sums of models with longer names to those of the other models. */
+const foldLongNames = [
+  `${insert}
+  SELECT workspace_id, key_hash, day_start, '${otherModels}', provider, ${sumsOf(counters)}
+  FROM usage_days WHERE length(model) > ${maxModelLength} GROUP BY workspace_id, key_hash, day_start, provider
+  ${addToRow}`,
+  `DELETE FROM usage_days WHERE length(model) > ${maxModelLength}`
+]
 
 /** Adds the entries that exist to their keys. `entries` reads their JSON once. */
 const addToKeys = (entries: string): string => `${insert}
@@ -111,4 +153,37 @@ END $$`,
   })
   // On Postgres, the trigger waits for those who write entries, and makes further ones wait.
   for (const statement of [...trigger, addToKeys(entries), addToWorkspaces]) yield* sql.unsafe(statement)
+})
+
+/**
+ * Bounds the rows of a day. A caller may name any model where an offer takes all names, also ones
+ * that no provider has. Beyond {@link maxUnpaidRows}, further models share a row, so that the sums
+ * stay exact.
+ *
+ * Rows are counted only for a model without a row on that day.
+ */
+export const boundRows = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const trigger = sql.onDialectOrElse({
+    pg: () => [
+      "DROP TRIGGER usage_ledger_days ON usage_ledger",
+      "DROP FUNCTION gateway_usage_days_1()",
+      `CREATE FUNCTION gateway_usage_days_2() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  usage json := NEW.usage::json;
+  prompt numeric := CAST(${promptOf("usage")} AS NUMERIC);
+  completion numeric := CAST(${completionOf("usage")} AS NUMERIC);
+  counted text := ${boundedModel};
+BEGIN
+  ${addTo("counted", "prompt", "completion")}
+  RETURN NULL;
+END $$`,
+      `CREATE TRIGGER usage_ledger_days AFTER INSERT ON usage_ledger FOR EACH ROW EXECUTE FUNCTION gateway_usage_days_2()`
+    ],
+    orElse: () => [
+      "DROP TRIGGER usage_ledger_days",
+      `CREATE TRIGGER usage_ledger_days AFTER INSERT ON usage_ledger BEGIN ${addTo(`(${boundedModel})`, promptOf("NEW.usage"), completionOf("NEW.usage"))} END`
+    ]
+  })
+  for (const statement of [...trigger, ...foldLongNames]) yield* sql.unsafe(statement)
 })
