@@ -2,9 +2,12 @@
  * Detects the format and the duration of an audio file from its content, regardless of what the
  * caller declares.
  *
- * The duration is computed from the packets when the container's header lacks or only estimates it:
- * MP3 with a variable bit rate, ADTS, FLAC, Ogg, and WebM as browsers record it. A file that was
- * cut short is measured as far as it goes, or refused if the parser cannot find its end.
+ * The duration is the longest audio that any decoder can read in the file, because upstreams bill
+ * what their decoder reads. All bytes are read: every frame of MP3, AAC and FLAC, every packet of
+ * Ogg and WebM, every sample of MP4, whatever headers and times say. Files that follow each other
+ * count together, and of tracks at the same time the longest counts (in Ogg: their sum). A file that
+ * decoders read in different ways is refused, such as a WAV file with two `data` chunks. A file that
+ * was cut short is measured as far as it goes, or refused if the parser cannot find its end.
  *
  * @since 0.1.0
  */
@@ -14,7 +17,7 @@ import type { AudioSource } from "./AudioSource.ts"
 import { AudioThread, threads } from "./internal/audioThread.ts"
 
 /**
- * The bytes are not audio in any of the seven formats.
+ * The bytes are not audio in any of the seven formats, or decoders differ in what they read.
  *
  * @since 0.1.0
  */
@@ -67,7 +70,7 @@ export interface Measured {
  * Format and length of audio.
  *
  * The work is done in a thread of its own: audio that leads its parser astray is given up after a
- * second (and 50 ms more for each megabyte) as `NotAudio`, and holds up nobody meanwhile. A file up
+ * second (and 100 ms more for each megabyte) as `NotAudio`, and holds up nobody meanwhile. A file up
  * to 64 MiB is in memory while it is measured, a larger one is read piece by piece. Fails with
  * `NotAudio`, with `WrongFormat` when a format is declared and the contents are in another, and
  * with `Unreadable`.

@@ -15,7 +15,8 @@ const known = [
   ["vbr.mp3", "mp3", 4.1],
   ["vbr-no-header.mp3", "mp3", 4.1],
   ["tone.flac", "flac", 1.5],
-  ["tone.m4a", "m4a", 1.5],
+  // Two frames more than the tone: not every decoder drops what the encoder put before it.
+  ["tone.m4a", "m4a", 1.6],
   ["fragmented.m4a", "m4a", 1.02],
   ["opus.ogg", "ogg", 1.5],
   ["vorbis.ogg", "ogg", 1.5],

@@ -20,10 +20,10 @@ export const threads = 2
 const startDeadline = Duration.seconds(10)
 
 /**
- * Time for the parser, more than twenty times what it needs. It grows with the size, so that a
- * small file does not hold a thread for long.
+ * Time for the parser and for reading all bytes, several times what they need. It grows with the
+ * size, so that a small file does not hold a thread for long.
  */
-const deadlineFor = (size: number): Duration.Duration => Duration.millis(1000 + size / 20_000)
+const deadlineFor = (size: number): Duration.Duration => Duration.millis(1000 + size / 10_000)
 
 class Stuck extends Data.TaggedError("Stuck") {}
 class Broken extends Data.TaggedError("Broken") {}

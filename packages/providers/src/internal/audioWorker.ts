@@ -4,7 +4,16 @@ import type { AudioFormat } from "@model-gateway/core/Transcription"
 import * as Media from "mediabunny"
 import { type FileHandle, open } from "node:fs/promises"
 import { parentPort } from "node:worker_threads"
+import { Ambiguous, type AudioBytes, ofFile, ofMemory } from "./audioBytes.ts"
+import * as AudioDisguise from "./audioDisguise.ts"
+import * as AudioFlac from "./audioFlac.ts"
+import * as AudioFrames from "./audioFrames.ts"
 import { type Answer, Location, type Message } from "./audioJob.ts"
+import * as AudioMp4 from "./audioMp4.ts"
+import * as AudioOgg from "./audioOgg.ts"
+import * as AudioPackets from "./audioPackets.ts"
+import * as AudioWav from "./audioWav.ts"
+import * as AudioWebm from "./audioWebm.ts"
 
 // The library logs oddities of a file; everything relevant is returned as an error.
 Media.Logging.level = Media.LogLevel.Silent
@@ -37,14 +46,56 @@ const say = (message: Message): void => parentPort?.postMessage(message)
 
 const notAudio = (message: string): Answer => ({ _tag: "NotAudio", message })
 
-const measure = async (source: Media.Source, size: number): Promise<Answer> => {
-  say({ _tag: "Begun", size })
+/**
+ * The longest audio that any decoder can read in the file, from all of its bytes: the file's own
+ * statements may be wrong, and upstreams bill what their decoder reads.
+ */
+const longestReading = async (format: AudioFormat, bytes: AudioBytes, input: Media.Input): Promise<number> => {
+  switch (format) {
+    case "wav":
+      return AudioWav.seconds(bytes)
+    case "mp3":
+    case "aac": {
+      const start = AudioFrames.afterTags(bytes)
+      if (AudioDisguise.startsOther(bytes, start)) throw new Ambiguous(`the ${format} file starts as another format`)
+      return AudioFrames.seconds(bytes, start)
+    }
+    case "flac":
+      return AudioFlac.seconds(bytes, AudioFrames.afterTags(bytes))
+    case "ogg":
+      return AudioOgg.seconds(bytes)
+    case "webm":
+      return AudioWebm.seconds(bytes)
+    case "m4a": {
+      const { isOpus, seconds } = AudioMp4.read(bytes)
+      return isOpus ? Math.max(seconds, await opusSeconds(input)) : seconds
+    }
+  }
+}
+
+/** The packets of the Opus tracks of an MP4 file. */
+const opusSeconds = async (input: Media.Input): Promise<number> => {
+  let longest = 0
+  for (const track of await input.getAudioTracks()) {
+    if ((await track.getCodec()) !== "opus") continue
+    let seconds = 0
+    for await (const { data } of new Media.EncodedPacketSink(track).packets()) seconds += AudioPackets.opus.next(data)
+    longest = Math.max(longest, seconds)
+  }
+  return longest
+}
+
+const measure = async (source: Media.Source, bytes: AudioBytes): Promise<Answer> => {
+  say({ _tag: "Begun", size: bytes.size })
   const input = new Media.Input({ source, formats: containers })
   try {
     const format = formatOf(await input.getFormat())
     if (format === undefined) return notAudio("the audio is in an unknown format")
-    const duration = await trackDuration(input)
-    if (duration === null) return notAudio(`the ${format} file has no audio track`)
+    const stated = await trackDuration(input)
+    if (stated === null) return notAudio(`the ${format} file has no audio track`)
+    // Sums of fractions are a little more than the whole second.
+    const read = Math.round((await longestReading(format, bytes, input)) * 1e6) / 1e6
+    const duration = Math.max(stated, read)
     return Number.isFinite(duration) && duration > 0
       ? { _tag: "Measured", format, duration }
       : notAudio(`the ${format} file contains no audio`)
@@ -56,7 +107,7 @@ const measure = async (source: Media.Source, size: number): Promise<Answer> => {
 const trackDuration = async (input: Media.Input): Promise<number | null> =>
   (await (await input.getPrimaryAudioTrack())?.computeDuration()) ?? null
 
-const measureBytes = (bytes: Uint8Array): Promise<Answer> => measure(new Media.BufferSource(bytes), bytes.length)
+const measureBytes = (bytes: Uint8Array): Promise<Answer> => measure(new Media.BufferSource(bytes), ofMemory(bytes))
 
 /**
  * Files up to this size are measured in memory: an MP3 of 90 minutes takes the library 0.2 s there
@@ -94,7 +145,7 @@ const measureFile = async (path: string): Promise<Answer> => {
     if (size <= readWhole) return await measureBytes(await readInto(file, bufferOf(size)))
     // Every read is awaited, so only the abort of a read-ahead is left to handle.
     const source = new Media.FilePathSource(path, { handleUnhandledError: () => {} })
-    return await measure(source, size)
+    return await measure(source, ofFile(file.fd, size))
   } finally {
     await file.close()
   }
@@ -108,9 +159,11 @@ const answer = (location: Location): Promise<Answer> =>
  * content.
  */
 const failure = (error: unknown): Answer =>
-  error instanceof Error && "code" in error && typeof error.code === "string"
-    ? { _tag: "Unreadable", message: error.code }
-    : notAudio("the audio cannot be decoded")
+  error instanceof Ambiguous
+    ? notAudio(error.message)
+    : error instanceof Error && "code" in error && typeof error.code === "string"
+      ? { _tag: "Unreadable", message: error.code }
+      : notAudio("the audio cannot be decoded")
 
 parentPort?.on("message", (message: unknown) => {
   void answer(Schema.decodeUnknownSync(Location)(message)).catch(failure).then(say)
