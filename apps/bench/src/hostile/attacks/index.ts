@@ -25,6 +25,7 @@ import {
 } from "./attack.ts"
 import { decoding } from "./decoding.ts"
 import { disclosure } from "./disclosure.ts"
+import { audioLengths } from "./lengths.ts"
 import { management } from "./management.ts"
 import { events } from "./events.ts"
 import { memory } from "./memory.ts"
@@ -56,6 +57,7 @@ export const attacks: ReadonlyArray<Attack> = [
   ...wire,
   ...polls,
   ...events,
+  ...audioLengths,
   ...shutdown,
   ...webhooks,
   ...upstreams,
