@@ -1,7 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect } from "effect"
+import { Duration, Effect, Layer } from "effect"
+import { HttpClient } from "effect/http"
 import type { Upstream } from "../src/Adapter.ts"
 import * as Google from "../src/Google.ts"
+import * as UpstreamHttp from "../src/UpstreamHttp.ts"
 import type { VideoRequest } from "../src/Video.ts"
 import { recorded } from "./support/cohere.ts"
 import type { Scripted } from "./support/Double.mjs"
@@ -91,7 +93,7 @@ describe("Google", () => {
           ["/files/a.mp4", undefined]
         ]
       )
-    }).pipe(undici)
+    }).pipe(Effect.provide(Layer.effect(UpstreamHttp.LinkClient, HttpClient.HttpClient)), undici)
   )
 
   it.live("sends a first frame inline, and refuses what the model does not take before it is called", () =>
