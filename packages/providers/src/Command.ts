@@ -11,7 +11,7 @@
  * @since 0.1.0
  */
 import { AudioFormat } from "@model-gateway/core/Transcription"
-import { Duration, Effect, FileSystem, Schema, type Scope, Semaphore, Stream } from "effect"
+import { Duration, Effect, FileSystem, Schema, type Scope, Stream } from "effect"
 import { ChildProcess, ChildProcessSpawner } from "effect/process"
 import { type Adapter, InvalidModel, type Upstream } from "./Adapter.ts"
 import * as CommandOutput from "./internal/commandOutput.ts"
@@ -175,7 +175,6 @@ const transcription = Effect.fnUntraced(function* (
   if (convert === undefined && command.some((word) => word.includes("{wav}"))) {
     return yield* new InvalidModel({ model, message: "needs parameters.convert, because its command reads {wav}" })
   }
-  const turns = yield* Semaphore.make(concurrency)
   const quote = ({ audio }: TranscriptionRequest) => cost(pricing.microCredits, audio.durationSeconds)
 
   const transcribe = Effect.fnUntraced(function* (request: TranscriptionRequest) {
@@ -195,6 +194,7 @@ const transcription = Effect.fnUntraced(function* (
     provider: name,
     credential: credential ?? Offer.gatewayCredential(),
     pricing,
+    concurrency,
     capabilities: {
       audio_formats: audioFormats,
       verbose: output === "json",
@@ -204,14 +204,10 @@ const transcription = Effect.fnUntraced(function* (
     },
     quote,
     run: Effect.fn("Command.transcribe")(function* (request: TranscriptionRequest) {
-      const answer = yield* turns
-        .withPermits(1)(transcribe(request))
-        .pipe(
-          Effect.timeoutOrElse({
-            duration: timeLimit,
-            orElse: () => Effect.fail(new ProviderError({ reason: new Timeout() }))
-          })
-        )
+      const answer = yield* Effect.timeoutOrElse(transcribe(request), {
+        duration: timeLimit,
+        orElse: () => Effect.fail(new ProviderError({ reason: new Timeout() }))
+      })
       return { answer, charge: { cost: quote(request), usage: { seconds: request.audio.durationSeconds } } }
     })
   }

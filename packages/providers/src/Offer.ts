@@ -76,6 +76,11 @@ export interface OfferBase {
   readonly credential: Credential | undefined
   /** The longest wait for one call. Default: the service's limit for the operation. */
   readonly timeLimit?: Duration.Duration
+  /**
+   * The most calls at a time. The service lets further ones wait, the keys in turn, and measures
+   * their time from the start of the call. Default: no limit.
+   */
+  readonly concurrency?: number
 }
 
 /**

@@ -246,24 +246,12 @@ describe("Command", () => {
     }).pipe(Effect.scoped, provide(services))
   )
 
-  it.live("runs as many programs at the same time as it may", () =>
+  it.effect("states how many programs may run at the same time", () =>
     Effect.gen(function* () {
-      const most = (concurrency: number) =>
-        Effect.gen(function* () {
-          const fileSystem = yield* FileSystem.FileSystem
-          const folder = yield* fileSystem.makeTempDirectoryScoped()
-          const code = `const f = require('fs'); const own = process.argv[1] + '/' + process.pid; f.writeFileSync(own, '');
-            setTimeout(() => { console.log(f.readdirSync(process.argv[1]).length); f.rmSync(own) }, 150)`
-          const { run } = yield* command({ command: node(code, folder), concurrency })
-          const answers = yield* Effect.all(
-            Array.from({ length: 4 }, () => run(speaking("hello"))),
-            { concurrency: "unbounded" }
-          )
-          return Math.max(...answers.map(({ answer }) => Number(answer.text)))
-        })
-      assert.strictEqual(yield* most(1), 1)
-      assert.isAtMost(yield* most(2), 2)
-    }).pipe(Effect.scoped, provide(services))
+      const of = (parameters: Schema.JsonObject) => Effect.map(command(parameters), ({ offer }) => offer.concurrency)
+      assert.strictEqual(yield* of({ command: ["ears"] }), 1)
+      assert.strictEqual(yield* of({ command: ["ears"], concurrency: 4 }), 4)
+    }).pipe(provide(services))
   )
 
   it.live("names a wrong parameter", () =>

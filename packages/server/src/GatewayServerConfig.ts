@@ -86,6 +86,13 @@ export const declarations = {
       description: "Timeout of a transcription including its fallbacks. Then the status is 504"
     })
   },
+  waitingCalls: Setting.integer("waiting-calls", {
+    minimum: 0,
+    default: 20,
+    description:
+      "Calls of one key that may wait, in each process, for an offer that takes a limited number at a time, such as a local command. " +
+      "Further ones get status 529"
+  }),
   /** When the circuit of an endpoint opens. */
   circuits: {
     failures: Setting.integer("circuit-failures", {

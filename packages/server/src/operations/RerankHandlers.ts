@@ -93,6 +93,7 @@ const make = Effect.gen(function* () {
       ({ attempts, id, isOwnOnly }) =>
         router
           .route({
+            owner: caller.key.hash,
             candidates: isOwnOnly ? candidates.filter(OwnKeys.isByok) : candidates,
             attempts,
             units: documents.length,

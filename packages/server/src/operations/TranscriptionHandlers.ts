@@ -96,6 +96,7 @@ const make = Effect.gen(function* () {
       ({ attempts, isOwnOnly }) =>
         router
           .route({
+            owner: caller.key.hash,
             candidates: isOwnOnly ? candidates.filter(OwnKeys.isByok) : candidates,
             attempts,
             units: seconds,

@@ -4,9 +4,13 @@
  * After several consecutive failures a candidate's circuit opens, and it is not called for a while.
  * A failure that the request itself caused does not count. Each attempt has a time limit, and so do
  * all attempts together. If no candidate answers, the error lists the attempts.
+ *
+ * A call to an offer that takes a limited number at a time may have to wait ({@link OfferQueue}).
+ * The wait is not part of any time limit. A call that cannot wait fails as if the offer were
+ * overloaded, and its circuit does not learn of it.
  */
 import type { Offer } from "@model-gateway/providers/Offer"
-import { ProviderError, type Reason, Timeout } from "@model-gateway/providers/ProviderError"
+import { Overloaded, ProviderError, type Reason, Timeout } from "@model-gateway/providers/ProviderError"
 import { Cause, Clock, Context, Data, Duration, Effect, Exit, Layer } from "effect"
 import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 import type { Attempt as AnyAttempt } from "../accounting/Attempt.ts"
@@ -16,6 +20,7 @@ import * as FailureLog from "../observability/FailureLog.ts"
 import * as Metrics from "../observability/Metrics.ts"
 import { type Candidate, keyOf } from "./Candidate.ts"
 import type { Observed } from "./Candidates.ts"
+import * as OfferQueue from "./OfferQueue.ts"
 
 /** One attempt at one provider, as events and the request log report it. */
 export interface Attempt extends AnyAttempt {
@@ -62,6 +67,8 @@ export type RoutingFailure = AttemptsFailed | NoneUp | DeadlinePassed
 
 /** The attempts to make. */
 export interface Route<A, O extends Offer> {
+  /** The key that the request belongs to. Keys share the queues of offers. */
+  readonly owner: string
   /** At least one, in the order to try. */
   readonly candidates: ReadonlyArray<Candidate<O>>
   readonly call: (candidate: Candidate<O>) => Effect.Effect<A, ProviderError>
@@ -207,10 +214,14 @@ const timedOut = new ProviderError({ reason: new Timeout() })
 
 const timeOut = () => Effect.fail(timedOut)
 
+const secondsOf = ({ latency }: Observed): number => Math.max(1, Math.ceil(latency))
+
 /** Makes the router over a store of circuits. */
 export const make = Effect.gen(function* () {
   const circuits = yield* CircuitBreaker.CircuitBreakerStore
-  const { failures, openFor } = (yield* GatewayServerConfig).circuits
+  const { circuits: circuitConfig, waitingCalls } = yield* GatewayServerConfig
+  const { failures, openFor } = circuitConfig
+  const queues = OfferQueue.make(waitingCalls)
   const clock = yield* Clock.Clock
   const observations = new Map<string, Observed>()
   const now = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e9
@@ -254,6 +265,13 @@ export const make = Effect.gen(function* () {
       storeFailed
     )
 
+  /** The failure of a call that cannot wait for its offer: a place is free after a call or so. */
+  const crowded = (key: string) => {
+    const seen = observations.get(key)
+    const retryAfter = Duration.seconds(seen === undefined ? 1 : secondsOf(seen))
+    return new Overloaded({ retryAfter })
+  }
+
   /** One attempt: its exit, or the time to wait if the circuit is open. */
   const attempt = <A>(key: string, offer: Offer, seconds: number, call: () => Effect.Effect<A, ProviderError>) => {
     // An adapter may begin its work in the call itself, so that must not come before the admission.
@@ -277,10 +295,11 @@ export const make = Effect.gen(function* () {
     call,
     candidates,
     deadline,
+    owner,
     units
   }: Route<A, O>): Effect.fn.Return<Routed<A, O>, RoutingFailure> {
     const attempts: Array<Attempt> = []
-    const end = now() + Duration.toSeconds(deadline)
+    let end = now() + Duration.toSeconds(deadline)
     let failure: { readonly reason: Reason; readonly provider: string; readonly isByok: boolean } | undefined
     let retryAfter: Duration.Duration | undefined
 
@@ -289,15 +308,30 @@ export const make = Effect.gen(function* () {
       const { provider } = offer
       const key = keyOf(candidate)
       const isByok = isOwn(candidate.credential)
-      const startedAt = now()
-      const left = end - startedAt
+      const left = end - now()
       if (left <= 0) return yield* new DeadlinePassed({ provider, attempts })
       const most = Duration.toSeconds(offer.timeLimit ?? attemptTimeout)
-      const exit = yield* attempt(key, offer, Math.min(most, left), () => call(candidate))
       const add = (made: Attempt) => {
         const attempt = isByok ? { ...made, is_byok: true } : made
         attempts.push(attempt)
         recorded.push(attempt)
+      }
+      const enteredAt = now()
+      let startedAt = enteredAt
+      const turn = queues.enter(offer, owner, deadline)
+      const exit = yield* Effect.interruptible(turn.comes).pipe(
+        Effect.flatMap((comes) => {
+          startedAt = now()
+          end += startedAt - enteredAt
+          return comes ? attempt(key, offer, Math.min(most, left), () => call(candidate)) : Effect.succeed(undefined)
+        }),
+        Effect.ensuring(turn.end)
+      )
+      if (exit === undefined) {
+        const reason = crowded(key)
+        add({ provider, outcome: reason._tag, seconds: 0, billed: "no" })
+        if (failure === undefined || isAsHelpful(reason, failure.reason)) failure = { reason, provider, isByok }
+        continue
       }
       if (Duration.isDuration(exit)) {
         add({ provider, outcome: "CircuitOpen", seconds: 0, billed: "no" })

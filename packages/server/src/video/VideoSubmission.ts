@@ -85,6 +85,7 @@ export const make = Effect.fnUntraced(function* ({ callTimeout }: { readonly cal
     const startedAt = yield* Clock.currentTimeMillis
     const outcome = yield* router
       .route({
+        owner: job.keyHash,
         candidates: [candidate],
         call: ({ credential, offer }) => offer.submit({ request, token: tokenOf(job) }, credential),
         attemptTimeout,

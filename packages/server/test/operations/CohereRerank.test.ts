@@ -243,6 +243,7 @@ it.layer(
       const rerank = (credential: Credential) =>
         Effect.flip(
           router.route({
+            owner: "key",
             candidates: [{ offer, credential }],
             units: 1,
             attemptTimeout: Duration.minutes(1),

@@ -46,6 +46,15 @@ const layer = Router.layer.pipe(
   Layer.provide(GatewayServerConfig.layer({ circuits: { failures: 2, openFor: Duration.seconds(10) } }))
 )
 
+/** A router with this many waiting calls for each key. */
+const queueing = (waitingCalls: number, openFor: number) =>
+  Router.layer.pipe(
+    Layer.provide(CircuitBreaker.layerStoreMemory()),
+    Layer.provide(
+      GatewayServerConfig.layer({ waitingCalls, circuits: { failures: 2, openFor: Duration.seconds(openFor) } })
+    )
+  )
+
 const answers = (names: ReadonlyArray<string>, prices: ReadonlyArray<number> = []) => {
   const catalogue = ModelCatalogue.make(
     names.flatMap((name, i) =>
@@ -66,6 +75,7 @@ const route = (script: Readonly<Record<string, Effect.Effect<string, ProviderErr
   Effect.gen(function* () {
     const router = yield* Router.Router
     return yield* router.route({
+      owner: "key",
       candidates: candidatesOf(...Object.keys(script)),
       call: ({ offer }) => script[offer.provider] ?? Effect.die(new Error("not scripted")),
       attempts,
@@ -78,11 +88,29 @@ const route = (script: Readonly<Record<string, Effect.Effect<string, ProviderErr
 const upstream = scripted({ name: "a", rerank: () => Effect.never })
 const inProcess = upstream.map((offer) => ({ ...offer, isInProcess: true }))
 
+/** An offer that takes one call at a time. */
+const narrow = upstream.map((offer) => ({ ...offer, concurrency: 1 }))
+
+/** A call of a key to an offer. */
+const callOf = (owner: string, offers: Offers, answer: Effect.Effect<string, ProviderError>) =>
+  Effect.gen(function* () {
+    const router = yield* Router.Router
+    return yield* router.route({
+      owner,
+      candidates: offers.flatMap(Candidate.ofGateway),
+      call: () => answer,
+      attemptTimeout: Duration.seconds(5),
+      deadline: Duration.seconds(8),
+      units: 1
+    })
+  })
+
 /** Has one provider answer in a way of its own. */
 const call = (offers: Offers, answer: Effect.Effect<string, ProviderError>, credential?: Credential) =>
   Effect.gen(function* () {
     const router = yield* Router.Router
     return yield* router.route({
+      owner: "key",
       candidates: offers.map((offer) => ({ offer, credential: credential ?? gatewayCredential() })),
       call: () => answer,
       attemptTimeout: Duration.seconds(5),
@@ -113,6 +141,94 @@ describe("Router", () => {
         ["c", "Success"]
       ])
     }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("lets calls wait for an offer that takes one at a time, and measures their time from their start", () =>
+    Effect.gen(function* () {
+      const fibers = yield* Effect.forEach([1, 2, 3], (n) =>
+        Effect.forkChild(callOf("key", narrow, Effect.delay(Effect.succeed(`answer ${n}`), "3 seconds")))
+      )
+      // The last waits 6 seconds and ends after 9: later than the limits of an attempt and of all.
+      yield* TestClock.adjust("9 seconds")
+      const answers = yield* Effect.forEach(fibers, Fiber.join)
+      expect(answers.map(({ answer }) => answer)).toEqual(["answer 1", "answer 2", "answer 3"])
+      expect(answers.map(({ attempts }) => attempts.map(({ seconds }) => seconds))).toEqual([[3], [3], [3]])
+    }).pipe(Effect.provide(queueing(20, 60)))
+  )
+
+  it.effect("serves the keys that wait for an offer in turn", () =>
+    Effect.gen(function* () {
+      const served: Array<string> = []
+      const work = (owner: string) =>
+        Effect.andThen(
+          Effect.sync(() => void served.push(owner)),
+          Effect.delay(Effect.succeed("answer"), "1 second")
+        )
+      for (const owner of ["a", "a", "a", "a", "b", "c", "b"])
+        yield* Effect.forkChild(callOf(owner, narrow, work(owner)))
+      yield* TestClock.adjust("7 seconds")
+      expect(served).toEqual(["a", "a", "b", "c", "a", "b", "a"])
+    }).pipe(Effect.provide(queueing(20, 60)))
+  )
+
+  it.effect("refuses the calls of a key that has too many waiting, and no others, and opens no circuit", () =>
+    Effect.gen(function* () {
+      const work = Effect.delay(Effect.succeed("answer"), "1 second")
+      const many = yield* Effect.forEach(Array.from({ length: 60 }), () =>
+        Effect.forkChild(Effect.result(callOf("key", narrow, work)))
+      )
+      yield* TestClock.adjust("500 millis")
+      const other = yield* Effect.forkChild(callOf("other", narrow, work))
+      yield* TestClock.adjust("2500 millis")
+      expect((yield* Fiber.join(other)).attempts).toMatchObject([{ outcome: "Success", seconds: 1 }])
+      yield* TestClock.adjust("2 seconds")
+      const results = yield* Effect.forEach(many, Fiber.join)
+      const refused = results.flatMap((result) => (result._tag === "Failure" ? [result.failure] : []))
+      expect([results.length, refused.length]).toEqual([60, 60 - 1 - 3])
+      for (const failure of refused) {
+        expect(failure).toMatchObject({
+          _tag: "AttemptsFailed",
+          reason: { _tag: "Overloaded" },
+          attempts: [{ outcome: "Overloaded", seconds: 0, billed: "no" }]
+        })
+        expect(ProviderFailures.forTranscription(failure)).toMatchObject({ _tag: "ProviderOverloaded" })
+      }
+      expect((yield* callOf("key", narrow, Effect.succeed("answer"))).answer).toBe("answer")
+    }).pipe(Effect.provide(queueing(3, 60)))
+  )
+
+  it.effect("lets a call wait no longer than its deadline, then tries the next candidate", () =>
+    Effect.gen(function* () {
+      const router = yield* Router.Router
+      yield* Effect.forkChild(callOf("other", narrow, Effect.delay(Effect.succeed("late"), "5 seconds")))
+      yield* Effect.forkChild(callOf("other", narrow, Effect.delay(Effect.succeed("late"), "5 seconds")))
+      yield* TestClock.adjust("1 millis")
+      const waiting = yield* Effect.forkChild(
+        router.route({
+          owner: "key",
+          candidates: [...narrow, ...scripted({ name: "b", rerank: () => Effect.never })].flatMap(Candidate.ofGateway),
+          call: ({ offer }) => Effect.succeed(offer.provider),
+          attemptTimeout: Duration.seconds(5),
+          deadline: Duration.seconds(2),
+          units: 1
+        })
+      )
+      yield* TestClock.adjust("2 seconds")
+      const { answer, attempts } = yield* Fiber.join(waiting)
+      expect([answer, attempts.map(({ outcome }) => outcome)]).toEqual(["b", ["Overloaded", "Success"]])
+    }).pipe(Effect.provide(queueing(20, 60)))
+  )
+
+  it.effect("gives the place of a caller that disconnects to the next one, waiting or served", () =>
+    Effect.gen(function* () {
+      const first = yield* Effect.forkChild(callOf("key", narrow, Effect.never))
+      const second = yield* Effect.forkChild(callOf("key", narrow, Effect.never))
+      const third = yield* Effect.forkChild(callOf("key", narrow, Effect.succeed("answer")))
+      yield* TestClock.adjust("1 millis")
+      yield* Fiber.interrupt(second)
+      yield* Fiber.interrupt(first)
+      expect((yield* Fiber.join(third)).answer).toBe("answer")
+    }).pipe(Effect.provide(queueing(2, 60)))
   )
 
   it.effect("opens only the circuit of a tenant whose own credential is rejected", () =>

@@ -23,6 +23,7 @@ import {
   type Target,
   textOf
 } from "./attack.ts"
+import { commands } from "./commands.ts"
 import { decoding } from "./decoding.ts"
 import { disclosure } from "./disclosure.ts"
 import { audioLengths } from "./lengths.ts"
@@ -54,6 +55,7 @@ export const attacks: ReadonlyArray<Attack> = [
   ...access,
   ...disclosure,
   ...management,
+  ...commands,
   ...wire,
   ...polls,
   ...events,
