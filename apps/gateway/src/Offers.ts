@@ -15,7 +15,7 @@ import * as NodeGateway from "@model-gateway/node/NodeGateway"
 import * as LinkClient from "@model-gateway/server/http/LinkClient"
 import * as UpstreamLookup from "@model-gateway/server/http/UpstreamLookup"
 import * as Sandbox from "@model-gateway/sandbox/Sandbox"
-import { Duration, Effect, Layer } from "effect"
+import { Duration, Effect, FileSystem, Layer } from "effect"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import { Failure } from "./Failure.ts"
 import type { Loaded } from "./LoadSettings.ts"
@@ -109,19 +109,23 @@ const httpClient = Layer.unwrap(
   )
 )
 
+const platform = Layer.merge(NodeServices.layer, SecureRandom.layerWebCrypto)
+
+const systemFiles = Layer.effect(FileSystem.FileSystem, FileSystem.FileSystem)
+
 /**
  * The offers that the settings give. They share connections, which the layer keeps open. Offers
- * without a credential of the gateway are for callers with a provider key of their own.
+ * without a credential of the gateway are for callers with a provider key of their own. `files` is
+ * the file system for the temporary files of calls. Default: they are in the system's folder.
  */
-export const layer = (loaded: Loaded, settings: OfferSettings): Layer.Layer<Offered, Failure> =>
+export const layer = <E = never>(
+  loaded: Loaded,
+  settings: OfferSettings,
+  files: Layer.Layer<FileSystem.FileSystem, E, Layer.Success<typeof platform>> = systemFiles
+): Layer.Layer<Offered, E | Failure> =>
   Layer.effect(Offered, Effect.map(make(loaded, settings), Offered.of)).pipe(
-    Layer.provide([
-      httpClient,
-      LinkClient.layer,
-      NodeServices.layer,
-      SecureRandom.layerWebCrypto,
-      responseMemory(settings)
-    ])
+    Layer.provide([files, httpClient, LinkClient.layer, responseMemory(settings)]),
+    Layer.provide(platform)
   )
 
 const responseMemory = ({ responseMemory: bytes }: OfferSettings): Layer.Layer<never> =>

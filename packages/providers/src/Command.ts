@@ -11,9 +11,10 @@
  * @since 0.1.0
  */
 import { AudioFormat } from "@model-gateway/core/Transcription"
-import { Duration, Effect, FileSystem, Schema, type Scope, Stream } from "effect"
+import { Duration, Effect, Exit, FileSystem, Schema, type Scope, Stream } from "effect"
 import { ChildProcess, ChildProcessSpawner } from "effect/process"
 import { type Adapter, InvalidModel, type Upstream } from "./Adapter.ts"
+import * as CallProcesses from "./CallProcesses.ts"
 import * as CommandOutput from "./internal/commandOutput.ts"
 import { decode as decodeParameters } from "./internal/parameters.ts"
 import type { TranscriptionModel } from "./Model.ts"
@@ -60,7 +61,10 @@ export const Parameters = Schema.Struct({
   maxSeconds: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThan(0))),
   /** The number of commands that run at the same time. Further calls wait. Default: 1. */
   concurrency: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1024 }))),
-  /** Environment variables. The command inherits none. Default: a `PATH` of the usual folders. */
+  /**
+   * Environment variables. The command inherits none, and gets `MODEL_GATEWAY_CALL_FOLDER`. Default:
+   * a `PATH` of the usual folders.
+   */
   env: Schema.optionalKey(Schema.Record(Schema.String, Schema.String))
 })
 
@@ -93,6 +97,9 @@ const fill = (word: string, places: Places, model: TranscriptionModel, request: 
   return word.replace(/\{(\w+)\}/g, (written, name: string) => values[name] ?? written)
 }
 
+const killAll = (fileSystem: FileSystem.FileSystem, dir: string): Effect.Effect<void> =>
+  Effect.provideService(CallProcesses.killAll(dir), FileSystem.FileSystem, fileSystem)
+
 /** A folder for the call with the audio under a name that tells its format. */
 const place = Effect.fnUntraced(function* (
   fileSystem: FileSystem.FileSystem,
@@ -100,6 +107,8 @@ const place = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Places, never, Scope.Scope> {
   const dir = yield* Effect.orDie(fileSystem.makeTempDirectoryScoped())
   const file = `${dir}/audio.${audio.format}`
+  // What a call that failed or was interrupted has started. One that succeeded has ended it before.
+  yield* Effect.addFinalizer((exit) => (Exit.isSuccess(exit) ? Effect.void : killAll(fileSystem, dir)))
   const { location } = audio.source
   yield* Effect.orDie(
     location._tag === "File" ? fileSystem.symlink(location.path, file) : fileSystem.writeFile(file, location.bytes)
@@ -127,14 +136,30 @@ const read = <E>(stream: Stream.Stream<Uint8Array, E>): Effect.Effect<string, Pr
     )
   })
 
+/**
+ * The text of a file that a program wrote. A link is not followed, because the gateway may read
+ * files that no caller may see, and only a regular file has an end.
+ */
+const readFile = (fileSystem: FileSystem.FileSystem, file: string, dir: string): Effect.Effect<string, ProviderError> =>
+  Effect.gen(function* () {
+    const isLink = yield* Effect.match(fileSystem.readLink(file), { onFailure: () => false, onSuccess: () => true })
+    const real = yield* fileSystem.realPath(file)
+    const leaves = file.startsWith(`${dir}/`) && !real.startsWith(`${yield* fileSystem.realPath(dir)}/`)
+    if (isLink || leaves) return yield* failWith("the output file is a link")
+    if ((yield* fileSystem.stat(real)).type !== "File") return yield* failWith("the output file is no regular file")
+    return yield* read(fileSystem.stream(real))
+  }).pipe(Effect.catchTag("PlatformError", () => failWith("the output of the command cannot be read")))
+
 // Error mapping
 
 /**
  * Runs a program to its end and returns what it printed. It is killed, with the processes that it
- * started, if the call is interrupted or the output is too long. Its error output is discarded: it
- * may speak of the audio and of the machine.
+ * started, if the call is interrupted or the output is too long. What it started and left is killed
+ * when it ends: it could keep the output open and change the output file. Its error output is
+ * discarded: it may speak of the audio and of the machine.
  */
 const execute = (
+  fileSystem: FileSystem.FileSystem,
   spawner: ChildProcessSpawner.ChildProcessSpawner["Service"],
   [program = "", ...args]: ReadonlyArray<string>,
   { dir }: Places,
@@ -145,7 +170,7 @@ const execute = (
       spawner.spawn(
         ChildProcess.make(program, args, {
           cwd: dir,
-          env: { PATH: usualPath, ...env },
+          env: { PATH: usualPath, ...env, [CallProcesses.variable]: dir },
           extendEnv: false,
           stdin: "ignore",
           stderr: "ignore",
@@ -155,8 +180,11 @@ const execute = (
       ),
       (error) => failWith(`the command cannot be started: ${error.reason._tag}`)
     )
-    const text = yield* read(handle.stdout)
-    const code = yield* Effect.mapError(handle.exitCode, () => failWith("the command was killed"))
+    const ended = Effect.mapError(handle.exitCode, () => failWith("the command was killed")).pipe(
+      Effect.tap(Effect.ignore(handle.kill({ killSignal: "SIGKILL" }))),
+      Effect.tap(killAll(fileSystem, dir))
+    )
+    const [text, code] = yield* Effect.all([read(handle.stdout), ended], { concurrency: "unbounded" })
     return code === 0 ? text : yield* failWith(`the command ended with ${code}`)
   }).pipe(Effect.scoped)
 
@@ -180,9 +208,9 @@ const transcription = Effect.fnUntraced(function* (
   const transcribe = Effect.fnUntraced(function* (request: TranscriptionRequest) {
     const places = yield* place(fileSystem, request)
     const filled = (word: string) => fill(word, places, model, request)
-    if (convert !== undefined) yield* execute(spawner, convert.map(filled), places, env)
-    const printed = yield* execute(spawner, command.map(filled), places, env)
-    const text = outputFile === undefined ? printed : yield* read(fileSystem.stream(filled(outputFile)))
+    if (convert !== undefined) yield* execute(fileSystem, spawner, convert.map(filled), places, env)
+    const printed = yield* execute(fileSystem, spawner, command.map(filled), places, env)
+    const text = outputFile === undefined ? printed : yield* readFile(fileSystem, filled(outputFile), places.dir)
     if (output === "text") return CommandOutput.ofText(text, request)
     const answer = CommandOutput.ofJson(text, request)
     return answer === undefined ? yield* failWith("JSON of another form") : answer

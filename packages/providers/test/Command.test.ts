@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Fiber, FileSystem, Schema } from "effect"
 import type { Upstream } from "../src/Adapter.ts"
 import * as AudioSource from "../src/AudioSource.ts"
+import * as CallProcesses from "../src/CallProcesses.ts"
 import * as Command from "../src/Command.ts"
 import type { TranscriptionModel } from "../src/Model.ts"
 import { until } from "./support/cohere.ts"
@@ -71,7 +72,8 @@ describe("Command", () => {
       const [[file, dir = "", ...rest], cwd, env] = printed(text)
       assert.deepStrictEqual(rest, ["de", "0.5", "small.bin", "{other}", "$(id) *"])
       assert.deepStrictEqual([file, cwd], [`${dir}/audio.wav`, dir])
-      assert.deepStrictEqual(Object.keys(env).toSorted(), ["MODELS", "PATH"])
+      assert.deepStrictEqual(Object.keys(env).toSorted(), ["MODELS", "MODEL_GATEWAY_CALL_FOLDER", "PATH"])
+      assert.strictEqual(env[CallProcesses.variable], dir)
       const fileSystem = yield* FileSystem.FileSystem
       assert.isFalse(yield* fileSystem.exists(dir))
     }).pipe(provide(services))
@@ -243,6 +245,55 @@ describe("Command", () => {
       const late = yield* started
       assert.strictEqual(yield* Fiber.join(reason), "Timeout: the provider did not answer in time")
       yield* until(() => !late.some(isAlive))
+    }).pipe(Effect.scoped, provide(services))
+  )
+
+  it.live.skipIf(process.platform !== "linux")(
+    "kills what a program starts and leaves, also outside of its group",
+    () =>
+      Effect.gen(function* () {
+        // The second one leaves the group. Both keep the output open.
+        const forks = 'sleep 1000 & echo $! > "$0"; setsid sleep 1000 & echo $! >> "$0"; sleep 0.2'
+        for (const [end, isFailing] of [
+          ["exit 0", false],
+          ["exit 3", true]
+        ] as const) {
+          const fileSystem = yield* FileSystem.FileSystem
+          const pids = `${yield* fileSystem.makeTempDirectoryScoped()}/pids`
+          const { run } = yield* command({ command: ["sh", "-c", `${forks}; ${end}`, pids] })
+          const exit = yield* Effect.exit(run(speaking("hello")))
+          assert.strictEqual(exit._tag, isFailing ? "Failure" : "Success")
+          const started = (yield* fileSystem.readFileString(pids)).trim().split("\n").map(Number)
+          assert.strictEqual(started.length, 2)
+          yield* until(() => !started.some(isAlive))
+        }
+      }).pipe(Effect.scoped, provide(services))
+  )
+
+  it.live("does not follow a link in place of the output file", () =>
+    Effect.gen(function* () {
+      const fileSystem = yield* FileSystem.FileSystem
+      const folder = yield* fileSystem.makeTempDirectoryScoped()
+      const secret = `${folder}/secret`
+      yield* fileSystem.writeFileString(secret, "secret")
+      const link = "require('fs').symlinkSync(process.argv[1], process.argv[2])"
+      assert.deepStrictEqual(
+        [
+          yield* failing({ command: node(link, secret, "out.txt"), outputFile: "{dir}/out.txt" }),
+          yield* failing({ command: node(link, folder, "out"), outputFile: "{dir}/out/secret" }),
+          yield* failing({ command: node(link, `${folder}/missing`, "out.txt"), outputFile: "{dir}/out.txt" }),
+          yield* failing({ command: node("require('fs').mkdirSync('out.txt')"), outputFile: "{dir}/out.txt" })
+        ],
+        [
+          "BadResponse: the output file is a link",
+          "BadResponse: the output file is a link",
+          "BadResponse: the output of the command cannot be read",
+          "BadResponse: the output file is no regular file"
+        ]
+      )
+      // A file outside of the folder is the operator's choice.
+      const { text } = yield* transcript({ command: node(""), outputFile: secret })
+      assert.strictEqual(text, "secret")
     }).pipe(Effect.scoped, provide(services))
   )
 

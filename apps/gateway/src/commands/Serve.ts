@@ -10,7 +10,7 @@ import { Command } from "effect/cli"
 import { HttpServer } from "effect/http"
 import type { ServeError } from "effect/http/HttpServerError"
 import { existsSync } from "node:fs"
-import { join } from "node:path"
+import { join, resolve } from "node:path"
 import * as Catalogue from "../Catalogue.ts"
 import * as Connections from "../Connections.ts"
 import * as Database from "../Database.ts"
@@ -31,9 +31,10 @@ const layerService = Effect.fnUntraced(function* (
   settings: LoadSettings.Ready,
   connections: Connections.Connections
 ) {
-  const [GatewayServer, Offers, NodeHttpServer] = yield* Effect.promise(() =>
+  const [GatewayServer, UploadFolder, Offers, NodeHttpServer] = yield* Effect.promise(() =>
     Promise.all([
       import("@model-gateway/server/GatewayServer"),
+      import("@model-gateway/server/objects/UploadFolder"),
       import("../Offers.ts"),
       import("@effect/platform-node/NodeHttpServer")
     ])
@@ -55,7 +56,7 @@ const layerService = Effect.fnUntraced(function* (
       })
     )
   ).pipe(
-    Layer.provideMerge(Offers.layer(loaded, settings)),
+    Layer.provideMerge(Offers.layer(loaded, settings, UploadFolder.layer(resolve(dataDir, "uploads")))),
     Layer.provideMerge(
       NodeHttpServer.layer(() => connections.server, { host, port, gracefulShutdownTimeout: shutdownTimeout }).pipe(
         Layer.catchTag("ServeError", (error) => Layer.effectContext(Effect.fail(refused(error, host, port)))),

@@ -3,9 +3,13 @@
  * process is killed, another one removes its folder: the next one to start, or a running one, which
  * looks every 15 seconds.
  *
+ * Before it removes a folder, it kills the programs that the dead process had started for calls in
+ * it.
+ *
  * Each folder contains a file that its process keeps locked ({@link FileLock}), so a folder with a
  * free lock has no owner.
  */
+import * as CallProcesses from "@model-gateway/providers/CallProcesses"
 import { Effect, FileSystem, Path, type PlatformError, Schedule, type Scope } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import * as FileLock from "../storage/sqlite/FileLock.ts"
@@ -24,6 +28,7 @@ const removeDead = Effect.fnUntraced(function* (shared: string) {
     const folder = path.join(shared, entry)
     const isFolder = (yield* fs.stat(folder)).type === "Directory"
     if (isFolder && !(yield* FileLock.take(path.join(folder, lockName)))) return
+    yield* CallProcesses.killAll(folder)
     yield* fs.remove(folder, { recursive: true, force: true })
   }, Effect.scoped)
   for (const entry of yield* fs.readDirectory(shared)) {

@@ -1,7 +1,7 @@
 /**
  * The folder for uploads that are being processed. It is next to the data instead of in the
  * system's temporary folder, so that it uses the same disk and is cleaned up after a crash ({@link
- * ProcessFolder}).
+ * ProcessFolder}), with the programs that the crashed process had started in it.
  */
 import { Effect, FileSystem, Layer, type Path, type PlatformError } from "effect"
 import type { SecureRandom } from "effect/crypto/SecureRandom"

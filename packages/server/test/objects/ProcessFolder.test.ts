@@ -1,5 +1,6 @@
 import { NodeServices } from "@effect/platform-node"
 import { describe, expect, it } from "@effect/vitest"
+import * as CallProcesses from "@model-gateway/providers/CallProcesses"
 import { Effect, Exit, FileSystem, Layer, Option, Scope, Stream } from "effect"
 import { layerWebCrypto } from "effect/crypto/SecureRandom"
 import { ChildProcess } from "effect/process"
@@ -54,6 +55,35 @@ describe("ProcessFolder", () => {
           yield* (yield* ObjectStore).put("files/a", Stream.make(new Uint8Array(10)))
           expect((yield* filesBelow(folder)).length).toBe(2)
         }).pipe(Effect.provide(LocalObjectStore.layer(folder)))
+      }).pipe(Effect.scoped, Effect.provide(services))
+  )
+
+  it.live.skipIf(process.platform !== "linux")(
+    "kills the programs that a dead process had started for calls in its folder, and no others",
+    () =>
+      Effect.gen(function* () {
+        const fs = yield* FileSystem.FileSystem
+        const shared = yield* temporaryFolder
+        const start = (folder: string) =>
+          ChildProcess.make("sh", ["-c", "sleep 1000 & setsid sleep 1000 & wait"], {
+            env: { [CallProcesses.variable]: folder },
+            extendEnv: true,
+            killSignal: "SIGKILL"
+          })
+        const own = yield* ProcessFolder.make(shared)
+        yield* fs.makeDirectory(`${shared}/dead/call`, { recursive: true })
+        const left = yield* start(`${shared}/dead/call`)
+        const ofLive = yield* start(`${own}/call`)
+        const ofAnother = yield* start(`${shared}/deadly/call`)
+        yield* Effect.scoped(ProcessFolder.make(shared))
+        yield* Effect.exit(left.exitCode)
+        expect([yield* left.isRunning, yield* ofLive.isRunning, yield* ofAnother.isRunning]).toEqual([
+          false,
+          true,
+          true
+        ])
+        expect(yield* fs.exists(`${shared}/dead`)).toBe(false)
+        yield* CallProcesses.killAll(shared)
       }).pipe(Effect.scoped, Effect.provide(services))
   )
 
