@@ -22,10 +22,10 @@ const transcription = (key: string): Question => ({
 const queue: Attack = {
   name: "command-queue",
   title: "60 requests at once of one key to a program that takes one at a time, beside another key",
-  bound: "the other key: 200 within 5 s; the first: 200 or 529; no circuit opens",
+  bound: "the other key: 200 within 15 s; the first: 200 or 529; no circuit opens",
   quick: true,
-  settings: { DEADLINE_TRANSCRIPTION_ATTEMPT: "2 seconds" },
-  file: programOf({ command: ["sh", "-c", "sleep 0.15; echo tea"] }),
+  settings: { DEADLINE_TRANSCRIPTION_ATTEMPT: "4 seconds" },
+  file: programOf({ command: ["sh", "-c", "sleep 0.3; echo tea"] }),
   run: async ({ gateway, newKey }) => {
     const other = await newKey()
     const many = atOnce(60, gateway.origin, () => transcription(gateway.apiKey))
@@ -43,7 +43,7 @@ const queue: Attack = {
         `afterward: ${statusesOf([after])}`,
       problems: [
         ...problemsOf(answers, [200, 529]),
-        ...problemsOf([...others, after], [200], 5000).map((problem) => `the other key: ${problem}`),
+        ...problemsOf([...others, after], [200], 15_000).map((problem) => `the other key: ${problem}`),
         ...(waits.every((wait) => wait >= 1) ? [] : ["a 529 without Retry-After"]),
         ...(answers.some(({ status }) => status === 200) ? [] : ["the first key got nothing"])
       ]
