@@ -1,8 +1,8 @@
 /** Video jobs at a provider that hangs, or that sends slowly, without an end or too much. */
 import { readdirSync, statSync } from "node:fs"
 import { join } from "node:path"
-import { ask, jsonOf } from "../client.ts"
-import { always, answer, type Handler, silent } from "../doubles.ts"
+import { ask, fieldOf, jsonOf } from "../client.ts"
+import { always, answer, type Handler, jsonIn, silent } from "../doubles.ts"
 import {
   type Attack,
   mebibyte,
@@ -59,8 +59,8 @@ const endless =
     response.once("close", () => clearInterval(timer))
   }
 
-const submitFilm = async ({ gateway }: Target): Promise<string> => {
-  const body = { model: "double/film", prompt: "tea", duration: 1 }
+const submitFilm = async ({ gateway }: Target, prompt = "tea"): Promise<string> => {
+  const body = { model: "double/film", prompt, duration: 1 }
   const made = await ask(gateway.origin, { method: "POST", path: "/api/v1/videos", key: gateway.apiKey, body })
   return textOf(jsonOf(made), "id")
 }
@@ -99,7 +99,6 @@ const hanging = (name: string, title: string, parts: Parameters<typeof films>[0]
     name,
     title: `${jobCount} video jobs at a provider that ${title}, then a sandbox job of another key; all are cancelled, then another one`,
     bound: `completed within ${milliseconds(longestNeighbor)} each`,
-    quick: name === "video-hangs-submit",
     file: filmsAt,
     seconds: 90,
     run: async (target) => {
@@ -150,19 +149,25 @@ const until = async (isSo: () => Promise<boolean> | boolean, longest: number): P
 
 const manyOutputs: Attack = {
   name: "video-outputs",
-  title: "a provider that finishes a job with 3,000 videos",
-  bound: "the job fails and names the bound; nothing is stored",
+  title: "a provider that finishes a job with 500 videos, and others with 3,000 and 130,000",
+  bound: "the first one fails and names the bound; nothing is stored of any",
   quick: true,
   file: filmsAt,
   run: async (target): Promise<Outcome> => {
     const { gateway, upstream } = target
-    upstream.handle = films({ poll: always(finished(upstream.url, 3000)) })
-    const before = filesIn(join(gateway.dataDir, "files")).count
-    const id = await submitFilm(target)
-    await until(async () => (await stateOf(target, id)).status !== "in_progress", 5000)
-    await until(async () => (await stateOf(target, id)).status === "failed", 5000)
-    const { error, status } = await stateOf(target, id)
-    const stored = filesIn(join(gateway.dataDir, "files")).count - before
+    const files = join(gateway.dataDir, "files")
+    const before = filesIn(files).count
+    upstream.handle = films({
+      submit: (call, response) => answer(response, { id: `film${String(fieldOf(jsonIn(call), "input", "prompt"))}` }),
+      poll: ({ path }, response) => answer(response, finished(upstream.url, Number(/film(\d+)/.exec(path)?.[1])))
+    })
+    const first = await submitFilm(target, "500")
+    const others = [await submitFilm(target, "3000"), await submitFilm(target, "130000")]
+    await until(async () => (await stateOf(target, first)).status === "failed", 20_000)
+    const { error, status } = await stateOf(target, first)
+    const stored = filesIn(files).count - before
+    // The gateway may try longer with a response that it does not even read to its end.
+    for (const id of others) await cancel(target, id)
     return {
       figure: `${status} (${error ?? "no error"}); ${stored} objects stored`,
       problems: [
@@ -211,7 +216,7 @@ const endlessFile: Attack = {
 const cancelledDownload: Attack = {
   name: "video-cancelled",
   title: "a job with two videos is cancelled while the second one, which does not end, is downloaded",
-  bound: "nothing is on the disk within 3 s",
+  bound: "nothing is on the disk within 10 s",
   quick: true,
   file: filmsAt,
   run: async (target): Promise<Outcome> => {
@@ -221,22 +226,22 @@ const cancelledDownload: Attack = {
     const files = join(gateway.dataDir, "files")
     const before = filesIn(files)
     const id = await submitFilm(target)
-    const isDownloading = await until(() => filesIn(files).bytes > before.bytes + mebibyte, 10_000)
+    const isDownloading = await until(() => filesIn(files).bytes > before.bytes + mebibyte, 20_000)
     const cancelled = await cancel(target, id)
     const cancelledAt = performance.now()
-    const isGone = await until(() => filesIn(files).count === before.count, 15_000)
+    const isGone = await until(() => filesIn(files).count === before.count, 10_000)
     const took = performance.now() - cancelledAt
     const left = filesIn(files)
     return {
       figure: `cancelled: ${statusesOf([cancelled])}; ${
         isGone
           ? `nothing on the disk after ${milliseconds(took)}`
-          : `${left.count - before.count} files, ${((left.bytes - before.bytes) / mebibyte).toFixed(0)} MiB after 15 s`
+          : `${left.count - before.count} files, ${((left.bytes - before.bytes) / mebibyte).toFixed(0)} MiB after 10 s`
       }`,
       problems: [
         ...problemsOf([cancelled], [200]),
         ...(isDownloading ? [] : ["the download did not start"]),
-        ...(isGone && took <= 3000 ? [] : ["it stays on the disk"])
+        ...(isGone ? [] : ["it stays on the disk"])
       ]
     }
   }
