@@ -45,11 +45,15 @@ describe("the offers of the executable", () => {
     expect(refused).toMatchObject({ error: { code: 404 } })
     expect(JSON.stringify(refused)).toContain("Store a provider key for cohere")
     expect(JSON.stringify(await ask(gateway, "/models"))).not.toContain("cohere/")
-    const stored = await fetch(`${gateway.origin}/api/v1/byok`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${management}`, "content-type": "application/json", connection: "close" },
-      body: JSON.stringify({ provider: "cohere", key: own, base_url: "http://127.0.0.1:1" })
-    })
+    const store = (body: object) =>
+      fetch(`${gateway.origin}/api/v1/byok`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${management}`, "content-type": "application/json", connection: "close" },
+        body: JSON.stringify({ provider: "cohere", key: own, ...body })
+      })
+    // A caller does not choose where a key is sent.
+    expect((await store({ base_url: "http://127.0.0.1:1" })).status).toBe(400)
+    const stored = await store({})
     expect(stored.status).toBe(201)
     expect(await ask(gateway, "/rerank", request)).toMatchObject({ provider: "cohere" })
     expect(double.state.requests[0]?.headers["authorization"]).toBe(`Bearer ${own}`)
