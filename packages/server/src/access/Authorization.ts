@@ -2,8 +2,9 @@
  * Authenticates the caller and checks whether its kind of key is allowed: implements the contract's
  * three middlewares.
  *
- * They run before everything else of an operation, in the order of the checks: 401, 403, then the
- * size of the body.
+ * They run before everything else of an operation, in the order of the checks: 401, 403, the key's
+ * rate limit (429), then the size of the body. Every request that is authenticated counts against
+ * the rate limit here, and nowhere else, whatever its answer will be.
  */
 import { Authorization, ManagementKey, SpendingKey } from "@model-gateway/core/Authorization"
 import { Forbidden, phrases, Unauthorized } from "@model-gateway/core/GatewayError"
@@ -14,7 +15,7 @@ import type { RateLimiter } from "effect/persistence/RateLimiter"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import { type Caller, CurrentCaller, currentCaller } from "./Caller.ts"
 import { KeyStore } from "./KeyStore.ts"
-import type { BodyAdmission } from "../http/BodyAdmission.ts"
+import { BodyAdmission } from "../http/BodyAdmission.ts"
 import type { BodyMemory } from "../http/BodyMemory.ts"
 import * as ClientAddress from "../http/ClientAddress.ts"
 import * as FailedAuthentications from "./FailedAuthentications.ts"
@@ -44,9 +45,39 @@ const notPermitted = (operation: string) =>
     error: { message: `${phrases[403]}: this ephemeral key may not call ${operation}` }
   })
 
+/**
+ * Counts a request of the caller against the key's rate limit, if its operation has one. Then
+ * answers with the refusal, if there is one, or with a 429 above the limit, or guards the body. Both
+ * are defects, which the outermost middleware answers like any other error: which operation it is,
+ * and thus whether it has the status, is known only at run time.
+ */
+type Admit = <E, R>(
+  endpoint: HttpApiEndpoint.Top,
+  caller: Caller,
+  refusal: Forbidden | undefined,
+  httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+) => Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+
+const makeAdmit = Effect.gen(function* () {
+  const guard = yield* RequestBody.make
+  const { withinRate } = yield* BodyAdmission
+  const admit: Admit = (endpoint, { key }, refusal, httpEffect) =>
+    Effect.withFiber((fiber) => {
+      const counted =
+        Operations.of(endpoint)?.isRateLimited === true
+          ? withinRate(key.hash, Context.getUnsafe(fiber.context, RequestContext))
+          : Effect.void
+      // Permission comes before the rate: above the limit too, the answer is the 403.
+      return refusal === undefined
+        ? Effect.andThen(Effect.orDie(counted), guard(endpoint, key.hash, httpEffect))
+        : Effect.andThen(Effect.exit(counted), Effect.die(refusal))
+    })
+  return admit
+})
+
 const makeAuthorization = Effect.gen(function* () {
   const keys = yield* KeyStore
-  const guard = yield* RequestBody.make
+  const admit = yield* makeAdmit
   const { failedAuthentications, trustedProxies } = yield* GatewayServerConfig
   const failed = yield* FailedAuthentications.make(failedAuthentications)
   const addressOf = ClientAddress.make(trustedProxies)
@@ -68,17 +99,17 @@ const makeAuthorization = Effect.gen(function* () {
 
   return Authorization.of({
     bearer: (httpEffect, { credential, endpoint }) => {
-      // The middleware for the kind of key guards the body itself, after its own check.
-      const isGuardedLater = endpoint.middlewares.has(ManagementKey) || endpoint.middlewares.has(SpendingKey)
+      // The middleware for the kind of key admits the request itself, after its own check.
+      const isAdmittedLater = endpoint.middlewares.has(ManagementKey) || endpoint.middlewares.has(SpendingKey)
       return Effect.withFiber((fiber) => {
         const record = Context.getUnsafe(fiber.context, RequestContext)
         const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
         record.endpoint = endpoint
         return Effect.flatMap(authenticate(credential, request), (caller) => {
           record.userId = caller.key.creatorUserId
-          if (!isPermitted(caller, endpoint)) return Effect.die(notPermitted(endpoint.identifier))
+          const refusal = isPermitted(caller, endpoint) ? undefined : notPermitted(endpoint.identifier)
           return Effect.provideService(
-            isGuardedLater ? httpEffect : guard(endpoint, caller.key.hash, httpEffect),
+            refusal === undefined && isAdmittedLater ? httpEffect : admit(endpoint, caller, refusal, httpEffect),
             CurrentCaller,
             caller
           )
@@ -96,16 +127,14 @@ const onlySpending = new Forbidden({
   error: { message: "insufficient permissions: a management key cannot spend. Use an ordinary key." }
 })
 
-/** Guards the body of a request that its caller may make. */
+/** Admits the requests of the callers that may make them. */
 const permit =
-  (guard: RequestBody.Guard, may: (caller: Caller) => boolean, refusal: Forbidden) =>
+  (admit: Admit, may: (caller: Caller) => boolean, refusal: Forbidden) =>
   <E, R>(
     httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
     { endpoint }: { readonly endpoint: HttpApiEndpoint.Top }
-  ): Effect.Effect<HttpServerResponse.HttpServerResponse, E | Forbidden, R> =>
-    Effect.flatMap(currentCaller, (caller): Effect.Effect<HttpServerResponse.HttpServerResponse, E | Forbidden, R> =>
-      may(caller) ? guard(endpoint, caller.key.hash, httpEffect) : Effect.fail(refusal)
-    )
+  ): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R> =>
+    Effect.flatMap(currentCaller, (caller) => admit(endpoint, caller, may(caller) ? undefined : refusal, httpEffect))
 
 /** The three middlewares, over the key store. */
 export const layer: Layer.Layer<
@@ -116,10 +145,10 @@ export const layer: Layer.Layer<
   Layer.effect(Authorization, makeAuthorization),
   Layer.effect(
     ManagementKey,
-    Effect.map(RequestBody.make, (guard) => permit(guard, ({ key }) => key.isManagement, onlyManagement))
+    Effect.map(makeAdmit, (admit) => permit(admit, ({ key }) => key.isManagement, onlyManagement))
   ),
   Layer.effect(
     SpendingKey,
-    Effect.map(RequestBody.make, (guard) => permit(guard, ({ key }) => !key.isManagement, onlySpending))
+    Effect.map(makeAdmit, (admit) => permit(admit, ({ key }) => !key.isManagement, onlySpending))
   )
 )

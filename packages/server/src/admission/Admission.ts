@@ -1,11 +1,11 @@
 /**
  * The one way in for paid work: rerank, transcription and video.
  *
- * A request passes these steps in this order: the key's rate limit (429), a stored answer for its
- * `Idempotency-Key`, the free-model day (429), and the reservation of the most that it can cost on
- * key, guardrail and workspace (402). Then it runs. Its charge, its stored answer and its event are
- * written in one transaction. If it fails, the whole reservation is released, in one transaction
- * with the event that says so.
+ * A request passes these steps in this order: a stored answer for its `Idempotency-Key`, the
+ * free-model day (429), and the reservation of the most that it can cost on key, guardrail and
+ * workspace (402). Then it runs. Its charge, its stored answer and its event are written in one
+ * transaction. If it fails, the whole reservation is released, in one transaction with the event
+ * that says so. The key's rate limit comes before: Authorization counts the request.
  *
  * The work of a video job continues after the answer. Its worker charges it, or releases the
  * reservation, when the job ends.
@@ -29,8 +29,6 @@ import type { StorageError } from "../storage/sql/StorageError.ts"
 import { FreeModelDays } from "./FreeModelDays.ts"
 import { Idempotency } from "./Idempotency.ts"
 import * as IdempotentRequest from "./IdempotentRequest.ts"
-import { RateLimits } from "./RateLimits.ts"
-import * as RequestRate from "./RequestRate.ts"
 import type { Quotes } from "../routing/Candidates.ts"
 
 /** A request for paid work. */
@@ -103,8 +101,6 @@ export type Refusal = BadRequest | PaymentRequired | TooManyRequests
 export class Admission extends Context.Service<
   Admission,
   {
-    /** Counts the request against its key's rate limit, once for each request. */
-    readonly withinRate: Effect.Effect<void, TooManyRequests, RequestContext>
     /**
      * Fails if the key, its guardrail or its workspace has nothing left to spend. For requests
      * whose price is not known yet. A request with a used `Idempotency-Key` passes, because its
@@ -152,7 +148,6 @@ export const make = Effect.gen(function* () {
   const idempotency = yield* Idempotency
   const outbox = yield* Outbox
   const random = yield* SecureRandom
-  const withinRate = RequestRate.make(yield* RateLimits)
 
   const takeFree = ({ key }: Caller) =>
     orUnavailable(days.take(key.hash, key.freeDailyLimit)).pipe(
@@ -200,7 +195,7 @@ export const make = Effect.gen(function* () {
   const admitted = <A, E, R>(
     request: PaidRequest<A>,
     work: (keep: IdempotentRequest.Keep<A>) => Effect.Effect<A, E, R>
-  ) => Effect.andThen(withinRate, IdempotentRequest.once(idempotency, request, work))
+  ) => IdempotentRequest.once(idempotency, request, work)
 
   const report = <A>(
     { caller, input, model, operation, trace, user }: ServedRequest<A>,
@@ -274,7 +269,6 @@ export const make = Effect.gen(function* () {
       : orUnavailable(idempotency.isUsed({ scope: ephemeral?.hash ?? key.hash, key: idempotencyKey }))
 
   return Admission.of({
-    withinRate,
     notExhausted: (caller, idempotencyKey) =>
       orUnavailable(accounting.checkNotExhausted(payerOf(caller))).pipe(
         Effect.catchTag("InsufficientCredits", (error) =>
@@ -293,8 +287,5 @@ export const make = Effect.gen(function* () {
 })
 
 /** Admission over the stores in the context. */
-export const layer: Layer.Layer<
-  Admission,
-  never,
-  Accounting | FreeModelDays | Idempotency | Outbox | SecureRandom | RateLimits
-> = Layer.effect(Admission, make)
+export const layer: Layer.Layer<Admission, never, Accounting | FreeModelDays | Idempotency | Outbox | SecureRandom> =
+  Layer.effect(Admission, make)

@@ -1,43 +1,26 @@
 /** Counts a request against its key's rate limit. */
 import { TooManyRequests } from "@model-gateway/core/GatewayError"
 import { Effect } from "effect"
-import { currentCaller } from "../access/Caller.ts"
 import { orUnavailable } from "../http/Failures.ts"
-import { RequestContext } from "../http/RequestContext.ts"
-import { RateLimits, type RateStatus } from "./RateLimits.ts"
+import type { RequestRecord } from "../http/RequestContext.ts"
+import type { RateLimits, RateStatus } from "./RateLimits.ts"
 
-const setRateHeaders = (status: RateStatus) =>
-  Effect.map(RequestContext, ({ headers }) => {
-    headers["ratelimit"] = `"default";r=${status.remaining};t=${status.resetSeconds}`
-    headers["ratelimit-policy"] = `"default";q=${status.limit};w=${status.windowSeconds}`
-  })
+const setRateHeaders = ({ headers }: RequestRecord, status: RateStatus): void => {
+  headers["ratelimit"] = `"default";r=${status.remaining};t=${status.resetSeconds}`
+  headers["ratelimit-policy"] = `"default";q=${status.limit};w=${status.windowSeconds}`
+}
 
 /**
- * Counts the request against its key's rate limit, once, and sets the `RateLimit` headers. Above
- * the limit it fails with a 429 with `retry_after`. For every operation that has a 429, paid or
- * not.
+ * Counts a request of the key and sets the `RateLimit` headers of its response. Above the limit it
+ * fails with a 429 with `retry_after`.
  */
-export const make = (limits: RateLimits["Service"]): Effect.Effect<void, TooManyRequests, RequestContext> =>
-  Effect.gen(function* () {
-    const record = yield* RequestContext
-    if (record.isCounted) return
-    record.isCounted = true
-    const { key } = yield* currentCaller
-    const status = yield* orUnavailable(limits.request(key.hash)).pipe(
-      Effect.catchTag("RateLimited", (limited) =>
-        Effect.andThen(
-          setRateHeaders(limited.status),
-          new TooManyRequests({
-            error: { message: limited.message, metadata: { retry_after: limited.retryAfter } }
-          })
-        )
+export const make =
+  (limits: RateLimits["Service"]) =>
+  (keyHash: string, record: RequestRecord): Effect.Effect<void, TooManyRequests> =>
+    orUnavailable(limits.request(keyHash)).pipe(
+      Effect.tapError(({ status }) => Effect.sync(() => setRateHeaders(record, status))),
+      Effect.map((status) => setRateHeaders(record, status)),
+      Effect.catchTag("RateLimited", ({ message, retryAfter }) =>
+        Effect.fail(new TooManyRequests({ error: { message, metadata: { retry_after: retryAfter } } }))
       )
     )
-    yield* setRateHeaders(status)
-  })
-
-/** {@link make} over the limits in the context. */
-export const withinRate: Effect.Effect<void, TooManyRequests, RateLimits | RequestContext> = Effect.flatMap(
-  RateLimits,
-  make
-)

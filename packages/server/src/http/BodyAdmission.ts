@@ -1,17 +1,20 @@
-/** The checks that can make it unnecessary to read a large body. Admission implements them. */
+/** The checks of admission that come before a request's body is read. Admission implements them. */
 import type { PaymentRequired, TooManyRequests } from "@model-gateway/core/GatewayError"
 import { Context, type Effect } from "effect"
-import type { RequestContext } from "./RequestContext.ts"
+import type { RequestRecord } from "./RequestContext.ts"
 
-/** The checks, for the caller of the current request. */
+/** The checks. */
 export class BodyAdmission extends Context.Service<
   BodyAdmission,
   {
-    /** Counts the request against its key's rate limit, once for each request. */
-    readonly withinRate: Effect.Effect<void, TooManyRequests, RequestContext>
     /**
-     * Fails if the key, its guardrail or its workspace has nothing left to spend, unless an earlier
-     * request has used the `Idempotency-Key`.
+     * Counts the request against its key's rate limit. Authorization calls it, and nothing else, so
+     * that no request counts twice.
+     */
+    readonly withinRate: (keyHash: string, record: RequestRecord) => Effect.Effect<void, TooManyRequests>
+    /**
+     * For a large body: fails if the caller's key, its guardrail or its workspace has nothing left to
+     * spend, unless an earlier request has used the `Idempotency-Key`.
      */
     readonly notExhausted: (idempotencyKey: string | undefined) => Effect.Effect<void, PaymentRequired>
   }

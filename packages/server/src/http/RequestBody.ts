@@ -23,7 +23,7 @@ export type Guard = <E, R>(
   httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 ) => Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 
-/** For larger bodies, the key's rate and budget are checked before reading. */
+/** For larger bodies, the key's budget is checked before reading. */
 const largeBody = 1024 * 1024
 
 const refuseEncoding = Issues.invalid(
@@ -34,7 +34,6 @@ const refuseEncoding = Issues.invalid(
 interface Plan {
   readonly limitOf: (isForm: boolean) => BodyLimit.Limit
   readonly payload: PayloadIssues.JsonPayload | undefined
-  readonly isRateLimited: boolean
   readonly isPaid: boolean
   readonly isManagement: boolean
 }
@@ -44,7 +43,6 @@ const planOf = (endpoint: HttpApiEndpoint.Top, limits: BodyLimits): Plan => {
   return {
     limitOf: (isForm) => BodyLimit.of(limits, operation?.bodyLimit ?? {}, isForm),
     payload: PayloadIssues.make(endpoint),
-    isRateLimited: operation?.isRateLimited === true,
     isPaid: operation?.isPaid === true,
     isManagement: operation?.isManagement === true
   }
@@ -55,8 +53,6 @@ export const make = Effect.gen(function* () {
   const admission = yield* BodyAdmission
   const memory = yield* BodyMemory
   const { bodyLimits } = yield* GatewayServerConfig
-  const count = (record: RequestContext.RequestRecord) =>
-    Effect.provideService(admission.withinRate, RequestContext.RequestContext, record)
   const plans = new Map<HttpApiEndpoint.Top, Plan>()
 
   const planFor = (endpoint: HttpApiEndpoint.Top): Plan => {
@@ -67,21 +63,9 @@ export const make = Effect.gen(function* () {
     return made
   }
 
-  /**
-   * Avoids reading a large body in vain: checks the key's rate, then whether its budget is
-   * exhausted.
-   */
-  const admitLarge = (
-    { isPaid, isRateLimited }: Plan,
-    record: RequestContext.RequestRecord,
-    { headers }: HttpServerRequest.HttpServerRequest
-  ) =>
-    Effect.orDie(
-      Effect.andThen(
-        isRateLimited ? count(record) : Effect.void,
-        isPaid ? admission.notExhausted(headers["idempotency-key"]) : Effect.void
-      )
-    )
+  /** Avoids reading a large body in vain: checks whether the key's budget is exhausted. */
+  const admitLarge = ({ headers }: HttpServerRequest.HttpServerRequest) =>
+    Effect.orDie(admission.notExhausted(headers["idempotency-key"]))
 
   /** Runs the effect with a request whose text is read within the limits. */
   const withText = <E, R>(
@@ -145,7 +129,7 @@ export const make = Effect.gen(function* () {
             { keyHash: owner, isManagement: plan.isManagement },
             withinLimit(limit, httpEffect)
           )
-    return length > largeBody ? Effect.andThen(admitLarge(plan, record, request), served) : served
+    return plan.isPaid && length > largeBody ? Effect.andThen(admitLarge(request), served) : served
   }
 
   const guard: Guard = (endpoint, owner, httpEffect) =>
@@ -154,9 +138,7 @@ export const make = Effect.gen(function* () {
           const plan = planFor(endpoint)
           const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
           const record = Context.getUnsafe(fiber.context, RequestContext.RequestContext)
-          const served = guarded(plan, record, owner, request, httpEffect)
-          // A rejected body counts as a request; otherwise rejections would be unlimited.
-          return plan.isRateLimited ? Effect.ensuring(served, Effect.ignore(count(record))) : served
+          return guarded(plan, record, owner, request, httpEffect)
         })
       : httpEffect
   return guard

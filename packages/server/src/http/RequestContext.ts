@@ -20,8 +20,6 @@ export interface RequestRecord {
   userId: string | null
   /** The limit of its body, or of the file in it, in bytes. Set when it is known. */
   bodyLimit: number | undefined
-  /** Whether the request was counted against its key's rate limit. */
-  isCounted: boolean
   /** Headers for the response, whatever its status. */
   readonly headers: Record<string, string>
 }
@@ -38,7 +36,6 @@ export const make = (id: string, wireNames?: WireNames): RequestRecord => ({
   endpoint: undefined,
   userId: null,
   bodyLimit: undefined,
-  isCounted: false,
   headers: { "cache-control": "no-store", "x-content-type-options": "nosniff" }
 })
 

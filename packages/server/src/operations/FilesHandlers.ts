@@ -23,7 +23,6 @@ import * as ContentResponse from "./ContentResponse.ts"
 import * as DeletionShape from "./DeletionShape.ts"
 import * as FileShape from "./FileShape.ts"
 import { type FileRecord, FileStore } from "../objects/FileStore.ts"
-import { handle } from "./Handler.ts"
 import { contentLost, storeUnavailable } from "./ObjectFailures.ts"
 import { keyOf, ObjectStore } from "../objects/ObjectStore.ts"
 import * as ProviderFiles from "./ProviderFiles.ts"
@@ -231,21 +230,25 @@ export const layer = HttpApiBuilder.group(GatewayApi, "files", (handlers) =>
     handlers
       .handle("deleteFile", ({ params: { file_id }, query: { provider, workspace_id }, request }) =>
         provider === undefined
-          ? handle(files.find(file_id, workspace_id), ({ workspace }) => files.remove(request, file_id, workspace))
-          : handle(files.scopeOf(workspace_id), (workspace) => files.removeFrom(provider, request, file_id, workspace))
+          ? Effect.flatMap(files.find(file_id, workspace_id), ({ workspace }) =>
+              files.remove(request, file_id, workspace)
+            )
+          : Effect.flatMap(files.scopeOf(workspace_id), (workspace) =>
+              files.removeFrom(provider, request, file_id, workspace)
+            )
       )
       .handleRaw("uploadFile", ({ headers, query: { provider, workspace_id }, request }) =>
         provider === undefined
-          ? handle(files.scopeOf(workspace_id), (workspace) =>
+          ? Effect.flatMap(files.scopeOf(workspace_id), (workspace) =>
               files.upload(request, workspace, headers["idempotency-key"])
             )
           : headers["idempotency-key"] === undefined
-            ? handle(files.scopeOf(workspace_id), (workspace) => files.uploadTo(provider, request, workspace))
+            ? Effect.flatMap(files.scopeOf(workspace_id), (workspace) => files.uploadTo(provider, request, workspace))
             : Effect.fail(noKeyAtProvider)
       )
       .handle("listFiles", ({ query: { provider, workspace_id, ...query }, request }) =>
         Effect.flatMap(cursorOf(query), (cursor) =>
-          handle(files.scopeOf(workspace_id), (workspace) =>
+          Effect.flatMap(files.scopeOf(workspace_id), (workspace) =>
             provider === undefined
               ? files.list(request, workspace, cursor)
               : files.listAt(provider, request, workspace, cursor)
@@ -254,13 +257,19 @@ export const layer = HttpApiBuilder.group(GatewayApi, "files", (handlers) =>
       )
       .handle("getFile", ({ params: { file_id }, query: { provider, workspace_id }, request }) =>
         provider === undefined
-          ? handle(files.find(file_id, workspace_id), ({ file, workspace }) => files.getOwn(request, file, workspace))
-          : handle(files.scopeOf(workspace_id), (workspace) => files.getAt(provider, request, file_id, workspace))
+          ? Effect.flatMap(files.find(file_id, workspace_id), ({ file, workspace }) =>
+              files.getOwn(request, file, workspace)
+            )
+          : Effect.flatMap(files.scopeOf(workspace_id), (workspace) =>
+              files.getAt(provider, request, file_id, workspace)
+            )
       )
       .handle("fileContent", ({ params: { file_id }, query: { provider, workspace_id }, request }) =>
         provider === undefined
-          ? handle(files.find(file_id, workspace_id), ({ file }) => files.content(request, file))
-          : handle(files.scopeOf(workspace_id), (workspace) => files.contentAt(provider, request, file_id, workspace))
+          ? Effect.flatMap(files.find(file_id, workspace_id), ({ file }) => files.content(request, file))
+          : Effect.flatMap(files.scopeOf(workspace_id), (workspace) =>
+              files.contentAt(provider, request, file_id, workspace)
+            )
       )
   )
 )

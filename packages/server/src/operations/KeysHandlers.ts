@@ -25,7 +25,6 @@ import * as KeyRecords from "../access/KeyRecords.ts"
 import { type KeyFilter, KeyStore } from "../access/KeyStore.ts"
 import type * as Page from "../storage/sql/Page.ts"
 import * as CallerWorkspace from "./CallerWorkspace.ts"
-import { handle } from "./Handler.ts"
 import * as CreditAmount from "./CreditAmount.ts"
 
 const invalidField = (path: string, message: string) => invalid([{ path, message }])
@@ -237,7 +236,9 @@ export const layer = HttpApiBuilder.group(GatewayApi, "keys", (handlers) =>
   Effect.map(make, (keys) =>
     handlers
       .handle("createKey", ({ headers, payload }) => keys.create(payload, headers["idempotency-key"]))
-      .handle("createEphemeralKey", ({ payload }) => handle(keys.ownKey, (key) => keys.createEphemeral(key, payload)))
+      .handle("createEphemeralKey", ({ payload }) =>
+        Effect.flatMap(keys.ownKey, (key) => keys.createEphemeral(key, payload))
+      )
       .handle("listKeys", ({ query }) => keys.list(query))
       .handle("getKey", ({ params }) => keys.get(params.hash))
       .handle("updateKey", ({ params, payload }) => keys.update(params.hash, payload))

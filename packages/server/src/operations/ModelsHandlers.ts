@@ -9,7 +9,6 @@ import { currentCaller } from "../access/Caller.ts"
 import * as Candidates from "../routing/Candidates.ts"
 import { type Entry, ModelCatalogue } from "../routing/ModelCatalogue.ts"
 import * as OwnKeys from "../routing/OwnKeys.ts"
-import { handle } from "./Handler.ts"
 import { toEndpoints, toModel, toVideoModel } from "./ModelShape.ts"
 
 /** The page of a request that has an offset and no limit. */
@@ -104,21 +103,17 @@ const make = Effect.gen(function* () {
 export const layer = HttpApiBuilder.group(GatewayApi, "models", (handlers) =>
   Effect.map(make, ({ catalogue, find, list, own }) =>
     handlers
-      .handle("listModels", ({ query }) => handle(own, (keys) => Effect.sync(() => pageOf(list(keys, query), query))))
-      .handle("countModels", ({ query }) =>
-        handle(own, (keys) => Effect.sync(() => ({ data: { count: list(keys, query).length } })))
-      )
+      .handle("listModels", ({ query }) => Effect.map(own, (keys) => pageOf(list(keys, query), query)))
+      .handle("countModels", ({ query }) => Effect.map(own, (keys) => ({ data: { count: list(keys, query).length } })))
       .handle("getModel", ({ params }) =>
-        handle(find(params.author, params.slug), ({ entry, id }) => Effect.succeed({ data: toModel(entry, id) }))
+        Effect.map(find(params.author, params.slug), ({ entry, id }) => ({ data: toModel(entry, id) }))
       )
       .handle("listModelEndpoints", ({ params }) =>
-        handle(find(params.author, params.slug), ({ entry, id }) => Effect.succeed({ data: toEndpoints(entry, id) }))
+        Effect.map(find(params.author, params.slug), ({ entry, id }) => ({ data: toEndpoints(entry, id) }))
       )
       .handle("listVideoModels", () =>
-        handle(own, (keys) => Effect.sync(() => ({ data: usable(catalogue.videos, keys).map(toVideoModel) })))
+        Effect.map(own, (keys) => ({ data: usable(catalogue.videos, keys).map(toVideoModel) }))
       )
-      .handle("listProviders", () =>
-        handle(own, (keys) => Effect.sync(() => ({ data: providersOf(usable(catalogue.all, keys)) })))
-      )
+      .handle("listProviders", () => Effect.map(own, (keys) => ({ data: providersOf(usable(catalogue.all, keys)) })))
   )
 )

@@ -131,9 +131,8 @@ const make = Effect.gen(function* () {
       const entry = catalogue.transcription(input.model)
       if (entry === undefined) return yield* Candidates.unknownModel(catalogue, "transcription", input.model)
       const allowed = yield* Candidates.allowed(entry, { preferences: input.provider, guardrail: caller.guardrail })
-      // Measuring takes work, so it comes after the checks that need no price.
-      yield* admission.withinRate
       const own = yield* ownKeys.of(caller)
+      // Measuring takes work, so it comes after the checks that need no price.
       if (allowed.some(({ isFree }) => !isFree) && !OwnKeys.hasOwn(allowed, own)) {
         yield* admission.notExhausted(caller, idempotencyKey)
       }

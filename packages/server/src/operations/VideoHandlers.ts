@@ -15,7 +15,6 @@ import type { Workspace } from "../access/Workspace.ts"
 import * as CallerWorkspace from "./CallerWorkspace.ts"
 import * as CallbackUrl from "./CallbackUrl.ts"
 import * as ContentResponse from "./ContentResponse.ts"
-import { handle } from "./Handler.ts"
 import { contentLost, storeUnavailable } from "./ObjectFailures.ts"
 import { ObjectStore } from "../objects/ObjectStore.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
@@ -231,12 +230,12 @@ export const layer = HttpApiBuilder.group(GatewayApi, "videos", (handlers) =>
     handlers
       .handle("submitVideo", ({ headers, payload }) => submit(payload, headers["idempotency-key"]))
       .handle("listVideos", ({ query }) =>
-        handle(workspaceOf(query.workspace_id), (workspace) => list(workspace, query))
+        Effect.flatMap(workspaceOf(query.workspace_id), (workspace) => list(workspace, query))
       )
-      .handle("getVideo", ({ params, query }) => handle(find(params.id), (job) => get(job, query.wait)))
+      .handle("getVideo", ({ params, query }) => Effect.flatMap(find(params.id), (job) => get(job, query.wait)))
       .handle("videoContent", ({ params, query, request }) =>
-        handle(find(params.id), (job) => content(request, job, query.index ?? 0))
+        Effect.flatMap(find(params.id), (job) => content(request, job, query.index ?? 0))
       )
-      .handle("cancelVideo", ({ params }) => handle(find(params.id), cancel))
+      .handle("cancelVideo", ({ params }) => Effect.flatMap(find(params.id), cancel))
   )
 )
