@@ -128,7 +128,9 @@ export const Meta = Schema.Struct({
       /** The number of tokens of the query and the documents. */
       input_tokens: Schema.Int
     })
-  )
+  ),
+  /** What the provider ignored of the request: a sentence for each. Absent if it used everything. */
+  warnings: Schema.optionalKey(Schema.Array(Schema.String))
 })
 
 /** @since 0.1.0 */

@@ -151,7 +151,11 @@ export const Response = Schema.Struct({
       /** Cost in credits. */
       cost: Schema.optionalKey(Schema.Finite)
     })
-  )
+  ),
+  /**
+   * What the provider ignored of the request: a sentence for each. Absent if it used everything.
+   */
+  warnings: Schema.optionalKey(Schema.Array(Schema.String))
 })
 
 /** @since 0.1.0 */

@@ -230,7 +230,11 @@ export const Response = Schema.Struct({
   /** The segments, in the order of the audio. */
   segments: Schema.optionalKey(Schema.Array(Segment)),
   /** The words, in the order of the audio. */
-  words: Schema.optionalKey(Schema.Array(Word))
+  words: Schema.optionalKey(Schema.Array(Word)),
+  /**
+   * What the provider ignored of the request: a sentence for each. Absent if it used everything.
+   */
+  warnings: Schema.optionalKey(Schema.Array(Schema.String))
 })
 
 /** @since 0.1.0 */

@@ -253,7 +253,12 @@ export const Job = Schema.Struct({
   /** The completed fraction, from 0 to 1, if the provider reports it. */
   progress: Schema.optionalKey(Schema.Finite),
   /** When the job was submitted, in ISO 8601 UTC. */
-  created_at: Schema.optionalKey(Timestamp)
+  created_at: Schema.optionalKey(Timestamp),
+  /**
+   * What the provider ignored of the request: a sentence for each, such as one about an audio
+   * reference. Absent if it used everything.
+   */
+  warnings: Schema.optionalKey(Schema.Array(Schema.String))
 })
 
 /** @since 0.1.0 */

@@ -39,6 +39,27 @@ const tooLong = (limit: number) => ({
 })
 
 describe("a JSON response", () => {
+  it.effect("keeps what the provider ignored of a rerank, a transcription and a video [spec N33 N34]", () =>
+    Effect.gen(function* () {
+      const warnings = ["seed: the model takes none, and ignored it."]
+      const bodies: Readonly<Record<string, object>> = {
+        "/api/v1/rerank": { ...Stub.ranking, warnings },
+        "/api/v1/audio/transcriptions": { text: "hello", warnings },
+        "/api/v1/videos": { id: "video_1", polling_url: "/api/v1/videos/video_1", status: "pending", warnings }
+      }
+      const stub = Stub.make(({ url }) => Response.json(bodies[url.pathname]))
+      const answers = yield* Effect.gen(function* () {
+        const gateway = yield* Gateway.Gateway
+        return [
+          yield* gateway.rerank(request),
+          yield* gateway.transcribe({ model: "m", file: new Uint8Array([1]), filename: "a.wav" }),
+          yield* gateway.submitVideo({ model: "m", prompt: "a harbor" })
+        ]
+      }).pipe(stub.run())
+      expect(answers.map((answer) => answer.warnings)).toEqual([warnings, warnings, warnings])
+    })
+  )
+
   it.effect("may begin with a byte order mark", () =>
     Effect.gen(function* () {
       const text = `\uFEFF${JSON.stringify(Stub.ranking)}`

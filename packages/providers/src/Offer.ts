@@ -102,11 +102,25 @@ export const ofModel = ({
 })
 
 /**
+ * What an offer states about a request.
+ *
+ * @since 0.1.0
+ */
+export interface Ignoring<Request> {
+  /**
+   * What the offer ignores of the request although the specification lets callers send it: a
+   * sentence for each, which names the field. It calls no upstream. The service answers with these
+   * sentences as `warnings`. Default: nothing.
+   */
+  readonly ignored?: (request: Request) => ReadonlyArray<string>
+}
+
+/**
  * A model that ranks documents.
  *
  * @since 0.1.0
  */
-export interface RerankOffer extends OfferBase {
+export interface RerankOffer extends OfferBase, Ignoring<RerankRequest> {
   readonly kind: "rerank"
   readonly pricing: PerSearchUnit | PerToken
   readonly capabilities: RerankCapabilities
@@ -123,7 +137,7 @@ export interface RerankOffer extends OfferBase {
  *
  * @since 0.1.0
  */
-export interface TranscriptionOffer extends OfferBase {
+export interface TranscriptionOffer extends OfferBase, Ignoring<TranscriptionRequest> {
   readonly kind: "transcription"
   readonly pricing: PerSecond | PerToken
   readonly capabilities: TranscriptionCapabilities
@@ -141,7 +155,7 @@ export interface TranscriptionOffer extends OfferBase {
  *
  * @since 0.1.0
  */
-export interface VideoOffer extends OfferBase {
+export interface VideoOffer extends OfferBase, Ignoring<VideoRequest> {
   readonly kind: "video"
   readonly pricing: PerSecond | PerVideo
   readonly capabilities: VideoCapabilities

@@ -42,6 +42,10 @@ export interface RerankResult {
 export interface RerankResponse {
   /** Most relevant first, at most `top_n`. */
   readonly results: ReadonlyArray<RerankResult>
+  /**
+   * What the upstream says that it ignored, a sentence for each. Added to the offer's `ignored`.
+   */
+  readonly warnings?: ReadonlyArray<string>
 }
 
 /** @since 0.1.0 */

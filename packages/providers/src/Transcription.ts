@@ -62,6 +62,10 @@ export interface TranscriptionResponse {
   readonly segments: ReadonlyArray<TranscriptionSegment>
   /** Present only if `word` timestamps were requested. */
   readonly words?: ReadonlyArray<TranscriptionWord>
+  /**
+   * What the upstream says that it ignored, a sentence for each. Added to the offer's `ignored`.
+   */
+  readonly warnings?: ReadonlyArray<string>
 }
 
 /** @since 0.1.0 */

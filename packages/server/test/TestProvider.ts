@@ -16,6 +16,8 @@ export interface Script {
   /** Micro-credits a unit. Default 1000. */
   readonly price?: number
   readonly images?: boolean
+  /** What it ignores of every request. */
+  readonly ignored?: ReadonlyArray<string>
   readonly verbose?: boolean
   /** The limits of `test/hear`. */
   readonly limits?: Pick<TranscriptionCapabilities, "max_bytes" | "max_seconds">
@@ -47,6 +49,7 @@ export const asTheyCame = ({ documents, top_n }: RerankRequest) => ({
 /** A provider's offers of the models `test/rank` and `test/hear`, if they are scripted. */
 export const scripted = ({
   credential = gatewayCredential(),
+  ignored = [],
   images = false,
   limits = {},
   name: provider,
@@ -55,7 +58,7 @@ export const scripted = ({
   transcribe,
   verbose = true
 }: Script): Offers => {
-  const base = { provider, isFree: false, credential: credential ?? undefined }
+  const base = { provider, isFree: false, credential: credential ?? undefined, ignored: () => ignored }
   const rerankQuote = ({ documents }: RerankRequest) => cost(price, searchUnits(documents.length))
   const transcriptionQuote = ({ audio }: TranscriptionRequest) => cost(price, audio.durationSeconds)
   return [

@@ -62,14 +62,15 @@ export const toRequestV1 = (
 
 const metaOf = (
   version: CohereRerank.Meta["api_version"]["version"],
-  { usage = {} }: Rerank.Response
+  { usage = {}, warnings }: Rerank.Response
 ): CohereRerank.Meta => {
   const { search_units, total_tokens } = usage
   const tokens = total_tokens === undefined ? {} : { input_tokens: total_tokens }
   return {
     api_version: { version },
     billed_units: search_units === undefined ? tokens : { search_units },
-    ...(total_tokens === undefined ? {} : { tokens: { input_tokens: total_tokens } })
+    ...(total_tokens === undefined ? {} : { tokens: { input_tokens: total_tokens } }),
+    ...(warnings === undefined ? {} : { warnings })
   }
 }
 

@@ -20,6 +20,7 @@ import * as Candidates from "../routing/Candidates.ts"
 import * as ProviderFailures from "../routing/ProviderFailures.ts"
 import { Router } from "../routing/Router.ts"
 import * as CohereRerank from "./CohereRerank.ts"
+import * as Warnings from "./Warnings.ts"
 
 type Ranked = Effect.Success<ReturnType<RerankOffer["run"]>>
 
@@ -30,14 +31,15 @@ const toResponse = (
   id: string,
   model: string,
   documents: ReadonlyArray<RerankDocument>,
-  { provider }: RerankOffer,
+  offer: RerankOffer,
+  request: RerankRequest,
   { answer, charge }: Ranked
 ): Rerank.Response => {
   const { search_units, total_tokens } = charge.usage
   return {
     id,
     model,
-    provider,
+    provider: offer.provider,
     results: answer.results.map(({ index, relevance_score }) => ({
       index,
       relevance_score,
@@ -47,7 +49,8 @@ const toResponse = (
       ...(search_units === undefined ? {} : { search_units }),
       ...(total_tokens === undefined ? {} : { total_tokens }),
       cost: MicroCredits.toCredits(charge.cost)
-    }
+    },
+    ...Warnings.of(offer, request, answer.warnings)
   }
 }
 
@@ -104,7 +107,7 @@ const make = Effect.gen(function* () {
           .pipe(
             Effect.mapError(ProviderFailures.forRerank),
             Effect.map(({ answer: ranked, candidate }) => ({
-              answer: toResponse(id, request.model, documents, candidate.offer, ranked),
+              answer: toResponse(id, request.model, documents, candidate.offer, requestFor(candidate.offer), ranked),
               outcome: {
                 ...ranked.charge,
                 provider: candidate.offer.provider,

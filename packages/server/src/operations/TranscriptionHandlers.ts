@@ -26,12 +26,14 @@ import * as ProviderFailures from "../routing/ProviderFailures.ts"
 import { Router } from "../routing/Router.ts"
 import * as TranscriptionBody from "./TranscriptionBody.ts"
 import * as TranscriptionInput from "./TranscriptionInput.ts"
+import * as Warnings from "./Warnings.ts"
 
 type Transcribed = Effect.Success<ReturnType<TranscriptionOffer["run"]>>
 
 const toResponse = (
   input: TranscriptionInput.Input,
   duration: number,
+  warnings: Warnings.Warnings,
   { answer, charge }: Transcribed
 ): Transcription.Response => {
   const { input_tokens, output_tokens, seconds = duration } = charge.usage
@@ -45,7 +47,8 @@ const toResponse = (
       ...(input_tokens === undefined || output_tokens === undefined
         ? {}
         : { total_tokens: input_tokens + output_tokens })
-    }
+    },
+    ...warnings
   }
   if (!input.verbose) return base
   const said = answer.language ?? input.language
@@ -107,7 +110,12 @@ const make = Effect.gen(function* () {
           .pipe(
             Effect.mapError(ProviderFailures.forTranscription),
             Effect.map(({ answer: transcribed, candidate }) => ({
-              answer: toResponse(input, seconds, transcribed),
+              answer: toResponse(
+                input,
+                seconds,
+                Warnings.of(candidate.offer, requestFor(candidate.offer), transcribed.answer.warnings),
+                transcribed
+              ),
               outcome: {
                 ...transcribed.charge,
                 provider: candidate.offer.provider,

@@ -28,6 +28,7 @@ import { ModelCatalogue } from "../routing/ModelCatalogue.ts"
 import * as OwnKeys from "../routing/OwnKeys.ts"
 import { WorkspaceStore } from "../access/WorkspaceStore.ts"
 import * as VideoAcceptance from "./VideoAcceptance.ts"
+import * as Warnings from "./Warnings.ts"
 import type { Candidate } from "../video/VideoCandidate.ts"
 import { toWire, type VideoJob } from "../video/VideoJob.ts"
 import { VideoJobs } from "../video/VideoJobs.ts"
@@ -55,7 +56,8 @@ const toCandidate = (accepted: VideoAcceptance.Accepted): Candidate => ({
   credential: accepted.credential.id,
   cost_micro: quoteOf(accepted),
   duration: accepted.request.duration,
-  generate_audio: accepted.request.generate_audio
+  generate_audio: accepted.request.generate_audio,
+  ...Warnings.of(accepted.offer, forProvider(accepted.request, accepted.offer.provider))
 })
 
 const encode = (job: VideoJob): string => JSON.stringify(toWire(job))

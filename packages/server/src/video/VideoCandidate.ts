@@ -26,7 +26,9 @@ export const Candidate = Schema.Struct({
    * in the request.
    */
   duration: Schema.optionalKey(Schema.Int),
-  generate_audio: Schema.optionalKey(Schema.Boolean)
+  generate_audio: Schema.optionalKey(Schema.Boolean),
+  /** What this provider ignores of the request. Absent: nothing. */
+  warnings: Schema.optionalKey(Schema.Array(Schema.String))
 })
 
 /** An offer that may make the video. */
@@ -34,6 +36,24 @@ export type Candidate = typeof Candidate.Type
 
 /** The column `candidates`. */
 export const CandidatesJson = Schema.fromJsonString(Schema.NonEmptyArray(Candidate))
+
+/** A job's current candidate, and all that are left. */
+interface Position {
+  readonly provider: string
+  readonly upstreamModel: string
+  readonly credential: string | null
+  readonly candidates: ReadonlyArray<Candidate>
+}
+
+/** The index of the current candidate. */
+const positionOf = (job: Position): number =>
+  job.candidates.findIndex(
+    ({ credential = null, provider, upstream_model }) =>
+      provider === job.provider && upstream_model === job.upstreamModel && credential === job.credential
+  )
+
+/** What the job's current provider ignores of its request. */
+export const warningsOf = (job: Position): ReadonlyArray<string> => job.candidates[positionOf(job)]?.warnings ?? []
 
 /** The next candidate to try. */
 export interface NextCandidate {
@@ -47,19 +67,8 @@ export interface NextCandidate {
  * The next candidate after the job's provider has not taken it, or undefined if none is left. With
  * `isRefused`, the current provider rejected the job permanently and is removed.
  */
-export const nextCandidate = (
-  job: {
-    readonly provider: string
-    readonly upstreamModel: string
-    readonly credential: string | null
-    readonly candidates: ReadonlyArray<Candidate>
-  },
-  isRefused: boolean
-): NextCandidate | undefined => {
-  const at = job.candidates.findIndex(
-    ({ credential = null, provider, upstream_model }) =>
-      provider === job.provider && upstream_model === job.upstreamModel && credential === job.credential
-  )
+export const nextCandidate = (job: Position, isRefused: boolean): NextCandidate | undefined => {
+  const at = positionOf(job)
   const [first, ...rest] = isRefused ? job.candidates.toSpliced(at, 1) : job.candidates
   if (first === undefined) return undefined
   const next = [first, ...rest][isRefused ? at : at + 1]

@@ -9,7 +9,7 @@ import * as Attempt from "../accounting/Attempt.ts"
 import * as Timestamp from "../http/Timestamp.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import * as JobStatus from "./JobStatus.ts"
-import { type Candidate, CandidatesJson, isOwn } from "./VideoCandidate.ts"
+import { type Candidate, CandidatesJson, isOwn, warningsOf } from "./VideoCandidate.ts"
 
 /** One finished video. */
 export const Output = Schema.Struct({
@@ -179,21 +179,25 @@ export const fromRow = (row: Row): VideoJob => {
 }
 
 /** The job in its wire format. Absent values are left out. */
-export const toWire = (job: VideoJob): Job => ({
-  id: job.id,
-  polling_url: `/api/v1/videos/${job.id}`,
-  status: job.status,
-  model: job.model,
-  created_at: Timestamp.fromMillis(job.createdAt),
-  ...(job.generationId === null ? {} : { generation_id: job.generationId }),
-  ...(job.status === "completed"
-    ? {
-        progress: 1,
-        usage: { cost: MicroCredits.toCredits(job.cost), is_byok: job.isByok },
-        unsigned_urls: job.outputs.map((_, index) => `/api/v1/videos/${job.id}/content?index=${index}`)
-      }
-    : job.progress === null
-      ? {}
-      : { progress: job.progress }),
-  ...(job.error === null ? {} : { error: job.error })
-})
+export const toWire = (job: VideoJob): Job => {
+  const warnings = warningsOf(job)
+  return {
+    id: job.id,
+    polling_url: `/api/v1/videos/${job.id}`,
+    status: job.status,
+    model: job.model,
+    created_at: Timestamp.fromMillis(job.createdAt),
+    ...(job.generationId === null ? {} : { generation_id: job.generationId }),
+    ...(job.status === "completed"
+      ? {
+          progress: 1,
+          usage: { cost: MicroCredits.toCredits(job.cost), is_byok: job.isByok },
+          unsigned_urls: job.outputs.map((_, index) => `/api/v1/videos/${job.id}/content?index=${index}`)
+        }
+      : job.progress === null
+        ? {}
+        : { progress: job.progress }),
+    ...(job.error === null ? {} : { error: job.error }),
+    ...(warnings.length === 0 ? {} : { warnings })
+  }
+}

@@ -52,6 +52,7 @@ export interface Model {
   /** Default: true. */
   readonly isIdempotent?: boolean
   readonly pollInterval?: Duration.Duration
+  readonly ignored?: VideoOffer["ignored"]
 }
 
 /** The test's model: 480p and 720p, up to 10 seconds, a cent a second. */
@@ -89,59 +90,63 @@ export const makeUpstream = (models: ReadonlyArray<Model> = [model], name = "tes
       }),
     poll: () => Effect.succeed({ status: "completed", outputs: 1 }),
     content: (index) => Stream.make(new TextEncoder().encode(`video ${index}`)),
-    offers: models.map(({ capabilities, free, id, isIdempotent = true, pollInterval, pricing }): VideoOffer => {
-      const quote = ({ duration = capabilities.default_duration }: VideoRequest) => cost(pricing.microCredits, duration)
-      return {
-        kind: "video",
-        publicId: id,
-        upstreamId: id,
-        provider: name,
-        name: "Film",
-        isFree: free,
-        credential: gatewayCredential(),
-        pricing,
-        capabilities,
-        quote,
-        isIdempotent,
-        ...(pollInterval === undefined ? {} : { pollInterval }),
-        check: (request) => Effect.suspend(() => upstream.check(request)),
-        submit: (submission, { id }) =>
-          Effect.suspend(() => {
-            upstream.credentials.push(id)
-            upstream.submissions.push(submission)
-            upstream.submitted.push(submission.request)
-            return upstream.submit(submission)
-          }),
-        poll: ({ handle, request }, { id }) =>
-          Effect.suspend(() => {
-            upstream.credentials.push(id)
-            upstream.polls++
-            return upstream.poll(handle)
-          }).pipe(
-            Effect.map((status) =>
-              status.status === "completed" && status.charge === undefined
-                ? {
-                    status: status.status,
-                    outputs: status.outputs,
-                    charge: {
-                      cost: quote(request),
-                      usage: { seconds: request.duration ?? capabilities.default_duration, videos: status.outputs }
+    offers: models.map(
+      ({ capabilities, free, id, ignored, isIdempotent = true, pollInterval, pricing }): VideoOffer => {
+        const quote = ({ duration = capabilities.default_duration }: VideoRequest) =>
+          cost(pricing.microCredits, duration)
+        return {
+          kind: "video",
+          publicId: id,
+          upstreamId: id,
+          provider: name,
+          name: "Film",
+          isFree: free,
+          credential: gatewayCredential(),
+          pricing,
+          capabilities,
+          quote,
+          isIdempotent,
+          ...(pollInterval === undefined ? {} : { pollInterval }),
+          ...(ignored === undefined ? {} : { ignored }),
+          check: (request) => Effect.suspend(() => upstream.check(request)),
+          submit: (submission, { id }) =>
+            Effect.suspend(() => {
+              upstream.credentials.push(id)
+              upstream.submissions.push(submission)
+              upstream.submitted.push(submission.request)
+              return upstream.submit(submission)
+            }),
+          poll: ({ handle, request }, { id }) =>
+            Effect.suspend(() => {
+              upstream.credentials.push(id)
+              upstream.polls++
+              return upstream.poll(handle)
+            }).pipe(
+              Effect.map((status) =>
+                status.status === "completed" && status.charge === undefined
+                  ? {
+                      status: status.status,
+                      outputs: status.outputs,
+                      charge: {
+                        cost: quote(request),
+                        usage: { seconds: request.duration ?? capabilities.default_duration, videos: status.outputs }
+                      }
                     }
-                  }
-                : status
-            )
-          ),
-        content: ({ index }, { id }) =>
-          Stream.suspend(() => {
-            upstream.credentials.push(id)
-            return upstream.content(index)
-          }),
-        cancel: (handle) =>
-          Effect.sync(() => {
-            upstream.cancelled.push(handle)
-          })
+                  : status
+              )
+            ),
+          content: ({ index }, { id }) =>
+            Stream.suspend(() => {
+              upstream.credentials.push(id)
+              return upstream.content(index)
+            }),
+          cancel: (handle) =>
+            Effect.sync(() => {
+              upstream.cancelled.push(handle)
+            })
+        }
       }
-    })
+    )
   }
   return upstream
 }

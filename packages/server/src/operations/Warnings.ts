@@ -1,0 +1,25 @@
+/** What a provider ignored of a request, as the answer's `warnings`. */
+import type { Ignoring } from "@model-gateway/providers/Offer"
+
+/** An answer has at most this many warnings: upstreams can send any number. */
+const maxWarnings = 100
+
+/** A sentence is cut after this many characters. */
+const maxCharacters = 500
+
+const shortened = (sentence: string): string =>
+  sentence.length > maxCharacters ? `${sentence.slice(0, maxCharacters).toWellFormed()}…` : sentence
+
+/** The field `warnings`. Left out if there are none. */
+export interface Warnings {
+  readonly warnings?: ReadonlyArray<string>
+}
+
+/**
+ * The warnings of a request: what the offer ignores of it, and what its upstream says that it
+ * ignored. A sentence that both say is there once.
+ */
+export const of = <Request>(offer: Ignoring<Request>, request: Request, said: ReadonlyArray<string> = []): Warnings => {
+  const warnings = [...new Set([...(offer.ignored?.(request) ?? []), ...said].map(shortened))].slice(0, maxWarnings)
+  return warnings.length === 0 ? {} : { warnings }
+}
