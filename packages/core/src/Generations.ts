@@ -40,6 +40,8 @@ export const Entry = Schema.Struct({
   workspace_id: Schema.String,
   /** The hash of the API key that paid: for an ephemeral key, its parent. */
   key_hash: Schema.String,
+  /** The end user whom the request names in its `user`. Null: none. */
+  external_user: orNull.string,
   /** `rerank`, `transcription` or `video`. */
   operation: Schema.String,
   /** The model of the request. */
@@ -114,6 +116,7 @@ const exampleGeneration = (): typeof Generation.Encoded => ({
   native_tokens_prompt: 23,
   native_tokens_completion: null,
   workspace_id: "6b1f3c1e-3b0a-4c55-9f0e-2d5a7c9e1b11",
+  external_user: "customer-17",
   upstream_inference_cost: null,
   status: "completed",
   error_status: null,
@@ -170,6 +173,8 @@ export const listGenerationsEndpoint = Operation.endpoint(listGenerations, () =>
     workspace_id: Schema.optionalKey(WorkspaceId),
     /** Only requests of the API key with this hash. */
     key_hash: Schema.optionalKey(KeyHash),
+    /** Only requests that name this end user in their `user`. */
+    user: Schema.optionalKey(Name),
     /** Only requests for this model. */
     model: Schema.optionalKey(Name),
     /** Only requests that this provider served, or was the last to be tried for. */
@@ -195,6 +200,7 @@ export const listGenerationsEndpoint = Operation.endpoint(listGenerations, () =>
             created_at: "2026-11-20T22:30:00.000Z",
             workspace_id: "6b1f3c1e-3b0a-4c55-9f0e-2d5a7c9e1b11",
             key_hash: "3f7a9c…",
+            external_user: "customer-17",
             operation: "rerank",
             model: "cohere/rerank-v3.5",
             status: "completed",
@@ -228,6 +234,8 @@ export interface ListOptions {
   readonly limit?: number | undefined
   readonly workspace_id?: string | undefined
   readonly key_hash?: string | undefined
+  /** The end user whom the requests name. */
+  readonly user?: string | undefined
   readonly model?: string | undefined
   readonly provider?: string | undefined
   readonly status?: Status | undefined

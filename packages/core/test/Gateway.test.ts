@@ -175,7 +175,8 @@ describe("the request line", () => {
     [
       "GET /api/v1/generations?after=a&status=failed&error_status=529",
       using(Generations.list({ after: "a", status: "failed", error_status: 529 }))
-    ]
+    ],
+    ["GET /api/v1/generations?user=customer-17", using(Generations.list({ user: "customer-17" }))]
   ]
 
   for (const [line, call] of lines) {

@@ -127,7 +127,7 @@ export const Generation = Schema.Struct({
   app_id: orNull.number,
   /** Always null: there is no discount for cached input. */
   cache_discount: orNull.number,
-  /** Always null: the `user` of a request is not stored. */
+  /** The end user whom the request names in its `user`. Null: none. */
   external_user: orNull.string,
   /** Always null: it is not stored. */
   http_referer: orNull.string,
@@ -188,7 +188,6 @@ export const neutral = {
   streamed: false,
   app_id: null,
   cache_discount: null,
-  external_user: null,
   finish_reason: null,
   http_referer: null,
   moderation_latency: null,

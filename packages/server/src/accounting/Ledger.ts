@@ -18,6 +18,8 @@ export interface UsageRow {
   readonly keyHash: string
   readonly workspaceId: string
   readonly guardrailId: string | null
+  /** The end user whom the request names. */
+  readonly externalUser: string | null
   readonly jobId: string | null
   readonly operation: string
   readonly model: string
@@ -58,6 +60,12 @@ export interface IntentRow {
   readonly abandonedAt: number | null
 }
 
+/**
+ * The name of an end user as it is stored and searched. Postgres stores neither U+0000 nor half a
+ * character pair, and no request fails because of the name of its end user.
+ */
+export const storedUser = (user: string): string => user.toWellFormed().replaceAll("\u0000", "\ufffd")
+
 /** The most rows of a list for an operator. */
 export const maxListed = 1000
 
@@ -83,6 +91,7 @@ export const usageRow = (row: Row): UsageRow => {
     keyHash: Dialect.text(row, "key_hash"),
     workspaceId: Dialect.text(row, "workspace_id"),
     guardrailId: Dialect.textOrNull(row, "guardrail_id"),
+    externalUser: Dialect.textOrNull(row, "external_user"),
     jobId: Dialect.textOrNull(row, "job_id"),
     operation: Dialect.text(row, "operation"),
     model: Dialect.text(row, "model"),

@@ -11,12 +11,14 @@ import { SqlClient } from "effect/sql/SqlClient"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { itemsOf, UnknownCursor } from "../storage/sql/Page.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
-import { type Status, usageRow, type UsageRow } from "./Ledger.ts"
+import { type Status, storedUser, usageRow, type UsageRow } from "./Ledger.ts"
 
 /** Which entries to list. Times are epoch milliseconds. */
 export interface Filter {
   readonly workspaceId?: string | undefined
   readonly keyHash?: string | undefined
+  /** The end user whom the request names. */
+  readonly user?: string | undefined
   readonly model?: string | undefined
   readonly provider?: string | undefined
   readonly status?: typeof Status.Type | undefined
@@ -100,7 +102,7 @@ export const make = Effect.gen(function* () {
 
   const list = Effect.fn("RequestLog.list")(function* (
     organizationId: string,
-    { errorStatus, from = 0, keyHash, model, provider, status, to, workspaceId }: Filter = {},
+    { errorStatus, from = 0, keyHash, model, provider, status, to, user, workspaceId }: Filter = {},
     { after, limit = 100 }: PageRequest = {}
   ) {
     // An empty id precedes all others, so the bound itself is excluded.
@@ -120,6 +122,7 @@ export const make = Effect.gen(function* () {
       sql`reserved_at BETWEEN ${end ?? from} AND ${place.reservedAt}`,
       ...equal("workspace_id", workspaceId),
       ...equal("key_hash", keyHash),
+      ...equal("external_user", user === undefined ? undefined : storedUser(user)),
       ...equal("model", model),
       ...equal("provider", provider),
       ...equal("status", status),

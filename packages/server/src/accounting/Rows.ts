@@ -5,11 +5,12 @@ import type { Entry, Hold, Refusal } from "../storage/sql/LedgerStore.ts"
 import { StorageError } from "../storage/sql/StorageError.ts"
 import * as Attempt from "./Attempt.ts"
 import * as Budgets from "./Budgets.ts"
+import { storedUser } from "./Ledger.ts"
 import { type Failure, InsufficientCredits, type Outcome, type ReserveRequest } from "./Reservation.ts"
 
 /** The reservation of a request, owned by the process `owner` or by the request's job. */
 export const hold = (request: ReserveRequest, owner: string, now: number, starts: PeriodStarts): Hold => {
-  const { amount, byokAmount, id, isByok = false, jobId, model, operation, payer } = request
+  const { amount, byokAmount, id, isByok = false, jobId, model, operation, payer, user } = request
   return {
     id,
     owner: jobId === undefined ? owner : null,
@@ -18,6 +19,7 @@ export const hold = (request: ReserveRequest, owner: string, now: number, starts
     workspaceId: payer.workspaceId,
     guardrailId: payer.guardrailId,
     ephemeralHash: payer.ephemeralHash ?? null,
+    externalUser: user === undefined ? null : storedUser(user),
     operation,
     model,
     amount,

@@ -52,8 +52,9 @@ export interface PaidRequest<A> {
   readonly status?: number | undefined
   /** Encodes the body of a success in wire format. */
   readonly encode: (answer: A) => string
-  /** The request's tracing metadata and end user, for its event. */
+  /** The request's tracing metadata, for its event. */
   readonly trace: TraceMetadata | undefined
+  /** The end user whom the request names, for its event and its entry in the request log. */
   readonly user: string | undefined
 }
 
@@ -141,6 +142,12 @@ const disconnected = 499
 const statusOf = (cause: Cause.Cause<unknown>): number =>
   Cause.hasInterruptsOnly(cause) ? disconnected : classify(errorOf(cause)).failure.status
 
+/** The only log entry that names an end user. Operators see it at the level of debugging. */
+const logUser = (id: string, operation: string, user: string): Effect.Effect<void> =>
+  Effect.logDebug("A request names its end user").pipe(
+    Effect.annotateLogs({ generation_id: id, operation, external_user: user })
+  )
+
 /** Makes admission from the services in the context. */
 export const make = Effect.gen(function* () {
   const accounting = yield* Accounting
@@ -158,7 +165,7 @@ export const make = Effect.gen(function* () {
 
   /** Counts the free request and reserves the amount, or does neither. */
   const hold = Effect.fnUntraced(function* <A>(
-    { caller, isFree, model, operation }: PaidRequest<A>,
+    { caller, isFree, model, operation, user }: PaidRequest<A>,
     intent: { readonly id: string; readonly jobId?: string },
     { gateway, own }: Quotes
   ) {
@@ -167,12 +174,14 @@ export const make = Effect.gen(function* () {
         ? { amount: own ?? MicroCredits.zero, isByok: own !== undefined }
         : { amount: gateway, byokAmount: own }
     const taken = isFree ? yield* takeFree(caller) : undefined
-    return yield* orUnavailable(
-      accounting.reserve({ ...intent, ...amounts, payer: payerOf(caller), operation, model })
+    const reservation = yield* orUnavailable(
+      accounting.reserve({ ...intent, ...amounts, payer: payerOf(caller), operation, model, user })
     ).pipe(
       Effect.catchTag("InsufficientCredits", paymentRequired),
       Effect.onError(() => (taken === undefined ? Effect.void : logAndContinue(days.giveBack(taken))))
     )
+    if (user !== undefined) yield* logUser(intent.id, operation, user)
+    return reservation
   })
 
   /**

@@ -25,6 +25,7 @@ const toEntry = (row: UsageRow): Generations.Entry => ({
   created_at: Timestamp.fromMillis(row.reservedAt),
   workspace_id: row.workspaceId,
   key_hash: row.keyHash,
+  external_user: row.externalUser,
   operation: row.operation,
   model: row.model,
   status: row.status,
@@ -75,6 +76,7 @@ const toGeneration = (row: UsageRow): Generations.Generation => {
     native_tokens_prompt: prompt,
     native_tokens_completion: output_tokens ?? null,
     workspace_id: row.workspaceId,
+    external_user: row.externalUser,
     status: row.status,
     error_status: row.errorStatus,
     attempts: attempts.map(toAttempt),
@@ -101,6 +103,7 @@ const make = Effect.gen(function* () {
     const filter = {
       workspaceId: query.workspace_id === undefined ? undefined : (yield* workspaceOf(query.workspace_id)).id,
       keyHash: query.key_hash,
+      user: query.user,
       model: query.model,
       provider: query.provider,
       status: query.status,

@@ -60,6 +60,33 @@ describe.each(databases)("the request log on $name", ({ layer: stores }) => {
     }).pipe(Effect.provide(layer))
   )
 
+  it.effect("has the end user whom a request names, and finds the requests of one", () =>
+    Effect.gen(function* () {
+      const accounting = yield* Accounting
+      const log = yield* RequestLog.RequestLog
+      const { organizationId, payer } = yield* payerWith(10_000)
+      const unstorable = "a\u0000\ud800"
+      for (const [id, user] of [
+        ["gen-none", undefined],
+        ["gen-ada", "ada"],
+        ["gen-odd", unstorable]
+      ] as const) {
+        yield* TestClock.adjust("1 second")
+        const held = yield* reserve(id, payer, 100, user === undefined ? {} : { user })
+        yield* accounting.settle(held, outcome(10))
+      }
+      const failed = yield* reserve("gen-failed", payer, 100, { user: "ada" })
+      yield* accounting.release(failed, { status: "failed", errorStatus: 502 })
+      const idsOf = (user: string) =>
+        Effect.map(log.list(organizationId, { user }), ({ items }) => items.map(({ id }) => id).toSorted())
+      expect(yield* idsOf("ada")).toEqual(["gen-ada", "gen-failed"])
+      expect(yield* idsOf(unstorable)).toEqual(["gen-odd"])
+      expect(yield* idsOf("nobody")).toEqual([])
+      expect((yield* log.get({ organizationId }, "gen-ada"))?.externalUser).toBe("ada")
+      expect((yield* log.get({ organizationId }, "gen-none"))?.externalUser).toBeNull()
+    }).pipe(Effect.provide(layer))
+  )
+
   it.effect("lists the other requests if the counts, the attempts or a column of one cannot be read", () =>
     Effect.gen(function* () {
       const accounting = yield* Accounting

@@ -30,7 +30,12 @@ export const reserve = Effect.fnUntraced(function* (
   id: string,
   payer: Payer,
   amount: number,
-  more?: { readonly isByok?: boolean; readonly byokAmount?: MicroCredits.MicroCredits; readonly jobId?: string }
+  more?: {
+    readonly isByok?: boolean
+    readonly byokAmount?: MicroCredits.MicroCredits
+    readonly jobId?: string
+    readonly user?: string
+  }
 ) {
   const accounting = yield* Accounting
   return yield* accounting.reserve({

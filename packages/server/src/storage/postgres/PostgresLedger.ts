@@ -55,6 +55,7 @@ const holdItem = (hold: Hold) => {
     workspace_id: hold.workspaceId,
     guardrail_id: hold.guardrailId,
     ephemeral_hash: hold.ephemeralHash,
+    external_user: hold.externalUser,
     operation: hold.operation,
     model: hold.model,
     amount: hold.amount,

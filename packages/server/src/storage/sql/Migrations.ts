@@ -20,6 +20,7 @@ import * as ephemeralKeys from "./migrations/EphemeralKeys.ts"
 import * as ephemeralLimits from "./migrations/EphemeralLimits.ts"
 import * as ephemeralRequests from "./migrations/EphemeralRequests.ts"
 import * as events from "./migrations/Events.ts"
+import * as externalUsers from "./migrations/ExternalUsers.ts"
 import * as files from "./migrations/Files.ts"
 import * as keptAnswers from "./migrations/KeptAnswers.ts"
 import * as guardrails from "./migrations/Guardrails.ts"
@@ -74,7 +75,8 @@ export const migrations = {
   "0027_video_lists": videoLists.migration,
   "0028_ephemeral_requests": ephemeralRequests.migration,
   "0029_webhook_receivers": webhookReceivers.migration,
-  "0030_bounded_usage_days": usageDays.boundRows
+  "0030_bounded_usage_days": usageDays.boundRows,
+  "0031_external_users": externalUsers.migration
 }
 
 /** Every table that the migrations create. */

@@ -115,7 +115,8 @@ export const make = Effect.gen(function* () {
       request.byokExtra,
       starts.day,
       now,
-      request.ephemeralHash
+      request.ephemeralHash,
+      request.externalUser
     )
     if ((yield* write) === 0) {
       const existing = yield* known(id)
@@ -192,7 +193,8 @@ export const make = Effect.gen(function* () {
         entry.attempts,
         entry.status,
         entry.errorStatus,
-        Dialect.textOrNull(intent, "ephemeral_hash")
+        Dialect.textOrNull(intent, "ephemeral_hash"),
+        Dialect.textOrNull(intent, "external_user")
       )
       isFirst = written > 0
     }
