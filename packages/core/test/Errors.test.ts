@@ -74,7 +74,7 @@ describe("a service error", () => {
     })
   )
 
-  it.effect("requires only code and message in the envelope", () =>
+  it.effect("requires only code and message in the envelope [spec B6 B7 B8]", () =>
     Effect.gen(function* () {
       for (const rest of [{}, { service_metadata: null, user_id: null }, { shiny: true }]) {
         const error = yield* failureOn(() =>
@@ -193,10 +193,10 @@ describe("a response that violates the contract is an InvalidResponse", () => {
       () => new Response(`<html>${secret}`, { status: 502 }),
       { status: 502, description: "a body that is not an error envelope", isRetryable: true }
     ],
-    ["an invalid envelope", () => Stub.json({ error: secret }, 500), { status: 500, isRetryable: false }],
-    ["an envelope without a message", () => Stub.json({ error: { code: 500 } }, 500), { status: 500 }],
+    ["an invalid envelope [spec B2]", () => Stub.json({ error: secret }, 500), { status: 500, isRetryable: false }],
+    ["an envelope without a message [spec B5]", () => Stub.json({ error: { code: 500 } }, 500), { status: 500 }],
     [
-      "an envelope whose code is not its status",
+      "an envelope whose code is not its status [spec B4]",
       () => Stub.json({ error: { code: 404, message: secret } }, 400),
       { status: 400, description: "a body that is not an error envelope" }
     ]

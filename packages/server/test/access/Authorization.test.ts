@@ -25,7 +25,7 @@ const guess = Effect.flatMap(SecureRandom, (random) =>
 it.layer(layer({ failedAuthentications: { requests: 1000, window: Duration.minutes(1) } }), {
   excludeTestServices: true
 })("authorization", (it) => {
-  it.effect("every operation rejects requests without a key, whatever else is wrong", () =>
+  it.effect("every operation rejects requests without a key, whatever else is wrong [spec J2 P2]", () =>
     Effect.gen(function* () {
       const { ask } = yield* TestGateway
       for (const { method, name, path } of all) {
@@ -40,7 +40,7 @@ it.layer(layer({ failedAuthentications: { requests: 1000, window: Duration.minut
     })
   )
 
-  it.effect("says why a key is invalid, as far as the text of the key reveals it", () =>
+  it.effect("says why a key is invalid, as far as the text of the key reveals it [spec P1 P3]", () =>
     Effect.gen(function* () {
       const { ask, ordinaryKey } = yield* TestGateway
       const messageFor = (key: string) =>
@@ -59,7 +59,7 @@ it.layer(layer({ failedAuthentications: { requests: 1000, window: Duration.minut
     })
   )
 
-  it.effect("rejects expired, disabled and deleted keys", () =>
+  it.effect("rejects expired, disabled and deleted keys [spec P8]", () =>
     Effect.gen(function* () {
       const { ask, workspace } = yield* TestGateway
       const keys = yield* KeyStore
@@ -84,7 +84,7 @@ it.layer(layer({ failedAuthentications: { requests: 1000, window: Duration.minut
     })
   )
 
-  it.effect("only management keys manage, and only ordinary keys spend", () =>
+  it.effect("only management keys manage, and only ordinary keys spend [spec I6 O1 P4 P5]", () =>
     Effect.gen(function* () {
       const { ask, managementKey } = yield* TestGateway
       const manage = all.filter(

@@ -38,7 +38,7 @@ const makeKey = (name: string) =>
   })
 
 it.layer(layer(), { excludeTestServices: true })("/guardrails", (it) => {
-  it.effect("assigns many keys to one, each known one counted once", () =>
+  it.effect("assigns many keys to one, each known one counted once [spec H1 H2 I7 I8 O2 O3 O8]", () =>
     Effect.gen(function* () {
       const { ask, managementKey: key } = yield* TestGateway
       const [first, second] = [yield* make("first"), yield* make("second")]
