@@ -144,7 +144,7 @@ layer(gateway, { excludeTestServices: true })("files over HTTP", (it) => {
     })
   )
 
-  it.effect("stores a file, shows it, gives it back and deletes it once", () =>
+  it.effect("stores a file, shows it, gives it back and deletes it once [spec C2 I3 I4 I5 J5]", () =>
     Effect.gen(function* () {
       const { ask, workspace } = yield* TestGateway.TestGateway
       const stored = yield* upload("hello, world")
@@ -548,7 +548,7 @@ layer(gateway, { excludeTestServices: true })("files over HTTP", (it) => {
     })
   )
 
-  it.effect("confirms a deletion in the shape that was asked for, else in the workspace's", () =>
+  it.effect("confirms a deletion in the shape that was asked for, else in the workspace's [spec C4 C7 C10]", () =>
     Effect.gen(function* () {
       const { ask, workspace } = yield* TestGateway.TestGateway
       const remove = Effect.fnUntraced(function* (headers: Record<string, string>) {

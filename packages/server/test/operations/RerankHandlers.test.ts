@@ -44,7 +44,7 @@ const noIntents = Effect.gen(function* () {
 const nested = (levels: number): unknown => JSON.parse("[".repeat(levels) + "]".repeat(levels))
 
 it.layer(layer({ bodyLimits: { rerank: 4000 } }), { excludeTestServices: true })("POST /rerank", (it) => {
-  it.effect("ranks, echoes the documents and charges a search unit", () =>
+  it.effect("ranks, echoes the documents and charges a search unit [spec A6 A7 D22 D23 E2 E4 E5 E9]", () =>
     Effect.gen(function* () {
       const { hash, key } = yield* newKey()
       const answer = yield* post(
@@ -233,7 +233,7 @@ it.layer(layer({ bodyLimits: { rerank: 4000 } }), { excludeTestServices: true })
     })
   )
 
-  it.effect("counts free models against the day, not against credits", () =>
+  it.effect("counts free models against the day, not against credits [spec T10]", () =>
     Effect.gen(function* () {
       const { hash, key } = yield* newKey({ limit: 0, freeDailyLimit: 2 })
       const free = { ...request, model: "sandbox/bm25:free" }

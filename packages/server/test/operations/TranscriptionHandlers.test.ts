@@ -49,7 +49,7 @@ const noUploads = Effect.repeat(uploads, { until: (entries) => entries.length ==
 it.layer(layer({ bodyLimits: { transcription: 60_000, transcriptionFile: 40_000 } }), { excludeTestServices: true })(
   "POST /audio/transcriptions",
   (it) => {
-    it.effect("hears the keys and charges the seconds", () =>
+    it.effect("hears the keys and charges the seconds [spec F1 F3 F6 M8 M9]", () =>
       Effect.gen(function* () {
         const answer = yield* post(path, request)
         expect(answer.status).toBe(200)
@@ -59,7 +59,7 @@ it.layer(layer({ bodyLimits: { transcription: 60_000, transcriptionFile: 40_000 
       })
     )
 
-    it.effect("answers times with verbose_json, of words only when asked", () =>
+    it.effect("answers times with verbose_json, of words only when asked [spec F8 F10 F11 M10 M17 M18]", () =>
       Effect.gen(function* () {
         const verbose = decode(
           (yield* post(path, { ...request, response_format: "verbose_json", language: "EN" })).text
@@ -76,7 +76,7 @@ it.layer(layer({ bodyLimits: { transcription: 60_000, transcriptionFile: 40_000 
       })
     )
 
-    it.effect("takes a form, its fields in any order, and leaves nothing of the file behind", () =>
+    it.effect("takes a form, its fields in any order, and leaves nothing of the file behind [spec A4 M2]", () =>
       Effect.gen(function* () {
         const fields: ReadonlyArray<Part> = [
           { name: "response_format", value: "verbose_json" },

@@ -551,7 +551,7 @@ layer(gateway, { excludeTestServices: true })("videos over HTTP", (it) => {
     })
   )
 
-  it.effect("pins the callback URL: the request's own, else the workspace's at that time", () =>
+  it.effect("pins the callback URL: the request's own, else the workspace's at that time [spec N24 Q3 Q4]", () =>
     Effect.gen(function* () {
       const jobs = yield* VideoJobs
       const { key, organizationId, workspaceId } = yield* newKey()
