@@ -13,6 +13,8 @@
  *   all of them with `--all`.
  * - `pnpm bench fuzz [--requests N] [--seed S]`: sends random requests to every operation and
  *   checks each response.
+ * - `pnpm bench fuzz-answers [--requests N] [--seed S]`: asks for paid work of upstreams whose answers
+ *   are random, and checks each response, the books and the lists.
  * - `pnpm bench bodies [operation…]`: searches for the 1 MiB body that blocks the event loop the
  *   longest.
  * - `pnpm bench soak [--minutes 30] [--seed S]`: runs the Node client against a server whose
@@ -22,6 +24,7 @@ import { parseArgs } from "node:util"
 import * as Bundle from "./bundle/index.ts"
 import * as Client from "./client/index.ts"
 import * as Databases from "./databases/index.ts"
+import * as FuzzedAnswers from "./hostile/answers/index.ts"
 import * as Attacks from "./hostile/attacks/index.ts"
 import * as Bodies from "./hostile/bodies.ts"
 import * as Database from "./hostile/database.ts"
@@ -99,6 +102,20 @@ const fuzz = async (): Promise<void> => {
   }
 }
 
+const fuzzAnswers = async (): Promise<void> => {
+  const result = await FuzzedAnswers.run({
+    requests: Number(values.requests),
+    seed: Number(values.seed),
+    only: values.only === undefined ? undefined : Number(values.only),
+    concurrency: 16,
+    bounds: Attacks.strict,
+    lifetime: 30,
+    main: values.main
+  })
+  console.log(FuzzedAnswers.report(result))
+  if (result.violations.length > 0) process.exitCode = 1
+}
+
 const bodies = async (names: ReadonlyArray<string>): Promise<void> => {
   const costs = await Bodies.measure(names, values.main)
   console.log(Bodies.report(costs))
@@ -127,6 +144,7 @@ else if (command === "usage") await usage()
 else if (command === "objects") for (const text of await Objects.run(values.quick)) console.log(text)
 else if (command === "attacks") await attack(rest)
 else if (command === "fuzz") await fuzz()
+else if (command === "fuzz-answers") await fuzzAnswers()
 else if (command === "bodies") await bodies(rest)
 else if (command === "soak") await soak()
 else throw new Error(`${command} is no command`)

@@ -3,6 +3,7 @@
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { describe, expect, it } from "vitest"
+import * as FuzzedAnswers from "../src/hostile/answers/index.ts"
 import * as Attacks from "../src/hostile/attacks/index.ts"
 import * as Fuzz from "../src/hostile/fuzz/index.ts"
 import { operations } from "../src/hostile/fuzz/operations.ts"
@@ -27,6 +28,23 @@ describe("the gateway", () => {
       [...(result.tallies.get(name)?.statuses.keys() ?? [])].some((status) => status.startsWith("2"))
     )
     expect(succeeded.length).toBeGreaterThan(operations.length * 0.8)
+  })
+
+  it("withstands the random answers of upstreams of every kind to 400 requests", { timeout: 240_000 }, async () => {
+    const result = await FuzzedAnswers.run({
+      requests: 400,
+      seed: 20_261_123,
+      concurrency: 16,
+      bounds: lenient,
+      lifetime: 10
+    })
+    expect(result.violations).toEqual([])
+    // Every upstream served some requests, and failed some.
+    for (const [name, statuses] of result.tallies) {
+      expect([name, [...statuses.keys()].some((status) => status.startsWith("2"))]).toEqual([name, true])
+    }
+    expect(result.tallies.size).toBeGreaterThanOrEqual(14)
+    expect(result.jobs.get("completed")).toBeGreaterThan(0)
   })
 
   it.each(Attacks.attacks.filter(({ quick }) => quick === true))(
