@@ -12,9 +12,7 @@
  * - Management operations have memory of their own.
  */
 import { Context, Data, Deferred, Effect, Layer, Stream } from "effect"
-import { totalmem } from "node:os"
-import { constrainedMemory } from "node:process"
-import { getHeapStatistics } from "node:v8"
+import { processLimit } from "@model-gateway/providers/ResponseMemory"
 import * as FairShare from "../internal/FairShare.ts"
 import * as MonotonicTime from "../internal/MonotonicTime.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
@@ -85,12 +83,6 @@ const minArrival = 1000
 const managementPart = 1 / 8
 
 const retryAfter = 1
-
-/** The memory that this process may use: the limit of its heap, its container or the machine. */
-export const processLimit = (): number => {
-  const container = constrainedMemory()
-  return Math.min(getHeapStatistics().heap_size_limit, container > 0 ? container : totalmem(), totalmem())
-}
 
 const refuse = () => Effect.fail(new BodyMemoryFull({ retryAfter }))
 
