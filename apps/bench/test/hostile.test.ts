@@ -38,7 +38,7 @@ describe("the gateway", () => {
       requests: 400,
       seed: 20_261_123,
       concurrency: 16,
-      bounds: lenient,
+      bounds: Attacks.lenient,
       lifetime: 10
     })
     expect(result.violations).toEqual([])
