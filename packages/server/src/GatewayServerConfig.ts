@@ -64,7 +64,7 @@ export const declarations = {
     default: undefined,
     description:
       "Memory for the bodies of all requests in flight. A JSON body counts four times what has arrived of it, and one key gets at most half. " +
-      "Management operations have an eighth as much of their own. " +
+      "Short bodies, when it is used up, and management operations each have an eighth as much in addition. " +
       "Requests beyond it wait for 2 seconds and then get status 503. Without it, a quarter of the memory available to the process"
   }),
   /** Time limits for upstreams. */
