@@ -203,6 +203,8 @@ describe("Gateway", () => {
               listed("b/chat", "text", { prompt: "0.000001" }),
               listed("b/rank", "rerank", { request: "0.0025" }, ["text", "image"]),
               listed("b/tokens", "rerank", { prompt: "0.00000005" }),
+              listed(`b/${"long".repeat(62)}`, "rerank", { prompt: "0.00000005" }),
+              listed("b/\u0000", "rerank", { prompt: "0.00000005" }),
               listed("b/unpriced", "rerank"),
               listed("b/router", "rerank", { prompt: "-1" }),
               listed("b/hear", "transcription", { prompt: "0.0015" }),
