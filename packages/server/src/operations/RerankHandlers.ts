@@ -31,7 +31,8 @@ const toResponse = (
   model: string,
   documents: ReadonlyArray<RerankDocument>,
   { provider }: RerankOffer,
-  { answer, charge }: Ranked
+  { answer, charge }: Ranked,
+  cost: MicroCredits.MicroCredits
 ): Rerank.Response => {
   const { search_units, total_tokens } = charge.usage
   return {
@@ -46,7 +47,7 @@ const toResponse = (
     usage: {
       ...(search_units === undefined ? {} : { search_units }),
       ...(total_tokens === undefined ? {} : { total_tokens }),
-      cost: MicroCredits.toCredits(charge.cost)
+      cost: MicroCredits.toCredits(cost)
     }
   }
 }
@@ -104,7 +105,8 @@ const make = Effect.gen(function* () {
           .pipe(
             Effect.mapError(ProviderFailures.forRerank),
             Effect.map(({ answer: ranked, candidate }) => ({
-              answer: toResponse(id, request.model, documents, candidate.offer, ranked),
+              answer: (cost: MicroCredits.MicroCredits) =>
+                toResponse(id, request.model, documents, candidate.offer, ranked, cost),
               outcome: {
                 ...ranked.charge,
                 provider: candidate.offer.provider,

@@ -32,13 +32,14 @@ type Transcribed = Effect.Success<ReturnType<TranscriptionOffer["run"]>>
 const toResponse = (
   input: TranscriptionInput.Input,
   duration: number,
-  { answer, charge }: Transcribed
+  { answer, charge }: Transcribed,
+  cost: MicroCredits.MicroCredits
 ): Transcription.Response => {
   const { input_tokens, output_tokens, seconds = duration } = charge.usage
   const base: Transcription.Response = {
     text: answer.text,
     usage: {
-      cost: MicroCredits.toCredits(charge.cost),
+      cost: MicroCredits.toCredits(cost),
       seconds,
       ...(input_tokens === undefined ? {} : { input_tokens }),
       ...(output_tokens === undefined ? {} : { output_tokens }),
@@ -107,7 +108,7 @@ const make = Effect.gen(function* () {
           .pipe(
             Effect.mapError(ProviderFailures.forTranscription),
             Effect.map(({ answer: transcribed, candidate }) => ({
-              answer: toResponse(input, seconds, transcribed),
+              answer: (cost: MicroCredits.MicroCredits) => toResponse(input, seconds, transcribed, cost),
               outcome: {
                 ...transcribed.charge,
                 provider: candidate.offer.provider,
