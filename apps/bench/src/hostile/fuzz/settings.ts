@@ -223,6 +223,8 @@ export const make = (seed: number, number: number): Sample => {
       ])
     names.push("settings.json")
   }
+  // The address is right, and nothing is there.
+  if (names.includes("databaseUrl")) names.push("the database URL")
   if (random.chance(0.1)) {
     const name = random.pick(["MODEL_GATEWAY_TEA", "MODEL_GATEWAY_PROT", "MODEL_GATEWAY_", "MODEL_GATEWAY_CONFIG"])
     variables[name] = random.pick(["1", "nowhere.json", "."])
@@ -240,7 +242,7 @@ export const make = (seed: number, number: number): Sample => {
       "--config=."
     ])
     flags.push(flag)
-    names.push(flag.split("=", 1)[0] ?? flag, "host", "log-level", "config", "nowhere.json", "folder")
+    names.push(flag.split("=", 1)[0] ?? flag, "host", "log-level", "config", "nowhere.json", "The settings file")
   }
   const given = JSON.stringify([flags, variables, file?.toString("latin1") ?? ""])
   return { number, flags, variables, file, names, secrets: [...new Set(given.match(secretPattern) ?? [])] }
