@@ -197,7 +197,9 @@ const contentTypes = [
 /** The statuses of bytes that may or may not be a valid request. */
 const anyStatus = new Set([
   ...operations.flatMap(({ statuses }) => [...statuses]),
+  // Interim responses: to `Expect`, and to a sender that has closed its side and waits.
   100,
+  102,
   204,
   304,
   405,
