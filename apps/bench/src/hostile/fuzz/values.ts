@@ -68,6 +68,8 @@ const known = (random: Random, operation: string, name: string, world: Known, is
       return random.pick(["https://example.com/a.png", "data:image/png;base64,AAAA"])
     case "url":
       return "https://example.com/a.png"
+    case "signing_secret":
+      return `whsec_${"A".repeat(43)}=`
     case "endpoint":
       return "https://collector.invalid/v1/traces"
     case "provider":
@@ -107,9 +109,9 @@ const known = (random: Random, operation: string, name: string, world: Known, is
 
 /**
  * Optional fields that most requests need, which the schema cannot express: a document has a text or
- * an image, a video usually a prompt. Long or large videos take too much time to render.
+ * an image, a video usually a prompt, a destination its address. Long or large videos take too much time to render.
  */
-const isUsuallyNeeded = new Set(["text", "prompt", "duration", "resolution"])
+const isUsuallyNeeded = new Set(["text", "prompt", "duration", "resolution", "endpoint", "url"])
 
 const numberField = (schema: unknown, name: string, otherwise: number): number => {
   const value = fieldOf(schema, name)
