@@ -127,6 +127,11 @@ export const declarations = {
       description:
         "Minimum rate of the download of a finished video from its provider, in bytes per second. A download that is slower for 30 seconds is repeated, and fails the job after three times"
     }),
+    requests: Setting.size("video-requests-per-workspace", {
+      default: 256 * mebibyte,
+      description:
+        "Maximum stored size of the requests of a workspace's unfinished video jobs, with the images in them. A request beyond it gets status 429"
+    }),
     lifetime: Setting.duration("video-lifetime", {
       // The expiry of a job is stored as a time, so it must be finite.
       maximum: Duration.days(365),

@@ -39,6 +39,7 @@ import { shares } from "./shares.ts"
 import { storage } from "./storage.ts"
 import { upstreams } from "./upstreams.ts"
 import { webhooks } from "./webhooks.ts"
+import { videoRequests } from "./videoRequests.ts"
 import { videos } from "./videos.ts"
 import { wire } from "./wire.ts"
 
@@ -62,6 +63,7 @@ export const attacks: ReadonlyArray<Attack> = [
   ...audioLengths,
   ...shutdown,
   ...webhooks,
+  ...videoRequests,
   ...upstreams,
   ...videos,
   ...rates
