@@ -10,7 +10,7 @@ import * as FuzzSettings from "../src/hostile/fuzz/settings.ts"
 import { operations } from "../src/hostile/fuzz/operations.ts"
 
 describe("the gateway", () => {
-  it("answers 2,000 random requests over all operations as the contract allows", { timeout: 120_000 }, async () => {
+  it("answers 2,000 random requests over all operations as the contract allows", { timeout: 300_000 }, async () => {
     const result = await Fuzz.run({
       requests: 2000,
       seed: 20_261_121,
@@ -52,14 +52,14 @@ describe("the gateway", () => {
 
   it.each(Attacks.attacks.filter(({ quick }) => quick === true))(
     "withstands: $title",
-    { timeout: 90_000 },
+    { timeout: 300_000 },
     async (attack) => {
       const { figure, problems } = await Attacks.carryOut(attack, Attacks.lenient)
       expect({ figure, problems }).toEqual({ figure, problems: [] })
     }
   )
 
-  it("is reported when its books are wrong after an attack", { timeout: 90_000 }, async () => {
+  it("is reported when its books are wrong after an attack", { timeout: 300_000 }, async () => {
     const attack: Attacks.Attack = {
       name: "cooked-books",
       title: "somebody changes a balance",
