@@ -673,7 +673,7 @@ describe("the settings of video jobs", () => {
     }).pipe(Effect.provide(TestGateway.layer({ videos: { requests: 200_000 } }, [upstream.offers])))
   })
 
-  it.live("say how many are moved on at the same time", () => {
+  it.live("say how many are handled at the same time at a provider, of which a workspace gets half", () => {
     const upstream = makeUpstream()
     const { submit: take } = upstream
     let inside = 0
