@@ -12,7 +12,12 @@
  *   prints a row for each attack. On Postgres, it runs the attacks that concern the database, and
  *   all of them with `--all`.
  * - `pnpm bench fuzz [--requests N] [--seed S]`: sends random requests to every operation and
- *   checks each response.
+ *   checks each response. For `attacks` and `fuzz`, `--busy` widens the bounds of time, for a
+ *   machine that does other work, too.
+ * - `pnpm bench fuzz-settings [--runs N] [--seed S]`: starts the gateway with random flags,
+ *   variables and settings files.
+ * - `pnpm bench fuzz-answers [--requests N] [--seed S]`: asks for paid work of upstreams whose answers
+ *   are random, and checks each response, the books and the lists.
  * - `pnpm bench bodies [operation…]`: searches for the 1 MiB body that blocks the event loop the
  *   longest.
  * - `pnpm bench soak [--minutes 30] [--seed S]`: runs the Node client against a server whose
@@ -22,10 +27,12 @@ import { parseArgs } from "node:util"
 import * as Bundle from "./bundle/index.ts"
 import * as Client from "./client/index.ts"
 import * as Databases from "./databases/index.ts"
+import * as FuzzedAnswers from "./hostile/answers/index.ts"
 import * as Attacks from "./hostile/attacks/index.ts"
 import * as Bodies from "./hostile/bodies.ts"
 import * as Database from "./hostile/database.ts"
 import * as Fuzz from "./hostile/fuzz/index.ts"
+import * as FuzzSettings from "./hostile/fuzz/settings.ts"
 import * as Objects from "./objects/index.ts"
 import * as Rendering from "./rendering/index.ts"
 import * as Service from "./service/index.ts"
@@ -39,11 +46,14 @@ const { positionals, values } = parseArgs({
     quick: { type: "boolean", default: false },
     /** The `main.js` of the gateway to attack. Default: the one of this checkout. */
     main: { type: "string" },
+    /** Wider bounds of time, for a machine that does other work, too. */
+    busy: { type: "boolean", default: false },
     /** The database of the attacked gateway. */
     store: { type: "string", default: "sqlite" },
     /** Run every attack on Postgres, not only those that concern the database. */
     all: { type: "boolean", default: false },
     requests: { type: "string", default: "100000" },
+    runs: { type: "string", default: "500" },
     minutes: { type: "string", default: "30" },
     /** Default: a different one each time. */
     seed: { type: "string", default: String(Date.now() % 1_000_000) },
@@ -58,6 +68,8 @@ const compareWithPeers = async (): Promise<void> => {
   }
 }
 
+const bounds = values.busy ? Attacks.lenient : Attacks.strict
+
 const attack = async (names: ReadonlyArray<string>): Promise<void> => {
   const store = Database.stores.find((name) => name === values.store)
   if (store === undefined) throw new Error(`--store is one of ${Database.stores.join(", ")}`)
@@ -68,7 +80,7 @@ const attack = async (names: ReadonlyArray<string>): Promise<void> => {
   const postgres = store === "postgres" ? await Database.startServer() : undefined
   const results: Array<Attacks.Result> = []
   for (const one of chosen) {
-    const result = await Attacks.carryOut(one, Attacks.strict, { main: values.main, postgres })
+    const result = await Attacks.carryOut(one, bounds, { main: values.main, postgres })
     results.push(result)
     const { figure, memoryAfter, memoryBefore, neighbor, problems } = result
     console.error(
@@ -78,7 +90,7 @@ const attack = async (names: ReadonlyArray<string>): Promise<void> => {
     for (const problem of problems) console.error(`     ${problem}`)
   }
   await postgres?.stop()
-  console.log(Attacks.report(results, Attacks.strict, store))
+  console.log(Attacks.report(results, bounds, store))
   if (results.some(({ problems }) => problems.length > 0)) process.exitCode = 1
 }
 
@@ -88,8 +100,8 @@ const fuzz = async (): Promise<void> => {
     seed: Number(values.seed),
     only: values.only === undefined ? undefined : Number(values.only),
     concurrency: 16,
-    bounds: Attacks.strict,
-    answer: 1000,
+    bounds,
+    answer: values.busy ? 30_000 : 1000,
     main: values.main
   })
   console.log(Fuzz.report(result))
@@ -97,6 +109,33 @@ const fuzz = async (): Promise<void> => {
     console.error(result.errors)
     process.exitCode = 1
   }
+}
+
+const fuzzAnswers = async (): Promise<void> => {
+  const result = await FuzzedAnswers.run({
+    requests: Number(values.requests),
+    seed: Number(values.seed),
+    only: values.only === undefined ? undefined : Number(values.only),
+    concurrency: 16,
+    bounds,
+    lifetime: 30,
+    main: values.main
+  })
+  console.log(FuzzedAnswers.report(result))
+  if (result.violations.length > 0) process.exitCode = 1
+}
+
+const fuzzSettings = async (): Promise<void> => {
+  const result = await FuzzSettings.run({
+    runs: Number(values.runs),
+    seed: Number(values.seed),
+    only: values.only === undefined ? undefined : Number(values.only),
+    concurrency: 2,
+    patience: 60_000,
+    main: values.main
+  })
+  console.log(FuzzSettings.report(result))
+  if (FuzzSettings.problemsOf(result).length > 0) process.exitCode = 1
 }
 
 const bodies = async (names: ReadonlyArray<string>): Promise<void> => {
@@ -127,6 +166,8 @@ else if (command === "usage") await usage()
 else if (command === "objects") for (const text of await Objects.run(values.quick)) console.log(text)
 else if (command === "attacks") await attack(rest)
 else if (command === "fuzz") await fuzz()
+else if (command === "fuzz-answers") await fuzzAnswers()
+else if (command === "fuzz-settings") await fuzzSettings()
 else if (command === "bodies") await bodies(rest)
 else if (command === "soak") await soak()
 else throw new Error(`${command} is no command`)

@@ -6,6 +6,7 @@
  * no variables. Errors, the JSON Schema and the table in the documentation come from these schemas:
  * `description` says what a key does, and `expected` completes "which is not …".
  */
+import * as Identifiers from "@model-gateway/core/Identifiers"
 import { Resolution } from "@model-gateway/core/Video"
 import { adapters } from "@model-gateway/providers/Adapters"
 import * as UpstreamHttp from "@model-gateway/providers/UpstreamHttp"
@@ -99,7 +100,10 @@ const Price = Schema.Struct({
 /** What an offer charges, as the file states it. */
 export type Price = typeof Price.Type
 
-const Name = Schema.NonEmptyString.check(Schema.isMaxLength(256))
+/** What a request may name: Postgres cannot store every text with the charge. */
+const isStorable = Schema.makeFilter(Schema.is(Identifiers.ModelId))
+
+const Name = Schema.NonEmptyString.check(isStorable, Schema.isMaxLength(256))
 
 /** One upstream's offer of a model. */
 const Offer = Schema.Struct({
@@ -153,7 +157,7 @@ export type Model = typeof Model.Type
 /** At most what `provider.order` of a request accepts. */
 const UpstreamName = Schema.String.check(Schema.isPattern(/^[a-z0-9][a-z0-9_-]{0,63}$/))
 
-const ModelId = Schema.String.check(Schema.isPattern(/^\S{1,256}$/))
+const ModelId = Schema.String.check(isStorable, Schema.isPattern(/^\S{1,256}$/))
 
 /** Both parts. */
 export const ModelSettings = Schema.Struct({

@@ -233,6 +233,10 @@ describe("the models of a settings file", () => {
       `"upstreams.berlin" on line 2 of FILE is there for the second time.`
     ],
     [`{ "models": [] }`, `"models" on line 1 of FILE is not an object of models by their ids, which have no spaces.`],
+    [
+      `{ "models": { "acme/rerank": { "offers": [{ "upstream": "cohere", "model": "a\\u0000" }] } } }`,
+      /^"models.acme\/rerank.offers\[0\].model" on line 1 of FILE is .* which is not the upstream's id of a model\.$/
+    ],
     [`{ "models": {\n"acme/rerank": {} } }`, `"models.acme/rerank" on line 2 of FILE has no "offers".`],
     [offer(`"model": "rerank-v3.5"`), `"models.acme/rerank.offers[0]" on line 3 of FILE has no "upstream".`],
     [

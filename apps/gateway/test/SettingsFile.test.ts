@@ -80,8 +80,8 @@ describe("a settings file", () => {
       '"videos.concurrency" on line 3 of FILE is 0, which is not a whole number of at least 1.'
     ],
     [
-      '{ "videos": 5 }',
-      '"videos" on line 1 of FILE is not an object of settings: "concurrency", "lifetime", "retention".'
+      '{ "circuits": 5 }',
+      '"circuits" on line 1 of FILE is not an object of settings: "failures", "openFor".'
     ],
     [
       '{ "corsOrigins": ["https://app.example/"] }',

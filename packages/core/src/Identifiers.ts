@@ -5,6 +5,7 @@
  */
 import * as Schema from "effect/Schema"
 import * as SchemaGetter from "effect/SchemaGetter"
+import { isMaxBytes } from "./internal/bounds.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
 
 /**
@@ -113,11 +114,14 @@ export const ModelId = Schema.String.check(
 )
 
 /**
- * A URL that starts with `https://`.
+ * A URL that starts with `https://`, at most 2 KiB.
  *
  * @since 0.1.0
  */
-export const HttpsUrl = Schema.String.check(Schema.isPattern(/^https:\/\/[^\s/]\S*$/i, { expected: "an https:// URL" }))
+export const HttpsUrl = Schema.String.check(
+  Schema.isPattern(/^https:\/\/[^\s/]\S*$/i, { expected: "an https:// URL" }),
+  isMaxBytes(2048)
+)
 
 /**
  * A time in ISO 8601, in UTC with `Z`, such as `2026-11-20T22:30:00.000Z`.

@@ -25,7 +25,7 @@ import * as MicroCredits from "./MicroCredits.ts"
 import type { Model, RerankModel, TranscriptionModel, VideoModel } from "./Model.ts"
 import * as Offer from "./Offer.ts"
 import type { Credential, RerankOffer, TranscriptionOffer, VideoOffer } from "./Offer.ts"
-import { cost, type PerSearchUnit, type PerSecond, type PerToken, videoCost } from "./Pricing.ts"
+import { cost, flawOf, type PerSearchUnit, type PerSecond, type PerToken, videoCost } from "./Pricing.ts"
 import { BadResponse, invalidRequest, ProviderError } from "./ProviderError.ts"
 import * as Ranking from "./Ranking.ts"
 import type { RerankRequest } from "./Rerank.ts"
@@ -159,6 +159,19 @@ const failureOf = ({ error = "", status, unsigned_urls = [] }: Job): string | un
   return notFinished.get(status)
 }
 
+/** More seconds of audio are not a length but a mistake. */
+const maxSeconds = 10_000_000
+
+/** Fails if a count cannot be, before a price is computed of it. */
+const checkCounts = (usage: { readonly [name: string]: number | undefined } = {}) => {
+  const stated = counts(usage)
+  const description = flawOf({ cost: MicroCredits.zero, usage: stated })
+  if (description !== undefined) return Effect.fail(badResponse(description))
+  return (stated["seconds"] ?? 0) > maxSeconds
+    ? Effect.fail(badResponse("a count of seconds that cannot be"))
+    : Effect.void
+}
+
 // Offers
 
 /** The most tokens of a request. Nothing is known of the limits of the upstream's model. */
@@ -198,6 +211,7 @@ const rerank = (
     )
     const flaw = Ranking.flawOf(results, documents.length)
     if (flaw !== undefined) return yield* badResponse(flaw)
+    yield* checkCounts(usage)
     const ranked = { results, total_tokens: usage?.total_tokens }
     const own = Ranking.chargeOf(pricing, ranked, documents.length, () => mostTokens(request))
     return {
@@ -242,6 +256,7 @@ const transcription = (
       { credential, model: model.upstreamId, bounds: TranscriptBounds.of(audio.durationSeconds) }
     )
     const { duration = audio.durationSeconds, segments = [], text, usage, words } = response
+    yield* checkCounts(usage)
     const seconds = usage?.seconds ?? audio.durationSeconds
     return {
       answer: {

@@ -43,8 +43,12 @@ export interface ResponseMemory {
 /** Bytes of memory per byte of JSON: the bytes received, the text, the parsed and decoded values. */
 const costPerByte = 4
 
-/** The memory that this process may use: the limit of its heap, its container or the machine. */
-const processLimit = (): number => {
+/**
+ * The memory that this process may use: the limit of its heap, its container or the machine.
+ *
+ * @since 0.1.0
+ */
+export const processLimit = (): number => {
   const container = constrainedMemory()
   return Math.min(getHeapStatistics().heap_size_limit, container > 0 ? container : totalmem(), totalmem())
 }

@@ -113,6 +113,7 @@ describe("Gateway", () => {
         [{ body: ranking({ results: [result(2)] }) }, "BadResponse: an index of no document"],
         [{ body: ranking({ results: [result(1), result(1)] }) }, "BadResponse: a document ranked twice"],
         [{ body: ranking({ usage: { cost: -1 } }) }, "BadResponse: a cost that cannot be"],
+        [{ body: ranking({ usage: { search_units: -5 } }) }, "BadResponse: a count of search_units that cannot be"],
         [{ fault: "endless" }, "BadResponse: more than 4194474 bytes"],
         [{ fault: "cutBody" }, "Timeout: the provider did not answer in time"],
         [{ fault: "cut" }, "Timeout: the provider did not answer in time"],
@@ -202,6 +203,8 @@ describe("Gateway", () => {
               listed("b/chat", "text", { prompt: "0.000001" }),
               listed("b/rank", "rerank", { request: "0.0025" }, ["text", "image"]),
               listed("b/tokens", "rerank", { prompt: "0.00000005" }),
+              listed(`b/${"long".repeat(62)}`, "rerank", { prompt: "0.00000005" }),
+              listed("b/\u0000", "rerank", { prompt: "0.00000005" }),
               listed("b/unpriced", "rerank"),
               listed("b/router", "rerank", { prompt: "-1" }),
               listed("b/hear", "transcription", { prompt: "0.0015" }),
@@ -293,6 +296,18 @@ describe("Gateway", () => {
       const { headers, text } = behind.state.requests[1] ?? assert.fail("no request")
       assert.include(text, 'filename="audio.ogg"')
       assert.isUndefined(headers["idempotency-key"])
+    }).pipe(undici)
+  )
+
+  it.live("reports seconds of a transcription that cannot be, before it computes a price of them", () =>
+    Effect.gen(function* () {
+      const { behind, credential, transcription } = yield* offered()
+      const audio = { source: fromBytes(new Uint8Array(8)), format: "ogg" as const, durationSeconds: 2.5 }
+      for (const seconds of ["1e300", "115292150460684700000", "-1", "10000001"]) {
+        behind.next({ body: `{"text":"tea","usage":{"seconds":${seconds}}}` })
+        const { reason } = yield* Effect.flip(transcription.run({ audio, timestamp_granularities: [] }, credential))
+        assert.strictEqual(told(reason), "BadResponse: a count of seconds that cannot be")
+      }
     }).pipe(undici)
   )
 

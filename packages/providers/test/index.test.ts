@@ -10,6 +10,7 @@ describe("the public surface", () => {
       "AnthropicFiles",
       "AudioDuration",
       "AudioSource",
+      "CallProcesses",
       "Catalogue",
       "Cohere",
       "Command",

@@ -64,7 +64,7 @@ export const declarations = {
     default: undefined,
     description:
       "Memory for the bodies of all requests in flight. A JSON body counts four times what has arrived of it, and one key gets at most half. " +
-      "Management operations have an eighth as much of their own. " +
+      "Short bodies, when it is used up, and management operations each have an eighth as much in addition. " +
       "Requests beyond it wait for 2 seconds and then get status 503. Without it, a quarter of the memory available to the process"
   }),
   /** Time limits for upstreams. */
@@ -126,6 +126,11 @@ export const declarations = {
       default: 16 * 1024,
       description:
         "Minimum rate of the download of a finished video from its provider, in bytes per second. A download that is slower for 30 seconds is repeated, and fails the job after three times"
+    }),
+    requests: Setting.size("video-requests-per-workspace", {
+      default: 256 * mebibyte,
+      description:
+        "Maximum stored size of the requests of a workspace's unfinished video jobs, with the images in them. A request beyond it gets status 429"
     }),
     lifetime: Setting.duration("video-lifetime", {
       // The expiry of a job is stored as a time, so it must be finite.

@@ -108,7 +108,9 @@ const noneKnown = {
   videos: [],
   generations: [],
   providerKeys: [],
-  destinations: []
+  destinations: [],
+  emptyWorkspaces: [],
+  deliveries: []
 }
 
 export interface Cost {

@@ -56,8 +56,11 @@ const chunksOf = (bytes: AudioBytes): ReadonlyArray<Chunk> => {
   return chunks
 }
 
-/** Bytes of a second of audio. */
-const bytesPerSecond = (bytes: AudioBytes, format: Chunk): number => {
+/** Bytes of a second of audio, and whether it has samples in which decoders look for other audio. */
+const readFormat = (
+  bytes: AudioBytes,
+  format: Chunk
+): { readonly bytesPerSecond: number; readonly isPcm16: boolean } => {
   const isLittle = isLittleEndian(bytes)
   const fields = bytes.read(format.at, Math.min(format.length, 40))
   if (fields.length < 16) throw new Ambiguous("the wav file has an incomplete `fmt ` chunk")
@@ -77,7 +80,7 @@ const bytesPerSecond = (bytes: AudioBytes, format: Chunk): number => {
       `the wav file has blocks of ${block} bytes, which do not fit ${channels} channels of ${bits} bits at ${rate} Hz`
     )
   }
-  return block * rate
+  return { bytesPerSecond: block * rate, isPcm16: tag === pcm && sample === 2 }
 }
 
 /** The longest audio in seconds that a decoder can read. Throws {@link Ambiguous}. */
@@ -95,8 +98,9 @@ export const seconds = (bytes: AudioBytes): number => {
     if (length > 1) throw new Ambiguous(`the wav file has ${length} \`${name}\` chunks; only one is supported`)
   }
   if (format.at > audio.at) throw new Ambiguous("the wav file has its `fmt ` chunk behind its `data`")
-  const length = audio.length / bytesPerSecond(bytes, format)
-  if (AudioDisguise.isCompressed(bytes, audio.at, audio.at + audio.length, length)) {
+  const { bytesPerSecond, isPcm16 } = readFormat(bytes, format)
+  const length = audio.length / bytesPerSecond
+  if (isPcm16 && AudioDisguise.isCompressed(bytes, audio.at, audio.at + audio.length, length)) {
     throw new Ambiguous("the wav file has compressed audio in its samples")
   }
   return length

@@ -5,6 +5,7 @@
  * only the published fields are read, and each model by itself: one that cannot be read or quoted
  * is left out.
  */
+import { ModelId } from "@model-gateway/core/Identifiers"
 import * as Models from "@model-gateway/core/Models"
 import * as Operation from "@model-gateway/core/Operation"
 import { AudioFormat } from "@model-gateway/core/Transcription"
@@ -16,6 +17,8 @@ import * as MicroCredits from "../MicroCredits.ts"
 import type { Model, RerankModel, VideoModel } from "../Model.ts"
 import { ProviderError, Timeout } from "../ProviderError.ts"
 import type { GatewayClient } from "./gatewayClient.ts"
+
+const isModelId = Schema.is(ModelId)
 
 /** A gateway may list thousands of models. */
 const listBounds = { bytes: 32 * 1024 * 1024, entries: 10_000, values: 500_000 }
@@ -241,5 +244,6 @@ export const listModels = Effect.fnUntraced(function* (client: GatewayClient, up
       }
     )
   }
-  return offered.filter((model) => model !== undefined)
+  // No request can have another id.
+  return offered.flatMap((model) => (model !== undefined && isModelId(model.publicId) ? [model] : []))
 })

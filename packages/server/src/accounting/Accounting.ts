@@ -117,6 +117,13 @@ export class Accounting extends Context.Service<
      */
     readonly reserve: (request: ReserveRequest) => Effect.Effect<Reservation, InsufficientCredits | StorageError>
     /**
+     * Reserves `amount` more for a request that cost more than was reserved for it, or as much of it
+     * as its budgets still allow. Undefined if they allow nothing. So a limit is never exceeded, and
+     * a request that would exceed it uses up what is left of it. Release it after the request is
+     * settled: until then, nobody else can spend it.
+     */
+    readonly cover: (request: ReserveRequest) => Effect.Effect<Reservation | undefined, StorageError>
+    /**
      * Charges the actual cost, releases the rest of the reservation and records the usage. Takes
      * effect once for each intent. The `rows` are written in the same transaction. It may run
      * inside the caller's `sql.withTransaction` for the intent of a job. For a request that this
@@ -171,17 +178,23 @@ export class Accounting extends Context.Service<
  */
 const overrun = (
   { model, operation, reserved }: NonNullable<Ended["charged"]>,
-  { cost, provider }: Outcome
-): Effect.Effect<void> =>
-  Effect.andThen(
-    Metrics.overran(operation, cost - reserved),
+  { billed, cost, provider }: Outcome
+): Effect.Effect<void> => {
+  const all = billed ?? cost
+  const part = all > cost ? `. The limits of its key allowed to charge ${cost}` : ""
+  return Effect.andThen(
+    Metrics.overran(operation, all - reserved, all - cost),
     FailureLog.report({
       kind: `overrun\n${provider} ${model}`,
       level: "Warn",
-      message: `A request cost ${cost} micro-credits, more than the ${reserved} that were reserved for it`,
+      message: `A request cost ${all} micro-credits, more than the ${reserved} that were reserved for it${part}`,
       annotations: { provider, model }
     })
   )
+}
+
+/** How often a smaller amount is tried, because other requests change what is left. */
+const coverAttempts = 4
 
 /** A restart of the database must not lose a charge. */
 const settleAgain = Schedule.min([Schedule.exponential("100 millis"), Schedule.spaced("1 second")]).pipe(
@@ -241,6 +254,18 @@ export const make = Effect.gen(function* () {
       if (request.jobId === undefined) underWay.add(request.id)
       return Effect.onError(reserveOn(request, now, Periods.startOfDay(now)), () => ended(request.id))
     }).pipe(Effect.uninterruptible)
+
+  const cover = (
+    request: ReserveRequest,
+    attempts = coverAttempts
+  ): Effect.Effect<Reservation | undefined, StorageError> =>
+    request.amount <= 0 || attempts === 0
+      ? Effect.undefined
+      : reserve(request).pipe(
+          Effect.catchTag("InsufficientCredits", ({ remaining }) =>
+            cover({ ...request, amount: MicroCredits.make(Math.min(request.amount, remaining)) }, attempts - 1)
+          )
+        )
 
   const ended = (id: string) =>
     Effect.sync(() => {
@@ -328,6 +353,7 @@ export const make = Effect.gen(function* () {
 
   return Accounting.of({
     reserve,
+    cover: (request) => cover(request),
     checkNotExhausted: (payer) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => checkNotExhausted(payer, now)).pipe(
         mapSqlError("Accounting.checkNotExhausted")
@@ -343,7 +369,7 @@ export const make = Effect.gen(function* () {
         // written.
         Effect.retry({ schedule: settleAgain, while: (error) => error.retryable && underWay.has(id) }),
         Effect.flatMap(({ charged, settlement }) =>
-          charged !== undefined && outcome.cost > charged.reserved
+          charged !== undefined && (outcome.billed ?? outcome.cost) > charged.reserved
             ? Effect.as(overrun(charged, outcome), settlement)
             : Effect.succeed(settlement)
         ),

@@ -61,10 +61,12 @@ export interface Ending extends Pick<Reservation, "id"> {
 /** The result of a request that was served. */
 export interface Outcome {
   /**
-   * In micro-credits, at least 0. Charged in full, even above the reserved amount; `reconciliation`
-   * lists such overruns.
+   * What is charged, in micro-credits, at least 0. Charged in full, even above the reserved amount;
+   * `reconciliation` lists such overruns.
    */
   readonly cost: MicroCredits.MicroCredits
+  /** What it cost, if that is more than is charged, for the log. Default: the cost. */
+  readonly billed?: MicroCredits.MicroCredits | undefined
   /** The provider that served it. */
   readonly provider: string
   readonly upstreamModel: string

@@ -7,6 +7,11 @@
  * transaction. If it fails, the whole reservation is released, in one transaction with the event
  * that says so. The key's rate limit comes before: Authorization counts the request.
  *
+ * A provider may bill more than the offer had quoted. The difference is reserved before the charge,
+ * as far as key, guardrail and workspace allow it, and no more is charged: whatever a provider
+ * bills, and however many requests run, no limit is exceeded, and a key that reaches its limit
+ * stops there.
+ *
  * The work of a video job continues after the answer. Its worker charges it, or releases the
  * reservation, when the job ends.
  */
@@ -14,7 +19,7 @@ import type { BadRequest } from "@model-gateway/core/GatewayError"
 import { PaymentRequired, TooManyRequests } from "@model-gateway/core/GatewayError"
 import type { Metadata as TraceMetadata } from "@model-gateway/core/Trace"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
-import { Cause, Context, Effect, Exit, Layer } from "effect"
+import { Cause, Context, Effect, Exit, Layer, Option } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import type { HttpServerResponse } from "effect/http"
 import type { Caller } from "../access/Caller.ts"
@@ -80,7 +85,8 @@ export interface Run {
 
 /** The result of paid work: the answer and the charge. */
 export interface Served<A> {
-  readonly answer: A
+  /** The answer, which says what is charged. */
+  readonly answer: (cost: MicroCredits.MicroCredits) => A
   readonly outcome: Outcome
 }
 
@@ -236,6 +242,28 @@ export const make = Effect.gen(function* () {
     })
   }
 
+  /**
+   * What is charged of a request, and what was reserved for it in addition. A provider's bill may be
+   * higher than the quote. What the caller's own provider key was billed is charged in any case: it
+   * is not the gateway's money.
+   */
+  const covered = Effect.fnUntraced(function* <A>(
+    { caller, model, operation, quotes }: ServedRequest<A>,
+    outcome: Outcome
+  ) {
+    const reserved = quotes.gateway ?? MicroCredits.zero
+    const excess = MicroCredits.subtract(outcome.cost, reserved)
+    if (outcome.isByok === true || excess <= 0) return { outcome, cover: undefined }
+    const id = yield* random.uuidV7()
+    // If the database cannot be used now, the charge must not be lost: all of it is charged.
+    const cover = yield* Effect.option(
+      accounting.cover({ id, payer: payerOf(caller), operation, model, amount: excess })
+    )
+    if (Option.isNone(cover)) return { outcome, cover: undefined }
+    const cost = MicroCredits.make(reserved + (cover.value?.amount ?? 0))
+    return { outcome: { ...outcome, cost, billed: outcome.cost }, cover: cover.value }
+  })
+
   const charged = Effect.fnUntraced(function* <A, E, R>(
     request: ServedRequest<A>,
     keep: IdempotentRequest.Keep<A>,
@@ -261,13 +289,16 @@ export const make = Effect.gen(function* () {
       yield* logAndContinue(accounting.release(reservation, failure, { event }))
       return yield* Effect.failCause(exit.cause)
     }
-    const { answer } = exit.value
-    const outcome = { ...exit.value.outcome, attempts: run.attempts }
+    const { cover, outcome: charge } = yield* covered(request, exit.value.outcome)
+    const answer = exit.value.answer(charge.cost)
+    const outcome = { ...charge, attempts: run.attempts }
     const rows = {
       answer: yield* keep.row(answer),
       event: yield* report(request, run, reservation, outcome)
     }
-    yield* orUnavailable(accounting.settle(reservation, outcome, rows))
+    yield* orUnavailable(accounting.settle(reservation, outcome, rows)).pipe(
+      Effect.ensuring(cover === undefined ? Effect.void : logAndContinue(accounting.release(cover)))
+    )
     if (outcome.cost > 0) yield* Metrics.spent(request.operation, outcome.cost)
     return answer
   }, Effect.uninterruptible)

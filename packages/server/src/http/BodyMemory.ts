@@ -3,18 +3,17 @@
  *
  * Memory is set aside as a body arrives, and no more than has arrived, so a body that is announced
  * and not sent takes next to nothing. A body that finds no memory waits briefly, with the rest of
- * it still in its sender's socket, and is then rejected. Three rules keep callers from shutting
+ * it still in its sender's socket, and is then rejected. Four rules keep callers from shutting
  * each other out:
  *
  * - The bodies that one key has announced may take half of the memory together.
  * - A body that is still arriving gives way if another key's body waits, and its own key holds more
  *   of the memory than that key does.
+ * - When the memory is used up, short bodies and the first parts of others have some in addition.
  * - Management operations have memory of their own.
  */
 import { Context, Data, Deferred, Effect, Layer, Stream } from "effect"
-import { totalmem } from "node:os"
-import { constrainedMemory } from "node:process"
-import { getHeapStatistics } from "node:v8"
+import { processLimit } from "@model-gateway/providers/ResponseMemory"
 import * as FairShare from "../internal/FairShare.ts"
 import * as MonotonicTime from "../internal/MonotonicTime.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
@@ -61,8 +60,14 @@ export class BodyMemory extends Context.Service<
   }
 >()("@model-gateway/server/http/BodyMemory") {}
 
-/** A body gets memory for this many bytes at first. What it holds doubles as the body grows. */
-export const firstRoom = 16 * 1024
+/**
+ * A body gets memory for this many bytes at first, or for its announced length. What it holds
+ * doubles as the body grows.
+ */
+export const firstRoom = 64 * 1024
+
+/** A body of unknown length gets less: most of them are short. */
+const firstRoomOfUnknown = 16 * 1024
 
 /**
  * Bytes of memory per byte of JSON: the bytes received, the text, the parsed values, and as much
@@ -81,16 +86,13 @@ const lookEvery = "250 millis"
  */
 const minArrival = 1000
 
+/** When the memory is used up, the first parts of bodies have this part of it in addition. */
+const firstPart = 1 / 8
+
 /** Management operations have this part of the memory in addition. */
 const managementPart = 1 / 8
 
 const retryAfter = 1
-
-/** The memory that this process may use: the limit of its heap, its container or the machine. */
-export const processLimit = (): number => {
-  const container = constrainedMemory()
-  return Math.min(getHeapStatistics().heap_size_limit, container > 0 ? container : totalmem(), totalmem())
-}
 
 const refuse = () => Effect.fail(new BodyMemoryFull({ retryAfter }))
 
@@ -119,6 +121,8 @@ const makeShared = (bytes: number) => {
   const longest = Math.floor(perKey / costPerByte)
   const announced = FairShare.make({ capacity: Number.POSITIVE_INFINITY, perOwner: perKey })
   const memory = FairShare.make({ capacity: bytes, perOwner: perKey })
+  const additional = bytes * firstPart
+  const firstParts = FairShare.make({ capacity: additional, perOwner: additional / 2 })
   // The oldest first.
   const arriving = new Set<Arriving>()
 
@@ -155,13 +159,26 @@ const makeShared = (bytes: number) => {
       const tickets: Array<FairShare.Ticket> = []
       let allowed = 0
 
-      const enter = (share: FairShare.FairShare, amount: number, meanwhile: Effect.Effect<never>) =>
+      const enter = (
+        share: FairShare.FairShare,
+        amount: number,
+        { instead, meanwhile }: { instead?: FairShare.FairShare | undefined; meanwhile: Effect.Effect<never> }
+      ) =>
         Effect.suspend(() => {
           const ticket = share.enter(keyHash, amount)
           tickets.push(ticket)
-          return ticket.isGranted()
-            ? Effect.void
-            : Effect.raceFirst(Effect.timeoutOrElse(ticket.granted, { duration: patience, orElse: refuse }), meanwhile)
+          if (ticket.isGranted()) return Effect.void
+          const other = instead?.enter(keyHash, amount)
+          if (other?.isGranted() === true) {
+            ticket.leave()
+            tickets.push(other)
+            return Effect.void
+          }
+          other?.leave()
+          return Effect.raceFirst(
+            Effect.timeoutOrElse(ticket.granted, { duration: patience, orElse: refuse }),
+            meanwhile
+          )
         })
 
       /** Waits until the key may have a body of this length in progress. */
@@ -169,15 +186,16 @@ const makeShared = (bytes: number) => {
         const more = Math.min(bodyBytes, most) * costPerByte - allowed
         if (more <= 0) return Effect.void
         allowed += more
-        return enter(announced, more, Effect.never)
+        return enter(announced, more, { meanwhile: Effect.never })
       }
 
       /** Reserves memory for this many bytes. */
       const growTo = (bodyBytes: number): Effect.Effect<void, BodyMemoryFull> => {
         const more = Math.min(bodyBytes, most) * costPerByte - body.held
         if (more <= 0) return Effect.void
+        const instead = body.held === 0 ? firstParts : undefined
         const grow = Effect.andThen(
-          enter(memory, more, makeRooms(keyHash)),
+          enter(memory, more, { instead, meanwhile: makeRooms(keyHash) }),
           Effect.sync(() => {
             body.held += more
           })
@@ -207,8 +225,8 @@ const makeShared = (bytes: number) => {
       const leave = Effect.sync(() => {
         for (const ticket of tickets) ticket.leave()
       })
-      return allow(length.announced ?? firstRoom).pipe(
-        Effect.andThen(growTo(firstRoom)),
+      return allow(length.announced ?? firstRoomOfUnknown).pipe(
+        Effect.andThen(growTo(length.announced === undefined ? firstRoomOfUnknown : firstRoom)),
         Effect.andThen(Effect.suspend(() => use(room))),
         Effect.ensuring(leave)
       )

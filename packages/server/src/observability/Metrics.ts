@@ -61,7 +61,7 @@ const credits = labelled<readonly [operation: string], Metric.Counter<number>>((
 
 const overruns = labelled<readonly [operation: string], Metric.Counter<number>>(([operation]) =>
   Metric.counter("model_gateway_overruns_total", {
-    description: "Requests charged more than was reserved for them, by operation",
+    description: "Requests that cost more than was reserved for them, by operation",
     attributes: { operation },
     incremental: true
   })
@@ -69,7 +69,16 @@ const overruns = labelled<readonly [operation: string], Metric.Counter<number>>(
 
 const overrunCredits = labelled<readonly [operation: string], Metric.Counter<number>>(([operation]) =>
   Metric.counter("model_gateway_overrun_micro_credits_total", {
-    description: "Micro-credits charged beyond what was reserved, by operation",
+    description: "Micro-credits that requests cost beyond what was reserved, by operation",
+    attributes: { operation },
+    incremental: true
+  })
+)
+
+const unchargedCredits = labelled<readonly [operation: string], Metric.Counter<number>>(([operation]) =>
+  Metric.counter("model_gateway_uncharged_micro_credits_total", {
+    description:
+      "Micro-credits that requests cost beyond what the limits of their keys allowed to charge, by operation",
     attributes: { operation },
     incremental: true
   })
@@ -107,9 +116,19 @@ export const attempted = (provider: string, outcome: string, durationSeconds: nu
 export const spent = (operation: string, microCredits: number): Effect.Effect<void> =>
   Metric.update(credits(operation), microCredits)
 
-/** Counts a request that was charged so many micro-credits more than was reserved for it. */
-export const overran = (operation: string, microCredits: number): Effect.Effect<void> =>
-  Effect.andThen(Metric.update(overruns(operation), 1), Metric.update(overrunCredits(operation), microCredits))
+/**
+ * Counts a request that cost so many micro-credits more than was reserved for it, of which some
+ * could not be charged.
+ */
+export const overran = (operation: string, microCredits: number, uncharged: number): Effect.Effect<void> =>
+  Effect.all(
+    [
+      Metric.update(overruns(operation), 1),
+      Metric.update(overrunCredits(operation), microCredits),
+      uncharged > 0 ? Metric.update(unchargedCredits(operation), uncharged) : Effect.void
+    ],
+    { discard: true }
+  )
 
 /** Counts a video job that entered a state. */
 export const jobEntered = (status: string): Effect.Effect<void> => Metric.update(jobs(status), 1)

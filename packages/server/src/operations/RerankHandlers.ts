@@ -33,7 +33,8 @@ const toResponse = (
   documents: ReadonlyArray<RerankDocument>,
   offer: RerankOffer,
   request: RerankRequest,
-  { answer, charge }: Ranked
+  { answer, charge }: Ranked,
+  cost: MicroCredits.MicroCredits
 ): Rerank.Response => {
   const { search_units, total_tokens } = charge.usage
   return {
@@ -48,7 +49,7 @@ const toResponse = (
     usage: {
       ...(search_units === undefined ? {} : { search_units }),
       ...(total_tokens === undefined ? {} : { total_tokens }),
-      cost: MicroCredits.toCredits(charge.cost)
+      cost: MicroCredits.toCredits(cost)
     },
     ...Warnings.of(offer, request, answer.warnings)
   }
@@ -107,7 +108,8 @@ const make = Effect.gen(function* () {
           .pipe(
             Effect.mapError(ProviderFailures.forRerank),
             Effect.map(({ answer: ranked, candidate }) => ({
-              answer: toResponse(id, request.model, documents, candidate.offer, requestFor(candidate.offer), ranked),
+              answer: (cost: MicroCredits.MicroCredits) =>
+                toResponse(id, request.model, documents, candidate.offer, requestFor(candidate.offer), ranked, cost),
               outcome: {
                 ...ranked.charge,
                 provider: candidate.offer.provider,

@@ -34,13 +34,14 @@ const toResponse = (
   input: TranscriptionInput.Input,
   duration: number,
   warnings: Warnings.Warnings,
-  { answer, charge }: Transcribed
+  { answer, charge }: Transcribed,
+  cost: MicroCredits.MicroCredits
 ): Transcription.Response => {
   const { input_tokens, output_tokens, seconds = duration } = charge.usage
   const base: Transcription.Response = {
     text: answer.text,
     usage: {
-      cost: MicroCredits.toCredits(charge.cost),
+      cost: MicroCredits.toCredits(cost),
       seconds,
       ...(input_tokens === undefined ? {} : { input_tokens }),
       ...(output_tokens === undefined ? {} : { output_tokens }),
@@ -110,12 +111,14 @@ const make = Effect.gen(function* () {
           .pipe(
             Effect.mapError(ProviderFailures.forTranscription),
             Effect.map(({ answer: transcribed, candidate }) => ({
-              answer: toResponse(
-                input,
-                seconds,
-                Warnings.of(candidate.offer, requestFor(candidate.offer), transcribed.answer.warnings),
-                transcribed
-              ),
+              answer: (cost: MicroCredits.MicroCredits) =>
+                toResponse(
+                  input,
+                  seconds,
+                  Warnings.of(candidate.offer, requestFor(candidate.offer), transcribed.answer.warnings),
+                  transcribed,
+                  cost
+                ),
               outcome: {
                 ...transcribed.charge,
                 provider: candidate.offer.provider,

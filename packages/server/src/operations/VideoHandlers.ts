@@ -4,7 +4,7 @@
  * Specification: "5. POST `/videos`", "Video job", "States and transitions".
  */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
-import { NotFound, phrases, Unauthorized } from "@model-gateway/core/GatewayError"
+import { NotFound, phrases, TooManyRequests, Unauthorized } from "@model-gateway/core/GatewayError"
 import { isFinal, type ListOptions, type Request } from "@model-gateway/core/Video"
 import { Duration, Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
@@ -60,6 +60,11 @@ const toCandidate = (accepted: VideoAcceptance.Accepted): Candidate => ({
   ...Warnings.of(accepted.offer, forProvider(accepted.request, accepted.offer.provider))
 })
 
+/** Requests up to this size are bounded by their number. */
+const maxSmallRequest = 64 * 1024
+
+const mebibyte = 1024 * 1024
+
 const encode = (job: VideoJob): string => JSON.stringify(toWire(job))
 
 /** How often a long poll checks whether its key can still be used. The cache of keys answers. */
@@ -78,6 +83,18 @@ const make = Effect.gen(function* () {
   const workspaces = yield* WorkspaceStore
   const workspaceOf = yield* CallerWorkspace.make
   const { videos } = yield* GatewayServerConfig
+
+  /** Refuses a request for which the workspace's unfinished jobs leave no room. */
+  const withinRequests = Effect.fnUntraced(function* (workspaceId: string, bytes: number) {
+    if (bytes <= maxSmallRequest) return
+    const held = yield* orUnavailable(jobs.openRequestBytes(workspaceId))
+    if (held + bytes <= videos.requests) return
+    const [most, taken, size] = [videos.requests, held, bytes].map((count) => (count / mebibyte).toFixed(1))
+    const message =
+      `${phrases[429]}: the requests of a workspace's unfinished video jobs may take ${most} MiB together. ` +
+      `They take ${taken} MiB, and this one needs ${size} MiB. Wait for a job to end, or cancel one`
+    return yield* new TooManyRequests({ error: { message, metadata: { retry_after: 30 } } })
+  })
 
   const submit = Effect.fnUntraced(function* (wanted: typeof Request.Type, idempotencyKey: string | undefined) {
     const caller = yield* currentCaller
@@ -120,7 +137,11 @@ const make = Effect.gen(function* () {
                 callbackUrl: request.callback_url ?? workspace.defaultCallbackUrl,
                 lifetime: videos.lifetime
               },
-              (job) => hold(job, quotesOf([first, ...others])),
+              (job) =>
+                Effect.andThen(
+                  withinRequests(key.workspaceId, job.requestBytes),
+                  hold(job, quotesOf([first, ...others]))
+                ),
               keep
             )
           )

@@ -1,21 +1,29 @@
 /**
- * Offers whose charges are checked: a charge with a cost or a count that cannot be is a bad response
- * of the provider.
+ * Offers whose results are checked before they are stored: a charge with a cost or a count that
+ * cannot be, and a video job's handle of many kilobytes, are bad responses of the provider.
  *
- * An adapter checks what its upstream sends. This check is for all of them, so that no charge is
+ * An adapter checks what its upstream sends. These checks are for all of them, so that nothing is
  * stored that the ledger, its sums or a reader of it could not hold.
  */
 import type { RerankOffer, TranscriptionOffer, VideoOffer } from "@model-gateway/providers/Offer"
 import { type Charge, flawOf } from "@model-gateway/providers/Pricing"
 import { BadResponse, ProviderError } from "@model-gateway/providers/ProviderError"
+import type { JobHandle } from "@model-gateway/providers/Video"
 import { Effect } from "effect"
+
+const badResponse = (description: string) =>
+  Effect.fail(new ProviderError({ reason: new BadResponse({ description }), status: 200 }))
 
 const failIfWrong = (charge: Charge): Effect.Effect<void, ProviderError> => {
   const description = flawOf(charge)
-  return description === undefined
-    ? Effect.void
-    : Effect.fail(new ProviderError({ reason: new BadResponse({ description }), status: 200 }))
+  return description === undefined ? Effect.void : badResponse(description)
 }
+
+/** The longest handle in characters of JSON. The longest known ones are three URLs. */
+const maxHandle = 16_384
+
+const failIfLong = (handle: JobHandle): Effect.Effect<void, ProviderError> =>
+  JSON.stringify(handle).length <= maxHandle ? Effect.void : badResponse("a name of the job that is too long")
 
 /** A rerank offer, checked. */
 export const rerank = (offer: RerankOffer): RerankOffer => ({
@@ -32,6 +40,7 @@ export const transcription = (offer: TranscriptionOffer): TranscriptionOffer => 
 /** A video offer, checked. */
 export const video = (offer: VideoOffer): VideoOffer => ({
   ...offer,
+  submit: (submission, credential) => Effect.tap(offer.submit(submission, credential), failIfLong),
   poll: (job, credential) =>
     Effect.tap(offer.poll(job, credential), (status) =>
       status.status === "completed" ? failIfWrong(status.charge) : Effect.void

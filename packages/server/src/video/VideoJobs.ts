@@ -6,6 +6,7 @@ import type { Request, Status } from "@model-gateway/core/Video"
 import { Clock, Context, Duration, Effect, Layer, Schema } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
+import type { Row } from "effect/sql/SqlConnection"
 import type { Accounting } from "../accounting/Accounting.ts"
 import type { Outbox } from "../events/Outbox.ts"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
@@ -52,6 +53,8 @@ export interface NewJob {
   readonly jobId: string
   readonly intentId: string
   readonly isByok: boolean
+  /** The size of the request as it is stored. */
+  readonly requestBytes: number
 }
 
 /** The jobs. */
@@ -83,6 +86,10 @@ export class VideoJobs extends Context.Service<
     readonly states: (ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, State>, StorageError>
     /** The request of a job. Deleted when the job ends. */
     readonly requestOf: (id: string) => Effect.Effect<typeof Request.Type, VideoJobNotFound | StorageError>
+    /** The size of a job's request as it is stored. 0 if there is none. */
+    readonly requestBytes: (id: string) => Effect.Effect<number, StorageError>
+    /** The size of the requests of the workspace's open jobs. */
+    readonly openRequestBytes: (workspaceId: string) => Effect.Effect<number, StorageError>
     /** Open jobs whose deadline has passed, at most 100. */
     readonly overdue: Effect.Effect<ReadonlyArray<VideoJob>, StorageError>
     /**
@@ -141,7 +148,8 @@ export const make = Effect.gen(function* () {
     const request = yield* Effect.orDie(encodeRequest(input.request))
     yield* sql.withTransaction(
       Effect.gen(function* () {
-        yield* hold({ jobId: job.id, intentId: job.intentId, isByok: job.isByok })
+        const requestBytes = Buffer.byteLength(request)
+        yield* hold({ jobId: job.id, intentId: job.intentId, isByok: job.isByok, requestBytes })
         yield* sql`INSERT INTO video_jobs ${sql.insert({
           id: job.id,
           workspace_id: job.workspaceId,
@@ -209,6 +217,22 @@ export const make = Effect.gen(function* () {
     return yield* Effect.orDie(decodeRequest(Dialect.text(row, "request")))
   }, mapSqlError("VideoJobs.requestOf"))
 
+  const bytesIn = ([row]: ReadonlyArray<Row>): number =>
+    row === undefined ? 0 : (Dialect.intOrNull(row, "bytes") ?? 0)
+
+  // Both databases know the length of a text without reading it.
+  const requestBytes = (id: string) =>
+    Effect.map(sql`SELECT octet_length(request) AS bytes FROM video_requests WHERE job_id = ${id}`, bytesIn).pipe(
+      mapSqlError("VideoJobs.requestBytes")
+    )
+
+  const openRequestBytes = (workspaceId: string) =>
+    Effect.map(
+      sql`SELECT SUM(octet_length(r.request)) AS bytes FROM video_jobs j CROSS JOIN video_requests r
+        WHERE r.job_id = j.id AND j.workspace_id = ${workspaceId} AND ${sql.in("j.status", [...JobStatus.open])}`,
+      bytesIn
+    ).pipe(mapSqlError("VideoJobs.openRequestBytes"))
+
   const overdue = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     const rows = yield* sql`SELECT * FROM video_jobs WHERE completed_at IS NULL AND deadline_at <= ${now}
@@ -231,6 +255,8 @@ export const make = Effect.gen(function* () {
     find,
     states,
     requestOf,
+    requestBytes,
+    openRequestBytes,
     overdue,
     withContent
   })

@@ -58,10 +58,16 @@ const sizeIssues = ({ aspect_ratio, resolution, size }: typeof Request.Type): Re
   ]
 }
 
-const isUrl = (url: string): boolean => url.startsWith("data:") || (/^https:\/\//i.test(url) && URL.canParse(url))
+/** The most characters of a link. A `data:` URI has the content itself, up to the body's limit. */
+const maxLinkCharacters = 8192
+
+const isLink = (url: string): boolean =>
+  url.length <= maxLinkCharacters && /^https:\/\//i.test(url) && URL.canParse(url)
 
 const urlIssue = (path: string, url: string): ReadonlyArray<Issue> =>
-  isUrl(url) ? [] : [{ path, message: "Expected an https:// URL or a data: URI" }]
+  url.startsWith("data:") || isLink(url)
+    ? []
+    : [{ path, message: `Expected an https:// URL of at most ${maxLinkCharacters} characters or a data: URI` }]
 
 const urlOf = (reference: NonNullable<(typeof Request.Type)["input_references"]>[number]): string => {
   switch (reference.type) {
@@ -103,6 +109,41 @@ export const complete = (
   ...request,
   duration: request.duration ?? capabilities.default_duration,
   generate_audio: request.generate_audio ?? capabilities.generate_audio
+})
+
+/** What stands for the content of a `data:` URI that is no longer needed. */
+const noContent = { url: "data:," }
+
+const withoutContent = <A extends { readonly url: string }>(media: A): A | typeof noContent =>
+  media.url.startsWith("data:") ? noContent : media
+
+/**
+ * The request without the content of its images and references, but with their number, because the
+ * price may depend on it.
+ */
+export const withoutMedia = ({
+  frame_images,
+  input_references,
+  ...request
+}: typeof Request.Type): typeof Request.Type => ({
+  ...request,
+  ...(frame_images === undefined
+    ? {}
+    : { frame_images: frame_images.map((image) => ({ ...image, image_url: withoutContent(image.image_url) })) }),
+  ...(input_references === undefined
+    ? {}
+    : {
+        input_references: input_references.map((reference) => {
+          switch (reference.type) {
+            case "image_url":
+              return { ...reference, image_url: withoutContent(reference.image_url) }
+            case "audio_url":
+              return { ...reference, audio_url: withoutContent(reference.audio_url) }
+            case "video_url":
+              return { ...reference, video_url: withoutContent(reference.video_url) }
+          }
+        })
+      })
 })
 
 /**

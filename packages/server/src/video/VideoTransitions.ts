@@ -31,6 +31,7 @@ import {
 } from "./VideoJob.ts"
 import * as VideoAttempts from "./VideoAttempts.ts"
 import * as VideoEvent from "./VideoEvent.ts"
+import * as VideoRequests from "./VideoRequest.ts"
 import { VideoQueue } from "./VideoQueue.ts"
 import { VideoSignals } from "./VideoSignals.ts"
 
@@ -254,14 +255,19 @@ export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
       )
   )
 
+  /** The upstream has the images. Kept, they would fill the database and each worker that polls. */
+  const dropMedia = (jobId: string) =>
+    Effect.gen(function* () {
+      const request = yield* Effect.catchTag(requestOf(jobId), "VideoJobNotFound", Effect.die)
+      const { frame_images = [], input_references = [] } = request
+      if (frame_images.length + input_references.length === 0) return
+      const left = yield* Effect.orDie(encodeRequest(VideoRequests.withoutMedia(request)))
+      yield* sql`UPDATE video_requests SET request = ${left} WHERE job_id = ${jobId}`
+    }).pipe(mapSqlError("VideoJobs.accepted"))
+
   const accepted = Effect.fn("VideoJobs.accepted")((seen: Seen, handle: JobHandle, pollAfter: Duration.Duration) =>
-    move(
-      "VideoJobs.accepted",
-      ["in_progress"],
-      seen,
-      undefined,
-      { upstream_job_id: encodeHandle(handle) },
-      wake(pollAfter)
+    move("VideoJobs.accepted", ["in_progress"], seen, undefined, { upstream_job_id: encodeHandle(handle) }, (job) =>
+      Effect.andThen(dropMedia(job.id), wake(pollAfter)(job))
     )
   )
 

@@ -24,6 +24,7 @@ import { Cause, Clock, Context, Duration, Effect, Layer, Option, Result, Schedul
 import { ObjectStore } from "../objects/ObjectStore.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Failures from "../http/Failures.ts"
+import * as FairShare from "../internal/FairShare.ts"
 import * as Metrics from "../observability/Metrics.ts"
 import type { Candidate } from "../routing/Candidate.ts"
 import { ProviderKeys } from "../access/ProviderKeys.ts"
@@ -59,6 +60,11 @@ export interface Options {
    */
   readonly failures?: number | undefined
   /**
+   * The bytes of the requests, as they are stored, that are submitted at the same time. One
+   * workspace gets half of them. Default: 96 MiB.
+   */
+  readonly submissionBytes?: number | undefined
+  /**
    * Deliveries of one message after which the job fails, because it seems to crash its workers.
    * Default: 10.
    */
@@ -78,6 +84,12 @@ export class VideoWorker extends Context.Service<
     readonly expireOverdue: Effect.Effect<void, StorageError>
   }
 >()("@model-gateway/server/video/VideoWorker") {}
+
+/**
+ * The bytes of the requests that are submitted at the same time. Decoded and as the upstream's
+ * request, with the images in them, they take about four times as much memory.
+ */
+const maxSubmissionBytes = 96 * 1024 * 1024
 
 /** A job with a longer wait goes back to the queue, whose clock counts whole seconds. */
 const longestStay = Duration.seconds(2)
@@ -113,6 +125,8 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
   const callTimeout = options?.callTimeout ?? "60 seconds"
   const submitTo = yield* VideoSubmission.make({ callTimeout })
   const slots = VideoSlots.make(settings.concurrency)
+  const capacity = options?.submissionBytes ?? maxSubmissionBytes
+  const submissions = FairShare.make({ capacity, perOwner: capacity / 2 })
   const { submission, unlessEnded } = VideoEnd.make(jobs, signals, slots)
   const videos = VideoDownload.make(objects, {
     ...settings,
@@ -147,7 +161,12 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
     )
   })
 
-  const submit = Effect.fnUntraced(function* (job: VideoJob, slot: VideoSlots.Slot, failures: number) {
+  const submit = (job: VideoJob, slot: VideoSlots.Slot, failures: number) =>
+    Effect.flatMap(jobs.requestBytes(job.id), (bytes) =>
+      submissions.hold(job.workspaceId, bytes)(submitNow(job, slot, failures))
+    )
+
+  const submitNow = Effect.fnUntraced(function* (job: VideoJob, slot: VideoSlots.Slot, failures: number) {
     const request = yield* requestFor(job)
     const candidate = yield* candidateOf(job)
     const isIdempotent = candidate?.offer.isIdempotent === true

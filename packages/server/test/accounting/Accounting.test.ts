@@ -227,6 +227,64 @@ describe.each(databases)("Accounting on $name", ({ layer }) => {
     }).pipe(Effect.provide(layer), Effect.provideService(Metric.MetricRegistry, new Map()))
   )
 
+  it.effect("covers what requests cost beyond their reservations as far as the limit goes", () =>
+    Effect.gen(function* () {
+      const accounting = yield* Accounting
+      const { key, payer } = yield* payerWith(100_000, { limit: micro(1000) })
+      const more = { payer, operation: "rerank", model: "sandbox/bm25" }
+      const request = Effect.fnUntraced(function* (id: string) {
+        const held = yield* reserve(id, payer, 10)
+        const cover = yield* accounting.cover({ ...more, id: `${id}-more`, amount: micro(390) })
+        const cost = 10 + (cover?.amount ?? 0)
+        yield* accounting.settle(held, outcome(cost, { billed: micro(400) }))
+        if (cover !== undefined) yield* accounting.release(cover)
+        return cost
+      })
+      // All are reserved before the first one ends.
+      const costs = yield* Effect.all(
+        Array.from({ length: 20 }, (_, index) => request(`gen-${index}`)),
+        { concurrency: "unbounded" }
+      )
+      const record = yield* (yield* KeyRecords).of(key)
+      expect(record).toMatchObject({ usage: costs.reduce((sum, cost) => sum + cost, 0) / 1e6 })
+      expect(record.usage).toBeLessThanOrEqual(0.001)
+      // One more takes what is left, and no further one is admitted.
+      const left = 1000 - costs.reduce((sum, cost) => sum + cost, 0)
+      if (left >= 10) expect(yield* request("last")).toBe(Math.min(400, left))
+      expect(yield* TestLedger.openIntents).toEqual([])
+      expect((yield* accounting.balanceOf(payer.workspaceId))?.held).toBe(0)
+      expect((yield* accounting.reconciliation).abandoned).toEqual([])
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("tells the operator what a request cost beyond its key's limit", () =>
+    Effect.gen(function* () {
+      const accounting = yield* Accounting
+      const { payer } = yield* payerWith(1000, { limit: micro(150) })
+      const held = yield* reserve("gen-1", payer, 100)
+      const more = { id: "gen-1-more", payer, operation: "rerank", model: "sandbox/bm25" }
+      const cover = yield* accounting.cover({ ...more, amount: micro(300) })
+      expect(cover?.amount).toBe(50)
+      expect(yield* accounting.cover({ ...more, id: "gen-2-more", amount: micro(300) })).toBeUndefined()
+      const reported: Array<FailureLog.Occurrence> = []
+      const report = (occurrence: FailureLog.Occurrence) => Effect.sync(() => void reported.push(occurrence))
+      yield* Effect.provideService(
+        accounting.settle(held, outcome(150, { billed: micro(400) })),
+        FailureLog.FailureLog,
+        { report }
+      )
+      expect(reported.map(({ message }) => message)).toEqual([
+        "A request cost 400 micro-credits, more than the 100 that were reserved for it. The limits of its key allowed to charge 150"
+      ])
+      const overruns = (yield* Metric.snapshot).filter(({ id }) => /overrun|uncharged/.test(id))
+      expect(overruns.map(({ id, state }) => [id, "count" in state ? state.count : state])).toEqual([
+        ["model_gateway_overruns_total", 1],
+        ["model_gateway_overrun_micro_credits_total", 300],
+        ["model_gateway_uncharged_micro_credits_total", 250]
+      ])
+    }).pipe(Effect.provide(layer), Effect.provideService(Metric.MetricRegistry, new Map()))
+  )
+
   it.effect("counts BYOK usage separately and does not change the balance", () =>
     Effect.gen(function* () {
       const accounting = yield* Accounting

@@ -1,7 +1,11 @@
 /** What a paid request leaves behind besides its answer: one event, with the charge, or nothing. */
 import { expect, it } from "@effect/vitest"
 import { invalidRequest, ProviderError, Timeout } from "@model-gateway/providers/ProviderError"
-import { Effect } from "effect"
+import type { Credential } from "@model-gateway/providers/Offer"
+import type { RerankRequest } from "@model-gateway/providers/Rerank"
+import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import { Effect, Redacted, Schema } from "effect"
+import { KeyStore } from "../../src/access/KeyStore.ts"
 import { Accounting } from "../../src/accounting/Accounting.ts"
 import * as TestLedger from "../accounting/TestLedger.ts"
 import * as TestOutbox from "../events/TestOutbox.ts"
@@ -11,7 +15,60 @@ import { asTheyCame, scripted } from "../TestProvider.ts"
 
 const events = TestOutbox.all
 
+const costIn = (text: string) =>
+  Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Struct({ usage: Schema.Struct({ cost: Schema.Finite }) })))(
+    text
+  ).usage.cost
+
 const request = { model: "test/rank", query: "q", documents: ["a", "b"] }
+
+/** A provider that bills 400 times its quote. */
+const expensive = scripted({ name: "expensive", rerank: (request) => Effect.succeed(asTheyCame(request)) }).map(
+  (offer) =>
+    offer.kind !== "rerank"
+      ? offer
+      : {
+          ...offer,
+          run: (request: RerankRequest, credential: Credential) =>
+            Effect.map(offer.run(request, credential), ({ answer, charge }) => ({
+              answer,
+              charge: { ...charge, cost: MicroCredits.make(400_000) }
+            }))
+        }
+)
+
+it.layer(layer({}, [expensive]), { excludeTestServices: true })("a provider that bills more than its quote", (it) => {
+  it.effect("never takes a key beyond its limit, and stops it there", () =>
+    Effect.gen(function* () {
+      const { workspace } = yield* TestGateway
+      const { organizationId, id: workspaceId } = workspace
+      const made = yield* (yield* KeyStore).create({
+        organizationId,
+        workspaceId,
+        name: "limited",
+        limit: MicroCredits.make(100_000)
+      })
+      const key = Redacted.value(made.plain)
+      const answers = yield* Effect.all(
+        Array.from({ length: 20 }, () => post("/api/v1/rerank", request, { key })),
+        { concurrency: "unbounded" }
+      )
+      expect(answers.filter(({ status }) => status !== 200 && status !== 402)).toEqual([])
+      const usage = yield* TestLedger.usageOf({ keyHash: made.key.hash })
+      expect(usage.reduce((sum, { cost }) => sum + cost, 0)).toBeLessThanOrEqual(100_000)
+      // A further one takes what is left.
+      const last = yield* post("/api/v1/rerank", request, { key })
+      expect((yield* post("/api/v1/rerank", request, { key })).status).toBe(402)
+      const charged = (yield* TestLedger.usageOf({ keyHash: made.key.hash })).map(({ cost }) => cost)
+      expect(charged.reduce((sum, cost) => sum + cost, 0)).toBe(100_000)
+      // Every answer says what was charged for it.
+      const said = [...answers, last].filter(({ status }) => status === 200).map(({ text }) => costIn(text))
+      expect(said.map((cost) => Math.round(cost * 1e6)).toSorted((a, b) => a - b)).toEqual(
+        charged.toSorted((a, b) => a - b)
+      )
+    })
+  )
+})
 
 it.layer(
   layer({}, [

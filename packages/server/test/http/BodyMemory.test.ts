@@ -65,7 +65,7 @@ describe("bodies that have arrived", () => {
     Effect.gen(function* () {
       const memory = BodyMemory.make(budget)
       const holders = yield* Effect.forEach(["a", "b"], (key) => hold(memory, key, mebibyte))
-      const refused = yield* ask(memory, "c", 1)
+      const refused = yield* ask(memory, "c", 2 * BodyMemory.firstRoom)
       yield* TestClock.adjust("2 seconds")
       expect(yield* Effect.flip(Fiber.join(refused))).toMatchObject(full)
       yield* Fiber.interruptAll(holders)
@@ -90,6 +90,20 @@ describe("bodies that have arrived", () => {
       yield* hold(memory, "a", mebibyte)
       const refused = yield* ask(memory, "a", 1)
       expect(yield* Fiber.join(yield* ask(memory, "b", mebibyte))).toBe("served")
+      yield* TestClock.adjust("2 seconds")
+      expect(yield* Effect.flip(Fiber.join(refused))).toMatchObject(full)
+    })
+  )
+
+  it.effect("leave short ones an eighth as much, half of it to one key", () =>
+    Effect.gen(function* () {
+      const memory = BodyMemory.make(budget)
+      yield* Effect.forEach(["a", "b"], (key) => hold(memory, key, mebibyte))
+      const parts = budget / 8 / 4 / BodyMemory.firstRoom
+      const holders = Array.from({ length: parts / 2 }, () => hold(memory, "c", BodyMemory.firstRoom))
+      yield* Effect.all(holders)
+      const refused = yield* ask(memory, "c", 1)
+      expect(yield* Fiber.join(yield* ask(memory, "d", 1))).toBe("served")
       yield* TestClock.adjust("2 seconds")
       expect(yield* Effect.flip(Fiber.join(refused))).toMatchObject(full)
     })
@@ -161,7 +175,7 @@ describe("a body that arrives", () => {
     Effect.gen(function* () {
       const memory = BodyMemory.make(budget)
       const short = yield* Effect.forEach(["a", "b"], (key) =>
-        Effect.forEach(Array.from({ length: 64 }), () =>
+        Effect.forEach(Array.from({ length: mebibyte / BodyMemory.firstRoom }), () =>
           Effect.forkChild(
             memory.withRoom(owner(key), lengthOf(BodyMemory.firstRoom), ({ reading }) => reading(Effect.never)),
             { startImmediately: true }
@@ -169,7 +183,7 @@ describe("a body that arrives", () => {
         )
       )
       yield* TestClock.adjust("1 second")
-      expect(yield* Fiber.join(yield* ask(memory, "c", 1000))).toBe("served")
+      expect(yield* Fiber.join(yield* ask(memory, "c", 2 * BodyMemory.firstRoom))).toBe("served")
       const ended = short.flat().filter((fiber) => fiber.pollUnsafe() !== undefined)
       expect(ended).toHaveLength(1)
     })

@@ -17,6 +17,7 @@ import { GuardrailStore } from "../../src/access/GuardrailStore.ts"
 import { KeyStore } from "../../src/access/KeyStore.ts"
 import { VideoJobs } from "../../src/video/VideoJobs.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
+import { envelopeOf } from "../TestEnvelope.ts"
 import * as TestGateway from "../TestGateway.ts"
 import { makeUpstream, model, type Upstream } from "../video/TestVideo.ts"
 import * as TestLedger from "../accounting/TestLedger.ts"
@@ -646,7 +647,33 @@ describe("the settings of video jobs", () => {
     }).pipe(Effect.provide(TestGateway.layer({ videos: { lifetime: Duration.seconds(2) } }, [upstream.offers])))
   })
 
-  it.live("say how many are moved on at the same time", () => {
+  it.live("say how much the requests of unfinished jobs may take", () => {
+    const upstream = makeUpstream()
+    upstream.submit = () => Effect.never
+    return Effect.gen(function* () {
+      const { ask } = yield* TestGateway.TestGateway
+      const large = film({
+        frame_images: [
+          {
+            type: "image_url",
+            image_url: { url: `data:image/png;base64,${"A".repeat(150_000)}` },
+            frame_type: "first_frame"
+          }
+        ]
+      })
+      const job = yield* submit(large)
+      const refused = yield* post(large)
+      expect(refused.status).toBe(429)
+      const { error } = envelopeOf(refused)
+      expect(error.message).toMatch(/may take 0.2 MiB together. They take 0.1 MiB, and this one needs 0.1 MiB/)
+      expect(error.metadata).toMatchObject({ retry_after: 30 })
+      yield* submit()
+      yield* ask(`${job.polling_url}/cancel`, { method: "POST" })
+      yield* submit(large)
+    }).pipe(Effect.provide(TestGateway.layer({ videos: { requests: 200_000 } }, [upstream.offers])))
+  })
+
+  it.live("say how many are handled at the same time at a provider, of which a workspace gets half", () => {
     const upstream = makeUpstream()
     const { submit: take } = upstream
     let inside = 0
@@ -666,7 +693,7 @@ describe("the settings of video jobs", () => {
       const jobs = yield* Effect.forEach(Array.from({ length: 6 }), () => submit())
       for (const job of jobs) expect((yield* follow(job)).status).toBe("completed")
       expect(most).toBe(2)
-    }).pipe(Effect.provide(TestGateway.layer({ videos: { concurrency: 2 } }, [upstream.offers])))
+    }).pipe(Effect.provide(TestGateway.layer({ videos: { concurrency: 4 } }, [upstream.offers])))
   })
 })
 

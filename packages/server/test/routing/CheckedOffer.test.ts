@@ -62,4 +62,19 @@ describe("an offer of the catalogue", () => {
       expect(yield* offer?.poll(job, credential) ?? Effect.void).toEqual({ status: "in_progress" })
     })
   )
+
+  it.effect("refuses a handle of a video job that is too long to keep", () =>
+    Effect.gen(function* () {
+      const upstream = makeUpstream()
+      const submit = (handle: string) => {
+        upstream.submit = () => Effect.succeed(handle)
+        const offer = make(upstream.offers).video(model.id)?.offers[0]
+        return offer?.submit({ request: {}, token: "t" }, credential) ?? Effect.void
+      }
+      expect(yield* submit("a".repeat(16_382))).toHaveLength(16_382)
+      expect(yield* Effect.flip(submit("a".repeat(16_383)))).toMatchObject({
+        reason: { _tag: "BadResponse", description: "a name of the job that is too long" }
+      })
+    })
+  )
 })

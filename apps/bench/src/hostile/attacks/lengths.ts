@@ -1,9 +1,9 @@
 /** Audio that is longer than it says, and bills of providers for more than was quoted. */
-import { ambiguous, form } from "../audio.ts"
+import { ambiguous, form, silence } from "../audio.ts"
 import { ask, fieldOf, jsonOf, type Question } from "../client.ts"
-import { always } from "../doubles.ts"
+import { always, answer as respond } from "../doubles.ts"
 import { unlimited } from "../gateway.ts"
-import { type Attack, problemsOf, statusesOf } from "./attack.ts"
+import { type Attack, atOnce, pause, problemsOf, statusesOf } from "./attack.ts"
 
 /** The upstream `double`, which speaks OpenAI's API, and its model. A second costs 0.0001 credits. */
 const listeningAt = (url: string): object => ({
@@ -59,4 +59,36 @@ const lengths: Attack = {
   }
 }
 
-export const audioLengths: ReadonlyArray<Attack> = [lengths]
+const limit = 0.1
+
+const bills: Attack = {
+  name: "bills-above-quotes",
+  title: "40 transcriptions at once of 1 s, of which the upstream bills 600 s each, with a key of limit 0.1",
+  bound: "the key spends 0.1 at most, then gets 402",
+  quick: true,
+  storage: true,
+  settings: unlimited,
+  file: listeningAt,
+  run: async ({ gateway, manage, newKey, upstream }) => {
+    // All are reserved before the first one ends.
+    upstream.handle = (_, response) =>
+      void pause(500).then(() => respond(response, { text: "", usage: { type: "duration", seconds: long } }))
+    const { hash, key } = await newKey({ limit })
+    const question = transcription(key, { name: "second.wav", bytes: silence(16_044) })
+    const answers = await atOnce(40, gateway.origin, () => question)
+    // What others had reserved is free again, so that one more may take what is left.
+    const last = await ask(gateway.origin, question)
+    const after = await ask(gateway.origin, question)
+    const spent = Number(fieldOf(await manage("GET", `/keys/${hash}`), "data", "usage"))
+    return {
+      figure: `${statusesOf([...answers, last])}, then ${statusesOf([after])}; spent ${spent.toFixed(4)} of ${limit}`,
+      problems: [
+        ...problemsOf([...answers, last], [200, 402]),
+        ...problemsOf([after], [402]),
+        ...(spent > limit ? [`spent ${spent.toFixed(4)} of ${limit}`] : [])
+      ]
+    }
+  }
+}
+
+export const audioLengths: ReadonlyArray<Attack> = [lengths, bills]

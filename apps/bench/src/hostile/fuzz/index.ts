@@ -9,6 +9,8 @@ import { problemWith } from "../errorEnvelope.ts"
 import { type Gateway, heapMebibytes, start, unlimited } from "../gateway.ts"
 import type { Seen } from "../watch.ts"
 import { describe, type FuzzedRequest, make } from "./requests.ts"
+import { operations } from "./operations.ts"
+import { exemptHost } from "./values.ts"
 import * as World from "./world.ts"
 
 export interface Options {
@@ -108,14 +110,17 @@ const send = async (gateway: Gateway, world: World.World, request: FuzzedRequest
 }
 
 /** After this many requests, deleted objects are created again. */
-const epoch = 1000
+const epoch = 500
 /** Enough to see what is wrong. */
 const mostViolations = 50
 
 export const run = async (options: Options): Promise<Result> => {
-  const gateway = await start({ main: options.main, settings: unlimited })
+  const gateway = await start({
+    main: options.main,
+    settings: { ...unlimited, OUTBOUND_EXEMPT_HOSTS: exemptHost }
+  })
   try {
-    const world = await World.make(gateway)
+    const world = await World.make(gateway, true)
     await gateway.watch.reset()
     await gateway.stall()
     const tallies = new Map<string, Tally>()
@@ -168,6 +173,12 @@ export const run = async (options: Options): Promise<Result> => {
   }
 }
 
+/** The operations that answered no success: their handlers may not have been reached. */
+export const unreached = ({ tallies }: Result): ReadonlyArray<string> =>
+  operations
+    .map(({ name }) => name)
+    .filter((name) => ![...(tallies.get(name)?.statuses.keys() ?? [])].some((status) => status.startsWith("2")))
+
 /** The command that reproduces a violation, and the violation. */
 export const reproduce = ({ options }: Result, { problem, request }: Violation): string =>
   `${problem}\n  pnpm bench fuzz --seed ${options.seed} --only ${request.number}\n  ${describe(request)}`
@@ -192,6 +203,7 @@ export const report = (result: Result): string => {
     `${seconds.toFixed(0)} s. /healthz: ${seen.probes} probes, at most ${milliseconds(seen.healthMax)}. ` +
       `Longest stall: ${milliseconds(stall)}. ` +
       `Memory: at most ${seen.memoryMax?.toFixed(0) ?? "?"} MiB.`,
+    `${operations.length} operations. Without a success: ${unreached(result).join(", ") || "none"}.`,
     ...problems.map((problem) => `FAIL: ${problem}`),
     ...violations.map((violation) => `FAIL: ${reproduce(result, violation)}`),
     problems.length + violations.length === 0 ? "pass" : ""

@@ -12,12 +12,19 @@ export interface Body {
   readonly schema: unknown
 }
 
+export interface Parameter {
+  readonly name: string
+  /** JSON Schema. */
+  readonly schema: unknown
+  readonly isRequired: boolean
+}
+
 export interface Operation {
   readonly name: string
   readonly method: string
   /** The full path, with parameters as `{name}`. */
   readonly path: string
-  readonly query: ReadonlyArray<string>
+  readonly query: ReadonlyArray<Parameter>
   readonly headers: ReadonlyArray<string>
   readonly bodies: ReadonlyArray<Body>
   /** All statuses that the contract allows. */
@@ -26,9 +33,17 @@ export interface Operation {
 
 const methods = ["get", "post", "patch", "put", "delete"]
 
-const parametersIn = (operation: unknown, place: string): ReadonlyArray<string> =>
+const parametersIn = (operation: unknown, place: string): ReadonlyArray<Parameter> =>
   entriesOf(fieldOf(operation, "parameters")).flatMap(([, parameter]) =>
-    fieldOf(parameter, "in") === place ? [String(fieldOf(parameter, "name"))] : []
+    fieldOf(parameter, "in") === place
+      ? [
+          {
+            name: String(fieldOf(parameter, "name")),
+            schema: fieldOf(parameter, "schema"),
+            isRequired: fieldOf(parameter, "required") === true
+          }
+        ]
+      : []
   )
 
 /** A range request is answered with a 206. The OpenAPI document only describes the whole file. */
@@ -44,7 +59,7 @@ export const operations: ReadonlyArray<Operation> = entriesOf(fieldOf(document, 
       method: method.toUpperCase(),
       path,
       query: parametersIn(operation, "query"),
-      headers: parametersIn(operation, "header"),
+      headers: parametersIn(operation, "header").map(({ name }) => name),
       bodies: entriesOf(fieldOf(operation, "requestBody", "content")).map(([contentType, content]) => ({
         contentType,
         schema: fieldOf(content, "schema")

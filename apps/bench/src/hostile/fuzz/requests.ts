@@ -3,7 +3,7 @@ import { arrayOf } from "../attacks/attack.ts"
 import { form } from "../audio.ts"
 import { entriesOf, fieldOf, requestBytes } from "../client.ts"
 import { mutatedBytes, mutatedJson, oddText } from "./mutations.ts"
-import { type Body, type Operation, operations } from "./operations.ts"
+import { type Body, type Operation, operations, type Parameter } from "./operations.ts"
 import * as RawBytes from "./rawBytes.ts"
 import * as Random from "./random.ts"
 import { type Known, smallAudio, valueOf } from "./values.ts"
@@ -36,43 +36,56 @@ const pathText = (text: string): string => encodeURIComponent(text.toWellFormed(
 
 const manages = /\/(keys|guardrails|workspaces|byok|destinations|generations|activity|credits|webhooks)/
 
-const keyFor = (random: Random.Random, { path }: Operation): KeyKind => {
-  if (random.chance(0.15)) return random.pick(keyKinds)
+const keyFor = (random: Random.Random, { path }: Operation, isPlain: boolean): KeyKind => {
   const managed = manages.test(path) && !path.endsWith("/ephemeral")
+  if (isPlain) return managed ? "management" : "ordinary"
+  if (random.chance(0.15)) return random.pick(keyKinds)
   return managed ? "management" : random.chance(0.8) ? "ordinary" : random.pick(["ephemeral", "limit 0"])
 }
 
-const parameterOf = (random: Random.Random, path: string, name: string, known: Known): string => {
-  // An empty parameter would make a different path.
-  if (random.chance(0.15)) return pathText(oddText(random)) || "-"
+const parameterOf = (random: Random.Random, operation: Operation, name: string, known: Known): string => {
+  const { method, path } = operation
+  if (name === "author") return "sandbox"
+  if (name === "slug") return random.pick(["bm25", "bm25%3Afree", "tones", "title-card"])
   if (name === "file_id") return random.pickOr(known.files, "-")
   if (name === "hash") return random.pickOr(known.keyHashes, "-")
   if (path.includes("/videos/")) return random.pickOr(known.videos, "-")
   if (path.includes("/guardrails/")) return random.pickOr(known.guardrails, "-")
   if (path.includes("/byok/")) return random.pickOr(known.providerKeys, "-")
   if (path.includes("/destinations/")) return random.pickOr(known.destinations, "-")
+  if (path.includes("/deliveries/")) return random.pickOr(known.deliveries, "-")
+  if (method === "DELETE") return random.pickOr(known.emptyWorkspaces, known.workspace)
   return known.workspace
 }
 
-const queryValue = (random: Random.Random, name: string, known: Known): string => {
+const queryValue = (random: Random.Random, operation: Operation, { name, schema }: Parameter, known: Known): string => {
   if (name === "wait") return random.pick(["0", "0.1", "-1", "61", "tea", "1e400"])
-  if (random.chance(0.3)) return oddText(random)
+  if (random.chance(0.2)) return oddText(random)
   if (name === "workspace_id") return known.workspace
   if (name === "id") return random.pickOr(known.generations, "-")
   if (name === "limit") return String(1 + random.below(20))
   if (name === "date") return random.pick(["2026-11-21", "2026-02-30", "1969-12-31", "today"])
   if (name === "api_key_hash") return random.pickOr(known.keyHashes, "")
   if (name === "after" || name === "parent_hash") return random.pickOr(known.keyHashes, "")
-  return random.pick(["provider_a", "rerank", "0", "1"])
+  if (random.chance(0.3)) return random.pick(["provider_a", "rerank", "0", "1"])
+  const value = valueOf(random, operation.name, schema, known)
+  return typeof value === "string" ? value : (JSON.stringify(value) ?? "")
 }
 
-const pathOf = (random: Random.Random, operation: Operation, known: Known): string => {
+const pathOf = (random: Random.Random, operation: Operation, known: Known, isPlain: boolean): string => {
   const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) =>
-    parameterOf(random, operation.path, name, known)
+    // An empty parameter would make a different path.
+    !isPlain && random.chance(0.15) ? pathText(oddText(random)) || "-" : parameterOf(random, operation, name, known)
   )
+  if (isPlain) {
+    const required = operation.query.filter(({ isRequired }) => isRequired)
+    const query = required.map(({ name }) => `${name}=${random.pickOr(known.generations, "-")}`)
+    return query.length === 0 ? path : `${path}?${query.join("&")}`
+  }
+  const share = random.pick([0, 0.2, 0.5])
   const query = operation.query
-    .filter(() => random.chance(0.4))
-    .map((name) => `${name}=${pathText(queryValue(random, name, known))}`)
+    .filter(() => random.chance(share))
+    .map((parameter) => `${parameter.name}=${pathText(queryValue(random, operation, parameter, known))}`)
   if (random.chance(0.05)) query.push(`${pathText(oddText(random))}=${pathText(oddText(random))}`)
   return query.length === 0 ? path : `${path}?${query.join("&")}`
 }
@@ -138,7 +151,8 @@ const largeBody = (random: Random.Random, { schema }: Body): string => {
   return `{"model":"sandbox/bm25","query":"tea","prompt":"tea",${JSON.stringify(random.pickOr(names, "a"))}:${filled}}`
 }
 
-const jsonBody = (random: Random.Random, operation: Operation, body: Body, known: Known): Buffer => {
+const jsonBody = (random: Random.Random, operation: Operation, body: Body, known: Known, isPlain: boolean): Buffer => {
+  if (isPlain) return Buffer.from(JSON.stringify(valueOf(random, operation.name, body.schema, known, true)))
   const how = random.fraction()
   if (how < 0.01) return Buffer.from(largeBody(random, body))
   const value = valueOf(random, operation.name, body.schema, known)
@@ -148,9 +162,13 @@ const jsonBody = (random: Random.Random, operation: Operation, body: Body, known
   return mutatedBytes(random, Buffer.from(text))
 }
 
-const multipartBody = (random: Random.Random, operation: Operation, body: Body, known: Known) => {
-  const value = valueOf(random, operation.name, body.schema, known)
+const multipartBody = (random: Random.Random, operation: Operation, body: Body, known: Known, isPlain: boolean) => {
+  const value = valueOf(random, operation.name, body.schema, known, isPlain)
   const fields = entriesOf(value).filter(([name]) => name !== "file")
+  if (isPlain) {
+    const texts = fields.map(([name, field]): [string, string] => [name, String(field)])
+    return form(Object.fromEntries(texts), { name: "a.wav", bytes: smallAudio })
+  }
   const kept = random.chance(0.2) ? fields.slice(1) : fields
   const texts = kept.map(([name, field]): [string, string] => [
     name,
@@ -179,7 +197,9 @@ const contentTypes = [
 /** The statuses of bytes that may or may not be a valid request. */
 const anyStatus = new Set([
   ...operations.flatMap(({ statuses }) => [...statuses]),
+  // Interim responses: to `Expect`, and to a sender that has closed its side and waits.
   100,
+  102,
   204,
   304,
   405,
@@ -261,8 +281,10 @@ const allowedFor = ({ statuses }: Operation, key: KeyKind, path: string): Readon
 export const make = (seed: number, number: number, known: Known): FuzzedRequest => {
   const random = Random.make(seed, number)
   const operation = random.pick([firstOperation, ...otherOperations])
-  const path = pathOf(random, operation, known)
-  const how = random.fraction()
+  // Some requests are valid, so that every handler is reached.
+  const isPlain = random.chance(0.2)
+  const path = pathOf(random, operation, known, isPlain)
+  const how = isPlain ? 1 : random.fraction()
   if (how < 0.05) return rawRequest(seed, number, operation, path)
   if (how < 0.06) return wrongMethod(random, number, path)
   if (how < 0.07) {
@@ -280,18 +302,18 @@ export const make = (seed: number, number: number, known: Known): FuzzedRequest 
     }
   }
 
-  const key = keyFor(random, operation)
+  const key = keyFor(random, operation, isPlain)
   const body = random.pickOr<Body | undefined>(operation.bodies, undefined)
   let made: { readonly headers: Readonly<Record<string, string>>; readonly body: Buffer | undefined } = {
     headers: {},
     body: undefined
   }
-  if (body !== undefined && random.chance(0.97)) {
+  if (body !== undefined && (isPlain || random.chance(0.97))) {
     made =
       body.contentType === "multipart/form-data"
-        ? multipartBody(random, operation, body, known)
-        : { headers: { "content-type": body.contentType }, body: jsonBody(random, operation, body, known) }
-  } else if (random.chance(0.1)) {
+        ? multipartBody(random, operation, body, known, isPlain)
+        : { headers: { "content-type": body.contentType }, body: jsonBody(random, operation, body, known, isPlain) }
+  } else if (!isPlain && random.chance(0.1)) {
     made = { headers: { "content-type": "application/json" }, body: Buffer.from(oddText(random)) }
   }
   const request = {
@@ -302,8 +324,10 @@ export const make = (seed: number, number: number, known: Known): FuzzedRequest 
     path,
     headers: {
       ...made.headers,
-      ...headersOf(random, operation),
-      ...(made.body !== undefined && random.chance(0.05) ? { "content-type": random.pick(contentTypes) } : undefined)
+      ...(isPlain ? undefined : headersOf(random, operation)),
+      ...(made.body !== undefined && !isPlain && random.chance(0.05)
+        ? { "content-type": random.pick(contentTypes) }
+        : undefined)
     },
     body: made.body,
     allowed: allowedFor(operation, key, path),

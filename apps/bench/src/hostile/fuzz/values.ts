@@ -17,7 +17,13 @@ export interface Known {
   readonly generations: ReadonlyArray<string>
   readonly providerKeys: ReadonlyArray<string>
   readonly destinations: ReadonlyArray<string>
+  /** Workspaces without keys, which can be deleted. */
+  readonly emptyWorkspaces: ReadonlyArray<string>
+  readonly deliveries: ReadonlyArray<string>
 }
+
+/** A host that the fuzzed gateway may send webhooks to. Nothing listens there. */
+export const exemptHost = "localhost"
 
 const models = {
   rerank: ["sandbox/bm25", "sandbox/bm25:free", "sandbox/status-429", "sandbox/status-502"],
@@ -26,7 +32,11 @@ const models = {
   submitVideo: ["sandbox/status-400", "sandbox/status-402", "sandbox/status-404", "sandbox/status-413", "no/model"]
 } as const
 
-const modelFor = (random: Random, operation: string): string => {
+const modelFor = (random: Random, operation: string, isPlain: boolean): string => {
+  if (isPlain) {
+    if (/rerank/i.test(operation)) return "sandbox/bm25"
+    return operation.endsWith("transcribe") ? "sandbox/tones" : "sandbox/title-card"
+  }
   if (random.chance(0.1)) return random.pick(["no/model", "sandbox/tones", "sandbox/bm25", "sandbox/title-card", "x"])
   if (/rerank/i.test(operation)) return random.pick(models.rerank)
   if (operation.endsWith("transcribe")) return random.pick(models.transcribe)
@@ -48,22 +58,26 @@ const words = [
 ] as const
 
 /** Fields whose format the OpenAPI document does not describe. */
-const known = (random: Random, operation: string, name: string, world: Known): unknown => {
+const known = (random: Random, operation: string, name: string, world: Known, isPlain: boolean): unknown => {
   switch (name) {
     case "model":
-      return modelFor(random, operation)
+      return modelFor(random, operation, isPlain)
+    case "slug":
+      return random.chance(0.8) ? `fuzz-${random.below(1_000_000_000)}` : undefined
     case "image":
       return random.pick(["https://example.com/a.png", "data:image/png;base64,AAAA"])
     case "url":
       return "https://example.com/a.png"
+    case "signing_secret":
+      return `whsec_${"A".repeat(43)}=`
     case "endpoint":
       return "https://collector.invalid/v1/traces"
     case "provider":
       return operation.endsWith("ByokKey") ? random.pick(["cohere", "openai"]) : undefined
     case "callback_url":
     case "default_callback_url":
-      // A URL that the gateway refuses to call.
-      return "https://127.0.0.1:1/hook"
+      // The gateway refuses to call the second one.
+      return random.pick([`https://${exemptHost}:1/hook`, "https://127.0.0.1:1/hook"])
     case "data":
       return audioText
     case "format":
@@ -93,17 +107,27 @@ const known = (random: Random, operation: string, name: string, world: Known): u
   }
 }
 
+/**
+ * Optional fields that most requests need, which the schema cannot express: a document has a text or
+ * an image, a video usually a prompt, a destination its address. Long or large videos take too much time to render.
+ */
+const isUsuallyNeeded = new Set(["text", "prompt", "duration", "resolution", "endpoint", "url"])
+
 const numberField = (schema: unknown, name: string, otherwise: number): number => {
   const value = fieldOf(schema, name)
   return typeof value === "number" ? value : otherwise
 }
 
-/** A value that usually matches the schema. */
-export const valueOf = (random: Random, operation: string, schema: unknown, world: Known): unknown => {
+/**
+ * A value that usually matches the schema. With `isPlain`, an object has its required fields and no
+ * others.
+ */
+export const valueOf = (random: Random, operation: string, schema: unknown, world: Known, isPlain = false): unknown => {
+  const inside = (inner: unknown): unknown => valueOf(random, operation, inner, world, isPlain)
   const reference = fieldOf(schema, "$ref")
-  if (typeof reference === "string") return valueOf(random, operation, resolve(reference), world)
+  if (typeof reference === "string") return inside(resolve(reference))
   const choices = fieldOf(schema, "anyOf") ?? fieldOf(schema, "oneOf")
-  if (Array.isArray(choices)) return valueOf(random, operation, random.pickOr<unknown>(choices, {}), world)
+  if (Array.isArray(choices)) return inside(random.pickOr<unknown>(choices, {}))
   const literals = fieldOf(schema, "enum")
   if (Array.isArray(literals)) return random.pickOr<unknown>(literals, null)
   switch (fieldOf(schema, "type")) {
@@ -111,32 +135,32 @@ export const valueOf = (random: Random, operation: string, schema: unknown, worl
       const required = fieldOf(schema, "required")
       const isRequired = (name: string) => Array.isArray(required) && required.includes(name)
       const made: Record<string, unknown> = {}
-      const share = random.pick([0, 0.2, 0.5])
+      const share = isPlain ? 0 : random.pick([0, 0.2, 0.5])
       for (const [name, field] of entriesOf(fieldOf(schema, "properties"))) {
-        // A document needs a text or an image, which the schema cannot express.
-        if (!isRequired(name) && name !== "text" && !random.chance(share)) continue
-        made[name] = known(random, operation, name, world) ?? valueOf(random, operation, field, world)
+        if (!isRequired(name) && !isUsuallyNeeded.has(name) && !random.chance(share)) continue
+        made[name] = known(random, operation, name, world, isPlain) ?? inside(field)
       }
-      if (fieldOf(schema, "additionalProperties") !== false && random.chance(0.3)) {
+      if (fieldOf(schema, "additionalProperties") !== false && !isPlain && random.chance(0.3)) {
         made[random.pick(["extra", "sandbox", "tenant"])] = random.pick([{ a: [1, { b: null }] }, {}])
       }
       return made
     }
     case "array":
       return Array.from({ length: numberField(schema, "minItems", 0) + random.below(4) }, () =>
-        valueOf(random, operation, fieldOf(schema, "items"), world)
+        inside(fieldOf(schema, "items"))
       )
     case "integer":
       return Math.max(numberField(schema, "minimum", 1), 1) + random.below(3)
     case "number":
-      return Math.min(numberField(schema, "maximum", 1000), random.fraction() * 2)
+      // Amounts are whole micro-credits.
+      return Math.min(numberField(schema, "maximum", 1000), (1 + random.below(2_000_000)) / 1_000_000)
     case "boolean":
       return random.chance(0.5)
     case "null":
       return null
     default: {
       const inner = fieldOf(schema, "contentSchema")
-      if (inner !== undefined) return JSON.stringify(valueOf(random, operation, inner, world))
+      if (inner !== undefined) return JSON.stringify(inside(inner))
       return random.pick(words).slice(0, numberField(schema, "maxLength", Infinity))
     }
   }

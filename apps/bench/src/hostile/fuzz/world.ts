@@ -7,7 +7,7 @@ import { manager, textOf } from "../attacks/attack.ts"
 import { form } from "../audio.ts"
 import { ask, entriesOf, fieldOf, jsonOf } from "../client.ts"
 import type { Gateway } from "../gateway.ts"
-import { type Known, smallAudio } from "./values.ts"
+import { exemptHost, type Known, smallAudio } from "./values.ts"
 
 /** The kinds of key that a request may have. */
 export const keyKinds = [
@@ -45,7 +45,11 @@ const destination = {
   config: { endpoint: "https://collector.invalid/v1/traces" }
 }
 
-export const make = async (gateway: Gateway): Promise<World> => {
+/**
+ * Makes the objects. `isExempt` states whether the gateway may send webhooks to {@link exemptHost}:
+ * only then are there deliveries.
+ */
+export const make = async (gateway: Gateway, isExempt = false): Promise<World> => {
   const manage = manager(gateway, gateway.managementKey)
   const spend = manager(gateway, gateway.apiKey)
   const newKey = (options?: object) => manage("POST", "/keys", { name: "hostile", ...options })
@@ -56,19 +60,25 @@ export const make = async (gateway: Gateway): Promise<World> => {
   await manage("PATCH", `/keys/${textOf(disabled, "data", "hash")}`, { disabled: true })
   const ephemeral = await spend("POST", "/keys/ephemeral", { expires_in: 900 })
   await manage("POST", `/workspaces/${gateway.workspace}/credits`, { amount: 1000 })
+  const callback = { callback_url: `https://${exemptHost}:1/hook` }
   const videos = await sample(2, async () =>
     textOf(
       await spend("POST", "/videos", {
         model: "sandbox/title-card",
         prompt: "tea",
         duration: 1,
-        resolution: "480p"
+        resolution: "480p",
+        ...(isExempt ? callback : undefined)
       }),
       "id"
     )
   )
   // Wait for rendering to end, because it is not part of the measurement.
   for (const id of videos) while (textOf(await spend("GET", `/videos/${id}?wait=5`), "status") !== "completed");
+  // Nothing listens there, so the deliveries stay.
+  const deliveries = entriesOf(fieldOf(await manage("GET", "/webhooks/deliveries"), "data")).map(([, delivery]) =>
+    textOf(delivery, "id")
+  )
   const { body, headers } = form({ model: "sandbox/tones" }, { name: "small.wav", bytes: smallAudio })
   await ask(gateway.origin, {
     method: "POST",
@@ -92,8 +102,15 @@ export const make = async (gateway: Gateway): Promise<World> => {
   const refill = async (path: string, body: object) => {
     const old = entriesOf(fieldOf(await manage("GET", `${path}?limit=100`), "data"))
     await Promise.all(old.map(([, item]) => manage("DELETE", `${path}/${textOf(item, "id")}`)))
-    return sample(2, async () => textOf(await manage("POST", path, body), "data", "id"))
+    return sample(4, async () => textOf(await manage("POST", path, body), "data", "id"))
   }
+  let workspacesMade = 0
+  /** The slug of a deleted workspace stays taken for a moment. */
+  const emptyWorkspaces = () =>
+    sample(4, async () => {
+      const slug = `fuzz-${++workspacesMade}`
+      return textOf(await manage("POST", "/workspaces", { name: "Fuzz", slug }), "data", "id")
+    })
   const makeKnown = async (): Promise<Known> => ({
     workspace: gateway.workspace,
     videos,
@@ -104,7 +121,9 @@ export const make = async (gateway: Gateway): Promise<World> => {
     ),
     files: await sample(4, upload),
     providerKeys: await refill("/byok", { provider: "cohere", key: "not-a-real-key" }),
-    destinations: await refill("/observability/destinations", destination)
+    destinations: await refill("/observability/destinations", destination),
+    emptyWorkspaces: await emptyWorkspaces(),
+    deliveries
   })
   let known = await makeKnown()
 
