@@ -170,7 +170,12 @@ export const Capabilities = Schema.Struct({
   /** Video: generates audio unless the request sets `generate_audio` to false. */
   generate_audio: Schema.optionalKey(Schema.Boolean),
   /** Video: accepts `upscale_factor` and `creativity`. */
-  upscale: Schema.optionalKey(Schema.Boolean)
+  upscale: Schema.optionalKey(Schema.Boolean),
+  /**
+   * Video: the kinds of `input_references` that it takes: `image`, `audio` and `video`. It ignores
+   * audio and video of other kinds, and says so in `warnings`. Absent if not known.
+   */
+  references: Schema.optionalKey(Schema.Array(Schema.Literals(["image", "audio", "video"])))
 })
 
 /** @since 0.1.0 */

@@ -106,7 +106,8 @@ export type FrameImage = { [Field in keyof typeof FrameImage.Type]: (typeof Fram
 
 /**
  * An image, audio or video that guides the generation. Providers that do not support audio or video
- * references ignore them.
+ * references ignore them, and the job's `warnings` say so. An image that the model does not take is
+ * a 400.
  *
  * @since 0.1.0
  */
@@ -131,6 +132,19 @@ export const InputReference = Schema.Union([
 
 /** @since 0.1.0 */
 export type InputReference = typeof InputReference.Type
+
+/** A second image for the same frame would have to be dropped. */
+const isOneOfEach = Schema.makeFilter(
+  (images: ReadonlyArray<typeof FrameImage.Type>) => {
+    const at = images.findIndex(({ frame_type }, index) =>
+      images.slice(0, index).some((earlier) => earlier.frame_type === frame_type)
+    )
+    return at < 0
+      ? undefined
+      : { path: [at, "frame_type"], issue: `Expected at most one image with ${images[at]?.frame_type}` }
+  },
+  { expected: "at most one image for each frame_type" }
+)
 
 /**
  * The video to generate.
@@ -165,8 +179,9 @@ export const Request = Schema.Struct({
   /** Default: the model's own. A 400 if the model does not support it. */
   aspect_ratio: Schema.optionalKey(AspectRatio),
   /**
-   * The exact size in pixels, such as `1280x720`. A 400 if it does not agree with `resolution` or
-   * `aspect_ratio`. Default: what these two give.
+   * The exact size in pixels, such as `1280x720`: another way to say `resolution` and
+   * `aspect_ratio`. A 400 if it is no size of the model, or does not agree with these two. Default:
+   * what they give.
    */
   size: Schema.optionalKey(Size),
   /**
@@ -174,13 +189,16 @@ export const Request = Schema.Struct({
    * `default_callback_url`.
    */
   callback_url: Schema.optionalKey(HttpsUrl),
-  /** Images for the first and the last frame, at most 2 items. */
-  frame_images: Schema.optionalKey(Schema.Array(FrameImage).check(isMaxItems(2))),
+  /** Images for the first and the last frame, at most one of each. */
+  frame_images: Schema.optionalKey(Schema.Array(FrameImage).check(isMaxItems(2), isOneOfEach)),
   /** Images, audio and videos that guide the generation, at most 64 items. */
   input_references: Schema.optionalKey(Schema.Array(InputReference).check(isMaxItems(64))),
   /** Whether the video gets sound. Default: the model's own. */
   generate_audio: Schema.optionalKey(Schema.Boolean),
-  /** Makes results repeatable, as far as the model supports it. Any integer. Default: random. */
+  /**
+   * Makes results repeatable, as far as the model supports it. A model that takes none ignores it,
+   * and the job's `warnings` say so. Any integer. Default: random.
+   */
   seed: Schema.optionalKey(Schema.Int),
   /** How freely the model upscales. For upscaling models only: a 400 for others. */
   creativity: Schema.optionalKey(Schema.Finite),

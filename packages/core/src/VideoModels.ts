@@ -36,26 +36,26 @@ export const VideoModel = Schema.Struct({
   /** The aspect ratios that it generates. */
   supported_aspect_ratios: Schema.Array(AspectRatio),
   /**
-   * Always null: the service does not list sizes. A `size` must match a resolution and an aspect
-   * ratio of the model.
+   * The sizes in pixels that a request may have as `size`. Null if they are not listed: then any
+   * that matches a resolution and an aspect ratio of the model.
    */
-  supported_sizes: Schema.Null,
-  /**
-   * Always null: the service does not list durations. `capabilities.max_duration` is the longest,
-   * and `default_duration` is that of a request without one.
-   */
-  supported_durations: Schema.Null,
+  supported_sizes: Schema.NullOr(Schema.Array(Schema.String)),
+  /** The durations in seconds. Null: every whole second up to `capabilities.max_duration`. */
+  supported_durations: Schema.NullOr(Schema.Array(Schema.Int)),
   /** The frames that a request may give as images. Empty if none. */
   supported_frame_images: Schema.Array(FrameType),
   /** Whether it generates audio unless the request sets `generate_audio` to false. */
   generate_audio: Schema.Boolean,
-  /** Always null: whether the same `seed` gives the same video is not known. */
-  seed: Schema.Null,
+  /**
+   * Whether it takes a `seed`. Otherwise a seed is ignored, and `warnings` of the job says so. The
+   * same seed need not give the same video.
+   */
+  seed: Schema.NullOr(Schema.Boolean),
   /** Always null: the levels that an upscaling model accepts are not known. */
   creativity: Schema.Null,
   /** Null if the model does not upscale, else an empty object: the range is not known. */
   upscale_factor: Schema.NullOr(Schema.Record(Schema.String, Schema.Unknown)),
-  /** Always empty: `provider.options` passes any parameter to the provider. */
+  /** The parameters in `provider.options` that are known to work. */
   allowed_passthrough_parameters: Schema.Array(Schema.String),
   /**
    * Prices in credits, as decimal text. `duration_seconds` is per second of video and `generate`
@@ -122,14 +122,14 @@ export const listVideoModelsEndpoint = Operation.endpoint(listVideoModels, () =>
             description: "",
             supported_resolutions: ["720p", "1080p"],
             supported_aspect_ratios: ["16:9", "9:16"],
-            supported_sizes: null,
-            supported_durations: null,
+            supported_sizes: ["1280x720", "720x1280", "1920x1080", "1080x1920"],
+            supported_durations: [4, 6, 8],
             supported_frame_images: ["first_frame", "last_frame"],
             generate_audio: true,
-            seed: null,
+            seed: true,
             creativity: null,
             upscale_factor: null,
-            allowed_passthrough_parameters: [],
+            allowed_passthrough_parameters: ["negative_prompt"],
             pricing_skus: { duration_seconds_with_audio: "0.15", duration_seconds_without_audio: "0.1" },
             pricing: { prompt: "0", completion: "0", second: "0.15" },
             default_duration: 8,

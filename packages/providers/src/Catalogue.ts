@@ -6,6 +6,7 @@
  *
  * @since 0.1.0
  */
+import { AspectRatio, type Resolution } from "@model-gateway/core/Video"
 import type { Model } from "./Model.ts"
 
 /**
@@ -33,6 +34,52 @@ export type BuiltIn = Model & {
   readonly adapter: string
   readonly source: Source
 }
+
+/** The sizes of a resolution by aspect ratio, as rows of a model's table of pixels. */
+const sizesOf = (resolution: Resolution, sizes: { readonly [Ratio in AspectRatio]?: string }) =>
+  AspectRatio.literals.flatMap((aspect_ratio) => {
+    const size = sizes[aspect_ratio]
+    return size === undefined ? [] : [{ size, resolution, aspect_ratio }]
+  })
+
+/** The sizes of television. */
+const television = {
+  "720p": sizesOf("720p", { "16:9": "1280x720", "9:16": "720x1280" }),
+  "1080p": sizesOf("1080p", { "16:9": "1920x1080", "9:16": "1080x1920" }),
+  "2K": sizesOf("2K", { "16:9": "2560x1440", "9:16": "1440x2560" }),
+  "4K": sizesOf("4K", { "16:9": "3840x2160", "9:16": "2160x3840" })
+}
+
+/**
+ * The sizes of Seedance 1.0, as https://302ai-en.apifox.cn/305958132e0 copies them from BytePlus
+ * (read on 2026-11-23). It has no row for 9:21.
+ */
+const seedance = [
+  ...sizesOf("480p", {
+    "16:9": "864x480",
+    "4:3": "736x544",
+    "1:1": "640x640",
+    "3:4": "544x736",
+    "9:16": "480x864",
+    "21:9": "960x416"
+  }),
+  ...sizesOf("720p", {
+    "16:9": "1248x704",
+    "4:3": "1120x832",
+    "1:1": "960x960",
+    "3:4": "832x1120",
+    "9:16": "704x1248",
+    "21:9": "1504x640"
+  }),
+  ...sizesOf("1080p", {
+    "16:9": "1920x1088",
+    "4:3": "1664x1248",
+    "1:1": "1440x1440",
+    "3:4": "1248x1664",
+    "9:16": "1088x1920",
+    "21:9": "2176x928"
+  })
+]
 
 /**
  * Every built-in model.
@@ -142,6 +189,7 @@ export const models: ReadonlyArray<BuiltIn> = [
       resolutions: ["720p", "1080p"],
       default_resolution: "1080p",
       aspect_ratios: ["16:9", "9:16"],
+      sizes: [...television["720p"], ...television["1080p"]],
       audio: true,
       options: ["negative_prompt"]
     },
@@ -181,6 +229,8 @@ export const models: ReadonlyArray<BuiltIn> = [
       resolutions: ["480p", "720p", "1080p"],
       default_resolution: "720p",
       aspect_ratios: ["16:9", "4:3", "1:1", "3:4", "9:16", "21:9", "9:21"],
+      sizes: seedance,
+      max_reference_images: 4,
       options: ["camera_fixed"]
     },
     source: {
@@ -217,6 +267,7 @@ export const models: ReadonlyArray<BuiltIn> = [
       resolutions: ["480p", "720p", "1080p"],
       default_resolution: "1080p",
       aspect_ratios: ["16:9", "4:3", "1:1", "3:4", "9:16", "21:9", "9:21"],
+      sizes: seedance,
       options: ["camera_fixed"]
     },
     source: {
@@ -255,6 +306,7 @@ export const models: ReadonlyArray<BuiltIn> = [
       resolutions: ["720p", "1080p", "4K"],
       resolution_names: { "4K": "4k" },
       aspect_ratios: ["16:9", "9:16"],
+      sizes: [...television["720p"], ...television["1080p"], ...television["4K"]],
       audio: true,
       options: ["negative_prompt", "auto_fix", "safety_tolerance"]
     },
@@ -274,7 +326,8 @@ export const models: ReadonlyArray<BuiltIn> = [
       default_duration: 5,
       duration_form: "string",
       resolutions: ["1080p"],
-      aspect_ratios: ["16:9", "9:16", "1:1"]
+      aspect_ratios: ["16:9", "9:16", "1:1"],
+      sizes: television["1080p"]
     },
     source: {
       page: "https://fal.ai/models/fal-ai/kling-video/v3/turbo/pro/text-to-video/llms.txt",
@@ -302,6 +355,101 @@ export const models: ReadonlyArray<BuiltIn> = [
     source: {
       page: "https://fal.ai/models/fal-ai/kling-video/v2.5-turbo/pro/image-to-video/llms.txt",
       readOn: "2026-11-22"
+    }
+  },
+  {
+    adapter: "fal",
+    kind: "video",
+    publicId: "fal/fal-ai/minimax/hailuo-02/standard/image-to-video",
+    upstreamId: "fal-ai/minimax/hailuo-02/standard/image-to-video",
+    name: "MiniMax Hailuo 02 Standard, image to video, on fal",
+    // 0.045 USD a second at 768p.
+    pricing: { unit: "second", microCredits: 45_000 },
+    parameters: {
+      fields: {
+        duration: "duration",
+        resolution: "resolution",
+        first_frame: "image_url",
+        last_frame: "end_image_url"
+      },
+      durations: [6, 10],
+      duration_form: "string",
+      resolutions: ["768p"],
+      resolution_names: { "768p": "768P" },
+      aspect_ratios: [],
+      image_required: true,
+      options: ["prompt_optimizer"]
+    },
+    source: {
+      page: "https://fal.ai/models/fal-ai/minimax/hailuo-02/standard/image-to-video/llms.txt",
+      readOn: "2026-11-23"
+    }
+  },
+  {
+    adapter: "fal",
+    kind: "video",
+    publicId: "fal/fal-ai/ltx-2.3/text-to-video",
+    upstreamId: "fal-ai/ltx-2.3/text-to-video",
+    name: "LTX 2.3 Pro on fal",
+    // 0.08 USD a second at 1080p, 0.16 at 1440p, 0.32 at 2160p.
+    pricing: {
+      unit: "second",
+      prices: [
+        { resolution: "1080p", microCredits: 80_000 },
+        { resolution: "2K", microCredits: 160_000 },
+        { resolution: "4K", microCredits: 320_000 }
+      ]
+    },
+    parameters: {
+      fields: {
+        duration: "duration",
+        resolution: "resolution",
+        aspect_ratio: "aspect_ratio",
+        generate_audio: "generate_audio"
+      },
+      durations: [6, 8, 10],
+      resolutions: ["1080p", "2K", "4K"],
+      resolution_names: { "2K": "1440p", "4K": "2160p" },
+      aspect_ratios: ["16:9", "9:16"],
+      sizes: [...television["1080p"], ...television["2K"], ...television["4K"]],
+      audio: true
+    },
+    source: { page: "https://fal.ai/models/fal-ai/ltx-2.3/text-to-video/llms.txt", readOn: "2026-11-23" }
+  },
+  {
+    adapter: "fal",
+    kind: "video",
+    publicId: "fal/bytedance/seedance-2.0/reference-to-video",
+    upstreamId: "bytedance/seedance-2.0/reference-to-video",
+    name: "Seedance 2.0, references to video, on fal",
+    // 0.3024 USD a second of 921,600 pixels. A video as input is billed by its length, which is not
+    // known here, so references to videos are ignored.
+    pricing: { unit: "second", microCredits: 302_400 },
+    parameters: {
+      fields: {
+        duration: "duration",
+        resolution: "resolution",
+        aspect_ratio: "aspect_ratio",
+        seed: "seed",
+        generate_audio: "generate_audio",
+        reference_images: "image_urls",
+        reference_audios: "audio_urls"
+      },
+      durations: [4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],
+      default_duration: 5,
+      duration_form: "string",
+      resolutions: ["720p"],
+      // Those with 921,600 pixels, so that the price is exact.
+      aspect_ratios: ["16:9", "9:16", "1:1"],
+      default_aspect_ratio: "16:9",
+      sizes: sizesOf("720p", { "16:9": "1280x720", "9:16": "720x1280", "1:1": "960x960" }),
+      max_reference_images: 9,
+      audio_needs_image: true,
+      audio: true
+    },
+    source: {
+      page: "https://fal.ai/models/bytedance/seedance-2.0/reference-to-video/llms.txt",
+      readOn: "2026-11-23"
     }
   },
   {
@@ -450,7 +598,11 @@ export const models: ReadonlyArray<BuiltIn> = [
       durations: [3, 4, 5, 6, 7, 8, 9, 10],
       default_duration: 5,
       resolutions: ["720p", "1080p", "4K"],
-      aspect_ratios: ["16:9", "9:16"]
+      aspect_ratios: ["16:9", "9:16"],
+      sizes: [...television["720p"], ...television["1080p"], ...television["4K"]],
+      // https://docs.oxen.ai/inference-api/reference/models/gemini-omni-1-1-flash, read on
+      // 2026-11-23.
+      max_reference_images: 3
     },
     source: {
       page: "https://ai.google.dev/gemini-api/docs/pricing",

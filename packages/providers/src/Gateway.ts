@@ -26,12 +26,12 @@ import type { Model, RerankModel, TranscriptionModel, VideoModel } from "./Model
 import * as Offer from "./Offer.ts"
 import type { Credential, RerankOffer, TranscriptionOffer, VideoOffer } from "./Offer.ts"
 import { cost, flawOf, type PerSearchUnit, type PerSecond, type PerToken, videoCost } from "./Pricing.ts"
-import { BadResponse, invalidRequest, ProviderError } from "./ProviderError.ts"
+import { BadResponse, invalidFields, invalidRequest, ProviderError } from "./ProviderError.ts"
 import * as Ranking from "./Ranking.ts"
 import type { RerankRequest } from "./Rerank.ts"
 import * as SafeMessage from "./SafeMessage.ts"
 import type { TranscriptionRequest } from "./Transcription.ts"
-import type { JobHandle, SubmittedVideo, VideoRequest, VideoStatus } from "./Video.ts"
+import { ignored, type JobHandle, type SubmittedVideo, type VideoRequest, type VideoStatus } from "./Video.ts"
 
 // Configuration
 
@@ -86,7 +86,11 @@ export const VideoParameters = Schema.Struct({
   /** Whether it generates audio if the request does not say. Default: false. */
   generate_audio: optional(Schema.Boolean, false),
   /** Default: false. */
-  upscale: optional(Schema.Boolean, false)
+  upscale: optional(Schema.Boolean, false),
+  /** Whether it takes a `seed`. Default: true. */
+  seed: optional(Schema.Boolean, true),
+  /** The kinds of `input_references` that it takes. Default: all are passed on. */
+  references: Schema.optionalKey(Schema.Array(Schema.Literals(["image", "audio", "video"])))
 })
 
 // Request mapping
@@ -100,9 +104,12 @@ const isPreferences = Schema.is(Routing.Preferences)
 const preferencesOf = Effect.fnUntraced(function* (provider: string, { options }: Pick<RerankRequest, "options">) {
   if (options === undefined) return {}
   if (isPreferences(options)) return { provider: options }
-  return yield* invalidRequest(
-    `provider.options.${provider} must be provider preferences, such as { "order": ["cohere"] }`
-  )
+  return yield* invalidFields([
+    {
+      path: `provider.options.${provider}`,
+      message: `must be provider preferences, such as { "order": ["cohere"] }`
+    }
+  ])
 })
 
 const audioOf = ({ format, source: { location } }: TranscriptionRequest["audio"]) =>
@@ -310,6 +317,7 @@ const video = (
     credential: upstream.credential,
     pricing: model.pricing,
     capabilities,
+    ignored: (request) => ignored(request, capabilities, model.publicId),
     quote,
     check: (request) => Effect.asVoid(preferencesOf(upstream.name, request)),
     // By the `Idempotency-Key` header, for 24 hours.

@@ -8,6 +8,7 @@
  *
  * @since 0.1.0
  */
+import type { Issue } from "@model-gateway/core/GatewayError"
 import { Duration, Effect, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
 import type { Adapter, Upstream } from "./Adapter.ts"
@@ -23,8 +24,17 @@ import type { VideoRequest } from "./Video.ts"
 
 // Configuration
 
-const { aspect_ratios, default_duration, default_resolution, durations, options, prompt_optional, resolutions } =
-  VideoInput.Parameters.fields
+const {
+  aspect_ratios,
+  default_duration,
+  default_resolution,
+  durations,
+  max_reference_images,
+  options,
+  prompt_optional,
+  resolutions,
+  sizes
+} = VideoInput.Parameters.fields
 
 /**
  * The `parameters` of a model.
@@ -37,6 +47,9 @@ export const Parameters = Schema.Struct({
   resolutions,
   default_resolution,
   aspect_ratios,
+  sizes,
+  /** The most images in `input_references`. Default: it takes none. */
+  max_reference_images,
   prompt_optional,
   options
 })
@@ -49,7 +62,8 @@ const inputOf = (parameters: typeof Parameters.Type): VideoInput.Parameters => (
     resolution: "resolution",
     aspect_ratio: "aspect_ratio",
     seed: "seed",
-    first_frame: "image"
+    first_frame: "image",
+    ...(parameters.max_reference_images === undefined ? {} : { reference_images: "images" })
   },
   duration_form: "string_s",
   resolution_names: { "4K": "4k" },
@@ -61,23 +75,41 @@ const inputOf = (parameters: typeof Parameters.Type): VideoInput.Parameters => (
 const dataUri = /^data:(image\/[\w.+-]+);base64,([A-Za-z0-9+/]+={0,2})$/
 
 /** Images are sent inline. Google does not fetch URLs. */
-const imagesOf = ({ frame_images = [] }: VideoRequest) =>
-  frame_images.map(({ image_url: { url } }) => {
-    const [, mime_type, data] = dataUri.exec(url) ?? []
-    return { type: "image", mime_type, data }
-  })
+const inline = (url: string) => {
+  const [, mime_type, data] = dataUri.exec(url) ?? []
+  return { type: "image", mime_type, data }
+}
 
-const issueOf = ({ publicId }: VideoModel, request: VideoRequest): string | undefined => {
-  const linked = imagesOf(request).findIndex(({ data }) => data === undefined)
-  return linked < 0
-    ? undefined
-    : `frame_images.${linked}.image_url.url: ${publicId} takes images as data:image/…;base64, URIs only`
+/** The request's images with their paths: references, or a first frame. */
+const imagesOf = ({ frame_images = [], input_references = [] }: VideoRequest) => [
+  ...frame_images.map(({ image_url: { url } }, index) => ({ path: `frame_images.${index}`, url })),
+  ...input_references.flatMap((reference, index) =>
+    reference.type === "image_url" ? [{ path: `input_references.${index}`, url: reference.image_url.url }] : []
+  )
+]
+
+const taskOf = ({ frame_images = [] }: VideoRequest, images: number): string =>
+  images === 0 ? "text_to_video" : frame_images.length > 0 ? "image_to_video" : "reference_to_video"
+
+const issueOf = ({ publicId }: VideoModel, request: VideoRequest): Issue | undefined => {
+  const images = imagesOf(request)
+  const linked = images.find(({ url }) => !dataUri.test(url))
+  if (linked !== undefined) {
+    return {
+      path: `${linked.path}.image_url.url`,
+      message: `${publicId} takes images as data:image/…;base64, URIs only`
+    }
+  }
+  const frames = request.frame_images?.length ?? 0
+  return frames > 0 && images.length > frames
+    ? { path: "input_references", message: `${publicId} takes frame images or references, not both` }
+    : undefined
 }
 
 const bodyOf = (model: VideoModel, parameters: VideoInput.Parameters, request: VideoRequest) => {
   const written = VideoInput.inputOf(parameters, request)
-  const { aspect_ratio, duration, image: _image, prompt, resolution, seed, ...options } = written
-  const images = imagesOf(request)
+  const { aspect_ratio, duration, image: _image, images: _images, prompt, resolution, seed, ...options } = written
+  const images = imagesOf(request).map(({ url }) => inline(url))
   return {
     ...options,
     model: model.upstreamId,
@@ -86,7 +118,7 @@ const bodyOf = (model: VideoModel, parameters: VideoInput.Parameters, request: V
     background: true,
     store: true,
     response_format: { type: "video", delivery: "uri", duration, resolution, aspect_ratio },
-    generation_config: { seed, video_config: { task: images.length > 0 ? "image_to_video" : "text_to_video" } }
+    generation_config: { seed, video_config: { task: taskOf(request, images.length) } }
   }
 }
 

@@ -7,6 +7,7 @@
  *
  * @since 0.1.0
  */
+import { Issue } from "@model-gateway/core/GatewayError"
 import { Schema } from "effect"
 
 /**
@@ -18,7 +19,11 @@ import { Schema } from "effect"
  */
 export class InvalidRequest extends Schema.TaggedError<InvalidRequest>("@model-gateway/providers/InvalidRequest")(
   "InvalidRequest",
-  { message: Schema.String }
+  {
+    message: Schema.String,
+    /** What is wrong with which field, if an adapter's own check found it. */
+    issues: Schema.optionalKey(Schema.Array(Issue))
+  }
 ) {
   /** Whether to try another provider of the same model. */
   get canFallBack(): boolean {
@@ -280,3 +285,14 @@ export class ProviderError extends Schema.TaggedError<ProviderError>("@model-gat
  */
 export const invalidRequest = (message: string): ProviderError =>
   new ProviderError({ reason: new InvalidRequest({ message }) })
+
+/**
+ * A `ProviderError` for a request whose fields an adapter's own check refuses. The message is the
+ * first issue's.
+ *
+ * @since 0.1.0
+ */
+export const invalidFields = (issues: readonly [Issue, ...ReadonlyArray<Issue>]): ProviderError => {
+  const [{ message, path }] = issues
+  return new ProviderError({ reason: new InvalidRequest({ message: `${path}: ${message}`, issues }) })
+}

@@ -11,7 +11,7 @@ import type { RerankModel } from "./Model.ts"
 import * as Offer from "./Offer.ts"
 import type { Credential, RerankOffer } from "./Offer.ts"
 import { type Charge, cost, maxCount, type PerSearchUnit, type PerToken, searchUnits, tokenCost } from "./Pricing.ts"
-import { BadResponse, InputTooLarge, invalidRequest, ProviderError } from "./ProviderError.ts"
+import { BadResponse, InputTooLarge, invalidFields, ProviderError } from "./ProviderError.ts"
 import { type RerankRequest, type RerankResult, unsupported } from "./Rerank.ts"
 import type { Bounds } from "./UpstreamHttp.ts"
 
@@ -75,10 +75,10 @@ export const textsOf = (
   request: RerankRequest,
   publicId: string
 ): Effect.Effect<ReadonlyArray<string>, ProviderError> => {
-  const [issue] = unsupported(request, { image_documents: false }, publicId)
+  const [issue, ...others] = unsupported(request, { image_documents: false }, publicId)
   return issue === undefined
     ? Effect.succeed(request.documents.map(({ text = "" }) => text))
-    : Effect.fail(invalidRequest(`${issue.path}: ${issue.message}`))
+    : Effect.fail(invalidFields([issue, ...others]))
 }
 
 /**

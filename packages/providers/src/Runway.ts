@@ -7,6 +7,7 @@
  *
  * @since 0.1.0
  */
+import type { Issue } from "@model-gateway/core/GatewayError"
 import { AspectRatio, Resolution } from "@model-gateway/core/Video"
 import { Duration, Effect, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
@@ -64,6 +65,11 @@ const inputOf = ({ last_frame, ratios, ...parameters }: Parameters): VideoInput.
     ...(last_frame === true ? { last_frame: "promptImage" } : {}),
     ...(parameters.audio === undefined ? {} : { generate_audio: "audio" })
   },
+  sizes: ratios.map(({ aspect_ratio, ratio, resolution }) => ({
+    size: ratio.replace(":", "x"),
+    resolution,
+    aspect_ratio
+  })),
   resolutions: [...new Set(ratios.map(({ resolution }) => resolution))],
   aspect_ratios: [...new Set(ratios.map(({ aspect_ratio }) => aspect_ratio))]
 })
@@ -82,25 +88,32 @@ const imagesOf = ({ frame_images = [] }: VideoRequest) =>
 
 const ratioOf = ({ ratios }: Parameters, request: VideoRequest): string | undefined =>
   ratios.find(
-    ({ aspect_ratio, image_only = false, resolution }) =>
+    ({ aspect_ratio, image_only = false, ratio, resolution }) =>
+      (request.size === undefined || request.size === ratio.replace(":", "x")) &&
       (request.resolution ?? resolution) === resolution &&
       (request.aspect_ratio ?? aspect_ratio) === aspect_ratio &&
       (!image_only || imagesOf(request).length > 0)
   )?.ratio
 
 /** What Runway does not take in the request, beyond what the model does not support. */
-const issueOf = ({ publicId }: VideoModel, parameters: Parameters, request: VideoRequest): string | undefined => {
+const issueOf = ({ publicId }: VideoModel, parameters: Parameters, request: VideoRequest): Issue | undefined => {
   if ((request.prompt ?? "").length > maxPromptLength) {
-    return `prompt: ${publicId} takes at most ${maxPromptLength} characters`
+    return { path: "prompt", message: `${publicId} takes at most ${maxPromptLength} characters` }
   }
   const tooLong = imagesOf(request).findIndex(
     ({ uri }) => uri.length > (uri.startsWith("data:") ? maxDataUriLength : maxUrlLength)
   )
   if (tooLong >= 0) {
-    return `frame_images.${tooLong}.image_url.url: ${publicId} takes a URL of at most ${maxUrlLength} characters, or a data: URI of at most 5 MiB`
+    return {
+      path: `frame_images.${tooLong}.image_url.url`,
+      message: `${publicId} takes a URL of at most ${maxUrlLength} characters, or a data: URI of at most 5 MiB`
+    }
   }
   return ratioOf(parameters, request) === undefined
-    ? `aspect_ratio: ${publicId} makes no video of this aspect ratio and resolution ${imagesOf(request).length > 0 ? "from an image" : "without an image"}`
+    ? {
+        path: request.size === undefined ? "aspect_ratio" : "size",
+        message: `${publicId} makes no video of this aspect ratio and resolution ${imagesOf(request).length > 0 ? "from an image" : "without an image"}`
+      }
     : undefined
 }
 

@@ -91,6 +91,25 @@ export type VideoStatus =
     }
   | { readonly status: "failed"; readonly message: string }
 
+/**
+ * A kind of reference asset.
+ *
+ * @since 0.1.0
+ */
+export type ReferenceKind = "image" | "audio" | "video"
+
+/**
+ * A size that a model makes, and what it is called otherwise.
+ *
+ * @since 0.1.0
+ */
+export interface VideoSize {
+  /** `WIDTHxHEIGHT` in pixels. */
+  readonly size: string
+  readonly resolution: Resolution
+  readonly aspect_ratio: AspectRatio
+}
+
 /** @since 0.1.0 */
 export interface VideoCapabilities {
   readonly resolutions: ReadonlyArray<Resolution>
@@ -110,6 +129,185 @@ export interface VideoCapabilities {
    * making one.
    */
   readonly upscale: boolean
+  /**
+   * The model's table of pixels: requests may have these as `size`. Absent: not known, so that the
+   * offer's own check decides.
+   */
+  readonly sizes?: ReadonlyArray<VideoSize>
+  /** The durations in seconds. Absent: every whole second up to `max_duration`. */
+  readonly durations?: ReadonlyArray<number>
+  /** Whether it takes a `seed`. Otherwise it ignores one. Default: true. */
+  readonly seed?: boolean
+  /**
+   * The kinds of `input_references` that it takes. It ignores audio and video of another kind, and
+   * refuses images. Absent: not known, so that all are passed on.
+   */
+  readonly references?: ReadonlyArray<ReferenceKind>
+  /** Whether it ignores references to images instead of refusing them. Default: false. */
+  readonly ignores_images?: boolean
+  /** Whether it uses references to audio only beside one to an image. Default: false. */
+  readonly audio_needs_image?: boolean
+  /** The most references to images. Default: no limit of the model's own. */
+  readonly max_reference_images?: number
+  /** The fields of `provider.options` that are known to work. Default: none is known. */
+  readonly passthrough?: ReadonlyArray<string>
+}
+
+/**
+ * The request with `resolution` and `aspect_ratio` for its `size`, from the model's table.
+ *
+ * @since 0.1.0
+ */
+export const sized = (request: VideoRequest, { sizes = [] }: VideoCapabilities): VideoRequest => {
+  const entry = sizes.find(
+    ({ aspect_ratio, resolution, size }) =>
+      size === request.size &&
+      (request.resolution ?? resolution) === resolution &&
+      (request.aspect_ratio ?? aspect_ratio) === aspect_ratio
+  )
+  return entry === undefined ? request : { ...request, resolution: entry.resolution, aspect_ratio: entry.aspect_ratio }
+}
+
+/** A resolution in `p` names the shorter side in pixels. */
+const shorterSide: Readonly<Partial<Record<Resolution, number>>> = {
+  "480p": 480,
+  "720p": 720,
+  "768p": 768,
+  "1080p": 1080
+}
+
+/**
+ * A resolution in `K` names the longer side. For 2K and 4K, both the cinema width and the
+ * television width are in use.
+ */
+const longerSides: Readonly<Partial<Record<Resolution, ReadonlyArray<number>>>> = {
+  "1K": [1024],
+  "2K": [1920, 2048, 2560],
+  "4K": [3840, 4096]
+}
+
+const hasResolution = (width: number, height: number, resolution: Resolution): boolean =>
+  shorterSide[resolution] === Math.min(width, height) ||
+  longerSides[resolution]?.includes(Math.max(width, height)) === true
+
+const hasRatio = (width: number, height: number, ratio: AspectRatio): boolean => {
+  const [across = 1, down = 1] = ratio.split(":").map(Number)
+  const expected = across / down
+  // Codecs need even sides, and the nearest even length may be off by one pixel on either side.
+  return Math.abs(width - height * expected) <= 1 + expected
+}
+
+/**
+ * Whether a size agrees with what else a request says of its pixels, for a model whose table is not
+ * known.
+ */
+const contradictions = (size: string, { aspect_ratio, resolution }: VideoRequest): ReadonlyArray<Issue> => {
+  const [width = Number.NaN, height = Number.NaN] = size.split("x").map(Number)
+  return [
+    ...(resolution === undefined || hasResolution(width, height, resolution)
+      ? []
+      : [{ path: "size", message: `${size} contradicts resolution ${resolution}` }]),
+    ...(aspect_ratio === undefined || hasRatio(width, height, aspect_ratio)
+      ? []
+      : [{ path: "size", message: `${size} contradicts aspect_ratio ${aspect_ratio}` }])
+  ]
+}
+
+const sizeIssues = (request: VideoRequest, { sizes }: VideoCapabilities, id: string): ReadonlyArray<Issue> => {
+  const { aspect_ratio, resolution, size } = request
+  if (size === undefined) return []
+  if (sizes === undefined) return contradictions(size, request)
+  if (sizes.length === 0) {
+    return [{ path: "size", message: `the sizes of ${id} in pixels are not known. Use resolution and aspect_ratio.` }]
+  }
+  const named = sizes.filter((entry) => entry.size === size)
+  if (named.length === 0) {
+    const all = [...new Set(sizes.map((entry) => entry.size))]
+    return [{ path: "size", message: `${id} does not support ${size}. Choose ${anyOf(all)}.` }]
+  }
+  const contradicted = [
+    ...(resolution === undefined || named.some((entry) => entry.resolution === resolution)
+      ? []
+      : [`resolution ${resolution}`]),
+    ...(aspect_ratio === undefined || named.some((entry) => entry.aspect_ratio === aspect_ratio)
+      ? []
+      : [`aspect_ratio ${aspect_ratio}`])
+  ]
+  return contradicted.map((field) => ({ path: "size", message: `${size} contradicts ${field}` }))
+}
+
+const kindOf = (reference: NonNullable<VideoRequest["input_references"]>[number]): ReferenceKind => {
+  switch (reference.type) {
+    case "image_url":
+      return "image"
+    case "audio_url":
+      return "audio"
+    case "video_url":
+      return "video"
+  }
+}
+
+/**
+ * The kinds of references in the request that the model uses.
+ *
+ * @since 0.1.0
+ */
+export const usedReferences = (
+  { input_references = [] }: VideoRequest,
+  { audio_needs_image = false, references }: VideoCapabilities
+): ReadonlyArray<ReferenceKind> => {
+  const given = new Set(input_references.map(kindOf))
+  const taken = [...given].filter((kind) => references?.includes(kind) !== false)
+  return audio_needs_image && !taken.includes("image") ? taken.filter((kind) => kind !== "audio") : taken
+}
+
+/**
+ * What the model ignores of the request: a sentence for each field. The specification allows it for
+ * references to audio and video, and for `seed`.
+ *
+ * @since 0.1.0
+ */
+export const ignored = (
+  request: VideoRequest,
+  capabilities: VideoCapabilities,
+  publicId: string
+): ReadonlyArray<string> => {
+  const used = usedReferences(request, capabilities)
+  const given = new Set((request.input_references ?? []).map(kindOf))
+  const unused = [...given].filter((kind) => !used.includes(kind))
+  return [
+    ...unused.map((kind) =>
+      kind === "audio" && capabilities.references?.includes(kind) === true
+        ? `input_references: ${publicId} uses audio only beside an image, so the audio was ignored.`
+        : `input_references: ${publicId} takes no ${kind} references, so they were ignored.`
+    ),
+    ...(request.seed !== undefined && capabilities.seed === false
+      ? [`seed: ${publicId} takes no seed, so it was ignored.`]
+      : [])
+  ]
+}
+
+const imageIssues = (
+  { input_references = [] }: VideoRequest,
+  { ignores_images = false, max_reference_images = Infinity, references }: VideoCapabilities,
+  id: string,
+  alternatives: ReadonlyArray<string>
+): ReadonlyArray<Issue> => {
+  const images = input_references.flatMap((reference, index) => (kindOf(reference) === "image" ? [index] : []))
+  const path = `input_references.${images[0]}`
+  if (images.length === 0 || ignores_images) return []
+  if (references?.includes("image") === false) {
+    const others = alternatives.length === 0 ? "" : `. Models that take them: ${alternatives.join(", ")}`
+    return [{ path, message: `${id} takes no image references${others}` }]
+  }
+  return images.length <= max_reference_images
+    ? []
+    : [
+        {
+          path: "input_references",
+          message: `${id} takes at most ${max_reference_images} images, not ${images.length}`
+        }
+      ]
 }
 
 const hasImages = (request: VideoRequest): boolean =>
@@ -151,14 +349,15 @@ const notOneOf = <A extends string>(
 
 /**
  * What the model does not support in the request. Each issue names the field and the supported
- * values.
+ * values. `alternatives` are the models that take references to images, to name them.
  *
  * @since 0.1.0
  */
 export const unsupported = (
   request: VideoRequest,
   capabilities: VideoCapabilities,
-  publicId: string
+  publicId: string,
+  alternatives: ReadonlyArray<string> = []
 ): ReadonlyArray<Issue> => [
   ...promptIssues(request, capabilities, publicId),
   ...((request.duration ?? 1) <= capabilities.max_duration
@@ -166,6 +365,8 @@ export const unsupported = (
     : [{ path: "duration", message: `${publicId} supports at most ${capabilities.max_duration} seconds` }]),
   ...notOneOf("resolution", request.resolution, capabilities.resolutions, publicId),
   ...notOneOf("aspect_ratio", request.aspect_ratio, capabilities.aspect_ratios, publicId),
+  ...sizeIssues(request, capabilities, publicId),
+  ...imageIssues(request, capabilities, publicId, alternatives),
   ...((request.frame_images?.length ?? 0) === 0 || capabilities.frame_images
     ? []
     : [{ path: "frame_images", message: `${publicId} does not support frame images` }]),

@@ -121,13 +121,46 @@ describe("fal", () => {
           { ...request, frame_images: [image], aspect_ratio: "16:9" },
           `aspect_ratio: ${kling} does not support aspect_ratio`
         ],
-        [{ ...request, frame_images: [image], seed: 1 }, `seed: ${kling} takes no seed`],
+        [
+          { ...request, frame_images: [image], size: "1280x720" },
+          `size: the sizes of ${kling} in pixels are not known. Use resolution and aspect_ratio.`
+        ],
         [{ ...request, frame_images: [image], resolution: "1080p" }, `resolution: ${kling} does not support resolution`]
       ]
       for (const [wanted, message] of refused) {
         assert.strictEqual(told((yield* Effect.flip(offer.check(wanted))).reason), `InvalidRequest: ${message}`)
       }
       assert.deepStrictEqual(fal.state.requests, [])
+    }).pipe(undici)
+  )
+
+  it.live("forwards images and audio as references, and ignores videos, whose length would be billed", () =>
+    Effect.gen(function* () {
+      const { fal, offer, submit } = yield* at("fal/bytedance/seedance-2.0/reference-to-video")
+      const audio = { type: "audio_url", audio_url: { url: "https://example.com/a.mp3" } } as const
+      const still = { type: "image_url", image_url: { url: "https://example.com/c.png" } } as const
+      const clip = { type: "video_url", video_url: { url: "https://example.com/d.mp4" } } as const
+      const all: VideoRequest = { ...request, size: "960x960", input_references: [audio, still, clip] }
+      yield* submit(all)
+      assert.deepStrictEqual(JSON.parse(fal.state.requests[0]?.text ?? ""), {
+        prompt: "a harbor at dawn",
+        duration: "5",
+        resolution: "720p",
+        aspect_ratio: "1:1",
+        generate_audio: true,
+        image_urls: ["https://example.com/c.png"],
+        audio_urls: ["https://example.com/a.mp3"]
+      })
+      const id = offer.publicId
+      assert.deepStrictEqual(offer.ignored?.(all), [
+        `input_references: ${id} takes no video references, so they were ignored.`
+      ])
+      const alone: VideoRequest = { ...request, input_references: [audio] }
+      yield* submit(alone)
+      assert.notInclude(fal.state.requests[1]?.text ?? "", "audio_urls")
+      assert.deepStrictEqual(offer.ignored?.(alone), [
+        `input_references: ${id} uses audio only beside an image, so the audio was ignored.`
+      ])
     }).pipe(undici)
   )
 

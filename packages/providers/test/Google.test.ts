@@ -128,6 +128,44 @@ describe("Google", () => {
     }).pipe(undici)
   )
 
+  it.live("sends references to images inline, and makes a size of its table", () =>
+    Effect.gen(function* () {
+      const { google, offer, submit } = yield* at()
+      const reference = (url: string) => ({ type: "image_url", image_url: { url } }) as const
+      const still = reference("data:image/png;base64,aGFyYm9y")
+      const audio = { type: "audio_url", audio_url: { url: "https://example.com/a.mp3" } } as const
+      const wanted: VideoRequest = { ...request, size: "2160x3840", input_references: [audio, still] }
+      yield* submit(wanted)
+      assert.deepNestedInclude(JSON.parse(google.state.requests[0]?.text ?? ""), {
+        input: [
+          { type: "image", mime_type: "image/png", data: "aGFyYm9y" },
+          { type: "text", text: "a harbor at dawn" }
+        ],
+        "response_format.resolution": "4k",
+        "response_format.aspect_ratio": "9:16",
+        "generation_config.video_config.task": "reference_to_video"
+      })
+      assert.strictEqual(offer.quote(wanted), offer.quote({ ...request, resolution: "4K" }))
+      assert.deepStrictEqual(offer.ignored?.(wanted), [
+        `input_references: ${model} takes no audio references, so they were ignored.`
+      ])
+      const check = (request: VideoRequest) =>
+        Effect.map(Effect.flip(offer.check(request)), ({ reason }) => reason.message)
+      assert.strictEqual(
+        yield* check({ ...request, input_references: [audio, reference("https://example.com/c.png")] }),
+        `input_references.1.image_url.url: ${model} takes images as data:image/…;base64, URIs only`
+      )
+      assert.strictEqual(
+        yield* check({ ...request, frame_images: [image(still.image_url.url)], input_references: [still] }),
+        `input_references: ${model} takes frame images or references, not both`
+      )
+      assert.strictEqual(
+        yield* check({ ...request, input_references: [still, still, still, still] }),
+        `input_references: ${model} takes at most 3 images, not 4`
+      )
+    }).pipe(undici)
+  )
+
   it.live("ends a job that failed, was lost, canceled or rejected by the safety filters", () =>
     Effect.gen(function* () {
       const { follow, google, offer, poll, submit } = yield* at()

@@ -169,11 +169,15 @@ describe("Replicate", () => {
         [{ ...request, duration: 5 }, `duration: ${veo} makes videos of 4, 6, 8 seconds`],
         [{ ...request, duration: 9 }, `duration: ${veo} supports at most 8 seconds`],
         [{ ...request, resolution: "480p" }, `resolution: ${veo} does not support 480p. Choose 720p or 1080p.`],
-        [{ ...request, size: "1280x720" }, `size: ${veo} takes no exact size. Use resolution and aspect_ratio.`],
+        [
+          { ...request, size: "640x360" },
+          `size: ${veo} does not support 640x360. Choose 1280x720, 720x1280, 1920x1080 or 1080x1920.`
+        ],
+        [{ ...request, size: "1280x720", resolution: "1080p" }, "size: 1280x720 contradicts resolution 1080p"],
         [{ ...request, frame_images: [last] }, `frame_images: ${veo} takes a last frame with a first one only`],
         [
           { ...request, input_references: [{ type: "image_url", image_url: { url: "https://example.com/c.png" } }] },
-          `input_references.0: ${veo} takes no references`
+          `input_references.0: ${veo} takes no image references`
         ],
         [{ ...request, options: { fps: 60 } }, `provider.options.replicate.fps: ${veo} has no such option`]
       ]

@@ -88,6 +88,21 @@ describe("Runway", () => {
     }).pipe(undici)
   )
 
+  it.live("makes a size of its table, and names the field of one that needs an image", () =>
+    Effect.gen(function* () {
+      const { offer, runway, submit } = yield* at()
+      yield* submit({ ...request, size: "720x1280" })
+      // Its 720p at 4:3 has no side of 720 pixels.
+      yield* submit({ ...fromImage, size: "1104x832", resolution: "720p" })
+      assert.deepStrictEqual(
+        runway.state.requests.map(({ text }) => /"ratio":"([^"]+)"/.exec(text)?.[1]),
+        ["720:1280", "1104:832"]
+      )
+      const { reason } = yield* Effect.flip(offer.check({ ...request, size: "960x960" }))
+      assert.deepStrictEqual(reason._tag === "InvalidRequest" && reason.issues?.map(({ path }) => path), ["size"])
+    }).pipe(undici)
+  )
+
   it.live("refuses, before it is called, what the model does not take", () =>
     Effect.gen(function* () {
       const { offer, runway } = yield* at()

@@ -20,7 +20,7 @@
  *
  * @since 0.1.0
  */
-import { invalidRequest, type ProviderError } from "@model-gateway/providers/ProviderError"
+import { invalidFields, invalidRequest, type ProviderError } from "@model-gateway/providers/ProviderError"
 import type { RerankRequest } from "@model-gateway/providers/Rerank"
 import { Effect, Semaphore } from "effect"
 import * as Bm25 from "./Bm25.ts"
@@ -91,7 +91,7 @@ export const make: Effect.Effect<
   })
 })
 
-const invalid = (index: number, message: string) => invalidRequest(`documents.${index}.image: ${message}`)
+const invalid = (index: number, message: string) => invalidFields([{ path: `documents.${index}.image`, message }])
 
 /** Checks every image before the first is decoded. */
 const readAll = Effect.fnUntraced(function* (documents: RerankRequest["documents"]) {

@@ -25,6 +25,7 @@ import { cost, searchUnits } from "@model-gateway/providers/Pricing"
 import { invalidRequest, type ProviderError } from "@model-gateway/providers/ProviderError"
 import type { RerankRequest, RerankResponse } from "@model-gateway/providers/Rerank"
 import type { TranscriptionRequest, TranscriptionResponse } from "@model-gateway/providers/Transcription"
+import { ignored } from "@model-gateway/providers/Video"
 import { Effect, type Scope, Stream } from "effect"
 import * as Bm25 from "./Bm25.ts"
 import * as Colors from "./Colors.ts"
@@ -151,7 +152,9 @@ const videoCapabilities: VideoOffer["capabilities"] = {
   prompt_optional: false,
   frame_images: false,
   generate_audio: false,
-  upscale: false
+  upscale: false,
+  references: [],
+  ignores_images: true
 }
 
 const titleCard = (cards: TitleCardVideo.TitleCards): VideoOffer => ({
@@ -159,6 +162,7 @@ const titleCard = (cards: TitleCardVideo.TitleCards): VideoOffer => ({
   kind: "video",
   pricing: { unit: "second", microCredits: TitleCardVideo.microCreditsPerSecond },
   capabilities: videoCapabilities,
+  ignored: (request) => ignored(request, videoCapabilities, "sandbox/title-card"),
   quote: TitleCardVideo.quote,
   ...cards
 })

@@ -13,7 +13,7 @@ import { hash } from "node:crypto"
 import type { MicroCredits } from "@model-gateway/providers/MicroCredits"
 import type { VideoOffer } from "@model-gateway/providers/Offer"
 import { cost } from "@model-gateway/providers/Pricing"
-import { BadResponse, invalidRequest, ProviderError } from "@model-gateway/providers/ProviderError"
+import { BadResponse, invalidFields, invalidRequest, ProviderError } from "@model-gateway/providers/ProviderError"
 import type { JobHandle, SubmittedVideo, VideoRequest, VideoStatus } from "@model-gateway/providers/Video"
 import * as TitleCard from "./TitleCard.ts"
 
@@ -207,19 +207,23 @@ const pieces = function* (bytes: Uint8Array): Generator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += pieceSize) yield bytes.subarray(at, at + pieceSize)
 }
 
+const invalid = (path: string, message: string) => invalidFields([{ path, message }])
+
 /** The card to render, or why the request is not supported. */
 const cardOf = (request: VideoRequest, jobId: string): Effect.Effect<TitleCard.Card, ProviderError> =>
   Effect.gen(function* () {
     const prompt = request.prompt?.trim() ?? ""
-    if (prompt === "") return yield* invalidRequest("a title card needs a prompt")
+    if (prompt === "") return yield* invalid("prompt", "a title card needs a prompt")
     const duration = durationOf(request)
     if (!Number.isSafeInteger(duration) || duration < 1 || duration > maxDuration) {
-      return yield* invalidRequest(`a title card lasts from 1 to ${maxDuration} seconds`)
+      return yield* invalid("duration", `a title card lasts from 1 to ${maxDuration} seconds`)
     }
     if (request.frame_images !== undefined && request.frame_images.length > 0) {
-      return yield* invalidRequest("a title card does not support frame images")
+      return yield* invalid("frame_images", "a title card does not support frame images")
     }
-    if (request.generate_audio === true) return yield* invalidRequest("a title card has no audio")
-    const size = yield* Effect.mapError(TitleCard.sizeOf(request), (error) => invalidRequest(error.message))
+    if (request.generate_audio === true) return yield* invalid("generate_audio", "a title card has no audio")
+    const size = yield* Effect.mapError(TitleCard.sizeOf(request), (error) =>
+      invalid(request.size === undefined ? "resolution" : "size", error.message)
+    )
     return { ...size, prompt, duration, seed: request.seed ?? Hash.string(jobId) }
   })

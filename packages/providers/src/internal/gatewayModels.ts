@@ -53,6 +53,7 @@ const ListedVideo = Schema.Struct({
   default_duration: Schema.optionalKey(Schema.Finite),
   supported_frame_images: names,
   generate_audio: Schema.optionalKey(Schema.NullOr(Schema.Boolean)),
+  seed: Schema.optionalKey(Schema.NullOr(Schema.Boolean)),
   upscale_factor: Schema.optionalKey(Schema.Unknown)
 })
 
@@ -132,7 +133,7 @@ const wholeSeconds = (seconds: number): number => Math.max(1, Math.floor(seconds
 /** The parameters of a video model. Only a gateway of this project states its capabilities. */
 const videoParameters = (
   video: typeof ListedVideo.Type,
-  { max_duration, prompt_optional = false }: Models.Capabilities = {}
+  { max_duration, prompt_optional = false, references }: Models.Capabilities = {}
 ) => {
   const resolutions = known(Resolution.literals, video.supported_resolutions)
   const aspect_ratios = known(AspectRatio.literals, video.supported_aspect_ratios)
@@ -149,7 +150,9 @@ const videoParameters = (
     prompt_optional,
     frame_images: (video.supported_frame_images?.length ?? 1) > 0,
     generate_audio: video.generate_audio ?? false,
-    upscale: video.upscale_factor != null
+    upscale: video.upscale_factor != null,
+    seed: video.seed ?? true,
+    ...(references === undefined ? {} : { references })
   }
 }
 

@@ -8,8 +8,8 @@ import { Effect, Schema } from "effect"
 import type { MicroCredits } from "../MicroCredits.ts"
 import type { VideoModel } from "../Model.ts"
 import { type Charge, videoCost } from "../Pricing.ts"
-import { invalidRequest, type ProviderError } from "../ProviderError.ts"
-import { unsupported, type VideoCapabilities, type VideoRequest } from "../Video.ts"
+import { invalidFields, type ProviderError } from "../ProviderError.ts"
+import { unsupported, usedReferences, type VideoCapabilities, type VideoRequest } from "../Video.ts"
 
 const Seconds = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 3600 }))
 
@@ -25,7 +25,11 @@ const Fields = Schema.Struct({
   first_frame: Schema.optionalKey(Schema.String),
   last_frame: Schema.optionalKey(Schema.String),
   /** A list of URLs. */
-  reference_images: Schema.optionalKey(Schema.String)
+  reference_images: Schema.optionalKey(Schema.String),
+  /** A list of URLs. */
+  reference_audios: Schema.optionalKey(Schema.String),
+  /** A list of URLs. */
+  reference_videos: Schema.optionalKey(Schema.String)
 })
 
 /** The `parameters` of a model. */
@@ -45,6 +49,25 @@ export const Parameters = Schema.Struct({
   resolution_names: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
   /** Empty if the video has the aspect ratio of its image. */
   aspect_ratios: Schema.Array(AspectRatio),
+  /** Sent if the request has none. Default: the model decides. */
+  default_aspect_ratio: Schema.optionalKey(AspectRatio),
+  /**
+   * The model's table of pixels: the `size` that each pair of resolution and aspect ratio has. An
+   * exact size in a request must be one of them. Default: not known, so that none is taken.
+   */
+  sizes: Schema.optionalKey(
+    Schema.Array(
+      Schema.Struct({
+        size: Schema.String.check(Schema.isPattern(/^[1-9]\d{0,5}x[1-9]\d{0,5}$/)),
+        resolution: Resolution,
+        aspect_ratio: AspectRatio
+      })
+    )
+  ),
+  /** The most images in `input_references`. Default: no limit. */
+  max_reference_images: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))),
+  /** Whether audio is used only beside an image in `input_references`. Default: false. */
+  audio_needs_image: Schema.optionalKey(Schema.Boolean),
   /** Whether the video has audio if the request does not say. Default: false. */
   audio: Schema.optionalKey(Schema.Boolean),
   /** Whether the model needs a first frame. Default: false. */
@@ -75,7 +98,18 @@ export const capabilitiesOf = (parameters: Parameters): VideoCapabilities => ({
   prompt_optional: parameters.prompt_optional ?? false,
   frame_images: parameters.fields.first_frame !== undefined,
   generate_audio: parameters.audio ?? false,
-  upscale: false
+  upscale: false,
+  sizes: parameters.sizes ?? [],
+  durations: parameters.durations,
+  seed: parameters.fields.seed !== undefined,
+  references: [
+    ...(parameters.fields.reference_images === undefined ? [] : ["image" as const]),
+    ...(parameters.fields.reference_audios === undefined ? [] : ["audio" as const]),
+    ...(parameters.fields.reference_videos === undefined ? [] : ["video" as const])
+  ],
+  audio_needs_image: parameters.audio_needs_image ?? false,
+  ...(parameters.max_reference_images === undefined ? {} : { max_reference_images: parameters.max_reference_images }),
+  passthrough: parameters.options ?? []
 })
 
 const frameOf = ({ frame_images }: VideoRequest, type: "first_frame" | "last_frame"): string | undefined =>
@@ -92,7 +126,7 @@ const furtherIssues = (
   request: VideoRequest
 ): ReadonlyArray<Issue> => {
   const { durations, fields, options = [] } = parameters
-  const { duration, input_references = [], options: given = {}, seed, size } = request
+  const { duration, options: given = {} } = request
   const first = frameOf(request, "first_frame")
   const last = frameOf(request, "last_frame")
   return [
@@ -101,8 +135,6 @@ const furtherIssues = (
       "duration",
       `${id} makes videos of ${durations.join(", ")} seconds`
     ),
-    ...issue(size !== undefined, "size", `${id} takes no exact size. Use resolution and aspect_ratio.`),
-    ...issue(seed !== undefined && fields.seed === undefined, "seed", `${id} takes no seed`),
     ...issue(
       fields.generate_audio === undefined && audioOf(parameters, request) !== (parameters.audio ?? false),
       "generate_audio",
@@ -113,13 +145,6 @@ const furtherIssues = (
       last !== undefined && (fields.last_frame === undefined || first === undefined),
       "frame_images",
       fields.last_frame === undefined ? `${id} takes no last frame` : `${id} takes a last frame with a first one only`
-    ),
-    ...input_references.flatMap(({ type }, index) =>
-      issue(
-        fields.reference_images === undefined || type !== "image_url",
-        `input_references.${index}`,
-        fields.reference_images === undefined ? `${id} takes no references` : `${id} takes references to images only`
-      )
     ),
     ...Object.keys(given).flatMap((name) =>
       issue(!options.includes(name), `provider.options.${provider}.${name}`, `${id} has no such option`)
@@ -134,11 +159,11 @@ export const check = (
   parameters: Parameters,
   request: VideoRequest
 ): Effect.Effect<void, ProviderError> => {
-  const [first] = [
+  const [first, ...others] = [
     ...unsupported(request, capabilitiesOf(parameters), model.publicId),
     ...furtherIssues(provider, model, parameters, request)
   ]
-  return first === undefined ? Effect.void : Effect.fail(invalidRequest(`${first.path}: ${first.message}`))
+  return first === undefined ? Effect.void : Effect.fail(invalidFields([first, ...others]))
 }
 
 const durationIn = ({ duration_form = "number" }: Parameters, seconds: number): number | string => {
@@ -159,19 +184,23 @@ const durationIn = ({ duration_form = "number" }: Parameters, seconds: number): 
 export const inputOf = (parameters: Parameters, request: VideoRequest): Readonly<Record<string, Schema.Json>> => {
   const { fields, resolution_names = {} } = parameters
   const resolution = resolutionOf(parameters, request)
-  const references = (request.input_references ?? []).flatMap((reference) =>
-    reference.type === "image_url" ? [reference.image_url.url] : []
-  )
+  const { input_references = [] } = request
+  const used = usedReferences(request, capabilitiesOf(parameters))
+  const images = input_references.flatMap((each) => (each.type === "image_url" ? [each.image_url.url] : []))
+  const audios = input_references.flatMap((each) => (each.type === "audio_url" ? [each.audio_url.url] : []))
+  const videos = input_references.flatMap((each) => (each.type === "video_url" ? [each.video_url.url] : []))
   const values: ReadonlyArray<readonly [string | undefined, Schema.Json | undefined]> = [
     [fields.prompt ?? "prompt", request.prompt],
     [fields.duration, durationIn(parameters, request.duration ?? defaultDuration(parameters))],
     [fields.resolution, resolution === undefined ? undefined : (resolution_names[resolution] ?? resolution)],
-    [fields.aspect_ratio, request.aspect_ratio],
+    [fields.aspect_ratio, request.aspect_ratio ?? parameters.default_aspect_ratio],
     [fields.seed, request.seed],
     [fields.generate_audio, audioOf(parameters, request)],
     [fields.first_frame, frameOf(request, "first_frame")],
     [fields.last_frame, frameOf(request, "last_frame")],
-    [fields.reference_images, references.length === 0 ? undefined : references]
+    [fields.reference_images, used.includes("image") ? images : undefined],
+    [fields.reference_audios, used.includes("audio") ? audios : undefined],
+    [fields.reference_videos, used.includes("video") ? videos : undefined]
   ]
   // The options come first, so that they cannot replace what the request says.
   return Object.fromEntries([

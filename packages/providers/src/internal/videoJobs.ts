@@ -2,6 +2,7 @@
  * What adapters of upstreams that make videos by jobs share: an offer, assembled from the adapter's
  * own requests and responses, and the list of offers.
  */
+import type { Issue } from "@model-gateway/core/GatewayError"
 import { type Duration, Effect, type Schema, Stream } from "effect"
 import { HttpClientRequest } from "effect/http"
 import { type Adapter, InvalidModel, type Upstream } from "../Adapter.ts"
@@ -9,10 +10,18 @@ import type { Model, VideoModel } from "../Model.ts"
 import * as Offer from "../Offer.ts"
 import type { Credential, VideoOffer } from "../Offer.ts"
 import type { Charge } from "../Pricing.ts"
-import { BadResponse, invalidRequest, ProviderError } from "../ProviderError.ts"
+import { BadResponse, invalidFields, ProviderError } from "../ProviderError.ts"
 import * as SafeMessage from "../SafeMessage.ts"
 import type * as UpstreamHttp from "../UpstreamHttp.ts"
-import type { JobHandle, SubmittedVideo, VideoRequest, VideoStatus, VideoSubmission } from "../Video.ts"
+import {
+  ignored,
+  type JobHandle,
+  sized,
+  type SubmittedVideo,
+  type VideoRequest,
+  type VideoStatus,
+  type VideoSubmission
+} from "../Video.ts"
 import { overHttp } from "./offers.ts"
 import * as Parameters from "./parameters.ts"
 import * as VideoInput from "./videoInput.ts"
@@ -46,10 +55,8 @@ export interface Api<Handle extends JobHandle> {
   readonly module: string
   readonly parameters: VideoInput.Parameters
   readonly pollInterval?: Duration.Duration
-  /**
-   * What the upstream does not take in a request that the parameters allow: `<field>: <reason>`.
-   */
-  readonly issueOf?: (request: VideoRequest) => string | undefined
+  /** What the upstream does not take in a request that the parameters allow. */
+  readonly issueOf?: (request: VideoRequest) => Issue | undefined
   /** Whether the adapter can have stored this handle. */
   readonly isHandle: (handle: JobHandle) => handle is Handle
   /** What is wrong otherwise. */
@@ -76,6 +83,9 @@ export const offer = <Handle extends JobHandle>(
   api: Api<Handle>
 ): VideoOffer => {
   const { module, parameters } = api
+  const capabilities = VideoInput.capabilitiesOf(parameters)
+  /** The upstreams take a resolution and an aspect ratio. */
+  const withPair = (request: VideoRequest) => sized(request, capabilities)
   const call = (request: HttpClientRequest.HttpClientRequest, credential: Credential): UpstreamHttp.Call => ({
     request: HttpClientRequest.acceptJson(request),
     credential,
@@ -89,8 +99,8 @@ export const offer = <Handle extends JobHandle>(
     api.isHandle(handle) ? Effect.succeed(handle) : Effect.fail(badResponse(api.notAHandle))
   const check = Effect.fnUntraced(function* (request: VideoRequest) {
     yield* VideoInput.check(upstream.name, model, parameters, request)
-    const issue = api.issueOf?.(request)
-    if (issue !== undefined) yield* invalidRequest(issue)
+    const issue = api.issueOf?.(withPair(request))
+    if (issue !== undefined) yield* invalidFields([issue])
   })
 
   return {
@@ -99,14 +109,15 @@ export const offer = <Handle extends JobHandle>(
     provider: upstream.name,
     credential: upstream.credential,
     pricing: model.pricing,
-    capabilities: VideoInput.capabilitiesOf(parameters),
+    capabilities,
+    ignored: (request) => ignored(request, capabilities, model.publicId),
     isIdempotent: false,
     ...(api.pollInterval === undefined ? {} : { pollInterval: api.pollInterval }),
-    quote: (request) => VideoInput.costOf(model, parameters, request),
+    quote: (request) => VideoInput.costOf(model, parameters, withPair(request)),
     check,
     submit: Effect.fn(`${module}.submit`)(function* ({ request }: VideoSubmission, credential: Credential) {
       yield* check(request)
-      return yield* own(yield* api.submit(request, sendWith(credential)))
+      return yield* own(yield* api.submit(withPair(request), sendWith(credential)))
     }),
     poll: Effect.fn(`${module}.poll`)(function* (
       { handle, request }: SubmittedVideo,
@@ -119,7 +130,7 @@ export const offer = <Handle extends JobHandle>(
       }
       if (status.status !== "completed") return status
       const { outputs, usage } = status
-      const charge = VideoInput.chargeOf(model, parameters, request, outputs)
+      const charge = VideoInput.chargeOf(model, parameters, withPair(request), outputs)
       return { status: "completed", outputs, charge: { ...charge, usage: { ...charge.usage, ...usage } } }
     }),
     // Links expire, so they are asked for when they are needed.

@@ -46,6 +46,42 @@ const models = {
       cfg_scale: (value) => typeof value === "number" && value >= 0 && value <= 1
     }
   },
+  "fal-ai/minimax/hailuo-02/standard/image-to-video": {
+    required: ["prompt", "image_url"],
+    fields: {
+      prompt: isText,
+      image_url: isUrl,
+      end_image_url: isUrl,
+      duration: oneOf("6", "10"),
+      resolution: oneOf("512P", "768P"),
+      prompt_optimizer: isBoolean
+    }
+  },
+  "fal-ai/ltx-2.3/text-to-video": {
+    required: ["prompt"],
+    fields: {
+      prompt: isText,
+      duration: oneOf(6, 8, 10),
+      resolution: oneOf("1080p", "1440p", "2160p"),
+      aspect_ratio: oneOf("16:9", "9:16"),
+      fps: oneOf(24, 25, 48, 50),
+      generate_audio: isBoolean
+    }
+  },
+  "bytedance/seedance-2.0/reference-to-video": {
+    required: ["prompt"],
+    fields: {
+      prompt: isText,
+      image_urls: (value) => Array.isArray(value) && value.length <= 9 && value.every(isUrl),
+      video_urls: (value) => Array.isArray(value) && value.length <= 3 && value.every(isUrl),
+      audio_urls: (value) => Array.isArray(value) && value.length <= 3 && value.every(isUrl),
+      duration: oneOf("auto", ...Array.from({ length: 12 }, (_, index) => String(index + 4))),
+      resolution: oneOf("480p", "720p", "1080p"),
+      aspect_ratio: oneOf("auto", "21:9", "16:9", "4:3", "1:1", "3:4", "9:16"),
+      generate_audio: isBoolean,
+      seed: Number.isInteger
+    }
+  },
   "fal-ai/kling-video/v3/turbo/pro/text-to-video": {
     required: [],
     fields: {

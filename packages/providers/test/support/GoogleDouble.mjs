@@ -44,7 +44,8 @@ const problemOf = ({ background, generation_config = {}, input, model, response_
   if (!["360p", "720p", "1080p", "4k"].includes(format.resolution ?? "720p")) return "resolution is invalid"
   if (!["16:9", "9:16"].includes(format.aspect_ratio ?? "16:9")) return "aspect_ratio is invalid"
   const { task } = generation_config.video_config ?? {}
-  if (task === "image_to_video" && !parts.some(({ type }) => type === "image")) return "an image is required"
+  if (["image_to_video", "reference_to_video"].includes(task) && !parts.some(({ type }) => type === "image"))
+    return "an image is required"
   return undefined
 }
 

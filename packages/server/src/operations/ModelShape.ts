@@ -16,8 +16,17 @@ const capabilitiesOf = (offer: Offer): Models.Capabilities => {
       return { audio_formats, word_timestamps }
     }
     case "video": {
-      const { aspect_ratios, generate_audio, max_duration, prompt_optional, resolutions, upscale } = offer.capabilities
-      return { aspect_ratios, generate_audio, max_duration, prompt_optional, resolutions, upscale }
+      const { aspect_ratios, generate_audio, max_duration, prompt_optional, references, resolutions, upscale } =
+        offer.capabilities
+      return {
+        aspect_ratios,
+        generate_audio,
+        max_duration,
+        prompt_optional,
+        ...(references === undefined ? {} : { references }),
+        resolutions,
+        upscale
+      }
     }
   }
 }
@@ -29,11 +38,12 @@ const inputModalitiesOf = (offer: Offer): ReadonlyArray<Models.InputModality> =>
     case "transcription":
       return ["audio"]
     case "video": {
-      const { frame_images, prompt_optional, upscale } = offer.capabilities
+      const { frame_images, prompt_optional, references = [], upscale } = offer.capabilities
       return [
         "text",
-        ...(frame_images || prompt_optional ? ["image" as const] : []),
-        ...(upscale ? ["video" as const] : [])
+        ...(frame_images || prompt_optional || references.includes("image") ? ["image" as const] : []),
+        ...(references.includes("audio") ? ["audio" as const] : []),
+        ...(upscale || references.includes("video") ? ["video" as const] : [])
       ]
     }
   }
@@ -51,10 +61,15 @@ const architectureOf = (offer: Offer): Models.Architecture => {
 }
 
 /** The parameters that an operation has and that published clients have a word for. */
-const parametersOf: { readonly [K in Models.ModelKind]: ReadonlyArray<string> } = {
-  rerank: [],
-  transcription: ["temperature", "response_format"],
-  video: ["seed"]
+const parametersOf = (offer: Offer): ReadonlyArray<string> => {
+  switch (offer.kind) {
+    case "rerank":
+      return []
+    case "transcription":
+      return ["temperature", "response_format"]
+    case "video":
+      return offer.capabilities.seed === false ? [] : ["seed"]
+  }
 }
 
 /** The offer's first price, for comparing offers of one model. */
@@ -129,7 +144,7 @@ export const toModel = (entry: Entry, id = entry.id): Models.Model => {
     pricing: pricingOf(cheapest),
     top_provider: { context_length: null, max_completion_tokens: null, is_moderated: false },
     per_request_limits: null,
-    supported_parameters: parametersOf[entry.kind],
+    supported_parameters: parametersOf(cheapest),
     supported_voices: null,
     default_parameters: null,
     links: { details: detailsOf(id) },
@@ -151,7 +166,7 @@ const toEndpoint = (offer: Offer, id: string): ModelEndpoints.Endpoint => ({
   max_completion_tokens: null,
   max_prompt_tokens: null,
   quantization: null,
-  supported_parameters: parametersOf[offer.kind],
+  supported_parameters: parametersOf(offer),
   supports_implicit_caching: false,
   supports_tool_choice: { auto: false, function: false, none: false, required: false },
   supports_voice_cloning: false,
@@ -181,7 +196,18 @@ export const toEndpoints = (entry: Entry, id: string): ModelEndpoints.ModelEndpo
 /** A video model. */
 export const toVideoModel = (entry: Entry<VideoOffer>): VideoModels.VideoModel => {
   const cheapest = cheapestOf(entry)
-  const { aspect_ratios, default_duration, frame_images, generate_audio, resolutions, upscale } = cheapest.capabilities
+  const {
+    aspect_ratios,
+    default_duration,
+    durations = null,
+    frame_images,
+    generate_audio,
+    passthrough = [],
+    resolutions,
+    seed = true,
+    sizes,
+    upscale
+  } = cheapest.capabilities
   return {
     id: entry.id,
     canonical_slug: entry.id,
@@ -190,14 +216,14 @@ export const toVideoModel = (entry: Entry<VideoOffer>): VideoModels.VideoModel =
     description: "",
     supported_resolutions: resolutions,
     supported_aspect_ratios: aspect_ratios,
-    supported_sizes: null,
-    supported_durations: null,
+    supported_sizes: sizes === undefined ? null : [...new Set(sizes.map(({ size }) => size))],
+    supported_durations: durations,
     supported_frame_images: frame_images ? ["first_frame", "last_frame"] : [],
     generate_audio,
-    seed: null,
+    seed,
     creativity: null,
     upscale_factor: upscale ? {} : null,
-    allowed_passthrough_parameters: [],
+    allowed_passthrough_parameters: passthrough,
     pricing_skus: skusOf(cheapest),
     pricing: pricingOf(cheapest),
     default_duration,

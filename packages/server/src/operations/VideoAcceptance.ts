@@ -42,7 +42,7 @@ export interface Decision extends Accepted {
 const refusalOf = (reason: Reason): Refusal | undefined => {
   switch (reason._tag) {
     case "InvalidRequest":
-      return Issues.invalid([{ path: "", message: reason.message }])
+      return Issues.invalid(reason.issues ?? [{ path: "", message: reason.message }])
     case "Simulated":
       return ProviderFailures.forSimulated<Refusal>(submitVideo.error, reason)
     case "InputTooLarge":
@@ -62,6 +62,21 @@ const refusalOf = (reason: Reason): Refusal | undefined => {
 /** Jobs are not timed like requests, so they can be sorted by price only. */
 const unobserved = () => undefined
 
+const unsorted = (sort: string) => ({
+  path: "provider.sort",
+  message: `videos are sorted by price only, not by ${sort}`
+})
+
+/** A message names at most this many models. */
+const maxNamedModels = 10
+
+/** Models that take references to images. */
+const modelsForImages = ({ videos }: ModelCatalogue["Service"]): ReadonlyArray<string> =>
+  videos
+    .filter(({ offers }) => offers.some(({ capabilities }) => capabilities.references?.includes("image") === true))
+    .map(({ id }) => id)
+    .slice(0, maxNamedModels)
+
 /**
  * Chooses the providers that the guardrail, the preferences and the request allow. If no provider
  * accepts the request, the caller gets the first provider's reason.
@@ -74,6 +89,8 @@ export const decide = Effect.fn("VideoAcceptance.decide")(function* (
 ): Effect.fn.Return<Decision, Refusal> {
   const contradictions = VideoRequests.issues(wanted)
   if (contradictions.length > 0) return yield* Issues.invalid(contradictions)
+  const sort = wanted.provider?.sort
+  if (sort === "latency" || sort === "throughput") return yield* Issues.invalid([unsorted(sort)])
   yield* Candidates.allowModel(wanted.model, caller.guardrail)
   const entry = catalogue.video(wanted.model)
   if (entry === undefined) return yield* Candidates.unknownModel(catalogue, "video", wanted.model)
@@ -87,7 +104,7 @@ export const decide = Effect.fn("VideoAcceptance.decide")(function* (
     if (Result.isFailure(checked) && checked.failure.reason._tag === "Simulated" && refusal !== undefined) {
       return yield* refusal
     }
-    const issues = unsupported(request, offer.capabilities, offer.publicId)
+    const issues = unsupported(request, offer.capabilities, offer.publicId, modelsForImages(catalogue))
     if (issues.length > 0) return yield* Issues.invalid(issues)
     return refusal === undefined ? offer : yield* refusal
   })

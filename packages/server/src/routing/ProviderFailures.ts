@@ -13,6 +13,7 @@ import { rerank } from "@model-gateway/core/Rerank"
 import { transcribe } from "@model-gateway/core/Transcription"
 import type { Reason, Simulated } from "@model-gateway/providers/ProviderError"
 import { Duration } from "effect"
+import * as Issues from "../http/Issues.ts"
 import type { Attempt, RoutingFailure } from "./Router.ts"
 
 /** How a rerank can fail because of its providers. */
@@ -73,7 +74,7 @@ const ofReason = (reason: Reason, details: Details): Answer => {
         status: 400,
         detail: `: ${reason.message}`,
         metadata: {
-          issues: [{ path: "", message: reason.message }],
+          ...Issues.metadataOf(reason.issues ?? [{ path: "", message: reason.message }]),
           ...metadataOf({ attempts: [], provider: details.provider })
         }
       }

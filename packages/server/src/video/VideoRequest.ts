@@ -2,61 +2,17 @@
  * Checks of a video request that its schema cannot express, and the part of it that an offer
  * receives.
  *
- * Specification: "5. POST `/videos`". The contract defines the names and how `size` relates to the
- * other fields.
+ * Specification: "5. POST `/videos`".
  */
 import type { Issue } from "@model-gateway/core/GatewayError"
-import type { AspectRatio, Request, Resolution } from "@model-gateway/core/Video"
+import type { Request } from "@model-gateway/core/Video"
 import type { VideoCapabilities, VideoRequest } from "@model-gateway/providers/Video"
 
-const parseRatio = (ratio: AspectRatio): number => {
-  const [across = 1, down = 1] = ratio.split(":").map(Number)
-  return across / down
-}
-
-/** A resolution in `p` names the shorter side in pixels. */
-const shorterSide: Readonly<Partial<Record<Resolution, number>>> = {
-  "480p": 480,
-  "720p": 720,
-  "768p": 768,
-  "1080p": 1080
-}
-
-/**
- * A resolution in `K` names the longer side. For 2K and 4K, both the cinema width and the
- * television width are in use.
- */
-const longerSides: Readonly<Partial<Record<Resolution, ReadonlyArray<number>>>> = {
-  "1K": [1024],
-  "2K": [1920, 2048, 2560],
-  "4K": [3840, 4096]
-}
-
-const hasResolution = (width: number, height: number, resolution: Resolution): boolean =>
-  shorterSide[resolution] === Math.min(width, height) ||
-  longerSides[resolution]?.includes(Math.max(width, height)) === true
-
-const hasRatio = (width: number, height: number, ratio: AspectRatio): boolean => {
-  const expected = parseRatio(ratio)
-  // Codecs need even sides, and the nearest even length may be off by one pixel on either side.
-  return Math.abs(width - height * expected) <= 1 + expected
-}
-
-const sizeIssues = ({ aspect_ratio, resolution, size }: typeof Request.Type): ReadonlyArray<Issue> => {
-  if (size === undefined) return []
-  const [width = Number.NaN, height = Number.NaN] = size.split("x").map(Number)
-  if (!Number.isSafeInteger(width) || !Number.isSafeInteger(height)) {
-    return [{ path: "size", message: "Expected sides of at most 9007199254740991 pixels" }]
-  }
-  return [
-    ...(resolution === undefined || hasResolution(width, height, resolution)
-      ? []
-      : [{ path: "size", message: `${size} contradicts resolution ${resolution}` }]),
-    ...(aspect_ratio === undefined || hasRatio(width, height, aspect_ratio)
-      ? []
-      : [{ path: "size", message: `${size} contradicts aspect_ratio ${aspect_ratio}` }])
-  ]
-}
+/** Whether the size agrees with the other fields depends on the model's table of pixels. */
+const sizeIssues = ({ size }: typeof Request.Type): ReadonlyArray<Issue> =>
+  size === undefined || size.split("x").every((side) => Number.isSafeInteger(Number(side)))
+    ? []
+    : [{ path: "size", message: "Expected sides of at most 9007199254740991 pixels" }]
 
 /** The most characters of a link. A `data:` URI has the content itself, up to the body's limit. */
 const maxLinkCharacters = 8192
@@ -90,8 +46,8 @@ const linkIssues = (request: typeof Request.Type): ReadonlyArray<Issue> => [
 ]
 
 /**
- * What is wrong with a request for any model: contradictions, and invalid URLs of images and
- * references. The handler checks the callback URL (`CallbackUrl`).
+ * What is wrong with a request for any model: a size beyond all numbers, and invalid URLs of images
+ * and references. The handler checks the callback URL (`CallbackUrl`).
  */
 export const issues = (request: typeof Request.Type): ReadonlyArray<Issue> => [
   ...sizeIssues(request),

@@ -246,6 +246,9 @@ layer(gateway, { excludeTestServices: true })("videos over HTTP", (it) => {
         ["creativity", film({ creativity: 0.5 })],
         ["upscale_factor", film({ upscale_factor: 2 })],
         ["upscale_factor", { model: "test/upscale", prompt: "x", upscale_factor: 0 }],
+        ["frame_images.1.frame_type", film({ frame_images: [image, image] })],
+        ["provider.sort", film({ provider: { sort: "latency" } })],
+        ["provider.sort", film({ provider: { sort: "throughput" } })],
         ["seed", film({ seed: 1.5 })],
         ["user", film({ user: "u".repeat(257) })]
       ]
