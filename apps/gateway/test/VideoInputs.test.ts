@@ -107,9 +107,9 @@ describe("POST /videos at a real model", { timeout: 120_000 }, () => {
     const { refused } = await start()
     const frame = { ...still, frame_type: "first_frame" }
     const kling = "fal/fal-ai/kling-video/v2.5-turbo/pro/image-to-video"
-    expect(await refused({ model: kling, frame_images: [frame, frame] })).toMatchObject([
-      { path: "frame_images.1.frame_type", message: expect.stringContaining("at most one image with first_frame") }
-    ])
+    const [second] = await refused({ model: kling, frame_images: [frame, frame] })
+    expect(second?.path).toBe("frame_images.1.frame_type")
+    expect(second?.message).toContain("at most one image with first_frame")
     const [issue] = await refused({ model: veo, input_references: [still] })
     expect(issue?.path).toBe("input_references.0")
     expect(issue?.message).toContain(seedance)
