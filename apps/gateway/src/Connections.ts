@@ -18,14 +18,14 @@ export interface Connections {
    */
   readonly begin: () => void
   /**
-   * Accepts the connections that wait, and stops listening. New requests are held meanwhile, for at
-   * most a second, and then handled. Connections that are idle afterwards stay open for one second,
+   * Accepts the connections that wait, and stops listening. New requests are held meanwhile, for
+   * some milliseconds and at most 5 seconds, and then handled. Connections that are idle afterwards stay open for one second,
    * because their next request may be on its way.
    */
   readonly stopListening: () => Promise<void>
   /**
    * Call it after {@link stopListening}. Waits until every connection is closed, at most `timeout`
-   * milliseconds. Then requests that have not arrived completely are rejected, and the last
+   * milliseconds from the call of {@link stopListening} on. Then requests that have not arrived completely are rejected, and the last
    * connections are closed 5 seconds later.
    */
   readonly drain: (timeout: number) => Promise<void>
@@ -63,7 +63,7 @@ const lastResponses = 5000
 const idleGrace = 1000
 
 /** Milliseconds to accept waiting connections before the server stops listening. */
-const acceptTimeout = 1000
+const acceptTimeout = 5000
 
 /**
  * Bytes that arrived while the event loop was blocked are read in its next turn, and timers that
@@ -242,11 +242,13 @@ export const make = ({ bodyRate, stalled = 120_000, wireNames }: Options): Conne
     current === undefined || !current.request.complete || Refusals.isOver(current)
 
   let closing: Promise<void> | undefined
+  let stoppingSince = 0
 
   return {
     server,
     begin: handOver,
     stopListening: async () => {
+      stoppingSince = performance.now()
       const release = hold()
       await acceptWaiting()
       server.keepAliveTimeout = idleGrace
@@ -256,7 +258,8 @@ export const make = ({ bodyRate, stalled = 120_000, wireNames }: Options): Conne
     },
     drain: async (timeout) => {
       const end = new AbortController()
-      await Promise.race([closing, sleep(timeout, undefined, { signal: end.signal }).catch(() => {})])
+      const left = Math.max(0, stoppingSince + timeout - performance.now())
+      await Promise.race([closing, sleep(left, undefined, { signal: end.signal }).catch(() => {})])
       end.abort()
       for (const connection of open.values()) if (isIncomplete(connection)) refuse(connection, "STOPPING")
       setTimeout(() => server.closeAllConnections(), lastResponses).unref()

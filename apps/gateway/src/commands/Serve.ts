@@ -145,8 +145,10 @@ const stopping = Effect.fnUntraced(function* (
   yield* Console.log(
     `Stopping.${accepts} Requests in flight have ${Setting.formatDuration(shutdownTimeout)} to finish. Press Ctrl-C again to stop at once.`
   )
-  yield* lifecycle.stop
-  yield* Effect.sleep(shutdownDelay)
+  if (!Duration.isZero(shutdownDelay)) {
+    yield* lifecycle.stop
+    yield* Effect.sleep(shutdownDelay)
+  }
   // A database that hangs must not keep the process: what it holds is released as after a crash.
   setTimeout(
     () => {
@@ -156,6 +158,8 @@ const stopping = Effect.fnUntraced(function* (
     Duration.toMillis(Duration.sum(shutdownTimeout, closing))
   ).unref()
   yield* Effect.promise(connections.stopListening)
+  // Not before: each response then closes its connection, and its client would open another one.
+  yield* lifecycle.stop
   yield* Effect.promise(() => connections.drain(Duration.toMillis(shutdownTimeout)))
 })
 
