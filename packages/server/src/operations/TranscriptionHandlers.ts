@@ -35,9 +35,9 @@ const toResponse = (
   duration: number,
   warnings: Warnings.Warnings,
   { answer, charge }: Transcribed
-): Transcription.Response => {
+): typeof Transcription.Response.Type => {
   const { input_tokens, output_tokens, seconds = duration } = charge.usage
-  const base: Transcription.Response = {
+  const base: typeof Transcription.Response.Type = {
     text: answer.text,
     usage: {
       cost: MicroCredits.toCredits(charge.cost),
@@ -63,7 +63,7 @@ const toResponse = (
   }
 }
 
-const encode = (response: Transcription.Response): string => JSON.stringify(response)
+const encode = (response: typeof Transcription.Response.Type): string => JSON.stringify(response)
 
 const make = Effect.gen(function* () {
   const admission = yield* Admission
