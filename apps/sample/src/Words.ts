@@ -22,9 +22,21 @@ export const order = [
   "guardrail"
 ] as const satisfies ReadonlyArray<Step>
 
-/** ` a day`: how often a limit resets. */
-export const period = (reset: CurrentKey.LimitReset | null): string =>
-  reset === null ? "" : { daily: " a day", weekly: " a week", monthly: " a month" }[reset]
+/** ` a day`: how often a limit resets. Other services may know more periods. */
+export const period = (reset: CurrentKey.KeyRecord["limit_reset"]): string => {
+  switch (reset) {
+    case null:
+      return ""
+    case "daily":
+      return " a day"
+    case "weekly":
+      return " a week"
+    case "monthly":
+      return " a month"
+    default:
+      return ` (${reset})`
+  }
+}
 
 /** Micro-credits are the least there is. */
 export const amount = (value: number): string => String(Number(value.toFixed(6)))

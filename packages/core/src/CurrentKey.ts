@@ -12,6 +12,7 @@ import type { GatewayClient } from "./GatewayClient.ts"
 import { InternalServerError, Unauthorized } from "./GatewayError.ts"
 import { Timestamp } from "./Identifiers.ts"
 import { call, dataOf } from "./internal/call.ts"
+import { open } from "./internal/open.ts"
 import * as Operation from "./Operation.ts"
 
 /**
@@ -118,8 +119,33 @@ export const KeyRecord = Schema.Struct({
   rate_limit: DeprecatedRateLimit
 })
 
-/** @since 0.1.0 */
-export type KeyRecord = { [Field in keyof typeof KeyRecord.Type]: (typeof KeyRecord.Type)[Field] }
+const orNull = <S extends Schema.Top>(schema: S) =>
+  Schema.NullOr(schema).pipe(Schema.withDecodingDefaultKey(Effect.succeed(null)))
+
+/**
+ * The client requires only what the specification lists for every key. A service that is not this
+ * one may also leave out what has no value, give `expires_at` another offset than `Z`, and know
+ * more periods.
+ */
+const DecodedRecord = Schema.Struct({
+  ...KeyRecord.fields,
+  limit: orNull(Schema.Finite),
+  limit_remaining: orNull(Schema.Finite),
+  limit_reset: orNull(open<LimitReset>()),
+  creator_user_id: orNull(Schema.String),
+  expires_at: orNull(Schema.String),
+  workspace_id: Schema.optionalKey(KeyRecord.fields.workspace_id),
+  organization_id: Schema.optionalKey(KeyRecord.fields.organization_id),
+  allowed_data_regions: Schema.optionalKey(KeyRecord.fields.allowed_data_regions),
+  rate_limit: Schema.optionalKey(DeprecatedRateLimit)
+})
+
+/**
+ * A key as the client returns it, from this service or another one. This service sends every field.
+ *
+ * @since 0.1.0
+ */
+export type KeyRecord = { [Field in keyof typeof DecodedRecord.Type]: (typeof DecodedRecord.Type)[Field] }
 
 /**
  * The response: the record under `data`.
@@ -134,15 +160,7 @@ export const Response = Schema.Struct({
 /** @since 0.1.0 */
 export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
 
-/**
- * A service that is not this one may leave out `expires_at`, or give it another offset than `Z`.
- */
-const Decoded = Schema.Struct({
-  data: Schema.Struct({
-    ...KeyRecord.fields,
-    expires_at: Schema.NullOr(Schema.String).pipe(Schema.withDecodingDefaultKey(Effect.succeed(null)))
-  })
-})
+const Decoded = Schema.Struct({ data: DecodedRecord })
 
 /**
  * GET `/key`: 200, or one of 401 500.

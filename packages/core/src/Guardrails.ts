@@ -255,8 +255,27 @@ export const AssignResponse = Schema.Struct({
   replaced: Schema.optionalKey(Schema.Array(ReplacedAssignment))
 })
 
-/** @since 0.1.0 */
-export type AssignResponse = { [Field in keyof typeof AssignResponse.Type]: (typeof AssignResponse.Type)[Field] }
+/** The specification lists `assigned_count` alone, so the client requires nothing else. */
+const DecodedAssignResponse = Schema.Struct({
+  ...AssignResponse.fields,
+  replaced: Schema.optionalKey(
+    Schema.Array(
+      Schema.Struct({
+        key_hash: Schema.optionalKey(Schema.String),
+        previous_guardrail_id: Schema.optionalKey(Schema.String)
+      })
+    )
+  )
+})
+
+/**
+ * The result of an assignment as the client returns it, from this service or another one.
+ *
+ * @since 0.1.0
+ */
+export type AssignResponse = {
+  [Field in keyof typeof DecodedAssignResponse.Type]: (typeof DecodedAssignResponse.Type)[Field]
+}
 
 /**
  * The result of removing keys from a guardrail.
@@ -355,7 +374,7 @@ export const assignKeys = Operation.make("assignKeys", "POST", "/guardrails/:id/
   access: "management key",
   idempotency: "always",
   unknownFields: "ignored",
-  success: AssignResponse,
+  success: DecodedAssignResponse,
   error: managementErrors
 })
 
@@ -365,6 +384,7 @@ export const assignKeys = Operation.make("assignKeys", "POST", "/guardrails/:id/
  * @since 0.1.0
  */
 export const assignKeysEndpoint = Operation.endpoint(assignKeys, () => ({
+  success: AssignResponse,
   params: guardrail,
   payload: AssignRequest,
   reference: {

@@ -175,8 +175,22 @@ export const Segment = Schema.Struct({
   speaker: Schema.optionalKey(Schema.Int)
 })
 
-/** @since 0.1.0 */
-export type Segment = { [Field in keyof typeof Segment.Type]: (typeof Segment.Type)[Field] }
+/** The specification shows no field of a segment, so the client requires none. */
+const DecodedSegment = Schema.Struct({
+  ...Segment.fields,
+  id: Schema.optionalKey(Schema.Int),
+  start: Schema.optionalKey(Schema.Finite),
+  end: Schema.optionalKey(Schema.Finite),
+  text: Schema.optionalKey(Schema.String)
+})
+
+/**
+ * A segment as the client returns it, from this service or another one. This service sends `id`,
+ * `start`, `end` and `text` always.
+ *
+ * @since 0.1.0
+ */
+export type Segment = { [Field in keyof typeof DecodedSegment.Type]: (typeof DecodedSegment.Type)[Field] }
 
 /**
  * A word with its start and end.
@@ -194,8 +208,21 @@ export const Word = Schema.Struct({
   speaker: Schema.optionalKey(Schema.Int)
 })
 
-/** @since 0.1.0 */
-export type Word = { [Field in keyof typeof Word.Type]: (typeof Word.Type)[Field] }
+/** The specification shows no field of a word, so the client requires none. */
+const DecodedWord = Schema.Struct({
+  word: Schema.optionalKey(Schema.String),
+  start: Schema.optionalKey(Schema.Finite),
+  end: Schema.optionalKey(Schema.Finite),
+  speaker: Word.fields.speaker
+})
+
+/**
+ * A word as the client returns it, from this service or another one. This service sends `word`,
+ * `start` and `end` always.
+ *
+ * @since 0.1.0
+ */
+export type Word = { [Field in keyof typeof DecodedWord.Type]: (typeof DecodedWord.Type)[Field] }
 
 /**
  * The transcript. Fields other than `text` and `usage` are present only with `verbose_json`, and
@@ -237,8 +264,18 @@ export const Response = Schema.Struct({
   warnings: Schema.optionalKey(Schema.Array(Schema.String))
 })
 
-/** @since 0.1.0 */
-export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
+const Decoded = Schema.Struct({
+  ...Response.fields,
+  segments: Schema.optionalKey(Schema.Array(DecodedSegment)),
+  words: Schema.optionalKey(Schema.Array(DecodedWord))
+})
+
+/**
+ * A transcript as the client returns it, from this service or another one.
+ *
+ * @since 0.1.0
+ */
+export type Response = { [Field in keyof typeof Decoded.Type]: (typeof Decoded.Type)[Field] }
 
 /**
  * POST `/audio/transcriptions`: 200, or one of 400 401 402 403 404 413 429 500
@@ -253,7 +290,7 @@ export const transcribe = Operation.make("transcribe", "POST", "/audio/transcrip
   idempotency: "by key",
   bodyLimit: { json: "transcription", form: "transcriptionFile" },
   timeLimit: 330,
-  success: Response,
+  success: Decoded,
   error: [
     BadRequest,
     Unauthorized,
@@ -277,6 +314,7 @@ export const transcribe = Operation.make("transcribe", "POST", "/audio/transcrip
  * @since 0.1.0
  */
 export const transcribeEndpoint = Operation.endpoint(transcribe, () => ({
+  success: Response,
   headers: idempotencyHeaders,
   payload: [Request, Form.pipe(HttpApiSchema.asMultipart())],
   reference: {

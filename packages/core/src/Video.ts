@@ -28,6 +28,7 @@ import { isMaxBytes, isMaxItems } from "./internal/bounds.ts"
 import { call } from "./internal/call.ts"
 import { download } from "./internal/download.ts"
 import { rateLimitedErrors } from "./internal/errorSets.ts"
+import { type Open, open } from "./internal/open.ts"
 import * as Operation from "./Operation.ts"
 import * as Routing from "./Routing.ts"
 import * as Trace from "./Trace.ts"
@@ -279,8 +280,30 @@ export const Job = Schema.Struct({
   warnings: Schema.optionalKey(Schema.Array(Schema.String))
 })
 
-/** @since 0.1.0 */
-export type Job = { [Field in keyof typeof Job.Type]: (typeof Job.Type)[Field] }
+/**
+ * The job as POST `/videos` returns it, with status 202.
+ *
+ * @since 0.1.0
+ */
+export const SubmittedJob = Job.annotate({ httpApiStatus: 202 })
+
+/**
+ * A service that is not this one may have more states, and give `created_at` another offset than
+ * `Z`.
+ */
+const DecodedJob = Schema.Struct({
+  ...Job.fields,
+  status: open<Status>(),
+  created_at: Schema.optionalKey(Schema.String)
+})
+
+/**
+ * A job as the client returns it, from this service or another one. Its `status` may be one that
+ * this version does not know, which is not final.
+ *
+ * @since 0.1.0
+ */
+export type Job = { [Field in keyof typeof DecodedJob.Type]: (typeof DecodedJob.Type)[Field] }
 
 /**
  * Jobs, newest first.
@@ -294,15 +317,18 @@ export const JobList = Schema.Struct({
   has_more: Schema.Boolean
 })
 
+const DecodedJobList = Schema.Struct({ ...JobList.fields, data: Schema.Array(DecodedJob) })
+
 /** @since 0.1.0 */
-export type JobList = { [Field in keyof typeof JobList.Type]: (typeof JobList.Type)[Field] }
+export type JobList = { [Field in keyof typeof DecodedJobList.Type]: (typeof DecodedJobList.Type)[Field] }
 
 /**
- * Whether the state is final: the job never changes again.
+ * Whether the state is final: the job never changes again. An unknown state is not.
  *
  * @since 0.1.0
  */
-export const isFinal = (status: Status): boolean => status !== "pending" && status !== "in_progress"
+export const isFinal = (status: Open<Status>): boolean =>
+  status === "completed" || status === "failed" || status === "cancelled" || status === "expired"
 
 /**
  * POST `/videos`: 202, or one of 400 401 402 403 404 413 429 500.
@@ -316,7 +342,7 @@ export const submitVideo = Operation.make("submitVideo", "POST", "/videos", {
   access: "ordinary key",
   idempotency: "by key",
   bodyLimit: { json: "videos" },
-  success: Job.annotate({ httpApiStatus: 202 }),
+  success: DecodedJob.annotate({ httpApiStatus: 202 }),
   error: [
     BadRequest,
     Unauthorized,
@@ -354,6 +380,7 @@ const completedExample = () =>
  * @since 0.1.0
  */
 export const submitVideoEndpoint = Operation.endpoint(submitVideo, () => ({
+  success: SubmittedJob,
   headers: idempotencyHeaders,
   payload: Request,
   reference: {
@@ -390,7 +417,7 @@ const exampleParams = () => ({ id: pendingExample().id })
 export const listVideos = Operation.make("listVideos", "GET", "/videos", {
   access: "any key",
   unknownFields: "refused",
-  success: JobList,
+  success: DecodedJobList,
   error: rateLimitedErrors
 })
 
@@ -400,6 +427,7 @@ export const listVideos = Operation.make("listVideos", "GET", "/videos", {
  * @since 0.1.0
  */
 export const listVideosEndpoint = Operation.endpoint(listVideos, () => ({
+  success: JobList,
   query: {
     ...WorkspaceScope,
     /** Only jobs in this state. Default: jobs in any state. */
@@ -427,7 +455,7 @@ export const listVideosEndpoint = Operation.endpoint(listVideos, () => ({
  */
 export const getVideo = Operation.make("getVideo", "GET", "/videos/:id", {
   access: "any key",
-  success: Job,
+  success: DecodedJob,
   error: rateLimitedErrors
 })
 
@@ -437,6 +465,7 @@ export const getVideo = Operation.make("getVideo", "GET", "/videos/:id", {
  * @since 0.1.0
  */
 export const getVideoEndpoint = Operation.endpoint(getVideo, () => ({
+  success: Job,
   params: video,
   query: {
     /** Seconds to wait for the status to change, from 0 to 60. Default: 0. */
@@ -494,7 +523,7 @@ export const videoContentEndpoint = Operation.endpoint(videoContent, () => ({
 export const cancelVideo = Operation.make("cancelVideo", "POST", "/videos/:id/cancel", {
   access: "any key",
   idempotency: "always",
-  success: Job,
+  success: DecodedJob,
   error: rateLimitedErrors
 })
 
@@ -504,6 +533,7 @@ export const cancelVideo = Operation.make("cancelVideo", "POST", "/videos/:id/ca
  * @since 0.1.0
  */
 export const cancelVideoEndpoint = Operation.endpoint(cancelVideo, () => ({
+  success: Job,
   params: video,
   reference: {
     summary: "Cancel a video",

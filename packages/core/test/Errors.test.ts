@@ -195,9 +195,10 @@ describe("a response that violates the contract is an InvalidResponse", () => {
     ],
     ["an invalid envelope [spec B2]", () => Stub.json({ error: secret }, 500), { status: 500, isRetryable: false }],
     ["an envelope without a message [spec B5]", () => Stub.json({ error: { code: 500 } }, 500), { status: 500 }],
+    ["an envelope without a code [spec B3]", () => Stub.json({ error: { message: secret } }, 500), { status: 500 }],
     [
-      "an envelope whose code is not its status [spec B4]",
-      () => Stub.json({ error: { code: 404, message: secret } }, 400),
+      "an envelope whose code is no integer [spec B3]",
+      () => Stub.json({ error: { code: "400", message: secret } }, 400),
       { status: 400, description: "a body that is not an error envelope" }
     ]
   ]

@@ -11,7 +11,7 @@
  * @since 0.1.0
  */
 import * as Routing from "@model-gateway/core/Routing"
-import { AudioFormat } from "@model-gateway/core/Transcription"
+import { AudioFormat, Segment, Word } from "@model-gateway/core/Transcription"
 import { AspectRatio, type Job, Resolution } from "@model-gateway/core/Video"
 import { Array, Effect, Option, Schema } from "effect"
 import { openAsBlob } from "node:fs"
@@ -232,6 +232,10 @@ const rerank = (
   })
 })
 
+// The client lets services leave these fields out. Our own responses need them.
+const isSegments = Schema.is(Schema.Array(Segment))
+const isWords = Schema.is(Schema.Array(Word))
+
 const transcription = (
   client: GatewayClient.GatewayClient,
   upstream: Upstream,
@@ -263,6 +267,8 @@ const transcription = (
       { credential, model: model.upstreamId, bounds: TranscriptBounds.of(audio.durationSeconds) }
     )
     const { duration = audio.durationSeconds, segments = [], text, usage, words } = response
+    if (!isSegments(segments)) return yield* badResponse("a segment has no id, time or text")
+    if (words !== undefined && !isWords(words)) return yield* badResponse("a word has no text or time")
     yield* checkCounts(usage)
     const seconds = usage?.seconds ?? audio.durationSeconds
     return {

@@ -130,7 +130,7 @@ export const transcriptionUpload: Extract<Transcription.Input, { readonly file: 
 }
 
 /** @since 0.1.0 */
-export const transcriptionResponse: Transcription.Response = {
+export const transcriptionResponse: typeof Transcription.Response.Type = {
   text: "1 2",
   usage: { cost: 0.0001, seconds: 1 }
 }
@@ -140,7 +140,7 @@ export const transcriptionResponse: Transcription.Response = {
  *
  * @since 0.1.0
  */
-export const transcriptionVerboseResponse: Transcription.Response = {
+export const transcriptionVerboseResponse: typeof Transcription.Response.Type = {
   text: "1 2",
   usage: { cost: 0.0001, seconds: 1, input_tokens: 4, output_tokens: 2, total_tokens: 6 },
   task: "transcribe",
@@ -196,7 +196,7 @@ export const videoRequest: Video.Request = {
  *
  * @since 0.1.0
  */
-export const videoJobs: { readonly [S in Video.Status]: Video.Job & { readonly status: S } } = {
+export const videoJobs: { readonly [S in Video.Status]: typeof Video.Job.Type & { readonly status: S } } = {
   pending: job("pending"),
   in_progress: { ...job("in_progress"), generation_id: "gen_01", progress: 0.5 },
   completed: {
@@ -212,12 +212,12 @@ export const videoJobs: { readonly [S in Video.Status]: Video.Job & { readonly s
 }
 
 /** @since 0.1.0 */
-export const videoJobList: Video.JobList = {
+export const videoJobList: typeof Video.JobList.Type = {
   data: [videoJobs.completed, videoJobs.failed],
   has_more: false
 }
 
-function job<S extends Video.Status>(status: S): Video.Job & { readonly status: S } {
+function job<S extends Video.Status>(status: S): typeof Video.Job.Type & { readonly status: S } {
   return {
     id: videoId,
     polling_url: `/api/v1/videos/${videoId}`,
@@ -266,7 +266,7 @@ export const fileList: Files.FileList = {
 export const upload: Files.Upload = { file: wavFile, purpose: "transcription" }
 
 /** @since 0.1.0 */
-export const keyRecord: CurrentKey.KeyRecord = {
+export const keyRecord: typeof CurrentKey.KeyRecord.Type = {
   label: "mg_sk_…a1Z",
   limit: 10,
   limit_remaining: 7.5,

@@ -2,6 +2,7 @@
 import type { CurrentKey, Transcription } from "@model-gateway/core"
 import type { Explanation } from "../Explanation.ts"
 import type { Assignment, Done, FinishedVideo, Ranking, StoredFile } from "../Program.ts"
+import { timedWords } from "../TimedWords.ts"
 import { amount, credits, period, size } from "../Words.ts"
 import { bar, clean, clip, type Style, wrap } from "./Style.ts"
 
@@ -61,8 +62,9 @@ const ranking = ({ query, response }: Ranking, style: Style, width: number) => {
 }
 
 const transcript = (response: Transcription.Response, style: Style, width: number) => {
-  const words = response.words ?? []
-  const times = words.map(({ start, word }) => `${start.toFixed(1)}s ${clean(word)}`).join("  ")
+  const times = timedWords(response)
+    .map(({ start, word }) => `${start.toFixed(1)}s ${clean(word)}`)
+    .join("  ")
   const heard = response.duration === undefined ? "" : `, heard in ${response.duration.toFixed(1)} s of audio`
   return [
     `“${clean(response.text)}”${heard}.`,

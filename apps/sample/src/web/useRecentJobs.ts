@@ -3,7 +3,7 @@
  * away, so its id is kept in `localStorage`: a reload, a closed tab or a restarted gateway loses
  * none.
  */
-import { Video } from "@model-gateway/core"
+import type { Video } from "@model-gateway/core"
 import { Option, Schema } from "effect"
 import { useCallback, useState } from "react"
 
@@ -14,7 +14,7 @@ export interface RecentJob {
   /** As in `16:9`. */
   readonly ratio: string
   /** As it was last seen. */
-  readonly status: Video.Status
+  readonly status: Video.Job["status"]
 }
 
 const stored = "model-gateway-video-jobs"
@@ -22,7 +22,7 @@ const stored = "model-gateway-video-jobs"
 const most = 5
 
 const Jobs = Schema.fromJsonString(
-  Schema.Array(Schema.Struct({ id: Schema.String, prompt: Schema.String, ratio: Schema.String, status: Video.Status }))
+  Schema.Array(Schema.Struct({ id: Schema.String, prompt: Schema.String, ratio: Schema.String, status: Schema.String }))
 )
 
 /** Newest first; undefined where there are none, or where the browser forbids storage. */

@@ -162,8 +162,13 @@ const isEnvelope = (json: unknown): json is Envelope =>
   Predicate.hasProperty(json, "error") && Predicate.isObject(json.error)
 
 const complete = (envelope: Envelope, response: HttpClientResponse, retryAfter: number | undefined): unknown => {
+  const { status } = response
+  const code = Predicate.hasProperty(envelope.error, "code") ? envelope.error.code : undefined
+  const isOtherCode = Number.isInteger(code) && code !== status
   const metadata = {
     ...(retryAfter === undefined ? undefined : { retry_after: retryAfter }),
+    // The class of an error says its code, which is the status. Another one is kept here.
+    ...(isOtherCode ? { code } : undefined),
     ...objectAt(envelope.error, "metadata")
   }
   const requestId = response.headers["x-request-id"]
@@ -173,7 +178,7 @@ const complete = (envelope: Envelope, response: HttpClientResponse, retryAfter: 
   }
   return {
     ...envelope,
-    error: { ...envelope.error, metadata },
+    error: { ...envelope.error, ...(isOtherCode ? { code: status } : undefined), metadata },
     service_metadata: serviceMetadata
   }
 }

@@ -16,12 +16,15 @@ import { mapSqlError, StorageError } from "../storage/sql/StorageError.ts"
 import { endOf, type EphemeralKey, type Key } from "./Key.ts"
 import * as Periods from "../internal/Periods.ts"
 
+/** A record as this service sends it: with every field. */
+export type SentRecord = typeof KeyRecord.Type
+
 /** Reads key records. */
 export class KeyRecords extends Context.Service<
   KeyRecords,
   {
     /** The current record of a key. */
-    readonly of: (key: Key) => Effect.Effect<KeyRecord, StorageError>
+    readonly of: (key: Key) => Effect.Effect<SentRecord, StorageError>
   }
 >()("@model-gateway/server/access/KeyRecords") {}
 
@@ -29,7 +32,7 @@ export class KeyRecords extends Context.Service<
 const rateLimit = { requests: -1, interval: "10s", note: "This field is deprecated and safe to ignore." } as const
 
 /** The record of a key, from its budget and the free requests it made today. */
-export const make = (key: Key, budget: Budgets.Budget, freeUsed: number): KeyRecord => {
+export const make = (key: Key, budget: Budgets.Budget, freeUsed: number): SentRecord => {
   const remaining = Budgets.remaining(budget)
   return {
     allowed_data_regions: [],
@@ -63,14 +66,14 @@ export const make = (key: Key, budget: Budgets.Budget, freeUsed: number): KeyRec
 }
 
 /** The record that an ephemeral key sees: its parent's, with its own label and expiry. */
-export const forEphemeral = (record: KeyRecord, ephemeral: EphemeralKey, parent: Key): KeyRecord => ({
+export const forEphemeral = (record: SentRecord, ephemeral: EphemeralKey, parent: Key): SentRecord => ({
   ...record,
   label: ephemeral.label,
   expires_at: Timestamp.fromMillis(endOf(ephemeral, parent))
 })
 
 /** A key as the operations of `/keys` return it: the key, and the budget fields of its record. */
-export const listed = (key: Key, record: KeyRecord): Keys.Key => ({
+export const listed = (key: Key, record: SentRecord): Keys.Key => ({
   hash: key.hash,
   name: key.name,
   label: key.label,

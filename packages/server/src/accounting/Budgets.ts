@@ -76,3 +76,7 @@ export const remaining = (budget: Budget): MicroCredits.MicroCredits | null => {
   const byok = budget.includeByok ? budget.byok[period] + budget.byokHeld[period] : 0
   return MicroCredits.make(Math.max(0, budget.limit - budget.usage[period] - budget.held[period] - byok))
 }
+
+/** What a caller can do about a limit that does not allow a request. */
+export const waysOut = (resets: boolean): string =>
+  `Raise the limit${resets ? " or wait for its reset" : ""}, and add credits if the workspace has too few.`

@@ -21,8 +21,7 @@ const checkBudget = (scope: "key" | "guardrail", row: Row | undefined, now: numb
   const budget = Budgets.fromRow(row, now)
   if (Budgets.remaining(budget) !== 0) return Effect.void
   const owner = scope === "key" ? "this key" : "this key's guardrail"
-  const reset = budget.limitReset === null ? "" : " or wait for its reset"
-  const message = `${owner} has nothing left of its spending limit. Raise the limit${reset}.`
+  const message = `${owner} has nothing left of its spending limit. ${Budgets.waysOut(budget.limitReset !== null)}`
   return Effect.fail(exhausted(scope, budget.limit ?? 0, message))
 }
 

@@ -68,7 +68,7 @@ const insufficient = (
   const remedy =
     scope === "workspace"
       ? "Add credits to the workspace."
-      : `Its limit is ${credits(limit)} credits. Raise the limit${resets ? " or wait for its reset" : ""}.`
+      : `Its limit is ${credits(limit)} credits. ${Budgets.waysOut(resets)}`
   const message = `insufficient credits: this request needs up to ${credits(amount)} credits; ${payer} has ${credits(remaining)} left. ${remedy}`
   return new InsufficientCredits({
     scope,

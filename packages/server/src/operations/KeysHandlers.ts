@@ -4,7 +4,6 @@
  */
 import { Authorization } from "@model-gateway/core/Authorization"
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
-import type { KeyRecord } from "@model-gateway/core/CurrentKey"
 import { Forbidden, NotFound, phrases } from "@model-gateway/core/GatewayError"
 import * as Keys from "@model-gateway/core/Keys"
 import { Clock, Effect, Redacted, Schema } from "effect"
@@ -56,7 +55,7 @@ const cannotChange = invalid(
   "an ephemeral key has the properties of its parent. Change the parent, or delete the ephemeral key."
 )
 
-const descendantToWire = ({ ephemeral, parent }: Descendant, record: KeyRecord): Keys.Key => ({
+const descendantToWire = ({ ephemeral, parent }: Descendant, record: KeyRecords.SentRecord): Keys.Key => ({
   ...KeyRecords.listed(parent, record),
   hash: ephemeral.hash,
   label: ephemeral.label,

@@ -36,9 +36,9 @@ const toResponse = (
   warnings: Warnings.Warnings,
   { answer, charge }: Transcribed,
   cost: MicroCredits.MicroCredits
-): Transcription.Response => {
+): typeof Transcription.Response.Type => {
   const { input_tokens, output_tokens, seconds = duration } = charge.usage
-  const base: Transcription.Response = {
+  const base: typeof Transcription.Response.Type = {
     text: answer.text,
     usage: {
       cost: MicroCredits.toCredits(cost),
@@ -64,7 +64,7 @@ const toResponse = (
   }
 }
 
-const encode = (response: Transcription.Response): string => JSON.stringify(response)
+const encode = (response: typeof Transcription.Response.Type): string => JSON.stringify(response)
 
 const make = Effect.gen(function* () {
   const admission = yield* Admission

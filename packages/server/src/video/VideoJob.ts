@@ -179,7 +179,7 @@ export const fromRow = (row: Row): VideoJob => {
 }
 
 /** The job in its wire format. Absent values are left out. */
-export const toWire = (job: VideoJob): Job => {
+export const toWire = (job: VideoJob): typeof Job.Type => {
   const warnings = warningsOf(job)
   return {
     id: job.id,

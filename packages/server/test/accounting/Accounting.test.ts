@@ -150,7 +150,7 @@ describe.each(databases)("Accounting on $name", ({ layer }) => {
       expect(yield* refusal("gen-5", guarded, 101)).toEqual({ scope: "guardrail", limit: 300, remaining: 100 })
       const error = yield* Effect.flip(reserve("gen-5", guarded, 101))
       expect(error.message).toMatch(
-        /^insufficient credits: .*guardrail has 0\.0001 left\. Its limit is 0\.0003 credits\./
+        /^insufficient credits: .*guardrail has 0\.0001 left\. Its limit is 0\.0003 credits\. Raise the limit, and add credits /
       )
     }).pipe(Effect.provide(layer))
   )

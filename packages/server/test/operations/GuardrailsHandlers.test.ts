@@ -289,7 +289,7 @@ describe("the guardrail of a key", () => {
       expect([refused.status, envelopeOf(refused).error.message]).toEqual([
         402,
         "insufficient credits: this request needs up to 0.001 credits; the key's guardrail has 0.0005 left. " +
-          "Its limit is 0.0015 credits. Raise the limit or wait for its reset."
+          "Its limit is 0.0015 credits. Raise the limit or wait for its reset, and add credits if the workspace has too few."
       ])
     }).pipe(Effect.provide(layer()))
   )

@@ -78,7 +78,7 @@ export const guardrailDeleteResponse: Guardrails.DeleteResponse = { deleted: tru
 export const assignRequest: Guardrails.AssignRequest = { key_hashes: [keyHash, "unknown"] }
 
 /** @since 0.1.0 */
-export const assignResponse: Guardrails.AssignResponse = {
+export const assignResponse: typeof Guardrails.AssignResponse.Type = {
   assigned_count: 1,
   not_found: ["unknown"],
   replaced: [{ key_hash: keyHash, previous_guardrail_id: "0f6b8f0e-7a52-4d0e-9c1f-6f1d2f0c3b22" }]

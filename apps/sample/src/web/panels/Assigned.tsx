@@ -14,8 +14,8 @@ interface Props {
 
 export const Assigned = ({ holdings, response }: Props) => {
   const { assigned_count, not_found = [], replaced = [] } = response
-  const keyName = (hash: string) => holdings.keys.find((key) => key.hash === hash)?.name ?? hash
-  const guardrailName = (id: string) => holdings.guardrails.find((guardrail) => guardrail.id === id)?.name ?? id
+  const keyName = (hash = "unknown") => holdings.keys.find((key) => key.hash === hash)?.name ?? hash
+  const guardrailName = (id = "unknown") => holdings.guardrails.find((guardrail) => guardrail.id === id)?.name ?? id
   return (
     <div className="card" role="status">
       <h3>

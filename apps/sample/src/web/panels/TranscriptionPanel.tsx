@@ -2,9 +2,10 @@
 import { Audio, UploadProgress } from "@model-gateway/browser"
 import type { Transcription } from "@model-gateway/core"
 import { Effect } from "effect"
-import { useEffect, useRef, useState } from "react"
+import { useEffect, useMemo, useRef, useState } from "react"
 import * as Inputs from "../../Inputs.ts"
 import { transcribe } from "../../Program.ts"
+import { timedWords } from "../../TimedWords.ts"
 import { dial } from "../../Tones.ts"
 import { credits, size } from "../../Words.ts"
 import { Dropzone } from "../parts/Dropzone.tsx"
@@ -143,7 +144,8 @@ interface TranscriptProps {
 }
 
 const Transcript = ({ player, response }: TranscriptProps) => {
-  const { duration, language, text, usage, words = [] } = response
+  const { duration, language, text, usage } = response
+  const words = useMemo(() => timedWords(response), [response])
   return (
     <div className="card">
       <h3>{text === "" ? "Nothing was heard in this recording." : `“${text}”`}</h3>

@@ -24,7 +24,7 @@ type Shown = Pick<RecentJob, "prompt" | "ratio">
 
 /** A state that the job was seen in. */
 interface Seen {
-  readonly status: Video.Status
+  readonly status: Video.Job["status"]
   /** Milliseconds after the submission. */
   readonly after: number
 }

@@ -2,11 +2,11 @@
  * Words where they are said, along the recording; it follows the playback, and a word clicked on is
  * played.
  */
-import type { Transcription } from "@model-gateway/core"
 import { type RefObject, useEffect, useRef, useState } from "react"
+import type { TimedWord } from "../../TimedWords.ts"
 
 interface Props {
-  readonly words: ReadonlyArray<Transcription.Word>
+  readonly words: ReadonlyArray<TimedWord>
   readonly duration: number
   readonly player: RefObject<HTMLAudioElement | null>
 }
@@ -15,7 +15,7 @@ interface Props {
  * So wide that each word fits before the next begins; one that is said in no time at all does not
  * stretch the rest.
  */
-const pixelsPerSecond = (words: ReadonlyArray<Transcription.Word>, duration: number): number => {
+const pixelsPerSecond = (words: ReadonlyArray<TimedWord>, duration: number): number => {
   const wanted = words.map(({ start, word }, index) => {
     const room = (words[index + 1]?.start ?? duration) - start
     return (word.length * 9 + 12) / Math.max(0.05, room)

@@ -138,11 +138,12 @@ const makeRegistry = (): Registry => {
     if (known === undefined) paths.set(name, path)
   }
   for (const { path, value } of exported) {
-    if (!Operation.isOperation(value)) continue
-    operations.set(value, path)
+    const schema = Operation.isOperation(value) ? value.success : value
+    if (Operation.isOperation(value)) operations.set(value, path)
+    if (!Schema.isSchema(schema)) continue
     // With the status of the response it is a copy of the schema that is exported.
-    const name = byPart.get(partsOf(value.success.ast))
-    if (name !== undefined) add(name, value.success)
+    const name = byPart.get(partsOf(schema.ast))
+    if (name !== undefined) add(name, schema)
   }
   return { byPart, byEncoded, paths, operations }
 }
