@@ -43,6 +43,29 @@ export const baseUrlAllowed = "an http:// or https:// URL without user name, que
 /** Names a variable of the environment, so that the file need not hold the secret. */
 const Reference = Schema.Struct({ env: Schema.NonEmptyString })
 
+/** What the provider declares of the data in requests. */
+const DataPolicy = Schema.Struct({
+  training: Schema.optionalKey(
+    Schema.Boolean.annotate({ expected: "true or false", description: "Whether it may train models on requests" })
+  ),
+  retainsPrompts: Schema.optionalKey(
+    Schema.Boolean.annotate({
+      expected: "true or false",
+      description: "Whether it keeps anything of a request after it answered it. false: zero data retention"
+    })
+  ),
+  promptRetentionDays: Schema.optionalKey(
+    Schema.Finite.check(Schema.isGreaterThan(0)).annotate({
+      expected: "a number of days above 0",
+      description: "After how many days it deletes what it keeps"
+    })
+  )
+}).annotate({
+  expected: 'an object such as { "training": false, "retainsPrompts": true, "promptRetentionDays": 30 }',
+  description:
+    "What the provider declares of the data in requests, which callers can require with `data_collection` and `zdr`. What is left out is not known. Default: what the catalogue has of the public service; nothing at another `baseUrl`"
+})
+
 const expectedUpstream = 'an object such as { "adapter": "openai", "baseUrl": "https://whisper.internal/v1" }'
 
 /** An upstream: one address that speaks an adapter's API. */
@@ -63,7 +86,8 @@ const Upstream = Schema.Struct({
   baseUrl: Schema.optionalKey(
     checked("The URL of the API. Default: that of the adapter", baseUrlAllowed, Schema.is(UpstreamHttp.BaseUrl))
   ),
-  timeLimit: Schema.optionalKey(timeLimit("The longest wait for one call, for offers that state none"))
+  timeLimit: Schema.optionalKey(timeLimit("The longest wait for one call, for offers that state none")),
+  dataPolicy: Schema.optionalKey(DataPolicy)
 }).annotate({ expected: expectedUpstream, description: "An upstream, under its name in `provider` of requests" })
 
 const Credits = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000 }))
@@ -235,6 +259,7 @@ export const keysTable = (): string =>
     "| Key | Allowed | Meaning |",
     "|---|---|---|",
     ...describedFields("upstreams.<name>", Upstream),
+    ...describedFields("upstreams.<name>.dataPolicy", DataPolicy),
     ...describedFields("models.<id>", Model),
     ...describedFields("models.<id>.offers[]", Offer),
     ...describedFields("models.<id>.offers[].price", Price)

@@ -2,7 +2,7 @@
 import type { AnyAdapter } from "@model-gateway/providers/Adapters"
 import type { Upstream as AdapterUpstream } from "@model-gateway/providers/Adapter"
 import type { FileApi } from "@model-gateway/providers/FileApi"
-import type { Offers } from "@model-gateway/providers/Offer"
+import type { DataPolicy, Offers } from "@model-gateway/providers/Offer"
 import { Context, type Duration } from "effect"
 
 /** An upstream with its adapter. */
@@ -14,6 +14,8 @@ export interface Upstream extends AdapterUpstream {
   readonly credentialSource: string | undefined
   /** The time limit of its offers that state none. */
   readonly timeLimit: Duration.Duration | undefined
+  /** What the provider declares of the data in requests, as far as it is known. */
+  readonly dataPolicy: DataPolicy | undefined
   /** Whether the settings mention it, so that people expect it to be on. */
   readonly isMentioned: boolean
 }

@@ -3,7 +3,7 @@
  * upstream that is set, then the sandbox's.
  */
 import * as NodeServices from "@effect/platform-node/NodeServices"
-import type { InvalidModel } from "@model-gateway/providers/Adapter"
+import { type InvalidModel, withDataPolicy } from "@model-gateway/providers/Adapter"
 import { adapters } from "@model-gateway/providers/Adapters"
 import type { Model } from "@model-gateway/providers/Model"
 import type { Offer } from "@model-gateway/providers/Offer"
@@ -55,12 +55,12 @@ const make = Effect.fnUntraced(function* (loaded: Loaded, settings: OfferSetting
   const builtIn: Array<Offer> = []
   const made = new Map<Model, Offer>()
   for (const upstream of upstreams) {
-    const { adapter, baseUrl, credential, name } = upstream
+    const { adapter, baseUrl, credential, dataPolicy, name } = upstream
     const added = configured.filter((each) => each.upstream === upstream).map(({ model }) => model)
     const models = [...(name === adapter.name ? adapter.models.filter(isKept) : []), ...added]
     const timeLimit = longestOf(upstream, models)
     const offers = yield* adapter.offers({ name, baseUrl, credential, timeLimit }, models).pipe(
-      Effect.map((offers) => offers.map(withTimeLimit(upstream))),
+      Effect.map((offers) => withDataPolicy(offers.map(withTimeLimit(upstream)), dataPolicy)),
       Effect.mapError((error) => invalid(error, configured))
     )
     // An adapter that is given no models offers those that its upstream lists.

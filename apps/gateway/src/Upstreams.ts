@@ -2,6 +2,7 @@
  * The upstreams of this gateway: those that the adapters have of their own, set by variables, and
  * those that the settings file names.
  */
+import { dataPolicyOf } from "@model-gateway/providers/Adapter"
 import { adapters, type AnyAdapter } from "@model-gateway/providers/Adapters"
 import { gatewayCredential } from "@model-gateway/providers/Offer"
 import * as Sandbox from "@model-gateway/sandbox/Sandbox"
@@ -48,6 +49,7 @@ const ownOf = (
     credential: apiKey === undefined && adapter.credential === "required" ? undefined : gatewayCredential(apiKey),
     credentialSource: sourceOf(declared.apiKey),
     timeLimit: ModelSettings.durationOf(entry?.timeLimit),
+    dataPolicy: entry?.dataPolicy ?? dataPolicyOf(adapter, { baseUrl }),
     isMentioned: isUsed || entry !== undefined || sourceOf(declared.baseUrl) !== undefined
   }
 }
@@ -81,7 +83,7 @@ const adapterOf = (
 const named = (
   { file: { sourceOf }, fileKeys }: Loaded,
   name: string,
-  { baseUrl = "", timeLimit }: ModelSettings.Upstream,
+  { baseUrl = "", dataPolicy, timeLimit }: ModelSettings.Upstream,
   adapter: AnyAdapter
 ): Effect.Effect<Upstream, Failure> => {
   const fail = (message: string) => Effect.fail(new Failure({ message: `${sourceOf(["upstreams", name])} ${message}` }))
@@ -100,6 +102,7 @@ const named = (
     credential: gatewayCredential(apiKey?.value),
     credentialSource: apiKey?.source,
     timeLimit: ModelSettings.durationOf(timeLimit),
+    dataPolicy: dataPolicy ?? dataPolicyOf(adapter, { baseUrl: url }),
     isMentioned: true
   })
 }

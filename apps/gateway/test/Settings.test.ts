@@ -1,5 +1,5 @@
 import { adapters } from "@model-gateway/providers/Adapters"
-import { models } from "@model-gateway/providers/Catalogue"
+import { dataPolicies, models } from "@model-gateway/providers/Catalogue"
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
 import * as Setting from "@model-gateway/server/Setting"
 import { ConfigProvider, Effect } from "effect"
@@ -41,6 +41,15 @@ describe("the documentation of the settings", () => {
     const text = readFileSync(join(docs, "guide", "upstreams", `${adapter}.md`), "utf8").replaceAll(/\s+/g, " ")
     for (const stated of [page, ...(readFrom.match(/https:\S+/g) ?? [readFrom]), readOn]) expect(text).toContain(stated)
   })
+
+  it.each(Object.entries(dataPolicies))(
+    "says on the page of %s where its data policy is from",
+    (adapter, { source }) => {
+      const { page, readFrom = page, readOn } = source
+      const text = readFileSync(join(docs, "guide", "upstreams", `${adapter}.md`), "utf8").replaceAll(/\s+/g, " ")
+      for (const stated of [page, readFrom, readOn]) expect(text).toContain(stated)
+    }
+  )
 
   it("has the JSON Schema of the declarations (written by vitest run --update)", async () => {
     const { stdout } = await run(["settings", "schema"])

@@ -69,7 +69,7 @@ export const ByokKey = Schema.Struct({
   is_required: Schema.Boolean,
   /** The gateway's own key for the provider is not used for any model. */
   is_byok_only: Schema.Boolean,
-  /** What its owner declares of the account's data retention. Stored, without effect. */
+  /** What its owner declares of the account. False: not used for requests with `provider.zdr`. */
   declared_zdr: Schema.NullOr(Schema.Boolean),
   /** The hashes of the API keys that may use it. Null: all of the workspace. */
   allowed_api_key_hashes: Schema.NullOr(Schema.Array(Schema.String)),
@@ -102,7 +102,10 @@ const options = {
   is_required: Schema.optionalKey(Schema.Boolean),
   /** Whether the gateway's own key for the provider is not used for any model. Default: false. */
   is_byok_only: Schema.optionalKey(Schema.Boolean),
-  /** What you declare of the account's data retention. Stored, without effect. Default: null. */
+  /**
+   * Whether the account has zero data retention. False: requests with `provider.zdr` do not use the
+   * key. True and null change nothing: what counts is what the provider declares. Default: null.
+   */
   declared_zdr: Schema.optionalKey(Schema.NullOr(Schema.Boolean)),
   /**
    * The hashes of the API keys that may use it, 1 to 1000, all of the organization. Null: all keys.

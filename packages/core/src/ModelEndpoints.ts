@@ -84,7 +84,9 @@ export const Endpoint = Schema.Struct({
   /** Whether requests cost nothing and count towards the key's daily free requests. */
   is_free: Schema.Boolean,
   /** What the model can do at this provider. */
-  capabilities: Models.Capabilities
+  capabilities: Models.Capabilities,
+  /** What the provider declares of the data in requests. Absent: nothing. */
+  data_policy: Schema.optionalKey(Models.DataPolicy)
 })
 
 /** @since 0.1.0 */
@@ -183,7 +185,8 @@ export const listModelEndpointsEndpoint = Operation.endpoint(listModelEndpoints,
                 uptime_last_1d: null,
                 kind,
                 is_free,
-                capabilities
+                capabilities,
+                data_policy: { training: true, retains_prompts: true, prompt_retention_days: 30 }
               }
             ]
           }

@@ -135,6 +135,23 @@ export const TopProvider = Schema.Struct({
 export type TopProvider = { [Field in keyof typeof TopProvider.Type]: (typeof TopProvider.Type)[Field] }
 
 /**
+ * What a provider declares of the data in requests. Null: not known.
+ *
+ * @since 0.1.0
+ */
+export const DataPolicy = Schema.Struct({
+  /** Whether it may train models on requests. */
+  training: Schema.NullOr(Schema.Boolean),
+  /** Whether it keeps anything of a request after it answered it. */
+  retains_prompts: Schema.NullOr(Schema.Boolean),
+  /** After how many days it deletes what it keeps. */
+  prompt_retention_days: Schema.NullOr(Schema.Finite)
+})
+
+/** @since 0.1.0 */
+export type DataPolicy = { [Field in keyof typeof DataPolicy.Type]: (typeof DataPolicy.Type)[Field] }
+
+/**
  * Paths about a model.
  *
  * @since 0.1.0
@@ -407,8 +424,10 @@ export const listModelsEndpoint = Operation.endpoint(listModels, () => ({
     min_output_price: Schema.optionalKey(refused(byToken)),
     /** Always a 400: few models are priced by token. */
     max_output_price: Schema.optionalKey(refused(byToken)),
-    /** Always a 400: the service does not know what providers retain. */
-    zdr: Schema.optionalKey(refused("This filter is not supported: the service does not know what providers retain")),
+    /** Always a 400. Use `provider.zdr` of a request, and `data_policy` of GET `/providers`. */
+    zdr: Schema.optionalKey(
+      refused("This filter is not supported: send provider.zdr with a request, and see data_policy of GET /providers")
+    ),
     /** Always a 400: the service does not know where providers process data. */
     region: Schema.optionalKey(
       refused("This filter is not supported: the service does not know where providers process data")

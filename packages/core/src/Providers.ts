@@ -11,11 +11,11 @@ import type { ClientError } from "./ClientError.ts"
 import type { GatewayClient } from "./GatewayClient.ts"
 import { call, dataOf } from "./internal/call.ts"
 import { rateLimitedErrors } from "./internal/errorSets.ts"
-import { ModelKind } from "./Models.ts"
+import { DataPolicy, ModelKind } from "./Models.ts"
 import * as Operation from "./Operation.ts"
 
 /**
- * A provider. The service knows its name and its models only.
+ * A provider. The service knows its name, its models and what it declares of the data in requests.
  *
  * @since 0.1.0
  */
@@ -35,7 +35,9 @@ export const Provider = Schema.Struct({
   /** Always null. */
   datacenters: Schema.Null,
   /** The kinds of models that the provider offers. */
-  kinds: Schema.Array(ModelKind)
+  kinds: Schema.Array(ModelKind),
+  /** What it declares of the data in requests. Absent: nothing. */
+  data_policy: Schema.optionalKey(DataPolicy)
 })
 
 /** @since 0.1.0 */
@@ -86,7 +88,8 @@ export const listProvidersEndpoint = Operation.endpoint(listProviders, () => ({
             status_page_url: null,
             headquarters: null,
             datacenters: null,
-            kinds: ["rerank"]
+            kinds: ["rerank"],
+            data_policy: { training: true, retains_prompts: true, prompt_retention_days: 30 }
           }
         ]
       }

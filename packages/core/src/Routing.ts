@@ -73,6 +73,21 @@ export const Preferences = Schema.Struct({
   /** The highest accepted price. */
   max_price: Schema.optionalKey(MaxPrice),
   /**
+   * `deny`: only providers that declare that they do not train on requests, and keep them for a
+   * limited time at most. A 404 if the model has none. Default: `allow`.
+   */
+  data_collection: Schema.optionalKey(Schema.NullOr(Schema.Literals(["allow", "deny"]))),
+  /**
+   * Whether only providers are used that declare zero data retention: they keep nothing of a
+   * request after they answered it. A 404 if the model has none. Default: false.
+   */
+  zdr: Schema.optionalKey(Schema.NullOr(Schema.Boolean)),
+  /**
+   * Whether only providers are used that ignore no parameter of the request: those whose response
+   * would have no `warnings`. A 404 if the model has none. Default: false.
+   */
+  require_parameters: Schema.optionalKey(Schema.NullOr(Schema.Boolean)),
+  /**
    * Options by provider name. Only the entry of the provider that serves the request is sent to it.
    */
   options: Schema.optionalKey(Schema.Record(Schema.String, Schema.Record(Schema.String, FreeForm)))

@@ -8,8 +8,9 @@
  */
 import { Config, Data, type Duration, Effect } from "effect"
 import type { HttpClient } from "effect/http"
+import * as Catalogue from "./Catalogue.ts"
 import type { Model } from "./Model.ts"
-import { type Credential, gatewayCredential, type Kind, type Offers } from "./Offer.ts"
+import { type Credential, type DataPolicy, gatewayCredential, type Kind, type Offers } from "./Offer.ts"
 import * as UpstreamHttp from "./UpstreamHttp.ts"
 
 /**
@@ -85,6 +86,29 @@ export interface Adapter<out R = HttpClient.HttpClient> {
 }
 
 /**
+ * What an upstream of the adapter declares of the data in requests, if its settings declare nothing:
+ * what the catalogue has of the public service. Undefined for any other URL, where others may serve.
+ *
+ * @since 0.1.0
+ */
+export const dataPolicyOf = <R>(
+  { defaultBaseUrl, name }: Adapter<R>,
+  { baseUrl }: Pick<Upstream, "baseUrl">
+): DataPolicy | undefined => {
+  if (baseUrl !== defaultBaseUrl) return undefined
+  const { source: _, ...policy } = Catalogue.dataPolicies[name] ?? { source: undefined }
+  return Object.keys(policy).length === 0 ? undefined : policy
+}
+
+/**
+ * The offers with the data policy of their provider, where they have none of their own.
+ *
+ * @since 0.1.0
+ */
+export const withDataPolicy = (offers: Offers, dataPolicy: DataPolicy | undefined): Offers =>
+  dataPolicy === undefined ? offers : offers.map((offer) => ({ dataPolicy, ...offer }))
+
+/**
  * The built-in models of an adapter, with the key and the base URL from its environment variables.
  * None if the key is missing, or the base URL if there is no default.
  *
@@ -107,5 +131,6 @@ export const offersConfig = Effect.fnUntraced(function* <R>(
   const baseUrl = yield* Config.withDefault(Config.schema(UpstreamHttp.BaseUrl, variables.baseUrl), defaultBaseUrl)
   const apiKey = yield* Config.withDefault(Config.schema(UpstreamHttp.ApiKey, variables.apiKey), undefined)
   if (baseUrl === undefined || (apiKey === undefined && credential === "required")) return []
-  return yield* adapter.offers({ name, baseUrl, credential: gatewayCredential(apiKey) }, models)
+  const upstream = { name, baseUrl, credential: gatewayCredential(apiKey) }
+  return withDataPolicy(yield* adapter.offers(upstream, models), dataPolicyOf(adapter, upstream))
 })

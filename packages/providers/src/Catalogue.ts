@@ -8,6 +8,7 @@
  */
 import { AspectRatio, type Resolution } from "@model-gateway/core/Video"
 import type { Model } from "./Model.ts"
+import type { DataPolicy } from "./Offer.ts"
 
 /**
  * Where a price is from. Pages were read as public archives keep them, so one may have changed
@@ -619,3 +620,70 @@ export const models: ReadonlyArray<BuiltIn> = [
  * @since 0.1.0
  */
 export const of = (adapter: string): ReadonlyArray<BuiltIn> => models.filter((model) => model.adapter === adapter)
+
+/**
+ * What the services of the adapters document of the data in requests, for an account whose owner
+ * changed nothing, by the name of the adapter. A service without an entry documents nothing that
+ * could be read. A contract or a setting of an account can differ: the settings file then declares
+ * another policy.
+ *
+ * @since 0.1.0
+ */
+export const dataPolicies: Readonly<Record<string, DataPolicy & { readonly source: Source }>> = {
+  // It trains unless the account's owner opts out.
+  cohere: {
+    training: true,
+    retainsPrompts: true,
+    promptRetentionDays: 30,
+    source: { page: "https://cohere.com/enterprise-data-commitments", readOn: "2026-11-23" }
+  },
+  // It keeps logs against abuse.
+  openai: {
+    training: false,
+    retainsPrompts: true,
+    promptRetentionDays: 30,
+    source: {
+      page: "https://developers.openai.com/api/docs/guides/your-data",
+      readFrom: "https://archive.fo/xXsg7",
+      readOn: "2026-11-23"
+    }
+  },
+  // It keeps requests where it looks for abuse or failures. The page does not speak of training.
+  groq: {
+    retainsPrompts: true,
+    promptRetentionDays: 30,
+    source: { page: "https://console.groq.com/docs/your-data", readOn: "2026-11-23" }
+  },
+  // Its program for better models has every request that does not opt out.
+  deepgram: {
+    training: true,
+    retainsPrompts: true,
+    source: { page: "https://developers.deepgram.com/trust-security/your-data", readOn: "2026-11-23" }
+  },
+  // It deletes after an hour. The page does not speak of training.
+  replicate: {
+    retainsPrompts: true,
+    promptRetentionDays: 1,
+    source: { page: "https://replicate.com/docs/topics/predictions/data-retention", readOn: "2026-11-23" }
+  },
+  // 30 days for requests. Files have no limit by default. The page does not speak of training.
+  fal: {
+    retainsPrompts: true,
+    source: { page: "https://docs.fal.ai/documentation/model-apis/media-expiration", readOn: "2026-11-23" }
+  },
+  runway: {
+    training: true,
+    source: {
+      page: "https://runwayml.com/terms-of-use",
+      readFrom:
+        "https://conductatlas.com/platform/runway/runway-terms-of-service/ai-training-license-over-inputs-and-outputs/",
+      readOn: "2026-11-23"
+    }
+  },
+  // Whether it trains depends on whether the project is billed.
+  google: {
+    retainsPrompts: true,
+    promptRetentionDays: 55,
+    source: { page: "https://ai.google.dev/gemini-api/docs/usage-policies", readOn: "2026-11-23" }
+  }
+}

@@ -48,6 +48,21 @@ export const gatewayCredential = (secret?: Redacted.Redacted<string>): Credentia
   secret === undefined ? { id: "gateway" } : { id: "gateway", secret }
 
 /**
+ * What a provider declares of the data in requests. What is absent is not known, and does not count
+ * as a promise.
+ *
+ * @since 0.1.0
+ */
+export interface DataPolicy {
+  /** Whether it may train models on requests. */
+  readonly training?: boolean
+  /** Whether it keeps anything of a request after it answered it. */
+  readonly retainsPrompts?: boolean
+  /** After how many days it deletes what it keeps. */
+  readonly promptRetentionDays?: number
+}
+
+/**
  * What an offer states about itself, whatever its kind.
  *
  * @since 0.1.0
@@ -81,6 +96,8 @@ export interface OfferBase {
    * their time from the start of the call. Default: no limit.
    */
   readonly concurrency?: number
+  /** What its provider declares of the data in requests. Default: nothing. */
+  readonly dataPolicy?: DataPolicy
 }
 
 /**

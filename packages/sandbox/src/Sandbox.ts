@@ -50,6 +50,7 @@ const base = (publicId: string, displayName: string): OfferBase => ({
   name: displayName,
   isFree: false,
   isInProcess: true,
+  dataPolicy: { training: false, retainsPrompts: false },
   credential: gatewayCredential()
 })
 

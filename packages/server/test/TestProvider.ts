@@ -1,5 +1,5 @@
 /** Offers whose answers are scripted by a test. */
-import { type Credential, gatewayCredential, type Offers } from "@model-gateway/providers/Offer"
+import { type Credential, type DataPolicy, gatewayCredential, type Offers } from "@model-gateway/providers/Offer"
 import { cost, searchUnits } from "@model-gateway/providers/Pricing"
 import type { ProviderError } from "@model-gateway/providers/ProviderError"
 import type { RerankRequest, RerankResponse } from "@model-gateway/providers/Rerank"
@@ -19,6 +19,7 @@ export interface Script {
   /** What it ignores of every request. */
   readonly ignored?: ReadonlyArray<string>
   readonly verbose?: boolean
+  readonly dataPolicy?: DataPolicy
   /** The limits of `test/hear`. */
   readonly limits?: Pick<TranscriptionCapabilities, "max_bytes" | "max_seconds">
   /** The gateway's own credential. Default: one without a secret. Null: it has none. */
@@ -49,6 +50,7 @@ export const asTheyCame = ({ documents, top_n }: RerankRequest) => ({
 /** A provider's offers of the models `test/rank` and `test/hear`, if they are scripted. */
 export const scripted = ({
   credential = gatewayCredential(),
+  dataPolicy,
   ignored = [],
   images = false,
   limits = {},
@@ -58,7 +60,13 @@ export const scripted = ({
   transcribe,
   verbose = true
 }: Script): Offers => {
-  const base = { provider, isFree: false, credential: credential ?? undefined, ignored: () => ignored }
+  const base = {
+    provider,
+    isFree: false,
+    credential: credential ?? undefined,
+    ignored: () => ignored,
+    ...(dataPolicy === undefined ? {} : { dataPolicy })
+  }
   const rerankQuote = ({ documents }: RerankRequest) => cost(price, searchUnits(documents.length))
   const transcriptionQuote = ({ audio }: TranscriptionRequest) => cost(price, audio.durationSeconds)
   return [

@@ -155,6 +155,13 @@ export const toModel = (entry: Entry, id = entry.id): Models.Model => {
   }
 }
 
+/** The field `data_policy`. Left out if the provider declares nothing. */
+export const dataPolicyOf = (offer: Pick<Offer, "dataPolicy"> = {}): { readonly data_policy?: Models.DataPolicy } => {
+  if (offer.dataPolicy === undefined) return {}
+  const { promptRetentionDays = null, retainsPrompts = null, training = null } = offer.dataPolicy
+  return { data_policy: { training, retains_prompts: retainsPrompts, prompt_retention_days: promptRetentionDays } }
+}
+
 const toEndpoint = (offer: Offer, id: string): ModelEndpoints.Endpoint => ({
   name: `${offer.provider} | ${id}`,
   model_id: id,
@@ -177,7 +184,8 @@ const toEndpoint = (offer: Offer, id: string): ModelEndpoints.Endpoint => ({
   uptime_last_1d: null,
   kind: offer.kind,
   is_free: offer.isFree,
-  capabilities: capabilitiesOf(offer)
+  capabilities: capabilitiesOf(offer),
+  ...dataPolicyOf(offer)
 })
 
 /** A model with its offers. */

@@ -9,7 +9,7 @@ import { currentCaller } from "../access/Caller.ts"
 import * as Candidates from "../routing/Candidates.ts"
 import { type Entry, ModelCatalogue } from "../routing/ModelCatalogue.ts"
 import * as OwnKeys from "../routing/OwnKeys.ts"
-import { toEndpoints, toModel, toVideoModel } from "./ModelShape.ts"
+import { dataPolicyOf, toEndpoints, toModel, toVideoModel } from "./ModelShape.ts"
 
 /** The page of a request that has an offset and no limit. */
 const defaultLimit = 500
@@ -63,7 +63,9 @@ const providersOf = (entries: ReadonlyArray<Entry>): ReadonlyArray<Providers.Pro
     status_page_url: null,
     headquarters: null,
     datacenters: null,
-    kinds: [...new Set(offers.get(name)?.map(({ kind }) => kind))]
+    kinds: [...new Set(offers.get(name)?.map(({ kind }) => kind))],
+    // All offers of a provider are of one upstream, so they have the same one.
+    ...dataPolicyOf(offers.get(name)?.[0])
   }))
 }
 

@@ -147,7 +147,8 @@ const make = Effect.gen(function* () {
       preferences: request.provider,
       observed: router.observed,
       own,
-      quote: (offer) => offer.quote(requestFor(offer))
+      quote: (offer) => offer.quote(requestFor(offer)),
+      ignored: (offer) => offer.ignored?.(requestFor(offer)) ?? []
     })
     return yield* serve(caller, call, documents, requestFor, candidates)
   })

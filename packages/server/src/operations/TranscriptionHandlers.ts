@@ -64,6 +64,14 @@ const toResponse = (
   }
 }
 
+/** What the offer ignores of the request, a sentence for each. */
+const ignoredBy = (offer: TranscriptionOffer, request: TranscriptionRequest): ReadonlyArray<string> => [
+  ...(offer.ignored?.(request) ?? []),
+  ...(request.timestamp_granularities.includes("word") && !offer.capabilities.word_timestamps
+    ? [`timestamp_granularities: the model "${offer.publicId}" at ${offer.provider} has no times of words.`]
+    : [])
+]
+
 const encode = (response: typeof Transcription.Response.Type): string => JSON.stringify(response)
 
 const make = Effect.gen(function* () {
@@ -178,7 +186,8 @@ const make = Effect.gen(function* () {
         preferences: input.provider,
         observed: router.observed,
         own,
-        quote: (offer) => offer.quote(requestFor(offer))
+        quote: (offer) => offer.quote(requestFor(offer)),
+        ignored: (offer) => ignoredBy(offer, requestFor(offer))
       })
       return yield* serve(caller, input, duration, requestFor, candidates, idempotencyKey)
     },

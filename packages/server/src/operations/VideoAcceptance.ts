@@ -115,7 +115,8 @@ export const decide = Effect.fn("VideoAcceptance.decide")(function* (
     preferences: wanted.provider,
     observed: unobserved,
     own,
-    quote: (offer) => offer.quote(VideoRequests.forProvider(requestFor(offer), offer.provider))
+    quote: (offer) => offer.quote(VideoRequests.forProvider(requestFor(offer), offer.provider)),
+    ignored: (offer) => offer.ignored?.(VideoRequests.forProvider(requestFor(offer), offer.provider)) ?? []
   })
   const [first, ...fallbacks] = candidates.map((candidate) => ({ ...candidate, request: requestFor(candidate.offer) }))
   return first === undefined

@@ -5,7 +5,7 @@
 import { type BadRequest, Forbidden, type Issue, NotFound } from "@model-gateway/core/GatewayError"
 import type { Preferences } from "@model-gateway/core/Routing"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
-import type { Kind, Offer } from "@model-gateway/providers/Offer"
+import type { DataPolicy, Kind, Offer } from "@model-gateway/providers/Offer"
 import { perUnit, units } from "@model-gateway/providers/Pricing"
 import { Effect } from "effect"
 import { allowsModel, allowsProvider, type Guardrail } from "../access/Guardrail.ts"
@@ -34,6 +34,8 @@ export interface Ranking<in O extends Offer> {
   readonly observed: (candidate: Candidate.Candidate) => Observed | undefined
   /** The most that the request can cost at an offer. */
   readonly quote: (offer: O) => MicroCredits.MicroCredits
+  /** What the offer ignores of the request, a sentence for each. Default: nothing. */
+  readonly ignored?: ((offer: O) => ReadonlyArray<string>) | undefined
   /** The provider keys that the caller may use. Default: none. */
   readonly own?: OwnKeys.Own | undefined
 }
@@ -73,6 +75,45 @@ const isAffordable = ({ pricing }: Offer, preferences: typeof Preferences.Type |
   })
 }
 
+/** Whether the provider declares that it does not train on requests, nor keep them for good. */
+const collectsNothing = ({ promptRetentionDays, retainsPrompts, training }: DataPolicy): boolean =>
+  training === false && (retainsPrompts === false || promptRetentionDays !== undefined)
+
+/**
+ * The requirements of the preferences that an offer fulfills by what it declares. `lacks` completes
+ * the sentence "no provider of the model …".
+ */
+const requirements: ReadonlyArray<{
+  readonly isWanted: (preferences: typeof Preferences.Type) => boolean
+  readonly isMet: (policy: DataPolicy) => boolean
+  readonly lacks: string
+}> = [
+  {
+    isWanted: ({ data_collection }) => data_collection === "deny",
+    isMet: collectsNothing,
+    lacks: 'declares that it does not collect data, as provider.data_collection "deny" requires'
+  },
+  {
+    isWanted: ({ zdr }) => zdr === true,
+    isMet: ({ retainsPrompts }) => retainsPrompts === false,
+    lacks: "declares zero data retention, as provider.zdr requires"
+  }
+]
+
+const declaring = <O extends Offer>(
+  entry: Entry<O>,
+  offers: ReadonlyArray<O>,
+  preferences: typeof Preferences.Type | undefined
+): Effect.Effect<ReadonlyArray<O>, NotFound> => {
+  let left = offers
+  for (const { isMet, isWanted, lacks } of requirements) {
+    if (preferences === undefined || !isWanted(preferences)) continue
+    left = left.filter(({ dataPolicy }) => dataPolicy !== undefined && isMet(dataPolicy))
+    if (left.length === 0) return Effect.fail(notFound(`no provider of the model ${quoted(entry.id)} ${lacks}`))
+  }
+  return Effect.succeed(left)
+}
+
 /**
  * The offers that guardrail and preferences allow; at least one. Fails with a 403 if the guardrail
  * allows none, and with a 404 if the preferences match none.
@@ -96,7 +137,7 @@ export const allowed = <O extends Offer>(
   )
   return wanted.length === 0
     ? Effect.fail(notFound(`no provider of the model ${quoted(entry.id)} matches the routing preferences`))
-    : Effect.succeed(wanted)
+    : declaring(entry, wanted, preferences)
 }
 
 const withoutCredential = (offers: ReadonlyArray<Offer>): NotFound => {
@@ -106,6 +147,33 @@ const withoutCredential = (offers: ReadonlyArray<Offer>): NotFound => {
     `the gateway has no credential for the model ${model} at any provider. Store a provider key for ${providers} with POST /byok, or ask the operator of the gateway for the model`
   )
 }
+
+/** The offers that ignore nothing of the request, if the preferences require it. At least one. */
+const usingAll = <O extends Offer>(
+  offers: ReadonlyArray<O>,
+  { ignored, preferences }: Ranking<O>
+): Effect.Effect<ReadonlyArray<O>, NotFound> => {
+  if (preferences?.require_parameters !== true || ignored === undefined) return Effect.succeed(offers)
+  let first: string | undefined
+  const left = offers.filter((offer) => {
+    const [sentence] = ignored(offer)
+    first ??= sentence
+    return sentence === undefined
+  })
+  return left.length > 0
+    ? Effect.succeed(left)
+    : Effect.fail(
+        notFound(
+          `no provider of the model ${quoted(offers[0]?.publicId ?? "")} uses every parameter of the request, as provider.require_parameters requires${first === undefined ? "" : `. ${first}`}`
+        )
+      )
+}
+
+/** The caller's keys, of which those whose owner declares that data is retained cannot be used. */
+const usable = (own: OwnKeys.Own, preferences: typeof Preferences.Type | undefined): OwnKeys.Own =>
+  preferences?.zdr === true
+    ? own.map((key) => (key.declaredZdr === false ? { ...key, credential: undefined } : key))
+    : own
 
 type Comparator = (a: Candidate.Candidate, b: Candidate.Candidate) => number
 
@@ -139,7 +207,8 @@ const comparator = <O extends Offer>({
 
 /**
  * The candidates to try, in order; only the first one without fallbacks. At least one: fails with a
- * 404 if there is a credential for none of the offers.
+ * 404 if every offer ignores a parameter that the preferences require it to use, or if there is a
+ * credential for none of the offers.
  *
  * First come the providers of the caller's `order`, then the others by the caller's `sort`. What
  * these leave open is decided by the operator's order: the one in which the catalogue lists the
@@ -148,8 +217,14 @@ const comparator = <O extends Offer>({
 export const ranked = <O extends Offer>(
   offers: ReadonlyArray<O>,
   ranking: Ranking<O>
+): Effect.Effect<ReadonlyArray<Candidate.Candidate<O>>, NotFound> =>
+  Effect.flatMap(usingAll(offers, ranking), (offers) => ordered(offers, ranking))
+
+const ordered = <O extends Offer>(
+  offers: ReadonlyArray<O>,
+  ranking: Ranking<O>
 ): Effect.Effect<ReadonlyArray<Candidate.Candidate<O>>, NotFound> => {
-  const groups = OwnKeys.groupsOf(offers, ranking.own ?? [])
+  const groups = OwnKeys.groupsOf(offers, usable(ranking.own ?? [], ranking.preferences))
   const candidates = groups.flat()
   if (candidates.length === 0) return Effect.fail(withoutCredential(offers))
   const { preferences } = ranking

@@ -114,7 +114,7 @@ it.layer(layer({ rateLimit: { requests: 100, window: Duration.hours(1) }, bodyLi
 it.layer(layer({ rateLimit: { requests: 1, window: Duration.hours(1) } }), { excludeTestServices: true })(
   "a key with no requests left",
   (it) => {
-    it.effect("gets a 403 before the 429, and the 429 before a 400, a 404 and a 413", () =>
+    it.effect("gets a 403 before the 429, and the 429 before a 400, a 404 and a 413 [spec T11 J15 L27 M28 N52]", () =>
       Effect.gen(function* () {
         const { ask, managementKey } = yield* TestGateway
         yield* ask("/api/v1/files")
