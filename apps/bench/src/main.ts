@@ -16,8 +16,8 @@
  *   machine that does other work, too.
  * - `pnpm bench fuzz-settings [--runs N] [--seed S]`: starts the gateway with random flags,
  *   variables and settings files.
- * - `pnpm bench fuzz-answers [--requests N] [--seed S]`: asks for paid work of upstreams whose answers
- *   are random, and checks each response, the books and the lists.
+ * - `pnpm bench fuzz-answers [--requests N] [--seed S]`: asks for paid work of upstreams whose
+ *   answers are random, and checks each response, the books and the lists.
  * - `pnpm bench bodies [operation…]`: searches for the 1 MiB body that blocks the event loop the
  *   longest.
  * - `pnpm bench soak [--minutes 30] [--seed S]`: runs the Node client against a server whose

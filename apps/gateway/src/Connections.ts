@@ -19,18 +19,19 @@ export interface Connections {
   readonly begin: () => void
   /**
    * Accepts the connections that wait, and stops listening. New requests are held meanwhile, for
-   * some milliseconds and at most 5 seconds, and then handled. Connections that are idle afterwards stay open for one second,
-   * because their next request may be on its way.
+   * some milliseconds and at most 5 seconds, and then handled. Connections that are idle afterwards
+   * stay open for one second, because their next request may be on its way.
    */
   readonly stopListening: () => Promise<void>
   /**
    * Call it after {@link stopListening}. Waits until every connection is closed, at most `timeout`
-   * milliseconds from the call of {@link stopListening} on. Then requests that have not arrived completely are rejected, and the last
-   * connections are closed 5 seconds later.
+   * milliseconds from the call of {@link stopListening} on. Then requests that have not arrived
+   * completely are rejected, and the last connections are closed 5 seconds later.
    */
   readonly drain: (timeout: number) => Promise<void>
   /**
-   * Waits until every connection is closed. Returns at once if {@link stopListening} was not called.
+   * Waits until every connection is closed. Returns at once if {@link stopListening} was not
+   * called.
    */
   readonly closed: () => Promise<void>
 }
@@ -221,8 +222,8 @@ export const make = ({ bodyRate, stalled = 120_000, wireNames }: Options): Conne
    * Waits for a turn of the event loop in which no connection was accepted. Node accepts one per
    * turn, and the system resets those that still wait when the server stops listening, together
    * with their requests. A connection may also arrive during the turn, so a long turn counts only
-   * after a long time: one of 0.1 milliseconds after 0.1 seconds. Requests are held meanwhile, so that
-   * turns are short, and clients that wait for their responses open no further connections.
+   * after a long time: one of 0.1 milliseconds after 0.1 seconds. Requests are held meanwhile, so
+   * that turns are short, and clients that wait for their responses open no further connections.
    */
   const acceptWaiting = async (): Promise<void> => {
     const startedAt = performance.now()

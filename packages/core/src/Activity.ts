@@ -29,8 +29,8 @@ export const Item = Schema.Struct({
   /** The UTC day, as `YYYY-MM-DD`. */
   date: Schema.String,
   /**
-   * The model that the requests named. `other` has the sums of all further models if a workspace has
-   * used more than 500 on a day, or 1,000 that cost something.
+   * The model that the requests named. `other` has the sums of all further models if a workspace
+   * has used more than 500 on a day, or 1,000 that cost something.
    */
   model: Schema.String,
   /** The same as `model`. */
@@ -85,8 +85,8 @@ export type Response = { [Field in keyof typeof Response.Type]: (typeof Response
 
 /**
  * Returns spend and number of requests by UTC day, model and provider: of the current day and the
- * 30 before it, or of one day. It includes every request that has ended, and no other. A page has at
- * most 2,000 items and 2 MiB. Continue with `next` as `after` until it is null.
+ * 30 before it, or of one day. It includes every request that has ended, and no other. A page has
+ * at most 2,000 items and 2 MiB. Continue with `next` as `after` until it is null.
  *
  * GET `/activity`: 200, or one of 400 401 403 404 500.
  *

@@ -129,7 +129,9 @@ export const Meta = Schema.Struct({
       input_tokens: Schema.Int
     })
   ),
-  /** What the provider ignored of the request: a sentence for each. Absent if it used everything. */
+  /**
+   * What the provider ignored of the request: a sentence for each. Absent if it used everything.
+   */
   warnings: Schema.optionalKey(Schema.Array(Schema.String))
 })
 

@@ -98,8 +98,8 @@ export const Name = Schema.String.check(Schema.isMinLength(1), isMaxCharacters(2
 
 /**
  * A model's identifier in a request, as GET `/models` lists it: 1 to 256 characters without control
- * characters and unpaired surrogates. An identifier that stands for all that begin with it, such as `tei/*`, lets callers
- * write the rest, and databases index it.
+ * characters and unpaired surrogates. An identifier that stands for all that begin with it, such as
+ * `tei/*`, lets callers write the rest, and databases index it.
  *
  * @since 0.1.0
  */

@@ -9,8 +9,8 @@
  *
  * What follows from these is not stated again: an operation costs money if it has a 402
  * ({@link isPaid}), is rate limited per key if it has a 429 ({@link isRateLimited}), accepts the
- * content types of its payload, and knows the fields of its schemas. An ephemeral key can be restricted to an operation that does
- * not require a management key.
+ * content types of its payload, and knows the fields of its schemas. An ephemeral key can be
+ * restricted to an operation that does not require a management key.
  *
  * @since 0.1.0
  */
@@ -112,8 +112,8 @@ export type ErrorOf<E extends Operation> = E["error"][number]["Type"]
 
 /**
  * Declares an operation. Default for `idempotency`: `never` for a POST, `always` for other methods.
- * Default for `unknownFields`: `refused` for an operation of management keys, else `ignored`. Default
- * for `timeLimit`: 90 seconds.
+ * Default for `unknownFields`: `refused` for an operation of management keys, else `ignored`.
+ * Default for `timeLimit`: 90 seconds.
  *
  * @example
  * ```ts

@@ -5,9 +5,10 @@
  * The duration is the longest audio that any decoder can read in the file, because upstreams bill
  * what their decoder reads. All bytes are read: every frame of MP3, AAC and FLAC, every packet of
  * Ogg and WebM, every sample of MP4, whatever headers and times say. Files that follow each other
- * count together, and of tracks at the same time the longest counts (in Ogg: their sum). A file that
- * decoders read in different ways is refused, such as a WAV file with two `data` chunks. A file that
- * was cut short is measured as far as it goes, or refused if the parser cannot find its end.
+ * count together, and of tracks at the same time the longest counts (in Ogg: their sum). A file
+ * that decoders read in different ways is refused, such as a WAV file with two `data` chunks. A
+ * file that was cut short is measured as far as it goes, or refused if the parser cannot find its
+ * end.
  *
  * @since 0.1.0
  */
@@ -70,8 +71,8 @@ export interface Measured {
  * Format and length of audio.
  *
  * The work is done in a thread of its own: audio that leads its parser astray is given up after a
- * second (and 100 ms more for each megabyte) as `NotAudio`, and holds up nobody meanwhile. A file up
- * to 64 MiB is in memory while it is measured, a larger one is read piece by piece. Fails with
+ * second (and 100 ms more for each megabyte) as `NotAudio`, and holds up nobody meanwhile. A file
+ * up to 64 MiB is in memory while it is measured, a larger one is read piece by piece. Fails with
  * `NotAudio`, with `WrongFormat` when a format is declared and the contents are in another, and
  * with `Unreadable`.
  *

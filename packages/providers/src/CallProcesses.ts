@@ -2,9 +2,9 @@
  * The processes of a call to a program on the gateway's own machine.
  *
  * A program runs in a process group of its own, which is killed when the call ends. What leaves the
- * group, and what a killed gateway leaves behind, is found by an environment variable that names the
- * folder of the call, because processes pass their environment on to those that they start. This
- * needs `/proc`, which only Linux has.
+ * group, and what a killed gateway leaves behind, is found by an environment variable that names
+ * the folder of the call, because processes pass their environment on to those that they start.
+ * This needs `/proc`, which only Linux has.
  *
  * @since 0.1.0
  */

@@ -62,8 +62,8 @@ export const Parameters = Schema.Struct({
   /** The number of commands that run at the same time. Further calls wait. Default: 1. */
   concurrency: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1024 }))),
   /**
-   * Environment variables. The command inherits none, and gets `MODEL_GATEWAY_CALL_FOLDER`. Default:
-   * a `PATH` of the usual folders.
+   * Environment variables. The command inherits none, and gets `MODEL_GATEWAY_CALL_FOLDER`.
+   * Default: a `PATH` of the usual folders.
    */
   env: Schema.optionalKey(Schema.Record(Schema.String, Schema.String))
 })

@@ -33,7 +33,8 @@ const lowerCase = (text: string): string => text.replace(/[A-Z]+/g, (letters) =>
  * import { Redacted } from "effect"
  * import * as SafeMessage from "@model-gateway/providers/SafeMessage"
  *
- * SafeMessage.withoutSecrets("no model for q9Lm2xTz", [Redacted.make("q9Lm2xTzV7")]) // "no model for <redacted>"
+ * SafeMessage.withoutSecrets("no model for q9Lm2xTz", [Redacted.make("q9Lm2xTzV7")]) // "no model
+ * for <redacted>"
  * ```
  *
  * @since 0.1.0

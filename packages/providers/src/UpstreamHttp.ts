@@ -137,8 +137,8 @@ export interface Call {
   readonly timeLimit?: Duration.Input
   /**
    * What the JSON response may hold at most: no more than this call can need. More is a
-   * `BadResponse`, found before it is parsed. Default: 4 MiB, 64 levels of nesting, 1,000 entries of
-   * a list or an object, 20,000 values.
+   * `BadResponse`, found before it is parsed. Default: 4 MiB, 64 levels of nesting, 1,000 entries
+   * of a list or an object, 20,000 values.
    */
   readonly bounds?: Partial<Bounds>
 }

@@ -71,8 +71,8 @@ export const ranking: Handler = (call, response) => {
 }
 
 /**
- * The upstream `double` at this URL, which speaks Cohere's API, and its model `double/rank`. For the
- * settings file of an attack.
+ * The upstream `double` at this URL, which speaks Cohere's API, and its model `double/rank`. For
+ * the settings file of an attack.
  */
 export const rankingAt = (url: string): object => ({
   upstreams: { double: { adapter: "cohere", apiKey: "not-a-real-key", baseUrl: url } },

@@ -60,7 +60,9 @@ const isRow = (bytes: Uint8Array, start: number): boolean => {
 /** The longest row that is looked at in one piece: 8 frames of LOAS. */
 const rowBytes = 8 * 8194
 
-/** Whether the samples between two positions are audio that is compressed. `seconds`: as samples. */
+/**
+ * Whether the samples between two positions are audio that is compressed. `seconds`: as samples.
+ */
 export const isCompressed = (bytes: AudioBytes, from: number, to: number, seconds: number): boolean => {
   let marked = 0
   let isFound = false

@@ -2,7 +2,8 @@
  * The frames of MPEG audio (MP3) and ADTS (AAC).
  *
  * Such a file is a row of frames, each with a header that says its length. The bytes of a frame, of
- * a tag or of a picture contain headers by chance, or by intent. Decoders differ in where they start,
+ * a tag or of a picture contain headers by chance, or by intent. Decoders differ in where they
+ * start,
  * in which headers they believe, and in where they go on after something else. So this goes through
  * the file in each of these ways, and takes the longest audio.
  */
@@ -27,7 +28,9 @@ export const aacRates = [
   96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8000, 7350
 ] as const
 
-/** The most bytes of an AAC frame for each channel: 6144 bits. A longer one hides further frames. */
+/**
+ * The most bytes of an AAC frame for each channel: 6144 bits. A longer one hides further frames.
+ */
 export const maxAacBytes = 768
 
 /** The bytes that a header needs. */
@@ -36,7 +39,9 @@ const headerBytes = 7
 /** The first kind of ADTS. Those before are the versions, layers and rates of MPEG audio. */
 const firstAdts = 27
 
-/** The header that {@link parse} read last: mutable, because it is read for millions of positions. */
+/**
+ * The header that {@link parse} read last: mutable, because it is read for millions of positions.
+ */
 const header = { kind: 0, length: 0, seconds: 0 }
 
 /** Reads the header at `at`. Returns false if there is none. */

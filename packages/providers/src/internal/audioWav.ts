@@ -56,7 +56,9 @@ const chunksOf = (bytes: AudioBytes): ReadonlyArray<Chunk> => {
   return chunks
 }
 
-/** Bytes of a second of audio, and whether it has samples in which decoders look for other audio. */
+/**
+ * Bytes of a second of audio, and whether it has samples in which decoders look for other audio.
+ */
 const readFormat = (
   bytes: AudioBytes,
   format: Chunk

@@ -23,7 +23,9 @@ const id = {
 /** Elements that are searched for elements inside of them. */
 const parents: ReadonlyArray<number> = [id.segment, id.cluster, id.blockGroup, id.tracks]
 
-/** Elements whose contents nobody mistakes for clusters: EBML, SeekHead, Info, Cues, Chapters, Tags. */
+/**
+ * Elements whose contents nobody mistakes for clusters: EBML, SeekHead, Info, Cues, Chapters, Tags.
+ */
 const plain: ReadonlyArray<number> = [0x1a45_dfa3, 0x114d_9b74, 0x1549_a966, 0x1c53_bb6b, 0x1043_a770, 0x1254_c367]
 
 const clusterId = Uint8Array.of(0x1f, 0x43, 0xb6, 0x75)

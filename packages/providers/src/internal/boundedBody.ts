@@ -80,8 +80,8 @@ export const readText = (
       chunks.push(chunk)
       if (isHeld || size <= maxSmall) return Effect.void
       isHeld = true
-      // All that it may become at once: answers that wait for more, each with a part, would wait for
-      // each other.
+      // All that it may become at once: answers that wait for more, each with a part, would wait
+      // for each other.
       return hold(length ?? bounds.bytes)
     }
     const text = () => new TextDecoder().decode(Buffer.concat(chunks))

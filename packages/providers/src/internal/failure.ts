@@ -23,8 +23,8 @@ import * as SafeMessage from "../SafeMessage.ts"
 export interface Failure {
   readonly status: number
   /**
-   * What the upstream says of it, on one line, without parts of credentials. It is for decisions: of a
-   * reason's message the caller reads what `SafeMessage` leaves.
+   * What the upstream says of it, on one line, without parts of credentials. It is for decisions:
+   * of a reason's message the caller reads what `SafeMessage` leaves.
    */
   readonly message: string | undefined
   /**

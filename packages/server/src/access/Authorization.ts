@@ -47,9 +47,9 @@ const notPermitted = (operation: string) =>
 
 /**
  * Counts a request of the caller against the key's rate limit, if its operation has one. Then
- * answers with the refusal, if there is one, or with a 429 above the limit, or guards the body. Both
- * are defects, which the outermost middleware answers like any other error: which operation it is,
- * and thus whether it has the status, is known only at run time.
+ * answers with the refusal, if there is one, or with a 429 above the limit, or guards the body.
+ * Both are defects, which the outermost middleware answers like any other error: which operation it
+ * is, and thus whether it has the status, is known only at run time.
  */
 type Admit = <E, R>(
   endpoint: HttpApiEndpoint.Top,

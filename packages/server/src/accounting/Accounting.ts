@@ -117,10 +117,10 @@ export class Accounting extends Context.Service<
      */
     readonly reserve: (request: ReserveRequest) => Effect.Effect<Reservation, InsufficientCredits | StorageError>
     /**
-     * Reserves `amount` more for a request that cost more than was reserved for it, or as much of it
-     * as its budgets still allow. Undefined if they allow nothing. So a limit is never exceeded, and
-     * a request that would exceed it uses up what is left of it. Release it after the request is
-     * settled: until then, nobody else can spend it.
+     * Reserves `amount` more for a request that cost more than was reserved for it, or as much of
+     * it as its budgets still allow. Undefined if they allow nothing. So a limit is never exceeded,
+     * and a request that would exceed it uses up what is left of it. Release it after the request
+     * is settled: until then, nobody else can spend it.
      */
     readonly cover: (request: ReserveRequest) => Effect.Effect<Reservation | undefined, StorageError>
     /**

@@ -124,8 +124,8 @@ export const make = Effect.gen(function* () {
     list: Effect.fn("Activity.list")(function* (organizationId, filter, { after, limit }) {
       const rows: Array<Row> = []
       let last = Math.min(filter.to, after?.dayStart ?? filter.to)
-      // The newest day is read first, and then twice as many days each time: grouping reads all rows
-      // of its days, and few days fill a page if they have many rows.
+      // The newest day is read first, and then twice as many days each time: grouping reads all
+      // rows of its days, and few days fill a page if they have many rows.
       for (let days = 1; last >= filter.from && rows.length <= limit; days *= 2) {
         const first = Math.max(filter.from, last - days * Periods.dayMillis + 1)
         const isPlace = days === 1 && after !== undefined && after.dayStart === last

@@ -243,9 +243,9 @@ export const make = Effect.gen(function* () {
   }
 
   /**
-   * What is charged of a request, and what was reserved for it in addition. A provider's bill may be
-   * higher than the quote. What the caller's own provider key was billed is charged in any case: it
-   * is not the gateway's money.
+   * What is charged of a request, and what was reserved for it in addition. A provider's bill may
+   * be higher than the quote. What the caller's own provider key was billed is charged in any case:
+   * it is not the gateway's money.
    */
   const covered = Effect.fnUntraced(function* <A>(
     { caller, model, operation, quotes }: ServedRequest<A>,

@@ -13,8 +13,8 @@ export class BodyAdmission extends Context.Service<
      */
     readonly withinRate: (keyHash: string, record: RequestRecord) => Effect.Effect<void, TooManyRequests>
     /**
-     * For a large body: fails if the caller's key, its guardrail or its workspace has nothing left to
-     * spend, unless an earlier request has used the `Idempotency-Key`.
+     * For a large body: fails if the caller's key, its guardrail or its workspace has nothing left
+     * to spend, unless an earlier request has used the `Idempotency-Key`.
      */
     readonly notExhausted: (idempotencyKey: string | undefined) => Effect.Effect<void, PaymentRequired>
   }

@@ -150,7 +150,10 @@ export const system = Effect.fnUntraced(function* (
 const ageOf = (found: ReadonlyArray<Found>): Duration.Duration =>
   Duration.clamp(Duration.seconds(Math.min(...found.map(({ ttl = 0 }) => ttl))), { minimum: minAge, maximum: maxAge })
 
-/** Names that callers and providers choose, asked of these name servers: see {@link fromNameServers}. */
+/**
+ * Names that callers and providers choose, asked of these name servers: see {@link
+ * fromNameServers}.
+ */
 export const shared = Effect.fnUntraced(function* (servers: ReadonlyArray<string>): Effect.fn.Return<HostNames> {
   const lookUp = (yield* NameServers) ?? fromNameServers(servers)
   const places = FairShare.make({ capacity: maxLookUps, perOwner: maxLookUpsOfOwner })

@@ -1,6 +1,6 @@
 /**
- * The `HttpClient` for URLs that callers and providers give: of webhooks, broadcast destinations and
- * finished videos.
+ * The `HttpClient` for URLs that callers and providers give: of webhooks, broadcast destinations
+ * and finished videos.
  *
  * A request to a URL that `OutboundUrl` rejects fails with an `InvalidUrlError`. All addresses of
  * its host must be public, and the connection is made to one of these very addresses, so a name

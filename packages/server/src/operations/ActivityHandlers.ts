@@ -34,7 +34,9 @@ const toItem = (sums: DaySums): WireActivity.Item => ({
 /** The items of a page by default, and at most. */
 const maxItems = 2000
 
-/** The size of a page's items as JSON, at most. Their texts have few characters of several bytes. */
+/**
+ * The size of a page's items as JSON, at most. Their texts have few characters of several bytes.
+ */
 const maxPageBytes = 2 * 1024 * 1024
 
 /** The JSON of an item, less its model and its provider. */

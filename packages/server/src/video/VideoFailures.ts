@@ -7,8 +7,8 @@ import type { VideoJob } from "./VideoJob.ts"
 import type { VideoJobs } from "./VideoJobs.ts"
 
 /**
- * After `mostFailures` consecutive failures of all candidates, the job fails. `removeVideos` deletes
- * what an earlier attempt has stored of it.
+ * After `mostFailures` consecutive failures of all candidates, the job fails. `removeVideos`
+ * deletes what an earlier attempt has stored of it.
  */
 export const make = (
   jobs: VideoJobs["Service"],

@@ -95,7 +95,9 @@ export const make = Effect.gen(function* () {
 
   const readJob = (id: string) => Effect.map(Effect.exit(jobs.find(id)), (read) => take(id, read))
 
-  /** Reads these jobs as far as they have changed. A row that cannot be read affects no other job. */
+  /**
+   * Reads these jobs as far as they have changed. A row that cannot be read affects no other job.
+   */
   const readJobs = Effect.fnUntraced(function* (ids: ReadonlyArray<string>) {
     const states = yield* Effect.exit(jobs.states(ids))
     if (Exit.isFailure(states)) return ids.forEach((id) => take(id, Exit.failCause(states.cause)))

@@ -3,8 +3,9 @@
  *
  * Every process of the service is a worker. A message wakes one of them for one job. The worker
  * first compares the message's step with the row's. It then makes one transition, or, while the job
- * is young, stays with it and polls at short intervals. When the next poll is further away, or other
- * jobs wait for a slot, it hands the job back to the queue, so that a long render occupies no slot.
+ * is young, stays with it and polls at short intervals. When the next poll is further away, or
+ * other jobs wait for a slot, it hands the job back to the queue, so that a long render occupies no
+ * slot.
  *
  * On a definite rejection the next candidate is tried, after the last one with a growing delay. A
  * job that an upstream has accepted stays there. The job fails after too many consecutive failures
@@ -210,7 +211,9 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
 
   const resolve = UnresolvedVideo.make({ jobs, candidateOf, requestFor, submitTo, cancelUpstream, mostAttempts })
 
-  /** Copies the results and completes the job. If the job ends meanwhile, the copies are deleted. */
+  /**
+   * Copies the results and completes the job. If the job ends meanwhile, the copies are deleted.
+   */
   const finish = Effect.fnUntraced(function* (
     job: VideoJob,
     upstream: VideoDownload.Upstream,
@@ -375,8 +378,8 @@ export const layer = (
 
 /**
  * Takes messages as long as the layer lives, and works on them in the slots of their providers
- * (`VideoSlots`), as many as {@link GatewayServerConfig} says. It takes more messages than there are
- * slots, so that those that wait do not keep the others out. When the layer closes, unfinished
+ * (`VideoSlots`), as many as {@link GatewayServerConfig} says. It takes more messages than there
+ * are slots, so that those that wait do not keep the others out. When the layer closes, unfinished
  * messages go back to the queue.
  */
 export const layerRunning = (

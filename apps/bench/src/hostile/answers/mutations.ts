@@ -1,4 +1,6 @@
-/** Corrupts an answer of an upstream: its values, its bytes, its status, its headers, its length. */
+/**
+ * Corrupts an answer of an upstream: its values, its bytes, its status, its headers, its length.
+ */
 import { gzipSync } from "node:zlib"
 import { mutatedBytes, mutatedJson } from "../fuzz/mutations.ts"
 import type { Random } from "../fuzz/random.ts"
@@ -85,7 +87,9 @@ const withNumbers = (random: Random, text: string): string => {
 
 const list = (items: number, item: string): string => `[${Array<string>(items).fill(item).join(",")}]`
 
-/** JSON that costs a parser more than its length, in a field that nobody reads or in place of one. */
+/**
+ * JSON that costs a parser more than its length, in a field that nobody reads or in place of one.
+ */
 const withSize = (random: Random, text: string): string => {
   const large = random.pick<() => string>([
     () => "[".repeat(20_000) + "]".repeat(20_000),

@@ -51,8 +51,8 @@ export interface Attack {
   readonly quick?: boolean
   readonly settings?: Settings
   /**
-   * The settings file, for an attack by an upstream: `upstream` is the URL of {@link Target.upstream}.
-   * `Doubles.rankingAt` is such a file.
+   * The settings file, for an attack by an upstream: `upstream` is the URL of {@link
+   * Target.upstream}. `Doubles.rankingAt` is such a file.
    */
   readonly file?: (upstream: string) => object
   /** Whether the gateway counts in a Redis. */

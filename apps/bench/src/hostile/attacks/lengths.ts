@@ -5,7 +5,9 @@ import { always, answer as respond } from "../doubles.ts"
 import { unlimited } from "../gateway.ts"
 import { type Attack, atOnce, pause, problemsOf, statusesOf } from "./attack.ts"
 
-/** The upstream `double`, which speaks OpenAI's API, and its model. A second costs 0.0001 credits. */
+/**
+ * The upstream `double`, which speaks OpenAI's API, and its model. A second costs 0.0001 credits.
+ */
 const listeningAt = (url: string): object => ({
   upstreams: { double: { adapter: "openai", apiKey: "not-a-real-key", baseUrl: url } },
   models: {

@@ -1,6 +1,6 @@
 /**
- * What callers share: the memory for bodies, the reading of jobs that many wait for, and the sums of
- * their requests.
+ * What callers share: the memory for bodies, the reading of jobs that many wait for, and the sums
+ * of their requests.
  */
 import { type Answer, ask, converse, entriesOf, fieldOf, jsonOf, type Question, requestBytes } from "../client.ts"
 import { always, answer, jsonIn } from "../doubles.ts"

@@ -6,10 +6,15 @@ import { type Answer, ask, converse, jsonOf, requestBytes } from "../client.ts"
 import { unlimited } from "../gateway.ts"
 import { type Attack, mebibyte, milliseconds, pause, problemsOf, smallRerank, statusesOf, textOf } from "./attack.ts"
 
-/** Time for requests in progress to finish, in seconds. Everything below but half-sent requests is over sooner. */
+/**
+ * Time for requests in progress to finish, in seconds. Everything below but half-sent requests is
+ * over sooner.
+ */
 const drainSeconds = 10
 
-/** What a busy machine takes longer. A process that waits for the last responses takes 5 s longer. */
+/**
+ * What a busy machine takes longer. A process that waits for the last responses takes 5 s longer.
+ */
 const marginSeconds = 4
 
 /** A failure of a connection that the gateway had accepted. A refused connection is none. */

@@ -108,8 +108,9 @@ const known = (random: Random, operation: string, name: string, world: Known, is
 }
 
 /**
- * Optional fields that most requests need, which the schema cannot express: a document has a text or
- * an image, a video usually a prompt, a destination its address. Long or large videos take too much time to render.
+ * Optional fields that most requests need, which the schema cannot express: a document has a text
+ * or an image, a video usually a prompt, a destination its address. Long or large videos take too
+ * much time to render.
  */
 const isUsuallyNeeded = new Set(["text", "prompt", "duration", "resolution", "endpoint", "url"])
 

@@ -31,7 +31,9 @@ export interface TokenBuckets {
   readonly take: (rule: Rule, tokens: number, allowOverflow: boolean, now: number) => State
   /** Puts tokens back. */
   readonly giveBack: (rule: Rule, tokens: number) => void
-  /** Lowers the bucket to a state that was counted elsewhere, not before `now`, if that is lower. */
+  /**
+   * Lowers the bucket to a state that was counted elsewhere, not before `now`, if that is lower.
+   */
   readonly lower: (rule: Rule, state: State, now: number) => void
 }
 
@@ -41,7 +43,10 @@ interface Bucket {
   readonly refilledAt: number
 }
 
-/** When the bucket was empty, or will have been, if nothing else is taken. The later, the lower it is. */
+/**
+ * When the bucket was empty, or will have been, if nothing else is taken. The later, the lower it
+ * is.
+ */
 const emptyAt = ({ refilledAt, tokens }: Bucket, interval: number): number => refilledAt - tokens * interval
 
 /** Makes buckets. */

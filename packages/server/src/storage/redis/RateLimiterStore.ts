@@ -63,7 +63,9 @@ return { string.format("%.17g", left), string.format("%.17g", now - refilledAt) 
   }
 ).withReturnType<readonly [left: string, elapsedMillis: string]>()
 
-/** Token buckets in Redis and in this process. The other algorithms are Effect's own, in Redis only. */
+/**
+ * Token buckets in Redis and in this process. The other algorithms are Effect's own, in Redis only.
+ */
 export const layer: Layer.Layer<RateLimiterStore, never, Redis.Redis | RedisConnection> = Layer.effect(
   RateLimiterStore,
   Effect.gen(function* () {
