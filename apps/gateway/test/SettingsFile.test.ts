@@ -79,10 +79,7 @@ describe("a settings file", () => {
       '{\n\n  "videos": { "concurrency": 0 } }',
       '"videos.concurrency" on line 3 of FILE is 0, which is not a whole number of at least 1.'
     ],
-    [
-      '{ "circuits": 5 }',
-      '"circuits" on line 1 of FILE is not an object of settings: "failures", "openFor".'
-    ],
+    ['{ "circuits": 5 }', '"circuits" on line 1 of FILE is not an object of settings: "failures", "openFor".'],
     [
       '{ "corsOrigins": ["https://app.example/"] }',
       '"corsOrigins" on line 1 of FILE is ["https://app.example/"], which is not a list of origins such as https://app.example: https://app.example/ is not an origin as browsers send it: write https://app.example.'
