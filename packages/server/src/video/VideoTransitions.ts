@@ -255,21 +255,36 @@ export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
       )
   )
 
-  /** The upstream has the images. Kept, they would fill the database and each worker that polls. */
-  const dropMedia = (jobId: string) =>
-    Effect.gen(function* () {
-      const request = yield* Effect.catchTag(requestOf(jobId), "VideoJobNotFound", Effect.die)
-      const { frame_images = [], input_references = [] } = request
-      if (frame_images.length + input_references.length === 0) return
-      const left = yield* Effect.orDie(encodeRequest(VideoRequests.withoutMedia(request)))
-      yield* sql`UPDATE video_requests SET request = ${left} WHERE job_id = ${jobId}`
-    }).pipe(mapSqlError("VideoJobs.accepted"))
+  /**
+   * The stored request without images, which the upstream has. Kept, they would fill the database
+   * and each worker that polls. Undefined: it has none, or the job has ended.
+   */
+  const withoutMedia = Effect.fnUntraced(function* (jobId: string) {
+    // Large requests of several jobs must not be decoded in one turn of the event loop.
+    yield* Effect.yieldNow
+    const request = yield* Effect.catchTag(requestOf(jobId), "VideoJobNotFound", () => Effect.undefined)
+    if (request?.frame_images === undefined && request?.input_references === undefined) return undefined
+    return yield* Effect.orDie(encodeRequest(VideoRequests.withoutMedia(request)))
+  })
 
-  const accepted = Effect.fn("VideoJobs.accepted")((seen: Seen, handle: JobHandle, pollAfter: Duration.Duration) =>
-    move("VideoJobs.accepted", ["in_progress"], seen, undefined, { upstream_job_id: encodeHandle(handle) }, (job) =>
-      Effect.andThen(dropMedia(job.id), wake(pollAfter)(job))
+  const accepted = Effect.fn("VideoJobs.accepted")(function* (
+    seen: Seen,
+    handle: JobHandle,
+    pollAfter: Duration.Duration
+  ) {
+    // Before the transaction, for which others may wait.
+    const request = yield* withoutMedia(seen.id)
+    const replace =
+      request === undefined
+        ? Effect.void
+        : mapSqlError("VideoJobs.accepted")(
+            sql`UPDATE video_requests SET request = ${request} WHERE job_id = ${seen.id}`
+          )
+    const change = { upstream_job_id: encodeHandle(handle) }
+    return yield* move("VideoJobs.accepted", ["in_progress"], seen, undefined, change, (job) =>
+      Effect.andThen(replace, wake(pollAfter)(job))
     )
-  )
+  })
 
   const postpone = Effect.fn("VideoJobs.postpone")((seen: Seen, after: Duration.Duration, failures: number) =>
     move("VideoJobs.postpone", JobStatus.open, seen, undefined, {}, wake(after, failures))

@@ -62,7 +62,7 @@ export interface Options {
   readonly failures?: number | undefined
   /**
    * The bytes of the requests, as they are stored, that are submitted at the same time. One
-   * workspace gets half of them. Default: 96 MiB.
+   * workspace gets half of them. Default: 48 MiB.
    */
   readonly submissionBytes?: number | undefined
   /**
@@ -90,7 +90,7 @@ export class VideoWorker extends Context.Service<
  * The bytes of the requests that are submitted at the same time. Decoded and as the upstream's
  * request, with the images in them, they take about four times as much memory.
  */
-const maxSubmissionBytes = 96 * 1024 * 1024
+const maxSubmissionBytes = 48 * 1024 * 1024
 
 /** A job with a longer wait goes back to the queue, whose clock counts whole seconds. */
 const longestStay = Duration.seconds(2)
