@@ -272,7 +272,7 @@ it.layer(gateway, { excludeTestServices: true })("a gateway behind a gateway", (
       const answer = yield* post("/api/v1/rerank", { ...request, provider })
       expect([answer.status, envelopeOf(answer).error.message]).toEqual([
         400,
-        expect.stringContaining("provider.options.gateway must be provider preferences")
+        expect.stringContaining("provider.options.gateway: must be provider preferences")
       ])
       expect((yield* post("/api/v1/videos", { ...film, provider })).status).toBe(400)
       expect(requests).toHaveLength(before)
