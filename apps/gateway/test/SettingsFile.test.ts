@@ -84,6 +84,10 @@ describe("a settings file", () => {
       '{ "corsOrigins": ["https://app.example/"] }',
       '"corsOrigins" on line 1 of FILE is ["https://app.example/"], which is not a list of origins such as https://app.example: https://app.example/ is not an origin as browsers send it: write https://app.example.'
     ],
+    [
+      '{ "corsOrigins": ["https://user:password@app.example"] }',
+      '"corsOrigins" on line 1 of FILE is ["https://…@app.example"], which is not a list of origins such as https://app.example: https://…@app.example is not an origin as browsers send it: write https://app.example.'
+    ],
     ['{ "port": 1,\n  "port": 2 }', '"port" on line 2 of FILE is there for the second time.']
   ])("with %j is rejected in one sentence that names the line", async (text, sentence) => {
     const file = fileOf(text)

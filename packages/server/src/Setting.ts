@@ -378,11 +378,12 @@ export const make = <G extends Group>(group: G, values: PartialValues<G>): Value
 
 const formatIssue = SchemaIssue.makeFormatterStandardSchemaV1()
 
+/** A text without the user names and passwords of its URLs. */
+const withoutUsers = (text: string): string => text.replaceAll(/\/\/[^/\s"]*@/g, "//…@")
+
 /** A value in an error message. Never contains the user name and password of a URL. */
-export const format = (value: unknown): string => {
-  const shown = Duration.isDuration(value) ? formatDuration(value) : Formatter.format(value)
-  return shown.replaceAll(/\/\/[^/\s"]*@/g, "//…@")
-}
+export const format = (value: unknown): string =>
+  withoutUsers(Duration.isDuration(value) ? formatDuration(value) : Formatter.format(value))
 
 /**
  * What is wrong with a value, as a sentence: `--port is "x", which is not a port from 0 to 65535.`
@@ -397,7 +398,7 @@ export const problem = (
   if (setting.isSecret) return `${source} is not ${setting.allowed}.`
   // Which item of a list is wrong, and why.
   const [first] = setting.isList && issue !== undefined ? formatIssue(issue).issues : []
-  const reason = first === undefined ? "" : `: ${first.message}`
+  const reason = first === undefined ? "" : `: ${withoutUsers(first.message)}`
   return `${source} is ${format(value)}, which is not ${setting.allowed}${reason}.`
 }
 
