@@ -130,7 +130,7 @@ const stored: Attack = {
       answer(response, {})
     }
     const destination = (type: string, config: object) =>
-      manage("POST", "/observability/destinations", { name: type, type, config })
+      manage("POST", "/observability/destinations", { name: type, type, config, enabled: false })
     await destination("otel-collector", { endpoint: collector.url })
     await destination("webhook", { url: hook.url })
     const name = store === "postgres" ? `repeat('n', 6291456)` : `replace(hex(zeroblob(3145728)), '0', 'n')`
@@ -142,7 +142,7 @@ const stored: Attack = {
     await gateway.watch.reset()
     const startedAt = performance.now()
     // As after a start: the destinations are served from the first of these events on.
-    await write(target, ["UPDATE destinations SET delivered = 0, revision = revision + 1"])
+    await write(target, ["UPDATE destinations SET delivered = 0, enabled = 1, revision = revision + 1"])
     const served = await ask(gateway.origin, smallRerank(gateway.apiKey))
     const id = `evt_${textOf(jsonOf(served), "id")}`
     const hasArrived = () => seen.collector.includes(id) && seen.hook.includes(id)
@@ -159,8 +159,7 @@ const stored: Attack = {
         ...problemsOf([served], [200]),
         ...(hasArrived() ? [] : ["the event behind them did not arrive"]),
         ...(taken > 20_000 ? [`took ${milliseconds(taken)}`] : []),
-        // Some were read while they were written, and again from the first one on.
-        ...(aside >= 2 * (poisoned + 1) ? [] : [`${aside} events were set aside`])
+        ...(aside === 2 * (poisoned + 1) ? [] : [`${aside} events were set aside`])
       ]
     }
   }
