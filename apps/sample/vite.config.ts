@@ -1,4 +1,4 @@
-// Builds the page into what the gateway serves at `/`.
+// Builds the page that the gateway serves at `/`.
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { promisify } from "node:util"
@@ -11,11 +11,11 @@ const brotli = promisify(brotliCompress)
 const gzipped = promisify(gzip)
 
 /**
- * Leaves each file's compressed forms beside it, where they are smaller: compressed once, as
- * densely as it goes, instead of a little at each request.
+ * Writes a `.br` and a `.gz` copy of each file, if they are smaller, at the highest compression. The
+ * gateway then need not compress responses.
  */
-const packed: Plugin = {
-  name: "packed",
+const compressed: Plugin = {
+  name: "compressed",
   async writeBundle({ dir = "" }, bundle) {
     for (const [name, file] of Object.entries(bundle)) {
       if (!text.test(name)) continue
@@ -33,8 +33,8 @@ const packed: Plugin = {
 
 export default defineConfig({
   root: "src/web",
-  // Everything is a file of its own: the page's policy allows no script or style but its own files.
+  // No inline assets: the page's policy allows only scripts and styles in files.
   build: { outDir: "../../dist/web", emptyOutDir: true, assetsInlineLimit: 0, modulePreload: { polyfill: false } },
-  plugins: [packed],
+  plugins: [compressed],
   logLevel: "warn"
 })

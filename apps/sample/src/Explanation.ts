@@ -1,64 +1,62 @@
-/**
- * Errors as people read them: one sentence that says what is wrong and what to do, and what to tell
- * the operator of the gateway.
- */
+/** Explains errors: what is wrong, what to do, and what to send to support. */
 import type { Models } from "./Inputs.ts"
 import type { Step, StepError } from "./Program.ts"
 
-/** What to do about an error, where that depends on where the program runs. */
-export interface Hints {
-  /** The gateway that was asked. */
+/** What to do about an error. This differs between the terminal and the page. */
+export interface Advice {
+  /** The gateway's address, which messages name. */
   readonly baseUrl: string
-  /** Nobody answers there. */
+  /** No server is listening at that address. */
   readonly unreachable: string
-  /** An ordinary key is missing or refused. */
+  /** An ordinary key is missing or invalid. */
   readonly key: string
-  /** A management key is missing or refused. */
+  /** A management key is missing or invalid. */
   readonly managementKey: string
-  /** The gateway has no such model. */
+  /** The gateway does not have the model. */
   readonly model: { readonly [S in keyof Models]: string }
-  /** Credits or a limit are used up. */
+  /** The credits or a limit are used up. */
   readonly credits: string
-  /** The video cannot be kept. */
+  /** The video cannot be saved. */
   readonly save: string
 }
 
-/** An error, explained. */
+/** What a person reads about an error. */
 export interface Explanation {
-  readonly sentence: string
-  /** The error's name in the program: what `Effect.catchTag` takes. */
+  /** One sentence: what is wrong, and what to do. */
+  readonly message: string
+  /** The error's `_tag`, for `Effect.catchTag`. */
   readonly tag: StepError["_tag"]
-  /** What to quote when asking for help. Undefined: the gateway sent none. */
+  /** Identifies the request for support. Undefined: the gateway sent none. */
   readonly requestId: string | undefined
 }
 
-/** Explains what a step failed with. */
-export const explain = (step: Step, error: StepError, hints: Hints): Explanation => ({
-  sentence: sentence(step, error, hints),
+/** Explains the error of a step. */
+export const explain = (step: Step, error: StepError, advice: Advice): Explanation => ({
+  message: messageOf(step, error, advice),
   tag: error._tag,
   requestId: "requestId" in error ? error.requestId : undefined
 })
 
-const sentence = (step: Step, error: StepError, hints: Hints): string => {
-  const [kind, key] = step === "guardrail" ? ["management key", hints.managementKey] : ["key", hints.key]
+const messageOf = (step: Step, error: StepError, advice: Advice): string => {
+  const [kind, key] = step === "guardrail" ? ["management key", advice.managementKey] : ["key", advice.key]
   switch (error._tag) {
     case "TransportError":
       switch (error.reason) {
         case "connection":
-          return `No gateway answers at ${hints.baseUrl}${code(error.underlying)}: ${hints.unreachable}.`
+          return `Cannot connect to the gateway at ${advice.baseUrl}${code(error.underlying)}: ${advice.unreachable}.`
         case "credential":
-          return `This step needs a ${kind} and there is none: ${key}.`
+          return `This step needs a ${kind}: ${key}.`
         case "request":
           return `${error.message}.`
       }
       break
     case "TimeoutError":
       if (error.limit === "stall") {
-        return `Nothing moved to or from the gateway for ${error.milliseconds / 1000} s: check the network, then try again.`
+        return `No data was sent or received for ${error.milliseconds / 1000} s: check the network, then try again.`
       }
-      return `The gateway at ${hints.baseUrl} did not answer within ${error.milliseconds / 1000} s: try again, or check the load of the gateway.`
+      return `The gateway at ${advice.baseUrl} did not answer within ${error.milliseconds / 1000} s: try again, or check the load of the gateway.`
     case "InvalidResponse":
-      return `The response from ${hints.baseUrl} is not from a model gateway (status ${error.status}, ${error.description}): check the address, which ends in /api/v1.`
+      return `The response from ${advice.baseUrl} is not from a model gateway (status ${error.status}, ${error.description}): check the address, which ends in /api/v1.`
     case "BadRequest": {
       const issues = error.issues.map(({ message, path }) => (path === "" ? message : `${path}: ${message}`))
       return issues.length === 0
@@ -66,15 +64,15 @@ const sentence = (step: Step, error: StepError, hints: Hints): string => {
         : `The gateway rejected the request: correct ${issues.join("; ")}.`
     }
     case "Unauthorized":
-      return `The gateway refuses the ${kind} (${error.error.message}): ${key}.`
+      return `The gateway rejected the ${kind} (${error.error.message}): ${key}.`
     case "PaymentRequired":
-      return `The key cannot pay for this request (${error.error.message}): ${hints.credits}.`
+      return `The key cannot pay for this request (${error.error.message}): ${advice.credits}.`
     case "Forbidden":
-      return `This key may not do this (${error.error.message}): ${step === "guardrail" ? key : "use another key, or change what its guardrail allows"}.`
+      return `This key is not allowed to do this (${error.error.message}): ${step === "guardrail" ? key : "use another key, or change what its guardrail allows"}.`
     case "NotFound":
       return step === "rerank" || step === "transcription" || step === "video"
-        ? `The gateway does not have the model (${error.error.message}): ${hints.model[step]}.`
-        : `It does not exist (${error.error.message}): somebody else may have deleted it. Try again.`
+        ? `The gateway does not have the model (${error.error.message}): ${advice.model[step]}.`
+        : `Not found (${error.error.message}): it may have been deleted. Try again.`
     case "PayloadTooLarge":
       return `The request is too large (${error.error.message}): send less.`
     case "TooManyRequests":
@@ -82,18 +80,18 @@ const sentence = (step: Step, error: StepError, hints: Hints): string => {
     case "ProviderOverloaded":
       return `The gateway cannot serve this request now (${error.error.message}): try again ${later(error.retryAfter)}.`
     case "BadGateway":
-      return `The provider behind the gateway failed (${error.error.message}): try again, or use another model.`
+      return `The provider failed (${error.error.message}): try again, or use another model.`
     case "GatewayTimeout":
     case "UpstreamTimeout":
-      return `The provider behind the gateway took too long (${error.error.message}): try again, or send less.`
+      return `The provider took too long (${error.error.message}): try again, or send less.`
     case "InternalServerError":
-      return `The gateway failed (${error.error.message}): tell its operator, and quote the request id.`
+      return `The gateway failed (${error.error.message}): report the request id to its operator.`
     case "VideoNotCompleted":
       return error.job.status === "failed"
         ? `The video could not be made (${error.job.error ?? "no reason given"}): change the request, or use another model.`
         : `The video was not made, because its job ${error.job.status === "cancelled" ? "was cancelled" : "expired"}: submit it again.`
     case "VideoNotSaved":
-      return `The video was made but could not be saved at ${error.location}${code(error.cause)}: ${hints.save}.`
+      return `The video was made but could not be saved at ${error.location}${code(error.cause)}: ${advice.save}.`
   }
 }
 

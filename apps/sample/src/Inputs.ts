@@ -1,10 +1,8 @@
-/**
- * What the sample sends: values only, so that a page can show them and let a person change them.
- */
+/** The requests of the steps. They are plain values, so that the page can show and change them. */
 import type { Files, Rerank, Transcription, Video } from "@model-gateway/core"
 import { dial } from "./Tones.ts"
 
-/** What each step sends. The other two, the key's usage and the guardrail, need nothing. */
+/** The input of each step. The steps `key` and `guardrail` have none. */
 export interface Inputs {
   readonly upload: Files.Upload
   readonly rerank: Rerank.Request
@@ -12,36 +10,34 @@ export interface Inputs {
   readonly video: Video.Request
 }
 
-/** The model of each kind that is asked. */
+/** The model to use, by kind. */
 export interface Models {
   readonly rerank: string
   readonly transcription: string
   readonly video: string
 }
 
-/**
- * The models that every gateway of this project brings along: they need no upstream and no account.
- */
+/** Models that every gateway of this project has. They need no upstream and no account. */
 export const sandboxModels: Models = {
   rerank: "sandbox/bm25",
   transcription: "sandbox/tones",
   video: "sandbox/title-card"
 }
 
-/** Audio from somewhere else than {@link number}. */
+/** Audio to transcribe in place of the dialed {@link number}. */
 export interface Recording {
   readonly blob: Blob
-  /** Tells the format. */
+  /** Its extension names the format. */
   readonly filename: string
 }
 
-/** The number that the recording dials. */
+/** The telephone number of the default recording. */
 export const number = "555 0199"
 
-/** The inputs, for those models. `recording` stands in for the dialled number. */
+/** Makes the inputs. Default for `recording`: a dialed telephone number. */
 export const make = (models: Models, recording?: Recording): Inputs => ({
   upload: {
-    file: new Blob(["Written by the sample program, and deleted by it a moment later.\n"], { type: "text/plain" }),
+    file: new Blob(["Uploaded and deleted by the sample program.\n"], { type: "text/plain" }),
     filename: "hello.txt",
     purpose: "sample"
   },
@@ -58,7 +54,7 @@ export const make = (models: Models, recording?: Recording): Inputs => ({
   transcription: {
     model: models.transcription,
     file: recording?.blob ?? new Blob([dial(number)], { type: "audio/wav" }),
-    filename: recording?.filename ?? "dialled.wav",
+    filename: recording?.filename ?? "dialed.wav",
     response_format: "verbose_json",
     timestamp_granularities: ["segment", "word"]
   },

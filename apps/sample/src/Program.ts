@@ -1,9 +1,9 @@
 /**
- * The sample program: what one does with a model gateway, in six steps.
+ * The sample program: six operations, one after another.
  *
- * It knows neither the platform it runs on nor the gateway it talks to. A terminal, a web page and
- * a test each give it their own `Gateway`, `ManagementGateway` and `VideoStore`, and present its
- * events in their own way.
+ * It depends on neither a platform nor a gateway's address. The terminal, the web page and the
+ * tests each provide a `Gateway`, a `ManagementGateway` and a `VideoStore`, and present the events
+ * in their own way.
  */
 import {
   type CurrentKey,
@@ -21,37 +21,37 @@ import { Context, Data, DateTime, Effect, Option, Stream } from "effect"
 import type { Inputs } from "./Inputs.ts"
 
 /**
- * The gateway as a management key sees it. Such a key manages and does not spend, so what ranks and
- * transcribes is another client with another key.
+ * The client with a management key. A management key cannot spend, so the paid operations use
+ * another client with an ordinary key.
  */
 export class ManagementGateway extends Context.Service<ManagementGateway, Gateway.Gateway["Service"]>()(
   "@model-gateway/sample/ManagementGateway"
 ) {}
 
-/** Where finished videos go: a file on disk, a link in a page, the memory of a test. */
+/** Saves finished videos: to a file, to a link in the page, or to memory in tests. */
 export class VideoStore extends Context.Service<
   VideoStore,
   {
-    /** Takes the bytes as they come. What it has of a video that breaks off, it throws away. */
+    /** Saves the bytes as they arrive. Deletes the partial file if the download fails. */
     readonly save: <E>(bytes: Stream.Stream<Uint8Array, E>) => Effect.Effect<SavedVideo, E | VideoNotSaved>
   }
 >()("@model-gateway/sample/VideoStore") {}
 
 /** A video that was saved. */
 export interface SavedVideo {
-  /** A path, a link: what helps the person to find it. */
+  /** A path or a URL. */
   readonly location: string
-  /** Its size. */
+  /** The size. */
   readonly bytes: number
 }
 
-/** The video is made, but there was no way to keep it. */
+/** The video is finished but could not be saved. */
 export class VideoNotSaved extends Data.TaggedError("VideoNotSaved")<{
   readonly location: string
   readonly cause: unknown
 }> {}
 
-/** A file that came and went. */
+/** A file that was uploaded and deleted. */
 export interface StoredFile {
   readonly file: Files.File
   readonly deletion: Files.Deletion
@@ -65,40 +65,40 @@ export const storeFile = Effect.fn("Sample.storeFile")(function* (upload: Files.
   return { file, deletion }
 })
 
-/** Step 2: what the key may spend and has spent. */
+/** Step 2: reads the limits and the usage of the key. */
 export const readKey = Effect.fn("Sample.readKey")(function* () {
   const gateway = yield* Gateway.Gateway
   return yield* gateway.currentKey
 })
 
-/** A ranking, and what was asked. */
+/** A ranking and its query. */
 export interface Ranking {
   readonly query: string
   readonly response: Rerank.Response
 }
 
-/** Step 3: ranks documents by what they have to do with a question. */
+/** Step 3: ranks documents by their relevance to a query. */
 export const rankDocuments = Effect.fn("Sample.rankDocuments")(function* (request: Rerank.Request) {
   const gateway = yield* Gateway.Gateway
   return { query: request.query, response: yield* gateway.rerank(request) }
 })
 
-/** Step 4: turns a recording into text. */
+/** Step 4: transcribes a recording. */
 export const transcribe = Effect.fn("Sample.transcribe")(function* (input: Transcription.Input) {
   const gateway = yield* Gateway.Gateway
   return yield* gateway.transcribe(input)
 })
 
-/** A finished job, and where its video is now. */
+/** A finished job and its saved video. */
 export interface FinishedVideo {
   readonly job: Video.Job
   readonly saved: SavedVideo
 }
 
-/** Is told how a job stands. */
+/** Called when the job's status or progress changes. */
 type OnChange = (job: Video.Job) => Effect.Effect<void>
 
-/** Cancels a job because its caller was interrupted, and gives up quickly. */
+/** Cancels the job of an interrupted caller. Gives up after 5 seconds, so that exiting is quick. */
 const cancelVideo = (submitted: Effect.Effect<Pick<Video.Job, "id">, unknown>, onChange: OnChange) =>
   Effect.flatMap(Gateway.Gateway, (gateway) =>
     submitted.pipe(
@@ -109,11 +109,11 @@ const cancelVideo = (submitted: Effect.Effect<Pick<Video.Job, "id">, unknown>, o
     )
   )
 
-/** Submits a video job and tells how it stands. Interrupted, it cancels the job. */
+/** Submits a video job and reports its status. Cancels the job on interruption. */
 export const submitVideo = Effect.fn("Sample.submitVideo")(function* (request: Video.Request, onChange: OnChange) {
   const gateway = yield* Gateway.Gateway
-  // An interrupted submission may have arrived all the same. Sent again under its key, it answers
-  // which job it is.
+  // An interrupted submission may have reached the gateway. Sent again with the same idempotency
+  // key, it returns the job that the first attempt created.
   const submit = gateway.submitVideo(request, { idempotencyKey: yield* IdempotencyKeySource.makeKey })
   return yield* submit.pipe(
     Effect.tap(onChange),
@@ -122,8 +122,8 @@ export const submitVideo = Effect.fn("Sample.submitVideo")(function* (request: V
 })
 
 /**
- * Follows a job that was submitted, now or earlier: tells how it stands and each change of it, and
- * saves the video. Interrupted, it cancels the job and tells that too.
+ * Follows a submitted job, reports its status and each change, and saves the video. Cancels the job
+ * on interruption, and reports it.
  */
 export const followVideo = Effect.fn("Sample.followVideo")(function* (id: string, onChange: OnChange) {
   const gateway = yield* Gateway.Gateway
@@ -139,8 +139,8 @@ export const followVideo = Effect.fn("Sample.followVideo")(function* (id: string
 })
 
 /**
- * Step 5: has a video made, tells each change of the job, and saves the result. Interrupted, it
- * cancels the job.
+ * Step 5: submits a video job, reports each change, and saves the video. Cancels the job on
+ * interruption.
  */
 export const makeVideo = Effect.fn("Sample.makeVideo")(function* (request: Video.Request, onChange: OnChange) {
   const submitted = yield* submitVideo(request, onChange)
@@ -149,7 +149,7 @@ export const makeVideo = Effect.fn("Sample.makeVideo")(function* (request: Video
   )
 })
 
-/** What came of the assignment. */
+/** The guardrail, the keys and the response of an assignment. */
 export interface Assignment {
   readonly guardrail: Guardrails.Guardrail
   readonly keys: ReadonlyArray<Keys.Key>
@@ -157,8 +157,8 @@ export interface Assignment {
 }
 
 /**
- * Step 6: assigns two keys to a guardrail. Keys and guardrail are made for it and deleted
- * afterwards; should that fail, the keys spend nothing and expire within minutes.
+ * Step 6: assigns two keys to a guardrail. It creates keys and guardrail, and deletes them
+ * afterward. If deleting fails, the keys cannot spend anything and expire after 10 minutes.
  */
 export const assignKeys = Effect.fn("Sample.assignKeys")(function* () {
   const gateway = yield* ManagementGateway
@@ -181,7 +181,7 @@ export const assignKeys = Effect.fn("Sample.assignKeys")(function* () {
   return { guardrail, keys: [first.data, second.data], response }
 }, Effect.scoped)
 
-/** The steps in their order, each with what it yields. */
+/** The result of each step. */
 export interface Results {
   readonly file: StoredFile
   readonly key: CurrentKey.KeyRecord
@@ -191,41 +191,41 @@ export interface Results {
   readonly guardrail: Assignment
 }
 
-/** @see Results */
+/** The name of a step. */
 export type Step = keyof Results
 
-/** Everything that a step can fail with. */
+/** All errors of the steps. */
 export type StepError = Effect.Error<
   ReturnType<
     typeof storeFile | typeof readKey | typeof rankDocuments | typeof transcribe | typeof makeVideo | typeof assignKeys
   >
 >
 
-/** A step that worked. */
+/** A successful step. */
 export type Done = {
   readonly [S in Step]: { readonly _tag: "Done"; readonly step: S; readonly result: Results[S] }
 }[Step]
 
-/** How a step ended. `Skipped`: not begun, as it needs what another step found missing. */
+/** How a step ended. `Skipped`: it was not started, because `failedStep` would fail it too. */
 export type Outcome =
   | Done
   | { readonly _tag: "Failed"; readonly step: Step; readonly error: StepError }
-  | { readonly _tag: "Skipped"; readonly step: Step; readonly because: Step }
+  | { readonly _tag: "Skipped"; readonly step: Step; readonly failedStep: Step }
 
-/** What happens, as it happens. */
+/** An event of a run. */
 export type Event =
   | { readonly _tag: "Started"; readonly step: Step }
   | { readonly _tag: "VideoChanged"; readonly job: Video.Job }
   | Outcome
 
-/** Whether every step worked. */
+/** Whether every step succeeded. */
 export const succeeded = (outcomes: ReadonlyArray<Outcome>): boolean => outcomes.every(({ _tag }) => _tag === "Done")
 
 /**
- * All six steps, one after the other. A step that fails leaves those after it alone, unless they
- * need what it found missing: a gateway that answers, a key that it takes.
+ * Runs the six steps, one after another. After a failed step the others run, unless they would fail
+ * for the same reason: no connection to the gateway, or a missing or invalid key.
  *
- * `present` is told everything in order, also what happens while the program is being interrupted.
+ * `present` receives every event in order, also during an interruption.
  */
 export const program = Effect.fn("Sample.program")(function* (
   inputs: Inputs,
@@ -241,7 +241,7 @@ export const program = Effect.fn("Sample.program")(function* (
             Effect.andThen(work),
             Effect.catch((error) => Effect.succeed<Outcome>({ _tag: "Failed", step, error }))
           )
-        : Effect.succeed({ _tag: "Skipped", step, because: blocker.step })
+        : Effect.succeed({ _tag: "Skipped", step, failedStep: blocker.step })
     return Effect.flatMap(outcome, (ended) => {
       outcomes.push(ended)
       return present(ended)
@@ -279,7 +279,7 @@ export const program = Effect.fn("Sample.program")(function* (
   return all
 })
 
-/** Whether what one step failed with is what another needs. */
+/** Whether the error of one step would also fail another step. */
 const blocks = (failed: Step, error: StepError, next: Step): boolean => {
   const sameKey = (failed === "guardrail") === (next === "guardrail")
   if (error._tag === "TransportError") return error.reason === "connection" || sameKey

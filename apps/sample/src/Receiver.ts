@@ -1,23 +1,24 @@
 /**
- * A receiver of the gateway's webhooks: it verifies each one, handles it once, and answers 204.
+ * A receiver of the gateway's webhooks. It verifies each webhook, handles it once, and responds
+ * with 204.
  *
- * It knows neither the platform it runs on nor where handled ids are kept. A server, a worker and a
- * test each give it a `HandledWebhooks` and what to do.
+ * It depends on neither a platform nor a database. A server, a worker or a test provides
+ * `HandledWebhooks` and a handler.
  */
 import { Webhook } from "@model-gateway/core"
 import { Context, Effect, Layer, Semaphore } from "effect"
 
 /**
- * The webhooks that were handled. The gateway sends a webhook again until it was answered, so the
- * same one can come twice, also at the same time.
+ * The webhooks that were handled. The gateway repeats a webhook until it gets a successful
+ * response, so the same one can arrive twice, even concurrently.
  */
 export class HandledWebhooks extends Context.Service<
   HandledWebhooks,
   {
     /**
-     * Does the work unless it was done for this id before. If it fails, the gateway's next attempt
-     * does it. A real one stores the id in the transaction of the work, so that a crash in between
-     * does not repeat it.
+     * Runs the work unless it already succeeded for this id. If it fails, the gateway's next
+     * attempt runs it again. In production, store the id in the transaction of the work, so that a
+     * crash does not repeat it.
      */
     readonly once: <E, R>(id: string, work: Effect.Effect<void, E, R>) => Effect.Effect<void, E, R>
   }
@@ -29,7 +30,7 @@ export class HandledWebhooks extends Context.Service<
       const ids = new Set<string>()
       return HandledWebhooks.of({
         once: (id, work) =>
-          Effect.suspend(() => (ids.has(id) ? Effect.void : Effect.tap(work, () => remember(ids, id)))).pipe(
+          Effect.suspend(() => (ids.has(id) ? Effect.void : Effect.tap(work, () => addId(ids, id)))).pipe(
             one.withPermits(1)
           )
       })
@@ -37,20 +38,21 @@ export class HandledWebhooks extends Context.Service<
   )
 }
 
-const mostIds = 10_000
+const maxIds = 10_000
 
-const remember = (ids: Set<string>, id: string) =>
+const addId = (ids: Set<string>, id: string) =>
   Effect.sync(() => {
     ids.add(id)
     const [oldest] = ids
-    if (ids.size > mostIds && oldest !== undefined) ids.delete(oldest)
+    if (ids.size > maxIds && oldest !== undefined) ids.delete(oldest)
   })
 
 const empty = (status: number) => new Response(null, { status })
 
 /**
- * Answers a request: 204 when the event was handled, now or before; 400 when the gateway did not
- * send it; 500 when the work failed, so that the gateway tries again.
+ * Responds to a request: 204 if the event was handled, now or before; 400 if the gateway did not
+ * send it; 500 if the work failed, so that the gateway tries again. `handle` also receives events
+ * of types that this version does not know, and ignores those that it does not need.
  */
 export const receive =
   <E, R>(options: Webhook.Options, handle: (event: Webhook.Event) => Effect.Effect<void, E, R>) =>

@@ -1,25 +1,25 @@
 /**
- * What the sample can be told in a terminal: which gateway, with which keys, and what to send.
+ * The settings of the sample in a terminal: the gateway, its keys, and what to send.
  *
- * A flag wins over the environment, the environment over `.env`, and that over what the gateway of
- * this machine wrote down on its first run.
+ * A flag overrides the environment, the environment overrides `.env`, and `.env` overrides the file
+ * that the gateway on this machine wrote on its first run.
  */
 import { Config, ConfigProvider, Effect, FileSystem, Option, Path, type Redacted } from "effect"
 import { CliError, Flag } from "effect/cli"
 import { type Models, sandboxModels } from "./Inputs.ts"
 
-/** The settings, put together. */
+/** The settings. */
 export interface Settings {
   readonly baseUrl: string
-  /** An ordinary key, which spends. */
+  /** An ordinary key, for the paid operations. */
   readonly apiKey: Option.Option<Redacted.Redacted<string>>
-  /** A management key, which manages. */
+  /** A management key, for the guardrail. */
   readonly managementKey: Option.Option<Redacted.Redacted<string>>
-  /** None: the key's own. */
+  /** Default: the workspace of the key. */
   readonly workspaceId: Option.Option<string>
   /** Where the video is saved. */
   readonly out: string
-  /** A recording to transcribe in place of the dialled number. */
+  /** The path of a recording. Default: a dialed telephone number. */
   readonly audio: Option.Option<string>
   readonly models: Models
 }
@@ -30,7 +30,7 @@ const optional = (name: string, metavar: string, description: string) =>
 const model = (kind: keyof Models, name: string) =>
   Flag.String(name).pipe(
     Flag.withMetavar("id"),
-    Flag.withDescription(`The ${kind} model to ask. Default ${sandboxModels[kind]}`),
+    Flag.withDescription(`The ${kind} model. Default: ${sandboxModels[kind]}`),
     Flag.withDefault(sandboxModels[kind])
   )
 
@@ -39,37 +39,41 @@ export const flags = {
   baseUrl: optional(
     "base-url",
     "url",
-    "The gateway, up to /api/v1. Default: the one that npm start runs (MODEL_GATEWAY_BASE_URL)"
+    "The gateway's URL, which ends in /api/v1. Default: the gateway that npm start runs (MODEL_GATEWAY_BASE_URL)"
   ),
   apiKey: Flag.Redacted("api-key").pipe(
     Flag.withMetavar("key"),
-    Flag.withDescription("An ordinary key. Default: the one that npm start made (MODEL_GATEWAY_API_KEY)"),
+    Flag.withDescription("An ordinary key. Default: the one that npm start created (MODEL_GATEWAY_API_KEY)"),
     Flag.optional
   ),
   managementKey: Flag.Redacted("management-key").pipe(
     Flag.withMetavar("key"),
-    Flag.withDescription("A management key. Default: the one that npm start made (MODEL_GATEWAY_MANAGEMENT_KEY)"),
+    Flag.withDescription("A management key. Default: the one that npm start created (MODEL_GATEWAY_MANAGEMENT_KEY)"),
     Flag.optional
   ),
-  workspaceId: optional("workspace-id", "uuid", "The workspace. Default: the key's own (MODEL_GATEWAY_WORKSPACE_ID)"),
+  workspaceId: optional("workspace-id", "uuid", "The workspace. Default: that of the key (MODEL_GATEWAY_WORKSPACE_ID)"),
   dataDir: optional(
     "data-dir",
     "folder",
-    "Where the gateway of this machine keeps its data. Default .data (MODEL_GATEWAY_DATA_DIR)"
+    "The data folder of the gateway on this machine. Default: .data (MODEL_GATEWAY_DATA_DIR)"
   ),
   out: Flag.String("out").pipe(
     Flag.withMetavar("file"),
-    Flag.withDescription("Where to save the video. Default ./sample.mp4"),
+    Flag.withDescription("Where to save the video. Default: ./sample.mp4"),
     Flag.withDefault("./sample.mp4")
   ),
-  audio: optional("audio", "file", "A recording to transcribe. Default: a dialled number, made on the spot"),
+  audio: optional(
+    "audio",
+    "file",
+    "A recording to transcribe. Default: a generated recording of a dialed telephone number"
+  ),
   rerankModel: model("rerank", "rerank-model"),
   transcriptionModel: model("transcription", "transcription-model"),
   videoModel: model("video", "video-model")
 }
 
-/** What the flags came to. */
-export interface Given {
+/** The values of the flags. */
+export interface FlagValues {
   readonly baseUrl: Option.Option<string>
   readonly apiKey: Option.Option<Redacted.Redacted<string>>
   readonly managementKey: Option.Option<Redacted.Redacted<string>>
@@ -82,7 +86,7 @@ export interface Given {
   readonly videoModel: string
 }
 
-/** The same names in the environment, in `.env` and in the first run's file. */
+/** The environment, `.env` and the file of the first run use the same names. */
 const config = Config.all({
   baseUrl: Config.option(Config.NonEmptyString("MODEL_GATEWAY_BASE_URL")),
   apiKey: Config.option(Config.Redacted("MODEL_GATEWAY_API_KEY")),
@@ -93,10 +97,10 @@ const config = Config.all({
 
 const defaultBaseUrl = "http://127.0.0.1:8787/api/v1"
 
-/** In the gateway's data folder: its address and its first two keys. */
+/** The file in the gateway's data folder that has its address and its first two keys. */
 export const firstRunFile = "sample.env"
 
-/** What the gateway of this machine wrote down, where it did. */
+/** Reads the file of the first run. A missing file has no values. */
 const firstRun = Effect.fnUntraced(function* (dataDir: string) {
   const fs = yield* FileSystem.FileSystem
   const path = (yield* Path.Path).join(dataDir, firstRunFile)
@@ -108,10 +112,10 @@ const firstRun = Effect.fnUntraced(function* (dataDir: string) {
 })
 
 /**
- * Puts together flags, environment and what the gateway of this machine left. Fails with a sentence
- * where that is not enough.
+ * Combines the flags, the environment and the file of the first run. Fails if the URL is invalid or
+ * no key is set.
  */
-export const resolve = Effect.fn("Settings.resolve")(function* (given: Given) {
+export const resolve = Effect.fn("Settings.resolve")(function* (given: FlagValues) {
   const environment = yield* config
   const local = yield* firstRun(first(given.dataDir, environment.dataDir, () => ".data"))
   const named = Option.orElse(given.baseUrl, () => environment.baseUrl)
@@ -119,10 +123,10 @@ export const resolve = Effect.fn("Settings.resolve")(function* (given: Given) {
   const baseUrl = Option.getOrElse(named, () => localUrl)
   if (!isHttpUrl(baseUrl)) {
     const source = Option.isSome(given.baseUrl) ? "--base-url" : "MODEL_GATEWAY_BASE_URL"
-    return yield* complain(`${source} is "${baseUrl}", which is no http or https URL.`)
+    return yield* userError(`${source} is "${baseUrl}", which is not an http or https URL.`)
   }
 
-  // The keys of this machine's gateway are shown to nobody else.
+  // The keys of the gateway on this machine are never sent to another gateway.
   const known = sameGateway(baseUrl, localUrl) ? local : undefined
   const key = (name: "apiKey" | "managementKey") =>
     given[name].pipe(
@@ -132,10 +136,10 @@ export const resolve = Effect.fn("Settings.resolve")(function* (given: Given) {
   const apiKey = key("apiKey")
   const managementKey = key("managementKey")
   if (Option.isNone(apiKey) && Option.isNone(managementKey)) {
-    return yield* complain(
+    return yield* userError(
       Option.isNone(named)
-        ? "There is no key to call the gateway with: run npm start in another terminal, which makes one, or give --api-key and --management-key."
-        : `There is no key for the gateway at ${baseUrl}: give --api-key and --management-key, or set MODEL_GATEWAY_API_KEY and MODEL_GATEWAY_MANAGEMENT_KEY.`
+        ? "No key is set: run npm start in another terminal, which creates keys, or set --api-key and --management-key."
+        : `No key is set for the gateway at ${baseUrl}: set --api-key and --management-key, or MODEL_GATEWAY_API_KEY and MODEL_GATEWAY_MANAGEMENT_KEY.`
     )
   }
   const settings: Settings = {
@@ -150,8 +154,8 @@ export const resolve = Effect.fn("Settings.resolve")(function* (given: Given) {
   return settings
 })
 
-/** Ends the command with that sentence. */
-export const complain = (userMessage: string) =>
+/** Fails with a message that the command prints before it exits. */
+export const userError = (userMessage: string) =>
   Effect.fail(new CliError.UserError({ cause: userMessage, userMessage }))
 
 const first = (a: Option.Option<string>, b: Option.Option<string>, otherwise: () => string): string =>
@@ -162,7 +166,7 @@ const first = (a: Option.Option<string>, b: Option.Option<string>, otherwise: ()
 
 const isHttpUrl = (text: string): boolean => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
 
-/** Same machine, same port: `localhost` is the loopback's name. */
+/** Whether both URLs have the same origin. `localhost` equals `127.0.0.1`. */
 const sameGateway = (a: string, b: string): boolean => {
   if (!isHttpUrl(b)) return false
   const origin = (text: string) => {

@@ -1,7 +1,7 @@
-/** The words of a transcript that can be shown on a time line. */
+/** The words of a transcript that have times, for a timeline. */
 import type { Transcription } from "@model-gateway/core"
 
-/** A word that was given with its times. Other services may leave them out. */
+/** A word with its times. Other services may omit them. */
 export type TimedWord = Transcription.Word & Required<Pick<Transcription.Word, "word" | "start" | "end">>
 
 const isTimed = (word: Transcription.Word): word is TimedWord =>

@@ -1,7 +1,4 @@
-/**
- * A recording to transcribe, made on the spot: somebody dials a number on a keypad (DTMF), as a WAV
- * file.
- */
+/** Generates a recording to transcribe: a telephone number dialed on a keypad (DTMF), as WAV. */
 import * as Wav from "./Wav.ts"
 
 const rows = [697, 770, 852, 941]
@@ -13,7 +10,7 @@ const press = 0.12
 const pause = 0.08
 
 /**
- * WAV audio (8 kHz, 16 bit, mono) of the keys being pressed one after the other; any other
+ * Returns WAV audio (8 kHz, 16 bit, mono) of the keys, pressed one after another. Any other
  * character is half a second of silence.
  */
 export const dial = (number: string): Uint8Array<ArrayBuffer> => {

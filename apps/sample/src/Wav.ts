@@ -1,6 +1,6 @@
-/** WAV audio, 16 bit and mono: what every transcription model takes. */
+/** Encodes WAV audio (16 bit, mono), which every transcription model accepts. */
 
-/** The file of those samples, each from -1 to 1. */
+/** Returns a WAV file. Each sample is from -1 to 1; `rate` is in hertz. */
 export const encode = (samples: ArrayLike<number>, rate: number): Uint8Array<ArrayBuffer> => {
   const file = new DataView(new ArrayBuffer(44 + samples.length * 2))
   const text = (at: number, letters: string) =>

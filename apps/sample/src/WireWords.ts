@@ -1,9 +1,9 @@
-/** The vendor words on the wire. */
+/** The vendor-specific words on the wire. */
 import { WireNames } from "@model-gateway/core"
 
 /**
- * Sends the neutral words, which every gateway accepts, and reads those of both presets: the sample
- * does not know the setting of the gateway that it calls.
+ * Sends the neutral words, which every gateway accepts, and reads the words of both presets,
+ * because the sample does not know how the gateway is configured.
  */
 export const wireNames: WireNames.WireNames = {
   ...WireNames.openrouter,

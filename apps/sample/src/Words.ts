@@ -1,8 +1,8 @@
-/** How steps, money and sizes are named, wherever they are shown. */
+/** Titles of the steps, and texts for amounts and sizes. */
 import type { CurrentKey } from "@model-gateway/core"
 import type { Step } from "./Program.ts"
 
-/** What each step is called. */
+/** The title of each step. */
 export const titles: { readonly [S in Step]: string } = {
   file: "Store a file and delete it",
   key: "Read the key's usage",
@@ -22,7 +22,7 @@ export const order = [
   "guardrail"
 ] as const satisfies ReadonlyArray<Step>
 
-/** ` a day`: how often a limit resets. Other services may know more periods. */
+/** How often a limit resets, such as ` a day`. Other services may have more periods. */
 export const period = (reset: CurrentKey.KeyRecord["limit_reset"]): string => {
   switch (reset) {
     case null:
@@ -38,13 +38,13 @@ export const period = (reset: CurrentKey.KeyRecord["limit_reset"]): string => {
   }
 }
 
-/** Micro-credits are the least there is. */
+/** An amount of credits. The smallest unit is a micro-credit. */
 export const amount = (value: number): string => String(Number(value.toFixed(6)))
 
-/** `2 credits`. */
+/** An amount with its unit, such as `2 credits`. */
 export const credits = (value: number): string => `${amount(value)} ${value === 1 ? "credit" : "credits"}`
 
-/** `1.2 kB`. */
+/** A size, such as `1.2 kB`. */
 export const size = (bytes: number): string =>
   bytes < 1000
     ? `${bytes} bytes`

@@ -1,6 +1,6 @@
 /**
- * The receiver as a server of Node. `WEBHOOK_SECRET` is the secret that the gateway showed, or
- * several, separated by spaces, while it is being replaced. `PORT` is 8788 unless it is set.
+ * The receiver as a Node server. `WEBHOOK_SECRET` is the gateway's webhook secret. While you
+ * replace it, give both, separated by a space. Default for `PORT`: 8788.
  */
 import { NodeHttpServer, NodeRuntime } from "@effect/platform-node"
 import { Config, Effect, Layer, Redacted } from "effect"
@@ -11,13 +11,13 @@ import { HandledWebhooks, receive } from "./Receiver.ts"
 const hooks = Layer.unwrap(
   Effect.gen(function* () {
     const secrets = Redacted.value(yield* Config.Redacted("WEBHOOK_SECRET")).split(" ")
-    const answer = receive({ secret: secrets }, ({ data, type }) => Effect.log(type, data.id))
+    const respond = receive({ secret: secrets }, ({ data, type }) => Effect.log(type, data.id))
     return HttpRouter.add(
       "POST",
       "/hooks",
       Effect.gen(function* () {
         const request = yield* HttpServerRequest.HttpServerRequest
-        return HttpServerResponse.fromWeb(yield* answer(yield* HttpServerRequest.toWeb(request)))
+        return HttpServerResponse.fromWeb(yield* respond(yield* HttpServerRequest.toWeb(request)))
       })
     )
   })

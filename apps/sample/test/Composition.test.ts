@@ -1,4 +1,4 @@
-// The program's third composition, beside the terminal and the page: what it sends is checked
+// The program's third composition, besides the terminal and the page. Its requests are checked
 // against the contract.
 import { assert, it } from "@effect/vitest"
 import { Gateway } from "@model-gateway/core"
@@ -43,7 +43,7 @@ const composition = Layer.mergeAll(
   )
 )
 
-it.effect("the program runs over GatewayTest, and sends nothing that the contract does not allow", () =>
+it.effect("the program runs over GatewayTest, and sends nothing that the contract does not allow [spec V7]", () =>
   Effect.gen(function* () {
     const running = yield* Effect.forkChild(program(Inputs.make(Inputs.sandboxModels), () => Effect.void))
     yield* TestClock.adjust("1 minute")

@@ -1,5 +1,4 @@
-// The whole path: the gateway's executable on a free port, with a database of its own, and the
-// sample beside it.
+// End to end: the gateway's executable on a free port with a database of its own, and the sample.
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Gateway } from "@model-gateway/core"
@@ -10,9 +9,7 @@ import { sample, start } from "./Processes.ts"
 
 const gateway = fileURLToPath(new URL("./dist/main.js", import.meta.resolve("@model-gateway/gateway/package.json")))
 
-/**
- * A gateway on a free port, over a folder of its own; and the two keys that its first run prints.
- */
+/** A gateway on a free port with a folder of its own, and the two keys that its first run prints. */
 const serve = Effect.gen(function* () {
   const fs = yield* FileSystem.FileSystem
   const folder = yield* fs.makeTempDirectoryScoped()
@@ -32,13 +29,13 @@ const serve = Effect.gen(function* () {
   return { folder, env }
 })
 
-/** Submits a video that takes half a minute and more. */
+/** Submits a video that takes more than half a minute. */
 const occupyRenderer = Effect.gen(function* () {
   const gateway = yield* Gateway.Gateway
   yield* gateway.submitVideo({ model: "sandbox/title-card", prompt: "long", resolution: "1080p", duration: 60 })
 })
 
-/** The top-level boxes of an MP4: their types, and whether they fill the file to its last byte. */
+/** The types of an MP4's top-level boxes, and whether these fill the whole file. */
 const boxes = (file: Uint8Array) => {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength)
   const types: Array<string> = []
@@ -60,10 +57,10 @@ describe("the sample beside a real gateway", () => {
       const run = yield* start(sample, [], { cwd: folder, env })
       assert.strictEqual(yield* run.exit, 0, run.output())
       for (const words of [
-        "hello.txt (65 bytes) was stored as",
+        "hello.txt (44 bytes) was stored as",
         "has used 0 credits",
         "To reset a forgotten password",
-        "“555 0199”, heard in",
+        "“555 0199”, from",
         "Saved to ./sample.mp4",
         "Assigned “Sample guardrail” to 2 of 2 keys",
         "6 of 6 steps worked"
@@ -75,18 +72,18 @@ describe("the sample beside a real gateway", () => {
       assert.strictEqual(types[0], "ftyp")
       assert.includeMembers(types, ["moov", "mdat"])
 
-      // Its first run cost something, and its keys and guardrail are gone.
+      // The first run was charged, and its keys and guardrail are deleted.
       const again = yield* start(sample, ["--out", "again.mp4"], { cwd: folder, env })
       assert.strictEqual(yield* again.exit, 0, again.output())
       assert.match(again.output(), /has used 0\.0\d+ credits/)
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.live("Ctrl-C while the video is made cancels its job", () =>
+  it.live("Ctrl-C while the video is rendered cancels its job", () =>
     Effect.gen(function* () {
       const { env, folder } = yield* serve
-      // The sandbox renders one at a time: the sample's waits its turn, however slowly the signal
-      // comes.
+      // The sandbox renders one video at a time. The sample's job stays queued, so a slow signal
+      // still arrives before it is finished.
       yield* occupyRenderer.pipe(
         Effect.provide(
           NodeGateway.layer({
@@ -103,12 +100,12 @@ describe("the sample beside a real gateway", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.live("with a key that nobody made: says so and goes on with the management key", () =>
+  it.live("with an invalid key: reports it and continues with the management key", () =>
     Effect.gen(function* () {
       const { env, folder } = yield* serve
       const run = yield* start(sample, ["--api-key", "mg_sk_nobody"], { cwd: folder, env })
       assert.strictEqual(yield* run.exit, 1)
-      assert.include(run.output(), "The gateway refuses the key")
+      assert.include(run.output(), "The gateway rejected the key")
       assert.match(run.output(), /Unauthorized · request id \S+/)
       assert.include(run.output(), "1 of 6 steps worked")
     }).pipe(Effect.provide(NodeServices.layer))

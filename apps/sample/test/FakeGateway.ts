@@ -1,6 +1,5 @@
 /**
- * A gateway in memory, behind the client's own contract: it answers HTTP requests, and remembers
- * them.
+ * A gateway in memory, below the client: it responds to HTTP requests and records them.
  */
 import { Gateway, GatewayConfig, type Guardrails, RetryPolicy } from "@model-gateway/core"
 import { Samples } from "@model-gateway/testing"
@@ -8,16 +7,16 @@ import { Effect, Layer, Redacted, Stream } from "effect"
 import { HttpClient, HttpClientError, HttpClientResponse } from "effect/http"
 import { ManagementGateway, VideoStore } from "../src/Program.ts"
 
-/** An answer; `never`: none comes; `refused`: the connection is. */
+/** A response. `never`: none. `refused`: the connection is refused. */
 export type Answer = { readonly status: number; readonly body: unknown } | "never" | "refused"
 
 /**
- * Answers by method and path, as `POST /rerank`; several are given one after the other, the last
- * for good.
+ * Responses by method and path, such as `POST /rerank`. Several are returned one after another, and
+ * the last one is repeated.
  */
 export type Script = Readonly<Record<string, Answer | ReadonlyArray<Answer>>>
 
-/** A request as it arrived. */
+/** A received request. */
 export interface Arrived {
   readonly call: string
   readonly bearer: string | undefined
@@ -60,6 +59,7 @@ const key = (hash: string) =>
       workspace_id: "0197a000-0000-7000-8000-000000000002",
       disabled: false,
       is_management_key: false,
+      is_free_tier: false,
       limit: 0,
       limit_remaining: 0,
       limit_reset: null,
@@ -81,7 +81,7 @@ const key = (hash: string) =>
     }
   })
 
-/** A gateway where all goes well. */
+/** A gateway whose responses are all successful. */
 export const wellBehaved: Script = {
   "POST /files": ok({
     _shape: "native",
@@ -158,7 +158,7 @@ export const wellBehaved: Script = {
   [`DELETE /guardrails/${guardrail.id}`]: ok({ deleted: true })
 }
 
-/** Plays a script: each call's next answer. */
+/** Returns the next response of a script for each call. */
 export const play = (script: Script) => {
   const given = new Map<string, number>()
   return (call: string): Answer => {
@@ -170,7 +170,7 @@ export const play = (script: Script) => {
   }
 }
 
-/** Both clients and a store in memory, over a script; and what arrived. */
+/** Makes both clients and a store in memory for a script, and records the requests. */
 export const make = (script: Script) => {
   const arrived: Array<Arrived> = []
   const next = play(script)

@@ -1,4 +1,4 @@
-// What a web page takes over as it is must not bring a platform or a gateway along.
+// Modules that the page shares with the terminal must not import a platform or a gateway.
 import { assert, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
 

@@ -1,29 +1,27 @@
-/**
- * What the tests of the executables start: this project's own, and a scripted gateway on a port.
- */
+/** Starts the sample and a scripted gateway on a port, for tests of the executable. */
 import { Effect } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import { createServer, type Server } from "node:http"
 import { fileURLToPath } from "node:url"
 import * as Fake from "./FakeGateway.ts"
 
-/** The sample, as it is built. */
+/** The built sample. */
 export const sample = fileURLToPath(new URL("../dist/main.js", import.meta.url))
 
-/** A process that was started. */
+/** A running process. */
 export interface Started {
-  /** What it wrote so far, stdout and stderr together. */
+  /** The output so far, from stdout and stderr. */
   readonly output: () => string
-  /** Its exit code, when it has ended. */
+  /** Waits for the exit code. */
   readonly exit: Effect.Effect<number | null>
-  /** Waits until the output has that in it, or the process has ended. */
+  /** Waits until the output matches or the process has ended. */
   readonly said: (pattern: RegExp) => Effect.Effect<void>
   readonly signal: (signal: NodeJS.Signals) => Effect.Effect<void>
 }
 
 /**
- * Starts a script with this Node; it is killed with the scope. Nothing of this process's
- * environment reaches it.
+ * Starts a script with this Node. Closing the scope kills it. It does not inherit the environment
+ * of this process.
  */
 export const start = (
   script: string,
@@ -76,7 +74,7 @@ const started = (child: ChildProcess, ended: Promise<number | null>): Started =>
   }
 }
 
-/** A scripted gateway on a free port, and the calls that reached it. */
+/** Starts a scripted gateway on a free port and records its calls. */
 export const listen = (script: Fake.Script) =>
   Effect.acquireRelease(
     Effect.callback<{ readonly server: Server; readonly baseUrl: string; readonly calls: Array<string> }>((resume) => {

@@ -2,14 +2,14 @@ import { assert, describe, it } from "@effect/vitest"
 import { ClientError } from "@model-gateway/core"
 import { Effect, Fiber, Latch } from "effect"
 import { TestClock } from "effect/testing"
-import { explain, type Hints } from "../src/Explanation.ts"
+import { explain, type Advice } from "../src/Explanation.ts"
 import * as Inputs from "../src/Inputs.ts"
 import { type Event, type Outcome, program, type Step, succeeded } from "../src/Program.ts"
 import * as Fake from "./FakeGateway.ts"
 
 const inputs = Inputs.make(Inputs.sandboxModels)
 
-const hints: Hints = {
+const advice: Advice = {
   baseUrl: Fake.baseUrl,
   unreachable: "start it",
   key: "give a key",
@@ -19,7 +19,7 @@ const hints: Hints = {
   save: "name another place"
 }
 
-/** Runs the program by a script. Time passes by itself. */
+/** Runs the program against a scripted gateway. Time advances automatically. */
 const run = (overrides: Fake.Script) =>
   Effect.gen(function* () {
     const fake = Fake.make({ ...Fake.wellBehaved, ...overrides })
@@ -34,9 +34,9 @@ const run = (overrides: Fake.Script) =>
 
 const tags = (outcomes: ReadonlyArray<Outcome>) => outcomes.map(({ _tag, step }) => `${step} ${_tag}`)
 
-const sentence = (outcomes: ReadonlyArray<Outcome>, step: Step) => {
+const explanationOf = (outcomes: ReadonlyArray<Outcome>, step: Step) => {
   const outcome = outcomes.find((each) => each.step === step)
-  return outcome?._tag === "Failed" ? explain(step, outcome.error, hints) : undefined
+  return outcome?._tag === "Failed" ? explain(step, outcome.error, advice) : undefined
 }
 
 describe("the six steps", () => {
@@ -67,13 +67,13 @@ describe("the six steps", () => {
     })
   )
 
-  it.effect("tell each change of the video's job", () =>
+  it.effect("report each change of the video job", () =>
     Effect.gen(function* () {
       const { events } = yield* run({})
       assert.deepStrictEqual(
         events.flatMap((event) => (event._tag === "VideoChanged" ? [[event.job.status, event.job.progress]] : [])),
         [
-          // What the submission answered, then what came of asking.
+          // The response of the submission, then those of the polls.
           ["pending", undefined],
           ["pending", 0],
           ["in_progress", 0.5],
@@ -106,7 +106,7 @@ describe("a step that fails", () => {
       step: "file",
       script: { "DELETE /files/file_1": Fake.failure(404, "resource not found") },
       tag: "NotFound",
-      says: ["does not exist", "resource not found"]
+      says: ["Not found", "resource not found"]
     },
     {
       step: "key",
@@ -176,7 +176,7 @@ describe("a step that fails", () => {
       step: "guardrail",
       script: { "POST /guardrails": Fake.failure(401, "invalid key") },
       tag: "Unauthorized",
-      says: ["refuses the management key", "give a management key"]
+      says: ["rejected the management key", "give a management key"]
     },
     {
       step: "key",
@@ -187,26 +187,26 @@ describe("a step that fails", () => {
   ]
 
   it.effect.each(cases)(
-    "$step: $tag is said in a sentence, and the other five steps run",
+    "$step: $tag is explained in one sentence, and the other five steps run",
     ({ says, script, step, tag }) =>
       Effect.gen(function* () {
         const { outcomes } = yield* run(script)
-        const explained = sentence(outcomes, step)
+        const explained = explanationOf(outcomes, step)
         assert.strictEqual(explained?.tag, tag)
-        for (const words of says) assert.include(explained?.sentence, words)
+        for (const words of says) assert.include(explained?.message, words)
         assert.strictEqual(outcomes.filter(({ _tag }) => _tag === "Done").length, 5)
         assert.isFalse(succeeded(outcomes))
       })
   )
 
-  it.effect("hands on the request id", () =>
+  it.effect("has the request id", () =>
     Effect.gen(function* () {
       const { outcomes } = yield* run({ "POST /rerank": Fake.failure(503, "service temporarily unavailable") })
-      assert.strictEqual(sentence(outcomes, "rerank")?.requestId, "req_503")
+      assert.strictEqual(explanationOf(outcomes, "rerank")?.requestId, "req_503")
     })
   )
 
-  it.effect("for want of a gateway stops those after it, and says where none answers", () =>
+  it.effect("without a connection skips the steps after it, and names the address", () =>
     Effect.gen(function* () {
       const { arrived, outcomes } = yield* run({ "POST /files": "refused" })
       assert.deepStrictEqual(
@@ -214,21 +214,21 @@ describe("a step that fails", () => {
         ["Failed", "Skipped", "Skipped", "Skipped", "Skipped", "Skipped"]
       )
       assert.strictEqual(
-        sentence(outcomes, "file")?.sentence,
-        `No gateway answers at ${Fake.baseUrl} (ECONNREFUSED): start it.`
+        explanationOf(outcomes, "file")?.message,
+        `Cannot connect to the gateway at ${Fake.baseUrl} (ECONNREFUSED): start it.`
       )
       assert.strictEqual(arrived.length, 1)
     })
   )
 
-  it.effect("for a refused key stops those that use the same", () =>
+  it.effect("with a rejected key skips the steps that use the same key", () =>
     Effect.gen(function* () {
       const { outcomes } = yield* run({ "GET /key": Fake.failure(401, "this key has expired") })
       assert.deepStrictEqual(
         outcomes.map(({ _tag }) => _tag),
         ["Done", "Failed", "Skipped", "Skipped", "Skipped", "Done"]
       )
-      assert.include(sentence(outcomes, "key")?.sentence, "this key has expired")
+      assert.include(explanationOf(outcomes, "key")?.message, "this key has expired")
     })
   )
 })
@@ -239,7 +239,7 @@ describe("explain", () => {
   it.each([
     [
       new ClientError.TimeoutError({ ...call, limit: "stall", milliseconds: 60_000 }),
-      "Nothing moved to or from the gateway for 60 s: check the network, then try again."
+      "No data was sent or received for 60 s: check the network, then try again."
     ],
     [
       new ClientError.TimeoutError({ ...call, limit: "attempt", milliseconds: 90_000 }),
@@ -249,8 +249,8 @@ describe("explain", () => {
       new ClientError.TransportError({ ...call, attempts: 0, reason: "request", underlying: new Error("no such URL") }),
       "uploadFile: nothing was sent, because the request is invalid: no such URL."
     ]
-  ])("%s", (error, sentence) => {
-    assert.strictEqual(explain("file", error, hints).sentence, sentence)
+  ])("%s", (error, message) => {
+    assert.strictEqual(explain("file", error, advice).message, message)
   })
 })
 
@@ -272,7 +272,7 @@ describe("interrupted", () => {
       return { events, arrived: fake.arrived }
     })
 
-  it.effect("while a video is made: the job is cancelled, and that is told", () =>
+  it.effect("while a video is rendered: the job is cancelled, and this is reported", () =>
     Effect.gen(function* () {
       const { arrived, events } = yield* interruptAt(
         { "GET /videos/video_1": [Fake.job("in_progress"), "never"] },
@@ -299,7 +299,7 @@ describe("interrupted", () => {
     })
   )
 
-  it.effect("between two keys: what was made is deleted", () =>
+  it.effect("between two keys: what was created is deleted", () =>
     Effect.gen(function* () {
       const { arrived } = yield* interruptAt(
         { "POST /keys": "never" },

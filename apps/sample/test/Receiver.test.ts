@@ -1,4 +1,4 @@
-// The receiver of webhooks: verified, handled once, answered.
+// The receiver verifies webhooks, handles them once, and responds.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -17,7 +17,7 @@ const event = {
   data: { id: "video_1", polling_url: "/api/v1/videos/video_1", status: "completed" }
 }
 
-/** What the gateway would send at this time. */
+/** A webhook of the gateway, sent at this time. */
 const delivery = (id: string, seconds: number, body = JSON.stringify(event)) => ({
   method: "POST",
   body,

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Effect, FileSystem, Layer, Option, Redacted } from "effect"
 import * as Settings from "../src/Settings.ts"
 
-const none: Settings.Given = {
+const none: Settings.FlagValues = {
   baseUrl: Option.none(),
   apiKey: Option.none(),
   managementKey: Option.none(),
@@ -16,7 +16,7 @@ const none: Settings.Given = {
   videoModel: "sandbox/title-card"
 }
 
-/** A data folder as the gateway's first run leaves it. */
+/** A data folder after the gateway's first run. */
 const firstRun = Effect.gen(function* () {
   const fs = yield* FileSystem.FileSystem
   const folder = yield* fs.makeTempDirectoryScoped()
@@ -31,7 +31,7 @@ const firstRun = Effect.gen(function* () {
   return folder
 })
 
-const resolve = (given: Partial<Settings.Given>, environment: Record<string, string> = {}) =>
+const resolve = (given: Partial<Settings.FlagValues>, environment: Record<string, string> = {}) =>
   Settings.resolve({ ...none, ...given }).pipe(
     Effect.map(({ apiKey, baseUrl, managementKey }) => ({
       baseUrl,
@@ -44,7 +44,7 @@ const resolve = (given: Partial<Settings.Given>, environment: Record<string, str
 const secret = (key: string) => Option.some(Redacted.make(key))
 
 describe("settings", () => {
-  it.effect("nobody has to paste a key for the gateway of this machine", () =>
+  it.effect("include the keys of the gateway on this machine", () =>
     Effect.gen(function* () {
       const dataDir = Option.some(yield* firstRun)
       assert.deepStrictEqual(yield* resolve({ dataDir }), {
@@ -55,7 +55,7 @@ describe("settings", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.effect("a flag wins over the environment, and that over the first run", () =>
+  it.effect("a flag overrides the environment, which overrides the file of the first run", () =>
     Effect.gen(function* () {
       const dataDir = yield* firstRun
       const settings = yield* resolve(
@@ -74,7 +74,7 @@ describe("settings", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.effect("the keys of this machine's gateway go to no other", () =>
+  it.effect("the keys of the gateway on this machine are not used for another gateway", () =>
     Effect.gen(function* () {
       const dataDir = Option.some(yield* firstRun)
       for (const baseUrl of ["http://127.0.0.1:9001/api/v1", "https://gateway.test/api/v1"]) {
@@ -84,7 +84,7 @@ describe("settings", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.effect("without any key says how to come by one", () =>
+  it.effect("without any key the error says how to get one", () =>
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const dataDir = Option.some(yield* fs.makeTempDirectoryScoped())
@@ -96,10 +96,10 @@ describe("settings", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.effect("an address that is none is named, with where it came from", () =>
+  it.effect("an invalid URL is named, with its source", () =>
     Effect.gen(function* () {
       const flag = yield* Effect.flip(resolve({ baseUrl: Option.some("gateway"), apiKey: secret("key") }))
-      assert.strictEqual(flag.message, '--base-url is "gateway", which is no http or https URL.')
+      assert.strictEqual(flag.message, '--base-url is "gateway", which is not an http or https URL.')
       const variable = yield* Effect.flip(resolve({}, { MODEL_GATEWAY_BASE_URL: "ftp://gateway.test" }))
       assert.include(variable.message, "MODEL_GATEWAY_BASE_URL")
     }).pipe(Effect.provide(Layer.mergeAll(NodeServices.layer)))

@@ -4,7 +4,7 @@ import { Effect, FileSystem } from "effect"
 import * as Fake from "./FakeGateway.ts"
 import { listen, sample, start } from "./Processes.ts"
 
-/** A working folder with a data folder as the gateway's first run leaves it. */
+/** A working folder with a data folder after the gateway's first run. */
 const folderFor = Effect.fnUntraced(function* (baseUrl: string) {
   const fs = yield* FileSystem.FileSystem
   const folder = yield* fs.makeTempDirectoryScoped()
@@ -17,7 +17,7 @@ const folderFor = Effect.fnUntraced(function* (baseUrl: string) {
 })
 
 describe("the executable", () => {
-  it.live("without a single flag: six results, the video on disk, exit code 0, no key in sight", () =>
+  it.live("without flags: prints six results and no key, saves the video, and exits with 0", () =>
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const { baseUrl, calls } = yield* listen(Fake.wellBehaved)
@@ -32,7 +32,7 @@ describe("the executable", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.live("reads .env, and takes a flag rather", () =>
+  it.live("reads .env, and takes a flag rather [spec V6]", () =>
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const { baseUrl, calls } = yield* listen(Fake.wellBehaved)
@@ -49,7 +49,7 @@ describe("the executable", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.live("works with a gateway that has the words of OpenRouter's clients", () =>
+  it.live("works with a gateway that uses the words of OpenRouter's clients", () =>
     Effect.gen(function* () {
       const { baseUrl } = yield* listen({
         ...Fake.wellBehaved,
@@ -80,12 +80,12 @@ describe("the executable", () => {
       assert.include(run.output(), "5 of 6 steps worked")
       assert.include(
         run.output().replaceAll(/\s+/g, " "),
-        "This step needs a management key and there is none: give a working one with --management-key or MODEL_GATEWAY_MANAGEMENT_KEY."
+        "This step needs a management key: set a valid one with --management-key or MODEL_GATEWAY_MANAGEMENT_KEY."
       )
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.live("Ctrl-C while the video is made cancels the job, leaves no half a file, and exits with 130", () =>
+  it.live("Ctrl-C while the video is rendered cancels the job, leaves no partial file, and exits with 130", () =>
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const { baseUrl, calls } = yield* listen({
@@ -115,11 +115,11 @@ describe("the executable", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.live("says in one sentence what is wrong with an address", () =>
+  it.live("says in one sentence what is wrong with a URL", () =>
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       for (const [address, expected] of [
-        ["nonsense", '--base-url is "nonsense", which is no http or https URL.'],
+        ["nonsense", '--base-url is "nonsense", which is not an http or https URL.'],
         ["http://127.0.0.1:1", "http://127.0.0.1:1/api/v1"]
       ] as const) {
         const args = ["--base-url", address, "--api-key", "mg_sk_1"]

@@ -1,8 +1,8 @@
-/** Saves the video to a file as it arrives. */
+/** Saves the video to a file while it is downloaded. */
 import { Effect, FileSystem, Layer, Sink, Stream } from "effect"
 import { VideoNotSaved, VideoStore } from "../Program.ts"
 
-/** Saves to that path. What was there before stays until the whole video is. */
+/** Saves to this path. An existing file is replaced only when the download is complete. */
 export const layer = (path: string): Layer.Layer<VideoStore, never, FileSystem.FileSystem> =>
   Layer.effect(
     VideoStore,

@@ -1,46 +1,42 @@
 /**
- * Shows the program's events in a terminal: each step's outcome as it comes and, where the output
- * is watched, a progress bar that is drawn over itself. In a file or a pipe there are whole lines
- * only.
+ * Prints the program's events: the outcome of each step and, in an interactive terminal, a progress
+ * bar that is redrawn in place. Output to a file or a pipe consists of whole lines only.
  */
 import type { Video } from "@model-gateway/core"
 import { Clock, Effect, Terminal } from "effect"
 import { TerminalCapabilities } from "effect/cli"
-import { explain, type Hints } from "../Explanation.ts"
+import { explain, type Advice } from "../Explanation.ts"
 import { type Event, type Outcome, type Step, succeeded } from "../Program.ts"
 import { order, titles } from "../Words.ts"
 import * as Report from "./Report.ts"
-import { bar, clean, coloured, plain, type Style } from "./Style.ts"
+import { bar, clean, colored, plain, type Style } from "./Style.ts"
 
-/** What the composition tells of a run. */
+/** Presents one run. */
 export interface Presenter {
-  /** Before the first step. */
+  /** Call it before the first step. */
   readonly begin: Effect.Effect<void>
   readonly present: (event: Event) => Effect.Effect<void>
-  /** After the last. */
+  /** Call it after the last step. */
   readonly end: (outcomes: ReadonlyArray<Outcome>) => Effect.Effect<void>
-  /** When the person stopped it, after what was running is cancelled. */
+  /** Call it when the run was interrupted and its video job is cancelled. */
   readonly interrupted: Effect.Effect<void>
 }
 
 const indent = "     "
 
-/** A presenter for the terminal in the context. */
-export const make = Effect.fnUntraced(function* (hints: Hints) {
+/** Makes a presenter for the terminal in the context. */
+export const make = Effect.fnUntraced(function* (advice: Advice) {
   const terminal = yield* Terminal.Terminal
   const { canAnimate, canColor } = yield* TerminalCapabilities.TerminalCapabilities
-  const style: Style = canColor ? coloured : plain
+  const style: Style = canColor ? colored : plain
   const columns = (yield* terminal.columns) || 80
   const width = Math.max(40, Math.min(100, columns) - indent.length)
-  /**
-   * Of the progress bar: with what stands around it, a line must fit, or it cannot be drawn over.
-   */
+  /** Width of the progress bar. Its line must not wrap, because only one line can be redrawn. */
   const cells = Math.max(4, Math.min(32, columns - 44))
 
-  // Whoever closed the other end of a pipe does not want to read on, and the program goes on
-  // without.
+  // If the reader of a pipe closes it, the program continues without output.
   const write = (text: string) => Effect.ignore(terminal.display(text))
-  /** What stands on the last line until something else does. */
+  /** Whether the last line is redrawn by the next output. */
   let transient = false
   const lines = (texts: ReadonlyArray<string>) => {
     const erase = transient ? "\r\u001b[2K" : ""
@@ -82,7 +78,7 @@ export const make = Effect.fnUntraced(function* (hints: Hints) {
   const presenter: Presenter = {
     begin: Effect.gen(function* () {
       startedAt = yield* Clock.currentTimeMillis
-      yield* lines([`${style.bold("Model gateway sample")} ${style.dim(`· ${clean(hints.baseUrl)}`)}`, ""])
+      yield* lines([`${style.bold("Model gateway sample")} ${style.dim(`· ${clean(advice.baseUrl)}`)}`, ""])
     }),
     present: (event) =>
       Effect.gen(function* () {
@@ -101,20 +97,23 @@ export const make = Effect.fnUntraced(function* (hints: Hints) {
           case "Failed":
             return yield* lines([
               `${heading(event.step, style.red("✘"))} ${style.dim(yield* since(stepStartedAt))}`,
-              ...Report.failed(explain(event.step, event.error, hints), style, width).map((line) => indent + line)
+              ...Report.failed(explain(event.step, event.error, advice), style, width).map((line) => indent + line)
             ])
           case "Skipped":
             return yield* lines([
               heading(event.step, style.yellow("–")),
-              `${indent}Skipped: step ${order.indexOf(event.because) + 1} failed.`
+              `${indent}Skipped: step ${order.indexOf(event.failedStep) + 1} failed.`
             ])
         }
       }),
     end: (outcomes) =>
       Effect.gen(function* () {
-        const worked = outcomes.filter(({ _tag }) => _tag === "Done").length
-        const sum = `${worked} of ${outcomes.length} steps worked`
-        yield* lines(["", `${(succeeded(outcomes) ? style.green : style.red)(sum)}, in ${yield* since(startedAt)}.`])
+        const successes = outcomes.filter(({ _tag }) => _tag === "Done").length
+        const summary = `${successes} of ${outcomes.length} steps worked`
+        yield* lines([
+          "",
+          `${(succeeded(outcomes) ? style.green : style.red)(summary)}, in ${yield* since(startedAt)}.`
+        ])
       }),
     interrupted: Effect.suspend(() => lines(["", "Stopped."]))
   }

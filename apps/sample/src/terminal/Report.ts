@@ -1,4 +1,4 @@
-/** The program's outcomes as lines of text. */
+/** The lines that the terminal prints for the outcome of a step. */
 import type { CurrentKey, Transcription } from "@model-gateway/core"
 import type { Explanation } from "../Explanation.ts"
 import type { Assignment, Done, FinishedVideo, Ranking, StoredFile } from "../Program.ts"
@@ -6,7 +6,7 @@ import { timedWords } from "../TimedWords.ts"
 import { amount, credits, period, size } from "../Words.ts"
 import { bar, clean, clip, type Style, wrap } from "./Style.ts"
 
-/** What came of a step that worked. */
+/** The result of a successful step. */
 export const done = (outcome: Done, style: Style, width: number): ReadonlyArray<string> => {
   switch (outcome.step) {
     case "file":
@@ -24,13 +24,13 @@ export const done = (outcome: Done, style: Style, width: number): ReadonlyArray<
   }
 }
 
-/** What went wrong with one that did not. */
+/** The error of a failed step. */
 export const failed = (
-  { requestId, sentence, tag }: Explanation,
+  { message, requestId, tag }: Explanation,
   style: Style,
   width: number
 ): ReadonlyArray<string> => [
-  ...wrap(clean(sentence), width),
+  ...wrap(clean(message), width),
   style.dim([tag, ...(requestId === undefined ? [] : [`request id ${clean(requestId)}`])].join(" · "))
 ]
 
@@ -42,7 +42,7 @@ const file = ({ deletion, file }: StoredFile) => [
 const key = (record: CurrentKey.KeyRecord) => [
   `${clean(record.label)} has used ${credits(record.usage)}, ${amount(record.usage_daily)} of them today.`,
   record.limit === null
-    ? "It has no limit of its own."
+    ? "It has no spending limit."
     : `${amount(record.limit_remaining ?? 0)} of its limit of ${credits(record.limit)}${period(record.limit_reset)} remain.`,
   `Free requests today: ${record.free_model_daily_requests.used} of ${record.free_model_daily_requests.limit}.`
 ]
@@ -65,9 +65,9 @@ const transcript = (response: Transcription.Response, style: Style, width: numbe
   const times = timedWords(response)
     .map(({ start, word }) => `${start.toFixed(1)}s ${clean(word)}`)
     .join("  ")
-  const heard = response.duration === undefined ? "" : `, heard in ${response.duration.toFixed(1)} s of audio`
+  const source = response.duration === undefined ? "" : `, from ${response.duration.toFixed(1)} s of audio`
   return [
-    `“${clean(response.text)}”${heard}.`,
+    `“${clean(response.text)}”${source}.`,
     ...(times === "" ? [] : [style.dim(clip(times, width))]),
     ...paid(response.usage?.cost, style)
   ]
@@ -82,9 +82,9 @@ const assignment = ({ guardrail, keys, response }: Assignment) => [
   `Assigned “${clean(guardrail.name)}” to ${response.assigned_count} of ${keys.length} keys.${
     guardrail.limit_usd === null
       ? ""
-      : ` Together they may spend ${credits(guardrail.limit_usd)}${period(guardrail.reset_interval)}.`
+      : ` Together they can spend ${credits(guardrail.limit_usd)}${period(guardrail.reset_interval)}.`
   }`,
-  `They were made for this: ${keys.map(({ label }) => clean(label)).join(" and ")}.`
+  `Keys created for this step: ${keys.map(({ label }) => clean(label)).join(" and ")}.`
 ]
 
 const paid = (cost: number | undefined, style: Style): ReadonlyArray<string> =>

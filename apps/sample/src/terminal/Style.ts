@@ -1,6 +1,6 @@
-/** Colours, where they are wanted. */
+/** Formats text for the terminal. */
 
-/** Ways to set text apart. */
+/** Colors and weights of text. */
 export interface Style {
   readonly bold: (text: string) => string
   readonly dim: (text: string) => string
@@ -14,10 +14,10 @@ const code =
   (text: string): string =>
     `\u001b[${on}m${text}\u001b[${off}m`
 
-const same = (text: string): string => text
+const unchanged = (text: string): string => text
 
-/** With ANSI colours. */
-export const coloured: Style = {
+/** With ANSI colors. */
+export const colored: Style = {
   bold: code(1, 22),
   dim: code(2, 22),
   green: code(32, 39),
@@ -25,19 +25,25 @@ export const coloured: Style = {
   yellow: code(33, 39)
 }
 
-/** As it is. */
-export const plain: Style = { bold: same, dim: same, green: same, red: same, yellow: same }
+/** Without formatting. */
+export const plain: Style = {
+  bold: unchanged,
+  dim: unchanged,
+  green: unchanged,
+  red: unchanged,
+  yellow: unchanged
+}
 
-/** What a gateway says, on one line and without what would steer the terminal. */
+/** Puts text of a gateway on one line and removes control characters, such as escape sequences. */
 export const clean = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, " ").trim()
 
-/** Cut to so many characters. */
+/** Cuts the text to at most `width` characters. */
 export const clip = (text: string, width: number): string =>
   text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`
 
 /**
- * Broken between words into lines of at most so many characters; a longer word has a line of its
- * own.
+ * Wraps the text between words into lines of at most `width` characters. A longer word gets its own
+ * line.
  */
 export const wrap = (text: string, width: number): ReadonlyArray<string> => {
   const lines: Array<string> = []
@@ -49,7 +55,7 @@ export const wrap = (text: string, width: number): ReadonlyArray<string> => {
   return lines
 }
 
-/** A bar that is full to a share from 0 to 1. */
+/** Draws a bar. `share` is from 0 to 1. */
 export const bar = (share: number, width: number): string => {
   const eighths = Math.round(Math.min(1, Math.max(0, share)) * width * 8)
   const partial = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8] ?? ""

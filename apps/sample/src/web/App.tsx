@@ -1,4 +1,4 @@
-/** The page: who calls, where to go, and the panels. */
+/** The page: sign-in, navigation and panels. */
 import { useEffect, useState } from "react"
 import { FilesPanel } from "./panels/FilesPanel.tsx"
 import { GuardrailPanel } from "./panels/GuardrailPanel.tsx"
@@ -12,7 +12,7 @@ import { ThemeToggle } from "./ThemeToggle.tsx"
 import { useModels } from "./useModels.ts"
 import { useSession } from "./useSession.ts"
 
-const places = {
+const titles = {
   rerank: "Rank documents",
   transcription: "Transcribe audio",
   video: "Make a video",
@@ -22,43 +22,43 @@ const places = {
   program: "All six"
 } as const
 
-type Place = keyof typeof places
+type PanelName = keyof typeof titles
 
-const names: ReadonlyArray<Place> = ["rerank", "transcription", "video", "files", "key", "guardrail", "program"]
+const names: ReadonlyArray<PanelName> = ["rerank", "transcription", "video", "files", "key", "guardrail", "program"]
 
-const here = (): Place => names.find((name) => `#${name}` === location.hash) ?? "rerank"
+const panelOfUrl = (): PanelName => names.find((name) => `#${name}` === location.hash) ?? "rerank"
 
-const focusHeading = (place: Place) => document.getElementById(`heading-${place}`)?.focus()
+const focusHeading = (name: PanelName) => document.getElementById(`heading-${name}`)?.focus()
 
 export const App = () => {
   const session = useSession()
-  const [place, setPlace] = useState(here)
-  const signedIn = session?.until !== undefined
+  const [current, setCurrent] = useState(panelOfUrl)
+  const signedIn = session?.expiresAt !== undefined
   const models = useModels(signedIn)
 
   useEffect(() => {
     const follow = () => {
-      setPlace(here())
+      setCurrent(panelOfUrl())
       scrollTo({ top: 0 })
-      requestAnimationFrame(() => focusHeading(here()))
+      requestAnimationFrame(() => focusHeading(panelOfUrl()))
     }
     addEventListener("hashchange", follow)
     return () => removeEventListener("hashchange", follow)
   }, [])
   useEffect(() => {
-    document.title = `${places[place]} · Model gateway`
-  }, [place])
+    document.title = `${titles[current]} · Model gateway`
+  }, [current])
 
-  // Drawn once it is known who calls, so that nothing jumps.
+  // Render only when the session is known, so that the layout does not shift.
   if (session === undefined) return null
   return (
     <>
       <a
         className="skip"
-        href={`#heading-${place}`}
+        href={`#heading-${current}`}
         onClick={(event) => {
           event.preventDefault()
-          focusHeading(place)
+          focusHeading(current)
         }}
       >
         Skip to the panel
@@ -70,26 +70,26 @@ export const App = () => {
         </nav>
         <ThemeToggle />
       </header>
-      <nav className="places" aria-label="Operations">
+      <nav className="panel-links" aria-label="Operations">
         <ul>
           {names.map((name) => (
             <li key={name}>
-              <a href={`#${name}`} aria-current={name === place ? "page" : undefined}>
-                {places[name]}
+              <a href={`#${name}`} aria-current={name === current ? "page" : undefined}>
+                {titles[name]}
               </a>
             </li>
           ))}
         </ul>
       </nav>
       <main>
-        <SignIn status={session} onSignedIn={() => requestAnimationFrame(() => focusHeading(here()))} />
-        <RerankPanel active={place === "rerank"} models={models} />
-        <TranscriptionPanel active={place === "transcription"} models={models} />
-        <VideoPanel active={place === "video"} models={models} signedIn={signedIn} />
-        <FilesPanel active={place === "files"} signedIn={signedIn} />
-        <KeyPanel active={place === "key"} signedIn={signedIn} typed={session.typed} />
-        <GuardrailPanel active={place === "guardrail"} manages={session.manages} />
-        <ProgramPanel active={place === "program"} />
+        <SignIn status={session} onSignedIn={() => requestAnimationFrame(() => focusHeading(panelOfUrl()))} />
+        <RerankPanel active={current === "rerank"} models={models} />
+        <TranscriptionPanel active={current === "transcription"} models={models} />
+        <VideoPanel active={current === "video"} models={models} signedIn={signedIn} />
+        <FilesPanel active={current === "files"} signedIn={signedIn} />
+        <KeyPanel active={current === "key"} signedIn={signedIn} entered={session.entered} />
+        <GuardrailPanel active={current === "guardrail"} hasManagementKey={session.hasManagementKey} />
+        <ProgramPanel active={current === "program"} />
       </main>
     </>
   )

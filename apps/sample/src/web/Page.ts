@@ -1,4 +1,4 @@
-/** The composition for a browser: the same program, and what it does not know of where it runs. */
+/** Composes the sample for a browser: clients, session and video store. */
 import { BrowserGateway } from "@model-gateway/browser"
 import { Gateway, RetryPolicy } from "@model-gateway/core"
 import { Effect, Layer, ManagedRuntime } from "effect"
@@ -7,17 +7,17 @@ import { wireNames } from "../WireWords.ts"
 import * as BlobVideoStore from "./BlobVideoStore.ts"
 import * as Session from "./Session.ts"
 
-/** Somebody waits and looks on: give up sooner than a server would. */
+/** A person is waiting, so it gives up sooner than the default policy. */
 const retryPolicy = RetryPolicy.make({ maxRetries: 2, deadline: "2 minutes", maxRetryAfter: "3 seconds" })
 
-/** By the short-lived key. */
+/** The client with the short-lived key. */
 const ordinary = Layer.unwrap(
   Effect.map(Session.Session, ({ token }) => BrowserGateway.layer({ credential: token, retryPolicy, wireNames }))
 )
 
 /**
- * Calls with the management key that a person typed into this page. There is no ephemeral
- * management key, so the page keeps this one in memory until it is closed or reloaded.
+ * The client with the management key that a person entered. There are no short-lived management
+ * keys, so the page keeps this key in memory until it is closed or reloaded.
  */
 const management = Layer.effect(ManagementGateway, Gateway.Gateway).pipe(
   Layer.provide(
@@ -31,8 +31,8 @@ const management = Layer.effect(ManagementGateway, Gateway.Gateway).pipe(
 
 const layer = Layer.mergeAll(ordinary, management, BlobVideoStore.layer).pipe(Layer.provideMerge(Session.layer))
 
-/** Runs everything that the page does; it lives as long as the page. */
+/** Runs all Effects of the page. */
 export const runtime = ManagedRuntime.make(layer)
 
-/** What an Effect of the page may ask for. */
+/** The services that an Effect of the page can use. */
 export type Services = Layer.Success<typeof layer>

@@ -1,8 +1,10 @@
 /**
- * Who calls. A person types an ordinary key once; the page exchanges it for a short-lived one, and
- * that is what every call carries and all that outlives a reload (in this tab alone), beside the
- * label and the end of the typed key. The typed key stays in memory, to get the next short-lived
- * one while the page lives. A management key stays in memory too, and is stored nowhere.
+ * The keys of the page. A person enters an ordinary key once, and the page exchanges it for a
+ * short-lived key. All calls use the short-lived key.
+ *
+ * The short-lived key, and the label and expiry of the entered key, are stored in `sessionStorage`:
+ * they survive a reload, in this tab only. The entered key stays in memory, to get further
+ * short-lived keys. A management key also stays in memory and is never stored.
  */
 import { Gateway, GatewayConfig } from "@model-gateway/core"
 import { BrowserGateway, type LongLivedKey, TokenSource } from "@model-gateway/browser"
@@ -20,52 +22,50 @@ import {
   SubscriptionRef
 } from "effect"
 
-/** No key was given, or the short-lived one of an earlier visit is over. */
+/** No key was entered, or the stored short-lived key has expired. */
 export class SignedOut extends Data.TaggedError("SignedOut")<{ readonly kind: "ordinary" | "management" }> {}
 
-/** What the page shows of the key that was typed. */
-export interface TypedKey {
-  /** Its prefix and its last three characters. */
+/** What the page shows about the key that a person entered. */
+export interface EnteredKey {
+  /** The prefix and the last three characters. */
   readonly label: string
   readonly expires_at: string | null
 }
 
-/** What the page shows of it. */
+/** What the page shows about the session. */
 export interface Status {
-  /** When the short-lived key ends; undefined: there is none. */
-  readonly until: DateTime.Utc | undefined
-  /** Whether the page gets another one by itself. */
+  /** When the short-lived key expires. Undefined: the session has no short-lived key. */
+  readonly expiresAt: DateTime.Utc | undefined
+  /** Whether the page replaces the short-lived key before it expires. */
   readonly renews: boolean
-  /** Undefined: nobody is signed in. */
-  readonly typed: TypedKey | undefined
-  /** Whether a management key is at hand. */
-  readonly manages: boolean
+  /** Undefined: not signed in, or unknown. */
+  readonly entered: EnteredKey | undefined
+  /** Whether a management key was entered. */
+  readonly hasManagementKey: boolean
 }
 
-const nobody: Status = { until: undefined, renews: false, typed: undefined, manages: false }
+const signedOut: Status = { expiresAt: undefined, renews: false, entered: undefined, hasManagementKey: false }
 
 type SignInError = Effect.Error<
   ReturnType<Gateway.Gateway["Service"]["createEphemeralKey"]> | Gateway.Gateway["Service"]["currentKey"]
 >
 
-/** @see module */
+/** The keys of the page and their status. */
 export class Session extends Context.Service<
   Session,
   {
     readonly status: Effect.Effect<Status>
-    /** The status now, and each change of it. */
+    /** Emits the current status and each change. */
     readonly changes: Stream.Stream<Status>
-    /** Exchanges an ordinary key; fails with what the gateway says of it. */
+    /** Exchanges an ordinary key for a short-lived one. */
     readonly signIn: (key: Redacted.Redacted<string>) => Effect.Effect<void, SignInError>
     readonly signOut: Effect.Effect<void>
-    /**
-     * The gateway rejected the short-lived key: without a typed key, nobody is signed in any more.
-     */
-    readonly refused: Effect.Effect<void>
-    /** The credential of every ordinary call. */
+    /** Call it when the gateway rejected the short-lived key. Signs out if it cannot be renewed. */
+    readonly tokenRejected: Effect.Effect<void>
+    /** The short-lived key. */
     readonly token: Effect.Effect<Redacted.Redacted<string>, unknown>
-    readonly manage: (key: Redacted.Redacted<string>) => Effect.Effect<void>
-    readonly unmanage: Effect.Effect<void>
+    readonly setManagementKey: (key: Redacted.Redacted<string>) => Effect.Effect<void>
+    readonly removeManagementKey: Effect.Effect<void>
     readonly managementKey: Effect.Effect<Redacted.Redacted<string>, SignedOut>
   }
 >()("@model-gateway/sample/Session") {}
@@ -80,29 +80,29 @@ const Stored = Schema.fromJsonString(
   })
 )
 
-/** A browser may forbid storage; then a reload asks for the key again. */
+/** Browsers can forbid storage. A reload then asks for the key again. */
 const storage = <A>(use: (storage: Storage) => A) => Effect.ignore(Effect.try(() => use(sessionStorage)))
 
-const remember = (token: typeof Stored.Type) =>
+const writeStored = (token: typeof Stored.Type) =>
   Effect.flatMap(Effect.orDie(Schema.encodeEffect(Stored)(token)), (text) =>
     storage((storage) => storage.setItem(stored, text))
   )
 
-const recall = Effect.try(() => sessionStorage.getItem(stored)).pipe(
+const readStored = Effect.try(() => sessionStorage.getItem(stored)).pipe(
   Effect.flatMap(Schema.decodeUnknownEffect(Stored)),
   Effect.option
 )
 
 const make = Effect.gen(function* () {
   const scope = yield* Effect.scope
-  const status = yield* SubscriptionRef.make(nobody)
+  const status = yield* SubscriptionRef.make(signedOut)
   const update = (change: Partial<Status>) => SubscriptionRef.update(status, (before) => ({ ...before, ...change }))
 
   let ordinary: Redacted.Redacted<string> | undefined
   let management: Redacted.Redacted<string> | undefined
   let source: TokenSource.TokenSource<unknown> | undefined
 
-  // The one client that carries the typed key, and the one call that it is used for.
+  // Only this client uses the entered key, to exchange it and to read its label.
   const exchange = yield* Layer.build(
     BrowserGateway.layer({
       credential: Effect.suspend(() =>
@@ -112,36 +112,36 @@ const make = Effect.gen(function* () {
     })
   ).pipe(Effect.map(Context.get(Gateway.Gateway)))
 
-  const acquire = (typed: TypedKey) =>
+  const acquire = (entered: EnteredKey) =>
     Effect.gen(function* () {
       const { expires_at, key } = yield* exchange.createEphemeralKey()
-      const until = DateTime.makeUnsafe(expires_at)
-      yield* remember({ key: Redacted.value(key), expires_at: until, typed })
-      yield* update({ until, renews: true, typed })
-      return { key, lifetime: DateTime.distance(yield* DateTime.now, until) }
+      const expiresAt = DateTime.makeUnsafe(expires_at)
+      yield* writeStored({ key: Redacted.value(key), expires_at: expiresAt, typed: entered })
+      yield* update({ expiresAt, renews: true, entered })
+      return { key, lifetime: DateTime.distance(yield* DateTime.now, expiresAt) }
     })
 
-  const forget = Effect.gen(function* () {
+  const clear = Effect.gen(function* () {
     source = undefined
     ordinary = undefined
     yield* storage((storage) => storage.removeItem(stored))
-    yield* update({ until: undefined, renews: false, typed: undefined })
+    yield* update({ expiresAt: undefined, renews: false, entered: undefined })
   })
 
-  const kept = yield* recall
-  if (Option.isSome(kept) && DateTime.isGreaterThan(kept.value.expires_at, yield* DateTime.now)) {
-    const { expires_at, key, typed } = kept.value
+  const restored = yield* readStored
+  if (Option.isSome(restored) && DateTime.isGreaterThan(restored.value.expires_at, yield* DateTime.now)) {
+    const { expires_at, key, typed } = restored.value
     const token = Redacted.make(key)
     source = {
       token: Effect.gen(function* () {
         const isRefused = (yield* GatewayConfig.RefusedToken) !== undefined
         const isExpired = DateTime.isLessThanOrEqualTo(expires_at, yield* DateTime.now)
         if (!isRefused && !isExpired) return token
-        if (isExpired) yield* forget
+        if (isExpired) yield* clear
         return yield* new SignedOut({ kind: "ordinary" })
       })
     }
-    yield* update({ until: expires_at, typed })
+    yield* update({ expiresAt: expires_at, entered: typed })
   }
 
   return Session.of({
@@ -151,7 +151,7 @@ const make = Effect.gen(function* () {
       const before = ordinary
       ordinary = key
       source = yield* Effect.gen(function* () {
-        // The short-lived key does not tell the label and the end of the key that it was made from.
+        // For a short-lived key, GET `/key` returns its own label and expiry, so read them here.
         const { expires_at, label } = yield* exchange.currentKey
         const next = yield* TokenSource.make(acquire({ label, expires_at })).pipe(
           Effect.provideService(Scope.Scope, scope)
@@ -160,21 +160,21 @@ const make = Effect.gen(function* () {
         return next
       }).pipe(Effect.onError(() => Effect.sync(() => (ordinary = before))))
     }),
-    signOut: Effect.andThen(forget, () => {
+    signOut: Effect.andThen(clear, () => {
       management = undefined
-      return update({ manages: false })
+      return update({ hasManagementKey: false })
     }),
-    // A typed key was asked for another short-lived key by the client.
-    refused: Effect.suspend(() => (ordinary === undefined ? forget : Effect.void)),
+    // With the entered key, the client has already requested another short-lived key.
+    tokenRejected: Effect.suspend(() => (ordinary === undefined ? clear : Effect.void)),
     token: Effect.suspend(() => source?.token ?? Effect.fail(new SignedOut({ kind: "ordinary" }))),
-    manage: (key) =>
+    setManagementKey: (key) =>
       Effect.suspend(() => {
         management = key
-        return update({ manages: true })
+        return update({ hasManagementKey: true })
       }),
-    unmanage: Effect.suspend(() => {
+    removeManagementKey: Effect.suspend(() => {
       management = undefined
-      return update({ manages: false })
+      return update({ hasManagementKey: false })
     }),
     managementKey: Effect.suspend(() =>
       management === undefined ? Effect.fail(new SignedOut({ kind: "management" })) : Effect.succeed(management)
@@ -182,6 +182,6 @@ const make = Effect.gen(function* () {
   })
 })
 
-/** Over the gateway of the page's own origin. */
+/** The session with the gateway at the page's origin. */
 export const layer: Layer.Layer<Session, LongLivedKey.LongLivedKeyRefused | GatewayConfig.InvalidBaseUrl> =
   Layer.effect(Session, make)

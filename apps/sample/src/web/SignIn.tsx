@@ -1,4 +1,4 @@
-/** Who calls: asks for an API key once, or says until when the short-lived one holds. */
+/** Asks for an API key, or shows until when the short-lived key is valid. */
 import { DateTime, Effect } from "effect"
 import { TaskProblem } from "./parts/ProblemNote.tsx"
 import { SecretForm } from "./parts/SecretForm.tsx"
@@ -13,11 +13,11 @@ const signOut = () => runtime.runFork(Effect.flatMap(Session, (session) => sessi
 
 export const SignIn = ({ onSignedIn, status }: { readonly status: Status; readonly onSignedIn: () => void }) => {
   const task = useTask<void>("key")
-  return status.until === undefined ? (
+  return status.expiresAt === undefined ? (
     <section className="card signin" aria-label="Sign in">
       <SecretForm
         label="API key"
-        hint="It begins with mg_sk_; npm start shows one on its first run. The page exchanges it for a key that lives 15 minutes, and stores nothing else."
+        hint="It begins with mg_sk_. npm start prints one on its first run. The page exchanges it for a key that expires after 15 minutes, and stores only that key."
         button="Sign in"
         busy={task.running}
         onKey={(key) =>
@@ -32,7 +32,7 @@ export const SignIn = ({ onSignedIn, status }: { readonly status: Status; readon
     <section className="signed-in" aria-label="Sign in">
       <p>
         <span className="dot" aria-hidden="true" />
-        {status.renews ? "Signed in. Renews automatically." : `Signed in until ${time(status.until)}.`}
+        {status.renews ? "Signed in. Renews automatically." : `Signed in until ${time(status.expiresAt)}.`}
       </p>
       <button type="button" className="small" onClick={signOut}>
         Sign out

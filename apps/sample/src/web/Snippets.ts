@@ -1,7 +1,7 @@
 // oxlint-disable import/default -- with `?raw` the bundler makes a module's text its default export
 /**
- * The code beside each panel, as text. Each is a module that is compiled with the page, so that it
- * stays true.
+ * The example code beside each panel, as text. Each example is a module that is compiled with the
+ * page, so it cannot become outdated.
  */
 import rerank from "./snippets/rerank.ts?raw"
 import transcription from "./snippets/transcription.ts?raw"

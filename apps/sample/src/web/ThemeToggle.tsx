@@ -1,4 +1,4 @@
-/** Light or dark: the system's unless chosen. */
+/** Switches between light and dark. Default: the system's setting. */
 import { useEffect, useState } from "react"
 
 type Theme = "light" | "dark"
@@ -30,7 +30,7 @@ export const ThemeToggle = () => {
     try {
       localStorage.setItem(stored, theme)
     } catch {
-      // Where storage is forbidden the choice lasts as long as the page.
+      // Without storage, the choice is kept until the page is closed.
     }
   }, [theme])
   const current = theme ?? system

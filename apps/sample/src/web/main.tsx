@@ -1,4 +1,4 @@
-/** The page's first script. */
+/** Starts the page. */
 import { StrictMode } from "react"
 import { createRoot } from "react-dom/client"
 import { App } from "./App.tsx"

@@ -1,4 +1,4 @@
-// What the bundler makes of imports that are no TypeScript.
+// Imports of other files than TypeScript, which the bundler resolves.
 declare module "*?raw" {
   const text: string
   export default text

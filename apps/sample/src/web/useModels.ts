@@ -1,18 +1,18 @@
-/** The gateway's models, to choose from. */
+/** Loads the ids of the gateway's models. */
 import { Gateway, type Models } from "@model-gateway/core"
 import { Effect } from "effect"
 import { useEffect, useState } from "react"
 import { runtime } from "./Page.ts"
 
 /**
- * The ids of each kind; none while nobody is signed in, or where they cannot be had: then a panel
- * has its default alone.
+ * The model ids of each kind. Empty until a person signs in, or if they cannot be loaded. A panel
+ * then offers only its default model.
  */
 export type ModelIds = { readonly [K in Models.ModelKind]: ReadonlyArray<string> }
 
 const none: ModelIds = { rerank: [], transcription: [], video: [] }
 
-/** Asks for them whenever somebody signs in. */
+/** Loads the model ids after each sign-in. */
 export const useModels = (signedIn: boolean): ModelIds => {
   const [models, setModels] = useState(none)
   useEffect(() => {

@@ -1,32 +1,32 @@
 /**
- * The video jobs that this browser submitted last. A job goes on and is charged while the page is
- * away, so its id is kept in `localStorage`: a reload, a closed tab or a restarted gateway loses
- * none.
+ * The video jobs that this browser submitted most recently. A job continues and is charged while
+ * the page is closed, so `localStorage` keeps its id through a reload, a closed tab or a restart of
+ * the gateway.
  */
 import type { Video } from "@model-gateway/core"
 import { Option, Schema } from "effect"
 import { useCallback, useState } from "react"
 
-/** What the page needs to find a job again and to show it. */
+/** What the page needs to reconnect to a job and to show it. */
 export interface RecentJob {
   readonly id: string
   readonly prompt: string
-  /** As in `16:9`. */
+  /** The aspect ratio, such as `16:9`. */
   readonly ratio: string
-  /** As it was last seen. */
+  /** The last known status. */
   readonly status: Video.Job["status"]
 }
 
 const stored = "model-gateway-video-jobs"
 
-const most = 5
+const maxJobs = 5
 
 const Jobs = Schema.fromJsonString(
   Schema.Array(Schema.Struct({ id: Schema.String, prompt: Schema.String, ratio: Schema.String, status: Schema.String }))
 )
 
-/** Newest first; undefined where there are none, or where the browser forbids storage. */
-const recall = (): ReadonlyArray<RecentJob> | undefined => {
+/** The stored jobs, newest first. Undefined: nothing is stored, or the browser forbids storage. */
+const readStored = (): ReadonlyArray<RecentJob> | undefined => {
   try {
     return Option.getOrUndefined(Schema.decodeUnknownOption(Jobs)(localStorage.getItem(stored)))
   } catch {
@@ -34,35 +34,37 @@ const recall = (): ReadonlyArray<RecentJob> | undefined => {
   }
 }
 
-const remember = (jobs: ReadonlyArray<RecentJob>) => {
+const writeStored = (jobs: ReadonlyArray<RecentJob>) => {
   try {
     localStorage.setItem(stored, JSON.stringify(jobs))
   } catch {
-    // The list then lasts as long as the page.
+    // Without storage, the list is kept until the page is closed.
   }
 }
 
 export const useRecentJobs = () => {
-  const [jobs, setJobs] = useState(() => recall() ?? [])
+  const [jobs, setJobs] = useState(() => readStored() ?? [])
 
-  /** Adds a job, or notes its new status. */
-  const keep = useCallback(
+  /** Adds a job or updates its status. */
+  const save = useCallback(
     (job: RecentJob) =>
       setJobs((shown) => {
-        // Another tab may have added one.
-        const before = recall() ?? shown
+        // Another tab may have added a job.
+        const before = readStored() ?? shown
         const known = before.some(({ id }) => id === job.id)
-        const next = known ? before.map((each) => (each.id === job.id ? job : each)) : [job, ...before].slice(0, most)
-        remember(next)
+        const next = known
+          ? before.map((each) => (each.id === job.id ? job : each))
+          : [job, ...before].slice(0, maxJobs)
+        writeStored(next)
         return next
       }),
     []
   )
 
   const clear = useCallback(() => {
-    remember([])
+    writeStored([])
     setJobs([])
   }, [])
 
-  return { jobs, keep, clear }
+  return { jobs, save, clear }
 }

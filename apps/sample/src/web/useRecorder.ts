@@ -1,4 +1,4 @@
-/** Records the microphone, and makes WAV of it, which every transcription model takes. */
+/** Records from the microphone and converts to WAV, which every transcription model accepts. */
 import { AudioRecorder } from "@model-gateway/browser"
 import { Deferred, Effect, Stream } from "effect"
 import { useRef, useState } from "react"
@@ -6,7 +6,7 @@ import * as Wav from "../Wav.ts"
 import { UnreadableAudio } from "./Problem.ts"
 import { useTask } from "./useTask.ts"
 
-/** Enough for speech. */
+/** The sample rate in hertz: enough for speech. */
 const rate = 16_000
 
 const toWav = (recorded: Blob) =>
@@ -19,7 +19,7 @@ const toWav = (recorded: Blob) =>
     catch: () => new UnreadableAudio()
   })
 
-/** `onRecorded` gets the finished recording. */
+/** Calls `onRecorded` with the finished recording. */
 export const useRecorder = (onRecorded: (file: File) => void) => {
   const task = useTask<void>("transcription")
   const [level, setLevel] = useState(0)

@@ -1,10 +1,10 @@
-/** What the page shows of who is signed in. */
+/** Subscribes a component to the session. */
 import { Effect, Stream } from "effect"
 import { useEffect, useState } from "react"
 import { runtime } from "./Page.ts"
 import { Session, type Status } from "./Session.ts"
 
-/** The status, and every change of it; undefined until it is known. */
+/** The status of the session. Undefined: not yet known. */
 export const useSession = (): Status | undefined => {
   const [status, setStatus] = useState<Status>()
   useEffect(

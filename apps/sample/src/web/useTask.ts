@@ -1,4 +1,4 @@
-/** Runs an Effect for a panel, and tells how it stands. */
+/** Runs an Effect for a panel and provides its state. */
 import { Effect, Exit, Fiber } from "effect"
 import { useCallback, useRef, useState } from "react"
 import type { Step } from "../Program.ts"
@@ -6,7 +6,7 @@ import { runtime, type Services } from "./Page.ts"
 import * as Problem from "./Problem.ts"
 import { Session } from "./Session.ts"
 
-/** How it stands. */
+/** The state of a task. */
 export type TaskState<A> =
   | { readonly _tag: "Idle" }
   | { readonly _tag: "Running" }
@@ -14,24 +14,24 @@ export type TaskState<A> =
   | { readonly _tag: "Failed"; readonly problem: Problem.Problem }
   | { readonly _tag: "Cancelled" }
 
-/** A task that one panel runs, one at a time. */
+/** A task of a panel. It runs one Effect at a time. */
 export interface Task<A> {
   readonly state: TaskState<A>
   readonly running: boolean
-  /** Ends what ran before. */
+  /** Runs an Effect. Cancels the previous one. */
   readonly run: (effect: Effect.Effect<A, Problem.PageError, Services>) => void
-  /** What is wrong before anything runs. */
-  readonly refuse: (sentence: string) => void
+  /** Shows a problem with the input, without running anything. */
+  readonly reject: (message: string) => void
   readonly cancel: () => void
-  /** Takes back what `refuse` said, since the reason may be gone. */
+  /** Removes the problem that `reject` showed. Call it when the input changes. */
   readonly dismiss: () => void
-  /** Cancels what runs, and forgets the result or the problem. */
+  /** Cancels the running Effect and removes the result or the problem. */
   readonly reset: () => void
 }
 
 const idle = { _tag: "Idle" } as const
 
-/** `step` is what it is of the program's steps, as errors are explained by it. */
+/** Makes a task. `step` is the step of the program whose errors it can have. */
 export const useTask = <A>(step: Step): Task<A> => {
   const [state, setState] = useState<TaskState<A>>(idle)
   const current = useRef<Fiber.Fiber<A, Problem.PageError> | undefined>(undefined)
@@ -45,11 +45,13 @@ export const useTask = <A>(step: Step): Task<A> => {
       fiber.addObserver((exit) => {
         if (current.current !== fiber) return
         if (Exit.isSuccess(exit)) return setState({ _tag: "Done", value: exit.value })
-        const problem = Problem.ofExit(step, exit)
+        const problem = Problem.fromExit(step, exit)
         setState(problem === undefined ? { _tag: "Cancelled" } : { _tag: "Failed", problem })
         if (problem?.tag === "Unauthorized") {
           runtime.runFork(
-            Effect.flatMap(Session, (session) => (step === "guardrail" ? session.unmanage : session.refused))
+            Effect.flatMap(Session, (session) =>
+              step === "guardrail" ? session.removeManagementKey : session.tokenRejected
+            )
           )
         }
       })
@@ -57,14 +59,14 @@ export const useTask = <A>(step: Step): Task<A> => {
     [step]
   )
 
-  const refuse = useCallback((sentence: string) => setState({ _tag: "Failed", problem: Problem.local(sentence) }), [])
+  const reject = useCallback((message: string) => setState({ _tag: "Failed", problem: Problem.notSent(message) }), [])
 
   const cancel = useCallback(() => {
     if (current.current !== undefined) runtime.runFork(Fiber.interrupt(current.current))
   }, [])
 
   const dismiss = useCallback(
-    () => setState((before) => (before._tag === "Failed" && Problem.isLocal(before.problem) ? idle : before)),
+    () => setState((before) => (before._tag === "Failed" && Problem.isNotSent(before.problem) ? idle : before)),
     []
   )
 
@@ -74,5 +76,5 @@ export const useTask = <A>(step: Step): Task<A> => {
     setState(idle)
   }, [cancel])
 
-  return { state, running: state._tag === "Running", run, refuse, cancel, dismiss, reset }
+  return { state, running: state._tag === "Running", run, reject, cancel, dismiss, reset }
 }

@@ -2,13 +2,13 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer, Terminal } from "effect"
 import { TerminalCapabilities } from "effect/cli"
 import { TestClock } from "effect/testing"
-import type { Hints } from "../../src/Explanation.ts"
+import type { Advice } from "../../src/Explanation.ts"
 import * as Inputs from "../../src/Inputs.ts"
 import { program } from "../../src/Program.ts"
 import * as Presenter from "../../src/terminal/Presenter.ts"
 import * as Fake from "../FakeGateway.ts"
 
-const hints: Hints = {
+const advice: Advice = {
   baseUrl: Fake.baseUrl,
   unreachable: "start it",
   key: "give a key",
@@ -18,7 +18,7 @@ const hints: Hints = {
   save: "name another place"
 }
 
-/** What a person sees of a run. */
+/** The printed text of a run. */
 const show = (script: Fake.Script, capabilities: { readonly canColor: boolean; readonly canAnimate: boolean }) =>
   Effect.gen(function* () {
     let shown = ""
@@ -32,7 +32,7 @@ const show = (script: Fake.Script, capabilities: { readonly canColor: boolean; r
     })
     const fake = Fake.make({ ...Fake.wellBehaved, ...script })
     const running = yield* Effect.gen(function* () {
-      const presenter = yield* Presenter.make(hints)
+      const presenter = yield* Presenter.make(advice)
       yield* presenter.begin
       yield* presenter.end(yield* program(Inputs.make(Inputs.sandboxModels), presenter.present))
     }).pipe(
@@ -53,7 +53,7 @@ const show = (script: Fake.Script, capabilities: { readonly canColor: boolean; r
 const escape = "\u001b["
 
 describe("the terminal", () => {
-  it.effect("shows six results and a sum, as plain lines where nobody watches", () =>
+  it.effect("prints six results and a summary, as plain lines if the output is not a terminal", () =>
     Effect.gen(function* () {
       const shown = yield* show({}, { canColor: false, canAnimate: false })
       for (const words of [
@@ -61,7 +61,7 @@ describe("the terminal", () => {
         "mg_sk_…abc has used 0.0135 credits, 0.0035 of them today.",
         "4.9865 of its limit of 5 credits a day remain.",
         "0.900 ████████████  To reset a forgotten password",
-        "“555 0199”, heard in 1.9 s of audio.",
+        "“555 0199”, from 1.9 s of audio.",
         "It cost 0.00019 credits.",
         "Saved to memory (8 bytes).",
         "Assigned “Sample guardrail” to 2 of 2 keys",
@@ -75,7 +75,7 @@ describe("the terminal", () => {
     })
   )
 
-  it.effect("draws a bar that grows, over itself, where somebody does", () =>
+  it.effect("redraws a growing progress bar in a terminal", () =>
     Effect.gen(function* () {
       const shown = yield* show({}, { canColor: false, canAnimate: true })
       const bars = shown.split("\r").filter((line) => line.includes("Make a video") && line.includes("%"))
@@ -90,27 +90,27 @@ describe("the terminal", () => {
     })
   )
 
-  it.effect("is coloured only where colours are wanted", () =>
+  it.effect("has colors only if the terminal supports them", () =>
     Effect.gen(function* () {
       assert.include(yield* show({}, { canColor: true, canAnimate: false }), `${escape}32m`)
       assert.notMatch(yield* show({}, { canColor: false, canAnimate: true }), /\[\d+m/)
     })
   )
 
-  it.effect("tells a failure by its sentence, its name and its request id, and what was left out", () =>
+  it.effect("prints the message, tag and request id of a failure, and the steps that were skipped", () =>
     Effect.gen(function* () {
       const shown = yield* show(
         { "POST /rerank": Fake.failure(401, "missing authentication header") },
         { canColor: false, canAnimate: false }
       )
-      assert.include(shown, "The gateway refuses the key (missing authentication header): give a key.")
+      assert.include(shown, "The gateway rejected the key (missing authentication header): give a key.")
       assert.include(shown, "Unauthorized · request id req_401")
       assert.include(shown, "Skipped: step 3 failed.")
       assert.include(shown, "3 of 6 steps worked")
     })
   )
 
-  it.effect("is not steered by what a gateway says", () =>
+  it.effect("removes control characters from text of the gateway", () =>
     Effect.gen(function* () {
       const shown = yield* show(
         { "POST /audio/transcriptions": Fake.ok({ text: "\u001b[2J\u001b]0;mine\u0007 hello\r\nworld" }) },

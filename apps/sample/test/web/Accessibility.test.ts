@@ -1,5 +1,5 @@
-// Usable by keyboard and by ear, on a narrow and on a wide screen, in light and in dark, and
-// nothing jumps.
+// The page can be used with a keyboard and a screen reader, on narrow and wide screens, in light and
+// dark, and its layout does not shift.
 import { describe, expect, it } from "vitest"
 import { findings, loadAxe } from "./support/Axe.ts"
 import { fixture, hasBrowser } from "./support/Fixture.ts"
@@ -46,7 +46,7 @@ describe.runIf(hasBrowser)("everybody", () => {
   it.each(["light", "dark"] as const)("in %s, while something runs: axe finds nothing either", async (colorScheme) => {
     const site = await enter({ colorScheme })
     await loadAxe(site.page)
-    // The mouse still rests on the button that began it.
+    // The pointer is still over the button that started it.
     const panel = await Panels.renderLong(site)
     expect(await findings(site.page)).toEqual([])
     await panel.getByRole("button", { name: "Cancel" }).click()
@@ -57,7 +57,7 @@ describe.runIf(hasBrowser)("everybody", () => {
   it("can do all of one panel by keyboard, and always sees where they are", async () => {
     const site = await visit()
     const { keyboard } = site.page
-    /** What has the focus, by its name; fails where nothing shows it. */
+    /** The name of the focused element. Fails if its focus is not visible. */
     const focused = () =>
       site.page.evaluate(() => {
         const element = document.activeElement
@@ -99,7 +99,7 @@ describe.runIf(hasBrowser)("everybody", () => {
     await tabTo("Rank")
     await keyboard.press("Enter")
     await site.page.getByText("4 ranked").waitFor()
-    // What is said aloud is in a live region.
+    // Screen readers announce live regions.
     expect(await site.page.locator("#panel-rerank [role=status]", { hasText: "4 ranked" }).count()).toBe(1)
     expect(await site.page.locator(".ranking li").first().innerText()).toMatch(/olidays/)
     expect(await focused()).toBe("Rank")
@@ -146,7 +146,7 @@ describe.runIf(hasBrowser)("everybody", () => {
     const panel = await Panels.rank(site)
     const bar = panel.locator(".ranking .bar").first()
     const png = (await bar.screenshot()).toString("base64")
-    // The best result's bar is full: its middle has another color than the card around it.
+    // The best result's bar is full: its middle has another color than the card.
     const [filled, card] = await site.page.evaluate(async (base64) => {
       const bytes = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0))
       const image = await createImageBitmap(new Blob([bytes], { type: "image/png" }))
@@ -176,7 +176,7 @@ describe.runIf(hasBrowser)("everybody", () => {
     const total = await site.page.evaluate(
       () => (globalThis as typeof globalThis & { readonly shifts: { readonly total: number } }).shifts.total
     )
-    // What browsers call good is 0.1.
+    // Up to 0.1 counts as good.
     expect(total).toBeLessThan(0.05)
   })
 })

@@ -1,4 +1,4 @@
-// How the built page reaches a browser: what it weighs on the wire.
+// The transferred size of the built page.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { request } from "node:http"

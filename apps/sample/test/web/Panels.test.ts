@@ -7,7 +7,7 @@ import type { Gateway } from "./support/Gateway.ts"
 import * as Panels from "./support/Panels.ts"
 import type { Site } from "./support/Site.ts"
 
-/** As a new workspace has none, whatever other tests made. */
+/** Deletes the guardrails of other tests. */
 const deleteGuardrails = async ({ managementKey, origin }: Gateway) => {
   const headers = { authorization: `Bearer ${managementKey}` }
   const listed = await fetch(`${origin}/api/v1/guardrails`, { headers })
@@ -40,10 +40,10 @@ describe.runIf(hasBrowser)("the panels", () => {
 
   const entered = async (...options: Parameters<typeof enter>) => (site = await enter(...options))
 
-  // Whatever a panel did: nothing was complained of, and nothing left the page's origin.
+  // No panel caused an error in the console or a request to another origin.
   afterEach(() => {
-    expect(site.complaints).toEqual([])
-    expect(site.strays).toEqual([])
+    expect(site.consoleErrors).toEqual([])
+    expect(site.foreignRequests).toEqual([])
   })
 
   it("rank documents, most relevant first, with bars as long as their scores", async () => {
@@ -65,7 +65,7 @@ describe.runIf(hasBrowser)("the panels", () => {
     await panel.getByRole("button", { name: "Remove document 4" }).click()
     await panel.getByRole("button", { name: "Add a document" }).click()
     await panel.getByRole("textbox", { name: "Document 4" }).fill("Tea is drunk from cups.")
-    await panel.getByLabel("How many (top_n)").fill("1")
+    await panel.getByLabel("Results (top_n)").fill("1")
     await panel.getByRole("button", { name: "Rank", exact: true }).click()
     await panel.getByText("1 ranked").waitFor()
     expect(await panel.locator(".ranking li").allInnerTexts()).toEqual([
@@ -81,8 +81,7 @@ describe.runIf(hasBrowser)("the panels", () => {
     const lefts = await words.evaluateAll((all) => all.map((word) => word.getBoundingClientRect().left))
     expect(lefts).toEqual(lefts.toSorted((a, b) => a - b))
 
-    // From the fifth word on, the mark goes along with the sound; a busy machine may skip a word,
-    // and no more.
+    // From the fifth word on, the highlight follows the playback. A busy machine may skip one word.
     const marked = panel.evaluate((element) => {
       const audio = element.querySelector("audio")
       if (audio === null) return []
@@ -101,7 +100,7 @@ describe.runIf(hasBrowser)("the panels", () => {
     expect(seen).toEqual(["4", "5", "6"].filter((word) => seen.includes(word)))
   })
 
-  it("take audio that is dropped in, and refuse what is none with a sentence", async () => {
+  it("accept dropped audio, and reject other files with a message", async () => {
     await entered()
     const panel = await site.go("transcription")
     const transfer = await site.page.evaluateHandle(() => {
@@ -121,7 +120,7 @@ describe.runIf(hasBrowser)("the panels", () => {
     await entered({ permissions: ["microphone"] })
     const panel = await site.go("transcription")
     await panel.getByRole("button", { name: "Record the microphone" }).click()
-    // The browser's stand-in for a microphone beeps: wait until it was heard.
+    // The browser's fake microphone beeps. Wait until a beep was recorded.
     await site.page.waitForFunction(() => {
       const level = document.querySelector<HTMLElement>(".level > span")
       return level !== null && new DOMMatrix(getComputedStyle(level).transform).a > 0.02
@@ -200,10 +199,10 @@ describe.runIf(hasBrowser)("the panels", () => {
       const documents = panel.locator("li textarea")
       const before = await documents.count()
       await panel.getByRole("button", { name: "Add a document" }).click()
-      // The page focuses the new document a frame later. What is typed before that goes there.
+      // The page focuses the new document a frame later, and text typed before that goes there.
       await documents.nth(before).and(panel.locator(":focus")).waitFor()
     }
-    await panel.getByLabel("How many (top_n)").fill("1")
+    await panel.getByLabel("Results (top_n)").fill("1")
     await panel.getByLabel("Question").press("Enter")
     const result = panel.locator(".ranking li")
     await result.waitFor()
@@ -258,7 +257,7 @@ describe.runIf(hasBrowser)("the panels", () => {
       ["Create guardrail", "Guardrail Interns created"],
       ["Create key", "It is shown only once"]
     ] as const) {
-      // So slowly that the first click's request is answered before the second click.
+      // Slow enough that the response to the first click arrives before the second click.
       await panel.getByRole("button", { name: button }).dblclick({ delay: 200 })
       await panel.getByText(confirmation).waitFor()
     }
@@ -268,7 +267,7 @@ describe.runIf(hasBrowser)("the panels", () => {
   it("list a new key and a new guardrail before the lists are read again", async () => {
     await entered()
     const panel = await Panels.manage(site, gateway())
-    // Of all keys and guardrails, this alone is not answered.
+    // Only this request gets no response.
     await site.page.route(/\/api\/v1\/(keys|guardrails)\?/, () => {})
     await panel.locator("form", { hasText: "New key" }).getByLabel("Name").fill("Early")
     await panel.getByRole("button", { name: "Create key" }).click()
@@ -282,12 +281,12 @@ describe.runIf(hasBrowser)("the panels", () => {
     )
   })
 
-  it("take back “create one first” when a guardrail was created", async () => {
+  it("remove the problem “Create a guardrail first.” when one was created", async () => {
     await entered()
     await deleteGuardrails(gateway())
     const panel = await Panels.manage(site, gateway())
     await panel.getByRole("button", { name: "Assign", exact: true }).click()
-    await panel.getByText("create one first").waitFor()
+    await panel.getByText("Create a guardrail first.").waitFor()
     await panel.getByRole("button", { name: "Create guardrail" }).click()
     await panel.getByText("Guardrail Interns created").waitFor()
     expect(await panel.getByRole("alert").count()).toBe(0)
@@ -314,19 +313,19 @@ describe.runIf(hasBrowser)("the panels", () => {
     expect(await named(any)).toEqual(["notes.txt"])
 
     const audio = await site.go("transcription")
-    await audio.getByRole("button", { name: "Use a dialled number" }).click()
-    await audio.getByText("dialled.wav").waitFor()
-    expect(await named(audio.getByLabel("Drop an audio file here"))).toEqual(["dialled.wav"])
+    await audio.getByRole("button", { name: "Use a dialed number" }).click()
+    await audio.getByText("dialed.wav").waitFor()
+    expect(await named(audio.getByLabel("Drop an audio file here"))).toEqual(["dialed.wav"])
   })
 
   it("run the whole program, step by step", async () => {
     await entered()
     const panel = await site.go("program")
     await panel.getByRole("button", { name: "Run all six" }).click()
-    // Nobody gave a management key yet, and the last step says so.
+    // No management key was entered yet, so the last step fails.
     await panel.getByText("5 of 6 steps worked").waitFor()
     expect(await panel.getByRole("alert").innerText()).toContain(
-      "This step needs a management key and there is none: give a management key in the Guardrails panel"
+      "This step needs a management key: enter a management key in the Guardrails panel"
     )
 
     await Panels.manage(site, gateway())

@@ -1,5 +1,4 @@
-// The API reference at /docs: readable by everybody, complete without a network, and able to try a
-// call.
+// The API reference at /docs: accessible, complete without a network, and able to make a call.
 import { describe, expect, it } from "vitest"
 import { dial } from "../../src/Tones.ts"
 import { findings, loadAxe } from "./support/Axe.ts"
@@ -18,7 +17,7 @@ describe.runIf(hasBrowser)("the API reference", () => {
   ] as const)(
     "in %s, %i pixels wide: axe finds nothing serious, and nothing sticks out",
     async (colorScheme, width) => {
-      const { complaints, page, strays } = await visit({ colorScheme, viewport: { width, height: 900 } })
+      const { consoleErrors, page, foreignRequests } = await visit({ colorScheme, viewport: { width, height: 900 } })
       await page.goto(gateway().origin + rerank)
       const errors = page.locator("[slot='post-/rerank']")
       await errors.getByText("Errors: 400, 401").click()
@@ -29,7 +28,7 @@ describe.runIf(hasBrowser)("the API reference", () => {
       await loadAxe(page)
       expect((await findings(page)).filter((finding) => !finding.startsWith("moderate"))).toEqual([])
       expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0)
-      expect([complaints, strays]).toEqual([[], []])
+      expect([consoleErrors, foreignRequests]).toEqual([[], []])
     }
   )
 
@@ -42,7 +41,7 @@ describe.runIf(hasBrowser)("the API reference", () => {
     const execute = page.getByRole("button", { name: "Execute" })
     await execute.click()
     await page.getByText('"is_management_key"').first().waitFor()
-    // The pointer is still on the button.
+    // The pointer is still over the button.
     const { back, text } = await execute.evaluate((button) => {
       const { backgroundColor, color } = getComputedStyle(button)
       return { back: backgroundColor, text: color }

@@ -1,10 +1,10 @@
-// Who calls: what is kept of a key, where it goes, and what a person reads when it does not serve.
+// The session: what is stored of a key, where it is sent, and what a person reads if it is invalid.
 import type { Page } from "playwright-core"
 import { describe, expect, it } from "vitest"
 import { fixture, hasBrowser } from "./support/Fixture.ts"
 import * as Panels from "./support/Panels.ts"
 
-/** Everything that outlives the page's memory. */
+/** Everything that the page has stored. */
 const kept = (page: Page) =>
   page.evaluate(() => JSON.stringify([Object.entries(sessionStorage), Object.entries(localStorage), document.cookie]))
 
@@ -14,11 +14,10 @@ const keep = (page: Page, key: string, expires_at: string) =>
 const inTenMinutes = () => new Date(Date.now() + 600_000).toISOString()
 
 /**
- * The browser notes each refused request in the console by itself; those are what the test is
- * about.
+ * The browser itself reports each rejected request in the console. The tests cause these on purpose.
  */
-const ownComplaints = (complaints: ReadonlyArray<string>) =>
-  complaints.filter((text) => !text.startsWith("Failed to load resource"))
+const ownErrors = (consoleErrors: ReadonlyArray<string>) =>
+  consoleErrors.filter((text) => !text.startsWith("Failed to load resource"))
 
 const noStack = /^\s*at .+:\d+|Error:|\[object|undefined/m
 
@@ -46,7 +45,7 @@ describe.runIf(hasBrowser)("the session", () => {
     // The label of the typed key has an ellipsis behind the prefix.
     expect(storage).not.toMatch(/mg_[sm]k_\w/)
     expect(storage).not.toContain(gateway().apiKey.slice(6, -3))
-    expect(site.complaints).toEqual([])
+    expect(site.consoleErrors).toEqual([])
   })
 
   it("outlives a reload, and ends with signing out", async () => {
@@ -61,9 +60,9 @@ describe.runIf(hasBrowser)("the session", () => {
     const panel = await site.go("key")
     await panel.getByRole("button", { name: "Read the key" }).click()
     expect(await panel.getByRole("alert").innerText()).toContain(
-      "This step needs a key and there is none: give an API key at the top of the page"
+      "This step needs a key: enter an API key at the top of the page"
     )
-    expect(site.complaints).toEqual([])
+    expect(site.consoleErrors).toEqual([])
   })
 
   it("renews the short-lived key while the page lives, and only when it is about to end", async () => {
@@ -85,10 +84,10 @@ describe.runIf(hasBrowser)("the session", () => {
     const panel = await site.go("key")
     await panel.getByRole("heading", { name: "Limits" }).waitFor()
     await expect.poll(() => exchanges.length).toBe(2)
-    expect(site.complaints).toEqual([])
+    expect(site.consoleErrors).toEqual([])
   })
 
-  it("says in a sentence that a short-lived key has expired, and asks for another", async () => {
+  it("shows that a short-lived key has expired, and asks for a key", async () => {
     // The key expires after one second. The page gets a later time, as if its clock were wrong.
     const made = await fetch(`${gateway().origin}/api/v1/keys/ephemeral`, {
       method: "POST",
@@ -109,12 +108,12 @@ describe.runIf(hasBrowser)("the session", () => {
     const panel = await site.go("rerank")
     await panel.getByRole("button", { name: "Rank", exact: true }).click()
     const alert = await panel.getByRole("alert").innerText()
-    expect(alert).toMatch(/^The gateway refuses the key .*: give an API key at the top of the page/)
+    expect(alert).toMatch(/^The gateway rejected the key .*: enter an API key at the top of the page/)
     expect(alert).toContain("Unauthorized")
     expect(alert).toMatch(/Request id\s+req_\w+/)
     expect(alert).not.toMatch(noStack)
     await site.page.getByLabel("API key").waitFor()
-    expect(ownComplaints(site.complaints)).toEqual([])
+    expect(ownErrors(site.consoleErrors)).toEqual([])
   })
 
   it("knows a kept key that has expired without asking", async () => {
@@ -122,10 +121,10 @@ describe.runIf(hasBrowser)("the session", () => {
     await keep(site.page, "mg_ek_old", "2020-01-01T00:00:00Z")
     await site.page.reload()
     await site.page.getByLabel("API key").waitFor()
-    expect(site.complaints).toEqual([])
+    expect(site.consoleErrors).toEqual([])
   })
 
-  it("says in a sentence which key it does not take", async () => {
+  it("shows which key was rejected", async () => {
     const site = await visit()
     const typed = async (key: string) => {
       await site.page.getByLabel("API key").fill(key)
@@ -133,13 +132,13 @@ describe.runIf(hasBrowser)("the session", () => {
     }
     const alert = site.page.getByRole("region", { name: "Sign in" }).getByRole("alert")
     await typed("mg_sk_nobody")
-    await alert.getByText("The gateway refuses the key").waitFor()
+    await alert.getByText("The gateway rejected the key").waitFor()
     // A management key cannot be exchanged.
     await typed(gateway().managementKey)
-    await alert.getByText("This key may not do this").waitFor()
+    await alert.getByText("This key is not allowed to do this").waitFor()
     expect(await alert.innerText()).not.toMatch(noStack)
     expect(await kept(site.page)).not.toContain("mg_")
-    expect(ownComplaints(site.complaints)).toEqual([])
+    expect(ownErrors(site.consoleErrors)).toEqual([])
   })
 
   it("hands on the request id and the error's name", async () => {
@@ -158,12 +157,12 @@ describe.runIf(hasBrowser)("the session", () => {
     expect(await site.page.evaluate(() => navigator.clipboard.readText())).toBe(id)
   })
 
-  it("says in a sentence that the gateway is gone", async () => {
+  it("shows that the gateway cannot be reached", async () => {
     const site = await enter()
     await site.page.context().setOffline(true)
     const panel = await site.go("key")
     const alert = panel.getByRole("alert")
-    await alert.getByText(`No gateway answers at ${gateway().origin}/api/v1`).waitFor()
+    await alert.getByText(`Cannot connect to the gateway at ${gateway().origin}/api/v1`).waitFor()
     expect(await alert.innerText()).not.toMatch(noStack)
     await site.page.context().setOffline(false)
     await panel.getByRole("button", { name: "Read the key" }).click()

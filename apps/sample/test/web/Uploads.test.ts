@@ -1,5 +1,4 @@
-// Uploads over a slow line: their progress is seen to grow, and cancelling stops them at the
-// server.
+// Uploads over a slow connection: their progress grows, and canceling stops them at the server.
 import { existsSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import type { Locator, Page } from "playwright-core"
@@ -9,7 +8,7 @@ import type { Gateway } from "./support/Gateway.ts"
 
 const megabyte = 1024 * 1024
 
-/** From now on this page sends no more than so many bytes a second. */
+/** Limits the page's uploads to this number of bytes per second. */
 const slowDown = async (page: Page, uploadThroughput: number) => {
   const session = await page.context().newCDPSession(page)
   await session.send("Network.emulateNetworkConditions", {
@@ -20,7 +19,7 @@ const slowDown = async (page: Page, uploadThroughput: number) => {
   })
 }
 
-/** Notes each value that a progress bar of the panel takes. */
+/** Records each value of the panel's progress bars. */
 const watchProgress = (panel: Locator) =>
   panel.evaluate((element) => {
     const seen: Array<number> = []
@@ -34,7 +33,7 @@ const watchProgress = (panel: Locator) =>
 const progressSeen = (page: Page): Promise<ReadonlyArray<number>> =>
   page.evaluate(() => (globalThis as typeof globalThis & { readonly seen: ReadonlyArray<number> }).seen)
 
-/** Every file, whole or in part, that the gateway has of what was uploaded. */
+/** All complete and partial uploads on the gateway's disk. */
 const partsOnDisk = ({ dataDir }: Gateway): ReadonlyArray<string> =>
   ["uploads", "files"].flatMap((folder) =>
     existsSync(join(dataDir, folder))
@@ -72,7 +71,7 @@ describe.runIf(hasBrowser)("uploads", () => {
     expect(seen).toEqual(seen.toSorted((a, b) => a - b))
     expect(seen.filter((value) => value < 1).length).toBeGreaterThan(2)
     expect(seen.at(-1)).toBe(1)
-    expect(site.complaints).toEqual([])
+    expect(site.consoleErrors).toEqual([])
   })
 
   it("are cancelled at the server too: nothing is stored, nothing is left", async () => {
@@ -84,7 +83,7 @@ describe.runIf(hasBrowser)("uploads", () => {
     await panel.getByText("Cancelled: nothing was stored").waitFor()
     await expect.poll(() => partsOnDisk(gateway())).toEqual(before)
     expect(await storedNames(gateway())).not.toContain("cancelled.bin")
-    // The keyboard is not left nowhere when the button that was pressed goes.
+    // The focus is not lost when the pressed button disappears.
     expect(
       await panel.getByRole("button", { name: "Upload", exact: true }).evaluate((it) => it.matches(":focus"))
     ).toBe(true)

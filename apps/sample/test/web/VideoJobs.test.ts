@@ -1,13 +1,13 @@
-// A video job outlives what happens around the page: a reload, a restarted gateway, a changed form.
+// A video job continues after a reload, a restart of the gateway, and changes of the form.
 import { describe, expect, it } from "vitest"
 import { fixture, hasBrowser } from "./support/Fixture.ts"
 import type { Site } from "./support/Site.ts"
 
-// On a busy machine a video of a few seconds takes long to render.
+// Rendering a video of a few seconds is slow on a busy machine.
 describe.runIf(hasBrowser)("a video job", { timeout: 120_000 }, () => {
   const { enter, gateway } = fixture()
 
-  /** Begins one that takes a few seconds, and counts the submissions. */
+  /** Starts a job that takes a few seconds, and counts the submissions. */
   const begin = async () => {
     const site = await enter()
     const submitted: Array<string> = []
@@ -38,9 +38,9 @@ describe.runIf(hasBrowser)("a video job", { timeout: 120_000 }, () => {
     await panel.getByLabel("Aspect ratio").selectOption("21:9")
     expect(await shape()).toBeCloseTo(9 / 16, 1)
     expect(submitted).toHaveLength(1)
-    expect(site.complaints).toEqual([])
+    expect(site.consoleErrors).toEqual([])
 
-    // An ended job is shown again on request only.
+    // A finished job is shown again only on request.
     await site.page.reload()
     await panel.getByText("Recent jobs (1)").click()
     expect(await panel.locator("video").count()).toBe(0)

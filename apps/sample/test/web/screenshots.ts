@@ -1,5 +1,4 @@
-// Makes a screenshot of each panel, in light and in dark, wide and narrow: pnpm screenshots
-// [folder]
+// Makes screenshots of each panel, light and dark, wide and narrow: pnpm screenshots [folder]
 import { mkdirSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { chromium } from "playwright-core"

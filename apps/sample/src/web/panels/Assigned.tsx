@@ -2,20 +2,20 @@
 import type { Guardrails, Keys } from "@model-gateway/core"
 
 /** The guardrails and keys to choose from. */
-export interface Holdings {
+export interface GuardrailsAndKeys {
   readonly guardrails: ReadonlyArray<Guardrails.Guardrail>
   readonly keys: ReadonlyArray<Keys.Key>
 }
 
 interface Props {
   readonly response: Guardrails.AssignResponse
-  readonly holdings: Holdings
+  readonly lists: GuardrailsAndKeys
 }
 
-export const Assigned = ({ holdings, response }: Props) => {
+export const Assigned = ({ lists, response }: Props) => {
   const { assigned_count, not_found = [], replaced = [] } = response
-  const keyName = (hash = "unknown") => holdings.keys.find((key) => key.hash === hash)?.name ?? hash
-  const guardrailName = (id = "unknown") => holdings.guardrails.find((guardrail) => guardrail.id === id)?.name ?? id
+  const keyName = (hash = "unknown") => lists.keys.find((key) => key.hash === hash)?.name ?? hash
+  const guardrailName = (id = "unknown") => lists.guardrails.find((guardrail) => guardrail.id === id)?.name ?? id
   return (
     <div className="card" role="status">
       <h3>

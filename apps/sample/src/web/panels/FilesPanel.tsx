@@ -1,4 +1,4 @@
-/** Files: uploaded, listed, deleted. */
+/** Uploads, lists and deletes files. */
 import { UploadProgress } from "@model-gateway/browser"
 import { type Files, Gateway } from "@model-gateway/core"
 import { Effect } from "effect"
@@ -47,7 +47,7 @@ export const FilesPanel = ({ active, signedIn }: Props) => {
   }
 
   const submit = () => {
-    if (file === undefined) return upload.refuse("There is no file yet: drop one, or choose one.")
+    if (file === undefined) return upload.reject("Choose a file first.")
     setUploaded(0)
     upload.run(
       Effect.flatMap(Gateway.Gateway, (gateway) => gateway.uploadFile({ file, purpose })).pipe(
@@ -60,7 +60,7 @@ export const FilesPanel = ({ active, signedIn }: Props) => {
     <Panel
       id="files"
       title="Files"
-      lead="Stores files, lists them and deletes them for ever; each deletion is confirmed in the shape you ask for."
+      lead="Uploads, lists and permanently deletes files. You choose the shape of the confirmation."
       code={snippets.files}
       active={active}
     >
@@ -68,7 +68,7 @@ export const FilesPanel = ({ active, signedIn }: Props) => {
         task={upload}
         label="Upload"
         onSubmit={submit}
-        running={Math.round((uploaded ?? 0) * 100) === 100 ? "Uploaded, being stored …" : "Uploading …"}
+        running={Math.round((uploaded ?? 0) * 100) === 100 ? "Storing …" : "Uploading …"}
         done={({ id }) => `Stored as ${id}`}
         cancelled="Cancelled: nothing was stored"
         progress={uploaded}
@@ -83,7 +83,7 @@ export const FilesPanel = ({ active, signedIn }: Props) => {
             </>
           )}
         </p>
-        <Field label="Purpose" hint="What it is for, in your own words.">
+        <Field label="Purpose" hint="What the file is for.">
           {(ids) => (
             <input
               {...ids}
@@ -106,7 +106,7 @@ export const FilesPanel = ({ active, signedIn }: Props) => {
             </button>
           </div>
           <fieldset className="choice">
-            <legend>Confirm a deletion in the shape</legend>
+            <legend>Shape of the confirmation</legend>
             {shapes.map((each) => (
               <label key={each}>
                 <input
@@ -134,7 +134,7 @@ export const FilesPanel = ({ active, signedIn }: Props) => {
             {deletion.state._tag === "Done" ? (
               <>
                 <p>
-                  Deleted, confirmed in the <code>{deletion.state.value._shape}</code> shape:
+                  Deleted. Confirmation in the <code>{deletion.state.value._shape}</code> shape:
                 </p>
                 <pre>{JSON.stringify(deletion.state.value, null, 2)}</pre>
               </>
@@ -153,7 +153,7 @@ interface StoredProps {
 }
 
 const Stored = ({ busy, files, onDelete }: StoredProps) => {
-  if (files === undefined) return <p className="hint">They are listed here once you are signed in.</p>
+  if (files === undefined) return <p className="hint">Sign in to see your files.</p>
   if (files.length === 0) return <p className="hint">No files yet. Upload one above.</p>
   return (
     <ul className="files" aria-labelledby="stored-files">

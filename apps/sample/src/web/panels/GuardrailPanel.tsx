@@ -1,4 +1,4 @@
-/** Guardrails and keys, managed by a management key, which never leaves the page's memory. */
+/** Creates guardrails and keys and assigns them. The management key is kept only in memory. */
 import type { Guardrails, Keys } from "@model-gateway/core"
 import { Effect, type Redacted } from "effect"
 import { useEffect, useState } from "react"
@@ -13,7 +13,7 @@ import { TaskForm } from "../parts/TaskForm.tsx"
 import { Session } from "../Session.ts"
 import { snippets } from "../Snippets.ts"
 import { useTask } from "../useTask.ts"
-import { Assigned, type Holdings } from "./Assigned.tsx"
+import { Assigned, type GuardrailsAndKeys } from "./Assigned.tsx"
 import { CreateGuardrail, CreateKey } from "./CreateForms.tsx"
 
 const load = Effect.gen(function* () {
@@ -28,37 +28,43 @@ const load = Effect.gen(function* () {
 const enter = (key: Redacted.Redacted<string>) =>
   Effect.gen(function* () {
     const session = yield* Session
-    yield* session.manage(key)
-    return yield* Effect.onError(load, () => session.unmanage)
+    yield* session.setManagementKey(key)
+    return yield* Effect.onError(load, () => session.removeManagementKey)
   })
 
-export const GuardrailPanel = ({ active, manages }: { readonly active: boolean; readonly manages: boolean }) => {
-  const holdings = useTask<Holdings>("guardrail")
+export const GuardrailPanel = ({
+  active,
+  hasManagementKey
+}: {
+  readonly active: boolean
+  readonly hasManagementKey: boolean
+}) => {
+  const lists = useTask<GuardrailsAndKeys>("guardrail")
   const assignment = useTask<Guardrails.AssignResponse>("guardrail")
-  const [known, setKnown] = useState<Holdings>()
+  const [loaded, setLoaded] = useState<GuardrailsAndKeys>()
   const [guardrailId, setGuardrailId] = useState("")
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const [others, setOthers] = useState("")
 
   useEffect(() => {
-    if (holdings.state._tag === "Done") setKnown(holdings.state.value)
-  }, [holdings.state])
+    if (lists.state._tag === "Done") setLoaded(lists.state.value)
+  }, [lists.state])
   useEffect(() => {
-    if (!manages) setKnown(undefined)
-  }, [manages])
+    if (!hasManagementKey) setLoaded(undefined)
+  }, [hasManagementKey])
 
-  const guardrail = known?.guardrails.find(({ id }) => id === guardrailId) ?? known?.guardrails[0]
+  const guardrail = loaded?.guardrails.find(({ id }) => id === guardrailId) ?? loaded?.guardrails[0]
 
   const submit = () => {
-    if (guardrail === undefined) return assignment.refuse("There is no guardrail yet: create one first.")
-    const keys = (known?.keys ?? []).map(({ hash }) => hash).filter((hash) => chosen.has(hash))
+    if (guardrail === undefined) return assignment.reject("Create a guardrail first.")
+    const keys = (loaded?.keys ?? []).map(({ hash }) => hash).filter((hash) => chosen.has(hash))
     const [first, ...rest] = [...keys, ...others.split(/\s+/).filter((hash) => hash !== "")]
-    if (first === undefined) return assignment.refuse("Select at least one key, or enter its hash.")
+    if (first === undefined) return assignment.reject("Select at least one key, or enter its hash.")
     assignment.run(
       Effect.gen(function* () {
         const gateway = yield* ManagementGateway
         const response = yield* gateway.assignKeys(guardrail.id, { key_hashes: [first, ...rest] })
-        holdings.run(load)
+        lists.run(load)
         return response
       })
     )
@@ -68,38 +74,38 @@ export const GuardrailPanel = ({ active, manages }: { readonly active: boolean; 
     <Panel
       id="guardrail"
       title="Guardrails"
-      lead="Assigns keys to a guardrail, which limits what they spend together and which models they may use. A key has at most one guardrail; a new assignment replaces it."
+      lead="Assigns keys to a guardrail, which limits their total spending and the models they can use. A key has at most one guardrail, and a new assignment replaces it."
       code={snippets.guardrail}
       active={active}
     >
-      {known === undefined || !manages ? (
+      {loaded === undefined || !hasManagementKey ? (
         <div className="card">
           <SecretForm
             label="Management key"
             hint="It begins with mg_mk_. It stays in this page's memory until you close or reload the page."
             button="Use this key"
-            busy={holdings.running}
-            onKey={(key) => holdings.run(enter(key))}
+            busy={lists.running}
+            onKey={(key) => lists.run(enter(key))}
           />
-          <TaskProblem task={holdings} />
+          <TaskProblem task={lists} />
         </div>
       ) : (
         <>
           <div className="pair">
             <CreateGuardrail
               onCreated={(created) => {
-                // Before the new list arrives, so that Assign never means another guardrail.
-                setKnown((before) => before && { ...before, guardrails: [created, ...before.guardrails] })
+                // Do not wait for the new list, so that Assign uses the new guardrail at once.
+                setLoaded((before) => before && { ...before, guardrails: [created, ...before.guardrails] })
                 setGuardrailId(created.id)
                 assignment.dismiss()
-                holdings.run(load)
+                lists.run(load)
               }}
             />
             <CreateKey
               onCreated={(created) => {
-                // At once too, so that the row under the pointer stays where it is.
-                setKnown((before) => before && { ...before, keys: [created, ...before.keys] })
-                holdings.run(load)
+                // Do not wait for the new list, so that rows do not move later, under the pointer.
+                setLoaded((before) => before && { ...before, keys: [created, ...before.keys] })
+                lists.run(load)
               }}
             />
           </div>
@@ -107,8 +113,8 @@ export const GuardrailPanel = ({ active, manages }: { readonly active: boolean; 
             <Field label="Guardrail">
               {(ids) => (
                 <select {...ids} value={guardrail?.id ?? ""} onChange={(event) => setGuardrailId(event.target.value)}>
-                  {known.guardrails.length === 0 ? <option value="">none yet</option> : null}
-                  {known.guardrails.map((each) => (
+                  {loaded.guardrails.length === 0 ? <option value="">none yet</option> : null}
+                  {loaded.guardrails.map((each) => (
                     <option key={each.id} value={each.id}>
                       {describe(each)}
                     </option>
@@ -119,7 +125,7 @@ export const GuardrailPanel = ({ active, manages }: { readonly active: boolean; 
             <fieldset>
               <legend>Keys</legend>
               <ul className="keys">
-                {known.keys.map((key) => (
+                {loaded.keys.map((key) => (
                   <li key={key.hash}>
                     <label>
                       <input
@@ -134,7 +140,7 @@ export const GuardrailPanel = ({ active, manages }: { readonly active: boolean; 
                       />
                       <span>
                         <strong>{key.name}</strong> <code>{key.label}</code>
-                        <span className="hint">{guardrailOf(key, known.guardrails)}</span>
+                        <span className="hint">{guardrailOf(key, loaded.guardrails)}</span>
                       </span>
                     </label>
                   </li>
@@ -157,8 +163,8 @@ export const GuardrailPanel = ({ active, manages }: { readonly active: boolean; 
             </Field>
           </TaskForm>
           <Outcome task={assignment}>
-            <TaskProblem task={holdings} />
-            {assignment.state._tag === "Done" ? <Assigned response={assignment.state.value} holdings={known} /> : null}
+            <TaskProblem task={lists} />
+            {assignment.state._tag === "Done" ? <Assigned response={assignment.state.value} lists={loaded} /> : null}
           </Outcome>
         </>
       )}

@@ -1,4 +1,4 @@
-/** The key's usage, limits and free requests. */
+/** Shows the key's usage, limits and free requests. */
 import type { CurrentKey } from "@model-gateway/core"
 import { useEffect } from "react"
 import { readKey } from "../../Program.ts"
@@ -6,17 +6,17 @@ import { amount, credits, period } from "../../Words.ts"
 import { Meter } from "../parts/Meter.tsx"
 import { Panel } from "../parts/Panel.tsx"
 import { TaskForm } from "../parts/TaskForm.tsx"
-import type { TypedKey } from "../Session.ts"
+import type { EnteredKey } from "../Session.ts"
 import { snippets } from "../Snippets.ts"
 import { useTask } from "../useTask.ts"
 
 interface Props {
   readonly active: boolean
   readonly signedIn: boolean
-  readonly typed: TypedKey | undefined
+  readonly entered: EnteredKey | undefined
 }
 
-export const KeyPanel = ({ active, signedIn, typed }: Props) => {
+export const KeyPanel = ({ active, signedIn, entered }: Props) => {
   const task = useTask<CurrentKey.KeyRecord>("key")
   const { run, state } = task
   useEffect(() => {
@@ -26,7 +26,7 @@ export const KeyPanel = ({ active, signedIn, typed }: Props) => {
     <Panel
       id="key"
       title="Your key"
-      lead="What the key that you signed in with has used, what it may still spend, and how many free requests are left today."
+      lead="Usage, limits and free requests of the key that you signed in with."
       code={snippets.key}
       active={active}
     >
@@ -35,9 +35,9 @@ export const KeyPanel = ({ active, signedIn, typed }: Props) => {
         label="Read the key"
         onSubmit={() => run(readKey())}
         running="Reading …"
-        done={() => "As of now"}
+        done={() => "Up to date"}
       />
-      <div className="outcome">{state._tag === "Done" ? <Record record={{ ...state.value, ...typed }} /> : null}</div>
+      <div className="outcome">{state._tag === "Done" ? <Record record={{ ...state.value, ...entered }} /> : null}</div>
     </Panel>
   )
 }
@@ -45,7 +45,7 @@ export const KeyPanel = ({ active, signedIn, typed }: Props) => {
 const Record = ({ record }: { readonly record: CurrentKey.KeyRecord }) => {
   const free = record.free_model_daily_requests
   const spent = record.limit === null ? 0 : record.limit - (record.limit_remaining ?? 0)
-  const most = Math.max(record.usage, record.byok_usage)
+  const max = Math.max(record.usage, record.byok_usage)
   return (
     <>
       <div className="card">
@@ -62,15 +62,15 @@ const Record = ({ record }: { readonly record: CurrentKey.KeyRecord }) => {
             <dd>{record.expires_at === null ? "never" : new Date(record.expires_at).toLocaleString()}</dd>
           </div>
           <div>
-            <dt>Made by</dt>
-            <dd>{record.creator_user_id ?? "nobody known"}</dd>
+            <dt>Created by</dt>
+            <dd>{record.creator_user_id ?? "unknown"}</dd>
           </div>
         </dl>
       </div>
       <div className="card meters">
         <h3>Limits</h3>
         {record.limit === null ? (
-          <p>No limit of its own: it spends the credits of its workspace.</p>
+          <p>No spending limit: the key uses the credits of its workspace.</p>
         ) : (
           <Meter
             limited
@@ -90,20 +90,20 @@ const Record = ({ record }: { readonly record: CurrentKey.KeyRecord }) => {
       </div>
       <div className="card meters">
         <h3>Usage</h3>
-        <Usage title="All time" value={record.usage} most={most} />
-        <Usage title="This month" value={record.usage_monthly} most={most} />
-        <Usage title="This week" value={record.usage_weekly} most={most} />
-        <Usage title="Today" value={record.usage_daily} most={most} />
+        <Usage title="All time" value={record.usage} max={max} />
+        <Usage title="This month" value={record.usage_monthly} max={max} />
+        <Usage title="This week" value={record.usage_weekly} max={max} />
+        <Usage title="Today" value={record.usage_daily} max={max} />
         <Usage
           title={`With your own provider keys${record.include_byok_in_limit ? ", counted in the limit" : ""}`}
           value={record.byok_usage}
-          most={most}
+          max={max}
         />
       </div>
     </>
   )
 }
 
-const Usage = ({ most, title, value }: { readonly title: string; readonly value: number; readonly most: number }) => (
-  <Meter label={title} value={value} max={most} text={credits(value)} />
+const Usage = ({ max, title, value }: { readonly title: string; readonly value: number; readonly max: number }) => (
+  <Meter label={title} value={value} max={max} text={credits(value)} />
 )

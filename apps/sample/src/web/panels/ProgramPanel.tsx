@@ -1,4 +1,4 @@
-/** The whole program, as the terminal runs it: six steps, each with what came of it. */
+/** Runs the same program as the terminal and shows the outcome of each step. */
 import { Effect } from "effect"
 import { useState } from "react"
 import * as Inputs from "../../Inputs.ts"
@@ -34,7 +34,7 @@ export const ProgramPanel = ({ active }: { readonly active: boolean }) => {
     <Panel
       id="program"
       title="The whole program"
-      lead="The same six steps that npm run sample takes in a terminal, from the same file. The last one needs the management key of the Guardrails panel."
+      lead="Runs the same six steps as npm run sample. The last step needs a management key, which you enter in the Guardrails panel."
       code={snippets.program}
       active={active}
     >
@@ -50,7 +50,7 @@ export const ProgramPanel = ({ active }: { readonly active: boolean }) => {
       <div className="outcome">
         <ol className="steps card">
           {order.map((step) => (
-            <StepLine key={step} step={step} event={events[step]} over={!task.running} />
+            <StepLine key={step} step={step} event={events[step]} hasEnded={!task.running} />
           ))}
         </ol>
       </div>
@@ -66,21 +66,21 @@ const summary = (outcomes: ReadonlyArray<Outcome>): string =>
 interface StepProps {
   readonly step: Step
   readonly event: Event | undefined
-  /** Nothing runs any more: what had only begun was cancelled. */
-  readonly over: boolean
+  /** Whether the program has ended. A step that had not ended was cancelled. */
+  readonly hasEnded: boolean
 }
 
-const StepLine = ({ event, over, step }: StepProps) => (
+const StepLine = ({ event, hasEnded, step }: StepProps) => (
   <li data-state={event?._tag ?? "Waiting"}>
     <h3>{titles[step]}</h3>
-    {event === undefined ? <p className="hint">Not yet</p> : <Told event={event} over={over} />}
+    {event === undefined ? <p className="hint">Not started</p> : <StepState event={event} hasEnded={hasEnded} />}
   </li>
 )
 
-const Told = ({ event, over }: { readonly event: Event; readonly over: boolean }) => {
+const StepState = ({ event, hasEnded }: { readonly event: Event; readonly hasEnded: boolean }) => {
   switch (event._tag) {
     case "Started":
-      return <p className="hint">{over ? "Cancelled" : "Under way …"}</p>
+      return <p className="hint">{hasEnded ? "Cancelled" : "Running …"}</p>
     case "VideoChanged":
       return (
         <p className="hint">
@@ -89,15 +89,15 @@ const Told = ({ event, over }: { readonly event: Event; readonly over: boolean }
         </p>
       )
     case "Done":
-      return <p>{said(event)}</p>
+      return <p>{describe(event)}</p>
     case "Failed":
-      return <ProblemNote problem={Problem.of(event.step, event.error)} />
+      return <ProblemNote problem={Problem.fromError(event.step, event.error)} />
     case "Skipped":
-      return <p className="hint">Skipped: “{titles[event.because]}” failed</p>
+      return <p className="hint">Skipped: “{titles[event.failedStep]}” failed</p>
   }
 }
 
-const said = (outcome: Done): string => {
+const describe = (outcome: Done): string => {
   switch (outcome.step) {
     case "file":
       return `${outcome.result.file.filename} (${size(outcome.result.file.size_bytes)}) was stored and deleted again.`
@@ -106,9 +106,9 @@ const said = (outcome: Done): string => {
     case "rerank":
       return `Most relevant: “${outcome.result.response.results[0]?.document.text ?? "nothing"}”`
     case "transcription":
-      return `Heard: “${outcome.result.text}”`
+      return `Transcript: “${outcome.result.text}”`
     case "video":
-      return `A video of ${size(outcome.result.saved.bytes)} was made.`
+      return `The video is ready (${size(outcome.result.saved.bytes)}).`
     case "guardrail":
       return `${outcome.result.response.assigned_count} keys were assigned to “${outcome.result.guardrail.name}”.`
   }

@@ -1,4 +1,4 @@
-/** The video jobs of this browser, to be shown again. */
+/** Lists the most recent video jobs of this browser, to show them again. */
 import { Video } from "@model-gateway/core"
 import type { RecentJob } from "../useRecentJobs.ts"
 
@@ -9,7 +9,7 @@ interface Props {
   readonly onClear: () => void
 }
 
-/** Folded, so that what comes below it does not move when a job is added. */
+/** Collapsed by default, so that adding a job does not move the content below. */
 export const RecentJobs = ({ busy, jobs, onClear, onShow }: Props) => (
   <details className="card recent">
     <summary>Recent jobs ({jobs.length})</summary>

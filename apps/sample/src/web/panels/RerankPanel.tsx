@@ -1,4 +1,4 @@
-/** Documents, edited in a list, ranked by what they have to do with a question. */
+/** Ranks a list of documents by their relevance to a question. */
 import type { Rerank } from "@model-gateway/core"
 import { useRef, useState } from "react"
 import * as Inputs from "../../Inputs.ts"
@@ -35,7 +35,7 @@ export const RerankPanel = ({ active, models }: { readonly active: boolean; read
 
   const submit = () => {
     const [first, ...rest] = documents.map(({ text }) => text).filter((text) => text.trim() !== "")
-    if (first === undefined) return task.refuse("There is nothing to rank: write at least one document.")
+    if (first === undefined) return task.reject("Enter at least one document.")
     task.run(
       rankDocuments({
         model,
@@ -50,7 +50,7 @@ export const RerankPanel = ({ active, models }: { readonly active: boolean; read
     <Panel
       id="rerank"
       title="Rank documents"
-      lead="Sorts documents by how much they have to do with a question, most relevant first."
+      lead="Sorts documents by their relevance to a question, most relevant first."
       code={snippets.rerank}
       active={active}
     >
@@ -105,7 +105,7 @@ export const RerankPanel = ({ active, models }: { readonly active: boolean; read
         </fieldset>
         <div className="fields">
           <Select label="Model" value={model} options={models.rerank} onChange={setModel} />
-          <Field label="How many (top_n)">
+          <Field label="Results (top_n)">
             {(ids) => (
               <input
                 {...ids}

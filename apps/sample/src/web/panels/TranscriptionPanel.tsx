@@ -1,4 +1,4 @@
-/** Audio, dropped in, chosen or recorded, turned into words on a time line. */
+/** Transcribes a file or a recording and shows the words on a timeline. */
 import { Audio, UploadProgress } from "@model-gateway/browser"
 import type { Transcription } from "@model-gateway/core"
 import { Effect } from "effect"
@@ -34,7 +34,7 @@ export const TranscriptionPanel = ({ active, models }: { readonly active: boolea
   const player = useRef<HTMLAudioElement>(null)
 
   const choose = (file: File) => {
-    // The transcript on the screen is of another recording.
+    // Remove the transcript of the previous recording.
     task.reset()
     setChosen({ file, url: URL.createObjectURL(file) })
   }
@@ -44,7 +44,7 @@ export const TranscriptionPanel = ({ active, models }: { readonly active: boolea
 
   const submit = () => {
     if (chosen === undefined) {
-      return task.refuse("There is no audio yet: drop a file, record something, or use the sample.")
+      return task.reject("Choose a file, record something, or use the dialed number.")
     }
     setUploaded(0)
     task.run(
@@ -66,7 +66,7 @@ export const TranscriptionPanel = ({ active, models }: { readonly active: boolea
     <Panel
       id="transcription"
       title="Transcribe audio"
-      lead="Turns a recording into text, with the time of each word. The sandbox model hears the keys of a telephone."
+      lead="Turns a recording into text, with the time of each word. The sandbox model recognizes the tones of telephone keys."
       code={snippets.transcription}
       active={active}
     >
@@ -74,8 +74,8 @@ export const TranscriptionPanel = ({ active, models }: { readonly active: boolea
         task={task}
         label="Transcribe"
         onSubmit={submit}
-        running={uploaded === 1 ? "Uploaded, listening …" : "Uploading …"}
-        done={({ text, words = [] }) => (text === "" ? "Nothing was heard" : `${words.length} words`)}
+        running={uploaded === 1 ? "Transcribing …" : "Uploading …"}
+        done={({ text, words = [] }) => (text === "" ? "No words found" : `${words.length} words`)}
         progress={uploaded === 1 ? undefined : uploaded}
         progressLabel="Upload"
       >
@@ -89,9 +89,9 @@ export const TranscriptionPanel = ({ active, models }: { readonly active: boolea
         <div className="row">
           <button
             type="button"
-            onClick={() => choose(new File([dial(Inputs.number)], "dialled.wav", { type: "audio/wav" }))}
+            onClick={() => choose(new File([dial(Inputs.number)], "dialed.wav", { type: "audio/wav" }))}
           >
-            Use a dialled number
+            Use a dialed number
           </button>
           <button type="button" onClick={recorder.recording ? recorder.stop : recorder.start}>
             {recorder.recording ? "Stop recording" : "Record the microphone"}
@@ -148,7 +148,7 @@ const Transcript = ({ player, response }: TranscriptProps) => {
   const words = useMemo(() => timedWords(response), [response])
   return (
     <div className="card">
-      <h3>{text === "" ? "Nothing was heard in this recording." : `“${text}”`}</h3>
+      <h3>{text === "" ? "No words were found in this recording." : `“${text}”`}</h3>
       {words.length > 0 && duration !== undefined ? (
         <Timeline words={words} duration={duration} player={player} />
       ) : null}

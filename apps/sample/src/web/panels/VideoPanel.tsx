@@ -1,4 +1,4 @@
-/** A video job: its states as they happen, and the video. */
+/** Submits a video job, shows its status changes, and plays the video. */
 import { RetryPolicy, Video } from "@model-gateway/core"
 import { Effect, Schedule } from "effect"
 import { useEffect, useRef, useState } from "react"
@@ -19,20 +19,20 @@ const resolutions: ReadonlyArray<Video.Resolution> = ["480p", "720p", "768p", "1
 const ratios: ReadonlyArray<Video.AspectRatio> = ["16:9", "9:16", "1:1", "4:3", "3:4", "3:2", "2:3", "21:9", "9:21"]
 const sample = Inputs.make(Inputs.sandboxModels).video
 
-/** What was asked for with the job that is shown, whatever the form says now. */
-type Shown = Pick<RecentJob, "prompt" | "ratio">
+/** The input of the job that is shown. The form may have changed since. */
+type JobInput = Pick<RecentJob, "prompt" | "ratio">
 
-/** A state that the job was seen in. */
-interface Seen {
+/** A status that the job had. */
+interface StatusChange {
   readonly status: Video.Job["status"]
   /** Milliseconds after the submission. */
   readonly after: number
 }
 
-/** A gateway that restarts is back within a minute. */
+/** A gateway restarts within a minute. */
 const reconnecting = { schedule: Schedule.spaced("1 second"), times: 60 }
 
-const mayReconnect = (error: object): boolean => "isRetryable" in error && error.isRetryable === true
+const canReconnect = (error: object): boolean => "isRetryable" in error && error.isRetryable === true
 
 interface Props {
   readonly active: boolean
@@ -49,47 +49,47 @@ export const VideoPanel = ({ active, models, signedIn }: Props) => {
   const [duration, setDuration] = useState("4")
   const [seed, setSeed] = useState("7")
   const recent = useRecentJobs()
-  const [shown, setShown] = useState<Shown>()
+  const [shown, setShown] = useState<JobInput>()
   const [job, setJob] = useState<Video.Job>()
-  const [lost, setLost] = useState(false)
-  const [seen, setSeen] = useState<ReadonlyArray<Seen>>([])
+  const [isConnectionLost, setConnectionLost] = useState(false)
+  const [changes, setChanges] = useState<ReadonlyArray<StatusChange>>([])
 
   const saved = task.state._tag === "Done" ? task.state.value.saved.location : undefined
   useEffect(() => (saved === undefined ? undefined : () => URL.revokeObjectURL(saved)), [saved])
 
-  /** Forgets the job before, and answers what notes each change of the new one. */
-  const begin = (next: Shown) => {
-    const begun = performance.now()
+  /** Clears the previous job and returns a function that records the changes of the new one. */
+  const track = (next: JobInput) => {
+    const startedAt = performance.now()
     setShown(next)
     setJob(undefined)
-    setSeen([])
-    setLost(false)
+    setChanges([])
+    setConnectionLost(false)
     return (changed: Video.Job) =>
       Effect.sync(() => {
         setJob(changed)
-        setLost(false)
-        recent.keep({ ...next, id: changed.id, status: changed.status })
-        setSeen((before) =>
+        setConnectionLost(false)
+        recent.save({ ...next, id: changed.id, status: changed.status })
+        setChanges((before) =>
           before.at(-1)?.status === changed.status
             ? before
-            : [...before, { status: changed.status, after: performance.now() - begun }]
+            : [...before, { status: changed.status, after: performance.now() - startedAt }]
         )
       })
   }
 
   /**
-   * Follows a job to its end, also over a restart of the gateway. The client would reconnect by
-   * itself. Here the page does, to show that the connection is lost, and that it is back.
+   * Follows a job to its end, also through a restart of the gateway. The page reconnects instead of
+   * the client, so that it can show whether there is a connection.
    */
-  const follow = (id: string, onChange: ReturnType<typeof begin>) =>
+  const follow = (id: string, onChange: ReturnType<typeof track>) =>
     followVideo(id, onChange).pipe(
       Effect.provideService(RetryPolicy.RetryPolicy, RetryPolicy.none),
-      Effect.tapError((error) => Effect.sync(() => setLost(mayReconnect(error)))),
-      Effect.retry({ while: mayReconnect, ...reconnecting })
+      Effect.tapError((error) => Effect.sync(() => setConnectionLost(canReconnect(error)))),
+      Effect.retry({ while: canReconnect, ...reconnecting })
     )
 
   const submit = () => {
-    const onChange = begin({ prompt, ratio })
+    const onChange = track({ prompt, ratio })
     task.run(
       submitVideo(
         {
@@ -105,9 +105,9 @@ export const VideoPanel = ({ active, models, signedIn }: Props) => {
     )
   }
 
-  const show = ({ id, prompt, ratio }: RecentJob) => task.run(follow(id, begin({ prompt, ratio })))
+  const show = ({ id, prompt, ratio }: RecentJob) => task.run(follow(id, track({ prompt, ratio })))
 
-  // After a reload, goes on with the newest job that had not ended.
+  // After a reload, reconnect to the newest job that had not ended.
   const resumed = useRef(false)
   useEffect(() => {
     if (!signedIn || resumed.current) return
@@ -120,7 +120,7 @@ export const VideoPanel = ({ active, models, signedIn }: Props) => {
     <Panel
       id="video"
       title="Make a video"
-      lead="Submits a job, follows it to its end and plays what came of it. The sandbox model renders the prompt as a title card."
+      lead="Submits a job, follows it to its end and plays the video. The sandbox model renders the prompt as a title card."
       code={snippets.video}
       active={active}
     >
@@ -128,7 +128,7 @@ export const VideoPanel = ({ active, models, signedIn }: Props) => {
         task={task}
         label="Make the video"
         onSubmit={submit}
-        running={lost ? "Connection lost. Reconnecting …" : doing(job)}
+        running={isConnectionLost ? "Connection lost. Reconnecting …" : runningText(job)}
         cancelled={
           job === undefined || job.status === "cancelled" ? "Cancelled" : "Stopped waiting; the job may still run"
         }
@@ -160,7 +160,7 @@ export const VideoPanel = ({ active, models, signedIn }: Props) => {
                 type="number"
                 min={1}
                 step={1}
-                placeholder="the model's own"
+                placeholder="default"
                 value={duration}
                 onChange={(event) => setDuration(event.target.value)}
               />
@@ -184,9 +184,9 @@ export const VideoPanel = ({ active, models, signedIn }: Props) => {
         <RecentJobs jobs={recent.jobs} busy={task.running} onShow={show} onClear={recent.clear} />
       ) : null}
       <Outcome task={task}>
-        {seen.length === 0 ? null : (
+        {changes.length === 0 ? null : (
           <ol className="states" aria-label="States of the job">
-            {seen.map(({ after, status }) => (
+            {changes.map(({ after, status }) => (
               <li key={status} data-status={status}>
                 <span>{status.replace("_", " ")}</span>
                 <span className="hint">{(after / 1000).toFixed(1)} s</span>
@@ -202,10 +202,10 @@ export const VideoPanel = ({ active, models, signedIn }: Props) => {
   )
 }
 
-const doing = (job: Video.Job | undefined): string => {
+const runningText = (job: Video.Job | undefined): string => {
   if (job === undefined) return "Submitting …"
-  if (job.status === "completed") return "Fetching the video …"
-  return job.status === "in_progress" ? "Rendering …" : "Waiting for its turn …"
+  if (job.status === "completed") return "Downloading the video …"
+  return job.status === "in_progress" ? "Rendering …" : "Queued …"
 }
 
 const Finished = ({ ratio, video: { job, saved } }: { readonly video: FinishedVideo; readonly ratio: string }) => (

@@ -1,20 +1,20 @@
-/** Copies a text, and says that it did. */
+/** Copies a text and confirms it. */
 import { useEffect, useState } from "react"
 
 export const CopyButton = ({ label, text }: { readonly label: string; readonly text: string }) => {
-  const [said, setSaid] = useState("")
+  const [status, setStatus] = useState("")
   useEffect(() => {
-    if (said === "") return
-    const timer = setTimeout(() => setSaid(""), 2500)
+    if (status === "") return
+    const timer = setTimeout(() => setStatus(""), 2500)
     return () => clearTimeout(timer)
-  }, [said])
+  }, [status])
   const copy = () => {
-    // Without HTTPS there is no clipboard, whatever the types say.
+    // Without HTTPS `navigator.clipboard` is undefined, although its type is not.
     Promise.resolve()
       .then(() => navigator.clipboard.writeText(text))
       .then(
-        () => setSaid("Copied"),
-        () => setSaid("Select it and copy by hand")
+        () => setStatus("Copied"),
+        () => setStatus("Select the text to copy it")
       )
   }
   return (
@@ -22,8 +22,8 @@ export const CopyButton = ({ label, text }: { readonly label: string; readonly t
       <button type="button" className="small" onClick={copy} aria-label={label}>
         Copy
       </button>
-      <span className="copy-said" role="status">
-        {said}
+      <span className="copy-status" role="status">
+        {status}
       </span>
     </span>
   )

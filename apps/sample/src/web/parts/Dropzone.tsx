@@ -1,11 +1,11 @@
-/** A place to drop one file onto, and a button that chooses one. */
+/** A field for one file, which can be dropped or chosen. */
 import { useEffect, useId, useRef, useState } from "react"
 
 interface Props {
   readonly label: string
   readonly hint: string
   readonly accept?: string
-  /** The file that is chosen now, however it was chosen. */
+  /** The current file: chosen, dropped or recorded. */
   readonly file: File | undefined
   readonly onFile: (file: File) => void
 }
@@ -15,7 +15,7 @@ export const Dropzone = ({ accept, file, hint, label, onFile }: Props) => {
   const input = useRef<HTMLInputElement>(null)
   const [over, setOver] = useState(false)
 
-  // The browser's own control names the chosen file too, also when it was dropped or recorded.
+  // The browser's file control shows the file's name, also if the file was dropped or recorded.
   useEffect(() => {
     const element = input.current
     if (element === null) return
@@ -53,7 +53,7 @@ export const Dropzone = ({ accept, file, hint, label, onFile }: Props) => {
         id={id}
         type="file"
         accept={accept}
-        // An empty control lets the same file be chosen again, after it was edited for example.
+        // Clear the control, so that the same file can be chosen again, for example after an edit.
         onClick={(event) => (event.currentTarget.value = "")}
         onChange={(event) => take(event.target.files)}
       />

@@ -1,4 +1,4 @@
-/** A labelled control of a form. */
+/** A labeled control of a form. */
 import { type ReactNode, useId } from "react"
 
 interface Props {
@@ -31,7 +31,7 @@ interface SelectProps {
   readonly onChange: (value: string) => void
 }
 
-/** One of several; what is chosen is always among them. */
+/** A choice of options. The current value is always an option. */
 export const Select = ({ label, onChange, options, value, ...rest }: SelectProps) => (
   <Field label={label} {...rest}>
     {(ids) => (

@@ -1,11 +1,11 @@
-/** An amount as a part of a whole. */
+/** A bar that shows how much of a maximum is used. */
 interface Props {
   readonly label: string
   readonly value: number
   readonly max: number
-  /** The same in words. */
+  /** The value as text. */
   readonly text: string
-  /** Whether to warn where it is nearly used up. */
+  /** Whether to highlight more than 90 %. */
   readonly limited?: boolean
 }
 

@@ -1,6 +1,4 @@
-/**
- * What came of an action. A result that appears below the edge of the window is scrolled into view.
- */
+/** The result of a task. It is scrolled into view when the task succeeds. */
 import { type ReactNode, useEffect, useRef } from "react"
 import type { Task } from "../useTask.ts"
 

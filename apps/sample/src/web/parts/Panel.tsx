@@ -1,4 +1,4 @@
-/** What all panels look like: a heading, what can be tried, and the code beside it. */
+/** The layout of all panels: a heading, forms and results, and example code. */
 import type { ReactNode } from "react"
 import { Snippet } from "./Snippet.tsx"
 
@@ -11,7 +11,7 @@ interface Props {
   readonly children: ReactNode
 }
 
-/** All panels stay in the page, so that what runs in one goes on while another is looked at. */
+/** Inactive panels are only hidden, so that their tasks continue. */
 export const Panel = ({ active, children, code, id, lead, title }: Props) => (
   <section id={`panel-${id}`} className="panel" aria-labelledby={`heading-${id}`} hidden={!active}>
     <div className="panel-head">

@@ -1,11 +1,11 @@
-/** A failure: what is wrong and what to do, and what to hand on. */
+/** Shows a problem: what is wrong, what to do, and the request id. */
 import type { Problem } from "../Problem.ts"
 import type { Task } from "../useTask.ts"
 import { CopyButton } from "./CopyButton.tsx"
 
 export const ProblemNote = ({ problem }: { readonly problem: Problem }) => (
   <div className="problem" role="alert">
-    <p>{problem.sentence}</p>
+    <p>{problem.message}</p>
     <p className="problem-facts">
       <span>
         Error <code>{problem.tag}</code>
@@ -20,6 +20,6 @@ export const ProblemNote = ({ problem }: { readonly problem: Problem }) => (
   </div>
 )
 
-/** What went wrong with a task; nothing where nothing did. */
+/** Shows the problem of a failed task. */
 export const TaskProblem = ({ task: { state } }: { readonly task: Pick<Task<unknown>, "state"> }) =>
   state._tag === "Failed" ? <ProblemNote problem={state.problem} /> : null

@@ -1,6 +1,6 @@
 /**
- * Starts and cancels an action, and shows how far it is. Its place is kept when nothing runs, so
- * that nothing jumps.
+ * Starts and cancels a task and shows its progress. Its space is reserved while nothing runs, so
+ * that the layout does not shift.
  */
 import { useEffect, useRef } from "react"
 import { SubmitButton } from "./SubmitButton.tsx"
@@ -9,11 +9,11 @@ interface Props {
   readonly label: string
   readonly running: boolean
   readonly onCancel: () => void
-  /** What is happening or has happened, for the eye and for the ear. */
+  /** The status as text. Screen readers announce it. */
   readonly status: string
-  /** From 0 to 1; undefined while nobody can tell. */
+  /** From 0 to 1. Undefined: unknown. */
   readonly progress?: number | undefined
-  /** What the bar measures. */
+  /** The label of the progress bar. */
   readonly progressLabel: string
 }
 
@@ -22,7 +22,7 @@ export const RunBar = ({ label, onCancel, progress, progressLabel, running, stat
   const cancel = useRef<HTMLButtonElement>(null)
   const cancelHadFocus = useRef(false)
 
-  // A button that goes while it has the focus would leave a keyboard nowhere.
+  // When the focused Cancel button disappears, move the focus, so that it is not lost.
   useEffect(() => {
     if (!running && cancelHadFocus.current) run.current?.focus()
     cancelHadFocus.current = false

@@ -1,4 +1,4 @@
-/** Asks for a key. What is typed goes where the caller says, and the field is emptied. */
+/** Asks for a key, passes it to `onKey` and clears the field. */
 import { Redacted } from "effect"
 import { useState } from "react"
 import { Field } from "./Field.tsx"

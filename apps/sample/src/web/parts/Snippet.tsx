@@ -1,4 +1,4 @@
-/** The lines of TypeScript that do the same, read from a file that is compiled with the page. */
+/** Shows the example code of a panel. */
 import { CopyButton } from "./CopyButton.tsx"
 
 const token =
@@ -29,7 +29,7 @@ export const Snippet = ({ code, title }: { readonly code: string; readonly title
         <h3>In TypeScript</h3>
         <CopyButton label="Copy the code" text={text} />
       </header>
-      {/* It scrolls, so a keyboard has to reach it. */}
+      {/* It scrolls, so the keyboard must be able to focus it. */}
       <pre tabIndex={0} role="region" aria-label="Code">
         <code>{highlighted(text)}</code>
       </pre>

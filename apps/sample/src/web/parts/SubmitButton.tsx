@@ -1,7 +1,4 @@
-/**
- * Submits a form once: not while the form's action runs, and not again on the second half of a
- * double click.
- */
+/** Submits a form. Ignores clicks while the task runs, and the second click of a double click. */
 import type { ReactNode, RefObject } from "react"
 
 interface Props {
@@ -17,8 +14,7 @@ export const SubmitButton = ({ busy, children, ...rest }: Props) => (
     type="submit"
     aria-disabled={busy}
     onClick={(event) => {
-      // A quick action is over before the second click of a double click arrives. `detail` counts
-      // clicks.
+      // A quick task ends before the second click of a double click. `detail` counts clicks.
       if (busy || event.detail > 1) event.preventDefault()
     }}
   >

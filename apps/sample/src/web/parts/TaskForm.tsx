@@ -1,4 +1,4 @@
-/** What a panel tries: its fields, the button that runs it, how far it is, and what went wrong. */
+/** The form of a task: its fields, its buttons, its progress and its problem. */
 import type { ReactNode } from "react"
 import type { Task } from "../useTask.ts"
 import { TaskProblem } from "./ProblemNote.tsx"
@@ -8,15 +8,15 @@ interface Props<A> {
   readonly task: Task<A>
   readonly label: string
   readonly onSubmit: () => void
-  /** What is said of it while it runs, … */
+  /** The status while it runs. */
   readonly running: string
-  /** … when it is done, … */
+  /** The status when it succeeded. Default: empty. */
   readonly done?: (value: A) => string
-  /** … and when it was cancelled. */
+  /** The status when it was cancelled. Default: `Cancelled`. */
   readonly cancelled?: string
-  /** From 0 to 1; undefined while nobody can tell. */
+  /** From 0 to 1. Undefined: unknown. */
   readonly progress?: number | undefined
-  /** What the bar measures, unless it is what the button says. */
+  /** The label of the progress bar. Default: `label`. */
   readonly progressLabel?: string
   /** The fields. */
   readonly children?: ReactNode
@@ -29,7 +29,7 @@ export const TaskForm = <A,>({
   progress,
   progressLabel = label,
   task,
-  ...said
+  ...texts
 }: Props<A>) => (
   <form
     className="card"
@@ -44,7 +44,7 @@ export const TaskForm = <A,>({
       label={label}
       running={task.running}
       onCancel={task.cancel}
-      status={statusOf(task, said)}
+      status={statusOf(task, texts)}
       progress={progress}
       progressLabel={progressLabel}
     />

@@ -1,7 +1,4 @@
-/**
- * Words where they are said, along the recording; it follows the playback, and a word clicked on is
- * played.
- */
+/** A timeline of words. It follows the playback, and a click on a word plays from there. */
 import { type RefObject, useEffect, useRef, useState } from "react"
 import type { TimedWord } from "../../TimedWords.ts"
 
@@ -11,10 +8,7 @@ interface Props {
   readonly player: RefObject<HTMLAudioElement | null>
 }
 
-/**
- * So wide that each word fits before the next begins; one that is said in no time at all does not
- * stretch the rest.
- */
+/** Wide enough that words do not overlap, but limited, in case a word has almost no duration. */
 const pixelsPerSecond = (words: ReadonlyArray<TimedWord>, duration: number): number => {
   const wanted = words.map(({ start, word }, index) => {
     const room = (words[index + 1]?.start ?? duration) - start
@@ -23,7 +17,7 @@ const pixelsPerSecond = (words: ReadonlyArray<TimedWord>, duration: number): num
   return Math.min(400, Math.max(40, ...wanted))
 }
 
-/** The word that a key moves to; undefined for the keys that do not move. */
+/** The index of the word that a key moves to. Undefined: the key does not move. */
 const wordFrom = (key: string, at: number, count: number): number | undefined => {
   switch (key) {
     case "ArrowLeft":
@@ -45,29 +39,29 @@ export const Timeline = ({ duration, player, words }: Props) => {
   const track = useRef<HTMLDivElement>(null)
   const playhead = useRef<HTMLDivElement>(null)
   const [current, setCurrent] = useState(-1)
-  // The one word that Tab reaches; the arrow keys move it.
-  const [stop, setStop] = useState(0)
+  // Tab reaches only this word. The arrow keys change it.
+  const [tabStop, setTabStop] = useState(0)
 
   useEffect(() => {
     const audio = player.current
     if (audio === null) return
     let frame = 0
-    const look = () => {
+    const update = () => {
       const at = audio.currentTime
       if (playhead.current !== null) playhead.current.style.left = `${(100 * at) / duration}%`
       setCurrent(words.findLastIndex(({ end, start }) => at >= start && at < end + 0.05))
-      if (!audio.paused) frame = requestAnimationFrame(look)
+      if (!audio.paused) frame = requestAnimationFrame(update)
     }
-    const begin = () => {
+    const restart = () => {
       cancelAnimationFrame(frame)
-      look()
+      update()
     }
     const events = ["play", "pause", "seeked", "ended"] as const
-    for (const event of events) audio.addEventListener(event, begin)
-    look()
+    for (const event of events) audio.addEventListener(event, restart)
+    update()
     return () => {
       cancelAnimationFrame(frame)
-      for (const event of events) audio.removeEventListener(event, begin)
+      for (const event of events) audio.removeEventListener(event, restart)
     }
   }, [duration, player, words])
 
@@ -84,12 +78,12 @@ export const Timeline = ({ duration, player, words }: Props) => {
     const audio = player.current
     if (audio === null) return
     audio.currentTime = at
-    // A browser may refuse to play; the place is set all the same.
+    // A browser can refuse to play. The position is set anyway.
     audio.play().catch(() => {})
   }
 
   const moveFocus = (next: number) => {
-    setStop(next)
+    setTabStop(next)
     track.current?.querySelector<HTMLElement>(`[data-word="${next}"]`)?.focus()
   }
 
@@ -98,10 +92,10 @@ export const Timeline = ({ duration, player, words }: Props) => {
       className="timeline"
       ref={track}
       role="toolbar"
-      aria-label="Words on a time line. The arrow keys move between words."
+      aria-label="Timeline of words. The arrow keys move between words."
       tabIndex={-1}
       onKeyDown={(event) => {
-        const to = wordFrom(event.key, stop, words.length)
+        const to = wordFrom(event.key, tabStop, words.length)
         if (to === undefined) return
         event.preventDefault()
         moveFocus(to)
@@ -117,8 +111,8 @@ export const Timeline = ({ duration, player, words }: Props) => {
             aria-label={`${word}, at ${seconds(start)}`}
             title={`${seconds(start)} to ${seconds(end)}`}
             style={{ left: `${(100 * start) / duration}%`, width: `${(100 * (end - start)) / duration}%` }}
-            tabIndex={index === stop ? 0 : -1}
-            onFocus={() => setStop(index)}
+            tabIndex={index === tabStop ? 0 : -1}
+            onFocus={() => setTabStop(index)}
             onClick={() => play(start)}
           >
             {word}

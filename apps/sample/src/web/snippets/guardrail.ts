@@ -1,7 +1,7 @@
 import { Gateway } from "@model-gateway/core"
 import { Effect } from "effect"
 
-// By a management key: on your server, not in a page.
+// Needs a management key: run it on a server.
 export const guard = Effect.gen(function* () {
   const gateway = yield* Gateway.Gateway
   const { id } = yield* gateway.createGuardrail({

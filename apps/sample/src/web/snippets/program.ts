@@ -4,11 +4,11 @@ import * as Inputs from "../../Inputs.ts"
 import { program } from "../../Program.ts"
 import * as BlobVideoStore from "../BlobVideoStore.ts"
 
-// A terminal has NodeGateway here, a test GatewayTest.
+// Node.js: NodeGateway. Tests: GatewayTest.
 const gateway = BrowserGateway.layer({ tokenEndpoint: "/token" })
 const inputs = Inputs.make(Inputs.sandboxModels)
 
-// What is left to provide: the gateway by a management key.
+// Still to provide: ManagementGateway.
 const layer = Layer.merge(gateway, BlobVideoStore.layer)
 const run = program(inputs, Console.log)
 export const composed = run.pipe(Effect.provide(layer))

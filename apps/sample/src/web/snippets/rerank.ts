@@ -2,7 +2,7 @@ import { BrowserClient } from "@model-gateway/browser"
 import { Rerank } from "@model-gateway/core"
 import { Effect } from "effect"
 
-// On a server this line has NodeGateway.layer.
+// On a server: NodeGateway.layer.
 const layer = BrowserClient.layer({ tokenEndpoint: "/token" })
 
 export const ranked = Effect.gen(function* () {

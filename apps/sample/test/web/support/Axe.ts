@@ -1,4 +1,4 @@
-// What axe finds in a page.
+// Accessibility problems that axe finds in a page.
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import type axe from "axe-core"
@@ -6,10 +6,10 @@ import type { Page } from "playwright-core"
 
 const source = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8")
 
-/** Runs the script of axe, past the page's policy, which lets no other script in. */
+/** Runs the script of axe. It bypasses the page's policy, which forbids other scripts. */
 export const loadAxe = (page: Page): Promise<unknown> => page.evaluate(source)
 
-/** What axe finds in the page as it stands, in words. */
+/** The problems that axe finds in the current page, as text. */
 export const findings = (page: Page): Promise<ReadonlyArray<string>> =>
   page.evaluate(async () => {
     const { axe: checker } = globalThis as typeof globalThis & { readonly axe: typeof axe }

@@ -1,5 +1,4 @@
-// One browser and one gateway for a file of tests; each test opens the page in a profile of its
-// own.
+// One browser and one gateway for a file of tests. Each test opens the page in a new profile.
 import { type Browser, type BrowserContextOptions, chromium } from "playwright-core"
 import { afterAll, beforeAll, onTestFinished } from "vitest"
 import { launchOptions } from "../../../../../scripts/chromium.mjs"
@@ -8,18 +7,18 @@ import { open, type Site } from "./Site.ts"
 
 const options = launchOptions("--autoplay-policy=no-user-gesture-required")
 
-/** Whether there is one to test in; what needs one is skipped where there is none. */
+/** Whether Chromium is installed. Without it, tests that need it are skipped. */
 export const hasBrowser = options !== undefined
 
 export interface Fixture {
   readonly gateway: () => Gateway
-  /** Opens the page; it is closed with the test. */
+  /** Opens the page. It is closed at the end of the test. */
   readonly visit: (options?: BrowserContextOptions) => Promise<Site>
-  /** The same, signed in. */
+  /** Opens the page and signs in. */
   readonly enter: (options?: BrowserContextOptions) => Promise<Site>
 }
 
-/** To be called where the tests are described, with the flags of the gateway. */
+/** Call it in `describe`, with flags for the gateway. */
 export const fixture = (...flags: ReadonlyArray<string>): Fixture => {
   let running: { readonly browser: Browser; readonly gateway: Gateway } | undefined
   beforeAll(async () => {

@@ -1,4 +1,4 @@
-// The gateway's executable on a free port, over a folder of its own, with the page that was built.
+// The gateway's executable on a free port, with a data folder of its own and the built page.
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -13,15 +13,15 @@ export interface Gateway {
   readonly dataDir: string
   readonly apiKey: string
   readonly managementKey: string
-  /** Ends the process as a restart does: it lets go of its jobs. */
+  /** Stops the process as a restart does: it releases its jobs. */
   readonly shutDown: () => Promise<void>
-  /** Starts it again, over the same folder and port. */
+  /** Starts it again with the same folder and port. */
   readonly restart: () => Promise<void>
-  /** Ends the process and removes its folder. */
+  /** Stops the process and removes its folder. */
   readonly stop: () => Promise<void>
 }
 
-/** One process, and what it prints. */
+/** Starts a process and collects its output. */
 const start = (dataDir: string, port: string, flags: ReadonlyArray<string>) => {
   const child = spawn(process.execPath, [main, "serve", "--port", port, "--data-dir", dataDir, ...flags], {
     env: { PATH: process.env["PATH"], NO_COLOR: "1" },
@@ -51,7 +51,7 @@ const start = (dataDir: string, port: string, flags: ReadonlyArray<string>) => {
 
 const address = /http:\/\/127\.0\.0\.1:\d+/
 
-/** Starts it, and answers when its first run has printed its keys. */
+/** Starts a gateway and returns when its first run has printed its keys. */
 export const serve = async (flags: ReadonlyArray<string> = []): Promise<Gateway> => {
   const dataDir = mkdtempSync(join(tmpdir(), "sample-page-"))
   let running = start(dataDir, "0", flags)

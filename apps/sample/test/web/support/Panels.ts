@@ -1,4 +1,4 @@
-// What a person does in each panel, up to its result.
+// Performs the task of each panel and waits for its result.
 import type { Locator } from "playwright-core"
 import type { Gateway } from "./Gateway.ts"
 import type { Site } from "./Site.ts"
@@ -14,7 +14,7 @@ export const rank = async (site: Site): Promise<Locator> => {
 
 export const transcribe = async (site: Site): Promise<Locator> => {
   const panel = await site.go("transcription")
-  await run(panel, "Use a dialled number")
+  await run(panel, "Use a dialed number")
   await run(panel, "Transcribe")
   await panel.getByText("7 words").waitFor()
   return panel
@@ -28,7 +28,7 @@ export const makeVideo = async (site: Site): Promise<Locator> => {
   return panel
 }
 
-/** Begins a video that takes half a minute and more, and answers while it is being made. */
+/** Starts a video that takes more than half a minute, and returns while it is being rendered. */
 export const renderLong = async (site: Site): Promise<Locator> => {
   const panel = await site.go("video")
   await panel.getByLabel("Seconds").fill("60")
@@ -63,7 +63,7 @@ export const manage = async (site: Site, gateway: Gateway): Promise<Locator> => 
   return panel
 }
 
-/** Makes a guardrail and a key, and gives the key and one that does not exist to the guardrail. */
+/** Creates a guardrail and a key, and assigns the key and one that does not exist. */
 export const assign = async (site: Site, gateway: Gateway): Promise<Locator> => {
   const panel = await manage(site, gateway)
   await run(panel, "Create guardrail")

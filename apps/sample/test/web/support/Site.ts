@@ -1,4 +1,4 @@
-// The page in the browser, watched: what its console says, and where its requests go.
+// The page in the browser, with its console output and its requests to other origins.
 import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core"
 import type { Gateway } from "./Gateway.ts"
 
@@ -8,40 +8,42 @@ export const places: ReadonlyArray<Place> = ["rerank", "transcription", "video",
 
 export interface Site {
   readonly page: Page
-  /** Errors and warnings in the console, and what was thrown and not caught. */
-  readonly complaints: ReadonlyArray<string>
-  /** Requests to any other origin. */
-  readonly strays: ReadonlyArray<string>
-  /** Goes to a panel and answers it. */
+  /** Errors and warnings in the console, and uncaught errors. */
+  readonly consoleErrors: ReadonlyArray<string>
+  /** Requests to other origins. */
+  readonly foreignRequests: ReadonlyArray<string>
+  /** Opens a panel and returns it. */
   readonly go: (place: Place) => Promise<Locator>
   readonly signIn: (key: string) => Promise<void>
   readonly close: () => Promise<void>
 }
 
-/** Opens the page, in a profile of its own. */
+/** Opens the page in a new profile. */
 export const open = async (browser: Browser, gateway: Gateway, options: BrowserContextOptions = {}): Promise<Site> => {
   const context = await browser.newContext({ reducedMotion: "reduce", ...options })
+  // Videos are rendered while other packages are tested, too.
+  context.setDefaultTimeout(60_000)
   const page = await context.newPage()
-  const complaints: Array<string> = []
-  const strays: Array<string> = []
+  const consoleErrors: Array<string> = []
+  const foreignRequests: Array<string> = []
   page.on("console", (message) => {
-    if (message.type() === "error" || message.type() === "warning") complaints.push(message.text())
+    if (message.type() === "error" || message.type() === "warning") consoleErrors.push(message.text())
   })
-  page.on("pageerror", (error) => complaints.push(error.message))
+  page.on("pageerror", (error) => consoleErrors.push(error.message))
   page.on("request", (request) => {
     const url = new URL(request.url())
     if (url.protocol !== "blob:" && url.protocol !== "data:" && url.origin !== gateway.origin)
-      strays.push(request.url())
+      foreignRequests.push(request.url())
   })
   await page.goto(gateway.origin)
   await page.getByRole("heading", { level: 1 }).waitFor()
 
   return {
     page,
-    complaints,
-    strays,
+    consoleErrors,
+    foreignRequests,
     go: async (place) => {
-      await page.locator(`.places a[href="#${place}"]`).click()
+      await page.locator(`.panel-links a[href="#${place}"]`).click()
       const panel = page.locator(`#panel-${place}`)
       await panel.waitFor({ state: "visible" })
       return panel
